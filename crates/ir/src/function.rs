@@ -1,0 +1,453 @@
+//! Functions: blocks of instructions over SSA values.
+//!
+//! All lists only grow while a function is built, so a builder can take a [`Checkpoint`] and go back to it.
+
+use crate::{FunctionId, MapId};
+
+macro_rules! index {
+    ($($(#[$doc:meta])* $name:ident $letter:literal),*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(pub u32);
+        impl $name {
+            pub fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, concat!($letter, "{}"), self.0)
+            }
+        }
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, concat!($letter, "{}"), self.0)
+            }
+        }
+    )*};
+}
+
+index!(
+    /// An SSA value: a 64-bit word.
+    Value "v",
+    /// A basic block; block 0 is the entry.
+    Block "b",
+    /// A part of the function's stack frame: [`Function::slots`].
+    Slot "s"
+);
+
+/// Where in the script something comes from; line 0 is "nowhere".
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, PartialOrd, Ord)]
+pub struct Loc {
+    /// Index into [`crate::Module::sources`].
+    pub source: u16,
+    pub line: u32,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Function {
+    /// A C identifier, unique in the module.
+    pub name: String,
+    pub kind: FunctionKind,
+    /// At most 5. A program has one: its context.
+    pub params: Vec<Value>,
+    pub blocks: Vec<BlockData>,
+    /// How many values there are; their numbers are below this.
+    pub value_count: u32,
+    /// Sizes in bytes, multiples of 8.
+    pub slots: Vec<u32>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FunctionKind {
+    /// An entry point in the ELF section of that name (`xdp`, `tc`, …), which tells libbpf the program type.
+    Program { section: String },
+    /// Called by programs; verified on its own when `global`.
+    Subprogram { global: bool },
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BlockData {
+    pub params: Vec<Value>,
+    pub insts: Vec<Inst>,
+    pub terminator: Option<(Terminator, Loc)>,
+    /// Hardly ever reached (errors): placed after the other code.
+    pub cold: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Inst {
+    pub op: Op,
+    /// Present exactly if the operation has a result.
+    pub result: Option<Value>,
+    pub loc: Loc,
+}
+
+/// A second operand: a value, or what an eBPF immediate holds (32 bits, sign-extended).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Operand {
+    Value(Value),
+    Imm(i32),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Op {
+    Const(i64),
+    /// 64-bit arithmetic. Pointer arithmetic is `Add` with the pointer on the left.
+    Binary(BinaryOp, Value, Operand),
+    Unary(UnaryOp, Value),
+    /// 1 if the condition holds, else 0.
+    Compare(Condition),
+    /// `*(base + disp)`, zero-extended, or sign-extended if `signed`. Native byte order.
+    Load {
+        size: Size,
+        signed: bool,
+        base: Value,
+        disp: i16,
+    },
+    /// No result.
+    Store {
+        size: Size,
+        base: Value,
+        disp: i16,
+        value: Operand,
+    },
+    /// `*(base + disp) += value`, atomically; the result is the old value.
+    AtomicAdd {
+        size: Size,
+        base: Value,
+        disp: i16,
+        value: Value,
+    },
+    /// The address of byte `offset` of a data section's bytes.
+    DataAddress {
+        map: MapId,
+        offset: u32,
+    },
+    /// What helpers take as their map argument.
+    MapReference(MapId),
+    /// The address of a stack slot.
+    SlotAddress(Slot),
+    /// A call of the kernel helper with that number (`enum bpf_func_id`), at most 5 arguments.
+    Helper {
+        id: u32,
+        args: Vec<Value>,
+    },
+    /// A call of another function of the module, at most 5 arguments.
+    Call {
+        function: FunctionId,
+        args: Vec<Value>,
+    },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum BinaryOp {
+    Add,
+    Sub,
+    Mul,
+    /// Unsigned; x / 0 is 0 (Documentation/bpf/standardization/instruction-set.rst).
+    UDiv,
+    /// Unsigned; x % 0 is x.
+    UMod,
+    /// Signed, truncating; x / 0 is 0, MIN / -1 is MIN.
+    SDiv,
+    /// Signed, sign of the dividend; x % 0 is x, MIN % -1 is 0.
+    SMod,
+    And,
+    Or,
+    Xor,
+    /// Shift counts are taken modulo 64.
+    Shl,
+    LShr,
+    AShr,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum UnaryOp {
+    Neg,
+    /// Swaps the low 2, 4 or 8 bytes and clears the others.
+    Swap16,
+    Swap32,
+    Swap64,
+    SignExtend8,
+    SignExtend16,
+    SignExtend32,
+    /// Clears the high 32 bits.
+    ZeroExtend32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Size {
+    B1 = 1,
+    B2 = 2,
+    B4 = 4,
+    B8 = 8,
+}
+
+/// A comparison of 64-bit words.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Condition {
+    pub op: CompareOp,
+    pub lhs: Value,
+    pub rhs: Operand,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum CompareOp {
+    Eq,
+    Ne,
+    ULt,
+    ULe,
+    UGt,
+    UGe,
+    SLt,
+    SLe,
+    SGt,
+    SGe,
+    /// `lhs & rhs` is not 0.
+    Test,
+}
+
+/// A jump's target and the arguments for its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Target {
+    pub block: Block,
+    pub args: Vec<Value>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Terminator {
+    Jump(Target),
+    Branch {
+        condition: Condition,
+        then: Target,
+        otherwise: Target,
+    },
+    /// Goes on to `go`, or, once the kernel's own limit for loops is used up, to `stop`.
+    MayGoto {
+        go: Target,
+        stop: Target,
+    },
+    Return(Operand),
+}
+
+/// A position to which [`Function::rollback`] returns.
+#[derive(Clone, Debug)]
+pub struct Checkpoint {
+    blocks: usize,
+    values: u32,
+    slots: usize,
+}
+
+impl Function {
+    /// An empty function with `params` parameters and an empty entry block.
+    pub fn new(name: impl Into<String>, kind: FunctionKind, params: u32) -> Self {
+        Function {
+            name: name.into(),
+            kind,
+            params: (0..params).map(Value).collect(),
+            blocks: vec![BlockData::default()],
+            value_count: params,
+            slots: Vec::new(),
+        }
+    }
+
+    pub fn new_value(&mut self) -> Value {
+        self.value_count += 1;
+        Value(self.value_count - 1)
+    }
+
+    pub fn new_block(&mut self) -> Block {
+        self.blocks.push(BlockData::default());
+        Block(self.blocks.len() as u32 - 1)
+    }
+
+    pub fn add_param(&mut self, block: Block) -> Value {
+        let value = self.new_value();
+        self.block_mut(block).params.push(value);
+        value
+    }
+
+    /// Reserves `bytes` (rounded up to a multiple of 8) of stack.
+    pub fn new_slot(&mut self, bytes: u32) -> Slot {
+        self.slots.push(bytes.next_multiple_of(8));
+        Slot(self.slots.len() as u32 - 1)
+    }
+
+    pub fn block(&self, block: Block) -> &BlockData {
+        &self.blocks[block.index()]
+    }
+
+    pub fn block_mut(&mut self, block: Block) -> &mut BlockData {
+        &mut self.blocks[block.index()]
+    }
+
+    /// Appends an operation; gives its result, if it has one.
+    pub fn push(&mut self, block: Block, op: Op, loc: Loc) -> Option<Value> {
+        let result = op.has_result().then(|| self.new_value());
+        self.block_mut(block).insts.push(Inst { op, result, loc });
+        result
+    }
+
+    pub fn checkpoint(&self) -> Checkpoint {
+        Checkpoint { blocks: self.blocks.len(), values: self.value_count, slots: self.slots.len() }
+    }
+
+    /// Forgets all blocks, values and slots made since. Blocks that are older must not have been changed since.
+    pub fn rollback(&mut self, to: &Checkpoint) {
+        self.blocks.truncate(to.blocks);
+        self.value_count = to.values;
+        self.slots.truncate(to.slots);
+    }
+}
+
+impl Op {
+    pub fn has_result(&self) -> bool {
+        !matches!(self, Op::Store { .. })
+    }
+
+    /// Can be removed when its result is not used, and moved to where its operands are available. Loads are not pure:
+    /// they depend on memory (but an unused load can be removed).
+    pub fn is_pure(&self) -> bool {
+        !matches!(
+            self,
+            Op::Load { .. } | Op::Store { .. } | Op::AtomicAdd { .. } | Op::Helper { .. } | Op::Call { .. }
+        )
+    }
+
+    /// Calls `visit` with each value operand.
+    pub fn for_each_value(&self, mut visit: impl FnMut(Value)) {
+        self.clone().map_values(|value| {
+            visit(value);
+            value
+        });
+    }
+
+    /// Replaces each value operand.
+    pub fn map_values(&mut self, mut map: impl FnMut(Value) -> Value) {
+        match self {
+            Op::Const(_) | Op::DataAddress { .. } | Op::MapReference(_) | Op::SlotAddress(_) => {}
+            Op::Binary(_, lhs, rhs) => {
+                *lhs = map(*lhs);
+                rhs.map_value(map);
+            }
+            Op::Unary(_, value) => *value = map(*value),
+            Op::Compare(condition) => condition.map_values(map),
+            Op::Load { base, .. } => *base = map(*base),
+            Op::Store { base, value, .. } => {
+                *base = map(*base);
+                value.map_value(map);
+            }
+            Op::AtomicAdd { base, value, .. } => {
+                *base = map(*base);
+                *value = map(*value);
+            }
+            Op::Helper { args, .. } | Op::Call { args, .. } => {
+                args.iter_mut().for_each(|arg| *arg = map(*arg))
+            }
+        }
+    }
+}
+
+impl Operand {
+    pub fn value(self) -> Option<Value> {
+        match self {
+            Operand::Value(value) => Some(value),
+            Operand::Imm(_) => None,
+        }
+    }
+
+    fn map_value(&mut self, map: impl FnOnce(Value) -> Value) {
+        if let Operand::Value(value) = self {
+            *value = map(*value);
+        }
+    }
+}
+
+impl From<Value> for Operand {
+    fn from(value: Value) -> Self {
+        Operand::Value(value)
+    }
+}
+
+impl From<i32> for Operand {
+    fn from(imm: i32) -> Self {
+        Operand::Imm(imm)
+    }
+}
+
+impl Condition {
+    pub fn new(op: CompareOp, lhs: Value, rhs: impl Into<Operand>) -> Self {
+        Condition { op, lhs, rhs: rhs.into() }
+    }
+
+    pub fn map_values(&mut self, mut map: impl FnMut(Value) -> Value) {
+        self.lhs = map(self.lhs);
+        self.rhs.map_value(map);
+    }
+}
+
+impl CompareOp {
+    /// The operation that holds exactly when this one does not; `Test` has none.
+    pub fn negated(self) -> Option<CompareOp> {
+        use CompareOp::*;
+        Some(match self {
+            Eq => Ne,
+            Ne => Eq,
+            ULt => UGe,
+            ULe => UGt,
+            UGt => ULe,
+            UGe => ULt,
+            SLt => SGe,
+            SLe => SGt,
+            SGt => SLe,
+            SGe => SLt,
+            Test => return None,
+        })
+    }
+}
+
+impl Target {
+    pub fn new(block: Block, args: Vec<Value>) -> Self {
+        Target { block, args }
+    }
+}
+
+impl Terminator {
+    pub fn targets(&self) -> Vec<&Target> {
+        match self {
+            Terminator::Jump(target) => vec![target],
+            Terminator::Branch { then, otherwise, .. } => vec![then, otherwise],
+            Terminator::MayGoto { go, stop } => vec![go, stop],
+            Terminator::Return(_) => vec![],
+        }
+    }
+
+    pub fn targets_mut(&mut self) -> Vec<&mut Target> {
+        match self {
+            Terminator::Jump(target) => vec![target],
+            Terminator::Branch { then, otherwise, .. } => vec![then, otherwise],
+            Terminator::MayGoto { go, stop } => vec![go, stop],
+            Terminator::Return(_) => vec![],
+        }
+    }
+
+    /// Calls `visit` with each value the terminator uses, arguments of targets included.
+    pub fn for_each_value(&self, mut visit: impl FnMut(Value)) {
+        self.clone().map_values(|value| {
+            visit(value);
+            value
+        });
+    }
+
+    pub fn map_values(&mut self, mut map: impl FnMut(Value) -> Value) {
+        match self {
+            Terminator::Branch { condition, .. } => condition.map_values(&mut map),
+            Terminator::Return(operand) => operand.map_value(&mut map),
+            Terminator::Jump(_) | Terminator::MayGoto { .. } => {}
+        }
+        for target in self.targets_mut() {
+            target.args.iter_mut().for_each(|arg| *arg = map(*arg));
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! The compiler's intermediate representation.
+//!
+//! A [`Module`] is what becomes one eBPF object: functions in SSA form with block parameters, the maps they use, and a
+//! table of the events they can send to user space. Every value is one 64-bit machine word: an integer or a pointer that
+//! the kernel's verifier tracks (context, packet, map value, stack). The IR knows nothing of Lua; Lua values are spread
+//! over words by the lower stage. It knows eBPF only so far as its operations are ones that eBPF has.
+//!
+//! Invariants (checked by [`verify::verify`]): block 0 is the entry and has no parameters (a function's parameters are
+//! [`Function::params`]); every block ends in a terminator; every use is dominated by its definition; a jump passes as
+//! many arguments as its target has parameters; every cycle in the control-flow graph goes through a
+//! [`Terminator::MayGoto`], without which the kernel's verifier would walk the loop iteration by iteration.
+
+mod function;
+mod module;
+mod print;
+pub mod verify;
+
+pub use function::*;
+pub use module::*;

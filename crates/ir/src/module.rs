@@ -1,0 +1,138 @@
+//! Modules: functions, maps and events.
+
+use crate::Function;
+
+/// Everything that becomes one object file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Module {
+    /// Source files that [`crate::Loc`] refers to, by index: path and text.
+    pub sources: Vec<SourceFile>,
+    pub maps: Vec<Map>,
+    /// Programs and the subprograms they call, in any order.
+    pub functions: Vec<Function>,
+    /// What event records mean; an event's id is its index.
+    pub events: Vec<Event>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SourceFile {
+    pub name: String,
+    pub text: String,
+}
+
+/// Index into [`Module::maps`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct MapId(pub u32);
+
+/// Index into [`Module::functions`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct FunctionId(pub u32);
+
+/// A map, or a data section (which the kernel also sees as a map of one value).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Map {
+    /// A C identifier, unique in the module. For data sections it is the section's suffix: `.rodata.NAME`, `.data.NAME`.
+    pub name: String,
+    pub kind: MapKind,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum MapKind {
+    /// Constant data, frozen before the program runs: the verifier knows its bytes.
+    ReadOnlyData(Vec<u8>),
+    /// Writable data with its initial bytes, shared by all CPUs.
+    Data(Vec<u8>),
+    /// A `.maps` entry.
+    Map(MapDefinition),
+}
+
+/// A map as `bpf(BPF_MAP_CREATE)` takes it; sizes in bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MapDefinition {
+    pub map_type: MapType,
+    /// 0 for ring buffers.
+    pub key_size: u32,
+    /// 0 for ring buffers.
+    pub value_size: u32,
+    /// Entries; for ring buffers bytes (a power of two and a multiple of the page size).
+    pub max_entries: u32,
+    /// `BPF_F_…` flags of map creation.
+    pub flags: u32,
+}
+
+/// Map types, with the numbers of `enum bpf_map_type` (include/uapi/linux/bpf.h).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MapType {
+    Hash = 1,
+    Array = 2,
+    PerCpuHash = 5,
+    PerCpuArray = 6,
+    LruHash = 9,
+    LpmTrie = 11,
+    RingBuf = 27,
+}
+
+/// A kind of record that the program can put into the event ring.
+///
+/// The record's layout (native byte order): `u32` event id, `u32` payload length in bytes, then the arguments one after
+/// another: each a `u64` tag and the payload of [`ArgumentKind`], padded to 8 bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    pub kind: EventKind,
+    pub source: u16,
+    /// Line in that source, from 1.
+    pub line: u32,
+    /// Literal text and arguments, in the order in which a person reads them.
+    pub format: Vec<Piece>,
+    /// For errors: the active calls, innermost first, as `(source, line, function name)`.
+    pub traceback: Vec<(u16, u32, String)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// A run-time error; its format is the message without position.
+    Error,
+    /// `print`; its format is the line without the line end.
+    Print,
+}
+
+/// A part of an event's text.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Piece {
+    /// Bytes that are always the same.
+    Text(Vec<u8>),
+    /// The record's next argument, by a conversion of C's printf for the receiver to apply (`%d`, `%-8x`, `%s`, …);
+    /// what Lua's `string.format` means by it.
+    Argument(String),
+}
+
+/// The tag of an argument in an event record, and what follows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArgumentKind {
+    /// Nothing.
+    Nil = 0,
+    /// `u64`, 0 or 1.
+    Boolean = 1,
+    /// `i64`.
+    Integer = 2,
+    /// `u64` length, then the bytes.
+    String = 3,
+    /// `u64` whose low 32 bits are an IPv4 address in host order; text: dotted quad.
+    Ipv4 = 4,
+    /// Two `u64`, the high half of the address first, each in host order; text: RFC 5952.
+    Ipv6 = 5,
+    /// `u64` whose low 48 bits are a MAC address in host order; text: `aa:bb:cc:dd:ee:ff`.
+    Mac = 6,
+    /// `u64` length, then the bytes of a string that was cut to fit the record.
+    CutString = 7,
+}
+
+impl Module {
+    pub fn map(&self, id: MapId) -> &Map {
+        &self.maps[id.0 as usize]
+    }
+
+    pub fn function(&self, id: FunctionId) -> &Function {
+        &self.functions[id.0 as usize]
+    }
+}

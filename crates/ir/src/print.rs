@@ -1,0 +1,169 @@
+//! The IR as text, for `moonhook dump --stage ir|opt` and for tests.
+//!
+//! One line an instruction; `; file:line` follows where the line changes.
+
+use crate::*;
+use std::fmt::{self, Display, Formatter};
+
+impl Display for Module {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for (index, map) in self.maps.iter().enumerate() {
+            writeln!(f, "map m{index} {} {}", map.name, map.kind)?;
+        }
+        for (index, event) in self.events.iter().enumerate() {
+            writeln!(
+                f,
+                "event e{index} {:?} {}:{} {}",
+                event.kind,
+                event.source,
+                event.line,
+                Pieces(&event.format)
+            )?;
+        }
+        for function in &self.functions {
+            writeln!(f, "\n{function}")?;
+        }
+        Ok(())
+    }
+}
+
+struct Pieces<'a>(&'a [Piece]);
+
+impl Display for Pieces<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "\"")?;
+        for piece in self.0 {
+            match piece {
+                Piece::Text(bytes) => write!(f, "{}", bytes.escape_ascii().to_string().replace('%', "%%"))?,
+                Piece::Argument(conversion) => write!(f, "{conversion}")?,
+            }
+        }
+        write!(f, "\"")
+    }
+}
+
+impl Display for MapKind {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            MapKind::ReadOnlyData(bytes) => write!(f, "rodata {}", bytes.len()),
+            MapKind::Data(bytes) => write!(f, "data {}", bytes.len()),
+            MapKind::Map(d) => {
+                let MapDefinition { map_type, key_size, value_size, max_entries, flags } = d;
+                write!(
+                    f,
+                    "{map_type:?} key={key_size} value={value_size} entries={max_entries} flags={flags}"
+                )
+            }
+        }
+    }
+}
+
+impl Display for Function {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let kind = match &self.kind {
+            FunctionKind::Program { section } => format!("program \"{section}\""),
+            FunctionKind::Subprogram { global: true } => "global".to_string(),
+            FunctionKind::Subprogram { global: false } => "static".to_string(),
+        };
+        writeln!(f, "function {}({}) {kind} {{", self.name, List(&self.params))?;
+        for (index, size) in self.slots.iter().enumerate() {
+            writeln!(f, "  slot s{index} {size}")?;
+        }
+        for (index, block) in self.blocks.iter().enumerate() {
+            let cold = if block.cold { " cold" } else { "" };
+            writeln!(f, "b{index}({}){cold}:", List(&block.params))?;
+            let mut last = Loc::default();
+            let mut line = |f: &mut Formatter<'_>, text: String, loc: Loc| {
+                if loc == last || loc.line == 0 {
+                    return writeln!(f, "  {text}");
+                }
+                last = loc;
+                writeln!(f, "  {text:<44} ; @{}:{}", loc.source, loc.line)
+            };
+            for inst in &block.insts {
+                let text = match inst.result {
+                    Some(result) => format!("{result} = {}", inst.op),
+                    None => inst.op.to_string(),
+                };
+                line(f, text, inst.loc)?;
+            }
+            match &block.terminator {
+                Some((terminator, loc)) => line(f, terminator.to_string(), *loc)?,
+                None => writeln!(f, "  (no terminator)")?,
+            }
+        }
+        write!(f, "}}")
+    }
+}
+
+struct List<'a, T>(&'a [T]);
+
+impl<T: Display> Display for List<'_, T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for (index, item) in self.0.iter().enumerate() {
+            let comma = if index == 0 { "" } else { ", " };
+            write!(f, "{comma}{item}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Display for Op {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Op::Const(value) => write!(f, "const {value}"),
+            Op::Binary(op, lhs, rhs) => write!(f, "{} {lhs}, {rhs}", format!("{op:?}").to_lowercase()),
+            Op::Unary(op, value) => write!(f, "{} {value}", format!("{op:?}").to_lowercase()),
+            Op::Compare(condition) => write!(f, "compare {condition}"),
+            Op::Load { size, signed, base, disp } => {
+                let sign = if *signed { "s" } else { "u" };
+                write!(f, "load.{sign}{} {base}{disp:+}", *size as u32 * 8)
+            }
+            Op::Store { size, base, disp, value } => {
+                write!(f, "store.{} {base}{disp:+}, {value}", *size as u32 * 8)
+            }
+            Op::AtomicAdd { size, base, disp, value } => {
+                write!(f, "atomic_add.{} {base}{disp:+}, {value}", *size as u32 * 8)
+            }
+            Op::DataAddress { map, offset } => write!(f, "data m{}+{offset}", map.0),
+            Op::MapReference(map) => write!(f, "map m{}", map.0),
+            Op::SlotAddress(slot) => write!(f, "slot {slot}"),
+            Op::Helper { id, args } => write!(f, "helper {id}({})", List(args)),
+            Op::Call { function, args } => write!(f, "call f{}({})", function.0, List(args)),
+        }
+    }
+}
+
+impl Display for Operand {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Operand::Value(value) => write!(f, "{value}"),
+            Operand::Imm(imm) => write!(f, "{imm}"),
+        }
+    }
+}
+
+impl Display for Condition {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}, {}", format!("{:?}", self.op).to_lowercase(), self.lhs, self.rhs)
+    }
+}
+
+impl Display for Target {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}({})", self.block, List(&self.args))
+    }
+}
+
+impl Display for Terminator {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Terminator::Jump(target) => write!(f, "jump {target}"),
+            Terminator::Branch { condition, then, otherwise } => {
+                write!(f, "branch {condition}, {then}, {otherwise}")
+            }
+            Terminator::MayGoto { go, stop } => write!(f, "may_goto {go}, {stop}"),
+            Terminator::Return(value) => write!(f, "return {value}"),
+        }
+    }
+}

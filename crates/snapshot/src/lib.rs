@@ -1,0 +1,219 @@
+//! What load time leaves behind: the registered handlers and everything they can reach.
+//!
+//! The load stage fills a [`Snapshot`]; the lower stage reads it. Nothing here knows how Lua is run or what a BPF program
+//! is. Objects are arena-allocated and refer to one another by index, so cycles cost nothing and equal scripts give equal
+//! snapshots (objects are numbered in the order in which a depth-first walk from the handlers first meets them).
+
+use std::fmt;
+use std::sync::Arc;
+
+macro_rules! id {
+    ($($(#[$doc:meta])* $name:ident),*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+        pub struct $name(pub u32);
+        impl $name {
+            pub fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    )*};
+}
+
+id!(
+    /// A Lua closure: [`Snapshot::closures`].
+    ClosureId,
+    /// A variable that closures share (what Lua calls an upvalue): [`Snapshot::cells`].
+    CellId,
+    /// A table: [`Snapshot::tables`].
+    TableId,
+    /// A function prototype, the compiled body: [`Snapshot::prototypes`].
+    PrototypeId,
+    /// A file that was run or required: [`Snapshot::sources`].
+    SourceId
+);
+
+/// The whole result of the load stage.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Snapshot {
+    /// The script's path as the person gave it.
+    pub script: String,
+    pub handlers: Vec<Handler>,
+    pub closures: Vec<Closure>,
+    pub cells: Vec<Cell>,
+    pub tables: Vec<Table>,
+    pub prototypes: Vec<Prototype>,
+    pub sources: Vec<Source>,
+}
+
+/// A function that the script registered for a hook.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Handler {
+    pub hook: Hook,
+    pub closure: ClosureId,
+}
+
+/// Where in the kernel a handler runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Hook {
+    Xdp,
+}
+
+/// A Lua value. Strings are byte strings and may hold NULs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    Nil,
+    Boolean(bool),
+    Integer(i64),
+    Float(f64),
+    String(Arc<[u8]>),
+    Table(TableId),
+    Closure(ClosureId),
+    /// A function of the standard library or of Moonhook's own modules, by its canonical name: `"string.find"`,
+    /// `"print"`, `"xdp.attach"`.
+    Builtin(&'static str),
+    /// Something packet code cannot hold (a thread, a foreign userdata, …), with its Lua type name.
+    Opaque(&'static str),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Closure {
+    pub prototype: PrototypeId,
+    /// One cell for each entry of the prototype's `upvalues`, in that order.
+    pub upvalues: Vec<CellId>,
+}
+
+/// A variable shared by closures. Two upvalues are the same variable exactly if they have the same cell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    pub value: Value,
+}
+
+/// A table with all its raw entries.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    /// `t[1] … t[n]` for the largest n without a hole.
+    pub array: Vec<Value>,
+    /// The other entries, sorted: booleans, integers, floats, strings (bytewise), then objects in order of their ids.
+    pub entries: Vec<(Value, Value)>,
+    pub metatable: Option<TableId>,
+    /// What a person would call it, as far as known: `_G`, `string`, `linux.xdp`, or the variable that holds it.
+    pub name: Option<String>,
+}
+
+/// A function body as PUC-Rio Lua 5.5 compiled it (`lopcodes.h`, `lundump.c`).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Prototype {
+    pub source: Option<SourceId>,
+    /// First and last line of the definition; both 0 for a main chunk.
+    pub line_defined: u32,
+    pub last_line_defined: u32,
+    pub parameters: u8,
+    /// The function takes `...` (5.5: `PF_VAHID` or `PF_VATAB` is set).
+    pub is_vararg: bool,
+    /// Registers needed.
+    pub stack_size: u8,
+    /// Instructions in the format of `lopcodes.h`.
+    pub code: Vec<u32>,
+    /// One source line for each instruction.
+    pub lines: Vec<u32>,
+    pub constants: Vec<Value>,
+    pub upvalues: Vec<UpvalueDescription>,
+    /// The functions defined inside, as `OP_CLOSURE` numbers them.
+    pub prototypes: Vec<PrototypeId>,
+    pub locals: Vec<LocalVariable>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct UpvalueDescription {
+    pub name: String,
+    /// The captured variable is a register of the enclosing function, else one of its upvalues.
+    pub in_stack: bool,
+    /// Number of that register or upvalue.
+    pub index: u8,
+}
+
+/// Debug information: a name that a register has while `start_pc <= pc < end_pc`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LocalVariable {
+    pub name: String,
+    pub start_pc: u32,
+    pub end_pc: u32,
+}
+
+/// A file of Lua text.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Source {
+    /// As it stands in messages: the script's path as given, a module's path as found.
+    pub name: String,
+    pub text: String,
+}
+
+impl Source {
+    /// Line `line` (from 1) without its line end; empty when there is none.
+    pub fn line(&self, line: u32) -> &str {
+        (line as usize).checked_sub(1).and_then(|index| self.text.lines().nth(index)).unwrap_or("")
+    }
+}
+
+impl Snapshot {
+    pub fn closure(&self, id: ClosureId) -> &Closure {
+        &self.closures[id.index()]
+    }
+    pub fn cell(&self, id: CellId) -> &Cell {
+        &self.cells[id.index()]
+    }
+    pub fn table(&self, id: TableId) -> &Table {
+        &self.tables[id.index()]
+    }
+    pub fn prototype(&self, id: PrototypeId) -> &Prototype {
+        &self.prototypes[id.index()]
+    }
+    pub fn source(&self, id: SourceId) -> &Source {
+        &self.sources[id.index()]
+    }
+}
+
+impl Value {
+    /// The Lua type name (Lua manual § 2.1).
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Value::Nil => "nil",
+            Value::Boolean(_) => "boolean",
+            Value::Integer(_) | Value::Float(_) => "number",
+            Value::String(_) => "string",
+            Value::Table(_) => "table",
+            Value::Closure(_) | Value::Builtin(_) => "function",
+            Value::Opaque(name) => name,
+        }
+    }
+
+    pub fn string(bytes: impl AsRef<[u8]>) -> Value {
+        Value::String(Arc::from(bytes.as_ref()))
+    }
+}
+
+impl Hook {
+    /// The name used in section names, dumps and messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Hook::Xdp => "xdp",
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Nil => f.write_str("nil"),
+            Value::Boolean(b) => write!(f, "{b}"),
+            Value::Integer(i) => write!(f, "{i}"),
+            Value::Float(x) => write!(f, "{x:?}"),
+            Value::String(bytes) => write!(f, "\"{}\"", bytes.escape_ascii()),
+            Value::Table(id) => write!(f, "table{}", id.0),
+            Value::Closure(id) => write!(f, "closure{}", id.0),
+            Value::Builtin(name) => write!(f, "<{name}>"),
+            Value::Opaque(name) => write!(f, "<{name}>"),
+        }
+    }
+}
