@@ -1,0 +1,39 @@
+# What a person types. Each target installs what it needs first (scripts/setup) and does its work in scripts/.
+
+PREFIX ?= /usr/local
+N ?= 10000
+CARGO_TARGET_DIR ?= target
+
+export PATH := $(PATH):$(HOME)/.cargo/bin
+
+.PHONY: help demo test build install lint bench fuzz
+
+help: ## say what there is
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+
+demo: ## filter real HTTPS traffic between two network namespaces, then clean up
+	@scripts/demo
+
+test: ## run every test; the last lines say what could not run here
+	@scripts/setup test
+	@scripts/test
+
+build: ## compile the moonhook command into target/release
+	@scripts/setup build
+	cargo build --release -p moonhook-cli
+
+install: build ## copy the command to $(PREFIX)/bin (PREFIX=/usr/local)
+	install -D -m 755 $(CARGO_TARGET_DIR)/release/moonhook $(DESTDIR)$(PREFIX)/bin/moonhook
+
+lint: ## check formatting and lints, warnings are errors
+	@scripts/setup test
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+
+bench: ## measure against hand-written C, Lua and LuaJIT; writes bench/results
+	@scripts/setup bench
+	@scripts/bench
+
+fuzz: ## random programs and packets through both tiers (N=10000 cases, SEED=…)
+	@scripts/setup test
+	@scripts/fuzz $(N) $(SEED)
