@@ -91,7 +91,7 @@ impl Place {
                 let after = self.text[end..].chars().next();
                 let starts_word = word(name.chars().next());
                 let ends_word = word(name.chars().next_back());
-                if !(word(before) && starts_word) && !(word(after) && ends_word) {
+                if !(word(before) && starts_word || word(after) && ends_word) {
                     return start..end;
                 }
             }
