@@ -1,1 +1,24 @@
+//! Install: ELF object bytes to maps, programs and links in the running kernel.
+//!
+//! Reads an eBPF object as `emit` (or clang) makes it; knows nothing of Lua. [`load`] gives a [`Program`], whose programs
+//! can be run on single frames ([`Program::test_run`]), attached ([`Program::attach_xdp`]) and looked into (maps, data
+//! sections, events). [`probe`] finds out, by trying, what the host can do.
+//!
+//! Guarantees: whatever was loaded or attached is owned by a value of this crate and goes when the value is dropped or
+//! the process dies, however it dies; a failure leaves nothing behind; libbpf writes nothing to stderr.
 
+mod error;
+mod messages;
+mod privilege;
+mod probe;
+mod program;
+mod statistics;
+mod sys;
+mod test_run;
+mod verifier_log;
+
+pub use error::{Holder, InstallError};
+pub use privilege::{Capability, effective_capabilities};
+pub use program::{LoadOptions, LogDetail, Program, load};
+pub use statistics::ProgramStatistics;
+pub use test_run::{FRAME_MIN, TestRun, frame_max, frame_max_linear};

@@ -1,0 +1,101 @@
+//! What can go wrong while installing. `diagnostic.rs` says it to a person.
+
+use crate::privilege::Capability;
+use moonhook_diagnostic::Place;
+use nix::errno::Errno;
+use serde::Serialize;
+
+/// Who has a hook that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Holder {
+    /// The id of the program in the hook.
+    pub program_id: u32,
+    /// Its name, if this process may ask for it (CAP_SYS_ADMIN).
+    pub program_name: Option<String>,
+    /// The link that holds it there, if there is one and this process may see it.
+    pub link_id: Option<u32>,
+    /// A process that has the link open, and its command name.
+    pub process: Option<(u32, String)>,
+    /// Attached in generic mode.
+    pub generic: bool,
+}
+
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum InstallError {
+    /// EPERM, and capabilities that `doing` takes are missing.
+    #[error("{doing} needs {}", list(missing))]
+    Privilege { doing: &'static str, missing: Vec<Capability> },
+    /// EPERM or ENOSYS although no capability is missing: seccomp, lockdown, a user namespace, no CONFIG_BPF_SYSCALL.
+    #[error("this host does not allow {doing} ({errno})")]
+    BpfRefused { doing: &'static str, errno: Errno },
+    #[error("the kernel is {running}, older than {floor}")]
+    KernelTooOld { running: String, floor: &'static str, message: String },
+    #[error("the object cannot be read: {message}")]
+    MalformedObject { message: String },
+    #[error("the kernel's verifier rejects program '{program}': {message}")]
+    Rejected {
+        program: String,
+        /// The last meaningful line of the log.
+        message: String,
+        /// The source line that the verifier was at.
+        place: Option<Place>,
+        /// The instruction that the verifier was at.
+        instruction: Option<u32>,
+        /// The whole log.
+        log: String,
+    },
+    /// Not the verifier's doing: a map could not be made, BTF was refused, memory ran out.
+    #[error("the kernel cannot load the object: {message}")]
+    LoadFailed { message: String },
+    #[error("the object has no {kind} '{name}'")]
+    NoSuchItem { kind: &'static str, name: String, existing: Vec<String> },
+    #[error("map '{map}': {problem}")]
+    MapAccess { map: String, problem: String },
+    #[error("a frame of {length} bytes cannot be run: {min} to {max} bytes can")]
+    FrameLength { length: usize, min: usize, max: usize },
+    #[error("the kernel refuses to run '{program}' on the frame ({errno})")]
+    TestRunRefused { program: String, errno: Errno },
+    #[error("there is no network interface '{name}'")]
+    UnknownInterface { name: String, netns: Option<String>, existing: Vec<String> },
+    #[error("there is no network namespace '{name}'")]
+    UnknownNetns { name: String, existing: Vec<String> },
+    #[error("cannot enter the network namespace '{name}' ({errno})")]
+    Netns { name: String, errno: Errno },
+    #[error("the XDP hook of '{interface}' is taken")]
+    HookBusy { interface: String, netns: Option<String>, holder: Option<Holder> },
+    #[error("'{interface}' cannot run XDP in native mode: {why}")]
+    NativeRefused { interface: String, why: String, errno: Errno },
+    #[error("the MTU of '{interface}' ({mtu}) is too large for XDP in native mode")]
+    MtuTooLarge {
+        interface: String,
+        mtu: u32,
+        /// The other end's MTU counts.
+        peer: bool,
+    },
+    #[error("cannot attach to '{interface}' ({errno})")]
+    AttachFailed { interface: String, errno: Errno },
+    #[error("cannot replace the program at '{interface}' ({errno})")]
+    UpdateFailed { interface: String, errno: Errno },
+}
+
+impl InstallError {
+    /// What an EPERM from `doing` means, for a process that lacks some of `needed` or none of them.
+    pub(crate) fn permission(doing: &'static str, needed: &[Capability], errno: Errno) -> Self {
+        match crate::privilege::missing(needed) {
+            missing if missing.is_empty() => InstallError::BpfRefused { doing, errno },
+            missing => InstallError::Privilege { doing, missing },
+        }
+    }
+}
+
+/// `A`, `A and B`, `A, B and C`.
+pub(crate) fn list<T: std::fmt::Display>(items: &[T]) -> String {
+    match items {
+        [] => String::new(),
+        [only] => only.to_string(),
+        [front @ .., last] => {
+            let front: Vec<String> = front.iter().map(T::to_string).collect();
+            format!("{} and {last}", front.join(", "))
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Loading: object bytes to a [`Program`] in the kernel, or the reason why not.
+
+use crate::privilege::{self, LOAD};
+use crate::statistics::{self, ProgramStatistics};
+use crate::{InstallError, messages, probe, verifier_log};
+use libbpf_rs::{AsRawLibbpf, Object, ObjectBuilder, OpenObject};
+use nix::errno::Errno;
+use std::ffi::c_char;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+
+/// How much the verifier is asked to say about programs that it accepts. About a rejected one it always says all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LogDetail {
+    /// The fastest load.
+    #[default]
+    Nothing,
+    /// Stack depth, states and verification time ([`ProgramStatistics`]); hardly slower.
+    Statistics,
+    /// Every instruction that it looked at, and the statistics. Megabytes for a large program.
+    All,
+}
+
+#[derive(Clone, Debug)]
+pub struct LoadOptions {
+    /// The object's name in messages and map names. The kernel keeps 15 bytes of names.
+    pub name: String,
+    pub log: LogDetail,
+}
+
+impl Default for LoadOptions {
+    fn default() -> Self {
+        LoadOptions { name: "moonhook".to_string(), log: LogDetail::Nothing }
+    }
+}
+
+/// A loaded object: its programs and maps in the kernel. They go when this is dropped, except what a link still uses.
+#[derive(Debug)]
+pub struct Program {
+    pub(crate) object: Object,
+    logs: Vec<Log>,
+}
+
+/// The verifier's log of a program that it accepted.
+#[derive(Debug)]
+struct Log {
+    program: String,
+    /// Handed to libbpf, which keeps the address for as long as the object lives.
+    buffer: Vec<u8>,
+}
+
+/// Loads `elf` into the kernel.
+///
+/// # Errors
+/// `MalformedObject`; `Privilege` or `BpfRefused`; `Rejected` with the verifier's whole log; `KernelTooOld` where a
+/// kernel below the floor does any of that; `LoadFailed`. Nothing stays in the kernel.
+pub fn load(elf: &[u8], options: &LoadOptions) -> Result<Program, InstallError> {
+    match attempt(elf, options) {
+        // The log buffers given to libbpf keep it from collecting the log of a rejection, and can be too small.
+        Err(_) if options.log != LogDetail::Nothing => {
+            attempt(elf, &LoadOptions { log: LogDetail::Nothing, ..options.clone() })
+        }
+        result => result,
+    }
+}
+
+fn attempt(elf: &[u8], options: &LoadOptions) -> Result<Program, InstallError> {
+    let (opened, said) = messages::collect(|| {
+        let mut builder = ObjectBuilder::default();
+        builder.name(&options.name)?;
+        builder.open_memory(elf)
+    });
+    let mut opened = opened.map_err(|error| InstallError::MalformedObject {
+        message: last_message(&said).unwrap_or_else(|| error.to_string()),
+    })?;
+    let logs = request_logs(&mut opened, options.log);
+    let (loaded, said) = messages::collect(|| load_object(opened));
+    match loaded {
+        Ok(object) => Ok(Program { object, logs }),
+        Err(errno) => Err(failure(errno, &said)),
+    }
+}
+
+/// As `OpenObject::load`, but keeps the errno.
+fn load_object(opened: OpenObject) -> Result<Object, Errno> {
+    let pointer = opened.take_ptr();
+    // SAFETY: `take_ptr` gave up an opened object; it is closed here or owned by the `Object`, never both.
+    unsafe {
+        match libbpf_sys::bpf_object__load(pointer.as_ptr()) {
+            0 => Ok(Object::from_ptr(pointer)),
+            error => {
+                libbpf_sys::bpf_object__close(pointer.as_ptr());
+                Err(Errno::from_raw(-error))
+            }
+        }
+    }
+}
+
+/// `BPF_LOG_LEVEL1` and `BPF_LOG_STATS` of include/linux/bpf_verifier.h.
+const LOG_LEVEL_ALL: u32 = 1;
+const LOG_STATISTICS: u32 = 4;
+
+fn request_logs(opened: &mut OpenObject, detail: LogDetail) -> Vec<Log> {
+    let (level, size) = match detail {
+        LogDetail::Nothing => return Vec::new(),
+        LogDetail::Statistics => (LOG_STATISTICS, 64 << 10),
+        LogDetail::All => (LOG_STATISTICS | LOG_LEVEL_ALL, 64 << 20),
+    };
+    let mut logs = Vec::new();
+    for mut program in opened.progs_mut() {
+        let mut buffer = vec![0u8; size];
+        program.set_log_level(level);
+        let pointer = program.as_libbpf_object().as_ptr();
+        // SAFETY: the heap block does not move when `buffer` does, and `Program` drops it only with the object.
+        unsafe {
+            libbpf_sys::bpf_program__set_log_buf(pointer, buffer.as_mut_ptr().cast::<c_char>(), size as _)
+        };
+        logs.push(Log { program: program.name().to_string_lossy().into_owned(), buffer });
+    }
+    logs
+}
+
+fn failure(errno: Errno, said: &str) -> InstallError {
+    let running = probe::release();
+    let too_old = probe::kernel_version(&running).is_some_and(|version| version < probe::KERNEL_FLOOR);
+    let message = last_message(said).unwrap_or_else(|| errno.desc().to_string());
+    if let Some((program, log)) = verifier_log::in_messages(said) {
+        let missing = privilege::missing(&LOAD);
+        return match (missing.is_empty(), too_old) {
+            (false, _) => InstallError::Privilege { doing: "loading this program", missing },
+            (_, true) => too_old_error(running, verifier_log::message(log)),
+            _ => InstallError::Rejected {
+                program: program.to_string(),
+                message: verifier_log::message(log),
+                place: verifier_log::place(log),
+                instruction: verifier_log::instruction(log),
+                log: log.to_string(),
+            },
+        };
+    }
+    match errno {
+        Errno::EPERM | Errno::EACCES | Errno::ENOSYS => {
+            InstallError::permission("loading BPF programs", &LOAD, errno)
+        }
+        _ if too_old => too_old_error(running, message),
+        _ => InstallError::LoadFailed { message },
+    }
+}
+
+fn too_old_error(running: String, message: String) -> InstallError {
+    InstallError::KernelTooOld { running, floor: probe::KERNEL_FLOOR_NAME, message }
+}
+
+/// libbpf's messages run from the cause to its consequences: the first one says most.
+fn last_message(said: &str) -> Option<String> {
+    let line = said.lines().map(str::trim).find(|line| !line.is_empty())?;
+    Some(line.strip_prefix("libbpf: ").unwrap_or(line).to_string())
+}
+
+impl Program {
+    /// The names of the programs (entry points) in the object.
+    pub fn programs(&self) -> Vec<String> {
+        self.object.progs().map(|program| program.name().to_string_lossy().into_owned()).collect()
+    }
+
+    /// One row a program, in the object's order. Stack and states are there if the load asked for statistics.
+    pub fn statistics(&self) -> Vec<ProgramStatistics> {
+        let program = |program: libbpf_rs::Program<'_>| {
+            let name = program.name().to_string_lossy().into_owned();
+            let log = self.log(&name);
+            statistics::of(name, program.as_fd(), log)
+        };
+        self.object.progs().map(program).collect()
+    }
+
+    /// What the verifier said of an accepted program, as [`LoadOptions::log`] asked.
+    pub fn log(&self, program: &str) -> Option<&str> {
+        let log = self.logs.iter().find(|log| log.program == program)?;
+        let end = log.buffer.iter().position(|byte| *byte == 0).unwrap_or(log.buffer.len());
+        std::str::from_utf8(&log.buffer[..end]).ok()
+    }
+
+    /// The descriptor of one program.
+    ///
+    /// # Errors
+    /// `NoSuchItem`.
+    pub fn program_fd(&self, name: &str) -> Result<BorrowedFd<'_>, InstallError> {
+        let found = self.object.progs().find(|program| program.name() == name);
+        let fd = found.map(|program| program.as_fd().as_raw_fd()).ok_or_else(|| {
+            InstallError::NoSuchItem { kind: "program", name: name.to_string(), existing: self.programs() }
+        })?;
+        // SAFETY: the object owns the descriptor and `self` is borrowed for as long as the result lives.
+        Ok(unsafe { BorrowedFd::borrow_raw(fd) })
+    }
+}

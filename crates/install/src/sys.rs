@@ -1,0 +1,189 @@
+//! The calls into libbpf that libbpf-rs has no safe form of. All other `unsafe` of this crate stands next to its use.
+
+use libbpf_sys as bpf;
+use nix::errno::Errno;
+use nix::libc;
+use std::ffi::CStr;
+use std::mem::size_of;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+/// libbpf's result convention: negative is `-errno`.
+fn check(result: i32) -> Result<i32, Errno> {
+    if result < 0 { Err(Errno::from_raw(-result)) } else { Ok(result) }
+}
+
+fn owned(result: i32) -> Result<OwnedFd, Errno> {
+    // SAFETY: a result that is not negative is a new descriptor that nothing else owns.
+    check(result).map(|fd| unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// `BPF_OBJ_GET_INFO_BY_FD` of a program, without its arrays.
+pub(crate) fn program_info(program: BorrowedFd<'_>) -> Result<bpf::bpf_prog_info, Errno> {
+    let mut info = bpf::bpf_prog_info::default();
+    let mut size = size_of::<bpf::bpf_prog_info>() as u32;
+    // SAFETY: `info` is writable for `size` bytes and zeroed, so that the kernel takes it as a request without arrays.
+    check(unsafe { bpf::bpf_prog_get_info_by_fd(program.as_raw_fd(), &raw mut info, &raw mut size) })?;
+    Ok(info)
+}
+
+/// The name in a `bpf_prog_info`: at most 15 bytes, as the kernel keeps it.
+pub(crate) fn program_name(info: &bpf::bpf_prog_info) -> String {
+    let bytes: Vec<u8> = info.name.iter().map(|c| *c as u8).take_while(|c| *c != 0).collect();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// `BPF_OBJ_GET_INFO_BY_FD` of a link, without its strings.
+pub(crate) fn link_info(link: BorrowedFd<'_>) -> Result<bpf::bpf_link_info, Errno> {
+    let mut info = bpf::bpf_link_info::default();
+    let mut size = size_of::<bpf::bpf_link_info>() as u32;
+    // SAFETY: as in `program_info`.
+    check(unsafe { bpf::bpf_link_get_info_by_fd(link.as_raw_fd(), &raw mut info, &raw mut size) })?;
+    Ok(info)
+}
+
+/// `BPF_LINK_CREATE` with `flags` only.
+pub(crate) fn link_create(
+    program: BorrowedFd<'_>,
+    target: i32,
+    attach_type: bpf::bpf_attach_type,
+    flags: u32,
+) -> Result<OwnedFd, Errno> {
+    let options = bpf::bpf_link_create_opts {
+        sz: size_of::<bpf::bpf_link_create_opts>() as _,
+        flags,
+        ..Default::default()
+    };
+    // SAFETY: `options` outlives the call and has no pointers in it.
+    owned(unsafe { bpf::bpf_link_create(program.as_raw_fd(), target, attach_type, &raw const options) })
+}
+
+/// `BPF_LINK_CREATE` of a netfilter link for `family` (`NFPROTO_…`), local input, priority 0.
+pub(crate) fn netfilter_link_create(program: BorrowedFd<'_>, family: u32) -> Result<OwnedFd, Errno> {
+    let mut options =
+        bpf::bpf_link_create_opts { sz: size_of::<bpf::bpf_link_create_opts>() as _, ..Default::default() };
+    options.__bindgen_anon_1.netfilter.pf = family;
+    options.__bindgen_anon_1.netfilter.hooknum = libc::NF_INET_LOCAL_IN as u32;
+    // SAFETY: `options` outlives the call and has no pointers in it.
+    owned(unsafe { bpf::bpf_link_create(program.as_raw_fd(), 0, bpf::BPF_NETFILTER, &raw const options) })
+}
+
+/// `BPF_LINK_UPDATE`: atomically puts `program` in the place of the link's program.
+pub(crate) fn link_update(link: BorrowedFd<'_>, program: BorrowedFd<'_>) -> Result<(), Errno> {
+    // SAFETY: both descriptors are open; null options are allowed.
+    check(unsafe { bpf::bpf_link_update(link.as_raw_fd(), program.as_raw_fd(), std::ptr::null()) }).map(drop)
+}
+
+/// `BPF_LINK_DETACH`: the hook is free when this returns, whoever else holds the link.
+pub(crate) fn link_detach(link: BorrowedFd<'_>) -> Result<(), Errno> {
+    // SAFETY: the descriptor is open.
+    check(unsafe { bpf::bpf_link_detach(link.as_raw_fd()) }).map(drop)
+}
+
+/// The ids of all links there are. Needs CAP_SYS_ADMIN; without it there are none.
+pub(crate) fn link_ids() -> impl Iterator<Item = u32> {
+    let mut last = 0;
+    std::iter::from_fn(move || {
+        let mut next = 0;
+        // SAFETY: `next` is writable.
+        let found = unsafe { bpf::bpf_link_get_next_id(last, &raw mut next) } == 0;
+        last = next;
+        found.then_some(next)
+    })
+}
+
+/// Needs CAP_SYS_ADMIN.
+pub(crate) fn link_by_id(id: u32) -> Result<OwnedFd, Errno> {
+    // SAFETY: takes no pointers.
+    owned(unsafe { bpf::bpf_link_get_fd_by_id(id) })
+}
+
+/// Needs CAP_SYS_ADMIN.
+pub(crate) fn program_by_id(id: u32) -> Result<OwnedFd, Errno> {
+    // SAFETY: takes no pointers.
+    owned(unsafe { bpf::bpf_prog_get_fd_by_id(id) })
+}
+
+/// What is attached to the XDP hook of an interface, asked over netlink in the caller's network namespace.
+pub(crate) fn xdp_query(ifindex: u32) -> Result<bpf::bpf_xdp_query_opts, Errno> {
+    let mut options =
+        bpf::bpf_xdp_query_opts { sz: size_of::<bpf::bpf_xdp_query_opts>() as _, ..Default::default() };
+    // SAFETY: `options` is writable and says its size.
+    check(unsafe { bpf::bpf_xdp_query(ifindex as i32, 0, &raw mut options) })?;
+    Ok(options)
+}
+
+/// The outcome of one `BPF_PROG_TEST_RUN`.
+pub(crate) struct RawRun {
+    pub(crate) verdict: u32,
+    /// Average per repetition.
+    pub(crate) duration_ns: u32,
+    /// How much of the output buffer holds the frame afterwards.
+    pub(crate) length: usize,
+}
+
+/// `BPF_PROG_TEST_RUN` of `program` on `frame`, `repeat` times; the frame afterwards goes to `output`.
+pub(crate) fn test_run(
+    program: BorrowedFd<'_>,
+    frame: &[u8],
+    output: &mut [u8],
+    repeat: u32,
+) -> Result<RawRun, Errno> {
+    let mut options = bpf::bpf_test_run_opts {
+        sz: size_of::<bpf::bpf_test_run_opts>() as _,
+        data_in: frame.as_ptr().cast(),
+        data_size_in: u32::try_from(frame.len()).map_err(|_| Errno::EMSGSIZE)?,
+        data_out: output.as_mut_ptr().cast(),
+        data_size_out: u32::try_from(output.len()).unwrap_or(u32::MAX),
+        repeat: i32::try_from(repeat).map_err(|_| Errno::EINVAL)?,
+        ..Default::default()
+    };
+    // SAFETY: the slices live through the call, and their lengths are the ones given.
+    check(unsafe { bpf::bpf_prog_test_run_opts(program.as_raw_fd(), &raw mut options) })?;
+    let length = (options.data_size_out as usize).min(output.len());
+    Ok(RawRun { verdict: options.retval, duration_ns: options.duration, length })
+}
+
+/// `BPF_PROG_LOAD` of hand-made instructions, under a licence that allows every helper.
+pub(crate) fn program_load(
+    program_type: bpf::bpf_prog_type,
+    expected_attach_type: bpf::bpf_attach_type,
+    name: &CStr,
+    code: &[bpf::bpf_insn],
+) -> Result<OwnedFd, Errno> {
+    let mut options = bpf::bpf_prog_load_opts {
+        sz: size_of::<bpf::bpf_prog_load_opts>() as _,
+        expected_attach_type,
+        ..Default::default()
+    };
+    // SAFETY: name, licence and code live through the call; `code.len()` instructions are there.
+    owned(unsafe {
+        bpf::bpf_prog_load(
+            program_type,
+            name.as_ptr(),
+            c"GPL".as_ptr(),
+            code.as_ptr(),
+            code.len() as _,
+            &raw mut options,
+        )
+    })
+}
+
+/// `BPF_MAP_CREATE` without BTF; sizes in bytes.
+pub(crate) fn map_create(
+    map_type: bpf::bpf_map_type,
+    key_size: u32,
+    value_size: u32,
+    max_entries: u32,
+    flags: u32,
+) -> Result<OwnedFd, Errno> {
+    let options = bpf::bpf_map_create_opts {
+        sz: size_of::<bpf::bpf_map_create_opts>() as _,
+        map_flags: flags,
+        ..Default::default()
+    };
+    let name = c"moonhook_probe".as_ptr();
+    // SAFETY: the name is a C string and `options` outlives the call.
+    owned(unsafe {
+        bpf::bpf_map_create(map_type, name, key_size, value_size, max_entries, &raw const options)
+    })
+}

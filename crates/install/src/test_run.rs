@@ -1,0 +1,66 @@
+//! Running a loaded program on one frame, without any interface (`BPF_PROG_TEST_RUN`).
+
+use crate::{InstallError, Program, sys};
+use nix::errno::Errno;
+use serde::Serialize;
+
+/// The kernel runs no frame that is shorter than an Ethernet header (`bpf_test_init`, net/bpf/test_run.c).
+pub const FRAME_MIN: usize = 14;
+
+/// What is kept free before a frame (`XDP_PACKET_HEADROOM`) and after it (`struct skb_shared_info`, aligned).
+const HEADROOM: usize = 256;
+const TAILROOM: usize = 320;
+/// Buffers that can follow the first one (`MAX_SKB_FRAGS`, CONFIG_MAX_SKB_FRAGS default).
+const FRAGMENTS: usize = 17;
+
+/// The longest frame that lies in one buffer, so that `data..data_end` holds all of it: 3520 bytes with 4 KiB pages.
+/// Longer ones run too ([`frame_max`]), but a program reaches the rest only with `bpf_xdp_load_bytes`.
+pub fn frame_max_linear() -> usize {
+    page_size() - HEADROOM - TAILROOM
+}
+
+/// The longest frame that the kernel runs: the first buffer and 17 pages.
+pub fn frame_max() -> usize {
+    frame_max_linear() + FRAGMENTS * page_size()
+}
+
+fn page_size() -> usize {
+    // SAFETY: takes no pointers. Linux never fails to tell its page size.
+    let size = unsafe { nix::libc::sysconf(nix::libc::_SC_PAGESIZE) };
+    usize::try_from(size).unwrap_or(4096)
+}
+
+/// What a program did to a frame.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TestRun {
+    /// What the program returned.
+    pub verdict: u32,
+    /// The frame afterwards.
+    pub data: Vec<u8>,
+    /// Time per repetition, in nanoseconds; contains the loop's own cost (an empty program shows it).
+    pub duration_ns: u32,
+}
+
+impl Program {
+    /// Runs `program` on `frame`, `repeat` times (0 counts as 1). Repetitions get the frame as the one before left it.
+    ///
+    /// # Errors
+    /// `FrameLength` outside of [`FRAME_MIN`]`..=`[`frame_max`]; `NoSuchItem`; `TestRunRefused` for what else the
+    /// kernel refuses, such as a program type that cannot be run so.
+    pub fn test_run(&self, program: &str, frame: &[u8], repeat: u32) -> Result<TestRun, InstallError> {
+        let fd = self.program_fd(program)?;
+        let (min, max) = (FRAME_MIN, frame_max());
+        if !(min..=max).contains(&frame.len()) {
+            return Err(InstallError::FrameLength { length: frame.len(), min, max });
+        }
+        // A program may grow the frame into the free room on both sides.
+        let mut data = vec![0; frame.len() + page_size()];
+        let refused = |errno| match errno {
+            Errno::EPERM => InstallError::permission("running programs", &crate::privilege::LOAD[..1], errno),
+            _ => InstallError::TestRunRefused { program: program.to_string(), errno },
+        };
+        let run = sys::test_run(fd, frame, &mut data, repeat).map_err(refused)?;
+        data.truncate(run.length);
+        Ok(TestRun { verdict: run.verdict, data, duration_ns: run.duration_ns })
+    }
+}

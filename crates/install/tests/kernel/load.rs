@@ -1,0 +1,91 @@
+//! Loading, statistics, rejection, test runs.
+
+use crate::support::{compile, kernel, load_c};
+use moonhook_install::{FRAME_MIN, InstallError, LoadOptions, LogDetail, frame_max, frame_max_linear, load};
+
+#[test]
+fn loads_and_says_what_it_costs() {
+    if !kernel() {
+        return;
+    }
+    let program = load_c("basic.c");
+    assert_eq!(program.programs(), ["count", "grow", "linear"]);
+    for row in program.statistics() {
+        assert!(row.instructions > 1 && row.verified_instructions > 1, "{row:?}");
+        assert!(row.states.is_some() && row.peak_states.is_some(), "{row:?}");
+    }
+    let count = &program.statistics()[0];
+    assert!(matches!(count.stack.as_deref(), Some([depth]) if *depth >= 8), "{count:?}");
+    let quiet = load(&compile("basic.c"), &LoadOptions::default()).unwrap();
+    assert_eq!((quiet.log("count"), quiet.statistics()[0].stack.clone()), (None, None));
+    let options = LoadOptions { log: LogDetail::All, ..LoadOptions::default() };
+    let full = load(&compile("basic.c"), &options).unwrap();
+    assert!(full.log("count").unwrap().contains("; value[0] += 1; @ basic.c:"));
+}
+
+#[test]
+fn a_rejection_has_the_line_and_the_whole_log() {
+    if !kernel() {
+        return;
+    }
+    for log in [LogDetail::Nothing, LogDetail::Statistics, LogDetail::All] {
+        let error = load(&compile("rejected.c"), &LoadOptions { name: "x".into(), log }).unwrap_err();
+        let InstallError::Rejected { program, message, place, instruction, log } = error else {
+            panic!("{error:?}")
+        };
+        assert_eq!(program, "reads_beyond");
+        assert!(message.starts_with("R1 offset is outside of the packet"), "{message}");
+        let place = place.unwrap();
+        assert_eq!((place.file.as_str(), place.line), ("rejected.c", 7), "{log}");
+        assert_eq!(place.text, "return data[3]; /* no bounds check */");
+        assert_eq!(instruction, Some(1));
+        assert!(log.contains("processed "), "{log}");
+    }
+}
+
+#[test]
+fn what_is_no_object_is_malformed() {
+    let object = compile("drop.c");
+    for bytes in [&b""[..], b"\x7fELF", b"moonhook", &object[..200], &object[..object.len() / 2]] {
+        let error = load(bytes, &LoadOptions::default()).unwrap_err();
+        assert!(
+            matches!(&error, InstallError::MalformedObject { message } if !message.is_empty()),
+            "{error:?}"
+        );
+    }
+}
+
+#[test]
+fn a_test_run_gives_verdict_and_frame() {
+    if !kernel() {
+        return;
+    }
+    let program = load_c("basic.c");
+    let passed = program.test_run("count", &[7; 60], 1).unwrap();
+    assert_eq!((passed.verdict, passed.data.len(), &passed.data[..3]), (2, 60, &[7, 0x44, 7][..]));
+    assert_eq!(program.test_run("count", &[0xff; 60], 1).unwrap().verdict, 1);
+    let grown = program.test_run("grow", &[7; 60], 1).unwrap();
+    assert_eq!((grown.verdict, grown.data.len(), &grown.data[8..]), (3, 68, &[7; 60][..]));
+    assert!(program.test_run("count", &[7; 60], 10_000).unwrap().duration_ns > 0);
+}
+
+#[test]
+fn test_runs_take_exactly_the_lengths_that_are_promised() {
+    if !kernel() {
+        return;
+    }
+    let program = load_c("basic.c");
+    let run = |length: usize| program.test_run("linear", &vec![0; length], 1);
+    for length in [FRAME_MIN, 60, 1514, frame_max_linear()] {
+        assert_eq!(run(length).unwrap().verdict as usize, length >> 4, "{length}");
+    }
+    for length in [frame_max_linear() + 1, 9000, 65535, frame_max()] {
+        let run = run(length).unwrap();
+        assert_eq!((run.verdict as usize, run.data.len()), (frame_max_linear() >> 4, length));
+    }
+    for length in [0, FRAME_MIN - 1, frame_max() + 1, 100_000] {
+        assert!(matches!(run(length), Err(InstallError::FrameLength { length: l, .. }) if l == length));
+    }
+    let unknown = program.test_run("absent", &[0; 60], 1);
+    assert!(matches!(unknown, Err(InstallError::NoSuchItem { existing, .. }) if existing.len() == 3));
+}
