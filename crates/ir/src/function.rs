@@ -317,10 +317,25 @@ impl Op {
 
     /// Calls `visit` with each value operand.
     pub fn for_each_value(&self, mut visit: impl FnMut(Value)) {
-        self.clone().map_values(|value| {
-            visit(value);
-            value
-        });
+        match self {
+            Op::Const(_) | Op::DataAddress { .. } | Op::MapReference(_) | Op::SlotAddress(_) => {}
+            Op::Binary(_, lhs, rhs) => {
+                visit(*lhs);
+                rhs.value().map(visit);
+            }
+            Op::Unary(_, value) => visit(*value),
+            Op::Compare(condition) => condition.for_each_value(visit),
+            Op::Load { base, .. } => visit(*base),
+            Op::Store { base, value, .. } => {
+                visit(*base);
+                value.value().map(visit);
+            }
+            Op::AtomicAdd { base, value, .. } => {
+                visit(*base);
+                visit(*value);
+            }
+            Op::Helper { args, .. } | Op::Call { args, .. } => args.iter().copied().for_each(visit),
+        }
     }
 
     /// Replaces each value operand.
@@ -385,6 +400,12 @@ impl Condition {
         self.lhs = map(self.lhs);
         self.rhs.map_value(map);
     }
+
+    /// Calls `visit` with each value operand.
+    pub fn for_each_value(&self, mut visit: impl FnMut(Value)) {
+        visit(self.lhs);
+        self.rhs.value().map(visit);
+    }
 }
 
 impl CompareOp {
@@ -404,6 +425,24 @@ impl CompareOp {
             SGe => SLt,
             Test => return None,
         })
+    }
+}
+
+impl CompareOp {
+    /// The operation that holds with the operands exchanged.
+    pub fn swapped(self) -> CompareOp {
+        use CompareOp::*;
+        match self {
+            Eq | Ne | Test => self,
+            ULt => UGt,
+            ULe => UGe,
+            UGt => ULt,
+            UGe => ULe,
+            SLt => SGt,
+            SLe => SGe,
+            SGt => SLt,
+            SGe => SLe,
+        }
     }
 }
 
@@ -432,12 +471,44 @@ impl Terminator {
         }
     }
 
+    /// The target at `index` of [`Terminator::targets`].
+    pub fn target(&self, index: usize) -> Option<&Target> {
+        match (self, index) {
+            (Terminator::Jump(target), 0) => Some(target),
+            (Terminator::Branch { then, .. }, 0) => Some(then),
+            (Terminator::Branch { otherwise, .. }, 1) => Some(otherwise),
+            (Terminator::MayGoto { go, .. }, 0) => Some(go),
+            (Terminator::MayGoto { stop, .. }, 1) => Some(stop),
+            _ => None,
+        }
+    }
+
+    /// Calls `visit` with each of [`Terminator::targets`].
+    pub fn for_each_target<'a>(&'a self, visit: impl FnMut(&'a Target)) {
+        (0..2).map_while(|index| self.target(index)).for_each(visit);
+    }
+
+    /// Calls `visit` with each of [`Terminator::targets_mut`].
+    pub fn for_each_target_mut(&mut self, mut visit: impl FnMut(&mut Target)) {
+        match self {
+            Terminator::Jump(target) => visit(target),
+            Terminator::Branch { then: first, otherwise: second, .. }
+            | Terminator::MayGoto { go: first, stop: second } => {
+                visit(first);
+                visit(second);
+            }
+            Terminator::Return(_) => {}
+        }
+    }
+
     /// Calls `visit` with each value the terminator uses, arguments of targets included.
     pub fn for_each_value(&self, mut visit: impl FnMut(Value)) {
-        self.clone().map_values(|value| {
-            visit(value);
-            value
-        });
+        match self {
+            Terminator::Branch { condition, .. } => condition.for_each_value(&mut visit),
+            Terminator::Return(Operand::Value(value)) => visit(*value),
+            Terminator::Return(Operand::Imm(_)) | Terminator::Jump(_) | Terminator::MayGoto { .. } => {}
+        }
+        self.for_each_target(|target| target.args.iter().copied().for_each(&mut visit));
     }
 
     pub fn map_values(&mut self, mut map: impl FnMut(Value) -> Value) {
@@ -446,8 +517,6 @@ impl Terminator {
             Terminator::Return(operand) => operand.map_value(&mut map),
             Terminator::Jump(_) | Terminator::MayGoto { .. } => {}
         }
-        for target in self.targets_mut() {
-            target.args.iter_mut().for_each(|arg| *arg = map(*arg));
-        }
+        self.for_each_target_mut(|target| target.args.iter_mut().for_each(|arg| *arg = map(*arg)));
     }
 }

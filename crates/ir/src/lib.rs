@@ -10,10 +10,15 @@
 //! many arguments as its target has parameters; every cycle in the control-flow graph goes through a
 //! [`Terminator::MayGoto`], without which the kernel's verifier would walk the loop iteration by iteration.
 
+mod control_flow;
+pub mod eval;
 mod function;
 mod module;
+mod parse;
 mod print;
 pub mod verify;
 
+pub use control_flow::ControlFlow;
 pub use function::*;
 pub use module::*;
+pub use parse::{ParseError, parse, parse_function};

@@ -1,29 +1,58 @@
 //! The IR as text, for `moonhook dump --stage ir|opt` and for tests.
 //!
-//! One line an instruction; `; file:line` follows where the line changes.
+//! One line an instruction; `; @source:line` follows where the place in the script changes (`; @-`: to no place). Values
+//! keep their numbers. [`crate::parse`] reads this form back; what it lacks is the text of sources and what lies beyond the
+//! first bytes of a data section.
 
 use crate::*;
 use std::fmt::{self, Display, Formatter};
 
 impl Display for Module {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for (index, source) in self.sources.iter().enumerate() {
+            writeln!(f, "source @{index} {}", Quoted(source.name.as_bytes()))?;
+        }
         for (index, map) in self.maps.iter().enumerate() {
             writeln!(f, "map m{index} {} {}", map.name, map.kind)?;
         }
         for (index, event) in self.events.iter().enumerate() {
-            writeln!(
-                f,
-                "event e{index} {:?} {}:{} {}",
-                event.kind,
-                event.source,
-                event.line,
-                Pieces(&event.format)
-            )?;
+            let Event { kind, source, line, format, traceback } = event;
+            write!(f, "event e{index} {kind:?} @{source}:{line} {}", Pieces(format))?;
+            for (source, line, name) in traceback {
+                write!(f, " in @{source}:{line} {}", Quoted(name.as_bytes()))?;
+            }
+            writeln!(f)?;
         }
         for function in &self.functions {
             writeln!(f, "\n{function}")?;
         }
         Ok(())
+    }
+}
+
+/// Bytes as a string literal with the escapes of [`u8::escape_ascii`].
+struct Quoted<'a>(&'a [u8]);
+
+impl Display for Quoted<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\"", self.0.escape_ascii())
+    }
+}
+
+/// A data section: its size, and its bytes up to the last that is not zero, or `…` after as many as a line can show.
+struct Bytes<'a>(&'a [u8]);
+
+const SHOWN_BYTES: usize = 64;
+
+impl Display for Bytes<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0.len())?;
+        let used = self.0.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        match used {
+            0 => Ok(()),
+            1..=SHOWN_BYTES => write!(f, " {}", Quoted(&self.0[..used])),
+            _ => write!(f, " {} …", Quoted(&self.0[..SHOWN_BYTES])),
+        }
     }
 }
 
@@ -45,8 +74,8 @@ impl Display for Pieces<'_> {
 impl Display for MapKind {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            MapKind::ReadOnlyData(bytes) => write!(f, "rodata {}", bytes.len()),
-            MapKind::Data(bytes) => write!(f, "data {}", bytes.len()),
+            MapKind::ReadOnlyData(bytes) => write!(f, "rodata {}", Bytes(bytes)),
+            MapKind::Data(bytes) => write!(f, "data {}", Bytes(bytes)),
             MapKind::Map(d) => {
                 let MapDefinition { map_type, key_size, value_size, max_entries, flags } = d;
                 write!(
@@ -74,11 +103,14 @@ impl Display for Function {
             writeln!(f, "b{index}({}){cold}:", List(&block.params))?;
             let mut last = Loc::default();
             let mut line = |f: &mut Formatter<'_>, text: String, loc: Loc| {
-                if loc == last || loc.line == 0 {
-                    return writeln!(f, "  {text}");
+                let loc = if loc.line == 0 { Loc::default() } else { loc };
+                if std::mem::replace(&mut last, loc) == loc {
+                    writeln!(f, "  {text}")
+                } else if loc.line == 0 {
+                    writeln!(f, "  {text:<44} ; @-")
+                } else {
+                    writeln!(f, "  {text:<44} ; @{}:{}", loc.source, loc.line)
                 }
-                last = loc;
-                writeln!(f, "  {text:<44} ; @{}:{}", loc.source, loc.line)
             };
             for inst in &block.insts {
                 let text = match inst.result {

@@ -11,7 +11,8 @@ pub struct VerifyError {
     pub problem: String,
 }
 
-/// Checks terminators, argument counts, single definition and dominance of definitions over uses.
+/// Checks terminators, argument counts, single definition, dominance of definitions over uses, and that every cycle goes
+/// through a [`Terminator::MayGoto`]. Unreachable blocks may be malformed, but not define a value twice.
 pub fn verify(function: &Function) -> Result<(), VerifyError> {
     check(function).map_err(|problem| VerifyError { function: function.name.clone(), problem })
 }
@@ -46,15 +47,19 @@ fn check(function: &Function) -> Result<(), String> {
     if !function.blocks[0].params.is_empty() {
         return Err("the entry block has parameters".to_string());
     }
-    let dominators = immediate_dominators(function)?;
+    let flow = ControlFlow::new(function)?;
+    if let Some(block) = cycle_without_may_goto(function, &flow) {
+        return Err(format!("{block} is on a cycle without may_goto"));
+    }
     for (index, block) in function.blocks.iter().enumerate() {
-        if index != 0 && dominators[index].is_none() {
+        let here = Block(index as u32);
+        if !flow.is_reachable(here) {
             continue; // unreachable: removed by the passes
         }
         let used = |value: Value, position: usize| match defined.get(&value) {
             None => Err(format!("b{index}: {value} is used but not defined")),
             Some(&(at, from)) if at == index && from <= position => Ok(()),
-            Some(&(at, _)) if at != index && dominates(&dominators, at, index) => Ok(()),
+            Some(&(at, _)) if at != index && flow.dominates(Block(at as u32), here) => Ok(()),
             Some(_) => Err(format!("b{index}: the use of {value} is not dominated by its definition")),
         };
         for (position, inst) in block.insts.iter().enumerate() {
@@ -72,93 +77,32 @@ fn check(function: &Function) -> Result<(), String> {
     Ok(())
 }
 
-fn dominates(dominators: &[Option<usize>], above: usize, mut below: usize) -> bool {
-    while below != above {
-        match dominators[below] {
-            Some(next) if next != below => below = next,
-            _ => return false,
-        }
+/// Finds a cycle that no [`Terminator::MayGoto`] is part of: a depth-first walk that does not go on from one.
+fn cycle_without_may_goto(function: &Function, flow: &ControlFlow) -> Option<Block> {
+    #[derive(Clone, Copy, PartialEq)]
+    enum State {
+        New,
+        Open,
+        Done,
     }
-    true
-}
-
-/// For each block its immediate dominator (the entry's is itself); `None` for unreachable blocks. Cooper, Harvey and
-/// Kennedy's iteration. Fails where a block has no terminator or a jump does not fit its target.
-fn immediate_dominators(function: &Function) -> Result<Vec<Option<usize>>, String> {
-    let order = function.reverse_postorder()?;
-    let mut number = vec![usize::MAX; function.blocks.len()];
-    for (position, block) in order.iter().enumerate() {
-        number[block.index()] = position;
-    }
-    let mut predecessors = vec![Vec::new(); function.blocks.len()];
-    for block in &order {
-        if let Some((terminator, _)) = &function.block(*block).terminator {
-            terminator.targets().iter().for_each(|t| predecessors[t.block.index()].push(block.index()));
-        }
-    }
-    let mut idom: Vec<Option<usize>> = vec![None; function.blocks.len()];
-    idom[0] = Some(0);
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for block in order.iter().skip(1).map(|b| b.index()) {
-            let mut new: Option<usize> = None;
-            for &predecessor in predecessors[block].iter().filter(|p| idom[**p].is_some()) {
-                new = Some(match new {
-                    None => predecessor,
-                    Some(other) => intersect(&idom, &number, predecessor, other),
-                });
-            }
-            if idom[block] != new {
-                idom[block] = new;
-                changed = true;
-            }
-        }
-    }
-    Ok(idom)
-}
-
-fn intersect(idom: &[Option<usize>], number: &[usize], mut a: usize, mut b: usize) -> usize {
-    while a != b {
-        while number[a] > number[b] {
-            a = idom[a].unwrap_or(0);
-        }
-        while number[b] > number[a] {
-            b = idom[b].unwrap_or(0);
-        }
-    }
-    a
-}
-
-impl Function {
-    /// The reachable blocks, each before its successors except along back edges. Fails where a block lacks its
-    /// terminator or a jump does not fit its target.
-    pub fn reverse_postorder(&self) -> Result<Vec<Block>, String> {
-        let mut order = Vec::new();
-        let mut seen = vec![false; self.blocks.len()];
-        let mut stack = vec![(Block(0), 0)];
-        seen[0] = true;
+    let mut state = vec![State::New; function.blocks.len()];
+    for &start in &flow.order {
+        let mut stack = vec![(start, 0)];
         while let Some((block, next)) = stack.pop() {
-            let Some((terminator, _)) = &self.block(block).terminator else {
-                return Err(format!("{block} has no terminator"));
-            };
-            let targets = terminator.targets();
-            let Some(target) = targets.get(next) else {
-                order.push(block);
+            if next == 0 && state[block.index()] != State::New {
                 continue;
-            };
-            stack.push((block, next + 1));
-            let Some(data) = self.blocks.get(target.block.index()) else {
-                return Err(format!("{block} jumps to {}, which does not exist", target.block));
-            };
-            if data.params.len() != target.args.len() {
-                return Err(format!("{block} passes {} arguments to {}", target.args.len(), target.block));
             }
-            if !std::mem::replace(&mut seen[target.block.index()], true) {
-                stack.push((target.block, 0));
+            state[block.index()] = State::Open;
+            let target = match &function.block(block).terminator {
+                None | Some((Terminator::MayGoto { .. }, _)) => None,
+                Some((terminator, _)) => terminator.target(next),
+            };
+            match target {
+                None => state[block.index()] = State::Done,
+                Some(target) if state[target.block.index()] == State::Open => return Some(target.block),
+                Some(target) => stack.extend([(block, next + 1), (target.block, 0)]),
             }
         }
-        order.reverse();
-        Ok(order)
     }
+    None
 }
