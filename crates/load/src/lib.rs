@@ -1,1 +1,107 @@
+//! Load stage: runs scripts in real Lua 5.5, inside a sandbox, and snapshots the handlers they register.
+//!
+//! Reads script text, the modules and lists it names; gives a [`Snapshot`] and the Lua state, which stays usable. The same
+//! scripts and files give the same snapshot. Knows nothing of BPF or the running kernel. See `docs/load-time.md`.
 
+mod chunk;
+mod error;
+mod files;
+mod freeze;
+mod library;
+mod limits;
+mod locate;
+mod modules;
+mod print;
+mod run;
+mod sandbox;
+mod table_order;
+mod upvalues;
+
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use mlua::{Function, Lua};
+use moonhook_snapshot::Snapshot;
+
+pub use crate::error::{Failure, LoadError};
+pub use crate::print::{capture_print, captured_print};
+pub use moonhook_snapshot::dump;
+
+use crate::files::Files;
+use crate::limits::Meter;
+use crate::modules::Handlers;
+use crate::run::Runner;
+use crate::sandbox::Names;
+
+/// What load time may use.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Memory of the Lua state in bytes.
+    pub memory_limit: usize,
+    /// Lua instructions that all scripts together may run.
+    pub instruction_limit: u64,
+}
+
+impl Default for Options {
+    /// 256 MiB, and two thousand million instructions: some ten seconds.
+    fn default() -> Self {
+        Options { memory_limit: 256 << 20, instruction_limit: 2_000_000_000 }
+    }
+}
+
+/// What load time gives.
+pub struct Loaded {
+    pub snapshot: Snapshot,
+    /// The state the scripts ran in. Its limits on instructions are lifted, the one on memory stays.
+    pub lua: Lua,
+    /// The registered functions, in the order of `snapshot.handlers`.
+    pub handlers: Vec<Function>,
+    /// Every file that was read: scripts, modules, lists.
+    pub files: Vec<PathBuf>,
+}
+
+/// Runs `scripts` in order, each with its own globals, and snapshots what their handlers reach.
+pub fn load(scripts: &[PathBuf], options: &Options) -> Result<Loaded, LoadError> {
+    let lua = sandbox::new_state().map_err(state_error)?;
+    lua.set_memory_limit(options.memory_limit).map_err(state_error)?;
+    let meter = Meter::new(&lua, options.instruction_limit).map_err(state_error)?;
+    let files = Rc::new(Files::default());
+    let runner = Runner { lua: &lua, meter: &meter, files: &files, options };
+    let mut handlers = Handlers::default();
+    let mut names = Names::default();
+    for script in scripts {
+        run_script(&runner, script, &mut handlers, &mut names)?;
+    }
+    meter.release();
+
+    let registered = handlers.all.take();
+    // The snapshot is made from what the scripts left; reading it needs a little memory of its own.
+    lua.set_memory_limit(0).map_err(state_error)?;
+    let shown: Vec<_> = scripts.iter().map(|script| script.to_string_lossy()).collect();
+    let snapshot = freeze::freeze(&lua, shown.join(" "), &registered, &names, files.sources())?;
+    drop(names);
+    lua.set_memory_limit(options.memory_limit).map_err(state_error)?;
+    let handlers = registered.into_iter().map(|registration| registration.function).collect();
+    Ok(Loaded { snapshot, lua, handlers, files: files.read() })
+}
+
+fn run_script(
+    runner: &Runner,
+    script: &PathBuf,
+    handlers: &mut Handlers,
+    names: &mut Names,
+) -> Result<(), LoadError> {
+    handlers.earlier = handlers.all.borrow().len();
+    let folder = script.parent().map(PathBuf::from).unwrap_or_default();
+    let globals = sandbox::globals(runner.lua, folder, runner.files, handlers, names).map_err(state_error)?;
+    runner.run(script, &globals.table)?;
+    if handlers.all.borrow().len() == handlers.earlier {
+        return Err(LoadError::NoHandler { script: script.to_string_lossy().into_owned() });
+    }
+    names.add_required(&globals.loaded);
+    Ok(())
+}
+
+fn state_error(error: mlua::Error) -> LoadError {
+    LoadError::State { reason: error.to_string() }
+}

@@ -2,10 +2,16 @@
 //!
 //! The load stage fills a [`Snapshot`]; the lower stage reads it. Nothing here knows how Lua is run or what a BPF program
 //! is. Objects are arena-allocated and refer to one another by index, so cycles cost nothing and equal scripts give equal
-//! snapshots (objects are numbered in the order in which a depth-first walk from the handlers first meets them).
+//! snapshots (objects are numbered in the order in which a breadth-first walk from the handlers first meets them; a
+//! prototype comes after those inside it).
+
+mod dump;
+mod opcode;
 
 use std::fmt;
 use std::sync::Arc;
+
+pub use dump::dump;
 
 macro_rules! id {
     ($($(#[$doc:meta])* $name:ident),*) => {$(
@@ -36,7 +42,7 @@ id!(
 /// The whole result of the load stage.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Snapshot {
-    /// The script's path as the person gave it.
+    /// The script's path as the person gave it; several are separated by spaces.
     pub script: String,
     pub handlers: Vec<Handler>,
     pub closures: Vec<Closure>,
@@ -94,7 +100,8 @@ pub struct Cell {
 pub struct Table {
     /// `t[1] … t[n]` for the largest n without a hole.
     pub array: Vec<Value>,
-    /// The other entries, sorted: booleans, integers, floats, strings (bytewise), then objects in order of their ids.
+    /// The other entries, sorted: booleans, integers, floats, strings (bytewise), tables and closures in order of
+    /// their ids, functions of the library by name, then the rest.
     pub entries: Vec<(Value, Value)>,
     pub metatable: Option<TableId>,
     /// What a person would call it, as far as known: `_G`, `string`, `linux.xdp`, or the variable that holds it.

@@ -1,0 +1,162 @@
+//! What can go wrong at load time, and how a person is told.
+
+use moonhook_diagnostic::{Diagnostic, Place};
+
+/// An error of the load stage. Where it has a place, that is a line of a script or of one of its modules.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    #[error("cannot read {path}: {error}")]
+    Unreadable { path: String, error: std::io::Error },
+    #[error("{0}")]
+    Syntax(Box<Failure>),
+    #[error("{0}")]
+    Runtime(Box<Failure>),
+    #[error("{script} registers no handler")]
+    NoHandler { script: String },
+    #[error("the script does not finish: it ran {limit} instructions")]
+    Instructions { limit: u64, place: Option<Box<Place>> },
+    #[error("the script needs more than {} of memory", mebibytes(*.limit))]
+    Memory { limit: usize, place: Option<Box<Place>> },
+    #[error("{0}")]
+    Module(Box<Failure>),
+    #[error("{path} is not Lua text but a precompiled chunk")]
+    Precompiled { path: String },
+    #[error("a function cannot be read back: {reason}")]
+    Chunk { reason: String },
+    #[error("the Lua state failed: {reason}")]
+    State { reason: String },
+}
+
+/// A message of Lua, taken apart.
+#[derive(Debug)]
+pub struct Failure {
+    /// The message without the `file:line:` in front of it.
+    pub message: String,
+    pub place: Option<Place>,
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.place {
+            Some(place) => write!(f, "{}:{}: {}", place.file, place.line, self.message),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
+fn mebibytes(bytes: usize) -> String {
+    if bytes >= 1 << 20 { format!("{} MiB", bytes >> 20) } else { format!("{bytes} bytes") }
+}
+
+impl LoadError {
+    /// The stable code; `moonhook explain` has a page for each.
+    pub fn code(&self) -> &'static str {
+        match self {
+            LoadError::Unreadable { .. } => "MH0101",
+            LoadError::Syntax(_) => "MH0102",
+            LoadError::Runtime(_) => "MH0103",
+            LoadError::NoHandler { .. } => "MH0104",
+            LoadError::Instructions { .. } => "MH0105",
+            LoadError::Memory { .. } => "MH0106",
+            LoadError::Module(_) => "MH0107",
+            LoadError::Precompiled { .. } => "MH0108",
+            LoadError::Chunk { .. } => "MH0109",
+            LoadError::State { .. } => "MH0110",
+        }
+    }
+
+    pub fn diagnostic(&self) -> Diagnostic {
+        let diagnostic = match self {
+            LoadError::Syntax(failure) | LoadError::Runtime(failure) | LoadError::Module(failure) => {
+                located(self.code(), first_line(&failure.message), failure.place.as_ref())
+            }
+            LoadError::Instructions { place, .. } | LoadError::Memory { place, .. } => {
+                located(self.code(), &self.to_string(), place.as_deref())
+            }
+            _ => Diagnostic::new(self.code(), self.to_string()),
+        };
+        match self.reason() {
+            Some(reason) => diagnostic.reason(reason),
+            None => diagnostic,
+        }
+        .help(self.help())
+    }
+
+    fn reason(&self) -> Option<&'static str> {
+        match self {
+            LoadError::Syntax(_) => Some("the script cannot be parsed"),
+            LoadError::Runtime(_) => Some("load time stopped here"),
+            LoadError::Module(_) => Some("no such module"),
+            LoadError::Instructions { place: Some(_), .. } => Some("it was here when it was stopped"),
+            LoadError::Memory { place: Some(_), .. } => Some("it was here when memory ran out"),
+            _ => None,
+        }
+    }
+
+    fn help(&self) -> String {
+        match self {
+            LoadError::Unreadable { .. } => "check the path and its permissions".into(),
+            LoadError::Syntax(_) => "correct the line; scripts are Lua 5.5".into(),
+            LoadError::Runtime(failure) => runtime_help(failure),
+            LoadError::NoHandler { .. } => {
+                "register one: `require(\"xdp\").attach(function(pkt, arg) … end)`".into()
+            }
+            LoadError::Instructions { .. } => "look for an endless loop, or raise the instruction limit".into(),
+            LoadError::Memory { .. } => "look for a table or string that grows, or raise the memory limit".into(),
+            LoadError::Module(_) => {
+                "modules are found in the script's folder (`a.b` is a/b.lua or a/b/init.lua) and in Moonhook's library"
+                    .into()
+            }
+            LoadError::Precompiled { .. } => "give the source text of the script".into(),
+            LoadError::Chunk { .. } | LoadError::State { .. } => {
+                "this is a bug in Moonhook; please report it with the script".into()
+            }
+        }
+    }
+}
+
+fn located(code: &'static str, message: &str, place: Option<&Place>) -> Diagnostic {
+    match place {
+        Some(place) => Diagnostic::new(code, message).at(place.clone()),
+        None => Diagnostic::new(code, message),
+    }
+}
+
+fn first_line(message: &str) -> &str {
+    message.lines().next().unwrap_or(message)
+}
+
+/// What a script may expect from full Lua and does not find here.
+const ABSENT: &[(&str, &str)] = &[
+    ("debug", "the debug library is not available to scripts"),
+    ("execute", "scripts cannot start processes"),
+    ("popen", "scripts cannot start processes"),
+    ("exit", "scripts cannot end the process; use `error` to stop loading"),
+    (
+        "getenv",
+        "scripts cannot read the environment; put settings into a module or a file next to the script",
+    ),
+    ("remove", "scripts cannot change files"),
+    ("rename", "scripts cannot change files"),
+    ("tmpname", "scripts cannot change files"),
+    ("tmpfile", "scripts cannot change files"),
+    ("setlocale", "scripts run in the C locale"),
+    ("write", "scripts cannot write files; `print` writes to standard output"),
+    ("loadlib", "scripts cannot load C libraries"),
+    ("stdout", "scripts cannot write files; `print` writes to standard output"),
+    ("stderr", "scripts cannot write files; `print` writes to standard output"),
+    ("stdin", "scripts cannot read standard input; open a file"),
+    ("input", "open the file by name: `io.open(path)` or `io.lines(path)`"),
+    ("read", "open the file by name: `io.open(path)` or `io.lines(path)`"),
+];
+
+fn runtime_help(failure: &Failure) -> String {
+    let nil_value = failure.message.starts_with("attempt to") && failure.message.contains("a nil value");
+    let name = failure.place.as_ref().and_then(|place| place.name.as_deref());
+    let absent = ABSENT.iter().find(|(absent, _)| nil_value && Some(*absent) == name);
+    match (absent, name) {
+        (Some((_, help)), _) => (*help).into(),
+        (None, Some(name)) if nil_value => format!("`{name}` has no value here; assign it before this line"),
+        _ => "the script's own code, run once at load time, raised this error".into(),
+    }
+}

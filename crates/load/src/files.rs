@@ -1,0 +1,199 @@
+//! The files that load time reads: scripts, modules, lists.
+//!
+//! Resolves names against the script's folder, keeps the text of everything that is run, and a list of everything that is
+//! read. Only regular files are opened, so that reading ends.
+
+use std::cell::RefCell;
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use mlua::chunk::ChunkMode;
+use mlua::{Function, Lua, LuaString, MultiValue, Table, Value};
+use moonhook_snapshot::Source;
+
+/// What has been read so far.
+#[derive(Default)]
+pub(crate) struct Files {
+    read: RefCell<Vec<PathBuf>>,
+    sources: RefCell<Vec<Source>>,
+}
+
+impl Files {
+    /// Every file that was read, in the order of first reading.
+    pub fn read(&self) -> Vec<PathBuf> {
+        self.read.borrow().clone()
+    }
+
+    pub fn sources(&self) -> Vec<Source> {
+        self.sources.borrow().clone()
+    }
+
+    /// The whole content of a regular file.
+    pub fn content(&self, path: &Path) -> io::Result<Vec<u8>> {
+        check_readable(path)?;
+        let content = fs::read(path)?;
+        self.note(path);
+        Ok(content)
+    }
+
+    /// A file's code as a function whose globals are `env`. Messages call the file by its path.
+    pub fn chunk(&self, lua: &Lua, path: &Path, mut content: Vec<u8>, env: Value) -> mlua::Result<Function> {
+        blank_first_comment(&mut content);
+        let name = path.to_string_lossy().into_owned();
+        self.note_source(Source { name: name.clone(), text: String::from_utf8_lossy(&content).into_owned() });
+        let chunk = lua.load(content).set_name(format!("@{name}")).set_mode(ChunkMode::Text);
+        let function = chunk.into_function()?;
+        set_first_upvalue(lua, &function, env)?;
+        Ok(function)
+    }
+
+    fn note(&self, path: &Path) {
+        let mut read = self.read.borrow_mut();
+        if !read.iter().any(|known| known == path) {
+            read.push(path.to_owned());
+        }
+    }
+
+    fn note_source(&self, source: Source) {
+        let mut sources = self.sources.borrow_mut();
+        sources.retain(|known| known.name != source.name);
+        sources.push(source);
+    }
+}
+
+/// The variable `_ENV` of a main chunk is its first upvalue (Lua manual § 2.2). Unlike mlua's `set_environment` this
+/// allows any value.
+fn set_first_upvalue(lua: &Lua, function: &Function, env: Value) -> mlua::Result<()> {
+    let set: Function = lua.globals().get::<Table>("debug")?.get("setupvalue")?;
+    set.call((function, 1, env))
+}
+
+/// A first line that starts with `#` is a comment for the shell (Lua manual § 7). Its line end stays, for line numbers.
+fn blank_first_comment(content: &mut Vec<u8>) {
+    if content.starts_with(b"\xef\xbb\xbf") {
+        content.drain(..3);
+    }
+    if content.first() == Some(&b'#') {
+        let end = content.iter().position(|&byte| byte == b'\n').unwrap_or(content.len());
+        content.drain(..end);
+    }
+}
+
+fn check_readable(path: &Path) -> io::Result<()> {
+    // Asking first keeps `open` from waiting for the other end of a FIFO.
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    File::open(path).map(drop)
+}
+
+/// The system's words for an error, as C's `strerror` has them.
+fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.find(" (os error") {
+        Some(end) => text[..end].to_owned(),
+        None => text,
+    }
+}
+
+/// The functions that `prelude.lua` calls: they return values or `nil` and a message, and raise nothing.
+pub(crate) fn functions(
+    lua: &Lua,
+    folder: PathBuf,
+    files: &Rc<Files>,
+    globals: &Table,
+) -> mlua::Result<Table> {
+    let table = lua.create_table()?;
+
+    let (known, base) = (files.clone(), folder.clone());
+    table.set(
+        "readable",
+        lua.create_function(move |lua, name: LuaString| {
+            let path = base.join(OsStr::from_bytes(&name.as_bytes()));
+            match check_readable(&path) {
+                Ok(()) => {
+                    known.note(&path);
+                    lua.pack_multi(lua.create_string(path.as_os_str().as_bytes())?)
+                }
+                Err(error) => {
+                    let message = format!("{}: {}", name.to_string_lossy(), reason(&error));
+                    lua.pack_multi((Value::Nil, message, error.raw_os_error()))
+                }
+            }
+        })?,
+    )?;
+
+    let (known, base) = (files.clone(), folder.clone());
+    table.set(
+        "load_file",
+        lua.create_function(move |lua, (name, env): (LuaString, Value)| {
+            let path = base.join(OsStr::from_bytes(&name.as_bytes()));
+            match known.content(&path) {
+                Ok(content) => chunk_or_message(lua, known.chunk(lua, &path, content, env)),
+                Err(error) => {
+                    let message = format!("cannot open {}: {}", name.to_string_lossy(), reason(&error));
+                    lua.pack_multi((Value::Nil, message))
+                }
+            }
+        })?,
+    )?;
+
+    let (known, env) = (files.clone(), globals.clone());
+    table.set(
+        "find_module",
+        lua.create_function(move |lua, name: LuaString| find_module(lua, &known, &folder, &env, &name))?,
+    )?;
+    Ok(table)
+}
+
+fn chunk_or_message(lua: &Lua, chunk: mlua::Result<Function>) -> mlua::Result<MultiValue> {
+    match chunk {
+        Ok(function) => lua.pack_multi(function),
+        Err(mlua::Error::SyntaxError { message, .. }) => lua.pack_multi((Value::Nil, message)),
+        Err(error) => Err(error),
+    }
+}
+
+/// `a.b` is `a/b.lua` or `a/b/init.lua` in the script's folder, never outside of it.
+fn find_module(
+    lua: &Lua,
+    files: &Files,
+    folder: &Path,
+    env: &Table,
+    name: &LuaString,
+) -> mlua::Result<MultiValue> {
+    let shown = name.to_string_lossy();
+    let mut message = format!("module '{shown}' not found:");
+    let bytes = name.as_bytes();
+    let parts: Vec<&[u8]> = bytes.split(|&byte| byte == b'.').collect();
+    if parts.iter().any(|part| part.is_empty() || part.contains(&b'/') || part.contains(&0)) {
+        message.push_str("\n\ta module name is words joined by dots");
+        return lua.pack_multi((Value::Nil, message));
+    }
+    let base = parts.iter().fold(folder.to_owned(), |path, part| path.join(OsStr::from_bytes(part)));
+    let mut flat = base.clone().into_os_string();
+    flat.push(".lua");
+    for path in [PathBuf::from(flat), base.join("init.lua")] {
+        match files.content(&path) {
+            Ok(content) => {
+                return match files.chunk(lua, &path, content, Value::Table(env.clone())) {
+                    Ok(function) => lua.pack_multi((function, path.to_string_lossy().into_owned())),
+                    Err(mlua::Error::SyntaxError { message, .. }) => {
+                        let message = format!(
+                            "error loading module '{shown}' from file '{}':\n\t{message}",
+                            path.display()
+                        );
+                        lua.pack_multi((Value::Nil, message))
+                    }
+                    Err(error) => Err(error),
+                };
+            }
+            Err(error) => message.push_str(&format!("\n\t{}: {}", path.display(), reason(&error))),
+        }
+    }
+    lua.pack_multi((Value::Nil, message))
+}

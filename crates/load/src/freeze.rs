@@ -1,0 +1,268 @@
+//! Builds the snapshot: walks from the handlers through closures, their variables, tables and metatables.
+//!
+//! Reads the Lua state; changes nothing in it. Guarantees that an object is met once, that objects are numbered in the
+//! order of a breadth-first walk, and that equal functions (same source, lines and code) are one prototype.
+
+use std::collections::HashMap;
+use std::collections::hash_map::{DefaultHasher, Entry};
+use std::ffi::c_void;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use mlua::{Function, Lua, Table, Value};
+use moonhook_snapshot::{
+    Cell, CellId, Closure, ClosureId, Handler, Prototype, PrototypeId, Snapshot, Source, SourceId, TableId,
+    Value as Frozen,
+};
+
+use crate::chunk;
+use crate::error::LoadError;
+use crate::modules::Registration;
+use crate::sandbox::Names;
+use crate::table_order::{self, Entries};
+use crate::upvalues::{Variable, variables};
+
+/// The snapshot of what `handlers` reach. `sources` has the text of every file that was run.
+pub(crate) fn freeze(
+    lua: &Lua,
+    script: String,
+    handlers: &[Registration],
+    names: &Names,
+    sources: Vec<Source>,
+) -> Result<Snapshot, LoadError> {
+    let mut walk = Walk { lua, names, texts: sources, ..Walk::new(lua, names) };
+    walk.snapshot.script = script;
+    for registration in handlers {
+        let closure = walk.closure(&registration.function);
+        walk.snapshot.handlers.push(Handler { hook: registration.hook, closure });
+    }
+    walk.run()?;
+    Ok(walk.snapshot)
+}
+
+/// An object that has its number and waits for its content.
+enum Pending {
+    Closure(ClosureId, Function),
+    Cell(CellId, Value, String),
+    Table(TableId, Table),
+}
+
+struct Walk<'a> {
+    lua: &'a Lua,
+    names: &'a Names,
+    texts: Vec<Source>,
+    snapshot: Snapshot,
+    queue: std::collections::VecDeque<Pending>,
+    closures: HashMap<*const c_void, ClosureId>,
+    cells: HashMap<*const c_void, CellId>,
+    tables: HashMap<*const c_void, TableId>,
+    sources: HashMap<Arc<[u8]>, SourceId>,
+    /// Prototypes by the bytes of the chunk they were read from, which saves reading those again.
+    chunks: HashMap<Vec<u8>, PrototypeId>,
+    /// Prototypes by a hash of source, lines and code.
+    prototypes: HashMap<u64, Vec<PrototypeId>>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(lua: &'a Lua, names: &'a Names) -> Self {
+        Walk {
+            lua,
+            names,
+            texts: Vec::new(),
+            snapshot: Snapshot::default(),
+            queue: Default::default(),
+            closures: HashMap::new(),
+            cells: HashMap::new(),
+            tables: HashMap::new(),
+            sources: HashMap::new(),
+            chunks: HashMap::new(),
+            prototypes: HashMap::new(),
+        }
+    }
+
+    fn run(&mut self) -> Result<(), LoadError> {
+        while let Some(pending) = self.queue.pop_front() {
+            match pending {
+                Pending::Closure(id, function) => self.fill_closure(id, &function)?,
+                Pending::Cell(id, value, name) => {
+                    self.snapshot.cells[id.index()].value = self.value(&value, || Some(name));
+                }
+                Pending::Table(id, table) => self.fill_table(id, &table)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The snapshot's form of a value; `name` is what a table would be called that is met here first.
+    fn value(&mut self, value: &Value, name: impl FnOnce() -> Option<String>) -> Frozen {
+        match value {
+            Value::Nil => Frozen::Nil,
+            Value::Boolean(boolean) => Frozen::Boolean(*boolean),
+            Value::Integer(integer) => Frozen::Integer(*integer),
+            Value::Number(float) => Frozen::Float(*float),
+            Value::String(string) => Frozen::string(string.as_bytes()),
+            Value::Table(table) => Frozen::Table(self.table(table, name)),
+            Value::Function(function) => self.function(function),
+            Value::Thread(_) => Frozen::Opaque("thread"),
+            _ => Frozen::Opaque("userdata"),
+        }
+    }
+
+    fn function(&mut self, function: &Function) -> Frozen {
+        if let Some(name) = self.names.function(function) {
+            return Frozen::Builtin(name);
+        }
+        if !self.closures.contains_key(&function.to_pointer()) && function.info().what == "C" {
+            return Frozen::Opaque("function");
+        }
+        Frozen::Closure(self.closure(function))
+    }
+
+    fn closure(&mut self, function: &Function) -> ClosureId {
+        let next = ClosureId(self.snapshot.closures.len() as u32);
+        match self.closures.entry(function.to_pointer()) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(entry) => {
+                self.snapshot.closures.push(Closure { prototype: PrototypeId(0), upvalues: Vec::new() });
+                self.queue.push_back(Pending::Closure(next, function.clone()));
+                *entry.insert(next)
+            }
+        }
+    }
+
+    fn table(&mut self, table: &Table, name: impl FnOnce() -> Option<String>) -> TableId {
+        let next = TableId(self.snapshot.tables.len() as u32);
+        match self.tables.entry(table.to_pointer()) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(entry) => {
+                let name = self.names.table(table).map(str::to_owned).or_else(name);
+                self.snapshot.tables.push(moonhook_snapshot::Table { name, ..Default::default() });
+                self.queue.push_back(Pending::Table(next, table.clone()));
+                *entry.insert(next)
+            }
+        }
+    }
+
+    fn cell(&mut self, variable: Variable, name: &str) -> CellId {
+        let next = CellId(self.snapshot.cells.len() as u32);
+        match self.cells.entry(variable.identity) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(entry) => {
+                self.snapshot.cells.push(Cell { value: Frozen::Nil });
+                self.queue.push_back(Pending::Cell(next, variable.value, name.to_owned()));
+                *entry.insert(next)
+            }
+        }
+    }
+
+    fn fill_closure(&mut self, id: ClosureId, function: &Function) -> Result<(), LoadError> {
+        let prototype = self.prototype(function)?;
+        let mut upvalues = Vec::new();
+        for (index, variable) in variables(self.lua, function).map_err(state_error)?.into_iter().enumerate() {
+            let described = self.snapshot.prototype(prototype).upvalues.get(index);
+            let name = described.map(|upvalue| upvalue.name.clone()).unwrap_or_default();
+            upvalues.push(self.cell(variable, &name));
+        }
+        self.snapshot.closures[id.index()] = Closure { prototype, upvalues };
+        Ok(())
+    }
+
+    fn fill_table(&mut self, id: TableId, table: &Table) -> Result<(), LoadError> {
+        let holder = self.snapshot.table(id).name.clone();
+        let Entries { array, keyed, objects } = table_order::entries(table).map_err(state_error)?;
+        let array = array.iter().map(|value| self.value(value, || None)).collect();
+        let mut entries = Vec::with_capacity(keyed.len() + objects.len());
+        for (key, value) in keyed {
+            let value = self.value(&value, || field_name(holder.as_deref(), &key));
+            entries.push((key, value));
+        }
+        let mut by_object = Vec::with_capacity(objects.len());
+        for (key, value) in objects {
+            by_object.push((self.value(&key, || None), self.value(&value, || None)));
+        }
+        by_object.sort_by(|(a, _), (b, _)| table_order::compare_objects(a, b));
+        entries.append(&mut by_object);
+        let metatable = table.metatable().map(|metatable| self.table(&metatable, || None));
+        let frozen = &mut self.snapshot.tables[id.index()];
+        (frozen.array, frozen.entries, frozen.metatable) = (array, entries, metatable);
+        Ok(())
+    }
+
+    fn prototype(&mut self, function: &Function) -> Result<PrototypeId, LoadError> {
+        let bytes = function.dump(false);
+        if let Some(&known) = self.chunks.get(&bytes) {
+            return Ok(known);
+        }
+        let read = chunk::read(&bytes).map_err(|error| LoadError::Chunk { reason: error.to_string() })?;
+        let id = self.unify(read);
+        self.chunks.insert(bytes, id);
+        Ok(id)
+    }
+
+    /// The prototype for a function of a chunk: an equal one that is known, or a new one. Those inside come first, so
+    /// that equality of parents is equality of numbers.
+    fn unify(&mut self, function: chunk::Function) -> PrototypeId {
+        let prototypes = function.functions.into_iter().map(|inner| self.unify(inner)).collect();
+        let prototype = Prototype {
+            source: function.source.map(|name| self.source(name)),
+            line_defined: function.line_defined,
+            last_line_defined: function.last_line_defined,
+            parameters: function.parameters,
+            is_vararg: function.is_vararg,
+            stack_size: function.stack_size,
+            code: function.code,
+            lines: function.lines,
+            constants: function.constants,
+            upvalues: function.upvalues,
+            prototypes,
+            locals: function.locals,
+        };
+        let mut hasher = DefaultHasher::new();
+        (prototype.source, prototype.line_defined, prototype.last_line_defined).hash(&mut hasher);
+        prototype.code.hash(&mut hasher);
+        let candidates = self.prototypes.entry(hasher.finish()).or_default();
+        let all = &mut self.snapshot.prototypes;
+        if let Some(&known) = candidates.iter().find(|id| all[id.index()] == prototype) {
+            return known;
+        }
+        let id = PrototypeId(all.len() as u32);
+        all.push(prototype);
+        candidates.push(id);
+        id
+    }
+
+    /// `@name` is a file, `=name` a name only, anything else the text itself (Lua manual § 4.7, `lua_Debug`).
+    fn source(&mut self, name: Arc<[u8]>) -> SourceId {
+        if let Some(&known) = self.sources.get(&name) {
+            return known;
+        }
+        let shown = String::from_utf8_lossy(&name).into_owned();
+        let source = match shown.as_bytes().first() {
+            Some(b'@') => {
+                let text = self.texts.iter().find(|source| source.name == shown[1..]);
+                text.cloned().unwrap_or_else(|| Source { name: shown[1..].to_owned(), text: String::new() })
+            }
+            Some(b'=') => Source { name: shown[1..].to_owned(), text: String::new() },
+            _ => Source { name: crate::locate::text_chunk_name(&shown), text: shown },
+        };
+        let id = SourceId(self.snapshot.sources.len() as u32);
+        self.snapshot.sources.push(source);
+        self.sources.insert(name, id);
+        id
+    }
+}
+
+fn field_name(holder: Option<&str>, key: &Frozen) -> Option<String> {
+    let Frozen::String(bytes) = key else { return None };
+    let key = std::str::from_utf8(bytes).ok()?;
+    match holder {
+        None | Some("_G" | "_ENV") => Some(key.to_owned()),
+        // What `require` returned is called by the module's name.
+        Some("package.loaded") => Some(key.to_owned()),
+        Some(holder) => Some(format!("{holder}.{key}")),
+    }
+}
+
+fn state_error(error: mlua::Error) -> LoadError {
+    LoadError::State { reason: error.to_string() }
+}

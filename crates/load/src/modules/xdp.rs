@@ -1,0 +1,39 @@
+//! `require "xdp"`: registers handlers for the XDP hook. Names and behaviour are Lunatik's; as a script here may attach
+//! several handlers, they all stay, in order.
+
+use mlua::{Table, Value};
+use moonhook_snapshot::Hook;
+
+use super::{Context, Module, Registration, type_error};
+
+pub(super) const MODULE: Module = Module { name: "xdp", open };
+
+fn open(context: &mut Context) -> mlua::Result<Table> {
+    let table = context.lua.create_table()?;
+
+    let all = context.handlers.all.clone();
+    let attach = context.function("xdp.attach", move |_, arguments| match arguments.first() {
+        Some(Value::Function(function)) if function.info().what == "C" => {
+            Err("bad argument #1 to 'attach' (a function written in Lua expected)".into())
+        }
+        Some(Value::Function(function)) => {
+            all.borrow_mut().push(Registration { hook: Hook::Xdp, function: function.clone() });
+            Ok(Value::Nil)
+        }
+        _ => Err(type_error(arguments, 1, "attach", "function")),
+    })?;
+    table.raw_set("attach", attach)?;
+
+    let all = context.handlers.all.clone();
+    let earlier = context.handlers.earlier;
+    let detach = context.function("xdp.detach", move |_, _| {
+        let mut index = 0;
+        all.borrow_mut().retain(|registration| {
+            index += 1;
+            index <= earlier || registration.hook != Hook::Xdp
+        });
+        Ok(Value::Nil)
+    })?;
+    table.raw_set("detach", detach)?;
+    Ok(table)
+}

@@ -1,0 +1,134 @@
+//! Runs one script to its end, or says where and why it stopped.
+//!
+//! The script runs in a coroutine of its own: after an error its stack still stands, so that errors without a position in
+//! their message (no memory, a limit, an error value that is not a string) have one too.
+
+use std::path::Path;
+use std::rc::Rc;
+
+use mlua::thread::ThreadStatus;
+use mlua::{Error, Function, Lua, Table, Thread, Value};
+
+use crate::error::{Failure, LoadError};
+use crate::files::Files;
+use crate::limits::Meter;
+use crate::locate::{locate, position};
+use crate::{Options, state_error};
+
+pub(crate) struct Runner<'a> {
+    pub lua: &'a Lua,
+    pub meter: &'a Meter,
+    pub files: &'a Rc<Files>,
+    pub options: &'a Options,
+}
+
+impl Runner<'_> {
+    /// Runs the script at `path` with these globals.
+    pub fn run(&self, path: &Path, globals: &Table) -> Result<(), LoadError> {
+        let shown = path.to_string_lossy().into_owned();
+        let content = match self.files.content(path) {
+            Ok(content) => content,
+            Err(error) => return Err(LoadError::Unreadable { path: shown, error }),
+        };
+        if content.first() == Some(&0x1b) {
+            return Err(LoadError::Precompiled { path: shown });
+        }
+        let chunk = self.files.chunk(self.lua, path, content, Value::Table(globals.clone()));
+        let main = chunk.map_err(|error| self.chunk_error(error))?;
+        let thread = self.lua.create_thread(main).map_err(state_error)?;
+        self.meter.watch(&thread);
+        // Lua's own `resume` gives the error value as the script raised it, without a traceback.
+        let resume: Function = self.library("coroutine", "resume").map_err(state_error)?;
+        let outcome = resume.call::<(bool, Value)>(&thread);
+        // Undoes what the instruction limit does to stop a script that catches errors.
+        self.lua.set_memory_limit(self.options.memory_limit).map_err(state_error)?;
+        match outcome {
+            _ if self.meter.is_exhausted() => Err(self.exhausted(&thread)),
+            Ok((true, _)) if thread.status() == ThreadStatus::Resumable => {
+                let message = "attempt to yield from outside a coroutine";
+                Err(self.runtime(message, &thread))
+            }
+            Ok((true, _)) => Ok(()),
+            Ok((false, value)) => Err(self.raised(&value, &thread)),
+            Err(error) => Err(self.raised(&Value::Error(Box::new(error)), &thread)),
+        }
+    }
+
+    fn library(&self, library: &str, name: &str) -> mlua::Result<Function> {
+        self.lua.globals().get::<Table>(library)?.get(name)
+    }
+
+    fn chunk_error(&self, error: Error) -> LoadError {
+        match error {
+            Error::SyntaxError { message, .. } => {
+                LoadError::Syntax(Box::new(locate(&message, &self.files.sources(), None)))
+            }
+            Error::MemoryError(_) => LoadError::Memory { limit: self.options.memory_limit, place: None },
+            error => state_error(error),
+        }
+    }
+
+    fn exhausted(&self, thread: &Thread) -> LoadError {
+        let place = self.place(thread);
+        LoadError::Instructions { limit: self.options.instruction_limit, place }
+    }
+
+    fn place(&self, thread: &Thread) -> Option<Box<moonhook_diagnostic::Place>> {
+        let place = locate("", &self.files.sources(), position(thread)).place;
+        place.map(Box::new)
+    }
+
+    /// The error for a value that the script raised and did not catch.
+    fn raised(&self, value: &Value, thread: &Thread) -> LoadError {
+        if is_memory_error(value) {
+            let place = self.place(thread);
+            return LoadError::Memory { limit: self.options.memory_limit, place };
+        }
+        self.runtime(&self.message(value), thread)
+    }
+
+    fn runtime(&self, message: &str, thread: &Thread) -> LoadError {
+        let parse_error = message.starts_with("error loading module '");
+        let failure = Box::new(self.failure(message, thread));
+        if parse_error {
+            LoadError::Syntax(failure)
+        } else if failure.message.starts_with("module '") && failure.message.contains("' not found:") {
+            LoadError::Module(failure)
+        } else {
+            LoadError::Runtime(failure)
+        }
+    }
+
+    fn failure(&self, message: &str, thread: &Thread) -> Failure {
+        locate(message, &self.files.sources(), position(thread))
+    }
+
+    /// An error value as `lua` (the program) shows it: a string, what `__tostring` gives, or its type.
+    fn message(&self, value: &Value) -> String {
+        let described = match value {
+            Value::String(string) => return string.to_string_lossy(),
+            Value::Integer(_) | Value::Number(_) => true,
+            Value::Table(table) => {
+                table.metatable().is_some_and(|meta| meta.contains_key("__tostring").unwrap_or(false))
+            }
+            Value::Error(error) => return error.to_string(),
+            _ => false,
+        };
+        let text = if described { value.to_string().ok() } else { None };
+        text.unwrap_or_else(|| format!("(error object is a {} value)", value.type_name()))
+    }
+}
+
+fn is_memory_error(value: &Value) -> bool {
+    match value {
+        Value::String(string) => string.as_bytes() == b"not enough memory",
+        Value::Error(error) => {
+            let mut error = error.as_ref();
+            while let Error::CallbackError { cause, .. } = error {
+                error = cause.as_ref();
+            }
+            matches!(error, Error::MemoryError(_))
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,164 @@
+//! The Lua state that scripts run in, and the globals of each script.
+//!
+//! Reads the allow list ([`crate::library`]), `prelude.lua` and the module table ([`crate::modules`]). Guarantees that a
+//! script reaches no process, network, environment, file for writing or C library, and that scripts do not see one
+//! another's globals or changes to library tables. Knows the canonical name of every function it hands out.
+
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use mlua::{Function, Lua, LuaOptions, StdLib, Table, Value};
+
+use crate::files::{self, Files};
+use crate::library::{LIBRARIES, key};
+use crate::modules::{Context, Handlers, MODULES};
+
+const PRELUDE: &str = include_str!("prelude.lua");
+
+/// Canonical names by address. The functions are held so that no address is used twice.
+#[derive(Default)]
+pub(crate) struct Names {
+    functions: HashMap<*const c_void, &'static str>,
+    tables: HashMap<*const c_void, String>,
+    held: Vec<Value>,
+}
+
+impl Names {
+    pub fn function(&self, function: &Function) -> Option<&'static str> {
+        self.functions.get(&function.to_pointer()).copied()
+    }
+
+    pub fn table(&self, table: &Table) -> Option<&str> {
+        self.tables.get(&table.to_pointer()).map(String::as_str)
+    }
+
+    pub fn add_function(&mut self, name: &'static str, function: Function) {
+        self.functions.entry(function.to_pointer()).or_insert(name);
+        self.held.push(Value::Function(function));
+    }
+
+    /// Tables that modules returned are called by the modules' names.
+    pub fn add_required(&mut self, loaded: &Table) {
+        for (name, value) in loaded.pairs::<String, Value>().flatten() {
+            if let Value::Table(table) = value {
+                self.add_table(&name, table);
+            }
+        }
+    }
+
+    /// The first name of a table counts.
+    pub fn add_table(&mut self, name: &str, table: Table) {
+        self.tables.entry(table.to_pointer()).or_insert_with(|| name.to_owned());
+        self.held.push(Value::Table(table));
+    }
+}
+
+/// A script's surroundings.
+pub(crate) struct Globals {
+    pub table: Table,
+    /// `package.loaded`.
+    pub loaded: Table,
+}
+
+/// A state with the libraries that the allow list draws on. They stand in its own globals, which no script gets.
+pub(crate) fn new_state() -> mlua::Result<Lua> {
+    let libraries = StdLib::COROUTINE
+        | StdLib::TABLE
+        | StdLib::IO
+        | StdLib::OS
+        | StdLib::STRING
+        | StdLib::UTF8
+        | StdLib::MATH
+        | StdLib::DEBUG;
+    // SAFETY: the debug library is used by `prelude.lua` and the snapshot walk only; scripts cannot reach it. The
+    // `package` library, which loads C code, is not opened, and precompiled chunks are refused everywhere.
+    let lua = unsafe { Lua::unsafe_new_with(libraries, LuaOptions::default()) };
+    // `math.random` starts from a random seed; the same script has to give the same snapshot.
+    lua.globals().get::<Table>("math")?.get::<Function>("randomseed")?.call::<()>(0)?;
+    lua.globals().set("print", crate::print::function(&lua)?)?;
+    remove_file_writing(&lua)?;
+    Ok(lua)
+}
+
+/// Files are open for reading only; the methods that would say so at run time only are not there at all.
+fn remove_file_writing(lua: &Lua) -> mlua::Result<()> {
+    let library: Table = lua.globals().get("io")?;
+    let metatable_of: Function = lua.globals().get::<Table>("debug")?.get("getmetatable")?;
+    let metatable: Table = metatable_of.call(library.get::<Value>("stdin")?)?;
+    let methods: Table = metatable.get("__index")?;
+    for method in ["write", "flush", "setvbuf"] {
+        methods.raw_set(method, Value::Nil)?;
+    }
+    metatable.raw_set("__metatable", false)
+}
+
+/// The globals of a script in `folder`, against which module names and file names are resolved.
+pub(crate) fn globals(
+    lua: &Lua,
+    folder: PathBuf,
+    files: &Rc<Files>,
+    handlers: &Handlers,
+    names: &mut Names,
+) -> mlua::Result<Globals> {
+    let globals = lua.create_table()?;
+    let raw = files::functions(lua, folder, files, &globals)?;
+    raw.set("modules", open_modules(lua, handlers, names)?)?;
+    let prelude = lua.load(PRELUDE).set_name("=moonhook");
+    let replaced: Table = prelude.call((lua.globals(), raw, &globals))?;
+
+    let package: Table = globals.get("package")?;
+    let loaded: Table = package.get("loaded")?;
+    let mut tables = HashMap::from([("_G", globals.clone())]);
+    for library in LIBRARIES {
+        let original: Table =
+            if library.name == "_G" { lua.globals() } else { lua.globals().get(library.name)? };
+        let table = match tables.get(library.name) {
+            Some(table) => table.clone(),
+            None => lua.create_table()?,
+        };
+        for name in library.functions {
+            let function = match replaced.get(*name)? {
+                Some(function) => function,
+                None => original.get::<Function>(key(name))?,
+            };
+            table.raw_set(key(name), &function)?;
+            names.add_function(name, function);
+        }
+        for constant in library.constants {
+            table.raw_set(*constant, original.get::<Value>(*constant)?)?;
+        }
+        globals.raw_set(library.name, &table)?;
+        loaded.raw_set(library.name, &table)?;
+        names.add_table(library.name, table.clone());
+        tables.insert(library.name, table);
+    }
+    names.add_table("package", package.clone());
+    names.add_table("package.loaded", loaded.clone());
+    names.add_table("package.preload", package.get("preload")?);
+    loaded.raw_set("package", package)?;
+    if let Some(string) = tables.get("string") {
+        use_string_methods(lua, string)?;
+    }
+    Ok(Globals { table: globals, loaded })
+}
+
+/// Strings have the methods of this script's `string` table while it loads, so additions to it work as in plain Lua.
+fn use_string_methods(lua: &Lua, string: &Table) -> mlua::Result<()> {
+    let metatable_of: Function = lua.globals().get::<Table>("debug")?.get("getmetatable")?;
+    let metatable: Table = metatable_of.call("")?;
+    metatable.raw_set("__index", string)?;
+    metatable.raw_set("__metatable", false)
+}
+
+fn open_modules(lua: &Lua, handlers: &Handlers, names: &mut Names) -> mlua::Result<Table> {
+    let opened = lua.create_table()?;
+    for module in MODULES {
+        let mut context = Context::new(lua, handlers, names)?;
+        let table = (module.open)(&mut context)?;
+        opened.raw_set(module.name, &table)?;
+        names.add_table(module.name, table);
+    }
+    Ok(opened)
+}

@@ -1,0 +1,82 @@
+//! The content of a table in the order of a snapshot, which does not depend on addresses or hash seeds.
+
+use std::cmp::Ordering;
+
+use mlua::{Table, Value};
+use moonhook_snapshot::Value as Frozen;
+
+/// A table's raw entries.
+#[derive(Default)]
+pub(crate) struct Entries {
+    /// The values of 1 … n for the largest n without a hole.
+    pub array: Vec<Value>,
+    /// Keys that are booleans, integers, floats, strings; in that order, each kind sorted.
+    pub keyed: Vec<(Frozen, Value)>,
+    /// Keys with an identity, in the order of the table.
+    pub objects: Vec<(Value, Value)>,
+}
+
+pub(crate) fn entries(table: &Table) -> mlua::Result<Entries> {
+    let mut entries = Entries::default();
+    table.for_each(|key: Value, value: Value| {
+        let key = match key {
+            Value::Boolean(boolean) => Frozen::Boolean(boolean),
+            Value::Integer(integer) => Frozen::Integer(integer),
+            Value::Number(float) => Frozen::Float(float),
+            Value::String(string) => Frozen::string(string.as_bytes()),
+            object => {
+                entries.objects.push((object, value));
+                return Ok(());
+            }
+        };
+        entries.keyed.push((key, value));
+        Ok(())
+    })?;
+    entries.keyed.sort_by(|(a, _), (b, _)| compare(a, b));
+    split_sequence(&mut entries);
+    Ok(entries)
+}
+
+/// Moves the values of the keys 1, 2, 3 … from `keyed` to `array`.
+fn split_sequence(entries: &mut Entries) {
+    let start = entries.keyed.partition_point(|(key, _)| compare(key, &Frozen::Integer(1)) == Ordering::Less);
+    let sequence = entries.keyed[start..]
+        .iter()
+        .zip(1..)
+        .take_while(|((key, _), expected)| *key == Frozen::Integer(*expected))
+        .count();
+    entries.array = entries.keyed.drain(start..start + sequence).map(|(_, value)| value).collect();
+}
+
+fn rank(key: &Frozen) -> u8 {
+    match key {
+        Frozen::Boolean(_) => 0,
+        Frozen::Integer(_) => 1,
+        Frozen::Float(_) => 2,
+        Frozen::String(_) => 3,
+        Frozen::Table(_) => 4,
+        Frozen::Closure(_) => 5,
+        Frozen::Builtin(_) => 6,
+        Frozen::Opaque(_) | Frozen::Nil => 7,
+    }
+}
+
+fn compare(a: &Frozen, b: &Frozen) -> Ordering {
+    match (a, b) {
+        (Frozen::Boolean(a), Frozen::Boolean(b)) => a.cmp(b),
+        (Frozen::Integer(a), Frozen::Integer(b)) => a.cmp(b),
+        (Frozen::Float(a), Frozen::Float(b)) => a.total_cmp(b),
+        (Frozen::String(a), Frozen::String(b)) => a.cmp(b),
+        _ => rank(a).cmp(&rank(b)),
+    }
+}
+
+/// The order of keys that are objects: tables, closures, functions of the library, the rest.
+pub(crate) fn compare_objects(a: &Frozen, b: &Frozen) -> Ordering {
+    match (a, b) {
+        (Frozen::Table(a), Frozen::Table(b)) => a.cmp(b),
+        (Frozen::Closure(a), Frozen::Closure(b)) => a.cmp(b),
+        (Frozen::Builtin(a), Frozen::Builtin(b)) => a.cmp(b),
+        _ => rank(a).cmp(&rank(b)),
+    }
+}
