@@ -1,0 +1,148 @@
+//! One call of one handler.
+//!
+//! Makes the packet and `arg`, calls the handler under a message handler that takes the traceback, copies the frame back
+//! and ends the two objects, whatever the handler did.
+
+use std::ffi::c_int;
+
+use mlua::ffi::{self, lua_State};
+use mlua::{Function, Lua};
+
+use crate::object::{self, Kind};
+use crate::{PASS, RuntimeError, protocol, steps};
+
+/// The verdict of `handler` about `frame`, which it may change, and which stays changed also after an error. `budget`
+/// loses the steps that were used.
+pub(crate) fn call(
+    lua: &Lua,
+    handler: &Function,
+    frame: &mut [u8],
+    budget: &mut u64,
+) -> Result<u32, RuntimeError> {
+    let argument = (protocol::payload::offset(frame) as u16).to_be_bytes();
+    let mut result = None;
+    // SAFETY: `exec_raw` calls the closure under Lua's protection, with the handler on top of the stack. Nothing with a
+    // destructor is alive where Lua may raise an error: `protected` catches the handler's own, and what it gives is
+    // stored by the last statement.
+    let outside = unsafe {
+        lua.exec_raw::<()>(handler, |state| {
+            let before = steps::start(state, *budget);
+            let ended = protected(state, frame, &argument);
+            steps::stop(state, before);
+            *budget = steps::remaining();
+            result = Some(ended);
+        })
+    };
+    match (outside, result) {
+        (Ok(()), Some(result)) => result,
+        (Err(error), _) => Err(bare(error.to_string())),
+        (Ok(()), None) => Err(bare("the handler was not called".into())),
+    }
+}
+
+fn bare(message: String) -> RuntimeError {
+    RuntimeError { message, traceback: Vec::new() }
+}
+
+/// Calls the function on top of the stack.
+unsafe fn protected(state: *mut lua_State, frame: &mut [u8], argument: &[u8]) -> Result<u32, RuntimeError> {
+    // SAFETY: the stack has room for what is pushed; up to `lua_pcall` nothing here has a destructor, and after it
+    // nothing raises errors.
+    unsafe {
+        let handler = ffi::lua_gettop(state);
+        ffi::luaL_checkstack(state, 8, std::ptr::null());
+        ffi::lua_pushcfunction(state, describe);
+        object::push(state, Kind::Packet, frame);
+        object::push(state, Kind::Argument, argument);
+        let (describe, packet, argument) = (handler + 1, handler + 2, handler + 3);
+        for index in [handler, packet, argument] {
+            ffi::lua_pushvalue(state, index);
+        }
+        let status = ffi::lua_pcall(state, 2, 1, describe);
+        frame.copy_from_slice(object::bytes(state, packet));
+        object::expire(state, packet);
+        object::expire(state, argument);
+        if status == ffi::LUA_OK { verdict(state) } else { Err(error(state)) }
+    }
+}
+
+/// The verdict that the value on top of the stack is.
+unsafe fn verdict(state: *mut lua_State) -> Result<u32, RuntimeError> {
+    // SAFETY: reads the stack only; type names are static and ASCII.
+    unsafe {
+        if ffi::lua_isnil(state, -1) != 0 {
+            return Ok(PASS);
+        }
+        if ffi::lua_isinteger(state, -1) == 0 {
+            let name = ffi::lua_typename(state, ffi::lua_type(state, -1));
+            let name = std::ffi::CStr::from_ptr(name).to_string_lossy();
+            return Err(bare(format!("handler returned a {name} value, expected a verdict")));
+        }
+        match ffi::lua_tointeger(state, -1) {
+            verdict @ 0..=4 => Ok(verdict as u32),
+            other => Err(bare(format!("handler returned {other}, expected a verdict"))),
+        }
+    }
+}
+
+/// The message handler: makes `{message, traceback}` of an error value. Words a value that is not a string as the
+/// standalone interpreter does (`lua.c`, `msghandler`).
+unsafe extern "C-unwind" fn describe(state: *mut lua_State) -> c_int {
+    // SAFETY: Lua calls C functions with LUA_MINSTACK stack slots; nothing here has a destructor.
+    unsafe {
+        ffi::lua_settop(state, 1);
+        ffi::lua_createtable(state, 2, 0);
+        if ffi::lua_isstring(state, 1) != 0 {
+            ffi::lua_pushvalue(state, 1);
+        } else if ffi::luaL_callmeta(state, 1, c"__tostring".as_ptr()) == 0
+            || ffi::lua_type(state, -1) != ffi::LUA_TSTRING
+        {
+            let name = ffi::lua_typename(state, ffi::lua_type(state, 1));
+            ffi::lua_pushfstring(state, c"(error object is a %s value)".as_ptr(), name);
+        }
+        ffi::lua_tolstring(state, -1, std::ptr::null_mut());
+        ffi::lua_rawseti(state, 2, 1);
+        ffi::luaL_traceback(state, state, std::ptr::null(), 1);
+        ffi::lua_rawseti(state, 2, 2);
+        ffi::lua_settop(state, 2);
+        1
+    }
+}
+
+/// The error on top of the stack: what `describe` made, or the bare message of an error that is not given to message
+/// handlers (no memory) or that came up in it (stack overflow).
+unsafe fn error(state: *mut lua_State) -> RuntimeError {
+    // SAFETY: raw accesses, which raise no errors; the strings are copied while they are on the stack.
+    unsafe {
+        if ffi::lua_istable(state, -1) == 0 {
+            return bare(text(state));
+        }
+        ffi::lua_rawgeti(state, -1, 1);
+        let message = text(state);
+        ffi::lua_rawgeti(state, -2, 2);
+        RuntimeError { message, traceback: frames(&text(state)) }
+    }
+}
+
+/// The string on top of the stack.
+unsafe fn text(state: *mut lua_State) -> String {
+    // SAFETY: a string on the stack is not collected; only strings are read, so nothing is converted in place.
+    unsafe {
+        if ffi::lua_type(state, -1) != ffi::LUA_TSTRING {
+            return "(error object is not a string)".into();
+        }
+        let mut length = 0;
+        let start = ffi::lua_tolstring(state, -1, &mut length);
+        String::from_utf8_lossy(std::slice::from_raw_parts(start.cast(), length)).into_owned()
+    }
+}
+
+/// The entries of `luaL_traceback`'s text, without its title and without our own frame below the handler.
+fn frames(traceback: &str) -> Vec<String> {
+    let mut frames: Vec<String> =
+        traceback.lines().skip(1).map(|line| line.trim_start().to_owned()).collect();
+    if frames.last().is_some_and(|last| last == "[C]: in ?") {
+        frames.pop();
+    }
+    frames
+}

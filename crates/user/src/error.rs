@@ -1,0 +1,40 @@
+//! What can go wrong in the user tier: errors of scripts, which are results, and failures of the tier itself.
+
+use moonhook_diagnostic::Diagnostic;
+
+/// A run-time error of a handler, as real Lua words it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuntimeError {
+    /// With the `file:line: ` that Lua puts in front.
+    pub message: String,
+    /// Innermost function first, as `lua` prints them but without indent. Empty for an error that no function raised.
+    pub traceback: Vec<String>,
+}
+
+/// Failures of mlua outside a handler: memory ran out where Lua prepares or ends a call.
+impl From<mlua::Error> for RuntimeError {
+    fn from(error: mlua::Error) -> Self {
+        RuntimeError { message: error.to_string(), traceback: Vec::new() }
+    }
+}
+
+/// A failure to set up the tier.
+#[derive(Debug, thiserror::Error)]
+pub enum UserError {
+    #[error("the Lua state cannot run handlers: {0}")]
+    State(#[from] mlua::Error),
+}
+
+impl UserError {
+    /// The stable code; `moonhook explain` has a page for each.
+    pub fn code(&self) -> &'static str {
+        match self {
+            UserError::State(_) => "MH0610",
+        }
+    }
+
+    pub fn diagnostic(&self) -> Diagnostic {
+        Diagnostic::new(self.code(), self.to_string())
+            .help("raise the memory limit, which the script used up at load time; anything else is a bug in Moonhook")
+    }
+}

@@ -1,0 +1,252 @@
+//! `data` objects: bytes with the access methods of Lunatik's `data` library, and, for a packet, its protocols.
+//!
+//! See [`super`] for the rules that make the unsafe code here sound.
+
+use std::ffi::{CStr, c_int};
+
+use mlua::ffi::{self, lua_State};
+
+use super::{DATA, GONE, key, no_field, protect, push_bytes, push_value, set_function};
+use crate::protocol::{Protocol, View};
+
+/// What a `data` object is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The frame: it can be written and shows protocols.
+    Packet,
+    /// `arg`: it can only be read.
+    Argument,
+}
+
+/// The start of the userdata; `length` bytes follow it.
+#[repr(C)]
+pub(super) struct Data {
+    length: usize,
+    kind: Kind,
+    alive: bool,
+}
+
+const METHODS: &[(&CStr, ffi::lua_CFunction)] = &[
+    (c"getbyte", get::<1, false>),
+    (c"getuint8", get::<1, false>),
+    (c"getint8", get::<1, true>),
+    (c"getuint16", get::<2, false>),
+    (c"getint16", get::<2, true>),
+    (c"getuint32", get::<4, false>),
+    (c"getint32", get::<4, true>),
+    (c"getint64", get::<8, true>),
+    (c"getnumber", get::<8, true>),
+    (c"getstring", get_string),
+    (c"setbyte", set::<1>),
+    (c"setuint8", set::<1>),
+    (c"setint8", set::<1>),
+    (c"setuint16", set::<2>),
+    (c"setint16", set::<2>),
+    (c"setuint32", set::<4>),
+    (c"setint32", set::<4>),
+    (c"setint64", set::<8>),
+    (c"setnumber", set::<8>),
+    (c"setstring", set_string),
+];
+
+pub(super) unsafe fn register(state: *mut lua_State) {
+    // SAFETY: the promise of `super::register`.
+    unsafe {
+        ffi::luaL_newmetatable(state, DATA.as_ptr());
+        protect(state);
+        set_function(state, c"__len", length);
+        set_function(state, c"__tostring", to_string);
+        ffi::lua_createtable(state, 0, METHODS.len() as c_int);
+        for (name, function) in METHODS {
+            set_function(state, name, *function);
+        }
+        ffi::lua_pushcclosure(state, index, 1);
+        ffi::lua_setfield(state, -2, c"__index".as_ptr());
+        ffi::lua_pop(state, 1);
+    }
+}
+
+pub(super) unsafe fn push(state: *mut lua_State, kind: Kind, bytes: &[u8]) {
+    // SAFETY: the promise of `super::push`; the userdata has room for the start and the bytes, and Lua aligns it.
+    unsafe {
+        let data: *mut Data = ffi::lua_newuserdatauv(state, size_of::<Data>() + bytes.len(), 0).cast();
+        data.write(Data { length: bytes.len(), kind, alive: true });
+        std::ptr::copy_nonoverlapping(bytes.as_ptr(), first_byte(data), bytes.len());
+        ffi::luaL_setmetatable(state, DATA.as_ptr());
+    }
+}
+
+unsafe fn first_byte(data: *mut Data) -> *mut u8 {
+    // SAFETY: `push` allocated the bytes behind the start.
+    unsafe { data.add(1).cast() }
+}
+
+pub(super) unsafe fn bytes<'a>(data: *mut Data) -> &'a [u8] {
+    // SAFETY: the promise of `super::bytes`; nothing writes the bytes while the slice is in use.
+    unsafe { std::slice::from_raw_parts(first_byte(data), (*data).length) }
+}
+
+unsafe fn bytes_mut<'a>(data: *mut Data) -> &'a mut [u8] {
+    // SAFETY: as in `bytes`.
+    unsafe { std::slice::from_raw_parts_mut(first_byte(data), (*data).length) }
+}
+
+pub(super) unsafe fn expire(data: *mut Data) {
+    // SAFETY: the promise of `super::expire`.
+    unsafe { (*data).alive = false }
+}
+
+/// The frame of the packet at `position`, which is a `data` object; raises an error if its handler has returned.
+pub(super) unsafe fn frame<'a>(state: *mut lua_State, position: c_int) -> &'a [u8] {
+    // SAFETY: `__index`, `__len` and `__tostring` of objects that `push` made.
+    unsafe {
+        let data: *mut Data = ffi::luaL_checkudata(state, position, DATA.as_ptr()).cast();
+        if !(*data).alive {
+            ffi::luaL_error(state, GONE.as_ptr());
+        }
+        bytes(data)
+    }
+}
+
+unsafe extern "C-unwind" fn index(state: *mut lua_State) -> c_int {
+    // SAFETY: see `super`; upvalue 1 is the table of methods.
+    unsafe {
+        let data: *mut Data = ffi::luaL_checkudata(state, 1, DATA.as_ptr()).cast();
+        let Some(name) = key(state) else { return no_member(state, data) };
+        ffi::lua_pushvalue(state, 2);
+        if ffi::lua_rawget(state, ffi::lua_upvalueindex(1)) != ffi::LUA_TNIL {
+            return 1;
+        }
+        let frame = frame(state, 1);
+        match ((*data).kind, Protocol::named(name)) {
+            (Kind::Packet, Some((number, protocol))) => push_member(state, frame, number, protocol),
+            _ => no_member(state, data),
+        }
+    }
+}
+
+unsafe fn no_member(state: *mut lua_State, data: *mut Data) -> c_int {
+    // SAFETY: see `super`; `data` is the object at index 1.
+    unsafe {
+        match (*data).kind {
+            Kind::Packet => no_field(state, c"packet"),
+            Kind::Argument => no_field(state, c"data"),
+        }
+    }
+}
+
+unsafe fn push_member(state: *mut lua_State, frame: &[u8], number: usize, protocol: &Protocol) -> c_int {
+    // SAFETY: see `super`; the packet is at index 1.
+    unsafe {
+        match protocol.view {
+            View::Header { present, .. } if present(frame) => super::header::push(state, number),
+            View::Header { .. } => ffi::lua_pushnil(state),
+            View::Plain(read) => push_value(state, read(frame), frame),
+        }
+        1
+    }
+}
+
+unsafe extern "C-unwind" fn length(state: *mut lua_State) -> c_int {
+    // SAFETY: see `super`.
+    unsafe {
+        ffi::lua_pushinteger(state, frame(state, 1).len() as i64);
+        1
+    }
+}
+
+unsafe extern "C-unwind" fn to_string(state: *mut lua_State) -> c_int {
+    // SAFETY: see `super`.
+    unsafe {
+        push_bytes(state, frame(state, 1));
+        1
+    }
+}
+
+/// The object at index 1 as a method checks it.
+unsafe fn check(state: *mut lua_State, write: bool) -> *mut Data {
+    // SAFETY: see `super`.
+    unsafe {
+        let data: *mut Data = ffi::luaL_checkudata(state, 1, DATA.as_ptr()).cast();
+        if !(*data).alive {
+            ffi::luaL_argerror(state, 1, c"its handler has returned".as_ptr());
+        }
+        if write && (*data).kind == Kind::Argument {
+            ffi::luaL_argerror(state, 1, c"read only".as_ptr());
+        }
+        data
+    }
+}
+
+/// The first of the `length` bytes at `offset`; raises an error about argument 2 unless all of them are there.
+unsafe fn check_bounds(state: *mut lua_State, data: *mut Data, offset: i64, length: i64) -> usize {
+    // SAFETY: see `super`.
+    unsafe {
+        let size = (*data).length as i64;
+        if offset < 0 || offset > size || length < 0 || length > size - offset {
+            ffi::luaL_argerror(state, 2, c"out of bounds".as_ptr());
+        }
+        offset as usize
+    }
+}
+
+unsafe extern "C-unwind" fn get<const SIZE: usize, const SIGNED: bool>(state: *mut lua_State) -> c_int {
+    // SAFETY: see `super`.
+    unsafe {
+        let data = check(state, false);
+        let offset = ffi::luaL_checkinteger(state, 2);
+        let at = check_bounds(state, data, offset, SIZE as i64);
+        ffi::lua_pushinteger(state, integer(&bytes(data)[at..at + SIZE], SIGNED));
+        1
+    }
+}
+
+/// 1, 2, 4 or 8 bytes in the machine's byte order as an integer.
+fn integer(bytes: &[u8], signed: bool) -> i64 {
+    let mut wide = [0; 8];
+    let place = if cfg!(target_endian = "little") { 0 } else { 8 - bytes.len() };
+    wide[place..place + bytes.len()].copy_from_slice(bytes);
+    let value = i64::from_ne_bytes(wide);
+    let unused = 64 - 8 * bytes.len() as u32;
+    if signed { value << unused >> unused } else { value }
+}
+
+unsafe extern "C-unwind" fn set<const SIZE: usize>(state: *mut lua_State) -> c_int {
+    // SAFETY: see `super`.
+    unsafe {
+        let data = check(state, true);
+        let offset = ffi::luaL_checkinteger(state, 2);
+        let value = ffi::luaL_checkinteger(state, 3).to_ne_bytes();
+        let at = check_bounds(state, data, offset, SIZE as i64);
+        let low = if cfg!(target_endian = "little") { &value[..SIZE] } else { &value[8 - SIZE..] };
+        bytes_mut(data)[at..at + SIZE].copy_from_slice(low);
+        0
+    }
+}
+
+unsafe extern "C-unwind" fn get_string(state: *mut lua_State) -> c_int {
+    // SAFETY: see `super`.
+    unsafe {
+        let data = check(state, false);
+        let offset = ffi::luaL_checkinteger(state, 2);
+        let rest = ((*data).length as i64).saturating_sub(offset);
+        let length = ffi::luaL_optinteger(state, 3, rest);
+        let at = check_bounds(state, data, offset, length);
+        push_bytes(state, &bytes(data)[at..at + length as usize]);
+        1
+    }
+}
+
+unsafe extern "C-unwind" fn set_string(state: *mut lua_State) -> c_int {
+    // SAFETY: see `super`.
+    unsafe {
+        let data = check(state, true);
+        let offset = ffi::luaL_checkinteger(state, 2);
+        let mut length = 0;
+        let string = ffi::luaL_checklstring(state, 3, &mut length);
+        let at = check_bounds(state, data, offset, length as i64);
+        let string = std::slice::from_raw_parts(string.cast(), length);
+        bytes_mut(data)[at..at + length].copy_from_slice(string);
+        0
+    }
+}

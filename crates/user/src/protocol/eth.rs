@@ -1,0 +1,28 @@
+//! Ethernet II (IEEE 802.3 § 3): destination, source, type.
+
+use super::bytes::{array_at, u16_at};
+use super::{Field, Protocol, Value, View};
+
+/// Bytes of the header.
+pub const LENGTH: usize = 14;
+
+pub const PROTOCOL: Protocol = Protocol {
+    name: "eth",
+    view: View::Header {
+        present: |frame| ethertype(frame).is_some(),
+        fields: &[
+            Field { name: "dst", read: |frame| whole(frame).and_then(|eth| Value::mac(array_at(eth, 0)?)) },
+            Field { name: "src", read: |frame| whole(frame).and_then(|eth| Value::mac(array_at(eth, 6)?)) },
+            Field { name: "type", read: |frame| Value::integer(ethertype(frame)?) },
+        ],
+    },
+};
+
+fn whole(frame: &[u8]) -> Option<&[u8]> {
+    frame.get(..LENGTH)
+}
+
+/// The two bytes at offset 12.
+pub fn ethertype(frame: &[u8]) -> Option<u16> {
+    u16_at(whole(frame)?, 12)
+}

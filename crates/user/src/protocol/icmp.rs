@@ -1,0 +1,36 @@
+//! ICMP (RFC 792) and ICMPv6 (RFC 4443): the 8 bytes that all messages start with.
+
+use super::bytes::{u8_at, u16_at};
+use super::{Field, Protocol, Value, View, ip};
+
+const NUMBER_V4: u8 = 1;
+const NUMBER_V6: u8 = 58;
+const LENGTH: usize = 8;
+
+pub const PROTOCOL: Protocol = Protocol {
+    name: "icmp",
+    view: View::Header {
+        present: |frame| find(frame).is_some(),
+        fields: &[
+            Field { name: "type", read: |frame| Value::integer(u8_at(find(frame)?.header, 0)?) },
+            Field { name: "code", read: |frame| Value::integer(u8_at(find(frame)?.header, 1)?) },
+            Field { name: "checksum", read: |frame| Value::integer(u16_at(find(frame)?.header, 2)?) },
+            Field { name: "id", read: |frame| Value::integer(u16_at(find(frame)?.header, 4)?) },
+            Field { name: "seq", read: |frame| Value::integer(u16_at(find(frame)?.header, 6)?) },
+        ],
+    },
+};
+
+pub struct Icmp<'a> {
+    pub header: &'a [u8],
+    /// Offset of what follows it.
+    pub end: usize,
+}
+
+/// Each version of IP has its own ICMP; the other's number means nothing to it.
+pub fn find(frame: &[u8]) -> Option<Icmp<'_>> {
+    let ip = ip::find(frame)?;
+    let start = ip.transport(if ip.version == 4 { NUMBER_V4 } else { NUMBER_V6 })?;
+    let end = start + LENGTH;
+    Some(Icmp { header: frame.get(start..end)?, end })
+}

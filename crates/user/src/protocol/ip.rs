@@ -1,0 +1,74 @@
+//! The internet protocol, either version: what the two headers have in common, and where the transport header is.
+
+use super::{Field, Protocol, Value, View, ipv4, ipv6, vlan};
+
+/// What a version's own file finds in its header.
+pub struct Ip {
+    pub version: u8,
+    /// Offset of the header in the frame.
+    pub start: usize,
+    /// The fixed header with its options (v4), or with the extension headers that were passed over (v6); bytes.
+    pub header_length: usize,
+    /// The whole packet as its header states it, in bytes; the frame may have fewer or more.
+    pub length: usize,
+    pub source: Value,
+    pub destination: Value,
+    pub traffic_class: u8,
+    pub hop_limit: u8,
+    /// The protocol of the payload; v6: where the walk over extension headers ended.
+    pub protocol: u8,
+    /// Identification, from a v6 packet only if it has a fragment header.
+    pub id: Option<u32>,
+    /// v4 only.
+    pub dont_fragment: Option<bool>,
+    pub more_fragments: bool,
+    /// In bytes.
+    pub fragment_offset: u16,
+    /// v6 only.
+    pub flow: Option<u32>,
+    /// v4 only.
+    pub checksum: Option<u16>,
+}
+
+pub const PROTOCOL: Protocol = Protocol {
+    name: "ip",
+    view: View::Header {
+        present: |frame| find(frame).is_some(),
+        fields: &[
+            Field { name: "version", read: |frame| Value::integer(find(frame)?.version) },
+            Field { name: "src", read: |frame| Some(find(frame)?.source) },
+            Field { name: "dst", read: |frame| Some(find(frame)?.destination) },
+            Field { name: "tos", read: |frame| Value::integer(find(frame)?.traffic_class) },
+            Field { name: "ttl", read: |frame| Value::integer(find(frame)?.hop_limit) },
+            Field { name: "proto", read: |frame| Value::integer(find(frame)?.protocol) },
+            Field { name: "length", read: |frame| Value::integer(find(frame)?.length as i64) },
+            Field { name: "header_length", read: |frame| Value::integer(find(frame)?.header_length as i64) },
+            Field { name: "id", read: |frame| Value::integer(find(frame)?.id?) },
+            Field { name: "dont_fragment", read: |frame| Value::boolean(find(frame)?.dont_fragment?) },
+            Field { name: "more_fragments", read: |frame| Value::boolean(find(frame)?.more_fragments) },
+            Field { name: "fragment_offset", read: |frame| Value::integer(find(frame)?.fragment_offset) },
+            Field { name: "flow", read: |frame| Value::integer(find(frame)?.flow?) },
+            Field { name: "checksum", read: |frame| Value::integer(find(frame)?.checksum?) },
+        ],
+    },
+};
+
+pub fn find(frame: &[u8]) -> Option<Ip> {
+    match vlan::network(frame)? {
+        (ipv4::ETHERTYPE, start) => ipv4::parse(frame, start),
+        (ipv6::ETHERTYPE, start) => ipv6::parse(frame, start),
+        _ => None,
+    }
+}
+
+impl Ip {
+    /// Where the header of `protocol` starts, if that is what this packet carries and it is not a later fragment.
+    pub fn transport(&self, protocol: u8) -> Option<usize> {
+        (self.protocol == protocol && self.fragment_offset == 0).then_some(self.start + self.header_length)
+    }
+
+    /// Where the packet ends by its own account.
+    pub fn end(&self) -> usize {
+        self.start + self.length
+    }
+}

@@ -1,0 +1,103 @@
+//! The IPv6 header and its extension headers (RFC 8200 §§ 3 and 4).
+
+use super::Value;
+use super::bytes::{array_at, u8_at, u16_at, u32_at};
+use super::ip::Ip;
+
+pub const ETHERTYPE: u16 = 0x86dd;
+
+const FIXED_LENGTH: usize = 40;
+
+/// The most extension headers that are passed over.
+const EXTENSIONS: usize = 8;
+
+const HOP_BY_HOP: u8 = 0;
+const ROUTING: u8 = 43;
+const FRAGMENT: u8 = 44;
+const AUTHENTICATION: u8 = 51;
+const DESTINATION_OPTIONS: u8 = 60;
+const MOBILITY: u8 = 135;
+
+/// The header at `start`; `None` unless its version is 6 and its 40 bytes lie in the frame.
+pub fn parse(frame: &[u8], start: usize) -> Option<Ip> {
+    let packet = frame.get(start..)?;
+    let header = packet.get(..FIXED_LENGTH)?;
+    let first = u32_at(header, 0)?;
+    if first >> 28 != 6 {
+        return None;
+    }
+    let walk = walk(packet, u8_at(header, 6)?);
+    Some(Ip {
+        version: 6,
+        start,
+        header_length: walk.length,
+        length: usize::from(u16_at(header, 4)?) + FIXED_LENGTH,
+        source: Value::ipv6(array_at(header, 8)?)?,
+        destination: Value::ipv6(array_at(header, 24)?)?,
+        traffic_class: (first >> 20) as u8,
+        hop_limit: u8_at(header, 7)?,
+        protocol: walk.protocol,
+        id: walk.fragment.as_ref().map(|fragment| fragment.id),
+        dont_fragment: None,
+        more_fragments: walk.fragment.as_ref().is_some_and(|fragment| fragment.more),
+        fragment_offset: walk.fragment.as_ref().map_or(0, |fragment| fragment.offset),
+        flow: Some(first & 0x000f_ffff),
+        checksum: None,
+    })
+}
+
+struct Walk {
+    /// The first header that was not passed over.
+    protocol: u8,
+    /// From the start of the IPv6 header to there.
+    length: usize,
+    fragment: Option<Fragment>,
+}
+
+struct Fragment {
+    id: u32,
+    /// In bytes.
+    offset: u16,
+    more: bool,
+}
+
+/// Passes over extension headers, the first of which is `protocol`.
+fn walk(packet: &[u8], protocol: u8) -> Walk {
+    let mut walk = Walk { protocol, length: FIXED_LENGTH, fragment: None };
+    for _ in 0..EXTENSIONS {
+        let Some(extension) = packet.get(walk.length..).and_then(|rest| whole(rest, walk.protocol)) else {
+            break;
+        };
+        if walk.protocol == FRAGMENT {
+            walk.fragment = fragment(extension);
+        }
+        walk.protocol = extension[0];
+        walk.length += extension.len();
+        if walk.fragment.as_ref().is_some_and(|fragment| fragment.offset != 0) {
+            break;
+        }
+    }
+    walk
+}
+
+/// The extension header at the start of `rest`; `None` if `protocol` is not one, or it is truncated. Never empty.
+fn whole(rest: &[u8], protocol: u8) -> Option<&[u8]> {
+    let stated = usize::from(u8_at(rest, 1)?);
+    let length = match protocol {
+        HOP_BY_HOP | ROUTING | DESTINATION_OPTIONS | MOBILITY => (stated + 1) * 8,
+        AUTHENTICATION => (stated + 2) * 4,
+        FRAGMENT => 8,
+        _ => return None,
+    };
+    rest.get(..length)
+}
+
+/// RFC 8200 § 4.5.
+fn fragment(extension: &[u8]) -> Option<Fragment> {
+    let offset_and_flags = u16_at(extension, 2)?;
+    Some(Fragment {
+        id: u32_at(extension, 4)?,
+        offset: offset_and_flags & 0xfff8,
+        more: offset_and_flags & 1 != 0,
+    })
+}

@@ -1,0 +1,42 @@
+//! The UDP header (RFC 768).
+
+use super::bytes::u16_at;
+use super::{Field, Protocol, Value, View, ip};
+
+const NUMBER: u8 = 17;
+const LENGTH: usize = 8;
+
+pub const PROTOCOL: Protocol = Protocol {
+    name: "udp",
+    view: View::Header {
+        present: |frame| find(frame).is_some(),
+        fields: &[
+            Field { name: "sport", read: |frame| Value::integer(u16_at(find(frame)?.header, 0)?) },
+            Field { name: "dport", read: |frame| Value::integer(u16_at(find(frame)?.header, 2)?) },
+            Field { name: "length", read: |frame| Value::integer(u16_at(find(frame)?.header, 4)?) },
+            Field { name: "checksum", read: |frame| Value::integer(u16_at(find(frame)?.header, 6)?) },
+        ],
+    },
+};
+
+pub struct Udp<'a> {
+    pub header: &'a [u8],
+    /// Offset of the header.
+    pub start: usize,
+    /// Offset of what follows it.
+    pub end: usize,
+}
+
+pub fn find(frame: &[u8]) -> Option<Udp<'_>> {
+    let start = ip::find(frame)?.transport(NUMBER)?;
+    let end = start + LENGTH;
+    Some(Udp { header: frame.get(start..end)?, start, end })
+}
+
+impl Udp<'_> {
+    /// Where the datagram ends by its own account; `None` where the stated length is less than the header's.
+    pub fn stated_end(&self) -> Option<usize> {
+        let length = usize::from(u16_at(self.header, 4)?);
+        (length >= LENGTH).then_some(self.start + length)
+    }
+}

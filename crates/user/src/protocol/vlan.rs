@@ -1,0 +1,67 @@
+//! VLAN tags (IEEE 802.1Q § 9.6): 3 bits priority, 1 bit drop-eligible, 12 bits id, then the type of what follows.
+
+use super::bytes::u16_at;
+use super::{Field, Protocol, Value, View, eth};
+
+/// Bytes of a tag, counted from its control information to the type after it.
+const LENGTH: usize = 4;
+
+/// The most tags that are looked at.
+const TAGS: usize = 2;
+
+pub const PROTOCOL: Protocol = Protocol {
+    name: "vlan",
+    view: View::Header {
+        present: |frame| outer(frame).is_some(),
+        fields: &[
+            Field { name: "id", read: |frame| Value::integer(outer(frame)?.id()) },
+            Field { name: "priority", read: |frame| Value::integer(outer(frame)?.control >> 13) },
+            Field { name: "dei", read: |frame| Value::boolean(outer(frame)?.control & 0x1000 != 0) },
+            Field { name: "type", read: |frame| Value::integer(outer(frame)?.ethertype) },
+            Field { name: "inner_id", read: |frame| Value::integer(inner(frame)?.id()) },
+        ],
+    },
+};
+
+struct Tag {
+    control: u16,
+    /// The ethertype after the tag.
+    ethertype: u16,
+}
+
+impl Tag {
+    fn id(&self) -> u16 {
+        self.control & 0x0fff
+    }
+}
+
+fn is_tag(ethertype: u16) -> bool {
+    matches!(ethertype, 0x8100 | 0x88a8)
+}
+
+fn tag_at(frame: &[u8], at: usize) -> Option<Tag> {
+    Some(Tag { control: u16_at(frame, at)?, ethertype: u16_at(frame, at + 2)? })
+}
+
+fn outer(frame: &[u8]) -> Option<Tag> {
+    is_tag(eth::ethertype(frame)?).then(|| tag_at(frame, eth::LENGTH))?
+}
+
+fn inner(frame: &[u8]) -> Option<Tag> {
+    is_tag(outer(frame)?.ethertype).then(|| tag_at(frame, eth::LENGTH + LENGTH))?
+}
+
+/// The ethertype after at most two tags, and where its header starts. `None` where the header that holds the ethertype
+/// is not whole in the frame.
+pub fn network(frame: &[u8]) -> Option<(u16, usize)> {
+    let mut ethertype = eth::ethertype(frame)?;
+    let mut at = eth::LENGTH;
+    for _ in 0..TAGS {
+        if !is_tag(ethertype) {
+            break;
+        }
+        ethertype = tag_at(frame, at)?.ethertype;
+        at += LENGTH;
+    }
+    Some((ethertype, at))
+}
