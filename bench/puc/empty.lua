@@ -1,0 +1,6 @@
+-- What a call of a handler costs that does nothing.
+local PASS <const> = 2
+
+return function(pkt)
+  return PASS
+end
