@@ -20,6 +20,20 @@ pub struct Holder {
     pub generic: bool,
 }
 
+/// What the verifier has against a program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Rejection {
+    pub program: String,
+    /// The last meaningful line of the log.
+    pub message: String,
+    /// The source line that the verifier was at.
+    pub place: Option<Place>,
+    /// The instruction that the verifier was at.
+    pub instruction: Option<u32>,
+    /// The whole log.
+    pub log: String,
+}
+
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum InstallError {
     /// EPERM, and capabilities that `doing` takes are missing.
@@ -32,18 +46,8 @@ pub enum InstallError {
     KernelTooOld { running: String, floor: &'static str, message: String },
     #[error("the object cannot be read: {message}")]
     MalformedObject { message: String },
-    #[error("the kernel's verifier rejects program '{program}': {message}")]
-    Rejected {
-        program: String,
-        /// The last meaningful line of the log.
-        message: String,
-        /// The source line that the verifier was at.
-        place: Option<Place>,
-        /// The instruction that the verifier was at.
-        instruction: Option<u32>,
-        /// The whole log.
-        log: String,
-    },
+    #[error("the kernel's verifier rejects program '{}': {}", .0.program, .0.message)]
+    Rejected(Box<Rejection>),
     /// Not the verifier's doing: a map could not be made, BTF was refused, memory ran out.
     #[error("the kernel cannot load the object: {message}")]
     LoadFailed { message: String },
@@ -62,7 +66,7 @@ pub enum InstallError {
     #[error("cannot enter the network namespace '{name}' ({errno})")]
     Netns { name: String, errno: Errno },
     #[error("the XDP hook of '{interface}' is taken")]
-    HookBusy { interface: String, netns: Option<String>, holder: Option<Holder> },
+    HookBusy { interface: String, netns: Option<String>, holder: Option<Box<Holder>> },
     #[error("'{interface}' cannot run XDP in native mode: {why}")]
     NativeRefused { interface: String, why: String, errno: Errno },
     #[error("the MTU of '{interface}' ({mtu}) is too large for XDP in native mode")]

@@ -7,8 +7,14 @@
 //! Guarantees: whatever was loaded or attached is owned by a value of this crate and goes when the value is dropped or
 //! the process dies, however it dies; a failure leaves nothing behind; libbpf writes nothing to stderr.
 
+mod diagnostic;
 mod error;
+mod events;
+mod holder;
+mod interface;
+mod map;
 mod messages;
+pub mod netns;
 mod privilege;
 mod probe;
 mod program;
@@ -16,9 +22,15 @@ mod statistics;
 mod sys;
 mod test_run;
 mod verifier_log;
+mod xdp;
 
-pub use error::{Holder, InstallError};
+pub use error::{Holder, InstallError, Rejection};
+pub use events::Events;
+pub use interface::{Interface, InterfaceName};
+pub use map::{DataSection, MapInfo};
 pub use privilege::{Capability, effective_capabilities};
+pub use probe::{Feature, Host, Need, Outcome, kernel_version, probe};
 pub use program::{LoadOptions, LogDetail, Program, load};
 pub use statistics::ProgramStatistics;
 pub use test_run::{FRAME_MIN, TestRun, frame_max, frame_max_linear};
+pub use xdp::{Mode, RequestedMode, XdpLink};

@@ -2,7 +2,7 @@
 
 use crate::privilege::{self, LOAD};
 use crate::statistics::{self, ProgramStatistics};
-use crate::{InstallError, messages, probe, verifier_log};
+use crate::{InstallError, Rejection, messages, probe, verifier_log};
 use libbpf_rs::{AsRawLibbpf, Object, ObjectBuilder, OpenObject};
 use nix::errno::Errno;
 use std::ffi::c_char;
@@ -95,8 +95,8 @@ fn load_object(opened: OpenObject) -> Result<Object, Errno> {
     }
 }
 
-/// `BPF_LOG_LEVEL1` and `BPF_LOG_STATS` of include/linux/bpf_verifier.h.
-const LOG_LEVEL_ALL: u32 = 1;
+/// `BPF_LOG_LEVEL2` and `BPF_LOG_STATS` of include/linux/bpf_verifier.h. At level 1 the log of an accepted program is empty.
+const LOG_LEVEL_ALL: u32 = 2;
 const LOG_STATISTICS: u32 = 4;
 
 fn request_logs(opened: &mut OpenObject, detail: LogDetail) -> Vec<Log> {
@@ -128,13 +128,13 @@ fn failure(errno: Errno, said: &str) -> InstallError {
         return match (missing.is_empty(), too_old) {
             (false, _) => InstallError::Privilege { doing: "loading this program", missing },
             (_, true) => too_old_error(running, verifier_log::message(log)),
-            _ => InstallError::Rejected {
+            _ => InstallError::Rejected(Box::new(Rejection {
                 program: program.to_string(),
                 message: verifier_log::message(log),
                 place: verifier_log::place(log),
                 instruction: verifier_log::instruction(log),
                 log: log.to_string(),
-            },
+            })),
         };
     }
     match errno {

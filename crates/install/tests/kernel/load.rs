@@ -1,7 +1,9 @@
 //! Loading, statistics, rejection, test runs.
 
 use crate::support::{compile, kernel, load_c};
-use moonhook_install::{FRAME_MIN, InstallError, LoadOptions, LogDetail, frame_max, frame_max_linear, load};
+use moonhook_install::{
+    FRAME_MIN, InstallError, LoadOptions, LogDetail, Rejection, frame_max, frame_max_linear, load,
+};
 
 #[test]
 fn loads_and_says_what_it_costs() {
@@ -20,7 +22,8 @@ fn loads_and_says_what_it_costs() {
     assert_eq!((quiet.log("count"), quiet.statistics()[0].stack.clone()), (None, None));
     let options = LoadOptions { log: LogDetail::All, ..LoadOptions::default() };
     let full = load(&compile("basic.c"), &options).unwrap();
-    assert!(full.log("count").unwrap().contains("; value[0] += 1; @ basic.c:"));
+    let log = full.log("count").unwrap();
+    assert!(log.contains("; value[0] += 1; @ basic.c:"), "{log}");
 }
 
 #[test]
@@ -30,9 +33,8 @@ fn a_rejection_has_the_line_and_the_whole_log() {
     }
     for log in [LogDetail::Nothing, LogDetail::Statistics, LogDetail::All] {
         let error = load(&compile("rejected.c"), &LoadOptions { name: "x".into(), log }).unwrap_err();
-        let InstallError::Rejected { program, message, place, instruction, log } = error else {
-            panic!("{error:?}")
-        };
+        let InstallError::Rejected(rejection) = error else { panic!("{error:?}") };
+        let Rejection { program, message, place, instruction, log } = *rejection;
         assert_eq!(program, "reads_beyond");
         assert!(message.starts_with("R1 offset is outside of the packet"), "{message}");
         let place = place.unwrap();

@@ -35,3 +35,47 @@ pub fn load_c(source: &str) -> Program {
     let options = LoadOptions { name: "test".into(), log: LogDetail::Statistics };
     load(&compile(source), &options).unwrap()
 }
+
+/// A network namespace with a veth pair `left`–`right`, both up, which goes with this value.
+pub struct Namespace {
+    pub name: String,
+}
+
+impl Namespace {
+    pub fn new(purpose: &str) -> Self {
+        let namespace = Namespace { name: format!("mh-{}-{purpose}", std::process::id()) };
+        ip(&["netns", "add", &namespace.name]);
+        namespace.ip("link add left type veth peer name right");
+        namespace.ip("link set left up");
+        namespace.ip("link set right up");
+        namespace
+    }
+
+    /// `ip -n NAME …`, which must succeed.
+    pub fn ip(&self, arguments: &str) -> String {
+        let mut all = vec!["-n", &self.name];
+        all.extend(arguments.split(' '));
+        ip(&all)
+    }
+
+    /// How iproute2 sees the XDP hook of an interface: `native`, `generic` or nothing, and the program's id.
+    pub fn xdp(&self, interface: &str) -> Option<(&'static str, u64)> {
+        let shown: serde_json::Value =
+            serde_json::from_str(&self.ip(&format!("-j link show {interface}"))).unwrap();
+        let xdp = &shown[0]["xdp"];
+        let id = xdp["prog"]["id"].as_u64()?;
+        Some((if xdp["mode"] == 2 { "generic" } else { "native" }, id))
+    }
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        ip(&["netns", "delete", &self.name]);
+    }
+}
+
+fn ip(arguments: &[&str]) -> String {
+    let output = Command::new("ip").args(arguments).output().unwrap();
+    assert!(output.status.success(), "ip {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}

@@ -1,0 +1,216 @@
+//! What each error says to a person: its code, message, reason and one line of help.
+
+use crate::error::list;
+use crate::privilege::Capability;
+use crate::{Holder, InstallError};
+use moonhook_diagnostic::Diagnostic;
+use nix::errno::Errno;
+
+impl InstallError {
+    /// The stable code; `crates/cli/explain` has a page about each.
+    pub fn code(&self) -> &'static str {
+        match self {
+            InstallError::Privilege { .. } => "MH0501",
+            InstallError::BpfRefused { .. } => "MH0502",
+            InstallError::KernelTooOld { .. } => "MH0503",
+            InstallError::MalformedObject { .. } => "MH0504",
+            InstallError::Rejected(_) => "MH0505",
+            InstallError::LoadFailed { .. } => "MH0506",
+            InstallError::NoSuchItem { .. } => "MH0507",
+            InstallError::MapAccess { .. } => "MH0508",
+            InstallError::FrameLength { .. } => "MH0509",
+            InstallError::TestRunRefused { .. } => "MH0510",
+            InstallError::UnknownInterface { .. } => "MH0511",
+            InstallError::UnknownNetns { .. } => "MH0512",
+            InstallError::Netns { .. } => "MH0513",
+            InstallError::HookBusy { .. } => "MH0514",
+            InstallError::NativeRefused { .. } => "MH0515",
+            InstallError::MtuTooLarge { .. } => "MH0516",
+            InstallError::AttachFailed { .. } => "MH0517",
+            InstallError::UpdateFailed { .. } => "MH0518",
+        }
+    }
+
+    /// The error as it is shown. A rejection has the script's line, if the object's line info led there.
+    pub fn diagnostic(&self) -> Diagnostic {
+        let mut diagnostic = Diagnostic::new(self.code(), self.to_string());
+        diagnostic.reason = self.reason();
+        diagnostic.help = self.help();
+        if let InstallError::Rejected(rejection) = self {
+            diagnostic.place = rejection.place.clone();
+        }
+        diagnostic
+    }
+
+    fn reason(&self) -> Option<String> {
+        match self {
+            InstallError::KernelTooOld { message, .. } => Some(format!("it says: {message}")),
+            InstallError::Rejected(rejection) => {
+                let at = rejection.instruction.map(|number| format!("at instruction {number}; "));
+                Some(format!("{}this is a bug of Moonhook, not of the script", at.unwrap_or_default()))
+            }
+            InstallError::HookBusy { holder: Some(holder), .. } => Some(held_by(holder)),
+            InstallError::MtuTooLarge { peer: true, .. } => {
+                Some("a whole frame of its veth peer does not fit into one page".to_string())
+            }
+            InstallError::MtuTooLarge { .. } => Some("a whole frame does not fit into one page".to_string()),
+            _ => None,
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        Some(match self {
+            InstallError::Privilege { missing, .. } => privilege_help(missing),
+            InstallError::BpfRefused { .. } => {
+                "a container's seccomp profile or kernel lockdown can forbid bpf(): `moonhook doctor` shows what works"
+                    .to_string()
+            }
+            InstallError::KernelTooOld { floor, .. } => {
+                format!("boot Linux {floor} or newer, or run the script in the user tier")
+            }
+            InstallError::MalformedObject { .. } => {
+                "give an eBPF object with BTF and named sections, as `moonhook build` or `clang -g -target bpf` makes it"
+                    .to_string()
+            }
+            InstallError::Rejected(_) => "report it, with the script and the verifier's log".to_string(),
+            InstallError::LoadFailed { .. } => "`moonhook doctor` shows what this kernel can do".to_string(),
+            InstallError::NoSuchItem { name, existing, .. } => choice(name, existing)?,
+            InstallError::FrameLength { .. } => {
+                "leave the frame out, or run it in the user tier".to_string()
+            }
+            InstallError::UnknownInterface { name, netns, existing } => {
+                let there = netns.as_ref().map(|netns| format!(" in '{netns}'")).unwrap_or_default();
+                choice(name, existing).unwrap_or_else(|| format!("there are no interfaces{there}"))
+            }
+            InstallError::UnknownNetns { name, existing } => {
+                choice(name, existing).unwrap_or_else(|| format!("make it with `ip netns add {name}`"))
+            }
+            InstallError::HookBusy { interface, netns, holder } => {
+                removal(interface, netns.as_deref(), holder.as_deref())
+            }
+            InstallError::NativeRefused { .. } => "use `--mode auto` or `--mode generic`".to_string(),
+            InstallError::MtuTooLarge { interface, peer, .. } => {
+                let which = if *peer { format!("the peer of {interface}") } else { interface.clone() };
+                format!("lower the MTU of {which} (`ip link set … mtu 3000`), or use `--mode generic`")
+            }
+            InstallError::AttachFailed { errno: Errno::EINVAL, .. } => {
+                "only programs for the XDP hook can be attached there".to_string()
+            }
+            InstallError::UpdateFailed { .. } => {
+                "the earlier program still runs; stop and start again to replace it".to_string()
+            }
+            InstallError::MapAccess { .. }
+            | InstallError::TestRunRefused { .. }
+            | InstallError::Netns { .. }
+            | InstallError::AttachFailed { .. } => return None,
+        })
+    }
+}
+
+fn privilege_help(missing: &[Capability]) -> String {
+    let names: Vec<String> = missing.iter().map(|c| c.to_string().to_lowercase()).collect();
+    let ask = if missing.contains(&Capability::SysAdmin) {
+        "run it as root, or from inside the namespace (`nsenter --net=/run/netns/NAME`)".to_string()
+    } else {
+        "run it as root, or grant CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON, which are enough".to_string()
+    };
+    format!("{ask}: `setcap {}+ep` on the program adds what is missing", names.join(","))
+}
+
+fn held_by(holder: &Holder) -> String {
+    let name = holder.program_name.as_ref().map(|name| format!(" ('{name}')")).unwrap_or_default();
+    let mode = if holder.generic { "generic" } else { "native" };
+    let link = match (holder.link_id, &holder.process) {
+        (Some(link), Some((pid, command))) => format!(", by link {link} of process {pid} ({command})"),
+        (Some(link), None) => format!(", by link {link}, which is pinned"),
+        _ => String::new(),
+    };
+    format!("program {}{name} is attached in {mode} mode{link}", holder.program_id)
+}
+
+/// How to free a hook. A program that a link holds cannot be removed with `ip`.
+fn removal(interface: &str, netns: Option<&str>, holder: Option<&Holder>) -> String {
+    match holder.map(|holder| (holder.link_id, &holder.process, holder.generic)) {
+        Some((_, Some((pid, command)), _)) => format!("stop process {pid} ({command}) first"),
+        Some((Some(link), None, _)) => format!("remove it with `bpftool link detach id {link}`"),
+        Some((None, None, generic)) => {
+            let netns = netns.map(|name| format!("-n {name} ")).unwrap_or_default();
+            let hook = if generic { "xdpgeneric" } else { "xdp" };
+            format!("remove it with `ip {netns}link set dev {interface} {hook} off`")
+        }
+        None => "`bpftool net show` tells what is attached".to_string(),
+    }
+}
+
+/// `did you mean …`, where one name is close; else the names there are.
+fn choice(wanted: &str, existing: &[String]) -> Option<String> {
+    let nearest = existing.iter().map(|name| (distance(wanted, name), name)).min();
+    match nearest {
+        None => None,
+        Some((distance, name)) if distance <= 1 + wanted.len() / 4 => Some(format!("did you mean '{name}'?")),
+        Some(_) => {
+            let quoted: Vec<String> = existing.iter().take(12).map(|name| format!("'{name}'")).collect();
+            let more = if existing.len() > 12 { " …" } else { "" };
+            Some(format!("there is {}{more}", list(&quoted)))
+        }
+    }
+}
+
+/// Levenshtein distance in characters.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, to) in b.iter().enumerate() {
+            let change = diagonal + usize::from(from != *to);
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| name.to_string()).collect()
+    }
+
+    #[test]
+    fn a_close_name_is_suggested_and_others_are_listed() {
+        assert_eq!(choice("eht0", &names(&["lo", "eth0"])).unwrap(), "did you mean 'eth0'?");
+        assert_eq!(choice("wlan0", &names(&["lo", "eth0"])).unwrap(), "there is 'lo' and 'eth0'");
+        assert_eq!(choice("x", &[]), None);
+    }
+
+    #[test]
+    fn distance_is_levenshteins() {
+        for (a, b, expected) in [("", "", 0), ("abc", "abc", 0), ("kitten", "sitting", 3), ("", "ab", 2)] {
+            assert_eq!(distance(a, b), expected, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn a_busy_hook_says_who_and_how_to_free_it() {
+        let show = |link_id, process, generic| {
+            let holder =
+                Holder { program_id: 7, program_name: Some("other".into()), link_id, process, generic };
+            let error = InstallError::HookBusy {
+                interface: "eth0".into(),
+                netns: Some("blue".into()),
+                holder: Some(Box::new(holder)),
+            };
+            error.diagnostic().render(false)
+        };
+        let by_process = show(Some(3), Some((12, "moonhook".into())), false);
+        assert!(by_process.contains("program 7 ('other')"), "{by_process}");
+        assert!(by_process.contains("help: stop process 12 (moonhook) first"), "{by_process}");
+        assert!(show(Some(3), None, false).contains("`bpftool link detach id 3`"));
+        assert!(show(None, None, false).contains("`ip -n blue link set dev eth0 xdp off`"));
+        assert!(show(None, None, true).contains("`ip -n blue link set dev eth0 xdpgeneric off`"));
+    }
+}

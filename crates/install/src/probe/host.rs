@@ -1,0 +1,72 @@
+//! Probes of what surrounds the kernel's BPF: version, capabilities, files, limits.
+
+use super::Outcome::{self, Fails, Works};
+use super::{KERNEL_FLOOR, KERNEL_FLOOR_NAME, kernel_version, release};
+use crate::privilege::{Capability, effective_capabilities, granted};
+use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
+use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
+use std::io::Read;
+
+pub(super) fn version() -> Outcome {
+    let release = release();
+    match kernel_version(&release) {
+        Some(version) if version >= KERNEL_FLOOR => Works(release),
+        _ => Fails(format!("{release} is older than {KERNEL_FLOOR_NAME}")),
+    }
+}
+
+pub(super) fn cap_bpf() -> Outcome {
+    capability(Capability::Bpf)
+}
+
+pub(super) fn cap_net_admin() -> Outcome {
+    capability(Capability::NetAdmin)
+}
+
+pub(super) fn cap_perfmon() -> Outcome {
+    capability(Capability::Perfmon)
+}
+
+pub(super) fn cap_sys_admin() -> Outcome {
+    capability(Capability::SysAdmin)
+}
+
+fn capability(capability: Capability) -> Outcome {
+    if granted(effective_capabilities(), capability) {
+        Works(String::new())
+    } else {
+        Fails("not in the effective set of this process".to_string())
+    }
+}
+
+/// The first bytes of BTF are its magic number (`struct btf_header`).
+pub(super) fn btf() -> Outcome {
+    const MAGIC: [u8; 2] = 0xeb9fu16.to_ne_bytes();
+    let path = "/sys/kernel/btf/vmlinux";
+    let mut start = [0; 2];
+    match std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start)) {
+        Ok(()) if start == MAGIC => Works(path.to_string()),
+        Ok(()) => Fails(format!("{path} is not BTF")),
+        Err(error) => Fails(format!("{path}: {error}")),
+    }
+}
+
+pub(super) fn bpffs() -> Outcome {
+    let path = "/sys/fs/bpf";
+    match statfs(path) {
+        Ok(found) if found.filesystem_type() == BPF_FS_MAGIC => Works(path.to_string()),
+        Ok(_) => Fails(format!("not mounted at {path}")),
+        Err(errno) => Fails(format!("{path}: {errno}")),
+    }
+}
+
+/// Since 5.11 BPF memory counts towards the memory cgroup, and RLIMIT_MEMLOCK only where that is not compiled in.
+pub(super) fn memlock() -> Outcome {
+    let recent = kernel_version(&release()).is_some_and(|version| version >= (5, 11));
+    match getrlimit(Resource::RLIMIT_MEMLOCK) {
+        _ if recent => Works("RLIMIT_MEMLOCK does not matter".to_string()),
+        Ok((RLIM_INFINITY, _)) => Works("unlimited".to_string()),
+        Ok((limit, _)) => Fails(format!("{limit} bytes")),
+        Err(errno) => Fails(errno.to_string()),
+    }
+}

@@ -1,0 +1,216 @@
+//! Attaching to the XDP hook of an interface, by a link that goes with the process.
+
+use crate::interface::{self, Interface, InterfaceName};
+use crate::privilege::{Capability, LOAD};
+use crate::{InstallError, Program, holder, messages, netns, sys};
+use nix::errno::Errno;
+use serde::Serialize;
+use std::fmt::{self, Display, Formatter};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// Where a program runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// In the driver, before the kernel has made an skb.
+    Native,
+    /// In the network stack, on skbs: any interface, slower.
+    Generic,
+}
+
+/// Where a program is wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RequestedMode {
+    Native,
+    Generic,
+    /// Native if the interface can, else generic.
+    #[default]
+    Auto,
+}
+
+impl Display for Mode {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Mode::Native => "native",
+            Mode::Generic => "generic",
+        })
+    }
+}
+
+impl Mode {
+    /// `XDP_FLAGS_DRV_MODE` and `XDP_FLAGS_SKB_MODE` (include/uapi/linux/if_link.h).
+    fn flag(self) -> u32 {
+        match self {
+            Mode::Native => libbpf_sys::XDP_FLAGS_DRV_MODE,
+            Mode::Generic => libbpf_sys::XDP_FLAGS_SKB_MODE,
+        }
+    }
+}
+
+/// A program in the XDP hook of an interface. Dropping it, or the end of the process, detaches; so does the end of the
+/// interface.
+#[derive(Debug)]
+pub struct XdpLink {
+    link: OwnedFd,
+    interface: Interface,
+    mode: Mode,
+    native_refused: Option<String>,
+}
+
+impl Program {
+    /// Puts `program` into the XDP hook of `interface` in the namespace `netns` (`None`: the caller's).
+    ///
+    /// # Errors
+    /// `NoSuchItem`, `UnknownNetns`, `Netns`, `UnknownInterface`, `Privilege`, `BpfRefused`, `HookBusy`;
+    /// `NativeRefused` and `MtuTooLarge` only if native mode was asked for; `AttachFailed` for what is left. Nothing is
+    /// attached then.
+    pub fn attach_xdp(
+        &self,
+        program: &str,
+        interface: impl Into<InterfaceName>,
+        mode: RequestedMode,
+        netns: Option<&str>,
+    ) -> Result<XdpLink, InstallError> {
+        messages::silence();
+        let program = self.program_fd(program)?;
+        let wanted = interface.into();
+        netns::within(netns, move || {
+            let interface = interface::find(&wanted, netns)?;
+            attach_here(program, interface, mode, netns)
+        })?
+    }
+}
+
+fn attach_here(
+    program: BorrowedFd<'_>,
+    interface: Interface,
+    wanted: RequestedMode,
+    netns: Option<&str>,
+) -> Result<XdpLink, InstallError> {
+    let link = |mode| create(program, &interface, mode, netns);
+    let (link, mode, native_refused) = match wanted {
+        RequestedMode::Native => (link(Mode::Native)?, Mode::Native, None),
+        RequestedMode::Generic => (link(Mode::Generic)?, Mode::Generic, None),
+        RequestedMode::Auto => match link(Mode::Native) {
+            Ok(link) => (link, Mode::Native, None),
+            Err(error) => match native_refusal(&error) {
+                None => return Err(error),
+                Some(why) => (link(Mode::Generic)?, Mode::Generic, Some(why)),
+            },
+        },
+    };
+    Ok(XdpLink { link, interface, mode, native_refused })
+}
+
+/// Why native mode is out of the question, if that is what the error says: then generic mode is worth a try.
+fn native_refusal(error: &InstallError) -> Option<String> {
+    match error {
+        InstallError::NativeRefused { why, .. } => Some(why.clone()),
+        InstallError::MtuTooLarge { .. } => Some(error.to_string()),
+        _ => None,
+    }
+}
+
+fn create(
+    program: BorrowedFd<'_>,
+    interface: &Interface,
+    mode: Mode,
+    netns: Option<&str>,
+) -> Result<OwnedFd, InstallError> {
+    let index = i32::try_from(interface.index).unwrap_or(i32::MAX);
+    sys::link_create(program, index, libbpf_sys::BPF_XDP, mode.flag())
+        .map_err(|errno| attach_error(errno, interface, mode, netns))
+}
+
+/// What an errno of `BPF_LINK_CREATE` means: `dev_xdp_attach` and `generic_xdp_install` in net/core/dev.c, and the
+/// drivers' `ndo_bpf` (for veth `veth_xdp_set`).
+fn attach_error(errno: Errno, interface: &Interface, mode: Mode, netns: Option<&str>) -> InstallError {
+    let name = interface.name.clone();
+    // An interface that went meanwhile is EINVAL or ENODEV.
+    if let Err(gone) = interface::find(&InterfaceName::Index(interface.index), netns) {
+        return gone;
+    }
+    match errno {
+        Errno::EPERM => InstallError::permission("attaching to an interface", &LOAD[..2], errno),
+        Errno::EBUSY | Errno::EEXIST => InstallError::HookBusy {
+            interface: name,
+            netns: netns.map(str::to_string),
+            holder: holder::of_xdp(interface).map(Box::new),
+        },
+        _ if mode == Mode::Native => native_error(errno, interface),
+        _ => InstallError::AttachFailed { interface: name, errno },
+    }
+}
+
+fn native_error(errno: Errno, interface: &Interface) -> InstallError {
+    let name = interface.name.clone();
+    let driver = interface::driver(interface);
+    let veth = driver.as_deref() == Some("veth");
+    let driver = driver.map_or_else(|| "its driver".to_string(), |driver| format!("the driver '{driver}'"));
+    let mtu = interface::mtu(interface).unwrap_or(0);
+    // What a 4 KiB page holds of a frame after headroom and tailroom; drivers differ by a few dozen bytes.
+    let large = mtu as usize > crate::frame_max_linear() - 100;
+    let why = match errno {
+        Errno::ERANGE if veth => return InstallError::MtuTooLarge { interface: name, mtu, peer: true },
+        Errno::EINVAL | Errno::ERANGE | Errno::E2BIG if large => {
+            return InstallError::MtuTooLarge { interface: name, mtu, peer: false };
+        }
+        Errno::EOPNOTSUPP => {
+            format!("{driver} has no native XDP, or not with the interface's present settings")
+        }
+        Errno::ENOTCONN if veth => "its peer is gone".to_string(),
+        Errno::ENOSPC if veth => "its peer has more transmit queues than it has receive queues".to_string(),
+        Errno::ENOMEM | Errno::ENOSPC => format!("{driver} lacks the queues or the memory ({errno})"),
+        errno => format!("{driver} refuses ({errno})"),
+    };
+    InstallError::NativeRefused { interface: name, why, errno }
+}
+
+impl XdpLink {
+    /// The mode that the program got.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Why native mode was not to be had, if generic mode is the second choice.
+    pub fn native_refused(&self) -> Option<&str> {
+        self.native_refused.as_deref()
+    }
+
+    pub fn interface(&self) -> &Interface {
+        &self.interface
+    }
+
+    /// The descriptor, for polling or pinning.
+    pub fn as_fd(&self) -> BorrowedFd<'_> {
+        self.link.as_fd()
+    }
+
+    /// Whether the interface still exists.
+    pub fn is_attached(&self) -> bool {
+        // SAFETY: the kernel fills in the `xdp` member for a link of this type; it is 0 when the interface is gone.
+        sys::link_info(self.as_fd()).is_ok_and(|info| unsafe { info.__bindgen_anon_1.xdp.ifindex } != 0)
+    }
+
+    /// Puts another program in the place of the present one, between two frames.
+    ///
+    /// # Errors
+    /// `NoSuchItem`, `UpdateFailed` (the present program stays), `Privilege`.
+    pub fn update(&mut self, with: &Program, program: &str) -> Result<(), InstallError> {
+        let fd = with.program_fd(program)?;
+        sys::link_update(self.as_fd(), fd).map_err(|errno| match errno {
+            Errno::EPERM => InstallError::permission("replacing an XDP program", &[Capability::Bpf], errno),
+            errno => InstallError::UpdateFailed { interface: self.interface.name.clone(), errno },
+        })
+    }
+
+    /// Detaches now, and says if that failed.
+    ///
+    /// # Errors
+    /// `AttachFailed` with the errno.
+    pub fn detach(self) -> Result<(), InstallError> {
+        sys::link_detach(self.as_fd())
+            .map_err(|errno| InstallError::AttachFailed { interface: self.interface.name.clone(), errno })
+    }
+}

@@ -1,0 +1,118 @@
+//! What happens with other privileges, and when the process dies: child processes are this test binary, run again.
+
+use crate::support::{Namespace, compile, kernel};
+use moonhook_install::{InstallError, LoadOptions, RequestedMode, load};
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// A folder that any user may read, with this binary and an object in it.
+struct Stage(PathBuf);
+
+impl Stage {
+    fn new(purpose: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("mh-{}-{purpose}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::copy(std::env::current_exe().unwrap(), folder.join("test")).unwrap();
+        std::fs::write(folder.join("basic.o"), compile("basic.c")).unwrap();
+        Stage(folder)
+    }
+
+    /// Runs [`child`] in the namespace through `prefix`.
+    fn command(&self, namespace: &Namespace, prefix: &[&str], then: &str) -> Command {
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", &namespace.name]).args(prefix).arg(self.0.join("test"));
+        command.args(["process::child", "--exact", "--ignored", "--nocapture", "--test-threads=1"]);
+        command.env("MH_OBJECT", self.0.join("basic.o")).env("MH_THEN", then);
+        command
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Loads, runs and attaches, says so, and ends or waits to be killed.
+#[test]
+#[ignore = "a part of the other tests, which start it as a process"]
+fn child() {
+    if let Err(error) = install_and_wait() {
+        println!("{}", error.diagnostic().render(false));
+    }
+}
+
+fn install_and_wait() -> Result<(), InstallError> {
+    let object = std::fs::read(std::env::var("MH_OBJECT").unwrap()).unwrap();
+    let program = load(&object, &LoadOptions::default())?;
+    assert_eq!(program.test_run("count", &[7; 60], 1)?.verdict, 2);
+    assert!(program.statistics()[0].instructions > 0);
+    assert_eq!(program.counters("counters", &[1, 0, 0, 0])?, Some(vec![1, 60]));
+    assert_eq!(program.events("ring", |_| ())?.consume()?, 1);
+    let link = program.attach_xdp("count", "left", RequestedMode::Native, None)?;
+    println!("attached in {} mode", link.mode());
+    if std::env::var("MH_THEN").unwrap() == "wait" {
+        std::thread::sleep(Duration::from_secs(60));
+    }
+    Ok(())
+}
+
+fn text(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+fn as_nobody(capabilities: &str) -> Vec<String> {
+    let add = |option: &str| format!("{option}=-all{capabilities}");
+    let mut words: Vec<String> =
+        ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"].map(String::from).into();
+    words.extend([add("--inh-caps"), add("--ambient-caps"), add("--bounding-set")]);
+    words
+}
+
+#[test]
+fn three_capabilities_are_enough_and_each_is_asked_for() {
+    if !kernel() {
+        return;
+    }
+    let (namespace, stage) = (Namespace::new("caps"), Stage::new("caps"));
+    for (capabilities, expected) in [
+        (",+bpf,+net_admin,+perfmon", "attached in native mode"),
+        (",+bpf,+net_admin", "error[MH0501]: loading this program needs CAP_PERFMON\n"),
+        (",+net_admin,+perfmon", "error[MH0501]: loading BPF programs needs CAP_BPF\n"),
+        (",+bpf", "error[MH0501]: loading BPF programs needs CAP_BPF, CAP_NET_ADMIN"),
+        ("", "error[MH0501]: loading BPF programs needs CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON\n"),
+    ] {
+        let prefix = as_nobody(capabilities);
+        let prefix: Vec<&str> = prefix.iter().map(String::as_str).collect();
+        let shown = text(&stage.command(&namespace, &prefix, "end").output().unwrap());
+        assert!(shown.contains(expected), "{capabilities}: {shown}");
+        assert!(!shown.contains("libbpf"), "{capabilities}: {shown}");
+        assert_eq!(namespace.xdp("left"), None);
+    }
+}
+
+#[test]
+fn a_killed_process_leaves_nothing_attached() {
+    if !kernel() {
+        return;
+    }
+    let (namespace, stage) = (Namespace::new("killed"), Stage::new("killed"));
+    let mut child = stage.command(&namespace, &[], "wait").stdout(Stdio::piped()).spawn().unwrap();
+    let attached = said_attached(&mut child);
+    let seen = namespace.xdp("left");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(attached && seen.is_some(), "{seen:?}");
+    let deadline = Instant::now() + Duration::from_secs(5);
+    while namespace.xdp("left").is_some() {
+        assert!(Instant::now() < deadline, "still attached");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn said_attached(child: &mut Child) -> bool {
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    lines.map_while(Result::ok).any(|line| line.contains("attached in native mode"))
+}

@@ -1,0 +1,142 @@
+//! Attaching to veth in a namespace, and everything that can be in the way.
+
+use crate::support::{Namespace, kernel, load_c};
+use moonhook_install::RequestedMode::{Auto, Generic, Native};
+use moonhook_install::{InstallError, Mode, netns};
+
+#[test]
+fn attaches_in_each_mode_and_detaches_when_dropped() {
+    if !kernel() {
+        return;
+    }
+    let namespace = Namespace::new("modes");
+    let program = load_c("drop.c");
+    for (wanted, got) in [(Native, Mode::Native), (Generic, Mode::Generic), (Auto, Mode::Native)] {
+        let link = program.attach_xdp("drop_all", "left", wanted, Some(&namespace.name)).unwrap();
+        assert_eq!((link.mode(), link.native_refused(), link.is_attached()), (got, None, true));
+        let seen = namespace.xdp("left").unwrap();
+        assert_eq!(seen.0, got.to_string());
+        drop(link);
+        assert_eq!(namespace.xdp("left"), None);
+    }
+    let link = program.attach_xdp("drop_all", "left", Auto, Some(&namespace.name)).unwrap();
+    let index = link.interface().index;
+    link.detach().unwrap();
+    assert_eq!(namespace.xdp("left"), None);
+    let link = program.attach_xdp("drop_all", index, Auto, Some(&namespace.name)).unwrap();
+    assert_eq!(link.interface().name, "left");
+    namespace.ip("link delete left");
+    assert!(!link.is_attached());
+}
+
+#[test]
+fn a_link_keeps_its_program_and_takes_another() {
+    if !kernel() {
+        return;
+    }
+    let namespace = Namespace::new("update");
+    let first = load_c("drop.c");
+    let mut link = first.attach_xdp("drop_all", "left", Native, Some(&namespace.name)).unwrap();
+    let before = namespace.xdp("left").unwrap();
+    drop(first);
+    assert_eq!(namespace.xdp("left"), Some(before));
+    let second = load_c("basic.c");
+    assert!(matches!(link.update(&second, "absent"), Err(InstallError::NoSuchItem { .. })));
+    link.update(&second, "count").unwrap();
+    assert_ne!(namespace.xdp("left").unwrap().1, before.1);
+}
+
+#[test]
+fn falls_back_to_generic_and_says_why() {
+    if !kernel() {
+        return;
+    }
+    let namespace = Namespace::new("fallback");
+    let program = load_c("drop.c");
+    let refused = program.attach_xdp("drop_all", "lo", Native, Some(&namespace.name)).unwrap_err();
+    assert!(matches!(refused, InstallError::NativeRefused { .. }), "{refused:?}");
+    let link = program.attach_xdp("drop_all", "lo", Auto, Some(&namespace.name)).unwrap();
+    assert_eq!(link.mode(), Mode::Generic);
+    assert!(link.native_refused().unwrap().contains("no native XDP"), "{link:?}");
+
+    namespace.ip("link set right mtu 9000");
+    let large = program.attach_xdp("drop_all", "left", Native, Some(&namespace.name)).unwrap_err();
+    assert!(matches!(&large, InstallError::MtuTooLarge { peer: true, .. }), "{large:?}");
+    assert!(large.diagnostic().help.unwrap().contains("peer of left"));
+    let link = program.attach_xdp("drop_all", "left", Auto, Some(&namespace.name)).unwrap();
+    assert_eq!(link.mode(), Mode::Generic);
+    assert!(link.native_refused().unwrap().contains("MTU"), "{link:?}");
+}
+
+#[test]
+fn a_taken_hook_names_its_holder() {
+    if !kernel() {
+        return;
+    }
+    let namespace = Namespace::new("busy");
+    let (first, second) = (load_c("drop.c"), load_c("basic.c"));
+    let link = first.attach_xdp("drop_all", "left", Native, Some(&namespace.name)).unwrap();
+    let (_, id) = namespace.xdp("left").unwrap();
+    for mode in [Native, Generic, Auto] {
+        let error = second.attach_xdp("count", "left", mode, Some(&namespace.name)).unwrap_err();
+        let InstallError::HookBusy { holder: Some(holder), .. } = &error else { panic!("{error:?}") };
+        assert_eq!((u64::from(holder.program_id), holder.generic), (id, false));
+        assert_eq!(holder.program_name.as_deref(), Some("drop_all"));
+        assert_eq!(holder.process.as_ref().map(|(pid, _)| *pid), Some(std::process::id()));
+        assert_eq!(namespace.xdp("left").unwrap().1, id, "the holder was disturbed");
+    }
+    drop(link);
+    second.attach_xdp("count", "left", Native, Some(&namespace.name)).unwrap();
+}
+
+#[test]
+fn a_program_that_ip_attached_is_removed_with_ip() {
+    if !kernel() {
+        return;
+    }
+    let namespace = Namespace::new("ip");
+    let object = std::env::temp_dir().join(format!("{}.o", namespace.name));
+    std::fs::write(&object, crate::support::compile("drop.c")).unwrap();
+    namespace.ip(&format!("link set dev left xdpgeneric obj {} sec xdp", object.display()));
+    std::fs::remove_file(&object).unwrap();
+    let error = load_c("basic.c").attach_xdp("count", "left", Auto, Some(&namespace.name)).unwrap_err();
+    let help = error.diagnostic().help.unwrap();
+    let command = help.split('`').nth(1).unwrap().strip_prefix(&format!("ip -n {} ", namespace.name));
+    namespace.ip(command.unwrap());
+    assert_eq!(namespace.xdp("left"), None, "{help}");
+}
+
+#[test]
+fn unknown_places_are_named_with_what_there_is() {
+    if !kernel() {
+        return;
+    }
+    let namespace = Namespace::new("unknown");
+    let program = load_c("drop.c");
+    let attach = |interface: &str, netns: &str| {
+        program.attach_xdp("drop_all", interface, Auto, Some(netns)).unwrap_err()
+    };
+    let error = attach("lefd", &namespace.name);
+    assert!(matches!(error, InstallError::UnknownInterface { .. }), "{error:?}");
+    assert_eq!(error.diagnostic().help.as_deref(), Some("did you mean 'left'?"));
+    let error = attach("wireless", &namespace.name).diagnostic().help.unwrap();
+    assert!(error.contains("'lo', 'right' and 'left'") || error.contains("'lo', 'left'"), "{error}");
+    let error = attach("left", &format!("{}x", namespace.name));
+    assert!(matches!(error, InstallError::UnknownNetns { .. }), "{error:?}");
+    assert_eq!(error.diagnostic().help.unwrap(), format!("did you mean '{}'?", namespace.name));
+    let error = attach("left", "/proc/self/status");
+    assert!(matches!(error, InstallError::Netns { .. }), "{error:?}");
+}
+
+#[test]
+fn work_in_a_namespace_leaves_the_caller_where_it_was() {
+    if !kernel() {
+        return;
+    }
+    let namespace = Namespace::new("within");
+    let here = || std::fs::read_link("/proc/thread-self/ns/net").unwrap();
+    let before = here();
+    assert_ne!(netns::within(Some(&namespace.name), here).unwrap(), before);
+    assert_eq!((netns::within(None, here).unwrap(), here()), (before.clone(), before));
+    assert!(netns::names().contains(&namespace.name));
+}
