@@ -1,1 +1,119 @@
+//! The emit stage: a [`moonhook_ir::Module`] becomes an eBPF object file.
+//!
+//! Reads the IR; adds registers, a stack frame, an order of blocks, instructions of the eBPF ISA (`cpu=v4`), BTF and
+//! line information. The result is a relocatable ELF object as `clang -target bpf` makes them: libbpf, bpftool and
+//! others load it without help of this compiler. Pure: the same module gives the same bytes, and nothing is asked of
+//! the running kernel. Knows nothing of Lua; does not optimise beyond the choice of instructions.
 
+mod allocate;
+mod assemble;
+mod btf;
+mod describe;
+mod elf;
+mod error;
+mod frame;
+mod isa;
+mod jumps;
+mod listing;
+mod machine;
+mod order;
+mod program;
+mod select;
+mod text;
+mod values;
+
+pub use error::EmitError;
+pub use listing::{FunctionReport, ListedInstruction, dump};
+
+use allocate::Allocator;
+use frame::SlotOffsets;
+use moonhook_ir::{Function, Module};
+use program::Code;
+use std::collections::{HashMap, HashSet};
+
+/// `BPF_COMPLEXITY_LIMIT_INSNS` (include/linux/bpf.h): what a privileged program may have.
+const MAX_INSTRUCTIONS: usize = 1_000_000;
+
+/// What an object says besides its module.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The license that programs declare; some helpers need one compatible with the GPL.
+    pub license: String,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { license: "Dual MIT/GPL".to_string() }
+    }
+}
+
+/// An object file and what is in it.
+#[derive(Clone, Debug)]
+pub struct Object {
+    /// The file's bytes.
+    pub elf: Vec<u8>,
+    /// By function of the module.
+    pub functions: Vec<FunctionReport>,
+}
+
+/// Makes the object file of a module that satisfies [`moonhook_ir::verify`].
+pub fn emit(module: &Module, options: &Options) -> Result<Object, EmitError> {
+    check(module)?;
+    let mut allocator = Allocator::default();
+    let mut codes = Vec::with_capacity(module.functions.len());
+    let mut section_sizes: HashMap<&str, u32> = HashMap::new();
+    for function in &module.functions {
+        let mut code = compile(module, function, &mut allocator)?;
+        let size = section_sizes.entry(describe::section_of(function)).or_default();
+        code.offset = *size;
+        *size += code.words.len() as u32 * 8;
+        codes.push(code);
+    }
+    let stacks: Vec<u32> = codes.iter().map(|code| code.stack).collect();
+    frame::check_chains(module, &stacks)?;
+
+    let license: Vec<u8> = options.license.bytes().filter(|b| *b != 0).chain([0]).collect();
+    let description = describe::describe(module, &codes, license.len())?;
+    let elf = elf::write(module, &codes, description, &license)?;
+    let functions = module.functions.iter().zip(&codes).map(|(f, code)| listing::report(module, f, code));
+    Ok(Object { functions: functions.collect(), elf })
+}
+
+/// One function, through all steps, to code without a place yet.
+fn compile(module: &Module, function: &Function, allocator: &mut Allocator) -> Result<Code, EmitError> {
+    let slots = SlotOffsets::new(function)?;
+    let machine = select::select(module, function, &slots)?;
+    let allocated = allocator.run(&function.name, &machine)?;
+    let stack = slots.size(allocated.num_spillslots)?;
+    let words = jumps::join(&assemble::assemble(&machine, allocated, &slots));
+    if words.len() > MAX_INSTRUCTIONS {
+        return Err(EmitError::ProgramTooLarge {
+            function: function.name.clone(),
+            instructions: words.len(),
+            limit: MAX_INSTRUCTIONS,
+        });
+    }
+    Ok(Code { words, offset: 0, stack })
+}
+
+/// Names are symbols of one object: each must be there once.
+fn check(module: &Module) -> Result<(), EmitError> {
+    let functions = module.functions.iter().map(|function| &function.name);
+    let mut seen = HashSet::new();
+    for name in functions.chain(module.maps.iter().map(|map| &map.name)) {
+        let identifier = !name.is_empty()
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+            && !name.as_bytes()[0].is_ascii_digit();
+        if !identifier || !seen.insert(name) {
+            let problem = format!("`{name}` is not a C identifier that occurs once");
+            return Err(EmitError::Malformed { problem });
+        }
+    }
+    if cfg!(debug_assertions) {
+        for function in &module.functions {
+            moonhook_ir::verify::verify(function)
+                .map_err(|error| EmitError::Malformed { problem: error.to_string() })?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,249 @@
+//! BTF, the type information that libbpf and the kernel read (Documentation/bpf/btf.rst): an encoder for the kinds that
+//! objects of this compiler need.
+
+use std::collections::HashMap;
+
+const MAGIC: u16 = 0xeb9f;
+const VERSION: u8 = 1;
+const HEADER_LEN: u32 = 24;
+
+/// `BTF_KIND_…` (include/uapi/linux/btf.h).
+mod kind {
+    pub const INT: u32 = 1;
+    pub const PTR: u32 = 2;
+    pub const ARRAY: u32 = 3;
+    pub const STRUCT: u32 = 4;
+    pub const FUNC: u32 = 12;
+    pub const FUNC_PROTO: u32 = 13;
+    pub const VAR: u32 = 14;
+    pub const DATASEC: u32 = 15;
+}
+
+/// The number of a type; 0 is `void`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct TypeId(pub u32);
+
+/// Who sees a function (`enum btf_func_linkage`). Variables are always global.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Linkage {
+    Static = 0,
+    Global = 1,
+}
+
+/// A member of a structure, or a variable in a section: its type and first byte.
+#[derive(Clone, Debug)]
+pub struct Member<'a> {
+    pub name: &'a str,
+    pub type_id: TypeId,
+    pub offset: u32,
+}
+
+/// Types and strings under construction.
+pub struct Btf {
+    types: Vec<u8>,
+    count: u32,
+    strings: Vec<u8>,
+    string_offsets: HashMap<String, u32>,
+    arrays: HashMap<(TypeId, u32), TypeId>,
+    int: TypeId,
+    u64: TypeId,
+    byte: TypeId,
+}
+
+impl Default for Btf {
+    fn default() -> Self {
+        let mut btf = Btf {
+            types: Vec::new(),
+            count: 0,
+            strings: vec![0],
+            string_offsets: HashMap::new(),
+            arrays: HashMap::new(),
+            int: TypeId(0),
+            u64: TypeId(0),
+            byte: TypeId(0),
+        };
+        btf.int = btf.add_int("int", 4, true);
+        btf.u64 = btf.add_int("unsigned long long", 8, false);
+        btf.byte = btf.add_int("unsigned char", 1, false);
+        btf
+    }
+}
+
+impl Btf {
+    /// The offset of a string in the string section; a NUL in it ends it.
+    pub fn string(&mut self, text: &str) -> u32 {
+        let text = text.split('\0').next().unwrap_or_default();
+        if text.is_empty() {
+            return 0;
+        }
+        if let Some(offset) = self.string_offsets.get(text) {
+            return *offset;
+        }
+        let offset = self.strings.len() as u32;
+        self.strings.extend_from_slice(text.as_bytes());
+        self.strings.push(0);
+        self.string_offsets.insert(text.to_string(), offset);
+        offset
+    }
+
+    pub fn int(&self) -> TypeId {
+        self.int
+    }
+
+    pub fn u64(&self) -> TypeId {
+        self.u64
+    }
+
+    pub fn byte(&self) -> TypeId {
+        self.byte
+    }
+
+    pub fn pointer(&mut self, to: TypeId) -> TypeId {
+        self.add("", kind::PTR, 0, to.0, &[])
+    }
+
+    pub fn array(&mut self, of: TypeId, len: u32) -> TypeId {
+        if let Some(id) = self.arrays.get(&(of, len)) {
+            return *id;
+        }
+        let id = self.add("", kind::ARRAY, 0, 0, &[of.0, self.int.0, len]);
+        self.arrays.insert((of, len), id);
+        id
+    }
+
+    /// A structure of so many bytes.
+    pub fn structure(&mut self, name: &str, size: u32, members: &[Member]) -> TypeId {
+        let mut words = Vec::with_capacity(members.len() * 3);
+        for member in members {
+            words.extend([self.string(member.name), member.type_id.0, member.offset * 8]);
+        }
+        self.add(name, kind::STRUCT, members.len() as u32, size, &words)
+    }
+
+    /// A function and its prototype; parameters have names so that the kernel accepts it for a program.
+    pub fn function(
+        &mut self,
+        name: &str,
+        linkage: Linkage,
+        result: TypeId,
+        params: &[(&str, TypeId)],
+    ) -> TypeId {
+        let mut words = Vec::with_capacity(params.len() * 2);
+        for (param, type_id) in params {
+            words.extend([self.string(param), type_id.0]);
+        }
+        let prototype = self.add("", kind::FUNC_PROTO, params.len() as u32, result.0, &words);
+        self.add(name, kind::FUNC, linkage as u32, prototype.0, &[])
+    }
+
+    /// A global variable.
+    pub fn variable(&mut self, name: &str, type_id: TypeId) -> TypeId {
+        self.add(name, kind::VAR, 0, type_id.0, &[Linkage::Global as u32])
+    }
+
+    /// A section of so many bytes, of variables: each with its size in bytes.
+    pub fn section(&mut self, name: &str, size: u32, variables: &[(Member, u32)]) -> TypeId {
+        let words: Vec<u32> =
+            variables.iter().flat_map(|(v, bytes)| [v.type_id.0, v.offset, *bytes]).collect();
+        self.add(name, kind::DATASEC, variables.len() as u32, size, &words)
+    }
+
+    fn add_int(&mut self, name: &str, bytes: u32, signed: bool) -> TypeId {
+        let encoding = u32::from(signed) << 24;
+        self.add(name, kind::INT, 0, bytes, &[encoding | (bytes * 8)])
+    }
+
+    fn add(&mut self, name: &str, kind: u32, len: u32, size_or_type: u32, rest: &[u32]) -> TypeId {
+        let head = [self.string(name), kind << 24 | len, size_or_type];
+        for word in head.iter().chain(rest) {
+            self.types.extend_from_slice(&word.to_le_bytes());
+        }
+        self.count += 1;
+        TypeId(self.count)
+    }
+
+    /// The `.BTF` section.
+    pub fn finish(self) -> Vec<u8> {
+        let (types, strings) = (self.types.len() as u32, self.strings.len() as u32);
+        let mut out = header(HEADER_LEN);
+        for word in [0, types, types, strings] {
+            out.extend_from_slice(&u32::to_le_bytes(word));
+        }
+        out.extend_from_slice(&self.types);
+        out.extend_from_slice(&self.strings);
+        out
+    }
+}
+
+/// The start of the headers of `.BTF` and `.BTF.ext`.
+fn header(len: u32) -> Vec<u8> {
+    let mut out = MAGIC.to_le_bytes().to_vec();
+    out.extend([VERSION, 0]);
+    out.extend_from_slice(&len.to_le_bytes());
+    out
+}
+
+/// Where a program's function starts, for `.BTF.ext`.
+#[derive(Clone, Copy, Debug)]
+pub struct FunctionInfo {
+    /// In bytes from the section's start.
+    pub offset: u32,
+    pub type_id: TypeId,
+}
+
+/// Which line a program's instructions from `offset` on come from.
+#[derive(Clone, Copy, Debug)]
+pub struct LineInfo {
+    /// In bytes from the section's start.
+    pub offset: u32,
+    /// Strings of the `.BTF` section.
+    pub file: u32,
+    pub text: u32,
+    pub line: u32,
+}
+
+/// What `.BTF.ext` says about one program section.
+#[derive(Clone, Debug, Default)]
+pub struct SectionInfo {
+    /// The section's name, a string of the `.BTF` section.
+    pub name: u32,
+    pub functions: Vec<FunctionInfo>,
+    /// By rising offset.
+    pub lines: Vec<LineInfo>,
+}
+
+/// The `.BTF.ext` section.
+pub fn extension(sections: &[SectionInfo]) -> Vec<u8> {
+    let functions = records(8, sections, |section, out| {
+        for info in &section.functions {
+            out.extend([info.offset, info.type_id.0]);
+        }
+    });
+    let lines = records(16, sections, |section, out| {
+        for info in &section.lines {
+            // The low 10 bits are the column: not known.
+            out.extend([info.offset, info.file, info.text, info.line << 10]);
+        }
+    });
+    let mut out = header(HEADER_LEN);
+    for word in [0, functions.len() as u32, functions.len() as u32, lines.len() as u32] {
+        out.extend_from_slice(&u32::to_le_bytes(word));
+    }
+    out.extend(functions);
+    out.extend(lines);
+    out
+}
+
+/// A part of `.BTF.ext`: records of `size` bytes, by section.
+fn records(size: u32, sections: &[SectionInfo], list: impl Fn(&SectionInfo, &mut Vec<u32>)) -> Vec<u8> {
+    let mut words = vec![size];
+    for section in sections {
+        let mut of_section = Vec::new();
+        list(section, &mut of_section);
+        if !of_section.is_empty() {
+            words.extend([section.name, of_section.len() as u32 * 4 / size]);
+            words.extend(of_section);
+        }
+    }
+    words.into_iter().flat_map(u32::to_le_bytes).collect()
+}

@@ -1,0 +1,183 @@
+//! What the object says about itself in BTF: its functions, maps, data sections and script lines.
+
+use crate::btf::{Btf, FunctionInfo, LineInfo, Linkage, Member, SectionInfo, TypeId};
+use crate::error::EmitError;
+use crate::program::{Code, DATA_ALIGNMENT, TEXT, data_section};
+use moonhook_ir::{Function, FunctionKind, Loc, MapDefinition, MapKind, Module, SourceFile};
+
+/// The last line number that line information holds (22 bits).
+const MAX_LINE: u32 = (1 << 22) - 1;
+
+/// The contents of `.BTF` and `.BTF.ext`.
+pub struct Description {
+    pub btf: Vec<u8>,
+    pub extension: Vec<u8>,
+    /// The offset of each map's definition in `.maps`, and that section's size; both in bytes.
+    pub map_offsets: Vec<u32>,
+    pub maps_size: u32,
+}
+
+/// Describes the module whose functions became `codes`.
+pub fn describe(module: &Module, codes: &[Code], license: usize) -> Result<Description, EmitError> {
+    let mut btf = Btf::default();
+    let (map_offsets, maps_size) = maps(module, &mut btf);
+    data(module, &mut btf)?;
+    let license_type = btf.array(btf.byte(), license as u32);
+    let variable = btf.variable("_license", license_type);
+    let member = Member { name: "_license", type_id: variable, offset: 0 };
+    btf.section("license", license as u32, &[(member, license as u32)]);
+    let extension = functions(module, codes, &mut btf);
+    Ok(Description { btf: btf.finish(), extension, map_offsets, maps_size })
+}
+
+/// Describes the maps as libbpf reads them: a structure whose members are pointers to arrays, whose lengths are the
+/// numbers (`__uint` of bpf_helpers.h).
+fn maps(module: &Module, btf: &mut Btf) -> (Vec<u32>, u32) {
+    let mut offsets = Vec::with_capacity(module.maps.len());
+    let mut variables = Vec::new();
+    let mut size = 0;
+    for map in &module.maps {
+        offsets.push(size);
+        let MapKind::Map(definition) = &map.kind else { continue };
+        let numbers = definition_members(definition);
+        let members: Vec<Member> = (numbers.iter().enumerate())
+            .map(|(index, (name, number))| {
+                let array = btf.array(btf.int(), *number);
+                Member { name, type_id: btf.pointer(array), offset: index as u32 * 8 }
+            })
+            .collect();
+        let bytes = members.len() as u32 * 8;
+        let structure = btf.structure("", bytes, &members);
+        let variable = btf.variable(&map.name, structure);
+        variables.push((Member { name: &map.name, type_id: variable, offset: size }, bytes));
+        size += bytes;
+    }
+    if !variables.is_empty() {
+        btf.section(".maps", size, &variables);
+    }
+    (offsets, size)
+}
+
+/// The members of a map's definition. Those that are 0 are left out: for ring buffers libbpf refuses them.
+fn definition_members(definition: &MapDefinition) -> Vec<(&'static str, u32)> {
+    let MapDefinition { map_type, key_size, value_size, max_entries, flags } = definition;
+    let all = [
+        ("type", *map_type as u32),
+        ("max_entries", *max_entries),
+        ("key_size", *key_size),
+        ("value_size", *value_size),
+        ("map_flags", *flags),
+    ];
+    all.into_iter().filter(|(_, number)| *number != 0).collect()
+}
+
+/// One variable per data section, as long as the section. libbpf lets user space map sections with a global variable
+/// into its memory.
+fn data(module: &Module, btf: &mut Btf) -> Result<(), EmitError> {
+    for map in &module.maps {
+        let Some((section, bytes)) = data_section(map) else { continue };
+        let size = u32::try_from(bytes.len().next_multiple_of(DATA_ALIGNMENT).max(DATA_ALIGNMENT))
+            .map_err(|_| EmitError::Malformed { problem: format!("{section} exceeds 4 GiB") })?;
+        let array = btf.array(btf.byte(), size);
+        let variable = btf.variable(&map.name, array);
+        btf.section(&section, size, &[(Member { name: &map.name, type_id: variable, offset: 0 }, size)]);
+    }
+    Ok(())
+}
+
+/// Describes the functions and the lines they come from: the `.BTF.ext` section.
+fn functions(module: &Module, codes: &[Code], btf: &mut Btf) -> Vec<u8> {
+    let mut sections: Vec<(&str, SectionInfo)> = Vec::new();
+    let mut lines = Lines { sources: &module.sources, split: Vec::new() };
+    for (function, code) in module.functions.iter().zip(codes) {
+        let name = section_of(function);
+        let position = sections.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
+            sections.push((name, SectionInfo { name: btf.string(name), ..Default::default() }));
+            sections.len() - 1
+        });
+        let info = &mut sections[position].1;
+        info.functions.push(FunctionInfo { offset: code.offset, type_id: signature(function, btf) });
+        lines.add(code, btf, &mut info.lines);
+    }
+    // Of one section, the functions come in the order of their offsets already.
+    let sections: Vec<SectionInfo> = sections.into_iter().map(|(_, info)| info).collect();
+    crate::btf::extension(&sections)
+}
+
+/// The ELF section with a function's code.
+pub fn section_of(function: &Function) -> &str {
+    match &function.kind {
+        FunctionKind::Program { section } => section,
+        FunctionKind::Subprogram { .. } => TEXT,
+    }
+}
+
+/// A program takes its context, other functions take numbers; the verifier checks global functions by this.
+fn signature(function: &Function, btf: &mut Btf) -> TypeId {
+    match &function.kind {
+        FunctionKind::Program { section } => {
+            let context = context(section, btf);
+            let result = btf.int();
+            btf.function(&function.name, Linkage::Global, result, &[("ctx", context)])
+        }
+        FunctionKind::Subprogram { global } => {
+            let linkage = if *global { Linkage::Global } else { Linkage::Static };
+            let word = btf.u64();
+            let names = ["a", "b", "c", "d", "e"];
+            let params: Vec<(&str, TypeId)> =
+                names.into_iter().take(function.params.len()).map(|name| (name, word)).collect();
+            btf.function(&function.name, linkage, word, &params)
+        }
+    }
+}
+
+/// A pointer to the context of programs in that section; the kernel knows it by the structure's name.
+fn context(section: &str, btf: &mut Btf) -> TypeId {
+    let name = match section.split('/').next().unwrap_or(section) {
+        "xdp" | "xdp.frags" => "xdp_md",
+        "netfilter" => "bpf_nf_ctx",
+        _ => "__sk_buff",
+    };
+    let structure = btf.structure(name, 0, &[]);
+    btf.pointer(structure)
+}
+
+/// Line information from the words' places in the script.
+struct Lines<'a> {
+    sources: &'a [SourceFile],
+    /// By source, its lines; filled when the source is first met.
+    split: Vec<Option<Vec<&'a str>>>,
+}
+
+impl<'a> Lines<'a> {
+    fn add(&mut self, code: &Code, btf: &mut Btf, out: &mut Vec<LineInfo>) {
+        // The kernel wants information at a function's first instruction.
+        let known = |loc: &Loc| loc.line != 0;
+        let mut last = code.words.iter().map(|word| word.loc).find(known).unwrap_or_default();
+        for (index, word) in code.words.iter().enumerate() {
+            // Neither nowhere nor the second half of a two-slot instruction starts a line.
+            let starts = known(&word.loc) && word.loc != last && word.word.code != 0;
+            if starts {
+                last = word.loc;
+            }
+            if starts || index == 0 {
+                out.push(self.line(last, code.offset + index as u32 * 8, btf));
+            }
+        }
+    }
+
+    fn line(&mut self, loc: Loc, offset: u32, btf: &mut Btf) -> LineInfo {
+        let source = usize::from(loc.source);
+        let line = loc.line.min(MAX_LINE);
+        let Some(file) = self.sources.get(source) else {
+            return LineInfo { offset, file: 0, text: 0, line };
+        };
+        if self.split.len() <= source {
+            self.split.resize(source + 1, None);
+        }
+        let lines = self.split[source].get_or_insert_with(|| file.text.lines().collect());
+        let text = (loc.line as usize).checked_sub(1).and_then(|index| lines.get(index).copied());
+        let text = btf.string(text.unwrap_or_default());
+        LineInfo { offset, file: btf.string(&file.name), text, line }
+    }
+}

@@ -1,0 +1,151 @@
+//! The ELF file: a relocatable object as `clang -target bpf` writes it, for libbpf and what is built on it.
+
+use crate::assemble::Reference;
+use crate::describe::{Description, section_of};
+use crate::error::EmitError;
+use crate::program::{Code, DATA_ALIGNMENT, data_section};
+use moonhook_ir::{Function, FunctionKind, Module};
+use object::write::{Object, Relocation, SectionId, Symbol, SymbolId, SymbolSection};
+use object::{
+    Architecture, BinaryFormat, Endianness, RelocationFlags, SectionKind, SymbolFlags, SymbolKind,
+    SymbolScope, elf,
+};
+
+/// Writes the object.
+pub fn write(
+    module: &Module,
+    codes: &[Code],
+    description: Description,
+    license: &[u8],
+) -> Result<Vec<u8>, EmitError> {
+    let mut writer = Writer {
+        object: Object::new(BinaryFormat::Elf, Architecture::Bpf, Endianness::Little),
+        maps: Vec::new(),
+        functions: Vec::new(),
+        sections: Vec::new(),
+    };
+    writer.maps(module, &description);
+    writer.functions(module, codes);
+    writer.relocations(module, codes)?;
+    let id = writer.section("license", SectionKind::Data);
+    writer.object.append_section_data(id, license, 1);
+    writer.symbol("_license", SymbolKind::Data, true, id, 0, license.len() as u64);
+    for (name, bytes) in [(".BTF", &description.btf), (".BTF.ext", &description.extension)] {
+        let id = writer.section(name, SectionKind::Metadata);
+        writer.object.append_section_data(id, bytes, 4);
+    }
+    writer.object.write().map_err(problem)
+}
+
+fn problem(error: object::write::Error) -> EmitError {
+    EmitError::ObjectFile { problem: error.to_string() }
+}
+
+struct Writer<'a> {
+    object: Object<'a>,
+    /// By map and by function.
+    maps: Vec<SymbolId>,
+    functions: Vec<SymbolId>,
+    /// Code sections by name.
+    sections: Vec<(&'a str, SectionId)>,
+}
+
+impl<'a> Writer<'a> {
+    fn section(&mut self, name: &str, kind: SectionKind) -> SectionId {
+        self.object.add_section(Vec::new(), name.as_bytes().to_vec(), kind)
+    }
+
+    fn symbol(
+        &mut self,
+        name: &str,
+        kind: SymbolKind,
+        global: bool,
+        section: SectionId,
+        value: u64,
+        size: u64,
+    ) -> SymbolId {
+        self.object.add_symbol(Symbol {
+            name: name.as_bytes().to_vec(),
+            value,
+            size,
+            kind,
+            scope: if global { SymbolScope::Dynamic } else { SymbolScope::Compilation },
+            weak: false,
+            section: SymbolSection::Section(section),
+            flags: SymbolFlags::None,
+        })
+    }
+
+    fn maps(&mut self, module: &Module, description: &Description) {
+        let mut definitions = None;
+        for (map, offset) in module.maps.iter().zip(&description.map_offsets) {
+            let symbol = match data_section(map) {
+                Some((name, bytes)) => {
+                    let read_only = name.starts_with(".rodata");
+                    let kind = if read_only { SectionKind::ReadOnlyData } else { SectionKind::Data };
+                    let id = self.section(&name, kind);
+                    let mut bytes = bytes.to_vec();
+                    bytes.resize(bytes.len().next_multiple_of(DATA_ALIGNMENT).max(DATA_ALIGNMENT), 0);
+                    self.object.append_section_data(id, &bytes, DATA_ALIGNMENT as u64);
+                    self.symbol(&map.name, SymbolKind::Data, true, id, 0, bytes.len() as u64)
+                }
+                None => {
+                    let id = *definitions.get_or_insert_with(|| {
+                        let id = self.section(".maps", SectionKind::Data);
+                        self.object.append_section_data(id, &vec![0; description.maps_size as usize], 8);
+                        id
+                    });
+                    let next = description.map_offsets.iter().find(|next| *next > offset);
+                    let size = next.unwrap_or(&description.maps_size) - offset;
+                    self.symbol(&map.name, SymbolKind::Data, true, id, u64::from(*offset), u64::from(size))
+                }
+            };
+            self.maps.push(symbol);
+        }
+    }
+
+    fn functions(&mut self, module: &'a Module, codes: &[Code]) {
+        for (function, code) in module.functions.iter().zip(codes) {
+            let id = self.code_section(function);
+            let bytes: Vec<u8> = code.words.iter().flat_map(|word| word.word.bytes()).collect();
+            self.object.append_section_data(id, &bytes, 8);
+            let global = !matches!(function.kind, FunctionKind::Subprogram { global: false });
+            let (offset, size) = (u64::from(code.offset), bytes.len() as u64);
+            let symbol = self.symbol(&function.name, SymbolKind::Text, global, id, offset, size);
+            self.functions.push(symbol);
+        }
+    }
+
+    fn code_section(&mut self, function: &'a Function) -> SectionId {
+        let name = section_of(function);
+        if let Some((_, id)) = self.sections.iter().find(|(known, _)| *known == name) {
+            return *id;
+        }
+        let id = self.section(name, SectionKind::Text);
+        self.sections.push((name, id));
+        id
+    }
+
+    fn relocations(&mut self, module: &'a Module, codes: &[Code]) -> Result<(), EmitError> {
+        for (function, code) in module.functions.iter().zip(codes) {
+            let section = self.code_section(function);
+            for (index, word) in code.words.iter().enumerate() {
+                let Some(reference) = word.reference else { continue };
+                let (symbol, r_type) = match reference {
+                    Reference::Data(map) | Reference::Map(map) => {
+                        (self.maps[map.0 as usize], elf::R_BPF_64_64)
+                    }
+                    Reference::Function(callee) => (self.functions[callee.0 as usize], elf::R_BPF_64_32),
+                };
+                let relocation = Relocation {
+                    offset: u64::from(code.offset) + index as u64 * 8,
+                    symbol,
+                    addend: 0, // In the instruction.
+                    flags: RelocationFlags::Elf { r_type },
+                };
+                self.object.add_relocation(section, relocation).map_err(problem)?;
+            }
+        }
+        Ok(())
+    }
+}

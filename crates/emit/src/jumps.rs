@@ -1,0 +1,209 @@
+//! Blocks in their final order become one run of words: jumps to what follows vanish, jumps to blocks that only jump go
+//! to the end of the chain, and jumps that 16 bits cannot span use `gotol`.
+
+use crate::assemble::{CodeBlock, CodeWord, End};
+use crate::isa::{self, Source, Word};
+use moonhook_ir::{CompareOp, Loc};
+
+/// A jump of a block's end; `to` is a block.
+#[derive(Clone, Copy, Debug)]
+enum Jump {
+    Always { to: usize },
+    If { op: CompareOp, lhs: u8, rhs: Source, to: usize },
+    MayGoto { to: usize },
+}
+
+impl Jump {
+    fn to(self) -> usize {
+        match self {
+            Jump::Always { to } | Jump::If { to, .. } | Jump::MayGoto { to } => to,
+        }
+    }
+
+    /// Slots it takes. A far conditional jump skips a jump over a `gotol`: `jcc +1; ja +1; gotol`.
+    fn len(self, far: bool) -> usize {
+        if far && !matches!(self, Jump::Always { .. }) { 3 } else { 1 }
+    }
+}
+
+/// A jump and where it stands.
+struct Site {
+    block: usize,
+    jump: Jump,
+    far: bool,
+}
+
+/// Joins the blocks of a function, of which the first is the entry. Only blocks that can be reached are kept: the
+/// verifier refuses others.
+pub fn join(blocks: &[CodeBlock]) -> Vec<CodeWord> {
+    let layout = Layout::new(blocks);
+    let mut sites = layout.sites();
+    let mut starts = layout.starts(&sites);
+    while widen(&mut sites, &layout, &starts) {
+        starts = layout.starts(&sites);
+    }
+    layout.write(&sites, &starts)
+}
+
+struct Layout<'a> {
+    blocks: &'a [CodeBlock],
+    /// By block: the first that does something on the way of jumps from here.
+    resolved: Vec<usize>,
+    /// The blocks that are kept, in order.
+    kept: Vec<usize>,
+}
+
+impl<'a> Layout<'a> {
+    fn new(blocks: &'a [CodeBlock]) -> Self {
+        let resolved: Vec<usize> = (0..blocks.len()).map(|block| resolve(blocks, block)).collect();
+        let mut reached = vec![false; blocks.len()];
+        let mut work = vec![resolved[0]];
+        while let Some(block) = work.pop() {
+            if !std::mem::replace(&mut reached[block], true) {
+                work.extend(successors(&blocks[block].end).map(|to| resolved[to]));
+            }
+        }
+        let mut kept: Vec<usize> = (0..blocks.len()).filter(|block| reached[*block]).collect();
+        // Where the entry itself only jumps, what it jumps to must still come first.
+        if kept.first() != Some(&resolved[0]) {
+            kept.insert(0, 0);
+        }
+        Layout { blocks, resolved, kept }
+    }
+
+    /// The jumps at the ends of the kept blocks, in order.
+    fn sites(&self) -> Vec<Site> {
+        let mut sites = Vec::new();
+        for (position, &block) in self.kept.iter().enumerate() {
+            let next = self.kept.get(position + 1).copied();
+            let mut push = |jump: Jump| sites.push(Site { block, jump, far: false });
+            match self.blocks[block].end {
+                End::Return => {}
+                End::Jump(to) => self.jump_unless_next(to, next, &mut push),
+                End::MayGoto { go, stop } => {
+                    push(Jump::MayGoto { to: self.resolved[stop] });
+                    self.jump_unless_next(go, next, &mut push);
+                }
+                End::Branch { op, lhs, rhs, then, otherwise } => {
+                    let (then, otherwise) = (self.resolved[then], self.resolved[otherwise]);
+                    match op.negated() {
+                        _ if then == otherwise => {}
+                        Some(op) if Some(then) == next => push(Jump::If { op, lhs, rhs, to: otherwise }),
+                        _ => push(Jump::If { op, lhs, rhs, to: then }),
+                    }
+                    let falls = Some(then) == next && (then == otherwise || op.negated().is_some());
+                    if !falls {
+                        self.jump_unless_next(otherwise, next, &mut push);
+                    }
+                }
+            }
+        }
+        sites
+    }
+
+    fn jump_unless_next(&self, to: usize, next: Option<usize>, push: &mut impl FnMut(Jump)) {
+        let to = self.resolved[to];
+        if Some(to) != next {
+            push(Jump::Always { to });
+        }
+    }
+
+    /// By block: the number of its first slot.
+    fn starts(&self, sites: &[Site]) -> Vec<usize> {
+        let mut starts = vec![usize::MAX; self.blocks.len()];
+        let mut sites = sites.iter().peekable();
+        let mut at = 0;
+        for &block in &self.kept {
+            starts[block] = at;
+            at += self.blocks[block].words.len();
+            at += usize::from(self.blocks[block].end == End::Return);
+            while let Some(site) = sites.next_if(|site| site.block == block) {
+                at += site.jump.len(site.far);
+            }
+        }
+        starts
+    }
+
+    fn write(&self, sites: &[Site], starts: &[usize]) -> Vec<CodeWord> {
+        let mut out: Vec<CodeWord> = Vec::new();
+        let mut sites = sites.iter().peekable();
+        for &block in &self.kept {
+            let CodeBlock { words, end, loc } = &self.blocks[block];
+            out.extend_from_slice(words);
+            if *end == End::Return {
+                push(&mut out, isa::exit(), *loc);
+            }
+            while let Some(site) = sites.next_if(|site| site.block == block) {
+                write_jump(&mut out, site, starts[site.jump.to()], *loc);
+            }
+        }
+        out
+    }
+}
+
+fn push(out: &mut Vec<CodeWord>, word: Word, loc: Loc) {
+    out.push(CodeWord { word, loc, reference: None });
+}
+
+fn write_jump(out: &mut Vec<CodeWord>, site: &Site, target: usize, loc: Loc) {
+    let conditional = |off: i16| match site.jump {
+        Jump::If { op, lhs, rhs, .. } => Some(isa::jump_if(op, lhs, rhs, off)),
+        Jump::MayGoto { .. } => Some(isa::may_goto(off)),
+        Jump::Always { .. } => None,
+    };
+    // Offsets count from the slot after the jump.
+    let mut distance = target as i64 - out.len() as i64 - 1;
+    if !site.far {
+        let off = distance as i16;
+        push(out, conditional(off).unwrap_or_else(|| isa::jump(off)), loc);
+        return;
+    }
+    if let Some(word) = conditional(1) {
+        push(out, word, loc);
+        push(out, isa::jump(1), loc);
+        distance -= 2;
+    }
+    push(out, isa::jump_far(distance as i32), loc);
+}
+
+/// Makes jumps far that have to be; true if there were any.
+fn widen(sites: &mut [Site], layout: &Layout, starts: &[usize]) -> bool {
+    let mut changed = false;
+    let mut previous = None;
+    let mut at = 0;
+    for site in sites {
+        if previous != Some(site.block) {
+            previous = Some(site.block);
+            at = starts[site.block] + layout.blocks[site.block].words.len();
+        }
+        let distance = starts[site.jump.to()] as i64 - at as i64 - 1;
+        at += site.jump.len(site.far);
+        if !site.far && i16::try_from(distance).is_err() {
+            site.far = true;
+            changed = true;
+        }
+    }
+    changed
+}
+
+/// Follows blocks that only jump. A cycle of them ends where it was entered for the second time.
+fn resolve(blocks: &[CodeBlock], from: usize) -> usize {
+    let mut block = from;
+    for _ in 0..blocks.len() {
+        match blocks[block].end {
+            End::Jump(to) if blocks[block].words.is_empty() && to != block => block = to,
+            _ => break,
+        }
+    }
+    block
+}
+
+fn successors(end: &End) -> impl Iterator<Item = usize> {
+    let (first, second) = match *end {
+        End::Jump(to) => (Some(to), None),
+        End::Branch { then, otherwise, .. } => (Some(then), Some(otherwise)),
+        End::MayGoto { go, stop } => (Some(go), Some(stop)),
+        End::Return => (None, None),
+    };
+    first.into_iter().chain(second)
+}
