@@ -1,0 +1,88 @@
+//! Writing pcap files (draft-ietf-opsawg-pcap) of Ethernet frames.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use pcap_file::pcap::{PcapHeader, PcapWriter, RawPcapPacket};
+use pcap_file::{DataLink, PcapError, TsResolution};
+
+use crate::{CaptureError, Frame};
+
+/// The snapshot length that the file header states, that of tcpdump; frames that are longer are written whole.
+const SNAPSHOT_LENGTH: u32 = 262_144;
+
+/// How fine a file's timestamps are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resolution {
+    Microseconds,
+    Nanoseconds,
+}
+
+/// A pcap file that is being written, in the machine's byte order.
+pub struct Writer {
+    path: PathBuf,
+    writer: PcapWriter<BufWriter<File>>,
+    resolution: Resolution,
+}
+
+impl Writer {
+    /// Makes a file with nanosecond timestamps, or empties the one that is there.
+    pub fn create(path: impl AsRef<Path>) -> Result<Writer, CaptureError> {
+        Writer::create_with(path, Resolution::Nanoseconds)
+    }
+
+    /// As [`Writer::create`], with the resolution of the capture that frames come from ([`crate::Capture::resolution`]).
+    pub fn create_with(path: impl AsRef<Path>, resolution: Resolution) -> Result<Writer, CaptureError> {
+        let path = path.as_ref();
+        let file = File::create(path)
+            .map_err(|source| CaptureError::Unwritable { path: path.to_owned(), source })?;
+        let header = PcapHeader {
+            snaplen: SNAPSHOT_LENGTH,
+            datalink: DataLink::ETHERNET,
+            ts_resolution: match resolution {
+                Resolution::Microseconds => TsResolution::MicroSecond,
+                Resolution::Nanoseconds => TsResolution::NanoSecond,
+            },
+            endianness: pcap_file::Endianness::native(),
+            ..PcapHeader::default()
+        };
+        let writer =
+            PcapWriter::with_header(BufWriter::new(file), header).map_err(|error| unwritable(path, error))?;
+        Ok(Writer { path: path.to_owned(), writer, resolution })
+    }
+
+    /// Appends a frame; its number is not written. Seconds beyond 2106, which the format cannot hold, become the last
+    /// second that it can. The stated original length is never less than what is written.
+    pub fn write(&mut self, frame: &Frame) -> Result<(), CaptureError> {
+        let captured = u32::try_from(frame.data.len())
+            .map_err(|_| unwritable(&self.path, PcapError::InvalidField("a frame of 4 GiB or more")))?;
+        let nanoseconds = (frame.timestamp_ns % 1_000_000_000) as u32;
+        let record = RawPcapPacket {
+            ts_sec: u32::try_from(frame.timestamp_ns / 1_000_000_000).unwrap_or(u32::MAX),
+            ts_frac: match self.resolution {
+                Resolution::Microseconds => nanoseconds / 1000,
+                Resolution::Nanoseconds => nanoseconds,
+            },
+            incl_len: captured,
+            orig_len: frame.original_length.max(captured),
+            data: Cow::Borrowed(&frame.data),
+        };
+        self.writer.write_raw_packet(&record).map(drop).map_err(|error| unwritable(&self.path, error))
+    }
+
+    /// Writes what is buffered; says what dropping the writer would keep to itself.
+    pub fn finish(self) -> Result<(), CaptureError> {
+        let path = self.path;
+        self.writer.into_writer().flush().map_err(|source| CaptureError::Unwritable { path, source })
+    }
+}
+
+fn unwritable(path: &Path, error: PcapError) -> CaptureError {
+    let source = match error {
+        PcapError::IoError(source) => source,
+        other => io::Error::other(other.to_string()),
+    };
+    CaptureError::Unwritable { path: path.to_owned(), source }
+}
