@@ -108,13 +108,12 @@ impl InstallError {
 }
 
 fn privilege_help(missing: &[Capability]) -> String {
-    let names: Vec<String> = missing.iter().map(|c| c.to_string().to_lowercase()).collect();
-    let ask = if missing.contains(&Capability::SysAdmin) {
-        "run it as root, or from inside the namespace (`nsenter --net=/run/netns/NAME`)".to_string()
+    let help = if missing.contains(&Capability::SysAdmin) {
+        "run it as root, or from inside the namespace with `nsenter --net=/run/netns/NAME`"
     } else {
-        "run it as root, or grant CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON, which are enough".to_string()
+        "run it as root, or `setcap cap_bpf,cap_net_admin,cap_perfmon+ep` on the program: these three are enough"
     };
-    format!("{ask}: `setcap {}+ep` on the program adds what is missing", names.join(","))
+    help.to_string()
 }
 
 fn held_by(holder: &Holder) -> String {

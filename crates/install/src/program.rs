@@ -5,6 +5,7 @@ use crate::statistics::{self, ProgramStatistics};
 use crate::{InstallError, Rejection, messages, probe, verifier_log};
 use libbpf_rs::{AsRawLibbpf, Object, ObjectBuilder, OpenObject};
 use nix::errno::Errno;
+use std::borrow::Cow;
 use std::ffi::c_char;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
@@ -40,11 +41,12 @@ pub struct Program {
     logs: Vec<Log>,
 }
 
-/// The verifier's log of a program that it accepted.
+/// Where the verifier writes about a program.
 #[derive(Debug)]
 struct Log {
     program: String,
-    /// Handed to libbpf, which keeps the address for as long as the object lives.
+    /// Handed to libbpf, which keeps the address for as long as the object lives. Zeros that nobody writes to take no
+    /// memory.
     buffer: Vec<u8>,
 }
 
@@ -55,7 +57,7 @@ struct Log {
 /// kernel below the floor does any of that; `LoadFailed`. Nothing stays in the kernel.
 pub fn load(elf: &[u8], options: &LoadOptions) -> Result<Program, InstallError> {
     match attempt(elf, options) {
-        // The log buffers given to libbpf keep it from collecting the log of a rejection, and can be too small.
+        // libbpf asks for the reasons of a rejection only if it was told nothing about logs; and buffers can be too small.
         Err(_) if options.log != LogDetail::Nothing => {
             attempt(elf, &LoadOptions { log: LogDetail::Nothing, ..options.clone() })
         }
@@ -70,13 +72,13 @@ fn attempt(elf: &[u8], options: &LoadOptions) -> Result<Program, InstallError> {
         builder.open_memory(elf)
     });
     let mut opened = opened.map_err(|error| InstallError::MalformedObject {
-        message: last_message(&said).unwrap_or_else(|| error.to_string()),
+        message: first_message(&said).unwrap_or_else(|| error.to_string()),
     })?;
     let logs = request_logs(&mut opened, options.log);
     let (loaded, said) = messages::collect(|| load_object(opened));
     match loaded {
         Ok(object) => Ok(Program { object, logs }),
-        Err(errno) => Err(failure(errno, &said)),
+        Err(errno) => Err(failure(errno, &said, &logs)),
     }
 }
 
@@ -99,9 +101,13 @@ fn load_object(opened: OpenObject) -> Result<Object, Errno> {
 const LOG_LEVEL_ALL: u32 = 2;
 const LOG_STATISTICS: u32 = 4;
 
+/// The kernel keeps the end of a longer log (`bpf_verifier_vlog`, kernel/bpf/log.c): that of a program that is too large
+/// has tens of megabytes, of which the first ones tell nothing.
+const REJECTION_LOG: usize = 4 << 20;
+
 fn request_logs(opened: &mut OpenObject, detail: LogDetail) -> Vec<Log> {
     let (level, size) = match detail {
-        LogDetail::Nothing => return Vec::new(),
+        LogDetail::Nothing => (0, REJECTION_LOG),
         LogDetail::Statistics => (LOG_STATISTICS, 64 << 10),
         LogDetail::All => (LOG_STATISTICS | LOG_LEVEL_ALL, 64 << 20),
     };
@@ -110,7 +116,7 @@ fn request_logs(opened: &mut OpenObject, detail: LogDetail) -> Vec<Log> {
         let mut buffer = vec![0u8; size];
         program.set_log_level(level);
         let pointer = program.as_libbpf_object().as_ptr();
-        // SAFETY: the heap block does not move when `buffer` does, and `Program` drops it only with the object.
+        // SAFETY: the heap block does not move when `buffer` does, and is dropped only after the object.
         unsafe {
             libbpf_sys::bpf_program__set_log_buf(pointer, buffer.as_mut_ptr().cast::<c_char>(), size as _)
         };
@@ -119,23 +125,13 @@ fn request_logs(opened: &mut OpenObject, detail: LogDetail) -> Vec<Log> {
     logs
 }
 
-fn failure(errno: Errno, said: &str) -> InstallError {
+fn failure(errno: Errno, said: &str, logs: &[Log]) -> InstallError {
     let running = probe::release();
     let too_old = probe::kernel_version(&running).is_some_and(|version| version < probe::KERNEL_FLOOR);
-    let message = last_message(said).unwrap_or_else(|| errno.desc().to_string());
-    if let Some((program, log)) = verifier_log::in_messages(said) {
-        let missing = privilege::missing(&LOAD);
-        return match (missing.is_empty(), too_old) {
-            (false, _) => InstallError::Privilege { doing: "loading this program", missing },
-            (_, true) => too_old_error(running, verifier_log::message(log)),
-            _ => InstallError::Rejected(Box::new(Rejection {
-                program: program.to_string(),
-                message: verifier_log::message(log),
-                place: verifier_log::place(log),
-                instruction: verifier_log::instruction(log),
-                log: log.to_string(),
-            })),
-        };
+    let message = first_message(said).unwrap_or_else(|| errno.desc().to_string());
+    // Programs are loaded one after another, and only a rejected one has a log.
+    if let Some(log) = logs.iter().rev().find(|log| log.buffer.first().is_some_and(|byte| *byte != 0)) {
+        return rejection(&log.program, log.text().into_owned(), running, too_old);
     }
     match errno {
         Errno::EPERM | Errno::EACCES | Errno::ENOSYS => {
@@ -150,10 +146,33 @@ fn too_old_error(running: String, message: String) -> InstallError {
     InstallError::KernelTooOld { running, floor: probe::KERNEL_FLOOR_NAME, message }
 }
 
+fn rejection(program: &str, log: String, running: String, too_old: bool) -> InstallError {
+    let missing = privilege::missing(&LOAD);
+    let message = verifier_log::message(&log);
+    match (missing.is_empty(), too_old) {
+        (false, _) => InstallError::Privilege { doing: "loading this program", missing },
+        (_, true) => too_old_error(running, message),
+        _ => InstallError::Rejected(Box::new(Rejection {
+            program: program.to_string(),
+            message,
+            place: verifier_log::place(&log),
+            instruction: verifier_log::instruction(&log),
+            log,
+        })),
+    }
+}
+
 /// libbpf's messages run from the cause to its consequences: the first one says most.
-fn last_message(said: &str) -> Option<String> {
+fn first_message(said: &str) -> Option<String> {
     let line = said.lines().map(str::trim).find(|line| !line.is_empty())?;
     Some(line.strip_prefix("libbpf: ").unwrap_or(line).to_string())
+}
+
+impl Log {
+    fn text(&self) -> Cow<'_, str> {
+        let end = self.buffer.iter().position(|byte| *byte == 0).unwrap_or(self.buffer.len());
+        String::from_utf8_lossy(&self.buffer[..end])
+    }
 }
 
 impl Program {
@@ -167,16 +186,15 @@ impl Program {
         let program = |program: libbpf_rs::Program<'_>| {
             let name = program.name().to_string_lossy().into_owned();
             let log = self.log(&name);
-            statistics::of(name, program.as_fd(), log)
+            statistics::of(name, program.as_fd(), log.as_deref())
         };
         self.object.progs().map(program).collect()
     }
 
     /// What the verifier said of an accepted program, as [`LoadOptions::log`] asked.
-    pub fn log(&self, program: &str) -> Option<&str> {
+    pub fn log(&self, program: &str) -> Option<Cow<'_, str>> {
         let log = self.logs.iter().find(|log| log.program == program)?;
-        let end = log.buffer.iter().position(|byte| *byte == 0).unwrap_or(log.buffer.len());
-        std::str::from_utf8(&log.buffer[..end]).ok()
+        Some(log.text()).filter(|text| !text.is_empty())
     }
 
     /// The descriptor of one program.

@@ -5,28 +5,34 @@
 
 use moonhook_diagnostic::Place;
 
-const BEGIN: &str = "-- BEGIN PROG LOAD LOG --\n";
-const END: &str = "-- END PROG LOAD LOG --";
-
-/// The first verifier log in libbpf's messages, with the name of its program.
-pub(crate) fn in_messages(messages: &str) -> Option<(&str, &str)> {
-    let (before, after) = messages.split_once(BEGIN)?;
-    let log = after.split_once(END).map_or(after, |(log, _)| log);
-    let program = before.rsplit_once("prog '").and_then(|(_, name)| name.split_once('\''));
-    Some((program.map_or("", |(name, _)| name), log))
-}
-
-/// The objection: the last line that is neither an instruction, a state, a source line nor a statistic.
+/// The objection: the last line, or the last two, that are neither instruction, state, source line nor statistic.
 pub(crate) fn message(log: &str) -> String {
-    let found = log.lines().rev().map(str::trim).find(|line| says_something(line));
-    found.unwrap_or("no reason given").to_string()
+    let end = log.lines().rev().map(str::trim).skip_while(|line| !is_objection(line));
+    let mut lines: Vec<&str> = end.take_while(|line| is_objection(line)).take(2).collect();
+    lines.reverse();
+    if lines.is_empty() { "no reason given".to_string() } else { lines.join("; ") }
 }
 
-fn says_something(line: &str) -> bool {
-    const STATISTICS: [&str; 5] =
-        ["processed ", "verification time ", "stack depth ", "max_states_per_insn", "peak_states"];
-    let state = line.split_once(": ").is_some_and(|(before, _)| before.parse::<u32>().is_ok());
-    !(line.is_empty() || line.starts_with(';') || state || STATISTICS.iter().any(|s| line.starts_with(s)))
+/// How lines begin that are about the verifier's state or work, not about what is wrong.
+const OTHER: [&str; 12] = [
+    ";",
+    "processed ",
+    "verification time ",
+    "stack depth ",
+    "cur state: ",
+    "old state: ",
+    "mark_precise: ",
+    "from ",
+    "Func#",
+    "func#",
+    "caller:",
+    "arg#",
+];
+
+fn is_objection(line: &str) -> bool {
+    let instruction = line.split_once(": ").is_some_and(|(before, _)| before.parse::<u32>().is_ok());
+    let frame = line.starts_with("frame") && line.contains(": R");
+    !(line.is_empty() || instruction || frame || OTHER.iter().any(|other| line.starts_with(other)))
 }
 
 /// The last source line in the log. It is where the verifier stopped: it prints a line when it comes to another one.
@@ -58,4 +64,51 @@ pub(crate) fn number_after(log: &str, label: &str) -> Option<u32> {
     let (_, after) = log.rsplit_once(label)?;
     let digits = after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len());
     after[..digits].parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The logs in `tests/logs` are those of Linux 6.18 about `tests/c/rejected` (`examples/verifier_log.rs`).
+    macro_rules! log {
+        ($name:literal) => {
+            (include_str!(concat!("../tests/logs/", $name, ".log")), concat!($name, ".c"))
+        };
+    }
+
+    #[test]
+    fn real_logs_give_objection_line_and_instruction() {
+        for ((log, file), objection, line, at) in [
+            (log!("packet_bounds"), "R2 offset is outside of the packet", Some(9), Some(5)),
+            (log!("before_packet"), "invalid access to packet, off=-8 size=8", Some(7), Some(1)),
+            (log!("global_function"), "R1 offset is outside of the packet", Some(7), Some(3)),
+            (log!("endless_loop"), "infinite loop detected at insn 3", Some(7), Some(6)),
+            (log!("too_complex"), "BPF program is too large. Processed 1000001 insn", Some(8), Some(3)),
+            (log!("uninitialised"), "R3 !read_ok", None, Some(0)),
+            (log!("map_value_null"), "R0 invalid mem access 'map_value_or_null'", Some(15), None),
+            (log!("map_value_bounds"), "R2 max value is outside of the allowed", Some(9), Some(6)),
+            (log!("unknown_helper"), "invalid func unknown#9999", Some(7), Some(0)),
+            (log!("wrong_helper"), "cannot use helper bpf_skb_pull_data#39", Some(7), Some(1)),
+            (log!("stack_limit"), "combined stack size of 2 calls is 640. Too large", None, None),
+        ] {
+            let found = message(log);
+            assert!(found.contains(objection), "{file}: {found}");
+            let place = place(log);
+            assert_eq!(place.as_ref().map(|place| place.line), line, "{file}: {place:?}");
+            assert!(place.is_none_or(|place| place.file == file && !place.text.is_empty()), "{file}");
+            assert!(at.is_none() || instruction(log) == at, "{file}: {:?}", instruction(log));
+        }
+    }
+
+    #[test]
+    fn statistics_of_nested_functions() {
+        let log = "verification time 228 usec\nstack depth 8+16\nprocessed 56 insns (limit 1000000) \
+                   max_states_per_insn 0 total_states 3 peak_states 2 mark_read 0\n";
+        assert_eq!(stack(log), Some(vec![8, 16]));
+        assert_eq!(number_after(log, "verification time "), Some(228));
+        assert_eq!((number_after(log, " total_states "), number_after(log, " absent ")), (Some(3), None));
+        assert_eq!((message(log).as_str(), place(log), instruction(log)), ("no reason given", None, None));
+        assert_eq!(stack(""), None);
+    }
 }

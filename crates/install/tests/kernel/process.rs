@@ -81,7 +81,7 @@ fn three_capabilities_are_enough_and_each_is_asked_for() {
         (",+bpf,+net_admin,+perfmon", "attached in native mode"),
         (",+bpf,+net_admin", "error[MH0501]: loading this program needs CAP_PERFMON\n"),
         (",+net_admin,+perfmon", "error[MH0501]: loading BPF programs needs CAP_BPF\n"),
-        (",+bpf", "error[MH0501]: loading BPF programs needs CAP_BPF, CAP_NET_ADMIN"),
+        (",+bpf", "error[MH0501]: loading BPF programs needs CAP_NET_ADMIN and CAP_PERFMON\n"),
         ("", "error[MH0501]: loading BPF programs needs CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON\n"),
     ] {
         let prefix = as_nobody(capabilities);
