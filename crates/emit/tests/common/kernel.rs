@@ -27,14 +27,26 @@ pub struct Loaded {
 
 /// Emits and loads; the verifier's log goes to stderr when it refuses.
 pub fn load(module: &Module) -> Loaded {
+    load_unless_too_complex(module).expect("a program that the verifier can walk")
+}
+
+/// As [`load`], but `None` where the verifier gave up after its limit of steps: it found nothing wrong, but there are
+/// more paths than it looks at.
+pub fn load_unless_too_complex(module: &Module) -> Option<Loaded> {
     for function in &module.functions {
         moonhook_ir::verify::verify(function).unwrap();
     }
     let object = emit(module, &Options::default()).unwrap();
     let open = ObjectBuilder::default().open_memory(&object.elf).unwrap();
     match open.load() {
-        Ok(object) => Loaded { object },
-        Err(error) => panic!("{error:#}\n{module}\n{}", moonhook_emit::dump(&object, module)),
+        Ok(object) => Some(Loaded { object }),
+        Err(error) if error.to_string().contains("Argument list too long") => None,
+        Err(error) => {
+            // Once more, for the log.
+            libbpf_rs::set_print(Some((libbpf_rs::PrintLevel::Warn, |_, text| eprint!("{text}"))));
+            let _ = ObjectBuilder::default().open_memory(&object.elf).and_then(|open| open.load());
+            panic!("{error:#}\n{module}\n{}", moonhook_emit::dump(&object, module))
+        }
     }
 }
 

@@ -4,3 +4,4 @@
 pub mod build;
 pub mod evaluate;
 pub mod kernel;
+pub mod random;
