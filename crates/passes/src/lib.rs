@@ -1,1 +1,69 @@
+//! Passes stage: IR to better IR.
+//!
+//! Reads a module that [`moonhook_ir::verify`] accepts and leaves one that it accepts, with the same meaning and at least as
+//! easy for the kernel's verifier: a value that a branch checks stays the value that is used, no `may_goto` is bypassed,
+//! loads from writable data sections stay where they are (lowering uses them to make the verifier forget bounds).
+//! Knows SSA and eBPF's arithmetic; nothing of Lua, registers or encodings.
 
+mod branch_facts;
+mod dce;
+mod fold;
+mod gvn;
+mod hash;
+mod helpers;
+mod range;
+mod simplify_cfg;
+mod thread;
+mod values;
+
+use moonhook_ir::{Function, Map, Module};
+
+/// A pass by its name: gives whether it changed anything. `maps` are the module's.
+pub struct Pass {
+    pub name: &'static str,
+    pub run: fn(&mut Function, maps: &[Map]) -> bool,
+}
+
+/// All passes, in the order in which a round runs them.
+pub const PASSES: &[Pass] = &[
+    Pass { name: "simplify_cfg", run: simplify_cfg::run },
+    Pass { name: "fold", run: fold::run },
+    Pass { name: "gvn", run: gvn::run },
+    Pass { name: "branch_facts", run: branch_facts::run },
+    Pass { name: "dce", run: dce::run },
+    Pass { name: "thread", run: thread::run },
+];
+
+/// Rounds per function at most; most functions settle after two or three.
+const ROUNDS: usize = 6;
+
+/// Optimises every function.
+pub fn optimise(module: &mut Module) {
+    let Module { functions, maps, .. } = module;
+    functions.iter_mut().for_each(|function| optimise_function(function, maps));
+}
+
+/// Runs all passes until none changes anything, but a bounded number of rounds. A malformed function is left as it is.
+pub fn optimise_function(function: &mut Function, maps: &[Map]) {
+    for _ in 0..ROUNDS {
+        let mut changed = false;
+        for pass in PASSES {
+            changed |= (pass.run)(function, maps);
+            debug_assert_eq!(
+                moonhook_ir::verify::verify(function),
+                Ok(()),
+                "after {}\n{function}",
+                pass.name
+            );
+        }
+        if !changed {
+            return;
+        }
+    }
+    simplify_cfg::run(function, maps);
+}
+
+/// The pass of that name.
+pub fn pass(name: &str) -> Option<&'static Pass> {
+    PASSES.iter().find(|pass| pass.name == name)
+}

@@ -1,0 +1,188 @@
+//! Removes what nobody needs: operations without effect whose results are unused (loads included), block parameters that
+//! only feed each other, stores to slots that are never read, and slots that are never mentioned.
+//!
+//! Guarantees that all remaining values can influence a branch, a result, a store or a call. Does not remove calls.
+
+use crate::values::{Definition, definitions};
+use moonhook_ir::*;
+
+pub(crate) fn run(function: &mut Function, _maps: &[Map]) -> bool {
+    let stores = remove_dead_stores(function);
+    let live = Liveness::find(function);
+    let mut changed = stores;
+    for index in 0..function.blocks.len() {
+        let block = &mut function.blocks[index];
+        let before = block.insts.len();
+        block.insts.retain(|inst| match inst.result {
+            Some(result) => live.values[result.index()] || has_effect(&inst.op),
+            None => true,
+        });
+        changed |= block.insts.len() != before;
+        if block.params.iter().any(|param| !live.values[param.index()]) {
+            changed = true;
+            remove_params(function, index, &live);
+        }
+    }
+    changed | remove_slots(function)
+}
+
+fn has_effect(op: &Op) -> bool {
+    !op.is_pure() && !matches!(op, Op::Load { .. })
+}
+
+struct Liveness {
+    values: Vec<bool>,
+    work: Vec<Value>,
+}
+
+impl Liveness {
+    fn find(function: &Function) -> Self {
+        let count = function.value_count as usize;
+        let mut site: Vec<Option<(u32, u32)>> = vec![None; count];
+        let mut incoming: Vec<Vec<&Target>> = vec![Vec::new(); function.blocks.len()];
+        let mut live = Liveness { values: vec![false; count], work: Vec::new() };
+        for (index, block) in function.blocks.iter().enumerate() {
+            for (place, param) in block.params.iter().enumerate() {
+                site[param.index()] = Some((index as u32, place as u32 | PARAM));
+            }
+            for (place, inst) in block.insts.iter().enumerate() {
+                if let Some(result) = inst.result {
+                    site[result.index()] = Some((index as u32, place as u32));
+                }
+                if has_effect(&inst.op) {
+                    inst.op.for_each_value(|value| live.mark(value));
+                }
+            }
+            match &block.terminator {
+                Some((Terminator::Branch { condition, .. }, _)) => condition.for_each_value(|v| live.mark(v)),
+                Some((Terminator::Return(Operand::Value(value)), _)) => live.mark(*value),
+                _ => {}
+            }
+            if let Some((terminator, _)) = &block.terminator {
+                terminator.for_each_target(|target| incoming[target.block.index()].push(target));
+            }
+        }
+        while let Some(value) = live.work.pop() {
+            let Some((block, place)) = site[value.index()] else { continue };
+            if place & PARAM == 0 {
+                let op = &function.blocks[block as usize].insts[place as usize].op;
+                op.for_each_value(|value| live.mark(value));
+            } else {
+                let place = (place & !PARAM) as usize;
+                incoming[block as usize].iter().for_each(|target| live.mark(target.args[place]));
+            }
+        }
+        live
+    }
+
+    fn mark(&mut self, value: Value) {
+        if !std::mem::replace(&mut self.values[value.index()], true) {
+            self.work.push(value);
+        }
+    }
+}
+
+/// Tells a parameter's place from an instruction's.
+const PARAM: u32 = 1 << 31;
+
+/// Marks parameters for removal in one block and all jumps to it.
+fn remove_params(function: &mut Function, index: usize, live: &Liveness) {
+    let block = &mut function.blocks[index];
+    let keep: Vec<bool> = block.params.iter().map(|param| live.values[param.index()]).collect();
+    retain(&mut block.params, &keep);
+    for block in &mut function.blocks {
+        if let Some((terminator, _)) = &mut block.terminator {
+            terminator.for_each_target_mut(|target| {
+                if target.block.index() == index {
+                    retain(&mut target.args, &keep);
+                }
+            });
+        }
+    }
+}
+
+fn retain(values: &mut Vec<Value>, keep: &[bool]) {
+    let mut keep = keep.iter();
+    values.retain(|_| keep.next().copied().unwrap_or(true));
+}
+
+/// For each value the slot whose address it is (plus a constant), if any.
+fn slot_addresses(function: &Function) -> Vec<Option<Slot>> {
+    let mut slots = vec![None; function.value_count as usize];
+    let definitions = definitions(function);
+    for inst in function.blocks.iter().flat_map(|block| &block.insts) {
+        if let (Op::SlotAddress(slot), Some(result)) = (&inst.op, inst.result) {
+            slots[result.index()] = Some(*slot);
+        }
+    }
+    for (value, definition) in definitions.iter().enumerate() {
+        if let Definition::Binary(BinaryOp::Add, base, Operand::Imm(_)) = definition {
+            slots[value] = slots[value].or(slots[base.index()]);
+        }
+    }
+    slots
+}
+
+/// Removes stores to slots of which nothing but such stores uses the address.
+fn remove_dead_stores(function: &mut Function) -> bool {
+    if function.slots.is_empty() {
+        return false;
+    }
+    let addresses = slot_addresses(function);
+    let mut read = vec![false; function.slots.len()];
+    let mut escape = |value: Value| {
+        if let Some(slot) = addresses[value.index()] {
+            read[slot.index()] = true;
+        }
+    };
+    for block in &function.blocks {
+        for inst in &block.insts {
+            match (&inst.op, inst.result) {
+                (Op::Store { value, .. }, _) => value.value().into_iter().for_each(&mut escape),
+                (_, Some(result)) if addresses[result.index()].is_some() => {}
+                (op, _) => op.for_each_value(&mut escape),
+            }
+        }
+        if let Some((terminator, _)) = &block.terminator {
+            terminator.for_each_value(&mut escape);
+        }
+    }
+    let dead = |op: &Op| match op {
+        Op::Store { base, .. } => addresses[base.index()].is_some_and(|slot| !read[slot.index()]),
+        _ => false,
+    };
+    let mut changed = false;
+    for block in &mut function.blocks {
+        let before = block.insts.len();
+        block.insts.retain(|inst| !dead(&inst.op));
+        changed |= block.insts.len() != before;
+    }
+    changed
+}
+
+/// Removes slots that no instruction names, and renumbers the others.
+fn remove_slots(function: &mut Function) -> bool {
+    let mut used = vec![false; function.slots.len()];
+    for inst in function.blocks.iter().flat_map(|block| &block.insts) {
+        if let Op::SlotAddress(slot) = inst.op {
+            used[slot.index()] = true;
+        }
+    }
+    if used.iter().all(|used| *used) {
+        return false;
+    }
+    let mut next = 0;
+    let mut number = vec![0; used.len()];
+    for (number, used) in number.iter_mut().zip(&used) {
+        *number = next;
+        next += *used as u32;
+    }
+    for inst in function.blocks.iter_mut().flat_map(|block| &mut block.insts) {
+        if let Op::SlotAddress(slot) = &mut inst.op {
+            *slot = Slot(number[slot.index()]);
+        }
+    }
+    let mut used = used.iter();
+    function.slots.retain(|_| used.next().copied().unwrap_or(true));
+    true
+}
