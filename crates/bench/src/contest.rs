@@ -1,0 +1,126 @@
+//! One work at a time: builds what takes part, checks its verdicts, measures.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use crate::Arguments;
+use crate::error::Error;
+use crate::kernel::KernelProgram;
+use crate::results::{ContestantResult, WorkResult};
+use crate::rounds::{self, Entry};
+use crate::works::{Places, Role, Work};
+use crate::{lists, process};
+
+const CLANG: [&str; 7] = ["clang-19", "-O2", "-g", "-target", "bpf", "-mcpu=v4", "-Wall"];
+
+/// Builds contestants, in a folder that goes away with it.
+pub struct Builder<'a> {
+    arguments: &'a Arguments,
+    folder: TempDir,
+}
+
+impl<'a> Builder<'a> {
+    pub fn new(arguments: &'a Arguments) -> Result<Self, Error> {
+        let folder = TempDir::new().map_err(Error::system("make a temporary folder"))?;
+        Ok(Builder { arguments, folder })
+    }
+
+    /// The cost of every contestant of the work. `progress` is called after each round.
+    pub fn measure(&self, work: &Work, rounds: usize, progress: impl FnMut()) -> Result<WorkResult, Error> {
+        let mut entries = self.entries(work)?;
+        rounds::check(&mut entries, &work.cases)?;
+        let costs = rounds::measure(&mut entries, &work.cases, rounds, progress)?;
+        let contestants = entries
+            .into_iter()
+            .zip(costs)
+            .map(|(entry, costs)| ContestantResult { title: entry.title, role: entry.role, costs })
+            .collect();
+        let cases = work.cases.iter().map(|case| case.title.to_string()).collect();
+        Ok(WorkResult { title: work.title.into(), at_most: work.at_most, cases, contestants })
+    }
+
+    fn entries(&self, work: &Work) -> Result<Vec<Entry>, Error> {
+        let frames: Vec<_> = work.cases.iter().map(|case| case.frame.clone()).collect();
+        let list = self.write("list.txt", lists::text(&work.list).as_bytes())?;
+        let mut files = Vec::new();
+        for (index, frame) in frames.iter().enumerate() {
+            files.push(self.write(&format!("frame{index}"), frame)?);
+        }
+
+        let mut entries = vec![Entry {
+            title: "empty XDP program".into(),
+            role: Role::Floor,
+            contestant: Box::new(KernelProgram::load(&self.compile_c("empty")?, &frames)?),
+        }];
+        if !self.arguments.peers_only {
+            let program = KernelProgram::load(&self.compiled_script(work)?, &frames)?;
+            entries.push(Entry {
+                title: "Moonhook".into(),
+                role: Role::Moonhook,
+                contestant: Box::new(program),
+            });
+        }
+        for peer in work.peers {
+            if let Some(source) = peer.c_source() {
+                self.compile_c(source)?;
+            }
+            let places = Places {
+                sources: &self.arguments.bench,
+                objects: self.folder.path(),
+                list: &list,
+                frames: &files,
+            };
+            let contestant = peer.start(work, &places)?;
+            entries.push(Entry { title: peer.title.into(), role: peer.role, contestant });
+        }
+        Ok(entries)
+    }
+
+    /// Compiles `bench/c/NAME.c`.
+    fn compile_c(&self, name: &str) -> Result<PathBuf, Error> {
+        let object = self.folder.path().join(format!("{name}.bpf.o"));
+        let [clang, options @ ..] = CLANG;
+        // Debian keeps <asm/types.h> there; clang does not look for it when the target is bpf.
+        let headers = format!("/usr/include/{}-linux-gnu", std::env::consts::ARCH);
+        let mut command = Command::new(clang);
+        command.args(options).arg("-I").arg(headers).arg("-c");
+        command.arg(self.arguments.bench.join(format!("c/{name}.c"))).arg("-o").arg(&object);
+        process::run(&mut command)?;
+        Ok(object)
+    }
+
+    /// The object of the work's script: of `--objects`, or built now.
+    fn compiled_script(&self, work: &Work) -> Result<PathBuf, Error> {
+        let name = work.object_name();
+        if let Some(folder) = &self.arguments.objects {
+            return Ok(folder.join(name));
+        }
+        let object = self.folder.path().join(name);
+        let script = self.script(work)?;
+        process::run(Command::new(&self.arguments.moonhook).arg("build").arg(script).arg("-o").arg(&object))?;
+        Ok(object)
+    }
+
+    /// A copy of the work's script, with the work's list in place of the example's.
+    pub fn script(&self, work: &Work) -> Result<PathBuf, Error> {
+        let file = format!("{}.lua", work.script);
+        let source = self.arguments.examples.join(&file);
+        let text = std::fs::read(&source).map_err(Error::system(format!("read {}", source.display())))?;
+        if let Some(name) = work.list_file {
+            self.write(name, lists::text(&work.list).as_bytes())?;
+        }
+        self.write(&file, &text)
+    }
+
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, Error> {
+        let path = self.folder.path().join(name);
+        std::fs::write(&path, bytes).map_err(Error::system(format!("write {}", path.display())))?;
+        Ok(path)
+    }
+}

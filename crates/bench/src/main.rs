@@ -1,0 +1,120 @@
+//! `moonhook-bench`: what compiled scripts cost, next to the same jobs in C, PUC Lua and LuaJIT.
+//!
+//! Builds the peers of bench/, checks that every contestant decides rightly about every frame, measures them in interleaved
+//! rounds, measures compiling and memory, and writes a table, a plot and the numbers to bench/results/. What cannot be
+//! built, loaded or judged ends the run: a table with gaps would look like a result.
+
+mod contest;
+mod contestant;
+mod error;
+mod frames;
+mod kernel;
+mod lists;
+mod luajit;
+mod machine;
+mod moonhook;
+mod numbers;
+mod plot;
+mod process;
+mod puc;
+mod report;
+mod results;
+mod rounds;
+mod works;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::contest::Builder;
+use crate::error::Error;
+use crate::results::Results;
+
+/// Measures Moonhook against hand-written C eBPF, PUC Lua 5.5 and LuaJIT.
+#[derive(Parser)]
+#[command(
+    after_help = "Needs root, clang-19 and luajit. Exit status: 0 all targets met, 1 some missed, 2 could not measure."
+)]
+struct Arguments {
+    /// The moonhook command to measure
+    #[arg(long, default_value = "target/release/moonhook")]
+    moonhook: PathBuf,
+    /// Take objects built before from this folder, instead of building the scripts
+    #[arg(long, conflicts_with = "peers_only")]
+    objects: Option<PathBuf>,
+    /// Measure the peers alone, without Moonhook, and print the table only
+    #[arg(long)]
+    peers_only: bool,
+    /// Measure only works whose title contains this, and print the table only
+    #[arg(long)]
+    only: Option<String>,
+    /// Rounds; the median of an odd number is one of them
+    #[arg(long, default_value_t = 21, value_parser = clap::value_parser!(u16).range(3..))]
+    rounds: u16,
+    /// Where the peers' sources and the results are
+    #[arg(long, default_value = "bench")]
+    bench: PathBuf,
+    /// Where the scripts are
+    #[arg(long, default_value = "examples")]
+    examples: PathBuf,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(&arguments) {
+        Ok(results) if arguments.peers_only || results.met() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("moonhook-bench: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<Results, Error> {
+    let works: Vec<_> = works::all()
+        .into_iter()
+        .filter(|work| arguments.only.as_ref().is_none_or(|only| work.title.contains(only.as_str())))
+        .collect();
+    let progress = progress_bar(works.len() as u64 * u64::from(arguments.rounds));
+    let builder = Builder::new(arguments)?;
+    let mut results = Results { machine: machine::describe()?, works: Vec::new(), tool: None };
+    for work in works {
+        progress.set_message(work.title);
+        results.works.push(builder.measure(&work, arguments.rounds.into(), || progress.inc(1))?);
+    }
+    if !arguments.peers_only && arguments.objects.is_none() {
+        progress.set_message("compile time and memory");
+        results.tool = Some(moonhook::measure(arguments, &builder)?);
+    }
+    progress.finish_and_clear();
+    let table = report::markdown(&results);
+    print!("{table}");
+    if !arguments.peers_only && arguments.only.is_none() {
+        write_results(arguments, &results, &table)?;
+    }
+    Ok(results)
+}
+
+fn write_results(arguments: &Arguments, results: &Results, table: &str) -> Result<(), Error> {
+    let folder = arguments.bench.join("results");
+    let write = |name: &str, text: String| {
+        let path = folder.join(name);
+        std::fs::write(&path, text).map_err(Error::system(format!("write {}", path.display())))
+    };
+    std::fs::create_dir_all(&folder).map_err(Error::system(format!("make {}", folder.display())))?;
+    let numbers = serde_json::to_string_pretty(results)
+        .map_err(|error| Error::System { what: "write the numbers as JSON".into(), error: error.into() })?;
+    write("latest.json", numbers + "\n")?;
+    write("latest.svg", plot::draw(results)?)?;
+    write("latest.md", table.to_string())
+}
+
+fn progress_bar(steps: u64) -> ProgressBar {
+    let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} rounds, {eta} left: {msg}");
+    let bar = ProgressBar::new(steps);
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar
+}

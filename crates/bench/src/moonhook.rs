@@ -1,0 +1,215 @@
+//! Measures the `moonhook` command itself: how long it compiles and loads, and what memory it keeps.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::Arguments;
+use crate::contest::Builder;
+use crate::error::Error;
+use crate::process;
+use crate::results::ToolResult;
+use crate::rounds::Cost;
+use crate::works;
+
+/// Each in a process of its own, as a person would run it.
+const RUNS: usize = 21;
+const LONGEST_START: Duration = Duration::from_secs(20);
+const LONGEST_STOP: Duration = Duration::from_secs(5);
+/// Time for what the command does after it has attached, before its memory is read.
+const SETTLE: Duration = Duration::from_millis(500);
+
+pub fn measure(arguments: &Arguments, builder: &Builder) -> Result<ToolResult, Error> {
+    let script = arguments.bench.join("scripts/forty_lines.lua");
+    let text =
+        std::fs::read_to_string(&script).map_err(Error::system(format!("read {}", script.display())))?;
+    let (resident, resident_peak) = memory(arguments, builder)?;
+    Ok(ToolResult {
+        lines: text.lines().count(),
+        compile: check_times(arguments, &["--no-kernel"], &script)?,
+        compile_and_load: check_times(arguments, &[], &script)?,
+        resident,
+        resident_peak,
+    })
+}
+
+/// In ms: what `moonhook check --json` says that its stages took.
+fn check_times(arguments: &Arguments, options: &[&str], script: &Path) -> Result<Cost, Error> {
+    let mut samples = Vec::with_capacity(RUNS);
+    for _ in 0..RUNS {
+        let mut command = Command::new(&arguments.moonhook);
+        command.arg("check").args(options).arg("--json").arg(script);
+        let output = process::run(&mut command)?;
+        let times: Option<f64> =
+            serde_json::from_str(&output).ok().as_ref().and_then(|report| sum(find(report, "timings_us")?));
+        let no_times = || Error::Peer {
+            contestant: process::shown(&command),
+            message: "its answer has no `timings_us`".into(),
+        };
+        samples.push(times.ok_or_else(no_times)? / 1000.0);
+    }
+    Ok(Cost::of(&samples))
+}
+
+/// The first value under `key`, at any depth.
+fn find<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
+    match value {
+        Value::Object(fields) => {
+            fields.get(key).or_else(|| fields.values().find_map(|field| find(field, key)))
+        }
+        Value::Array(items) => items.iter().find_map(|item| find(item, key)),
+        _ => None,
+    }
+}
+
+/// A number, or the sum of an object's numbers: its `total` if it has one.
+fn sum(times: &Value) -> Option<f64> {
+    let Value::Object(stages) = times else { return times.as_f64() };
+    match stages.get("total") {
+        Some(total) => total.as_f64(),
+        None => stages.values().map(Value::as_f64).sum(),
+    }
+}
+
+/// VmRSS and VmHWM, in KiB, of `moonhook run` with the longest list of names, on a veth in a namespace.
+fn memory(arguments: &Arguments, builder: &Builder) -> Result<(u64, u64), Error> {
+    let work = works::all()
+        .into_iter()
+        .filter(|work| work.script == "sni_filter")
+        .max_by_key(|work| work.list.len())
+        .ok_or_else(|| Error::Peer { contestant: "moonhook run".into(), message: "no such work".into() })?;
+    let script = builder.script(&work)?;
+    let namespace = Namespace::new()?;
+    let mut running = Running::start(arguments, &namespace, &script, builder.folder().join("run.log"))?;
+    running.wait_until_attached(&namespace)?;
+    std::thread::sleep(SETTLE);
+    running.resident()
+}
+
+/// A network namespace with a veth pair; removed when dropped.
+struct Namespace {
+    name: String,
+}
+
+impl Namespace {
+    const INTERFACE: &'static str = "mhbench0";
+
+    fn new() -> Result<Self, Error> {
+        let namespace = Namespace { name: format!("mhbench-{}", std::process::id()) };
+        process::words(&["ip", "netns", "add", &namespace.name])?;
+        let pair = ["type", "veth", "peer", "name", "mhbench1"];
+        namespace.ip(&[&["link", "add", Self::INTERFACE][..], &pair].concat())?;
+        namespace.ip(&["link", "set", Self::INTERFACE, "up"])?;
+        namespace.ip(&["link", "set", "mhbench1", "up"])?;
+        Ok(namespace)
+    }
+
+    fn ip(&self, words: &[&str]) -> Result<String, Error> {
+        process::words(&[&["ip", "-n", &self.name][..], words].concat())
+    }
+
+    fn has_xdp(&self) -> Result<bool, Error> {
+        Ok(self.ip(&["link", "show", "dev", Self::INTERFACE])?.contains("prog/xdp"))
+    }
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        let _ = process::words(&["ip", "netns", "del", &self.name]);
+    }
+}
+
+/// `moonhook run`, stopped when dropped.
+struct Running {
+    child: Child,
+    log: PathBuf,
+}
+
+impl Running {
+    fn start(
+        arguments: &Arguments,
+        namespace: &Namespace,
+        script: &Path,
+        log: PathBuf,
+    ) -> Result<Self, Error> {
+        let file = || std::fs::File::create(&log).map_err(Error::system("make a log file"));
+        let child = Command::new("ip")
+            .args(["netns", "exec", &namespace.name])
+            .arg(&arguments.moonhook)
+            .args(["run", Namespace::INTERFACE])
+            .arg(script)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(file()?)
+            .spawn()
+            .map_err(Error::system("start moonhook run"))?;
+        Ok(Running { child, log })
+    }
+
+    fn wait_until_attached(&mut self, namespace: &Namespace) -> Result<(), Error> {
+        let started = Instant::now();
+        while !namespace.has_xdp()? {
+            let ended = self.child.try_wait().map_err(Error::system("wait for moonhook run"))?.is_some();
+            if ended || started.elapsed() > LONGEST_START {
+                let output = std::fs::read_to_string(&self.log).unwrap_or_default();
+                return Err(Error::Command { command: "moonhook run".into(), output });
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+
+    fn resident(&self) -> Result<(u64, u64), Error> {
+        // `ip netns exec` becomes the command it was given: the process is the same.
+        let path = format!("/proc/{}/status", self.child.id());
+        let file = std::fs::File::open(&path).map_err(Error::system(format!("open {path}")))?;
+        let (mut resident, mut peak) = (None, None);
+        for line in BufReader::new(file).lines().map_while(Result::ok) {
+            let kib = || line.split_whitespace().nth(1)?.parse().ok();
+            match line.split(':').next() {
+                Some("VmRSS") => resident = kib(),
+                Some("VmHWM") => peak = kib(),
+                _ => {}
+            }
+        }
+        resident
+            .zip(peak)
+            .ok_or_else(|| Error::Peer { contestant: path, message: "says nothing about memory".into() })
+    }
+}
+
+impl Drop for Running {
+    /// As Ctrl-C would, so that the command takes back what it attached; killed if it does not end.
+    fn drop(&mut self) {
+        let pid = nix::unistd::Pid::from_raw(self.child.id() as i32);
+        let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT);
+        let asked = Instant::now();
+        while matches!(self.child.try_wait(), Ok(None)) {
+            if asked.elapsed() > LONGEST_STOP {
+                let _ = self.child.kill();
+                let _ = self.child.wait();
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_found_and_summed() {
+        let time = |text: &str| {
+            sum(find(&serde_json::from_str(text).expect("JSON"), "timings_us").expect("has times"))
+        };
+        assert_eq!(time(r#"[{"file": "x", "timings_us": {"load": 100, "emit": 50.5}}]"#), Some(150.5));
+        assert_eq!(time(r#"{"timings_us": {"load": 100, "emit": 50, "total": 170}}"#), Some(170.0));
+        assert_eq!(time(r#"{"timings_us": 12}"#), Some(12.0));
+        assert_eq!(time(r#"{"timings_us": {"load": "fast"}}"#), None);
+    }
+}

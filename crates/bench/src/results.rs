@@ -1,0 +1,201 @@
+//! What was measured, as it goes to latest.json, and whether it meets the targets.
+
+use serde::Serialize;
+
+use crate::machine::Machine;
+use crate::rounds::Cost;
+use crate::works::Role;
+
+/// Costs above the floor below this many ns are not told apart from it: the floor itself varies by as much.
+pub const LEAST_NET: f64 = 3.0;
+/// How much faster than the interpreter Moonhook must be.
+pub const FASTER_THAN_INTERPRETER: f64 = 10.0;
+
+#[derive(Serialize)]
+pub struct Results {
+    pub machine: Machine,
+    pub works: Vec<WorkResult>,
+    /// Compile times and memory; None when they were not measured.
+    pub tool: Option<ToolResult>,
+}
+
+/// Costs are in ns per packet, the floor included.
+#[derive(Serialize)]
+pub struct WorkResult {
+    pub title: String,
+    pub at_most: f64,
+    pub cases: Vec<String>,
+    pub contestants: Vec<ContestantResult>,
+}
+
+#[derive(Serialize)]
+pub struct ContestantResult {
+    pub title: String,
+    pub role: Role,
+    /// One per case.
+    pub costs: Vec<Cost>,
+}
+
+#[derive(Serialize)]
+pub struct ToolResult {
+    /// Lines of the script that is compiled.
+    pub lines: usize,
+    /// ms, without and with loading into the kernel.
+    pub compile: Cost,
+    pub compile_and_load: Cost,
+    /// KiB, of `moonhook run` with 10,000 names.
+    pub resident: u64,
+    pub resident_peak: u64,
+}
+
+/// A row of the table of targets.
+pub struct Target {
+    pub what: String,
+    pub wanted: String,
+    pub measured: String,
+    pub met: bool,
+}
+
+impl Results {
+    pub fn met(&self) -> bool {
+        self.targets().iter().all(|target| target.met)
+    }
+
+    pub fn targets(&self) -> Vec<Target> {
+        let mut targets: Vec<Target> = self.works.iter().flat_map(WorkResult::targets).collect();
+        targets.extend(self.tool.iter().flat_map(ToolResult::targets));
+        targets
+    }
+}
+
+impl WorkResult {
+    pub fn of(&self, role: Role) -> Option<&ContestantResult> {
+        self.contestants.iter().find(|contestant| contestant.role == role)
+    }
+
+    /// The cost above the floor in case number `case`; user-space contestants have no floor.
+    pub fn net(&self, contestant: &ContestantResult, case: usize) -> f64 {
+        let floor = if contestant.role.in_kernel() { self.floor(case) } else { 0.0 };
+        contestant.costs[case].median - floor
+    }
+
+    pub fn floor(&self, case: usize) -> f64 {
+        self.of(Role::Floor).map_or(0.0, |floor| floor.costs[case].median)
+    }
+
+    fn targets(&self) -> Vec<Target> {
+        let (Some(moonhook), Some(reference), Some(interpreter)) =
+            (self.of(Role::Moonhook), self.of(Role::Reference), self.of(Role::Interpreter))
+        else {
+            return Vec::new();
+        };
+        let mut targets = Vec::new();
+        for (case, name) in self.cases.iter().enumerate() {
+            let what = format!("{}, {name}", self.title);
+            targets.push(self.against_reference(&what, case, moonhook, reference));
+            targets.push(self.against_interpreter(&what, case, moonhook, interpreter));
+        }
+        targets
+    }
+
+    /// Compares costs above the floor, or, when the reference's cannot be told from it, costs that include it.
+    fn against_reference(
+        &self,
+        what: &str,
+        case: usize,
+        moonhook: &ContestantResult,
+        reference: &ContestantResult,
+    ) -> Target {
+        let raw = moonhook.costs[case].median / reference.costs[case].median;
+        let net = self.net(moonhook, case) / self.net(reference, case);
+        let by_net = self.net(reference, case) >= LEAST_NET;
+        Target {
+            what: what.into(),
+            wanted: format!("≤ {} × {}", self.at_most, reference.title),
+            measured: match by_net {
+                true => format!("{net:.2} × ({raw:.2} × with the floor)"),
+                false => format!("{raw:.2} × with the floor, from which C cannot be told"),
+            },
+            met: if by_net { net } else { raw } <= self.at_most,
+        }
+    }
+
+    /// Moonhook's cost above the floor counts, but not less than [`LEAST_NET`].
+    fn against_interpreter(
+        &self,
+        what: &str,
+        case: usize,
+        moonhook: &ContestantResult,
+        interpreter: &ContestantResult,
+    ) -> Target {
+        let cost = interpreter.costs[case].median;
+        let factor = cost / self.net(moonhook, case).max(LEAST_NET);
+        let raw = cost / moonhook.costs[case].median;
+        Target {
+            what: what.into(),
+            wanted: format!("{FASTER_THAN_INTERPRETER:.0} × faster than {}", interpreter.title),
+            measured: format!("{factor:.0} × ({raw:.1} × with the floor)"),
+            met: factor >= FASTER_THAN_INTERPRETER,
+        }
+    }
+}
+
+impl ToolResult {
+    fn targets(&self) -> Vec<Target> {
+        let times = [("compile", self.compile, 5.0), ("compile and load", self.compile_and_load, 20.0)];
+        let mut targets: Vec<Target> = times
+            .into_iter()
+            .map(|(what, cost, limit)| Target {
+                what: format!("{what} a script of {} lines", self.lines),
+                wanted: format!("≤ {limit} ms"),
+                measured: format!("{:.2} ms", cost.median),
+                met: cost.median <= limit,
+            })
+            .collect();
+        let mib = |kib: u64| kib as f64 / 1024.0;
+        targets.push(Target {
+            what: "resident memory of `moonhook run`, 10,000 names".into(),
+            wanted: "≤ 64 MiB".into(),
+            measured: format!("{:.1} MiB (peak {:.1} MiB)", mib(self.resident), mib(self.resident_peak)),
+            met: mib(self.resident) <= 64.0,
+        });
+        targets
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn contestant(role: Role, median: f64) -> ContestantResult {
+        let cost = Cost { median, min: median, max: median };
+        ContestantResult { title: "it".into(), role, costs: vec![cost] }
+    }
+
+    fn verdicts(moonhook: f64, reference: f64, interpreter: f64) -> Vec<bool> {
+        let work = WorkResult {
+            title: "work".into(),
+            at_most: 1.25,
+            cases: vec!["frame".into()],
+            contestants: vec![
+                contestant(Role::Floor, 30.0),
+                contestant(Role::Moonhook, moonhook),
+                contestant(Role::Reference, reference),
+                contestant(Role::Interpreter, interpreter),
+            ],
+        };
+        work.targets().iter().map(|target| target.met).collect()
+    }
+
+    #[test]
+    fn targets_compare_what_is_above_the_floor() {
+        assert_eq!(verdicts(42.0, 40.0, 500.0), [true, true]);
+        assert_eq!(verdicts(43.0, 40.0, 129.0), [false, false]);
+    }
+
+    #[test]
+    fn a_reference_at_the_floor_is_compared_with_the_floor_included() {
+        assert_eq!(verdicts(33.0, 31.0, 500.0), [true, true]);
+        assert_eq!(verdicts(40.0, 31.0, 500.0), [false, true]);
+    }
+}

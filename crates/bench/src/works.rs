@@ -1,0 +1,239 @@
+//! The works that are measured, and who takes part in each: one row per work.
+
+use std::path::{Path, PathBuf};
+
+use crate::contestant::{Contestant, DROP, PASS};
+use crate::error::Error;
+use crate::frames;
+use crate::kernel::KernelProgram;
+use crate::lists::{self, LISTED_AGENT, ONE_NAME, UNLISTED_AGENT, UNLISTED_NAME, hashed_entry};
+use crate::luajit::LuaJit;
+use crate::puc::PucLua;
+
+/// `PORT` of bench/c/length_check.c and its Lua counterparts.
+const LENGTH_CHECK_PORT: u16 = 5060;
+
+/// A job, the frames it is measured with and the programs that do it.
+pub struct Work {
+    pub title: &'static str,
+    /// What Moonhook may cost, as a multiple of what the contestant [`Role::Reference`] costs.
+    pub at_most: f64,
+    /// The example, in examples/, without extension.
+    pub script: &'static str,
+    /// The file next to the script from which it reads its list.
+    pub list_file: Option<&'static str>,
+    pub list: Vec<String>,
+    pub cases: Vec<Case>,
+    pub peers: &'static [Peer],
+}
+
+/// A frame and what is right about it.
+pub struct Case {
+    pub title: &'static str,
+    pub frame: Vec<u8>,
+    pub verdict: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// The empty program: what a repetition costs by itself.
+    Floor,
+    Moonhook,
+    /// The C program that the target is about.
+    Reference,
+    /// The interpreter that Moonhook must be ten times faster than.
+    Interpreter,
+    /// Other C, shown for comparison.
+    Other,
+    /// Other Lua, shown for comparison.
+    UserSpace,
+}
+
+/// A peer and how to start it.
+pub struct Peer {
+    pub title: &'static str,
+    pub role: Role,
+    kind: Kind,
+    /// File name without extension, in bench/c, bench/puc or bench/luajit.
+    source: &'static str,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    C(Fill),
+    Puc,
+    LuaJit,
+}
+
+/// How the list gets into a C program's map.
+#[derive(Clone, Copy)]
+enum Fill {
+    Nothing,
+    PaddedNames,
+    HashedNames,
+    HashedAgents,
+}
+
+const fn peer(title: &'static str, role: Role, kind: Kind, source: &'static str) -> Peer {
+    Peer { title, role, kind, source }
+}
+
+/// All works, in the order of the table.
+pub fn all() -> Vec<Work> {
+    vec![
+        Work {
+            title: "SNI, one name",
+            at_most: 1.25,
+            script: "sni_filter",
+            list_file: Some("blocklist.txt"),
+            list: lists::names(1),
+            cases: sni_cases(),
+            peers: const {
+                &[
+                    peer("C, inline compare", Role::Reference, Kind::C(Fill::Nothing), "sni_one"),
+                    peer("LuaJIT", Role::UserSpace, Kind::LuaJit, "sni"),
+                    peer("PUC Lua 5.5", Role::Interpreter, Kind::Puc, "sni"),
+                ]
+            },
+        },
+        Work {
+            title: "SNI, 10,000 names",
+            at_most: 1.0,
+            script: "sni_filter",
+            list_file: Some("blocklist.txt"),
+            list: lists::names(10_000),
+            cases: sni_cases(),
+            peers: const {
+                &[
+                    peer("C, 64-byte key", Role::Reference, Kind::C(Fill::PaddedNames), "sni_hash"),
+                    peer("C, hash as key", Role::Other, Kind::C(Fill::HashedNames), "sni_hash_u64"),
+                    peer("LuaJIT", Role::UserSpace, Kind::LuaJit, "sni"),
+                    peer("PUC Lua 5.5", Role::Interpreter, Kind::Puc, "sni"),
+                ]
+            },
+        },
+        Work {
+            title: "User-Agent pattern",
+            at_most: 1.25,
+            script: "user_agent",
+            list_file: Some("agents.txt"),
+            list: lists::agents(),
+            cases: vec![
+                case("listed", frames::http_get(Some(LISTED_AGENT)), DROP),
+                case("unlisted", frames::http_get(Some(UNLISTED_AGENT)), PASS),
+                case("no such header", frames::http_get(None), PASS),
+            ],
+            peers: const {
+                &[
+                    peer("C, 8 bytes a step", Role::Reference, Kind::C(Fill::HashedAgents), "user_agent"),
+                    peer("C, in a copy", Role::Other, Kind::C(Fill::HashedAgents), "user_agent_copy"),
+                    peer("LuaJIT, by hand", Role::UserSpace, Kind::LuaJit, "user_agent_by_hand"),
+                    peer("LuaJIT, string.match", Role::UserSpace, Kind::LuaJit, "user_agent_match"),
+                    peer("PUC Lua 5.5", Role::Interpreter, Kind::Puc, "user_agent"),
+                ]
+            },
+        },
+        Work {
+            title: "UDP length check",
+            at_most: 1.1,
+            script: "length_check",
+            list_file: None,
+            list: Vec::new(),
+            cases: vec![
+                case("long", frames::udp(LENGTH_CHECK_PORT, 300), DROP),
+                case("short", frames::udp(LENGTH_CHECK_PORT, 100), PASS),
+            ],
+            peers: const {
+                &[
+                    peer("C", Role::Reference, Kind::C(Fill::Nothing), "length_check"),
+                    peer("LuaJIT", Role::UserSpace, Kind::LuaJit, "length_check"),
+                    peer("PUC Lua 5.5", Role::Interpreter, Kind::Puc, "length_check"),
+                ]
+            },
+        },
+    ]
+}
+
+impl Work {
+    /// The file name of the compiled script: `sni_filter-10000.bpf.o`, with the length of the list if there is one.
+    pub fn object_name(&self) -> String {
+        match self.list_file {
+            Some(_) => format!("{}-{}.bpf.o", self.script, self.list.len()),
+            None => format!("{}.bpf.o", self.script),
+        }
+    }
+}
+
+impl Role {
+    pub fn in_kernel(self) -> bool {
+        self != Role::Interpreter && self != Role::UserSpace
+    }
+}
+
+fn case(title: &'static str, frame: Vec<u8>, verdict: u32) -> Case {
+    Case { title, frame, verdict }
+}
+
+fn sni_cases() -> Vec<Case> {
+    vec![
+        case("listed", frames::client_hello(ONE_NAME), DROP),
+        case("unlisted", frames::client_hello(UNLISTED_NAME), PASS),
+    ]
+}
+
+/// Where a work's peers find what they need.
+pub struct Places<'a> {
+    /// bench/
+    pub sources: &'a Path,
+    /// Compiled C programs, `NAME.bpf.o`.
+    pub objects: &'a Path,
+    /// The work's list, one item per line.
+    pub list: &'a Path,
+    /// One file per case.
+    pub frames: &'a [PathBuf],
+}
+
+impl Peer {
+    /// The name of the C source in bench/c, for a peer that has one.
+    pub fn c_source(&self) -> Option<&'static str> {
+        matches!(self.kind, Kind::C(_)).then_some(self.source)
+    }
+
+    pub fn start(&self, work: &Work, places: &Places) -> Result<Box<dyn Contestant>, Error> {
+        let frames: Vec<_> = work.cases.iter().map(|case| case.frame.clone()).collect();
+        Ok(match self.kind {
+            Kind::C(fill) => {
+                let path = places.objects.join(format!("{}.bpf.o", self.source));
+                let program = KernelProgram::load(&path, &frames)?;
+                fill.apply(&program, &work.list)?;
+                Box::new(program)
+            }
+            Kind::Puc => {
+                let script = places.sources.join(format!("puc/{}.lua", self.source));
+                Box::new(PucLua::open(&script, places.list, &frames)?)
+            }
+            Kind::LuaJit => {
+                let script = places.sources.join(format!("luajit/{}.lua", self.source));
+                Box::new(LuaJit::start(&script, places.list, places.frames)?)
+            }
+        })
+    }
+}
+
+impl Fill {
+    fn apply(self, program: &KernelProgram, list: &[String]) -> Result<(), Error> {
+        match self {
+            Fill::Nothing => Ok(()),
+            Fill::PaddedNames => {
+                program.fill("names", list.iter().filter_map(|name| Some((lists::padded_key(name)?, [1]))))
+            }
+            Fill::HashedNames => {
+                program.fill("names", list.iter().filter_map(|name| hashed_entry::<64>(name)))
+            }
+            Fill::HashedAgents => {
+                program.fill("agents", list.iter().filter_map(|agent| hashed_entry::<256>(agent)))
+            }
+        }
+    }
+}
