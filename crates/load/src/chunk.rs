@@ -276,3 +276,6 @@ fn lines(line_defined: u32, steps: &[u8], absolute: &[(u32, u32)]) -> Result<Vec
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests;

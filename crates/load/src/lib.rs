@@ -17,7 +17,7 @@ mod sandbox;
 mod table_order;
 mod upvalues;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use mlua::{Function, Lua};
@@ -87,7 +87,7 @@ pub fn load(scripts: &[PathBuf], options: &Options) -> Result<Loaded, LoadError>
 
 fn run_script(
     runner: &Runner,
-    script: &PathBuf,
+    script: &Path,
     handlers: &mut Handlers,
     names: &mut Names,
 ) -> Result<(), LoadError> {

@@ -58,6 +58,9 @@ pub(crate) fn position(thread: &Thread) -> Option<(String, u32)> {
 /// The name that a message is about: `x` of `near 'x'`, `(global 'x')`, `bad argument #1 to 'x'`.
 fn subject(message: &str) -> Option<String> {
     let message = message.lines().next()?;
+    if message.ends_with("near <eof>") {
+        return None;
+    }
     const KINDS: &[&str] =
         &["(global '", "(local '", "(field '", "(method '", "(upvalue '", "(constant '", "near '"];
     let start = KINDS

@@ -13,6 +13,7 @@ use crate::error::{Failure, LoadError};
 use crate::files::Files;
 use crate::limits::Meter;
 use crate::locate::{locate, position};
+use crate::modules::type_name;
 use crate::{Options, state_error};
 
 pub(crate) struct Runner<'a> {
@@ -115,7 +116,7 @@ impl Runner<'_> {
             _ => false,
         };
         let text = if described { value.to_string().ok() } else { None };
-        text.unwrap_or_else(|| format!("(error object is a {} value)", value.type_name()))
+        text.unwrap_or_else(|| format!("(error object is a {} value)", type_name(value)))
     }
 }
 

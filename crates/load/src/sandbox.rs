@@ -9,6 +9,7 @@ use std::ffi::c_void;
 use std::path::PathBuf;
 use std::rc::Rc;
 
+use mlua::chunk::ChunkMode;
 use mlua::{Function, Lua, LuaOptions, StdLib, Table, Value};
 
 use crate::files::{self, Files};
@@ -82,6 +83,13 @@ pub(crate) fn new_state() -> mlua::Result<Lua> {
     Ok(lua)
 }
 
+/// A chunk of our own, stripped: should an error be blamed on it (a script that calls it in tail position has left the
+/// stack), the message has no position at all rather than one inside it.
+pub(crate) fn without_lines(lua: &Lua, text: &str) -> mlua::Result<Function> {
+    let stripped = lua.load(text).into_function()?.dump(true);
+    lua.load(stripped).set_name("=moonhook").set_mode(ChunkMode::Binary).into_function()
+}
+
 /// Files are open for reading only; the methods that would say so at run time only are not there at all.
 fn remove_file_writing(lua: &Lua) -> mlua::Result<()> {
     let library: Table = lua.globals().get("io")?;
@@ -105,8 +113,7 @@ pub(crate) fn globals(
     let globals = lua.create_table()?;
     let raw = files::functions(lua, folder, files, &globals)?;
     raw.set("modules", open_modules(lua, handlers, names)?)?;
-    let prelude = lua.load(PRELUDE).set_name("=moonhook");
-    let replaced: Table = prelude.call((lua.globals(), raw, &globals))?;
+    let replaced: Table = without_lines(lua, PRELUDE)?.call((lua.globals(), raw, &globals))?;
 
     let package: Table = globals.get("package")?;
     let loaded: Table = package.get("loaded")?;

@@ -8,7 +8,9 @@ use crate::library::key;
 
 pub(super) const MODULE: Module = Module { name: "byteorder", open };
 
-const CONVERSIONS: &[(&str, fn(i64) -> i64)] = &[
+type Conversion = fn(i64) -> i64;
+
+const CONVERSIONS: &[(&str, Conversion)] = &[
     ("byteorder.hton16", big16),
     ("byteorder.hton32", big32),
     ("byteorder.hton64", big64),

@@ -13,7 +13,7 @@ use std::rc::Rc;
 use mlua::{Function, Lua, MultiValue, Table, Value};
 use moonhook_snapshot::Hook;
 
-use crate::sandbox::Names;
+use crate::sandbox::{Names, without_lines};
 
 /// A module of Moonhook's own library.
 pub(crate) struct Module {
@@ -60,7 +60,7 @@ pub(crate) struct Context<'a> {
 
 impl<'a> Context<'a> {
     pub fn new(lua: &'a Lua, handlers: &'a Handlers, names: &'a mut Names) -> mlua::Result<Self> {
-        let wrap = lua.load(WRAP).set_name("=moonhook").call(())?;
+        let wrap = without_lines(lua, WRAP)?.call(())?;
         Ok(Context { lua, handlers, names, wrap })
     }
 
@@ -87,6 +87,15 @@ impl<'a> Context<'a> {
 
 /// The message of Lua for an argument of the wrong type (`lauxlib.c`, `luaL_typeerror`). `number` counts from 1.
 pub(crate) fn type_error(arguments: &[Value], number: usize, function: &str, expected: &str) -> String {
-    let got = arguments.get(number - 1).map_or("no value", Value::type_name);
+    let got = arguments.get(number - 1).map_or("no value", type_name);
     format!("bad argument #{number} to '{function}' ({expected} expected, got {got})")
+}
+
+/// The Lua type name of a value; mlua's own names tell integers from floats.
+pub(crate) fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Integer(_) | Value::Number(_) => "number",
+        Value::Error(_) | Value::LightUserData(_) => "userdata",
+        _ => value.type_name(),
+    }
 }

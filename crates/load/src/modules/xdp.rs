@@ -1,7 +1,7 @@
 //! `require "xdp"`: registers handlers for the XDP hook. Names and behaviour are Lunatik's; as a script here may attach
 //! several handlers, they all stay, in order.
 
-use mlua::{Table, Value};
+use mlua::{Function, Table, Value};
 use moonhook_snapshot::Hook;
 
 use super::{Context, Module, Registration, type_error};
@@ -13,7 +13,7 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
 
     let all = context.handlers.all.clone();
     let attach = context.function("xdp.attach", move |_, arguments| match arguments.first() {
-        Some(Value::Function(function)) if function.info().what == "C" => {
+        Some(Value::Function(function)) if is_library_function(function) => {
             Err("bad argument #1 to 'attach' (a function written in Lua expected)".into())
         }
         Some(Value::Function(function)) => {
@@ -36,4 +36,10 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
     })?;
     table.raw_set("detach", detach)?;
     Ok(table)
+}
+
+/// A C function, or one of ours in Lua, whose chunk is stripped of its name; scripts cannot load stripped chunks.
+fn is_library_function(function: &Function) -> bool {
+    let info = function.info();
+    info.what == "C" || info.source.as_deref() == Some("=?")
 }

@@ -1,0 +1,217 @@
+//! One test for each code: message, file, line, text and underlined name.
+
+mod common;
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use common::{Folder, load_text};
+use moonhook_load::{LoadError, Options, load};
+
+struct Case {
+    script: &'static str,
+    code: &'static str,
+    message: &'static str,
+    line: u32,
+    name: Option<&'static str>,
+}
+
+const fn case(
+    script: &'static str,
+    code: &'static str,
+    line: u32,
+    name: Option<&'static str>,
+    message: &'static str,
+) -> Case {
+    Case { script, code, message, line, name }
+}
+
+const CASES: &[Case] = &[
+    case("local x = = 1", "MH0102", 1, Some("="), "unexpected symbol near '='"),
+    case("\nreturn 'abc\n", "MH0102", 2, Some("'abc"), "unfinished string near ''abc'"),
+    case("if x then", "MH0102", 1, None, "'end' expected near <eof>"),
+    case("global print\nlocal x <const> = 1\ny = x", "MH0102", 3, Some("y"), "variable 'y' not declared"),
+    case("local t\n\nt.x = 1", "MH0103", 3, Some("t"), "attempt to index a nil value (local 't')"),
+    case("foo()", "MH0103", 1, Some("foo"), "attempt to call a nil value (global 'foo')"),
+    case(
+        "local s = ''\nreturn s:nope()",
+        "MH0103",
+        2,
+        Some("nope"),
+        "attempt to call a nil value (method 'nope')",
+    ),
+    case("debug.getinfo(1)", "MH0103", 1, Some("debug"), "attempt to index a nil value (global 'debug')"),
+    case("error 'stop here'", "MH0103", 1, None, "stop here"),
+    case("\nerror({code = 1})", "MH0103", 2, None, "(error object is a table value)"),
+    case(
+        "error(setmetatable({}, {__tostring = function() return 'described' end}))",
+        "MH0103",
+        1,
+        None,
+        "described",
+    ),
+    case("\nerror('no position', 0)", "MH0103", 2, None, "no position"),
+    case("\ncoroutine.yield(1)", "MH0103", 2, None, "attempt to yield from outside a coroutine"),
+    case(
+        "\nrequire('xdp').attach('f')",
+        "MH0103",
+        2,
+        Some("attach"),
+        "bad argument #1 to 'attach' (function expected, got string)",
+    ),
+    case(
+        "\nrequire 'absent.module'",
+        "MH0107",
+        2,
+        Some("absent.module"),
+        "module 'absent.module' not found:",
+    ),
+];
+
+#[test]
+fn messages_have_place_and_name() {
+    for case in CASES {
+        let error = load_text(case.script).err().unwrap_or_else(|| panic!("{:?} loads", case.script));
+        let diagnostic = error.diagnostic();
+        assert_eq!(error.code(), case.code, "{:?}: {error}", case.script);
+        assert_eq!(diagnostic.code, case.code);
+        assert_eq!(diagnostic.message, case.message, "{:?}", case.script);
+        let place = diagnostic.place.unwrap_or_else(|| panic!("{:?} has no place", case.script));
+        assert_eq!(place.line, case.line, "{:?}", case.script);
+        assert_eq!(place.text, case.script.lines().nth(case.line as usize - 1).unwrap());
+        assert!(place.file.ends_with("/x.lua"), "{}", place.file);
+        assert_eq!(place.name.as_deref(), case.name, "{:?}", case.script);
+        assert!(diagnostic.help.is_some() && diagnostic.reason.is_some());
+    }
+}
+
+#[test]
+fn errors_in_modules_are_shown_in_the_module() {
+    let folder = Folder::new(&[
+        ("bad.lua", "\nlocal = 1"),
+        ("fails.lua", "\n\nerror('deep')"),
+        ("ring.lua", "local ring = require 'ring'\nreturn ring"),
+        ("x.lua", "require 'bad'"),
+        ("y.lua", "require 'fails'"),
+        ("z.lua", "require 'ring'"),
+        ("tail.lua", "return require 'absent'"),
+        ("t.lua", "\nrequire 'tail'"),
+    ]);
+    for (script, code, file, line, message) in [
+        ("x.lua", "MH0102", "bad.lua", 2, "<name> expected near '='"),
+        ("y.lua", "MH0103", "fails.lua", 3, "deep"),
+        (
+            "z.lua",
+            "MH0103",
+            "ring.lua",
+            1,
+            "module 'ring' requires itself, directly or through another module",
+        ),
+    ] {
+        let error = folder.load(script).err().unwrap();
+        let diagnostic = error.diagnostic();
+        let place = diagnostic.place.unwrap();
+        assert_eq!((error.code(), diagnostic.message.as_str()), (code, message));
+        assert_eq!((place.file, place.line), (folder.path(file).to_string_lossy().into_owned(), line));
+    }
+}
+
+#[test]
+fn mh0101_a_script_that_is_not_there() {
+    let folder = Folder::new(&[]);
+    let error = folder.load("none.lua").err().unwrap();
+    assert_eq!(error.code(), "MH0101");
+    assert!(error.to_string().contains("none.lua: No such file"), "{error}");
+    assert_eq!(load(&["/".into()], &Options::default()).err().unwrap().code(), "MH0101");
+}
+
+#[test]
+fn mh0104_a_script_without_handler() {
+    let error = load_text("local x = 1").err().unwrap();
+    assert_eq!(error.code(), "MH0104");
+    assert!(error.diagnostic().help.unwrap().contains("attach"));
+}
+
+fn load_limited(script: &str, options: &Options) -> LoadError {
+    let folder = Folder::new(&[("x.lua", script)]);
+    load(&[folder.path("x.lua")], options).err().unwrap_or_else(|| panic!("{script} loads"))
+}
+
+#[test]
+fn mh0105_scripts_that_do_not_finish_are_stopped_whatever_they_catch() {
+    let options = Options { instruction_limit: 200_000, ..Options::default() };
+    for script in [
+        "\nwhile true do end",
+        "\nwhile true do pcall(function() while true do end end) end",
+        "\nwhile true do pcall(pcall, pcall, error) end",
+        "\nwhile true do coroutine.wrap(function() while true do pcall(error) end end)() end",
+        "\nwhile true do coroutine.resume(coroutine.create(function() while true do end end)) end",
+        "\nlocal function f() while true do coroutine.resume(coroutine.create(f)) end end f()",
+        "\nlocal t = setmetatable({}, {__index = function(t, k) return t[k + 1] end}) while true do pcall(function() return t[1] end) end",
+    ] {
+        let start = Instant::now();
+        let error = load_limited(script, &options);
+        assert_eq!(error.code(), "MH0105", "{script}: {error}");
+        let place = error.diagnostic().place.unwrap_or_else(|| panic!("{script}: no place"));
+        assert_eq!(place.line, 2, "{script}");
+        assert!(start.elapsed() < Duration::from_secs(5), "{script} took {:?}", start.elapsed());
+    }
+}
+
+#[test]
+fn mh0106_scripts_that_take_too_much_memory_are_stopped() {
+    let options = Options { memory_limit: 4 << 20, ..Options::default() };
+    for script in [
+        "\nlocal t = {} for i = 1, 1e9 do t[i] = {} end",
+        "\nlocal s = string.rep('x', 1 << 30)",
+        "\nlocal s = 'x' while true do s = s .. s end",
+        "\nlocal attach = require('xdp').attach for i = 1, 1e9 do attach(function() return i end) end",
+    ] {
+        let error = load_limited(script, &options);
+        assert_eq!(error.code(), "MH0106", "{script}: {error}");
+        assert_eq!(error.diagnostic().place.unwrap().line, 2, "{script}");
+        assert!(error.to_string().contains("4 MiB"), "{error}");
+    }
+}
+
+#[test]
+fn a_caught_memory_error_does_not_end_loading() {
+    let script = "assert(not pcall(string.rep, 'x', 1 << 30)); require('xdp').attach(function() end)";
+    assert!(load_text(script).is_ok());
+}
+
+#[test]
+fn mh0108_a_precompiled_script() {
+    let folder = Folder::new(&[("x.lua", "")]);
+    fs::write(folder.path("x.lua"), b"\x1bLua\x55").unwrap();
+    assert_eq!(folder.load("x.lua").err().unwrap().code(), "MH0108");
+}
+
+#[test]
+fn mh0109_and_mh0110_ask_for_a_report() {
+    for (error, code) in [
+        (LoadError::Chunk { reason: "r".into() }, "MH0109"),
+        (LoadError::State { reason: "r".into() }, "MH0110"),
+    ] {
+        assert_eq!(error.code(), code);
+        assert!(error.diagnostic().help.unwrap().contains("bug in Moonhook"));
+    }
+}
+
+#[test]
+fn every_code_has_a_page() {
+    for number in 101..=110 {
+        let path = format!("{}/../cli/explain/MH{number:04}.md", env!("CARGO_MANIFEST_DIR"));
+        let page = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+        assert!(page.starts_with(&format!("# MH{number:04}: ")), "{path}");
+        assert!(page.lines().count() <= 25, "{path}");
+    }
+}
+
+#[test]
+fn long_paths_are_recognised_in_messages() {
+    let long = format!("{}/x.lua", "folder".repeat(20));
+    let folder = Folder::new(&[(long.as_str(), "\nerror('here')")]);
+    let place = folder.load(&long).err().unwrap().diagnostic().place.unwrap();
+    assert_eq!((place.line, place.file), (2, folder.path(&long).to_string_lossy().into_owned()));
+}

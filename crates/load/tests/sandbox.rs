@@ -1,0 +1,176 @@
+//! What scripts can and cannot do at load time.
+
+mod common;
+
+use std::fs;
+use std::path::PathBuf;
+
+use common::{Folder, load_text};
+use moonhook_load::{Options, load};
+
+const ATTACH: &str = "\nrequire('xdp').attach(function() end)\n";
+
+/// Each is an expression that has to be true in a script.
+const HOLDS: &[&str] = &[
+    // Not there at all.
+    "debug == nil",
+    "os.execute == nil and os.getenv == nil and os.remove == nil and os.exit == nil and os.rename == nil",
+    "io.popen == nil and io.output == nil and io.write == nil and io.tmpfile == nil and io.stdout == nil",
+    "package.loadlib == nil and package.cpath == nil and package.searchers == nil",
+    "package.loaded.debug == nil and package.loaded.io == io and package.loaded._G == _G",
+    "not pcall(require, 'debug')",
+    "not pcall(require, 'ffi')",
+    // Reachable by detours in plain Lua.
+    "getmetatable('') == false",
+    "not pcall(setmetatable, {}, {__gc = print})",
+    "getmetatable(assert(io.open('list.txt'))) == false",
+    "io.open('list.txt').write == nil and io.open('list.txt').setvbuf == nil",
+    "rawequal(coroutine.wrap(function() return _G end)(), _G)",
+    "load('return _G')() == _G",
+    "load('return _ENV', 'x', 't', {a = 1})().a == 1",
+    "select(2, pcall(load, 'return x', 'x', 't', nil)) ~= nil",
+    // Bytecode.
+    "load(string.dump(function() end)) == nil",
+    "load(string.dump(function() end), 'x', 'b') == nil",
+    "load(string.dump(function() end), 'x', 'bt') == nil",
+    "loadfile('code.luac') == nil",
+    "not pcall(dofile, 'code.luac')",
+    "not pcall(require, 'code')",
+    // Files are read only, and only regular ones.
+    "select(3, io.open('new.txt', 'w')) == 13 and io.open('new.txt') == nil",
+    "io.open('list.txt', 'a') == nil and io.open('list.txt', 'r+') == nil",
+    "not pcall(io.open, 'list.txt', 'x')",
+    "io.open('.') == nil",
+    "select(2, io.open('/dev/zero')) == '/dev/zero: not a regular file'",
+    "not pcall(io.lines, '/dev/zero')",
+    // Modules come from the script's folder only.
+    "not pcall(require, '..outside')",
+    "not pcall(require, '/etc/hostname')",
+    "not pcall(require, 'sub/inner')",
+    // Reading works as in Lua.
+    "io.open('list.txt'):read('a') == 'one\\ntwo\\n'",
+    "io.open('list.txt', 'rb'):read('l') == 'one'",
+    "io.open('list.txt'):read('L') == 'one\\n'",
+    "io.open('list.txt'):read(2) == 'on'",
+    "io.open('numbers.txt'):read('n') == 42",
+    "(function() local f = io.open('list.txt'); f:seek('set', 4); return f:read() end)() == 'two'",
+    "(function() local f = io.open('list.txt'); f:close(); return io.type(f) end)() == 'closed file'",
+    "(function() local s = ''; for l in io.open('list.txt'):lines() do s = s .. l end; return s end)() == 'onetwo'",
+    "(function() local s = ''; for l in io.lines('list.txt', 'L') do s = s .. l end; return s end)() == 'one\\ntwo\\n'",
+    "select(2, io.open('absent.txt')) == 'absent.txt: No such file or directory'",
+    "select(3, io.open('absent.txt')) == 2",
+    // Modules.
+    "require('sub.inner') == 'inner' and require('sub') == 'init'",
+    "select(2, require('fresh')):match('fresh.lua$') and require('nothing') == true",
+    "dofile('sub/inner.lua') == 'inner' and loadfile('sub/inner.lua')() == 'inner'",
+    "require('linux.xdp').DROP == 1 and require('linux.xdp').REDIRECT == 4",
+    "require('xdp') == package.loaded.xdp",
+    // Byte order, on a little-endian machine.
+    "require('byteorder').hton16(0x1234) == 0x3412 and require('byteorder').ntoh16(0x51234) == 0x3412",
+    "require('byteorder').hton32(0x12345678) == 0x78563412 and require('byteorder').le32toh(-1) == 0xffffffff",
+    "require('byteorder').be64toh(1) == 1 << 56 and require('byteorder').htole64(-1) == -1",
+    "require('byteorder').htobe16('0x10') == 0x1000 and require('byteorder').htobe16(16.0) == 0x1000",
+    // Replaced functions behave like the originals.
+    "(function() local n = 0; for k, v in pairs{1, 2, a = 3} do n = n + v end; return n end)() == 6",
+    "(function() local t = {a = 1, b = 2, c = 3}; for k in pairs(t) do t[k] = nil end; return next(t) end)() == nil",
+    "(function() local s = ''; for k in pairs{b = 1, a = 1, 'x', [0] = 1} do s = s .. k end; return s end)() == '10ab'",
+    "(function() local t, n = {a = 1, b = 1}, 0
+       for _ in pairs(t) do for _ in pairs(t) do n = n + 1 end end; return n end)() == 4",
+    "next({a = 1}, 'a') == nil and next({a = 1, b = 2}, 'a') == 'b' and not pcall(next, {}, 'a')",
+    "pairs(setmetatable({}, {__pairs = function() return 7 end})) == 7",
+    "setmetatable({}, nil) and not pcall(setmetatable, setmetatable({}, {__metatable = 1}), {})",
+    "_VERSION == 'Lua 5.5' and math.maxinteger == 0x7fffffffffffffff and utf8.charpattern",
+    "(function() function string.twice(s) return s .. s end; return ('ab'):twice() end)() == 'abab'",
+];
+
+#[test]
+fn table_of_what_holds_in_the_sandbox() {
+    let folder = Folder::new(&[
+        ("list.txt", "one\ntwo\n"),
+        ("numbers.txt", " 42 x"),
+        ("sub/inner.lua", "#!/usr/bin/lua\nreturn 'inner'"),
+        ("sub/init.lua", "return 'init'"),
+        ("fresh.lua", "return {...}"),
+        ("nothing.lua", ""),
+        ("code.luac", "\x1bLua"),
+        ("code.lua", "\x1bLua"),
+    ]);
+    for expression in HOLDS {
+        fs::write(folder.path("x.lua"), format!("assert({expression}){ATTACH}")).unwrap();
+        if let Err(error) = folder.load("x.lua") {
+            panic!("{expression}: {error}");
+        }
+    }
+}
+
+#[test]
+fn messages_of_replaced_functions_are_those_of_lua() {
+    for (call, expected) in [
+        ("io.open()", "bad argument #1 to 'open' (string expected, got no value)"),
+        ("io.lines('absent')", "absent: No such file or directory"),
+        ("setmetatable(1, {})", "bad argument #1 to 'setmetatable' (table expected, got number)"),
+        ("setmetatable({})", "bad argument #2 to 'setmetatable' (nil or table expected, got no value)"),
+        ("setmetatable({}, 1)", "bad argument #2 to 'setmetatable' (nil or table expected, got number)"),
+        ("next()", "bad argument #1 to 'next' (table expected, got no value)"),
+        ("for _ in pairs(nil) do end", "bad argument #1 to 'for iterator' (table expected, got nil)"),
+        ("require('xdp').attach(7)", "bad argument #1 to 'attach' (function expected, got number)"),
+        ("require('xdp').attach()", "bad argument #1 to 'attach' (function expected, got no value)"),
+        ("require('xdp').attach(print)", "bad argument #1 to 'attach' (a function written in Lua expected)"),
+        (
+            "require('xdp').attach(require)",
+            "bad argument #1 to 'attach' (a function written in Lua expected)",
+        ),
+        ("require('byteorder').hton16({})", "bad argument #1 to 'hton16' (number expected, got table)"),
+        (
+            "require('byteorder').hton16(0.5)",
+            "bad argument #1 to 'hton16' (number has no integer representation)",
+        ),
+    ] {
+        let error = load_text(&format!("\n{call}")).err().unwrap_or_else(|| panic!("{call} loads"));
+        let shown = error.to_string();
+        assert!(shown.ends_with(&format!("x.lua:2: {expected}")), "{call} says {shown}");
+    }
+}
+
+#[test]
+fn scripts_do_not_see_one_another() {
+    let first = "global_of_first = 1; string.extra = 1; package.loaded.shared = 1; require('xdp').mark = 1
+                 require('xdp').attach(function() return 1 end)";
+    let second = "assert(global_of_first == nil and string.extra == nil and _G._G == _G)
+                  assert(not pcall(require, 'shared') and require('xdp').mark == nil and ('').extra == nil)
+                  require('xdp').detach()
+                  require('xdp').attach(function() return 2 end)";
+    let folder = Folder::new(&[("1.lua", first), ("2.lua", second)]);
+    let loaded = load(&[folder.path("1.lua"), folder.path("2.lua")], &Options::default()).unwrap();
+    let results: Vec<i64> = loaded.handlers.iter().map(|handler| handler.call(()).unwrap()).collect();
+    assert_eq!(results, [1, 2]);
+}
+
+#[test]
+fn every_file_read_is_reported_once() {
+    let folder = Folder::new(&[
+        ("list.txt", "a\n"),
+        ("m.lua", "return 1"),
+        (
+            "x.lua",
+            "require 'm'; io.open('list.txt'):close(); for _ in io.lines('list.txt') do end
+             require('xdp').attach(function() end)",
+        ),
+    ]);
+    let files: Vec<PathBuf> = folder.load("x.lua").unwrap().files;
+    assert_eq!(files, ["x.lua", "m.lua", "list.txt"].map(|name| folder.path(name)));
+}
+
+#[test]
+fn coroutines_that_outlive_load_time_are_not_stopped() {
+    let folder = Folder::new(&[(
+        "x.lua",
+        "local step = coroutine.wrap(function() while true do for i = 1, 100000 do end coroutine.yield(2) end end)
+         require('xdp').attach(function() return step() end)",
+    )]);
+    let options = Options { instruction_limit: 50_000, ..Options::default() };
+    let loaded = load(&[folder.path("x.lua")], &options).unwrap();
+    for _ in 0..10 {
+        assert_eq!(loaded.handlers[0].call::<i64>(()).unwrap(), 2);
+    }
+}
