@@ -1,0 +1,116 @@
+//! Which field of tshark is which field of ours.
+
+/// One field of ours.
+pub struct Row {
+    /// `HEADER.FIELD` of `docs/packet.md`.
+    pub path: &'static str,
+    /// tshark's name under IPv4 or where the version does not matter; empty if there is none.
+    pub field: &'static str,
+    /// tshark's name under IPv6, where it differs.
+    pub field_v6: &'static str,
+    pub unit: Unit,
+}
+
+/// How tshark's value becomes ours.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Text, the same on both sides.
+    Text,
+    Number,
+    Boolean,
+    /// `ipv6.plen` does not count the 40 bytes of the header.
+    Length,
+    /// The second occurrence.
+    Second,
+    /// Where the walk over extension headers ended: the last `nxt` field (`Layers::protocol`).
+    Protocol,
+    /// Bytes of payload.
+    Payload,
+}
+
+const fn row(path: &'static str, field: &'static str, unit: Unit) -> Row {
+    Row { path, field, field_v6: field, unit }
+}
+
+const fn ip(path: &'static str, field: &'static str, field_v6: &'static str, unit: Unit) -> Row {
+    Row { path, field, field_v6, unit }
+}
+
+pub const ROWS: &[Row] = &[
+    row("eth.dst", "eth.dst", Unit::Text),
+    row("eth.src", "eth.src", Unit::Text),
+    row("eth.type", "eth.type", Unit::Number),
+    row("vlan.id", "vlan.id", Unit::Number),
+    row("vlan.priority", "vlan.priority", Unit::Number),
+    row("vlan.dei", "vlan.dei", Unit::Boolean),
+    row("vlan.type", "vlan.etype", Unit::Number),
+    row("vlan.inner_id", "vlan.id", Unit::Second),
+    ip("ip.version", "ip.version", "ipv6.version", Unit::Number),
+    ip("ip.src", "ip.src", "ipv6.src", Unit::Text),
+    ip("ip.dst", "ip.dst", "ipv6.dst", Unit::Text),
+    ip("ip.tos", "ip.dsfield", "ipv6.tclass", Unit::Number),
+    ip("ip.ttl", "ip.ttl", "ipv6.hlim", Unit::Number),
+    ip("ip.proto", "ip.proto", "ipv6.nxt", Unit::Protocol),
+    ip("ip.length", "ip.len", "ipv6.plen", Unit::Length),
+    ip("ip.header_length", "ip.hdr_len", "", Unit::Number),
+    ip("ip.id", "ip.id", "ipv6.fraghdr.ident", Unit::Number),
+    ip("ip.dont_fragment", "ip.flags.df", "", Unit::Boolean),
+    ip("ip.more_fragments", "ip.flags.mf", "ipv6.fraghdr.more", Unit::Boolean),
+    ip("ip.fragment_offset", "ip.frag_offset", "ipv6.fraghdr.offset", Unit::Number),
+    ip("ip.flow", "", "ipv6.flow", Unit::Number),
+    ip("ip.checksum", "ip.checksum", "", Unit::Number),
+    row("tcp.sport", "tcp.srcport", Unit::Number),
+    row("tcp.dport", "tcp.dstport", Unit::Number),
+    row("tcp.seq", "tcp.seq_raw", Unit::Number),
+    row("tcp.ack", "tcp.ack_raw", Unit::Number),
+    row("tcp.fin", "tcp.flags.fin", Unit::Boolean),
+    row("tcp.syn", "tcp.flags.syn", Unit::Boolean),
+    row("tcp.rst", "tcp.flags.reset", Unit::Boolean),
+    row("tcp.psh", "tcp.flags.push", Unit::Boolean),
+    row("tcp.urg", "tcp.flags.urg", Unit::Boolean),
+    row("tcp.ece", "tcp.flags.ece", Unit::Boolean),
+    row("tcp.cwr", "tcp.flags.cwr", Unit::Boolean),
+    row("tcp.window", "tcp.window_size_value", Unit::Number),
+    row("tcp.checksum", "tcp.checksum", Unit::Number),
+    row("tcp.urgent", "tcp.urgent_pointer", Unit::Number),
+    row("tcp.header_length", "tcp.hdr_len", Unit::Number),
+    row("udp.sport", "udp.srcport", Unit::Number),
+    row("udp.dport", "udp.dstport", Unit::Number),
+    row("udp.length", "udp.length", Unit::Number),
+    row("udp.checksum", "udp.checksum", Unit::Number),
+    ip("icmp.type", "icmp.type", "icmpv6.type", Unit::Number),
+    ip("icmp.code", "icmp.code", "icmpv6.code", Unit::Number),
+    ip("icmp.checksum", "icmp.checksum", "icmpv6.checksum", Unit::Number),
+    ip("icmp.id", "icmp.ident", "icmpv6.echo.identifier", Unit::Number),
+    ip("icmp.seq", "icmp.seq", "icmpv6.echo.sequence_number", Unit::Number),
+    row("payload", "tcp.len", Unit::Payload),
+    row("tls.sni", "tls.handshake.extensions_server_name", Unit::Text),
+];
+
+/// Fields that rules and layers look at besides.
+pub const EXTRA: &[&str] = &[
+    "frame.number",
+    "frame.protocols",
+    "frame.len",
+    "frame.cap_len",
+    "eth.len",
+    "tls.handshake.type",
+    "tls.record.content_type",
+    "ipv6.hopopts.nxt",
+    "ipv6.routing.nxt",
+    "ipv6.fraghdr.nxt",
+    "ipv6.dstopts.nxt",
+    "ah.next_header",
+    "mip6.proto",
+];
+
+/// All names that tshark is asked for, each once.
+pub fn names() -> Vec<&'static str> {
+    let mut names = EXTRA.to_vec();
+    for name in ROWS.iter().flat_map(|row| [row.field, row.field_v6]) {
+        if !name.is_empty() && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
