@@ -129,15 +129,16 @@ fn held_by(holder: &Holder) -> String {
 
 /// How to free a hook. A program that a link holds cannot be removed with `ip`.
 fn removal(interface: &str, netns: Option<&str>, holder: Option<&Holder>) -> String {
-    match holder.map(|holder| (holder.link_id, &holder.process, holder.generic)) {
-        Some((_, Some((pid, command)), _)) => format!("stop process {pid} ({command}) first"),
-        Some((Some(link), None, _)) => format!("remove it with `bpftool link detach id {link}`"),
-        Some((None, None, generic)) => {
+    match holder {
+        Some(Holder { process: Some((pid, command)), .. }) => format!("stop process {pid} ({command}) first"),
+        Some(Holder { link_id: Some(link), .. }) => format!("remove it with `bpftool link detach id {link}`"),
+        Some(Holder { program_name: Some(_), generic, .. }) => {
             let netns = netns.map(|name| format!("-n {name} ")).unwrap_or_default();
-            let hook = if generic { "xdpgeneric" } else { "xdp" };
+            let hook = if *generic { "xdpgeneric" } else { "xdp" };
             format!("remove it with `ip {netns}link set dev {interface} {hook} off`")
         }
-        None => "`bpftool net show` tells what is attached".to_string(),
+        // Without CAP_SYS_ADMIN neither name nor link is to be had.
+        _ => "`sudo bpftool net` and `sudo bpftool link` tell whose it is".to_string(),
     }
 }
 

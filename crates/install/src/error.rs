@@ -50,7 +50,11 @@ pub enum InstallError {
     Rejected(Box<Rejection>),
     /// Not the verifier's doing: a map could not be made, BTF was refused, memory ran out.
     #[error("the kernel cannot load the object: {message}")]
-    LoadFailed { message: String },
+    LoadFailed {
+        message: String,
+        /// All that libbpf said, with the kernel's log about BTF if it has one.
+        messages: String,
+    },
     #[error("the object has no {kind} '{name}'")]
     NoSuchItem { kind: &'static str, name: String, existing: Vec<String> },
     #[error("map '{map}': {problem}")]

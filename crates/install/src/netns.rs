@@ -4,6 +4,7 @@
 //! where it is.
 
 use crate::InstallError;
+use crate::interface::{self, Interface};
 use crate::privilege::Capability;
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, setns};
@@ -33,6 +34,14 @@ pub fn within<T: Send>(name: Option<&str>, work: impl FnOnce() -> T + Send) -> R
         Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
         Err(error) => Err(refused(name, errno_of(&error))),
     })
+}
+
+/// The interfaces of the namespace `name` (`None`: the caller's).
+///
+/// # Errors
+/// As [`within`].
+pub fn interfaces(name: Option<&str>) -> Result<Vec<Interface>, InstallError> {
+    within(name, interface::interfaces)
 }
 
 fn open(name: &str) -> Result<File, InstallError> {

@@ -39,6 +39,7 @@ impl Default for LoadOptions {
 pub struct Program {
     pub(crate) object: Object,
     logs: Vec<Log>,
+    warnings: String,
 }
 
 /// Where the verifier writes about a program.
@@ -72,12 +73,12 @@ fn attempt(elf: &[u8], options: &LoadOptions) -> Result<Program, InstallError> {
         builder.open_memory(elf)
     });
     let mut opened = opened.map_err(|error| InstallError::MalformedObject {
-        message: first_message(&said).unwrap_or_else(|| error.to_string()),
+        message: fatal_message(&said).unwrap_or_else(|| error.to_string()),
     })?;
     let logs = request_logs(&mut opened, options.log);
     let (loaded, said) = messages::collect(|| load_object(opened));
     match loaded {
-        Ok(object) => Ok(Program { object, logs }),
+        Ok(object) => Ok(Program { object, logs, warnings: said }),
         Err(errno) => Err(failure(errno, &said, &logs)),
     }
 }
@@ -128,7 +129,7 @@ fn request_logs(opened: &mut OpenObject, detail: LogDetail) -> Vec<Log> {
 fn failure(errno: Errno, said: &str, logs: &[Log]) -> InstallError {
     let running = probe::release();
     let too_old = probe::kernel_version(&running).is_some_and(|version| version < probe::KERNEL_FLOOR);
-    let message = first_message(said).unwrap_or_else(|| errno.desc().to_string());
+    let message = fatal_message(said).unwrap_or_else(|| errno.desc().to_string());
     // Programs are loaded one after another, and only a rejected one has a log.
     if let Some(log) = logs.iter().rev().find(|log| log.buffer.first().is_some_and(|byte| *byte != 0)) {
         return rejection(&log.program, log.text().into_owned(), running, too_old);
@@ -138,7 +139,7 @@ fn failure(errno: Errno, said: &str, logs: &[Log]) -> InstallError {
             InstallError::permission("loading BPF programs", &LOAD, errno)
         }
         _ if too_old => too_old_error(running, message),
-        _ => InstallError::LoadFailed { message },
+        _ => InstallError::LoadFailed { message, messages: said.to_string() },
     }
 }
 
@@ -147,25 +148,29 @@ fn too_old_error(running: String, message: String) -> InstallError {
 }
 
 fn rejection(program: &str, log: String, running: String, too_old: bool) -> InstallError {
-    let missing = privilege::missing(&LOAD);
     let message = verifier_log::message(&log);
-    match (missing.is_empty(), too_old) {
-        (false, _) => InstallError::Privilege { doing: "loading this program", missing },
-        (_, true) => too_old_error(running, message),
-        _ => InstallError::Rejected(Box::new(Rejection {
-            program: program.to_string(),
-            message,
-            place: verifier_log::place(&log),
-            instruction: verifier_log::instruction(&log),
-            log,
-        })),
+    if too_old {
+        return too_old_error(running, message);
     }
+    let missing = privilege::missing(&LOAD);
+    if !missing.is_empty() {
+        return InstallError::Privilege { doing: "loading this program", missing };
+    }
+    InstallError::Rejected(Box::new(Rejection {
+        program: program.to_string(),
+        message,
+        place: verifier_log::place(&log),
+        instruction: verifier_log::instruction(&log),
+        log,
+    }))
 }
 
-/// libbpf's messages run from the cause to its consequences: the first one says most.
-fn first_message(said: &str) -> Option<String> {
-    let line = said.lines().map(str::trim).find(|line| !line.is_empty())?;
-    Some(line.strip_prefix("libbpf: ").unwrap_or(line).to_string())
+/// libbpf tries, warns and does without, until something is fatal: the last message counts, apart from those that only
+/// pass the failure on.
+fn fatal_message(said: &str) -> Option<String> {
+    let passes_on = |line: &str| line.contains("failed to load") || line.starts_with("-- BEGIN");
+    let lines = said.lines().filter_map(|line| line.strip_prefix("libbpf: "));
+    lines.map(str::trim).rfind(|line| !passes_on(line)).map(str::to_string)
 }
 
 impl Log {
@@ -179,6 +184,12 @@ impl Program {
     /// The names of the programs (entry points) in the object.
     pub fn programs(&self) -> Vec<String> {
         self.object.progs().map(|program| program.name().to_string_lossy().into_owned()).collect()
+    }
+
+    /// What libbpf had to do without, in its words: empty for a sound object. A BTF that the kernel does not take, for
+    /// one, is left out with no more than a warning, and the line info with it.
+    pub fn warnings(&self) -> &str {
+        &self.warnings
     }
 
     /// One row a program, in the object's order. Stack and states are there if the load asked for statistics.
@@ -208,5 +219,26 @@ impl Program {
         })?;
         // SAFETY: the object owns the descriptor and `self` is borrowed for as long as the result lives.
         Ok(unsafe { BorrowedFd::borrow_raw(fd) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_old_kernel_is_the_reason_for_whatever_it_refuses() {
+        let log = include_str!("../tests/logs/unknown_helper.log").to_string();
+        let error = rejection("p", log, "5.15.0-91-generic".to_string(), true);
+        assert_eq!(error.to_string(), "the kernel is 5.15.0-91-generic, older than 6.12");
+        assert_eq!(error.diagnostic().reason.as_deref(), Some("it says: invalid func unknown#9999"));
+    }
+
+    #[test]
+    fn the_fatal_message_of_libbpf_counts() {
+        let said = "libbpf: BTF loading error: -EINVAL\nlibbpf: -- BEGIN BTF LOAD LOG ---\n[1] INT\n\
+                    libbpf: map 't': failed to create: -ENOMEM\nlibbpf: failed to load object 'x'\n";
+        assert_eq!(fatal_message(said).as_deref(), Some("map 't': failed to create: -ENOMEM"));
+        assert_eq!(fatal_message("\n"), None);
     }
 }

@@ -9,8 +9,15 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 /// libbpf's result convention: negative is `-errno`.
 fn check(result: i32) -> Result<i32, Errno> {
-    if result < 0 { Err(Errno::from_raw(-result)) } else { Ok(result) }
+    match result {
+        ENOTSUPP => Err(Errno::EOPNOTSUPP),
+        error if error < 0 => Err(Errno::from_raw(-error)),
+        result => Ok(result),
+    }
 }
+
+/// An errno of the kernel's own (include/linux/errno.h) that escapes to user space here and there.
+const ENOTSUPP: i32 = -524;
 
 fn owned(result: i32) -> Result<OwnedFd, Errno> {
     // SAFETY: a result that is not negative is a new descriptor that nothing else owns.

@@ -75,8 +75,12 @@ impl Program {
         messages::silence();
         let program = self.program_fd(program)?;
         let wanted = interface.into();
+        let is_xdp = sys::program_info(program).is_ok_and(|info| info.type_ == libbpf_sys::BPF_PROG_TYPE_XDP);
         netns::within(netns, move || {
             let interface = interface::find(&wanted, netns)?;
+            if !is_xdp {
+                return Err(InstallError::AttachFailed { interface: interface.name, errno: Errno::EINVAL });
+            }
             attach_here(program, interface, mode, netns)
         })?
     }

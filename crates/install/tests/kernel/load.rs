@@ -18,6 +18,7 @@ fn loads_and_says_what_it_costs() {
     }
     let count = &program.statistics()[0];
     assert!(matches!(count.stack.as_deref(), Some([depth]) if *depth >= 8), "{count:?}");
+    assert_eq!(program.warnings(), "");
     let quiet = load(&compile("basic.c"), &LoadOptions::default()).unwrap();
     assert_eq!((quiet.log("count"), quiet.statistics()[0].stack.clone()), (None, None));
     let options = LoadOptions { log: LogDetail::All, ..LoadOptions::default() };
@@ -79,14 +80,60 @@ fn small_objects_load_in_two_milliseconds() {
 
 #[test]
 fn what_is_no_object_is_malformed() {
-    let object = compile("drop.c");
-    for bytes in [&b""[..], b"\x7fELF", b"moonhook", &object[..200], &object[..object.len() / 2]] {
+    let for_another_machine = std::fs::read("/proc/self/exe").unwrap();
+    malformed(&[b"", b"\x7fELF", b"moonhook", &for_another_machine]);
+    if kernel() {
+        let object = compile("drop.c");
+        malformed(&[&object[..64], &object[..200], &object[..object.len() / 2]]);
+    }
+}
+
+fn malformed(all: &[&[u8]]) {
+    for bytes in all {
         let error = load(bytes, &LoadOptions::default()).unwrap_err();
         assert!(
             matches!(&error, InstallError::MalformedObject { message } if !message.is_empty()),
             "{error:?}"
         );
     }
+}
+
+#[test]
+fn a_map_that_is_too_large_is_named() {
+    if !kernel() {
+        return;
+    }
+    let error = load(&compile("large_map.c"), &LoadOptions::default()).unwrap_err();
+    assert!(matches!(error, InstallError::LoadFailed { .. }), "{error:?}");
+    assert!(error.to_string().contains("map 'far_too_large': failed to create"), "{error:?}");
+}
+
+#[test]
+fn what_libbpf_does_without_is_a_warning() {
+    if !kernel() {
+        return;
+    }
+    let program = load(&compile("odd_btf.c"), &LoadOptions::default()).unwrap();
+    assert!(program.warnings().contains("Array size overflows U32_MAX"), "{}", program.warnings());
+}
+
+#[test]
+fn an_unknown_section_is_named() {
+    if !kernel() {
+        return;
+    }
+    let error = load(&compile("unknown_section.c"), &LoadOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("check ELF section name 'moon'"), "{error:?}");
+}
+
+#[test]
+fn programs_that_cannot_be_run_are_refused() {
+    if !kernel() {
+        return;
+    }
+    let error = load_c("other_hooks.c").test_run("probe", &[0; 60], 1).unwrap_err();
+    assert!(matches!(error, InstallError::TestRunRefused { .. }), "{error:?}");
+    assert!(error.to_string().contains("EOPNOTSUPP"), "{error}");
 }
 
 #[test]

@@ -45,6 +45,10 @@ fn child() {
 }
 
 fn install_and_wait() -> Result<(), InstallError> {
+    if std::env::var("MH_THEN").unwrap() == "probe" {
+        println!("{}", serde_json::to_string(&moonhook_install::probe()).unwrap());
+        return Ok(());
+    }
     let object = std::fs::read(std::env::var("MH_OBJECT").unwrap()).unwrap();
     let program = load(&object, &LoadOptions::default())?;
     assert_eq!(program.test_run("count", &[7; 60], 1)?.verdict, 2);
@@ -78,19 +82,79 @@ fn three_capabilities_are_enough_and_each_is_asked_for() {
     }
     let (namespace, stage) = (Namespace::new("caps"), Stage::new("caps"));
     for (capabilities, expected) in [
-        (",+bpf,+net_admin,+perfmon", "attached in native mode"),
+        (ENOUGH, "attached in native mode"),
         (",+bpf,+net_admin", "error[MH0501]: loading this program needs CAP_PERFMON\n"),
         (",+net_admin,+perfmon", "error[MH0501]: loading BPF programs needs CAP_BPF\n"),
         (",+bpf", "error[MH0501]: loading BPF programs needs CAP_NET_ADMIN and CAP_PERFMON\n"),
         ("", "error[MH0501]: loading BPF programs needs CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON\n"),
     ] {
-        let prefix = as_nobody(capabilities);
-        let prefix: Vec<&str> = prefix.iter().map(String::as_str).collect();
-        let shown = text(&stage.command(&namespace, &prefix, "end").output().unwrap());
+        let shown = run_as_nobody(&stage, &namespace, capabilities, "end");
         assert!(shown.contains(expected), "{capabilities}: {shown}");
         assert!(!shown.contains("libbpf"), "{capabilities}: {shown}");
         assert_eq!(namespace.xdp("left"), None);
     }
+}
+
+/// The three capabilities, as `as_nobody` takes them.
+const ENOUGH: &str = ",+bpf,+net_admin,+perfmon";
+
+fn run_as_nobody(stage: &Stage, namespace: &Namespace, capabilities: &str, then: &str) -> String {
+    let prefix = as_nobody(capabilities);
+    let prefix: Vec<&str> = prefix.iter().map(String::as_str).collect();
+    text(&stage.command(namespace, &prefix, then).output().unwrap())
+}
+
+#[test]
+fn probing_needs_no_privilege_and_shows_what_is_missing() {
+    if !kernel() {
+        return;
+    }
+    let (namespace, stage) = (Namespace::new("probe"), Stage::new("probe"));
+    for (capabilities, missing) in [
+        (ENOUGH, &["CAP_SYS_ADMIN"][..]),
+        (",+bpf", &["CAP_NET_ADMIN", "CAP_PERFMON", "CAP_SYS_ADMIN", "XDP programs"]),
+        ("", &["bpf()", "CAP_BPF", "CAP_NET_ADMIN", "ring buffer"]),
+    ] {
+        let shown = run_as_nobody(&stage, &namespace, capabilities, "probe");
+        let json = shown.split_once('{').map(|(_, json)| format!("{{{}", json.lines().next().unwrap()));
+        let host: serde_json::Value = serde_json::from_str(&json.unwrap()).unwrap();
+        let features = host["features"].as_array().unwrap().iter();
+        let failing: Vec<&str> = features
+            .filter(|feature| feature["outcome"] == "fails")
+            .map(|feature| feature["name"].as_str().unwrap())
+            .collect();
+        assert!(missing.iter().all(|name| failing.contains(name)), "{capabilities}: {failing:?}");
+        // `ip netns exec` mounts a fresh /sys, without bpffs.
+        let besides = failing.iter().filter(|name| !missing.contains(name) && **name != "bpffs");
+        assert!(capabilities != ENOUGH || besides.count() == 0, "{failing:?}");
+    }
+}
+
+#[test]
+fn without_sys_admin_a_taken_hook_has_a_number_only() {
+    if !kernel() {
+        return;
+    }
+    let (namespace, stage) = (Namespace::new("taken"), Stage::new("taken"));
+    let program = crate::support::load_c("drop.c");
+    let _link = program.attach_xdp("drop_all", "left", RequestedMode::Auto, Some(&namespace.name)).unwrap();
+    let (_, id) = namespace.xdp("left").unwrap();
+    let shown = run_as_nobody(&stage, &namespace, ENOUGH, "end");
+    assert!(shown.contains("error[MH0514]: the XDP hook of 'left' is taken"), "{shown}");
+    assert!(shown.contains(&format!("program {id} is attached in native mode")), "{shown}");
+    assert!(shown.contains("`sudo bpftool net`"), "{shown}");
+    assert_eq!(namespace.xdp("left"), Some(("native", id)));
+}
+
+#[test]
+fn a_host_that_forbids_bpf_is_told_from_missing_privilege() {
+    if !kernel() {
+        return;
+    }
+    let (namespace, stage) = (Namespace::new("userns"), Stage::new("userns"));
+    // In a user namespace of its own a process has every capability, but none that bpf() asks for.
+    let shown = text(&stage.command(&namespace, &["unshare", "-Ur"], "end").output().unwrap());
+    assert!(shown.contains("error[MH0502]: this host does not allow loading BPF programs (EPERM"), "{shown}");
 }
 
 #[test]

@@ -6,9 +6,10 @@ use std::process::Command;
 
 /// Whether kernel tests can run here. If not, says why, or fails under MOONHOOK_REQUIRE_KERNEL=1.
 pub fn kernel() -> bool {
-    let reason = match load(&compile("drop.c"), &LoadOptions::default()) {
-        Ok(_) => return true,
-        Err(error) => error.to_string(),
+    let reason = match compiled("drop.c").map(|object| load(&object, &LoadOptions::default())) {
+        Some(Ok(_)) => return true,
+        Some(Err(error)) => error.to_string(),
+        None => "neither clang-19 nor clang is installed".to_string(),
     };
     assert!(
         std::env::var_os("MOONHOOK_REQUIRE_KERNEL").is_none_or(|v| v != "1"),
@@ -20,15 +21,19 @@ pub fn kernel() -> bool {
 
 /// The object that clang makes of a file in `tests/c`.
 pub fn compile(source: &str) -> Vec<u8> {
+    compiled(source).expect("`kernel` found clang")
+}
+
+fn compiled(source: &str) -> Option<Vec<u8>> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/c");
-    let mut arguments = vec!["-O2", "-g", "-target", "bpf", "-I/usr/include/x86_64-linux-gnu", "-Wall", "-c"];
+    let headers = format!("-I/usr/include/{}-linux-gnu", std::env::consts::ARCH);
+    let mut arguments = vec!["-O2", "-g", "-target", "bpf", &headers, "-Wall", "-c"];
     arguments.extend(["-o", "-", source]);
-    let clang = ["clang-19", "clang"].into_iter().find_map(|clang| {
+    ["clang-19", "clang"].into_iter().find_map(|clang| {
         let output = Command::new(clang).args(&arguments).current_dir(&folder).output().ok()?;
         assert!(output.status.success(), "{source}: {}", String::from_utf8_lossy(&output.stderr));
         Some(output.stdout)
-    });
-    clang.expect("clang-19 or clang is needed to build the tests' objects")
+    })
 }
 
 pub fn load_c(source: &str) -> Program {

@@ -43,7 +43,40 @@ fn a_link_keeps_its_program_and_takes_another() {
     let second = load_c("basic.c");
     assert!(matches!(link.update(&second, "absent"), Err(InstallError::NoSuchItem { .. })));
     link.update(&second, "count").unwrap();
-    assert_ne!(namespace.xdp("left").unwrap().1, before.1);
+    let after = namespace.xdp("left").unwrap();
+    assert_ne!(after.1, before.1);
+    let wrong = link.update(&load_c("other_hooks.c"), "ingress").unwrap_err();
+    assert!(matches!(wrong, InstallError::UpdateFailed { .. }), "{wrong:?}");
+    assert_eq!(namespace.xdp("left"), Some(after));
+    namespace.ip("link delete left");
+    let gone = link.update(&second, "count").unwrap_err();
+    assert!(gone.to_string().contains("ENOLINK"), "{gone}");
+}
+
+#[test]
+fn real_frames_are_decided_about() {
+    if !kernel() {
+        return;
+    }
+    let namespace = Namespace::new("frames");
+    namespace.ip("address add 192.0.2.1/24 dev right");
+    let program = load_c("basic.c");
+    for mode in [Native, Generic] {
+        let before = program.counters("counters", &[1, 0, 0, 0]).unwrap().unwrap()[0];
+        let link = program.attach_xdp("count", "left", mode, Some(&namespace.name)).unwrap();
+        netns::within(Some(&namespace.name), || {
+            let socket = std::net::UdpSocket::bind("192.0.2.1:0").unwrap();
+            socket.set_broadcast(true).unwrap();
+            (0..5).for_each(|_| assert_eq!(socket.send_to(b"moon", "192.0.2.255:9").unwrap(), 4));
+        })
+        .unwrap();
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(5);
+        while program.counters("counters", &[1, 0, 0, 0]).unwrap().unwrap()[0] < before + 5 {
+            assert!(std::time::Instant::now() < deadline, "{mode:?}");
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        drop(link);
+    }
 }
 
 #[test]
@@ -107,6 +140,18 @@ fn a_program_that_ip_attached_is_removed_with_ip() {
 }
 
 #[test]
+fn programs_for_other_hooks_are_refused_in_every_mode() {
+    if !kernel() {
+        return;
+    }
+    let namespace = Namespace::new("hooks");
+    for mode in [Native, Generic, Auto] {
+        let error = load_c("other_hooks.c").attach_xdp("ingress", "left", mode, Some(&namespace.name));
+        assert!(matches!(error, Err(InstallError::AttachFailed { .. })), "{error:?}");
+    }
+}
+
+#[test]
 fn unknown_places_are_named_with_what_there_is() {
     if !kernel() {
         return;
@@ -139,4 +184,8 @@ fn work_in_a_namespace_leaves_the_caller_where_it_was() {
     assert_ne!(netns::within(Some(&namespace.name), here).unwrap(), before);
     assert_eq!((netns::within(None, here).unwrap(), here()), (before.clone(), before));
     assert!(netns::names().contains(&namespace.name));
+    let interfaces = netns::interfaces(Some(&namespace.name)).unwrap();
+    let mut names: Vec<&str> = interfaces.iter().map(|interface| interface.name.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["left", "lo", "right"]);
 }

@@ -1,0 +1,6 @@
+#include "common.h"
+
+SEC("moon") int program(void *ctx)
+{
+	return 0;
+}
