@@ -3,8 +3,8 @@
 //! Reads the Lua state; changes nothing in it. Guarantees that an object is met once, that objects are numbered in the
 //! order of a breadth-first walk, and that equal functions (same source, lines and code) are one prototype.
 
-use std::collections::HashMap;
 use std::collections::hash_map::{DefaultHasher, Entry};
+use std::collections::{HashMap, VecDeque};
 use std::ffi::c_void;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub(crate) fn freeze(
     names: &Names,
     sources: Vec<Source>,
 ) -> Result<Snapshot, LoadError> {
-    let mut walk = Walk { lua, names, texts: sources, ..Walk::new(lua, names) };
+    let mut walk = Walk::new(lua, names, sources);
     walk.snapshot.script = script;
     for registration in handlers {
         let closure = walk.closure(&registration.function);
@@ -52,7 +52,7 @@ struct Walk<'a> {
     names: &'a Names,
     texts: Vec<Source>,
     snapshot: Snapshot,
-    queue: std::collections::VecDeque<Pending>,
+    queue: VecDeque<Pending>,
     closures: HashMap<*const c_void, ClosureId>,
     cells: HashMap<*const c_void, CellId>,
     tables: HashMap<*const c_void, TableId>,
@@ -64,13 +64,13 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(lua: &'a Lua, names: &'a Names) -> Self {
+    fn new(lua: &'a Lua, names: &'a Names, texts: Vec<Source>) -> Self {
         Walk {
             lua,
             names,
-            texts: Vec::new(),
+            texts,
             snapshot: Snapshot::default(),
-            queue: Default::default(),
+            queue: VecDeque::new(),
             closures: HashMap::new(),
             cells: HashMap::new(),
             tables: HashMap::new(),

@@ -98,8 +98,7 @@ fn run_script(
     if handlers.all.borrow().len() == handlers.earlier {
         return Err(LoadError::NoHandler { script: script.to_string_lossy().into_owned() });
     }
-    names.add_required(&globals.loaded);
-    Ok(())
+    names.add_required(&globals.loaded).map_err(state_error)
 }
 
 fn state_error(error: mlua::Error) -> LoadError {

@@ -74,7 +74,8 @@ fn subject(message: &str) -> Option<String> {
         None if message[..start].ends_with("near '") => rest.rfind('\'')?,
         None => rest.find('\'')?,
     };
-    Some(rest[..end].to_owned()).filter(|name| !name.is_empty())
+    // Lua writes `?` for a name it does not know.
+    Some(rest[..end].to_owned()).filter(|name| !name.is_empty() && name != "?")
 }
 
 /// How messages name the file of a chunk: long names lose their beginning (`lobject.c`, `luaO_chunkid`).

@@ -11,10 +11,12 @@ use std::rc::Rc;
 
 use mlua::chunk::ChunkMode;
 use mlua::{Function, Lua, LuaOptions, StdLib, Table, Value};
+use moonhook_snapshot::Value as Frozen;
 
 use crate::files::{self, Files};
 use crate::library::{LIBRARIES, key};
 use crate::modules::{Context, Handlers, MODULES};
+use crate::table_order;
 
 const PRELUDE: &str = include_str!("prelude.lua");
 
@@ -40,13 +42,14 @@ impl Names {
         self.held.push(Value::Function(function));
     }
 
-    /// Tables that modules returned are called by the modules' names.
-    pub fn add_required(&mut self, loaded: &Table) {
-        for (name, value) in loaded.pairs::<String, Value>().flatten() {
-            if let Value::Table(table) = value {
-                self.add_table(&name, table);
+    /// Tables that modules returned are called by the modules' names. Of several names the first in order counts.
+    pub fn add_required(&mut self, loaded: &Table) -> mlua::Result<()> {
+        for (key, value) in table_order::entries(loaded)?.keyed {
+            if let (Frozen::String(name), Value::Table(table)) = (key, value) {
+                self.add_table(&String::from_utf8_lossy(&name), table);
             }
         }
+        Ok(())
     }
 
     /// The first name of a table counts.

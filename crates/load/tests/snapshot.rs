@@ -209,3 +209,64 @@ fn two_attach_calls_keep_both_in_order() {
     assert_eq!(results, [1, 2]);
     assert_eq!(loaded.snapshot.handlers.len(), 2);
 }
+
+#[test]
+fn a_table_with_several_module_names_has_the_first() {
+    let script =
+        "package.loaded.zebra = {}; package.loaded.ant = package.loaded.zebra; package.loaded[{}] = {}
+                  local both = package.loaded.zebra
+                  require('xdp').attach(function() return both end)";
+    for _ in 0..8 {
+        let loaded = load_text(script).unwrap();
+        let Value::Table(id) = upvalue(&loaded.snapshot, "both") else { panic!("not a table") };
+        assert_eq!(loaded.snapshot.table(*id).name.as_deref(), Some("ant"));
+    }
+}
+
+#[test]
+fn sources_have_the_text_of_every_function() {
+    let folder = Folder::new(&[
+        ("m.lua", "return function()\n  return 'in module'\nend"),
+        (
+            "x.lua",
+            "#!/usr/bin/moonhook\nlocal m = require 'm'
+local text, named = load('return 1'), load('return 2', '=named')
+require('xdp').attach(function() return m, text, named end)",
+        ),
+    ]);
+    let loaded = folder.load("x.lua").unwrap();
+    let sources = &loaded.snapshot.sources;
+    let find = |end: &str| {
+        sources.iter().find(|source| source.name.ends_with(end)).unwrap_or_else(|| panic!("{end}"))
+    };
+    assert_eq!(find("/m.lua").line(2), "  return 'in module'");
+    assert!(find("/x.lua").line(4).starts_with("require('xdp')"));
+    assert_eq!(find("[string \"return 1\"]").text, "return 1");
+    assert_eq!(find("named").text, "");
+}
+
+#[test]
+fn dropping_what_was_loaded_closes_the_state() {
+    let loaded = load_text("local t = {}; require('xdp').attach(function() return t end)").unwrap();
+    let weak = loaded.lua.weak();
+    assert!(weak.try_upgrade().is_some());
+    drop(loaded);
+    assert!(weak.try_upgrade().is_none());
+}
+
+#[test]
+fn an_empty_list_of_scripts_has_no_handlers() {
+    let loaded = moonhook_load::load(&[], &moonhook_load::Options::default()).unwrap();
+    assert!(loaded.snapshot.handlers.is_empty() && loaded.files.is_empty());
+}
+
+#[test]
+fn random_numbers_are_the_same_each_time_and_the_clock_runs() {
+    let script = "local n, now = math.random(1 << 60), os.time()
+                  assert(now > 1000000000 and os.clock() >= 0 and #os.date('%Y') == 4)
+                  require('xdp').attach(function() return n end)";
+    let numbers: Vec<Value> =
+        (0..3).map(|_| upvalue(&load_text(script).unwrap().snapshot, "n").clone()).collect();
+    assert_eq!(numbers[0], numbers[1]);
+    assert_eq!(numbers[1], numbers[2]);
+}

@@ -138,3 +138,67 @@ fn cut(f: &mut fmt::Formatter<'_>, entries: usize) -> fmt::Result {
         Some(more) => writeln!(f, "  … {more} more"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Cell, CellId, ClosureId, Handler, Hook, LocalVariable, Source, SourceId, TableId, UpvalueDescription,
+    };
+
+    fn sample() -> Snapshot {
+        let prototype = Prototype {
+            source: Some(SourceId(0)),
+            line_defined: 1,
+            last_line_defined: 2,
+            parameters: 1,
+            stack_size: 3,
+            code: vec![1 << 7 | 2 << 16],
+            lines: vec![2],
+            constants: vec![Value::string("a\0b")],
+            upvalues: vec![UpvalueDescription { name: "set".into(), in_stack: true, index: 4 }],
+            locals: vec![LocalVariable { name: "pkt".into(), start_pc: 0, end_pc: 1 }],
+            ..Prototype::default()
+        };
+        let entries = (0..20).map(|key| (Value::Integer(100 + key), Value::Boolean(true))).collect();
+        Snapshot {
+            script: "x.lua".into(),
+            handlers: vec![Handler { hook: Hook::Xdp, closure: ClosureId(0) }],
+            closures: vec![Closure { prototype: PrototypeId(0), upvalues: vec![CellId(0)] }],
+            cells: vec![Cell { value: Value::Table(TableId(0)) }],
+            tables: vec![Table {
+                array: vec![Value::string("y".repeat(100))],
+                entries,
+                metatable: Some(TableId(0)),
+                name: Some("set".into()),
+            }],
+            prototypes: vec![prototype],
+            sources: vec![Source { name: "x.lua".into(), text: String::new() }],
+        }
+    }
+
+    #[test]
+    fn shows_everything_and_cuts_what_is_long() {
+        let expected_entries: String = (100..116).map(|key| format!("  [{key}] = true\n")).collect();
+        let expected = format!(
+            "script x.lua
+handler xdp closure0
+
+closure0 = prototype0 (x.lua:1-2)
+  upvalue 0 set: cell0 = table0 (set)
+
+table0 set (1 in sequence, 20 others) metatable table0
+  [1] = \"{}…\" (100 bytes)
+{expected_entries}  … 4 more
+
+prototype0 x.lua:1-2 (1 parameters, 3 registers)
+  upvalue 0 set from register 4
+  constant 0 \"a\\x00b\"
+  local pkt at 0..1
+     0 [2] MOVE       1 2 0
+",
+            "y".repeat(64)
+        );
+        assert_eq!(dump(&sample()), expected);
+    }
+}

@@ -156,4 +156,28 @@ mod tests {
             assert_eq!(number(name), Some(expected), "{name}");
         }
     }
+
+    #[test]
+    fn operands_of_every_format() {
+        for (instruction, expected) in [
+            // MOVE 1 2
+            (1 << 7 | 2 << 16, "MOVE 1 2 0"),
+            // ADDI 1 2 -1: C stands with 127 added
+            (21 | 1 << 7 | 2 << 16 | 126 << 24, "ADDI 1 2 -1"),
+            // EQI 1 5 k: B stands with 127 added
+            (61 | 1 << 7 | 1 << 15 | 132 << 16, "EQI 1 5 0 k"),
+            // LOADI 3 -2: 65535 added
+            (1 | 3 << 7 | 65533 << 15, "LOADI 3 -2"),
+            // LOADK 3 100000
+            (3 | 3 << 7 | 100_000 << 15, "LOADK 3 100000"),
+            // NEWTABLE 2 3 1000
+            (19 | 2 << 7 | 3 << 16 | 1000 << 22, "NEWTABLE 2 3 1000"),
+            // JMP -3: 16777215 added
+            (56 | 16_777_212 << 7, "JMP -3"),
+            (84 | 7 << 7, "EXTRAARG 7"),
+            (127, "? 0x0000007f"),
+        ] {
+            assert_eq!(format!("{} {}", mnemonic(instruction), operands(instruction)), expected);
+        }
+    }
 }
