@@ -40,3 +40,34 @@ pub fn environment() -> MachineEnv {
         fixed_stack_slots: Vec::new(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::common::random;
+    use crate::frame::SlotOffsets;
+    use crate::select::select;
+    use regalloc2::checker::Checker;
+
+    /// regalloc2's checker follows every value through the allocation and knows nothing of how it was found.
+    #[test]
+    fn allocations_of_random_functions_pass_the_checker() {
+        let mut spills = 0;
+        for seed in 1..200 {
+            let module = random::module(seed);
+            for function in &module.functions {
+                let Ok(machine) = select(&module, function, &SlotOffsets::new(function).unwrap()) else {
+                    panic!("seed {seed}: no selection for {}", function.name);
+                };
+                let mut allocator = Allocator::default();
+                let output = allocator.run(&function.name, &machine).unwrap();
+                spills += output.num_spillslots;
+                let environment = environment();
+                let mut checker = Checker::new(&machine, &environment);
+                checker.prepare(output);
+                checker.run().unwrap_or_else(|errors| panic!("seed {seed}: {errors:?}\n{function}"));
+            }
+        }
+        assert!(spills > 100, "the functions hardly need spills: {spills}");
+    }
+}

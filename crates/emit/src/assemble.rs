@@ -42,7 +42,7 @@ pub struct CodeBlock {
 
 /// Turns every block of `function` into words, with the moves that the allocator inserted.
 pub fn assemble(function: &MachineFunction, allocated: &Output, slots: &SlotOffsets) -> Vec<CodeBlock> {
-    let mut assembler = Assembler { slots, words: Vec::new(), loc: Loc::default() };
+    let mut assembler = Assembler { slots, words: Vec::new(), moves: Vec::new(), loc: Loc::default() };
     let mut blocks = Vec::with_capacity(function.blocks.len());
     for (index, block) in function.blocks.iter().enumerate() {
         let mut end = End::Return;
@@ -51,6 +51,7 @@ pub fn assemble(function: &MachineFunction, allocated: &Output, slots: &SlotOffs
             match item {
                 InstOrEdit::Edit(Edit::Move { from, to }) => assembler.move_value(*from, *to),
                 InstOrEdit::Inst(inst) => {
+                    assembler.finish_moves();
                     let at = &function.insts[inst.index()];
                     assembler.loc = at.loc;
                     let operands = Operands(allocated.inst_allocs(inst));
@@ -69,6 +70,8 @@ pub fn assemble(function: &MachineFunction, allocated: &Output, slots: &SlotOffs
 struct Assembler<'a> {
     slots: &'a SlotOffsets,
     words: Vec<CodeWord>,
+    /// Moves since the last operation.
+    moves: Vec<Word>,
     loc: Loc,
 }
 
@@ -123,7 +126,28 @@ impl Assembler<'_> {
             }
             _ => isa::mov(register(to), Source::Register(register(from))),
         };
-        self.push(word);
+        self.moves.push(word);
+    }
+
+    /// Adds the moves between two operations, except those to registers that a later one of them overwrites: where a
+    /// value moves at the end of a block, the allocator may first fetch what is no longer needed.
+    fn finish_moves(&mut self) {
+        let mut overwritten = 0u16;
+        let mut kept = Vec::with_capacity(self.moves.len());
+        for word in self.moves.drain(..).rev() {
+            let is_store = word.class() == isa::class::STX;
+            if !is_store && overwritten & 1 << word.dst != 0 {
+                continue;
+            }
+            if !is_store {
+                overwritten |= 1 << word.dst;
+            }
+            overwritten &= !(1 << word.src);
+            kept.push(word);
+        }
+        for word in kept.into_iter().rev() {
+            self.push(word);
+        }
     }
 
     fn end(&self, op: Machine, operands: &Operands, successors: &[Block]) -> Option<End> {

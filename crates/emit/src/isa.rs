@@ -224,3 +224,53 @@ pub fn call_function() -> Word {
 pub fn exit() -> Word {
     Word { code: class::JMP | JUMP_EXIT, ..Word::default() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hex(word: Word) -> String {
+        word.bytes().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The bytes are those of `llvm-mc -mcpu=v4` (LLVM 19) for the text on the left.
+    #[test]
+    fn encodings_are_those_of_llvm() {
+        use {BinaryOp::*, CompareOp::*, Size::*, Source::*};
+        let table = [
+            ("r2 *= r1", binary(Mul, 2, Register(1)), "2f12000000000000"),
+            ("r2 += -4", binary(Add, 2, Imm(-4)), "07020000fcffffff"),
+            ("r1 s/= r2", binary(SDiv, 1, Register(2)), "3f21010000000000"),
+            ("r1 s%= 7", binary(SMod, 1, Imm(7)), "9701010007000000"),
+            ("r3 s>>= 63", binary(AShr, 3, Imm(63)), "c70300003f000000"),
+            ("w1 &= 15", and32(1, 15), "540100000f000000"),
+            ("r6 = r1", mov(6, Register(1)), "bf16000000000000"),
+            ("r0 = -1", mov(0, Imm(-1)), "b7000000ffffffff"),
+            ("w3 = w1", mov32(3, 1), "bc13000000000000"),
+            ("r1 = (s16)r2", mov_sign_extended(1, 2, 16), "bf21100000000000"),
+            ("r1 = -r1", negate(1), "8701000000000000"),
+            ("r1 = bswap32 r1", byte_swap(1, 32), "d701000020000000"),
+            ("r1 = *(u32 *)(r6 + 0)", load(B4, false, 1, 6, 0), "6161000000000000"),
+            ("r2 = *(s8 *)(r2 + 0)", load(B1, true, 2, 2, 0), "9122000000000000"),
+            ("r1 = *(u64 *)(r10 - 8)", load(B8, true, 1, 10, -8), "79a1f8ff00000000"),
+            ("*(u32 *)(r10 - 4) = r1", store(B4, 10, -4, Register(1)), "631afcff00000000"),
+            ("*(u16 *)(r1 + 2) = 3", store(B2, 1, 2, Imm(3)), "6a01020003000000"),
+            ("lock *(u64 *)(r0 + 0) += r1", atomic_add(B8, 0, 0, 1, false), "db10000000000000"),
+            ("w2 = atomic_fetch_add(r1, w2)", atomic_add(B4, 1, 0, 2, true), "c321000001000000"),
+            ("if r0 == 0 goto +2", jump_if(Eq, 0, Imm(0), 2), "1500020000000000"),
+            ("if r1 s< r2 goto -1", jump_if(SLt, 1, Register(2), -1), "cd21ffff00000000"),
+            ("may_goto +6", may_goto(6), "e500060000000000"),
+            ("goto -2", jump(-2), "0500feff00000000"),
+            ("gotol 100000", jump_far(100_000), "06000000a0860100"),
+            ("call 1", call_helper(1), "8500000001000000"),
+            ("call -1", call_function(), "85100000ffffffff"),
+            ("exit", exit(), "9500000000000000"),
+        ];
+        for (text, word, expected) in table {
+            assert_eq!(hex(word), expected, "{text}");
+        }
+        let [low, high] = load_imm64(1, 0x1122_3344_5566_7788);
+        assert_eq!((hex(low), hex(high)), ("1801000088776655".into(), "0000000044332211".into()));
+        assert!(low.is_wide() && !high.is_wide());
+    }
+}

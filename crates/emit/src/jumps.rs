@@ -207,3 +207,76 @@ fn successors(end: &End) -> impl Iterator<Item = usize> {
     };
     first.into_iter().chain(second)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(words: usize, end: End) -> CodeBlock {
+        let word = CodeWord { word: isa::mov(1, Source::Imm(7)), loc: Loc::default(), reference: None };
+        CodeBlock { words: vec![word; words], end, loc: Loc::default() }
+    }
+
+    fn branch(op: CompareOp, then: usize, otherwise: usize) -> End {
+        End::Branch { op, lhs: 1, rhs: Source::Imm(0), then, otherwise }
+    }
+
+    /// The jumps of the joined blocks, each with the slot it stands in.
+    fn jumps(blocks: &[CodeBlock]) -> Vec<(usize, Word)> {
+        let words = join(blocks).into_iter().map(|at| at.word).enumerate();
+        words.filter(|(_, word)| *word != isa::mov(1, Source::Imm(7))).collect()
+    }
+
+    #[test]
+    fn the_block_that_follows_is_not_jumped_to() {
+        let (eq, ne, imm) = (CompareOp::Eq, CompareOp::Ne, Source::Imm(0));
+        let end = || [block(1, End::Return), block(2, End::Return)];
+        let [one, two] = end();
+        let then_next = [block(0, branch(eq, 1, 2)), one, two];
+        assert_eq!(jumps(&then_next)[0], (0, isa::jump_if(ne, 1, imm, 2)));
+        let [one, two] = end();
+        let otherwise_next = [block(0, branch(eq, 2, 1)), one, two];
+        assert_eq!(jumps(&otherwise_next)[0], (0, isa::jump_if(eq, 1, imm, 2)));
+        // `Test` has no opposite.
+        let [one, two] = end();
+        let test = [block(0, branch(CompareOp::Test, 1, 2)), one, two];
+        let expected = [(0, isa::jump_if(CompareOp::Test, 1, imm, 1)), (1, isa::jump(2))];
+        assert_eq!(jumps(&test)[..2], expected);
+    }
+
+    #[test]
+    fn blocks_that_only_jump_and_unreachable_ones_vanish() {
+        let blocks = [
+            block(0, branch(CompareOp::Eq, 1, 2)),
+            block(0, End::Jump(3)),
+            block(0, End::Jump(3)),
+            block(1, End::Return),
+            block(1, End::Return),
+        ];
+        assert_eq!(jumps(&blocks), [(1, isa::exit())]);
+    }
+
+    #[test]
+    fn an_entry_that_only_jumps_still_comes_first() {
+        let blocks =
+            [block(0, End::Jump(2)), block(1, End::Return), block(1, End::MayGoto { go: 2, stop: 1 })];
+        let expected = [(0, isa::jump(2)), (2, isa::exit()), (4, isa::may_goto(-4)), (5, isa::jump(-3))];
+        assert_eq!(jumps(&blocks), expected);
+    }
+
+    /// 32,767 slots is the farthest a short jump goes; one more takes the long form.
+    #[test]
+    fn jumps_are_long_only_where_they_have_to_be() {
+        let conditional = |words| {
+            jumps(&[block(0, branch(CompareOp::Eq, 2, 1)), block(words, End::Jump(2)), block(1, End::Return)])
+        };
+        let near = isa::jump_if(CompareOp::Eq, 1, Source::Imm(0), i16::MAX);
+        assert_eq!(conditional(32_767)[0], (0, near));
+        let far = isa::jump_if(CompareOp::Eq, 1, Source::Imm(0), 1);
+        let expected = [(0, far), (1, isa::jump(1)), (2, isa::jump_far(32_768))];
+        assert_eq!(conditional(32_768)[..3], expected);
+        let back = |words| jumps(&[block(words, End::MayGoto { go: 0, stop: 1 }), block(0, End::Return)]);
+        assert_eq!(back(32_766)[1], (32_767, isa::jump(-32_768)));
+        assert_eq!(back(32_767)[1], (32_768, isa::jump_far(-32_769)));
+    }
+}

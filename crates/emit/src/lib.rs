@@ -22,6 +22,14 @@ mod select;
 mod text;
 mod values;
 
+#[cfg(test)]
+#[path = "../tests/common"]
+#[allow(dead_code)]
+mod common {
+    pub mod build;
+    pub mod random;
+}
+
 pub use error::EmitError;
 pub use listing::{FunctionReport, ListedInstruction, dump};
 

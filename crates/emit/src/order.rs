@@ -34,7 +34,8 @@ pub fn order(function: &Function) -> Result<Order, EmitError> {
         .map_err(|problem| EmitError::Malformed { problem: format!("{}: {problem}", function.name) })?;
     let predecessors = predecessors(function, &rpo);
     let depth = loop_depth(function, &rpo, &predecessors);
-    let layout = loops_together(function, &depth);
+    let cold = cold(function, &rpo, &predecessors);
+    let layout = loops_together(function, &depth, &cold);
 
     let split = |block: Block, target: usize| -> bool {
         let targets = targets(function, block);
@@ -47,16 +48,16 @@ pub fn order(function: &Function) -> Result<Order, EmitError> {
     if !predecessors[0].is_empty() {
         order.items.push(Item::Entry);
     }
-    for cold in [false, true] {
+    for now_cold in [false, true] {
         for &block in &layout {
-            // An edge into cold code is itself cold, and one out of cold code as well.
-            let block_cold = function.block(block).cold && block.index() != 0;
-            if block_cold == cold {
+            let block_cold = cold[block.index()];
+            if block_cold == now_cold {
                 order.blocks[block.index()] = order.items.len() as u32;
                 order.items.push(Item::Block(block));
             }
             for (n, &(to, _)) in targets(function, block).iter().enumerate() {
-                if split(block, n) && (block_cold || function.block(to).cold) == cold {
+                // An edge into cold code is itself cold, and one out of cold code as well.
+                if split(block, n) && (block_cold || cold[to.index()]) == now_cold {
                     order.edges[block.index()][n] = order.items.len() as u32;
                     order.items.push(Item::Edge(block, n));
                 }
@@ -82,6 +83,19 @@ fn predecessors(function: &Function, rpo: &[Block]) -> Vec<Vec<Block>> {
         }
     }
     predecessors
+}
+
+/// By block: hardly ever reached, because it is marked so or every way there leads through such blocks.
+fn cold(function: &Function, rpo: &[Block], predecessors: &[Vec<Block>]) -> Vec<bool> {
+    let mut cold = vec![false; function.blocks.len()];
+    let mut seen = cold.clone();
+    for block in rpo.iter().skip(1) {
+        // Ways along back edges have been through the block before.
+        let mut before = predecessors[block.index()].iter().filter(|p| seen[p.index()] || p.index() == 0);
+        cold[block.index()] = function.block(*block).cold || before.all(|p| cold[p.index()]);
+        seen[block.index()] = true;
+    }
+    cold
 }
 
 /// How many loops each block lies in. A loop is what reaches the source of a jump backwards (in `rpo`) without passing
@@ -113,12 +127,12 @@ fn loop_depth(function: &Function, rpo: &[Block], predecessors: &[Vec<Block>]) -
 }
 
 /// Reverse postorder in which, of two successors, the warmer and more deeply nested one comes first.
-fn loops_together(function: &Function, depth: &[u32]) -> Vec<Block> {
+fn loops_together(function: &Function, depth: &[u32], cold: &[bool]) -> Vec<Block> {
     let successors = |block: Block| {
         let mut list: Vec<Block> = targets(function, block).into_iter().map(|(to, _)| to).collect();
         // What is visited last comes first in the result; of equals, the first target does.
         list.reverse();
-        list.sort_by_key(|to| (!function.block(*to).cold, depth[to.index()]));
+        list.sort_by_key(|to| (!cold[to.index()], depth[to.index()]));
         list
     };
     let mut seen = vec![false; function.blocks.len()];
