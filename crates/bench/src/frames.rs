@@ -89,7 +89,9 @@ pub fn udp(port: u16, size: usize) -> Vec<u8> {
 
 fn tcp_frame(port: u16, payload: &[u8]) -> Vec<u8> {
     let mut segment = Vec::new();
-    segment.extend(51_234u16.to_be_bytes());
+    // Another connection for another payload, so that tools do not take a frame for a retransmission.
+    let source = 40_000 + payload.iter().map(|byte| u16::from(*byte)).fold(0, u16::wrapping_add) % 20_000;
+    segment.extend(source.to_be_bytes());
     segment.extend(port.to_be_bytes());
     segment.extend(0x1122_3344u32.to_be_bytes());
     segment.extend(0x5566_7788u32.to_be_bytes());

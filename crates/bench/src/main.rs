@@ -4,6 +4,7 @@
 //! rounds, measures compiling and memory, and writes a table, a plot and the numbers to bench/results/. What cannot be
 //! built, loaded or judged ends the run: a table with gaps would look like a result.
 
+mod capture;
 mod contest;
 mod contestant;
 mod error;
@@ -50,8 +51,11 @@ struct Arguments {
     /// Measure only works whose title contains this, and print the table only
     #[arg(long)]
     only: Option<String>,
+    /// Write the frames to this pcap file, and measure nothing
+    #[arg(long)]
+    frames: Option<PathBuf>,
     /// Rounds; the median of an odd number is one of them
-    #[arg(long, default_value_t = 21, value_parser = clap::value_parser!(u16).range(3..))]
+    #[arg(long, default_value_t = 63, value_parser = clap::value_parser!(u16).range(3..))]
     rounds: u16,
     /// Where the peers' sources and the results are
     #[arg(long, default_value = "bench")]
@@ -63,9 +67,13 @@ struct Arguments {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    match run(&arguments) {
-        Ok(results) if arguments.peers_only || results.met() => ExitCode::SUCCESS,
-        Ok(_) => ExitCode::from(1),
+    let outcome = match &arguments.frames {
+        Some(path) => capture::write(path, &works::all()).map(|()| true),
+        None => run(&arguments).map(|results| arguments.peers_only || results.met()),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
         Err(error) => {
             eprintln!("moonhook-bench: {error}");
             ExitCode::from(2)

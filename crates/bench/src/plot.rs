@@ -30,6 +30,14 @@ const C: RGBColor = RGBColor(98, 112, 128);
 const LUA: RGBColor = RGBColor(205, 142, 64);
 const FLOOR: RGBColor = RGBColor(196, 200, 206);
 
+/// Place, text and colour.
+const LEGEND: [(i32, &str, RGBColor); 4] = [
+    (470, "floor (empty XDP program)", FLOOR),
+    (670, "Moonhook", MOONHOOK),
+    (762, "C eBPF", C),
+    (838, "Lua peers", LUA),
+];
+
 /// The plot as SVG text.
 pub fn draw(results: &Results) -> Result<String, Error> {
     let height = HEADER + results.works.iter().map(panel_height).sum::<i32>() + 10;
@@ -50,14 +58,11 @@ fn draw_all<'a>(area: &Area<'a>, results: &Results) -> Drawn<'a> {
     let machine = &results.machine;
     let subtitle = format!("{}, {}, {}", machine.processor, machine.kernel, machine.date);
     text(area, &subtitle, (16, 40), 13, &FAINT, HPos::Left)?;
-    let mut x = WIDTH as i32 - 16;
-    let legend =
-        [("Lua peers", LUA), ("C eBPF", C), ("Moonhook", MOONHOOK), ("floor (empty XDP program)", FLOOR)];
-    for (name, colour) in legend {
-        text(area, name, (x, 18), 13, &INK, HPos::Right)?;
-        x -= name.len() as i32 * 7 + 6;
-        area.draw(&Rectangle::new([(x - 12, 12), (x, 24)], colour.filled()))?;
-        x -= 26;
+    let note = "a scale for each work; bars with a gap are cut";
+    text(area, note, (WIDTH as i32 - 16, 40), 13, &FAINT, HPos::Right)?;
+    for (x, name, colour) in LEGEND {
+        area.draw(&Rectangle::new([(x, 12), (x + 12, 24)], colour.filled()))?;
+        text(area, name, (x + 18, 18), 13, &INK, HPos::Left)?;
     }
     let mut top = HEADER;
     for work in &results.works {

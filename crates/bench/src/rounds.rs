@@ -1,8 +1,9 @@
 //! Measures contestants against each other: interleaved rounds in shuffled order, so that what disturbs the machine for a
 //! while hits all of them alike.
 
-use crate::contestant::{Contestant, Run};
+use crate::contestant::Contestant;
 use crate::error::Error;
+use crate::kernel::INSTANCES;
 use crate::numbers::Numbers;
 use crate::works::{Case, Role};
 
@@ -31,9 +32,11 @@ pub struct Cost {
 pub fn check(entries: &mut [Entry], cases: &[Case]) -> Result<(), Error> {
     for entry in entries {
         for (frame, case) in cases.iter().enumerate() {
-            // More than one run: a verdict must not depend on what went before.
-            let run = entry_run(entry, frame, 3)?;
-            judge(entry, case, run.verdict)?;
+            // Once for each instance of a program, and more than one packet: verdicts must not depend on what went before.
+            for _ in 0..INSTANCES {
+                let run = entry.contestant.run(frame, 3)?;
+                judge(entry, case, run.verdict)?;
+            }
         }
     }
     Ok(())
@@ -50,8 +53,9 @@ pub fn measure(
         (0..entries.len()).flat_map(|entry| (0..cases.len()).map(move |case| (entry, case))).collect();
     let mut repeats = vec![vec![FEWEST_REPEATS; cases.len()]; entries.len()];
     for &(entry, case) in &slots {
-        entry_run(&mut entries[entry], case, WARM_UP)?;
-        let ns = entry_run(&mut entries[entry], case, FEWEST_REPEATS)?.ns_per_packet;
+        let contestant = &mut entries[entry].contestant;
+        contestant.run(case, WARM_UP)?;
+        let ns = contestant.run(case, FEWEST_REPEATS)?.ns_per_packet;
         repeats[entry][case] = ((MEASUREMENT / ns.max(1.0)) as u32).max(FEWEST_REPEATS);
     }
     let mut samples = vec![vec![Vec::with_capacity(rounds); cases.len()]; entries.len()];
@@ -59,17 +63,13 @@ pub fn measure(
     for _ in 0..rounds {
         order.shuffle(&mut slots);
         for &(entry, case) in &slots {
-            let run = entry_run(&mut entries[entry], case, repeats[entry][case])?;
+            let run = entries[entry].contestant.run(case, repeats[entry][case])?;
             judge(&entries[entry], &cases[case], run.verdict)?;
             samples[entry][case].push(run.ns_per_packet);
         }
         progress();
     }
     Ok(samples.iter().map(|cases| cases.iter().map(|samples| Cost::of(samples)).collect()).collect())
-}
-
-fn entry_run(entry: &mut Entry, frame: usize, repeat: u32) -> Result<Run, Error> {
-    entry.contestant.run(frame, repeat)
 }
 
 fn judge(entry: &Entry, case: &Case, verdict: u32) -> Result<(), Error> {

@@ -6,7 +6,7 @@ use crate::contestant::{Contestant, DROP, PASS};
 use crate::error::Error;
 use crate::frames;
 use crate::kernel::KernelProgram;
-use crate::lists::{self, LISTED_AGENT, ONE_NAME, UNLISTED_AGENT, UNLISTED_NAME, hashed_entry};
+use crate::lists::{self, LISTED_AGENT, ONE_NAME, UNLISTED_AGENT, UNLISTED_NAME};
 use crate::luajit::LuaJit;
 use crate::puc::PucLua;
 
@@ -226,14 +226,15 @@ impl Fill {
         match self {
             Fill::Nothing => Ok(()),
             Fill::PaddedNames => {
-                program.fill("names", list.iter().filter_map(|name| Some((lists::padded_key(name)?, [1]))))
+                let key = |name: &String| Some((lists::padded_key(name)?, [1]));
+                program.fill("names", &list.iter().filter_map(key).collect::<Vec<_>>())
             }
-            Fill::HashedNames => {
-                program.fill("names", list.iter().filter_map(|name| hashed_entry::<64>(name)))
-            }
-            Fill::HashedAgents => {
-                program.fill("agents", list.iter().filter_map(|agent| hashed_entry::<256>(agent)))
-            }
+            Fill::HashedNames => program.fill("names", &hashed_entries::<64>(list)),
+            Fill::HashedAgents => program.fill("agents", &hashed_entries::<256>(list)),
         }
     }
+}
+
+fn hashed_entries<const BYTES: usize>(list: &[String]) -> Vec<([u8; 8], Vec<u8>)> {
+    list.iter().filter_map(|text| lists::hashed_entry::<BYTES>(text)).collect()
 }
