@@ -12,6 +12,7 @@ mod error;
 mod events;
 mod holder;
 mod interface;
+mod log;
 mod map;
 mod messages;
 pub mod netns;

@@ -1,12 +1,12 @@
 //! Loading: object bytes to a [`Program`] in the kernel, or the reason why not.
 
+use crate::log::Log;
 use crate::privilege::{self, LOAD};
 use crate::statistics::{self, ProgramStatistics};
 use crate::{InstallError, Rejection, messages, probe, verifier_log};
 use libbpf_rs::{AsRawLibbpf, Object, ObjectBuilder, OpenObject};
 use nix::errno::Errno;
 use std::borrow::Cow;
-use std::ffi::c_char;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 /// How much the verifier is asked to say about programs that it accepts. About a rejected one it always says all.
@@ -40,15 +40,6 @@ pub struct Program {
     pub(crate) object: Object,
     logs: Vec<Log>,
     warnings: String,
-}
-
-/// Where the verifier writes about a program.
-#[derive(Debug)]
-struct Log {
-    program: String,
-    /// Handed to libbpf, which keeps the address for as long as the object lives. Zeros that nobody writes to take no
-    /// memory.
-    buffer: Vec<u8>,
 }
 
 /// Loads `elf` into the kernel.
@@ -114,14 +105,12 @@ fn request_logs(opened: &mut OpenObject, detail: LogDetail) -> Vec<Log> {
     };
     let mut logs = Vec::new();
     for mut program in opened.progs_mut() {
-        let mut buffer = vec![0u8; size];
+        let mut log = Log::new(program.name().to_string_lossy().into_owned(), size);
         program.set_log_level(level);
         let pointer = program.as_libbpf_object().as_ptr();
-        // SAFETY: the heap block does not move when `buffer` does, and is dropped only after the object.
-        unsafe {
-            libbpf_sys::bpf_program__set_log_buf(pointer, buffer.as_mut_ptr().cast::<c_char>(), size as _)
-        };
-        logs.push(Log { program: program.name().to_string_lossy().into_owned(), buffer });
+        // SAFETY: the buffer does not move when `log` does, and is dropped only after the object.
+        unsafe { libbpf_sys::bpf_program__set_log_buf(pointer, log.start(), size as _) };
+        logs.push(log);
     }
     logs
 }
@@ -131,8 +120,8 @@ fn failure(errno: Errno, said: &str, logs: &[Log]) -> InstallError {
     let too_old = probe::kernel_version(&running).is_some_and(|version| version < probe::KERNEL_FLOOR);
     let message = fatal_message(said).unwrap_or_else(|| errno.desc().to_string());
     // Programs are loaded one after another, and only a rejected one has a log.
-    if let Some(log) = logs.iter().rev().find(|log| log.buffer.first().is_some_and(|byte| *byte != 0)) {
-        return rejection(&log.program, log.text().into_owned(), running, too_old);
+    if let Some(log) = logs.iter().rev().find(|log| !log.text().is_empty()) {
+        return rejection(log.program(), log.text().into_owned(), running, too_old);
     }
     match errno {
         Errno::EPERM | Errno::EACCES | Errno::ENOSYS => {
@@ -173,13 +162,6 @@ fn fatal_message(said: &str) -> Option<String> {
     lines.map(str::trim).rfind(|line| !passes_on(line)).map(str::to_string)
 }
 
-impl Log {
-    fn text(&self) -> Cow<'_, str> {
-        let end = self.buffer.iter().position(|byte| *byte == 0).unwrap_or(self.buffer.len());
-        String::from_utf8_lossy(&self.buffer[..end])
-    }
-}
-
 impl Program {
     /// The names of the programs (entry points) in the object.
     pub fn programs(&self) -> Vec<String> {
@@ -204,7 +186,7 @@ impl Program {
 
     /// What the verifier said of an accepted program, as [`LoadOptions::log`] asked.
     pub fn log(&self, program: &str) -> Option<Cow<'_, str>> {
-        let log = self.logs.iter().find(|log| log.program == program)?;
+        let log = self.logs.iter().find(|log| log.program() == program)?;
         Some(log.text()).filter(|text| !text.is_empty())
     }
 
