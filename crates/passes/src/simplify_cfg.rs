@@ -26,10 +26,8 @@ fn drop_unreachable(function: &mut Function) -> bool {
     }
     let mut number = vec![None; function.blocks.len()];
     order.iter().for_each(|block| number[block.index()] = Some(Block(0)));
-    let mut next = 0;
-    for slot in number.iter_mut().flatten() {
-        *slot = Block(next);
-        next += 1;
+    for (next, number) in number.iter_mut().flatten().enumerate() {
+        *number = Block(next as u32);
     }
     let mut keep = number.iter();
     function.blocks.retain(|_| keep.next().is_some_and(Option::is_some));
@@ -72,8 +70,8 @@ fn remove_constant_params(function: &mut Function) -> bool {
         });
     }
     let mut changed = false;
-    for index in 1..function.blocks.len() {
-        for (place, seen) in incoming[index].iter().enumerate() {
+    for (index, incoming) in incoming.iter().enumerate().skip(1) {
+        for (place, seen) in incoming.iter().enumerate() {
             let param = function.blocks[index].params[place];
             match *seen {
                 // A parameter of another block may itself be replaced by what depends on this one; the next round
