@@ -74,8 +74,9 @@ fn subject(message: &str) -> Option<String> {
         None if message[..start].ends_with("near '") => rest.rfind('\'')?,
         None => rest.find('\'')?,
     };
-    // Lua writes `?` for a name it does not know.
-    Some(rest[..end].to_owned()).filter(|name| !name.is_empty() && name != "?")
+    // What Lua writes for an index without a name (`ldebug.c`).
+    let unnamed = ["", "?", "integer index"];
+    Some(rest[..end].to_owned()).filter(|name| !unnamed.contains(&name.as_str()))
 }
 
 /// How messages name the file of a chunk: long names lose their beginning (`lobject.c`, `luaO_chunkid`).

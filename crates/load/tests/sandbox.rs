@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use common::{Folder, load_text};
-use moonhook_load::{Options, load};
+use moonhook_load::{Options, capture_print, captured_print, load};
 
 const ATTACH: &str = "\nrequire('xdp').attach(function() end)\n";
 
@@ -173,4 +173,17 @@ fn coroutines_that_outlive_load_time_are_not_stopped() {
     for _ in 0..10 {
         assert_eq!(loaded.handlers[0].call::<i64>(()).unwrap(), 2);
     }
+}
+
+#[test]
+fn what_is_printed_can_be_captured() {
+    let loaded = load_text(
+        "local show = setmetatable({}, {__tostring = function() return 'shown' end})
+         require('xdp').attach(function(...) print(...) print(show, nil, 1.5) print() end)",
+    )
+    .unwrap();
+    capture_print(&loaded.lua).unwrap();
+    loaded.handlers[0].call::<()>((1, "a\0b")).unwrap();
+    assert_eq!(captured_print(&loaded.lua).unwrap(), [&b"1\ta\0b"[..], b"shown\tnil\t1.5", b""]);
+    assert!(captured_print(&loaded.lua).unwrap().is_empty());
 }
