@@ -94,14 +94,16 @@ fn compile(module: &Module, function: &Function, allocator: &mut Allocator) -> R
     let allocated = allocator.run(&function.name, &machine)?;
     let stack = slots.size(allocated.num_spillslots)?;
     let words = jumps::join(&assemble::assemble(&machine, allocated, &slots));
-    if words.len() > MAX_INSTRUCTIONS {
-        return Err(EmitError::ProgramTooLarge {
-            function: function.name.clone(),
-            instructions: words.len(),
-            limit: MAX_INSTRUCTIONS,
-        });
-    }
+    check_size(&function.name, words.len())?;
     Ok(Code { words, offset: 0, stack })
+}
+
+fn check_size(function: &str, instructions: usize) -> Result<(), EmitError> {
+    if instructions <= MAX_INSTRUCTIONS {
+        return Ok(());
+    }
+    let function = function.to_string();
+    Err(EmitError::ProgramTooLarge { function, instructions, limit: MAX_INSTRUCTIONS })
 }
 
 /// Names are symbols of one object: each must be there once.
@@ -124,4 +126,70 @@ fn check(module: &Module) -> Result<(), EmitError> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::common::build;
+    use super::*;
+    use moonhook_ir::*;
+
+    #[test]
+    fn a_million_instructions_are_the_limit() {
+        assert_eq!(check_size("f", 1_000_000), Ok(()));
+        let error = check_size("f", 1_000_001).unwrap_err();
+        assert_eq!(error.diagnostic().code, "MH0402");
+        assert_eq!(error.to_string(), "`f` has 1000001 instructions, the limit is 1000000");
+    }
+
+    /// What no stage before should make is an error here, not an object that the kernel refuses.
+    #[test]
+    fn malformed_modules_are_refused() {
+        let function = |op: Op| {
+            let mut f = build::program("f");
+            f.effect(op);
+            f.ret(0);
+            f.done()
+        };
+        let context = Value(0);
+        let cases = [
+            Op::Call { function: FunctionId(9), args: vec![] },
+            Op::Helper { id: 1, args: vec![context; 6] },
+            Op::Helper { id: u32::MAX, args: vec![] },
+            Op::AtomicAdd { size: Size::B2, base: context, disp: 0, value: context },
+        ];
+        for op in cases {
+            let name = op.to_string();
+            let module = build::module(vec![function(op)], vec![]);
+            let error = emit(&module, &Options::default()).unwrap_err();
+            assert_eq!(error.code(), "MH0404", "{name}: {error}");
+        }
+        let twice = function(Op::Const(1));
+        let module = build::module(vec![twice.clone(), twice], vec![]);
+        assert_eq!(emit(&module, &Options::default()).unwrap_err().code(), "MH0404");
+    }
+
+    #[test]
+    fn addresses_of_what_is_not_there_are_refused() {
+        for address in [Op::DataAddress { map: MapId(0), offset: 0 }, Op::SlotAddress(Slot(3))] {
+            let mut f = build::program("f");
+            let base = f.op(address);
+            f.store(Size::B8, base, 0, 1);
+            f.ret(0);
+            let module = build::module(vec![f.done()], vec![]);
+            assert_eq!(emit(&module, &Options::default()).unwrap_err().code(), "MH0404");
+        }
+    }
+
+    #[test]
+    fn every_error_has_a_code_and_a_help_line() {
+        let (function, problem) = ("f".to_string(), "p".to_string());
+        let errors =
+            [EmitError::Registers { function, problem: problem.clone() }, EmitError::ObjectFile { problem }];
+        for (error, code) in errors.iter().zip(["MH0405", "MH0406"]) {
+            let diagnostic = error.diagnostic();
+            assert_eq!(diagnostic.code, code);
+            assert!(diagnostic.help.is_some_and(|help| help.contains("bug in Moonhook")));
+        }
+    }
 }
