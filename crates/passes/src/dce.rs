@@ -10,19 +10,15 @@ pub(crate) fn run(function: &mut Function, _maps: &[Map]) -> bool {
     let stores = remove_dead_stores(function);
     let live = Liveness::find(function);
     let mut changed = stores;
-    for index in 0..function.blocks.len() {
-        let block = &mut function.blocks[index];
+    for block in &mut function.blocks {
         let before = block.insts.len();
         block.insts.retain(|inst| match inst.result {
             Some(result) => live.values[result.index()] || has_effect(&inst.op),
             None => true,
         });
         changed |= block.insts.len() != before;
-        if block.params.iter().any(|param| !live.values[param.index()]) {
-            changed = true;
-            remove_params(function, index, &live);
-        }
     }
+    changed |= remove_params(function, &live);
     changed | remove_slots(function)
 }
 
@@ -85,20 +81,30 @@ impl Liveness {
 /// Tells a parameter's place from an instruction's.
 const PARAM: u32 = 1 << 31;
 
-/// Marks parameters for removal in one block and all jumps to it.
-fn remove_params(function: &mut Function, index: usize, live: &Liveness) {
-    let block = &mut function.blocks[index];
-    let keep: Vec<bool> = block.params.iter().map(|param| live.values[param.index()]).collect();
-    retain(&mut block.params, &keep);
-    for block in &mut function.blocks {
+/// Removes unused parameters, and the arguments that jumps pass for them.
+fn remove_params(function: &mut Function, live: &Liveness) -> bool {
+    let unused = |block: &BlockData| block.params.iter().any(|param| !live.values[param.index()]);
+    let keep: Vec<Option<Vec<bool>>> = function
+        .blocks
+        .iter()
+        .map(|block| {
+            let keep = || block.params.iter().map(|param| live.values[param.index()]).collect();
+            unused(block).then(keep)
+        })
+        .collect();
+    for (block, own) in function.blocks.iter_mut().zip(&keep) {
+        if let Some(own) = own {
+            retain(&mut block.params, own);
+        }
         if let Some((terminator, _)) = &mut block.terminator {
             terminator.for_each_target_mut(|target| {
-                if target.block.index() == index {
-                    retain(&mut target.args, &keep);
+                if let Some(keep) = &keep[target.block.index()] {
+                    retain(&mut target.args, keep);
                 }
             });
         }
     }
+    keep.iter().any(Option::is_some)
 }
 
 fn retain(values: &mut Vec<Value>, keep: &[bool]) {

@@ -116,6 +116,9 @@ fn skip_jumps(function: &mut Function) -> bool {
     let counts = use_counts(function);
     let forward: Vec<Option<(Vec<Value>, Target)>> =
         function.blocks.iter().map(|block| forwards(block, &counts)).collect();
+    if forward.iter().all(Option::is_none) {
+        return false;
+    }
     let mut changed = false;
     for block in &mut function.blocks {
         let Some((terminator, _)) = &mut block.terminator else { continue };
