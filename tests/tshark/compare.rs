@@ -82,24 +82,28 @@ fn theirs(shown: &Shown, layers: &Layers, row: &Row) -> Option<String> {
     let field = if layers.is_v6() { row.field_v6 } else { row.field };
     let value = match row.unit {
         Unit::Protocol if layers.is_v6() => layers.protocol(shown),
+        Unit::HeaderLength if layers.is_v6() => return Some(layers.header_length(shown)?.to_string()),
         Unit::Second if layers.tags < 2 => None,
         Unit::Second => shown.nth(field, 1),
         _ => shown.first(field),
     };
     match (value, row.unit) {
         // Without a fragment header an IPv6 packet is one that is whole.
-        (None, Unit::Boolean) if layers.is_v6() && row.path == "ip.more_fragments" => Some("false".into()),
-        (None, Unit::Number) if layers.is_v6() && row.path == "ip.fragment_offset" => Some("0".into()),
+        (None, Unit::Boolean) if layers.is_whole_v6() && row.path == "ip.more_fragments" => {
+            Some("false".into())
+        }
+        (None, Unit::Blocks) if layers.is_whole_v6() && row.path == "ip.fragment_offset" => Some("0".into()),
         (None, _) => None,
         (Some(text), Unit::Text) => Some(text.to_owned()),
         (Some(text), Unit::Boolean) => Some((text == "1" || text == "True").to_string()),
         (Some(text), Unit::Length) if layers.is_v6() => Some((number(text)? + 40).to_string()),
+        (Some(text), Unit::Blocks) => Some((number(text)? * 8).to_string()),
         (Some(text), _) => Some(number(text)?.to_string()),
     }
 }
 
 /// Decimal, or hexadecimal after `0x`.
-fn number(text: &str) -> Option<u64> {
+pub fn number(text: &str) -> Option<u64> {
     match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).ok(),
         None => text.parse().ok(),

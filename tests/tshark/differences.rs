@@ -3,6 +3,7 @@
 
 use moonhook_capture::Frame;
 
+use crate::compare::number;
 use crate::layers::Layers;
 use crate::run::Shown;
 
@@ -23,9 +24,199 @@ pub struct Rule {
     pub explains: fn(&Difference) -> bool,
 }
 
-pub static RULES: &[Rule] = &[];
+pub static RULES: &[Rule] = &[
+    Rule {
+        name: "802.3 length",
+        reason: "A type below 0x600 is a length (IEEE 802.3 § 3.2.6), which tshark shows as `eth.len` or `vlan.len`; \
+                 `type` is the two bytes, whatever they mean",
+        explains: |d| {
+            ["eth.type", "vlan.type"].contains(&d.path) && d.theirs.is_none() && d.ours_number() < Some(0x600)
+        },
+    },
+    Rule {
+        name: "FabricPath",
+        reason: "tshark lists the Ethernet header inside Cisco FabricPath (0x8903) before the outer one",
+        explains: |d| d.path.starts_with("eth.") && d.protocols().starts_with("eth:cfp:eth:"),
+    },
+    Rule {
+        name: "Accurate ECN",
+        reason: "In a connection that negotiated AccECN tshark shows the ECN flags as one counter, `tcp.flags.ace`; it \
+                 remembers the connection, we see one frame",
+        explains: |d| {
+            ["tcp.ece", "tcp.cwr"].contains(&d.path)
+                && d.theirs.is_none()
+                && d.shown.first("tcp.flags.ace").is_some()
+        },
+    },
+    Rule {
+        name: "ICMP id and seq",
+        reason: "tshark shows them where the message type has them (echo, timestamp, …), else those of the packet that \
+                 the message quotes, or none; `id` and `seq` are bytes 4–5 and 6–7, whatever the type",
+        explains: |d| ["icmp.id", "icmp.seq"].contains(&d.path) && d.ours.is_some() && !d.is_query(),
+    },
+    Rule {
+        name: "header not whole",
+        reason: "tshark shows the first fields of a header that is cut off, has a length below its minimum or the wrong \
+                 version; to us it is nil, since code that tests `pkt.tcp` relies on all of it",
+        explains: |d| d.ours.is_none() && d.theirs.is_some() && d.is_partial(),
+    },
+    Rule {
+        name: "header beyond the IP length",
+        reason: "The IP packet is by its own account shorter than the headers that follow in the frame; tshark stops at \
+                 that length, we at the frame's end (only `payload` heeds the length)",
+        explains: |d| d.ours.is_some() && d.theirs.is_none() && d.ends_before_transport(),
+    },
+    Rule {
+        name: "IP length 0",
+        reason: "tshark takes a total length of 0 for segmentation offload and counts the captured bytes; `length` is \
+                 what the header says, and `payload` is empty then",
+        explains: |d| {
+            ["ip.length", "payload"].contains(&d.path)
+                && d.layers.network == "ip"
+                && d.stated_length() == Some(0)
+        },
+    },
+    Rule {
+        name: "cut payload",
+        reason: "`tcp.len` follows from the IP length also where the capture holds fewer bytes (or is absent, where that \
+                 length is more than the frame's); `payload` is what is there",
+        explains: |d| d.path == "payload" && d.is_cut(),
+    },
+    Rule {
+        name: "truncated extension header",
+        reason: "The walk ends at an IPv6 extension header that is not whole, and `proto` is its number; tshark shows \
+                 nothing of it",
+        explains: |d| {
+            let walked = ["ip.proto", "ip.header_length", "ip.fragment_offset", "ip.more_fragments"];
+            walked.contains(&d.path) && d.layers.has_extensions() && d.theirs.is_none() && d.ours.is_some()
+        },
+    },
+    Rule {
+        name: "protocol 62",
+        reason: "tshark takes 62 for the mobility header, whose number it was in drafts; RFC 6275 § 6.1.1 has 135",
+        explains: |d| d.path.starts_with("ip.") && d.shown.first("ipv6.nxt") == Some("62"),
+    },
+    Rule {
+        name: "not the first record",
+        reason: "The ClientHello follows another TLS record in the segment (a second hello, after ChangeCipherSpec); \
+                 `pkt.tls` looks at the first record only",
+        explains: |d| {
+            d.path == "tls.sni"
+                && d.ours.is_none()
+                && d.shown.first("tls.record.content_type").is_some_and(|t| t != "22")
+        },
+    },
+    Rule {
+        name: "unfinished record",
+        reason: "The name is whole in this segment, the record is not; without reassembly tshark shows nothing of it",
+        explains: |d| d.path == "tls.sni" && d.theirs.is_none() && d.record_is_longer(),
+    },
+];
 
 /// The first rule that explains the difference, by its number.
 pub fn rule(difference: &Difference) -> Option<usize> {
     RULES.iter().position(|rule| (rule.explains)(difference))
+}
+
+/// What rules ask, answered from the bytes and from what tshark shows, not from our parser.
+impl Difference<'_> {
+    fn protocols(&self) -> &str {
+        self.shown.first("frame.protocols").unwrap_or_default()
+    }
+
+    fn shown_number(&self, field: &str) -> Option<u64> {
+        number(self.shown.first(field)?)
+    }
+
+    fn ours_number(&self) -> Option<u64> {
+        number(self.ours.as_deref()?)
+    }
+
+    fn captured(&self) -> u64 {
+        self.frame.data.len() as u64
+    }
+
+    /// The 16 bits of the IP header with the (total or payload) length.
+    fn stated_length(&self) -> Option<u64> {
+        let at = self.layers.network_start() as usize + if self.layers.is_v6() { 4 } else { 2 };
+        Some(u16::from_be_bytes(*self.frame.data.get(at..)?.first_chunk()?).into())
+    }
+
+    /// Where the IP packet ends by its own account, counted in the frame.
+    fn stated_end(&self) -> Option<u64> {
+        let fixed = if self.layers.is_v6() { 40 } else { 0 };
+        Some(self.layers.network_start() + fixed + self.stated_length()?)
+    }
+
+    /// Length of the IP header, extension headers included.
+    fn ip_header(&self) -> Option<u64> {
+        if self.layers.is_v6() {
+            self.layers.header_length(self.shown)
+        } else {
+            self.shown_number("ip.hdr_len")
+        }
+    }
+
+    fn transport_start(&self) -> Option<u64> {
+        Some(self.layers.network_start() + self.ip_header()?)
+    }
+
+    /// Types with an identifier and a sequence number: RFC 792, RFC 950, RFC 4443 § 4.
+    fn is_query(&self) -> bool {
+        let kind = |field| self.shown_number(field);
+        match self.layers.is_v6() {
+            true => matches!(kind("icmpv6.type"), Some(128 | 129)),
+            false => matches!(kind("icmp.type"), Some(0 | 8 | 13..=18)),
+        }
+    }
+
+    fn is_partial(&self) -> bool {
+        let captured = self.captured();
+        let shorter_than = |length: u64| self.transport_start().is_none_or(|start| start + length > captured);
+        match (self.path.split('.').next(), self.layers.is_v6()) {
+            (Some("ip"), true) => self.layers.network_start() + 40 > captured,
+            (Some("ip"), false) => {
+                let length = self.shown_number("ip.hdr_len").unwrap_or(0);
+                let end = self.layers.network_start() + length;
+                length < 20 || end > captured || self.shown_number("ip.version") != Some(4)
+            }
+            (Some("tcp" | "payload"), _) => {
+                self.shown_number("tcp.hdr_len").is_none_or(|length| length < 20 || shorter_than(length))
+            }
+            (Some("udp" | "icmp"), _) => shorter_than(8),
+            _ => false,
+        }
+    }
+
+    /// The stated length leaves no room for what the field is part of.
+    fn ends_before_transport(&self) -> bool {
+        let needed = match self.path.split('.').next() {
+            Some("tcp" | "payload") => 20,
+            Some("udp" | "icmp") => 8,
+            Some("ip") => 0,
+            _ => return false,
+        };
+        let empty_v6 = self.layers.is_v6() && self.stated_length() == Some(0);
+        let header = self.ip_header().unwrap_or(20);
+        empty_v6 || self.stated_end() < Some(self.layers.network_start() + header + needed)
+    }
+
+    /// Our payload is all that the frame holds after the TCP header, and the IP packet claims more.
+    fn is_cut(&self) -> bool {
+        let all = || {
+            let start = self.transport_start()? + self.shown_number("tcp.hdr_len")?;
+            Some(start + self.ours_number()? == self.captured())
+        };
+        all() == Some(true) && self.stated_end() > Some(self.captured())
+    }
+
+    /// The first TLS record of the segment does not end in it.
+    fn record_is_longer(&self) -> bool {
+        let record = || {
+            let start = (self.transport_start()? + self.shown_number("tcp.hdr_len")?) as usize;
+            let length: [u8; 2] = *self.frame.data.get(start + 3..)?.first_chunk()?;
+            Some(start + 5 + usize::from(u16::from_be_bytes(length)) > self.frame.data.len())
+        };
+        record() == Some(true)
+    }
 }

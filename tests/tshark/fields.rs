@@ -24,6 +24,10 @@ pub enum Unit {
     Second,
     /// Where the walk over extension headers ended: the last `nxt` field (`Layers::protocol`).
     Protocol,
+    /// IPv6: 40 and the extension headers that tshark went through (`Layers::header_length`).
+    HeaderLength,
+    /// tshark counts fragment offsets in units of 8 bytes.
+    Blocks,
     /// Bytes of payload.
     Payload,
 }
@@ -52,11 +56,11 @@ pub const ROWS: &[Row] = &[
     ip("ip.ttl", "ip.ttl", "ipv6.hlim", Unit::Number),
     ip("ip.proto", "ip.proto", "ipv6.nxt", Unit::Protocol),
     ip("ip.length", "ip.len", "ipv6.plen", Unit::Length),
-    ip("ip.header_length", "ip.hdr_len", "", Unit::Number),
+    ip("ip.header_length", "ip.hdr_len", "", Unit::HeaderLength),
     ip("ip.id", "ip.id", "ipv6.fraghdr.ident", Unit::Number),
     ip("ip.dont_fragment", "ip.flags.df", "", Unit::Boolean),
     ip("ip.more_fragments", "ip.flags.mf", "ipv6.fraghdr.more", Unit::Boolean),
-    ip("ip.fragment_offset", "ip.frag_offset", "ipv6.fraghdr.offset", Unit::Number),
+    ip("ip.fragment_offset", "ip.frag_offset", "ipv6.fraghdr.offset", Unit::Blocks),
     ip("ip.flow", "", "ipv6.flow", Unit::Number),
     ip("ip.checksum", "ip.checksum", "", Unit::Number),
     row("tcp.sport", "tcp.srcport", Unit::Number),
@@ -91,9 +95,6 @@ pub const ROWS: &[Row] = &[
 pub const EXTRA: &[&str] = &[
     "frame.number",
     "frame.protocols",
-    "frame.len",
-    "frame.cap_len",
-    "eth.len",
     "tls.handshake.type",
     "tls.record.content_type",
     "ipv6.hopopts.nxt",
@@ -102,6 +103,12 @@ pub const EXTRA: &[&str] = &[
     "ipv6.dstopts.nxt",
     "ah.next_header",
     "mip6.proto",
+    "ipv6.hopopts.len_oct",
+    "ipv6.routing.len_oct",
+    "ipv6.dstopts.len_oct",
+    "ah.length",
+    "mip6.hlen",
+    "tcp.flags.ace",
 ];
 
 /// All names that tshark is asked for, each once.

@@ -3,16 +3,42 @@
 //! tshark's fields have one value for each layer of a protocol, tunnels and quoted packets included; only those of the
 //! layers on the way from Ethernet to the first transport header are ours to compare.
 
+use crate::compare::number;
 use crate::run::Shown;
 
-/// Extension headers of IPv6 by tshark's name, with the field that says what follows.
-const EXTENSIONS: &[(&str, &str)] = &[
-    ("ipv6.hopopts", "ipv6.hopopts.nxt"),
-    ("ipv6.routing", "ipv6.routing.nxt"),
-    ("ipv6.fraghdr", "ipv6.fraghdr.nxt"),
-    ("ipv6.dstopts", "ipv6.dstopts.nxt"),
-    ("ah", "ah.next_header"),
-    ("mipv6", "mip6.proto"),
+/// An extension header of IPv6.
+struct Extension {
+    /// As `frame.protocols` has it.
+    name: &'static str,
+    /// The field that says what follows.
+    next: &'static str,
+    /// The field with its length, and how many bytes that means.
+    length: &'static str,
+    bytes: fn(u64) -> u64,
+}
+
+const EXTENSIONS: &[Extension] = &[
+    Extension {
+        name: "ipv6.hopopts",
+        next: "ipv6.hopopts.nxt",
+        length: "ipv6.hopopts.len_oct",
+        bytes: |bytes| bytes,
+    },
+    Extension {
+        name: "ipv6.routing",
+        next: "ipv6.routing.nxt",
+        length: "ipv6.routing.len_oct",
+        bytes: |bytes| bytes,
+    },
+    Extension { name: "ipv6.fraghdr", next: "ipv6.fraghdr.nxt", length: "ipv6.fraghdr.nxt", bytes: |_| 8 },
+    Extension {
+        name: "ipv6.dstopts",
+        next: "ipv6.dstopts.nxt",
+        length: "ipv6.dstopts.len_oct",
+        bytes: |bytes| bytes,
+    },
+    Extension { name: "ah", next: "ah.next_header", length: "ah.length", bytes: |words| (words + 2) * 4 },
+    Extension { name: "mipv6", next: "mip6.proto", length: "mip6.hlen", bytes: |blocks| (blocks + 1) * 8 },
 ];
 
 pub struct Layers {
@@ -27,8 +53,6 @@ pub struct Layers {
     pub transport: String,
     /// TLS directly on that.
     pub tls: bool,
-    /// tshark found the frame too short or wrong somewhere.
-    pub malformed: bool,
 }
 
 impl Layers {
@@ -46,7 +70,7 @@ impl Layers {
             names.next_if(|name| eth && matches!(*name, "ip" | "ipv6")).unwrap_or_default().to_owned();
         let mut extensions = Vec::new();
         while network == "ipv6" {
-            let next = names.peek().and_then(|name| EXTENSIONS.iter().position(|(known, _)| known == name));
+            let next = names.peek().and_then(|name| EXTENSIONS.iter().position(|known| known.name == *name));
             let Some(index) = next else { break };
             extensions.push(index);
             names.next();
@@ -58,8 +82,7 @@ impl Layers {
         };
         let transport = names.next_if(ours).unwrap_or_default().to_owned();
         let tls = names.next_if_eq(&"tls").is_some();
-        let malformed = list.contains("_ws.");
-        Layers { eth, tags, network, extensions, transport, tls, malformed }
+        Layers { eth, tags, network, extensions, transport, tls }
     }
 
     pub fn is_v6(&self) -> bool {
@@ -80,10 +103,46 @@ impl Layers {
         }
     }
 
+    /// IPv6 without a fragment header.
+    pub fn is_whole_v6(&self) -> bool {
+        self.is_v6() && !self.extensions.iter().any(|index| EXTENSIONS[*index].name == "ipv6.fraghdr")
+    }
+
+    /// Where the IP header starts.
+    pub fn network_start(&self) -> u64 {
+        14 + 4 * self.tags as u64
+    }
+
     /// What follows the last IPv6 extension header that tshark went through.
     pub fn protocol<'a>(&self, shown: &'a Shown) -> Option<&'a str> {
-        let Some(last) = self.extensions.last() else { return shown.first("ipv6.nxt") };
-        let before = self.extensions.iter().filter(|index| *index == last).count() - 1;
-        shown.nth(EXTENSIONS[*last].1, before)
+        let Some(last) = self.extensions.len().checked_sub(1) else { return shown.first("ipv6.nxt") };
+        self.of_extension(shown, last, |extension| extension.next)
+    }
+
+    /// The IPv6 header and the extension headers that tshark went through, in bytes.
+    pub fn header_length(&self, shown: &Shown) -> Option<u64> {
+        let length = |index: usize| {
+            let stated = number(self.of_extension(shown, index, |extension| extension.length)?)?;
+            Some((EXTENSIONS[self.extensions[index]].bytes)(stated))
+        };
+        shown.first("ipv6.nxt")?;
+        (0..self.extensions.len()).try_fold(40, |sum, index| Some(sum + length(index)?))
+    }
+
+    /// A field of the extension header at `index`: its n-th occurrence, for the n-th header of that kind.
+    fn of_extension<'a>(
+        &self,
+        shown: &'a Shown,
+        index: usize,
+        field: fn(&Extension) -> &str,
+    ) -> Option<&'a str> {
+        let kind = self.extensions[index];
+        let before = self.extensions[..index].iter().filter(|other| **other == kind).count();
+        shown.nth(field(&EXTENSIONS[kind]), before)
+    }
+
+    /// Whether tshark went through any extension header.
+    pub fn has_extensions(&self) -> bool {
+        !self.extensions.is_empty()
     }
 }

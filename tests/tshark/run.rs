@@ -35,10 +35,11 @@ impl Shown {
     }
 }
 
-/// The first line of `tshark --version`.
+/// tshark's name and version, without where it was built from.
 pub fn version() -> Option<String> {
     let output = Command::new("tshark").arg("--version").stderr(Stdio::null()).output().ok()?;
-    String::from_utf8_lossy(&output.stdout).lines().next().map(str::to_owned)
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    Some(text.lines().next()?.split(" (Git").next()?.trim_end_matches('.').to_owned())
 }
 
 /// All frames of a capture by number.
@@ -47,8 +48,8 @@ pub fn frames(path: &Path) -> HashMap<u64, Shown> {
     let mut command = Command::new("tshark");
     command.args(["-n", "-T", "fields", "-E", "separator=/t", "-E", "occurrence=a"]);
     command.args(["-E", &format!("aggregator={AGGREGATOR}")]).arg("-r").arg(path);
-    PREFERENCES.iter().for_each(|preference| drop(command.args(["-o", preference])));
-    names.iter().for_each(|name| drop(command.args(["-e", name])));
+    command.args(PREFERENCES.iter().flat_map(|preference| ["-o", preference]));
+    command.args(names.iter().flat_map(|name| ["-e", name]));
     let output = command.stderr(Stdio::null()).output().expect("tshark runs");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     text.lines().filter_map(|line| numbered(line, &names)).collect()

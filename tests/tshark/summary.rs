@@ -87,7 +87,7 @@ impl Summary {
         let _ = write!(
             text,
             "`tests/tshark` compares the fields of [packet.md](packet.md) with {version}, frame by frame, on the captures\n\
-             that `MOONHOOK_TRACES` names. The last time this page was written (`MOONHOOK_BLESS=1 cargo test -p moonhook-user\n\
+             that `MOONHOOK_TRACES` names. When this page was last written (`MOONHOOK_BLESS=1 cargo test -p moonhook-user\n\
              --test tshark`): {} Ethernet captures ({} files of other link types or without a readable header left out),\n\
              {} frames, {} fields that at least one side shows. {} of them differ, all for one of these reasons, each of\n\
              which is a rule in `tests/tshark/differences.rs`; a difference without a rule fails the test.\n\n",
