@@ -63,8 +63,8 @@ pub struct Loaded {
 /// Runs `scripts` in order, each with its own globals, and snapshots what their handlers reach.
 pub fn load(scripts: &[PathBuf], options: &Options) -> Result<Loaded, LoadError> {
     let lua = sandbox::new_state().map_err(state_error)?;
-    lua.set_memory_limit(options.memory_limit).map_err(state_error)?;
     let meter = Meter::new(&lua, options.instruction_limit).map_err(state_error)?;
+    lua.set_memory_limit(options.memory_limit).map_err(state_error)?;
     let files = Rc::new(Files::default());
     let runner = Runner { lua: &lua, meter: &meter, files: &files, options };
     let mut handlers = Handlers::default();
@@ -93,12 +93,13 @@ fn run_script(
 ) -> Result<(), LoadError> {
     handlers.earlier = handlers.all.borrow().len();
     let folder = script.parent().map(PathBuf::from).unwrap_or_default();
-    let globals = sandbox::globals(runner.lua, folder, runner.files, handlers, names).map_err(state_error)?;
+    let globals = sandbox::globals(runner.lua, folder, runner.files, handlers, names)
+        .map_err(|error| runner.setup_error(error))?;
     runner.run(script, &globals.table)?;
     if handlers.all.borrow().len() == handlers.earlier {
         return Err(LoadError::NoHandler { script: script.to_string_lossy().into_owned() });
     }
-    names.add_required(&globals.loaded).map_err(state_error)
+    names.add_required(&globals.loaded).map_err(|error| runner.setup_error(error))
 }
 
 fn state_error(error: mlua::Error) -> LoadError {

@@ -35,11 +35,12 @@ impl Runner<'_> {
             return Err(LoadError::Precompiled { path: shown });
         }
         let chunk = self.files.chunk(self.lua, path, content, Value::Table(globals.clone()));
-        let main = chunk.map_err(|error| self.chunk_error(error))?;
-        let thread = self.lua.create_thread(main).map_err(state_error)?;
+        let main = chunk.map_err(|error| self.setup_error(error))?;
+        let thread = self.lua.create_thread(main).map_err(|error| self.setup_error(error))?;
         self.meter.watch(&thread);
         // Lua's own `resume` gives the error value as the script raised it, without a traceback.
-        let resume: Function = self.library("coroutine", "resume").map_err(state_error)?;
+        let resume: Function =
+            self.library("coroutine", "resume").map_err(|error| self.setup_error(error))?;
         let outcome = resume.call::<(bool, Value)>(&thread);
         // Undoes what the instruction limit does to stop a script that catches errors.
         self.lua.set_memory_limit(self.options.memory_limit).map_err(state_error)?;
@@ -59,12 +60,17 @@ impl Runner<'_> {
         self.lua.globals().get::<Table>(library)?.get(name)
     }
 
-    fn chunk_error(&self, error: Error) -> LoadError {
+    /// The error for what failed around the script's own run.
+    pub fn setup_error(&self, error: Error) -> LoadError {
         match error {
             Error::SyntaxError { message, .. } => {
                 LoadError::Syntax(Box::new(locate(&message, &self.files.sources(), None)))
             }
-            Error::MemoryError(_) => LoadError::Memory { limit: self.options.memory_limit, place: None },
+            // No call at this stage has many arguments: the stack does not grow only because memory is short.
+            Error::StackError => LoadError::Memory { limit: self.options.memory_limit, place: None },
+            error if is_memory_error(&Value::Error(Box::new(error.clone()))) => {
+                LoadError::Memory { limit: self.options.memory_limit, place: None }
+            }
             error => state_error(error),
         }
     }

@@ -190,6 +190,22 @@ fn mh0106_scripts_that_take_too_much_memory_are_stopped() {
 }
 
 #[test]
+fn mh0106_a_limit_that_is_too_low_for_lua_itself() {
+    let script =
+        "local t = {} for i = 1, 1000 do t[i] = {} end require('xdp').attach(function() return t end)";
+    let folder = Folder::new(&[("x.lua", script)]);
+    let mut failed = 0;
+    for kibibytes in 1..=400 {
+        let options = Options { memory_limit: kibibytes << 10, ..Options::default() };
+        if let Err(error) = load(&[folder.path("x.lua")], &options) {
+            assert_eq!(error.code(), "MH0106", "{kibibytes} KiB: {error}");
+            failed += 1;
+        }
+    }
+    assert!((50..400).contains(&failed), "{failed} limits were too low");
+}
+
+#[test]
 fn a_caught_memory_error_does_not_end_loading() {
     let script = "assert(not pcall(string.rep, 'x', 1 << 30)); require('xdp').attach(function() end)";
     assert!(load_text(script).is_ok());
