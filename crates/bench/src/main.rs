@@ -35,9 +35,10 @@ use crate::results::Results;
 
 /// Measures Moonhook against hand-written C eBPF, PUC Lua 5.5 and LuaJIT.
 #[derive(Parser)]
-#[command(
-    after_help = "Needs root, clang-19 and luajit. Exit status: 0 all targets met, 1 some missed, 2 could not measure."
-)]
+#[command(args_override_self = true)]
+#[command(after_help = "Needs root, clang-19 and luajit.
+
+Exit status: 0 all targets met, 1 some missed, 2 could not measure.")]
 struct Arguments {
     /// The moonhook command to measure
     #[arg(long, default_value = "target/release/moonhook")]

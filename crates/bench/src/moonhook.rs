@@ -74,7 +74,7 @@ fn sum(times: &Value) -> Option<f64> {
     }
 }
 
-/// VmRSS and VmHWM, in KiB, of `moonhook run` with the longest list of names, on a veth in a namespace.
+/// VmRSS and VmHWM, in KiB, of `moonhook run` with the longest list of names, on a veth.
 fn memory(arguments: &Arguments, builder: &Builder) -> Result<(u64, u64), Error> {
     let work = works::all()
         .into_iter()
@@ -82,76 +82,44 @@ fn memory(arguments: &Arguments, builder: &Builder) -> Result<(u64, u64), Error>
         .max_by_key(|work| work.list.len())
         .ok_or_else(|| Error::Peer { contestant: "moonhook run".into(), message: "no such work".into() })?;
     let script = builder.script(&work)?;
-    let namespace = Namespace::new()?;
-    let mut running = Running::start(arguments, &namespace, &script, builder.folder().join("run.log"))?;
-    running.wait_until_attached(&namespace)?;
+    let mut running = Running::start(&arguments.moonhook, &script, builder.folder().join("run.log"))?;
+    running.wait_until_attached()?;
     std::thread::sleep(SETTLE);
     running.resident()
 }
 
-/// A network namespace with a veth pair; removed when dropped.
-struct Namespace {
-    name: String,
-}
+const INTERFACE: &str = "mhbench0";
 
-impl Namespace {
-    const INTERFACE: &'static str = "mhbench0";
+/// Becomes the command that follows, with a veth in its network namespace.
+const WITH_VETH: &str = r#"ip link add mhbench0 type veth peer name mhbench1 && ip link set mhbench0 up &&
+    ip link set mhbench1 up && exec "$@""#;
 
-    fn new() -> Result<Self, Error> {
-        let namespace = Namespace { name: format!("mhbench-{}", std::process::id()) };
-        process::words(&["ip", "netns", "add", &namespace.name])?;
-        let pair = ["type", "veth", "peer", "name", "mhbench1"];
-        namespace.ip(&[&["link", "add", Self::INTERFACE][..], &pair].concat())?;
-        namespace.ip(&["link", "set", Self::INTERFACE, "up"])?;
-        namespace.ip(&["link", "set", "mhbench1", "up"])?;
-        Ok(namespace)
-    }
-
-    fn ip(&self, words: &[&str]) -> Result<String, Error> {
-        process::words(&[&["ip", "-n", &self.name][..], words].concat())
-    }
-
-    fn has_xdp(&self) -> Result<bool, Error> {
-        Ok(self.ip(&["link", "show", "dev", Self::INTERFACE])?.contains("prog/xdp"))
-    }
-}
-
-impl Drop for Namespace {
-    fn drop(&mut self) {
-        let _ = process::words(&["ip", "netns", "del", &self.name]);
-    }
-}
-
-/// `moonhook run`, stopped when dropped.
+/// `moonhook run` in a network namespace of its own, which ends with it; stopped when dropped.
 struct Running {
     child: Child,
     log: PathBuf,
 }
 
 impl Running {
-    fn start(
-        arguments: &Arguments,
-        namespace: &Namespace,
-        script: &Path,
-        log: PathBuf,
-    ) -> Result<Self, Error> {
-        let file = || std::fs::File::create(&log).map_err(Error::system("make a log file"));
-        let child = Command::new("ip")
-            .args(["netns", "exec", &namespace.name])
-            .arg(&arguments.moonhook)
-            .args(["run", Namespace::INTERFACE])
+    fn start(moonhook: &Path, script: &Path, log: PathBuf) -> Result<Self, Error> {
+        let file = std::fs::File::create(&log).map_err(Error::system("make a log file"))?;
+        // Each of these becomes the next, so that the child's process id is the command's.
+        let child = Command::new("unshare")
+            .args(["--net", "sh", "-c", WITH_VETH, "sh"])
+            .arg(moonhook)
+            .args(["run", INTERFACE])
             .arg(script)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(file()?)
+            .stderr(file)
             .spawn()
             .map_err(Error::system("start moonhook run"))?;
         Ok(Running { child, log })
     }
 
-    fn wait_until_attached(&mut self, namespace: &Namespace) -> Result<(), Error> {
+    fn wait_until_attached(&mut self) -> Result<(), Error> {
         let started = Instant::now();
-        while !namespace.has_xdp()? {
+        while !self.has_attached() {
             let ended = self.child.try_wait().map_err(Error::system("wait for moonhook run"))?.is_some();
             if ended || started.elapsed() > LONGEST_START {
                 let output = std::fs::read_to_string(&self.log).unwrap_or_default();
@@ -162,8 +130,14 @@ impl Running {
         Ok(())
     }
 
+    /// False also while there is no such interface yet.
+    fn has_attached(&self) -> bool {
+        let pid = self.child.id().to_string();
+        let show = ["nsenter", "--net", "--target", &pid, "ip", "link", "show", "dev", INTERFACE];
+        process::words(&show).is_ok_and(|link| link.contains("prog/xdp"))
+    }
+
     fn resident(&self) -> Result<(u64, u64), Error> {
-        // `ip netns exec` becomes the command it was given: the process is the same.
         let path = format!("/proc/{}/status", self.child.id());
         let file = std::fs::File::open(&path).map_err(Error::system(format!("open {path}")))?;
         let (mut resident, mut peak) = (None, None);

@@ -161,3 +161,29 @@ fn text<'a>(
         TextStyle::from(("sans-serif", size).into_font()).color(colour).pos(Pos::new(align, VPos::Center));
     area.draw(&Text::new(text.to_string(), at, style))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rounds::Cost;
+
+    #[test]
+    fn bars_are_cut_beyond_the_compiled_contestants() {
+        let contestant = |role, median| ContestantResult {
+            title: "it".into(),
+            role,
+            costs: vec![Cost { median, min: median, max: median }],
+        };
+        let work = WorkResult {
+            title: "work".into(),
+            at_most: 1.0,
+            cases: vec!["frame".into()],
+            contestants: vec![contestant(Role::Reference, 100.0), contestant(Role::Interpreter, 5000.0)],
+        };
+        let scale = Scale::of(&work);
+        assert_eq!(scale.limit, 160.0);
+        assert_eq!(scale.x(5000.0), WIDTH as i32 - NUMBERS);
+        assert_eq!(scale.x(0.0), LABELS);
+        assert_eq!(shown(&work).count(), 2);
+    }
+}
