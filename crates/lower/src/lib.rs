@@ -1,1 +1,65 @@
+//! The lower stage: a [`Snapshot`] becomes IR.
+//!
+//! Reads the bytecode of the handlers that the script registered and the values they can reach, knows Lua's semantics, and
+//! executes the bytecode symbolically ([`interpret`]): calls of known functions are expanded in place, constants are folded,
+//! tables of load time become data. What is left is code over machine words, in the form the kernel's verifier accepts.
+//! Does not know registers, files or the running kernel.
 
+mod addresses;
+mod builtins;
+mod code;
+mod context;
+mod dispatch;
+mod error;
+mod events;
+mod flow;
+mod formatting;
+mod hashing;
+mod interpret;
+mod join;
+mod loops;
+mod memory;
+mod names;
+mod opcode;
+mod ops;
+mod program;
+mod protocols;
+mod state;
+mod strings;
+mod tables;
+mod value;
+mod variables;
+
+pub use error::{LowerError, LowerErrorKind};
+
+use moonhook_ir::Module;
+use moonhook_snapshot::Snapshot;
+
+/// What lowering depends on besides the script.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The verdict after a run-time error.
+    pub on_error: u32,
+    /// Steps that a packet may take; see docs/packet.md.
+    pub budget: u32,
+    /// CPUs for which there is packet memory.
+    pub cpus: u32,
+    /// A limit to the growth of code: values before optimisation.
+    pub max_values: usize,
+    /// Count verdicts in the data section `verdicts`: a `u64` each.
+    pub count_verdicts: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { on_error: 2, budget: 100_000, cpus: 64, max_values: 400_000, count_verdicts: false }
+    }
+}
+
+/// Lowers all handlers of a snapshot to one program.
+///
+/// The program's section is the hook's name, its own name is made from the script's. Fails with the first construct that
+/// has no form at packet time.
+pub fn lower(snapshot: &Snapshot, options: &Options) -> Result<Module, LowerError> {
+    program::lower(snapshot, options)
+}

@@ -1,0 +1,194 @@
+//! The basic functions (Lua manual § 6.1).
+
+use super::{Call, Row, returns, row};
+use crate::context::{Context, Result};
+use crate::events::Message;
+use crate::join::Arm;
+use crate::ops;
+use crate::value::{Abs, Str, Word};
+use moonhook_ir::Piece;
+
+pub const ROWS: &[Row] = &[
+    Row { name: "select", any_type: true, emit: select },
+    Row { name: "assert", any_type: true, emit: assert },
+    Row { name: "error", any_type: false, emit: error },
+    row("type", type_of),
+    row("tostring", to_string),
+    row("tonumber", to_number),
+    row("rawequal", raw_equal),
+    row("rawlen", raw_len),
+];
+
+/// `select(n, …)`: n is known, or the arguments are chosen among.
+fn select(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    let rest = &call.args[1.min(call.args.len())..];
+    let count = rest.len() as i64;
+    if matches!(call.args.first(), Some(Abs::Str(Str::Const(text))) if **text == *b"#") {
+        return returns(context, vec![Abs::int(count)]);
+    }
+    let out_of_range = |context: &mut Context<'_>| {
+        context.fail(Message::new(call.bad_argument(1, "index out of range")));
+        Ok(vec![])
+    };
+    match call.integer(context, 1)? {
+        _ if !context.state.alive() => Ok(vec![]),
+        Word::Imm(n) if n < 0 && -n <= count => returns(context, rest[(count + n) as usize..].to_vec()),
+        Word::Imm(n) if n <= 0 => out_of_range(context),
+        Word::Imm(n) => returns(context, rest[(n - 1).min(count) as usize..].to_vec()),
+        word => {
+            let mut arms = Vec::new();
+            for n in (-count..0).chain(1..=count) {
+                let cond = context.compare(moonhook_ir::CompareOp::Eq, word, n);
+                let (then, otherwise) = context.split(cond);
+                let from = if n < 0 { count + n } else { n - 1 };
+                arms.push(Arm { state: then, values: rest[from as usize..].to_vec() });
+                context.state = otherwise;
+            }
+            let beyond = context.compare(moonhook_ir::CompareOp::SGt, word, count);
+            let (beyond, wrong) = context.split(beyond);
+            arms.push(Arm { state: beyond, values: vec![] });
+            context.state = wrong;
+            out_of_range(context)?;
+            Ok(arms)
+        }
+    }
+}
+
+fn assert(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    if call.args.is_empty() {
+        context.type_error(call.bad_argument(1, "value expected"), true, Some("assert"));
+        return Ok(vec![]);
+    }
+    let (truthy, falsy) = context.split_truth(&call.arg(1));
+    let arms = truthy.into_iter().map(|state| Arm { state, values: call.args.clone() }).collect();
+    context.enter(falsy)?;
+    if context.state.alive() {
+        match call.args.get(1) {
+            None => context.fail(Message::bare("assertion failed!")),
+            Some(message) => raise(context, message, false)?,
+        }
+    }
+    Ok(arms)
+}
+
+fn error(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    let positioned = match call.args.get(1) {
+        None | Some(Abs::Nil) | Some(Abs::Int(Word::Imm(1))) => true,
+        Some(Abs::Int(Word::Imm(0))) => false,
+        _ => {
+            return context.unsupported(
+                "`error` with a level other than 0 and 1",
+                "leave the level out",
+                Some("error"),
+            );
+        }
+    };
+    raise(context, &call.arg(1), positioned)?;
+    Ok(vec![])
+}
+
+/// Raises a value as an error. Only strings get a position (manual, `error`).
+fn raise(context: &mut Context<'_>, value: &Abs, positioned: bool) -> Result<()> {
+    match value {
+        Abs::Str(Str::Const(text)) => {
+            context.fail(Message { pieces: vec![Piece::Text(text.to_vec())], positioned });
+            Ok(())
+        }
+        Abs::Str(_) => {
+            let message = Message { pieces: vec![Piece::Argument("%s".into())], positioned };
+            context.fail_with(message, std::slice::from_ref(value))
+        }
+        Abs::Int(_) => {
+            let message = Message { pieces: vec![Piece::Argument("%d".into())], positioned: false };
+            context.fail_with(message, std::slice::from_ref(value))
+        }
+        Abs::Union(_) => {
+            context.dispatch(value, &mut |context, value| {
+                raise(context, &value, positioned)?;
+                Ok(vec![])
+            })?;
+            Ok(())
+        }
+        other => {
+            let type_name = other.type_name().unwrap_or("?");
+            let text = if type_name == "nil" {
+                "nil".into()
+            } else {
+                format!("(error object is a {type_name} value)")
+            };
+            context.fail(Message::bare(text));
+            Ok(())
+        }
+    }
+}
+
+fn type_of(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    if call.args.is_empty() {
+        context.type_error(call.bad_argument(1, "value expected"), true, Some("type"));
+    }
+    let name = call.arg(1).type_name().unwrap_or("nil");
+    returns(context, vec![Abs::text(name)])
+}
+
+fn to_string(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    use crate::value::Object;
+    let text = match call.arg(1) {
+        Abs::Str(text) => Abs::Str(text),
+        Abs::Int(word) => Abs::Str(context.integer_text(word)?),
+        Abs::Nil => Abs::text("nil"),
+        Abs::Bool(word) => {
+            let cond = context.compare(moonhook_ir::CompareOp::Ne, word, 0);
+            let (then, otherwise) = context.split(cond);
+            return Ok(vec![
+                Arm { state: then, values: vec![Abs::text("true")] },
+                Arm { state: otherwise, values: vec![Abs::text("false")] },
+            ]);
+        }
+        Abs::Object(Object::Packet) => {
+            let length = context.packet_length();
+            Abs::Str(Str::Slice { space: crate::value::Space::Packet, start: Word::Imm(0), length })
+        }
+        _ => {
+            let help = "print its fields".to_string();
+            return context.unsupported("the text of a table, function or header", help, Some("tostring"));
+        }
+    };
+    returns(context, vec![text])
+}
+
+fn to_number(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    let value = match call.arg(1) {
+        value @ (Abs::Int(_) | Abs::Float(_)) if call.args.len() == 1 => value,
+        Abs::Str(Str::Const(text)) if call.args.len() == 1 => {
+            crate::strings::parse_integer(&text).map_or(Abs::Nil, Abs::int)
+        }
+        Abs::Str(_) => {
+            let help = "read numbers with `pkt:getuint8` and the like";
+            return context.unsupported("`tonumber` of a string that packets make", help, Some("tonumber"));
+        }
+        _ => Abs::Nil,
+    };
+    returns(context, vec![value])
+}
+
+fn raw_equal(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    let equal = ops::equal(context, &call.arg(1), &call.arg(2))?;
+    returns(context, vec![equal])
+}
+
+fn raw_len(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    match call.arg(1) {
+        Abs::Str(text) => {
+            let length = context.string_length(&text)?;
+            returns(context, vec![Abs::Int(length)])
+        }
+        Abs::Object(crate::value::Object::Table(table)) => {
+            let length = crate::tables::length(context, table)?;
+            returns(context, vec![length])
+        }
+        _ => {
+            context.type_error("table or string expected".into(), !call.narrowed, Some("rawlen"));
+            Ok(vec![])
+        }
+    }
+}

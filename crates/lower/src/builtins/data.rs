@@ -1,0 +1,191 @@
+//! Methods of packets by offset, with the names and rules of Lunatik's `data` objects (docs/packet.md).
+
+use super::{Call, Row, returns, row};
+use crate::context::{Context, Result};
+use crate::events::Message;
+use crate::join::Arm;
+use crate::memory::MAX_FRAME;
+use crate::protocols;
+use crate::value::{Abs, Object, Space, Str, Word};
+use moonhook_ir::{CompareOp, Size};
+
+pub const ROWS: &[Row] = &[
+    row("data.getbyte", |c, call| get(c, call, Size::B1, false)),
+    row("data.getuint8", |c, call| get(c, call, Size::B1, false)),
+    row("data.getint8", |c, call| get(c, call, Size::B1, true)),
+    row("data.getuint16", |c, call| get(c, call, Size::B2, false)),
+    row("data.getint16", |c, call| get(c, call, Size::B2, true)),
+    row("data.getuint32", |c, call| get(c, call, Size::B4, false)),
+    row("data.getint32", |c, call| get(c, call, Size::B4, true)),
+    row("data.getint64", |c, call| get(c, call, Size::B8, true)),
+    row("data.getnumber", |c, call| get(c, call, Size::B8, true)),
+    row("data.setbyte", |c, call| set(c, call, Size::B1)),
+    row("data.setuint8", |c, call| set(c, call, Size::B1)),
+    row("data.setint8", |c, call| set(c, call, Size::B1)),
+    row("data.setuint16", |c, call| set(c, call, Size::B2)),
+    row("data.setint16", |c, call| set(c, call, Size::B2)),
+    row("data.setuint32", |c, call| set(c, call, Size::B4)),
+    row("data.setint32", |c, call| set(c, call, Size::B4)),
+    row("data.setint64", |c, call| set(c, call, Size::B8)),
+    row("data.setnumber", |c, call| set(c, call, Size::B8)),
+    row("data.getstring", get_string),
+    row("data.setstring", set_string),
+];
+
+/// Which object the method is called on; an error otherwise.
+fn subject(context: &mut Context<'_>, call: &Call) -> Option<Object> {
+    match call.arg(1) {
+        Abs::Object(object @ (Object::Packet | Object::Argument)) => Some(object),
+        _ => {
+            call.wrong_type(context, 1, "data");
+            None
+        }
+    }
+}
+
+fn out_of_bounds(call: &Call) -> Message {
+    Message::new(call.bad_argument(2, "out of bounds"))
+}
+
+fn get(context: &mut Context<'_>, call: &Call, size: Size, signed: bool) -> Result<Vec<Arm>> {
+    let Some(object) = subject(context, call) else { return Ok(vec![]) };
+    let offset = call.integer(context, 2)?;
+    if object == Object::Argument {
+        return get_argument(context, call, offset, size, signed);
+    }
+    let (address, outside) = context.locate(offset, size as u32);
+    context.fail_in(outside, |context| {
+        context.fail(out_of_bounds(call));
+        Ok(())
+    })?;
+    if !context.state.alive() {
+        return Ok(vec![]);
+    }
+    let value = context.load_at(address, size, signed);
+    returns(context, vec![Abs::Int(value)])
+}
+
+/// The argument's two bytes are the payload's offset, big-endian.
+fn get_argument(
+    context: &mut Context<'_>,
+    call: &Call,
+    offset: Word,
+    size: Size,
+    signed: bool,
+) -> Result<Vec<Arm>> {
+    let limit = protocols::ARGUMENT_SIZE - size as i64;
+    let outside = if limit < 0 {
+        crate::code::Cond::Known(true)
+    } else {
+        context.compare(CompareOp::UGt, offset, limit)
+    };
+    context.check(outside, || out_of_bounds(call));
+    if !context.state.alive() {
+        return Ok(vec![]);
+    }
+    let payload = protocols::payload_offset(context)?;
+    let swapped = context.unary(moonhook_ir::UnaryOp::Swap16, payload);
+    let shift = context.shl(offset, 3);
+    let value = context.shr(swapped, shift);
+    let value = context.and(value, if size == Size::B1 { 0xff } else { 0xffff });
+    let value = match (size, signed) {
+        (Size::B1, true) => context.unary(moonhook_ir::UnaryOp::SignExtend8, value),
+        (_, true) => context.unary(moonhook_ir::UnaryOp::SignExtend16, value),
+        _ => value,
+    };
+    returns(context, vec![Abs::Int(value)])
+}
+
+fn set(context: &mut Context<'_>, call: &Call, size: Size) -> Result<Vec<Arm>> {
+    let Some(object) = subject(context, call) else { return Ok(vec![]) };
+    let offset = call.integer(context, 2)?;
+    if object == Object::Argument {
+        return read_only(context, call, offset, size as i64);
+    }
+    let (address, outside) = context.locate(offset, size as u32);
+    context.fail_in(outside, |context| {
+        context.fail(out_of_bounds(call));
+        Ok(())
+    })?;
+    if !context.state.alive() {
+        return Ok(vec![]);
+    }
+    let value = call.integer(context, 3)?;
+    if context.state.alive() {
+        context.store(address.base, address.disp, size, value);
+        context.packet_written();
+    }
+    returns(context, vec![])
+}
+
+/// Bounds are checked before writability.
+fn read_only(context: &mut Context<'_>, call: &Call, offset: Word, size: i64) -> Result<Vec<Arm>> {
+    let limit = protocols::ARGUMENT_SIZE - size;
+    let outside = if limit < 0 {
+        crate::code::Cond::Known(true)
+    } else {
+        context.compare(CompareOp::UGt, offset, limit)
+    };
+    context.check(outside, || out_of_bounds(call));
+    context.fail(Message::new(call.bad_argument(1, "read only")));
+    Ok(vec![])
+}
+
+/// `getstring(offset [, length])`.
+fn get_string(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    let Some(object) = subject(context, call) else { return Ok(vec![]) };
+    let offset = call.integer(context, 2)?;
+    if object == Object::Argument {
+        let help = "read its bytes with `getbyte`";
+        return context.unsupported("`getstring` of the argument", help, Some("getstring"));
+    }
+    let size = context.packet_length();
+    let rest = context.sub(size, offset);
+    let length = call.integer_or(context, 3, rest)?;
+    check_within(context, call, offset, length, size);
+    if !context.state.alive() {
+        return Ok(vec![]);
+    }
+    returns(context, vec![Abs::Str(Str::Slice { space: Space::Packet, start: offset, length })])
+}
+
+/// Fails unless `offset .. offset + length` lies within `size` bytes.
+fn check_within(context: &mut Context<'_>, call: &Call, offset: Word, length: Word, size: Word) {
+    for word in [offset, length] {
+        let wrong = context.compare(CompareOp::UGt, word, MAX_FRAME);
+        context.check(wrong, || out_of_bounds(call));
+    }
+    let end = context.add(offset, length);
+    let wrong = context.compare(CompareOp::SGt, end, size);
+    context.check(wrong, || out_of_bounds(call));
+}
+
+fn set_string(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    let Some(object) = subject(context, call) else { return Ok(vec![]) };
+    let offset = call.integer(context, 2)?;
+    let Some(text) = call.string(context, 3)? else { return Ok(vec![]) };
+    let (space, start, length) = context.slice(&text)?;
+    if object == Object::Argument {
+        let room = context.sub(protocols::ARGUMENT_SIZE, length);
+        let outside = context.compare(CompareOp::UGt, offset, protocols::ARGUMENT_SIZE);
+        context.check(outside, || out_of_bounds(call));
+        let outside = context.compare(CompareOp::SGt, offset, room);
+        context.check(outside, || out_of_bounds(call));
+        context.fail(Message::new(call.bad_argument(1, "read only")));
+        return Ok(vec![]);
+    }
+    let size = context.packet_length();
+    check_within(context, call, offset, length, size);
+    if !context.state.alive() {
+        return Ok(vec![]);
+    }
+    // Source and destination may overlap, so packet bytes are copied first.
+    let text = match space {
+        Space::Packet => context.copied(Str::Slice { space, start, length })?,
+        _ => text,
+    };
+    let (space, start, length) = context.slice(&text)?;
+    context.write_packet(offset, crate::strings::Slice { space, start, length })?;
+    context.packet_written();
+    returns(context, vec![])
+}

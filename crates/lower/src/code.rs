@@ -1,0 +1,375 @@
+//! Appending IR to the current block, with constants folded and ranges tracked on the way.
+
+use crate::context::Context;
+use crate::value::Word;
+use moonhook_ir as ir;
+use moonhook_ir::{BinaryOp, CompareOp, Op, Operand, Size, UnaryOp};
+
+/// What is known of a word as a signed number. Only what the kernel's verifier tracks too may be claimed here, because
+/// checks that the verifier needs are left out on the strength of it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Range {
+    pub min: i64,
+    pub max: i64,
+}
+
+impl Range {
+    pub const FULL: Range = Range { min: i64::MIN, max: i64::MAX };
+
+    pub fn exactly(value: i64) -> Range {
+        Range { min: value, max: value }
+    }
+
+    pub fn up_to(max: i64) -> Range {
+        Range { min: 0, max }
+    }
+
+    pub fn join(self, other: Range) -> Range {
+        Range { min: self.min.min(other.min), max: self.max.max(other.max) }
+    }
+
+    pub fn within(self, min: i64, max: i64) -> bool {
+        min <= self.min && self.max <= max
+    }
+}
+
+/// A condition: known now, or to be tested.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Cond {
+    Known(bool),
+    Test(ir::Condition),
+}
+
+/// What a binary operation yields (the eBPF instruction set's definition, also for division by zero).
+pub fn fold_binary(op: BinaryOp, a: i64, b: i64) -> i64 {
+    let (ua, ub) = (a as u64, b as u64);
+    match op {
+        BinaryOp::Add => a.wrapping_add(b),
+        BinaryOp::Sub => a.wrapping_sub(b),
+        BinaryOp::Mul => a.wrapping_mul(b),
+        BinaryOp::UDiv => ua.checked_div(ub).unwrap_or(0) as i64,
+        BinaryOp::UMod => ua.checked_rem(ub).unwrap_or(ua) as i64,
+        BinaryOp::SDiv => {
+            if b == 0 {
+                0
+            } else {
+                a.wrapping_div(b)
+            }
+        }
+        BinaryOp::SMod => {
+            if b == 0 {
+                a
+            } else {
+                a.wrapping_rem(b)
+            }
+        }
+        BinaryOp::And => a & b,
+        BinaryOp::Or => a | b,
+        BinaryOp::Xor => a ^ b,
+        BinaryOp::Shl => a.wrapping_shl(b as u32 & 63),
+        BinaryOp::LShr => ua.wrapping_shr(b as u32 & 63) as i64,
+        BinaryOp::AShr => a.wrapping_shr(b as u32 & 63),
+    }
+}
+
+pub fn fold_compare(op: CompareOp, a: i64, b: i64) -> bool {
+    let (ua, ub) = (a as u64, b as u64);
+    match op {
+        CompareOp::Eq => a == b,
+        CompareOp::Ne => a != b,
+        CompareOp::ULt => ua < ub,
+        CompareOp::ULe => ua <= ub,
+        CompareOp::UGt => ua > ub,
+        CompareOp::UGe => ua >= ub,
+        CompareOp::SLt => a < b,
+        CompareOp::SLe => a <= b,
+        CompareOp::SGt => a > b,
+        CompareOp::SGe => a >= b,
+        CompareOp::Test => a & b != 0,
+    }
+}
+
+/// The operation that says the same with its operands exchanged.
+fn mirrored(op: CompareOp) -> CompareOp {
+    use CompareOp::*;
+    match op {
+        ULt => UGt,
+        ULe => UGe,
+        UGt => ULt,
+        UGe => ULe,
+        SLt => SGt,
+        SLe => SGe,
+        SGt => SLt,
+        SGe => SLe,
+        same => same,
+    }
+}
+
+fn range_of_binary(op: BinaryOp, a: Range, b: Range) -> Range {
+    let checked = |min: Option<i64>, max: Option<i64>| match (min, max) {
+        (Some(min), Some(max)) => Range { min, max },
+        _ => Range::FULL,
+    };
+    // The next power of two, less one: what the verifier's tracked bits bound an `or` by.
+    let bits = |max: i64| ((max as u64 + 1).next_power_of_two() - 1) as i64;
+    let small = |r: Range| r.within(0, i64::from(u32::MAX));
+    match op {
+        BinaryOp::Add => checked(a.min.checked_add(b.min), a.max.checked_add(b.max)),
+        BinaryOp::Sub => checked(a.min.checked_sub(b.max), a.max.checked_sub(b.min)),
+        BinaryOp::Mul if small(a) && small(b) => checked(a.min.checked_mul(b.min), a.max.checked_mul(b.max)),
+        BinaryOp::And if b.min == b.max && b.min >= 0 => {
+            Range::up_to(b.max.min(if a.min >= 0 { a.max } else { b.max }))
+        }
+        BinaryOp::Or | BinaryOp::Xor if small(a) && small(b) => Range::up_to(bits(a.max.max(b.max))),
+        BinaryOp::Shl if small(a) && b.min == b.max && (0..31).contains(&b.min) => {
+            Range { min: a.min << b.min, max: a.max << b.min }
+        }
+        BinaryOp::LShr if a.min >= 0 && b.min == b.max && (0..64).contains(&b.min) => {
+            Range { min: a.min >> b.min, max: a.max >> b.min }
+        }
+        BinaryOp::LShr if b.min == b.max && (1..64).contains(&b.min) => {
+            Range::up_to((u64::MAX >> b.min) as i64)
+        }
+        _ => Range::FULL,
+    }
+}
+
+impl Context<'_> {
+    /// The block being appended to. Code that cannot be reached is appended to a block that nothing leads to.
+    pub fn block(&mut self) -> ir::Block {
+        match self.state.block {
+            Some(block) => block,
+            None => {
+                let block = self.function.new_block();
+                self.function.block_mut(block).terminator =
+                    Some((ir::Terminator::Return(Operand::Imm(0)), self.loc));
+                block
+            }
+        }
+    }
+
+    /// Appends an operation that has a result.
+    pub fn emit(&mut self, op: Op) -> ir::Value {
+        let block = self.block();
+        self.function.push(block, op, self.loc).unwrap_or(ir::Value(0))
+    }
+
+    pub fn emit_void(&mut self, op: Op) {
+        let block = self.block();
+        self.function.push(block, op, self.loc);
+    }
+
+    pub fn set_range(&mut self, value: ir::Value, range: Range) {
+        let index = value.index();
+        if self.ranges.len() <= index {
+            self.ranges.resize(index + 1, Range::FULL);
+        }
+        self.ranges[index] = range;
+    }
+
+    pub fn range(&self, word: Word) -> Range {
+        match word {
+            Word::Imm(imm) => Range::exactly(imm),
+            Word::Value(value) => self.ranges.get(value.index()).copied().unwrap_or(Range::FULL),
+        }
+    }
+
+    /// The word as an SSA value.
+    pub fn value(&mut self, word: Word) -> ir::Value {
+        match word {
+            Word::Value(value) => value,
+            Word::Imm(imm) => {
+                let value = self.emit(Op::Const(imm));
+                self.set_range(value, Range::exactly(imm));
+                value
+            }
+        }
+    }
+
+    fn operand(&mut self, word: Word) -> Operand {
+        match word {
+            Word::Imm(imm) if i32::try_from(imm).is_ok() => Operand::Imm(imm as i32),
+            word => Operand::Value(self.value(word)),
+        }
+    }
+
+    pub fn binary(&mut self, op: BinaryOp, a: impl Into<Word>, b: impl Into<Word>) -> Word {
+        let (mut a, mut b) = (a.into(), b.into());
+        if let (Word::Imm(x), Word::Imm(y)) = (a, b) {
+            return Word::Imm(fold_binary(op, x, y));
+        }
+        if matches!(op, BinaryOp::Add | BinaryOp::Mul | BinaryOp::And | BinaryOp::Or | BinaryOp::Xor)
+            && matches!(a, Word::Imm(_))
+        {
+            std::mem::swap(&mut a, &mut b);
+        }
+        match (op, b) {
+            (
+                BinaryOp::Add
+                | BinaryOp::Sub
+                | BinaryOp::Or
+                | BinaryOp::Xor
+                | BinaryOp::Shl
+                | BinaryOp::LShr
+                | BinaryOp::AShr,
+                Word::Imm(0),
+            )
+            | (BinaryOp::And, Word::Imm(-1))
+            | (BinaryOp::Mul, Word::Imm(1)) => return a,
+            (BinaryOp::And | BinaryOp::Mul, Word::Imm(0)) => return Word::Imm(0),
+            _ => {}
+        }
+        let range = range_of_binary(op, self.range(a), self.range(b));
+        let lhs = self.value(a);
+        let rhs = self.operand(b);
+        let value = self.emit(Op::Binary(op, lhs, rhs));
+        self.set_range(value, range);
+        if let (BinaryOp::Add, Word::Imm(constant)) = (op, b) {
+            let (root, sum) = self.sums.get(&lhs).copied().unwrap_or((lhs, 0));
+            self.sums.insert(value, (root, sum.wrapping_add(constant)));
+        }
+        Word::Value(value)
+    }
+
+    pub fn add(&mut self, a: impl Into<Word>, b: impl Into<Word>) -> Word {
+        self.binary(BinaryOp::Add, a, b)
+    }
+
+    pub fn sub(&mut self, a: impl Into<Word>, b: impl Into<Word>) -> Word {
+        self.binary(BinaryOp::Sub, a, b)
+    }
+
+    pub fn and(&mut self, a: impl Into<Word>, b: impl Into<Word>) -> Word {
+        self.binary(BinaryOp::And, a, b)
+    }
+
+    pub fn shl(&mut self, a: impl Into<Word>, b: impl Into<Word>) -> Word {
+        self.binary(BinaryOp::Shl, a, b)
+    }
+
+    pub fn shr(&mut self, a: impl Into<Word>, b: impl Into<Word>) -> Word {
+        self.binary(BinaryOp::LShr, a, b)
+    }
+
+    pub fn unary(&mut self, op: UnaryOp, a: impl Into<Word>) -> Word {
+        let range = match op {
+            UnaryOp::Swap16 => Range::up_to(0xffff),
+            UnaryOp::Swap32 | UnaryOp::ZeroExtend32 => Range::up_to(0xffff_ffff),
+            _ => Range::FULL,
+        };
+        match a.into() {
+            Word::Imm(imm) => Word::Imm(match op {
+                UnaryOp::Neg => imm.wrapping_neg(),
+                UnaryOp::Swap16 => i64::from((imm as u16).swap_bytes()),
+                UnaryOp::Swap32 => i64::from((imm as u32).swap_bytes()),
+                UnaryOp::Swap64 => imm.swap_bytes(),
+                UnaryOp::SignExtend8 => i64::from(imm as i8),
+                UnaryOp::SignExtend16 => i64::from(imm as i16),
+                UnaryOp::SignExtend32 => i64::from(imm as i32),
+                UnaryOp::ZeroExtend32 => i64::from(imm as u32),
+            }),
+            Word::Value(value) => {
+                let value = self.emit(Op::Unary(op, value));
+                self.set_range(value, range);
+                Word::Value(value)
+            }
+        }
+    }
+
+    pub fn load(&mut self, base: ir::Value, disp: i16, size: Size, signed: bool) -> Word {
+        let value = self.emit(Op::Load { size, signed, base, disp });
+        let bits = size as u32 * 8;
+        let range = match (size, signed) {
+            (Size::B8, _) => Range::FULL,
+            (_, true) => Range { min: -(1 << (bits - 1)), max: (1 << (bits - 1)) - 1 },
+            (_, false) => Range::up_to((1 << bits) - 1),
+        };
+        self.set_range(value, range);
+        Word::Value(value)
+    }
+
+    pub fn store(&mut self, base: ir::Value, disp: i16, size: Size, word: impl Into<Word>) {
+        let value = self.operand(word.into());
+        self.emit_void(Op::Store { size, base, disp, value });
+    }
+
+    pub fn helper(&mut self, id: u32, args: &[Word]) -> Word {
+        let args = args.iter().map(|arg| self.value(*arg)).collect();
+        Word::Value(self.emit(Op::Helper { id, args }))
+    }
+
+    /// The condition `a op b`, decided now if constants or ranges decide it.
+    pub fn compare(&mut self, op: CompareOp, a: impl Into<Word>, b: impl Into<Word>) -> Cond {
+        let (a, b) = (a.into(), b.into());
+        match (a, b) {
+            (Word::Imm(x), Word::Imm(y)) => Cond::Known(fold_compare(op, x, y)),
+            (Word::Imm(_), Word::Value(_)) => self.compare(mirrored(op), b, a),
+            (Word::Value(x), b) if Word::Value(x) == b => match op {
+                CompareOp::Eq | CompareOp::ULe | CompareOp::UGe | CompareOp::SLe | CompareOp::SGe => {
+                    Cond::Known(true)
+                }
+                CompareOp::Test => self.compare(CompareOp::Ne, a, 0),
+                _ => Cond::Known(false),
+            },
+            (Word::Value(lhs), b) => match self.decided(op, a, b) {
+                Some(known) => Cond::Known(known),
+                None => {
+                    let rhs = self.operand(b);
+                    Cond::Test(ir::Condition { op, lhs, rhs })
+                }
+            },
+        }
+    }
+
+    fn decided(&self, op: CompareOp, a: Word, b: Word) -> Option<bool> {
+        let (x, y) = (self.range(a), self.range(b));
+        let both_positive = x.min >= 0 && y.min >= 0;
+        let less = |strict: bool| {
+            if x.max < y.min || (!strict && x.max <= y.min) {
+                Some(true)
+            } else if x.min > y.max || (strict && x.min >= y.max) {
+                Some(false)
+            } else {
+                None
+            }
+        };
+        match op {
+            CompareOp::Eq if x.max < y.min || x.min > y.max => Some(false),
+            CompareOp::Ne if x.max < y.min || x.min > y.max => Some(true),
+            CompareOp::SLt => less(true),
+            CompareOp::SLe => less(false),
+            CompareOp::SGt => less(false).map(|known| !known),
+            CompareOp::SGe => less(true).map(|known| !known),
+            CompareOp::ULt if both_positive => less(true),
+            CompareOp::ULe if both_positive => less(false),
+            CompareOp::UGt if both_positive => less(false).map(|known| !known),
+            CompareOp::UGe if both_positive => less(true).map(|known| !known),
+            _ => None,
+        }
+    }
+
+    /// The condition as a word, 0 or 1.
+    pub fn condition_word(&mut self, cond: Cond) -> Word {
+        match cond {
+            Cond::Known(known) => Word::Imm(known.into()),
+            Cond::Test(condition) => {
+                let value = self.emit(Op::Compare(condition));
+                self.set_range(value, Range::up_to(1));
+                Word::Value(value)
+            }
+        }
+    }
+
+    /// A word of the same value whose bounds the verifier does not know. Loop variables start as such, because only a
+    /// variable that is unknown at the loop's head lets the verifier see that one walk through the loop stands for all.
+    pub fn launder(&mut self, word: Word) -> Word {
+        if self.range(word) == Range::FULL {
+            return word;
+        }
+        let base = self.emit(Op::DataAddress { map: self.opaque_map, offset: 0 });
+        let zero = self.load(base, 0, Size::B8, false);
+        let value = self.value(zero);
+        let rhs = self.operand(word);
+        Word::Value(self.emit(Op::Binary(BinaryOp::Xor, value, rhs)))
+    }
+}

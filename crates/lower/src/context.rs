@@ -1,0 +1,282 @@
+//! The lower stage's working state: the function being built, the symbolic state, and what has been interned so far.
+
+use crate::code::{Cond, Range};
+use crate::error::{LowerError, LowerErrorKind};
+use crate::flow::Flow;
+use crate::join::Form;
+use crate::state::{Facts, State};
+use crate::value::{Object, Word};
+use crate::variables::Variables;
+use crate::{Options, names};
+use moonhook_diagnostic::Place;
+use moonhook_ir as ir;
+use moonhook_snapshot::{PrototypeId, Snapshot};
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+/// Why lowering stops.
+#[derive(Debug)]
+pub enum Stop {
+    /// The script is refused.
+    Error(Box<LowerError>),
+    /// Something was learned that earlier code depends on (a variable is assigned at packet time): start again with it.
+    Restart,
+}
+
+pub type Result<T> = std::result::Result<T, Stop>;
+
+/// A function being executed symbolically, as error messages need it.
+#[derive(Clone, Debug)]
+pub struct ActiveCall {
+    pub prototype: PrototypeId,
+    pub pc: usize,
+    /// How the traceback calls the function.
+    pub name: String,
+}
+
+pub struct Context<'a> {
+    pub snapshot: &'a Snapshot,
+    pub options: &'a Options,
+    pub module: ir::Module,
+    pub function: ir::Function,
+    pub state: State,
+    pub loc: ir::Loc,
+    pub calls: Vec<ActiveCall>,
+    pub ranges: Vec<Range>,
+    pub objects: Vec<Object>,
+    pub pool: Pool,
+    pub variables: Variables,
+    /// Numbers of captured registers, by call path and register.
+    pub cell_numbers: HashMap<Vec<usize>, u32>,
+    /// Values that are another value plus a constant.
+    pub sums: HashMap<ir::Value, (ir::Value, i64)>,
+    /// Errors that will happen whenever their place is reached, for code that is not rolled back.
+    pub certain: Vec<LowerError>,
+    /// What varies in each loop, learned on earlier walks through it; the key is the call path and the header.
+    pub loop_forms: HashMap<(Vec<usize>, usize), BTreeMap<crate::join::Variable, Form>>,
+    pub flows: HashMap<PrototypeId, Rc<Flow>>,
+    /// A writable zero: see [`Context::launder`].
+    pub opaque_map: ir::MapId,
+    pub pool_map: ir::MapId,
+    /// Maps made on first use, by name.
+    pub maps: HashMap<&'static str, ir::MapId>,
+    pub packet_start: ir::Value,
+    pub packet_end: ir::Value,
+    /// Takes an event id: sends the event and ends with the verdict for errors.
+    pub fail_block: ir::Block,
+    /// Takes the verdict.
+    pub exit_block: ir::Block,
+}
+
+/// Constant bytes that string slices point into. Each string is there once. The first 8 bytes are not used, so that the
+/// 8 bytes before a string's end can always be read.
+#[derive(Default, Debug)]
+pub struct Pool {
+    pub bytes: Vec<u8>,
+    index: HashMap<Vec<u8>, u32>,
+}
+
+impl Pool {
+    /// The string's offset.
+    pub fn intern(&mut self, text: &[u8]) -> u32 {
+        if let Some(offset) = self.index.get(text) {
+            return *offset;
+        }
+        if self.bytes.is_empty() {
+            self.bytes.resize(8, 0);
+        }
+        let offset = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(text);
+        self.index.insert(text.to_vec(), offset);
+        offset
+    }
+}
+
+impl<'a> Context<'a> {
+    /// A context whose current block is the entry of a program `name` in `section`.
+    pub fn new(
+        snapshot: &'a Snapshot,
+        options: &'a Options,
+        variables: Variables,
+        objects: Vec<Object>,
+        name: &str,
+        section: &str,
+    ) -> Self {
+        let kind = ir::FunctionKind::Program { section: section.to_string() };
+        let mut function = ir::Function::new(name, kind, 1);
+        let fail_block = function.new_block();
+        function.block_mut(fail_block).cold = true;
+        function.add_param(fail_block);
+        let exit_block = function.new_block();
+        function.add_param(exit_block);
+        let sources = snapshot
+            .sources
+            .iter()
+            .map(|s| ir::SourceFile { name: s.name.clone(), text: s.text.clone() })
+            .collect();
+        let data = |name: &str, kind| ir::Map { name: name.to_string(), kind };
+        let module = ir::Module {
+            sources,
+            maps: vec![
+                data("opaque", ir::MapKind::Data(vec![0; 8])),
+                data("pool", ir::MapKind::ReadOnlyData(Vec::new())),
+            ],
+            ..ir::Module::default()
+        };
+        let state = State {
+            block: Some(ir::Block(0)),
+            registers: Vec::new(),
+            cells: BTreeMap::new(),
+            facts: Facts::default(),
+            budget: Word::Imm(i64::from(options.budget)),
+            scratch: Word::Imm(crate::memory::STRINGS_START),
+        };
+        let mut context = Context {
+            snapshot,
+            options,
+            module,
+            function,
+            state,
+            loc: ir::Loc::default(),
+            calls: Vec::new(),
+            ranges: Vec::new(),
+            objects,
+            pool: Pool::default(),
+            variables,
+            sums: HashMap::new(),
+            cell_numbers: HashMap::new(),
+            certain: Vec::new(),
+            loop_forms: HashMap::new(),
+            flows: HashMap::new(),
+            opaque_map: ir::MapId(0),
+            pool_map: ir::MapId(1),
+            maps: HashMap::new(),
+            packet_start: ir::Value(0),
+            packet_end: ir::Value(0),
+            fail_block,
+            exit_block,
+        };
+        context.load_packet_pointers();
+        context
+    }
+
+    /// `struct xdp_md` (include/uapi/linux/bpf.h): `data` at 0, `data_end` at 4; the verifier makes pointers of them.
+    fn load_packet_pointers(&mut self) {
+        let context = self.function.params[0];
+        let load = |disp| ir::Op::Load { size: ir::Size::B4, signed: false, base: context, disp };
+        self.packet_start = self.emit(load(0));
+        self.packet_end = self.emit(load(4));
+    }
+
+    /// The map of that name, made with `definition` if it is not there yet.
+    pub fn map(&mut self, name: &'static str, definition: impl FnOnce() -> ir::MapKind) -> ir::MapId {
+        if let Some(id) = self.maps.get(name) {
+            return *id;
+        }
+        let id = ir::MapId(self.module.maps.len() as u32);
+        self.module.maps.push(ir::Map { name: name.to_string(), kind: definition() });
+        self.maps.insert(name, id);
+        id
+    }
+
+    /// The object's number.
+    pub fn intern(&mut self, object: &Object) -> u32 {
+        let found = self.objects.iter().position(|known| known == object);
+        found.unwrap_or_else(|| {
+            self.objects.push(object.clone());
+            self.objects.len() - 1
+        }) as u32
+    }
+
+    pub fn flow(&mut self, prototype: PrototypeId) -> Rc<Flow> {
+        let snapshot = self.snapshot;
+        let make = || Rc::new(Flow::new(snapshot.prototype(prototype)));
+        self.flows.entry(prototype).or_insert_with(make).clone()
+    }
+
+    // ---- control flow ------------------------------------------------------------------------------------------
+
+    /// Ends the current block; nothing is appended until another state is entered.
+    pub fn terminate(&mut self, terminator: ir::Terminator) {
+        if let Some(block) = self.state.block.take() {
+            self.function.block_mut(block).terminator = Some((terminator, self.loc));
+        }
+    }
+
+    /// Splits on `cond`: the states in which it holds and in which it does not. Either may be dead. The current state is
+    /// used up.
+    pub fn split(&mut self, cond: Cond) -> (State, State) {
+        let mut then = self.state.clone();
+        let mut otherwise = self.state.clone();
+        match cond {
+            Cond::Known(true) => otherwise.block = None,
+            Cond::Known(false) => then.block = None,
+            Cond::Test(condition) if self.state.alive() => {
+                let (a, b) = (self.function.new_block(), self.function.new_block());
+                let target = |block| ir::Target::new(block, vec![]);
+                self.terminate(ir::Terminator::Branch { condition, then: target(a), otherwise: target(b) });
+                then.block = Some(a);
+                otherwise.block = Some(b);
+            }
+            Cond::Test(_) => {}
+        }
+        self.state.block = None;
+        (then, otherwise)
+    }
+
+    /// Runs `fail` (which must end the state) where `cond` holds and goes on where it does not.
+    pub fn fail_if(&mut self, cond: Cond, fail: impl FnOnce(&mut Self)) {
+        if cond == Cond::Known(false) {
+            return;
+        }
+        let (then, otherwise) = self.split(cond);
+        self.state = then;
+        if let Some(block) = self.state.block {
+            if cond != Cond::Known(true) {
+                self.function.block_mut(block).cold = true;
+            }
+            fail(self);
+        }
+        self.state = otherwise;
+    }
+
+    /// Takes the current state, leaving a dead one.
+    pub fn take_state(&mut self) -> State {
+        let mut dead = self.state.clone();
+        dead.block = None;
+        std::mem::replace(&mut self.state, dead)
+    }
+
+    // ---- places and refusals -----------------------------------------------------------------------------------
+
+    /// The current line, with `name` underlined.
+    pub fn place(&self, name: Option<&str>) -> Place {
+        let source = self.snapshot.sources.get(self.loc.source as usize);
+        Place {
+            file: source.map_or_else(|| self.snapshot.script.clone(), |s| s.name.clone()),
+            line: self.loc.line,
+            text: source.map_or_else(String::new, |s| s.line(self.loc.line).to_string()),
+            name: name.map(str::to_string),
+        }
+    }
+
+    /// Refuses the script at the current line.
+    pub fn refuse<T>(&self, kind: LowerErrorKind, name: Option<&str>) -> Result<T> {
+        Err(Stop::Error(Box::new(LowerError { kind, place: self.place(name) })))
+    }
+
+    pub fn unsupported<T>(
+        &self,
+        what: impl Into<String>,
+        help: impl Into<String>,
+        name: Option<&str>,
+    ) -> Result<T> {
+        self.refuse(LowerErrorKind::Unsupported { what: what.into(), help: help.into() }, name)
+    }
+
+    /// What the current instruction's function calls `register`.
+    pub fn register_name(&self, register: usize) -> Option<names::Name> {
+        let call = self.calls.last()?;
+        names::of_register(self.snapshot.prototype(call.prototype), call.pc, register)
+    }
+}

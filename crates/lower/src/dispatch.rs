@@ -1,0 +1,157 @@
+//! Values of unknown type: one piece of code for each type that the value can have.
+
+use crate::context::{Context, Result};
+use crate::error::{LowerError, LowerErrorKind};
+use crate::events::Message;
+use crate::join::Arm;
+use crate::state::{Slot, State};
+use crate::value::{Abs, Shape, Union};
+use moonhook_ir::CompareOp;
+
+impl Context<'_> {
+    /// Splits the current state by the shape of `value`: in each resulting state, the value is the given concrete one,
+    /// also in every variable that holds it.
+    pub fn alternatives(&mut self, value: &Abs) -> Vec<(State, Abs)> {
+        let Abs::Union(union) = value else { return vec![(self.take_state(), value.clone())] };
+        let mut result = Vec::new();
+        for (index, shape) in union.shapes.iter().enumerate() {
+            let state = if index + 1 == union.shapes.len() {
+                self.take_state()
+            } else {
+                let cond = self.compare(CompareOp::Eq, union.tag, shape.tag());
+                let (then, otherwise) = self.split(cond);
+                self.state = otherwise;
+                then
+            };
+            if !state.alive() {
+                continue;
+            }
+            let concrete = self.concrete(union, *shape);
+            result.push((narrow(state, union, &concrete), concrete));
+        }
+        result
+    }
+
+    /// Splits the current state into those in which `value` is true and those in which it is false (Lua manual § 3.3.4),
+    /// with what that says of the value noted in each.
+    pub fn split_truth(&mut self, value: &Abs) -> (Vec<State>, Vec<State>) {
+        match (value, value.truth()) {
+            (_, Some(true)) => (vec![self.take_state()], vec![]),
+            (_, Some(false)) => (vec![], vec![self.take_state()]),
+            (Abs::Bool(word), None) => {
+                let cond = self.compare(CompareOp::Ne, *word, 0);
+                let (then, otherwise) = self.split(cond);
+                (vec![then], vec![otherwise])
+            }
+            (Abs::Union(union), _) => self.split_union_truth(union),
+            (_, None) => (vec![self.take_state()], vec![]),
+        }
+    }
+
+    fn split_union_truth(&mut self, union: &Union) -> (Vec<State>, Vec<State>) {
+        let (mut truthy, mut falsy) = (Vec::new(), Vec::new());
+        let mut rest = union.shapes.clone();
+        for shape in [Shape::Nil, Shape::Bool] {
+            if !rest.contains(&shape) {
+                continue;
+            }
+            rest.retain(|other| *other != shape);
+            let state = if rest.is_empty() {
+                self.take_state()
+            } else {
+                let cond = self.compare(CompareOp::Eq, union.tag, shape.tag());
+                let (then, otherwise) = self.split(cond);
+                self.state = otherwise;
+                then
+            };
+            let concrete = self.concrete(union, shape);
+            self.with_state(narrow(state, union, &concrete), |context| {
+                let (yes, no) = context.split_truth(&concrete);
+                truthy.extend(yes);
+                falsy.extend(no);
+            });
+        }
+        if let Some(first) = rest.first() {
+            let value = match rest.len() {
+                1 => self.concrete(union, *first),
+                _ => Abs::Union(Union { shapes: rest, ..union.clone() }.into()),
+            };
+            let state = self.take_state();
+            truthy.push(narrow(state, union, &value));
+        }
+        (truthy, falsy)
+    }
+
+    /// Runs `body` in `state` and comes back.
+    fn with_state(&mut self, state: State, body: impl FnOnce(&mut Self)) {
+        let here = std::mem::replace(&mut self.state, state);
+        body(self);
+        self.state = here;
+    }
+
+    fn concrete(&self, union: &Union, shape: Shape) -> Abs {
+        match shape {
+            Shape::Object(id) => self.object_value(id),
+            shape => shape.value(union.payload).unwrap_or(Abs::Nil),
+        }
+    }
+
+    /// Runs `body` for each concrete alternative of `value` and joins what comes out.
+    pub fn dispatch(
+        &mut self,
+        value: &Abs,
+        body: &mut dyn FnMut(&mut Self, Abs) -> Result<Vec<Abs>>,
+    ) -> Result<Vec<Abs>> {
+        if !matches!(value, Abs::Union(_)) {
+            return body(self, value.clone());
+        }
+        let mut arms = Vec::new();
+        for (state, concrete) in self.alternatives(value) {
+            self.state = state;
+            let values = body(self, concrete)?;
+            arms.push(Arm { state: self.take_state(), values });
+        }
+        Ok(self.join(arms)?.unwrap_or_default())
+    }
+
+    /// [`Context::dispatch`] for one result.
+    pub fn dispatch_one(
+        &mut self,
+        value: &Abs,
+        body: &mut dyn FnMut(&mut Self, Abs) -> Result<Abs>,
+    ) -> Result<Abs> {
+        let values = self.dispatch(value, &mut |context, value| Ok(vec![body(context, value)?]))?;
+        Ok(values.into_iter().next().unwrap_or(Abs::Nil))
+    }
+
+    /// An error that happens whenever this place is reached: a run-time error, and a refusal of the script if this code
+    /// remains.
+    pub fn certain_error(&mut self, message: String, name: Option<&str>) {
+        if !self.state.alive() {
+            return;
+        }
+        let place = self.place(name);
+        self.certain
+            .push(LowerError { kind: LowerErrorKind::CertainError { message: message.clone() }, place });
+        self.fail(Message::new(message));
+    }
+
+    /// A run-time error about a value that came out of a union: not certain.
+    pub fn type_error(&mut self, message: String, certain: bool, name: Option<&str>) {
+        if certain { self.certain_error(message, name) } else { self.fail(Message::new(message)) }
+    }
+}
+
+/// The state with `union` replaced by one of its alternatives wherever it is held.
+fn narrow(mut state: State, union: &Union, concrete: &Abs) -> State {
+    let same = |value: &Abs| matches!(value, Abs::Union(held) if **held == *union);
+    for slot in &mut state.registers {
+        if let Slot::Direct(value) = slot
+            && same(value)
+        {
+            *value = concrete.clone();
+        }
+    }
+    state.cells.values_mut().filter(|value| same(value)).for_each(|value| *value = concrete.clone());
+    state
+}

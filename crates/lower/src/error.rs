@@ -1,0 +1,128 @@
+//! What the lower stage refuses, and how it says so.
+
+use moonhook_diagnostic::{Diagnostic, Place};
+
+/// A script that cannot become a program. Always has a place in the script.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}:{}: {kind}", place.file, place.line)]
+pub struct LowerError {
+    pub kind: LowerErrorKind,
+    pub place: Place,
+}
+
+/// Why it cannot.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LowerErrorKind {
+    #[error("{what} at packet time")]
+    Float { what: String, help: String },
+    #[error("a table is made at packet time")]
+    TableConstructor,
+    #[error("cannot tell which function this calls")]
+    UnknownCallee,
+    #[error("`{name}` cannot be called at packet time")]
+    Builtin { name: String, help: String },
+    #[error("{message}")]
+    CertainError { message: String },
+    #[error("`{name}` calls itself at packet time")]
+    Recursion { name: String },
+    #[error("the handler needs more than {limit} instructions before optimisation")]
+    TooLarge { limit: usize },
+    #[error("{what} is written at packet time")]
+    TableWrite { what: String },
+    #[error("the pattern is not known before packets arrive")]
+    PatternNotConstant,
+    #[error("{message}")]
+    BadPattern { message: String },
+    #[error("'{header}' has no field '{field}'")]
+    NoSuchField { header: &'static str, field: String, known: String },
+    #[error("{what} cannot be done at packet time")]
+    Unsupported { what: String, help: String },
+    #[error("the loop is entered at two places")]
+    IrreducibleLoop,
+    #[error("a function that captures a loop's variable outlives its iteration")]
+    EscapingCapture,
+    #[error("{what} is kept from packet to packet")]
+    StateType { what: String },
+}
+
+impl LowerErrorKind {
+    /// The stable code.
+    pub fn code(&self) -> &'static str {
+        self.describe().0
+    }
+
+    /// Code, reason, help.
+    fn describe(&self) -> (&'static str, &'static str, String) {
+        use LowerErrorKind::*;
+        match self {
+            Float { help, .. } => ("MH0201", "the kernel has no floating-point numbers", help.clone()),
+            TableConstructor => (
+                "MH0202",
+                "tables can be made at load time only",
+                "make the table outside the handler, or keep the values in local variables".into(),
+            ),
+            UnknownCallee => (
+                "MH0203",
+                "it could be more than one value here",
+                "call a function that is known before packets arrive, or write `if … then f() else g() end`"
+                    .into(),
+            ),
+            Builtin { help, .. } => ("MH0204", "it has no form that runs in the kernel", help.clone()),
+            CertainError { .. } => (
+                "MH0205",
+                "this is an error whenever it is reached",
+                "check the value before it is used".into(),
+            ),
+            Recursion { .. } => {
+                ("MH0206", "the depth of the calls is not known", "write the function as a loop".into())
+            }
+            TooLarge { .. } => (
+                "MH0207",
+                "the code grew too much when calls were expanded into it",
+                "split the work among several handlers, or call large functions from fewer places".into(),
+            ),
+            TableWrite { .. } => (
+                "MH0208",
+                "tables of load time are constant for packet code",
+                "keep changing state in a local variable outside the handler (an upvalue) or in a global"
+                    .into(),
+            ),
+            PatternNotConstant => (
+                "MH0209",
+                "patterns are compiled at load time",
+                "use a string literal, or a variable that the handler does not change".into(),
+            ),
+            BadPattern { .. } => ("MH0210", "the pattern is malformed", "see Lua manual § 6.5.1".into()),
+            NoSuchField { known, .. } => {
+                ("MH0211", "there is no such field", format!("its fields are {known}"))
+            }
+            Unsupported { help, .. } => ("MH0212", "it has no form that runs in the kernel", help.clone()),
+            IrreducibleLoop => (
+                "MH0213",
+                "`goto` jumps into the middle of a loop",
+                "write the loop with `while` or `repeat`, or jump to its first statement".into(),
+            ),
+            EscapingCapture => (
+                "MH0214",
+                "each iteration makes a new variable",
+                "call the function within the iteration, or declare the variable outside the loop".into(),
+            ),
+            StateType { .. } => (
+                "MH0215",
+                "only integers, booleans, nil and constant strings are kept between packets",
+                "keep an integer instead, for example a count or a hash".into(),
+            ),
+        }
+    }
+}
+
+impl LowerError {
+    pub fn code(&self) -> &'static str {
+        self.kind.code()
+    }
+
+    pub fn diagnostic(&self) -> Diagnostic {
+        let (code, reason, help) = self.kind.describe();
+        Diagnostic::new(code, self.kind.to_string()).at(self.place.clone()).reason(reason).help(help)
+    }
+}

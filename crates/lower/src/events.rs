@@ -1,0 +1,261 @@
+//! Events: run-time errors and `print`, sent through the ring buffer to whoever watches.
+//!
+//! A record is built in the region (or, without arguments, on the stack) in the layout that [`moonhook_ir::Event`]
+//! documents, and handed to `bpf_ringbuf_output`. Where the ring is full the record is dropped and counted.
+
+use crate::code::Cond;
+use crate::context::{Context, Result};
+use crate::memory::{Address, RECORD_SIZE, RECORD_START};
+use crate::value::{Abs, Space, Str, Word};
+use moonhook_ir as ir;
+use moonhook_ir::{ArgumentKind, BinaryOp, CompareOp, EventKind, Op, Piece, Size};
+
+const HELPER_RINGBUF_OUTPUT: u32 = 130;
+const RING_BYTES: u32 = 1 << 20;
+
+/// Bytes of the two counters before the per-event counters: records dropped.
+const DROPPED: u32 = 0;
+const FIRST_COUNTER: u32 = 8;
+
+/// The text of an error, as far as it is known before packets arrive.
+#[derive(Clone, Debug)]
+pub struct Message {
+    pub pieces: Vec<Piece>,
+    /// Whether the script's position stands before it, as Lua's own errors have it.
+    pub positioned: bool,
+}
+
+impl Message {
+    /// An error as Lua words it, with the position of the current line.
+    pub fn new(text: impl AsRef<str>) -> Message {
+        Message { pieces: vec![Piece::Text(text.as_ref().as_bytes().to_vec())], positioned: true }
+    }
+
+    /// An error of Moonhook's own, without position.
+    pub fn bare(text: impl AsRef<str>) -> Message {
+        Message { positioned: false, ..Message::new(text) }
+    }
+}
+
+impl Context<'_> {
+    /// Registers an event; equal ones share an id.
+    fn event(&mut self, kind: EventKind, pieces: Vec<Piece>, positioned: bool) -> u32 {
+        let traceback = match kind {
+            EventKind::Print => Vec::new(),
+            EventKind::Error => self.traceback(),
+        };
+        let line = if positioned || kind == EventKind::Print { self.loc.line } else { 0 };
+        let event = ir::Event { kind, source: self.loc.source, line, format: pieces, traceback };
+        let found = self.module.events.iter().position(|known| *known == event);
+        found.unwrap_or_else(|| {
+            self.module.events.push(event);
+            self.module.events.len() - 1
+        }) as u32
+    }
+
+    fn traceback(&self) -> Vec<(u16, u32, String)> {
+        let line = |call: &crate::context::ActiveCall| {
+            let prototype = self.snapshot.prototype(call.prototype);
+            let source = prototype.source.map_or(0, |s| s.0 as u16);
+            (source, prototype.lines.get(call.pc).copied().unwrap_or(0), call.name.clone())
+        };
+        self.calls.iter().rev().map(line).collect()
+    }
+
+    /// Raises an error whose text is known: the current state ends.
+    pub fn fail(&mut self, message: Message) {
+        if !self.state.alive() {
+            return;
+        }
+        let id = self.event(EventKind::Error, message.pieces, message.positioned);
+        self.count_event(id);
+        let id = self.value(Word::Imm(i64::from(id)));
+        self.terminate(ir::Terminator::Jump(ir::Target::new(self.fail_block, vec![id])));
+    }
+
+    /// Raises an error with arguments that are known only when it happens.
+    pub fn fail_with(&mut self, message: Message, arguments: &[Abs]) -> Result<()> {
+        let id = self.event(EventKind::Error, message.pieces, message.positioned);
+        self.count_event(id);
+        self.send(id, arguments)?;
+        let verdict = self.value(Word::Imm(self.options.on_error.into()));
+        self.terminate(ir::Terminator::Jump(ir::Target::new(self.exit_block, vec![verdict])));
+        Ok(())
+    }
+
+    /// `print`: sends the pieces with their arguments.
+    pub fn print(&mut self, pieces: Vec<Piece>, arguments: &[Abs]) -> Result<()> {
+        let id = self.event(EventKind::Print, pieces, true);
+        self.send(id, arguments)
+    }
+
+    fn counters(&mut self) -> ir::MapId {
+        self.map("counters", || ir::MapKind::Data(Vec::new()))
+    }
+
+    fn count_event(&mut self, id: u32) {
+        let map = self.counters();
+        self.increment(map, FIRST_COUNTER + id * 8);
+    }
+
+    fn increment(&mut self, map: ir::MapId, offset: u32) {
+        let base = self.emit(Op::DataAddress { map, offset });
+        let one = self.value(Word::Imm(1));
+        self.emit(Op::AtomicAdd { size: Size::B8, base, disp: 0, value: one });
+    }
+
+    fn ring(&mut self) -> ir::MapId {
+        let definition = ir::MapDefinition {
+            map_type: ir::MapType::RingBuf,
+            key_size: 0,
+            value_size: 0,
+            max_entries: RING_BYTES,
+            flags: 0,
+        };
+        self.map("events", || ir::MapKind::Map(definition))
+    }
+
+    /// Hands `size` bytes at `data` to the ring; counts the record if it does not fit.
+    fn output(&mut self, data: ir::Value, size: Word) -> Result<()> {
+        let ring = self.ring();
+        let ring = self.emit(Op::MapReference(ring));
+        let result = self.helper(HELPER_RINGBUF_OUTPUT, &[ring.into(), data.into(), size, Word::Imm(0)]);
+        let dropped = self.compare(CompareOp::SLt, result, 0);
+        let (full, done) = self.split(dropped);
+        self.state = full;
+        if self.state.alive() {
+            let map = self.counters();
+            self.increment(map, DROPPED);
+        }
+        let full = self.take_state();
+        self.enter(vec![full, done])
+    }
+
+    /// Builds a record in the region and sends it.
+    fn send(&mut self, id: u32, arguments: &[Abs]) -> Result<()> {
+        let region = self.region()?;
+        let base = self.emit(Op::Binary(BinaryOp::Add, region, ir::Operand::Imm(RECORD_START as i32)));
+        self.store(base, 0, Size::B4, i64::from(id));
+        let mut at = Word::Imm(8);
+        for argument in arguments {
+            at = self.put_argument(base, at, argument)?;
+        }
+        let payload = self.sub(at, 8);
+        self.store(base, 4, Size::B4, payload);
+        let size = if self.range(at).within(1, RECORD_SIZE) { at } else { self.and(at, RECORD_SIZE - 1) };
+        self.output(base, size)
+    }
+
+    /// Where in the record offset `at` is.
+    fn record_address(&mut self, base: ir::Value, at: Word) -> Result<Address> {
+        match at {
+            Word::Imm(offset) => Ok(Address { base, disp: offset as i16 }),
+            at => self.masked(base, at, RECORD_SIZE - 1),
+        }
+    }
+
+    /// Appends one argument; gives the offset behind it.
+    fn put_argument(&mut self, base: ir::Value, at: Word, argument: &Abs) -> Result<Word> {
+        if let Abs::Union(_) = argument {
+            let after = self.dispatch(argument, &mut |context, value| {
+                let after = context.put_argument(base, at, &value)?;
+                Ok(vec![Abs::Int(after)])
+            })?;
+            return Ok(match after.first() {
+                Some(Abs::Int(word)) => *word,
+                _ => at,
+            });
+        }
+        let (kind, words): (ArgumentKind, Vec<Word>) = match argument {
+            Abs::Nil => (ArgumentKind::Nil, vec![]),
+            Abs::Bool(word) => (ArgumentKind::Boolean, vec![*word]),
+            Abs::Int(word) => (ArgumentKind::Integer, vec![*word]),
+            Abs::Str(Str::Ipv4(word)) => (ArgumentKind::Ipv4, vec![*word]),
+            Abs::Str(Str::Ipv6(high, low)) => (ArgumentKind::Ipv6, vec![*high, *low]),
+            Abs::Str(Str::Mac(word)) => (ArgumentKind::Mac, vec![*word]),
+            Abs::Str(text) => return self.put_string(base, at, text),
+            Abs::Float(_) | Abs::Object(_) | Abs::Union(_) => (ArgumentKind::Nil, vec![]),
+        };
+        let address = self.record_address(base, at)?;
+        self.store(address.base, address.disp, Size::B8, kind as i64);
+        for (index, word) in words.iter().enumerate() {
+            let place = address.plus(8 * (index as i16 + 1));
+            self.store(place.base, place.disp, Size::B8, *word);
+        }
+        Ok(self.add(at, 8 + 8 * words.len() as i64))
+    }
+
+    /// Appends a string's bytes, cut to what the record still holds.
+    fn put_string(&mut self, base: ir::Value, at: Word, text: &Str) -> Result<Word> {
+        let (space, start, length) = self.slice(text)?;
+        let header = self.add(at, 16);
+        let room = self.sub(RECORD_SIZE - 64, header);
+        let too_long = self.compare(CompareOp::SGt, length, room);
+        let kinds = |kind: ArgumentKind, length: Word| vec![Abs::int(kind as i64), Abs::Int(length)];
+        let (cut, whole) = self.split(too_long);
+        self.state = cut;
+        let negative = self.compare(CompareOp::SLt, room, 0);
+        let (none, some) = self.split(negative);
+        let arms = [
+            (none, kinds(ArgumentKind::CutString, Word::Imm(0))),
+            (some, kinds(ArgumentKind::CutString, room)),
+            (whole, kinds(ArgumentKind::String, length)),
+        ];
+        let joined =
+            self.join(arms.into_iter().map(|(state, values)| crate::join::Arm { state, values }).collect())?;
+        let Some([Abs::Int(kind), Abs::Int(length)]) = joined.as_deref() else { return Ok(at) };
+        let (kind, length) = (*kind, *length);
+        let address = self.record_address(base, at)?;
+        self.store(address.base, address.disp, Size::B8, kind);
+        self.store(address.base, address.disp + 8, Size::B8, length);
+        self.copy_bytes(space, start, length, &mut |context, offset| {
+            let place = context.add(header, offset);
+            context.record_address(base, place)
+        })?;
+        let padded = self.add(length, 7);
+        let padded = self.and(padded, -8);
+        Ok(self.add(header, padded))
+    }
+
+    /// Fills the block that [`Context::fail`] jumps to.
+    pub fn finish_fail_block(&mut self) -> Result<()> {
+        let block = self.fail_block;
+        let id = self.function.block(block).params[0];
+        self.state.block = Some(block);
+        self.state.facts = crate::state::Facts::default();
+        let slot = self.function.new_slot(8);
+        let record = self.emit(Op::SlotAddress(slot));
+        // The id in the low half, a payload length of 0 in the high half.
+        self.store(record, 0, Size::B8, id);
+        self.output(record, Word::Imm(8))?;
+        let verdict = self.value(Word::Imm(self.options.on_error.into()));
+        self.terminate(ir::Terminator::Jump(ir::Target::new(self.exit_block, vec![verdict])));
+        Ok(())
+    }
+
+    /// Gives the counters their final size.
+    pub fn finish_counters(&mut self) {
+        let events = self.module.events.len();
+        if let Some(map) = self.maps.get("counters") {
+            let bytes = FIRST_COUNTER as usize + events * 8;
+            self.module.maps[map.0 as usize].kind = ir::MapKind::Data(vec![0; bytes]);
+        }
+    }
+
+    /// Fails with `message` where `cond` holds.
+    pub fn check(&mut self, cond: Cond, message: impl FnOnce() -> Message) {
+        self.fail_if(cond, |context| context.fail(message()));
+    }
+
+    /// A slice of any string: texts of addresses are written to the scratch region first.
+    pub fn slice(&mut self, text: &Str) -> Result<(Space, Word, Word)> {
+        Ok(match text {
+            Str::Slice { space, start, length } => (*space, *start, *length),
+            Str::Const(bytes) => {
+                let start = i64::from(self.pool.intern(bytes));
+                (Space::Pool, Word::Imm(start), Word::Imm(bytes.len() as i64))
+            }
+            Str::Ipv4(_) | Str::Ipv6(..) | Str::Mac(_) => self.address_text(text)?,
+        })
+    }
+}

@@ -1,0 +1,271 @@
+//! The control-flow graph of a prototype's bytecode.
+//!
+//! Reads code, adds blocks, their order, loop headers and live registers. Guarantees that in [`Flow::order`] every block
+//! stands before its successors except along back edges, and that each loop's blocks are contiguous enough to be walked by
+//! membership ([`Flow::loops`]).
+
+use crate::opcode::{Instruction, Opcode};
+use moonhook_snapshot::Prototype;
+use std::collections::BTreeSet;
+
+/// A set of registers.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct RegisterSet([u64; 4]);
+
+impl RegisterSet {
+    pub fn insert(&mut self, register: usize) {
+        self.0[register >> 6 & 3] |= 1 << (register & 63);
+    }
+    pub fn remove(&mut self, register: usize) {
+        self.0[register >> 6 & 3] &= !(1 << (register & 63));
+    }
+    pub fn contains(&self, register: usize) -> bool {
+        self.0[register >> 6 & 3] >> (register & 63) & 1 == 1
+    }
+    /// Adds all of `other`; says whether that changed anything.
+    pub fn union(&mut self, other: &RegisterSet) -> bool {
+        let before = *self;
+        self.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| *mine |= theirs);
+        *self != before
+    }
+}
+
+/// Instructions `start .. end` of the code, entered at the first and left after the last.
+#[derive(Clone, Debug)]
+pub struct BytecodeBlock {
+    pub start: usize,
+    pub end: usize,
+    /// Block numbers. For a conditional jump: where the jump leads, then where the code goes on.
+    pub successors: Vec<usize>,
+    /// Registers whose values may be read in this block or later.
+    pub live_in: RegisterSet,
+}
+
+#[derive(Clone, Debug)]
+pub struct Flow {
+    pub blocks: Vec<BytecodeBlock>,
+    /// Reachable blocks in reverse postorder.
+    pub order: Vec<usize>,
+    /// For each block that is a loop's header: the blocks of the loop, header included.
+    pub loops: Vec<Option<BTreeSet<usize>>>,
+    /// A cycle is entered elsewhere than at its header: the line of that header's first instruction is to blame.
+    pub irreducible: Option<usize>,
+}
+
+/// Where control can go after the instruction at `pc`; a single entry that is `pc + 1` is no jump.
+fn next(code: &[u32], pc: usize) -> Vec<usize> {
+    let instruction = Instruction(code[pc]);
+    let relative = |base: usize, distance: i64| (base as i64 + distance).max(0) as usize;
+    match instruction.opcode() {
+        Some(op) if op.is_test() => {
+            let jump = Instruction(code[pc + 1]);
+            vec![relative(pc + 2, jump.sj()), pc + 2]
+        }
+        Some(Opcode::Jmp) => vec![relative(pc + 1, instruction.sj())],
+        Some(Opcode::LFalseSkip) => vec![pc + 2],
+        Some(Opcode::ForPrep) => vec![pc + 1, pc + instruction.bx() + 2],
+        Some(Opcode::ForLoop | Opcode::TForLoop) => vec![(pc + 1).saturating_sub(instruction.bx()), pc + 1],
+        Some(Opcode::TForPrep) => vec![pc + 1 + instruction.bx()],
+        Some(Opcode::Return | Opcode::Return0 | Opcode::Return1 | Opcode::TailCall) | None => vec![],
+        Some(_) => vec![pc + 1],
+    }
+}
+
+impl Flow {
+    pub fn new(prototype: &Prototype) -> Flow {
+        let code = &prototype.code;
+        let mut starts = BTreeSet::from([0]);
+        for pc in 0..code.len() {
+            let targets = next(code, pc);
+            if targets != [pc + 1] {
+                starts.extend(targets);
+                starts.insert(pc + 1);
+            }
+        }
+        let starts: Vec<usize> = starts.into_iter().filter(|start| *start < code.len()).collect();
+        let number = |pc: usize| starts.binary_search(&pc).unwrap_or(0);
+        let mut blocks = Vec::with_capacity(starts.len());
+        for (index, &start) in starts.iter().enumerate() {
+            let end = starts.get(index + 1).copied().unwrap_or(code.len());
+            let targets = next(code, end - 1);
+            let successors = targets.iter().filter(|t| **t < code.len()).map(|t| number(*t)).collect();
+            blocks.push(BytecodeBlock { start, end, successors, live_in: RegisterSet::default() });
+        }
+        let mut flow = Flow { loops: vec![None; blocks.len()], blocks, order: Vec::new(), irreducible: None };
+        flow.find_order_and_loops();
+        flow.find_live_registers(code);
+        flow
+    }
+
+    /// Depth-first search: postorder for [`Flow::order`]; an edge to a block that is still open is a back edge.
+    fn find_order_and_loops(&mut self) {
+        let mut state = vec![0u8; self.blocks.len()]; // 0 unseen, 1 open, 2 done
+        let mut stack = vec![(0usize, 0usize)];
+        let mut back_edges = Vec::new();
+        state[0] = 1;
+        while let Some((block, edge)) = stack.pop() {
+            match self.blocks[block].successors.get(edge) {
+                None => {
+                    state[block] = 2;
+                    self.order.push(block);
+                }
+                Some(&to) => {
+                    stack.push((block, edge + 1));
+                    match state[to] {
+                        0 => {
+                            state[to] = 1;
+                            stack.push((to, 0));
+                        }
+                        1 => back_edges.push((block, to)),
+                        _ => {}
+                    }
+                }
+            }
+        }
+        self.order.reverse();
+        let mut predecessors = vec![Vec::new(); self.blocks.len()];
+        for &block in &self.order {
+            for &to in &self.blocks[block].successors {
+                predecessors[to].push(block);
+            }
+        }
+        for (from, header) in back_edges {
+            let body = self.loops[header].get_or_insert_with(|| BTreeSet::from([header]));
+            let mut work = vec![from];
+            while let Some(block) = work.pop() {
+                if body.insert(block) {
+                    work.extend(&predecessors[block]);
+                }
+            }
+        }
+        self.find_irreducible(&predecessors);
+    }
+
+    /// A loop may be entered at its header only.
+    fn find_irreducible(&mut self, predecessors: &[Vec<usize>]) {
+        for header in 0..self.blocks.len() {
+            let Some(body) = &self.loops[header] else { continue };
+            let entered =
+                |block: &&usize| **block != header && predecessors[**block].iter().any(|p| !body.contains(p));
+            if body.iter().any(|block| entered(&block)) || (body.contains(&0) && header != 0) {
+                self.irreducible = Some(self.blocks[header].start);
+                return;
+            }
+        }
+    }
+
+    fn find_live_registers(&mut self, code: &[u32]) {
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for &block in self.order.iter().rev() {
+                let mut live = RegisterSet::default();
+                for &to in &self.blocks[block].successors {
+                    live.union(&self.blocks[to].live_in.clone());
+                }
+                for pc in (self.blocks[block].start..self.blocks[block].end).rev() {
+                    registers_before(code, pc, &mut live);
+                }
+                changed |= self.blocks[block].live_in.union(&live);
+            }
+        }
+    }
+}
+
+/// Turns the registers live after the instruction into those live before it. Errs on the side of liveness where the
+/// number of registers read is known at run time only.
+fn registers_before(code: &[u32], pc: usize, live: &mut RegisterSet) {
+    use Opcode::*;
+    let i = Instruction(code[pc]);
+    let Some(op) = i.opcode() else { return };
+    let (a, b, c) = (i.a(), i.b(), i.c());
+    match op {
+        // What lies above a call's or vararg's base is garbage afterwards.
+        Call | TailCall | VarArg => (a..256).for_each(|register| live.remove(register)),
+        TForCall => (a + 3..256).for_each(|register| live.remove(register)),
+        LoadNil => (a..=a + b).for_each(|register| live.remove(register)),
+        Self_ => [a, a + 1].into_iter().for_each(|register| live.remove(register)),
+        TestSet | ForLoop | ForPrep => {}
+        _ if op.sets_a() => live.remove(a),
+        _ => {}
+    }
+    let mut read = |registers: &mut dyn Iterator<Item = usize>| registers.for_each(|r| live.insert(r));
+    match op {
+        Move | Unm | BNot | Not | Len | GetI | GetField | AddI | AddK | SubK | MulK | ModK | PowK | DivK
+        | IDivK | BAndK | BOrK | BXorK | ShlI | ShrI => read(&mut [b].into_iter()),
+        Self_ => read(&mut [b].into_iter()),
+        GetTable | Add | Sub | Mul | Mod | Pow | Div | IDiv | BAnd | BOr | BXor | Shl | Shr | GetVArg => {
+            read(&mut [b, c].into_iter())
+        }
+        SetUpval | EqK | EqI | LtI | LeI | GtI | GeI | Test | Return1 | ErrNNil | Tbc | SetI | SetField
+        | MmBinI | MmBinK => {
+            read(&mut [a].into_iter());
+            if matches!(op, SetI | SetField) && !i.k() {
+                live.insert(c);
+            }
+        }
+        SetTabUp if !i.k() => read(&mut [c].into_iter()),
+        SetTable => {
+            read(&mut [a, b].into_iter());
+            if !i.k() {
+                live.insert(c);
+            }
+        }
+        Eq | Lt | Le | MmBin => read(&mut [a, b].into_iter()),
+        TestSet => read(&mut [b].into_iter()),
+        Concat => read(&mut (a..a + b)),
+        Call | TailCall => read(&mut (a..if b == 0 { 256 } else { a + b })),
+        Return => read(&mut (a..if b == 0 { 256 } else { a + b - 1 })),
+        ForLoop | ForPrep => read(&mut (a..a + 3)),
+        TForPrep => read(&mut (a..a + 4)),
+        TForCall => read(&mut (a..a + 4)),
+        TForLoop => read(&mut [a + 3].into_iter()),
+        SetList => read(&mut (a..if b & 0x3f == 0 { 256 } else { a + (b & 0x3f) + 1 })),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flow(code: &[u32]) -> Flow {
+        Flow::new(&Prototype { code: code.to_vec(), ..Prototype::default() })
+    }
+
+    fn jmp(distance: i64) -> u32 {
+        Opcode::Jmp as u32 | ((distance + 0xff_ffff) as u32) << 7
+    }
+
+    fn test(register: u32) -> u32 {
+        Opcode::Test as u32 | register << 7
+    }
+
+    const RETURN: u32 = Opcode::Return0 as u32;
+
+    #[test]
+    fn a_while_loop_has_its_test_as_header() {
+        let flow = flow(&[Opcode::LoadTrue as u32, test(0), jmp(1), jmp(-3), RETURN]);
+        let header = flow.blocks.iter().position(|b| b.start == 1).unwrap();
+        assert_eq!(flow.loops[header].as_ref().map(|l| l.len()), Some(2));
+        assert_eq!(flow.irreducible, None);
+        assert!(flow.blocks[header].live_in.contains(0));
+    }
+
+    #[test]
+    fn a_cycle_with_two_entries_is_found() {
+        // test; jmp → 4 | 3: nop-test; 4: test; jmp → 3
+        let flow = flow(&[test(0), jmp(1), Opcode::LoadTrue as u32, test(1), jmp(-3), RETURN]);
+        assert_eq!(flow.irreducible, None, "a plain loop");
+        let flow = super::tests::flow(&[
+            test(0),
+            jmp(1),
+            Opcode::LoadTrue as u32,
+            Opcode::LoadTrue as u32,
+            test(1),
+            jmp(-4),
+            RETURN,
+        ]);
+        assert!(flow.irreducible.is_some());
+    }
+}

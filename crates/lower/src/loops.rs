@@ -1,0 +1,77 @@
+//! Loops of the compiler's own routines: copying, comparing, searching.
+
+use crate::context::{Context, Result};
+use crate::join::Arm;
+use crate::state::State;
+use crate::value::{Abs, Word};
+use moonhook_ir as ir;
+
+/// The ways out of one iteration.
+#[derive(Default)]
+pub struct Iteration {
+    /// States that go on with the next iteration, and its variables.
+    pub next: Vec<(State, Vec<Word>)>,
+    /// States that leave the loop.
+    pub exits: Vec<Arm>,
+}
+
+impl Iteration {
+    /// The current state goes on with the next iteration.
+    pub fn again(&mut self, context: &mut Context<'_>, variables: Vec<Word>) {
+        let state = context.take_state();
+        self.next.push((state, variables));
+    }
+
+    /// The current state leaves.
+    pub fn leave(&mut self, context: &mut Context<'_>, values: Vec<Abs>) {
+        let state = context.take_state();
+        self.exits.push(Arm { state, values });
+    }
+
+    pub fn leave_in(&mut self, state: State, values: Vec<Abs>) {
+        self.exits.push(Arm { state, values });
+    }
+}
+
+impl Context<'_> {
+    /// A loop over machine words. `body` is run once, in the state at the start of any iteration, with the loop's
+    /// variables. Each iteration costs a step of the budget. Gives the ways out; the current state is dead afterwards.
+    pub fn repeat(
+        &mut self,
+        initial: &[Word],
+        body: &mut dyn FnMut(&mut Self, &[Word]) -> Result<Iteration>,
+    ) -> Result<Vec<Arm>> {
+        if !self.state.alive() {
+            return Ok(vec![]);
+        }
+        let mut words = vec![self.state.budget];
+        words.extend_from_slice(initial);
+        let mut args = Vec::with_capacity(words.len());
+        for word in words {
+            let word = self.launder(word);
+            args.push(self.value(word));
+        }
+        let head = self.function.new_block();
+        let mut params = Vec::with_capacity(args.len());
+        for _ in 0..args.len() {
+            let param = self.function.add_param(head);
+            self.set_range(param, crate::code::Range::FULL);
+            params.push(Word::Value(param));
+        }
+        self.terminate(ir::Terminator::Jump(ir::Target::new(head, args)));
+        self.state.block = Some(head);
+        self.state.budget = params[0];
+        self.spend_step()?;
+        let iteration = body(self, &params[1..])?;
+        for (state, variables) in iteration.next {
+            self.state = state;
+            let mut args = vec![self.value(self.state.budget)];
+            for word in variables {
+                args.push(self.value(word));
+            }
+            self.terminate(ir::Terminator::Jump(ir::Target::new(head, args)));
+        }
+        self.state.block = None;
+        Ok(iteration.exits.into_iter().filter(|arm| arm.state.alive()).collect())
+    }
+}

@@ -1,0 +1,239 @@
+//! Memory that handlers read and write: the frame, the constant pool and the per-CPU region.
+//!
+//! Guarantees that every access carries the check that the kernel's verifier wants, next to the use and on the same
+//! value (KERNEL: `find_good_pkt_pointers` in kernel/bpf/verifier.c tracks a comparison with the packet's end by the
+//! pointer's id), and that facts already proved are not proved again.
+
+use crate::code::Cond;
+use crate::context::{Context, Result};
+use crate::events::Message;
+use crate::state::{Pointer, State};
+use crate::value::{Space, Word};
+use moonhook_ir as ir;
+use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
+
+/// No frame is longer, and the verifier takes no larger offset into a packet (`MAX_PACKET_OFF`).
+pub const MAX_FRAME: i64 = 0xffff;
+
+/// The region's layout in bytes: strings made at packet time, then the event record being built, then a margin that lets
+/// 8 bytes be written at any masked offset. The first 8 bytes are not used: 8 bytes before a string's end can be read.
+pub const STRINGS_START: i64 = 8;
+pub const STRINGS_END: i64 = 0x1_0000;
+pub const RECORD_START: i64 = STRINGS_END;
+pub const RECORD_SIZE: i64 = 0x4000;
+const REGION_SIZE: u32 = (RECORD_START + RECORD_SIZE) as u32 + 64;
+
+/// The largest constant displacement put into an access.
+const MAX_DISPLACEMENT: i64 = 0x7000;
+
+const HELPER_MAP_LOOKUP: u32 = 1;
+const HELPER_PROCESSOR_ID: u32 = 8;
+
+/// An address and a displacement to go with it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Address {
+    pub base: ir::Value,
+    pub disp: i16,
+}
+
+impl Address {
+    pub fn plus(self, bytes: i16) -> Address {
+        Address { base: self.base, disp: self.disp + bytes }
+    }
+}
+
+impl Context<'_> {
+    /// The frame's length in bytes.
+    pub fn packet_length(&mut self) -> Word {
+        let (start, end) = (self.packet_start, self.packet_end);
+        let length = self.binary(BinaryOp::Sub, end, start);
+        if let Word::Value(value) = length {
+            self.set_range(value, crate::code::Range { min: 0, max: MAX_FRAME });
+        }
+        length
+    }
+
+    /// The address of `size` bytes at `offset` of the frame, in the current state; and the states in which they do not
+    /// lie within the frame.
+    pub fn locate(&mut self, offset: Word, size: u32) -> (Address, Vec<State>) {
+        let mut outside = Vec::new();
+        let limit = MAX_FRAME - i64::from(size);
+        match offset {
+            Word::Imm(imm) if (0..=MAX_DISPLACEMENT).contains(&imm) => {
+                let needed = imm as u32 + size;
+                let address = Address { base: self.packet_start, disp: imm as i16 };
+                if self.state.facts.length < needed {
+                    self.check_end(self.packet_start, needed, &mut outside);
+                    self.state.facts.length = needed;
+                }
+                (address, outside)
+            }
+            Word::Imm(imm) if imm < 0 || imm > limit => {
+                outside.push(self.take_state());
+                (Address { base: self.packet_start, disp: 0 }, outside)
+            }
+            offset => {
+                let (root, disp) = self.root_of(offset);
+                let pointer = match self.state.facts.pointer(root) {
+                    Some(pointer) => *pointer,
+                    None => {
+                        let cond = self.compare(CompareOp::UGt, root, limit - disp);
+                        self.leave_if(cond, &mut outside);
+                        let address = self.emit(Op::Binary(BinaryOp::Add, self.packet_start, root.into()));
+                        let pointer = Pointer { offset: root, address, proved: 0 };
+                        self.state.facts.pointers.push(pointer);
+                        pointer
+                    }
+                };
+                let needed = disp as u32 + size;
+                if pointer.proved < needed {
+                    self.check_end(pointer.address, needed, &mut outside);
+                    if let Some(pointer) = self.state.facts.pointer(root) {
+                        pointer.proved = needed;
+                    }
+                }
+                (Address { base: pointer.address, disp: disp as i16 }, outside)
+            }
+        }
+    }
+
+    /// Splits an offset into a value that is known not to be negative and a small constant.
+    fn root_of(&mut self, offset: Word) -> (ir::Value, i64) {
+        if let Word::Value(value) = offset
+            && let Some(&(root, constant)) = self.sums.get(&value)
+            && (0..=MAX_DISPLACEMENT).contains(&constant)
+            && (self.range(Word::Value(root)).min >= 0 || self.state.facts.pointer(root).is_some())
+        {
+            return (root, constant);
+        }
+        (self.value(offset), 0)
+    }
+
+    /// Leaves, to `outside`, where fewer than `needed` bytes lie behind `base`.
+    fn check_end(&mut self, base: ir::Value, needed: u32, outside: &mut Vec<State>) {
+        let behind = self.emit(Op::Binary(BinaryOp::Add, base, ir::Operand::Imm(needed as i32)));
+        let condition = ir::Condition::new(CompareOp::UGt, behind, self.packet_end);
+        self.leave_if(Cond::Test(condition), outside);
+    }
+
+    fn leave_if(&mut self, cond: Cond, outside: &mut Vec<State>) {
+        let (then, otherwise) = self.split(cond);
+        if then.alive() {
+            outside.push(then);
+        }
+        self.state = otherwise;
+    }
+
+    /// Enters the join of `states` (dead if there are none), all of which carry nothing else.
+    pub fn enter(&mut self, states: Vec<State>) -> Result<()> {
+        let arms = states.into_iter().map(|state| crate::join::Arm { state, values: vec![] }).collect();
+        self.join(arms)?;
+        Ok(())
+    }
+
+    /// Runs `fail` in the join of `states` and comes back to the current state.
+    pub fn fail_in(&mut self, states: Vec<State>, fail: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        if states.is_empty() {
+            return Ok(());
+        }
+        let inside = self.take_state();
+        for state in &states {
+            if let (Some(block), true) = (state.block, inside.alive()) {
+                self.function.block_mut(block).cold = true;
+            }
+        }
+        self.enter(states)?;
+        fail(self)?;
+        self.state = inside;
+        Ok(())
+    }
+
+    /// The address of `size` bytes at `offset` of a space, which are known to be there. The verifier is given the proof
+    /// that it needs; where that proof is a branch, its other side cannot be taken.
+    pub fn address(&mut self, space: Space, offset: Word, size: u32) -> Result<Address> {
+        match space {
+            Space::Packet => {
+                let known = matches!(offset, Word::Value(v) if self.state.facts.pointer(v).is_some());
+                let bounded = self.range(offset).within(0, MAX_FRAME - i64::from(size));
+                let affine = matches!(offset, Word::Value(v) if self.sums.contains_key(&v));
+                let offset = if known || bounded || affine { offset } else { self.and(offset, MAX_FRAME) };
+                let (address, outside) = self.locate(offset, size);
+                self.fail_in(outside, |context| {
+                    context.fail(Message::bare("access outside of the frame (a fault of Moonhook)"));
+                    Ok(())
+                })?;
+                Ok(address)
+            }
+            Space::Pool => match offset {
+                Word::Imm(offset) => {
+                    let base = self.emit(Op::DataAddress { map: self.pool_map, offset: offset as u32 });
+                    Ok(Address { base, disp: 0 })
+                }
+                offset => {
+                    let base = self.emit(Op::DataAddress { map: self.pool_map, offset: 0 });
+                    self.masked(base, offset, 0xffff)
+                }
+            },
+            Space::Scratch => {
+                let region = self.region()?;
+                match offset {
+                    Word::Imm(offset) if (0..=MAX_DISPLACEMENT).contains(&offset) => {
+                        Ok(Address { base: region, disp: offset as i16 })
+                    }
+                    offset => self.masked(region, offset, 0xffff),
+                }
+            }
+        }
+    }
+
+    /// `base + (offset & mask)`.
+    pub fn masked(&mut self, base: ir::Value, offset: Word, mask: i64) -> Result<Address> {
+        let offset = if self.range(offset).within(0, mask) { offset } else { self.and(offset, mask) };
+        let offset = self.value(offset);
+        let base = self.emit(Op::Binary(BinaryOp::Add, base, offset.into()));
+        Ok(Address { base, disp: 0 })
+    }
+
+    pub fn load_at(&mut self, address: Address, size: Size, signed: bool) -> Word {
+        self.load(address.base, address.disp, size, signed)
+    }
+
+    /// The address of this CPU's region; an error where the machine has more CPUs than the program was made for.
+    pub fn region(&mut self) -> Result<ir::Value> {
+        if let Some(region) = self.state.facts.region {
+            return Ok(region);
+        }
+        let entries = self.options.cpus;
+        let definition = ir::MapDefinition {
+            map_type: ir::MapType::Array,
+            key_size: 4,
+            value_size: REGION_SIZE,
+            max_entries: entries,
+            flags: 0,
+        };
+        let map = self.map("region", || ir::MapKind::Map(definition));
+        let cpu = self.helper(HELPER_PROCESSOR_ID, &[]);
+        let slot = self.function.new_slot(8);
+        let key = self.emit(Op::SlotAddress(slot));
+        self.store(key, 0, Size::B4, cpu);
+        let map = self.emit(Op::MapReference(map));
+        let region = self.helper(HELPER_MAP_LOOKUP, &[map.into(), key.into()]);
+        let missing = self.compare(CompareOp::Eq, region, 0);
+        self.fail_if(missing, |context| context.fail(Message::bare("out of packet memory")));
+        let region = self.value(region);
+        self.state.facts.region = Some(region);
+        Ok(region)
+    }
+
+    /// Reserves `length` bytes of the scratch region; gives their offset. `length` must not be negative.
+    pub fn allocate(&mut self, length: Word) -> Result<Word> {
+        let start = self.state.scratch;
+        let too_long = self.compare(CompareOp::UGt, length, MAX_FRAME);
+        self.fail_if(too_long, |context| context.fail(Message::bare("out of packet memory")));
+        let end = self.add(start, length);
+        let full = self.compare(CompareOp::UGt, end, STRINGS_END - 8);
+        self.fail_if(full, |context| context.fail(Message::bare("out of packet memory")));
+        self.state.scratch = end;
+        Ok(start)
+    }
+}

@@ -1,0 +1,131 @@
+//! Names for error messages: what the bytecode's debug information calls a register or a called function.
+//!
+//! Follows what Lua's own messages do (`ldebug.c`, "Symbolic Execution"), so that both tiers say the same.
+
+use crate::opcode::{Instruction, Opcode};
+use moonhook_snapshot::{Prototype, Value};
+
+/// A kind ("local", "global", "field", "method", "upvalue", "constant") and a name.
+pub type Name = (&'static str, String);
+
+/// The name of the local variable in `register` that is active at `pc`.
+fn local_name(prototype: &Prototype, register: usize, pc: usize) -> Option<&str> {
+    let active =
+        |v: &&moonhook_snapshot::LocalVariable| (v.start_pc as usize) <= pc && pc < v.end_pc as usize;
+    prototype.locals.iter().filter(active).nth(register).map(|v| v.name.as_str())
+}
+
+/// The last instruction before `last` that surely set `register`.
+fn setter(prototype: &Prototype, mut last: usize, register: usize) -> Option<usize> {
+    use Opcode::*;
+    let op = |pc: usize| Instruction(prototype.code[pc]).opcode();
+    if matches!(op(last), Some(MmBin | MmBinI | MmBinK)) {
+        last -= 1;
+    }
+    let mut found = None;
+    let mut conditional_until = 0;
+    for pc in 0..last {
+        let i = Instruction(prototype.code[pc]);
+        let Some(op) = i.opcode() else { continue };
+        let changes = match op {
+            LoadNil => (i.a()..=i.a() + i.b()).contains(&register),
+            TForCall => register >= i.a() + 2,
+            Call | TailCall => register >= i.a(),
+            Jmp => {
+                let target = (pc as i64 + 1 + i.sj()).max(0) as usize;
+                if target <= last {
+                    conditional_until = conditional_until.max(target);
+                }
+                false
+            }
+            _ => op.sets_a() && i.a() == register,
+        };
+        if changes {
+            found = if pc < conditional_until { None } else { Some(pc) };
+        }
+    }
+    found
+}
+
+fn constant_name(prototype: &Prototype, index: usize) -> Option<String> {
+    match prototype.constants.get(index) {
+        Some(Value::String(bytes)) => Some(String::from_utf8_lossy(bytes).into_owned()),
+        _ => None,
+    }
+}
+
+fn upvalue_name(prototype: &Prototype, index: usize) -> String {
+    prototype.upvalues.get(index).map_or_else(|| "?".to_string(), |u| u.name.clone())
+}
+
+/// A variable's or constant's name; else, in `Err`, the instruction that set the register, if that is known.
+fn basic(prototype: &Prototype, pc: usize, register: usize) -> Result<Name, Option<usize>> {
+    if let Some(name) = local_name(prototype, register, pc) {
+        return Ok(("local", name.to_string()));
+    }
+    let pc = setter(prototype, pc, register).ok_or(None)?;
+    let i = Instruction(prototype.code[pc]);
+    match i.opcode() {
+        Some(Opcode::Move) if i.b() < i.a() => basic(prototype, pc, i.b()),
+        Some(Opcode::GetUpval) => Ok(("upvalue", upvalue_name(prototype, i.b()))),
+        Some(Opcode::LoadK) => {
+            constant_name(prototype, i.bx()).map(|name| ("constant", name)).ok_or(Some(pc))
+        }
+        _ => Err(Some(pc)),
+    }
+}
+
+fn global_or_field(name: &str) -> &'static str {
+    if name == "_ENV" { "global" } else { "field" }
+}
+
+/// What `register` is called at `pc`.
+pub fn of_register(prototype: &Prototype, pc: usize, register: usize) -> Option<Name> {
+    let pc = match basic(prototype, pc, register) {
+        Ok(name) => return Some(name),
+        Err(pc) => pc?,
+    };
+    let i = Instruction(prototype.code[pc]);
+    let indexed = |register: usize| match basic(prototype, pc, register) {
+        Ok(("local" | "upvalue", name)) => global_or_field(&name),
+        _ => "field",
+    };
+    let constant = || constant_name(prototype, i.c()).unwrap_or_else(|| "?".to_string());
+    match i.opcode()? {
+        Opcode::GetTabUp => Some((global_or_field(&upvalue_name(prototype, i.b())), constant())),
+        Opcode::GetTable => {
+            let name = match basic(prototype, pc, i.c()) {
+                Ok(("constant", name)) => name,
+                _ => "?".to_string(),
+            };
+            Some((indexed(i.b()), name))
+        }
+        Opcode::GetI => Some(("field", "integer index".to_string())),
+        Opcode::GetField => Some((indexed(i.b()), constant())),
+        Opcode::Self_ => Some(("method", constant())),
+        _ => None,
+    }
+}
+
+/// What an upvalue is called.
+pub fn of_upvalue(prototype: &Prototype, index: usize) -> Name {
+    ("upvalue", upvalue_name(prototype, index))
+}
+
+/// What the function called by the instruction at `pc` is called there.
+pub fn of_callee(prototype: &Prototype, pc: usize) -> Option<Name> {
+    let i = Instruction(prototype.code[pc]);
+    match i.opcode()? {
+        Opcode::Call | Opcode::TailCall => of_register(prototype, pc, i.a()),
+        Opcode::TForCall => Some(("for iterator", "for iterator".to_string())),
+        _ => None,
+    }
+}
+
+/// ` (local 'x')`, or nothing: how messages end.
+pub fn suffix(name: &Option<Name>) -> String {
+    match name {
+        Some((kind, name)) => format!(" ({kind} '{name}')"),
+        None => String::new(),
+    }
+}

@@ -1,0 +1,278 @@
+//! Indexing: tables, packets, headers, strings (Lua manual § 3.2).
+
+use crate::context::{Context, Result};
+use crate::error::LowerErrorKind;
+use crate::interpret::{Frame, Next};
+use crate::join::Arm;
+use crate::names::{self, Name};
+use crate::opcode::{Instruction, Opcode};
+use crate::value::{Abs, Object, Str};
+use crate::variables::VariableId;
+use crate::{builtins, protocols, tables};
+use moonhook_snapshot::{TableId, Value};
+
+pub fn execute<'a>(
+    context: &mut Context<'a>,
+    frame: &mut Frame<'a>,
+    opcode: Opcode,
+    i: Instruction,
+    pc: usize,
+) -> Result<Next> {
+    use Opcode::*;
+    match opcode {
+        SetTabUp | SetTable | SetI | SetField => return assign(context, frame, opcode, i),
+        NewTable | SetList => return context.refuse(LowerErrorKind::TableConstructor, Some("{")),
+        GetVArg => return var_arg_field(context, frame, i),
+        _ => {}
+    }
+    let (object, name) = match opcode {
+        GetTabUp => (
+            super::loads::read_upvalue(context, frame, i.b()),
+            Some(names::of_upvalue(frame.prototype, i.b())),
+        ),
+        _ => (context.get(i.b()), names::of_register(frame.prototype, pc, i.b())),
+    };
+    let key = match opcode {
+        GetTable => context.get(i.c()),
+        GetI => Abs::int(i.c() as i64),
+        _ => context.constant(frame, i.c()),
+    };
+    if opcode == Self_ {
+        context.set(i.a() + 1, object.clone());
+    }
+    let arms = index_arms(context, &object, &key, &name)?;
+    take_arms(context, frame, i.a(), arms, pc)
+}
+
+/// Puts a value that depends on the way into a register. Where the next instruction tests or indexes that register, it is
+/// executed for each way by itself: what is known of the value decides it.
+fn take_arms<'a>(
+    context: &mut Context<'a>,
+    frame: &mut Frame<'a>,
+    register: usize,
+    arms: Vec<Arm>,
+    pc: usize,
+) -> Result<Next> {
+    let alive = arms.iter().filter(|arm| arm.state.alive()).count();
+    let next = Instruction(frame.prototype.code.get(pc + 1).copied().unwrap_or(0));
+    let decides = match next.opcode() {
+        Some(Opcode::Test) => next.a() == register,
+        Some(Opcode::GetField | Opcode::Self_ | Opcode::TestSet) => next.b() == register,
+        _ => false,
+    };
+    if alive <= 1 || !decides {
+        let Some(values) = context.join(arms)? else { return Ok(Next::Done) };
+        context.set(register, values.into_iter().next().unwrap_or(Abs::Nil));
+        return Ok(Next::Continue);
+    }
+    let mut after = Vec::new();
+    let mut at = None;
+    for arm in arms.into_iter().filter(|arm| arm.state.alive()) {
+        context.state = arm.state;
+        context.set(register, arm.values.into_iter().next().unwrap_or(Abs::Nil));
+        context.set_pc(frame, pc + 1);
+        let Some(opcode) = next.opcode() else { return Ok(Next::Done) };
+        let next = match super::execute(context, frame, opcode, next, pc + 1)? {
+            Next::Continue => pc + 2,
+            Next::At(next) => next,
+            Next::Done => continue,
+        };
+        at = Some(next);
+        after.push(context.take_state());
+    }
+    context.enter(after)?;
+    Ok(at.map_or(Next::Done, Next::At))
+}
+
+/// `object[key]`.
+pub fn index(context: &mut Context<'_>, object: &Abs, key: &Abs, name: &Option<Name>) -> Result<Abs> {
+    let arms = index_arms(context, object, key, name)?;
+    Ok(context.join(arms)?.and_then(|values| values.into_iter().next()).unwrap_or(Abs::Nil))
+}
+
+/// `object[key]`, with one arm for each way of getting it.
+fn index_arms(context: &mut Context<'_>, object: &Abs, key: &Abs, name: &Option<Name>) -> Result<Vec<Arm>> {
+    let mut arms = Vec::new();
+    let certain = !matches!(object, Abs::Union(_));
+    for (state, object) in context.alternatives(object) {
+        context.state = state;
+        arms.extend(index_value(context, &object, key, name, certain)?);
+    }
+    Ok(arms)
+}
+
+fn index_value(
+    context: &mut Context<'_>,
+    object: &Abs,
+    key: &Abs,
+    name: &Option<Name>,
+    certain: bool,
+) -> Result<Vec<Arm>> {
+    match object {
+        Abs::Object(Object::Table(table)) => index_table(context, *table, key),
+        Abs::Object(Object::Packet | Object::Argument | Object::Header(_)) => {
+            let Abs::Object(object) = object else { return Ok(vec![]) };
+            match key {
+                Abs::Str(Str::Const(field)) => protocols::field(context, object, field),
+                Abs::Union(_) => {
+                    let mut arms = Vec::new();
+                    for (state, key) in context.alternatives(key) {
+                        context.state = state;
+                        arms.extend(index_value(context, &Abs::Object(object.clone()), &key, name, certain)?);
+                    }
+                    Ok(arms)
+                }
+                _ => context.unsupported(
+                    "reading a packet's field by a name that is not constant",
+                    "write the field's name after a dot",
+                    name.as_ref().map(|(_, name)| name.as_str()),
+                ),
+            }
+        }
+        Abs::Str(_) => {
+            let method = match key {
+                Abs::Str(Str::Const(method)) => builtins::find("string", method),
+                _ => None,
+            };
+            context.only(method.map_or(Abs::Nil, |name| Abs::Object(Object::Builtin(name))))
+        }
+        other => {
+            let type_name = other.message_name();
+            let message = format!("attempt to index a {type_name} value{}", names::suffix(name));
+            context.type_error(message, certain, name.as_ref().map(|(_, name)| name.as_str()));
+            Ok(vec![])
+        }
+    }
+}
+
+/// A table of load time, with `__index` (manual § 2.4).
+fn index_table(context: &mut Context<'_>, table: TableId, key: &Abs) -> Result<Vec<Arm>> {
+    if context.snapshot.table(table).metatable.is_none() && !matches!(key, Abs::Str(Str::Const(_))) {
+        return tables::lookup_arms(context, table, key);
+    }
+    let value = match key {
+        Abs::Str(Str::Const(text)) => match context.read_assigned(&VariableId::Field(table, text.clone())) {
+            Some(value) => value,
+            None => {
+                let value = tables::raw_get(context.snapshot, table, &Value::String(text.clone()));
+                context.lift(&value)
+            }
+        },
+        key => tables::lookup(context, table, key)?,
+    };
+    let Some(metatable) = context.snapshot.table(table).metatable else { return context.only(value) };
+    let handler = tables::raw_get(context.snapshot, metatable, &Value::string("__index"));
+    if handler == Value::Nil {
+        return context.only(value);
+    }
+    let handler = context.lift(&handler);
+    let missing = super::equal(context, &value, &Abs::Nil)?;
+    let (missing, found) = context.split_truth(&missing);
+    let mut arms: Vec<Arm> =
+        found.into_iter().map(|state| Arm { state, values: vec![value.clone()] }).collect();
+    for state in missing {
+        context.state = state;
+        let object = Abs::Object(Object::Table(table));
+        match &handler {
+            Abs::Object(Object::Closure(_) | Object::Builtin(_)) => {
+                let metamethod = Some(("metamethod", "index".to_string()));
+                arms.extend(context.call(&handler, vec![object, key.clone()], metamethod)?);
+            }
+            handler => {
+                arms.extend(index_arms(context, handler, key, &None)?);
+            }
+        }
+    }
+    arms.iter_mut().for_each(|arm| arm.values.resize(1, Abs::Nil));
+    Ok(arms)
+}
+
+fn assign<'a>(context: &mut Context<'a>, frame: &Frame<'a>, opcode: Opcode, i: Instruction) -> Result<Next> {
+    let value = context.register_or_constant(frame, i);
+    let (object, name) = match opcode {
+        Opcode::SetTabUp => (
+            super::loads::read_upvalue(context, frame, i.a()),
+            Some(names::of_upvalue(frame.prototype, i.a())),
+        ),
+        _ => (context.get(i.a()), context.register_name(i.a())),
+    };
+    let key = match opcode {
+        Opcode::SetTable => context.get(i.b()),
+        Opcode::SetI => Abs::int(i.b() as i64),
+        _ => context.constant(frame, i.b()),
+    };
+    assign_field(context, &object, &key, &value, &name)?;
+    Ok(Next::Continue)
+}
+
+fn assign_field(
+    context: &mut Context<'_>,
+    object: &Abs,
+    key: &Abs,
+    value: &Abs,
+    name: &Option<Name>,
+) -> Result<()> {
+    let title = name.as_ref().map_or("a table", |(_, name)| name.as_str()).to_string();
+    match (object, key) {
+        (Abs::Object(Object::Table(table)), Abs::Str(Str::Const(field)))
+            if context.snapshot.table(*table).metatable.is_none() =>
+        {
+            let initial = tables::raw_get(context.snapshot, *table, &Value::String(field.clone()));
+            let field_name = String::from_utf8_lossy(field).into_owned();
+            context.assign(VariableId::Field(*table, field.clone()), &initial, value, &field_name)
+        }
+        (Abs::Object(Object::Table(_)), _) => {
+            context.refuse(LowerErrorKind::TableWrite { what: format!("the table `{title}`") }, Some(&title))
+        }
+        (Abs::Object(Object::Packet | Object::Argument | Object::Header(_)), _) => {
+            context.certain_error(
+                "protocol fields are read-only".to_string(),
+                name.as_ref().map(|n| n.1.as_str()),
+            );
+            Ok(())
+        }
+        (Abs::Union(_), _) => {
+            context.dispatch(object, &mut |context, object| {
+                match object {
+                    Abs::Nil | Abs::Bool(_) | Abs::Int(_) | Abs::Str(_) => {
+                        not_indexable(context, &object, name, false)
+                    }
+                    object => assign_field(context, &object, key, value, name)?,
+                }
+                Ok(vec![])
+            })?;
+            Ok(())
+        }
+        (other, _) => {
+            not_indexable(context, other, name, true);
+            Ok(())
+        }
+    }
+}
+
+fn not_indexable(context: &mut Context<'_>, object: &Abs, name: &Option<Name>, certain: bool) {
+    let type_name = object.message_name();
+    let message = format!("attempt to index a {type_name} value{}", names::suffix(name));
+    context.type_error(message, certain, name.as_ref().map(|(_, name)| name.as_str()));
+}
+
+/// `R[A] := R[B][R[C]]` where R[B] is the vararg parameter (5.5).
+fn var_arg_field<'a>(context: &mut Context<'a>, frame: &Frame<'a>, i: Instruction) -> Result<Next> {
+    let value = match context.get(i.c()) {
+        Abs::Int(crate::value::Word::Imm(n)) => {
+            let index = usize::try_from(n - 1).unwrap_or(usize::MAX);
+            frame.varargs.get(index).cloned().unwrap_or(Abs::Nil)
+        }
+        Abs::Str(Str::Const(text)) if *text == *b"n" => Abs::int(frame.varargs.len() as i64),
+        Abs::Int(_) | Abs::Union(_) => {
+            return context.unsupported(
+                "reading a vararg table by an index that is not constant",
+                "use `select`",
+                None,
+            );
+        }
+        _ => Abs::Nil,
+    };
+    context.set(i.a(), value);
+    Ok(Next::Continue)
+}

@@ -1,0 +1,364 @@
+//! Arithmetic, bitwise operators, `not`, `#` and `..` (Lua manual § 3.4.1 – 3.4.7).
+
+use crate::context::{Context, Result};
+use crate::error::LowerErrorKind;
+use crate::events::Message;
+use crate::interpret::{Frame, Next};
+use crate::join::Arm;
+use crate::names;
+use crate::opcode::{Instruction, Opcode};
+use crate::value::{Abs, Str, Word};
+use moonhook_ir::{BinaryOp, CompareOp, UnaryOp};
+
+/// A binary operator of Lua.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Operator {
+    Add,
+    Sub,
+    Mul,
+    Mod,
+    IDiv,
+    BAnd,
+    BOr,
+    BXor,
+    Shl,
+    Shr,
+    Div,
+    Pow,
+}
+
+impl Operator {
+    fn of(opcode: Opcode) -> Option<Operator> {
+        use Opcode::*;
+        Some(match opcode {
+            Add | AddI | AddK => Operator::Add,
+            Sub | SubK => Operator::Sub,
+            Mul | MulK => Operator::Mul,
+            Mod | ModK => Operator::Mod,
+            IDiv | IDivK => Operator::IDiv,
+            BAnd | BAndK => Operator::BAnd,
+            BOr | BOrK => Operator::BOr,
+            BXor | BXorK => Operator::BXor,
+            Shl | ShlI => Operator::Shl,
+            Shr | ShrI => Operator::Shr,
+            Div | DivK => Operator::Div,
+            Pow | PowK => Operator::Pow,
+            _ => return None,
+        })
+    }
+
+    fn is_bitwise(self) -> bool {
+        matches!(self, Operator::BAnd | Operator::BOr | Operator::BXor | Operator::Shl | Operator::Shr)
+    }
+}
+
+/// An operand and what messages call it.
+struct Named {
+    value: Abs,
+    name: Option<names::Name>,
+}
+
+pub fn execute<'a>(
+    context: &mut Context<'a>,
+    frame: &mut Frame<'a>,
+    opcode: Opcode,
+    i: Instruction,
+) -> Result<Next> {
+    let register =
+        |context: &Context<'a>, r: usize| Named { value: context.get(r), name: context.register_name(r) };
+    let unnamed = |value: Abs| Named { value, name: None };
+    let result = match Operator::of(opcode) {
+        Some(operator) => {
+            use Opcode::*;
+            let left = register(context, i.b());
+            let (left, right) = match opcode {
+                AddI | ShrI => (left, unnamed(Abs::int(i.sc()))),
+                ShlI => (unnamed(Abs::int(i.sc())), left),
+                AddK | SubK | MulK | ModK | PowK | DivK | IDivK | BAndK | BOrK | BXorK => {
+                    (left, unnamed(context.constant(frame, i.c())))
+                }
+                _ => (left, register(context, i.c())),
+            };
+            binary(context, operator, left, right, true)?
+        }
+        None => {
+            let operand = register(context, i.b());
+            match opcode {
+                Opcode::Not => not(context, &operand.value)?,
+                Opcode::Len => length(context, operand, true)?,
+                Opcode::Concat => concat(context, i)?,
+                Opcode::BNot => {
+                    let ones = Named { value: Abs::int(-1), name: None };
+                    binary(context, Operator::BXor, operand, ones, true)?
+                }
+                _ => binary(context, Operator::Sub, unnamed(Abs::int(0)), operand, true)?,
+            }
+        }
+    };
+    context.set(i.a(), result);
+    Ok(Next::Continue)
+}
+
+/// `a operator b` for other parts of the compiler: without names.
+pub fn arithmetic(context: &mut Context<'_>, operator: Operator, a: Abs, b: Abs) -> Result<Abs> {
+    binary(context, operator, Named { value: a, name: None }, Named { value: b, name: None }, true)
+}
+
+fn binary(context: &mut Context<'_>, operator: Operator, a: Named, b: Named, certain: bool) -> Result<Abs> {
+    if matches!(a.value, Abs::Union(_)) {
+        let (name, b) = (a.name, b);
+        return context.dispatch_one(&a.value, &mut |context, value| {
+            let a = Named { value, name: name.clone() };
+            binary(context, operator, a, Named { value: b.value.clone(), name: b.name.clone() }, false)
+        });
+    }
+    if matches!(b.value, Abs::Union(_)) {
+        return context.dispatch_one(&b.value, &mut |context, value| {
+            let a = Named { value: a.value.clone(), name: a.name.clone() };
+            binary(context, operator, a, Named { value, name: b.name.clone() }, false)
+        });
+    }
+    let (left, right) = (number(context, &a)?, number(context, &b)?);
+    match (left, right) {
+        (Some(_), Some(_)) if matches!(operator, Operator::Div | Operator::Pow) => {
+            let (sign, help) = match operator {
+                Operator::Div => ("/", "write `//` for an integer quotient"),
+                _ => ("^", "multiply, or write `1 << n` for a power of two"),
+            };
+            let what = format!("`{sign}` gives a float");
+            context.refuse(LowerErrorKind::Float { what, help: help.into() }, Some(sign))
+        }
+        (Some(x), Some(y)) => integers(context, operator, x, y),
+        (left, _) => {
+            let wrong = if left.is_none() { a } else { b };
+            let what =
+                if operator.is_bitwise() { "perform bitwise operation on" } else { "perform arithmetic on" };
+            wrong_type(context, what, &wrong, certain);
+            Ok(Abs::Nil)
+        }
+    }
+}
+
+fn wrong_type(context: &mut Context<'_>, what: &str, operand: &Named, certain: bool) {
+    let type_name = operand.value.message_name();
+    let message = format!("attempt to {what} a {type_name} value{}", names::suffix(&operand.name));
+    context.type_error(message, certain, operand.name.as_ref().map(|(_, name)| name.as_str()));
+}
+
+/// The operand as an integer: constant strings are converted as Lua does (manual § 3.4.3); `None` for what is no number.
+fn number(context: &mut Context<'_>, operand: &Named) -> Result<Option<Word>> {
+    let name = operand.name.as_ref().map(|(_, name)| name.as_str());
+    match &operand.value {
+        Abs::Int(word) => Ok(Some(*word)),
+        Abs::Float(_) => {
+            let help = "write the number without fraction and exponent".to_string();
+            context.refuse(LowerErrorKind::Float { what: "arithmetic with a float".into(), help }, name)
+        }
+        Abs::Str(Str::Const(text)) => Ok(crate::strings::parse_integer(text).map(Word::Imm)),
+        Abs::Str(_) => context.unsupported(
+            "arithmetic on a string that is made of packet bytes",
+            "read numbers with `pkt:getuint8` and the like",
+            name,
+        ),
+        _ => Ok(None),
+    }
+}
+
+/// An argument as an integer, for built-ins; `None` if it is no number.
+pub fn to_integer(context: &mut Context<'_>, value: &Abs) -> Result<Option<Word>> {
+    number(context, &Named { value: value.clone(), name: None })
+}
+
+fn integers(context: &mut Context<'_>, operator: Operator, a: Word, b: Word) -> Result<Abs> {
+    let word = match operator {
+        Operator::Add => {
+            let sum = context.add(a, b);
+            context.variables.note_addition(sum, a, b);
+            sum
+        }
+        Operator::Sub => {
+            let difference = context.sub(a, b);
+            if let Word::Imm(imm) = b {
+                context.variables.note_addition(difference, a, Word::Imm(imm.wrapping_neg()));
+            }
+            difference
+        }
+        Operator::Mul => context.binary(BinaryOp::Mul, a, b),
+        Operator::BAnd => context.and(a, b),
+        Operator::BOr => context.binary(BinaryOp::Or, a, b),
+        Operator::BXor => context.binary(BinaryOp::Xor, a, b),
+        Operator::IDiv => divide(context, a, b),
+        Operator::Mod => modulo(context, a, b),
+        Operator::Shl => return shift(context, a, b, BinaryOp::Shl),
+        Operator::Shr => return shift(context, a, b, BinaryOp::LShr),
+        Operator::Div | Operator::Pow => Word::Imm(0),
+    };
+    Ok(Abs::Int(word))
+}
+
+fn check_divisor(context: &mut Context<'_>, b: Word, sign: &str) {
+    let zero = context.compare(CompareOp::Eq, b, 0);
+    context.check(zero, || Message::new(format!("attempt to perform 'n{sign}0'")));
+}
+
+/// `a // b`, rounded towards minus infinity (`luaV_idiv`).
+fn divide(context: &mut Context<'_>, a: Word, b: Word) -> Word {
+    check_divisor(context, b, "//");
+    if let Word::Imm(imm) = b {
+        if imm > 0 && imm.count_ones() == 1 {
+            return context.binary(BinaryOp::AShr, a, i64::from(imm.trailing_zeros()));
+        }
+        if imm > 0 && context.range(a).min >= 0 {
+            return context.binary(BinaryOp::UDiv, a, b);
+        }
+    }
+    let quotient = context.binary(BinaryOp::SDiv, a, b);
+    let rest = context.binary(BinaryOp::SMod, a, b);
+    let wrong = rounded_wrongly(context, rest, b);
+    context.sub(quotient, wrong)
+}
+
+/// `a % b` with the sign of `b` (`luaV_mod`).
+fn modulo(context: &mut Context<'_>, a: Word, b: Word) -> Word {
+    check_divisor(context, b, "%%");
+    if let Word::Imm(imm) = b {
+        if imm > 0 && imm.count_ones() == 1 {
+            return context.and(a, imm - 1);
+        }
+        if imm > 0 && context.range(a).min >= 0 {
+            return context.binary(BinaryOp::UMod, a, b);
+        }
+    }
+    let rest = context.binary(BinaryOp::SMod, a, b);
+    let wrong = rounded_wrongly(context, rest, b);
+    let mask = context.unary(UnaryOp::Neg, wrong);
+    let correction = context.and(mask, b);
+    context.add(rest, correction)
+}
+
+/// 1 if the truncated division has to be corrected: the rest is not 0 and its sign is not the divisor's.
+fn rounded_wrongly(context: &mut Context<'_>, rest: Word, b: Word) -> Word {
+    let some = context.compare(CompareOp::Ne, rest, 0);
+    let some = context.condition_word(some);
+    let differ = context.binary(BinaryOp::Xor, rest, b);
+    let differ = context.shr(differ, 63);
+    context.and(some, differ)
+}
+
+/// Shifts by Lua's rules (manual § 3.4.2): negative counts go the other way, counts of 64 and more give 0.
+fn shift(context: &mut Context<'_>, a: Word, count: Word, op: BinaryOp) -> Result<Abs> {
+    let other = if op == BinaryOp::Shl { BinaryOp::LShr } else { BinaryOp::Shl };
+    if let Word::Imm(imm) = count {
+        return Ok(Abs::Int(match imm {
+            0..=63 => context.binary(op, a, imm),
+            -63..=-1 => context.binary(other, a, -imm),
+            _ => Word::Imm(0),
+        }));
+    }
+    if context.range(count).within(0, 63) {
+        return Ok(Abs::Int(context.binary(op, a, count)));
+    }
+    let mut arms = Vec::new();
+    let mut arm = |context: &mut Context<'_>, word: Word| {
+        let state = context.take_state();
+        arms.push(Arm { state, values: vec![Abs::Int(word)] });
+    };
+    let usual = context.compare(CompareOp::ULt, count, 64);
+    let (then, otherwise) = context.split(usual);
+    context.state = then;
+    let word = context.binary(op, a, count);
+    arm(context, word);
+    context.state = otherwise;
+    let back = context.unary(UnaryOp::Neg, count);
+    let reverse = context.compare(CompareOp::ULt, back, 64);
+    let (then, otherwise) = context.split(reverse);
+    context.state = then;
+    let word = context.binary(other, a, back);
+    arm(context, word);
+    context.state = otherwise;
+    arm(context, Word::Imm(0));
+    Ok(context.join(arms)?.and_then(|values| values.into_iter().next()).unwrap_or(Abs::Nil))
+}
+
+fn not(context: &mut Context<'_>, value: &Abs) -> Result<Abs> {
+    if let Some(truth) = value.truth() {
+        return Ok(Abs::bool(!truth));
+    }
+    if let Abs::Bool(word) = value {
+        return Ok(Abs::Bool(context.binary(BinaryOp::Xor, *word, 1)));
+    }
+    context.dispatch_one(value, &mut |context, value| not(context, &value))
+}
+
+fn length(context: &mut Context<'_>, operand: Named, certain: bool) -> Result<Abs> {
+    use crate::value::Object;
+    match &operand.value {
+        Abs::Str(text) => {
+            let word = context.string_length(text)?;
+            Ok(Abs::Int(word))
+        }
+        Abs::Object(Object::Packet) => Ok(Abs::Int(context.packet_length())),
+        Abs::Object(Object::Argument) => Ok(Abs::int(crate::protocols::ARGUMENT_SIZE)),
+        Abs::Object(Object::Table(table)) => crate::tables::length(context, *table),
+        Abs::Union(_) => context.dispatch_one(&operand.value, &mut |context, value| {
+            length(context, Named { value, name: operand.name.clone() }, false)
+        }),
+        _ => {
+            wrong_type(context, "get length of", &operand, certain);
+            Ok(Abs::Nil)
+        }
+    }
+}
+
+/// `R[A] .. … .. R[A + B - 1]`; right associative, so the last wrong operand is the one complained of.
+fn concat(context: &mut Context<'_>, i: Instruction) -> Result<Abs> {
+    let registers: Vec<usize> = (i.a()..i.a() + i.b()).collect();
+    let mut operands = Vec::new();
+    for register in registers {
+        operands.push(Named { value: context.get(register), name: context.register_name(register) });
+    }
+    concat_operands(context, operands, Vec::new(), true)
+}
+
+/// Resolves unions one by one, then concatenates.
+fn concat_operands(
+    context: &mut Context<'_>,
+    mut rest: Vec<Named>,
+    mut done: Vec<Abs>,
+    certain: bool,
+) -> Result<Abs> {
+    while let Some(operand) = rest.pop() {
+        match &operand.value {
+            Abs::Union(_) => {
+                let copy = |rest: &[Named]| {
+                    rest.iter()
+                        .map(|n| Named { value: n.value.clone(), name: n.name.clone() })
+                        .collect::<Vec<_>>()
+                };
+                return context.dispatch_one(&operand.value, &mut |context, value| {
+                    let mut rest = copy(&rest);
+                    rest.push(Named { value, name: operand.name.clone() });
+                    concat_operands(context, rest, done.clone(), false)
+                });
+            }
+            Abs::Str(_) | Abs::Int(_) => done.insert(0, operand.value),
+            Abs::Float(_) => {
+                let help = "write the number without fraction and exponent".to_string();
+                return context
+                    .refuse(LowerErrorKind::Float { what: "a float is concatenated".into(), help }, None);
+            }
+            _ => {
+                // Both operands of the failing step: the left one is named first, unless it is fine.
+                let left = rest.pop();
+                let fine = |value: &Abs| matches!(value, Abs::Str(_) | Abs::Int(_) | Abs::Union(_));
+                let wrong = match left {
+                    Some(left) if done.is_empty() && !fine(&left.value) => left,
+                    _ => operand,
+                };
+                wrong_type(context, "concatenate", &wrong, certain);
+                return Ok(Abs::Nil);
+            }
+        }
+    }
+    context.concatenate(&done)
+}

@@ -1,0 +1,197 @@
+//! Comparisons and tests (Lua manual § 3.4.4). Each is followed by the jump that it decides about.
+
+use crate::code::Cond;
+use crate::context::{Context, Result};
+use crate::interpret::{Frame, Next};
+use crate::opcode::{Instruction, Opcode};
+use crate::state::State;
+use crate::value::{Abs, Word};
+use moonhook_ir::CompareOp;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Order {
+    Less,
+    LessOrEqual,
+}
+
+pub fn execute<'a>(
+    context: &mut Context<'a>,
+    frame: &mut Frame<'a>,
+    opcode: Opcode,
+    i: Instruction,
+    pc: usize,
+) -> Result<Next> {
+    let (mut truthy, mut falsy) = match opcode {
+        Opcode::Test => {
+            let value = context.get(i.a());
+            context.split_truth(&value)
+        }
+        Opcode::TestSet => {
+            let value = context.get(i.b());
+            let (mut truthy, mut falsy) = context.split_truth(&value);
+            // The side that jumps takes the value along.
+            for state in if i.k() { &mut truthy } else { &mut falsy } {
+                std::mem::swap(&mut context.state, state);
+                let value = context.get(i.b());
+                context.set(i.a(), value);
+                std::mem::swap(&mut context.state, state);
+            }
+            (truthy, falsy)
+        }
+        Opcode::Eq | Opcode::EqK => {
+            let a = context.get(i.a());
+            let b = if opcode == Opcode::Eq { context.get(i.b()) } else { context.constant(frame, i.b()) };
+            split_equal(context, &a, &b)?
+        }
+        _ => {
+            let result = compare(context, frame, opcode, i)?;
+            context.split_truth(&result)
+        }
+    };
+    let jump = Instruction(frame.prototype.code[pc + 1]);
+    let target = (pc as i64 + 2 + jump.sj()).max(0) as usize;
+    let (jumping, going): (&mut Vec<State>, &mut Vec<State>) =
+        if i.k() { (&mut truthy, &mut falsy) } else { (&mut falsy, &mut truthy) };
+    jumping.drain(..).for_each(|state| context.enter_block(frame, target, state));
+    going.drain(..).for_each(|state| context.enter_block(frame, pc + 2, state));
+    Ok(Next::Done)
+}
+
+/// The states in which the values are equal, and in which they are not.
+fn split_equal(context: &mut Context<'_>, a: &Abs, b: &Abs) -> Result<(Vec<State>, Vec<State>)> {
+    let (mut equal_states, mut different) = (Vec::new(), Vec::new());
+    for (state, a) in context.alternatives(a) {
+        context.state = state;
+        for (state, b) in context.alternatives(b) {
+            context.state = state;
+            let (yes, no) = match (&a, &b) {
+                (Abs::Str(a), Abs::Str(b)) => context.split_equal(a, b)?,
+                (a, b) => {
+                    let result = equal(context, a, b)?;
+                    context.split_truth(&result)
+                }
+            };
+            equal_states.extend(yes);
+            different.extend(no);
+        }
+    }
+    Ok((equal_states, different))
+}
+
+/// The comparison's result as a boolean.
+fn compare<'a>(context: &mut Context<'a>, frame: &Frame<'a>, opcode: Opcode, i: Instruction) -> Result<Abs> {
+    use Opcode::*;
+    let a = context.get(i.a());
+    let b = match opcode {
+        Lt | Le => context.get(i.b()),
+        _ => Abs::int(i.sb()),
+    };
+    match opcode {
+        EqI => equal(context, &a, &b),
+        Lt | LtI => ordered(context, Order::Less, &a, &b),
+        Le | LeI => ordered(context, Order::LessOrEqual, &a, &b),
+        GtI => ordered(context, Order::Less, &b, &a),
+        _ => ordered(context, Order::LessOrEqual, &b, &a),
+    }
+}
+
+fn known(value: bool) -> Abs {
+    Abs::bool(value)
+}
+
+/// `a == b`, without metamethods (tables of load time are compared by identity).
+pub fn equal(context: &mut Context<'_>, a: &Abs, b: &Abs) -> Result<Abs> {
+    if matches!(a, Abs::Union(_)) {
+        return context.dispatch_one(a, &mut |context, a| equal(context, &a, b));
+    }
+    if matches!(b, Abs::Union(_)) {
+        return context.dispatch_one(b, &mut |context, b| equal(context, a, &b));
+    }
+    let words = |context: &mut Context<'_>, a: Word, b: Word| {
+        let cond = context.compare(CompareOp::Eq, a, b);
+        let word = context.condition_word(cond);
+        Ok(Abs::Bool(word))
+    };
+    match (a, b) {
+        (Abs::Nil, Abs::Nil) => Ok(known(true)),
+        (Abs::Bool(a), Abs::Bool(b)) | (Abs::Int(a), Abs::Int(b)) => words(context, *a, *b),
+        (Abs::Int(a), Abs::Float(x)) | (Abs::Float(x), Abs::Int(a)) => match integral(*x) {
+            Some(b) => words(context, *a, Word::Imm(b)),
+            None => Ok(known(false)),
+        },
+        (Abs::Float(x), Abs::Float(y)) => Ok(known(x == y)),
+        (Abs::Str(a), Abs::Str(b)) => {
+            let word = context.strings_equal(a, b)?;
+            Ok(Abs::Bool(word))
+        }
+        (Abs::Object(a), Abs::Object(b)) => Ok(known(a == b)),
+        _ => Ok(known(false)),
+    }
+}
+
+/// The integer that a float equals.
+fn integral(x: f64) -> Option<i64> {
+    let fits = x.floor() == x && (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&x);
+    fits.then_some(x as i64)
+}
+
+fn ordered(context: &mut Context<'_>, order: Order, a: &Abs, b: &Abs) -> Result<Abs> {
+    ordered_values(context, order, a, b, true)
+}
+
+fn ordered_values(context: &mut Context<'_>, order: Order, a: &Abs, b: &Abs, certain: bool) -> Result<Abs> {
+    if matches!(a, Abs::Union(_)) {
+        return context.dispatch_one(a, &mut |context, a| ordered_values(context, order, &a, b, false));
+    }
+    if matches!(b, Abs::Union(_)) {
+        return context.dispatch_one(b, &mut |context, b| ordered_values(context, order, a, &b, false));
+    }
+    let op = if order == Order::Less { CompareOp::SLt } else { CompareOp::SLe };
+    let cond = match (a, b) {
+        (Abs::Int(a), Abs::Int(b)) => context.compare(op, *a, *b),
+        (Abs::Int(a), Abs::Float(x)) => against_float(context, order, *a, *x, false),
+        (Abs::Float(x), Abs::Int(b)) => against_float(context, order, *b, *x, true),
+        (Abs::Float(x), Abs::Float(y)) => Cond::Known(if order == Order::Less { x < y } else { x <= y }),
+        (Abs::Str(a), Abs::Str(b)) => {
+            let sign = context.strings_compare(a, b)?;
+            context.compare(op, sign, 0)
+        }
+        (a, b) => {
+            let (a, b) = (a.message_name(), b.message_name());
+            let message = match a == b {
+                true => format!("attempt to compare two {a} values"),
+                false => format!("attempt to compare {a} with {b}"),
+            };
+            context.type_error(message, certain, None);
+            Cond::Known(false)
+        }
+    };
+    let word = context.condition_word(cond);
+    Ok(Abs::Bool(word))
+}
+
+/// An integer compared with a constant float: exact, as in `luaV_lessthan` (`LTnum`, `LEnum`). `flipped`: the float is on
+/// the left.
+fn against_float(context: &mut Context<'_>, order: Order, word: Word, x: f64, flipped: bool) -> Cond {
+    if x.is_nan() {
+        return Cond::Known(false);
+    }
+    // The bound that, compared with `<=`, `<`, says the same among integers.
+    let bound = match (order, flipped) {
+        (Order::Less, false) | (Order::LessOrEqual, true) => x.ceil(),
+        _ => x.floor(),
+    };
+    let op = match (order, flipped) {
+        (Order::Less, false) => CompareOp::SLt,
+        (Order::LessOrEqual, false) => CompareOp::SLe,
+        (Order::Less, true) => CompareOp::SGt,
+        (Order::LessOrEqual, true) => CompareOp::SGe,
+    };
+    if bound >= 9_223_372_036_854_775_808.0 {
+        return Cond::Known(!flipped);
+    }
+    if bound < -9_223_372_036_854_775_808.0 {
+        return Cond::Known(flipped);
+    }
+    context.compare(op, word, bound as i64)
+}

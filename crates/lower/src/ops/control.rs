@@ -1,0 +1,220 @@
+//! Jumps, loops and the end of scopes.
+
+use crate::context::{Context, Result};
+use crate::interpret::{Frame, Next};
+use crate::join::Arm;
+use crate::opcode::{Instruction, Opcode};
+use crate::state::Slot;
+use crate::value::{Abs, Word};
+use moonhook_ir::{BinaryOp, CompareOp};
+
+pub fn execute<'a>(
+    context: &mut Context<'a>,
+    frame: &mut Frame<'a>,
+    opcode: Opcode,
+    i: Instruction,
+    pc: usize,
+) -> Result<Next> {
+    match opcode {
+        Opcode::LFalseSkip => {
+            context.set(i.a(), Abs::FALSE);
+            jump(context, frame, pc + 2)
+        }
+        Opcode::Jmp => jump(context, frame, (pc as i64 + 1 + i.sj()).max(0) as usize),
+        Opcode::Close => {
+            close(context, i.a());
+            Ok(Next::Continue)
+        }
+        Opcode::Tbc => to_be_closed(context, i.a()),
+        Opcode::ForPrep => for_prepare(context, frame, i, pc),
+        Opcode::ForLoop => for_loop(context, frame, i, pc),
+        Opcode::TForPrep => {
+            // 5.5: the closing value and the control variable change places.
+            let (closing, control) = (context.get(i.a() + 3), context.get(i.a() + 2));
+            if closing != Abs::Nil {
+                return to_be_closed(context, i.a() + 3);
+            }
+            context.set(i.a() + 2, closing);
+            context.set(i.a() + 3, control);
+            jump(context, frame, pc + 1 + i.bx())
+        }
+        Opcode::TForCall => generic_for_call(context, i),
+        Opcode::TForLoop => {
+            let control = context.get(i.a() + 3);
+            let nil = super::equal(context, &control, &Abs::Nil)?;
+            let (done, more) = context.split_truth(&nil);
+            more.into_iter()
+                .for_each(|state| context.enter_block(frame, (pc + 1).saturating_sub(i.bx()), state));
+            done.into_iter().for_each(|state| context.enter_block(frame, pc + 1, state));
+            Ok(Next::Done)
+        }
+        _ => global_defined(context, frame, i),
+    }
+}
+
+fn jump<'a>(context: &mut Context<'a>, frame: &mut Frame<'a>, target: usize) -> Result<Next> {
+    let state = context.take_state();
+    context.enter_block(frame, target, state);
+    Ok(Next::Done)
+}
+
+/// Registers from `first` on stop being the captured variables: closures keep the cells.
+fn close(context: &mut Context<'_>, first: usize) {
+    for register in first..context.state.registers.len() {
+        if let Slot::Cell(cell) = context.state.registers[register] {
+            let value = context.state.cells.get(&cell).cloned().unwrap_or(Abs::Nil);
+            context.state.registers[register] = Slot::Direct(value);
+        }
+    }
+}
+
+fn to_be_closed(context: &mut Context<'_>, register: usize) -> Result<Next> {
+    match context.get(register) {
+        Abs::Nil => Ok(Next::Continue),
+        value if value.truth() == Some(false) => Ok(Next::Continue),
+        _ => {
+            let name = context.register_name(register).map(|(_, name)| name);
+            context.unsupported(
+                "a `<close>` variable",
+                "call the function at the end of the block",
+                name.as_deref(),
+            )
+        }
+    }
+}
+
+/// `OP_FORPREP`: R[A] initial value, R[A + 1] limit, R[A + 2] step become count, step, control variable (`forprep` in
+/// lvm.c; manual § 3.3.5).
+fn for_prepare<'a>(
+    context: &mut Context<'a>,
+    frame: &mut Frame<'a>,
+    i: Instruction,
+    pc: usize,
+) -> Result<Next> {
+    let Some(init) = for_number(context, i.a(), "initial value")? else { return Ok(Next::Done) };
+    let Some(step) = for_number(context, i.a() + 2, "step")? else { return Ok(Next::Done) };
+    let Some(limit) = for_number(context, i.a() + 1, "limit")? else { return Ok(Next::Done) };
+    let zero = context.compare(CompareOp::Eq, step, 0);
+    context.check(zero, || crate::events::Message::new("'for' step is zero"));
+    let up = context.compare(CompareOp::SGt, step, 0);
+    let (ascending, descending) = context.split(up);
+    let mut skipped = Vec::new();
+    let mut arms = Vec::new();
+    for (state, up) in [(ascending, true), (descending, false)] {
+        if !state.alive() {
+            continue;
+        }
+        context.state = state;
+        let none = context.compare(if up { CompareOp::SGt } else { CompareOp::SLt }, init, limit);
+        let (none, some) = context.split(none);
+        skipped.push(none);
+        context.state = some;
+        let count = iterations(context, init, limit, step, up);
+        let state = context.take_state();
+        arms.push(Arm { state, values: vec![Abs::Int(count)] });
+    }
+    let count = context.join(arms)?;
+    if let Some([count]) = count.as_deref() {
+        context.set(i.a(), count.clone());
+        context.set(i.a() + 1, Abs::Int(step));
+        context.set(i.a() + 2, Abs::Int(init));
+        let state = context.take_state();
+        context.enter_block(frame, pc + 1, state);
+    }
+    skipped.into_iter().for_each(|state| context.enter_block(frame, pc + i.bx() + 2, state));
+    Ok(Next::Done)
+}
+
+/// How often the loop runs after the first time.
+fn iterations(context: &mut Context<'_>, init: Word, limit: Word, step: Word, up: bool) -> Word {
+    if up {
+        let distance = context.sub(limit, init);
+        return if step == Word::Imm(1) { distance } else { context.binary(BinaryOp::UDiv, distance, step) };
+    }
+    let distance = context.sub(init, limit);
+    if step == Word::Imm(-1) {
+        return distance;
+    }
+    let size = context.sub(0, step);
+    context.binary(BinaryOp::UDiv, distance, size)
+}
+
+fn for_number(context: &mut Context<'_>, register: usize, what: &str) -> Result<Option<Word>> {
+    let value = context.get(register);
+    let mut certain = true;
+    let word = context.dispatch(&value, &mut |context, concrete| {
+        certain &= !matches!(value, Abs::Union(_));
+        match concrete {
+            Abs::Int(word) => Ok(vec![Abs::Int(word)]),
+            Abs::Float(_) => {
+                let what = format!("the 'for' {what} is a float");
+                let help = "write it without fraction and exponent".to_string();
+                context.refuse(crate::error::LowerErrorKind::Float { what, help }, Some("for"))
+            }
+            other => {
+                let type_name = other.message_name();
+                let message = format!("'for' {what} must be a number");
+                let message = if what.is_empty() {
+                    message
+                } else {
+                    format!("bad 'for' {what} (number expected, got {type_name})")
+                };
+                context.type_error(message, certain, Some("for"));
+                Ok(vec![Abs::int(0)])
+            }
+        }
+    })?;
+    Ok(match word.first() {
+        Some(Abs::Int(word)) if context.state.alive() => Some(*word),
+        _ => None,
+    })
+}
+
+fn for_loop<'a>(context: &mut Context<'a>, frame: &mut Frame<'a>, i: Instruction, pc: usize) -> Result<Next> {
+    let (Abs::Int(count), Abs::Int(step), Abs::Int(index)) =
+        (context.get(i.a()), context.get(i.a() + 1), context.get(i.a() + 2))
+    else {
+        return Ok(Next::Done);
+    };
+    let more = context.compare(CompareOp::Ne, count, 0);
+    let (more, done) = context.split(more);
+    context.state = more;
+    if context.state.alive() {
+        let count = context.sub(count, 1);
+        let index = context.add(index, step);
+        context.set(i.a(), Abs::Int(count));
+        context.set(i.a() + 2, Abs::Int(index));
+        let state = context.take_state();
+        context.enter_block(frame, (pc + 1).saturating_sub(i.bx()), state);
+    }
+    context.enter_block(frame, pc + 1, done);
+    Ok(Next::Done)
+}
+
+/// `R[A + 3], … := R[A](R[A + 1], R[A + 3])`.
+fn generic_for_call(context: &mut Context<'_>, i: Instruction) -> Result<Next> {
+    let iterator = context.get(i.a());
+    let args = vec![context.get(i.a() + 1), context.get(i.a() + 3)];
+    let mut arms = context.call(&iterator, args, Some(("for iterator", "for iterator".to_string())))?;
+    arms.iter_mut().for_each(|arm| arm.values.resize(i.c(), Abs::Nil));
+    let Some(values) = context.join(arms)? else { return Ok(Next::Done) };
+    for (offset, value) in values.into_iter().enumerate() {
+        context.set(i.a() + 3 + offset, value);
+    }
+    Ok(Next::Continue)
+}
+
+/// `OP_ERRNNIL`: a `global` declaration with a value, for a global that is there already.
+fn global_defined<'a>(context: &mut Context<'a>, frame: &Frame<'a>, i: Instruction) -> Result<Next> {
+    let value = context.get(i.a());
+    let name = match i.bx().checked_sub(1).and_then(|index| frame.prototype.constants.get(index)) {
+        Some(moonhook_snapshot::Value::String(bytes)) => String::from_utf8_lossy(bytes).into_owned(),
+        _ => "?".to_string(),
+    };
+    let nil = super::equal(context, &value, &Abs::Nil)?;
+    let (fine, defined) = context.split_truth(&nil);
+    context.enter(defined)?;
+    context.fail(crate::events::Message::new(format!("global '{name}' already defined")));
+    context.enter(fine)?;
+    Ok(Next::Continue)
+}

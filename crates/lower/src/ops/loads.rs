@@ -1,0 +1,138 @@
+//! Constants, moves, upvalues, closures and varargs.
+
+use crate::context::{Context, Result};
+use crate::error::LowerErrorKind;
+use crate::interpret::{Frame, Next};
+use crate::opcode::{Instruction, Opcode};
+use crate::state::Slot;
+use crate::value::{Abs, CellRef, Closure, Object};
+use crate::variables::VariableId;
+
+pub fn execute<'a>(
+    context: &mut Context<'a>,
+    frame: &mut Frame<'a>,
+    opcode: Opcode,
+    i: Instruction,
+    pc: usize,
+) -> Result<Next> {
+    let value = match opcode {
+        Opcode::Move => context.get(i.b()),
+        Opcode::LoadI => Abs::int(i.sbx()),
+        Opcode::LoadF => Abs::Float(i.sbx() as f64),
+        Opcode::LoadK => context.constant(frame, i.bx()),
+        Opcode::LoadKX => {
+            let extra = frame.prototype.code.get(pc + 1).copied().unwrap_or(0);
+            context.constant(frame, Instruction(extra).ax())
+        }
+        Opcode::LoadFalse => Abs::FALSE,
+        Opcode::LoadTrue => Abs::TRUE,
+        Opcode::LoadNil => {
+            (i.a()..=i.a() + i.b()).for_each(|register| context.set(register, Abs::Nil));
+            return Ok(Next::Continue);
+        }
+        Opcode::GetUpval => read_upvalue(context, frame, i.b()),
+        Opcode::SetUpval => {
+            let value = context.get(i.a());
+            write_upvalue(context, frame, i.b(), value)?;
+            return Ok(Next::Continue);
+        }
+        Opcode::Closure => make_closure(context, frame, i)?,
+        _ => return var_arg(context, frame, i),
+    };
+    context.set(i.a(), value);
+    Ok(Next::Continue)
+}
+
+/// The value of the current function's upvalue.
+pub fn read_upvalue<'a>(context: &mut Context<'a>, frame: &Frame<'a>, index: usize) -> Abs {
+    match frame.closure.upvalues.get(index) {
+        Some(CellRef::Local(cell)) => context.state.cells.get(cell).cloned().unwrap_or(Abs::Nil),
+        Some(CellRef::Snapshot(cell)) => match context.read_assigned(&VariableId::Cell(*cell)) {
+            Some(value) => value,
+            None => context.lift(&context.snapshot.cell(*cell).value),
+        },
+        None => Abs::Nil,
+    }
+}
+
+fn write_upvalue<'a>(context: &mut Context<'a>, frame: &Frame<'a>, index: usize, value: Abs) -> Result<()> {
+    match frame.closure.upvalues.get(index) {
+        Some(CellRef::Local(cell)) => {
+            context.state.cells.insert(*cell, value);
+        }
+        Some(CellRef::Snapshot(cell)) => {
+            let (_, name) = crate::names::of_upvalue(frame.prototype, index);
+            let initial = &context.snapshot.cell(*cell).value;
+            context.assign(VariableId::Cell(*cell), initial, &value, &name)?;
+        }
+        None => {}
+    }
+    Ok(())
+}
+
+fn make_closure<'a>(context: &mut Context<'a>, frame: &Frame<'a>, i: Instruction) -> Result<Abs> {
+    let Some(&id) = frame.prototype.prototypes.get(i.bx()) else { return Ok(Abs::Nil) };
+    let prototype = context.snapshot.prototype(id);
+    let mut upvalues = Vec::with_capacity(prototype.upvalues.len());
+    for description in &prototype.upvalues {
+        let index = usize::from(description.index);
+        if description.in_stack {
+            upvalues.push(CellRef::Local(capture(context, index, &description.name)?));
+        } else {
+            upvalues.extend(frame.closure.upvalues.get(index).copied());
+        }
+    }
+    Ok(Abs::Object(Object::Closure(Closure { prototype: id, upvalues }.into())))
+}
+
+/// The cell of a register, made when the register is first captured. Its number depends only on the way of calls, the
+/// place and the register, so that walking a loop again finds the same closures.
+fn capture(context: &mut Context<'_>, register: usize, name: &str) -> Result<u32> {
+    if let Some(Slot::Cell(cell)) = context.state.registers.get(register) {
+        return Ok(*cell);
+    }
+    let mut key: Vec<usize> = context.calls.iter().map(|call| call.pc).collect();
+    key.push(register);
+    let next = context.cell_numbers.len() as u32;
+    let cell = *context.cell_numbers.entry(key).or_insert(next);
+    let value = context.get(register);
+    // The closure being made is not in a register yet: whoever refers to the cell made it in an earlier iteration.
+    let refers = |value: &Abs| matches!(value, Abs::Object(Object::Closure(c)) if c.upvalues.contains(&CellRef::Local(cell)));
+    let in_union = |context: &Context<'_>, value: &Abs| match value {
+        Abs::Union(union) => union.shapes.iter().any(|shape| match shape {
+            crate::value::Shape::Object(id) => refers(&context.object_value(*id)),
+            _ => false,
+        }),
+        value => refers(value),
+    };
+    if context.state.cells.contains_key(&cell) {
+        let live = context.state.registers.iter().filter_map(|slot| match slot {
+            Slot::Direct(value) => Some(value),
+            _ => None,
+        });
+        if live.chain(context.state.cells.values()).any(|value| in_union(context, value)) {
+            return context.refuse(LowerErrorKind::EscapingCapture, Some(name));
+        }
+    }
+    context.state.cells.insert(cell, value);
+    if context.state.registers.len() <= register {
+        context.state.registers.resize(register + 1, Slot::Dead);
+    }
+    context.state.registers[register] = Slot::Cell(cell);
+    Ok(cell)
+}
+
+fn var_arg<'a>(context: &mut Context<'a>, frame: &mut Frame<'a>, i: Instruction) -> Result<Next> {
+    if i.k() {
+        return context.refuse(LowerErrorKind::TableConstructor, Some("..."));
+    }
+    if i.c() == 0 {
+        frame.open = Some((i.a(), frame.varargs.clone()));
+    } else {
+        for offset in 0..i.c() - 1 {
+            let value = frame.varargs.get(offset).cloned().unwrap_or(Abs::Nil);
+            context.set(i.a() + offset, value);
+        }
+    }
+    Ok(Next::Continue)
+}

@@ -1,0 +1,96 @@
+//! What each instruction does, one file for each family of opcodes.
+
+mod access;
+mod arithmetic;
+mod calls;
+mod comparison;
+mod control;
+mod loads;
+
+pub use access::index;
+pub use arithmetic::{arithmetic, to_integer};
+pub use comparison::equal;
+
+use crate::context::{Context, Result};
+use crate::interpret::{Frame, Next};
+use crate::opcode::{Instruction, Opcode};
+use crate::state::Slot;
+use crate::value::Abs;
+use moonhook_snapshot::Value;
+
+/// Executes one instruction in the current state.
+pub fn execute<'a>(
+    context: &mut Context<'a>,
+    frame: &mut Frame<'a>,
+    opcode: Opcode,
+    i: Instruction,
+    pc: usize,
+) -> Result<Next> {
+    use Opcode::*;
+    match opcode {
+        Move | LoadI | LoadF | LoadK | LoadKX | LoadFalse | LoadTrue | LoadNil | GetUpval | SetUpval
+        | Closure | VarArg => loads::execute(context, frame, opcode, i, pc),
+        GetTabUp | GetTable | GetI | GetField | SetTabUp | SetTable | SetI | SetField | NewTable | Self_
+        | SetList | GetVArg => access::execute(context, frame, opcode, i, pc),
+        AddI | AddK | SubK | MulK | ModK | PowK | DivK | IDivK | BAndK | BOrK | BXorK | ShlI | ShrI | Add
+        | Sub | Mul | Mod | Pow | Div | IDiv | BAnd | BOr | BXor | Shl | Shr | Unm | BNot | Not | Len
+        | Concat => arithmetic::execute(context, frame, opcode, i),
+        Eq | Lt | Le | EqK | EqI | LtI | LeI | GtI | GeI | Test | TestSet => {
+            comparison::execute(context, frame, opcode, i, pc)
+        }
+        Call | TailCall | Return | Return0 | Return1 => calls::execute(context, frame, opcode, i, pc),
+        LFalseSkip | Close | Tbc | Jmp | ForLoop | ForPrep | TForPrep | TForCall | TForLoop | ErrNNil => {
+            control::execute(context, frame, opcode, i, pc)
+        }
+        // The instruction before did all the work, metamethods included.
+        MmBin | MmBinI | MmBinK | VarArgPrep | ExtraArg => Ok(Next::Continue),
+    }
+}
+
+impl<'a> Context<'a> {
+    pub fn get(&self, register: usize) -> Abs {
+        crate::join::read_variable(&self.state, crate::join::Variable::Register(register))
+    }
+
+    pub fn set(&mut self, register: usize, value: Abs) {
+        if self.state.registers.len() <= register {
+            self.state.registers.resize(register + 1, Slot::Dead);
+        }
+        match self.state.registers[register] {
+            Slot::Cell(cell) => {
+                self.state.cells.insert(cell, value);
+            }
+            _ => self.state.registers[register] = Slot::Direct(value),
+        }
+    }
+
+    /// A constant of the prototype.
+    pub fn constant(&mut self, frame: &Frame<'a>, index: usize) -> Abs {
+        self.lift(frame.prototype.constants.get(index).unwrap_or(&Value::Nil))
+    }
+
+    /// Register or constant, as bit k says.
+    pub fn register_or_constant(&mut self, frame: &Frame<'a>, i: Instruction) -> Abs {
+        if i.k() { self.constant(frame, i.c()) } else { self.get(i.c()) }
+    }
+
+    /// A load-time value as packet code sees it.
+    pub fn lift(&mut self, value: &Value) -> Abs {
+        use crate::value::{CellRef, Closure, Object, Str};
+        match value {
+            Value::Nil => Abs::Nil,
+            Value::Boolean(b) => Abs::bool(*b),
+            Value::Integer(i) => Abs::int(*i),
+            Value::Float(x) => Abs::Float(*x),
+            Value::String(bytes) => Abs::Str(Str::Const(bytes.clone())),
+            Value::Table(id) => Abs::Object(Object::Table(*id)),
+            Value::Closure(id) => {
+                let closure = self.snapshot.closure(*id);
+                let upvalues = closure.upvalues.iter().map(|cell| CellRef::Snapshot(*cell)).collect();
+                Abs::Object(Object::Closure(Closure { prototype: closure.prototype, upvalues }.into()))
+            }
+            Value::Builtin(name) => Abs::Object(Object::Builtin(name)),
+            Value::Opaque(name) => Abs::Object(Object::Opaque(name)),
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The program around the handlers: they run one after another, and their results become a verdict.
+
+use crate::context::{Context, Result, Stop};
+use crate::error::LowerError;
+use crate::events::Message;
+use crate::join::Arm;
+use crate::value::{Abs, CellRef, Closure, Object, Word};
+use crate::{Options, variables::Variables};
+use moonhook_ir as ir;
+use moonhook_ir::{CompareOp, Op, Operand, Size};
+use moonhook_snapshot::Snapshot;
+use std::path::Path;
+
+/// `XDP_PASS` and the largest verdict (include/uapi/linux/bpf.h, `enum xdp_action`).
+const PASS: i64 = 2;
+const LAST_VERDICT: i64 = 4;
+
+/// Slots for verdict counters.
+const VERDICTS: usize = 8;
+
+/// Walks until nothing new is learned of the script's variables.
+pub fn lower(snapshot: &Snapshot, options: &Options) -> std::result::Result<ir::Module, LowerError> {
+    let mut variables = Variables::default();
+    let mut objects = Vec::new();
+    loop {
+        variables.start_over();
+        let section = snapshot.handlers.first().map_or("xdp", |handler| handler.hook.name());
+        let mut context =
+            Context::new(snapshot, options, variables, objects, &program_name(&snapshot.script), section);
+        let outcome = context.lower_handlers();
+        match outcome {
+            Ok(()) => return context.finish(),
+            Err(Stop::Error(error)) => return Err(*error),
+            Err(Stop::Restart) => (variables, objects) = (context.variables, context.objects),
+        }
+    }
+}
+
+/// A C identifier of at most 15 characters (the kernel's `BPF_OBJ_NAME_LEN`) made from the script's file name.
+fn program_name(script: &str) -> String {
+    let stem = Path::new(script).file_stem().and_then(|stem| stem.to_str()).unwrap_or("handler");
+    let mut name: String =
+        stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).take(15).collect();
+    if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
+        name.insert(0, '_');
+        name.truncate(15);
+    }
+    name
+}
+
+impl Context<'_> {
+    fn lower_handlers(&mut self) -> Result<()> {
+        for handler in &self.snapshot.handlers {
+            if !self.state.alive() {
+                break;
+            }
+            let closure = self.snapshot.closure(handler.closure);
+            let upvalues = closure.upvalues.iter().map(|cell| CellRef::Snapshot(*cell)).collect();
+            let closure = Closure { prototype: closure.prototype, upvalues }.into();
+            let args = vec![Abs::Object(Object::Packet), Abs::Object(Object::Argument)];
+            let arms = self.run_closure(closure, args, "handler".to_string())?;
+            let arms = arms.into_iter().map(|mut arm| {
+                arm.values.resize(1, Abs::Nil);
+                arm
+            });
+            let arms: Vec<Arm> = arms.collect();
+            self.loc = ir::Loc::default();
+            let mut passed = Vec::new();
+            for arm in arms {
+                self.state = arm.state;
+                self.end_with(&arm.values[0], &mut passed)?;
+            }
+            self.enter(passed)?;
+        }
+        self.exit(Word::Imm(PASS));
+        self.finish_fail_block()?;
+        self.finish_exit_block();
+        Ok(())
+    }
+
+    /// A handler's result: `PASS` goes on (to `passed`) with the next handler, any other verdict ends the program.
+    fn end_with(&mut self, result: &Abs, passed: &mut Vec<crate::state::State>) -> Result<()> {
+        for (state, value) in self.alternatives(result) {
+            self.state = state;
+            match value {
+                Abs::Nil => passed.push(self.take_state()),
+                Abs::Int(verdict) => {
+                    let wrong = self.compare(CompareOp::UGt, verdict, LAST_VERDICT);
+                    let (wrong, right) = self.split(wrong);
+                    self.state = wrong;
+                    if self.state.alive() {
+                        let message = Message {
+                            pieces: vec![
+                                ir::Piece::Text(b"handler returned ".to_vec()),
+                                ir::Piece::Argument("%d".into()),
+                                ir::Piece::Text(b", expected a verdict".to_vec()),
+                            ],
+                            positioned: false,
+                        };
+                        self.fail_with(message, &[Abs::Int(verdict)])?;
+                    }
+                    self.state = right;
+                    if !self.state.alive() {
+                        continue;
+                    }
+                    if self.snapshot.handlers.len() == 1 {
+                        self.exit(verdict);
+                        continue;
+                    }
+                    let pass = self.compare(CompareOp::Eq, verdict, PASS);
+                    let (pass, other) = self.split(pass);
+                    passed.push(pass);
+                    self.state = other;
+                    self.exit(verdict);
+                }
+                other => {
+                    let message =
+                        format!("handler returned a {} value, expected a verdict", other.message_name());
+                    self.fail(Message::bare(message));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn exit(&mut self, verdict: Word) {
+        if self.state.alive() {
+            let verdict = self.value(verdict);
+            self.terminate(ir::Terminator::Jump(ir::Target::new(self.exit_block, vec![verdict])));
+        }
+    }
+
+    fn finish_exit_block(&mut self) {
+        let verdict = self.function.block(self.exit_block).params[0];
+        self.state.block = Some(self.exit_block);
+        if self.options.count_verdicts {
+            let map = self.map("verdicts", || ir::MapKind::Data(vec![0; VERDICTS * 8]));
+            let base = self.emit(Op::DataAddress { map, offset: 0 });
+            let index = self.and(verdict, VERDICTS as i64 - 1);
+            let offset = self.shl(index, 3);
+            let offset = self.value(offset);
+            let place = self.emit(Op::Binary(ir::BinaryOp::Add, base, offset.into()));
+            let one = self.value(Word::Imm(1));
+            self.emit(Op::AtomicAdd { size: Size::B8, base: place, disp: 0, value: one });
+        }
+        self.terminate(ir::Terminator::Return(Operand::Value(verdict)));
+    }
+
+    /// Puts the module together, unless an error is certain.
+    fn finish(mut self) -> std::result::Result<ir::Module, LowerError> {
+        if let Some(error) = self.certain.into_iter().next() {
+            return Err(error);
+        }
+        self.certain = Vec::new();
+        self.finish_counters();
+        self.finish_variables();
+        // Any offset of 16 bits, and a word from there on, may be read; see `Context::address`.
+        let mut pool = std::mem::take(&mut self.pool.bytes);
+        pool.resize(pool.len() + 8, 0);
+        self.module.maps[self.pool_map.0 as usize].kind = ir::MapKind::ReadOnlyData(pool);
+        self.module.functions.push(self.function);
+        Ok(self.module)
+    }
+}

@@ -1,0 +1,218 @@
+//! Packets by protocol: `pkt.ip.src`, `pkt.tls.sni` (docs/packet.md says what each field is).
+//!
+//! A protocol is a file with a row for the table below: how to find its header, and its fields. Finding a header is a
+//! *walk*: it gives a few words (is it there, where, …) that are kept as facts of the state, so that it is done once.
+//! Nothing is parsed before it is asked for.
+
+mod eth;
+mod icmp;
+mod ip;
+mod link;
+mod network;
+mod payload;
+mod tcp;
+mod tls;
+mod transport;
+mod udp;
+mod vlan;
+
+use crate::builtins;
+use crate::context::{Context, Result};
+use crate::error::LowerErrorKind;
+use crate::join::Arm;
+use crate::state::State;
+use crate::value::{Abs, Object, Word};
+use moonhook_ir::{CompareOp, Size, UnaryOp};
+
+pub use payload::payload_offset;
+
+/// Bytes of the handler's second argument.
+pub const ARGUMENT_SIZE: i64 = 2;
+
+/// A protocol: a name after `pkt.`.
+pub struct Protocol {
+    pub name: &'static str,
+    /// Finds it: one arm for each way, each with one value, the header object or nil (or, for `payload`, the value).
+    pub find: fn(&mut Context<'_>) -> Result<Vec<Arm>>,
+    pub fields: &'static [Field],
+}
+
+/// A field of a header that is known to be there.
+pub struct Field {
+    pub name: &'static str,
+    pub read: fn(&mut Context<'_>) -> Result<Vec<Arm>>,
+}
+
+const PROTOCOLS: &[&Protocol] = &[
+    &eth::PROTOCOL,
+    &vlan::PROTOCOL,
+    &ip::PROTOCOL,
+    &tcp::PROTOCOL,
+    &udp::PROTOCOL,
+    &icmp::PROTOCOL,
+    &payload::PROTOCOL,
+    &tls::PROTOCOL,
+];
+
+pub fn protocol(name: &str) -> Option<&'static Protocol> {
+    PROTOCOLS.iter().copied().find(|protocol| protocol.name == name)
+}
+
+/// `object.field`: one arm for each way of getting it.
+pub fn field(context: &mut Context<'_>, object: &Object, name: &[u8]) -> Result<Vec<Arm>> {
+    let text = String::from_utf8_lossy(name).into_owned();
+    match object {
+        Object::Header(header) => {
+            let Some(protocol) = protocol(header) else { return Ok(vec![]) };
+            match protocol.fields.iter().find(|field| field.name == text) {
+                Some(field) if context.state.facts.written => read_again(context, protocol, field),
+                Some(field) => (field.read)(context),
+                None => {
+                    let known = list(protocol.fields.iter().map(|field| field.name));
+                    no_field(context, protocol.name, text, known)
+                }
+            }
+        }
+        object => {
+            if let Some(method) = builtins::find("data", name) {
+                let state = context.take_state();
+                return Ok(vec![Arm { state, values: vec![Abs::Object(Object::Builtin(method))] }]);
+            }
+            match protocol(&text) {
+                Some(protocol) if *object == Object::Packet => (protocol.find)(context),
+                _ if *object == Object::Packet => {
+                    let known = list(PROTOCOLS.iter().map(|protocol| protocol.name));
+                    no_field(context, "packet", text, known)
+                }
+                _ => no_field(context, "data", text, "the methods of data objects".to_string()),
+            }
+        }
+    }
+}
+
+/// After a write the header may be gone: then its fields are nil.
+fn read_again(context: &mut Context<'_>, protocol: &Protocol, field: &Field) -> Result<Vec<Arm>> {
+    let mut result = Vec::new();
+    for arm in (protocol.find)(context)? {
+        if arm.values.first() == Some(&Abs::Nil) {
+            result.push(arm);
+        } else {
+            context.state = arm.state;
+            result.extend((field.read)(context)?);
+        }
+    }
+    Ok(result)
+}
+
+fn no_field(context: &Context<'_>, header: &'static str, field: String, known: String) -> Result<Vec<Arm>> {
+    let name = field.clone();
+    context.refuse(LowerErrorKind::NoSuchField { header, field, known }, Some(&name))
+}
+
+fn list(names: impl Iterator<Item = &'static str>) -> String {
+    names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+// ---- what protocols are written with -------------------------------------------------------------------------------
+
+/// The words of the current state's walk, as it stands in the state's facts.
+pub type Words = Vec<Word>;
+
+/// Arms of a walk that ends without finding the header.
+pub fn absent(states: impl IntoIterator<Item = State>) -> impl Iterator<Item = Arm> {
+    states.into_iter().map(|state| Arm { state, values: vec![Abs::int(0)] })
+}
+
+impl Context<'_> {
+    /// Whether the walk `key` finds its header: the state in which it does, with the walk's words, and the states in which
+    /// it does not. Words that were computed before are used again. All arms of `walk` carry the same number of integers;
+    /// the first is 0 where the header is not there.
+    pub fn found(
+        &mut self,
+        key: &'static str,
+        walk: impl FnOnce(&mut Self) -> Result<Vec<Arm>>,
+    ) -> Result<(State, Words, Vec<State>)> {
+        if let Some(words) = self.state.facts.walk(key) {
+            let words = words.to_vec();
+            let there = self.compare(CompareOp::Ne, words.first().copied().unwrap_or(Word::Imm(0)), 0);
+            let (yes, no) = self.split(there);
+            return Ok((yes, words, vec![no]));
+        }
+        let arms = walk(self)?;
+        let is_absent = |arm: &Arm| matches!(arm.values.first(), None | Some(Abs::Int(Word::Imm(0))));
+        let (absent, present): (Vec<Arm>, Vec<Arm>) = arms.into_iter().partition(is_absent);
+        let mut states: Vec<State> = absent.into_iter().map(|arm| arm.state).collect();
+        let count = present.iter().map(|arm| arm.values.len()).max().unwrap_or(0);
+        states.iter_mut().for_each(|state| state.facts.walks.push((key, vec![Word::Imm(0); count.max(1)])));
+        let word = |value: Abs| match value {
+            Abs::Int(word) => word,
+            _ => Word::Imm(0),
+        };
+        let words: Words = self.join(present)?.unwrap_or_default().into_iter().map(word).collect();
+        self.state.facts.walks.push((key, words.clone()));
+        Ok((self.take_state(), words, states))
+    }
+
+    /// The header object where the walk finds it, nil where it does not.
+    pub fn header_arms(
+        &mut self,
+        name: &'static str,
+        walk: impl FnOnce(&mut Self) -> Result<Vec<Arm>>,
+    ) -> Result<Vec<Arm>> {
+        let (state, _, absent) = self.found(name, walk)?;
+        let mut arms = vec![Arm { state, values: vec![Abs::Object(Object::Header(name))] }];
+        arms.extend(absent.into_iter().map(|state| Arm { state, values: vec![Abs::Nil] }));
+        Ok(arms)
+    }
+
+    /// The words of a header that is known to be there; the current state goes on.
+    pub fn known_header(
+        &mut self,
+        key: &'static str,
+        walk: impl FnOnce(&mut Self) -> Result<Vec<Arm>>,
+    ) -> Result<Words> {
+        let (state, words, absent) = self.found(key, walk)?;
+        self.state = state;
+        self.fail_in(absent, |context| {
+            context.fail(crate::events::Message::bare("a header is gone (a fault of Moonhook)"));
+            Ok(())
+        })?;
+        Ok(words)
+    }
+
+    /// A big-endian field of a header: `size` bytes at `offset + at`, which the walk found to be there. The verifier's
+    /// proof is for `whole` bytes of the header, so that the header's fields share it.
+    pub fn header_field(&mut self, offset: Word, at: i64, size: Size, whole: u32) -> Result<Word> {
+        let address = self.address(crate::value::Space::Packet, offset, whole)?;
+        let word = self.load_at(address.plus(at as i16), size, false);
+        Ok(self.from_network(word, size))
+    }
+
+    /// A word loaded from network byte order.
+    pub fn from_network(&mut self, word: Word, size: Size) -> Word {
+        match size {
+            Size::B1 => word,
+            Size::B2 => self.unary(UnaryOp::Swap16, word),
+            Size::B4 => self.unary(UnaryOp::Swap32, word),
+            Size::B8 => self.unary(UnaryOp::Swap64, word),
+        }
+    }
+
+    /// The current state as the only way, with one value.
+    pub fn only(&mut self, value: Abs) -> Result<Vec<Arm>> {
+        let state = self.take_state();
+        Ok(vec![Arm { state, values: vec![value] }])
+    }
+
+    /// The header walks no longer hold after the packet was written.
+    pub fn packet_written(&mut self) {
+        self.state.facts.walks.clear();
+        self.state.facts.written = true;
+    }
+}
+
+/// One bit of a word as a boolean.
+pub fn bit(context: &mut Context<'_>, word: Word, number: i64) -> Abs {
+    let shifted = context.shr(word, number);
+    Abs::Bool(context.and(shifted, 1))
+}

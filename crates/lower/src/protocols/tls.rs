@@ -1,0 +1,154 @@
+//! `pkt.tls`: a TLS ClientHello at the start of a TCP payload, and its server name (RFC 8446 § 4.1.2, RFC 6066 § 3).
+
+use super::{Field, Protocol, absent, network, tcp};
+use crate::context::{Context, Result};
+use crate::join::Arm;
+use crate::loops::Iteration;
+use crate::memory::Address;
+use crate::state::State;
+use crate::value::{Abs, Space, Str, Word};
+use moonhook_ir::{CompareOp, Size};
+
+/// Record header (5), handshake header (4), version (2), random (32): the session id's length follows.
+const SESSION: i64 = 43;
+
+pub const PROTOCOL: Protocol = Protocol {
+    name: "tls",
+    find: |context| context.header_arms("tls", walk),
+    fields: &[Field { name: "sni", read: sni }],
+};
+
+/// Words: is it a ClientHello, where the payload starts, where it ends.
+fn walk(context: &mut Context<'_>) -> Result<Vec<Arm>> {
+    let (state, words, others) = context.found("tcp", tcp::walk)?;
+    let mut arms: Vec<Arm> = absent(others).collect();
+    context.state = state;
+    if !context.state.alive() {
+        return Ok(arms);
+    }
+    let start = words[2];
+    let (record, outside) = context.locate(start, 6);
+    arms.extend(absent(outside));
+    // Content type 22 (handshake) and major version 3; handshake type 1 (ClientHello).
+    let head = context.load_at(record, Size::B2, false);
+    let other = context.compare(CompareOp::Ne, head, 0x0316);
+    let (other, handshake) = context.split(other);
+    arms.extend(absent([other]));
+    context.state = handshake;
+    let kind = context.load_at(record.plus(5), Size::B1, false);
+    let other = context.compare(CompareOp::Ne, kind, 1);
+    let (other, hello) = context.split(other);
+    arms.extend(absent([other]));
+    context.state = hello;
+    let words = context.known_header("ip", network::walk)?;
+    let end = network::end(context, &words)?;
+    let size = context.sub(end, start);
+    let short = context.compare(CompareOp::SLt, size, 6);
+    let (short, whole) = context.split(short);
+    arms.extend(absent([short]));
+    context.state = whole;
+    let state = context.take_state();
+    arms.push(Arm { state, values: [Word::Imm(1), start, end].map(Abs::Int).to_vec() });
+    Ok(arms)
+}
+
+/// Reads while walking are checked against the frame's end only: positions never go back, so one comparison of the last
+/// position with the payload's end tells whether all of them were within it.
+struct Walk<'w> {
+    missing: &'w mut Vec<State>,
+}
+
+impl Walk<'_> {
+    /// The address of `size` bytes; the walk ends where they are not in the frame.
+    fn at(&mut self, context: &mut Context<'_>, position: Word, size: u32) -> Address {
+        let (address, outside) = context.locate(position, size);
+        self.missing.extend(outside);
+        address
+    }
+
+    fn number(&mut self, context: &mut Context<'_>, position: Word, size: Size) -> Word {
+        let address = self.at(context, position, size as u32);
+        let word = context.load_at(address, size, false);
+        context.from_network(word, size)
+    }
+}
+
+fn sni(context: &mut Context<'_>) -> Result<Vec<Arm>> {
+    let words = context.known_header("tls", walk)?;
+    let (start, end) = (words[1], words[2]);
+    let mut missing = Vec::new();
+    let mut reader = Walk { missing: &mut missing };
+    let position = context.add(start, SESSION);
+    let session = reader.number(context, position, Size::B1);
+    let position = context.add(position, session);
+    let position = context.add(position, 1);
+    let ciphers = reader.number(context, position, Size::B2);
+    let position = context.add(position, ciphers);
+    let position = context.add(position, 2);
+    let compressions = reader.number(context, position, Size::B1);
+    let position = context.add(position, compressions);
+    let position = context.add(position, 1);
+    let extensions = reader.number(context, position, Size::B2);
+    let position = context.add(position, 2);
+    let limit = context.add(position, extensions);
+    let found = find_server_name(context, position, limit)?;
+    let mut arms = Vec::new();
+    for arm in found {
+        let (Some(Abs::Int(name)), Some(Abs::Int(length))) = (arm.values.first(), arm.values.get(1)) else {
+            missing.push(arm.state);
+            continue;
+        };
+        context.state = arm.state;
+        let last = context.add(*name, *length);
+        let beyond = context.compare(CompareOp::SGt, last, end);
+        let (beyond, whole) = context.split(beyond);
+        missing.push(beyond);
+        let text = Str::Slice { space: Space::Packet, start: *name, length: *length };
+        arms.push(Arm { state: whole, values: vec![Abs::Str(text)] });
+    }
+    context.enter(missing)?;
+    if context.state.alive() {
+        let state = context.take_state();
+        arms.push(Arm { state, values: vec![Abs::Nil] });
+    }
+    Ok(arms)
+}
+
+/// Walks the extensions from `position`; ways that find a name carry its position and length, the others nothing.
+fn find_server_name(context: &mut Context<'_>, position: Word, limit: Word) -> Result<Vec<Arm>> {
+    context.repeat(&[position], &mut |context, variables| {
+        let mut iteration = Iteration::default();
+        let position = variables[0];
+        let mut missing = Vec::new();
+        let over = context.compare(CompareOp::SGe, position, limit);
+        let (over, within) = context.split(over);
+        missing.push(over);
+        context.state = within;
+        let mut reader = Walk { missing: &mut missing };
+        let extension = reader.at(context, position, 4);
+        let kind = context.load_at(extension, Size::B2, false);
+        let length = context.load_at(extension.plus(2), Size::B2, false);
+        let length = context.from_network(length, Size::B2);
+        let server_name = context.compare(CompareOp::Eq, kind, 0);
+        let (server_name, other) = context.split(server_name);
+        context.state = other;
+        let next = context.add(position, 4);
+        let next = context.add(next, length);
+        iteration.again(context, vec![next]);
+        // List length (2 bytes), entry type (0: host name), name length (2 bytes), name.
+        context.state = server_name;
+        let list = reader.at(context, position, 9);
+        let kind = context.load_at(list.plus(6), Size::B1, false);
+        let length = context.load_at(list.plus(7), Size::B2, false);
+        let length = context.from_network(length, Size::B2);
+        for wrong in [context.compare(CompareOp::Ne, kind, 0), context.compare(CompareOp::Eq, length, 0)] {
+            let (wrong, right) = context.split(wrong);
+            missing.push(wrong);
+            context.state = right;
+        }
+        let name = context.add(position, 9);
+        iteration.leave(context, vec![Abs::Int(name), Abs::Int(length)]);
+        missing.into_iter().for_each(|state| iteration.leave_in(state, vec![]));
+        Ok(iteration)
+    })
+}

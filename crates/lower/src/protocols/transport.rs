@@ -1,0 +1,49 @@
+//! What TCP, UDP and ICMP have in common: they follow an IP header, whole or first fragment, of their protocol number.
+
+use super::absent;
+use super::network::{self, Part};
+use crate::context::{Context, Result};
+use crate::join::Arm;
+use crate::value::Word;
+use moonhook_ir::CompareOp;
+
+/// Finds the header of a protocol: where it starts, with the current state there, and where `header` bytes of it are in
+/// the frame. Ways on which there is none are added to `arms`. `numbers` are its protocol numbers under IPv4 and IPv6.
+pub fn locate(
+    context: &mut Context<'_>,
+    numbers: [i64; 2],
+    header: u32,
+    arms: &mut Vec<Arm>,
+) -> Result<Option<(Word, crate::memory::Address)>> {
+    let (state, words, none) = context.found("ip", network::walk)?;
+    arms.extend(absent(none));
+    context.state = state;
+    if !context.state.alive() {
+        return Ok(None);
+    }
+    let number = words[Part::Protocol as usize];
+    if numbers[0] == numbers[1] {
+        let other = context.compare(CompareOp::Ne, number, numbers[0]);
+        let (other, same) = context.split(other);
+        arms.extend(absent([other]));
+        context.state = same;
+    } else {
+        let mut right = Vec::new();
+        for ((state, _), wanted) in network::by_version(context, &words).into_iter().zip(numbers) {
+            context.state = state;
+            let other = context.compare(CompareOp::Ne, number, wanted);
+            let (other, same) = context.split(other);
+            arms.extend(absent([other]));
+            right.push(same);
+        }
+        context.enter(right)?;
+    }
+    let later = context.compare(CompareOp::Ne, words[Part::FragmentOffset as usize], 0);
+    let (later, first) = context.split(later);
+    arms.extend(absent([later]));
+    context.state = first;
+    let start = words[Part::Next as usize];
+    let (address, outside) = context.locate(start, header);
+    arms.extend(absent(outside));
+    Ok(context.state.alive().then_some((start, address)))
+}

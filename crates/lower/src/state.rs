@@ -1,0 +1,86 @@
+//! The state of symbolic execution at one point of the program.
+
+use crate::value::{Abs, Word};
+use moonhook_ir as ir;
+use std::collections::BTreeMap;
+
+/// What a register holds.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Slot {
+    /// Nothing that is read later.
+    Dead,
+    Direct(Abs),
+    /// The variable is captured: its content is a cell of the state.
+    Cell(u32),
+}
+
+/// Everything that code may depend on and change. Two states meet at a join ([`crate::join`]).
+#[derive(Clone, PartialEq, Debug)]
+pub struct State {
+    /// Where code is being appended; `None` after code that does not go on (an error).
+    pub block: Option<ir::Block>,
+    /// Registers of the function being executed; its callers' are kept by their own calls.
+    pub registers: Vec<Slot>,
+    /// Captured variables made at packet time.
+    pub cells: BTreeMap<u32, Abs>,
+    pub facts: Facts,
+    /// Steps left.
+    pub budget: Word,
+    /// Bytes of the scratch region in use.
+    pub scratch: Word,
+}
+
+/// What is known of the packet. Each fact can be dropped: it only saves work.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Facts {
+    /// The frame has at least that many bytes, proved by a comparison of the packet's start with its end.
+    pub length: u32,
+    /// Pointers into the packet.
+    pub pointers: Vec<Pointer>,
+    /// Results of header walks: a key and its words. Dropped when the packet is written.
+    pub walks: Vec<(&'static str, Vec<Word>)>,
+    /// The per-CPU scratch region's address, once looked up.
+    pub region: Option<ir::Value>,
+    /// The packet may have been written.
+    pub written: bool,
+}
+
+/// The packet's start plus `offset`, which is within 0 … 0xffff.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Pointer {
+    pub offset: ir::Value,
+    pub address: ir::Value,
+    /// Bytes that are proved to lie behind the address.
+    pub proved: u32,
+}
+
+impl Facts {
+    /// The facts that hold in both.
+    pub fn intersect(&self, other: &Facts) -> Facts {
+        let pointers = self.pointers.iter().filter_map(|mine| {
+            let theirs = other.pointers.iter().find(|p| p.address == mine.address)?;
+            Some(Pointer { proved: theirs.proved.min(mine.proved), ..*mine })
+        });
+        Facts {
+            length: self.length.min(other.length),
+            pointers: pointers.collect(),
+            walks: self.walks.iter().filter(|walk| other.walks.contains(walk)).cloned().collect(),
+            region: self.region.filter(|region| other.region == Some(*region)),
+            written: self.written || other.written,
+        }
+    }
+
+    pub fn walk(&self, key: &str) -> Option<&[Word]> {
+        self.walks.iter().find(|(k, _)| *k == key).map(|(_, words)| words.as_slice())
+    }
+
+    pub fn pointer(&mut self, offset: ir::Value) -> Option<&mut Pointer> {
+        self.pointers.iter_mut().find(|p| p.offset == offset)
+    }
+}
+
+impl State {
+    pub fn alive(&self) -> bool {
+        self.block.is_some()
+    }
+}

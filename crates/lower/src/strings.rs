@@ -1,0 +1,469 @@
+//! Strings at packet time: length, equality, order, bytes, concatenation.
+//!
+//! Bytes are read a machine word at a time. The bytes at a string's end that do not fill a word are read as the upper part
+//! of the word that ends there; what lies before the string in that word is shifted out. All spaces keep 8 readable bytes
+//! before any string for that, except the very first bytes of a frame.
+
+use crate::code::Cond;
+use crate::context::{Context, Result};
+use crate::join::Arm;
+use crate::loops::Iteration;
+use crate::memory::Address;
+use crate::state::State;
+use crate::value::{Abs, Space, Str, Word};
+use moonhook_ir::{BinaryOp, CompareOp, Size, UnaryOp};
+
+/// A string slice in words: where, first byte, length.
+#[derive(Clone, Copy, Debug)]
+pub struct Slice {
+    pub space: Space,
+    pub start: Word,
+    pub length: Word,
+}
+
+/// Lua's conversion of a string to an integer (manual § 3.4.3; `l_str2int`): `None` for floats and what is no number.
+pub fn parse_integer(text: &[u8]) -> Option<i64> {
+    let text = std::str::from_utf8(text).ok()?.trim_matches([' ', '\x0c', '\n', '\r', '\t', '\x0b']);
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let value = match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
+        Some(hex) if !hex.is_empty() => hex
+            .chars()
+            .try_fold(0i64, |value, c| Some(value.wrapping_mul(16).wrapping_add(c.to_digit(16)?.into())))?,
+        Some(_) => return None,
+        None if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) => return None,
+        None => {
+            let value = digits.parse::<u64>().ok()?;
+            let limit = i64::MAX as u64 + u64::from(negative);
+            if value > limit {
+                return None;
+            }
+            value as i64
+        }
+    };
+    Some(if negative { value.wrapping_neg() } else { value })
+}
+
+impl Context<'_> {
+    pub fn string_length(&mut self, text: &Str) -> Result<Word> {
+        match text {
+            Str::Const(bytes) => Ok(Word::Imm(bytes.len() as i64)),
+            Str::Mac(_) => Ok(Word::Imm(17)),
+            text => Ok(self.slice(text)?.2),
+        }
+    }
+
+    /// `a == b` as a word.
+    pub fn strings_equal(&mut self, a: &Str, b: &Str) -> Result<Word> {
+        let (equal, different) = self.split_equal(a, b)?;
+        let arm = |state, known| Arm { state, values: vec![Abs::bool(known)] };
+        let mut arms: Vec<Arm> = equal.into_iter().map(|state| arm(state, true)).collect();
+        arms.extend(different.into_iter().map(|state| arm(state, false)));
+        Ok(match self.join(arms)?.as_deref() {
+            Some([Abs::Bool(word)]) => *word,
+            _ => Word::Imm(0),
+        })
+    }
+
+    /// Splits the current state: where the strings are equal, and where they are not.
+    pub fn split_equal(&mut self, a: &Str, b: &Str) -> Result<(Vec<State>, Vec<State>)> {
+        let cond = match (a, b) {
+            (Str::Const(a), Str::Const(b)) => Cond::Known(a == b),
+            (Str::Ipv4(a), Str::Ipv4(b)) | (Str::Mac(a), Str::Mac(b)) => self.compare(CompareOp::Eq, *a, *b),
+            (Str::Ipv4(a), Str::Const(text)) | (Str::Const(text), Str::Ipv4(a)) => {
+                match crate::addresses::ipv4(text) {
+                    Some(b) => self.compare(CompareOp::Eq, *a, b),
+                    None => Cond::Known(false),
+                }
+            }
+            (Str::Mac(a), Str::Const(text)) | (Str::Const(text), Str::Mac(a)) => {
+                match crate::addresses::mac(text) {
+                    Some(b) => self.compare(CompareOp::Eq, *a, b),
+                    None => Cond::Known(false),
+                }
+            }
+            (Str::Ipv6(high, low), Str::Const(text)) | (Str::Const(text), Str::Ipv6(high, low)) => {
+                return Ok(match crate::addresses::ipv6(text) {
+                    Some([h, l]) => self.split_both(*high, Word::Imm(h), *low, Word::Imm(l)),
+                    None => (vec![], vec![self.take_state()]),
+                });
+            }
+            (Str::Ipv6(h1, l1), Str::Ipv6(h2, l2)) => return Ok(self.split_both(*h1, *h2, *l1, *l2)),
+            (Str::Ipv4(_), Str::Ipv6(..) | Str::Mac(_))
+            | (Str::Ipv6(..), Str::Ipv4(_) | Str::Mac(_))
+            | (Str::Mac(_), Str::Ipv4(_) | Str::Ipv6(..)) => Cond::Known(false),
+            (Str::Const(text), other) | (other, Str::Const(text)) => {
+                let (space, start, length) = self.slice(other)?;
+                return self.split_equal_constant(Slice { space, start, length }, text);
+            }
+            (a, b) => {
+                let (space, start, length) = self.slice(a)?;
+                let a = Slice { space, start, length };
+                let (space, start, length) = self.slice(b)?;
+                return self.split_equal_slices(a, Slice { space, start, length });
+            }
+        };
+        let (then, otherwise) = self.split(cond);
+        Ok((vec![then], vec![otherwise]))
+    }
+
+    fn split_both(&mut self, a: Word, b: Word, c: Word, d: Word) -> (Vec<State>, Vec<State>) {
+        let first = self.compare(CompareOp::Eq, a, b);
+        let (same, differ) = self.split(first);
+        self.state = same;
+        let second = self.compare(CompareOp::Eq, c, d);
+        let (same, also) = self.split(second);
+        (vec![same], vec![differ, also])
+    }
+
+    /// A slice against known bytes: the length first, then word after word, the last one overlapping.
+    pub fn split_equal_constant(&mut self, slice: Slice, text: &[u8]) -> Result<(Vec<State>, Vec<State>)> {
+        let cond = self.compare(CompareOp::Eq, slice.length, text.len() as i64);
+        let (same, other) = self.split(cond);
+        let mut different = vec![other];
+        self.state = same;
+        if !self.state.alive() || text.is_empty() {
+            return Ok((vec![self.take_state()], different));
+        }
+        self.match_bytes(slice, text, &mut different)?;
+        Ok((vec![self.take_state()], different))
+    }
+
+    /// Leaves, to `different`, where the slice does not start with `text`; the slice is at least that long.
+    pub fn match_bytes(&mut self, slice: Slice, text: &[u8], different: &mut Vec<State>) -> Result<()> {
+        const CHUNK: usize = 4096;
+        for (index, chunk) in text.chunks(CHUNK).enumerate() {
+            let start = self.add(slice.start, (index * CHUNK) as i64);
+            let address = self.address(slice.space, start, chunk.len() as u32)?;
+            for (offset, size) in pieces(chunk.len()) {
+                let mut bytes = [0; 8];
+                bytes[..size as usize].copy_from_slice(&chunk[offset..offset + size as usize]);
+                let word = self.load_at(address.plus(offset as i16), size, false);
+                let cond = self.compare(CompareOp::Eq, word, i64::from_le_bytes(bytes));
+                let (same, other) = self.split(cond);
+                different.push(other);
+                self.state = same;
+            }
+        }
+        Ok(())
+    }
+
+    fn split_equal_slices(&mut self, a: Slice, b: Slice) -> Result<(Vec<State>, Vec<State>)> {
+        let cond = self.compare(CompareOp::Eq, a.length, b.length);
+        let (same, other) = self.split(cond);
+        self.state = same;
+        let mut arms = vec![Arm { state: other, values: vec![Abs::FALSE] }];
+        arms.extend(self.compare_words(a, b, a.length)?);
+        let mut result = (vec![], vec![]);
+        for arm in arms {
+            // The difference is 0 exactly where the strings are equal.
+            match arm.values.first() {
+                Some(Abs::Int(word)) => {
+                    self.state = arm.state;
+                    let cond = self.compare(CompareOp::Eq, *word, 0);
+                    let (then, otherwise) = self.split(cond);
+                    result.0.push(then);
+                    result.1.push(otherwise);
+                }
+                _ => result.1.push(arm.state),
+            }
+        }
+        Ok(result)
+    }
+
+    /// Compares `length` bytes of both, a word at a time. Each arm carries one value: -1, 0 or 1, by the first
+    /// difference in byte order.
+    fn compare_words(&mut self, a: Slice, b: Slice, length: Word) -> Result<Vec<Arm>> {
+        self.repeat(&[Word::Imm(0)], &mut |context, variables| {
+            let mut iteration = Iteration::default();
+            let at = variables[0];
+            let left = context.sub(length, at);
+            let done = context.compare(CompareOp::SLe, left, 0);
+            let (done, more) = context.split(done);
+            iteration.leave_in(done, vec![Abs::int(0)]);
+            context.state = more;
+            let x = context.word_at(a, at, left)?;
+            let y = context.word_at(b, at, left)?;
+            let same = context.compare(CompareOp::Eq, x, y);
+            let (same, differ) = context.split(same);
+            context.state = differ;
+            let (x, y) = (context.unary(UnaryOp::Swap64, x), context.unary(UnaryOp::Swap64, y));
+            let less = context.compare(CompareOp::ULt, x, y);
+            let (less, greater) = context.split(less);
+            iteration.leave_in(less, vec![Abs::int(-1)]);
+            iteration.leave_in(greater, vec![Abs::int(1)]);
+            context.state = same;
+            let next = context.add(at, 8);
+            iteration.again(context, vec![next]);
+            Ok(iteration)
+        })
+    }
+
+    /// The order of two strings by their bytes, as -1, 0, 1 (`l_strcmp` in the C locale).
+    pub fn strings_compare(&mut self, a: &Str, b: &Str) -> Result<Word> {
+        if let (Str::Const(a), Str::Const(b)) = (a, b) {
+            return Ok(Word::Imm(a.cmp(b) as i64));
+        }
+        let (space, start, length) = self.slice(a)?;
+        let a = Slice { space, start, length };
+        let (space, start, length) = self.slice(b)?;
+        let b = Slice { space, start, length };
+        let shorter = self.minimum(a.length, b.length)?;
+        let arms = self.compare_words(a, b, shorter)?;
+        let Some(values) = self.join(arms)? else { return Ok(Word::Imm(0)) };
+        let Some(Abs::Int(sign)) = values.first() else { return Ok(Word::Imm(0)) };
+        let sign = *sign;
+        // Where the shorter one is a prefix of the other, the lengths decide.
+        let tie = self.compare(CompareOp::Eq, sign, 0);
+        let (tie, decided) = self.split(tie);
+        self.state = tie;
+        let difference = self.sub(a.length, b.length);
+        let state = self.take_state();
+        let arms = vec![
+            Arm { state: decided, values: vec![Abs::Int(sign)] },
+            Arm { state, values: vec![Abs::Int(difference)] },
+        ];
+        Ok(match self.join(arms)?.as_deref() {
+            Some([Abs::Int(word)]) => *word,
+            _ => Word::Imm(0),
+        })
+    }
+
+    /// The smaller of two numbers.
+    pub fn minimum(&mut self, a: Word, b: Word) -> Result<Word> {
+        let less = self.compare(CompareOp::SLt, a, b);
+        let (then, otherwise) = self.split(less);
+        self.either(then, a, otherwise, b)
+    }
+
+    /// Up to 8 bytes at `at` of the slice, of which `left` (at least 1) remain, as a little-endian word, padded with
+    /// zeros.
+    pub fn word_at(&mut self, slice: Slice, at: Word, left: Word) -> Result<Word> {
+        let whole = self.compare(CompareOp::SGe, left, 8);
+        let (whole, part) = self.split(whole);
+        let mut arms = Vec::new();
+        self.state = whole;
+        if self.state.alive() {
+            let offset = self.add(slice.start, at);
+            let address = self.address(slice.space, offset, 8)?;
+            let word = self.load_at(address, Size::B8, false);
+            let state = self.take_state();
+            arms.push(Arm { state, values: vec![Abs::Int(word)] });
+        }
+        self.state = part;
+        if self.state.alive() {
+            let offset = self.add(slice.start, at);
+            let word = self.last_bytes(slice.space, offset, left)?;
+            let state = self.take_state();
+            arms.push(Arm { state, values: vec![Abs::Int(word)] });
+        }
+        Ok(match self.join(arms)?.as_deref() {
+            Some([Abs::Int(word)]) => *word,
+            _ => Word::Imm(0),
+        })
+    }
+
+    /// The 1 to 7 bytes at `offset` as a little-endian word.
+    pub fn last_bytes(&mut self, space: Space, offset: Word, count: Word) -> Result<Word> {
+        let end = self.add(offset, count);
+        let early = match space {
+            Space::Packet if self.range(offset).min < 8 => self.compare(CompareOp::SLt, end, 8),
+            _ => Cond::Known(false),
+        };
+        let (early, usual) = self.split(early);
+        let mut arms = Vec::new();
+        self.state = usual;
+        if self.state.alive() {
+            let from = self.sub(end, 8);
+            let address = self.address(space, from, 8)?;
+            let word = self.load_at(address, Size::B8, false);
+            let bits = self.shl(count, 3);
+            let unused = self.sub(64, bits);
+            let word = self.shr(word, unused);
+            let state = self.take_state();
+            arms.push(Arm { state, values: vec![Abs::Int(word)] });
+        }
+        self.state = early;
+        if self.state.alive() {
+            arms.extend(self.gather_bytes(space, offset, count)?);
+        }
+        Ok(match self.join(arms)?.as_deref() {
+            Some([Abs::Int(word)]) => *word,
+            _ => Word::Imm(0),
+        })
+    }
+
+    /// The same byte by byte, for the first bytes of a frame.
+    fn gather_bytes(&mut self, space: Space, offset: Word, count: Word) -> Result<Vec<Arm>> {
+        let mut arms = Vec::new();
+        let mut word = Word::Imm(0);
+        for index in 0..7 {
+            let place = self.add(offset, index);
+            let address = self.address(space, place, 1)?;
+            let byte = self.load_at(address, Size::B1, false);
+            let byte = self.shl(byte, 8 * index);
+            word = self.binary(BinaryOp::Or, word, byte);
+            let last = self.compare(CompareOp::SLe, count, index + 1);
+            let (last, more) = self.split(last);
+            arms.push(Arm { state: last, values: vec![Abs::Int(word)] });
+            self.state = more;
+        }
+        self.fail(crate::events::Message::bare("more than 7 last bytes (a fault of Moonhook)"));
+        Ok(arms)
+    }
+
+    /// Copies a slice to where `destination` says offset 0, 8, … is. The bytes behind the copy, up to the next multiple
+    /// of 8, are not kept.
+    pub fn copy_bytes(
+        &mut self,
+        space: Space,
+        start: Word,
+        length: Word,
+        destination: &mut dyn FnMut(&mut Self, Word) -> Result<Address>,
+    ) -> Result<()> {
+        let slice = Slice { space, start, length };
+        let arms = self.repeat(&[Word::Imm(0)], &mut |context, variables| {
+            let mut iteration = Iteration::default();
+            let at = variables[0];
+            let left = context.sub(length, at);
+            let done = context.compare(CompareOp::SLe, left, 0);
+            let (done, more) = context.split(done);
+            iteration.leave_in(done, vec![]);
+            context.state = more;
+            let word = context.word_at(slice, at, left)?;
+            let address = destination(context, at)?;
+            context.store(address.base, address.disp, Size::B8, word);
+            let next = context.add(at, 8);
+            iteration.again(context, vec![next]);
+            Ok(iteration)
+        })?;
+        self.join(arms)?;
+        Ok(())
+    }
+
+    /// `a .. b .. c` of strings and integers.
+    pub fn concatenate(&mut self, parts: &[Abs]) -> Result<Abs> {
+        let mut constant = Vec::new();
+        let mut strings = Vec::new();
+        for part in parts {
+            match part {
+                Abs::Str(Str::Const(text)) => constant.extend_from_slice(text),
+                Abs::Int(Word::Imm(value)) => constant.extend(value.to_string().bytes()),
+                other => {
+                    strings.push(Str::Const(std::mem::take(&mut constant).into()));
+                    strings.push(match other {
+                        Abs::Str(text) => text.clone(),
+                        Abs::Int(word) => self.integer_text(*word)?,
+                        _ => continue,
+                    });
+                }
+            }
+        }
+        strings.push(Str::Const(constant.into()));
+        strings.retain(|text| !matches!(text, Str::Const(bytes) if bytes.is_empty()));
+        match strings.as_slice() {
+            [] => return Ok(Abs::text("")),
+            [only] => return Ok(Abs::Str(only.clone())),
+            _ => {}
+        }
+        let mut slices = Vec::new();
+        let mut total = Word::Imm(0);
+        for text in &strings {
+            let (space, start, length) = self.slice(text)?;
+            total = self.add(total, length);
+            slices.push(Slice { space, start, length });
+        }
+        let start = self.allocate(total)?;
+        let mut to = start;
+        for slice in slices {
+            self.copy_bytes(slice.space, slice.start, slice.length, &mut |context, at| {
+                let place = context.add(to, at);
+                context.address(Space::Scratch, place, 8)
+            })?;
+            to = self.add(to, slice.length);
+        }
+        Ok(Abs::Str(Str::Slice { space: Space::Scratch, start, length: total }))
+    }
+}
+
+/// How to cover `length` bytes by loads: offsets and sizes, the last ones overlapping.
+pub fn pieces(length: usize) -> Vec<(usize, Size)> {
+    match length {
+        0 => vec![],
+        1 => vec![(0, Size::B1)],
+        2 => vec![(0, Size::B2)],
+        3 => vec![(0, Size::B2), (2, Size::B1)],
+        4 => vec![(0, Size::B4)],
+        5..=7 => vec![(0, Size::B4), (length - 4, Size::B4)],
+        _ => {
+            let mut pieces: Vec<_> = (0..length / 8).map(|n| (n * 8, Size::B8)).collect();
+            if !length.is_multiple_of(8) {
+                pieces.push((length - 8, Size::B8));
+            }
+            pieces
+        }
+    }
+}
+
+impl Context<'_> {
+    /// The larger of two numbers.
+    pub fn maximum(&mut self, a: Word, b: Word) -> Result<Word> {
+        let less = self.compare(CompareOp::SLt, a, b);
+        let (then, otherwise) = self.split(less);
+        self.either(then, b, otherwise, a)
+    }
+
+    /// Joins two ways, each with its number.
+    pub fn either(&mut self, then: State, yes: Word, otherwise: State, no: Word) -> Result<Word> {
+        let arms = vec![
+            Arm { state: then, values: vec![Abs::Int(yes)] },
+            Arm { state: otherwise, values: vec![Abs::Int(no)] },
+        ];
+        Ok(match self.join(arms)?.as_deref() {
+            Some([Abs::Int(word)]) => *word,
+            _ => no,
+        })
+    }
+
+    /// A copy of a string in the scratch region.
+    pub fn copied(&mut self, text: Str) -> Result<Str> {
+        let (space, start, length) = self.slice(&text)?;
+        let to = self.allocate(length)?;
+        self.copy_bytes(space, start, length, &mut |context, at| {
+            let place = context.add(to, at);
+            context.address(Space::Scratch, place, 8)
+        })?;
+        Ok(Str::Slice { space: Space::Scratch, start: to, length })
+    }
+
+    /// Writes a string that does not lie in the packet into it, byte by byte at its end so that nothing behind it changes.
+    pub fn write_packet(&mut self, offset: Word, from: Slice) -> Result<()> {
+        let arms = self.repeat(&[Word::Imm(0)], &mut |context, variables| {
+            let mut iteration = Iteration::default();
+            let at = variables[0];
+            let left = context.sub(from.length, at);
+            let done = context.compare(CompareOp::SLe, left, 0);
+            let (done, more) = context.split(done);
+            iteration.leave_in(done, vec![]);
+            context.state = more;
+            let whole = context.compare(CompareOp::SGe, left, 8);
+            let (whole, part) = context.split(whole);
+            for (state, size) in [(whole, Size::B8), (part, Size::B1)] {
+                context.state = state;
+                let source = context.add(from.start, at);
+                let source = context.address(from.space, source, size as u32)?;
+                let word = context.load_at(source, size, false);
+                let target = context.add(offset, at);
+                let target = context.address(Space::Packet, target, size as u32)?;
+                context.store(target.base, target.disp, size, word);
+                let next = context.add(at, size as i64);
+                iteration.again(context, vec![next]);
+            }
+            Ok(iteration)
+        })?;
+        self.join(arms)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,559 @@
+//! Reading tables of load time with keys that are known only at packet time.
+//!
+//! A few keys are compared one by one; many are found by a perfect hash in read-only data ([`crate::hashing`]); the array
+//! part is indexed.
+
+use crate::code::Cond;
+use crate::context::{Context, Result};
+use crate::hashing::{self, Placement};
+use crate::join::{Arm, Form};
+use crate::state::State;
+use crate::strings::Slice;
+use crate::value::{Abs, Object, Str, Word};
+use moonhook_ir as ir;
+use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
+use moonhook_snapshot::{Snapshot, Table, TableId, Value};
+
+/// Up to so many keys are compared one by one.
+const MAX_COMPARED: usize = 4;
+/// Keys longer than this are not hashed but compared one by one.
+const MAX_HASHED_KEY: usize = 256;
+
+/// Bytes of a slot of a string table: hash (high 32 bits), offset of the key's bytes, its length, number of the value.
+const STRING_SLOT: usize = 16;
+/// Bytes of a slot of an integer table: key, number of the value.
+const INTEGER_SLOT: usize = 16;
+
+/// `rawget(table, key)` at load time.
+pub fn raw_get(snapshot: &Snapshot, table: TableId, key: &Value) -> Value {
+    let table = snapshot.table(table);
+    if let Value::Integer(index) = key
+        && let Some(value) = usize::try_from(*index - 1).ok().and_then(|index| table.array.get(index))
+    {
+        return value.clone();
+    }
+    let found = match key {
+        // Strings are sorted among themselves: a binary search over their range.
+        Value::String(wanted) => {
+            let first = table.entries.partition_point(|(key, _)| rank(key) < 4);
+            let strings = &table.entries[first..];
+            let last = strings.partition_point(|(key, _)| rank(key) == 4);
+            strings[..last]
+                .binary_search_by(|(key, _)| match key {
+                    Value::String(key) => key.as_ref().cmp(wanted.as_ref()),
+                    _ => std::cmp::Ordering::Less,
+                })
+                .ok()
+                .map(|index| &strings[index])
+        }
+        key => table.entries.iter().find(|(other, _)| other == key),
+    };
+    found.map_or(Value::Nil, |(_, value)| value.clone())
+}
+
+/// The order of kinds in [`Table::entries`].
+fn rank(value: &Value) -> u8 {
+    match value {
+        Value::Nil => 0,
+        Value::Boolean(_) => 1,
+        Value::Integer(_) => 2,
+        Value::Float(_) => 3,
+        Value::String(_) => 4,
+        _ => 5,
+    }
+}
+
+/// `#table` (manual § 3.4.7): the border that the array part gives.
+pub fn length(context: &mut Context<'_>, table: TableId) -> Result<Abs> {
+    if context.snapshot.table(table).metatable.is_some() {
+        return context.unsupported("`#` of a table with a metatable", "keep the number in a variable", None);
+    }
+    Ok(Abs::int(context.snapshot.table(table).array.len() as i64))
+}
+
+/// `rawget(table, key)` at packet time; `key` is no constant string.
+pub fn lookup(context: &mut Context<'_>, table: TableId, key: &Abs) -> Result<Abs> {
+    let arms = lookup_arms(context, table, key)?;
+    Ok(context.join(arms)?.and_then(|values| values.into_iter().next()).unwrap_or(Abs::Nil))
+}
+
+/// [`lookup`], with one arm for each way of finding something or nothing.
+pub fn lookup_arms(context: &mut Context<'_>, table: TableId, key: &Abs) -> Result<Vec<Arm>> {
+    if context.variables.any_field_of(table) && matches!(key, Abs::Str(_)) {
+        let what = "indexing a table whose fields the handler changes, by a name that is not constant";
+        return context.unsupported(
+            what,
+            "write the field's name, or keep the fields in local variables",
+            None,
+        );
+    }
+    match key {
+        Abs::Union(_) => {
+            let mut arms = Vec::new();
+            for (state, key) in context.alternatives(key) {
+                context.state = state;
+                arms.extend(lookup_arms(context, table, &key)?);
+            }
+            Ok(arms)
+        }
+        Abs::Str(Str::Const(text)) => found(context, table, &Value::String(text.clone())),
+        Abs::Int(Word::Imm(index)) => found(context, table, &Value::Integer(*index)),
+        Abs::Int(word) => integer_lookup(context, table, *word),
+        Abs::Str(text) => string_lookup(context, table, text),
+        Abs::Bool(word) => {
+            let yes = raw_get(context.snapshot, table, &Value::Boolean(true));
+            let no = raw_get(context.snapshot, table, &Value::Boolean(false));
+            let cond = context.compare(CompareOp::Ne, *word, 0);
+            let (then, otherwise) = context.split(cond);
+            Ok(vec![
+                Arm { state: then, values: vec![context.lift(&yes)] },
+                Arm { state: otherwise, values: vec![context.lift(&no)] },
+            ])
+        }
+        Abs::Object(object) => found(context, table, &object_key(object).unwrap_or(Value::Nil)),
+        Abs::Nil | Abs::Float(_) => context.only(Abs::Nil),
+    }
+}
+
+/// The value of a key that is known now.
+fn found(context: &mut Context<'_>, table: TableId, key: &Value) -> Result<Vec<Arm>> {
+    let value = raw_get(context.snapshot, table, key);
+    let value = context.lift(&value);
+    context.only(value)
+}
+
+fn object_key(object: &Object) -> Option<Value> {
+    match object {
+        Object::Table(id) => Some(Value::Table(*id)),
+        Object::Builtin(name) => Some(Value::Builtin(name)),
+        _ => None,
+    }
+}
+
+fn first_of(context: &mut Context<'_>, arms: Vec<Arm>) -> Result<Abs> {
+    Ok(context.join(arms)?.and_then(|values| values.into_iter().next()).unwrap_or(Abs::Nil))
+}
+
+/// The values of a table's entries, laid out so that an index finds them.
+struct Values {
+    form: Form,
+    /// Address of the first row, if the form takes words.
+    rows: Option<ir::MapId>,
+    words: usize,
+}
+
+/// Lays out values; equal ones need nothing but their form.
+fn lay_out(context: &mut Context<'_>, values: &[Value]) -> Result<Values> {
+    let lifted: Vec<Abs> = values.iter().map(|value| context.lift(value)).collect();
+    let form = context.form_of(&lifted.iter().collect::<Vec<_>>(), false)?;
+    let words = form.words();
+    if words == 0 {
+        return Ok(Values { form, rows: None, words });
+    }
+    let mut bytes = Vec::with_capacity(values.len() * words * 8);
+    for value in &lifted {
+        for word in context.encode(value, &form) {
+            bytes.extend(word.constant().unwrap_or(0).to_le_bytes());
+        }
+    }
+    let rows = Some(context.add_data("values", bytes));
+    Ok(Values { form, rows, words })
+}
+
+impl Values {
+    /// The value in row `index`, which is below the number of rows (`count`).
+    fn read(&self, context: &mut Context<'_>, index: Word, count: usize) -> Result<Abs> {
+        let Some(map) = self.rows else { return Ok(context.decode(&self.form, &[])) };
+        let base = context.emit(Op::DataAddress { map, offset: 0 });
+        let size = self.words as i64 * 8;
+        let bounded = if context.range(index).within(0, count as i64 - 1) {
+            index
+        } else {
+            context.bounded(index, count as i64 - 1)?
+        };
+        let offset = context.binary(BinaryOp::Mul, bounded, size);
+        let offset = context.value(offset);
+        let row = context.emit(Op::Binary(BinaryOp::Add, base, offset.into()));
+        let words: Vec<Word> =
+            (0..self.words).map(|word| context.load(row, word as i16 * 8, Size::B8, false)).collect();
+        Ok(context.decode(&self.form, &words))
+    }
+}
+
+impl Context<'_> {
+    /// A new section of read-only bytes.
+    pub fn add_data(&mut self, name: &str, bytes: Vec<u8>) -> ir::MapId {
+        // Walking a loop again asks for the same data again.
+        let kind = ir::MapKind::ReadOnlyData(bytes);
+        if let Some(known) =
+            self.module.maps.iter().position(|map| map.kind == kind && map.name.starts_with(name))
+        {
+            return ir::MapId(known as u32);
+        }
+        let id = ir::MapId(self.module.maps.len() as u32);
+        self.module.maps.push(ir::Map { name: format!("{name}{}", id.0), kind });
+        id
+    }
+
+    /// The same word, with the verifier told that it is within 0 … `max` (which it is).
+    pub fn bounded(&mut self, word: Word, max: i64) -> Result<Word> {
+        let outside = self.compare(CompareOp::UGt, word, max);
+        self.check(outside, || {
+            crate::events::Message::bare("index outside of a table (a fault of Moonhook)")
+        });
+        if let Word::Value(value) = word {
+            self.set_range(value, crate::code::Range { min: 0, max });
+        }
+        Ok(word)
+    }
+}
+
+fn integer_lookup(context: &mut Context<'_>, id: TableId, key: Word) -> Result<Vec<Arm>> {
+    let table: &Table = context.snapshot.table(id);
+    let mut arms = Vec::new();
+    if !table.array.is_empty() {
+        let count = table.array.len();
+        let index = context.sub(key, 1);
+        let within = context.compare(CompareOp::ULt, index, count as i64);
+        let (within, outside) = context.split(within);
+        context.state = within;
+        let values = lay_out(context, &table.array)?;
+        let value = values.read(context, index, count)?;
+        let state = context.take_state();
+        arms.push(Arm { state, values: vec![value] });
+        context.state = outside;
+    }
+    let sparse: Vec<(i64, Value)> = table
+        .entries
+        .iter()
+        .filter_map(|(key, value)| match key {
+            Value::Integer(key) => Some((*key, value.clone())),
+            _ => None,
+        })
+        .collect();
+    let hashes: Vec<i64> = sparse.iter().map(|(key, _)| hashing::of_integer(*key)).collect();
+    match (sparse.len() > MAX_COMPARED).then(|| hashing::place(&hashes)).flatten() {
+        None => {
+            for (candidate, value) in &sparse {
+                let cond = context.compare(CompareOp::Eq, key, *candidate);
+                let (then, otherwise) = context.split(cond);
+                let value = context.lift(value);
+                arms.push(Arm { state: then, values: vec![value] });
+                context.state = otherwise;
+            }
+        }
+        Some(placement) => {
+            let hash = hash_integer(context, key);
+            let mut slots = vec![0; placement.slots * INTEGER_SLOT];
+            // An empty slot must not look like a key: its value number is out of range.
+            slots.chunks_mut(INTEGER_SLOT).for_each(|slot| slot[8..].fill(0xff));
+            for (number, (key, _)) in sparse.iter().enumerate() {
+                let at = placement.slot_of[number] * INTEGER_SLOT;
+                slots[at..at + 8].copy_from_slice(&key.to_le_bytes());
+                slots[at + 8..at + 16].copy_from_slice(&(number as i64).to_le_bytes());
+            }
+            let slot = find_slot(context, &placement, slots, INTEGER_SLOT, hash);
+            let stored = context.load(slot, 0, Size::B8, false);
+            let same = context.compare(CompareOp::Eq, stored, key);
+            let (same, other) = context.split(same);
+            let mut missing = vec![other];
+            context.state = same;
+            let number = context.load(slot, 8, Size::B8, false);
+            let empty = context.compare(CompareOp::UGe, number, sparse.len() as i64);
+            let (empty, found) = context.split(empty);
+            missing.push(empty);
+            context.state = found;
+            let values: Vec<Value> = sparse.into_iter().map(|(_, value)| value).collect();
+            let values_count = values.len();
+            let values = lay_out(context, &values)?;
+            let value = values.read(context, number, values_count)?;
+            let state = context.take_state();
+            arms.push(Arm { state, values: vec![value] });
+            context.enter(missing)?;
+        }
+    }
+    let state = context.take_state();
+    arms.push(Arm { state, values: vec![Abs::Nil] });
+    Ok(arms)
+}
+
+/// The address of the slot that the hash leads to.
+fn find_slot(
+    context: &mut Context<'_>,
+    placement: &Placement,
+    slots: Vec<u8>,
+    slot_size: usize,
+    hash: Word,
+) -> ir::Value {
+    let displacements: Vec<u8> = placement.displacements.iter().flat_map(|d| d.to_le_bytes()).collect();
+    let buckets = placement.displacements.len() as i64;
+    let map = context.add_data("displacements", displacements);
+    let base = context.emit(Op::DataAddress { map, offset: 0 });
+    let bucket = context.and(hash, buckets - 1);
+    let offset = context.shl(bucket, 1);
+    let offset = context.value(offset);
+    let place = context.emit(Op::Binary(BinaryOp::Add, base, offset.into()));
+    let displacement = context.load(place, 0, Size::B2, false);
+    let high = context.shr(hash, 32);
+    let mixed = context.binary(BinaryOp::Xor, high, displacement);
+    let mixed = context.binary(BinaryOp::Mul, mixed, hashing::MULTIPLIER);
+    let mixed = context.shr(mixed, 32);
+    let slot = context.and(mixed, placement.slots as i64 - 1);
+    let offset = context.binary(BinaryOp::Mul, slot, slot_size as i64);
+    let offset = context.value(offset);
+    let map = context.add_data("slots", slots);
+    let base = context.emit(Op::DataAddress { map, offset: 0 });
+    context.emit(Op::Binary(BinaryOp::Add, base, offset.into()))
+}
+
+fn hash_step(context: &mut Context<'_>, hash: Word, word: Word) -> Word {
+    let mixed = context.binary(BinaryOp::Xor, hash, word);
+    let mixed = context.binary(BinaryOp::Mul, mixed, hashing::MULTIPLIER);
+    let high = context.shr(mixed, 32);
+    context.binary(BinaryOp::Xor, mixed, high)
+}
+
+fn hash_integer(context: &mut Context<'_>, key: Word) -> Word {
+    let hash = hash_step(context, Word::Imm(0), key);
+    hash_step(context, hash, Word::Imm(0))
+}
+
+fn string_lookup(context: &mut Context<'_>, id: TableId, text: &Str) -> Result<Vec<Arm>> {
+    let table: &Table = context.snapshot.table(id);
+    let mut keys: Vec<(&[u8], &Value)> = Vec::new();
+    for (key, value) in &table.entries {
+        if let Value::String(key) = key {
+            keys.push((key.as_ref(), value));
+        }
+    }
+    match text {
+        Str::Ipv4(word) => {
+            let numbers =
+                keys.iter().filter_map(|(key, value)| Some((crate::addresses::ipv4(key)?, *value))).collect();
+            return number_lookup(context, numbers, *word);
+        }
+        Str::Mac(word) => {
+            let numbers =
+                keys.iter().filter_map(|(key, value)| Some((crate::addresses::mac(key)?, *value))).collect();
+            return number_lookup(context, numbers, *word);
+        }
+        Str::Ipv6(..) => {
+            keys.retain(|(key, _)| crate::addresses::ipv6(key).is_some());
+            return compared(context, text, &keys);
+        }
+        _ => {}
+    }
+    let hashable = keys.iter().all(|(key, _)| key.len() <= MAX_HASHED_KEY);
+    let hashes: Vec<i64> = keys.iter().map(|(key, _)| hashing::of_bytes(key)).collect();
+    match (keys.len() > MAX_COMPARED && hashable).then(|| hashing::place(&hashes)).flatten() {
+        Some(placement) => hashed(context, text, &keys, &hashes, &placement),
+        None => compared(context, text, &keys),
+    }
+}
+
+/// Addresses: looked up as the integers they are, through a table of integers made for it.
+fn number_lookup(context: &mut Context<'_>, numbers: Vec<(i64, &Value)>, word: Word) -> Result<Vec<Arm>> {
+    let mut arms = Vec::new();
+    let hashes: Vec<i64> = numbers.iter().map(|(key, _)| hashing::of_integer(*key)).collect();
+    match (numbers.len() > MAX_COMPARED).then(|| hashing::place(&hashes)).flatten() {
+        None => {
+            for (candidate, value) in numbers {
+                let cond = context.compare(CompareOp::Eq, word, candidate);
+                let (then, otherwise) = context.split(cond);
+                let value = context.lift(value);
+                arms.push(Arm { state: then, values: vec![value] });
+                context.state = otherwise;
+            }
+        }
+        Some(placement) => {
+            let hash = hash_integer(context, word);
+            let mut slots = vec![0xff; placement.slots * INTEGER_SLOT];
+            for (number, (key, _)) in numbers.iter().enumerate() {
+                let at = placement.slot_of[number] * INTEGER_SLOT;
+                slots[at..at + 8].copy_from_slice(&key.to_le_bytes());
+                slots[at + 8..at + 16].copy_from_slice(&(number as i64).to_le_bytes());
+            }
+            let slot = find_slot(context, &placement, slots, INTEGER_SLOT, hash);
+            let stored = context.load(slot, 0, Size::B8, false);
+            let same = context.compare(CompareOp::Eq, stored, word);
+            let (same, other) = context.split(same);
+            context.state = same;
+            let number = context.load(slot, 8, Size::B8, false);
+            let values: Vec<Value> = numbers.iter().map(|(_, value)| (*value).clone()).collect();
+            let rows = lay_out(context, &values)?;
+            let value = rows.read(context, number, values.len())?;
+            let state = context.take_state();
+            arms.push(Arm { state, values: vec![value] });
+            context.state = other;
+        }
+    }
+    let state = context.take_state();
+    arms.push(Arm { state, values: vec![Abs::Nil] });
+    Ok(arms)
+}
+
+/// One comparison after another.
+fn compared(context: &mut Context<'_>, text: &Str, keys: &[(&[u8], &Value)]) -> Result<Vec<Arm>> {
+    let mut arms = Vec::new();
+    for (key, value) in keys {
+        let (same, different) = context.split_equal(text, &Str::Const((*key).into()))?;
+        let value = context.lift(value);
+        arms.extend(same.into_iter().map(|state| Arm { state, values: vec![value.clone()] }));
+        context.enter(different)?;
+    }
+    let state = context.take_state();
+    arms.push(Arm { state, values: vec![Abs::Nil] });
+    Ok(arms)
+}
+
+fn hashed(
+    context: &mut Context<'_>,
+    text: &Str,
+    keys: &[(&[u8], &Value)],
+    hashes: &[i64],
+    placement: &Placement,
+) -> Result<Vec<Arm>> {
+    let (space, start, length) = context.slice(text)?;
+    let slice = Slice { space, start, length };
+    let longest = keys.iter().map(|(key, _)| key.len()).max().unwrap_or(0);
+    let shortest = keys.iter().map(|(key, _)| key.len()).min().unwrap_or(0);
+    let mut missing: Vec<State> = Vec::new();
+    let outside = context.sub(length, shortest as i64);
+    let outside = context.compare(CompareOp::UGt, outside, (longest - shortest) as i64);
+    leave(context, outside, &mut missing);
+    let (keys_map, slots) = string_slots(context, keys, hashes, placement);
+    let hash = hash_slice(context, slice, longest)?;
+    let slot = find_slot(context, placement, slots, STRING_SLOT, hash);
+    let stored = context.load(slot, 0, Size::B4, false);
+    let high = context.shr(hash, 32);
+    let differs = context.compare(CompareOp::Ne, stored, high);
+    leave(context, differs, &mut missing);
+    let stored = context.load(slot, 8, Size::B4, false);
+    let differs = context.compare(CompareOp::Ne, stored, length);
+    leave(context, differs, &mut missing);
+    if context.state.alive() {
+        same_key(context, slice, longest, slot, keys_map, keys, &mut missing)?;
+    }
+    let values: Vec<Value> = keys.iter().map(|(_, value)| (*value).clone()).collect();
+    let rows = lay_out(context, &values)?;
+    let value = match rows.rows {
+        Some(_) => {
+            let number = context.load(slot, 12, Size::B4, false);
+            rows.read(context, number, values.len())?
+        }
+        None => rows.read(context, Word::Imm(0), values.len())?,
+    };
+    let mut arms = vec![Arm { state: context.take_state(), values: vec![value] }];
+    arms.extend(missing.into_iter().map(|state| Arm { state, values: vec![Abs::Nil] }));
+    Ok(arms)
+}
+
+fn leave(context: &mut Context<'_>, cond: Cond, to: &mut Vec<State>) {
+    let (then, otherwise) = context.split(cond);
+    to.push(then);
+    context.state = otherwise;
+}
+
+/// The keys' bytes, and the slots that point to them.
+fn string_slots(
+    context: &mut Context<'_>,
+    keys: &[(&[u8], &Value)],
+    hashes: &[i64],
+    placement: &Placement,
+) -> (ir::MapId, Vec<u8>) {
+    let mut bytes = Vec::new();
+    let mut slots = vec![0; placement.slots * STRING_SLOT];
+    // An empty slot's length fits no key.
+    slots.chunks_mut(STRING_SLOT).for_each(|slot| slot[8..12].fill(0xff));
+    for (number, (key, _)) in keys.iter().enumerate() {
+        let slot = &mut slots[placement.slot_of[number] * STRING_SLOT..][..STRING_SLOT];
+        slot[..4].copy_from_slice(&((hashes[number] as u64 >> 32) as u32).to_le_bytes());
+        slot[4..8].copy_from_slice(&(bytes.len() as u32).to_le_bytes());
+        slot[8..12].copy_from_slice(&(key.len() as u32).to_le_bytes());
+        slot[12..].copy_from_slice(&(number as u32).to_le_bytes());
+        bytes.extend_from_slice(key);
+        // Padded to whole words with zeros, as the last word of the subject is.
+        bytes.resize(bytes.len().next_multiple_of(8), 0);
+    }
+    (context.add_data("keys", bytes), slots)
+}
+
+/// Walks the words of a slice that is at most `longest` bytes long: unrolled, since the length is bounded. `visit` gets
+/// the word's number, the word, and the value carried along, and gives the next one.
+fn fold_words(
+    context: &mut Context<'_>,
+    slice: Slice,
+    longest: usize,
+    initial: Word,
+    visit: &mut dyn FnMut(&mut Context<'_>, usize, Word, Word) -> Result<Word>,
+) -> Result<Word> {
+    let mut carried = initial;
+    let mut arms: Vec<Arm> = Vec::new();
+    for index in 0..longest.div_ceil(8) {
+        let at = index as i64 * 8;
+        let left = context.sub(slice.length, at);
+        let done = context.compare(CompareOp::SLe, left, 0);
+        let (done, more) = context.split(done);
+        arms.push(Arm { state: done, values: vec![Abs::Int(carried)] });
+        context.state = more;
+        let part = context.compare(CompareOp::SLt, left, 8);
+        let (part, whole) = context.split(part);
+        context.state = part;
+        if context.state.alive() {
+            let offset = context.add(slice.start, at);
+            let word = context.last_bytes(slice.space, offset, left)?;
+            let last = visit(context, index, word, carried)?;
+            let state = context.take_state();
+            arms.push(Arm { state, values: vec![Abs::Int(last)] });
+        }
+        context.state = whole;
+        if !context.state.alive() {
+            break;
+        }
+        let offset = context.add(slice.start, at);
+        let address = context.address(slice.space, offset, 8)?;
+        let word = context.load_at(address, Size::B8, false);
+        carried = visit(context, index, word, carried)?;
+    }
+    let state = context.take_state();
+    arms.push(Arm { state, values: vec![Abs::Int(carried)] });
+    Ok(match first_of(context, arms)? {
+        Abs::Int(word) => word,
+        _ => initial,
+    })
+}
+
+fn hash_slice(context: &mut Context<'_>, slice: Slice, longest: usize) -> Result<Word> {
+    let hash = fold_words(context, slice, longest, slice.length, &mut |context, _, word, hash| {
+        Ok(hash_step(context, hash, word))
+    })?;
+    Ok(hash_step(context, hash, Word::Imm(0)))
+}
+
+/// Leaves where the slice's bytes are not those of the slot's key.
+fn same_key(
+    context: &mut Context<'_>,
+    slice: Slice,
+    longest: usize,
+    slot: ir::Value,
+    keys_map: ir::MapId,
+    keys: &[(&[u8], &Value)],
+    missing: &mut Vec<State>,
+) -> Result<()> {
+    let total: usize = keys.iter().map(|(key, _)| key.len().next_multiple_of(8)).sum();
+    let offset = context.load(slot, 4, Size::B4, false);
+    let base = context.emit(Op::DataAddress { map: keys_map, offset: 0 });
+    let difference =
+        fold_words(context, slice, longest, Word::Imm(0), &mut |context, index, word, difference| {
+            let place = context.add(offset, index as i64 * 8);
+            let place = context.bounded(place, total as i64 - 8)?;
+            let place = context.value(place);
+            let address = context.emit(Op::Binary(BinaryOp::Add, base, place.into()));
+            let stored = context.load(address, 0, Size::B8, false);
+            let differs = context.binary(BinaryOp::Xor, stored, word);
+            Ok(context.binary(BinaryOp::Or, difference, differs))
+        })?;
+    let differs = context.compare(CompareOp::Ne, difference, 0);
+    leave(context, differs, missing);
+    Ok(())
+}

@@ -1,0 +1,247 @@
+//! Abstract values: what is known of a Lua value at a point of the program.
+//!
+//! A value whose type is known is spread over as many machine words as that type needs; a constant needs none. A value
+//! whose type is not known is a [`Union`]: a tag word that says which of the listed shapes it has, and two payload words.
+
+use moonhook_ir as ir;
+use moonhook_snapshot::{CellId, PrototypeId, TableId};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A machine word: known now, or computed by the program.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Word {
+    Imm(i64),
+    Value(ir::Value),
+}
+
+impl Word {
+    pub fn constant(self) -> Option<i64> {
+        match self {
+            Word::Imm(imm) => Some(imm),
+            Word::Value(_) => None,
+        }
+    }
+}
+
+impl From<ir::Value> for Word {
+    fn from(value: ir::Value) -> Word {
+        Word::Value(value)
+    }
+}
+
+impl From<i64> for Word {
+    fn from(imm: i64) -> Word {
+        Word::Imm(imm)
+    }
+}
+
+/// An abstract Lua value.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Abs {
+    Nil,
+    /// 0 or 1.
+    Bool(Word),
+    Int(Word),
+    /// Floats exist as constants only: whatever would compute with one is refused.
+    Float(f64),
+    Str(Str),
+    Object(Object),
+    Union(Rc<Union>),
+}
+
+/// A string.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Str {
+    Const(Arc<[u8]>),
+    /// Bytes `start .. start + length` of a space. Both are non-negative and within the space.
+    Slice {
+        space: Space,
+        start: Word,
+        length: Word,
+    },
+    /// The text of an IPv4 address (host order), made only where text is needed.
+    Ipv4(Word),
+    /// The text of an IPv6 address: high and low half, each in host order.
+    Ipv6(Word, Word),
+    /// The text of a MAC address: 48 bits in host order.
+    Mac(Word),
+}
+
+/// Memory that string slices point into.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub enum Space {
+    /// The frame; offset 0 is its first byte.
+    Packet,
+    /// The constant pool.
+    Pool,
+    /// The per-CPU string region, reset after each packet.
+    Scratch,
+}
+
+/// Something with identity that is known now; it takes no machine word.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Object {
+    Table(TableId),
+    Closure(Rc<Closure>),
+    Builtin(&'static str),
+    Packet,
+    /// The handler's second argument.
+    Argument,
+    /// A protocol header of this packet that is known to be there; the name is its row in the table of protocols.
+    Header(&'static str),
+    /// A constant string, when it stands in a union.
+    Text(Arc<[u8]>),
+    /// Something of load time that packet code can only pass around; the name is its Lua type.
+    Opaque(&'static str),
+}
+
+/// A function with the variables it captured.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Closure {
+    pub prototype: PrototypeId,
+    pub upvalues: Vec<CellRef>,
+}
+
+/// A captured variable.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum CellRef {
+    /// Made at load time.
+    Snapshot(CellId),
+    /// Made at packet time: its content is part of the state.
+    Local(u32),
+}
+
+/// A value of more than one possible shape.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Union {
+    /// Sorted, at least two.
+    pub shapes: Vec<Shape>,
+    /// Which of the shapes it has, as [`crate::context::Context::tag`] numbers it.
+    pub tag: Word,
+    pub payload: [Word; 2],
+}
+
+/// What a tag stands for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Shape {
+    Nil,
+    Bool,
+    Int,
+    Slice(Space),
+    Ipv4,
+    Ipv6,
+    Mac,
+    /// An interned [`Object`].
+    Object(u32),
+}
+
+impl Shape {
+    /// The tag word's value for this shape.
+    pub fn tag(self) -> i64 {
+        match self {
+            Shape::Nil => 0,
+            Shape::Bool => 1,
+            Shape::Int => 2,
+            Shape::Slice(Space::Packet) => 3,
+            Shape::Slice(Space::Pool) => 4,
+            Shape::Slice(Space::Scratch) => 5,
+            Shape::Ipv4 => 6,
+            Shape::Ipv6 => 7,
+            Shape::Mac => 8,
+            Shape::Object(id) => 16 + i64::from(id),
+        }
+    }
+
+    /// How many payload words it uses.
+    pub fn words(self) -> usize {
+        match self {
+            Shape::Nil | Shape::Object(_) => 0,
+            Shape::Bool | Shape::Int | Shape::Ipv4 | Shape::Mac => 1,
+            Shape::Slice(_) | Shape::Ipv6 => 2,
+        }
+    }
+
+    /// The abstract value of this shape with the given payload; not for objects.
+    pub fn value(self, payload: [Word; 2]) -> Option<Abs> {
+        let [first, second] = payload;
+        Some(match self {
+            Shape::Nil => Abs::Nil,
+            Shape::Bool => Abs::Bool(first),
+            Shape::Int => Abs::Int(first),
+            Shape::Slice(space) => Abs::Str(Str::Slice { space, start: first, length: second }),
+            Shape::Ipv4 => Abs::Str(Str::Ipv4(first)),
+            Shape::Ipv6 => Abs::Str(Str::Ipv6(first, second)),
+            Shape::Mac => Abs::Str(Str::Mac(first)),
+            Shape::Object(_) => return None,
+        })
+    }
+}
+
+impl Abs {
+    pub const TRUE: Abs = Abs::Bool(Word::Imm(1));
+    pub const FALSE: Abs = Abs::Bool(Word::Imm(0));
+
+    pub fn text(bytes: impl AsRef<[u8]>) -> Abs {
+        Abs::Str(Str::Const(Arc::from(bytes.as_ref())))
+    }
+
+    pub fn int(value: i64) -> Abs {
+        Abs::Int(Word::Imm(value))
+    }
+
+    pub fn bool(value: bool) -> Abs {
+        Abs::Bool(Word::Imm(value.into()))
+    }
+
+    /// The Lua type name, where it is known. Packets and headers are userdata, as in the user tier.
+    pub fn type_name(&self) -> Option<&'static str> {
+        Some(match self {
+            Abs::Nil => "nil",
+            Abs::Bool(_) => "boolean",
+            Abs::Int(_) | Abs::Float(_) => "number",
+            Abs::Str(_) => "string",
+            Abs::Object(object) => object.type_name(),
+            Abs::Union(_) => return None,
+        })
+    }
+
+    /// The type's name in error messages; of a value whose type is known.
+    pub fn message_name(&self) -> &'static str {
+        match self {
+            Abs::Object(object) => object.message_name(),
+            other => other.type_name().unwrap_or("?"),
+        }
+    }
+
+    /// Truth (Lua manual § 3.3.4), where it is known.
+    pub fn truth(&self) -> Option<bool> {
+        match self {
+            Abs::Nil => Some(false),
+            Abs::Bool(word) => word.constant().map(|imm| imm != 0),
+            Abs::Union(_) => None,
+            _ => Some(true),
+        }
+    }
+}
+
+impl Object {
+    /// What messages call its type: userdata have names of their own there (`luaT_objtypename`).
+    pub fn message_name(&self) -> &'static str {
+        match self {
+            Object::Packet | Object::Argument => "data",
+            Object::Header(_) => "header",
+            other => other.type_name(),
+        }
+    }
+
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Object::Table(_) => "table",
+            Object::Closure(_) | Object::Builtin(_) => "function",
+            Object::Packet | Object::Argument | Object::Header(_) => "userdata",
+            Object::Text(_) => "string",
+            Object::Opaque(name) => name,
+        }
+    }
+}

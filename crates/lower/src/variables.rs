@@ -1,0 +1,223 @@
+//! Variables that packet code assigns: upvalues, globals and fields with constant names.
+//!
+//! Which variables are assigned is learned while lowering: the first assignment that is met, or the first value of a new
+//! shape, stops the walk ([`Stop::Restart`]), and the next walk knows. A variable lives in the data section `state`, from
+//! packet to packet, shared by all CPUs; `x = x + n` is an atomic addition.
+
+use crate::context::{Context, Result, Stop};
+use crate::error::LowerErrorKind;
+use crate::join::Form;
+use crate::state::Slot;
+use crate::value::{Abs, Object, Shape, Word};
+use moonhook_ir as ir;
+use moonhook_ir::{Op, Size};
+use moonhook_snapshot::{CellId, TableId, Value};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// What identifies a variable.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum VariableId {
+    Cell(CellId),
+    Field(TableId, Arc<[u8]>),
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Variables {
+    known: Vec<(VariableId, BTreeSet<Shape>)>,
+    /// Values that were read from a variable.
+    loads: HashMap<ir::Value, usize>,
+    /// Values that are a value read from a variable plus something.
+    additions: HashMap<ir::Value, (ir::Value, Word)>,
+}
+
+/// Bytes of a variable: a tag and two payload words.
+const SIZE: u32 = 24;
+
+impl Variables {
+    fn find(&self, id: &VariableId) -> Option<usize> {
+        self.known.iter().position(|(known, _)| known == id)
+    }
+
+    pub fn is_assigned(&self, id: &VariableId) -> bool {
+        self.find(id).is_some()
+    }
+
+    /// Some field of the table is assigned at packet time.
+    pub fn any_field_of(&self, table: TableId) -> bool {
+        self.known.iter().any(|(id, _)| matches!(id, VariableId::Field(t, _) if *t == table))
+    }
+
+    /// Before a new walk.
+    pub fn start_over(&mut self) {
+        self.loads.clear();
+        self.additions.clear();
+    }
+
+    /// Forgets values from `count` on.
+    pub fn forget_values(&mut self, count: u32) {
+        self.loads.retain(|value, _| value.0 < count);
+        self.additions.retain(|value, _| value.0 < count);
+    }
+
+    /// Notes that `sum` is `a + b`.
+    pub fn note_addition(&mut self, sum: Word, a: Word, b: Word) {
+        let Word::Value(sum) = sum else { return };
+        for (one, other) in [(a, b), (b, a)] {
+            if let Word::Value(one) = one
+                && self.loads.contains_key(&one)
+            {
+                self.additions.insert(sum, (one, other));
+                return;
+            }
+        }
+    }
+}
+
+impl Context<'_> {
+    fn state_map(&mut self) -> ir::MapId {
+        self.map("state", || ir::MapKind::Data(Vec::new()))
+    }
+
+    fn form_of_variable(&self, index: usize) -> Form {
+        let shapes: Vec<Shape> = self.variables.known[index].1.iter().copied().collect();
+        match shapes.as_slice() {
+            [shape] if shape.words() > 0 => Form::One(*shape),
+            _ => Form::Union(shapes),
+        }
+    }
+
+    /// The variable's value; `initial` is what load time left in it.
+    pub fn read_assigned(&mut self, id: &VariableId) -> Option<Abs> {
+        let index = self.variables.find(id)?;
+        let map = self.state_map();
+        let base = self.emit(Op::DataAddress { map, offset: index as u32 * SIZE });
+        let form = self.form_of_variable(index);
+        let mut word = |disp| self.load(base, disp, Size::B8, false);
+        let words = match &form {
+            Form::Union(_) => (0..form.words() as i16).map(|n| word(n * 8)).collect(),
+            _ => vec![word(8)],
+        };
+        if let (Form::One(Shape::Int), Some(Word::Value(value))) = (&form, words.first()) {
+            self.variables.loads.insert(*value, index);
+        }
+        Some(self.decode(&form, &words))
+    }
+
+    /// Assigns; `initial` is what load time left in the variable.
+    pub fn assign(&mut self, id: VariableId, initial: &Value, value: &Abs, name: &str) -> Result<()> {
+        let mut shapes = self.storable(value, name)?;
+        let index = match self.variables.find(&id) {
+            Some(index) => index,
+            None => {
+                let initial = self.lift(initial);
+                shapes.extend(self.storable(&initial, name)?);
+                self.variables.known.push((id, shapes));
+                return Err(Stop::Restart);
+            }
+        };
+        if !shapes.is_subset(&self.variables.known[index].1) {
+            self.variables.known[index].1.extend(shapes);
+            return Err(Stop::Restart);
+        }
+        self.store_assigned(index, value);
+        Ok(())
+    }
+
+    fn store_assigned(&mut self, index: usize, value: &Abs) {
+        let map = self.state_map();
+        let base = self.emit(Op::DataAddress { map, offset: index as u32 * SIZE });
+        let form = self.form_of_variable(index);
+        if let (Form::One(Shape::Int), Abs::Int(Word::Value(sum))) = (&form, value)
+            && let Some((old, added)) = self.variables.additions.get(sum).copied()
+            && self.variables.loads.get(&old) == Some(&index)
+        {
+            let added_value = self.value(added);
+            let old = self.emit(Op::AtomicAdd { size: Size::B8, base, disp: 8, value: added_value });
+            let new = self.add(old, added);
+            return self.replace(*sum, new);
+        }
+        let words = self.encode(value, &form);
+        let first = if matches!(form, Form::Union(_)) { 0 } else { 8 };
+        for (index, word) in words.iter().enumerate() {
+            self.store(base, first + 8 * index as i16, Size::B8, *word);
+        }
+    }
+
+    /// After an atomic addition: what was computed from the value read before gives way to the sum really stored.
+    fn replace(&mut self, old: ir::Value, new: Word) {
+        let swap = |value: &mut Abs| {
+            if *value == Abs::Int(Word::Value(old)) {
+                *value = Abs::Int(new);
+            }
+        };
+        for slot in &mut self.state.registers {
+            if let Slot::Direct(value) = slot {
+                swap(value);
+            }
+        }
+        self.state.cells.values_mut().for_each(swap);
+    }
+
+    /// The shapes of a value that can be kept between packets.
+    fn storable(&mut self, value: &Abs, name: &str) -> Result<BTreeSet<Shape>> {
+        let what = |what: &str| LowerErrorKind::StateType { what: what.to_string() };
+        let Form::Union(shapes) = (match self.form_of(&[value, &Abs::Nil], true)? {
+            Form::One(shape) => Form::Union(vec![shape]),
+            other => other,
+        }) else {
+            return Ok(BTreeSet::from([Shape::Nil]));
+        };
+        let mut result = BTreeSet::new();
+        for shape in shapes {
+            match shape {
+                Shape::Slice(_) => return self.refuse(what("a string made of packet bytes"), Some(name)),
+                Shape::Ipv6 => return self.refuse(what("an IPv6 address"), Some(name)),
+                Shape::Object(id) => {
+                    if let Some(Object::Packet | Object::Argument | Object::Header(_)) =
+                        self.objects.get(id as usize)
+                    {
+                        return self.refuse(what("the packet or a header of it"), Some(name));
+                    }
+                    result.insert(shape);
+                }
+                Shape::Nil if !self.can_be_nil(value) => {}
+                shape => {
+                    result.insert(shape);
+                }
+            }
+        }
+        Ok(result)
+    }
+
+    fn can_be_nil(&self, value: &Abs) -> bool {
+        match value {
+            Abs::Nil => true,
+            Abs::Union(union) => union.shapes.contains(&Shape::Nil),
+            _ => false,
+        }
+    }
+
+    /// Fills the section with what load time left in the variables.
+    pub fn finish_variables(&mut self) {
+        let mut bytes = Vec::new();
+        for index in 0..self.variables.known.len() {
+            let id = self.variables.known[index].0.clone();
+            let initial = match &id {
+                VariableId::Cell(cell) => self.snapshot.cell(*cell).value.clone(),
+                VariableId::Field(table, key) => {
+                    crate::tables::raw_get(self.snapshot, *table, &Value::String(key.clone()))
+                }
+            };
+            let value = self.lift(&initial);
+            let shapes: Vec<Shape> = self.variables.known[index].1.iter().copied().collect();
+            let (tag, payload) = self.encode_shape(&value, &shapes);
+            for word in [tag, payload[0], payload[1]] {
+                bytes.extend(word.constant().unwrap_or(0).to_le_bytes());
+            }
+        }
+        if let Some(map) = self.maps.get("state") {
+            self.module.maps[map.0 as usize].kind = ir::MapKind::Data(bytes);
+        }
+    }
+}
