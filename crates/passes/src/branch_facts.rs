@@ -162,11 +162,12 @@ impl Facts<'_> {
             if known == by && (op == condition.op || op.negated() == Some(condition.op)) {
                 return Some(holds == (op == condition.op));
             }
-            match (holds, op.negated()) {
-                (true, _) => range.restrict(op, known),
-                (false, Some(negated)) => range.restrict(negated, known),
-                // `x & mask` is 0: of the ranges, only a full mask says something.
-                (false, None) => {}
+            restrict(&mut range, op, known, holds);
+        }
+        // Exclusions tell only at a range's border, which an older fact may have set.
+        for (fact, _) in self.about(condition.lhs) {
+            if let Fact::Constant { op: op @ (CompareOp::Eq | CompareOp::Ne), by, holds } = fact {
+                restrict(&mut range, op, by, holds);
             }
         }
         range.decide(condition.op, by)
@@ -241,5 +242,14 @@ impl Facts<'_> {
             }
             _ => None,
         })
+    }
+}
+
+fn restrict(range: &mut Range, op: CompareOp, by: u64, holds: bool) {
+    match (holds, op.negated()) {
+        (true, _) => range.restrict(op, by),
+        (false, Some(negated)) => range.restrict(negated, by),
+        // `x & by` is 0: no range says so.
+        (false, None) => {}
     }
 }

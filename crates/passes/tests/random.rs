@@ -7,7 +7,7 @@ mod generator;
 use moonhook_ir::{FunctionId, Module, eval::Machine, eval::Trap, parse, verify::verify};
 use moonhook_passes::{PASSES, optimise};
 
-const PROGRAMS: u64 = 250;
+const PROGRAMS: u64 = 150;
 
 fn programs() -> u64 {
     std::env::var("MOONHOOK_FUZZ").ok().and_then(|count| count.parse().ok()).unwrap_or(PROGRAMS)

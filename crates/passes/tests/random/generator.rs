@@ -71,6 +71,16 @@ impl Generator {
         self.values[from + self.random.below(self.values.len() - from)]
     }
 
+    /// One of the words that the prologue has read from the packet: narrow, and available everywhere.
+    fn narrow(&mut self) -> Value {
+        self.values[1 + 2 * self.random.below(4)]
+    }
+
+    /// One of the prologue's words from -1 to 6 (of which the kernel's verifier knows no bounds).
+    fn small(&mut self) -> Value {
+        self.values[2 + 2 * self.random.below(4)]
+    }
+
     fn operand(&mut self) -> Operand {
         match self.random.below(3) {
             0 => Operand::Imm(self.random.pick(&CONSTANTS) as i32),
@@ -82,7 +92,11 @@ impl Generator {
     fn condition(&mut self) -> Condition {
         use CompareOp::*;
         let op = self.random.pick(&[Eq, Ne, Ne, ULt, ULe, UGt, UGe, SLt, SLe, SGt, SGe, Test]);
-        let (lhs, rhs) = (self.value(), self.operand());
+        // Often a small word against a small constant, so that branches settle one another.
+        let (lhs, rhs) = match self.random.below(2) {
+            0 => (self.small(), Operand::Imm(self.random.below(10) as i32 - 1)),
+            _ => (self.value(), self.operand()),
+        };
         Condition { op, lhs, rhs }
     }
 
@@ -96,8 +110,12 @@ impl Generator {
                 self.op(Op::Store { size: Size::B8, base, disp, value: Operand::Imm(disp as i32) });
             }
         }
-        for _ in 0..3 {
+        for _ in 0..4 {
             self.packet_read();
+            let read = self.values[self.values.len() - 1];
+            let masked = self.op(Op::Binary(BinaryOp::And, read, Operand::Imm(7)));
+            let small = self.op(Op::Binary(BinaryOp::Add, masked, Operand::Imm(-1)));
+            self.values.push(small);
         }
     }
 
@@ -105,9 +123,9 @@ impl Generator {
         for _ in 0..count {
             match self.random.below(20) {
                 0..=7 => self.arithmetic(),
-                8 | 9 => self.slot_access(),
-                10 => self.data_access(),
-                11 | 12 => self.packet_read(),
+                8..=10 => self.slot_access(),
+                11 => self.data_access(),
+                12 => self.packet_read(),
                 13 => {
                     let args = vec![self.value(), self.value()];
                     let id = self.random.pick(&[1, 2, 5, 44]);
@@ -126,10 +144,11 @@ impl Generator {
         use UnaryOp::*;
         let binary = [Add, Add, Sub, Mul, UDiv, UMod, SDiv, SMod, And, And, Or, Xor, Shl, LShr, AShr];
         let unary = [Neg, Swap16, Swap32, Swap64, SignExtend8, SignExtend16, SignExtend32, ZeroExtend32];
-        let op = match self.random.below(8) {
+        let op = match self.random.below(9) {
             0 => Op::Const(self.random.pick(&CONSTANTS)),
             1 => Op::Compare(self.condition()),
             2 => Op::Unary(self.random.pick(&unary), self.value()),
+            3 => Op::Unary(self.random.pick(&unary), self.narrow()),
             _ => Op::Binary(self.random.pick(&binary), self.value(), self.operand()),
         };
         let result = self.op(op);
@@ -138,8 +157,9 @@ impl Generator {
 
     /// A load or store at a constant offset, sometimes by way of pointer arithmetic.
     fn access(&mut self, mut base: Value, length: usize) {
-        let size = self.random.pick(&[Size::B1, Size::B2, Size::B4, Size::B8]);
-        let mut disp = self.random.below(length - size as usize + 1) as i16;
+        let size = self.random.pick(&[Size::B1, Size::B4, Size::B8, Size::B8]);
+        // Few places, so that accesses meet.
+        let mut disp = (4 * self.random.below((length - size as usize) / 4 + 1)).min(8) as i16;
         if self.random.below(2) == 0 {
             base = self.op(Op::Binary(BinaryOp::Add, base, Operand::Imm(disp as i32)));
             disp = 0;
