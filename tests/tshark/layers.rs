@@ -69,9 +69,8 @@ impl Layers {
         let network =
             names.next_if(|name| eth && matches!(*name, "ip" | "ipv6")).unwrap_or_default().to_owned();
         let mut extensions = Vec::new();
-        while network == "ipv6" {
-            let next = names.peek().and_then(|name| EXTENSIONS.iter().position(|known| known.name == *name));
-            let Some(index) = next else { break };
+        let extension = |name: &&str| EXTENSIONS.iter().position(|known| known.name == *name);
+        while let Some(index) = names.peek().and_then(extension).filter(|_| network == "ipv6") {
             extensions.push(index);
             names.next();
         }

@@ -57,7 +57,8 @@ pub fn frames(path: &Path) -> HashMap<u64, Shown> {
 
 fn numbered(line: &str, names: &[&'static str]) -> Option<(u64, Shown)> {
     let values = line.split('\t').map(|value| value.split(AGGREGATOR).map(str::to_owned).collect::<Vec<_>>());
-    let shown = names.iter().copied().zip(values).filter(|(_, values)| values[0] != "" || values.len() > 1);
+    let shown =
+        names.iter().copied().zip(values).filter(|(_, values)| !values[0].is_empty() || values.len() > 1);
     let shown = Shown(shown.collect());
     Some((shown.first("frame.number")?.parse().ok()?, shown))
 }

@@ -56,7 +56,7 @@ pub fn fragment(offset: u16, more: bool) -> (u8, Vec<u8>) {
 /// TCP with `options` (a multiple of 4 bytes); SYN, ACK and CWR are set.
 pub fn tcp(options: &[u8], rest: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0xc0, 0x00, 0x01, 0xbb, 0xf0, 0, 0, 1, 0, 0, 0, 2];
-    bytes.extend([((20 + options.len()) / 4 << 4) as u8, 0x92, 0x72, 0x10, 0xca, 0xfe, 0, 9]);
+    bytes.extend([(((20 + options.len()) / 4) << 4) as u8, 0x92, 0x72, 0x10, 0xca, 0xfe, 0, 9]);
     [&bytes, options, rest].concat()
 }
 
