@@ -1,5 +1,5 @@
-// The packet is one full userdata that lives as long as the host: an embedder makes none per packet. Its methods check that
-// they were given it by comparing its metatable with the one in their upvalue, which is cheaper than luaL_checkudata.
+// The packet is one full userdata that lives as long as the host: an embedder makes none per packet. Its methods have it as
+// their upvalue and check that they were given it, which is cheaper than looking at metatables (luaL_checkudata).
 #include "host.h"
 
 #include <stdio.h>
@@ -25,11 +25,10 @@ enum { HANDLER = 1, PACKET = 2 };
 
 static struct packet *check_packet(lua_State *lua)
 {
-	struct packet *packet = lua_touserdata(lua, 1);
+	struct packet *packet = lua_touserdata(lua, lua_upvalueindex(1));
 
-	if (!packet || !lua_getmetatable(lua, 1) || !lua_rawequal(lua, -1, lua_upvalueindex(1)))
+	if (lua_touserdata(lua, 1) != packet)
 		luaL_argerror(lua, 1, "packet expected");
-	lua_pop(lua, 1);
 	return packet;
 }
 
@@ -86,7 +85,7 @@ static struct packet *push_packet(lua_State *lua)
 	struct packet *packet = lua_newuserdatauv(lua, sizeof *packet, 0);
 
 	lua_newtable(lua);
-	lua_pushvalue(lua, -1);
+	lua_pushvalue(lua, PACKET);
 	luaL_setfuncs(lua, methods, 1);
 	lua_pushvalue(lua, -1);
 	lua_setfield(lua, -2, "__index");
