@@ -76,8 +76,7 @@ fn bpftool_loads_it_and_shows_lines() {
     std::fs::write(&file, emit(&module(), &Options::default()).unwrap().elf).unwrap();
     bpftool(&["prog", "load", &file, &pin]);
     let lines = bpftool(&["prog", "dump", "xlated", "pinned", &pin, "linum"]);
-    for part in ["handler(struct xdp_md *", "local x5 = 5 [file:test.lua line_num:5", "low_bits(", "add("]
-    {
+    for part in ["handler(struct xdp_md *", "local x5 = 5 [file:test.lua line_num:5", "low_bits(", "add("] {
         assert!(lines.contains(part), "{part:?} is missing in:\n{lines}");
     }
     let types = bpftool(&["btf", "dump", "file", &file]);

@@ -40,7 +40,12 @@ pub fn load_unless_too_complex(module: &Module) -> Option<Loaded> {
     let open = ObjectBuilder::default().open_memory(&object.elf).unwrap();
     match open.load() {
         Ok(object) => Some(Loaded { object }),
-        Err(error) if error.to_string().contains("Argument list too long") => None,
+        // E2BIG: too many instructions walked; ENOMEM: "the sequence of 8193 jumps is too complex".
+        Err(error)
+            if ["Argument list too long", "Cannot allocate memory"].contains(&cause(&error).as_str()) =>
+        {
+            None
+        }
         Err(error) => {
             // Once more, for the log.
             libbpf_rs::set_print(Some((libbpf_rs::PrintLevel::Warn, |_, text| eprint!("{text}"))));
@@ -48,6 +53,11 @@ pub fn load_unless_too_complex(module: &Module) -> Option<Loaded> {
             panic!("{error:#}\n{module}\n{}", moonhook_emit::dump(&object, module))
         }
     }
+}
+
+/// The system's error text, without its number.
+fn cause(error: &libbpf_rs::Error) -> String {
+    error.to_string().split(" (os error").next().unwrap_or_default().to_string()
 }
 
 impl Loaded {
