@@ -360,16 +360,21 @@ impl Context<'_> {
         }
     }
 
-    /// A word of the same value whose bounds the verifier does not know. Loop variables start as such, because only a
-    /// variable that is unknown at the loop's head lets the verifier see that one walk through the loop stands for all.
-    pub fn launder(&mut self, word: Word) -> Word {
-        if self.range(word) == Range::FULL {
-            return word;
+    /// The same words with bounds that the verifier does not know. Loop variables start as such, because only a variable
+    /// that is unknown at the loop's head lets the verifier see that one walk through the loop stands for all. What the
+    /// verifier knows of a word depends on the way to it, so that no word can be left out.
+    pub fn launder(&mut self, words: &[Word]) -> Vec<Word> {
+        if words.is_empty() {
+            return vec![];
         }
         let base = self.emit(Op::DataAddress { map: self.opaque_map, offset: 0 });
         let zero = self.load(base, 0, Size::B8, false);
-        let value = self.value(zero);
-        let rhs = self.operand(word);
-        Word::Value(self.emit(Op::Binary(BinaryOp::Xor, value, rhs)))
+        let zero = self.value(zero);
+        let mut laundered = Vec::with_capacity(words.len());
+        for word in words {
+            let rhs = self.operand(*word);
+            laundered.push(Word::Value(self.emit(Op::Binary(BinaryOp::Xor, zero, rhs))));
+        }
+        laundered
     }
 }

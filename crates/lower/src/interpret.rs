@@ -265,16 +265,18 @@ impl<'a> Context<'a> {
 
     /// Makes the header block, jumps to it and makes its state current.
     fn enter_loop(&mut self, forms: &BTreeMap<Variable, Form>) -> Result<ir::Block> {
-        let mut words = Vec::new();
+        let (mut words, mut tags) = (Vec::new(), Vec::new());
         for (variable, form) in forms {
             let value = read_variable(&self.state, *variable);
             let encoded = self.encode(&value, form);
-            let union = matches!(form, Form::Union(_));
-            for (index, word) in encoded.into_iter().enumerate() {
-                // Tags take few values; everything else could be walked value by value.
-                words.push(if union && index == 0 { word } else { self.launder(word) });
+            if matches!(form, Form::Union(_)) {
+                tags.push((words.len(), encoded[0]));
             }
+            words.extend(encoded);
         }
+        // Tags take few values, which may be walked one by one; everything else could be walked value by value.
+        let mut words = self.launder(&words);
+        tags.into_iter().for_each(|(index, tag)| words[index] = tag);
         let args = words.into_iter().map(|word| self.value(word)).collect();
         let head = self.function.new_block();
         let mut params = words_of(forms).map(|_| {

@@ -46,11 +46,8 @@ impl Context<'_> {
         }
         let mut words = vec![self.state.budget];
         words.extend_from_slice(initial);
-        let mut args = Vec::with_capacity(words.len());
-        for word in words {
-            let word = self.launder(word);
-            args.push(self.value(word));
-        }
+        let words = self.launder(&words);
+        let args: Vec<_> = words.into_iter().map(|word| self.value(word)).collect();
         let head = self.function.new_block();
         let mut params = Vec::with_capacity(args.len());
         for _ in 0..args.len() {

@@ -74,27 +74,40 @@ impl Context<'_> {
             }
             offset => {
                 let (root, disp) = self.root_of(offset);
-                let pointer = match self.state.facts.pointer(root) {
-                    Some(pointer) => *pointer,
-                    None => {
-                        let cond = self.compare(CompareOp::UGt, root, limit - disp);
-                        self.leave_if(cond, &mut outside);
-                        let address = self.emit(Op::Binary(BinaryOp::Add, self.packet_start, root.into()));
-                        let pointer = Pointer { offset: root, address, proved: 0 };
-                        self.state.facts.pointers.push(pointer);
-                        pointer
-                    }
-                };
                 let needed = disp as u32 + size;
+                let pointer = self.pointer_to(root, needed, &mut outside);
                 if pointer.proved < needed {
-                    self.check_end(pointer.address, needed, &mut outside);
+                    self.check_end(pointer.address, needed - pointer.ahead as u32, &mut outside);
                     if let Some(pointer) = self.state.facts.pointer(root) {
                         pointer.proved = needed;
                     }
                 }
-                (Address { base: pointer.address, disp: disp as i16 }, outside)
+                (Address { base: pointer.address, disp: disp as i16 - pointer.ahead }, outside)
             }
         }
+    }
+
+    /// The pointer to offset `root`, bounded so that `needed` bytes behind it can be proved: beyond `MAX_PACKET_OFF` the
+    /// verifier takes no comparison with the packet's end for a proof.
+    fn pointer_to(&mut self, root: ir::Value, needed: u32, outside: &mut Vec<State>) -> Pointer {
+        let most = MAX_FRAME - i64::from(needed);
+        let known = self.state.facts.pointer(root).copied();
+        if let Some(pointer) = known
+            && pointer.most <= most
+        {
+            return pointer;
+        }
+        let ahead = known.map_or(0, |pointer| pointer.ahead + 1);
+        let cond = self.compare(CompareOp::UGt, root, most);
+        self.leave_if(cond, outside);
+        let start = self.add(self.packet_start, i64::from(ahead));
+        let start = self.value(start);
+        let address = self.emit(Op::Binary(BinaryOp::Add, start, root.into()));
+        let most = most.min(self.range(Word::Value(root)).max);
+        let pointer = Pointer { offset: root, address, most, ahead, proved: 0 };
+        self.state.facts.pointers.retain(|other| other.offset != root);
+        self.state.facts.pointers.push(pointer);
+        pointer
     }
 
     /// Splits an offset into a value that is known not to be negative and a small constant.
