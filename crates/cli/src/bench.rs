@@ -1,0 +1,226 @@
+//! `moonhook bench`: what a script costs per packet, next to an empty program in the same run.
+//!
+//! Rounds are interleaved, so that what disturbs the machine for a while hits both alike. Each program is loaded several
+//! times, because where the kernel puts the machine code changes its cost a little.
+
+mod contestant;
+
+use crate::driver::{self, BUDGET, Settings};
+use crate::{CliError, Exit, Verdict, frames, report};
+use contestant::Contestant;
+use moonhook_install::{FRAME_MIN, frame_max_linear};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Measure what a script costs per packet, next to an empty program
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Without a capture, four generated frames are measured: a TLS ClientHello, an HTTP request, a UDP datagram, an ICMP echo.
+The kernel repeats the program on the frame (BPF_PROG_TEST_RUN); nothing is attached. Times contain what a repetition costs
+without any program; the last column has it subtracted.
+
+Examples:
+  moonhook bench filter.lua
+  moonhook bench filter.lua trace.pcap --rounds 31
+  moonhook bench filter.lua --json | jq '.works[].difference_ns'
+
+Exit codes: 0 measured, 1 script refused, 2 usage, 3 privilege, kernel or file, 4 bug in Moonhook")]
+pub struct Arguments {
+    #[arg(value_name = "SCRIPT")]
+    script: PathBuf,
+    /// Measure the frames of this capture
+    #[arg(value_name = "PCAP")]
+    capture: Option<PathBuf>,
+    /// Rounds, of which the median counts
+    #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    rounds: u32,
+    /// Runs of each frame in a round [default: as many as take some 10 ms]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    repeat: Option<u32>,
+    /// Frames of the capture to measure, from its start
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
+    limit: u32,
+    /// Answer as a JSON document
+    #[arg(long)]
+    pub json: bool,
+    /// Verdict after a run-time error
+    #[arg(long, value_name = "VERDICT", value_enum, default_value = "pass")]
+    on_error: Verdict,
+    /// Steps that the handlers may use for one frame
+    #[arg(long, value_name = "STEPS", default_value_t = BUDGET, value_parser = clap::value_parser!(u32).range(1..))]
+    budget: u32,
+}
+
+/// What is measured as one: a generated frame, or all frames of a capture.
+struct Work {
+    title: String,
+    frames: Vec<Vec<u8>>,
+}
+
+#[derive(Debug, Serialize)]
+struct Report {
+    script: PathBuf,
+    rounds: u32,
+    works: Vec<Measured>,
+}
+
+#[derive(Debug, Serialize)]
+struct Measured {
+    title: String,
+    frames: usize,
+    /// Of all frames.
+    bytes: usize,
+    /// What the program decided on the first run, by verdict.
+    verdicts: BTreeMap<String, u64>,
+    program_ns: Cost,
+    empty_ns: Cost,
+    /// Between the medians.
+    difference_ns: f64,
+}
+
+/// Nanoseconds per packet.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+struct Cost {
+    median: f64,
+    min: f64,
+    max: f64,
+}
+
+impl Cost {
+    /// All zero without samples.
+    fn of(mut samples: Vec<f64>) -> Cost {
+        samples.sort_by(f64::total_cmp);
+        let at = |index: usize| samples.get(index).copied().unwrap_or(0.0);
+        let count = samples.len();
+        let median = (at(count / 2) + at(count.saturating_sub(1) / 2)) / 2.0;
+        Cost { median, min: at(0), max: at(count.saturating_sub(1)) }
+    }
+}
+
+pub fn bench(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
+    let works = match &arguments.capture {
+        Some(path) => vec![captured(path, arguments.limit as usize)?],
+        None => generated(),
+    };
+    let settings = Settings { on_error: arguments.on_error, budget: arguments.budget, ..Settings::default() };
+    let compile = || driver::compile(std::slice::from_ref(&arguments.script), &settings);
+    let compiled = report::with_prints_to_stderr(arguments.json, compile)?;
+    let program = Contestant::script(compiled)?;
+    let empty = Contestant::empty()?;
+    let works: Result<_, _> = works.iter().map(|work| measure(arguments, work, &program, &empty)).collect();
+    let report = Report { script: arguments.script.clone(), rounds: arguments.rounds, works: works? };
+    if arguments.json {
+        writeln!(out, "{:#}", serde_json::to_value(&report).map_err(std::io::Error::from)?)?;
+    } else {
+        show(&report, out)?;
+    }
+    Ok(Exit::Success)
+}
+
+fn generated() -> Vec<Work> {
+    let work = |sample: frames::Sample| Work { title: sample.title.to_string(), frames: vec![sample.frame] };
+    frames::samples().into_iter().map(work).collect()
+}
+
+/// The first frames of a capture that the kernel runs from one buffer.
+fn captured(path: &Path, limit: usize) -> Result<Work, CliError> {
+    let mut frames = Vec::new();
+    for frame in moonhook_capture::open(path)? {
+        match frame {
+            Ok(frame) if (FRAME_MIN..=frame_max_linear()).contains(&frame.data.len()) => {
+                frames.push(frame.data)
+            }
+            Ok(_) => {}
+            Err(error) if error.ends_reading() => return Err(error.into()),
+            Err(_) => {}
+        }
+        if frames.len() == limit {
+            break;
+        }
+    }
+    if frames.is_empty() {
+        return Err(CliError::NothingToMeasure { path: path.to_path_buf() });
+    }
+    Ok(Work { title: path.display().to_string(), frames })
+}
+
+/// How long one measurement shall take, in nanoseconds.
+const MEASUREMENT: f64 = 10e6;
+/// Fewer runs of a frame would measure the system call rather than the program.
+const FEWEST: u32 = 2_000;
+
+fn measure(
+    arguments: &Arguments,
+    work: &Work,
+    program: &Contestant,
+    empty: &Contestant,
+) -> Result<Measured, CliError> {
+    let verdicts = program.verdicts(&work.frames)?;
+    let repeat = |contestant: &Contestant| match arguments.repeat {
+        Some(repeat) => Ok(repeat),
+        None => {
+            let ns = contestant.run(0, &work.frames, FEWEST)?;
+            let wanted = (MEASUREMENT / ns.max(1.0)) as u32 / work.frames.len() as u32;
+            Ok::<_, CliError>(wanted.max(FEWEST))
+        }
+    };
+    let (program_repeat, empty_repeat) = (repeat(program)?, repeat(empty)?);
+    let (mut program_ns, mut empty_ns) = (Vec::new(), Vec::new());
+    for round in 0..arguments.rounds as usize {
+        program_ns.push(program.run(round, &work.frames, program_repeat)?);
+        empty_ns.push(empty.run(round, &work.frames, empty_repeat)?);
+    }
+    let (program_ns, empty_ns) = (Cost::of(program_ns), Cost::of(empty_ns));
+    Ok(Measured {
+        title: work.title.clone(),
+        frames: work.frames.len(),
+        bytes: work.frames.iter().map(Vec::len).sum(),
+        verdicts,
+        program_ns,
+        empty_ns,
+        difference_ns: program_ns.median - empty_ns.median,
+    })
+}
+
+fn show(report: &Report, out: &mut dyn Write) -> Result<(), CliError> {
+    writeln!(
+        out,
+        "{}: ns per packet, median (min to max) of {} rounds",
+        report.script.display(),
+        report.rounds
+    )?;
+    writeln!(
+        out,
+        "{:18} {:>7} {:>24} {:>24} {:>11}  verdict",
+        "frame", "bytes", "program", "empty program", "difference"
+    )?;
+    let shown = |cost: &Cost| format!("{:.1} ({:.1} to {:.1})", cost.median, cost.min, cost.max);
+    for work in &report.works {
+        let (program, empty) = (shown(&work.program_ns), shown(&work.empty_ns));
+        let verdicts: Vec<_> = match (work.frames, work.verdicts.keys().next()) {
+            (1, Some(verdict)) => vec![verdict.clone()],
+            _ => work.verdicts.iter().map(|(verdict, count)| format!("{verdict} {count}")).collect(),
+        };
+        let Measured { title, bytes, difference_ns, .. } = work;
+        writeln!(
+            out,
+            "{title:18} {bytes:>7} {program:>24} {empty:>24} {difference_ns:>11.1}  {}",
+            verdicts.join(", ")
+        )?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cost_is_median_and_extremes() {
+        assert_eq!(Cost::of(vec![5.0, 1.0, 9.0]), Cost { median: 5.0, min: 1.0, max: 9.0 });
+        assert_eq!(Cost::of(vec![4.0, 1.0, 2.0, 3.0]).median, 2.5);
+        assert_eq!(Cost::of(vec![]).median, 0.0);
+    }
+}

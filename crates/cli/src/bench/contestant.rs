@@ -1,0 +1,90 @@
+//! A program whose cost is measured: the script's, or one that only passes every frame.
+
+use crate::CliError;
+use crate::driver::{self, Compiled};
+use crate::kernel::Kernel;
+use crate::verdict;
+use moonhook_emit::Object;
+use moonhook_install::{Events, LoadOptions, LogDetail, Program};
+use moonhook_ir::{Block, Function, FunctionKind, Loc, Module, Operand, Terminator};
+use nix::time::{ClockId, clock_gettime};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+/// How often each program is loaded.
+const INSTANCES: usize = 5;
+
+pub struct Contestant {
+    instances: Vec<Instance>,
+}
+
+struct Instance {
+    program: Program,
+    name: String,
+    /// Emptied after each measurement: a full ring would be cheaper to write to.
+    events: Option<RefCell<Events>>,
+}
+
+impl Contestant {
+    pub fn script(mut compiled: Compiled) -> Result<Contestant, CliError> {
+        let instance = |_| {
+            let kernel = Kernel::load(&mut compiled, LogDetail::Nothing)?;
+            let events = kernel.events(|_| ())?.map(RefCell::new);
+            Ok(Instance { program: kernel.program, name: kernel.name, events })
+        };
+        Ok(Contestant { instances: (0..INSTANCES).map(instance).collect::<Result<_, CliError>>()? })
+    }
+
+    pub fn empty() -> Result<Contestant, CliError> {
+        let object = empty_object()?;
+        let instance = |_| {
+            let options = LoadOptions { name: EMPTY.to_string(), ..LoadOptions::default() };
+            let program = moonhook_install::load(&object.elf, &options)?;
+            Ok(Instance { program, name: EMPTY.to_string(), events: None })
+        };
+        Ok(Contestant { instances: (0..INSTANCES).map(instance).collect::<Result<_, CliError>>()? })
+    }
+
+    /// How many frames get which verdict.
+    pub fn verdicts(&self, frames: &[Vec<u8>]) -> Result<BTreeMap<String, u64>, CliError> {
+        let mut verdicts = BTreeMap::new();
+        for frame in frames {
+            let run = self.instances[0].program.test_run(&self.instances[0].name, frame, 1)?;
+            *verdicts.entry(verdict::name(run.verdict).into_owned()).or_default() += 1;
+        }
+        Ok(verdicts)
+    }
+
+    /// Nanoseconds per packet of `repeat` runs of each frame; which instance runs them depends on `round`.
+    pub fn run(&self, round: usize, frames: &[Vec<u8>], repeat: u32) -> Result<f64, CliError> {
+        let instance = &self.instances[round % INSTANCES];
+        let mut nanoseconds = 0.0;
+        for frame in frames {
+            let start = thread_time()?;
+            instance.program.test_run(&instance.name, frame, repeat)?;
+            nanoseconds += thread_time()? - start;
+            if let Some(events) = &instance.events {
+                events.borrow_mut().consume()?;
+            }
+        }
+        Ok(nanoseconds / (frames.len() as f64 * f64::from(repeat)))
+    }
+}
+
+/// Nanoseconds that this thread has run for. A test run with repetitions waits for a grace period of RCU at both ends
+/// (`bpf_prog_change_xdp`, net/core/filter.c), many milliseconds that are not the program's.
+fn thread_time() -> Result<f64, CliError> {
+    let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_err(std::io::Error::from)?;
+    Ok(time.tv_sec() as f64 * 1e9 + time.tv_nsec() as f64)
+}
+
+const EMPTY: &str = "empty";
+
+/// An XDP program that passes every frame: the floor.
+fn empty_object() -> Result<Object, CliError> {
+    let kind = FunctionKind::Program { section: "xdp".to_string() };
+    let mut function = Function::new(EMPTY, kind, 1);
+    let pass = Terminator::Return(Operand::Imm(verdict::PASS as i32));
+    function.block_mut(Block(0)).terminator = Some((pass, Loc::default()));
+    driver::emit(&Module { functions: vec![function], ..Module::default() })
+}

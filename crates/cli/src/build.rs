@@ -1,0 +1,55 @@
+//! `moonhook build`: the object file.
+
+use crate::driver::{self, BUDGET, Settings};
+use crate::{CliError, Exit, Verdict};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Compile scripts to an ELF object that any libbpf program can load
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The object holds everything: program, BTF, line information, and the data that load time produced.
+
+Examples:
+  moonhook build filter.lua -o filter.bpf.o
+  bpftool prog load filter.bpf.o /sys/fs/bpf/filter && bpftool prog dump xlated pinned /sys/fs/bpf/filter linum
+
+Exit codes: 0 written, 1 script refused, 2 usage, 3 file cannot be read or written, 4 bug in Moonhook")]
+pub struct Arguments {
+    /// Scripts; several become one program
+    #[arg(required = true, value_name = "SCRIPT")]
+    scripts: Vec<PathBuf>,
+    /// The file to write
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// CPUs that the program has memory for [default: as many as this machine can have]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=8192))]
+    cpus: Option<u32>,
+    /// Verdict after a run-time error
+    #[arg(long, value_name = "VERDICT", value_enum, default_value = "pass")]
+    on_error: Verdict,
+    /// Steps that the handlers may use for one frame
+    #[arg(long, value_name = "STEPS", default_value_t = BUDGET, value_parser = clap::value_parser!(u32).range(1..))]
+    budget: u32,
+}
+
+pub fn build(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
+    let Arguments { scripts, output, cpus, on_error, budget } = arguments;
+    let settings = Settings { on_error: *on_error, budget: *budget, cpus: *cpus, count_verdicts: false };
+    let compiled = driver::compile(scripts, &settings)?;
+    refuse_overwriting(&compiled.loaded.files, output)?;
+    std::fs::write(output, &compiled.object.elf)
+        .map_err(|source| CliError::Unwritable { path: output.clone(), source })?;
+    let name = crate::kernel::program_name(&compiled.object)?;
+    writeln!(out, "{}: program {name}, {} bytes", output.display(), compiled.object.elf.len())?;
+    Ok(Exit::Success)
+}
+
+/// Fails if `output` is one of the files that are read.
+pub fn refuse_overwriting(read: &[PathBuf], output: &Path) -> Result<(), CliError> {
+    let Ok(output) = output.canonicalize() else { return Ok(()) };
+    match read.iter().find(|path| path.canonicalize().is_ok_and(|path| path == output)) {
+        Some(path) => Err(CliError::SameFile { path: path.clone() }),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,209 @@
+//! `moonhook check`: compile, let the verifier judge, attach nothing.
+
+use crate::driver::{self, BUDGET, Compiled, Settings, Timings};
+use crate::kernel::{Kernel, program_name};
+use crate::{CliError, Exit, Verdict, report};
+use moonhook_install::{LogDetail, MapInfo, ProgramStatistics};
+use moonhook_ir::{Map, MapKind};
+use moonhook_snapshot::Snapshot;
+use serde::Serialize;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Compile scripts and let the kernel's verifier judge, without attaching anything
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  moonhook check filter.lua                 # as root, or with CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON
+  moonhook check --no-kernel filter.lua     # without the verifier: needs no privilege
+  moonhook check --json filter.lua | jq .timings_us
+
+Exit codes: 0 accepted, 1 script refused, 2 usage, 3 privilege, kernel or file, 4 bug in Moonhook (verifier rejection)")]
+pub struct Arguments {
+    /// Scripts; several become one program
+    #[arg(required = true, value_name = "SCRIPT")]
+    scripts: Vec<PathBuf>,
+    /// Stop before the kernel: needs no privilege
+    #[arg(long)]
+    no_kernel: bool,
+    /// Answer as a JSON document
+    #[arg(long)]
+    pub json: bool,
+    /// Say how long each stage took
+    #[arg(long)]
+    timings: bool,
+    /// Verdict after a run-time error
+    #[arg(long, value_name = "VERDICT", value_enum, default_value = "pass")]
+    on_error: Verdict,
+    /// Steps that the handlers may use for one frame
+    #[arg(long, value_name = "STEPS", default_value_t = BUDGET, value_parser = clap::value_parser!(u32).range(1..))]
+    budget: u32,
+}
+
+/// What there is to say about a program.
+#[derive(Debug, Serialize)]
+struct Report {
+    script: String,
+    handlers: Vec<Handler>,
+    program: Program,
+    maps: Vec<MapInfo>,
+    /// Bytes of all maps: what the kernel has allocated, or, without it, keys and values.
+    map_memory: u64,
+    object_bytes: usize,
+    timings_us: Timings,
+}
+
+/// A function that the script registered.
+#[derive(Debug, Serialize)]
+struct Handler {
+    hook: &'static str,
+    /// The file and line that it is defined at.
+    place: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Program {
+    name: String,
+    section: String,
+    /// Slots of 8 bytes in the object, subprograms included.
+    instructions: usize,
+    /// Bytes of stack of the program and each subprogram.
+    stack: Vec<u32>,
+    /// What the kernel made of it.
+    kernel: Option<ProgramStatistics>,
+}
+
+pub fn check(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
+    let settings = Settings { on_error: arguments.on_error, budget: arguments.budget, ..Settings::default() };
+    let compile = || driver::compile(&arguments.scripts, &settings);
+    let mut compiled = report::with_prints_to_stderr(arguments.json, compile)?;
+    let kernel = match arguments.no_kernel {
+        true => None,
+        false => Some(Kernel::load(&mut compiled, LogDetail::Statistics)?),
+    };
+    let report = report(&compiled, kernel.as_ref())?;
+    if arguments.json {
+        writeln!(out, "{:#}", serde_json::to_value(&report).map_err(std::io::Error::from)?)?;
+    } else {
+        show(&report, arguments.timings, out)?;
+    }
+    Ok(Exit::Success)
+}
+
+fn report(compiled: &Compiled, kernel: Option<&Kernel>) -> Result<Report, CliError> {
+    let snapshot = &compiled.loaded.snapshot;
+    let maps = match kernel {
+        Some(kernel) => kernel.program.maps(),
+        None => compiled.module.maps.iter().map(planned).collect(),
+    };
+    Ok(Report {
+        script: snapshot.script.clone(),
+        handlers: handlers(snapshot),
+        program: program(compiled, kernel)?,
+        map_memory: maps.iter().map(|map| map.memory).sum(),
+        maps,
+        object_bytes: compiled.object.elf.len(),
+        timings_us: compiled.timings,
+    })
+}
+
+fn handlers(snapshot: &Snapshot) -> Vec<Handler> {
+    let handler = |handler: &moonhook_snapshot::Handler| {
+        let prototype = snapshot.prototype(snapshot.closure(handler.closure).prototype);
+        let source = prototype.source.map_or("?", |source| &snapshot.source(source).name);
+        Handler { hook: handler.hook.name(), place: format!("{source}:{}", prototype.line_defined) }
+    };
+    snapshot.handlers.iter().map(handler).collect()
+}
+
+fn program(compiled: &Compiled, kernel: Option<&Kernel>) -> Result<Program, CliError> {
+    let functions = &compiled.object.functions;
+    let name = program_name(&compiled.object)?;
+    let statistics = kernel.and_then(|kernel| {
+        kernel.program.statistics().into_iter().find(|statistics| statistics.name == name)
+    });
+    Ok(Program {
+        name: name.to_string(),
+        section: "xdp".to_string(),
+        instructions: functions.iter().map(|function| function.instructions).sum(),
+        stack: functions.iter().map(|function| function.stack).collect(),
+        kernel: statistics,
+    })
+}
+
+/// A map as the object describes it.
+fn planned(map: &Map) -> MapInfo {
+    let data = |prefix: &str, bytes: &[u8]| {
+        let size = bytes.len() as u32;
+        MapInfo {
+            name: format!("{prefix}.{}", map.name),
+            map_type: "array".to_string(),
+            key_size: 4,
+            value_size: size,
+            max_entries: 1,
+            memory: u64::from(size),
+        }
+    };
+    match &map.kind {
+        MapKind::ReadOnlyData(bytes) => data(".rodata", bytes),
+        MapKind::Data(bytes) => data(".data", bytes),
+        MapKind::Map(definition) => MapInfo {
+            name: map.name.clone(),
+            map_type: format!("{:?}", definition.map_type).to_lowercase(),
+            key_size: definition.key_size,
+            value_size: definition.value_size,
+            max_entries: definition.max_entries,
+            // The entries of a ring buffer are bytes.
+            memory: u64::from(definition.max_entries)
+                * u64::from((definition.key_size + definition.value_size).max(1)),
+        },
+    }
+}
+
+fn show(report: &Report, timings: bool, out: &mut dyn Write) -> Result<(), CliError> {
+    let Program { name, section, instructions, stack, kernel } = &report.program;
+    writeln!(out, "{}: program `{name}` for the {section} hook", report.script)?;
+    for handler in &report.handlers {
+        writeln!(out, "  handler                {}", handler.place)?;
+    }
+    writeln!(out, "  instructions           {instructions}")?;
+    match kernel {
+        Some(kernel) => {
+            writeln!(out, "  verified instructions  {}", kernel.verified_instructions)?;
+            writeln!(out, "  machine code           {} bytes", kernel.jited_bytes)?;
+            writeln!(
+                out,
+                "  stack                  {} bytes",
+                kernel.stack.as_ref().unwrap_or(stack).iter().sum::<u32>()
+            )?;
+        }
+        None => writeln!(out, "  stack                  {} bytes", stack.iter().sum::<u32>())?,
+    }
+    writeln!(out, "  maps                   {}, {} bytes", report.maps.len(), report.map_memory)?;
+    for map in &report.maps {
+        let MapInfo { name, map_type, key_size, value_size, max_entries, memory } = map;
+        writeln!(
+            out,
+            "    {name:20} {map_type:13} {max_entries} x ({key_size} + {value_size}), {memory} bytes"
+        )?;
+    }
+    if timings {
+        show_timings(&report.timings_us, out)?;
+    }
+    Ok(match kernel {
+        Some(_) => writeln!(out, "accepted by the kernel's verifier")?,
+        None => writeln!(out, "compiled; the kernel was not asked")?,
+    })
+}
+
+fn show_timings(timings: &Timings, out: &mut dyn Write) -> Result<(), CliError> {
+    let Timings { load, lower, passes, emit, kernel_load, total } = timings;
+    write!(
+        out,
+        "  time                   load {load} us, lower {lower} us, passes {passes} us, emit {emit} us"
+    )?;
+    if let Some(kernel_load) = kernel_load {
+        write!(out, ", kernel {kernel_load} us")?;
+    }
+    Ok(writeln!(out, "; total {total} us")?)
+}

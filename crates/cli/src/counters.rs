@@ -1,0 +1,87 @@
+//! What a running program has counted.
+
+use crate::records::Decoder;
+use crate::verdict;
+use moonhook_ir::EventKind;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt::{self, Display, Formatter};
+
+/// Counts since the program was loaded.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counters {
+    /// By number of the verdict.
+    #[serde(serialize_with = "named")]
+    pub verdicts: Vec<u64>,
+    /// Frames that ended with a run-time error.
+    pub errors: u64,
+    /// Events that nobody will see because the ring was full.
+    pub lost_events: u64,
+    /// How often each error occurred, without those that never did.
+    pub sites: Vec<Site>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Site {
+    pub error: String,
+    pub count: u64,
+}
+
+impl Counters {
+    /// Reads the words of the data sections `verdicts` and `counters` (lost events, then one word for each event).
+    pub fn new(verdicts: Vec<u64>, counters: &[u64], decoder: &Decoder) -> Counters {
+        let (lost_events, counts) =
+            counters.split_first().map_or((0, [].as_slice()), |(lost, rest)| (*lost, rest));
+        let errors = decoder.events().iter().zip(counts).filter(|(event, _)| event.kind == EventKind::Error);
+        let site = |(event, count): (_, &u64)| Site { error: decoder.site(event), count: *count };
+        let sites: Vec<Site> = errors.map(site).filter(|site| site.count > 0).collect();
+        Counters { verdicts, errors: sites.iter().map(|site| site.count).sum(), lost_events, sites }
+    }
+
+    /// Counts of verdicts by name; those that have a name and those that occurred.
+    fn by_name(&self) -> impl Iterator<Item = (String, u64)> {
+        let known = |number: usize| number < verdict::NAMES.len();
+        let all =
+            self.verdicts.iter().enumerate().filter(move |(number, count)| known(*number) || **count > 0);
+        all.map(|(number, count)| (verdict::name(number as u32).into_owned(), *count))
+    }
+}
+
+fn named<S: serde::Serializer>(verdicts: &[u64], serializer: S) -> Result<S::Ok, S::Error> {
+    let counters = Counters { verdicts: verdicts.to_vec(), ..Counters::default() };
+    counters.by_name().collect::<BTreeMap<_, _>>().serialize(serializer)
+}
+
+impl Display for Counters {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for (name, count) in self.by_name() {
+            write!(f, "{name} {count}, ")?;
+        }
+        write!(f, "errors {}, lost events {}", self.errors, self.lost_events)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use moonhook_ir::{Event, Module, Piece, SourceFile};
+
+    #[test]
+    fn words_become_counts() {
+        let event = |kind, line| {
+            let format = vec![Piece::Text(b"bad ".to_vec()), Piece::Argument("%s".into())];
+            Event { kind, source: 0, line, format, traceback: vec![] }
+        };
+        let events = vec![event(EventKind::Error, 4), event(EventKind::Print, 5), event(EventKind::Error, 6)];
+        let sources = vec![SourceFile { name: "x.lua".into(), text: String::new() }];
+        let decoder = Decoder::new(&Module { sources, events, ..Module::default() });
+        let counters = Counters::new(vec![0, 3, 40, 0, 0, 0, 1, 0], &[2, 5, 100, 0], &decoder);
+        assert_eq!(
+            counters.to_string(),
+            "ABORTED 0, DROP 3, PASS 40, TX 0, REDIRECT 0, 6 1, errors 5, lost events 2"
+        );
+        assert_eq!(counters.sites, [Site { error: "x.lua:4: bad …".into(), count: 5 }]);
+        let json = serde_json::to_value(&counters).unwrap();
+        assert_eq!((&json["verdicts"]["DROP"], &json["lost_events"]), (&3.into(), &2.into()));
+    }
+}

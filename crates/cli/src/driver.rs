@@ -1,0 +1,116 @@
+//! The pipeline, strung together: how a script becomes a program.
+
+use crate::{CliError, Verdict};
+use moonhook_emit::Object;
+use moonhook_ir::Module;
+use moonhook_load::Loaded;
+use moonhook_snapshot::Snapshot;
+use serde::Serialize;
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// What a person can choose about a program.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The verdict after a run-time error.
+    pub on_error: Verdict,
+    /// Steps that the handlers may use for one frame.
+    pub budget: u32,
+    /// CPUs that the program has memory for; `None`: all that this machine can have.
+    pub cpus: Option<u32>,
+    /// The program counts its verdicts, which costs some nanoseconds a frame.
+    pub count_verdicts: bool,
+}
+
+/// The budget that a person gets who asks for none, in steps.
+pub const BUDGET: u32 = 100_000;
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings { on_error: Verdict::Pass, budget: BUDGET, cpus: None, count_verdicts: false }
+    }
+}
+
+/// A script after every stage but the last.
+pub struct Compiled {
+    pub loaded: Loaded,
+    pub module: Module,
+    pub object: Object,
+    pub timings: Timings,
+}
+
+/// How long the stages took, in microseconds.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Timings {
+    pub load: u64,
+    pub lower: u64,
+    pub passes: u64,
+    pub emit: u64,
+    /// `None` if the program was not loaded into the kernel.
+    pub kernel_load: Option<u64>,
+    pub total: u64,
+}
+
+/// Takes scripts through all stages that need no kernel. Several scripts become one program.
+pub fn compile(scripts: &[PathBuf], settings: &Settings) -> Result<Compiled, CliError> {
+    let mut timings = Timings::default();
+    let loaded = timed(&mut timings.load, || load(scripts))?;
+    let mut module = timed(&mut timings.lower, || lower(&loaded.snapshot, settings))?;
+    timed(&mut timings.passes, || moonhook_passes::optimise(&mut module));
+    let object = timed(&mut timings.emit, || emit(&module))?;
+    timings.total = timings.load + timings.lower + timings.passes + timings.emit;
+    Ok(Compiled { loaded, module, object, timings })
+}
+
+/// Runs the scripts and snapshots what their handlers reach.
+pub fn load(scripts: &[PathBuf]) -> Result<Loaded, CliError> {
+    Ok(moonhook_load::load(scripts, &moonhook_load::Options::default())?)
+}
+
+/// Makes IR of a snapshot.
+pub fn lower(snapshot: &Snapshot, settings: &Settings) -> Result<Module, CliError> {
+    let options = moonhook_lower::Options {
+        on_error: settings.on_error as u32,
+        budget: settings.budget,
+        cpus: settings.cpus.unwrap_or_else(possible_cpus),
+        count_verdicts: settings.count_verdicts,
+        ..moonhook_lower::Options::default()
+    };
+    Ok(moonhook_lower::lower(snapshot, &options)?)
+}
+
+/// Makes the object file of a module.
+pub fn emit(module: &Module) -> Result<Object, CliError> {
+    Ok(moonhook_emit::emit(module, &moonhook_emit::Options::default())?)
+}
+
+/// Runs `work` and stores how many microseconds it took.
+pub fn timed<T>(microseconds: &mut u64, work: impl FnOnce() -> T) -> T {
+    let start = Instant::now();
+    let result = work();
+    *microseconds = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
+    result
+}
+
+/// The number of CPUs that this machine can ever have: the kernel numbers them from 0 to this.
+pub fn possible_cpus() -> u32 {
+    let listed = std::fs::read_to_string("/sys/devices/system/cpu/possible").unwrap_or_default();
+    highest(&listed).map_or(1, |highest| highest + 1)
+}
+
+/// The last number in a list such as `0-3,8-11` (Documentation/admin-guide/cputopology.rst).
+fn highest(list: &str) -> Option<u32> {
+    list.trim().rsplit([',', '-']).next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_highest_cpu_of_a_list() {
+        for (list, expected) in [("0\n", Some(0)), ("0-3\n", Some(3)), ("0-1,4-7", Some(7)), ("", None)] {
+            assert_eq!(highest(list), expected, "{list:?}");
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! `moonhook dump`: what a stage made of a script.
+
+use crate::driver::{self, BUDGET, Settings};
+use crate::{CliError, Exit, Verdict, report};
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Show what a stage of the compiler makes of scripts
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Stages:
+  snapshot  what load time left: handlers and everything they reach
+  ir        the program before optimisation
+  opt       the program after optimisation
+  asm       eBPF instructions below the script lines they come from
+
+Examples:
+  moonhook dump --stage asm filter.lua
+  diff <(moonhook dump --stage ir filter.lua) <(moonhook dump --stage opt filter.lua)
+
+Exit codes: 0 shown, 1 script refused, 2 usage, 3 file cannot be read, 4 bug in Moonhook")]
+pub struct Arguments {
+    /// Scripts; several become one program
+    #[arg(required = true, value_name = "SCRIPT")]
+    scripts: Vec<PathBuf>,
+    /// The stage to stop after
+    #[arg(long, value_enum, value_name = "STAGE")]
+    stage: Stage,
+    /// Verdict after a run-time error
+    #[arg(long, value_name = "VERDICT", value_enum, default_value = "pass")]
+    on_error: Verdict,
+    /// Steps that the handlers may use for one frame
+    #[arg(long, value_name = "STEPS", default_value_t = BUDGET, value_parser = clap::value_parser!(u32).range(1..))]
+    budget: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Stage {
+    Snapshot,
+    Ir,
+    Opt,
+    Asm,
+}
+
+pub fn dump(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
+    let settings = Settings { on_error: arguments.on_error, budget: arguments.budget, ..Settings::default() };
+    let text = report::with_prints_to_stderr(true, || text(arguments, &settings))?;
+    writeln!(out, "{}", text.trim_end())?;
+    Ok(Exit::Success)
+}
+
+fn text(arguments: &Arguments, settings: &Settings) -> Result<String, CliError> {
+    let loaded = driver::load(&arguments.scripts)?;
+    if arguments.stage == Stage::Snapshot {
+        return Ok(moonhook_snapshot::dump(&loaded.snapshot));
+    }
+    let mut module = driver::lower(&loaded.snapshot, settings)?;
+    if arguments.stage == Stage::Ir {
+        return Ok(module.to_string());
+    }
+    moonhook_passes::optimise(&mut module);
+    if arguments.stage == Stage::Opt {
+        return Ok(module.to_string());
+    }
+    let object = driver::emit(&module)?;
+    Ok(moonhook_emit::dump(&object, &module))
+}

@@ -1,0 +1,129 @@
+//! What can go wrong in a command: the errors of the stages, and the `MH00xx` diagnostics of the command line itself.
+
+use crate::Exit;
+use crate::records::RecordError;
+use moonhook_capture::CaptureError;
+use moonhook_diagnostic::Diagnostic;
+use moonhook_emit::EmitError;
+use moonhook_install::InstallError;
+use moonhook_load::LoadError;
+use moonhook_lower::LowerError;
+use moonhook_user::UserError;
+use std::io;
+use std::path::PathBuf;
+
+#[derive(Debug, thiserror::Error)]
+pub enum CliError {
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    #[error(transparent)]
+    Lower(#[from] LowerError),
+    #[error(transparent)]
+    Emit(#[from] EmitError),
+    #[error(transparent)]
+    Install(#[from] InstallError),
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+    #[error(transparent)]
+    User(#[from] UserError),
+    #[error("cannot write {}: {source}", path.display())]
+    Unwritable { path: PathBuf, source: io::Error },
+    #[error("there is no page about '{code}'")]
+    NoPage { code: String },
+    #[error("{} would be overwritten while it is read", path.display())]
+    SameFile { path: PathBuf },
+    #[error("{} has no frame that the kernel can run", path.display())]
+    NothingToMeasure { path: PathBuf },
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    #[error("signals cannot be handled: {problem}")]
+    Signals { problem: String },
+    #[error("the interface '{name}' is gone")]
+    InterfaceGone { name: String },
+    #[error("cannot write to standard output: {0}")]
+    Output(#[from] io::Error),
+    #[error("the object has no program for the XDP hook")]
+    NoProgram,
+}
+
+impl CliError {
+    /// The stable code; `moonhook explain CODE` has a page about it.
+    pub fn code(&self) -> &'static str {
+        match self {
+            CliError::Load(error) => error.code(),
+            CliError::Lower(error) => error.code(),
+            CliError::Emit(error) => error.code(),
+            CliError::Install(error) => error.code(),
+            CliError::Capture(error) => error.code(),
+            CliError::User(error) => error.code(),
+            CliError::Unwritable { .. } => "MH0001",
+            CliError::NoPage { .. } => "MH0002",
+            CliError::SameFile { .. } => "MH0003",
+            CliError::NothingToMeasure { .. } => "MH0004",
+            CliError::Record(_) => "MH0005",
+            CliError::Signals { .. } => "MH0006",
+            CliError::InterfaceGone { .. } => "MH0007",
+            CliError::Output(_) => "MH0008",
+            CliError::NoProgram => "MH0009",
+        }
+    }
+
+    pub fn diagnostic(&self) -> Diagnostic {
+        let help = match self {
+            CliError::Load(error) => return error.diagnostic(),
+            CliError::Lower(error) => return error.diagnostic(),
+            CliError::Emit(error) => return error.diagnostic(),
+            CliError::Install(error) => return error.diagnostic(),
+            CliError::Capture(error) => return error.diagnostic(),
+            CliError::User(error) => return error.diagnostic(),
+            CliError::Unwritable { .. } => "check the path, its permissions and the free space",
+            CliError::NoPage { .. } => "`moonhook explain` lists the codes there are",
+            CliError::SameFile { .. } => "give another name to what is written",
+            CliError::NothingToMeasure { .. } => "give a capture with whole Ethernet frames, or none",
+            CliError::Record(_) | CliError::NoProgram => {
+                "this is a bug in Moonhook; please report it with the script"
+            }
+            CliError::Signals { .. } => "use `--duration` to end after some time",
+            CliError::InterfaceGone { .. } => "start again when it is back",
+            CliError::Output(_) => "check where standard output leads",
+        };
+        Diagnostic::new(self.code(), self.to_string()).help(help)
+    }
+
+    /// Whose fault it is, as an exit code.
+    pub fn exit(&self) -> Exit {
+        match self {
+            CliError::Load(error) => load_exit(error),
+            CliError::Emit(EmitError::Malformed { .. } | EmitError::Registers { .. })
+            | CliError::Emit(EmitError::ObjectFile { .. }) => Exit::Bug,
+            CliError::Lower(_) | CliError::Emit(_) | CliError::User(_) => Exit::Refused,
+            CliError::Install(
+                InstallError::Rejected(_)
+                | InstallError::MalformedObject { .. }
+                | InstallError::NoSuchItem { .. },
+            ) => Exit::Bug,
+            CliError::NoPage { .. } | CliError::SameFile { .. } => Exit::Usage,
+            CliError::Record(_) | CliError::NoProgram => Exit::Bug,
+            CliError::Install(_)
+            | CliError::Capture(_)
+            | CliError::Unwritable { .. }
+            | CliError::NothingToMeasure { .. }
+            | CliError::Signals { .. }
+            | CliError::InterfaceGone { .. }
+            | CliError::Output(_) => Exit::Host,
+        }
+    }
+
+    /// Nobody reads the answer any more, as when it is piped into `head`.
+    pub fn is_broken_pipe(&self) -> bool {
+        matches!(self, CliError::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+fn load_exit(error: &LoadError) -> Exit {
+    match error {
+        LoadError::Unreadable { .. } => Exit::Host,
+        LoadError::Chunk { .. } | LoadError::State { .. } => Exit::Bug,
+        _ => Exit::Refused,
+    }
+}

@@ -1,0 +1,34 @@
+//! Exit codes.
+
+use std::process::ExitCode;
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    Success = 0,
+    /// The script is refused, or a comparison found a difference.
+    Refused = 1,
+    /// The command line makes no sense. The parser of arguments uses it, too.
+    Usage = 2,
+    /// The host: privilege, kernel, interface, or a file that cannot be read or written.
+    Host = 3,
+    /// A bug in Moonhook.
+    Bug = 4,
+}
+
+/// What `--help` says about them.
+pub const HELP: &str = "\
+Exit codes:
+  0  it worked
+  1  the script is refused, or a comparison found a difference
+  2  the command line makes no sense
+  3  the host: privilege, kernel, interface, or a file that cannot be read or written
+  4  a bug in Moonhook, for example a program that the kernel's verifier rejects
+
+`moonhook explain CODE` explains the code of a message, such as MH0201.";
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit as u8)
+    }
+}

@@ -1,0 +1,92 @@
+//! The `moonhook` command: a person's wishes, carried out through the public doors of the stages.
+//!
+//! Reads the command line and nothing else by itself; `driver.rs` strings the stages together, and each subcommand is one
+//! file. Answers go to standard output (with `--json` as one JSON document), complaints to standard error; [`Exit`] says
+//! how it went. Nothing here knows Lua, BPF instructions or ELF.
+
+mod bench;
+mod build;
+mod check;
+mod conversion;
+mod counters;
+mod doctor;
+pub mod driver;
+mod dump;
+mod error;
+mod exit;
+mod explain;
+mod frames;
+mod kernel;
+pub mod records;
+mod replay;
+mod report;
+mod run;
+mod terminal;
+mod verdict;
+
+use clap::{Parser, Subcommand};
+use std::io::{BufWriter, Write};
+use std::process::ExitCode;
+
+pub use error::CliError;
+pub use exit::Exit;
+pub use explain::PAGES;
+pub use verdict::Verdict;
+
+/// Scripts the Linux network stack in Lua: packet handlers become eBPF programs that run inside the kernel.
+#[derive(Debug, Parser)]
+#[command(name = "moonhook", version, after_help = exit::HELP, arg_required_else_help = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(run::Arguments),
+    Check(check::Arguments),
+    Build(build::Arguments),
+    Dump(dump::Arguments),
+    Replay(replay::Arguments),
+    Bench(bench::Arguments),
+    Doctor(doctor::Arguments),
+    Explain(explain::Arguments),
+}
+
+impl Command {
+    fn execute(&self, out: &mut dyn Write) -> Result<Exit, CliError> {
+        match self {
+            Command::Run(arguments) => run::run(arguments, out),
+            Command::Check(arguments) => check::check(arguments, out),
+            Command::Build(arguments) => build::build(arguments, out),
+            Command::Dump(arguments) => dump::dump(arguments, out),
+            Command::Replay(arguments) => replay::replay(arguments, out),
+            Command::Bench(arguments) => bench::bench(arguments, out),
+            Command::Doctor(arguments) => doctor::doctor(arguments, out),
+            Command::Explain(arguments) => explain::explain(arguments, out),
+        }
+    }
+
+    fn json(&self) -> bool {
+        match self {
+            Command::Run(arguments) => arguments.json,
+            Command::Check(arguments) => arguments.json,
+            Command::Replay(arguments) => arguments.json,
+            Command::Bench(arguments) => arguments.json,
+            Command::Doctor(arguments) => arguments.json,
+            Command::Build(_) | Command::Dump(_) | Command::Explain(_) => false,
+        }
+    }
+}
+
+/// Does what the process's arguments say.
+pub fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let mut out = BufWriter::new(std::io::stdout());
+    let result = arguments.command.execute(&mut out);
+    let result = result.and_then(|exit| out.flush().map(|()| exit).map_err(CliError::from));
+    match result {
+        Ok(exit) => exit.into(),
+        Err(error) => report::failure(&error, arguments.command.json(), &mut out).into(),
+    }
+}

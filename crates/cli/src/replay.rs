@@ -1,0 +1,170 @@
+//! `moonhook replay`: every frame of a capture through the handlers.
+//!
+//! The kernel tier runs the compiled program (`BPF_PROG_TEST_RUN`), the user tier the same handlers in real Lua; state that
+//! handlers keep carries over from frame to frame in both. With both, each frame's outcomes are compared.
+
+mod compare;
+mod listing;
+mod tier;
+
+use crate::build::refuse_overwriting;
+use crate::driver::{self, BUDGET, Compiled, Settings};
+use crate::kernel::Kernel;
+use crate::{CliError, Exit, Verdict, report, verdict};
+use compare::Difference;
+use listing::{Line, Listing};
+use moonhook_capture::{Capture, CaptureError, Frame, Writer};
+use moonhook_install::LogDetail;
+use moonhook_user::UserTier;
+use std::io::Write;
+use std::path::PathBuf;
+use tier::{KernelTier, Outcome, Tier};
+
+/// Run the handlers on every frame of a capture
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The kernel tier takes frames of 14 bytes to some 70 kB; others are counted as not run. With `--tier both`, verdict, bytes,
+prints and errors of the two tiers are compared, frame by frame.
+
+Examples:
+  moonhook replay filter.lua trace.pcap
+  moonhook replay filter.lua trace.pcapng --quiet --out passed.pcap
+  moonhook replay filter.lua trace.pcap --tier user      # in real Lua: needs no privilege
+  moonhook replay filter.lua trace.pcap --tier both
+
+Exit codes: 0 done, 1 script refused or tiers differ, 2 usage, 3 privilege, kernel or file, 4 bug in Moonhook")]
+pub struct Arguments {
+    #[arg(value_name = "SCRIPT")]
+    script: PathBuf,
+    /// A pcap or pcapng file of Ethernet frames
+    #[arg(value_name = "TRACE")]
+    trace: PathBuf,
+    /// Write the frames that pass, changed bytes included, to this pcap file
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Where the handlers run
+    #[arg(long, value_enum, default_value = "kernel")]
+    tier: Choice,
+    /// Show totals only
+    #[arg(long, short)]
+    quiet: bool,
+    /// Answer as a JSON document
+    #[arg(long)]
+    pub json: bool,
+    /// Verdict after a run-time error
+    #[arg(long, value_name = "VERDICT", value_enum, default_value = "pass")]
+    on_error: Verdict,
+    /// Steps that the handlers may use for one frame
+    #[arg(long, value_name = "STEPS", default_value_t = BUDGET, value_parser = clap::value_parser!(u32).range(1..))]
+    budget: u32,
+    /// Stop after that many frames
+    #[arg(long, value_name = "N")]
+    limit: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Choice {
+    /// Real Lua
+    User,
+    /// The compiled program
+    Kernel,
+    /// One after the other, compared
+    Both,
+}
+
+pub fn replay(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
+    if let Some(output) = &arguments.out {
+        refuse_overwriting(&[arguments.script.clone(), arguments.trace.clone()], output)?;
+    }
+    let capture = moonhook_capture::open(&arguments.trace)?;
+    let mut tiers = report::with_prints_to_stderr(arguments.json, || tiers(arguments))?;
+    let mut passed = match &arguments.out {
+        Some(path) => Some(Writer::create_with(path, capture.resolution())?),
+        None => None,
+    };
+    let size = std::fs::metadata(&arguments.trace).map_or(0, |metadata| metadata.len());
+    let mut listing = Listing::new(out, arguments.json, arguments.quiet, size)?;
+    let ended = frames(arguments, capture, &mut tiers, passed.as_mut(), &mut listing);
+    let ended = ended.and(passed.map_or(Ok(()), |writer| writer.finish().map_err(CliError::from)));
+    let totals = listing.finish(ended.as_ref().err())?;
+    match ended {
+        Err(error) if arguments.json => Ok(error.exit()),
+        Err(error) => Err(error),
+        Ok(()) if totals.different > 0 => Ok(Exit::Refused),
+        Ok(()) => Ok(Exit::Success),
+    }
+}
+
+/// The tiers that were asked for: one, or two that are compared.
+fn tiers(arguments: &Arguments) -> Result<Vec<Box<dyn Tier>>, CliError> {
+    let scripts = std::slice::from_ref(&arguments.script);
+    let user = |loaded| -> Result<Box<dyn Tier>, CliError> {
+        let options =
+            moonhook_user::Options { on_error: arguments.on_error as u32, budget: arguments.budget.into() };
+        Ok(Box::new(UserTier::new(loaded, options)?))
+    };
+    if arguments.tier == Choice::User {
+        return Ok(vec![user(driver::load(scripts)?)?]);
+    }
+    let settings = Settings { on_error: arguments.on_error, budget: arguments.budget, ..Settings::default() };
+    let mut compiled = driver::compile(scripts, &settings)?;
+    let kernel = KernelTier::new(Kernel::load(&mut compiled, LogDetail::Nothing)?)?;
+    let Compiled { loaded, .. } = compiled;
+    Ok(match arguments.tier {
+        Choice::Both => vec![Box::new(kernel), user(loaded)?],
+        _ => vec![Box::new(kernel)],
+    })
+}
+
+/// Runs the frames. A packet of an interface that is not Ethernet is reported, and the others go on.
+fn frames(
+    arguments: &Arguments,
+    capture: Capture,
+    tiers: &mut [Box<dyn Tier>],
+    mut passed: Option<&mut Writer>,
+    listing: &mut Listing<'_>,
+) -> Result<(), CliError> {
+    for frame in capture {
+        if arguments.limit.is_some_and(|limit| listing.totals.frames >= limit) {
+            break;
+        }
+        let frame = match frame {
+            Ok(frame) => frame,
+            Err(error @ CaptureError::InterfaceLinkType { .. }) => {
+                eprintln!("{}", report::shown(&error.into()));
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let line = decide(&frame, tiers)?;
+        if let (Some(writer), Outcome::Decided(decision)) = (passed.as_mut(), &line.outcome)
+            && decision.verdict == verdict::PASS
+        {
+            writer.write(&Frame { data: decision.data.clone(), ..frame.clone() })?;
+        }
+        listing.frame(&frame, &line)?;
+    }
+    Ok(())
+}
+
+/// The first tier's outcome, and how the second one's differs. A frame that the first cannot take is not given to the
+/// second either, whose state would then be another.
+fn decide(frame: &Frame, tiers: &mut [Box<dyn Tier>]) -> Result<Line, CliError> {
+    let mut differences: Vec<Difference> = Vec::new();
+    let mut first: Option<Outcome> = None;
+    for tier in tiers {
+        let outcome = tier.decide(&frame.data)?;
+        match &first {
+            None => {
+                let decided = matches!(outcome, Outcome::Decided(_));
+                first = Some(outcome);
+                if !decided {
+                    break;
+                }
+            }
+            Some(first) => differences = compare::compare(first, &outcome),
+        }
+    }
+    let outcome = first.unwrap_or(Outcome::NotRun { why: "no tier".to_string() });
+    Ok(Line { outcome, differences })
+}

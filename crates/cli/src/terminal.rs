@@ -1,0 +1,47 @@
+//! Standard output and error as a person sees them.
+
+use std::borrow::Cow;
+use std::io::IsTerminal;
+
+/// Whether colours may be used (<https://no-color.org>).
+pub fn colour_wanted() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// Text that packets may have had a hand in, for standard output: on a terminal, control characters other than tabs are
+/// spelled out, since some of them are commands to it. Files and pipes get the bytes as they are.
+pub fn printable(text: &[u8]) -> Cow<'_, [u8]> {
+    if std::io::stdout().is_terminal() { spelled_out(text) } else { Cow::Borrowed(text) }
+}
+
+/// The same for a string that goes to standard error.
+pub fn printable_error(text: &[u8]) -> Cow<'_, [u8]> {
+    if std::io::stderr().is_terminal() { spelled_out(text) } else { Cow::Borrowed(text) }
+}
+
+fn spelled_out(text: &[u8]) -> Cow<'_, [u8]> {
+    let is_command = |byte: &u8| byte.is_ascii_control() && !b"\t\n".contains(byte);
+    if !text.iter().any(is_command) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = Vec::with_capacity(text.len() + 16);
+    for byte in text {
+        if is_command(byte) {
+            shown.extend(byte.escape_ascii());
+        } else {
+            shown.push(*byte);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_to_the_terminal_are_spelled_out() {
+        assert_eq!(&*spelled_out(b"a\x1b[2Jb\x07\tc\n"), b"a\\x1b[2Jb\\x07\tc\n");
+        assert!(matches!(spelled_out("grün\t".as_bytes()), Cow::Borrowed(_)));
+    }
+}
