@@ -1,0 +1,97 @@
+//! Cases: scripts that name the frames to be run, and what happens to them in both tiers.
+//!
+//! A case is a Lua file whose first lines are comments with `-- frames:` and descriptions of frames ([`crate::frames`]),
+//! separated by spaces; there can be several such lines. The frames run in that order, so state is kept between them. A case
+//! during whose frames nothing can be seen (no line, no error, no verdict but PASS, no changed byte) shows nothing and is
+//! an error itself.
+
+use crate::{Pair, ProofError, frames};
+use std::path::{Path, PathBuf};
+
+/// PASS of `require "linux.xdp"`.
+const PASS: u32 = 2;
+
+/// The scripts below `folder`, at any depth, in the order of their paths.
+pub fn scripts(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.sort();
+    let script = |path: PathBuf| match path.extension() {
+        _ if path.is_dir() => scripts(&path),
+        Some(extension) if extension == "lua" => vec![path],
+        _ => Vec::new(),
+    };
+    paths.into_iter().flat_map(script).collect()
+}
+
+/// The frames that a script's header names.
+///
+/// # Errors
+/// `Case`.
+pub fn named_frames(path: &Path) -> Result<Vec<(String, Vec<u8>)>, ProofError> {
+    let problem = |problem: String| ProofError::Case { path: path.to_path_buf(), problem };
+    let text = std::fs::read_to_string(path).map_err(|error| problem(error.to_string()))?;
+    let header = text.lines().take_while(|line| line.starts_with("--"));
+    let descriptions =
+        header.filter_map(|line| line.strip_prefix("-- frames:")).flat_map(str::split_whitespace);
+    let mut all = Vec::new();
+    for description in descriptions {
+        all.extend(frames::described(description).map_err(problem)?);
+    }
+    if all.is_empty() {
+        return Err(problem("its header names no frames".to_string()));
+    }
+    Ok(all)
+}
+
+/// Runs a case; gives the number of its frames.
+///
+/// # Errors
+/// The first difference, or why there could be none.
+pub fn run(path: &Path) -> Result<usize, ProofError> {
+    let frames = named_frames(path)?;
+    let mut pair = Pair::new(path)?;
+    let mut silent = true;
+    for (name, frame) in &frames {
+        let seen = pair.run_named(frame, || name.clone())?;
+        silent &= seen.nothing_happened(frame, PASS);
+        // Where each tier stopped is not comparable, and so is what the script kept.
+        if seen.ran_out_of_budget() {
+            break;
+        }
+    }
+    if silent {
+        let problem = "nothing could be seen of any frame".to_string();
+        return Err(ProofError::Case { path: path.to_path_buf(), problem });
+    }
+    Ok(frames.len())
+}
+
+/// Runs many cases on all CPUs; gives the failures, as a person reads them, and the number of frames.
+pub fn run_all(paths: &[PathBuf]) -> (Vec<String>, usize) {
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let worker = || {
+        let (mut failures, mut count) = (Vec::new(), 0);
+        while let Some(path) = paths.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
+            match run(path) {
+                Ok(frames) => count += frames,
+                Err(error) => failures.push(report(path, &error)),
+            }
+        }
+        (failures, count)
+    };
+    let results: Vec<_> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(worker)).collect();
+        workers.into_iter().map(|worker| worker.join().expect("a worker of the cases")).collect()
+    });
+    let (failures, counts): (Vec<_>, Vec<usize>) = results.into_iter().unzip();
+    let mut failures = failures.concat();
+    failures.sort();
+    (failures, counts.into_iter().sum())
+}
+
+fn report(path: &Path, error: &ProofError) -> String {
+    let log = error.log_end(25).map_or(String::new(), |log| format!("\n{log}"));
+    format!("{}: {error}{log}", path.display())
+}

@@ -1,0 +1,195 @@
+//! Frames by short descriptions, as the scripts of `tests/cases` name them.
+//!
+//! A description is a name of [`NAMED`]; or a prefix with a text (`sni:www.example.org`, `http:curl`, `tcp:GET`, `udp:…`,
+//! `eth:…`), where `\n`, `\r`, `\s` (space), `\\` and `\xNN` are escapes; or `hex:` and digits. Behind it can stand `/N` (the
+//! first N bytes only) and `*N` (N times). `all` is one of each name, `truncated:NAME` every prefix that the kernel takes.
+
+use crate::layers::*;
+use moonhook_install::FRAME_MIN;
+
+/// One frame of each kind that protocols tell apart.
+pub fn named() -> Vec<(&'static str, Vec<u8>)> {
+    let hello = client_hello(Some(b"www.example.org"));
+    let walked =
+        [extension(0, 1), extension(43, 2), extension(60, 1), (51, vec![0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])];
+    let nine: Vec<_> = (0..9).map(|_| extension(60, 1)).collect();
+    let v4 = |rest: &[u8]| eth(0x0800, rest);
+    let v6 = |rest: &[u8]| eth(0x86dd, rest);
+    let tagged = |ethertype, rest: &[u8]| eth(0x8100, &tag(42, ethertype, rest));
+    let double = |ethertype, rest: &[u8]| eth(0x88a8, &tag(7, 0x8100, &tag(300, ethertype, rest)));
+    let syn = tcp(&[2, 4, 5, 0xb4], b"");
+    let question = udp(b"a question");
+    vec![
+        ("arp", eth(0x0806, b"who-has 192.0.2.1? tell 192.0.2.7")),
+        ("short", eth(0x0800, b"")),
+        ("tcp", v4(&ipv4(6, &[], &tcp(&[], b"hello, world")))),
+        ("syn", v4(&ipv4(6, &[], &syn))),
+        ("tls", v4(&ipv4(6, &[], &tcp(&[], &hello)))),
+        ("tls-without-name", v4(&ipv4(6, &[], &tcp(&[], &client_hello(None))))),
+        ("tcp-options", v4(&ipv4(6, &[1; 40], &tcp(&[1; 40], &hello)))),
+        ("udp", v4(&ipv4(17, &[], &question))),
+        ("udp-options", v4(&ipv4(17, &[1; 12], &question))),
+        ("udp-empty", v4(&ipv4(17, &[], &udp(b"")))),
+        ("udp-padded", v4(&[ipv4(17, &[], &question), vec![0; 18]].concat())),
+        ("icmp", v4(&ipv4(1, &[], &icmp(8, b"ping")))),
+        ("icmp-reply", v4(&ipv4(1, &[], &icmp(0, b"ping")))),
+        ("gre", v4(&ipv4(47, &[], b"\0\0\x08\0something"))),
+        ("fragment", v4(&fragmented(ipv4(17, &[], &question), 0x2000))),
+        ("later-fragment", v4(&fragmented(ipv4(17, &[], b"the rest of a question"), 0x00b9))),
+        ("bad-version", v4(&[&[0x65][..], &ipv4(6, &[], &syn)[1..]].concat())),
+        ("bad-length", v4(&[&[0x44][..], &ipv4(6, &[], &syn)[1..]].concat())),
+        ("tcp6", v6(&ipv6(6, &[], &tcp(&[], b"hello, world")))),
+        ("tls6", v6(&ipv6(6, &[], &tcp(&[1; 12], &hello)))),
+        ("udp6", v6(&ipv6(17, &[], &question))),
+        ("icmp6", v6(&ipv6(58, &[], &icmp(128, b"ping")))),
+        ("udp6-extensions", v6(&ipv6(17, &walked, &question))),
+        ("tls6-extensions", v6(&ipv6(6, &walked, &tcp(&[], &hello)))),
+        ("icmp6-extensions", v6(&ipv6(58, &[extension(0, 1)], &icmp(128, b"ping")))),
+        ("nine-extensions", v6(&ipv6(17, &nine, &question))),
+        (
+            "mobility",
+            v6(&ipv6(17, &[(135, vec![0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])], &question)),
+        ),
+        ("fragment6", v6(&ipv6(17, &[fragment(0, true)], &question))),
+        ("later-fragment6", v6(&ipv6(17, &[fragment(1480, false)], b"the rest of it"))),
+        ("only-fragment6", v6(&ipv6(6, &[extension(0, 2), fragment(0, false)], &tcp(&[], &hello)))),
+        ("vlan-arp", tagged(0x0806, b"who-has")),
+        ("vlan-tcp", tagged(0x0800, &ipv4(6, &[], &syn))),
+        ("vlan-tls", tagged(0x0800, &ipv4(6, &[1; 40], &tcp(&[1; 40], &hello)))),
+        ("vlan-udp6", tagged(0x86dd, &ipv6(17, &[], &question))),
+        ("qinq-tcp", double(0x0800, &ipv4(6, &[], &tcp(&[], b"hello")))),
+        ("qinq-tls6", double(0x86dd, &ipv6(6, &walked, &tcp(&[1; 4], &hello)))),
+        ("qinq-icmp", double(0x0800, &ipv4(1, &[1; 4], &icmp(8, b"ping")))),
+        ("three-tags", eth(0x88a8, &tag(7, 0x8100, &tag(8, 0x8100, &tag(9, 0x0800, &ipv4(6, &[], &syn)))))),
+    ]
+}
+
+/// An IPv4 packet with other flags and fragment offset.
+fn fragmented(mut packet: Vec<u8>, flags_and_offset: u16) -> Vec<u8> {
+    packet[6..8].copy_from_slice(&flags_and_offset.to_be_bytes());
+    packet
+}
+
+/// The frames that a description stands for, each with a name of its own.
+///
+/// # Errors
+/// What is wrong with the description.
+pub fn described(description: &str) -> Result<Vec<(String, Vec<u8>)>, String> {
+    if description == "all" {
+        return Ok(named().into_iter().map(|(name, frame)| (name.to_string(), frame)).collect());
+    }
+    if let Some(rest) = description.strip_prefix("truncated:") {
+        let frame = one(rest)?;
+        let prefix = |length: usize| (format!("{rest}/{length}"), frame[..length].to_vec());
+        return Ok((FRAME_MIN..=frame.len()).map(prefix).collect());
+    }
+    let (name, times) = suffix(description, '*').map_or((description, 1), |(name, times)| (name, times));
+    let frame = one(name)?;
+    Ok(vec![(name.to_string(), frame); times])
+}
+
+fn one(description: &str) -> Result<Vec<u8>, String> {
+    let (name, length) = suffix(description, '/').map_or((description, usize::MAX), |found| found);
+    let mut frame = whole(name)?;
+    frame.truncate(length);
+    if frame.len() < FRAME_MIN {
+        return Err(format!("the kernel runs no frame as short as '{description}'"));
+    }
+    Ok(frame)
+}
+
+/// `NAME` and the number behind `mark`, if that is how the description ends.
+fn suffix(description: &str, mark: char) -> Option<(&str, usize)> {
+    let (name, number) = description.rsplit_once(mark)?;
+    Some((name, number.parse().ok()?))
+}
+
+fn whole(name: &str) -> Result<Vec<u8>, String> {
+    let Some((kind, text)) = name.split_once(':') else {
+        let found = named().into_iter().find(|(known, _)| *known == name);
+        return found.map(|(_, frame)| frame).ok_or_else(|| format!("no frame is called '{name}'"));
+    };
+    if kind == "hex" {
+        return digits(text);
+    }
+    let bytes = unescaped(text)?;
+    let v4 = |proto, rest: &[u8]| eth(0x0800, &ipv4(proto, &[], rest));
+    Ok(match kind {
+        "sni" => v4(6, &tcp(&[], &client_hello(Some(&bytes)))),
+        "sni6" => eth(0x86dd, &ipv6(6, &[], &tcp(&[], &client_hello(Some(&bytes))))),
+        "http" => v4(6, &to_port(80, tcp(&[], &request(&bytes)))),
+        "tcp" => v4(6, &tcp(&[], &bytes)),
+        "udp" => v4(17, &udp(&bytes)),
+        "sip" => v4(17, &to_port(5060, udp(&bytes))),
+        "eth" => eth(0x88b5, &bytes),
+        _ => return Err(format!("no frame is called '{kind}:'")),
+    })
+}
+
+/// An HTTP request of that user agent.
+pub fn request(agent: &[u8]) -> Vec<u8> {
+    [b"GET / HTTP/1.1\r\nHost: www.shop.example\r\nUser-Agent: ", agent, b"\r\nAccept: */*\r\n\r\n"].concat()
+}
+
+/// A TCP or UDP header, and what follows it, with another destination port.
+pub fn to_port(port: u16, mut segment: Vec<u8>) -> Vec<u8> {
+    segment[2..4].copy_from_slice(&port.to_be_bytes());
+    segment
+}
+
+fn digits(text: &str) -> Result<Vec<u8>, String> {
+    let text: Vec<u8> = text.bytes().collect();
+    let byte = |pair: &[u8]| {
+        let pair = std::str::from_utf8(pair).ok().filter(|pair| pair.len() == 2)?;
+        u8::from_str_radix(pair, 16).ok()
+    };
+    text.chunks(2).map(byte).collect::<Option<_>>().ok_or_else(|| "not a row of bytes in hex".to_string())
+}
+
+fn unescaped(text: &str) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let [first, after @ ..] = rest {
+        rest = after;
+        if *first != b'\\' {
+            bytes.push(*first);
+            continue;
+        }
+        match rest {
+            [b'x', high, low, after @ ..] => {
+                bytes.extend(digits(&format!("{}{}", *high as char, *low as char))?);
+                rest = after;
+            }
+            [letter, after @ ..] => {
+                bytes.push(match letter {
+                    b'n' => b'\n',
+                    b'r' => b'\r',
+                    b's' => b' ',
+                    other => *other,
+                });
+                rest = after;
+            }
+            [] => return Err("it ends in a backslash".to_string()),
+        }
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descriptions_are_frames() {
+        let frames = |description| described(description).map(|frames| frames.len());
+        assert_eq!(frames("tcp"), Ok(1));
+        assert_eq!(frames("tcp*3"), Ok(3));
+        assert_eq!(frames("all"), Ok(named().len()));
+        assert!(frames("truncated:tls").unwrap() > 100);
+        for bad in ["nothing", "tcp/13", "hex:123", "hex:xx", "udp:\\", "foo:bar"] {
+            assert!(frames(bad).is_err(), "{bad}");
+        }
+        assert_eq!(described("udp:a\\x00\\n\\s\\\\/45").unwrap()[0].1[42..], *b"a\0\n");
+        assert_eq!(described("hex:000102030405060708090a0b0c0d").unwrap()[0].1, (0..14).collect::<Vec<u8>>());
+    }
+}

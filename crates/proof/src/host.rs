@@ -1,0 +1,43 @@
+//! What the tests need of the machine they run on.
+
+use moonhook_install::{Need, Outcome};
+use std::io::Write;
+use std::sync::OnceLock;
+
+/// Whether programs can be loaded here. If not, notes that `test` is skipped, or fails where that is not allowed
+/// (ARCHITECTURE.md, the variables `MOONHOOK_REQUIRE_KERNEL` and `MOONHOOK_SKIPPED`).
+///
+/// # Panics
+/// Under `MOONHOOK_REQUIRE_KERNEL=1`, where the kernel refuses.
+pub fn kernel_available(test: &str) -> bool {
+    static REASON: OnceLock<Option<String>> = OnceLock::new();
+    let Some(reason) = REASON.get_or_init(refusal) else { return true };
+    let required = std::env::var_os("MOONHOOK_REQUIRE_KERNEL").is_some_and(|value| value == "1");
+    assert!(!required, "{test}: {reason}");
+    println!("skipped: {reason}");
+    note_skipped(test, reason);
+    false
+}
+
+/// What the host lacks, if anything.
+fn refusal() -> Option<String> {
+    let features = moonhook_install::probe().features;
+    features.into_iter().filter(|feature| feature.need == Need::Required).find_map(|feature| {
+        match feature.outcome {
+            Outcome::Fails(reason) => Some(format!("{}: {reason}", feature.name)),
+            _ => None,
+        }
+    })
+}
+
+fn note_skipped(test: &str, reason: &str) {
+    let Some(path) = std::env::var_os("MOONHOOK_SKIPPED") else { return };
+    if let Ok(mut file) = std::fs::OpenOptions::new().create(true).append(true).open(path) {
+        let _ = writeln!(file, "{test}: {reason}");
+    }
+}
+
+/// A number from the environment.
+pub fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}

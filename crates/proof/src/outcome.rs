@@ -1,0 +1,135 @@
+//! What can be seen of a handler's run, and whether two tiers agree about it.
+
+use moonhook_cli::records::Text;
+use std::fmt;
+
+/// What one tier did with one frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    pub verdict: u32,
+    /// The frame afterwards.
+    pub data: Vec<u8>,
+    /// Printed lines, without line end.
+    pub output: Vec<Text>,
+    /// The message of the run-time error, with position.
+    pub error: Option<Text>,
+}
+
+/// The two tiers' views of a frame about which they disagree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Which part differs first.
+    pub part: &'static str,
+    pub kernel: Seen,
+    pub user: Seen,
+}
+
+/// The message of both tiers for a handler that takes too long (docs/packet.md).
+const BUDGET: &[u8] = b"step budget exhausted";
+
+impl Seen {
+    pub fn ran_out_of_budget(&self) -> bool {
+        self.error.as_ref().is_some_and(|error| error.bytes == BUDGET)
+    }
+
+    /// The frame passed as it was, without a word.
+    pub fn nothing_happened(&self, frame: &[u8], pass: u32) -> bool {
+        self.verdict == pass && self.data == frame && self.output.is_empty() && self.error.is_none()
+    }
+}
+
+/// Compares what the tiers did. Where both ran out of steps only that counts: they do not agree on which turn of a loop.
+pub fn compare(kernel: Seen, user: Seen) -> Result<Seen, Box<Difference>> {
+    if kernel.ran_out_of_budget() && user.ran_out_of_budget() {
+        return Ok(user);
+    }
+    let part = if !agree(kernel.error.as_ref(), user.error.as_ref()) {
+        "error"
+    } else if kernel.verdict != user.verdict {
+        "verdict"
+    } else if !lines_agree(&kernel.output, &user.output) {
+        "output"
+    } else if kernel.data != user.data {
+        "frame"
+    } else {
+        return Ok(user);
+    };
+    Err(Box::new(Difference { part, kernel, user }))
+}
+
+fn lines_agree(kernel: &[Text], user: &[Text]) -> bool {
+    kernel.len() == user.len() && kernel.iter().zip(user).all(|(a, b)| agree(Some(a), Some(b)))
+}
+
+/// A record may have lost the end of a text; the user tier's is whole.
+fn agree(kernel: Option<&Text>, user: Option<&Text>) -> bool {
+    match (kernel, user) {
+        (Some(kernel), Some(user)) => kernel.agrees_with(&user.bytes),
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} differs\n    kernel: {}\n    user:   {}", self.part, self.kernel, self.user)?;
+        let places = self.kernel.data.iter().zip(&self.user.data).enumerate();
+        for (offset, (kernel, user)) in places.filter(|(_, (a, b))| a != b).take(8) {
+            write!(f, "\n    byte {offset}: kernel {kernel:#04x}, user {user:#04x}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Seen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "verdict {}, {} bytes", self.verdict, self.data.len())?;
+        for line in &self.output {
+            write!(f, ", printed {:?}", line.lossy())?;
+        }
+        match &self.error {
+            Some(error) => write!(f, ", error {:?}", error.lossy()),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen() -> Seen {
+        Seen { verdict: 2, data: vec![1, 2], output: vec![], error: None }
+    }
+
+    fn text(text: &str) -> Text {
+        Text::whole(text.as_bytes().to_vec())
+    }
+
+    #[test]
+    fn every_part_is_compared() {
+        let changes: [(&str, fn(&mut Seen)); 6] = [
+            ("verdict", |seen| seen.verdict = 1),
+            ("frame", |seen| seen.data[1] = 9),
+            ("frame", |seen| seen.data.push(0)),
+            ("output", |seen| seen.output.push(text("x"))),
+            ("error", |seen| seen.error = Some(text("x.lua:1: bad"))),
+            ("error", |seen| seen.error = Some(text("step budget exhausted"))),
+        ];
+        for (part, change) in changes {
+            let mut other = seen();
+            change(&mut other);
+            assert_eq!(compare(seen(), other.clone()).unwrap_err().part, part);
+            assert_eq!(compare(other.clone(), seen()).unwrap_err().part, part);
+            assert_eq!(compare(other.clone(), other.clone()), Ok(other));
+        }
+    }
+
+    #[test]
+    fn what_was_cut_off_may_be_anything() {
+        let cut = Seen { output: vec![Text { bytes: b"abc\xe2\x80\xa6".to_vec(), cut: Some(3) }], ..seen() };
+        let whole = |line: &str| Seen { output: vec![text(line)], ..seen() };
+        assert!(compare(cut.clone(), whole("abcdef")).is_ok());
+        assert_eq!(compare(cut, whole("abxdef")).unwrap_err().part, "output");
+    }
+}

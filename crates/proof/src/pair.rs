@@ -1,0 +1,126 @@
+//! A script in both tiers at once.
+//!
+//! The state of the script (upvalues and globals that handlers assign) lives on from frame to frame in both, so frames must
+//! be given in the same order to both: [`Pair::run`] does that.
+
+use crate::ProofError;
+use crate::outcome::{Seen, compare};
+use moonhook_cli::driver::{self, Settings};
+use moonhook_cli::records::{Decoder, Message, Text};
+use moonhook_cli::{CliError, Verdict};
+use moonhook_install::{Events, LoadOptions, LogDetail, Program, ProgramStatistics};
+use moonhook_user::UserTier;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, channel};
+
+/// A verdict that no script returns by accident: an error always shows.
+const ON_ERROR: Verdict = Verdict::Aborted;
+
+/// Instructions that real Lua may run for a frame. It counts each instruction, the compiled program each turn of a loop, so
+/// what the program finishes within its own budget must not be cut short here.
+const USER_BUDGET: u64 = 4_000_000;
+
+/// The script's handlers in the kernel and in real Lua.
+pub struct Pair {
+    user: UserTier,
+    kernel: Kernel,
+}
+
+struct Kernel {
+    program: Program,
+    name: String,
+    decoder: Decoder,
+    events: Option<(Events, Receiver<Vec<u8>>)>,
+}
+
+impl Pair {
+    /// Takes a script through all stages, up to the kernel.
+    ///
+    /// # Errors
+    /// `Stage` for what a stage or the verifier refuses; `User`.
+    pub fn new(script: &Path) -> Result<Pair, ProofError> {
+        let settings = Settings { on_error: ON_ERROR, ..Settings::default() };
+        let compiled = driver::compile(&[script.to_path_buf()], &settings)?;
+        let log = LogDetail::Statistics;
+        let options = LoadOptions { name: "proof".into(), log };
+        let program = moonhook_install::load(&compiled.object.elf, &options)?;
+        let kernel = Kernel::new(program, Decoder::new(&compiled.module))?;
+        let options = moonhook_user::Options { on_error: ON_ERROR as u32, budget: USER_BUDGET };
+        Ok(Pair { user: UserTier::new(compiled.loaded, options)?, kernel })
+    }
+
+    /// Runs a frame through both tiers; gives what both did.
+    ///
+    /// # Errors
+    /// `Differs`; `Stage` where the kernel refuses to run the frame.
+    pub fn run(&mut self, frame: &[u8]) -> Result<Seen, ProofError> {
+        self.run_named(frame, || format!("{} ({} bytes)", hex(frame), frame.len()))
+    }
+
+    /// As [`Pair::run`], with a name for the frame in the error.
+    pub fn run_named(&mut self, frame: &[u8], name: impl FnOnce() -> String) -> Result<Seen, ProofError> {
+        let user = self.run_user(frame);
+        let kernel = self.kernel.run(frame)?;
+        compare(kernel, user).map_err(|difference| ProofError::Differs { frame: name(), difference })
+    }
+
+    /// Runs a frame that the kernel cannot be given through real Lua only.
+    pub fn run_user(&mut self, frame: &[u8]) -> Seen {
+        let outcome = self.user.run(frame);
+        Seen {
+            verdict: outcome.verdict,
+            data: outcome.data,
+            output: outcome.output.into_iter().map(Text::whole).collect(),
+            error: outcome.error.map(|error| Text::whole(error.message.into_bytes())),
+        }
+    }
+
+    /// What the verifier says about the program.
+    pub fn statistics(&self) -> ProgramStatistics {
+        self.kernel.program.statistics().into_iter().next().unwrap_or_default()
+    }
+}
+
+impl Kernel {
+    fn new(program: Program, decoder: Decoder) -> Result<Kernel, ProofError> {
+        let name = program.programs().into_iter().next().ok_or(ProofError::NoProgram)?;
+        let has_events = program.maps().iter().any(|map| map.name == "events");
+        let events = if has_events {
+            let (send, receive) = channel();
+            let events = program.events("events", move |record| {
+                // The receiver lives as long as the consumer.
+                let _ = send.send(record.to_vec());
+            })?;
+            Some((events, receive))
+        } else {
+            None
+        };
+        Ok(Kernel { program, name, decoder, events })
+    }
+
+    fn run(&mut self, frame: &[u8]) -> Result<Seen, ProofError> {
+        let run = self.program.test_run(&self.name, frame, 1)?;
+        let mut seen = Seen { verdict: run.verdict, data: run.data, output: Vec::new(), error: None };
+        let Some((events, records)) = &mut self.events else { return Ok(seen) };
+        events.consume()?;
+        for record in records.try_iter() {
+            match self.decoder.decode(&record).map_err(CliError::from)? {
+                Message::Print(line) => seen.output.push(line),
+                Message::Error(failure) => seen.error = Some(lossy(failure.message)),
+            }
+        }
+        Ok(seen)
+    }
+}
+
+/// The user tier keeps messages as UTF-8 with replacement characters; so must what they are compared with.
+fn lossy(text: Text) -> Text {
+    let before = &text.bytes[..text.cut.unwrap_or(0)];
+    let cut = text.cut.map(|_| String::from_utf8_lossy(before).len());
+    Text { bytes: text.lossy().into_bytes(), cut }
+}
+
+/// Bytes as digits.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
