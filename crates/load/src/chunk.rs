@@ -16,6 +16,7 @@ pub(crate) struct Function {
     pub last_line_defined: u32,
     pub parameters: u8,
     pub is_vararg: bool,
+    pub vararg_table: bool,
     pub stack_size: u8,
     pub code: Vec<u32>,
     pub lines: Vec<u32>,
@@ -53,7 +54,9 @@ const CHECK_INSTRUCTION: u32 = 0x1234_5678;
 const CHECK_NUMBER: f64 = -370.5;
 
 /// `PF_VAHID` and `PF_VATAB` of `lobject.h`.
-const VARARG_FLAGS: u8 = 1 | 2;
+const VARARG_FLAGS: u8 = 1 | VARARG_TABLE_FLAG;
+/// `PF_VATAB`.
+const VARARG_TABLE_FLAG: u8 = 2;
 
 /// In `lineinfo`: the line stands in `abslineinfo` (`ldebug.h`, `ABSLINEINFO`).
 const ABSOLUTE_LINE: i8 = -0x80;
@@ -169,11 +172,14 @@ impl<'a> Reader<'a> {
         if self.depth > MAX_DEPTH {
             return Err(ChunkError::Depth);
         }
+        let (line_defined, last_line_defined) = (self.int()?, self.int()?);
+        let (parameters, flags) = (self.byte()?, self.byte()?);
         let mut function = Function {
-            line_defined: self.int()?,
-            last_line_defined: self.int()?,
-            parameters: self.byte()?,
-            is_vararg: self.byte()? & VARARG_FLAGS != 0,
+            line_defined,
+            last_line_defined,
+            parameters,
+            is_vararg: flags & VARARG_FLAGS != 0,
+            vararg_table: flags & VARARG_TABLE_FLAG != 0,
             stack_size: self.byte()?,
             ..Function::default()
         };

@@ -209,6 +209,7 @@ impl<'a> Walk<'a> {
             last_line_defined: function.last_line_defined,
             parameters: function.parameters,
             is_vararg: function.is_vararg,
+            vararg_table: function.vararg_table,
             stack_size: function.stack_size,
             code: function.code,
             lines: function.lines,

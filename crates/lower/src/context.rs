@@ -11,7 +11,7 @@ use crate::{Options, names};
 use moonhook_diagnostic::Place;
 use moonhook_ir as ir;
 use moonhook_snapshot::{PrototypeId, Snapshot};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
 /// Why lowering stops.
@@ -34,6 +34,9 @@ pub struct ActiveCall {
     pub name: String,
 }
 
+/// An instruction of the script: a function and a program counter in it.
+pub type Site = (PrototypeId, usize);
+
 pub struct Context<'a> {
     pub snapshot: &'a Snapshot,
     pub options: &'a Options,
@@ -50,8 +53,11 @@ pub struct Context<'a> {
     pub cell_numbers: HashMap<Vec<usize>, u32>,
     /// Values that are another value plus a constant.
     pub sums: HashMap<ir::Value, (ir::Value, i64)>,
-    /// Errors that will happen whenever their place is reached, for code that is not rolled back.
-    pub certain: Vec<LowerError>,
+    /// Errors that happen whenever an instruction is executed in some state, for code that is not rolled back, with that
+    /// instruction. They are no reason to refuse the script if it is among [`Context::passed`].
+    pub certain: Vec<(Option<Site>, LowerError)>,
+    /// Instructions that were executed without an error in some state.
+    pub passed: HashSet<Site>,
     /// What varies in each loop, learned on earlier walks through it; the key is the call path and the header.
     pub loop_forms: HashMap<(Vec<usize>, usize), BTreeMap<crate::join::Variable, Form>>,
     pub flows: HashMap<PrototypeId, Rc<Flow>>,
@@ -146,6 +152,7 @@ impl<'a> Context<'a> {
             sums: HashMap::new(),
             cell_numbers: HashMap::new(),
             certain: Vec::new(),
+            passed: HashSet::new(),
             loop_forms: HashMap::new(),
             flows: HashMap::new(),
             opaque_map: ir::MapId(0),
@@ -190,7 +197,12 @@ impl<'a> Context<'a> {
 
     pub fn flow(&mut self, prototype: PrototypeId) -> Rc<Flow> {
         let snapshot = self.snapshot;
-        let make = || Rc::new(Flow::new(snapshot.prototype(prototype)));
+        let captured = |inner: usize| {
+            let inner = snapshot.prototype(prototype).prototypes.get(inner);
+            let upvalues = inner.map_or(&[][..], |id| &snapshot.prototype(*id).upvalues);
+            upvalues.iter().filter(|u| u.in_stack).map(|u| usize::from(u.index)).collect()
+        };
+        let make = || Rc::new(Flow::new(snapshot.prototype(prototype), &captured));
         self.flows.entry(prototype).or_insert_with(make).clone()
     }
 
@@ -251,6 +263,8 @@ impl<'a> Context<'a> {
 
     /// The current line, with `name` underlined.
     pub fn place(&self, name: Option<&str>) -> Place {
+        // What bytecode calls an iterator has no name in the script; it stands behind `in`.
+        let name = if name == Some("for iterator") { Some("in") } else { name };
         let source = self.snapshot.sources.get(self.loc.source as usize);
         Place {
             file: source.map_or_else(|| self.snapshot.script.clone(), |s| s.name.clone()),
@@ -272,6 +286,16 @@ impl<'a> Context<'a> {
         name: Option<&str>,
     ) -> Result<T> {
         self.refuse(LowerErrorKind::Unsupported { what: what.into(), help: help.into() }, name)
+    }
+
+    /// The instruction being executed.
+    pub fn site(&self) -> Option<Site> {
+        self.calls.last().map(|call| (call.prototype, call.pc))
+    }
+
+    /// The current instruction was executed without an error.
+    pub fn note_passed(&mut self) {
+        self.passed.extend(self.site());
     }
 
     /// What the current instruction's function calls `register`.

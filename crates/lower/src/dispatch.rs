@@ -124,15 +124,14 @@ impl Context<'_> {
         Ok(values.into_iter().next().unwrap_or(Abs::Nil))
     }
 
-    /// An error that happens whenever this place is reached: a run-time error, and a refusal of the script if this code
-    /// remains.
+    /// An error that happens whenever the current instruction is executed in this state: a run-time error, and a refusal of
+    /// the script if the instruction is never executed without an error.
     pub fn certain_error(&mut self, message: String, name: Option<&str>) {
         if !self.state.alive() {
             return;
         }
-        let place = self.place(name);
-        self.certain
-            .push(LowerError { kind: LowerErrorKind::CertainError { message: message.clone() }, place });
+        let kind = LowerErrorKind::CertainError { message: message.clone() };
+        self.certain.push((self.site(), LowerError { kind, place: self.place(name) }));
         self.fail(Message::new(message));
     }
 

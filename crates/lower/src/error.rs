@@ -17,8 +17,8 @@ pub enum LowerErrorKind {
     Float { what: String, help: String },
     #[error("a table is made at packet time")]
     TableConstructor,
-    #[error("cannot tell which function this calls")]
-    UnknownCallee,
+    #[error("the metamethod `{event}` is called at packet time")]
+    Metamethod { event: &'static str },
     #[error("`{name}` cannot be called at packet time")]
     Builtin { name: String, help: String },
     #[error("{message}")]
@@ -61,11 +61,10 @@ impl LowerErrorKind {
                 "tables can be made at load time only",
                 "make the table outside the handler, or keep the values in local variables".into(),
             ),
-            UnknownCallee => (
+            Metamethod { .. } => (
                 "MH0203",
-                "it could be more than one value here",
-                "call a function that is known before packets arrive, or write `if … then f() else g() end`"
-                    .into(),
+                "of the metamethods, only `__index` works at packet time",
+                "call an ordinary function, for example a method of the table".into(),
             ),
             Builtin { help, .. } => ("MH0204", "it has no form that runs in the kernel", help.clone()),
             CertainError { .. } => (
@@ -73,9 +72,11 @@ impl LowerErrorKind {
                 "this is an error whenever it is reached",
                 "check the value before it is used".into(),
             ),
-            Recursion { .. } => {
-                ("MH0206", "the depth of the calls is not known", "write the function as a loop".into())
-            }
+            Recursion { .. } => (
+                "MH0206",
+                "calls are expanded in place, which would not end",
+                "write the function as a loop".into(),
+            ),
             TooLarge { .. } => (
                 "MH0207",
                 "the code grew too much when calls were expanded into it",

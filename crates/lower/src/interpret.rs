@@ -14,7 +14,7 @@ use crate::join::{Arm, Form, Variable, read_variable, write_variable};
 use crate::opcode::Instruction;
 use crate::ops;
 use crate::state::{Slot, State};
-use crate::value::{Abs, Closure, Object, Word};
+use crate::value::{Abs, CellRef, Closure, Object, Shape, Word};
 use moonhook_ir as ir;
 use moonhook_snapshot::{Prototype, PrototypeId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -130,11 +130,12 @@ impl<'a> Context<'a> {
         Ok(())
     }
 
-    /// Forgets registers that the block and what follows do not read.
+    /// Forgets registers that the block and what follows do not read. Captured ones stay captured until their scope ends: a
+    /// later assignment is seen by the closures.
     fn at_entry(&mut self, mut state: State, frame: &Frame<'a>, block: usize) -> State {
         let live = &frame.flow.blocks[block].live_in;
         for (register, slot) in state.registers.iter_mut().enumerate() {
-            if !live.contains(register) {
+            if !live.contains(register) && !matches!(slot, Slot::Cell(_)) {
                 *slot = Slot::Dead;
             }
         }
@@ -177,6 +178,9 @@ impl<'a> Context<'a> {
 
     /// Lets `state` enter the block that starts at `pc`.
     pub fn enter_block(&mut self, frame: &mut Frame<'a>, pc: usize, state: State) {
+        if state.alive() {
+            self.note_passed();
+        }
         if state.alive()
             && let Some(block) = frame.flow.blocks.iter().position(|block| block.start == pc)
         {
@@ -185,6 +189,9 @@ impl<'a> Context<'a> {
     }
 
     pub fn return_values(&mut self, frame: &mut Frame<'a>, values: Vec<Abs>) {
+        if self.state.alive() {
+            self.note_passed();
+        }
         let state = self.take_state();
         frame.returns.push(Arm { state, values });
     }
@@ -193,7 +200,7 @@ impl<'a> Context<'a> {
 
     /// Executes the loop at `header`, entered in the current state.
     fn run_loop(&mut self, frame: &mut Frame<'a>, header: usize, members: &[usize]) -> Result<()> {
-        let entry = self.take_state();
+        let mut entry = self.take_state();
         let mut key = frame.path.clone();
         key.push(frame.flow.blocks[header].start);
         let key = (key, header);
@@ -218,9 +225,10 @@ impl<'a> Context<'a> {
             let back = frame.pending.remove(&header).unwrap_or_default();
             let back: Vec<State> =
                 back.into_iter().map(|state| self.at_entry(state, frame, header)).collect();
+            let captured = self.capture_before_loop(&mut entry, &back);
             let wider = self.what_varies(&at_head, &forms, &back)?;
             let fewer = back.iter().fold(facts.clone(), |facts, state| facts.intersect(&state.facts));
-            if wider.is_none() && fewer == facts {
+            if wider.is_none() && fewer == facts && !captured {
                 self.loop_forms.insert(key, forms.clone());
                 return self.close_loop(head, &forms, back);
             }
@@ -312,6 +320,58 @@ impl<'a> Context<'a> {
         Ok(())
     }
 
+    /// Variables of outer scopes that are captured in the loop, and cells that outlive an iteration, exist from the start
+    /// of the next walk on. Says whether there are any that do not yet.
+    fn capture_before_loop(&self, entry: &mut State, back: &[State]) -> bool {
+        let mut changed = false;
+        for state in back {
+            for (register, slot) in state.registers.iter().enumerate() {
+                if let (Slot::Cell(cell), Some(Slot::Direct(value))) = (slot, entry.registers.get(register)) {
+                    entry.cells.insert(*cell, value.clone());
+                    entry.registers[register] = Slot::Cell(*cell);
+                    changed = true;
+                }
+            }
+            for cell in self.cells_in_use(state) {
+                changed |= !entry.cells.contains_key(&cell);
+                entry.cells.entry(cell).or_insert(Abs::Nil);
+            }
+        }
+        changed
+    }
+
+    /// The cells that the state's registers lead to.
+    fn cells_in_use(&self, state: &State) -> BTreeSet<u32> {
+        let mut found = BTreeSet::new();
+        let mut work: Vec<Abs> = Vec::new();
+        for slot in &state.registers {
+            match slot {
+                Slot::Direct(value) => work.push(value.clone()),
+                Slot::Cell(cell) if found.insert(*cell) => work.extend(state.cells.get(cell).cloned()),
+                Slot::Cell(_) | Slot::Dead => {}
+            }
+        }
+        while let Some(value) = work.pop() {
+            match &value {
+                Abs::Object(Object::Closure(closure)) => {
+                    for upvalue in &closure.upvalues {
+                        if let CellRef::Local(cell) = upvalue
+                            && found.insert(*cell)
+                        {
+                            work.extend(state.cells.get(cell).cloned());
+                        }
+                    }
+                }
+                Abs::Union(union) => work.extend(union.shapes.iter().filter_map(|shape| match shape {
+                    Shape::Object(id) => Some(self.object_value(*id)),
+                    _ => None,
+                })),
+                _ => {}
+            }
+        }
+        found
+    }
+
     /// The forms widened to what the back edges bring; `None` if everything fits.
     fn what_varies(
         &mut self,
@@ -322,7 +382,8 @@ impl<'a> Context<'a> {
         let mut wider = forms.clone();
         let mut changed = false;
         for state in back {
-            let registers = (0..head.registers.len()).filter(|r| head.registers[*r] != Slot::Dead);
+            let registers =
+                (0..head.registers.len()).filter(|r| matches!(head.registers[*r], Slot::Direct(_)));
             let cells = head.cells.keys().map(|cell| Variable::Cell(*cell));
             let variables =
                 registers.map(Variable::Register).chain(cells).chain([Variable::Budget, Variable::Scratch]);
@@ -353,13 +414,13 @@ impl<'a> Context<'a> {
     ) -> Result<()> {
         for state in back {
             self.state = state;
-            let mut args = Vec::new();
+            let mut words = Vec::new();
             for (variable, form) in forms {
                 let value = read_variable(&self.state, *variable);
-                for word in self.encode(&value, form) {
-                    args.push(self.value(word));
-                }
+                words.extend(self.encode(&value, form));
             }
+            let words = self.unlinked(&words);
+            let args = words.into_iter().map(|word| self.value(word)).collect();
             self.terminate(ir::Terminator::Jump(ir::Target::new(head, args)));
         }
         self.state.block = None;
@@ -383,6 +444,16 @@ impl<'a> Context<'a> {
         args: Vec<Abs>,
         name: Option<crate::names::Name>,
     ) -> Result<Vec<Arm>> {
+        self.call_value(callee, args, name, true)
+    }
+
+    fn call_value(
+        &mut self,
+        callee: &Abs,
+        args: Vec<Abs>,
+        name: Option<crate::names::Name>,
+        certain: bool,
+    ) -> Result<Vec<Arm>> {
         match callee {
             Abs::Object(Object::Closure(closure)) => {
                 let title = match &name {
@@ -399,14 +470,21 @@ impl<'a> Context<'a> {
                 let mut arms = Vec::new();
                 for (state, value) in self.alternatives(callee) {
                     self.state = state;
-                    arms.extend(self.call(&value, args.clone(), name.clone())?);
+                    arms.extend(self.call_value(&value, args.clone(), name.clone(), false)?);
                 }
                 Ok(arms)
             }
+            Abs::Object(Object::Opaque("function")) => {
+                let called = name.as_ref().map_or("?", |(_, name)| name.as_str());
+                let help = "call it at load time, outside the handler".to_string();
+                self.refuse(LowerErrorKind::Builtin { name: called.to_string(), help }, Some(called))
+            }
             other => {
+                let called = name.as_ref().map(|(_, name)| name.as_str());
+                crate::tables::refuse_metamethod(self, other, "__call", called)?;
                 let type_name = other.message_name();
                 let message = format!("attempt to call a {type_name} value{}", crate::names::suffix(&name));
-                self.certain_error(message, name.as_ref().map(|(_, name)| name.as_str()));
+                self.type_error(message, certain, called);
                 Ok(vec![])
             }
         }

@@ -9,7 +9,7 @@ use moonhook_snapshot::{Prototype, Value};
 pub type Name = (&'static str, String);
 
 /// The name of the local variable in `register` that is active at `pc`.
-fn local_name(prototype: &Prototype, register: usize, pc: usize) -> Option<&str> {
+pub fn local_name(prototype: &Prototype, register: usize, pc: usize) -> Option<&str> {
     let active =
         |v: &&moonhook_snapshot::LocalVariable| (v.start_pc as usize) <= pc && pc < v.end_pc as usize;
     prototype.locals.iter().filter(active).nth(register).map(|v| v.name.as_str())

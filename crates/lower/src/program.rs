@@ -1,6 +1,6 @@
 //! The program around the handlers: they run one after another, and their results become a verdict.
 
-use crate::context::{Context, Result, Stop};
+use crate::context::{Context, Result, Site, Stop};
 use crate::error::LowerError;
 use crate::events::Message;
 use crate::join::Arm;
@@ -148,10 +148,11 @@ impl Context<'_> {
 
     /// Puts the module together, unless an error is certain.
     fn finish(mut self) -> std::result::Result<ir::Module, LowerError> {
-        if let Some(error) = self.certain.into_iter().next() {
+        let certain = std::mem::take(&mut self.certain);
+        let refused = |site: &Option<Site>| site.is_none_or(|site| !self.passed.contains(&site));
+        if let Some((_, error)) = certain.into_iter().find(|(site, _)| refused(site)) {
             return Err(error);
         }
-        self.certain = Vec::new();
         self.finish_counters();
         self.finish_variables();
         // Any offset of 16 bits, and a word from there on, may be read; see `Context::address`.

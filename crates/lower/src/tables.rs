@@ -5,6 +5,7 @@
 
 use crate::code::Cond;
 use crate::context::{Context, Result};
+use crate::error::LowerErrorKind;
 use crate::hashing::{self, Placement};
 use crate::join::{Arm, Form};
 use crate::state::State;
@@ -63,11 +64,19 @@ fn rank(value: &Value) -> u8 {
     }
 }
 
+/// Refuses what real Lua answers with a metamethod (manual § 2.4) if the value is a table that has it.
+pub fn refuse_metamethod(context: &Context<'_>, value: &Abs, event: &'static str, name: Option<&str>) -> Result<()> {
+    let Abs::Object(Object::Table(table)) = value else { return Ok(()) };
+    let Some(metatable) = context.snapshot.table(*table).metatable else { return Ok(()) };
+    match raw_get(context.snapshot, metatable, &Value::string(event)) {
+        Value::Nil => Ok(()),
+        _ => context.refuse(LowerErrorKind::Metamethod { event }, name),
+    }
+}
+
 /// `#table` (manual § 3.4.7): the border that the array part gives.
 pub fn length(context: &mut Context<'_>, table: TableId) -> Result<Abs> {
-    if context.snapshot.table(table).metatable.is_some() {
-        return context.unsupported("`#` of a table with a metatable", "keep the number in a variable", None);
-    }
+    refuse_metamethod(context, &Abs::Object(Object::Table(table)), "__len", Some("#"))?;
     Ok(Abs::int(context.snapshot.table(table).array.len() as i64))
 }
 
@@ -156,6 +165,7 @@ fn lay_out(context: &mut Context<'_>, values: &[Value]) -> Result<Values> {
             bytes.extend(word.constant().unwrap_or(0).to_le_bytes());
         }
     }
+    bytes.resize(values.len().next_power_of_two() * words * 8, 0);
     let rows = Some(context.add_data("values", bytes));
     Ok(Values { form, rows, words })
 }
@@ -166,11 +176,7 @@ impl Values {
         let Some(map) = self.rows else { return Ok(context.decode(&self.form, &[])) };
         let base = context.emit(Op::DataAddress { map, offset: 0 });
         let size = self.words as i64 * 8;
-        let bounded = if context.range(index).within(0, count as i64 - 1) {
-            index
-        } else {
-            context.bounded(index, count as i64 - 1)?
-        };
+        let bounded = context.bounded(index, count);
         let offset = context.binary(BinaryOp::Mul, bounded, size);
         let offset = context.value(offset);
         let row = context.emit(Op::Binary(BinaryOp::Add, base, offset.into()));
@@ -195,16 +201,10 @@ impl Context<'_> {
         id
     }
 
-    /// The same word, with the verifier told that it is within 0 … `max` (which it is).
-    pub fn bounded(&mut self, word: Word, max: i64) -> Result<Word> {
-        let outside = self.compare(CompareOp::UGt, word, max);
-        self.check(outside, || {
-            crate::events::Message::bare("index outside of a table (a fault of Moonhook)")
-        });
-        if let Word::Value(value) = word {
-            self.set_range(value, crate::code::Range { min: 0, max });
-        }
-        Ok(word)
+    /// The same word, with the verifier told that it is below `count` rounded up to a power of two (which it is).
+    pub fn bounded(&mut self, word: Word, count: usize) -> Word {
+        let mask = count.next_power_of_two() as i64 - 1;
+        if self.range(word).within(0, mask) { word } else { self.and(word, mask) }
     }
 }
 
@@ -475,6 +475,8 @@ fn string_slots(
         // Padded to whole words with zeros, as the last word of the subject is.
         bytes.resize(bytes.len().next_multiple_of(8), 0);
     }
+    // Any offset below the next power of two may be read as far as the verifier knows.
+    bytes.resize(bytes.len().next_power_of_two() + 8, 0);
     (context.add_data("keys", bytes), slots)
 }
 
@@ -546,7 +548,7 @@ fn same_key(
     let difference =
         fold_words(context, slice, longest, Word::Imm(0), &mut |context, index, word, difference| {
             let place = context.add(offset, index as i64 * 8);
-            let place = context.bounded(place, total as i64 - 8)?;
+            let place = context.bounded(place, total);
             let place = context.value(place);
             let address = context.emit(Op::Binary(BinaryOp::Add, base, place.into()));
             let stored = context.load(address, 0, Size::B8, false);

@@ -115,7 +115,7 @@ pub enum CellRef {
 /// A value of more than one possible shape.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Union {
-    /// Sorted, at least two.
+    /// Sorted. Usually two or more; a single one is a value whose type nobody should rely on.
     pub shapes: Vec<Shape>,
     /// Which of the shapes it has, as [`crate::context::Context::tag`] numbers it.
     pub tag: Word,

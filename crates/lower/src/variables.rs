@@ -8,7 +8,7 @@ use crate::context::{Context, Result, Stop};
 use crate::error::LowerErrorKind;
 use crate::join::Form;
 use crate::state::Slot;
-use crate::value::{Abs, Object, Shape, Word};
+use crate::value::{Abs, CellRef, Object, Shape, Word};
 use moonhook_ir as ir;
 use moonhook_ir::{Op, Size};
 use moonhook_snapshot::{CellId, TableId, Value};
@@ -178,6 +178,12 @@ impl Context<'_> {
                         self.objects.get(id as usize)
                     {
                         return self.refuse(what("the packet or a header of it"), Some(name));
+                    }
+                    if let Some(Object::Closure(closure)) = self.objects.get(id as usize)
+                        && closure.upvalues.iter().any(|cell| matches!(cell, CellRef::Local(_)))
+                    {
+                        let what = what("a function that captures the handler's local variables");
+                        return self.refuse(what, Some(name));
                     }
                     result.insert(shape);
                 }

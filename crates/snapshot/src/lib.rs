@@ -118,6 +118,8 @@ pub struct Prototype {
     pub parameters: u8,
     /// The function takes `...` (5.5: `PF_VAHID` or `PF_VATAB` is set).
     pub is_vararg: bool,
+    /// The extra arguments are a table: `function f(...t)` uses `t` otherwise than by indexing it (5.5).
+    pub vararg_table: bool,
     /// Registers needed.
     pub stack_size: u8,
     /// Instructions in the format of `lopcodes.h`.

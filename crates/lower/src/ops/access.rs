@@ -6,10 +6,14 @@ use crate::interpret::{Frame, Next};
 use crate::join::Arm;
 use crate::names::{self, Name};
 use crate::opcode::{Instruction, Opcode};
-use crate::value::{Abs, Object, Str};
+use crate::value::{Abs, Object, Shape, Str, Union, Word};
 use crate::variables::VariableId;
 use crate::{builtins, protocols, tables};
 use moonhook_snapshot::{TableId, Value};
+use std::rc::Rc;
+
+/// `__index` tables that may lead from one to the next; Lua has 2000 (`MAXTAGLOOP`), which only a loop reaches.
+const MAX_CHAIN: usize = 50;
 
 pub fn execute<'a>(
     context: &mut Context<'a>,
@@ -109,7 +113,7 @@ fn index_value(
     certain: bool,
 ) -> Result<Vec<Arm>> {
     match object {
-        Abs::Object(Object::Table(table)) => index_table(context, *table, key),
+        Abs::Object(Object::Table(table)) => index_table(context, *table, key, 0),
         Abs::Object(Object::Packet | Object::Argument | Object::Header(_)) => {
             let Abs::Object(object) = object else { return Ok(vec![]) };
             match key {
@@ -122,6 +126,11 @@ fn index_value(
                     }
                     Ok(arms)
                 }
+                Abs::Int(_) => context.unsupported(
+                    "indexing a packet by a number",
+                    "read a byte with `pkt:getbyte(offset)`; offsets count from 0",
+                    name.as_ref().map(|(_, name)| name.as_str()),
+                ),
                 _ => context.unsupported(
                     "reading a packet's field by a name that is not constant",
                     "write the field's name after a dot",
@@ -136,6 +145,11 @@ fn index_value(
             };
             context.only(method.map_or(Abs::Nil, |name| Abs::Object(Object::Builtin(name))))
         }
+        Abs::Object(Object::Opaque("userdata")) => context.unsupported(
+            "using a file or another object of load time",
+            "take what you need from it at load time, outside the handler",
+            name.as_ref().map(|(_, name)| name.as_str()),
+        ),
         other => {
             let type_name = other.message_name();
             let message = format!("attempt to index a {type_name} value{}", names::suffix(name));
@@ -145,10 +159,21 @@ fn index_value(
     }
 }
 
+/// A key that depends on the packet, in a table that happens to have no such entries, always finds nil. That says something
+/// of the data, not of the script: an error about that nil is not certain.
+fn uncertain(mut arms: Vec<Arm>) -> Vec<Arm> {
+    if arms.iter().all(|arm| arm.values.first() == Some(&Abs::Nil)) {
+        let (tag, none) = (Word::Imm(Shape::Nil.tag()), Word::Imm(0));
+        let nil = Abs::Union(Rc::new(Union { shapes: vec![Shape::Nil], tag, payload: [none; 2] }));
+        arms.iter_mut().for_each(|arm| arm.values = vec![nil.clone()]);
+    }
+    arms
+}
+
 /// A table of load time, with `__index` (manual § 2.4).
-fn index_table(context: &mut Context<'_>, table: TableId, key: &Abs) -> Result<Vec<Arm>> {
+fn index_table(context: &mut Context<'_>, table: TableId, key: &Abs, chain: usize) -> Result<Vec<Arm>> {
     if context.snapshot.table(table).metatable.is_none() && !matches!(key, Abs::Str(Str::Const(_))) {
-        return tables::lookup_arms(context, table, key);
+        return Ok(uncertain(tables::lookup_arms(context, table, key)?));
     }
     let value = match key {
         Abs::Str(Str::Const(text)) => match context.read_assigned(&VariableId::Field(table, text.clone())) {
@@ -179,12 +204,24 @@ fn index_table(context: &mut Context<'_>, table: TableId, key: &Abs) -> Result<V
                 arms.extend(context.call(&handler, vec![object, key.clone()], metamethod)?);
             }
             handler => {
-                arms.extend(index_arms(context, handler, key, &None)?);
+                arms.extend(index_chained(context, handler, key, chain)?);
             }
         }
     }
     arms.iter_mut().for_each(|arm| arm.values.resize(1, Abs::Nil));
     Ok(arms)
+}
+
+/// The object that `__index` leads to; `chain` counts how many led there (`luaV_finishget`).
+fn index_chained(context: &mut Context<'_>, object: &Abs, key: &Abs, chain: usize) -> Result<Vec<Arm>> {
+    match object {
+        Abs::Object(Object::Table(_)) if chain >= MAX_CHAIN => {
+            context.certain_error("'__index' chain too long; possibly a loop".to_string(), None);
+            Ok(vec![])
+        }
+        Abs::Object(Object::Table(table)) => index_table(context, *table, key, chain + 1),
+        object => index_arms(context, object, key, &None),
+    }
 }
 
 fn assign<'a>(context: &mut Context<'a>, frame: &Frame<'a>, opcode: Opcode, i: Instruction) -> Result<Next> {

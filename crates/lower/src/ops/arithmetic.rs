@@ -7,6 +7,7 @@ use crate::interpret::{Frame, Next};
 use crate::join::Arm;
 use crate::names;
 use crate::opcode::{Instruction, Opcode};
+use crate::tables::refuse_metamethod;
 use crate::value::{Abs, Str, Word};
 use moonhook_ir::{BinaryOp, CompareOp, UnaryOp};
 
@@ -47,6 +48,24 @@ impl Operator {
         })
     }
 
+    /// The metamethod's name (manual § 2.4).
+    fn event(self) -> &'static str {
+        match self {
+            Operator::Add => "__add",
+            Operator::Sub => "__sub",
+            Operator::Mul => "__mul",
+            Operator::Mod => "__mod",
+            Operator::IDiv => "__idiv",
+            Operator::BAnd => "__band",
+            Operator::BOr => "__bor",
+            Operator::BXor => "__bxor",
+            Operator::Shl => "__shl",
+            Operator::Shr => "__shr",
+            Operator::Div => "__div",
+            Operator::Pow => "__pow",
+        }
+    }
+
     fn is_bitwise(self) -> bool {
         matches!(self, Operator::BAnd | Operator::BOr | Operator::BXor | Operator::Shl | Operator::Shr)
     }
@@ -56,6 +75,12 @@ impl Operator {
 struct Named {
     value: Abs,
     name: Option<names::Name>,
+}
+
+impl Named {
+    fn text(&self) -> Option<&str> {
+        self.name.as_ref().map(|(_, name)| name.as_str())
+    }
 }
 
 pub fn execute<'a>(
@@ -79,7 +104,7 @@ pub fn execute<'a>(
                 }
                 _ => (left, register(context, i.c())),
             };
-            binary(context, operator, left, right, true)?
+            binary(context, operator, operator.event(), left, right, true)?
         }
         None => {
             let operand = register(context, i.b());
@@ -89,9 +114,9 @@ pub fn execute<'a>(
                 Opcode::Concat => concat(context, i)?,
                 Opcode::BNot => {
                     let ones = Named { value: Abs::int(-1), name: None };
-                    binary(context, Operator::BXor, operand, ones, true)?
+                    binary(context, Operator::BXor, "__bnot", operand, ones, true)?
                 }
-                _ => binary(context, Operator::Sub, unnamed(Abs::int(0)), operand, true)?,
+                _ => binary(context, Operator::Sub, "__unm", unnamed(Abs::int(0)), operand, true)?,
             }
         }
     };
@@ -101,21 +126,31 @@ pub fn execute<'a>(
 
 /// `a operator b` for other parts of the compiler: without names.
 pub fn arithmetic(context: &mut Context<'_>, operator: Operator, a: Abs, b: Abs) -> Result<Abs> {
-    binary(context, operator, Named { value: a, name: None }, Named { value: b, name: None }, true)
+    let (a, b) = (Named { value: a, name: None }, Named { value: b, name: None });
+    binary(context, operator, operator.event(), a, b, true)
 }
 
-fn binary(context: &mut Context<'_>, operator: Operator, a: Named, b: Named, certain: bool) -> Result<Abs> {
+/// `event` is the metamethod's name: unary operators come as binary ones, with an event of their own.
+fn binary(
+    context: &mut Context<'_>,
+    operator: Operator,
+    event: &'static str,
+    a: Named,
+    b: Named,
+    certain: bool,
+) -> Result<Abs> {
     if matches!(a.value, Abs::Union(_)) {
         let (name, b) = (a.name, b);
         return context.dispatch_one(&a.value, &mut |context, value| {
             let a = Named { value, name: name.clone() };
-            binary(context, operator, a, Named { value: b.value.clone(), name: b.name.clone() }, false)
+            let b = Named { value: b.value.clone(), name: b.name.clone() };
+            binary(context, operator, event, a, b, false)
         });
     }
     if matches!(b.value, Abs::Union(_)) {
         return context.dispatch_one(&b.value, &mut |context, value| {
             let a = Named { value: a.value.clone(), name: a.name.clone() };
-            binary(context, operator, a, Named { value, name: b.name.clone() }, false)
+            binary(context, operator, event, a, Named { value, name: b.name.clone() }, false)
         });
     }
     let (left, right) = (number(context, &a)?, number(context, &b)?);
@@ -130,6 +165,9 @@ fn binary(context: &mut Context<'_>, operator: Operator, a: Named, b: Named, cer
         }
         (Some(x), Some(y)) => integers(context, operator, x, y),
         (left, _) => {
+            for operand in [&a, &b] {
+                refuse_metamethod(context, &operand.value, event, operand.text())?;
+            }
             let wrong = if left.is_none() { a } else { b };
             let what =
                 if operator.is_bitwise() { "perform bitwise operation on" } else { "perform arithmetic on" };
@@ -154,7 +192,19 @@ fn number(context: &mut Context<'_>, operand: &Named) -> Result<Option<Word>> {
             let help = "write the number without fraction and exponent".to_string();
             context.refuse(LowerErrorKind::Float { what: "arithmetic with a float".into(), help }, name)
         }
-        Abs::Str(Str::Const(text)) => Ok(crate::strings::parse_integer(text).map(Word::Imm)),
+        Abs::Str(Str::Const(text)) => match crate::strings::parse_integer(text) {
+            None if is_float_numeral(text) => {
+                let help = "write an integer".to_string();
+                context.refuse(
+                    LowerErrorKind::Float {
+                        what: "a string that is a float is used as a number".into(),
+                        help,
+                    },
+                    name,
+                )
+            }
+            integer => Ok(integer.map(Word::Imm)),
+        },
         Abs::Str(_) => context.unsupported(
             "arithmetic on a string that is made of packet bytes",
             "read numbers with `pkt:getuint8` and the like",
@@ -162,6 +212,22 @@ fn number(context: &mut Context<'_>, operand: &Named) -> Result<Option<Word>> {
         ),
         _ => Ok(None),
     }
+}
+
+/// A string that is no integer but that Lua converts to a float (`l_str2d`): decimal or hexadecimal, with spaces around it.
+fn is_float_numeral(text: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(text) else { return false };
+    let text = text.trim_ascii();
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if !unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
+        return false;
+    }
+    let Some(hex) = unsigned.strip_prefix("0x").or_else(|| unsigned.strip_prefix("0X")) else {
+        return unsigned.parse::<f64>().is_ok();
+    };
+    let (mantissa, exponent) = hex.split_once(['p', 'P']).unwrap_or((hex, "0"));
+    let digits = mantissa.replacen('.', "", 1);
+    !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_hexdigit()) && exponent.parse::<i32>().is_ok()
 }
 
 /// An argument as an integer, for built-ins; `None` if it is no number.
@@ -355,6 +421,9 @@ fn concat_operands(
                     Some(left) if done.is_empty() && !fine(&left.value) => left,
                     _ => operand,
                 };
+                for operand in done.first().into_iter().chain([&wrong.value]) {
+                    refuse_metamethod(context, operand, "__concat", wrong.text())?;
+                }
                 wrong_type(context, "concatenate", &wrong, certain);
                 return Ok(Abs::Nil);
             }

@@ -5,7 +5,8 @@ use crate::context::{Context, Result};
 use crate::interpret::{Frame, Next};
 use crate::opcode::{Instruction, Opcode};
 use crate::state::State;
-use crate::value::{Abs, Word};
+use crate::tables::refuse_metamethod;
+use crate::value::{Abs, Object, Word};
 use moonhook_ir::CompareOp;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -99,7 +100,7 @@ fn known(value: bool) -> Abs {
     Abs::bool(value)
 }
 
-/// `a == b`, without metamethods (tables of load time are compared by identity).
+/// `a == b`; tables of load time are compared by identity, a table with `__eq` is refused.
 pub fn equal(context: &mut Context<'_>, a: &Abs, b: &Abs) -> Result<Abs> {
     if matches!(a, Abs::Union(_)) {
         return context.dispatch_one(a, &mut |context, a| equal(context, &a, b));
@@ -124,7 +125,13 @@ pub fn equal(context: &mut Context<'_>, a: &Abs, b: &Abs) -> Result<Abs> {
             let word = context.strings_equal(a, b)?;
             Ok(Abs::Bool(word))
         }
-        (Abs::Object(a), Abs::Object(b)) => Ok(known(a == b)),
+        (Abs::Object(first), Abs::Object(second)) => {
+            if first != second && [first, second].iter().all(|object| matches!(object, Object::Table(_))) {
+                refuse_metamethod(context, a, "__eq", None)?;
+                refuse_metamethod(context, b, "__eq", None)?;
+            }
+            Ok(known(first == second))
+        }
         _ => Ok(known(false)),
     }
 }
@@ -157,6 +164,9 @@ fn ordered_values(context: &mut Context<'_>, order: Order, a: &Abs, b: &Abs, cer
             context.compare(op, sign, 0)
         }
         (a, b) => {
+            let event = if order == Order::Less { "__lt" } else { "__le" };
+            refuse_metamethod(context, a, event, None)?;
+            refuse_metamethod(context, b, event, None)?;
             let (a, b) = (a.message_name(), b.message_name());
             let message = match a == b {
                 true => format!("attempt to compare two {a} values"),

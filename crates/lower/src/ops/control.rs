@@ -93,6 +93,7 @@ fn for_prepare<'a>(
 ) -> Result<Next> {
     let Some(init) = for_number(context, i.a(), "initial value")? else { return Ok(Next::Done) };
     let Some(step) = for_number(context, i.a() + 2, "step")? else { return Ok(Next::Done) };
+    clip_limit(context, i.a() + 1, step);
     let Some(limit) = for_number(context, i.a() + 1, "limit")? else { return Ok(Next::Done) };
     let zero = context.compare(CompareOp::Eq, step, 0);
     context.check(zero, || crate::events::Message::new("'for' step is zero"));
@@ -139,6 +140,20 @@ fn iterations(context: &mut Context<'_>, init: Word, limit: Word, step: Word, up
     context.binary(BinaryOp::UDiv, distance, size)
 }
 
+/// A float limit becomes the last integer before it (`forlimit` in lvm.c), so that `for i = 1, math.huge` works.
+fn clip_limit(context: &mut Context<'_>, register: usize, step: Word) {
+    let (Abs::Float(limit), Some(step)) = (context.get(register), step.constant()) else { return };
+    let limit = if step > 0 { limit.floor() } else { limit.ceil() };
+    let far = 9_223_372_036_854_775_808.0;
+    let clipped = match step > 0 {
+        true if limit >= far => i64::MAX,
+        false if limit < -far => i64::MIN,
+        _ if (-far..far).contains(&limit) => limit as i64,
+        _ => return,
+    };
+    context.set(register, Abs::int(clipped));
+}
+
 fn for_number(context: &mut Context<'_>, register: usize, what: &str) -> Result<Option<Word>> {
     let value = context.get(register);
     let mut certain = true;
@@ -153,12 +168,7 @@ fn for_number(context: &mut Context<'_>, register: usize, what: &str) -> Result<
             }
             other => {
                 let type_name = other.message_name();
-                let message = format!("'for' {what} must be a number");
-                let message = if what.is_empty() {
-                    message
-                } else {
-                    format!("bad 'for' {what} (number expected, got {type_name})")
-                };
+                let message = format!("bad 'for' {what} (number expected, got {type_name})");
                 context.type_error(message, certain, Some("for"));
                 Ok(vec![Abs::int(0)])
             }

@@ -12,7 +12,9 @@ pub use arithmetic::{arithmetic, to_integer};
 pub use comparison::equal;
 
 use crate::context::{Context, Result};
+use crate::error::LowerErrorKind;
 use crate::interpret::{Frame, Next};
+use crate::names;
 use crate::opcode::{Instruction, Opcode};
 use crate::state::Slot;
 use crate::value::Abs;
@@ -20,6 +22,20 @@ use moonhook_snapshot::Value;
 
 /// Executes one instruction in the current state.
 pub fn execute<'a>(
+    context: &mut Context<'a>,
+    frame: &mut Frame<'a>,
+    opcode: Opcode,
+    i: Instruction,
+    pc: usize,
+) -> Result<Next> {
+    let next = execute_in_family(context, frame, opcode, i, pc)?;
+    if !matches!(next, Next::Done) && context.state.alive() {
+        context.note_passed();
+    }
+    Ok(next)
+}
+
+fn execute_in_family<'a>(
     context: &mut Context<'a>,
     frame: &mut Frame<'a>,
     opcode: Opcode,
@@ -42,7 +58,11 @@ pub fn execute<'a>(
         LFalseSkip | Close | Tbc | Jmp | ForLoop | ForPrep | TForPrep | TForCall | TForLoop | ErrNNil => {
             control::execute(context, frame, opcode, i, pc)
         }
-        // The instruction before did all the work, metamethods included.
+        VarArgPrep if frame.prototype.vararg_table => {
+            let name = names::local_name(frame.prototype, usize::from(frame.prototype.parameters), pc + 1);
+            context.refuse(LowerErrorKind::TableConstructor, Some(name.unwrap_or("...")))
+        }
+        // The instruction before did all the work.
         MmBin | MmBinI | MmBinK | VarArgPrep | ExtraArg => Ok(Next::Continue),
     }
 }
