@@ -184,7 +184,11 @@ impl Context<'_> {
                 }
                 offset => {
                     let base = self.emit(Op::DataAddress { map: self.pool_map, offset: 0 });
-                    self.masked(base, offset, 0xffff)
+                    let offset = self.value(offset);
+                    let masked = self.emit(Op::Binary(BinaryOp::And, offset, ir::Operand::Imm(0)));
+                    self.pool.masked.insert(masked);
+                    let base = self.emit(Op::Binary(BinaryOp::Add, base, masked.into()));
+                    Ok(Address { base, disp: 0 })
                 }
             },
             Space::Scratch => {

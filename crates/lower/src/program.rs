@@ -146,6 +146,22 @@ impl Context<'_> {
         self.terminate(ir::Terminator::Return(Operand::Value(verdict)));
     }
 
+    /// Gives the pool its size and the offsets into it, of which the verifier knows nothing else, their mask. From any
+    /// offset on a word may be read.
+    fn finish_pool(&mut self) {
+        let mut bytes = std::mem::take(&mut self.pool.bytes);
+        let size = bytes.len().next_power_of_two();
+        bytes.resize(if self.pool.masked.is_empty() { bytes.len() } else { size } + 8, 0);
+        self.module.maps[self.pool_map.0 as usize].kind = ir::MapKind::ReadOnlyData(bytes);
+        for inst in self.function.blocks.iter_mut().flat_map(|block| &mut block.insts) {
+            if let (Some(result), Op::Binary(_, _, mask)) = (inst.result, &mut inst.op)
+                && self.pool.masked.contains(&result)
+            {
+                *mask = Operand::Imm((size - 1) as i32);
+            }
+        }
+    }
+
     /// Puts the module together, unless an error is certain.
     fn finish(mut self) -> std::result::Result<ir::Module, LowerError> {
         let certain = std::mem::take(&mut self.certain);
@@ -155,10 +171,7 @@ impl Context<'_> {
         }
         self.finish_counters();
         self.finish_variables();
-        // Any offset of 16 bits, and a word from there on, may be read; see `Context::address`.
-        let mut pool = std::mem::take(&mut self.pool.bytes);
-        pool.resize(pool.len() + 8, 0);
-        self.module.maps[self.pool_map.0 as usize].kind = ir::MapKind::ReadOnlyData(pool);
+        self.finish_pool();
         self.module.functions.push(self.function);
         Ok(self.module)
     }
