@@ -31,6 +31,7 @@ const UNARY: [UnaryOp; 8] = [
     UnaryOp::SignExtend16,
     UnaryOp::SignExtend32,
     UnaryOp::ZeroExtend32,
+    UnaryOp::Unlink,
 ];
 const COMPARE: [CompareOp; 11] = [
     CompareOp::Eq,

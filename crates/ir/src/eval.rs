@@ -227,6 +227,7 @@ pub fn unary(op: UnaryOp, word: u64) -> u64 {
         UnaryOp::SignExtend16 => sign_extend(Size::B2, word),
         UnaryOp::SignExtend32 => sign_extend(Size::B4, word),
         UnaryOp::ZeroExtend32 => word as u32 as u64,
+        UnaryOp::Unlink => word,
     }
 }
 

@@ -174,6 +174,9 @@ pub enum UnaryOp {
     SignExtend32,
     /// Clears the high 32 bits.
     ZeroExtend32,
+    /// The same value, which the verifier no longer links to the one it was computed from (`BPF_ADD_CONST` in
+    /// kernel/bpf/verifier.c): at a loop's head it takes linked and unlinked values for different states. Not folded.
+    Unlink,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

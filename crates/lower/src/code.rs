@@ -224,7 +224,12 @@ impl Context<'_> {
         let rhs = self.operand(b);
         let value = self.emit(Op::Binary(op, lhs, rhs));
         self.set_range(value, range);
-        if let (BinaryOp::Add, Word::Imm(constant)) = (op, b) {
+        let constant = match (op, b) {
+            (BinaryOp::Add, Word::Imm(constant)) => Some(constant),
+            (BinaryOp::Sub, Word::Imm(constant)) => Some(constant.wrapping_neg()),
+            _ => None,
+        };
+        if let Some(constant) = constant {
             let (root, sum) = self.sums.get(&lhs).copied().unwrap_or((lhs, 0));
             self.sums.insert(value, (root, sum.wrapping_add(constant)));
         }
@@ -267,6 +272,7 @@ impl Context<'_> {
                 UnaryOp::SignExtend16 => i64::from(imm as i16),
                 UnaryOp::SignExtend32 => i64::from(imm as i32),
                 UnaryOp::ZeroExtend32 => i64::from(imm as u32),
+                UnaryOp::Unlink => imm,
             }),
             Word::Value(value) => {
                 let value = self.emit(Op::Unary(op, value));
@@ -376,5 +382,15 @@ impl Context<'_> {
             laundered.push(Word::Value(self.emit(Op::Binary(BinaryOp::Xor, zero, rhs))));
         }
         laundered
+    }
+
+    /// The words for the next iteration of a loop. The verifier links `x + constant` to `x`, and takes a linked value at a
+    /// loop's head for another state than the unlinked one that it started with, so that sums are unlinked.
+    pub fn unlinked(&mut self, words: &[Word]) -> Vec<Word> {
+        let unlinked = |context: &mut Self, word: &Word| match word {
+            Word::Value(value) if context.sums.contains_key(value) => context.unary(UnaryOp::Unlink, *word),
+            word => *word,
+        };
+        words.iter().map(|word| unlinked(self, word)).collect()
     }
 }

@@ -126,18 +126,21 @@ impl Context<'_> {
 
     /// An error that happens whenever the current instruction is executed in this state: a run-time error, and a refusal of
     /// the script if the instruction is never executed without an error.
-    pub fn certain_error(&mut self, message: String, name: Option<&str>) {
+    pub fn certain_error(&mut self, message: String, name: Option<&str>, help: &'static str) {
         if !self.state.alive() {
             return;
         }
-        let kind = LowerErrorKind::CertainError { message: message.clone() };
+        let kind = LowerErrorKind::CertainError { message: message.clone(), help };
         self.certain.push((self.site(), LowerError { kind, place: self.place(name) }));
         self.fail(Message::new(message));
     }
 
     /// A run-time error about a value that came out of a union: not certain.
     pub fn type_error(&mut self, message: String, certain: bool, name: Option<&str>) {
-        if certain { self.certain_error(message, name) } else { self.fail(Message::new(message)) }
+        match certain {
+            true => self.certain_error(message, name, "check the value before it is used"),
+            false => self.fail(Message::new(message)),
+        }
     }
 }
 

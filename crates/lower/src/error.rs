@@ -22,12 +22,12 @@ pub enum LowerErrorKind {
     #[error("`{name}` cannot be called at packet time")]
     Builtin { name: String, help: String },
     #[error("{message}")]
-    CertainError { message: String },
+    CertainError { message: String, help: &'static str },
     #[error("`{name}` calls itself at packet time")]
     Recursion { name: String },
     #[error("the handler needs more than {limit} instructions before optimisation")]
     TooLarge { limit: usize },
-    #[error("{what} is written at packet time")]
+    #[error("{what} is changed at packet time")]
     TableWrite { what: String },
     #[error("the pattern is not known before packets arrive")]
     PatternNotConstant,
@@ -67,11 +67,9 @@ impl LowerErrorKind {
                 "call an ordinary function, for example a method of the table".into(),
             ),
             Builtin { help, .. } => ("MH0204", "it has no form that runs in the kernel", help.clone()),
-            CertainError { .. } => (
-                "MH0205",
-                "this is an error whenever it is reached",
-                "check the value before it is used".into(),
-            ),
+            CertainError { help, .. } => {
+                ("MH0205", "this is an error whenever it is reached", (*help).into())
+            }
             Recursion { .. } => (
                 "MH0206",
                 "calls are expanded in place, which would not end",

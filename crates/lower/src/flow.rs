@@ -48,7 +48,7 @@ pub struct Flow {
     pub order: Vec<usize>,
     /// For each block that is a loop's header: the blocks of the loop, header included.
     pub loops: Vec<Option<BTreeSet<usize>>>,
-    /// A cycle is entered elsewhere than at its header: the line of that header's first instruction is to blame.
+    /// A cycle is entered elsewhere than at its header: the instruction that does so, usually a `goto`.
     pub irreducible: Option<usize>,
 }
 
@@ -146,10 +146,14 @@ impl Flow {
     fn find_irreducible(&mut self, predecessors: &[Vec<usize>]) {
         for header in 0..self.blocks.len() {
             let Some(body) = &self.loops[header] else { continue };
-            let entered =
-                |block: &&usize| **block != header && predecessors[**block].iter().any(|p| !body.contains(p));
-            if body.iter().any(|block| entered(&block)) || (body.contains(&0) && header != 0) {
-                self.irreducible = Some(self.blocks[header].start);
+            let inner = body.iter().filter(|block| **block != header);
+            let from = inner.flat_map(|block| &predecessors[*block]).find(|from| !body.contains(from));
+            let entered_at_start = body.contains(&0) && header != 0;
+            self.irreducible = match from {
+                Some(from) => Some(self.blocks[*from].end - 1),
+                None => entered_at_start.then(|| self.blocks[header].start),
+            };
+            if self.irreducible.is_some() {
                 return;
             }
         }

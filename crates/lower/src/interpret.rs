@@ -64,7 +64,7 @@ impl<'a> Context<'a> {
         let flow = self.flow(closure.prototype);
         if let Some(pc) = flow.irreducible {
             self.loc.line = prototype.lines.get(pc).copied().unwrap_or(0);
-            return self.refuse(LowerErrorKind::IrreducibleLoop, None);
+            return self.refuse(LowerErrorKind::IrreducibleLoop, Some("goto"));
         }
         let path = self.calls.iter().map(|call| call.pc).collect();
         let caller = std::mem::take(&mut self.state.registers);
@@ -484,7 +484,14 @@ impl<'a> Context<'a> {
                 crate::tables::refuse_metamethod(self, other, "__call", called)?;
                 let type_name = other.message_name();
                 let message = format!("attempt to call a {type_name} value{}", crate::names::suffix(&name));
-                self.type_error(message, certain, called);
+                match certain {
+                    true => {
+                        let help =
+                            "functions must be known when the handler is attached: define it before, outside";
+                        self.certain_error(message, called, help);
+                    }
+                    false => self.fail(Message::new(message)),
+                }
                 Ok(vec![])
             }
         }

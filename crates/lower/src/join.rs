@@ -81,7 +81,7 @@ impl Context<'_> {
             match self.shapes(value) {
                 Some(more) => shapes.extend(more),
                 None => {
-                    let what = "a float is kept in a variable that changes".to_string();
+                    let what = "a float in a variable that changes".to_string();
                     let help = "use integers: `//` divides them".to_string();
                     return self.refuse(LowerErrorKind::Float { what, help }, None);
                 }

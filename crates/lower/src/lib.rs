@@ -22,6 +22,7 @@ mod memory;
 mod names;
 mod opcode;
 mod ops;
+mod patterns;
 mod program;
 mod protocols;
 mod state;

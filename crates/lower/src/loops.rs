@@ -62,10 +62,10 @@ impl Context<'_> {
         let iteration = body(self, &params[1..])?;
         for (state, variables) in iteration.next {
             self.state = state;
-            let mut args = vec![self.value(self.state.budget)];
-            for word in variables {
-                args.push(self.value(word));
-            }
+            let mut words = vec![self.state.budget];
+            words.extend(variables);
+            let words = self.unlinked(&words);
+            let args = words.into_iter().map(|word| self.value(word)).collect();
             self.terminate(ir::Terminator::Jump(ir::Target::new(head, args)));
         }
         self.state.block = None;

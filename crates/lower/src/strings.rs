@@ -150,7 +150,8 @@ impl Context<'_> {
         Ok(())
     }
 
-    fn split_equal_slices(&mut self, a: Slice, b: Slice) -> Result<(Vec<State>, Vec<State>)> {
+    /// Two slices.
+    pub fn split_equal_slices(&mut self, a: Slice, b: Slice) -> Result<(Vec<State>, Vec<State>)> {
         let cond = self.compare(CompareOp::Eq, a.length, b.length);
         let (same, other) = self.split(cond);
         self.state = same;
@@ -265,53 +266,35 @@ impl Context<'_> {
         })
     }
 
-    /// The 1 to 7 bytes at `offset` as a little-endian word.
+    /// The 1 to 7 bytes at `offset` as a little-endian word, padded with zeros.
     pub fn last_bytes(&mut self, space: Space, offset: Word, count: Word) -> Result<Word> {
         let end = self.add(offset, count);
         let early = match space {
             Space::Packet if self.range(offset).min < 8 => self.compare(CompareOp::SLt, end, 8),
             _ => Cond::Known(false),
         };
+        let bits = self.shl(count, 3);
+        let unused = self.sub(64, bits);
         let (early, usual) = self.split(early);
-        let mut arms = Vec::new();
         self.state = usual;
-        if self.state.alive() {
-            let from = self.sub(end, 8);
-            let address = self.address(space, from, 8)?;
-            let word = self.load_at(address, Size::B8, false);
-            let bits = self.shl(count, 3);
-            let unused = self.sub(64, bits);
-            let word = self.shr(word, unused);
-            let state = self.take_state();
-            arms.push(Arm { state, values: vec![Abs::Int(word)] });
-        }
+        let from = self.sub(end, 8);
+        let address = self.address(space, from, 8)?;
+        let word = self.load_at(address, Size::B8, false);
+        let word = self.shr(word, unused);
+        let mut arms = vec![Arm { state: self.take_state(), values: vec![Abs::Int(word)] }];
+        // No frame is shorter than an Ethernet header of 14 bytes, so that 8 bytes can be read from 0 to 6 on.
         self.state = early;
         if self.state.alive() {
-            arms.extend(self.gather_bytes(space, offset, count)?);
+            let address = self.address(space, offset, 8)?;
+            let word = self.load_at(address, Size::B8, false);
+            let word = self.shl(word, unused);
+            let word = self.shr(word, unused);
+            arms.push(Arm { state: self.take_state(), values: vec![Abs::Int(word)] });
         }
         Ok(match self.join(arms)?.as_deref() {
             Some([Abs::Int(word)]) => *word,
             _ => Word::Imm(0),
         })
-    }
-
-    /// The same byte by byte, for the first bytes of a frame.
-    fn gather_bytes(&mut self, space: Space, offset: Word, count: Word) -> Result<Vec<Arm>> {
-        let mut arms = Vec::new();
-        let mut word = Word::Imm(0);
-        for index in 0..7 {
-            let place = self.add(offset, index);
-            let address = self.address(space, place, 1)?;
-            let byte = self.load_at(address, Size::B1, false);
-            let byte = self.shl(byte, 8 * index);
-            word = self.binary(BinaryOp::Or, word, byte);
-            let last = self.compare(CompareOp::SLe, count, index + 1);
-            let (last, more) = self.split(last);
-            arms.push(Arm { state: last, values: vec![Abs::Int(word)] });
-            self.state = more;
-        }
-        self.fail(crate::events::Message::bare("more than 7 last bytes (a fault of Moonhook)"));
-        Ok(arms)
     }
 
     /// Copies a slice to where `destination` says offset 0, 8, … is. The bytes behind the copy, up to the next multiple

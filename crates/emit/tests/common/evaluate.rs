@@ -142,6 +142,7 @@ fn unary(op: UnaryOp, a: u64) -> u64 {
         UnaryOp::SignExtend16 => a as i16 as i64 as u64,
         UnaryOp::SignExtend32 => a as i32 as i64 as u64,
         UnaryOp::ZeroExtend32 => u64::from(a as u32),
+        UnaryOp::Unlink => a,
     }
 }
 

@@ -8,6 +8,7 @@ mod byteorder;
 mod data;
 mod math;
 mod output;
+mod pattern;
 mod string;
 
 use crate::context::{Context, Result};
@@ -25,7 +26,7 @@ pub struct Row {
 }
 
 const FAMILIES: &[&[Row]] =
-    &[base::ROWS, byteorder::ROWS, data::ROWS, math::ROWS, output::ROWS, string::ROWS];
+    &[base::ROWS, byteorder::ROWS, data::ROWS, math::ROWS, output::ROWS, pattern::ROWS, string::ROWS];
 
 /// A call of a built-in.
 #[derive(Clone)]

@@ -216,7 +216,8 @@ fn index_table(context: &mut Context<'_>, table: TableId, key: &Abs, chain: usiz
 fn index_chained(context: &mut Context<'_>, object: &Abs, key: &Abs, chain: usize) -> Result<Vec<Arm>> {
     match object {
         Abs::Object(Object::Table(_)) if chain >= MAX_CHAIN => {
-            context.certain_error("'__index' chain too long; possibly a loop".to_string(), None);
+            let help = "let the last table's metatable have no `__index`";
+            context.certain_error("'__index' chain too long; possibly a loop".to_string(), None, help);
             Ok(vec![])
         }
         Abs::Object(Object::Table(table)) => index_table(context, *table, key, chain + 1),
@@ -249,7 +250,7 @@ fn assign_field(
     value: &Abs,
     name: &Option<Name>,
 ) -> Result<()> {
-    let title = name.as_ref().map_or("a table", |(_, name)| name.as_str()).to_string();
+    let title = name.as_ref().map(|(_, name)| name.as_str()).filter(|name| *name != "?");
     match (object, key) {
         (Abs::Object(Object::Table(table)), Abs::Str(Str::Const(field)))
             if context.snapshot.table(*table).metatable.is_none() =>
@@ -259,12 +260,15 @@ fn assign_field(
             context.assign(VariableId::Field(*table, field.clone()), &initial, value, &field_name)
         }
         (Abs::Object(Object::Table(_)), _) => {
-            context.refuse(LowerErrorKind::TableWrite { what: format!("the table `{title}`") }, Some(&title))
+            let what =
+                title.map_or("a table of load time".to_string(), |title| format!("the table `{title}`"));
+            context.refuse(LowerErrorKind::TableWrite { what }, title)
         }
         (Abs::Object(Object::Packet | Object::Argument | Object::Header(_)), _) => {
             context.certain_error(
                 "protocol fields are read-only".to_string(),
-                name.as_ref().map(|n| n.1.as_str()),
+                Some(&field_text(key)).filter(|field| !field.is_empty()).map(String::as_str),
+                "write the frame's bytes, for example with `pkt:setuint8(offset, value)`",
             );
             Ok(())
         }
@@ -284,6 +288,14 @@ fn assign_field(
             not_indexable(context, other, name, true);
             Ok(())
         }
+    }
+}
+
+/// A field's name, as far as it is constant.
+fn field_text(key: &Abs) -> String {
+    match key {
+        Abs::Str(Str::Const(text)) => String::from_utf8_lossy(text).into_owned(),
+        _ => String::new(),
     }
 }
 

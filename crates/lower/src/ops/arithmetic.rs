@@ -188,18 +188,17 @@ fn number(context: &mut Context<'_>, operand: &Named) -> Result<Option<Word>> {
     let name = operand.name.as_ref().map(|(_, name)| name.as_str());
     match &operand.value {
         Abs::Int(word) => Ok(Some(*word)),
-        Abs::Float(_) => {
+        Abs::Float(x) => {
             let help = "write the number without fraction and exponent".to_string();
+            let text = format!("{x:?}");
+            let name = name.or(Some(&text));
             context.refuse(LowerErrorKind::Float { what: "arithmetic with a float".into(), help }, name)
         }
         Abs::Str(Str::Const(text)) => match crate::strings::parse_integer(text) {
             None if is_float_numeral(text) => {
                 let help = "write an integer".to_string();
                 context.refuse(
-                    LowerErrorKind::Float {
-                        what: "a string that is a float is used as a number".into(),
-                        help,
-                    },
+                    LowerErrorKind::Float { what: "arithmetic with a string that is a float".into(), help },
                     name,
                 )
             }
@@ -408,10 +407,12 @@ fn concat_operands(
                 });
             }
             Abs::Str(_) | Abs::Int(_) => done.insert(0, operand.value),
-            Abs::Float(_) => {
-                let help = "write the number without fraction and exponent".to_string();
+            Abs::Float(x) => {
+                let help = "write the number without fraction and exponent, or quote it".to_string();
+                let text = format!("{x:?}");
+                let what = "concatenation of a float".to_string();
                 return context
-                    .refuse(LowerErrorKind::Float { what: "a float is concatenated".into(), help }, None);
+                    .refuse(LowerErrorKind::Float { what, help }, Some(operand.text().unwrap_or(&text)));
             }
             _ => {
                 // Both operands of the failing step: the left one is named first, unless it is fine.

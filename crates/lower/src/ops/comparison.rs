@@ -87,12 +87,17 @@ fn compare<'a>(context: &mut Context<'a>, frame: &Frame<'a>, opcode: Opcode, i: 
         Lt | Le => context.get(i.b()),
         _ => Abs::int(i.sb()),
     };
+    // Messages about comparisons name no operand; the place underlines the one that cannot be ordered.
+    let odd = |value: &Abs| !matches!(value, Abs::Int(_) | Abs::Float(_) | Abs::Str(_) | Abs::Union(_));
+    let right = if matches!(opcode, Lt | Le) { context.register_name(i.b()) } else { None };
+    let name = if odd(&b) { right } else { context.register_name(i.a()) };
+    let name = name.as_ref().map(|(_, name)| name.as_str());
     match opcode {
         EqI => equal(context, &a, &b),
-        Lt | LtI => ordered(context, Order::Less, &a, &b),
-        Le | LeI => ordered(context, Order::LessOrEqual, &a, &b),
-        GtI => ordered(context, Order::Less, &b, &a),
-        _ => ordered(context, Order::LessOrEqual, &b, &a),
+        Lt | LtI => ordered(context, Order::Less, &a, &b, name),
+        Le | LeI => ordered(context, Order::LessOrEqual, &a, &b, name),
+        GtI => ordered(context, Order::Less, &b, &a, name),
+        _ => ordered(context, Order::LessOrEqual, &b, &a, name),
     }
 }
 
@@ -142,16 +147,30 @@ fn integral(x: f64) -> Option<i64> {
     fits.then_some(x as i64)
 }
 
-fn ordered(context: &mut Context<'_>, order: Order, a: &Abs, b: &Abs) -> Result<Abs> {
-    ordered_values(context, order, a, b, true)
+/// What may be said about a comparison of wrong types: whether it is certain, and which operand to underline.
+#[derive(Clone, Copy)]
+struct Blame<'n> {
+    certain: bool,
+    name: Option<&'n str>,
 }
 
-fn ordered_values(context: &mut Context<'_>, order: Order, a: &Abs, b: &Abs, certain: bool) -> Result<Abs> {
+fn ordered(context: &mut Context<'_>, order: Order, a: &Abs, b: &Abs, name: Option<&str>) -> Result<Abs> {
+    ordered_values(context, order, a, b, Blame { certain: true, name })
+}
+
+fn ordered_values(
+    context: &mut Context<'_>,
+    order: Order,
+    a: &Abs,
+    b: &Abs,
+    blame: Blame<'_>,
+) -> Result<Abs> {
+    let narrowed = Blame { certain: false, ..blame };
     if matches!(a, Abs::Union(_)) {
-        return context.dispatch_one(a, &mut |context, a| ordered_values(context, order, &a, b, false));
+        return context.dispatch_one(a, &mut |context, a| ordered_values(context, order, &a, b, narrowed));
     }
     if matches!(b, Abs::Union(_)) {
-        return context.dispatch_one(b, &mut |context, b| ordered_values(context, order, a, &b, false));
+        return context.dispatch_one(b, &mut |context, b| ordered_values(context, order, a, &b, narrowed));
     }
     let op = if order == Order::Less { CompareOp::SLt } else { CompareOp::SLe };
     let cond = match (a, b) {
@@ -165,14 +184,14 @@ fn ordered_values(context: &mut Context<'_>, order: Order, a: &Abs, b: &Abs, cer
         }
         (a, b) => {
             let event = if order == Order::Less { "__lt" } else { "__le" };
-            refuse_metamethod(context, a, event, None)?;
-            refuse_metamethod(context, b, event, None)?;
+            refuse_metamethod(context, a, event, blame.name)?;
+            refuse_metamethod(context, b, event, blame.name)?;
             let (a, b) = (a.message_name(), b.message_name());
             let message = match a == b {
                 true => format!("attempt to compare two {a} values"),
                 false => format!("attempt to compare {a} with {b}"),
             };
-            context.type_error(message, certain, None);
+            context.type_error(message, blame.certain, blame.name);
             Cond::Known(false)
         }
     };

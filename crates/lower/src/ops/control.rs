@@ -162,7 +162,7 @@ fn for_number(context: &mut Context<'_>, register: usize, what: &str) -> Result<
         match concrete {
             Abs::Int(word) => Ok(vec![Abs::Int(word)]),
             Abs::Float(_) => {
-                let what = format!("the 'for' {what} is a float");
+                let what = format!("a float as the 'for' {what}");
                 let help = "write it without fraction and exponent".to_string();
                 context.refuse(crate::error::LowerErrorKind::Float { what, help }, Some("for"))
             }

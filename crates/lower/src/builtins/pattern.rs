@@ -1,0 +1,132 @@
+//! `string.find` and `string.match` with patterns that are known before packets arrive (Lua manual § 6.4).
+
+use super::{Call, Row, row};
+use crate::context::{Context, Result};
+use crate::error::LowerErrorKind;
+use crate::join::Arm;
+use crate::state::State;
+use crate::patterns::matcher::{self, Match};
+use crate::patterns::parse;
+use crate::strings::Slice;
+use crate::value::{Abs, Str, Word};
+use moonhook_ir::CompareOp;
+
+pub const ROWS: &[Row] = &[row("string.find", find), row("string.match", match_)];
+
+/// A search that was made: the match with its state, if there can be one, and the states without.
+struct Search {
+    subject: Slice,
+    found: Option<Match>,
+    /// For each capture, whether it is a position.
+    positions: Vec<bool>,
+    failed: Vec<State>,
+}
+
+fn find(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    let plain = call.arg(4).truth() == Some(true);
+    let Some(search) = search(context, call, plain)? else { return Ok(vec![]) };
+    finish(context, search, |context, subject, found| {
+        let last = context.sub(found.end, subject.start);
+        vec![position(context, subject, found.start), Abs::Int(last)]
+    })
+}
+
+fn match_(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    let Some(search) = search(context, call, false)? else { return Ok(vec![]) };
+    finish(context, search, |context, subject, found| {
+        if !found.captures.is_empty() {
+            return vec![];
+        }
+        let length = context.sub(found.end, found.start);
+        vec![Abs::Str(Str::Slice { space: subject.space, start: found.start, length })]
+    })
+}
+
+/// A position of the subject as Lua counts: from 1.
+fn position(context: &mut Context<'_>, subject: Slice, at: Word) -> Abs {
+    let offset = context.sub(at, subject.start);
+    Abs::Int(context.add(offset, 1))
+}
+
+/// The ways out: what `first` makes of the match, followed by the captures; nil without a match.
+fn finish(
+    context: &mut Context<'_>,
+    search: Search,
+    first: impl FnOnce(&mut Context<'_>, Slice, &Match) -> Vec<Abs>,
+) -> Result<Vec<Arm>> {
+    let mut arms: Vec<Arm> = Vec::new();
+    if let Some(found) = search.found {
+        context.state = found.state.clone();
+        let mut values = first(context, search.subject, &found);
+        for ((start, length), is_position) in found.captures.iter().zip(search.positions) {
+            let space = search.subject.space;
+            values.push(match is_position {
+                true => position(context, search.subject, *start),
+                false => Abs::Str(Str::Slice { space, start: *start, length: *length }),
+            });
+        }
+        let state = context.take_state();
+        arms.push(Arm { state, values });
+    }
+    context.enter(search.failed)?;
+    if context.state.alive() {
+        let state = context.take_state();
+        arms.push(Arm { state, values: vec![Abs::Nil] });
+    }
+    Ok(arms)
+}
+
+/// Searches as the arguments say; `None`, with the state dead, if one of them is wrong.
+fn search(context: &mut Context<'_>, call: &Call, plain: bool) -> Result<Option<Search>> {
+    let Some(text) = call.string(context, 1)? else { return Ok(None) };
+    let Some(pattern) = call.string(context, 2)? else { return Ok(None) };
+    let init = call.integer_or(context, 3, Word::Imm(1))?;
+    if !context.state.alive() {
+        return Ok(None);
+    }
+    let name = call.called.as_ref().map(|(_, name)| name.as_str());
+    let Str::Const(pattern) = pattern else { return context.refuse(LowerErrorKind::PatternNotConstant, name) };
+    let pattern = if plain { Ok(parse::literal(&pattern)) } else { parse::parse(&pattern) };
+    let pattern = match pattern {
+        Ok(pattern) => pattern,
+        Err(message) => return context.refuse(LowerErrorKind::BadPattern { message }, name),
+    };
+    let (space, start, length) = context.slice(&text)?;
+    let subject = Slice { space, start, length };
+    let skipped = first_offset(context, init, length)?;
+    let beyond = context.compare(CompareOp::SGt, skipped, length);
+    let (beyond, within) = context.split(beyond);
+    context.state = within;
+    let from = context.add(start, skipped);
+    let (found, mut failed) = matcher::run(context, &pattern, subject, from)?;
+    failed.push(beyond);
+    Ok(Some(Search { subject, found, positions: pattern.captures, failed }))
+}
+
+/// The optional third argument as an offset from 0 (`posrelatI` in `lstrlib.c`): negative ones count from the end, and
+/// none is before the start.
+fn first_offset(context: &mut Context<'_>, init: Word, length: Word) -> Result<Word> {
+    match init {
+        Word::Imm(imm) if imm > 0 => Ok(Word::Imm(imm - 1)),
+        Word::Imm(0) => Ok(Word::Imm(0)),
+        Word::Imm(imm) => {
+            let counted = context.add(length, imm);
+            context.maximum(counted, Word::Imm(0))
+        }
+        init => {
+            let negative = context.compare(CompareOp::SLt, init, 0);
+            let (negative, other) = context.split(negative);
+            context.state = negative;
+            let counted = context.add(length, init);
+            let mut arms = vec![Arm { state: context.take_state(), values: vec![Abs::Int(counted)] }];
+            context.state = other;
+            let counted = context.sub(init, 1);
+            arms.push(Arm { state: context.take_state(), values: vec![Abs::Int(counted)] });
+            let counted = match context.join(arms)?.as_deref() {
+                Some([Abs::Int(word)]) => *word,
+                _ => Word::Imm(0),
+            };
+            context.maximum(counted, Word::Imm(0))
+        }
+    }
+}

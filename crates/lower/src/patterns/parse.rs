@@ -1,0 +1,299 @@
+//! Reading a pattern into items (`lstrlib.c`: `match`, `singlematch`, `matchbracketclass`).
+
+/// A set of bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Set([u64; 4]);
+
+impl Set {
+    pub const EMPTY: Set = Set([0; 4]);
+    pub const ALL: Set = Set([u64::MAX; 4]);
+
+    pub fn insert(&mut self, byte: u8) {
+        self.0[usize::from(byte >> 6)] |= 1 << (byte & 63);
+    }
+
+    pub fn contains(&self, byte: u8) -> bool {
+        self.0[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1
+    }
+
+    fn of(predicate: impl Fn(u8) -> bool) -> Set {
+        let mut set = Set::EMPTY;
+        (0..=255).filter(|byte| predicate(*byte)).for_each(|byte| set.insert(byte));
+        set
+    }
+
+    pub fn complement(self) -> Set {
+        Set(self.0.map(|word| !word))
+    }
+
+    fn union(self, other: Set) -> Set {
+        Set(std::array::from_fn(|index| self.0[index] | other.0[index]))
+    }
+
+    pub fn is_disjoint(&self, other: &Set) -> bool {
+        self.0.iter().zip(other.0).all(|(mine, theirs)| mine & theirs == 0)
+    }
+
+    /// The only byte in it.
+    pub fn single(&self) -> Option<u8> {
+        let mut bytes = (0..=255).filter(|byte| self.contains(*byte));
+        bytes.next().filter(|_| bytes.next().is_none())
+    }
+
+    /// Its maximal runs of consecutive bytes.
+    pub fn runs(&self) -> Vec<(u8, u8)> {
+        let mut runs: Vec<(u8, u8)> = Vec::new();
+        for byte in (0..=255).filter(|byte| self.contains(*byte)) {
+            match runs.last_mut() {
+                Some((_, last)) if *last + 1 == byte => *last = byte,
+                _ => runs.push((byte, byte)),
+            }
+        }
+        runs
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Repeat {
+    Once,
+    /// `*`
+    Any,
+    /// `+`
+    Some,
+    /// `-`
+    Lazy,
+    /// `?`
+    Optional,
+}
+
+/// A pattern item; captures are numbered from 0.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Item {
+    Single(Set, Repeat),
+    Open(usize),
+    /// `()`
+    Position(usize),
+    Close(usize),
+    Balanced(u8, u8),
+    Frontier(Set),
+    BackReference(usize),
+    /// `$` at the end.
+    End,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Pattern {
+    /// `^` at the start.
+    pub anchored: bool,
+    pub items: Vec<Item>,
+    /// For each capture, whether it is a position.
+    pub captures: Vec<bool>,
+}
+
+/// `LUA_MAXCAPTURES`
+const MAX_CAPTURES: usize = 32;
+
+/// The pattern, or what Lua says of it.
+pub fn parse(text: &[u8]) -> Result<Pattern, String> {
+    let anchored = text.first() == Some(&b'^');
+    let mut parser = Parser { text, at: usize::from(anchored), open: Vec::new(), closed: Vec::new() };
+    let mut items = Vec::new();
+    let mut captures = Vec::new();
+    while parser.at < text.len() {
+        let item = parser.item(&mut captures)?;
+        items.push(item);
+    }
+    if !parser.open.is_empty() {
+        return Err("unfinished capture".into());
+    }
+    Ok(Pattern { anchored, items, captures })
+}
+
+/// The pattern that matches exactly `text`.
+pub fn literal(text: &[u8]) -> Pattern {
+    let item = |byte: &u8| Item::Single(Set::of(|b| b == *byte), Repeat::Once);
+    Pattern { anchored: false, items: text.iter().map(item).collect(), captures: vec![] }
+}
+
+struct Parser<'p> {
+    text: &'p [u8],
+    at: usize,
+    /// Captures that are still open.
+    open: Vec<usize>,
+    closed: Vec<bool>,
+}
+
+impl Parser<'_> {
+    fn peek(&self, ahead: usize) -> Option<u8> {
+        self.text.get(self.at + ahead).copied()
+    }
+
+    fn item(&mut self, captures: &mut Vec<bool>) -> Result<Item, String> {
+        match (self.peek(0), self.peek(1)) {
+            (Some(b'('), next) => {
+                let number = captures.len();
+                if number >= MAX_CAPTURES {
+                    return Err("too many captures".into());
+                }
+                let position = next == Some(b')');
+                captures.push(position);
+                self.closed.push(position);
+                self.at += if position { 2 } else { 1 };
+                if position {
+                    return Ok(Item::Position(number));
+                }
+                self.open.push(number);
+                Ok(Item::Open(number))
+            }
+            (Some(b')'), _) => {
+                self.at += 1;
+                let number = self.open.pop().ok_or("invalid pattern capture")?;
+                self.closed[number] = true;
+                Ok(Item::Close(number))
+            }
+            (Some(b'$'), None) => {
+                self.at += 1;
+                Ok(Item::End)
+            }
+            (Some(b'%'), Some(b'b')) => {
+                let (Some(first), Some(last)) = (self.peek(2), self.peek(3)) else {
+                    return Err("malformed pattern (missing arguments to '%b')".into());
+                };
+                self.at += 4;
+                Ok(Item::Balanced(first, last))
+            }
+            (Some(b'%'), Some(b'f')) => {
+                self.at += 2;
+                if self.peek(0) != Some(b'[') {
+                    return Err("missing '[' after '%f' in pattern".into());
+                }
+                Ok(Item::Frontier(self.set()?))
+            }
+            (Some(b'%'), Some(digit @ b'0'..=b'9')) => {
+                let number = usize::from(digit - b'0');
+                self.at += 2;
+                match number.checked_sub(1) {
+                    Some(index) if self.closed.get(index) == Some(&true) => Ok(Item::BackReference(index)),
+                    _ => Err(format!("invalid capture index %{number} in pattern")),
+                }
+            }
+            _ => self.single(),
+        }
+    }
+
+    fn single(&mut self) -> Result<Item, String> {
+        let set = self.set()?;
+        let repeat = match self.peek(0) {
+            Some(b'*') => Repeat::Any,
+            Some(b'+') => Repeat::Some,
+            Some(b'-') => Repeat::Lazy,
+            Some(b'?') => Repeat::Optional,
+            _ => return Ok(Item::Single(set, Repeat::Once)),
+        };
+        self.at += 1;
+        Ok(Item::Single(set, repeat))
+    }
+
+    /// A single-character class.
+    fn set(&mut self) -> Result<Set, String> {
+        let first = self.peek(0).unwrap_or(0);
+        self.at += 1;
+        match first {
+            b'.' => Ok(Set::ALL),
+            b'%' => {
+                let class = self.peek(0).ok_or("malformed pattern (ends with '%')")?;
+                self.at += 1;
+                Ok(class_of(class))
+            }
+            b'[' => self.bracket(),
+            byte => Ok(Set::of(|b| b == byte)),
+        }
+    }
+
+    /// What follows `[`. A `]` in first place stands for itself.
+    fn bracket(&mut self) -> Result<Set, String> {
+        const MISSING: &str = "malformed pattern (missing ']')";
+        let negated = self.peek(0) == Some(b'^');
+        if negated {
+            self.at += 1;
+        }
+        let mut set = Set::EMPTY;
+        let mut first = true;
+        loop {
+            let byte = self.peek(0).ok_or(MISSING)?;
+            if byte == b']' && !first {
+                self.at += 1;
+                break;
+            }
+            first = false;
+            if byte == b'%' {
+                let class = self.peek(1).ok_or(MISSING)?;
+                set = set.union(class_of(class));
+                self.at += 2;
+            } else if self.peek(1) == Some(b'-') && self.peek(2).is_some_and(|last| last != b']') {
+                let last = self.peek(2).unwrap_or(0);
+                set = set.union(Set::of(|b| (byte..=last).contains(&b)));
+                self.at += 3;
+            } else {
+                set.insert(byte);
+                self.at += 1;
+            }
+        }
+        Ok(if negated { set.complement() } else { set })
+    }
+}
+
+/// `%a` and the like, in the C locale; an upper-case letter is the complement; anything else stands for itself.
+fn class_of(letter: u8) -> Set {
+    let set = match letter.to_ascii_lowercase() {
+        b'a' => Set::of(|b| b.is_ascii_alphabetic()),
+        b'c' => Set::of(|b| b.is_ascii_control()),
+        b'd' => Set::of(|b| b.is_ascii_digit()),
+        b'g' => Set::of(|b| b.is_ascii_graphic()),
+        b'l' => Set::of(|b| b.is_ascii_lowercase()),
+        b'p' => Set::of(|b| b.is_ascii_punctuation()),
+        b's' => Set::of(|b| matches!(b, b' ' | b'\t'..=b'\r')),
+        b'u' => Set::of(|b| b.is_ascii_uppercase()),
+        b'w' => Set::of(|b| b.is_ascii_alphanumeric()),
+        b'x' => Set::of(|b| b.is_ascii_hexdigit()),
+        _ => return Set::of(|b| b == letter),
+    };
+    if letter.is_ascii_uppercase() { set.complement() } else { set }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn malformed_patterns_are_named_as_lua_names_them() {
+        for (pattern, problem) in [
+            ("%", "malformed pattern (ends with '%')"),
+            ("[a", "malformed pattern (missing ']')"),
+            ("[]", "malformed pattern (missing ']')"),
+            ("[%", "malformed pattern (missing ']')"),
+            ("%b(", "malformed pattern (missing arguments to '%b')"),
+            ("%fa", "missing '[' after '%f' in pattern"),
+            ("(a", "unfinished capture"),
+            ("a)", "invalid pattern capture"),
+            ("(a)%2", "invalid capture index %2 in pattern"),
+            ("(a%1)", "invalid capture index %1 in pattern"),
+        ] {
+            assert_eq!(parse(pattern.as_bytes()), Err(problem.to_string()), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn sets_follow_the_manual() {
+        let set = |text: &str| match parse(text.as_bytes()).unwrap().items.remove(0) {
+            Item::Single(set, _) => set,
+            other => panic!("{other:?}"),
+        };
+        assert!(set("[]a]").contains(b']'));
+        assert!(set("[a-]").contains(b'-'));
+        assert!(!set("[^%s]").contains(b' '));
+        assert_eq!(set("%%").single(), Some(b'%'));
+        assert_eq!(set("[0-9A-F]").runs(), [(b'0', b'9'), (b'A', b'F')]);
+        assert_eq!(set("%D").complement(), set("%d"));
+    }
+}
