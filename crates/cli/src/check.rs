@@ -180,12 +180,16 @@ fn show(report: &Report, timings: bool, out: &mut dyn Write) -> Result<(), CliEr
         None => writeln!(out, "  stack                  {} bytes", stack.iter().sum::<u32>())?,
     }
     writeln!(out, "  maps                   {}, {} bytes", report.maps.len(), report.map_memory)?;
+    let width = |text: fn(&MapInfo) -> &str| report.maps.iter().map(|map| text(map).len()).max().unwrap_or(0);
+    let (names, types) = (width(|map| &map.name), width(|map| &map.map_type));
     for map in &report.maps {
         let MapInfo { name, map_type, key_size, value_size, max_entries, memory } = map;
-        writeln!(
-            out,
-            "    {name:20} {map_type:13} {max_entries} x ({key_size} + {value_size}), {memory} bytes"
-        )?;
+        let shape = match key_size {
+            // A ring buffer, whose entries are bytes.
+            0 => format!("{max_entries} bytes"),
+            _ => format!("{max_entries} x ({key_size} + {value_size}) bytes"),
+        };
+        writeln!(out, "    {name:names$}  {map_type:types$}  {shape}, {memory} bytes of memory")?;
     }
     if timings {
         show_timings(&report.timings_us, out)?;

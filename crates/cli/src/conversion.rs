@@ -62,9 +62,10 @@ pub fn convert(spec: &str, argument: &Argument<'_>, to: &mut Vec<u8>) {
             conversion.number(sign(&conversion, value), digits(value.unsigned_abs(), 10))
         }
         (b'u', Some(value)) => conversion.number("", digits(value as u64, 10)),
+        // `#` asks for a first digit 0, also where precision 0 would leave no digit of the value 0.
+        (b'o', Some(0)) if conversion.alternate => conversion.number("0", String::new()),
         (b'o', Some(value)) => {
-            let prefix = if conversion.alternate && value != 0 { "0" } else { "" };
-            conversion.number(prefix, digits(value as u64, 8))
+            conversion.number(if conversion.alternate { "0" } else { "" }, digits(value as u64, 8))
         }
         (b'x', Some(value)) => {
             conversion.number(hex_prefix(&conversion, value, "0x"), digits(value as u64, 16))

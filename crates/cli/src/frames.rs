@@ -129,6 +129,7 @@ fn checksum(bytes: &[u8]) -> u16 {
 mod tests {
     use super::*;
     use etherparse::{NetHeaders, PacketHeaders, TransportHeader};
+    use moonhook_user::protocol::{Protocol, Value};
 
     /// An independent parser reads what was meant, and its checksums are the same.
     #[test]
@@ -163,7 +164,10 @@ mod tests {
         let hello = client_hello("www.moonhook.example");
         assert_eq!(hello.len(), 517);
         let frame = tcp(443, &hello);
-        let name = moonhook_user::protocol::find(&frame);
-        assert_eq!(name, Some(b"www.moonhook.example".to_vec()));
+        let (_, tls) = Protocol::named(b"tls").unwrap();
+        let Some(Value::Bytes { start, end }) = (tls.field(b"sni").unwrap().read)(&frame) else {
+            panic!("no name")
+        };
+        assert_eq!(&frame[start..end], b"www.moonhook.example");
     }
 }

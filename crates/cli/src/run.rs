@@ -101,11 +101,11 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError>
     let kernel = load(arguments)?;
     let (sender, receiver) = sync_channel(QUEUE);
     let events = consumer(&kernel, sender)?;
-    let mode = arguments.mode.into();
+    let mode = RequestedMode::from(arguments.mode);
     let netns = arguments.netns.as_deref();
     let link = kernel.program.attach_xdp(&kernel.name, arguments.interface.as_str(), mode, netns)?;
     let mut reporter = Reporter { out, json: arguments.json, quiet: arguments.quiet };
-    reporter.attached(&link, &arguments.scripts)?;
+    reporter.attached(&link, mode, &arguments.scripts)?;
 
     let ended = AtomicBool::new(false);
     std::thread::scope(|scope| {

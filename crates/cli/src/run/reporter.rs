@@ -4,7 +4,7 @@ use crate::CliError;
 use crate::counters::Counters;
 use crate::records::{Failure, Message, Text};
 use crate::terminal::{printable, printable_error};
-use moonhook_install::XdpLink;
+use moonhook_install::{RequestedMode, XdpLink};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::PathBuf;
@@ -18,7 +18,12 @@ pub struct Reporter<'a> {
 
 impl Reporter<'_> {
     /// Says where the program is, in which mode, and why in that one.
-    pub fn attached(&mut self, link: &XdpLink, scripts: &[PathBuf]) -> Result<(), CliError> {
+    pub fn attached(
+        &mut self,
+        link: &XdpLink,
+        requested: RequestedMode,
+        scripts: &[PathBuf],
+    ) -> Result<(), CliError> {
         let scripts: Vec<_> = scripts.iter().map(|script| script.to_string_lossy()).collect();
         let (interface, mode) = (&link.interface().name, link.mode());
         let refused = link.native_refused();
@@ -28,9 +33,12 @@ impl Reporter<'_> {
             });
             self.line(&line)?;
         } else if !self.quiet {
-            let why =
-                refused.map(|why| format!(" (native mode is not to be had: {why})")).unwrap_or_default();
-            writeln!(self.out, "attached {} to {interface} in {mode} mode{why}", scripts.join(" "))?;
+            let why = match (requested, refused) {
+                (RequestedMode::Auto, Some(why)) => format!("native mode is not to be had: {why}"),
+                (RequestedMode::Auto, None) => "the driver can".to_string(),
+                (RequestedMode::Native | RequestedMode::Generic, _) => "as asked".to_string(),
+            };
+            writeln!(self.out, "attached {} to {interface} in {mode} mode ({why})", scripts.join(" "))?;
         }
         self.flush()
     }

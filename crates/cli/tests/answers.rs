@@ -1,0 +1,134 @@
+//! Answers without the kernel: reports, replays in real Lua, and the shapes of `--json`.
+
+mod common;
+
+use common::{BUSY, PASS, Place, write_capture};
+use serde_json::json;
+
+#[test]
+fn check_reports_in_json() {
+    let place = Place::with(&[("x.lua", &format!("print('noise')\n{PASS}"))]);
+    let run = place.run(&["check", "--no-kernel", "--json", "x.lua"]).ends_with(0);
+    let report = run.json();
+    assert_eq!(report["script"], "x.lua");
+    assert_eq!(report["program"]["name"], "x");
+    assert_eq!(report["program"]["section"], "xdp");
+    assert_eq!(report["program"]["kernel"], json!(null));
+    assert_eq!(report["handlers"], json!([{ "hook": "xdp", "place": "x.lua:2" }]));
+    assert!(report["program"]["instructions"].as_u64().unwrap() >= 2);
+    let times = &report["timings_us"];
+    assert_eq!(times["kernel_load"], json!(null));
+    let sum: u64 =
+        ["load", "lower", "passes", "emit"].iter().map(|stage| times[stage].as_u64().unwrap()).sum();
+    assert_eq!(times["total"].as_u64(), Some(sum));
+    // What the script prints while it is loaded is not part of the answer.
+    assert_eq!(run.stderr(), "noise\n");
+}
+
+#[test]
+fn errors_in_json_have_code_place_and_help() {
+    let place = Place::with(&[("x.lua", "local t\nt.x = 1")]);
+    let error = place.run(&["check", "--no-kernel", "--json", "x.lua"]).ends_with(1).json()["error"].clone();
+    assert_eq!(error["code"], "MH0103");
+    assert_eq!(error["place"]["file"], "x.lua");
+    assert_eq!(error["place"]["line"], 2);
+    assert_eq!(error["place"]["text"], "t.x = 1");
+    assert!(error["message"].as_str().unwrap().contains("nil") && error["help"].is_string(), "{error}");
+}
+
+#[test]
+fn build_writes_the_same_object_every_time() {
+    let place = Place::with(&[("x.lua", BUSY)]);
+    place.run(&["build", "x.lua", "-o", "a.o", "--cpus", "4"]).ends_with(0);
+    place.run(&["build", "x.lua", "-o", "b.o", "--cpus", "4"]).ends_with(0);
+    let read = |name| std::fs::read(place.path(name)).unwrap();
+    assert_eq!(read("a.o"), read("b.o"));
+    assert!(read("a.o").starts_with(b"\x7fELF"));
+}
+
+#[test]
+fn dump_shows_each_stage() {
+    let place = Place::with(&[("x.lua", &format!("print('noise')\n{BUSY}"))]);
+    for (stage, expected) in
+        [("snapshot", "closure"), ("ir", "program \"xdp\""), ("opt", "program \"xdp\""), ("asm", "exit")]
+    {
+        let run = place.run(&["dump", "--stage", stage, "x.lua"]).ends_with(0);
+        assert!(run.stdout().contains(expected), "{stage}:\n{}", run.stdout());
+        assert!(!run.stdout().contains("noise\n"), "{stage}:\n{}", run.stdout());
+    }
+}
+
+#[test]
+fn several_scripts_are_one_program() {
+    let place = Place::with(&[("a.lua", PASS), ("b.lua", BUSY)]);
+    let report = place.run(&["check", "--no-kernel", "--json", "a.lua", "b.lua"]).ends_with(0).json();
+    let places: Vec<_> = report["handlers"].as_array().unwrap().iter().map(|h| h["place"].clone()).collect();
+    assert_eq!(places, ["a.lua:1", "b.lua:4"]);
+}
+
+#[test]
+fn replay_in_real_lua_shows_frames_and_totals() {
+    let place = Place::with(&[("x.lua", BUSY)]);
+    place.capture("t.pcap", &[0, 1, 2, 3, 4, 1]);
+    let shown = place.run(&["replay", "--tier", "user", "x.lua", "t.pcap"]).ends_with(0).stdout();
+    for part in [
+        "\n      2  PASS      60 bytes\n         print frame\t2\n",
+        "error x.lua:8: bad argument #1 to 'getbyte' (out of bounds)",
+        "      4  PASS      60 bytes, changed\n",
+        "      5  DROP      60 bytes\n",
+        "print frame\t6\n",
+        "6 frames: DROP 1, PASS 5\nchanged 1, errors 1, prints 2\n",
+    ] {
+        assert!(shown.contains(part), "{part:?} is missing in:\n{shown}");
+    }
+    let quiet = place.run(&["replay", "--tier", "user", "-q", "x.lua", "t.pcap"]).ends_with(0).stdout();
+    assert_eq!(quiet, "6 frames: DROP 1, PASS 5\nchanged 1, errors 1, prints 2\n");
+}
+
+#[test]
+fn replay_in_json() {
+    let place = Place::with(&[("x.lua", BUSY)]);
+    place.capture("t.pcap", &[1, 2, 3, 4]);
+    let arguments = ["replay", "--tier", "user", "--json", "--on-error", "drop", "x.lua", "t.pcap"];
+    let answer = place.run(&arguments).ends_with(0).json();
+    let frames = answer["frames"].as_array().unwrap();
+    let verdicts: Vec<_> = frames.iter().map(|frame| frame["verdict"].as_str().unwrap()).collect();
+    assert_eq!(verdicts, ["PASS", "DROP", "PASS", "DROP"]);
+    assert_eq!(frames[0]["prints"], json!(["frame\t1"]));
+    assert_eq!(frames[1]["error"]["message"], "x.lua:8: bad argument #1 to 'getbyte' (out of bounds)");
+    assert_eq!((&frames[2]["changed"], &frames[2]["length"]), (&json!(true), &json!(60)));
+    assert_eq!(answer["totals"]["verdicts"], json!({ "PASS": 2, "DROP": 2 }));
+    assert_eq!((&answer["totals"]["errors"], &answer["error"]), (&json!(1), &json!(null)));
+}
+
+#[test]
+fn what_passed_is_written() {
+    let place = Place::with(&[("x.lua", BUSY)]);
+    place.capture("t.pcap", &[0, 3, 4, 0]);
+    place.run(&["replay", "--tier", "user", "--out", "passed.pcap", "x.lua", "t.pcap"]).ends_with(0);
+    let passed: Vec<_> =
+        moonhook_capture::open(place.path("passed.pcap")).unwrap().map(|frame| frame.unwrap().data).collect();
+    assert_eq!(passed.iter().map(|data| (data[0], data[1])).collect::<Vec<_>>(), [(0, 0), (3, 0xff), (0, 0)]);
+}
+
+#[test]
+fn the_limit_ends_a_replay() {
+    let place = Place::with(&[("x.lua", PASS)]);
+    place.capture("t.pcap", &[0; 9]);
+    let arguments = ["replay", "--tier", "user", "--quiet", "--limit", "4", "x.lua", "t.pcap"];
+    assert!(place.run(&arguments).ends_with(0).stdout().starts_with("4 frames: PASS 4\n"));
+}
+
+/// The frames before the cut are shown, in both forms.
+#[test]
+fn a_capture_that_is_cut_off_fails_after_its_frames() {
+    let place = Place::with(&[("x.lua", PASS)]);
+    write_capture(&place.path("t.pcap"), std::iter::repeat_n(vec![0; 60], 3));
+    let bytes = std::fs::read(place.path("t.pcap")).unwrap();
+    std::fs::write(place.path("t.pcap"), &bytes[..bytes.len() - 10]).unwrap();
+    let text = place.run(&["replay", "--tier", "user", "x.lua", "t.pcap"]).ends_with(3).complains("MH0604");
+    assert!(text.stdout().contains("2 frames: PASS 2"), "{}", text.stdout());
+    let answer = place.run(&["replay", "--tier", "user", "--json", "x.lua", "t.pcap"]).ends_with(3).json();
+    assert_eq!(answer["frames"].as_array().unwrap().len(), 2);
+    assert_eq!(answer["error"]["code"], "MH0604");
+}

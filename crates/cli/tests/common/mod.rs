@@ -1,0 +1,110 @@
+//! Running the command as a person would.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A folder of its own with scripts in it, where the command runs.
+pub struct Place {
+    folder: tempfile::TempDir,
+}
+
+/// Passes every frame.
+pub const PASS: &str = "require('xdp').attach(function() end)";
+/// Prints, fails, writes and drops, depending on the frame's first byte.
+#[allow(dead_code)]
+pub const BUSY: &str = "\
+local xdp = require 'xdp'
+local action = require 'linux.xdp'
+local count = 0
+xdp.attach(function(pkt)
+  count = count + 1
+  local first = pkt:getbyte(0)
+  if first == 1 then print('frame', count) end
+  if first == 2 then return pkt:getbyte(9999) end
+  if first == 3 then pkt:setbyte(1, 0xff) end
+  if first == 4 then return action.DROP end
+end)
+";
+
+impl Place {
+    pub fn with(files: &[(&str, &str)]) -> Place {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        for (name, text) in files {
+            std::fs::write(folder.path().join(name), text).expect("a script");
+        }
+        Place { folder }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// A capture of frames of 60 bytes with these first bytes.
+    #[allow(dead_code)]
+    pub fn capture(&self, name: &str, firsts: &[u8]) {
+        let frames = firsts.iter().map(|first| {
+            let mut frame = vec![0; 60];
+            frame[0] = *first;
+            frame
+        });
+        write_capture(&self.path(name), frames);
+    }
+
+    pub fn run(&self, arguments: &[&str]) -> Run {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_moonhook"));
+        command.args(arguments).current_dir(self.folder.path()).env_remove("NO_COLOR");
+        Run { output: command.output().expect("the command starts"), arguments: arguments.join(" ") }
+    }
+}
+
+#[allow(dead_code)]
+pub fn write_capture(path: &Path, frames: impl Iterator<Item = Vec<u8>>) {
+    let mut writer = moonhook_capture::Writer::create(path).expect("a capture");
+    for (index, data) in frames.enumerate() {
+        let original_length = data.len() as u32;
+        let frame = moonhook_capture::Frame { timestamp_ns: 1, data, original_length, number: index as u64 };
+        writer.write(&frame).expect("a frame");
+    }
+    writer.finish().expect("a capture");
+}
+
+/// How a run of the command ended.
+pub struct Run {
+    output: Output,
+    arguments: String,
+}
+
+#[allow(dead_code)]
+impl Run {
+    pub fn stdout(&self) -> String {
+        String::from_utf8_lossy(&self.output.stdout).into_owned()
+    }
+
+    pub fn stderr(&self) -> String {
+        String::from_utf8_lossy(&self.output.stderr).into_owned()
+    }
+
+    #[track_caller]
+    pub fn ends_with(self, code: i32) -> Run {
+        let (stdout, stderr) = (self.stdout(), self.stderr());
+        assert_eq!(self.output.status.code(), Some(code), "moonhook {}\n{stdout}\n{stderr}", self.arguments);
+        self
+    }
+
+    /// Asserts that standard error is one diagnostic with that code.
+    #[track_caller]
+    pub fn complains(self, code: &str) -> Run {
+        let stderr = self.stderr();
+        assert!(stderr.contains(&format!("error[{code}]")), "moonhook {}\n{stderr}", self.arguments);
+        assert!(stderr.contains("help: "), "{stderr}");
+        self
+    }
+
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        let stdout = self.stdout();
+        serde_json::from_str(&stdout)
+            .unwrap_or_else(|error| panic!("moonhook {}: {error}\n{stdout}", self.arguments))
+    }
+}

@@ -1,0 +1,99 @@
+//! Command lines that make no sense, files that are not there, and the exit codes of it all. Needs no privilege.
+
+mod common;
+
+use common::{PASS, Place};
+
+#[test]
+fn usage_errors_end_with_2() {
+    let place = Place::with(&[("x.lua", PASS)]);
+    for arguments in [
+        &[][..],
+        &["frobnicate"],
+        &["check"],
+        &["check", "x.lua", "--frobnicate"],
+        &["build", "x.lua"],
+        &["build", "x.lua", "-o", "x.o", "--cpus", "0"],
+        &["dump", "x.lua"],
+        &["dump", "x.lua", "--stage", "tea"],
+        &["replay", "x.lua"],
+        &["replay", "x.lua", "t.pcap", "--tier", "moon"],
+        &["run", "lo"],
+        &["run", "lo", "x.lua", "--mode", "fast"],
+        &["run", "lo", "x.lua", "--on-error", "redirect"],
+        &["run", "lo", "x.lua", "--duration", "0"],
+        &["run", "lo", "x.lua", "--duration", "-1"],
+        &["run", "lo", "x.lua", "--interval", "soon"],
+        &["run", "lo", "x.lua", "--budget", "0"],
+        &["bench", "x.lua", "--rounds", "0"],
+    ] {
+        let run = place.run(arguments).ends_with(2);
+        assert!(run.stderr().contains("--help"), "{arguments:?}: {}", run.stderr());
+        assert_eq!(run.stdout(), "", "{arguments:?}");
+    }
+}
+
+#[test]
+fn every_command_has_help_with_examples_and_exit_codes() {
+    let place = Place::with(&[]);
+    let help = place.run(&["--help"]).ends_with(0).stdout();
+    assert!(help.contains("Exit codes"), "{help}");
+    for command in ["run", "check", "build", "dump", "replay", "bench", "doctor", "explain"] {
+        assert!(help.contains(command), "{command} in:\n{help}");
+        let help = place.run(&[command, "--help"]).ends_with(0).stdout();
+        assert!(help.contains("Examples:") && help.contains("Exit codes:"), "{help}");
+        assert!(help.contains(&format!("moonhook {command}")), "{help}");
+    }
+}
+
+#[test]
+fn files_that_cannot_be_used() {
+    let place = Place::with(&[("x.lua", PASS), ("text", "no capture")]);
+    place.run(&["check", "--no-kernel", "none.lua"]).ends_with(3).complains("MH0101");
+    place.run(&["build", "x.lua", "-o", "none/x.o"]).ends_with(3).complains("MH0001");
+    place.run(&["build", "x.lua", "-o", "x.lua"]).ends_with(2).complains("MH0003");
+    place.run(&["replay", "--tier", "user", "x.lua", "none.pcap"]).ends_with(3).complains("MH0601");
+    place.run(&["replay", "--tier", "user", "x.lua", "text"]).ends_with(3).complains("MH0602");
+    place.run(&["replay", "x.lua", "text", "--out", "text"]).ends_with(2).complains("MH0003");
+    assert_eq!(std::fs::read_to_string(place.path("x.lua")).unwrap(), PASS);
+    assert_eq!(std::fs::read_to_string(place.path("text")).unwrap(), "no capture");
+}
+
+#[test]
+fn refused_scripts_end_with_1_and_show_the_line() {
+    let place = Place::with(&[
+        ("syntax.lua", "local x = = 1"),
+        ("none.lua", "local x = 1"),
+        ("float.lua", "local xdp = require 'xdp'\nxdp.attach(function(pkt)\n  return #pkt / 2\nend)"),
+    ]);
+    let shown =
+        |script, code| place.run(&["check", "--no-kernel", script]).ends_with(1).complains(code).stderr();
+    assert!(shown("syntax.lua", "MH0102").contains("local x = = 1"));
+    shown("none.lua", "MH0104");
+    let float = shown("float.lua", "MH0201");
+    assert!(float.contains("float.lua:3") && float.contains("return #pkt / 2"), "{float}");
+    assert!(!float.contains('\x1b'), "no colours where standard error is no terminal");
+}
+
+#[test]
+fn explain_knows_codes() {
+    let place = Place::with(&[]);
+    let list = place.run(&["explain"]).ends_with(0).stdout();
+    assert_eq!(list.lines().count(), moonhook_cli::PAGES.len());
+    let page = place.run(&["explain", "mh101"]).ends_with(0).stdout();
+    assert!(page.starts_with("# MH0101: "), "{page}");
+    place.run(&["explain", "MH9999"]).ends_with(2).complains("MH0002");
+}
+
+/// A reader that ends early is no error.
+#[test]
+fn output_that_nobody_reads_is_no_error() {
+    let place = Place::with(&[]);
+    let moonhook = env!("CARGO_BIN_EXE_moonhook");
+    let script =
+        format!("set -o pipefail; for i in 1 2 3 4 5 6 7 8; do {moonhook} explain | head -c 1; done");
+    let output = std::process::Command::new("bash").args(["-c", &script]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.stderr, b"");
+    drop(place);
+}

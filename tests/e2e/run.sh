@@ -1,0 +1,183 @@
+#!/usr/bin/env bash
+# `moonhook run` on a veth between two namespaces: native and generic mode, prints, errors, counters, refusals, and that
+# nothing is left behind by Ctrl-C, by SIGTERM, by --duration, by kill -9, or by the end of the interface.
+set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/../../scripts/lib.sh"
+
+LEFT=mh-run-left-$$
+RIGHT=mh-run-right-$$
+WORK=$(mktemp -d /tmp/moonhook-run.XXXXXX)
+RUN=
+
+skip() {
+    echo "$*"
+    exit 77
+}
+
+clean_up() {
+    local status=$? side pid
+    trap - EXIT
+    [ -z "$RUN" ] || kill -KILL "$RUN" 2>/dev/null || true
+    for side in "$LEFT" "$RIGHT"; do
+        [ ! -e "/run/netns/$side" ] || ip netns del "$side" || status=1
+    done
+    rm -rf "$WORK"
+    exit "$status"
+}
+trap clean_up EXIT
+trap 'exit 130' INT TERM HUP
+
+[ -n "${MOONHOOK:-}" ] || die "MOONHOOK must name the command"
+REASON=$("$REPO/scripts/can-bpf") || skip "$REASON"
+ip netns add "$LEFT" 2>"$WORK/log" || skip "network namespaces cannot be made: $(tail -n 1 "$WORK/log")"
+ip netns add "$RIGHT"
+
+make_pair() {
+    ip link add left0 netns "$LEFT" type veth peer name right0 netns "$RIGHT"
+    ip -n "$LEFT" address add 192.0.2.1/24 dev left0
+    ip -n "$RIGHT" address add 192.0.2.2/24 dev right0
+    ip -n "$LEFT" link set left0 up
+    ip -n "$RIGHT" link set right0 up
+}
+
+cat >"$WORK/ports.lua" <<'LUA'
+local xdp = require "xdp"
+local action = require "linux.xdp"
+
+local seen = 0
+
+xdp.attach(function(pkt)
+  local udp = pkt.udp
+  if not udp then
+    return action.PASS
+  end
+  seen = seen + 1
+  if udp.dport == 7001 then
+    print("dropped", pkt.ip.src, udp.dport)
+    return action.DROP
+  elseif udp.dport == 7002 then
+    return pkt:getbyte(9000)
+  end
+  return action.PASS
+end)
+LUA
+
+# start NAME OPTION…: runs the command in the background and waits until it is attached.
+start() {
+    local name=$1
+    shift
+    # Bash starts background processes with SIGINT ignored.
+    env --default-signal=INT "$MOONHOOK" run right0 "$WORK/ports.lua" --netns "$RIGHT" "$@" \
+        >"$WORK/$name.out" 2>"$WORK/$name.err" </dev/null &
+    RUN=$!
+    eventually "moonhook run attaches" grep -qs '^attached' "$WORK/$name.out"
+}
+
+# eventually WHAT COMMAND…: fails the test unless the command is true within ten seconds.
+eventually() {
+    local what=$1 deadline=$((SECONDS + 10))
+    shift
+    until "$@"; do
+        if [ "$SECONDS" -ge "$deadline" ]; then
+            tail -n 20 "$WORK"/*.out "$WORK"/*.err >&2
+            die "it did not happen: $what"
+        fi
+        sleep 0.1
+    done
+}
+
+# ends SIGNAL CODE: sends the signal and checks the exit code.
+ends() {
+    local status=0
+    [ "$1" = none ] || kill -s "$1" "$RUN"
+    wait "$RUN" || status=$?
+    RUN=
+    [ "$status" = "$2" ] || die "it ended with $status after signal $1, not with $2"
+}
+
+has_xdp() {
+    ip -n "$RIGHT" link show dev right0 | grep -q "$1"
+}
+
+nothing_left() {
+    ! has_xdp xdp || die "after $1 a program is still attached"
+}
+
+contains() {
+    grep -qF -- "$2" "$WORK/$1" || {
+        cat "$WORK/$1" >&2
+        die "$1 does not contain: $2"
+    }
+}
+
+send_udp() {
+    ip netns exec "$LEFT" bash -c "echo x >/dev/udp/192.0.2.2/$1"
+}
+
+make_pair
+
+echo "native mode, prints, errors, counters, Ctrl-C"
+start native --mode native --interval 0.5
+contains native.out "to right0 in native mode"
+has_xdp ' xdp' && ! has_xdp xdpgeneric || die "the kernel shows no native program"
+for port in 7001 7001 7002 7003; do send_udp "$port"; done
+eventually "the error is shown" grep -q "out of bounds" "$WORK/native.err"
+eventually "a line of counters" grep -Eq '^counters: .*DROP 2,.*errors 1, lost events 0$' "$WORK/native.out"
+ends INT 0
+nothing_left "Ctrl-C"
+[ "$(grep -c "^dropped	192.0.2.1	7001$" "$WORK/native.out")" = 2 ] || die "two lines should have been printed"
+contains native.err "ports.lua:16: bad argument #1 to 'getbyte' (out of bounds)"
+contains native.err "stack traceback:"
+grep -Eq '^final counters: .*DROP 2,.*errors 1, lost events 0$' "$WORK/native.out" || die "no final counters"
+
+echo "generic mode, another verdict after errors, SIGTERM"
+start generic --mode generic --on-error drop
+has_xdp xdpgeneric || die "the kernel shows no generic program"
+send_udp 7002
+eventually "the error is shown" grep -q "out of bounds" "$WORK/generic.err"
+ends TERM 0
+nothing_left "SIGTERM"
+grep -Eq '^final counters: .*DROP 1,.*errors 1' "$WORK/generic.out" || die "the error did not drop the frame"
+
+echo "auto mode falls back where the driver cannot"
+ip -n "$LEFT" link set left0 mtu 9000
+start auto --mode auto --duration 1
+contains auto.out "in generic mode (native mode is not to be had:"
+ends none 0
+nothing_left "--duration"
+ip -n "$LEFT" link set left0 mtu 1500
+
+echo "a hook that is taken, and kill -9"
+start first
+status=0
+"$MOONHOOK" run right0 "$WORK/ports.lua" --netns "$RIGHT" >"$WORK/second.out" 2>"$WORK/second.err" || status=$?
+[ "$status" = 3 ] || die "a taken hook ended with $status"
+contains second.err "error[MH0514]: the XDP hook of 'right0' is taken"
+contains second.err "help: stop process"
+kill -KILL "$RUN"
+wait "$RUN" || true
+RUN=
+eventually "the kernel detaches" eval '! has_xdp xdp'
+
+echo "JSON lines"
+send_soon() { sleep 1 && send_udp 7001 && send_udp 7002; }
+send_soon &
+"$MOONHOOK" run right0 "$WORK/ports.lua" --netns "$RIGHT" --json --duration 2 >"$WORK/json.out" 2>"$WORK/json.err"
+[ ! -s "$WORK/json.err" ] || die "with --json something went to standard error"
+jq -es '
+    .[0].type == "attached" and .[0].mode == "native"
+    and ([.[] | select(.type == "print") | .text] == ["dropped\t192.0.2.1\t7001"])
+    and ([.[] | select(.type == "error") | .traceback | length] == [1])
+    and (.[-1] | .type == "counters" and .final and .verdicts.DROP == 1 and .errors == 1)
+' "$WORK/json.out" >/dev/null || {
+    cat "$WORK/json.out" >&2
+    die "the JSON lines are not as expected"
+}
+
+echo "the interface goes while the program is attached"
+start gone
+ip -n "$LEFT" link del left0
+ends none 3
+contains gone.err "error[MH0007]: the interface 'right0' is gone"
+
+echo "everything went as expected"
