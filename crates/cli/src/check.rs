@@ -194,10 +194,11 @@ fn show(report: &Report, timings: bool, out: &mut dyn Write) -> Result<(), CliEr
     if timings {
         show_timings(&report.timings_us, out)?;
     }
-    Ok(match kernel {
-        Some(_) => writeln!(out, "accepted by the kernel's verifier")?,
-        None => writeln!(out, "compiled; the kernel was not asked")?,
-    })
+    let judged = match kernel {
+        Some(_) => "accepted by the kernel's verifier",
+        None => "compiled; the kernel was not asked",
+    };
+    Ok(writeln!(out, "{judged}")?)
 }
 
 fn show_timings(timings: &Timings, out: &mut dyn Write) -> Result<(), CliError> {

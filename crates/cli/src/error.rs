@@ -17,7 +17,7 @@ pub enum CliError {
     #[error(transparent)]
     Load(#[from] LoadError),
     #[error(transparent)]
-    Lower(#[from] LowerError),
+    Lower(#[from] Box<LowerError>),
     #[error(transparent)]
     Emit(#[from] EmitError),
     #[error(transparent)]
@@ -44,6 +44,12 @@ pub enum CliError {
     Output(#[from] io::Error),
     #[error("the object has no program for the XDP hook")]
     NoProgram,
+}
+
+impl From<LowerError> for CliError {
+    fn from(error: LowerError) -> CliError {
+        CliError::Lower(Box::new(error))
+    }
 }
 
 impl CliError {
