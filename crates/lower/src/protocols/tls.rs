@@ -74,6 +74,19 @@ impl Walk<'_> {
 }
 
 fn sni(context: &mut Context<'_>) -> Result<Vec<Arm>> {
+    let (state, words, none) = context.found("sni", server_name)?;
+    let mut arms: Vec<Arm> = none.into_iter().map(|state| Arm { state, values: vec![Abs::Nil] }).collect();
+    context.state = state;
+    if context.state.alive() {
+        let text = Str::Slice { space: Space::Packet, start: words[1], length: words[2] };
+        let state = context.take_state();
+        arms.push(Arm { state, values: vec![Abs::Str(text)] });
+    }
+    Ok(arms)
+}
+
+/// Words: is there a server name, where it starts, how long it is.
+fn server_name(context: &mut Context<'_>) -> Result<Vec<Arm>> {
     let words = context.known_header("tls", walk)?;
     let (start, end) = (words[1], words[2]);
     let mut missing = Vec::new();
@@ -103,52 +116,74 @@ fn sni(context: &mut Context<'_>) -> Result<Vec<Arm>> {
         let beyond = context.compare(CompareOp::SGt, last, end);
         let (beyond, whole) = context.split(beyond);
         missing.push(beyond);
-        let text = Str::Slice { space: Space::Packet, start: *name, length: *length };
-        arms.push(Arm { state: whole, values: vec![Abs::Str(text)] });
+        arms.push(Arm { state: whole, values: [Word::Imm(1), *name, *length].map(Abs::Int).to_vec() });
     }
-    context.enter(missing)?;
-    if context.state.alive() {
-        let state = context.take_state();
-        arms.push(Arm { state, values: vec![Abs::Nil] });
-    }
+    arms.extend(absent(missing));
     Ok(arms)
 }
+
+/// Extensions that are looked at in one round of the loop, which is what a step of the budget pays for.
+const EXTENSIONS_PER_ROUND: usize = 4;
 
 /// Walks the extensions from `position`; ways that find a name carry its position and length, the others nothing.
 fn find_server_name(context: &mut Context<'_>, position: Word, limit: Word) -> Result<Vec<Arm>> {
     context.repeat(&[position], &mut |context, variables| {
         let mut iteration = Iteration::default();
-        let position = variables[0];
-        let mut missing = Vec::new();
-        let over = context.compare(CompareOp::SGe, position, limit);
-        let (over, within) = context.split(over);
-        missing.push(over);
-        context.state = within;
-        let mut reader = Walk { missing: &mut missing };
-        let extension = reader.at(context, position, 4);
-        let kind = context.load_at(extension, Size::B2, false);
-        let length = context.load_at(extension.plus(2), Size::B2, false);
-        let length = context.from_network(length, Size::B2);
-        let server_name = context.compare(CompareOp::Eq, kind, 0);
-        let (server_name, other) = context.split(server_name);
-        context.state = other;
-        let next = context.add(position, 4);
-        let next = context.add(next, length);
-        iteration.again(context, vec![next]);
-        // List length (2 bytes), entry type (0: host name), name length (2 bytes), name.
-        context.state = server_name;
-        let list = reader.at(context, position, 9);
-        let kind = context.load_at(list.plus(6), Size::B1, false);
-        let length = context.load_at(list.plus(7), Size::B2, false);
-        let length = context.from_network(length, Size::B2);
-        for wrong in [context.compare(CompareOp::Ne, kind, 0), context.compare(CompareOp::Eq, length, 0)] {
-            let (wrong, right) = context.split(wrong);
-            missing.push(wrong);
-            context.state = right;
+        let mut position = variables[0];
+        let (mut missing, mut named) = (Vec::new(), Vec::new());
+        for _ in 0..EXTENSIONS_PER_ROUND {
+            position = pass_extension(context, position, limit, &mut missing, &mut named);
         }
-        let name = context.add(position, 9);
-        iteration.leave(context, vec![Abs::Int(name), Abs::Int(length)]);
+        iteration.again(context, vec![position]);
+        if let Some([Abs::Int(position)]) = context.join(named)?.as_deref() {
+            read_server_name(context, *position, &mut missing, &mut iteration);
+        }
         missing.into_iter().for_each(|state| iteration.leave_in(state, vec![]));
         Ok(iteration)
     })
+}
+
+/// Looks at one extension: goes on behind it, or, to `named`, with its position if it is the server name.
+fn pass_extension(
+    context: &mut Context<'_>,
+    position: Word,
+    limit: Word,
+    missing: &mut Vec<State>,
+    named: &mut Vec<Arm>,
+) -> Word {
+    let over = context.compare(CompareOp::SGe, position, limit);
+    let (over, within) = context.split(over);
+    missing.push(over);
+    context.state = within;
+    let extension = Walk { missing }.at(context, position, 4);
+    let kind = context.load_at(extension, Size::B2, false);
+    let server_name = context.compare(CompareOp::Eq, kind, 0);
+    let (server_name, other) = context.split(server_name);
+    named.push(Arm { state: server_name, values: vec![Abs::Int(position)] });
+    context.state = other;
+    let length = context.load_at(extension.plus(2), Size::B2, false);
+    let length = context.from_network(length, Size::B2);
+    let next = context.add(length, 4);
+    context.add(position, next)
+}
+
+/// The first entry of the list in the extension at `position`: list length (2 bytes), entry type (0: host name), name
+/// length (2 bytes), name.
+fn read_server_name(
+    context: &mut Context<'_>,
+    position: Word,
+    missing: &mut Vec<State>,
+    iteration: &mut Iteration,
+) {
+    let list = Walk { missing }.at(context, position, 9);
+    let kind = context.load_at(list.plus(6), Size::B1, false);
+    let length = context.load_at(list.plus(7), Size::B2, false);
+    let length = context.from_network(length, Size::B2);
+    for wrong in [context.compare(CompareOp::Ne, kind, 0), context.compare(CompareOp::Eq, length, 0)] {
+        let (wrong, right) = context.split(wrong);
+        missing.push(wrong);
+        context.state = right;
+    }
+    let name = context.add(position, 9);
+    iteration.leave(context, vec![Abs::Int(name), Abs::Int(length)]);
 }
