@@ -35,7 +35,7 @@ pub enum LowerErrorKind {
     BadPattern { message: String },
     #[error("'{header}' has no field '{field}'")]
     NoSuchField { header: &'static str, field: String, known: String },
-    #[error("{what} cannot be done at packet time")]
+    #[error("{what} is not possible at packet time")]
     Unsupported { what: String, help: String },
     #[error("the loop is entered at two places")]
     IrreducibleLoop,

@@ -146,17 +146,27 @@ impl Flow {
     fn find_irreducible(&mut self, predecessors: &[Vec<usize>]) {
         for header in 0..self.blocks.len() {
             let Some(body) = &self.loops[header] else { continue };
-            let inner = body.iter().filter(|block| **block != header);
-            let from = inner.flat_map(|block| &predecessors[*block]).find(|from| !body.contains(from));
-            let entered_at_start = body.contains(&0) && header != 0;
-            self.irreducible = match from {
-                Some(from) => Some(self.blocks[*from].end - 1),
-                None => entered_at_start.then(|| self.blocks[header].start),
-            };
+            // Of what leads to the back edge, only what the header leads to is the cycle.
+            let cycle = self.reachable(header, body);
+            let inner = cycle.iter().filter(|block| **block != header);
+            let from = inner.flat_map(|block| &predecessors[*block]).find(|from| !cycle.contains(from));
+            self.irreducible = from.map(|from| self.blocks[*from].end - 1);
             if self.irreducible.is_some() {
                 return;
             }
         }
+    }
+
+    /// The blocks among `within` that `start` leads to through such blocks.
+    fn reachable(&self, start: usize, within: &BTreeSet<usize>) -> BTreeSet<usize> {
+        let mut found = BTreeSet::new();
+        let mut work = vec![start];
+        while let Some(block) = work.pop() {
+            if within.contains(&block) && found.insert(block) {
+                work.extend(&self.blocks[block].successors);
+            }
+        }
+        found
     }
 
     fn find_live_registers(&mut self, code: &[u32], captured: &dyn Fn(usize) -> Vec<usize>) {
@@ -194,7 +204,8 @@ fn registers_before(code: &[u32], pc: usize, live: &mut RegisterSet) {
         TForCall => (a + 3..256).for_each(|register| live.remove(register)),
         LoadNil => (a..=a + b).for_each(|register| live.remove(register)),
         Self_ => [a, a + 1].into_iter().for_each(|register| live.remove(register)),
-        TestSet | ForLoop | ForPrep => {}
+        // `VarArgPrep` counts as setting register A (lopcodes.c), but leaves the parameters alone.
+        TestSet | ForLoop | ForPrep | VarArgPrep => {}
         _ if op.sets_a() => live.remove(a),
         _ => {}
     }

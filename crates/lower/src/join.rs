@@ -4,7 +4,7 @@
 //! form. For loops the form is widened until what comes round fits (see [`crate::interpret`]).
 
 use crate::code::Range;
-use crate::context::{Context, Result};
+use crate::context::{Context, Result, Stop};
 use crate::error::LowerErrorKind;
 use crate::state::{Slot, State};
 use crate::value::{Abs, Object, Shape, Space, Str, Union, Word};
@@ -267,7 +267,8 @@ impl Context<'_> {
         let mut forms = Vec::new();
         for variable in &variables {
             let values: Vec<Abs> = arms.iter().map(|arm| read_variable(&arm.state, *variable)).collect();
-            forms.push(self.form_of(&values.iter().collect::<Vec<_>>(), false)?);
+            let form = self.form_of(&values.iter().collect::<Vec<_>>(), false);
+            forms.push(self.naming(*variable, form)?);
         }
         let extra = arms.iter().map(|arm| arm.values.len()).max().unwrap_or(0);
         for index in 0..extra {
@@ -276,6 +277,17 @@ impl Context<'_> {
             forms.push(self.form_of(&values.iter().collect::<Vec<_>>(), false)?);
         }
         Ok(Some(self.connect(arms, &variables, &forms, extra)))
+    }
+
+    /// A refusal that has no name to underline yet is about `variable`.
+    fn naming<T>(&self, variable: Variable, result: Result<T>) -> Result<T> {
+        result.map_err(|stop| match (stop, variable) {
+            (Stop::Error(mut error), Variable::Register(register)) if error.place.name.is_none() => {
+                error.place.name = self.register_name(register).map(|(_, name)| name);
+                Stop::Error(error)
+            }
+            (stop, _) => stop,
+        })
     }
 
     fn variables_of(arms: &[Arm]) -> Vec<Variable> {

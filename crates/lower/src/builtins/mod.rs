@@ -85,6 +85,8 @@ fn replacement(name: &str) -> &'static str {
     match name.split('.').next().unwrap_or(name) {
         "io" | "require" | "dofile" | "loadfile" | "load" => "do it at load time, outside the handler",
         "os" => "call it at load time, outside the handler",
+        "pairs" | "ipairs" | "next" => "count with `for i = 1, #t do`, or look the key up",
+        "pcall" | "xpcall" => "test beforehand what could fail, for example an offset against `#pkt`",
         "coroutine" => "write the code without coroutines",
         "xdp" => "register handlers at load time, outside the handler",
         "table" => "make and change tables at load time, outside the handler",

@@ -1,0 +1,5 @@
+local xdp = require "xdp"
+
+xdp.attach(function(pkt)
+  xdp.attach(function() end)
+end)

@@ -1,0 +1,6 @@
+local xdp = require "xdp"
+
+xdp.attach(function(pkt)
+  local action = require "linux.xdp"
+  return action.DROP
+end)

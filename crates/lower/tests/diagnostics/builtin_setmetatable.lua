@@ -1,0 +1,6 @@
+local xdp = require "xdp"
+
+local session = {}
+xdp.attach(function(pkt)
+  setmetatable(session, nil)
+end)

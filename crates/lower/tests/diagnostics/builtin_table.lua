@@ -1,0 +1,6 @@
+local xdp = require "xdp"
+
+local seen = {}
+xdp.attach(function(pkt)
+  table.insert(seen, #pkt)
+end)

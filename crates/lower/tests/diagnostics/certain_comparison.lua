@@ -1,0 +1,6 @@
+local xdp = require "xdp"
+
+local limits = { length = "1500" }
+xdp.attach(function(pkt)
+  if #pkt > limits.length then return 1 end
+end)

@@ -1,0 +1,7 @@
+local xdp = require "xdp"
+
+xdp.attach(function(pkt)
+  if pkt.udp then
+    coutn(pkt)
+  end
+end)

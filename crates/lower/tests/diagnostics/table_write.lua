@@ -1,0 +1,7 @@
+local xdp = require "xdp"
+
+local seen = {}
+xdp.attach(function(pkt)
+  local ip = pkt.ip
+  if ip then seen[ip.src] = true end
+end)

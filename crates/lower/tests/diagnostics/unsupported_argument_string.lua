@@ -1,0 +1,5 @@
+local xdp = require "xdp"
+
+xdp.attach(function(pkt, arg)
+  print(arg:getstring(0))
+end)

@@ -1,0 +1,6 @@
+local xdp = require "xdp"
+
+local config = {}
+xdp.attach(function(pkt)
+  print("config", config)
+end)
