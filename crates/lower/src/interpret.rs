@@ -75,7 +75,7 @@ impl<'a> Context<'a> {
         let varargs =
             if prototype.is_vararg { args.into_iter().skip(parameters).collect() } else { Vec::new() };
         self.state.registers = registers.into_iter().map(Slot::Direct).collect();
-        self.state.registers.resize(256, Slot::Dead);
+        self.state.registers.resize(usize::from(prototype.stack_size) + 1, Slot::Dead);
         self.calls.push(ActiveCall { prototype: closure.prototype, pc: 0, name });
         let mut frame = Frame {
             prototype,
