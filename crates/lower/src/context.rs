@@ -2,9 +2,9 @@
 
 use crate::code::{Cond, Range};
 use crate::error::{LowerError, LowerErrorKind};
-use crate::flow::Flow;
+use crate::flow::{Flow, RegisterSet};
 use crate::join::Form;
-use crate::state::{Facts, State};
+use crate::state::{Facts, Slot, State};
 use crate::value::{Object, Word};
 use crate::variables::Variables;
 use crate::{Options, names};
@@ -45,6 +45,8 @@ pub struct Context<'a> {
     pub state: State,
     pub loc: ir::Loc,
     pub calls: Vec<ActiveCall>,
+    /// The registers of the calling functions, outermost first.
+    pub callers: Vec<Vec<Slot>>,
     pub ranges: Vec<Range>,
     pub objects: Vec<Object>,
     pub pool: Pool,
@@ -147,6 +149,7 @@ impl<'a> Context<'a> {
             state,
             loc: ir::Loc::default(),
             calls: Vec::new(),
+            callers: Vec::new(),
             ranges: Vec::new(),
             objects,
             pool: Pool::default(),
@@ -199,13 +202,19 @@ impl<'a> Context<'a> {
 
     pub fn flow(&mut self, prototype: PrototypeId) -> Rc<Flow> {
         let snapshot = self.snapshot;
-        let captured = |inner: usize| {
-            let inner = snapshot.prototype(prototype).prototypes.get(inner);
-            let upvalues = inner.map_or(&[][..], |id| &snapshot.prototype(*id).upvalues);
-            upvalues.iter().filter(|u| u.in_stack).map(|u| usize::from(u.index)).collect()
+        let make = || {
+            Rc::new(Flow::new(snapshot.prototype(prototype), &|inner| captured(snapshot, prototype, inner)))
         };
-        let make = || Rc::new(Flow::new(snapshot.prototype(prototype), &captured));
         self.flows.entry(prototype).or_insert_with(make).clone()
+    }
+
+    /// Registers of the active call number `index` whose values outlive the call that it is making.
+    pub fn live_registers(&mut self, index: usize) -> RegisterSet {
+        let Some(call) = self.calls.get(index).cloned() else { return RegisterSet::default() };
+        let snapshot = self.snapshot;
+        let code = &snapshot.prototype(call.prototype).code;
+        let captured = |inner: usize| captured(snapshot, call.prototype, inner);
+        self.flow(call.prototype).live_across(code, &captured, call.pc)
     }
 
     // ---- control flow ------------------------------------------------------------------------------------------
@@ -305,4 +314,11 @@ impl<'a> Context<'a> {
         let call = self.calls.last()?;
         names::of_register(self.snapshot.prototype(call.prototype), call.pc, register)
     }
+}
+
+/// The registers of `prototype` that its inner function number `inner` captures.
+fn captured(snapshot: &Snapshot, prototype: PrototypeId, inner: usize) -> Vec<usize> {
+    let inner = snapshot.prototype(prototype).prototypes.get(inner);
+    let upvalues = inner.map_or(&[][..], |id| &snapshot.prototype(*id).upvalues);
+    upvalues.iter().filter(|u| u.in_stack).map(|u| usize::from(u.index)).collect()
 }

@@ -169,6 +169,25 @@ impl Flow {
         found
     }
 
+    /// Registers whose values outlive the call at `pc`.
+    pub fn live_across(
+        &self,
+        code: &[u32],
+        captured: &dyn Fn(usize) -> Vec<usize>,
+        pc: usize,
+    ) -> RegisterSet {
+        let mut live = RegisterSet::default();
+        let Some(block) = self.blocks.iter().find(|block| (block.start..block.end).contains(&pc)) else {
+            return live;
+        };
+        for &to in &block.successors {
+            live.union(&self.blocks[to].live_in);
+        }
+        (pc + 1..block.end).rev().for_each(|pc| registers_read(code, captured, pc, &mut live));
+        (Instruction(code[pc]).a()..256).for_each(|register| live.remove(register));
+        live
+    }
+
     fn find_live_registers(&mut self, code: &[u32], captured: &dyn Fn(usize) -> Vec<usize>) {
         let mut changed = true;
         while changed {
@@ -179,15 +198,20 @@ impl Flow {
                     live.union(&self.blocks[to].live_in.clone());
                 }
                 for pc in (self.blocks[block].start..self.blocks[block].end).rev() {
-                    registers_before(code, pc, &mut live);
-                    let instruction = Instruction(code[pc]);
-                    if instruction.opcode() == Some(Opcode::Closure) {
-                        captured(instruction.bx()).into_iter().for_each(|register| live.insert(register));
-                    }
+                    registers_read(code, captured, pc, &mut live);
                 }
                 changed |= self.blocks[block].live_in.union(&live);
             }
         }
+    }
+}
+
+/// [`registers_before`], with what a new closure captures.
+fn registers_read(code: &[u32], captured: &dyn Fn(usize) -> Vec<usize>, pc: usize, live: &mut RegisterSet) {
+    registers_before(code, pc, live);
+    let instruction = Instruction(code[pc]);
+    if instruction.opcode() == Some(Opcode::Closure) {
+        captured(instruction.bx()).into_iter().for_each(|register| live.insert(register));
     }
 }
 

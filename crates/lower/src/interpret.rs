@@ -67,7 +67,7 @@ impl<'a> Context<'a> {
             return self.refuse(LowerErrorKind::IrreducibleLoop, Some("goto"));
         }
         let path = self.calls.iter().map(|call| call.pc).collect();
-        let caller = std::mem::take(&mut self.state.registers);
+        self.callers.push(std::mem::take(&mut self.state.registers));
         let loc = self.loc;
         let parameters = usize::from(prototype.parameters);
         let mut registers = args.clone();
@@ -94,6 +94,7 @@ impl<'a> Context<'a> {
         self.run_blocks(&mut frame, &order, None)?;
         self.calls.pop();
         self.loc = loc;
+        let caller = self.callers.pop().unwrap_or_default();
         self.state.registers = caller.clone();
         let restore = |mut arm: Arm| {
             arm.state.registers = caller.clone();

@@ -30,6 +30,7 @@ mod strings;
 mod tables;
 mod value;
 mod variables;
+mod writes;
 
 pub use error::{LowerError, LowerErrorKind};
 

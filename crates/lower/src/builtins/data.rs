@@ -112,6 +112,7 @@ fn set(context: &mut Context<'_>, call: &Call, size: Size) -> Result<Vec<Arm>> {
     }
     let value = call.integer(context, 3)?;
     if context.state.alive() {
+        context.before_packet_write()?;
         context.store(address.base, address.disp, size, value);
         context.packet_written();
     }
@@ -185,6 +186,7 @@ fn set_string(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
         _ => text,
     };
     let (space, start, length) = context.slice(&text)?;
+    context.before_packet_write()?;
     context.write_packet(offset, crate::strings::Slice { space, start, length })?;
     context.packet_written();
     returns(context, vec![])

@@ -203,12 +203,6 @@ impl Context<'_> {
         let state = self.take_state();
         Ok(vec![Arm { state, values: vec![value] }])
     }
-
-    /// The header walks no longer hold after the packet was written.
-    pub fn packet_written(&mut self) {
-        self.state.facts.walks.clear();
-        self.state.facts.written = true;
-    }
 }
 
 /// One bit of a word as a boolean.

@@ -1,0 +1,67 @@
+//! What a write to the packet changes: header walks no longer hold, and strings of packet bytes that are still needed are
+//! copied first, since a string never changes (Lua manual § 2.1).
+
+use crate::context::{Context, Result};
+use crate::state::Slot;
+use crate::value::{Abs, Shape, Space, Str};
+
+impl Context<'_> {
+    /// Must stand before every write to the packet. Strings that the current function goes on using are copied to the
+    /// scratch region; where a calling function holds one, the script is refused, since its variables are out of reach.
+    pub fn before_packet_write(&mut self) -> Result<()> {
+        let innermost = self.calls.len().saturating_sub(1);
+        for index in 0..innermost {
+            let live = self.live_registers(index);
+            let Some(registers) = self.callers.get(index + 1) else { continue };
+            let held = |(register, slot): (usize, &Slot)| {
+                live.contains(register) && matches!(slot, Slot::Direct(value) if is_packet_text(value))
+            };
+            if registers.iter().enumerate().any(held) {
+                return self.unsupported(
+                    "writing the packet while a calling function holds a string of packet bytes",
+                    "write the packet first, or read the string again afterwards",
+                    None,
+                );
+            }
+        }
+        let live = self.live_registers(innermost);
+        for register in 0..self.state.registers.len() {
+            let value = match &self.state.registers[register] {
+                Slot::Direct(value) if live.contains(register) && is_packet_text(value) => value.clone(),
+                _ => continue,
+            };
+            let copy = self.outlasting(&value)?;
+            self.state.registers[register] = Slot::Direct(copy);
+        }
+        let cells: Vec<u32> = self.state.cells.keys().copied().collect();
+        for cell in cells {
+            if let Some(value) = self.state.cells.get(&cell).filter(|value| is_packet_text(value)).cloned() {
+                let copy = self.outlasting(&value)?;
+                self.state.cells.insert(cell, copy);
+            }
+        }
+        Ok(())
+    }
+
+    /// Must stand behind every write to the packet.
+    pub fn packet_written(&mut self) {
+        self.state.facts.walks.clear();
+        self.state.facts.written = true;
+    }
+
+    /// The same value, with packet bytes copied.
+    fn outlasting(&mut self, value: &Abs) -> Result<Abs> {
+        self.dispatch_one(value, &mut |context, value| match value {
+            Abs::Str(text @ Str::Slice { space: Space::Packet, .. }) => Ok(Abs::Str(context.copied(text)?)),
+            other => Ok(other),
+        })
+    }
+}
+
+fn is_packet_text(value: &Abs) -> bool {
+    match value {
+        Abs::Str(Str::Slice { space: Space::Packet, .. }) => true,
+        Abs::Union(union) => union.shapes.contains(&Shape::Slice(Space::Packet)),
+        _ => false,
+    }
+}
