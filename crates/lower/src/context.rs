@@ -82,8 +82,6 @@ pub struct Context<'a> {
 pub struct Pool {
     pub bytes: Vec<u8>,
     index: HashMap<Vec<u8>, u32>,
-    /// Offsets that are known at packet time only, each the result of an `and` whose mask is set when the size is known.
-    pub masked: HashSet<ir::Value>,
 }
 
 impl Pool {

@@ -185,8 +185,8 @@ impl Context<'_> {
                 offset => {
                     let base = self.emit(Op::DataAddress { map: self.pool_map, offset: 0 });
                     let offset = self.value(offset);
+                    // The mask is set when the pool's size is known: `finish_pool`.
                     let masked = self.emit(Op::Binary(BinaryOp::And, offset, ir::Operand::Imm(0)));
-                    self.pool.masked.insert(masked);
                     let base = self.emit(Op::Binary(BinaryOp::Add, base, masked.into()));
                     Ok(Address { base, disp: 0 })
                 }

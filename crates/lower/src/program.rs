@@ -9,6 +9,7 @@ use crate::{Options, variables::Variables};
 use moonhook_ir as ir;
 use moonhook_ir::{CompareOp, Op, Operand, Size};
 use moonhook_snapshot::Snapshot;
+use std::collections::HashSet;
 use std::path::Path;
 
 /// `XDP_PASS` and the largest verdict (include/uapi/linux/bpf.h, `enum xdp_action`).
@@ -151,15 +152,31 @@ impl Context<'_> {
     fn finish_pool(&mut self) {
         let mut bytes = std::mem::take(&mut self.pool.bytes);
         let size = bytes.len().next_power_of_two();
-        bytes.resize(if self.pool.masked.is_empty() { bytes.len() } else { size } + 8, 0);
+        let offsets = self.offsets_into(self.pool_map);
+        bytes.resize(if offsets.is_empty() { bytes.len() } else { size } + 8, 0);
         self.module.maps[self.pool_map.0 as usize].kind = ir::MapKind::ReadOnlyData(bytes);
         for inst in self.function.blocks.iter_mut().flat_map(|block| &mut block.insts) {
-            if let (Some(result), Op::Binary(_, _, mask)) = (inst.result, &mut inst.op)
-                && self.pool.masked.contains(&result)
+            if let (Some(result), Op::Binary(ir::BinaryOp::And, _, mask)) = (inst.result, &mut inst.op)
+                && offsets.contains(&result)
             {
                 *mask = Operand::Imm((size - 1) as i32);
             }
         }
+    }
+
+    /// The values that are added to the address of `section`.
+    fn offsets_into(&self, section: ir::MapId) -> HashSet<ir::Value> {
+        let insts = || self.function.blocks.iter().flat_map(|block| &block.insts);
+        let base = |inst: &ir::Inst| match inst.op {
+            Op::DataAddress { map, .. } if map == section => inst.result,
+            _ => None,
+        };
+        let bases: HashSet<ir::Value> = insts().filter_map(base).collect();
+        let offset = |inst: &ir::Inst| match inst.op {
+            Op::Binary(ir::BinaryOp::Add, base, Operand::Value(offset)) if bases.contains(&base) => Some(offset),
+            _ => None,
+        };
+        insts().filter_map(offset).collect()
     }
 
     /// Puts the module together, unless an error is certain.
