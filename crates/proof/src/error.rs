@@ -42,6 +42,12 @@ impl ProofError {
         }
     }
 
+    /// The line of the script that a stage complains of.
+    pub fn line(&self) -> Option<u32> {
+        let ProofError::Stage(error) = self else { return None };
+        Some(error.diagnostic().place?.line)
+    }
+
     /// The last lines of the verifier's log, if it rejected the program.
     pub fn log_end(&self, lines: usize) -> Option<String> {
         let ProofError::Stage(error) = self else { return None };

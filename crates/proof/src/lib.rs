@@ -7,14 +7,19 @@
 //! For tests only: nothing here is part of the `moonhook` command.
 
 pub mod cases;
+pub mod corpus;
 pub mod error;
 pub mod frames;
+pub mod generator;
 pub mod host;
 /// Headers, one function each. The user tier's own tests lay their frames out with the same ones.
 #[path = "../../user/tests/common/frames.rs"]
 pub mod layers;
 pub mod outcome;
 pub mod pair;
+pub mod random;
+pub mod shrink;
+pub mod trial;
 
 pub use error::ProofError;
 pub use outcome::Difference;

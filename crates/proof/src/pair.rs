@@ -45,8 +45,7 @@ impl Pair {
         let options = LoadOptions { name: "proof".into(), log };
         let program = moonhook_install::load(&compiled.object.elf, &options)?;
         let kernel = Kernel::new(program, Decoder::new(&compiled.module))?;
-        let options = moonhook_user::Options { on_error: ON_ERROR as u32, budget: USER_BUDGET };
-        Ok(Pair { user: UserTier::new(compiled.loaded, options)?, kernel })
+        Ok(Pair { user: UserTier::new(compiled.loaded, user_options())?, kernel })
     }
 
     /// Runs a frame through both tiers; gives what both did.
@@ -118,6 +117,19 @@ fn lossy(text: Text) -> Text {
     let before = &text.bytes[..text.cut.unwrap_or(0)];
     let cut = text.cut.map(|_| String::from_utf8_lossy(before).len());
     Text { bytes: text.lossy().into_bytes(), cut }
+}
+
+fn user_options() -> moonhook_user::Options {
+    moonhook_user::Options { on_error: ON_ERROR as u32, budget: USER_BUDGET }
+}
+
+/// The script in real Lua only.
+///
+/// # Errors
+/// `Stage` where loading fails; `User`.
+pub fn user_tier(script: &Path) -> Result<UserTier, ProofError> {
+    let loaded = driver::load(&[script.to_path_buf()])?;
+    Ok(UserTier::new(loaded, user_options())?)
 }
 
 /// Bytes as digits.

@@ -1,0 +1,132 @@
+//! One random program with random frames: what is a failure, and what is left of it for the suite.
+
+use crate::generator::{Program, program};
+use crate::random::Random;
+use crate::shrink::shrink;
+use crate::{Pair, ProofError, corpus, pair};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Frames per program.
+const FRAMES: usize = 6;
+
+/// The code of a compile error that says that an error is certain.
+const CERTAIN: &str = "MH0205";
+
+/// How long a program is made smaller.
+const PATIENCE: Duration = Duration::from_secs(12);
+
+/// The code of a handler that is too large.
+const TOO_LARGE: &str = "MH0207";
+
+/// How a trial went.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Agreed,
+    /// The compiler refused what real Lua fails with, too.
+    Refused,
+    Failed(Failure),
+}
+
+/// What went wrong, told apart well enough that shrinking does not slide into another fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    pub kind: String,
+    pub message: String,
+}
+
+/// A program and the frames it runs on.
+pub struct Trial {
+    pub program: Program,
+    pub frames: Vec<Vec<u8>>,
+}
+
+impl Trial {
+    /// The trial of that seed.
+    pub fn new(seed: u64) -> Trial {
+        let mut random = Random::new(seed);
+        let program = program(&mut random);
+        let mut frames: Vec<_> = corpus::noise(&mut random, FRAMES / 2);
+        frames.extend(corpus::damaged(&mut random, FRAMES - FRAMES / 2));
+        Trial { program, frames: frames.into_iter().map(|(_, frame)| frame).collect() }
+    }
+
+    /// Runs it; the script is written to `folder`.
+    pub fn run(&self, folder: &Path) -> Verdict {
+        attempt(&self.program, &self.frames, folder)
+    }
+
+    /// A small program that fails as this one does, with the frames that it takes. What takes the verifier long to reject
+    /// is not made as small as could be.
+    pub fn shrunk(self, failure: &Failure, folder: &Path) -> Trial {
+        let end = Instant::now() + PATIENCE;
+        let same = |program: &Program, frames: &[Vec<u8>]| matches!(attempt(program, frames, folder), Verdict::Failed(other) if other.kind == failure.kind);
+        let mut frames = self.frames;
+        for index in (0..frames.len()).rev() {
+            let mut fewer = frames.clone();
+            fewer.remove(index);
+            if !fewer.is_empty() && same(&self.program, &fewer) {
+                frames = fewer;
+            }
+        }
+        let program = shrink(self.program, |program| same(program, &frames));
+        Trial { program, frames }
+    }
+
+    /// As a case of the suite.
+    pub fn case(&self, comment: &str) -> String {
+        let frames: Vec<String> =
+            self.frames.iter().map(|frame| format!("-- frames: hex:{}\n", pair::hex(frame))).collect();
+        format!("-- {comment}\n{}{}", frames.concat(), self.program.text())
+    }
+}
+
+fn attempt(program: &Program, frames: &[Vec<u8>], folder: &Path) -> Verdict {
+    let path = folder.join("random.lua");
+    let failed = |kind: String, message: String| Verdict::Failed(Failure { kind, message });
+    if let Err(error) = std::fs::write(&path, program.text()) {
+        return failed("script".to_string(), error.to_string());
+    }
+    let mut pair = match Pair::new(&path) {
+        Ok(pair) => pair,
+        Err(error) if error.code() == Some(TOO_LARGE) => return Verdict::Refused,
+        Err(error) if error.code() == Some(CERTAIN) && lua_fails_too(&path, frames, &error) => {
+            return Verdict::Refused;
+        }
+        Err(error) => {
+            let log = error.log_end(12).unwrap_or_default();
+            return failed(kind_of(&error), format!("{error}\n{log}"));
+        }
+    };
+    for frame in frames {
+        match pair.run(frame) {
+            Ok(seen) if seen.ran_out_of_budget() => break,
+            Ok(_) => {}
+            Err(error) => return failed(kind_of(&error), error.to_string()),
+        }
+    }
+    Verdict::Agreed
+}
+
+/// Whether real Lua raises, on one of the frames, an error in the line that the compiler complains of.
+fn lua_fails_too(path: &Path, frames: &[Vec<u8>], error: &ProofError) -> bool {
+    let Some(line) = error.line() else { return false };
+    frames.iter().any(|frame| {
+        let Ok(mut tier) = pair::user_tier(path) else { return false };
+        let message = tier.run(frame).error.map(|error| error.message).unwrap_or_default();
+        message.contains(&format!(":{line}: "))
+    })
+}
+
+/// Differences by part, refusals by code, rejections by the verifier's words without numbers.
+fn kind_of(error: &ProofError) -> String {
+    match error {
+        ProofError::Differs { difference, .. } => difference.part.to_string(),
+        ProofError::Stage(stage) => {
+            let words: String =
+                stage.to_string().chars().filter(|c| c.is_ascii_alphabetic() || *c == ' ').collect();
+            format!("{} {words}", stage.code())
+        }
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,107 @@
+//! Every example on frames that nobody would send: all prefixes, damaged headers, noise; and on all frames of the captures
+//! in the folder that MOONHOOK_TRACES names. Both tiers agree about each. `MOONHOOK_EXAMPLE=TEXT` chooses examples.
+
+use moonhook_install::{FRAME_MIN, frame_max_linear};
+use moonhook_proof::corpus::{self, Named};
+use moonhook_proof::random::Random;
+use moonhook_proof::{Pair, cases, host};
+use std::path::{Path, PathBuf};
+
+const SEED: u64 = 0x6d6f_6f6e;
+
+/// After this many differences of one script more would tell nothing new.
+const ENOUGH: usize = 5;
+
+fn examples() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let mut scripts = cases::scripts(&folder);
+    assert!(scripts.len() >= 4, "{} has {} examples only", folder.display(), scripts.len());
+    if let Ok(part) = std::env::var("MOONHOOK_EXAMPLE") {
+        scripts.retain(|path| path.to_string_lossy().contains(&part));
+    }
+    scripts
+}
+
+/// Runs every frame through every example; each example has a thread of its own.
+fn run(frames: &[Named]) {
+    let examples = examples();
+    let failures: Vec<String> = std::thread::scope(|scope| {
+        let run_example = |path: &'static Path| scope.spawn(move || differences(path, frames));
+        let threads: Vec<_> =
+            examples.iter().map(|path| run_example(Box::leak(path.clone().into_boxed_path()))).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("a thread of an example")).collect()
+    });
+    println!("{} frames through {} examples", frames.len(), examples.len());
+    assert!(failures.is_empty(), "{} differences:\n\n{}", failures.len(), failures.join("\n\n"));
+}
+
+fn differences(path: &Path, frames: &[Named]) -> Vec<String> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let mut pair = match Pair::new(path) {
+        Ok(pair) => pair,
+        Err(error) => return vec![format!("{name}: {error}")],
+    };
+    let mut failures = Vec::new();
+    let mut seen_verdicts = [0usize; 5];
+    for (frame_name, frame) in frames {
+        if !(FRAME_MIN..=frame_max_linear()).contains(&frame.len()) {
+            pair.run_user(frame);
+            continue;
+        }
+        match pair.run_named(frame, || frame_name.clone()) {
+            Ok(seen) => seen_verdicts[seen.verdict as usize % 5] += 1,
+            Err(error) => failures.push(format!("{name}: {error}")),
+        }
+        if failures.len() == ENOUGH {
+            break;
+        }
+    }
+    println!("{name}: verdicts {seen_verdicts:?}");
+    failures
+}
+
+#[test]
+fn every_prefix_of_every_frame() {
+    if host::kernel_available("truncated frames") {
+        run(&corpus::truncated());
+    }
+}
+
+#[test]
+fn damaged_frames_fuzz() {
+    if !host::kernel_available("damaged frames") {
+        return;
+    }
+    let seed = host::setting("MOONHOOK_FUZZ_SEED", SEED);
+    let count = host::setting("MOONHOOK_FUZZ_CASES", 3000) as usize;
+    println!("seed {seed}");
+    let mut random = Random::new(seed);
+    let mut frames = corpus::damaged(&mut random, count);
+    frames.extend(corpus::noise(&mut random, count));
+    run(&frames);
+}
+
+#[test]
+fn every_frame_of_the_captures() {
+    if !host::kernel_available("captures") {
+        return;
+    }
+    let Some(folder) = std::env::var_os("MOONHOOK_TRACES") else {
+        host::note_skipped("every frame of the captures", "MOONHOOK_TRACES names no folder");
+        return;
+    };
+    let (mut frames, mut user_only) = (Vec::new(), Vec::new());
+    for path in corpus::captures(Path::new(&folder)) {
+        let Ok(capture) = moonhook_capture::open(&path) else { continue };
+        for frame in capture.filter_map(Result::ok) {
+            let name = format!("{} frame {}", path.display(), frame.number);
+            if !(FRAME_MIN..=frame_max_linear()).contains(&frame.data.len()) {
+                user_only.push(format!("{name}: {} bytes", frame.data.len()));
+            }
+            frames.push((name, frame.data));
+        }
+    }
+    println!("{} frames run in the user tier only:\n  {}", user_only.len(), user_only.join("\n  "));
+    assert!(!frames.is_empty(), "no frames in {}", Path::new(&folder).display());
+    run(&frames);
+}
