@@ -378,8 +378,12 @@ impl Context<'_> {
         let zero = self.value(zero);
         let mut laundered = Vec::with_capacity(words.len());
         for word in words {
-            let rhs = self.operand(*word);
-            laundered.push(Word::Value(self.emit(Op::Binary(BinaryOp::Xor, zero, rhs))));
+            // Each is a value of its own: the verifier links copies of one.
+            let op = match *word {
+                Word::Imm(0) => Op::Unary(UnaryOp::Unlink, zero),
+                word => Op::Binary(BinaryOp::Xor, zero, self.operand(word)),
+            };
+            laundered.push(Word::Value(self.emit(op)));
         }
         laundered
     }

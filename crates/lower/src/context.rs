@@ -70,6 +70,8 @@ pub struct Context<'a> {
     pub maps: HashMap<&'static str, ir::MapId>,
     pub packet_start: ir::Value,
     pub packet_end: ir::Value,
+    /// Where the frame was copied to, in code for frames that lie in several buffers.
+    pub copy: Option<crate::copy::Copy>,
     /// Takes an event id: sends the event and ends with the verdict for errors.
     pub fail_block: ir::Block,
     /// Takes the verdict.
@@ -163,6 +165,7 @@ impl<'a> Context<'a> {
             maps: HashMap::new(),
             packet_start: ir::Value(0),
             packet_end: ir::Value(0),
+            copy: None,
             fail_block,
             exit_block,
         };

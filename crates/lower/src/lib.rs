@@ -9,6 +9,7 @@ mod addresses;
 mod builtins;
 mod code;
 mod context;
+mod copy;
 mod dispatch;
 mod error;
 mod events;
@@ -16,6 +17,7 @@ mod flow;
 mod formatting;
 mod hashing;
 mod interpret;
+mod invariants;
 mod join;
 mod loops;
 mod memory;
@@ -48,13 +50,16 @@ pub struct Options {
     pub cpus: u32,
     /// A limit to the growth of code: values before optimisation.
     pub max_values: usize,
+    /// Make a program that also takes frames in several buffers (jumbo frames in native mode). It asks the kernel for each
+    /// frame's length, and works on a copy of those frames.
+    pub frags: bool,
     /// Count verdicts in the data section `verdicts`: a `u64` each.
     pub count_verdicts: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { on_error: 2, budget: 100_000, cpus: 64, max_values: 400_000, count_verdicts: false }
+        Options { on_error: 2, budget: 100_000, cpus: 64, max_values: 400_000, frags: false, count_verdicts: false }
     }
 }
 

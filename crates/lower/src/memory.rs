@@ -21,7 +21,10 @@ pub const STRINGS_START: i64 = 8;
 pub const STRINGS_END: i64 = 0x1_0000;
 pub const RECORD_START: i64 = STRINGS_END;
 pub const RECORD_SIZE: i64 = 0x4000;
-const REGION_SIZE: u32 = (RECORD_START + RECORD_SIZE) as u32 + 64;
+/// With [`crate::Options::frags`], a copy of a frame that lies in several buffers follows.
+pub const COPY_START: i64 = RECORD_START + RECORD_SIZE + 64;
+const REGION_SIZE: u32 = COPY_START as u32;
+const COPY_SIZE: u32 = 0x1_0000 + 64;
 
 /// The largest constant displacement put into an access.
 const MAX_DISPLACEMENT: i64 = 0x7000;
@@ -45,17 +48,20 @@ impl Address {
 impl Context<'_> {
     /// The frame's length in bytes.
     pub fn packet_length(&mut self) -> Word {
+        if let Some(copy) = self.copy {
+            return copy.length;
+        }
         let (start, end) = (self.packet_start, self.packet_end);
         let length = self.binary(BinaryOp::Sub, end, start);
-        if let Word::Value(value) = length {
-            self.set_range(value, crate::code::Range { min: 0, max: MAX_FRAME });
-        }
-        length
+        self.and(length, MAX_FRAME)
     }
 
     /// The address of `size` bytes at `offset` of the frame, in the current state; and the states in which they do not
     /// lie within the frame.
     pub fn locate(&mut self, offset: Word, size: u32) -> (Address, Vec<State>) {
+        if let Some(copy) = self.copy {
+            return self.locate_in_copy(copy, offset, size);
+        }
         let mut outside = Vec::new();
         let limit = MAX_FRAME - i64::from(size);
         match offset {
@@ -129,7 +135,7 @@ impl Context<'_> {
         self.leave_if(Cond::Test(condition), outside);
     }
 
-    fn leave_if(&mut self, cond: Cond, outside: &mut Vec<State>) {
+    pub fn leave_if(&mut self, cond: Cond, outside: &mut Vec<State>) {
         let (then, otherwise) = self.split(cond);
         if then.alive() {
             outside.push(then);
@@ -224,7 +230,7 @@ impl Context<'_> {
         let definition = ir::MapDefinition {
             map_type: ir::MapType::Array,
             key_size: 4,
-            value_size: REGION_SIZE,
+            value_size: REGION_SIZE + if self.options.frags { COPY_SIZE } else { 0 },
             max_entries: entries,
             flags: 0,
         };

@@ -3,7 +3,6 @@
 use crate::context::{Context, Result, Site, Stop};
 use crate::error::LowerError;
 use crate::events::Message;
-use crate::join::Arm;
 use crate::value::{Abs, CellRef, Closure, Object, Word};
 use crate::{Options, variables::Variables};
 use moonhook_ir as ir;
@@ -25,9 +24,10 @@ pub fn lower(snapshot: &Snapshot, options: &Options) -> std::result::Result<ir::
     let mut objects = Vec::new();
     loop {
         variables.start_over();
-        let section = snapshot.handlers.first().map_or("xdp", |handler| handler.hook.name());
+        let hook = snapshot.handlers.first().map_or("xdp", |handler| handler.hook.name());
+        let section = if options.frags { format!("{hook}.frags") } else { hook.to_string() };
         let mut context =
-            Context::new(snapshot, options, variables, objects, &program_name(&snapshot.script), section);
+            Context::new(snapshot, options, variables, objects, &program_name(&snapshot.script), &section);
         let outcome = context.lower_handlers();
         match outcome {
             Ok(()) => return context.finish(),
@@ -51,6 +51,20 @@ fn program_name(script: &str) -> String {
 
 impl Context<'_> {
     fn lower_handlers(&mut self) -> Result<()> {
+        if self.options.frags {
+            let scattered = self.split_scattered()?;
+            self.run_handlers()?;
+            self.state = scattered;
+            self.copy_frame()?;
+        }
+        self.run_handlers()?;
+        self.finish_fail_block()?;
+        self.finish_exit_block();
+        Ok(())
+    }
+
+    /// All handlers, from the current state to the verdict.
+    fn run_handlers(&mut self) -> Result<()> {
         for handler in &self.snapshot.handlers {
             if !self.state.alive() {
                 break;
@@ -60,22 +74,15 @@ impl Context<'_> {
             let closure = Closure { prototype: closure.prototype, upvalues }.into();
             let args = vec![Abs::Object(Object::Packet), Abs::Object(Object::Argument)];
             let arms = self.run_closure(closure, args, "handler".to_string())?;
-            let arms = arms.into_iter().map(|mut arm| {
-                arm.values.resize(1, Abs::Nil);
-                arm
-            });
-            let arms: Vec<Arm> = arms.collect();
             self.loc = ir::Loc::default();
             let mut passed = Vec::new();
             for arm in arms {
                 self.state = arm.state;
-                self.end_with(&arm.values[0], &mut passed)?;
+                self.end_with(arm.values.first().unwrap_or(&Abs::Nil), &mut passed)?;
             }
             self.enter(passed)?;
         }
         self.exit(Word::Imm(PASS));
-        self.finish_fail_block()?;
-        self.finish_exit_block();
         Ok(())
     }
 
@@ -173,7 +180,9 @@ impl Context<'_> {
         };
         let bases: HashSet<ir::Value> = insts().filter_map(base).collect();
         let offset = |inst: &ir::Inst| match inst.op {
-            Op::Binary(ir::BinaryOp::Add, base, Operand::Value(offset)) if bases.contains(&base) => Some(offset),
+            Op::Binary(ir::BinaryOp::Add, base, Operand::Value(offset)) if bases.contains(&base) => {
+                Some(offset)
+            }
             _ => None,
         };
         insts().filter_map(offset).collect()
@@ -190,6 +199,7 @@ impl Context<'_> {
         self.finish_variables();
         self.finish_pool();
         self.module.functions.push(self.function);
+        crate::invariants::make_unknown(&mut self.module, ir::FunctionId(0), self.opaque_map);
         Ok(self.module)
     }
 }

@@ -438,9 +438,9 @@ impl Context<'_> {
                 let source = context.add(from.start, at);
                 let source = context.address(from.space, source, size as u32)?;
                 let word = context.load_at(source, size, false);
-                let target = context.add(offset, at);
-                let target = context.address(Space::Packet, target, size as u32)?;
-                context.store(target.base, target.disp, size, word);
+                let place = context.add(offset, at);
+                let target = context.address(Space::Packet, place, size as u32)?;
+                context.write_word(target, place, size, word);
                 let next = context.add(at, size as i64);
                 iteration.again(context, vec![next]);
             }

@@ -2,8 +2,10 @@
 //! copied first, since a string never changes (Lua manual § 2.1).
 
 use crate::context::{Context, Result};
+use crate::memory::Address;
 use crate::state::Slot;
-use crate::value::{Abs, Shape, Space, Str};
+use crate::value::{Abs, Shape, Space, Str, Word};
+use moonhook_ir::Size;
 
 impl Context<'_> {
     /// Must stand before every write to the packet. Strings that the current function goes on using are copied to the
@@ -41,6 +43,14 @@ impl Context<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Writes a word to the frame at `offset`, which is at `address`.
+    pub fn write_word(&mut self, address: Address, offset: Word, size: Size, word: Word) {
+        self.store(address.base, address.disp, size, word);
+        if self.copy.is_some() {
+            self.write_through(address, offset, size as i64);
+        }
     }
 
     /// Must stand behind every write to the packet.

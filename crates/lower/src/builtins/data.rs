@@ -113,7 +113,7 @@ fn set(context: &mut Context<'_>, call: &Call, size: Size) -> Result<Vec<Arm>> {
     let value = call.integer(context, 3)?;
     if context.state.alive() {
         context.before_packet_write()?;
-        context.store(address.base, address.disp, size, value);
+        context.write_word(address, offset, size, value);
         context.packet_written();
     }
     returns(context, vec![])

@@ -1,0 +1,78 @@
+//! Frames in several buffers (multi-buffer XDP): only the first buffer lies between the packet's start and end. Such a
+//! frame is copied to the region, and the handlers' code stands a second time, for the copy. Writes go to the frame as
+//! well, at once, so that an error leaves what was written before it.
+
+use crate::context::{Context, Result};
+use crate::events::Message;
+use crate::memory::{Address, COPY_START, MAX_FRAME};
+use crate::state::State;
+use crate::value::Word;
+use moonhook_ir as ir;
+use moonhook_ir::{BinaryOp, CompareOp, Op};
+
+const HELPER_LENGTH: u32 = 188;
+const HELPER_LOAD: u32 = 189;
+const HELPER_STORE: u32 = 190;
+
+/// A copy of the frame.
+#[derive(Clone, Copy, Debug)]
+pub struct Copy {
+    pub base: ir::Value,
+    /// 1 to 0xffff.
+    pub length: Word,
+}
+
+impl Context<'_> {
+    /// Goes on with frames that lie in one buffer; gives the state for the others.
+    pub fn split_scattered(&mut self) -> Result<State> {
+        let context = self.function.params[0];
+        let total = self.helper(HELPER_LENGTH, &[context.into()]);
+        let linear = self.binary(BinaryOp::Sub, self.packet_end, self.packet_start);
+        let whole = self.compare(CompareOp::Eq, total, linear);
+        let (whole, scattered) = self.split(whole);
+        self.state = whole;
+        Ok(scattered)
+    }
+
+    /// Copies the frame, and makes the code that follows use the copy.
+    pub fn copy_frame(&mut self) -> Result<()> {
+        let context = self.function.params[0];
+        let total = self.helper(HELPER_LENGTH, &[context.into()]);
+        let region = self.region()?;
+        let offset = ir::Operand::Imm(COPY_START as i32);
+        let base = self.emit(Op::Binary(BinaryOp::Add, region, offset));
+        let unusable = self.sub(total, 1);
+        let unusable = self.compare(CompareOp::UGe, unusable, MAX_FRAME);
+        self.check(unusable, || Message::bare("out of packet memory"));
+        let length = self.and(total, MAX_FRAME);
+        let empty = self.compare(CompareOp::Eq, length, 0);
+        self.check(empty, || Message::bare("out of packet memory"));
+        let failed = self.helper(HELPER_LOAD, &[context.into(), Word::Imm(0), base.into(), length]);
+        let failed = self.compare(CompareOp::Ne, failed, 0);
+        self.check(failed, || Message::bare("out of packet memory"));
+        self.copy = Some(Copy { base, length });
+        Ok(())
+    }
+
+    /// What [`Context::locate`] does, in the copy: the comparison is with the frame's length, and a mask is the proof.
+    pub fn locate_in_copy(&mut self, copy: Copy, offset: Word, size: u32) -> (Address, Vec<State>) {
+        let mut outside = Vec::new();
+        let last = self.sub(copy.length, i64::from(size));
+        let beyond = self.compare(CompareOp::SGt, offset, last);
+        self.leave_if(beyond, &mut outside);
+        let before = self.compare(CompareOp::SLt, offset, 0);
+        self.leave_if(before, &mut outside);
+        let place =
+            if self.range(offset).within(0, MAX_FRAME) { offset } else { self.and(offset, MAX_FRAME) };
+        let place = self.value(place);
+        let base = self.emit(Op::Binary(BinaryOp::Add, copy.base, place.into()));
+        (Address { base, disp: 0 }, outside)
+    }
+
+    /// Writes `size` bytes of the copy, at `address`, to the frame at `offset`.
+    pub fn write_through(&mut self, address: Address, offset: Word, size: i64) {
+        let context = self.function.params[0];
+        let from = self.add(address.base, i64::from(address.disp));
+        self.helper(HELPER_STORE, &[context.into(), offset, from, Word::Imm(size)]);
+    }
+}
