@@ -78,6 +78,13 @@ impl Context<'_> {
                 outside.push(self.take_state());
                 (Address { base: self.packet_start, disp: 0 }, outside)
             }
+            // Nothing is accessed, so no pointer has to be proved: the place itself must lie within the frame.
+            offset if size == 0 => {
+                let length = self.packet_length();
+                let beyond = self.compare(CompareOp::UGt, offset, length);
+                self.leave_if(beyond, &mut outside);
+                (Address { base: self.packet_start, disp: 0 }, outside)
+            }
             offset => {
                 let (root, disp) = self.root_of(offset);
                 let needed = disp as u32 + size;

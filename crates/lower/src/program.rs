@@ -198,6 +198,11 @@ impl Context<'_> {
         self.finish_counters();
         self.finish_variables();
         self.finish_pool();
+        // Programs and maps are symbols of one object.
+        while self.module.maps.iter().any(|map| map.name == self.function.name) {
+            self.function.name.truncate(14);
+            self.function.name.push('_');
+        }
         self.module.functions.push(self.function);
         crate::invariants::make_unknown(&mut self.module, ir::FunctionId(0), self.opaque_map);
         Ok(self.module)

@@ -111,11 +111,7 @@ fn raise(context: &mut Context<'_>, value: &Abs, positioned: bool) -> Result<()>
         }
         other => {
             let type_name = other.type_name().unwrap_or("?");
-            let text = if type_name == "nil" {
-                "nil".into()
-            } else {
-                format!("(error object is a {type_name} value)")
-            };
+            let text = format!("(error object is a {type_name} value)");
             context.fail(Message::bare(text));
             Ok(())
         }

@@ -153,7 +153,12 @@ fn binary(
             binary(context, operator, event, a, Named { value, name: b.name.clone() }, false)
         });
     }
-    let (left, right) = (number(context, &a)?, number(context, &b)?);
+    let integer = |context: &mut Context<'_>, operand: &Named| match operand.value {
+        // The metamethods of strings are the arithmetic ones only (`stringmetamethods`, lstrlib.c).
+        Abs::Str(_) if operator.is_bitwise() => Ok(None),
+        _ => number(context, operand),
+    };
+    let (left, right) = (integer(context, &a)?, integer(context, &b)?);
     match (left, right) {
         (Some(_), Some(_)) if matches!(operator, Operator::Div | Operator::Pow) => {
             let (sign, help) = match operator {
@@ -168,6 +173,11 @@ fn binary(
             for operand in [&a, &b] {
                 refuse_metamethod(context, &operand.value, event, operand.text())?;
             }
+            let texts = [&a, &b].iter().any(|operand| matches!(operand.value, Abs::Str(_)));
+            if texts && !operator.is_bitwise() {
+                wrong_text(context, event, [&a, &b], certain);
+                return Ok(Abs::Nil);
+            }
             let wrong = if left.is_none() { a } else { b };
             let what =
                 if operator.is_bitwise() { "perform bitwise operation on" } else { "perform arithmetic on" };
@@ -181,6 +191,16 @@ fn wrong_type(context: &mut Context<'_>, what: &str, operand: &Named, certain: b
     let type_name = operand.value.message_name();
     let message = format!("attempt to {what} a {type_name} value{}", names::suffix(&operand.name));
     context.type_error(message, certain, operand.name.as_ref().map(|(_, name)| name.as_str()));
+}
+
+/// The error of arithmetic with a string, which strings' own metamethods raise (`trymt`, lstrlib.c). A unary minus has its
+/// operand on both sides.
+fn wrong_text(context: &mut Context<'_>, event: &str, operands: [&Named; 2], certain: bool) {
+    let [left, right] = if event == "__unm" { [operands[1]; 2] } else { operands };
+    let type_name = |operand: &Named| operand.value.type_name().unwrap_or("?");
+    let operation = event.trim_start_matches('_');
+    let message = format!("attempt to {operation} a '{}' with a '{}'", type_name(left), type_name(right));
+    context.type_error(message, certain, left.text().or(right.text()));
 }
 
 /// The operand as an integer: constant strings are converted as Lua does (manual § 3.4.3); `None` for what is no number.
@@ -261,14 +281,14 @@ fn integers(context: &mut Context<'_>, operator: Operator, a: Word, b: Word) -> 
     Ok(Abs::Int(word))
 }
 
-fn check_divisor(context: &mut Context<'_>, b: Word, sign: &str) {
+fn check_divisor(context: &mut Context<'_>, b: Word, message: &str) {
     let zero = context.compare(CompareOp::Eq, b, 0);
-    context.check(zero, || Message::new(format!("attempt to perform 'n{sign}0'")));
+    context.check(zero, || Message::new(message));
 }
 
 /// `a // b`, rounded towards minus infinity (`luaV_idiv`).
 fn divide(context: &mut Context<'_>, a: Word, b: Word) -> Word {
-    check_divisor(context, b, "//");
+    check_divisor(context, b, "attempt to divide by zero");
     if let Word::Imm(imm) = b {
         if imm > 0 && imm.count_ones() == 1 {
             return context.binary(BinaryOp::AShr, a, i64::from(imm.trailing_zeros()));
@@ -285,7 +305,7 @@ fn divide(context: &mut Context<'_>, a: Word, b: Word) -> Word {
 
 /// `a % b` with the sign of `b` (`luaV_mod`).
 fn modulo(context: &mut Context<'_>, a: Word, b: Word) -> Word {
-    check_divisor(context, b, "%%");
+    check_divisor(context, b, "attempt to perform 'n%0'");
     if let Word::Imm(imm) = b {
         if imm > 0 && imm.count_ones() == 1 {
             return context.and(a, imm - 1);
