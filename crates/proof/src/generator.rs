@@ -107,7 +107,7 @@ struct Generator<'a> {
 }
 
 /// Nested blocks at most.
-const MAX_DEPTH: usize = 3;
+const MAX_DEPTH: usize = 2;
 
 impl Generator<'_> {
     fn fresh(&mut self, kind: &str) -> String {
@@ -135,7 +135,7 @@ impl Generator<'_> {
         self.scope.packet = true;
         let mut body = vec![line("local n = #pkt")];
         self.scope.integers.push("n".to_string());
-        let count = 4 + self.random.below(9);
+        let count = 2 + self.random.below(7);
         body.extend(self.statements(count));
         if self.random.below(3) > 0 {
             let verdict = self.integer(2);
@@ -152,7 +152,7 @@ impl Generator<'_> {
     fn body(&mut self, most: usize) -> Vec<Statement> {
         let outer = self.scope.clone();
         self.depth += 1;
-        let count = 1 + self.random.below(most);
+        let count = 1 + self.random.below(most.min(2));
         let body = self.statements(count);
         self.depth -= 1;
         self.scope = outer;
@@ -218,9 +218,9 @@ impl Generator<'_> {
     fn print(&mut self) -> Statement {
         let mut arguments = Vec::new();
         for _ in 0..1 + self.random.below(3) {
-            arguments.push(match self.random.below(5) {
-                0 => self.condition(1),
-                1 => format!("\"x\" .. {}", self.integer(1)),
+            arguments.push(match self.random.below(12) {
+                0..=1 => self.condition(1),
+                2 => format!("\"x\" .. {}", self.integer(1)),
                 _ => self.integer(2),
             });
         }

@@ -4,6 +4,6 @@ local xdp = require "xdp"
 local t = { [0] = { x = { y = 1 } }, { x = 5 }, {} }
 xdp.attach(function(pkt)
   local row = t[pkt:getuint8(0)]
-  print(row.x)
+  print(type(row.x))
   print(row.x.y)
 end)
