@@ -49,7 +49,8 @@ pub fn execute<'a>(
 }
 
 /// Puts a value that depends on the way into a register. Where the next instruction tests or indexes that register, it is
-/// executed for each way by itself: what is known of the value decides it.
+/// executed for each way by itself: what is known of the value decides it. An instruction that is jumped to starts a block
+/// of its own, which is executed once.
 fn take_arms<'a>(
     context: &mut Context<'a>,
     frame: &mut Frame<'a>,
@@ -64,7 +65,8 @@ fn take_arms<'a>(
         Some(Opcode::GetField | Opcode::Self_ | Opcode::TestSet) => next.b() == register,
         _ => false,
     };
-    if alive <= 1 || !decides {
+    let jumped_to = frame.flow.blocks.iter().any(|block| block.start == pc + 1);
+    if alive <= 1 || !decides || jumped_to {
         let Some(values) = context.join(arms)? else { return Ok(Next::Done) };
         context.set(register, values.into_iter().next().unwrap_or(Abs::Nil));
         return Ok(Next::Continue);
