@@ -84,6 +84,8 @@ pub struct Context<'a> {
 pub struct Pool {
     pub bytes: Vec<u8>,
     index: HashMap<Vec<u8>, u32>,
+    /// Bytes that are read from an offset on that is known at packet time only, at most.
+    pub reach: u32,
 }
 
 impl Pool {

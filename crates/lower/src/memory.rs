@@ -198,6 +198,7 @@ impl Context<'_> {
                 offset => {
                     let base = self.emit(Op::DataAddress { map: self.pool_map, offset: 0 });
                     let offset = self.value(offset);
+                    self.pool.reach = self.pool.reach.max(size);
                     // The mask is set when the pool's size is known: `finish_pool`.
                     let masked = self.emit(Op::Binary(BinaryOp::And, offset, ir::Operand::Imm(0)));
                     let base = self.emit(Op::Binary(BinaryOp::Add, base, masked.into()));

@@ -54,6 +54,7 @@ fn select(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     }
 }
 
+/// A text as message gets a position, as `error` gives it (5.5: `luaB_assert` ends in `luaB_error`).
 fn assert(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     if call.args.is_empty() {
         context.type_error(call.bad_argument(1, "value expected"), true, Some("assert"));
@@ -64,8 +65,8 @@ fn assert(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     context.enter(falsy)?;
     if context.state.alive() {
         match call.args.get(1) {
-            None => context.fail(Message::bare("assertion failed!")),
-            Some(message) => raise(context, message, false)?,
+            None => context.fail(Message::new("assertion failed!")),
+            Some(message) => raise(context, message, true)?,
         }
     }
     Ok(arms)
