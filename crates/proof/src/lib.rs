@@ -15,6 +15,7 @@ pub mod host;
 /// Headers, one function each. The user tier's own tests lay their frames out with the same ones.
 #[path = "../../user/tests/common/frames.rs"]
 pub mod layers;
+pub mod ledger;
 pub mod outcome;
 pub mod pair;
 pub mod random;

@@ -60,7 +60,10 @@ impl Trial {
     /// is not made as small as could be.
     pub fn shrunk(self, failure: &Failure, folder: &Path) -> Trial {
         let end = Instant::now() + PATIENCE;
-        let same = |program: &Program, frames: &[Vec<u8>]| matches!(attempt(program, frames, folder), Verdict::Failed(other) if other.kind == failure.kind);
+        let same = |program: &Program, frames: &[Vec<u8>]| {
+            Instant::now() < end
+                && matches!(attempt(program, frames, folder), Verdict::Failed(other) if other.kind == failure.kind)
+        };
         let mut frames = self.frames;
         for index in (0..frames.len()).rev() {
             let mut fewer = frames.clone();

@@ -64,7 +64,7 @@ impl Generator<'_> {
             }
             12 => self.division(depth),
             13 => self.shift(depth),
-            14 => format!("({}{})", self.random.pick(&["-", "~"]).to_owned(), self.integer(depth - 1)),
+            14 => format!("({} {})", self.random.pick(&["-", "~"]).to_owned(), self.integer(depth - 1)),
             15 => format!(
                 "({} and {} or {})",
                 self.condition(1),
