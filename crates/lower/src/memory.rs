@@ -26,6 +26,10 @@ pub const COPY_START: i64 = RECORD_START + RECORD_SIZE + 64;
 const REGION_SIZE: u32 = COPY_START as u32;
 const COPY_SIZE: u32 = 0x1_0000 + 64;
 
+/// A pointer is bounded so that this many bytes behind it can be proved, so that later accesses a little further on need no
+/// tighter bound. No first buffer of a frame is so long (it is one page at most) that this would exclude any of its bytes.
+const COMMON_REACH: u32 = 0x400;
+
 /// The largest constant displacement put into an access.
 const MAX_DISPLACEMENT: i64 = 0x7000;
 
@@ -103,7 +107,7 @@ impl Context<'_> {
     /// The pointer to offset `root`, bounded so that `needed` bytes behind it can be proved: beyond `MAX_PACKET_OFF` the
     /// verifier takes no comparison with the packet's end for a proof.
     fn pointer_to(&mut self, root: ir::Value, needed: u32, outside: &mut Vec<State>) -> Pointer {
-        let most = MAX_FRAME - i64::from(needed);
+        let most = MAX_FRAME - i64::from(needed.max(COMMON_REACH));
         let known = self.state.facts.pointer(root).copied();
         if let Some(pointer) = known
             && pointer.most <= most
