@@ -12,7 +12,7 @@ pub type Named = (String, Vec<u8>);
 /// One frame of each kind, and those that the examples decide about.
 fn whole() -> Vec<Named> {
     let v4 = |proto, rest: &[u8]| eth(0x0800, &ipv4(proto, &[], rest));
-    let http = frames::request(b"Mozilla/5.0 (compatible; AhrefsBot/7.0; +http://ahrefs.com/robot/)");
+    let http = frames::request(b"BadBot/1.0");
     let of_interest = [
         ("http", v4(6, &frames::to_port(80, tcp(&[], &http)))),
         ("http6", eth(0x86dd, &ipv6(6, &[], &frames::to_port(80, tcp(&[1; 12], &http))))),
@@ -27,6 +27,10 @@ fn whole() -> Vec<Named> {
 pub fn truncated() -> Vec<Named> {
     let mut all = Vec::new();
     for (name, frame) in whole() {
+        // What counts frames must have something to count.
+        if name == "icmp" {
+            all.extend(std::iter::repeat_n((name.clone(), frame.clone()), 120));
+        }
         for length in FRAME_MIN..=frame.len() {
             all.push((format!("{name}/{length}"), frame[..length].to_vec()));
         }

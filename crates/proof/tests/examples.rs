@@ -1,11 +1,15 @@
-//! Every example on frames that nobody would send: all prefixes, damaged headers, noise; and on all frames of the captures
-//! in the folder that MOONHOOK_TRACES names. Both tiers agree about each. `MOONHOOK_EXAMPLE=TEXT` chooses examples.
+//! Every example, and the scripts that print each protocol's fields, on frames that nobody would send: all prefixes, damaged
+//! headers, noise; and on all frames of the captures in the folder that MOONHOOK_TRACES names. Both tiers agree about each.
+//! `MOONHOOK_EXAMPLE=TEXT` chooses scripts.
 
 use moonhook_install::{FRAME_MIN, frame_max_linear};
 use moonhook_proof::corpus::{self, Named};
 use moonhook_proof::random::Random;
 use moonhook_proof::{Pair, cases, host};
 use std::path::{Path, PathBuf};
+
+/// DROP of `require "linux.xdp"`.
+const DROP: usize = 1;
 
 const SEED: u64 = 0x6d6f_6f6e;
 
@@ -16,6 +20,7 @@ fn examples() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let mut scripts = cases::scripts(&folder);
     assert!(scripts.len() >= 4, "{} has {} examples only", folder.display(), scripts.len());
+    scripts.extend(cases::scripts(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/protocols")));
     if let Ok(part) = std::env::var("MOONHOOK_EXAMPLE") {
         scripts.retain(|path| path.to_string_lossy().contains(&part));
     }
@@ -23,19 +28,20 @@ fn examples() -> Vec<PathBuf> {
 }
 
 /// Runs every frame through every example; each example has a thread of its own.
-fn run(frames: &[Named]) {
+fn run(frames: &[Named], all_must_drop: bool) {
     let examples = examples();
     let failures: Vec<String> = std::thread::scope(|scope| {
-        let run_example = |path: &'static Path| scope.spawn(move || differences(path, frames));
+        let run_example = |path: &'static Path| scope.spawn(move || differences(path, frames, all_must_drop));
         let threads: Vec<_> =
             examples.iter().map(|path| run_example(Box::leak(path.clone().into_boxed_path()))).collect();
         threads.into_iter().flat_map(|thread| thread.join().expect("a thread of an example")).collect()
     });
-    println!("{} frames through {} examples", frames.len(), examples.len());
+    println!("{} frames through {} scripts", frames.len(), examples.len());
     assert!(failures.is_empty(), "{} differences:\n\n{}", failures.len(), failures.join("\n\n"));
 }
 
-fn differences(path: &Path, frames: &[Named]) -> Vec<String> {
+/// What differs, and, if `must_drop` says so of an example, that it dropped nothing.
+fn differences(path: &Path, frames: &[Named], must_drop: bool) -> Vec<String> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let mut pair = match Pair::new(path) {
         Ok(pair) => pair,
@@ -57,13 +63,19 @@ fn differences(path: &Path, frames: &[Named]) -> Vec<String> {
         }
     }
     println!("{name}: verdicts {seen_verdicts:?}");
+    if must_drop
+        && seen_verdicts[DROP] == 0
+        && path.parent().is_some_and(|folder| folder.ends_with("examples"))
+    {
+        failures.push(format!("{name}: no frame was dropped, so the frames show nothing"));
+    }
     failures
 }
 
 #[test]
 fn every_prefix_of_every_frame() {
     if host::kernel_available("truncated frames") {
-        run(&corpus::truncated());
+        run(&corpus::truncated(), true);
     }
 }
 
@@ -78,7 +90,7 @@ fn damaged_frames_fuzz() {
     let mut random = Random::new(seed);
     let mut frames = corpus::damaged(&mut random, count);
     frames.extend(corpus::noise(&mut random, count));
-    run(&frames);
+    run(&frames, false);
 }
 
 #[test]
@@ -103,5 +115,5 @@ fn every_frame_of_the_captures() {
     }
     println!("{} frames run in the user tier only:\n  {}", user_only.len(), user_only.join("\n  "));
     assert!(!frames.is_empty(), "no frames in {}", Path::new(&folder).display());
-    run(&frames);
+    run(&frames, false);
 }
