@@ -5,10 +5,11 @@
 
 mod contestant;
 
-use crate::driver::{self, BUDGET, Settings};
-use crate::{CliError, Exit, Verdict, frames, report};
+use crate::driver;
+use crate::options::ProgramOptions;
+use crate::{CliError, Exit, frames, report};
 use contestant::Contestant;
-use moonhook_install::{FRAME_MIN, frame_max_linear};
+use moonhook_install::{FRAME_MIN, frame_max, frame_max_linear};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -45,12 +46,8 @@ pub struct Arguments {
     /// Answer as a JSON document
     #[arg(long)]
     pub json: bool,
-    /// Verdict after a run-time error
-    #[arg(long, value_name = "VERDICT", value_enum, default_value = "pass")]
-    on_error: Verdict,
-    /// Steps that the handlers may use for one frame
-    #[arg(long, value_name = "STEPS", default_value_t = BUDGET, value_parser = clap::value_parser!(u32).range(1..))]
-    budget: u32,
+    #[command(flatten)]
+    program: ProgramOptions,
 }
 
 /// What is measured as one: a generated frame, or all frames of a capture.
@@ -101,14 +98,14 @@ impl Cost {
 
 pub fn bench(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
     let works = match &arguments.capture {
-        Some(path) => vec![captured(path, arguments.limit as usize)?],
+        Some(path) => vec![captured(path, arguments)?],
         None => generated(),
     };
-    let settings = Settings { on_error: arguments.on_error, budget: arguments.budget, ..Settings::default() };
+    let settings = arguments.program.settings();
     let compile = || driver::compile(std::slice::from_ref(&arguments.script), &settings);
     let compiled = report::with_prints_to_stderr(arguments.json, compile)?;
     let program = Contestant::script(compiled)?;
-    let empty = Contestant::empty()?;
+    let empty = Contestant::empty(settings.frags)?;
     let works: Result<_, _> = works.iter().map(|work| measure(arguments, work, &program, &empty)).collect();
     let report = Report { script: arguments.script.clone(), rounds: arguments.rounds, works: works? };
     if arguments.json {
@@ -124,19 +121,18 @@ fn generated() -> Vec<Work> {
     frames::samples().into_iter().map(work).collect()
 }
 
-/// The first frames of a capture that the kernel runs from one buffer.
-fn captured(path: &Path, limit: usize) -> Result<Work, CliError> {
+/// The first frames of a capture that a program of this kind takes.
+fn captured(path: &Path, arguments: &Arguments) -> Result<Work, CliError> {
+    let longest = if arguments.program.frags { frame_max() } else { frame_max_linear() };
     let mut frames = Vec::new();
     for frame in moonhook_capture::open(path)? {
         match frame {
-            Ok(frame) if (FRAME_MIN..=frame_max_linear()).contains(&frame.data.len()) => {
-                frames.push(frame.data)
-            }
+            Ok(frame) if (FRAME_MIN..=longest).contains(&frame.data.len()) => frames.push(frame.data),
             Ok(_) => {}
             Err(error) if error.ends_reading() => return Err(error.into()),
             Err(_) => {}
         }
-        if frames.len() == limit {
+        if frames.len() == arguments.limit as usize {
             break;
         }
     }

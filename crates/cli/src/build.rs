@@ -1,7 +1,8 @@
 //! `moonhook build`: the object file.
 
-use crate::driver::{self, BUDGET, Settings};
-use crate::{CliError, Exit, Verdict};
+use crate::driver::{self, Settings};
+use crate::options::ProgramOptions;
+use crate::{CliError, Exit};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -25,22 +26,18 @@ pub struct Arguments {
     /// CPUs that the program has memory for [default: as many as this machine can have]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=8192))]
     cpus: Option<u32>,
-    /// Verdict after a run-time error
-    #[arg(long, value_name = "VERDICT", value_enum, default_value = "pass")]
-    on_error: Verdict,
-    /// Steps that the handlers may use for one frame
-    #[arg(long, value_name = "STEPS", default_value_t = BUDGET, value_parser = clap::value_parser!(u32).range(1..))]
-    budget: u32,
+    #[command(flatten)]
+    program: ProgramOptions,
 }
 
 pub fn build(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
-    let Arguments { scripts, output, cpus, on_error, budget } = arguments;
-    let settings = Settings { on_error: *on_error, budget: *budget, cpus: *cpus, count_verdicts: false };
+    let Arguments { scripts, output, cpus, program } = arguments;
+    let settings = Settings { cpus: *cpus, ..program.settings() };
     let compiled = driver::compile(scripts, &settings)?;
     refuse_overwriting(&compiled.loaded.files, output)?;
     std::fs::write(output, &compiled.object.elf)
         .map_err(|source| CliError::Unwritable { path: output.clone(), source })?;
-    let name = crate::kernel::program_name(&compiled.object)?;
+    let name = &crate::kernel::xdp_program(&compiled.object)?.name;
     writeln!(out, "{}: program {name}, {} bytes", output.display(), compiled.object.elf.len())?;
     Ok(Exit::Success)
 }

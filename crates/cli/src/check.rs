@@ -1,8 +1,10 @@
 //! `moonhook check`: compile, let the verifier judge, attach nothing.
 
-use crate::driver::{self, BUDGET, Compiled, Settings, Timings};
-use crate::kernel::{Kernel, program_name};
-use crate::{CliError, Exit, Verdict, report};
+use crate::driver::{self, Compiled, Timings};
+use crate::kernel::{Kernel, xdp_program};
+use crate::options::ProgramOptions;
+use crate::{CliError, Exit, report};
+use moonhook_emit::FunctionReport;
 use moonhook_install::{LogDetail, MapInfo, ProgramStatistics};
 use moonhook_ir::{Map, MapKind};
 use moonhook_snapshot::Snapshot;
@@ -32,12 +34,8 @@ pub struct Arguments {
     /// Say how long each stage took
     #[arg(long)]
     timings: bool,
-    /// Verdict after a run-time error
-    #[arg(long, value_name = "VERDICT", value_enum, default_value = "pass")]
-    on_error: Verdict,
-    /// Steps that the handlers may use for one frame
-    #[arg(long, value_name = "STEPS", default_value_t = BUDGET, value_parser = clap::value_parser!(u32).range(1..))]
-    budget: u32,
+    #[command(flatten)]
+    program: ProgramOptions,
 }
 
 /// What there is to say about a program.
@@ -74,7 +72,7 @@ struct Program {
 }
 
 pub fn check(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
-    let settings = Settings { on_error: arguments.on_error, budget: arguments.budget, ..Settings::default() };
+    let settings = arguments.program.settings();
     let compile = || driver::compile(&arguments.scripts, &settings);
     let mut compiled = report::with_prints_to_stderr(arguments.json, compile)?;
     let kernel = match arguments.no_kernel {
@@ -118,13 +116,13 @@ fn handlers(snapshot: &Snapshot) -> Vec<Handler> {
 
 fn program(compiled: &Compiled, kernel: Option<&Kernel>) -> Result<Program, CliError> {
     let functions = &compiled.object.functions;
-    let name = program_name(&compiled.object)?;
+    let FunctionReport { name, section, .. } = xdp_program(&compiled.object)?;
     let statistics = kernel.and_then(|kernel| {
-        kernel.program.statistics().into_iter().find(|statistics| statistics.name == name)
+        kernel.program.statistics().into_iter().find(|statistics| statistics.name == *name)
     });
     Ok(Program {
         name: name.to_string(),
-        section: "xdp".to_string(),
+        section: section.clone(),
         instructions: functions.iter().map(|function| function.instructions).sum(),
         stack: functions.iter().map(|function| function.stack).collect(),
         kernel: statistics,
@@ -162,9 +160,19 @@ fn planned(map: &Map) -> MapInfo {
 
 fn show(report: &Report, timings: bool, out: &mut dyn Write) -> Result<(), CliError> {
     let Program { name, section, instructions, stack, kernel } = &report.program;
-    writeln!(out, "{}: program `{name}` for the {section} hook", report.script)?;
-    for handler in &report.handlers {
-        writeln!(out, "  handler                {}", handler.place)?;
+    writeln!(out, "{}: program `{name}` in section {section}", report.script)?;
+    match &report.handlers[..] {
+        [handler] => writeln!(out, "  handler                {}", handler.place)?,
+        handlers => {
+            writeln!(
+                out,
+                "  {} handlers, compiled to one program; they run in this order while they pass:",
+                handlers.len()
+            )?;
+            for (index, handler) in handlers.iter().enumerate() {
+                writeln!(out, "    {}. {}", index + 1, handler.place)?;
+            }
+        }
     }
     writeln!(out, "  instructions           {instructions}")?;
     match kernel {

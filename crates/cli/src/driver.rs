@@ -20,6 +20,10 @@ pub struct Settings {
     pub cpus: Option<u32>,
     /// The program counts its verdicts, which costs some nanoseconds a frame.
     pub count_verdicts: bool,
+    /// The program also takes frames in several buffers.
+    pub frags: bool,
+    /// What scripts may use while they are loaded.
+    pub load: moonhook_load::Options,
 }
 
 /// The budget that a person gets who asks for none, in steps.
@@ -27,7 +31,14 @@ pub const BUDGET: u32 = 100_000;
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { on_error: Verdict::Pass, budget: BUDGET, cpus: None, count_verdicts: false }
+        Settings {
+            on_error: Verdict::Pass,
+            budget: BUDGET,
+            cpus: None,
+            count_verdicts: false,
+            frags: false,
+            load: moonhook_load::Options::default(),
+        }
     }
 }
 
@@ -54,17 +65,27 @@ pub struct Timings {
 /// Takes scripts through all stages that need no kernel. Several scripts become one program.
 pub fn compile(scripts: &[PathBuf], settings: &Settings) -> Result<Compiled, CliError> {
     let mut timings = Timings::default();
-    let loaded = timed(&mut timings.load, || load(scripts))?;
-    let mut module = timed(&mut timings.lower, || lower(&loaded.snapshot, settings))?;
-    timed(&mut timings.passes, || moonhook_passes::optimise(&mut module));
-    let object = timed(&mut timings.emit, || emit(&module))?;
+    let loaded = timed(&mut timings.load, || load(scripts, &settings.load))?;
+    let (module, object) = translate(&loaded.snapshot, settings, &mut timings)?;
     timings.total = timings.load + timings.lower + timings.passes + timings.emit;
     Ok(Compiled { loaded, module, object, timings })
 }
 
+/// Makes a program of a snapshot.
+pub fn translate(
+    snapshot: &Snapshot,
+    settings: &Settings,
+    timings: &mut Timings,
+) -> Result<(Module, Object), CliError> {
+    let mut module = timed(&mut timings.lower, || lower(snapshot, settings))?;
+    timed(&mut timings.passes, || moonhook_passes::optimise(&mut module));
+    let object = timed(&mut timings.emit, || emit(&module))?;
+    Ok((module, object))
+}
+
 /// Runs the scripts and snapshots what their handlers reach.
-pub fn load(scripts: &[PathBuf]) -> Result<Loaded, CliError> {
-    Ok(moonhook_load::load(scripts, &moonhook_load::Options::default())?)
+pub fn load(scripts: &[PathBuf], limits: &moonhook_load::Options) -> Result<Loaded, CliError> {
+    Ok(moonhook_load::load(scripts, limits)?)
 }
 
 /// Makes IR of a snapshot.
@@ -74,6 +95,7 @@ pub fn lower(snapshot: &Snapshot, settings: &Settings) -> Result<Module, CliErro
         budget: settings.budget,
         cpus: settings.cpus.unwrap_or_else(possible_cpus),
         count_verdicts: settings.count_verdicts,
+        frags: settings.frags,
         ..moonhook_lower::Options::default()
     };
     Ok(moonhook_lower::lower(snapshot, &options)?)

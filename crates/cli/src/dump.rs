@@ -1,7 +1,8 @@
 //! `moonhook dump`: what a stage made of a script.
 
-use crate::driver::{self, BUDGET, Settings};
-use crate::{CliError, Exit, Verdict, report};
+use crate::driver::{self, Settings};
+use crate::options::ProgramOptions;
+use crate::{CliError, Exit, report};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -26,12 +27,8 @@ pub struct Arguments {
     /// The stage to stop after
     #[arg(long, value_enum, value_name = "STAGE")]
     stage: Stage,
-    /// Verdict after a run-time error
-    #[arg(long, value_name = "VERDICT", value_enum, default_value = "pass")]
-    on_error: Verdict,
-    /// Steps that the handlers may use for one frame
-    #[arg(long, value_name = "STEPS", default_value_t = BUDGET, value_parser = clap::value_parser!(u32).range(1..))]
-    budget: u32,
+    #[command(flatten)]
+    program: ProgramOptions,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -43,14 +40,14 @@ enum Stage {
 }
 
 pub fn dump(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
-    let settings = Settings { on_error: arguments.on_error, budget: arguments.budget, ..Settings::default() };
+    let settings = arguments.program.settings();
     let text = report::with_prints_to_stderr(true, || text(arguments, &settings))?;
     writeln!(out, "{}", text.trim_end())?;
     Ok(Exit::Success)
 }
 
 fn text(arguments: &Arguments, settings: &Settings) -> Result<String, CliError> {
-    let loaded = driver::load(&arguments.scripts)?;
+    let loaded = driver::load(&arguments.scripts, &settings.load)?;
     if arguments.stage == Stage::Snapshot {
         return Ok(moonhook_snapshot::dump(&loaded.snapshot));
     }

@@ -4,8 +4,9 @@ use crate::CliError;
 use crate::counters::Counters;
 use crate::driver::{Compiled, timed};
 use crate::records::Decoder;
-use moonhook_emit::Object;
+use moonhook_emit::{FunctionReport, Object};
 use moonhook_install::{Events, LoadOptions, LogDetail, Program};
+use moonhook_ir::Module;
 
 /// Names of maps that the lower stage makes where a script needs them.
 const EVENTS: &str = "events";
@@ -22,13 +23,18 @@ pub struct Kernel {
 impl Kernel {
     /// Loads the compiled script and notes how long that took.
     pub fn load(compiled: &mut Compiled, log: LogDetail) -> Result<Kernel, CliError> {
-        let name = program_name(&compiled.object)?.to_string();
-        let options = LoadOptions { name: name.clone(), log };
         let mut microseconds = 0;
-        let loaded = timed(&mut microseconds, || moonhook_install::load(&compiled.object.elf, &options));
+        let loaded =
+            timed(&mut microseconds, || Kernel::load_object(&compiled.module, &compiled.object, log));
         compiled.timings.kernel_load = Some(microseconds);
         compiled.timings.total += microseconds;
-        Ok(Kernel { program: loaded?, name, decoder: Decoder::new(&compiled.module) })
+        loaded
+    }
+
+    pub fn load_object(module: &Module, object: &Object, log: LogDetail) -> Result<Kernel, CliError> {
+        let name = xdp_program(object)?.name.clone();
+        let program = moonhook_install::load(&object.elf, &LoadOptions { name: name.clone(), log })?;
+        Ok(Kernel { program, name, decoder: Decoder::new(module) })
     }
 
     /// The consumer of the script's events; `None` if its handlers have none.
@@ -57,8 +63,11 @@ impl Kernel {
     }
 }
 
-/// The name of the object's XDP program.
-pub fn program_name(object: &Object) -> Result<&str, CliError> {
-    let program = object.functions.iter().find(|function| function.section == "xdp");
-    program.map(|function| function.name.as_str()).ok_or(CliError::NoProgram)
+/// Sections of XDP programs, as libbpf knows them: the second is for those that take frames in several buffers.
+const SECTIONS: [&str; 2] = ["xdp", "xdp.frags"];
+
+/// The object's XDP program.
+pub fn xdp_program(object: &Object) -> Result<&FunctionReport, CliError> {
+    let is_program = |function: &&FunctionReport| SECTIONS.contains(&function.section.as_str());
+    object.functions.iter().find(is_program).ok_or(CliError::NoProgram)
 }

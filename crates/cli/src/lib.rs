@@ -17,6 +17,7 @@ mod exit;
 mod explain;
 mod frames;
 mod kernel;
+mod options;
 pub mod records;
 mod replay;
 mod report;

@@ -4,17 +4,17 @@
 //! handlers keep carries over from frame to frame in both. With both, each frame's outcomes are compared.
 
 mod compare;
+mod lengths;
 mod listing;
 mod tier;
 
 use crate::build::refuse_overwriting;
-use crate::driver::{self, BUDGET, Compiled, Settings};
-use crate::kernel::Kernel;
-use crate::{CliError, Exit, Verdict, report, verdict};
+use crate::driver::{self, Compiled};
+use crate::options::ScriptOptions;
+use crate::{CliError, Exit, report, verdict};
 use compare::Difference;
 use listing::{Line, Listing};
 use moonhook_capture::{Capture, CaptureError, Frame, Writer};
-use moonhook_install::LogDetail;
 use moonhook_user::UserTier;
 use std::io::Write;
 use std::path::PathBuf;
@@ -23,8 +23,9 @@ use tier::{KernelTier, Outcome, Tier};
 /// Run the handlers on every frame of a capture
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The kernel tier takes frames of 14 bytes to some 70 kB; others are counted as not run. With `--tier both`, verdict, bytes,
-prints and errors of the two tiers are compared, frame by frame.
+The kernel tier takes frames of 14 bytes to some 70 kB; others are counted as not run. Frames that need several buffers (more
+than some 3,500 bytes) run through the program that `--frags` makes; so do all other frames of such a capture if the handlers
+keep state. With `--tier both`, verdict, bytes, prints and errors of the two tiers are compared, frame by frame.
 
 Examples:
   moonhook replay filter.lua trace.pcap
@@ -51,12 +52,8 @@ pub struct Arguments {
     /// Answer as a JSON document
     #[arg(long)]
     pub json: bool,
-    /// Verdict after a run-time error
-    #[arg(long, value_name = "VERDICT", value_enum, default_value = "pass")]
-    on_error: Verdict,
-    /// Steps that the handlers may use for one frame
-    #[arg(long, value_name = "STEPS", default_value_t = BUDGET, value_parser = clap::value_parser!(u32).range(1..))]
-    budget: u32,
+    #[command(flatten)]
+    script_options: ScriptOptions,
     /// Stop after that many frames
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
@@ -98,17 +95,19 @@ pub fn replay(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErr
 /// The tiers that were asked for: one, or two that are compared.
 fn tiers(arguments: &Arguments) -> Result<Vec<Box<dyn Tier>>, CliError> {
     let scripts = std::slice::from_ref(&arguments.script);
+    let settings = arguments.script_options.settings();
     let user = |loaded| -> Result<Box<dyn Tier>, CliError> {
         let options =
-            moonhook_user::Options { on_error: arguments.on_error as u32, budget: arguments.budget.into() };
+            moonhook_user::Options { on_error: settings.on_error as u32, budget: settings.budget.into() };
         Ok(Box::new(UserTier::new(loaded, options)?))
     };
     if arguments.tier == Choice::User {
-        return Ok(vec![user(driver::load(scripts)?)?]);
+        return Ok(vec![user(driver::load(scripts, &settings.load)?)?]);
     }
-    let settings = Settings { on_error: arguments.on_error, budget: arguments.budget, ..Settings::default() };
-    let mut compiled = driver::compile(scripts, &settings)?;
-    let kernel = KernelTier::new(Kernel::load(&mut compiled, LogDetail::Nothing)?)?;
+    let compiled = driver::compile(scripts, &settings)?;
+    let long_frames =
+        lengths::needs_several_buffers(moonhook_capture::open(&arguments.trace)?, arguments.limit);
+    let kernel = KernelTier::new(&compiled, &settings, long_frames)?;
     let Compiled { loaded, .. } = compiled;
     Ok(match arguments.tier {
         Choice::Both => vec![Box::new(kernel), user(loaded)?],

@@ -6,10 +6,11 @@
 
 mod reporter;
 
-use crate::driver::{self, BUDGET, Settings};
+use crate::driver::{self, Settings};
 use crate::kernel::Kernel;
+use crate::options::ProgramOptions;
 use crate::records::{Message, RecordError};
-use crate::{CliError, Exit, Verdict, report};
+use crate::{CliError, Exit, report};
 use moonhook_install::{Events, InstallError, LogDetail, RequestedMode, XdpLink};
 use reporter::Reporter;
 use std::io::Write;
@@ -29,6 +30,7 @@ Examples:
   moonhook run eth0 filter.lua
   moonhook run eth0 filter.lua --mode generic --on-error drop
   moonhook run veth0 a.lua b.lua --netns blue --duration 60
+  moonhook run eth0 filter.lua --mode native --frags     # an MTU of more than one page
 
 Exit codes: 0 ended by Ctrl-C, SIGTERM or --duration, 1 script refused, 2 usage, 3 privilege, interface, kernel or file,
 4 bug in Moonhook (verifier rejection)")]
@@ -45,18 +47,14 @@ pub struct Arguments {
     /// The interface is in this network namespace
     #[arg(long, value_name = "NAME")]
     netns: Option<String>,
-    /// Verdict after a run-time error
-    #[arg(long, value_name = "VERDICT", value_enum, default_value = "pass")]
-    on_error: Verdict,
     /// End after that many seconds
     #[arg(long, value_name = "SECS", value_parser = seconds)]
     duration: Option<Duration>,
     /// Seconds between lines of counters
     #[arg(long, value_name = "SECS", value_parser = seconds, default_value = "10")]
     interval: Duration,
-    /// Steps that the handlers may use for one frame
-    #[arg(long, value_name = "STEPS", default_value_t = BUDGET, value_parser = clap::value_parser!(u32).range(1..))]
-    budget: u32,
+    #[command(flatten)]
+    program: ProgramOptions,
     /// Show what handlers print and their errors, nothing else
     #[arg(long, short)]
     quiet: bool,
@@ -125,12 +123,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError>
 
 /// Compiles and loads; what only compiling needed is freed.
 fn load(arguments: &Arguments) -> Result<Kernel, CliError> {
-    let settings = Settings {
-        on_error: arguments.on_error,
-        budget: arguments.budget,
-        count_verdicts: true,
-        ..Settings::default()
-    };
+    let settings = Settings { count_verdicts: true, ..arguments.program.settings() };
     let compile = || driver::compile(&arguments.scripts, &settings);
     let mut compiled = report::with_prints_to_stderr(arguments.json, compile)?;
     Kernel::load(&mut compiled, LogDetail::Nothing)

@@ -36,6 +36,44 @@ fn errors_in_json_have_code_place_and_help() {
     assert!(error["message"].as_str().unwrap().contains("nil") && error["help"].is_string(), "{error}");
 }
 
+/// Every command that loads scripts does so first, and within limits that can be set.
+#[test]
+fn load_time_is_limited_in_every_command() {
+    let place = Place::with(&[("x.lua", &format!("local t = {{}} for i = 1, 1e5 do t[i] = i end {PASS}"))]);
+    place.capture("t.pcap", &[0]);
+    for command in [
+        &["check", "--no-kernel", "x.lua"][..],
+        &["build", "x.lua", "-o", "x.o"],
+        &["dump", "--stage", "snapshot", "x.lua"],
+        &["replay", "--tier", "user", "x.lua", "t.pcap"],
+        &["replay", "--tier", "both", "x.lua", "t.pcap"],
+        &["bench", "x.lua"],
+        &["run", "lo", "x.lua"],
+    ] {
+        let with = |option: [&'static str; 2]| place.run(&[command, &option].concat());
+        with(["--load-steps", "100000"]).ends_with(1).complains("MH0105");
+        with(["--load-memory", "1MiB"]).ends_with(1).complains("MH0106");
+    }
+    for enough in [&["--load-steps", "1000000"][..], &["--load-memory", "16 MiB"], &[]] {
+        place.run(&[&["check", "--no-kernel", "x.lua"], enough].concat()).ends_with(0);
+    }
+}
+
+#[test]
+fn programs_for_several_buffers_say_so() {
+    let place = Place::with(&[("x.lua", BUSY)]);
+    let section = |options: &[&str]| {
+        let report = place.run(&[&["check", "--no-kernel", "--json", "x.lua"], options].concat());
+        report.ends_with(0).json()["program"]["section"].clone()
+    };
+    assert_eq!((section(&[]), section(&["--frags"])), (json!("xdp"), json!("xdp.frags")));
+    place.run(&["build", "x.lua", "-o", "x.o", "--frags"]).ends_with(0);
+    let object = std::fs::read(place.path("x.o")).unwrap();
+    assert!(object.windows(10).any(|bytes| bytes == b"xdp.frags\0"));
+    let dump = place.run(&["dump", "--stage", "ir", "--frags", "x.lua"]).ends_with(0).stdout();
+    assert!(dump.contains("program \"xdp.frags\""), "{dump}");
+}
+
 #[test]
 fn build_writes_the_same_object_every_time() {
     let place = Place::with(&[("x.lua", BUSY)]);
@@ -64,6 +102,10 @@ fn several_scripts_are_one_program() {
     let report = place.run(&["check", "--no-kernel", "--json", "a.lua", "b.lua"]).ends_with(0).json();
     let places: Vec<_> = report["handlers"].as_array().unwrap().iter().map(|h| h["place"].clone()).collect();
     assert_eq!(places, ["a.lua:1", "b.lua:4"]);
+    let text = place.run(&["check", "--no-kernel", "a.lua", "b.lua"]).ends_with(0).stdout();
+    let listed = "  2 handlers, compiled to one program; they run in this order while they pass:\n    \
+                  1. a.lua:1\n    2. b.lua:4\n";
+    assert!(text.contains(listed), "{text}");
 }
 
 #[test]

@@ -74,6 +74,89 @@ fn frames_that_the_kernel_cannot_take_are_counted() {
     assert_eq!(answer["totals"]["not_run"], 2);
 }
 
+/// A string put together at packet time, next to a variable that is kept: both are data of the program, of different sizes.
+#[test]
+fn a_counter_and_a_string_of_a_byte() {
+    if !kernel_available("a_counter_and_a_string_of_a_byte") {
+        return;
+    }
+    let script = "\
+local count = 0
+require('xdp').attach(function(pkt)
+  count = count + 1
+  print('number ' .. pkt:getbyte(9000))
+end)";
+    let place = Place::with(&[("x.lua", script)]);
+    write_capture(&place.path("t.pcap"), [60, 9001].iter().map(|length| vec![0xa5; *length]));
+    for options in [&[][..], &["--frags"]] {
+        place.run(&[&["check", "x.lua"], options].concat()).ends_with(0);
+    }
+    let answer = place.run(&["replay", "--tier", "both", "--json", "x.lua", "t.pcap"]).ends_with(0).json();
+    let error = "x.lua:4: bad argument #1 to 'getbyte' (out of bounds)";
+    assert_eq!(answer["frames"][0]["error"]["message"], error);
+    assert_eq!(answer["frames"][1]["prints"], json!(["number 165"]));
+}
+
+/// Frames in several buffers: reads and writes beyond the first one, and the bytes that pass.
+#[test]
+fn long_frames_run_through_a_program_of_their_own() {
+    if !kernel_available("long_frames_run_through_a_program_of_their_own") {
+        return;
+    }
+    let script = "\
+require('xdp').attach(function(pkt)
+  if #pkt <= 5000 then return end
+  print(pkt:getbyte(5000), pkt:getuint32(4000), pkt:getstring(#pkt - 3, 3))
+  pkt:setbyte(4999, 0xee)
+  if pkt:getbyte(4999) ~= 0xee then error('the write is lost') end
+  if pkt:getbyte(5000) == 0x44 then return 1 end
+end)";
+    let place = Place::with(&[("x.lua", script)]);
+    let frame = |length: usize, marker: Option<u8>| {
+        let mut frame: Vec<u8> = (0..length).map(|at| (at % 251) as u8).collect();
+        if let Some(marker) = marker {
+            frame[5000] = marker;
+        }
+        frame
+    };
+    let frames = [
+        frame(60, None),
+        frame(3520, None),
+        frame(3521, None),
+        frame(9000, Some(0x44)),
+        frame(9000, Some(0x45)),
+        frame(65535, Some(0x44)),
+    ];
+    write_capture(&place.path("t.pcap"), frames.into_iter());
+    let arguments = ["replay", "--tier", "both", "--json", "--out", "passed.pcap", "x.lua", "t.pcap"];
+    let answer = place.run(&arguments).ends_with(0).json();
+    let verdicts: Vec<_> =
+        answer["frames"].as_array().unwrap().iter().map(|frame| frame["verdict"].clone()).collect();
+    assert_eq!(verdicts, ["PASS", "PASS", "PASS", "DROP", "PASS", "DROP"]);
+    let totals = &answer["totals"];
+    assert_eq!((&totals["prints"], &totals["changed"], &totals["errors"]), (&json!(3), &json!(3), &json!(0)));
+    let passed: Vec<_> =
+        moonhook_capture::open(place.path("passed.pcap")).unwrap().map(|frame| frame.unwrap().data).collect();
+    assert_eq!(passed.iter().map(Vec::len).collect::<Vec<_>>(), [60, 3520, 3521, 9000]);
+    assert_eq!((passed[3][4998], passed[3][4999], passed[3][5000]), ((4998 % 251) as u8, 0xee, 0x45));
+}
+
+/// A variable is one variable, whatever the lengths of the frames.
+#[test]
+fn long_and_short_frames_share_state() {
+    if !kernel_available("long_and_short_frames_share_state") {
+        return;
+    }
+    let script = "local n = 0 require('xdp').attach(function(pkt) n = n + 1 print(n, #pkt) end)";
+    let place = Place::with(&[("x.lua", script)]);
+    let lengths = [60, 9000, 60, 4000, 13, 3520];
+    write_capture(&place.path("t.pcap"), lengths.iter().map(|length| vec![0; *length]));
+    let shown = place.run(&["replay", "--tier", "both", "x.lua", "t.pcap"]).ends_with(0).stdout();
+    let prints: Vec<_> = shown.lines().filter_map(|line| line.trim().strip_prefix("print ")).collect();
+    assert_eq!(prints, ["1\t60", "2\t9000", "3\t60", "4\t4000", "5\t3520"]);
+    assert!(shown.contains("1 not run"), "{shown}");
+}
+
 #[test]
 fn bench_measures_against_an_empty_program() {
     if !kernel_available("bench_measures_against_an_empty_program") {
@@ -92,6 +175,10 @@ fn bench_measures_against_an_empty_program() {
     let (min, median) =
         (work["program_ns"]["min"].as_f64().unwrap(), work["program_ns"]["median"].as_f64().unwrap());
     assert!(0.0 < min && min <= median, "{work}");
+    write_capture(&place.path("long.pcap"), std::iter::once(vec![4; 9000]));
+    place.run(&[&short[..], &["long.pcap"]].concat()).ends_with(3);
+    let answer = place.run(&[&short[..], &["long.pcap", "--frags"]].concat()).ends_with(0).json();
+    assert_eq!(answer["works"][0]["verdicts"], json!({ "DROP": 1 }));
     place.capture("none.pcap", &[]);
     place.run(&["bench", "x.lua", "none.pcap"]).ends_with(3).complains("MH0004");
 }

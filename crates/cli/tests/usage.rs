@@ -26,6 +26,10 @@ fn usage_errors_end_with_2() {
         &["run", "lo", "x.lua", "--interval", "soon"],
         &["run", "lo", "x.lua", "--budget", "0"],
         &["bench", "x.lua", "--rounds", "0"],
+        &["check", "x.lua", "--load-steps", "0"],
+        &["check", "x.lua", "--load-memory", "0"],
+        &["check", "x.lua", "--load-memory", "10 apples"],
+        &["replay", "x.lua", "t.pcap", "--frags"],
     ] {
         let run = place.run(arguments).ends_with(2);
         assert!(run.stderr().contains("--help"), "{arguments:?}: {}", run.stderr());

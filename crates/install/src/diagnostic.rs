@@ -91,7 +91,7 @@ impl InstallError {
             InstallError::NativeRefused { .. } => "use `--mode auto` or `--mode generic`".to_string(),
             InstallError::MtuTooLarge { interface, peer, .. } => {
                 let which = if *peer { format!("the peer of {interface}") } else { interface.clone() };
-                format!("lower the MTU of {which} (`ip link set … mtu 3000`), or use `--mode generic`")
+                format!("use `--frags` or `--mode generic`, or lower the MTU of {which} (`ip link set … mtu 3000`)")
             }
             InstallError::AttachFailed { errno: Errno::EINVAL, .. } => {
                 "only programs for the XDP hook can be attached there".to_string()

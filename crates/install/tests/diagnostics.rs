@@ -59,4 +59,9 @@ fn they_render() {
     assert!(shown[0].contains("error[MH0501]: loading needs CAP_BPF"), "{}", shown[0]);
     assert!(shown[4].contains("note: at instruction 3; this is a bug of Moonhook"), "{}", shown[4]);
     assert!(shown[10].contains("help: there is 'eth0'"), "{}", shown[10]);
+    assert!(
+        shown[15].contains("help: use `--frags` or `--mode generic`, or lower the MTU of eth0"),
+        "{}",
+        shown[15]
+    );
 }

@@ -101,8 +101,8 @@ impl LoadError {
             LoadError::NoHandler { .. } => {
                 "register one: `require(\"xdp\").attach(function(pkt, arg) … end)`".into()
             }
-            LoadError::Instructions { .. } => "look for an endless loop, or raise the instruction limit".into(),
-            LoadError::Memory { .. } => "look for a table or string that grows, or raise the memory limit".into(),
+            LoadError::Instructions { .. } => "look for an endless loop, or raise the limit with `--load-steps`".into(),
+            LoadError::Memory { .. } => "look for a table or string that grows, or raise the limit with `--load-memory`".into(),
             LoadError::Module(_) => {
                 "modules are found in the script's folder (`a.b` is a/b.lua or a/b/init.lua) and in Moonhook's library"
                     .into()

@@ -128,7 +128,7 @@ fn user_options() -> moonhook_user::Options {
 /// # Errors
 /// `Stage` where loading fails; `User`.
 pub fn user_tier(script: &Path) -> Result<UserTier, ProofError> {
-    let loaded = driver::load(&[script.to_path_buf()])?;
+    let loaded = driver::load(&[script.to_path_buf()], &Settings::default().load)?;
     Ok(UserTier::new(loaded, user_options())?)
 }
 

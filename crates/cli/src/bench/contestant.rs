@@ -35,8 +35,9 @@ impl Contestant {
         Ok(Contestant { instances: (0..INSTANCES).map(instance).collect::<Result<_, CliError>>()? })
     }
 
-    pub fn empty() -> Result<Contestant, CliError> {
-        let object = empty_object()?;
+    /// `frags`: it takes frames in several buffers, too.
+    pub fn empty(frags: bool) -> Result<Contestant, CliError> {
+        let object = empty_object(if frags { "xdp.frags" } else { "xdp" })?;
         let instance = |_| {
             let options = LoadOptions { name: EMPTY.to_string(), ..LoadOptions::default() };
             let program = moonhook_install::load(&object.elf, &options)?;
@@ -81,8 +82,8 @@ fn thread_time() -> Result<f64, CliError> {
 const EMPTY: &str = "empty";
 
 /// An XDP program that passes every frame: the floor.
-fn empty_object() -> Result<Object, CliError> {
-    let kind = FunctionKind::Program { section: "xdp".to_string() };
+fn empty_object(section: &str) -> Result<Object, CliError> {
+    let kind = FunctionKind::Program { section: section.to_string() };
     let mut function = Function::new(EMPTY, kind, 1);
     let pass = Terminator::Return(Operand::Imm(verdict::PASS as i32));
     function.block_mut(Block(0)).terminator = Some((pass, Loc::default()));

@@ -1,9 +1,11 @@
 //! The two places where handlers can run, seen alike.
 
 use crate::CliError;
+use crate::driver::{self, Compiled, Settings, Timings};
 use crate::kernel::Kernel;
 use crate::records::{Failure, Message, RecordError, Text};
-use moonhook_install::{Events, InstallError, frame_max_linear};
+use moonhook_install::{Events, InstallError, LogDetail, frame_max_linear};
+use moonhook_ir::Module;
 use moonhook_user::UserTier;
 use std::sync::mpsc::{Receiver, channel};
 
@@ -46,24 +48,71 @@ impl Tier for UserTier {
     }
 }
 
-/// A loaded program with its events.
+/// The compiled handlers in the kernel: a program for frames in one buffer, one for frames in several, or both.
 pub struct KernelTier {
+    one_buffer: Option<Runner>,
+    several_buffers: Option<Runner>,
+}
+
+impl KernelTier {
+    /// `long_frames`: there will be frames in several buffers. Two programs share no state, so handlers that keep some
+    /// have one program for all frames.
+    pub fn new(compiled: &Compiled, settings: &Settings, long_frames: bool) -> Result<KernelTier, CliError> {
+        let runner = |module: &Module, object: &_| {
+            Runner::new(Kernel::load_object(module, object, LogDetail::Nothing)?)
+        };
+        let several_buffers = match long_frames {
+            true => {
+                let settings = Settings { frags: true, ..settings.clone() };
+                let snapshot = &compiled.loaded.snapshot;
+                let (module, object) = driver::translate(snapshot, &settings, &mut Timings::default())?;
+                Some(runner(&module, &object)?)
+            }
+            false => None,
+        };
+        let one_buffer = match long_frames && keeps_state(&compiled.module) {
+            true => None,
+            false => Some(runner(&compiled.module, &compiled.object)?),
+        };
+        Ok(KernelTier { one_buffer, several_buffers })
+    }
+}
+
+/// Whether handlers have variables that outlive a frame: the lower stage puts them into a section of this name.
+fn keeps_state(module: &Module) -> bool {
+    module.maps.iter().any(|map| map.name == "state")
+}
+
+impl Tier for KernelTier {
+    fn decide(&mut self, frame: &[u8]) -> Result<Outcome, CliError> {
+        let KernelTier { one_buffer, several_buffers } = self;
+        let (first, second) = match frame.len() > frame_max_linear() {
+            true => (several_buffers, one_buffer),
+            false => (one_buffer, several_buffers),
+        };
+        match first.as_mut().or(second.as_mut()) {
+            Some(runner) => runner.decide(frame),
+            None => Ok(Outcome::NotRun { why: "no program".to_string() }),
+        }
+    }
+}
+
+/// A loaded program with its events.
+struct Runner {
     kernel: Kernel,
     events: Option<Events>,
     messages: Receiver<Result<Message, RecordError>>,
 }
 
-impl KernelTier {
-    pub fn new(kernel: Kernel) -> Result<KernelTier, CliError> {
+impl Runner {
+    fn new(kernel: Kernel) -> Result<Runner, CliError> {
         let (sender, messages) = channel();
         let decoder = kernel.decoder.clone();
         // The receiver lives as long as the events do.
         let events = kernel.events(move |record| drop(sender.send(decoder.decode(record))))?;
-        Ok(KernelTier { kernel, events, messages })
+        Ok(Runner { kernel, events, messages })
     }
-}
 
-impl Tier for KernelTier {
     fn decide(&mut self, frame: &[u8]) -> Result<Outcome, CliError> {
         let run = match self.kernel.program.test_run(&self.kernel.name, frame, 1) {
             Ok(run) => run,

@@ -1,0 +1,102 @@
+//! What a person can choose about the program: the options that several subcommands share.
+
+use crate::Verdict;
+use crate::driver::{BUDGET, Settings};
+
+/// Options of every command that loads scripts.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ScriptOptions {
+    /// Verdict after a run-time error
+    #[arg(long, value_name = "VERDICT", value_enum, default_value = "pass")]
+    pub on_error: Verdict,
+    /// Steps that the handlers may use for one frame
+    #[arg(long, value_name = "STEPS", default_value_t = BUDGET, value_parser = clap::value_parser!(u32).range(1..))]
+    pub budget: u32,
+    /// Memory that scripts may use while they are loaded, in bytes or with a unit (KiB, MiB, GiB) [default: 256MiB]
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    load_memory: Option<usize>,
+    /// Lua instructions that scripts may run while they are loaded [default: 2000000000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    load_steps: Option<u64>,
+}
+
+/// Options of the commands that make a program of the person's choice.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ProgramOptions {
+    #[command(flatten)]
+    script: ScriptOptions,
+    /// Make a program that also takes frames in several buffers: jumbo frames in native mode
+    #[arg(long)]
+    pub frags: bool,
+}
+
+impl ScriptOptions {
+    pub fn settings(&self) -> Settings {
+        let default = moonhook_load::Options::default();
+        let load = moonhook_load::Options {
+            memory_limit: self.load_memory.unwrap_or(default.memory_limit),
+            instruction_limit: self.load_steps.unwrap_or(default.instruction_limit),
+        };
+        Settings { on_error: self.on_error, budget: self.budget, load, ..Settings::default() }
+    }
+}
+
+impl ProgramOptions {
+    pub fn settings(&self) -> Settings {
+        Settings { frags: self.frags, ..self.script.settings() }
+    }
+}
+
+/// A positive number of bytes: decimal digits, then perhaps a binary unit (IEC 80000-13).
+fn bytes(text: &str) -> Result<usize, String> {
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (number, unit) = text.split_at(digits);
+    let shift = match unit.trim_start() {
+        "" | "B" => 0,
+        "KiB" => 10,
+        "MiB" => 20,
+        "GiB" => 30,
+        _ => return Err("not a number of bytes such as 1000000, 512KiB or 64MiB".to_string()),
+    };
+    let number: usize = number.parse().map_err(|_| "not a number of bytes".to_string())?;
+    match number.checked_mul(1 << shift) {
+        Some(0) => Err("not a positive number of bytes".to_string()),
+        Some(bytes) => Ok(bytes),
+        None => Err("more bytes than can be addressed".to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_binary_units() {
+        for (text, expected) in [
+            ("1", Some(1)),
+            ("4096", Some(4096)),
+            ("7B", Some(7)),
+            ("3KiB", Some(3072)),
+            ("64 MiB", Some(64 << 20)),
+            ("2GiB", Some(2 << 30)),
+            ("0", None),
+            ("0MiB", None),
+            ("", None),
+            ("MiB", None),
+            ("-1", None),
+            ("1MB", None),
+            ("1.5MiB", None),
+            ("99999999999GiB", None),
+            ("99999999999999999999", None),
+        ] {
+            assert_eq!(bytes(text).ok(), expected, "{text:?}");
+        }
+    }
+
+    /// What the help says of the defaults.
+    #[test]
+    fn the_defaults_are_those_of_the_help() {
+        let default = moonhook_load::Options::default();
+        assert_eq!((default.memory_limit, default.instruction_limit), (256 << 20, 2_000_000_000));
+    }
+}
