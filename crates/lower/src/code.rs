@@ -366,9 +366,10 @@ impl Context<'_> {
         }
     }
 
-    /// The same words with bounds that the verifier does not know. Loop variables start as such, because only a variable
-    /// that is unknown at the loop's head lets the verifier see that one walk through the loop stands for all. What the
-    /// verifier knows of a word depends on the way to it, so that no word can be left out.
+    /// The same words with bounds that the verifier does not know. Loop variables are such at every entry of the loop's
+    /// head, because only a variable that is unknown there lets the verifier see that one walk through the loop stands for
+    /// all. What the verifier knows of a word depends on the way to it, so that no word can be left out; and the first
+    /// entry is not enough, since what is left over on the stack may keep later ones from being compared with it.
     pub fn launder(&mut self, words: &[Word]) -> Vec<Word> {
         if words.is_empty() {
             return vec![];
@@ -388,13 +389,13 @@ impl Context<'_> {
         laundered
     }
 
-    /// The words for the next iteration of a loop. The verifier links `x + constant` to `x`, and takes a linked value at a
-    /// loop's head for another state than the unlinked one that it started with, so that sums are unlinked.
-    pub fn unlinked(&mut self, words: &[Word]) -> Vec<Word> {
-        let unlinked = |context: &mut Self, word: &Word| match word {
-            Word::Value(value) if context.sums.contains_key(value) => context.unary(UnaryOp::Unlink, *word),
-            word => *word,
-        };
-        words.iter().map(|word| unlinked(self, word)).collect()
+    /// A word that may be another constant on each way to here, without what the verifier knows of it. Where it becomes
+    /// part of an address, or is compared, the verifier would walk the code that follows once for each of the constants,
+    /// and for their combinations with those of other words.
+    pub fn unknown(&mut self, word: Word) -> Word {
+        match word {
+            Word::Imm(_) => word,
+            word => self.launder(&[word]).pop().unwrap_or(word),
+        }
     }
 }

@@ -162,7 +162,7 @@ impl Context<'_> {
                 Ok(vec![Abs::Int(after)])
             })?;
             return Ok(match after.first() {
-                Some(Abs::Int(word)) => *word,
+                Some(Abs::Int(word)) => self.unknown(*word),
                 _ => at,
             });
         }
@@ -214,7 +214,8 @@ impl Context<'_> {
         })?;
         let padded = self.add(length, 7);
         let padded = self.and(padded, -8);
-        Ok(self.add(header, padded))
+        let after = self.add(header, padded);
+        Ok(self.unknown(after))
     }
 
     /// Fills the block that [`Context::fail`] jumps to.

@@ -274,18 +274,12 @@ impl<'a> Context<'a> {
 
     /// Makes the header block, jumps to it and makes its state current.
     fn enter_loop(&mut self, forms: &BTreeMap<Variable, Form>) -> Result<ir::Block> {
-        let (mut words, mut tags) = (Vec::new(), Vec::new());
+        let mut words = Vec::new();
         for (variable, form) in forms {
             let value = read_variable(&self.state, *variable);
-            let encoded = self.encode(&value, form);
-            if matches!(form, Form::Union(_)) {
-                tags.push((words.len(), encoded[0]));
-            }
-            words.extend(encoded);
+            words.extend(self.encode(&value, form));
         }
-        // Tags take few values, which may be walked one by one; everything else could be walked value by value.
-        let mut words = self.launder(&words);
-        tags.into_iter().for_each(|(index, tag)| words[index] = tag);
+        let words = self.launder(&words);
         let args = words.into_iter().map(|word| self.value(word)).collect();
         let head = self.function.new_block();
         let mut params = words_of(forms).map(|_| {
@@ -420,7 +414,7 @@ impl<'a> Context<'a> {
                 let value = read_variable(&self.state, *variable);
                 words.extend(self.encode(&value, form));
             }
-            let words = self.unlinked(&words);
+            let words = self.launder(&words);
             let args = words.into_iter().map(|word| self.value(word)).collect();
             self.terminate(ir::Terminator::Jump(ir::Target::new(head, args)));
         }

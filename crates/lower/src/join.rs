@@ -369,6 +369,9 @@ impl Context<'_> {
         self.loc = loc;
         let Some(mut state) = result else { return Vec::new() };
         state.block = Some(block);
+        self.state = state;
+        self.hide_texts(forms, &mut merged, &params);
+        let mut state = self.state.clone();
         let mut at = 0;
         let mut values = Vec::with_capacity(extra);
         for (index, form) in forms.iter().enumerate() {
@@ -381,6 +384,25 @@ impl Context<'_> {
         }
         self.state = state;
         values
+    }
+
+    /// Takes from the verifier what it knows of tags, and of where strings are. These are other constants on each way to
+    /// the join, and once they decide a branch or become part of an address the verifier would walk the code that follows
+    /// for each combination of them. Numbers are left alone: their bounds prove accesses.
+    fn hide_texts(&mut self, forms: &[Form], merged: &mut [Word], params: &[usize]) {
+        let mut hidden = Vec::new();
+        let mut at = 0;
+        for form in forms {
+            let words = at..at + form.words();
+            at = words.end;
+            if matches!(form, Form::Union(_) | Form::One(Shape::Slice(_))) {
+                hidden.extend(words.filter(|column| params.contains(column)));
+            }
+        }
+        let words: Vec<Word> = hidden.iter().map(|column| merged[*column]).collect();
+        for (column, word) in hidden.into_iter().zip(self.launder(&words)) {
+            merged[column] = word;
+        }
     }
 
     /// Makes the arms agree on which registers are captured and which cells there are.

@@ -64,7 +64,7 @@ impl Context<'_> {
             self.state = state;
             let mut words = vec![self.state.budget];
             words.extend(variables);
-            let words = self.unlinked(&words);
+            let words = self.launder(&words);
             let args = words.into_iter().map(|word| self.value(word)).collect();
             self.terminate(ir::Terminator::Jump(ir::Target::new(head, args)));
         }

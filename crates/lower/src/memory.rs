@@ -94,12 +94,12 @@ impl Context<'_> {
                 let needed = disp as u32 + size;
                 let pointer = self.pointer_to(root, needed, &mut outside);
                 if pointer.proved < needed {
-                    self.check_end(pointer.address, needed - pointer.ahead as u32, &mut outside);
+                    self.check_end(pointer.address, needed, &mut outside);
                     if let Some(pointer) = self.state.facts.pointer(root) {
                         pointer.proved = needed;
                     }
                 }
-                (Address { base: pointer.address, disp: disp as i16 - pointer.ahead }, outside)
+                (Address { base: pointer.address, disp: disp as i16 }, outside)
             }
         }
     }
@@ -114,14 +114,16 @@ impl Context<'_> {
         {
             return pointer;
         }
-        let ahead = known.map_or(0, |pointer| pointer.ahead + 1);
-        let cond = self.compare(CompareOp::UGt, root, most);
+        // An address cannot be bounded later on: the same offset is added again, as a value of its own.
+        let offset = match known {
+            Some(_) => self.emit(Op::Unary(ir::UnaryOp::Unlink, root)),
+            None => root,
+        };
+        let cond = self.compare(CompareOp::UGt, offset, most);
         self.leave_if(cond, outside);
-        let start = self.add(self.packet_start, i64::from(ahead));
-        let start = self.value(start);
-        let address = self.emit(Op::Binary(BinaryOp::Add, start, root.into()));
+        let address = self.emit(Op::Binary(BinaryOp::Add, self.packet_start, offset.into()));
         let most = most.min(self.range(Word::Value(root)).max);
-        let pointer = Pointer { offset: root, address, most, ahead, proved: 0 };
+        let pointer = Pointer { offset: root, address, most, proved: 0 };
         self.state.facts.pointers.retain(|other| other.offset != root);
         self.state.facts.pointers.push(pointer);
         pointer
@@ -262,7 +264,7 @@ impl Context<'_> {
 
     /// Reserves `length` bytes of the scratch region; gives their offset. `length` must not be negative.
     pub fn allocate(&mut self, length: Word) -> Result<Word> {
-        let start = self.state.scratch;
+        let start = self.unknown(self.state.scratch);
         let too_long = self.compare(CompareOp::UGt, length, MAX_FRAME);
         self.fail_if(too_long, |context| context.fail(Message::bare("out of packet memory")));
         let end = self.add(start, length);

@@ -45,15 +45,13 @@ pub struct Facts {
     pub written: bool,
 }
 
-/// The packet's start plus `offset`, which is within 0 … 0xffff, plus `ahead`.
+/// The packet's start plus `offset`, which is within 0 … 0xffff.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Pointer {
     pub offset: ir::Value,
     pub address: ir::Value,
     /// The verifier knows the offset to be at most this. It is part of the address, and cannot be lowered later on.
     pub most: i64,
-    /// 0, or more where the same offset had to be added again with a lower bound: so that it is another address.
-    pub ahead: i16,
     /// Bytes that are proved to lie behind the offset.
     pub proved: u32,
 }

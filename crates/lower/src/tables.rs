@@ -65,7 +65,12 @@ fn rank(value: &Value) -> u8 {
 }
 
 /// Refuses what real Lua answers with a metamethod (manual § 2.4) if the value is a table that has it.
-pub fn refuse_metamethod(context: &Context<'_>, value: &Abs, event: &'static str, name: Option<&str>) -> Result<()> {
+pub fn refuse_metamethod(
+    context: &Context<'_>,
+    value: &Abs,
+    event: &'static str,
+    name: Option<&str>,
+) -> Result<()> {
     let Abs::Object(Object::Table(table)) = value else { return Ok(()) };
     let Some(metatable) = context.snapshot.table(*table).metatable else { return Ok(()) };
     match raw_get(context.snapshot, metatable, &Value::string(event)) {

@@ -4,9 +4,9 @@ use super::{Call, Row, row};
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 use crate::join::Arm;
-use crate::state::State;
 use crate::patterns::matcher::{self, Match};
 use crate::patterns::parse;
+use crate::state::State;
 use crate::strings::Slice;
 use crate::value::{Abs, Str, Word};
 use moonhook_ir::CompareOp;
@@ -85,7 +85,9 @@ fn search(context: &mut Context<'_>, call: &Call, plain: bool) -> Result<Option<
         return Ok(None);
     }
     let name = call.called.as_ref().map(|(_, name)| name.as_str());
-    let Str::Const(pattern) = pattern else { return context.refuse(LowerErrorKind::PatternNotConstant, name) };
+    let Str::Const(pattern) = pattern else {
+        return context.refuse(LowerErrorKind::PatternNotConstant, name);
+    };
     let pattern = if plain { Ok(parse::literal(&pattern)) } else { parse::parse(&pattern) };
     let pattern = match pattern {
         Ok(pattern) => pattern,

@@ -51,7 +51,7 @@ pub fn execute<'a>(
 /// Puts a value that depends on the way into a register. Where the next instruction tests or indexes that register, it is
 /// executed for each way by itself: what is known of the value decides it. An instruction that is jumped to starts a block
 /// of its own, which is executed once.
-fn take_arms<'a>(
+pub(super) fn take_arms<'a>(
     context: &mut Context<'a>,
     frame: &mut Frame<'a>,
     register: usize,

@@ -63,6 +63,9 @@ fn call<'a>(context: &mut Context<'a>, frame: &mut Frame<'a>, i: Instruction, pc
     if i.c() > 0 {
         let wanted = i.c() - 1;
         arms.iter_mut().for_each(|arm| arm.values.resize(wanted, Abs::Nil));
+        if wanted == 1 {
+            return super::access::take_arms(context, frame, i.a(), arms, pc);
+        }
         let Some(values) = context.join(arms)? else { return Ok(Next::Done) };
         for (offset, value) in values.into_iter().enumerate() {
             context.set(i.a() + offset, value);

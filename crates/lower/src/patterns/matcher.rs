@@ -68,7 +68,8 @@ pub fn run(
         }
     }
     let Some(values) = context.join(arms)? else { return Ok((None, failed)) };
-    let words: Words = values.iter().map(|v| if let Abs::Int(word) = v { *word } else { Word::Imm(0) }).collect();
+    let words: Words =
+        values.iter().map(|v| if let Abs::Int(word) = v { *word } else { Word::Imm(0) }).collect();
     let captures = words[2..].chunks(2).map(|pair| (pair[0], pair[1])).collect();
     let found = Match { state: context.take_state(), start: words[0], end: words[1], captures };
     Ok((Some(found), failed))
@@ -455,7 +456,11 @@ impl Matcher<'_> {
             Ok(iteration)
         })?;
         for arm in exits {
-            if arm.values.is_empty() { missing(&mut outcome, vec![arm.state]) } else { outcome.matched.push(arm) }
+            if arm.values.is_empty() {
+                missing(&mut outcome, vec![arm.state])
+            } else {
+                outcome.matched.push(arm)
+            }
         }
         Ok(outcome)
     }
