@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `moonhook run` on a veth between two namespaces: native and generic mode, prints, errors, counters, refusals, and that
-# nothing is left behind by Ctrl-C, by SIGTERM, by --duration, by kill -9, or by the end of the interface.
+# `moonhook run` on a veth between two namespaces: native and generic mode, jumbo frames, prints, errors, counters, refusals,
+# and that nothing is left behind by Ctrl-C, by SIGTERM, by --duration, by kill -9, or by the end of the interface.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../../scripts/lib.sh"
 
@@ -62,12 +62,28 @@ xdp.attach(function(pkt)
 end)
 LUA
 
-# start NAME OPTION…: runs the command in the background and waits until it is attached.
+cat >"$WORK/marker.lua" <<'LUA'
+local xdp = require "xdp"
+local action = require "linux.xdp"
+
+xdp.attach(function(pkt)
+  local udp = pkt.udp
+  if not udp or udp.dport ~= 7004 then
+    return
+  end
+  local marker = pkt:getbyte(5000)
+  print(#pkt, marker, pkt.payload:find("needle", 1, true))
+  return marker == 0x44 and action.DROP or action.PASS
+end)
+LUA
+
+# start NAME OPTION…: runs the command on the script $SCRIPT in the background and waits until it is attached.
+SCRIPT=ports.lua
 start() {
     local name=$1
     shift
     # Bash starts background processes with SIGINT ignored.
-    env --default-signal=INT "$MOONHOOK" run right0 "$WORK/ports.lua" --netns "$RIGHT" "$@" \
+    env --default-signal=INT "$MOONHOOK" run right0 "$WORK/$SCRIPT" --netns "$RIGHT" "$@" \
         >"$WORK/$name.out" 2>"$WORK/$name.err" </dev/null &
     RUN=$!
     eventually "moonhook run attaches" grep -qs '^attached' "$WORK/$name.out"
@@ -114,6 +130,23 @@ send_udp() {
     ip netns exec "$LEFT" bash -c "echo x >/dev/udp/192.0.2.2/$1"
 }
 
+# send_jumbo MARKER: one datagram of 8000 bytes: the marker at byte 5000 of the frame, whose headers have 42, and `needle` behind.
+send_jumbo() {
+    {
+        head -c 4958 /dev/zero
+        printf %s "$1"
+        head -c 2041 /dev/zero
+        printf needle
+        head -c 994 /dev/zero
+    } >"$WORK/datagram"
+    ip netns exec "$LEFT" bash -c "dd if=$WORK/datagram bs=8000 count=1 status=none >/dev/udp/192.0.2.2/7004"
+}
+
+# Datagrams that reached the right side's UDP, where nobody listens (RFC 4113, udpNoPorts).
+arrived() {
+    ip netns exec "$RIGHT" awk '$1 == "Udp:" && $2 ~ /^[0-9]/ { print $3 }' /proc/net/snmp
+}
+
 make_pair
 
 echo "native mode, prints, errors, counters, Ctrl-C"
@@ -145,7 +178,30 @@ start auto --mode auto --duration 1
 contains auto.out "in generic mode (native mode is not to be had:"
 ends none 0
 nothing_left "--duration"
+
+echo "jumbo frames in native mode"
+ip -n "$RIGHT" link set right0 mtu 9000
+status=0
+"$MOONHOOK" run right0 "$WORK/marker.lua" --netns "$RIGHT" --mode native 2>"$WORK/large.err" >"$WORK/large.out" || status=$?
+[ "$status" = 3 ] || die "native mode with a large MTU and no --frags ended with $status"
+contains large.err "error[MH0516]"
+contains large.err 'help: use `--frags` or `--mode generic`'
+nothing_left "a refusal"
+SCRIPT=marker.lua start jumbo --mode native --frags
+contains jumbo.out "to right0 in native mode"
+before=$(arrived)
+for marker in D E D F; do send_jumbo "$marker"; done
+eventually "every datagram is seen" eval '[ "$(grep -c "^8042	" "$WORK/jumbo.out")" = 4 ]'
+eventually "two datagrams arrive" eval '[ "$(arrived)" = "$((before + 2))" ]'
+send_udp 7004
+eventually "the error is shown" grep -q "out of bounds" "$WORK/jumbo.err"
+ends INT 0
+nothing_left "Ctrl-C"
+[ "$(grep -c "^8042	68	7001	7006$" "$WORK/jumbo.out")" = 2 ] || die "the dropped datagrams were not read as sent"
+[ "$(grep -Ec "^8042	(69|70)	7001	7006$" "$WORK/jumbo.out")" = 2 ] || die "the passed datagrams were not read as sent"
+grep -Eq '^final counters: .*DROP 2,.*errors 1, lost events 0$' "$WORK/jumbo.out" || die "the counters are not as expected"
 ip -n "$LEFT" link set left0 mtu 1500
+ip -n "$RIGHT" link set right0 mtu 1500
 
 echo "a hook that is taken, and kill -9"
 start first
