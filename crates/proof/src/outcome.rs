@@ -108,7 +108,8 @@ mod tests {
 
     #[test]
     fn every_part_is_compared() {
-        let changes: [(&str, fn(&mut Seen)); 6] = [
+        type Change = (&'static str, fn(&mut Seen));
+        let changes: [Change; 6] = [
             ("verdict", |seen| seen.verdict = 1),
             ("frame", |seen| seen.data[1] = 9),
             ("frame", |seen| seen.data.push(0)),
