@@ -14,6 +14,7 @@ mod error;
 mod frame;
 mod isa;
 mod jumps;
+mod leftovers;
 mod listing;
 mod machine;
 mod order;
@@ -93,7 +94,9 @@ fn compile(module: &Module, function: &Function, allocator: &mut Allocator) -> R
     let machine = select::select(module, function, &slots)?;
     let allocated = allocator.run(&function.name, &machine)?;
     let stack = slots.size(allocated.num_spillslots)?;
-    let words = jumps::join(&assemble::assemble(&machine, allocated, &slots));
+    let mut blocks = assemble::assemble(&machine, allocated, &slots);
+    leftovers::clear(&mut blocks, slots.spill(0));
+    let words = jumps::join(&blocks);
     check_size(&function.name, words.len())?;
     Ok(Code { words, offset: 0, stack })
 }
