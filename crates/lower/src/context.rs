@@ -53,6 +53,8 @@ pub struct Context<'a> {
     pub variables: Variables,
     /// Numbers of captured registers, by call path and register.
     pub cell_numbers: HashMap<Vec<usize>, u32>,
+    /// Values with lower numbers come from outside of the innermost loop being made.
+    pub loop_start: u32,
     /// Values that are another value plus a constant.
     pub sums: HashMap<ir::Value, (ir::Value, i64)>,
     /// Errors that happen whenever an instruction is executed in some state, for code that is not rolled back, with that
@@ -158,6 +160,7 @@ impl<'a> Context<'a> {
             variables,
             sums: HashMap::new(),
             cell_numbers: HashMap::new(),
+            loop_start: 0,
             certain: Vec::new(),
             passed: HashSet::new(),
             loop_forms: HashMap::new(),

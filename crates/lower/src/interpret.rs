@@ -26,7 +26,6 @@ const MAX_CALLS: usize = 64;
 /// A call of a Lua function that is being executed.
 pub struct Frame<'a> {
     pub prototype: &'a Prototype,
-    pub id: PrototypeId,
     pub flow: Rc<Flow>,
     pub closure: Rc<Closure>,
     pub varargs: Vec<Abs>,
@@ -79,7 +78,6 @@ impl<'a> Context<'a> {
         self.calls.push(ActiveCall { prototype: closure.prototype, pc: 0, name });
         let mut frame = Frame {
             prototype,
-            id: closure.prototype,
             flow,
             closure,
             varargs,
@@ -212,6 +210,7 @@ impl<'a> Context<'a> {
         let length = self.function.block(before).insts.len();
         let (certain, pending) = (self.certain.len(), frame.pending.clone());
         let returns = frame.returns.len();
+        let outer = self.loop_start;
         loop {
             self.state = entry.clone();
             self.state.facts = facts.clone();
@@ -231,6 +230,7 @@ impl<'a> Context<'a> {
             let fewer = back.iter().fold(facts.clone(), |facts, state| facts.intersect(&state.facts));
             if wider.is_none() && fewer == facts && !captured {
                 self.loop_forms.insert(key, forms.clone());
+                self.loop_start = outer;
                 return self.close_loop(head, &forms, back);
             }
             forms = wider.unwrap_or(forms);
@@ -281,6 +281,7 @@ impl<'a> Context<'a> {
         }
         let words = self.launder(&words);
         let args = words.into_iter().map(|word| self.value(word)).collect();
+        self.loop_start = self.function.value_count;
         let head = self.function.new_block();
         let mut params = words_of(forms).map(|_| {
             let param = self.function.add_param(head);

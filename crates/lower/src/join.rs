@@ -201,7 +201,7 @@ impl Context<'_> {
             let is = self.compare(ir::CompareOp::Eq, tag, shape.tag());
             let is = self.condition_word(is);
             let mask = self.unary(ir::UnaryOp::Neg, is);
-            let mut choose = |context: &mut Self, old: Word, new: i64| {
+            let choose = |context: &mut Self, old: Word, new: i64| {
                 let change = context.binary(ir::BinaryOp::Xor, old, new);
                 let change = context.and(change, mask);
                 context.binary(ir::BinaryOp::Xor, old, change)

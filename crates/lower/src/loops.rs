@@ -48,6 +48,7 @@ impl Context<'_> {
         words.extend_from_slice(initial);
         let words = self.launder(&words);
         let args: Vec<_> = words.into_iter().map(|word| self.value(word)).collect();
+        let outer = std::mem::replace(&mut self.loop_start, self.function.value_count);
         let head = self.function.new_block();
         let mut params = Vec::with_capacity(args.len());
         for _ in 0..args.len() {
@@ -60,6 +61,7 @@ impl Context<'_> {
         self.state.budget = params[0];
         self.spend_step()?;
         let iteration = body(self, &params[1..])?;
+        self.loop_start = outer;
         for (state, variables) in iteration.next {
             self.state = state;
             let mut words = vec![self.state.budget];

@@ -114,10 +114,12 @@ impl Context<'_> {
         {
             return pointer;
         }
-        // An address cannot be bounded later on: the same offset is added again, as a value of its own.
+        // An address cannot be bounded later on: the same offset is added again, as a value of its own. So is one from
+        // outside of a loop, which the allocator may have put on the stack, where the verifier forgets, coming round, that
+        // what is compared and what is added are the same (`widen_imprecise_scalars`).
         let offset = match known {
-            Some(_) => self.emit(Op::Unary(ir::UnaryOp::Unlink, root)),
-            None => root,
+            None if root.0 >= self.loop_start || self.range(Word::Value(root)).within(0, most) => root,
+            _ => self.emit(Op::Unary(ir::UnaryOp::Unlink, root)),
         };
         let cond = self.compare(CompareOp::UGt, offset, most);
         self.leave_if(cond, outside);

@@ -11,7 +11,7 @@ use crate::loops::Iteration;
 use crate::memory::Address;
 use crate::state::State;
 use crate::value::{Abs, Space, Str, Word};
-use moonhook_ir::{BinaryOp, CompareOp, Size, UnaryOp};
+use moonhook_ir::{CompareOp, Size, UnaryOp};
 
 /// A string slice in words: where, first byte, length.
 #[derive(Clone, Copy, Debug)]
@@ -448,5 +448,43 @@ impl Context<'_> {
         })?;
         self.join(arms)?;
         Ok(())
+    }
+
+    /// [`Context::slice`] as one value.
+    pub fn slice_of(&mut self, text: &Str) -> Result<Slice> {
+        let (space, start, length) = self.slice(text)?;
+        Ok(Slice { space, start, length })
+    }
+
+    /// The byte at an offset that lies within the slice.
+    pub fn byte_at(&mut self, slice: Slice, at: Word) -> Result<Word> {
+        let place = self.add(slice.start, at);
+        let address = self.address(slice.space, place, 1)?;
+        Ok(self.load_at(address, Size::B1, false))
+    }
+
+    /// Looks for the first byte of a slice for which a condition holds. One arm for each way out, with the byte's offset
+    /// from the slice's start, or the slice's length where there is none.
+    pub fn first_byte_where(
+        &mut self,
+        slice: Slice,
+        condition: &mut dyn FnMut(&mut Self, Word) -> Result<Cond>,
+    ) -> Result<Vec<Arm>> {
+        self.repeat(&[Word::Imm(0)], &mut |context, variables| {
+            let mut iteration = Iteration::default();
+            let at = variables[0];
+            let over = context.compare(CompareOp::SGe, at, slice.length);
+            let (over, within) = context.split(over);
+            iteration.leave_in(over, vec![Abs::Int(slice.length)]);
+            context.state = within;
+            let byte = context.byte_at(slice, at)?;
+            let found = condition(context, byte)?;
+            let (found, other) = context.split(found);
+            iteration.leave_in(found, vec![Abs::Int(at)]);
+            context.state = other;
+            let next = context.add(at, 1);
+            iteration.again(context, vec![next]);
+            Ok(iteration)
+        })
     }
 }

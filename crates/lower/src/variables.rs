@@ -39,10 +39,6 @@ impl Variables {
         self.known.iter().position(|(known, _)| known == id)
     }
 
-    pub fn is_assigned(&self, id: &VariableId) -> bool {
-        self.find(id).is_some()
-    }
-
     /// Some field of the table is assigned at packet time.
     pub fn any_field_of(&self, table: TableId) -> bool {
         self.known.iter().any(|(id, _)| matches!(id, VariableId::Field(t, _) if *t == table))

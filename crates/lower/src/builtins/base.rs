@@ -3,9 +3,10 @@
 use super::{Call, Row, returns, row};
 use crate::context::{Context, Result};
 use crate::events::Message;
+use crate::formatting::constant;
 use crate::join::Arm;
 use crate::ops;
-use crate::value::{Abs, Str, Word};
+use crate::value::{Abs, Object, Str, Word};
 use moonhook_ir::Piece;
 
 pub const ROWS: &[Row] = &[
@@ -128,29 +129,59 @@ fn type_of(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
 }
 
 fn to_string(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
-    use crate::value::Object;
-    let text = match call.arg(1) {
-        Abs::Str(text) => Abs::Str(text),
-        Abs::Int(word) => Abs::Str(context.integer_text(word)?),
-        Abs::Nil => Abs::text("nil"),
+    if call.args.is_empty() {
+        context.type_error(call.bad_argument(1, "value expected"), true, Some("tostring"));
+        return Ok(vec![]);
+    }
+    let text = text_of(context, &call.arg(1))?;
+    returns(context, vec![Abs::Str(text)])
+}
+
+/// What `tostring` makes of a value of known type.
+pub fn text_of(context: &mut Context<'_>, value: &Abs) -> Result<Str> {
+    match value {
+        Abs::Str(text) => Ok(text.clone()),
+        Abs::Int(word) => context.integer_text(*word),
+        Abs::Nil => Ok(constant("nil")),
+        Abs::Bool(Word::Imm(imm)) => Ok(constant(if *imm != 0 { "true" } else { "false" })),
         Abs::Bool(word) => {
-            let cond = context.compare(moonhook_ir::CompareOp::Ne, word, 0);
+            let cond = context.compare(moonhook_ir::CompareOp::Ne, *word, 0);
             let (then, otherwise) = context.split(cond);
-            return Ok(vec![
-                Arm { state: then, values: vec![Abs::text("true")] },
-                Arm { state: otherwise, values: vec![Abs::text("false")] },
-            ]);
+            let mut arms = Vec::new();
+            for (state, text) in [(then, "true"), (otherwise, "false")] {
+                context.state = state;
+                if let (space, Word::Imm(start), Word::Imm(length)) = context.slice(&constant(text))? {
+                    let (start, length) = (Word::Imm(start), Word::Imm(length));
+                    let state = context.take_state();
+                    arms.push(Arm { state, values: vec![Abs::Str(Str::Slice { space, start, length })] });
+                }
+            }
+            Ok(match context.join(arms)?.and_then(|values| values.into_iter().next()) {
+                Some(Abs::Str(text)) => text,
+                _ => constant(""),
+            })
         }
-        Abs::Object(Object::Packet) => {
+        Abs::Object(object) => object_text(context, object),
+        Abs::Float(_) | Abs::Union(_) => {
+            let help = "use integers, strings and booleans";
+            context.unsupported("the text of a float", help, Some("tostring"))
+        }
+    }
+}
+
+/// What `tostring` makes of an object: of the packet its bytes.
+pub fn object_text(context: &mut Context<'_>, object: &Object) -> Result<Str> {
+    match object {
+        Object::Packet => {
             let length = context.packet_length();
-            Abs::Str(Str::Slice { space: crate::value::Space::Packet, start: Word::Imm(0), length })
+            Ok(Str::Slice { space: crate::value::Space::Packet, start: Word::Imm(0), length })
         }
-        _ => {
-            let help = "print its fields".to_string();
-            return context.unsupported("the text of a table, function or header", help, Some("tostring"));
+        Object::Text(text) => Ok(Str::Const(text.clone())),
+        other => {
+            let what = format!("the text of a {} (real Lua shows an address)", other.message_name());
+            context.unsupported(what, "print its fields", Some("tostring"))
         }
-    };
-    returns(context, vec![text])
+    }
 }
 
 fn to_number(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {

@@ -6,9 +6,11 @@
 mod base;
 mod byteorder;
 mod data;
+mod format;
 mod math;
-mod output;
+pub mod output;
 mod pattern;
+mod quote;
 mod string;
 
 use crate::context::{Context, Result};
@@ -25,8 +27,16 @@ pub struct Row {
     pub emit: fn(&mut Context<'_>, &Call) -> Result<Vec<Arm>>,
 }
 
-const FAMILIES: &[&[Row]] =
-    &[base::ROWS, byteorder::ROWS, data::ROWS, math::ROWS, output::ROWS, pattern::ROWS, string::ROWS];
+const FAMILIES: &[&[Row]] = &[
+    base::ROWS,
+    byteorder::ROWS,
+    data::ROWS,
+    format::ROWS,
+    math::ROWS,
+    output::ROWS,
+    pattern::ROWS,
+    string::ROWS,
+];
 
 /// A call of a built-in.
 #[derive(Clone)]

@@ -1,48 +1,95 @@
 //! `print` at packet time: an event whose text user space puts together.
 
-use super::{Call, Row, returns};
+use super::base::object_text;
+use super::{Call, Row, format, returns};
 use crate::context::{Context, Result};
+use crate::error::LowerErrorKind;
+
 use crate::join::Arm;
-use crate::value::{Abs, Object, Space, Str, Word};
+use crate::value::{Abs, Object, Shape, Str, Word};
 use moonhook_ir::Piece;
 
 pub const ROWS: &[Row] = &[Row { name: "print", any_type: true, emit: print }];
 
-fn print(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
-    let mut pieces = Vec::new();
-    let mut arguments = Vec::new();
-    for (index, value) in call.args.iter().enumerate() {
-        if index > 0 {
-            push_text(&mut pieces, b"\t");
-        }
-        match value {
-            Abs::Nil => push_text(&mut pieces, b"nil"),
-            Abs::Bool(Word::Imm(imm)) => push_text(&mut pieces, if *imm != 0 { b"true" } else { b"false" }),
-            Abs::Int(Word::Imm(imm)) => push_text(&mut pieces, imm.to_string().as_bytes()),
-            Abs::Str(Str::Const(text)) => push_text(&mut pieces, text),
-            Abs::Object(Object::Packet) => {
-                let length = context.packet_length();
-                pieces.push(Piece::Argument("%s".into()));
-                arguments.push(Abs::Str(Str::Slice { space: Space::Packet, start: Word::Imm(0), length }));
-            }
-            Abs::Float(_) | Abs::Object(_) => {
-                let what = format!("printing a {}", value.type_name().unwrap_or("value"));
-                return context.unsupported(what, "print integers, strings and booleans", Some("print"));
-            }
-            value => {
-                pieces.push(Piece::Argument("%s".into()));
-                arguments.push(value.clone());
-            }
-        }
-    }
-    context.print(pieces, &arguments)?;
-    returns(context, vec![])
+/// The text of an event in the making.
+#[derive(Default)]
+pub struct Line {
+    pub pieces: Vec<Piece>,
+    pub arguments: Vec<Abs>,
 }
 
-/// Appends literal text, to the last piece if that is text too.
-pub fn push_text(pieces: &mut Vec<Piece>, text: &[u8]) {
-    match pieces.last_mut() {
-        Some(Piece::Text(last)) => last.extend_from_slice(text),
-        _ => pieces.push(Piece::Text(text.to_vec())),
+impl Line {
+    /// Appends literal text, to the last piece if that is text too.
+    pub fn text(&mut self, text: &[u8]) {
+        match self.pieces.last_mut() {
+            _ if text.is_empty() => {}
+            Some(Piece::Text(last)) => last.extend_from_slice(text),
+            _ => self.pieces.push(Piece::Text(text.to_vec())),
+        }
     }
+
+    /// Appends an argument that the receiver converts.
+    pub fn argument(&mut self, specification: &str, value: Abs) {
+        self.pieces.push(Piece::Argument(specification.to_string()));
+        self.arguments.push(value);
+    }
+
+    /// Appends what `tostring` makes of a value.
+    pub fn value(&mut self, context: &mut Context<'_>, value: &Abs) -> Result<()> {
+        match sendable(context, value)? {
+            Abs::Nil => self.text(b"nil"),
+            Abs::Bool(Word::Imm(imm)) => self.text(if imm != 0 { b"true" } else { b"false" }),
+            Abs::Int(Word::Imm(imm)) => self.text(imm.to_string().as_bytes()),
+            Abs::Str(Str::Const(text)) => self.text(&text),
+            value => self.argument("%s", value),
+        }
+        Ok(())
+    }
+}
+
+/// The value as an argument that records have a form for: packets become their bytes.
+fn sendable(context: &mut Context<'_>, value: &Abs) -> Result<Abs> {
+    match value {
+        Abs::Object(object) => Ok(Abs::Str(object_text(context, object)?)),
+        Abs::Float(_) => {
+            let help = "print integers, strings and booleans".to_string();
+            context.refuse(LowerErrorKind::Float { what: "a float is printed".into(), help }, Some("print"))
+        }
+        Abs::Union(union) => {
+            let has_text = |context: &Context<'_>, shape: &Shape| match shape {
+                Shape::Object(id) => matches!(context.objects.get(*id as usize), Some(Object::Text(_))),
+                _ => true,
+            };
+            if union.shapes.iter().all(|shape| has_text(context, shape)) {
+                return Ok(value.clone());
+            }
+            context.dispatch_one(value, &mut |context, value| sendable(context, &value))
+        }
+        value => Ok(value.clone()),
+    }
+}
+
+fn print(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    print_with(context, &call.args, None)
+}
+
+/// Prints the values and then, if it is given, the text of a call of `string.format`.
+pub fn print_with(context: &mut Context<'_>, values: &[Abs], formatted: Option<&Call>) -> Result<Vec<Arm>> {
+    let mut line = Line::default();
+    for (index, value) in values.iter().enumerate() {
+        if index > 0 {
+            line.text(b"\t");
+        }
+        line.value(context, value)?;
+    }
+    if let Some(call) = formatted {
+        if !values.is_empty() {
+            line.text(b"\t");
+        }
+        if !format::append(context, call, &mut line)? {
+            return Ok(vec![]);
+        }
+    }
+    context.print(line.pieces, &line.arguments)?;
+    returns(context, vec![])
 }

@@ -90,12 +90,6 @@ pub(super) fn take_arms<'a>(
     Ok(at.map_or(Next::Done, Next::At))
 }
 
-/// `object[key]`.
-pub fn index(context: &mut Context<'_>, object: &Abs, key: &Abs, name: &Option<Name>) -> Result<Abs> {
-    let arms = index_arms(context, object, key, name)?;
-    Ok(context.join(arms)?.and_then(|values| values.into_iter().next()).unwrap_or(Abs::Nil))
-}
-
 /// `object[key]`, with one arm for each way of getting it.
 fn index_arms(context: &mut Context<'_>, object: &Abs, key: &Abs, name: &Option<Name>) -> Result<Vec<Arm>> {
     let mut arms = Vec::new();

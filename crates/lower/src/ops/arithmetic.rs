@@ -124,13 +124,6 @@ pub fn execute<'a>(
     Ok(Next::Continue)
 }
 
-/// `a operator b` for other parts of the compiler: without names.
-pub fn arithmetic(context: &mut Context<'_>, operator: Operator, a: Abs, b: Abs) -> Result<Abs> {
-    let (a, b) = (Named { value: a, name: None }, Named { value: b, name: None });
-    binary(context, operator, operator.event(), a, b, true)
-}
-
-/// `event` is the metamethod's name: unary operators come as binary ones, with an event of their own.
 fn binary(
     context: &mut Context<'_>,
     operator: Operator,

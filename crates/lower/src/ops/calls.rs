@@ -1,11 +1,12 @@
 //! Calls and returns.
 
+use crate::builtins;
 use crate::context::{Context, Result};
 use crate::interpret::{Frame, Next};
 use crate::join::Arm;
 use crate::names;
 use crate::opcode::{Instruction, Opcode};
-use crate::value::Abs;
+use crate::value::{Abs, Object};
 use std::collections::BTreeMap;
 
 pub fn execute<'a>(
@@ -58,8 +59,50 @@ fn called<'a>(
     context.call(&callee, args, name)
 }
 
+/// `print(…, string.format(…))`: the event carries the values and their conversions, and no text is made in the kernel.
+/// Gives the ways to return of `print`, if that is what is called.
+fn formatted_print<'a>(
+    context: &mut Context<'a>,
+    frame: &mut Frame<'a>,
+    i: Instruction,
+    pc: usize,
+) -> Result<Option<Vec<Arm>>> {
+    let next = Instruction(frame.prototype.code.get(pc + 1).copied().unwrap_or(0));
+    let takes_all = i.c() == 0 && next.opcode() == Some(Opcode::Call) && next.b() == 0;
+    let is = |context: &Context<'a>, register: usize, builtin: &str| matches!(context.get(register), Abs::Object(Object::Builtin(name)) if name == builtin);
+    if !takes_all || !is(context, next.a(), "print") || !is(context, i.a(), "string.format") {
+        return Ok(None);
+    }
+    if i.b() == 1 || matches!(context.get(i.a() + 1), Abs::Union(_)) {
+        return Ok(None);
+    }
+    let args = operands(context, frame, i.a() + 1, i.b());
+    let called = names::of_callee(frame.prototype, pc);
+    let call = builtins::Call { name: "string.format", args, called, narrowed: false };
+    let values: Vec<Abs> = (next.a() + 1..i.a()).map(|register| context.get(register)).collect();
+    builtins::output::print_with(context, &values, Some(&call)).map(Some)
+}
+
 fn call<'a>(context: &mut Context<'a>, frame: &mut Frame<'a>, i: Instruction, pc: usize) -> Result<Next> {
-    let mut arms = called(context, frame, i, pc)?;
+    if let Some(arms) = formatted_print(context, frame, i, pc)? {
+        let print = Instruction(frame.prototype.code[pc + 1]);
+        return match returned(context, frame, print, arms, pc + 1)? {
+            Next::Continue => Ok(Next::At(pc + 2)),
+            next => Ok(next),
+        };
+    }
+    let arms = called(context, frame, i, pc)?;
+    returned(context, frame, i, arms, pc)
+}
+
+/// Puts the results of the call at `pc` where they belong.
+fn returned<'a>(
+    context: &mut Context<'a>,
+    frame: &mut Frame<'a>,
+    i: Instruction,
+    mut arms: Vec<Arm>,
+    pc: usize,
+) -> Result<Next> {
     if i.c() > 0 {
         let wanted = i.c() - 1;
         arms.iter_mut().for_each(|arm| arm.values.resize(wanted, Abs::Nil));

@@ -45,7 +45,7 @@ pub fn execute<'a>(
             split_equal(context, &a, &b)?
         }
         _ => {
-            let result = compare(context, frame, opcode, i)?;
+            let result = compare(context, opcode, i)?;
             context.split_truth(&result)
         }
     };
@@ -80,7 +80,7 @@ fn split_equal(context: &mut Context<'_>, a: &Abs, b: &Abs) -> Result<(Vec<State
 }
 
 /// The comparison's result as a boolean.
-fn compare<'a>(context: &mut Context<'a>, frame: &Frame<'a>, opcode: Opcode, i: Instruction) -> Result<Abs> {
+fn compare(context: &mut Context<'_>, opcode: Opcode, i: Instruction) -> Result<Abs> {
     use Opcode::*;
     let a = context.get(i.a());
     let b = match opcode {

@@ -7,8 +7,7 @@ mod comparison;
 mod control;
 mod loads;
 
-pub use access::index;
-pub use arithmetic::{arithmetic, to_integer};
+pub use arithmetic::to_integer;
 pub use comparison::equal;
 
 use crate::context::{Context, Result};
