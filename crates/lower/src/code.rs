@@ -354,6 +354,25 @@ impl Context<'_> {
         }
     }
 
+    /// [`Context::compare`] for what the script compares: the verifier's proofs never rest on it. In a loop the verifier must
+    /// not learn from it either. As long as it has not walked all of a loop it takes states for different that differ in
+    /// what is known of any value (`is_state_visited`, kernel/bpf/verifier.c), so that a row of comparisons of different
+    /// values would be walked in every combination.
+    pub fn compare_apart(&mut self, op: CompareOp, a: impl Into<Word>, b: impl Into<Word>) -> Cond {
+        let (a, b) = (a.into(), b.into());
+        match self.compare(op, a, b) {
+            Cond::Test(condition) if self.loop_start > 0 => {
+                let lhs = self.emit(Op::Unary(UnaryOp::Unlink, condition.lhs));
+                let rhs = match condition.rhs {
+                    Operand::Value(value) => Operand::Value(self.emit(Op::Unary(UnaryOp::Unlink, value))),
+                    imm => imm,
+                };
+                Cond::Test(ir::Condition { lhs, rhs, ..condition })
+            }
+            cond => cond,
+        }
+    }
+
     /// The condition as a word, 0 or 1.
     pub fn condition_word(&mut self, cond: Cond) -> Word {
         match cond {

@@ -18,7 +18,7 @@ impl Context<'_> {
             let state = if index + 1 == union.shapes.len() {
                 self.take_state()
             } else {
-                let cond = self.compare(CompareOp::Eq, union.tag, shape.tag());
+                let cond = self.compare_apart(CompareOp::Eq, union.tag, shape.tag());
                 let (then, otherwise) = self.split(cond);
                 self.state = otherwise;
                 then
@@ -39,7 +39,7 @@ impl Context<'_> {
             (_, Some(true)) => (vec![self.take_state()], vec![]),
             (_, Some(false)) => (vec![], vec![self.take_state()]),
             (Abs::Bool(word), None) => {
-                let cond = self.compare(CompareOp::Ne, *word, 0);
+                let cond = self.compare_apart(CompareOp::Ne, *word, 0);
                 let (then, otherwise) = self.split(cond);
                 (vec![then], vec![otherwise])
             }
@@ -59,7 +59,7 @@ impl Context<'_> {
             let state = if rest.is_empty() {
                 self.take_state()
             } else {
-                let cond = self.compare(CompareOp::Eq, union.tag, shape.tag());
+                let cond = self.compare_apart(CompareOp::Eq, union.tag, shape.tag());
                 let (then, otherwise) = self.split(cond);
                 self.state = otherwise;
                 then

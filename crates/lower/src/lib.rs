@@ -59,7 +59,14 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { on_error: 2, budget: 100_000, cpus: 64, max_values: 400_000, frags: false, count_verdicts: false }
+        Options {
+            on_error: 2,
+            budget: 100_000,
+            cpus: 64,
+            max_values: 400_000,
+            frags: false,
+            count_verdicts: false,
+        }
     }
 }
 

@@ -160,7 +160,8 @@ impl Context<'_> {
         let mut bytes = std::mem::take(&mut self.pool.bytes);
         let size = bytes.len().next_power_of_two();
         let offsets = self.offsets_into(self.pool_map);
-        bytes.resize(if offsets.is_empty() { bytes.len() } else { size } + self.pool.reach.max(8) as usize, 0);
+        bytes
+            .resize(if offsets.is_empty() { bytes.len() } else { size } + self.pool.reach.max(8) as usize, 0);
         self.module.maps[self.pool_map.0 as usize].kind = ir::MapKind::ReadOnlyData(bytes);
         for inst in self.function.blocks.iter_mut().flat_map(|block| &mut block.insts) {
             if let (Some(result), Op::Binary(ir::BinaryOp::And, _, mask)) = (inst.result, &mut inst.op)

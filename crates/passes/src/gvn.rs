@@ -182,6 +182,8 @@ impl<'a> Numbering<'a> {
                 }
                 [5 | (op as u64) << 8, a, b]
             }
+            // Each copy is there to be apart from the others.
+            Op::Unary(UnaryOp::Unlink, _) => return None,
             Op::Unary(op, value) => [6 | (op as u64) << 8, number(value), 0],
             Op::Compare(Condition { op, lhs, rhs }) => [7 | (op as u64) << 8, number(lhs), operand(rhs)],
             Op::Load { size, signed, base, disp } => {

@@ -114,7 +114,7 @@ pub fn equal(context: &mut Context<'_>, a: &Abs, b: &Abs) -> Result<Abs> {
         return context.dispatch_one(b, &mut |context, b| equal(context, a, &b));
     }
     let words = |context: &mut Context<'_>, a: Word, b: Word| {
-        let cond = context.compare(CompareOp::Eq, a, b);
+        let cond = context.compare_apart(CompareOp::Eq, a, b);
         let word = context.condition_word(cond);
         Ok(Abs::Bool(word))
     };
@@ -174,13 +174,13 @@ fn ordered_values(
     }
     let op = if order == Order::Less { CompareOp::SLt } else { CompareOp::SLe };
     let cond = match (a, b) {
-        (Abs::Int(a), Abs::Int(b)) => context.compare(op, *a, *b),
+        (Abs::Int(a), Abs::Int(b)) => context.compare_apart(op, *a, *b),
         (Abs::Int(a), Abs::Float(x)) => against_float(context, order, *a, *x, false),
         (Abs::Float(x), Abs::Int(b)) => against_float(context, order, *b, *x, true),
         (Abs::Float(x), Abs::Float(y)) => Cond::Known(if order == Order::Less { x < y } else { x <= y }),
         (Abs::Str(a), Abs::Str(b)) => {
             let sign = context.strings_compare(a, b)?;
-            context.compare(op, sign, 0)
+            context.compare_apart(op, sign, 0)
         }
         (a, b) => {
             let event = if order == Order::Less { "__lt" } else { "__le" };
@@ -222,5 +222,5 @@ fn against_float(context: &mut Context<'_>, order: Order, word: Word, x: f64, fl
     if bound < -9_223_372_036_854_775_808.0 {
         return Cond::Known(flipped);
     }
-    context.compare(op, word, bound as i64)
+    context.compare_apart(op, word, bound as i64)
 }

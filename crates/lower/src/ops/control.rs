@@ -186,7 +186,7 @@ fn for_loop<'a>(context: &mut Context<'a>, frame: &mut Frame<'a>, i: Instruction
     else {
         return Ok(Next::Done);
     };
-    let more = context.compare(CompareOp::Ne, count, 0);
+    let more = context.compare_apart(CompareOp::Ne, count, 0);
     let (more, done) = context.split(more);
     context.state = more;
     if context.state.alive() {
