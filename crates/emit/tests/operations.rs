@@ -22,7 +22,7 @@ const BINARY: [BinaryOp; 13] = [
     BinaryOp::LShr,
     BinaryOp::AShr,
 ];
-const UNARY: [UnaryOp; 8] = [
+const UNARY: [UnaryOp; 9] = [
     UnaryOp::Neg,
     UnaryOp::Swap16,
     UnaryOp::Swap32,

@@ -293,7 +293,7 @@ impl<'a> Context<'a> {
 
     /// Refuses the script at the current line.
     pub fn refuse<T>(&self, kind: LowerErrorKind, name: Option<&str>) -> Result<T> {
-        Err(Stop::Error(Box::new(LowerError { kind, place: self.place(name) })))
+        Err(Stop::Error(Box::new(LowerError { kind, place: self.place(name).into() })))
     }
 
     pub fn unsupported<T>(

@@ -131,7 +131,7 @@ impl Context<'_> {
             return;
         }
         let kind = LowerErrorKind::CertainError { message: message.clone(), help };
-        self.certain.push((self.site(), LowerError { kind, place: self.place(name) }));
+        self.certain.push((self.site(), LowerError { kind, place: self.place(name).into() }));
         self.fail(Message::new(message));
     }
 

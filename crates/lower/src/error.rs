@@ -7,7 +7,7 @@ use moonhook_diagnostic::{Diagnostic, Place};
 #[error("{}:{}: {kind}", place.file, place.line)]
 pub struct LowerError {
     pub kind: LowerErrorKind,
-    pub place: Place,
+    pub place: Box<Place>,
 }
 
 /// Why it cannot.
@@ -122,6 +122,6 @@ impl LowerError {
 
     pub fn diagnostic(&self) -> Diagnostic {
         let (code, reason, help) = self.kind.describe();
-        Diagnostic::new(code, self.kind.to_string()).at(self.place.clone()).reason(reason).help(help)
+        Diagnostic::new(code, self.kind.to_string()).at((*self.place).clone()).reason(reason).help(help)
     }
 }

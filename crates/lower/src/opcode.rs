@@ -67,12 +67,38 @@ impl Opcode {
     /// The instruction assigns register A (`luaP_opmodes`, bit 3).
     pub fn sets_a(self) -> bool {
         use Opcode::*;
-        match self {
-            SetUpval | SetTabUp | SetTable | SetI | SetField | MmBin | MmBinI | MmBinK | Close | Tbc
-            | Jmp | Eq | Lt | Le | EqK | EqI | LtI | LeI | GtI | GeI | Test | Return | Return0 | Return1
-            | TForPrep | TForCall | SetList | ErrNNil | ExtraArg => false,
-            _ => true,
-        }
+        !matches!(
+            self,
+            SetUpval
+                | SetTabUp
+                | SetTable
+                | SetI
+                | SetField
+                | MmBin
+                | MmBinI
+                | MmBinK
+                | Close
+                | Tbc
+                | Jmp
+                | Eq
+                | Lt
+                | Le
+                | EqK
+                | EqI
+                | LtI
+                | LeI
+                | GtI
+                | GeI
+                | Test
+                | Return
+                | Return0
+                | Return1
+                | TForPrep
+                | TForCall
+                | SetList
+                | ErrNNil
+                | ExtraArg
+        )
     }
 
     /// A comparison or test: the next instruction is a jump that it may skip.

@@ -39,7 +39,7 @@ fn compile(script: &Path) -> Result<usize, LowerError> {
     verify(&module, "passes", script);
     let object = moonhook_emit::emit(&module, &Default::default())
         .unwrap_or_else(|error| panic!("{}: {}", script.display(), error.diagnostic().render(false)));
-    Ok(object.functions.iter().map(|function| function.instructions as usize).sum())
+    Ok(object.functions.iter().map(|function| function.instructions).sum())
 }
 
 fn verify(module: &moonhook_ir::Module, stage: &str, script: &Path) {

@@ -60,9 +60,8 @@ pub fn run(
         failed.extend(outcome.failed);
         failed.extend(outcome.hopeless);
     } else {
-        let exits = context.repeat(&[from], &mut |context, variables| {
-            matcher.from_each_start(context, variables[0], &prefix)
-        })?;
+        let exits = context
+            .repeat(&[from], &mut |context, variables| matcher.each_start(context, variables[0], &prefix))?;
         for arm in exits {
             if arm.values.is_empty() { failed.push(arm.state) } else { arms.push(arm) }
         }
@@ -102,7 +101,7 @@ impl Matcher<'_> {
     }
 
     /// One round of the search for a start.
-    fn from_each_start(&self, context: &mut Context<'_>, start: Word, prefix: &[u8]) -> Result<Iteration> {
+    fn each_start(&self, context: &mut Context<'_>, start: Word, prefix: &[u8]) -> Result<Iteration> {
         let mut iteration = Iteration::default();
         let mut start = start;
         let mut words = self.initial(start);

@@ -27,6 +27,9 @@ fn commonness(byte: u8) -> u32 {
     }
 }
 
+/// The state in which text is found, and its position.
+pub type Place = (State, Word);
+
 /// Splits the current state: where `text` is found between `from` and the subject's end, with its position, and where it
 /// is not.
 pub fn find(
@@ -34,7 +37,7 @@ pub fn find(
     subject: Slice,
     from: Word,
     text: &[u8],
-) -> Result<(Option<(State, Word)>, Vec<State>)> {
+) -> Result<(Option<Place>, Vec<State>)> {
     let end = context.add(subject.start, subject.length);
     let anchor = (0..text.len()).min_by_key(|index| commonness(text[*index])).unwrap_or(0);
     let byte = i64::from(text[anchor]).wrapping_mul(ONES);

@@ -185,11 +185,11 @@ impl Context<'_> {
     pub fn header_field(&mut self, offset: Word, at: i64, size: Size, whole: u32) -> Result<Word> {
         let address = self.address(crate::value::Space::Packet, offset, whole)?;
         let word = self.load_at(address.plus(at as i16), size, false);
-        Ok(self.from_network(word, size))
+        Ok(self.host_order(word, size))
     }
 
     /// A word loaded from network byte order.
-    pub fn from_network(&mut self, word: Word, size: Size) -> Word {
+    pub fn host_order(&mut self, word: Word, size: Size) -> Word {
         match size {
             Size::B1 => word,
             Size::B2 => self.unary(UnaryOp::Swap16, word),

@@ -103,7 +103,7 @@ fn ipv4(context: &mut Context<'_>, start: Word, arms: &mut Vec<Arm>) -> Result<(
     };
     let protocol = context.load_at(header.plus(9), Size::B1, false);
     let fragment = context.load_at(header.plus(6), Size::B2, false);
-    let fragment = context.from_network(fragment, Size::B2);
+    let fragment = context.host_order(fragment, Size::B2);
     let offset = context.and(fragment, 0x1fff);
     let offset = context.shl(offset, 3);
     let more = context.shr(fragment, 13);
@@ -189,11 +189,11 @@ fn extensions(context: &mut Context<'_>, next: Word, protocol: Word) -> Result<V
         iteration.again(context, vec![after, following, more, id, left]);
         context.state = fragment;
         let flags = context.load_at(header.plus(2), Size::B2, false);
-        let flags = context.from_network(flags, Size::B2);
+        let flags = context.host_order(flags, Size::B2);
         let offset = context.and(flags, 0xfff8);
         let more = context.and(flags, 1);
         let id = context.load_at(header.plus(4), Size::B4, false);
-        let id = context.from_network(id, Size::B4);
+        let id = context.host_order(id, Size::B4);
         let later = context.compare(CompareOp::Ne, offset, 0);
         let (later, first) = context.split(later);
         iteration.leave_in(later, end(offset, after, following, more, id));

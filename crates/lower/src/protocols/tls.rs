@@ -69,7 +69,7 @@ impl Walk<'_> {
     fn number(&mut self, context: &mut Context<'_>, position: Word, size: Size) -> Word {
         let address = self.at(context, position, size as u32);
         let word = context.load_at(address, size, false);
-        context.from_network(word, size)
+        context.host_order(word, size)
     }
 }
 
@@ -162,7 +162,7 @@ fn pass_extension(
     named.push(Arm { state: server_name, values: vec![Abs::Int(position)] });
     context.state = other;
     let length = context.load_at(extension.plus(2), Size::B2, false);
-    let length = context.from_network(length, Size::B2);
+    let length = context.host_order(length, Size::B2);
     let next = context.add(length, 4);
     context.add(position, next)
 }
@@ -178,7 +178,7 @@ fn read_server_name(
     let list = Walk { missing }.at(context, position, 9);
     let kind = context.load_at(list.plus(6), Size::B1, false);
     let length = context.load_at(list.plus(7), Size::B2, false);
-    let length = context.from_network(length, Size::B2);
+    let length = context.host_order(length, Size::B2);
     for wrong in [context.compare(CompareOp::Ne, kind, 0), context.compare(CompareOp::Eq, length, 0)] {
         let (wrong, right) = context.split(wrong);
         missing.push(wrong);

@@ -74,7 +74,7 @@ fn inner_id(context: &mut Context<'_>) -> Result<Vec<Arm>> {
     let (address, outside) = context.locate(Word::Imm(i64::from(WHOLE)), 4);
     arms.extend(outside.into_iter().map(|state| Arm { state, values: vec![Abs::Nil] }));
     let word = context.load_at(address, Size::B2, false);
-    let word = context.from_network(word, Size::B2);
+    let word = context.host_order(word, Size::B2);
     let id = context.and(word, 0xfff);
     let state = context.take_state();
     arms.push(Arm { state, values: vec![Abs::Int(id)] });
