@@ -120,7 +120,9 @@ impl Selector<'_> {
             UnaryOp::SignExtend32 => self.convert(Conversion::SignExtend(32), value, result),
             UnaryOp::ZeroExtend32 => self.convert(Conversion::ZeroExtend32, value, result),
             // Of the operations that change nothing, one for which the verifier drops a register's id.
-            UnaryOp::Unlink => self.in_place(InPlace::Binary(BinaryOp::Xor, Rhs::Imm(0)), value, None, result),
+            UnaryOp::Unlink => {
+                self.in_place(InPlace::Binary(BinaryOp::Xor, Rhs::Imm(0)), value, None, result)
+            }
         }
         Ok(())
     }
