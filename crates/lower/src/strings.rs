@@ -8,7 +8,6 @@ use crate::code::Cond;
 use crate::context::{Context, Result};
 use crate::join::Arm;
 use crate::loops::Iteration;
-use crate::memory::Address;
 use crate::state::State;
 use crate::value::{Abs, Space, Str, Word};
 use moonhook_ir::{CompareOp, Size, UnaryOp};
@@ -296,79 +295,6 @@ impl Context<'_> {
             _ => Word::Imm(0),
         })
     }
-
-    /// Copies a slice to where `destination` says offset 0, 8, … is. The bytes behind the copy, up to the next multiple
-    /// of 8, are not kept.
-    pub fn copy_bytes(
-        &mut self,
-        space: Space,
-        start: Word,
-        length: Word,
-        destination: &mut dyn FnMut(&mut Self, Word) -> Result<Address>,
-    ) -> Result<()> {
-        let slice = Slice { space, start, length };
-        let arms = self.repeat(&[Word::Imm(0)], &mut |context, variables| {
-            let mut iteration = Iteration::default();
-            let at = variables[0];
-            let left = context.sub(length, at);
-            let done = context.compare(CompareOp::SLe, left, 0);
-            let (done, more) = context.split(done);
-            iteration.leave_in(done, vec![]);
-            context.state = more;
-            let word = context.word_at(slice, at, left)?;
-            let address = destination(context, at)?;
-            context.store(address.base, address.disp, Size::B8, word);
-            let next = context.add(at, 8);
-            iteration.again(context, vec![next]);
-            Ok(iteration)
-        })?;
-        self.join(arms)?;
-        Ok(())
-    }
-
-    /// `a .. b .. c` of strings and integers.
-    pub fn concatenate(&mut self, parts: &[Abs]) -> Result<Abs> {
-        let mut constant = Vec::new();
-        let mut strings = Vec::new();
-        for part in parts {
-            match part {
-                Abs::Str(Str::Const(text)) => constant.extend_from_slice(text),
-                Abs::Int(Word::Imm(value)) => constant.extend(value.to_string().bytes()),
-                other => {
-                    strings.push(Str::Const(std::mem::take(&mut constant).into()));
-                    strings.push(match other {
-                        Abs::Str(text) => text.clone(),
-                        Abs::Int(word) => self.integer_text(*word)?,
-                        _ => continue,
-                    });
-                }
-            }
-        }
-        strings.push(Str::Const(constant.into()));
-        strings.retain(|text| !matches!(text, Str::Const(bytes) if bytes.is_empty()));
-        match strings.as_slice() {
-            [] => return Ok(Abs::text("")),
-            [only] => return Ok(Abs::Str(only.clone())),
-            _ => {}
-        }
-        let mut slices = Vec::new();
-        let mut total = Word::Imm(0);
-        for text in &strings {
-            let (space, start, length) = self.slice(text)?;
-            total = self.add(total, length);
-            slices.push(Slice { space, start, length });
-        }
-        let start = self.allocate(total)?;
-        let mut to = start;
-        for slice in slices {
-            self.copy_bytes(slice.space, slice.start, slice.length, &mut |context, at| {
-                let place = context.add(to, at);
-                context.address(Space::Scratch, place, 8)
-            })?;
-            to = self.add(to, slice.length);
-        }
-        Ok(Abs::Str(Str::Slice { space: Space::Scratch, start, length: total }))
-    }
 }
 
 /// How to cover `length` bytes by loads: offsets and sizes, the last ones overlapping.
@@ -408,46 +334,6 @@ impl Context<'_> {
             Some([Abs::Int(word)]) => *word,
             _ => no,
         })
-    }
-
-    /// A copy of a string in the scratch region.
-    pub fn copied(&mut self, text: Str) -> Result<Str> {
-        let (space, start, length) = self.slice(&text)?;
-        let to = self.allocate(length)?;
-        self.copy_bytes(space, start, length, &mut |context, at| {
-            let place = context.add(to, at);
-            context.address(Space::Scratch, place, 8)
-        })?;
-        Ok(Str::Slice { space: Space::Scratch, start: to, length })
-    }
-
-    /// Writes a string that does not lie in the packet into it, byte by byte at its end so that nothing behind it changes.
-    pub fn write_packet(&mut self, offset: Word, from: Slice) -> Result<()> {
-        let arms = self.repeat(&[Word::Imm(0)], &mut |context, variables| {
-            let mut iteration = Iteration::default();
-            let at = variables[0];
-            let left = context.sub(from.length, at);
-            let done = context.compare(CompareOp::SLe, left, 0);
-            let (done, more) = context.split(done);
-            iteration.leave_in(done, vec![]);
-            context.state = more;
-            let whole = context.compare(CompareOp::SGe, left, 8);
-            let (whole, part) = context.split(whole);
-            for (state, size) in [(whole, Size::B8), (part, Size::B1)] {
-                context.state = state;
-                let source = context.add(from.start, at);
-                let source = context.address(from.space, source, size as u32)?;
-                let word = context.load_at(source, size, false);
-                let place = context.add(offset, at);
-                let target = context.address(Space::Packet, place, size as u32)?;
-                context.write_word(target, place, size, word);
-                let next = context.add(at, size as i64);
-                iteration.again(context, vec![next]);
-            }
-            Ok(iteration)
-        })?;
-        self.join(arms)?;
-        Ok(())
     }
 
     /// [`Context::slice`] as one value.

@@ -1,289 +1,25 @@
-//! Reading tables of load time with keys that are known only at packet time.
-//!
-//! A few keys are compared one by one; many are found by a perfect hash in read-only data ([`crate::hashing`]); the array
-//! part is indexed.
+//! Finding keys: perfect hashes of integers, strings and addresses.
 
+use super::{INTEGER_SLOT, MAX_COMPARED, first_of, lay_out};
 use crate::code::Cond;
 use crate::context::{Context, Result};
-use crate::error::LowerErrorKind;
 use crate::hashing::{self, Placement};
-use crate::join::{Arm, Form};
+use crate::join::Arm;
 use crate::state::State;
 use crate::strings::Slice;
-use crate::value::{Abs, Object, Str, Word};
+use crate::value::{Abs, Str, Word};
 use moonhook_ir as ir;
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
-use moonhook_snapshot::{Snapshot, Table, TableId, Value};
+use moonhook_snapshot::{Table, TableId, Value};
 
-/// Up to so many keys are compared one by one.
-const MAX_COMPARED: usize = 4;
 /// Keys longer than this are not hashed but compared one by one.
 const MAX_HASHED_KEY: usize = 256;
 
 /// Bytes of a slot of a string table: hash (high 32 bits), offset of the key's bytes, its length, number of the value.
 const STRING_SLOT: usize = 16;
-/// Bytes of a slot of an integer table: key, number of the value.
-const INTEGER_SLOT: usize = 16;
-
-/// `rawget(table, key)` at load time.
-pub fn raw_get(snapshot: &Snapshot, table: TableId, key: &Value) -> Value {
-    let table = snapshot.table(table);
-    if let Value::Integer(index) = key
-        && let Some(value) = usize::try_from(*index - 1).ok().and_then(|index| table.array.get(index))
-    {
-        return value.clone();
-    }
-    let found = match key {
-        // Strings are sorted among themselves: a binary search over their range.
-        Value::String(wanted) => {
-            let first = table.entries.partition_point(|(key, _)| rank(key) < 4);
-            let strings = &table.entries[first..];
-            let last = strings.partition_point(|(key, _)| rank(key) == 4);
-            strings[..last]
-                .binary_search_by(|(key, _)| match key {
-                    Value::String(key) => key.as_ref().cmp(wanted.as_ref()),
-                    _ => std::cmp::Ordering::Less,
-                })
-                .ok()
-                .map(|index| &strings[index])
-        }
-        key => table.entries.iter().find(|(other, _)| other == key),
-    };
-    found.map_or(Value::Nil, |(_, value)| value.clone())
-}
-
-/// The order of kinds in [`Table::entries`].
-fn rank(value: &Value) -> u8 {
-    match value {
-        Value::Nil => 0,
-        Value::Boolean(_) => 1,
-        Value::Integer(_) => 2,
-        Value::Float(_) => 3,
-        Value::String(_) => 4,
-        _ => 5,
-    }
-}
-
-/// Refuses what real Lua answers with a metamethod (manual § 2.4) if the value is a table that has it.
-pub fn refuse_metamethod(
-    context: &Context<'_>,
-    value: &Abs,
-    event: &'static str,
-    name: Option<&str>,
-) -> Result<()> {
-    let Abs::Object(Object::Table(table)) = value else { return Ok(()) };
-    let Some(metatable) = context.snapshot.table(*table).metatable else { return Ok(()) };
-    match raw_get(context.snapshot, metatable, &Value::string(event)) {
-        Value::Nil => Ok(()),
-        _ => context.refuse(LowerErrorKind::Metamethod { event }, name),
-    }
-}
-
-/// `#table` (manual § 3.4.7): the border that the array part gives.
-pub fn length(context: &mut Context<'_>, table: TableId) -> Result<Abs> {
-    refuse_metamethod(context, &Abs::Object(Object::Table(table)), "__len", Some("#"))?;
-    Ok(Abs::int(context.snapshot.table(table).array.len() as i64))
-}
-
-/// `rawget(table, key)` at packet time; `key` is no constant string.
-pub fn lookup(context: &mut Context<'_>, table: TableId, key: &Abs) -> Result<Abs> {
-    let arms = lookup_arms(context, table, key)?;
-    Ok(context.join(arms)?.and_then(|values| values.into_iter().next()).unwrap_or(Abs::Nil))
-}
-
-/// [`lookup`], with one arm for each way of finding something or nothing.
-pub fn lookup_arms(context: &mut Context<'_>, table: TableId, key: &Abs) -> Result<Vec<Arm>> {
-    if context.variables.any_field_of(table) && matches!(key, Abs::Str(_)) {
-        let what = "indexing a table whose fields the handler changes, by a name that is not constant";
-        return context.unsupported(
-            what,
-            "write the field's name, or keep the fields in local variables",
-            None,
-        );
-    }
-    match key {
-        Abs::Union(_) => {
-            let mut arms = Vec::new();
-            for (state, key) in context.alternatives(key) {
-                context.state = state;
-                arms.extend(lookup_arms(context, table, &key)?);
-            }
-            Ok(arms)
-        }
-        Abs::Str(Str::Const(text)) => found(context, table, &Value::String(text.clone())),
-        Abs::Int(Word::Imm(index)) => found(context, table, &Value::Integer(*index)),
-        Abs::Int(word) => integer_lookup(context, table, *word),
-        Abs::Str(text) => string_lookup(context, table, text),
-        Abs::Bool(word) => {
-            let yes = raw_get(context.snapshot, table, &Value::Boolean(true));
-            let no = raw_get(context.snapshot, table, &Value::Boolean(false));
-            let cond = context.compare(CompareOp::Ne, *word, 0);
-            let (then, otherwise) = context.split(cond);
-            Ok(vec![
-                Arm { state: then, values: vec![context.lift(&yes)] },
-                Arm { state: otherwise, values: vec![context.lift(&no)] },
-            ])
-        }
-        Abs::Object(object) => found(context, table, &object_key(object).unwrap_or(Value::Nil)),
-        Abs::Nil | Abs::Float(_) => context.only(Abs::Nil),
-    }
-}
-
-/// The value of a key that is known now.
-fn found(context: &mut Context<'_>, table: TableId, key: &Value) -> Result<Vec<Arm>> {
-    let value = raw_get(context.snapshot, table, key);
-    let value = context.lift(&value);
-    context.only(value)
-}
-
-fn object_key(object: &Object) -> Option<Value> {
-    match object {
-        Object::Table(id) => Some(Value::Table(*id)),
-        Object::Builtin(name) => Some(Value::Builtin(name)),
-        _ => None,
-    }
-}
-
-fn first_of(context: &mut Context<'_>, arms: Vec<Arm>) -> Result<Abs> {
-    Ok(context.join(arms)?.and_then(|values| values.into_iter().next()).unwrap_or(Abs::Nil))
-}
-
-/// The values of a table's entries, laid out so that an index finds them.
-struct Values {
-    form: Form,
-    /// Address of the first row, if the form takes words.
-    rows: Option<ir::MapId>,
-    words: usize,
-}
-
-/// Lays out values; equal ones need nothing but their form.
-fn lay_out(context: &mut Context<'_>, values: &[Value]) -> Result<Values> {
-    let lifted: Vec<Abs> = values.iter().map(|value| context.lift(value)).collect();
-    let form = context.form_of(&lifted.iter().collect::<Vec<_>>(), false)?;
-    let words = form.words();
-    if words == 0 {
-        return Ok(Values { form, rows: None, words });
-    }
-    let mut bytes = Vec::with_capacity(values.len() * words * 8);
-    for value in &lifted {
-        for word in context.encode(value, &form) {
-            bytes.extend(word.constant().unwrap_or(0).to_le_bytes());
-        }
-    }
-    bytes.resize(values.len().next_power_of_two() * words * 8, 0);
-    let rows = Some(context.add_data("values", bytes));
-    Ok(Values { form, rows, words })
-}
-
-impl Values {
-    /// The value in row `index`, which is below the number of rows (`count`).
-    fn read(&self, context: &mut Context<'_>, index: Word, count: usize) -> Result<Abs> {
-        let Some(map) = self.rows else { return Ok(context.decode(&self.form, &[])) };
-        let base = context.emit(Op::DataAddress { map, offset: 0 });
-        let size = self.words as i64 * 8;
-        let bounded = context.bounded(index, count);
-        let offset = context.binary(BinaryOp::Mul, bounded, size);
-        let offset = context.value(offset);
-        let row = context.emit(Op::Binary(BinaryOp::Add, base, offset.into()));
-        let words: Vec<Word> =
-            (0..self.words).map(|word| context.load(row, word as i16 * 8, Size::B8, false)).collect();
-        Ok(context.decode(&self.form, &words))
-    }
-}
-
-impl Context<'_> {
-    /// A new section of read-only bytes.
-    pub fn add_data(&mut self, name: &str, bytes: Vec<u8>) -> ir::MapId {
-        // Walking a loop again asks for the same data again.
-        let kind = ir::MapKind::ReadOnlyData(bytes);
-        if let Some(known) =
-            self.module.maps.iter().position(|map| map.kind == kind && map.name.starts_with(name))
-        {
-            return ir::MapId(known as u32);
-        }
-        let id = ir::MapId(self.module.maps.len() as u32);
-        self.module.maps.push(ir::Map { name: format!("{name}{}", id.0), kind });
-        id
-    }
-
-    /// The same word, with the verifier told that it is below `count` rounded up to a power of two (which it is).
-    pub fn bounded(&mut self, word: Word, count: usize) -> Word {
-        let mask = count.next_power_of_two() as i64 - 1;
-        if self.range(word).within(0, mask) { word } else { self.and(word, mask) }
-    }
-}
-
-fn integer_lookup(context: &mut Context<'_>, id: TableId, key: Word) -> Result<Vec<Arm>> {
-    let table: &Table = context.snapshot.table(id);
-    let mut arms = Vec::new();
-    if !table.array.is_empty() {
-        let count = table.array.len();
-        let index = context.sub(key, 1);
-        let within = context.compare(CompareOp::ULt, index, count as i64);
-        let (within, outside) = context.split(within);
-        context.state = within;
-        let values = lay_out(context, &table.array)?;
-        let value = values.read(context, index, count)?;
-        let state = context.take_state();
-        arms.push(Arm { state, values: vec![value] });
-        context.state = outside;
-    }
-    let sparse: Vec<(i64, Value)> = table
-        .entries
-        .iter()
-        .filter_map(|(key, value)| match key {
-            Value::Integer(key) => Some((*key, value.clone())),
-            _ => None,
-        })
-        .collect();
-    let hashes: Vec<i64> = sparse.iter().map(|(key, _)| hashing::of_integer(*key)).collect();
-    match (sparse.len() > MAX_COMPARED).then(|| hashing::place(&hashes)).flatten() {
-        None => {
-            for (candidate, value) in &sparse {
-                let cond = context.compare(CompareOp::Eq, key, *candidate);
-                let (then, otherwise) = context.split(cond);
-                let value = context.lift(value);
-                arms.push(Arm { state: then, values: vec![value] });
-                context.state = otherwise;
-            }
-        }
-        Some(placement) => {
-            let hash = hash_integer(context, key);
-            let mut slots = vec![0; placement.slots * INTEGER_SLOT];
-            // An empty slot must not look like a key: its value number is out of range.
-            slots.chunks_mut(INTEGER_SLOT).for_each(|slot| slot[8..].fill(0xff));
-            for (number, (key, _)) in sparse.iter().enumerate() {
-                let at = placement.slot_of[number] * INTEGER_SLOT;
-                slots[at..at + 8].copy_from_slice(&key.to_le_bytes());
-                slots[at + 8..at + 16].copy_from_slice(&(number as i64).to_le_bytes());
-            }
-            let slot = find_slot(context, &placement, slots, INTEGER_SLOT, hash);
-            let stored = context.load(slot, 0, Size::B8, false);
-            let same = context.compare(CompareOp::Eq, stored, key);
-            let (same, other) = context.split(same);
-            let mut missing = vec![other];
-            context.state = same;
-            let number = context.load(slot, 8, Size::B8, false);
-            let empty = context.compare(CompareOp::UGe, number, sparse.len() as i64);
-            let (empty, found) = context.split(empty);
-            missing.push(empty);
-            context.state = found;
-            let values: Vec<Value> = sparse.into_iter().map(|(_, value)| value).collect();
-            let values_count = values.len();
-            let values = lay_out(context, &values)?;
-            let value = values.read(context, number, values_count)?;
-            let state = context.take_state();
-            arms.push(Arm { state, values: vec![value] });
-            context.enter(missing)?;
-        }
-    }
-    let state = context.take_state();
-    arms.push(Arm { state, values: vec![Abs::Nil] });
-    Ok(arms)
-}
 
 /// The address of the slot that the hash leads to.
-fn find_slot(
+pub(super) fn find_slot(
     context: &mut Context<'_>,
     placement: &Placement,
     slots: Vec<u8>,
@@ -318,12 +54,12 @@ fn hash_step(context: &mut Context<'_>, hash: Word, word: Word) -> Word {
     context.binary(BinaryOp::Xor, mixed, high)
 }
 
-fn hash_integer(context: &mut Context<'_>, key: Word) -> Word {
+pub(super) fn hash_integer(context: &mut Context<'_>, key: Word) -> Word {
     let hash = hash_step(context, Word::Imm(0), key);
     hash_step(context, hash, Word::Imm(0))
 }
 
-fn string_lookup(context: &mut Context<'_>, id: TableId, text: &Str) -> Result<Vec<Arm>> {
+pub(super) fn string_lookup(context: &mut Context<'_>, id: TableId, text: &Str) -> Result<Vec<Arm>> {
     let table: &Table = context.snapshot.table(id);
     let mut keys: Vec<(&[u8], &Value)> = Vec::new();
     for (key, value) in &table.entries {

@@ -1,0 +1,222 @@
+//! Items that match more than once: `*`, `+`, `?`, `-`.
+
+use super::matcher::{Matcher, Outcome, Words, first_word};
+use super::parse::{Item, Repeat, Set};
+use super::search;
+use crate::context::{Context, Result};
+use crate::join::Arm;
+use crate::loops::Iteration;
+use crate::state::State;
+use crate::value::{Abs, Word};
+use moonhook_ir::CompareOp;
+
+impl Matcher<'_> {
+    /// What follows item `index` surely fails on a byte of `set`: trying shorter matches of the item is no use.
+    fn excludes(&self, index: usize, set: &Set) -> bool {
+        let mut index = index + 1;
+        loop {
+            match self.item(index) {
+                // Nothing behind can fail: the first way is taken.
+                None => return true,
+                Some(Item::Open(_) | Item::Position(_) | Item::Close(_)) => index += 1,
+                Some(Item::Single(next, Repeat::Once | Repeat::Some)) => return next.is_disjoint(set),
+                // The end is never before a byte.
+                Some(Item::End) => return true,
+                _ => return false,
+            }
+        }
+    }
+
+    /// As many bytes of the set as there are, at most `most`; then the rest, with fewer and fewer of them.
+    pub(super) fn greedy(
+        &self,
+        context: &mut Context<'_>,
+        index: usize,
+        mut words: Words,
+        set: &Set,
+        most: Option<i64>,
+    ) -> Result<Outcome> {
+        let least = words[0];
+        let furthest = self.run_of(context, least, set, most)?;
+        if self.excludes(index, set) {
+            words[0] = furthest;
+            return self.items(context, index + 1, words, false);
+        }
+        let mut outcome = Outcome::default();
+        let exits = context.repeat(&[furthest], &mut |context, variables| {
+            let mut iteration = Iteration::default();
+            let at = variables[0];
+            let mut words = words.clone();
+            words[0] = at;
+            let rest = self.items(context, index + 1, words, false)?;
+            rest.matched.into_iter().for_each(|arm| iteration.leave_in(arm.state, arm.values));
+            let mut failed = rest.failed;
+            failed.extend(rest.hopeless);
+            context.enter(failed)?;
+            if context.state.alive() {
+                let none = context.compare(CompareOp::SLe, at, least);
+                let (none, some) = context.split(none);
+                iteration.leave_in(none, vec![]);
+                context.state = some;
+                let shorter = context.sub(at, 1);
+                iteration.again(context, vec![shorter]);
+            }
+            Ok(iteration)
+        })?;
+        for arm in exits {
+            if arm.values.is_empty() { outcome.failed.push(arm.state) } else { outcome.matched.push(arm) }
+        }
+        Ok(outcome)
+    }
+
+    /// The position behind the run of bytes of the set at `at`, of at most `most`.
+    fn run_of(&self, context: &mut Context<'_>, at: Word, set: &Set, most: Option<i64>) -> Result<Word> {
+        if most == Some(1) {
+            let (inside, outside) = self.split_byte(context, at, set)?;
+            context.state = inside;
+            let next = context.add(at, 1);
+            let mut arms = vec![Arm { state: context.take_state(), values: vec![Abs::Int(next)] }];
+            arms.extend(outside.into_iter().map(|state| Arm { state, values: vec![Abs::Int(at)] }));
+            return first_word(context, arms);
+        }
+        if *set == Set::ALL {
+            return Ok(self.end);
+        }
+        let arms = context.repeat(&[at], &mut |context, variables| {
+            let mut iteration = Iteration::default();
+            let at = variables[0];
+            let (inside, outside) = self.split_byte(context, at, set)?;
+            outside.into_iter().for_each(|state| iteration.leave_in(state, vec![Abs::Int(at)]));
+            context.state = inside;
+            let next = context.add(at, 1);
+            iteration.again(context, vec![next]);
+            Ok(iteration)
+        })?;
+        first_word(context, arms)
+    }
+
+    /// As few bytes of the set as the rest allows.
+    pub(super) fn lazy(
+        &self,
+        context: &mut Context<'_>,
+        index: usize,
+        mut words: Words,
+        fixed: bool,
+        set: &Set,
+    ) -> Result<Outcome> {
+        let at = words[0];
+        let (captures, literal) = self.text_behind(index);
+        if *set == Set::ALL && !literal.is_empty() {
+            return self.lazy_until_text(context, index + 1 + captures, words, fixed, &literal);
+        }
+        if self.excludes(index, set) && !self.rest_is_empty(index + 1) {
+            words[0] = self.run_of(context, at, set, None)?;
+            return self.items(context, index + 1, words, false);
+        }
+        let mut outcome = Outcome::default();
+        let exits = context.repeat(&[at], &mut |context, variables| {
+            let mut iteration = Iteration::default();
+            let at = variables[0];
+            let mut words = words.clone();
+            words[0] = at;
+            let rest = self.items(context, index + 1, words, false)?;
+            rest.matched.into_iter().for_each(|arm| iteration.leave_in(arm.state, arm.values));
+            let mut failed = rest.failed;
+            failed.extend(rest.hopeless);
+            context.enter(failed)?;
+            if context.state.alive() {
+                let (inside, outside) = self.split_byte(context, at, set)?;
+                outside.into_iter().for_each(|state| iteration.leave_in(state, vec![]));
+                context.state = inside;
+                let next = context.add(at, 1);
+                iteration.again(context, vec![next]);
+            }
+            Ok(iteration)
+        })?;
+        for arm in exits {
+            if arm.values.is_empty() { outcome.failed.push(arm.state) } else { outcome.matched.push(arm) }
+        }
+        Ok(outcome)
+    }
+
+    /// Nothing but captures follows.
+    fn rest_is_empty(&self, index: usize) -> bool {
+        let rest = self.pattern.items.get(index..).unwrap_or_default();
+        rest.iter().all(|item| matches!(item, Item::Open(_) | Item::Position(_) | Item::Close(_)))
+    }
+
+    /// How many captures' ends stand behind item `index`, and the literal text that follows them.
+    fn text_behind(&self, index: usize) -> (usize, Vec<u8>) {
+        let items = self.pattern.items.get(index + 1..).unwrap_or_default();
+        let captures = items.iter().take_while(|item| matches!(item, Item::Close(_))).count();
+        (captures, self.literal(index + 1 + captures))
+    }
+
+    /// `.-` and then literal text, at item `text_index`: search for the text. Captures that end between the two end where
+    /// the text starts.
+    fn lazy_until_text(
+        &self,
+        context: &mut Context<'_>,
+        text_index: usize,
+        words: Words,
+        fixed: bool,
+        literal: &[u8],
+    ) -> Result<Outcome> {
+        let behind = text_index + literal.len();
+        let ends = self.pattern.items[..text_index].iter().rev().map_while(|item| match item {
+            Item::Close(number) => Some(*number),
+            _ => None,
+        });
+        let ends: Vec<usize> = ends.collect();
+        let matched_at = |context: &mut Context<'_>, place: Word| {
+            let mut words = words.clone();
+            for number in &ends {
+                words[2 + 2 * number] = context.sub(place, words[1 + 2 * number]);
+            }
+            words[0] = context.add(place, literal.len() as i64);
+            words
+        };
+        let mut outcome = Outcome::default();
+        let missing = |outcome: &mut Outcome, states: Vec<State>| {
+            // The text is not behind this position, so it is not behind a later one either.
+            if fixed { outcome.hopeless.extend(states) } else { outcome.failed.extend(states) }
+        };
+        if self.rest_is_empty(behind) {
+            let (found, absent) = search::find(context, self.subject, words[0], literal)?;
+            missing(&mut outcome, absent);
+            if let Some((state, place)) = found {
+                context.state = state;
+                let words = matched_at(context, place);
+                let rest = self.items(context, behind, words, false)?;
+                outcome.matched.extend(rest.matched);
+            }
+            return Ok(outcome);
+        }
+        let exits = context.repeat(&[words[0]], &mut |context, variables| {
+            let mut iteration = Iteration::default();
+            let (found, absent) = search::find(context, self.subject, variables[0], literal)?;
+            absent.into_iter().for_each(|state| iteration.leave_in(state, vec![]));
+            let Some((state, place)) = found else { return Ok(iteration) };
+            context.state = state;
+            let words = matched_at(context, place);
+            let rest = self.items(context, behind, words, false)?;
+            rest.matched.into_iter().for_each(|arm| iteration.leave_in(arm.state, arm.values));
+            let mut failed = rest.failed;
+            failed.extend(rest.hopeless);
+            context.enter(failed)?;
+            if context.state.alive() {
+                let next = context.add(place, 1);
+                iteration.again(context, vec![next]);
+            }
+            Ok(iteration)
+        })?;
+        for arm in exits {
+            if arm.values.is_empty() {
+                missing(&mut outcome, vec![arm.state])
+            } else {
+                outcome.matched.push(arm)
+            }
+        }
+        Ok(outcome)
+    }
+}
