@@ -29,6 +29,15 @@ pub(super) struct Outcome {
     pub hopeless: Vec<State>,
 }
 
+impl Outcome {
+    /// Of the exits of a loop: those that carry nothing failed.
+    pub fn of(exits: Vec<Arm>) -> Outcome {
+        let (failed, matched): (Vec<Arm>, Vec<Arm>) =
+            exits.into_iter().partition(|arm| arm.values.is_empty());
+        Outcome { matched, failed: failed.into_iter().map(|arm| arm.state).collect(), hopeless: Vec::new() }
+    }
+}
+
 /// A match: the state, where it starts and ends, and start and length of each capture (of a position: start only).
 pub struct Match {
     pub state: State,

@@ -27,6 +27,23 @@ impl Matcher<'_> {
         }
     }
 
+    /// Matches the items from `index` on within an iteration, which is left where they match. Whether there are ways on
+    /// which they do not; the state is the join of those.
+    fn rest_fails(
+        &self,
+        context: &mut Context<'_>,
+        index: usize,
+        words: Words,
+        iteration: &mut Iteration,
+    ) -> Result<bool> {
+        let rest = self.items(context, index, words, false)?;
+        rest.matched.into_iter().for_each(|arm| iteration.leave_in(arm.state, arm.values));
+        let mut failed = rest.failed;
+        failed.extend(rest.hopeless);
+        context.enter(failed)?;
+        Ok(context.state.alive())
+    }
+
     /// As many bytes of the set as there are, at most `most`; then the rest, with fewer and fewer of them.
     pub(super) fn greedy(
         &self,
@@ -42,18 +59,12 @@ impl Matcher<'_> {
             words[0] = furthest;
             return self.items(context, index + 1, words, false);
         }
-        let mut outcome = Outcome::default();
         let exits = context.repeat(&[furthest], &mut |context, variables| {
             let mut iteration = Iteration::default();
             let at = variables[0];
             let mut words = words.clone();
             words[0] = at;
-            let rest = self.items(context, index + 1, words, false)?;
-            rest.matched.into_iter().for_each(|arm| iteration.leave_in(arm.state, arm.values));
-            let mut failed = rest.failed;
-            failed.extend(rest.hopeless);
-            context.enter(failed)?;
-            if context.state.alive() {
+            if self.rest_fails(context, index + 1, words, &mut iteration)? {
                 let none = context.compare(CompareOp::SLe, at, least);
                 let (none, some) = context.split(none);
                 iteration.leave_in(none, vec![]);
@@ -63,10 +74,7 @@ impl Matcher<'_> {
             }
             Ok(iteration)
         })?;
-        for arm in exits {
-            if arm.values.is_empty() { outcome.failed.push(arm.state) } else { outcome.matched.push(arm) }
-        }
-        Ok(outcome)
+        Ok(Outcome::of(exits))
     }
 
     /// The position behind the run of bytes of the set at `at`, of at most `most`.
@@ -113,18 +121,12 @@ impl Matcher<'_> {
             words[0] = self.run_of(context, at, set, None)?;
             return self.items(context, index + 1, words, false);
         }
-        let mut outcome = Outcome::default();
         let exits = context.repeat(&[at], &mut |context, variables| {
             let mut iteration = Iteration::default();
             let at = variables[0];
             let mut words = words.clone();
             words[0] = at;
-            let rest = self.items(context, index + 1, words, false)?;
-            rest.matched.into_iter().for_each(|arm| iteration.leave_in(arm.state, arm.values));
-            let mut failed = rest.failed;
-            failed.extend(rest.hopeless);
-            context.enter(failed)?;
-            if context.state.alive() {
+            if self.rest_fails(context, index + 1, words, &mut iteration)? {
                 let (inside, outside) = self.split_byte(context, at, set)?;
                 outside.into_iter().for_each(|state| iteration.leave_in(state, vec![]));
                 context.state = inside;
@@ -133,10 +135,7 @@ impl Matcher<'_> {
             }
             Ok(iteration)
         })?;
-        for arm in exits {
-            if arm.values.is_empty() { outcome.failed.push(arm.state) } else { outcome.matched.push(arm) }
-        }
-        Ok(outcome)
+        Ok(Outcome::of(exits))
     }
 
     /// Nothing but captures follows.
@@ -199,12 +198,7 @@ impl Matcher<'_> {
             let Some((state, place)) = found else { return Ok(iteration) };
             context.state = state;
             let words = matched_at(context, place);
-            let rest = self.items(context, behind, words, false)?;
-            rest.matched.into_iter().for_each(|arm| iteration.leave_in(arm.state, arm.values));
-            let mut failed = rest.failed;
-            failed.extend(rest.hopeless);
-            context.enter(failed)?;
-            if context.state.alive() {
+            if self.rest_fails(context, behind, words, &mut iteration)? {
                 let next = context.add(place, 1);
                 iteration.again(context, vec![next]);
             }
