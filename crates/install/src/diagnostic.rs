@@ -72,6 +72,10 @@ impl InstallError {
                 "give an eBPF object with BTF and named sections, as `moonhook build` or `clang -g -target bpf` makes it"
                     .to_string()
             }
+            InstallError::Rejected(rejection) if rejection.is_too_complex() => {
+                "call large functions from fewer places, or do less in one handler; and report it, with the script"
+                    .to_string()
+            }
             InstallError::Rejected(_) => "report it, with the script and the verifier's log".to_string(),
             InstallError::LoadFailed { .. } => "`moonhook doctor` shows what this kernel can do".to_string(),
             InstallError::NoSuchItem { name, existing, .. } => choice(name, existing)?,

@@ -34,6 +34,14 @@ pub struct Rejection {
     pub log: String,
 }
 
+impl Rejection {
+    /// The verifier gave up: the program has too many ways through it (`BPF_COMPLEXITY_LIMIT_INSNS`,
+    /// `BPF_COMPLEXITY_LIMIT_JMP_SEQ` in kernel/bpf/verifier.c).
+    pub fn is_too_complex(&self) -> bool {
+        self.message.contains("program is too large") || self.message.contains("is too complex")
+    }
+}
+
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum InstallError {
     /// EPERM, and capabilities that `doing` takes are missing.

@@ -35,6 +35,7 @@ fn a_rejection_has_the_line_and_the_whole_log() {
     for log in [LogDetail::Nothing, LogDetail::Statistics, LogDetail::All] {
         let error = load(&compile("rejected.c"), &LoadOptions { name: "x".into(), log }).unwrap_err();
         let InstallError::Rejected(rejection) = error else { panic!("{error:?}") };
+        assert!(!rejection.is_too_complex(), "{}", rejection.message);
         let Rejection { program, message, place, instruction, log } = *rejection;
         assert_eq!(program, "reads_beyond");
         assert!(message.ends_with("R1 offset is outside of the packet"), "{message}");
@@ -54,6 +55,7 @@ fn the_log_of_a_program_that_is_too_large_is_its_end() {
     let error = load(&compile("rejected/too_complex.c"), &LoadOptions::default()).unwrap_err();
     let InstallError::Rejected(rejection) = error else { panic!("{error:?}") };
     assert!(rejection.message.contains("BPF program is too large"), "{}", rejection.message);
+    assert!(rejection.is_too_complex());
     assert_eq!(rejection.place.unwrap().line, 8);
     assert!((1 << 20..=4 << 20).contains(&rejection.log.len()), "{}", rejection.log.len());
 }
