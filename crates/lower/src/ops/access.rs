@@ -59,6 +59,9 @@ pub(super) fn take_arms<'a>(
     pc: usize,
 ) -> Result<Next> {
     let alive = arms.iter().filter(|arm| arm.state.alive()).count();
+    if alive > 0 {
+        context.note_passed();
+    }
     let next = Instruction(frame.prototype.code.get(pc + 1).copied().unwrap_or(0));
     let decides = match next.opcode() {
         Some(Opcode::Test) => next.a() == register,

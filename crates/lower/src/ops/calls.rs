@@ -139,6 +139,7 @@ fn consume_each<'a>(
 ) -> Result<Next> {
     let mut after = Vec::new();
     let mut end = None;
+    context.note_passed();
     for arms in by_length.into_values() {
         let Some(values) = context.join(arms)? else { continue };
         frame.open = Some((base, values));
