@@ -6,7 +6,7 @@ use crate::options::ProgramOptions;
 use crate::{CliError, Exit, report};
 use moonhook_emit::FunctionReport;
 use moonhook_install::{LogDetail, MapInfo, ProgramStatistics};
-use moonhook_ir::{Map, MapKind};
+use moonhook_ir::{Map, MapKind, PAGE};
 use moonhook_snapshot::Snapshot;
 use serde::Serialize;
 use std::io::Write;
@@ -145,6 +145,14 @@ fn planned(map: &Map) -> MapInfo {
     match &map.kind {
         MapKind::ReadOnlyData(bytes) => data(".rodata", bytes),
         MapKind::Data(bytes) => data(".data", bytes),
+        MapKind::Arena { pages, .. } => MapInfo {
+            name: map.name.clone(),
+            map_type: "arena".to_string(),
+            key_size: 0,
+            value_size: 0,
+            max_entries: *pages,
+            memory: u64::from(*pages) * PAGE as u64,
+        },
         MapKind::Map(definition) => MapInfo {
             name: map.name.clone(),
             map_type: format!("{:?}", definition.map_type).to_lowercase(),

@@ -17,6 +17,7 @@ mod kind {
     pub const FUNC_PROTO: u32 = 13;
     pub const VAR: u32 = 14;
     pub const DATASEC: u32 = 15;
+    pub const ENUM64: u32 = 19;
 }
 
 /// The number of a type; 0 is `void`.
@@ -118,6 +119,12 @@ impl Btf {
             words.extend([self.string(member.name), member.type_id.0, member.offset * 8]);
         }
         self.add(name, kind::STRUCT, members.len() as u32, size, &words)
+    }
+
+    /// An enumeration with one enumerator, which is 64 bits wide: how a map's definition holds a wide number.
+    pub fn wide_number(&mut self, enumerator: &str, value: u64) -> TypeId {
+        let name = self.string(enumerator);
+        self.add("", kind::ENUM64, 1, 8, &[name, value as u32, (value >> 32) as u32])
     }
 
     /// A function and its prototype; parameters have names so that the kernel accepts it for a program.

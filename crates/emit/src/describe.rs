@@ -38,14 +38,21 @@ fn maps(module: &Module, btf: &mut Btf) -> (Vec<u32>, u32) {
     let mut size = 0;
     for map in &module.maps {
         offsets.push(size);
-        let MapKind::Map(definition) = &map.kind else { continue };
-        let numbers = definition_members(definition);
-        let members: Vec<Member> = (numbers.iter().enumerate())
+        let (numbers, extra) = match &map.kind {
+            MapKind::Map(definition) => (definition_members(definition), None),
+            MapKind::Arena { pages, .. } => (arena_members(*pages), Some(ARENA_ADDRESS)),
+            MapKind::ReadOnlyData(_) | MapKind::Data(_) => continue,
+        };
+        let mut members: Vec<Member> = (numbers.iter().enumerate())
             .map(|(index, (name, number))| {
                 let array = btf.array(btf.int(), *number);
                 Member { name, type_id: btf.pointer(array), offset: index as u32 * 8 }
             })
             .collect();
+        if let Some(extra) = extra {
+            let type_id = btf.wide_number(&format!("{}_map_extra", map.name), extra);
+            members.push(Member { name: "map_extra", type_id, offset: members.len() as u32 * 8 });
+        }
         let bytes = members.len() as u32 * 8;
         let structure = btf.structure("", bytes, &members);
         let variable = btf.variable(&map.name, structure);
@@ -71,6 +78,17 @@ fn definition_members(definition: &MapDefinition) -> Vec<(&'static str, u32)> {
     all.into_iter().filter(|(_, number)| *number != 0).collect()
 }
 
+/// Where user space sees the arena: a multiple of 4 GiB, so that the low half of its byte 0's address is 0. A loader that
+/// has several at once gives each an address of its own.
+const ARENA_ADDRESS: u64 = 1 << 44;
+
+/// An arena's definition (`arena_map_alloc`, kernel/bpf/arena.c); its address is in `map_extra`.
+fn arena_members(pages: u32) -> Vec<(&'static str, u32)> {
+    const BPF_MAP_TYPE_ARENA: u32 = 33;
+    const BPF_F_MMAPABLE: u32 = 1 << 10;
+    vec![("type", BPF_MAP_TYPE_ARENA), ("max_entries", pages), ("map_flags", BPF_F_MMAPABLE)]
+}
+
 /// One variable per data section, as long as the section. libbpf lets user space map sections with a global variable
 /// into its memory.
 fn data(module: &Module, btf: &mut Btf) -> Result<(), EmitError> {
@@ -89,6 +107,7 @@ fn data(module: &Module, btf: &mut Btf) -> Result<(), EmitError> {
 fn functions(module: &Module, codes: &[Code], btf: &mut Btf) -> Vec<u8> {
     let mut sections: Vec<(&str, SectionInfo)> = Vec::new();
     let mut lines = Lines { sources: &module.sources, split: Vec::new() };
+    let programs = module.functions.iter().map(section_of).find(|section| *section != TEXT);
     for (function, code) in module.functions.iter().zip(codes) {
         let name = section_of(function);
         let position = sections.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
@@ -96,7 +115,8 @@ fn functions(module: &Module, codes: &[Code], btf: &mut Btf) -> Vec<u8> {
             sections.len() - 1
         });
         let info = &mut sections[position].1;
-        info.functions.push(FunctionInfo { offset: code.offset, type_id: signature(function, btf) });
+        info.functions
+            .push(FunctionInfo { offset: code.offset, type_id: signature(function, programs, btf) });
         lines.add(code, btf, &mut info.lines);
     }
     // Of one section, the functions come in the order of their offsets already.
@@ -112,20 +132,24 @@ pub fn section_of(function: &Function) -> &str {
     }
 }
 
-/// A program takes its context, other functions take numbers; the verifier checks global functions by this.
-fn signature(function: &Function, btf: &mut Btf) -> TypeId {
+/// A program takes its context, other functions take numbers or the context and numbers; the verifier checks global
+/// functions by this (`btf_prepare_func_args`, kernel/bpf/btf.c). `programs` is the section of the module's programs.
+fn signature(function: &Function, programs: Option<&str>, btf: &mut Btf) -> TypeId {
     match &function.kind {
         FunctionKind::Program { section } => {
             let context = context(section, btf);
             let result = btf.int();
             btf.function(&function.name, Linkage::Global, result, &[("ctx", context)])
         }
-        FunctionKind::Subprogram { global } => {
+        FunctionKind::Subprogram { global, context: takes_context } => {
             let linkage = if *global { Linkage::Global } else { Linkage::Static };
             let word = btf.u64();
             let names = ["a", "b", "c", "d", "e"];
-            let params: Vec<(&str, TypeId)> =
+            let mut params: Vec<(&str, TypeId)> =
                 names.into_iter().take(function.params.len()).map(|name| (name, word)).collect();
+            if let (true, Some(first)) = (takes_context, params.first_mut()) {
+                *first = ("ctx", context(programs.unwrap_or_default(), btf));
+            }
             btf.function(&function.name, linkage, word, &params)
         }
     }

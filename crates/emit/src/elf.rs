@@ -3,8 +3,8 @@
 use crate::assemble::Reference;
 use crate::describe::{Description, section_of};
 use crate::error::EmitError;
-use crate::program::{Code, DATA_ALIGNMENT, data_section};
-use moonhook_ir::{Function, FunctionKind, Module};
+use crate::program::{ARENA_IMAGE, Code, DATA_ALIGNMENT, data_section};
+use moonhook_ir::{Function, FunctionKind, MapKind, Module};
 use object::write::{Object, Relocation, SectionId, Symbol, SymbolId, SymbolSection};
 use object::{
     Architecture, BinaryFormat, Endianness, RelocationFlags, SectionKind, SymbolFlags, SymbolKind,
@@ -101,6 +101,12 @@ impl<'a> Writer<'a> {
                 }
             };
             self.maps.push(symbol);
+            if let MapKind::Arena { image, .. } = &map.kind
+                && !image.is_empty()
+            {
+                let id = self.section(ARENA_IMAGE, SectionKind::Data);
+                self.object.append_section_data(id, image, DATA_ALIGNMENT as u64);
+            }
         }
     }
 
@@ -109,7 +115,7 @@ impl<'a> Writer<'a> {
             let id = self.code_section(function);
             let bytes: Vec<u8> = code.words.iter().flat_map(|word| word.word.bytes()).collect();
             self.object.append_section_data(id, &bytes, 8);
-            let global = !matches!(function.kind, FunctionKind::Subprogram { global: false });
+            let global = !matches!(function.kind, FunctionKind::Subprogram { global: false, .. });
             let (offset, size) = (u64::from(code.offset), bytes.len() as u64);
             let symbol = self.symbol(&function.name, SymbolKind::Text, global, id, offset, size);
             self.functions.push(symbol);

@@ -34,6 +34,9 @@ const JUMP_MAY_GOTO: u8 = 0xe0;
 const ALU_NEG: u8 = 0x80;
 const ALU_MOV: u8 = 0xb0;
 const ALU_END: u8 = 0xd0;
+/// `off` of a move that changes the address space (`BPF_ADDR_SPACE_CAST`), and `imm` of one from the arena to the kernel.
+const ADDRESS_SPACE_CAST: i16 = 1;
+const CAST_FROM_ARENA: i32 = 1;
 /// `src` of a call of another function of the object.
 const PSEUDO_CALL: u8 = 1;
 /// The frame pointer: read-only, the address just above the stack frame.
@@ -155,6 +158,11 @@ pub fn mov_sign_extended(dst: u8, src: u8, bits: i16) -> Word {
     Word { off: bits, ..mov(dst, Source::Register(src)) }
 }
 
+/// `dst` = the address of the arena's byte at the offset in the low 32 bits of `src`.
+pub fn arena_address(dst: u8, src: u8) -> Word {
+    Word { off: ADDRESS_SPACE_CAST, imm: CAST_FROM_ARENA, ..mov(dst, Source::Register(src)) }
+}
+
 /// `dst = -dst`.
 pub fn negate(dst: u8) -> Word {
     Word { code: class::ALU64 | ALU_NEG, dst, ..Word::default() }
@@ -248,6 +256,7 @@ mod tests {
             ("r0 = -1", mov(0, Imm(-1)), "b7000000ffffffff"),
             ("w3 = w1", mov32(3, 1), "bc13000000000000"),
             ("r1 = (s16)r2", mov_sign_extended(1, 2, 16), "bf21100000000000"),
+            ("r2 = addr_space_cast(r1, 0, 1)", arena_address(2, 1), "bf12010001000000"),
             ("r1 = -r1", negate(1), "8701000000000000"),
             ("r1 = bswap32 r1", byte_swap(1, 32), "d701000020000000"),
             ("r1 = *(u32 *)(r6 + 0)", load(B4, false, 1, 6, 0), "6161000000000000"),

@@ -36,7 +36,7 @@ pub use listing::{FunctionReport, ListedInstruction, dump};
 
 use allocate::Allocator;
 use frame::SlotOffsets;
-use moonhook_ir::{Function, Module};
+use moonhook_ir::{Function, MapKind, Module};
 use program::Code;
 use std::collections::{HashMap, HashSet};
 
@@ -122,6 +122,9 @@ fn check(module: &Module) -> Result<(), EmitError> {
             return Err(EmitError::Malformed { problem });
         }
     }
+    if module.maps.iter().filter(|map| matches!(map.kind, MapKind::Arena { .. })).count() > 1 {
+        return Err(EmitError::Malformed { problem: "more than one arena".into() });
+    }
     if cfg!(debug_assertions) {
         for function in &module.functions {
             moonhook_ir::verify::verify(function)
@@ -182,6 +185,23 @@ mod tests {
             let module = build::module(vec![f.done()], vec![]);
             assert_eq!(emit(&module, &Options::default()).unwrap_err().code(), "MH0404");
         }
+    }
+
+    #[test]
+    fn one_arena_has_addresses_and_no_more() {
+        let arenas = |count: usize| {
+            let mut f = build::program("f");
+            let offset = f.constant(8);
+            let address = f.op(Op::Unary(UnaryOp::Arena, offset));
+            f.store(Size::B8, address, 0, 1);
+            f.ret(0);
+            let arena = |n| Map { name: format!("a{n}"), kind: MapKind::Arena { pages: 1, image: vec![] } };
+            let module = build::module(vec![f.done()], (0..count).map(arena).collect());
+            emit(&module, &Options::default()).map(|object| object.functions[0].listing[0].text.clone())
+        };
+        assert_eq!(arenas(1).unwrap(), "r0 = map a0", "the program mentions the map");
+        assert_eq!(arenas(0).unwrap_err().code(), "MH0404");
+        assert_eq!(arenas(2).unwrap_err().code(), "MH0404");
     }
 
     #[test]

@@ -67,6 +67,9 @@ pub fn dump(object: &crate::Object, module: &Module) -> String {
                 "; map {}: {:?}, {} entries, key {} and value {} bytes, flags {:#x}",
                 map.name, d.map_type, d.max_entries, d.key_size, d.value_size, d.flags
             ),
+            (None, MapKind::Arena { pages, image }) => {
+                writeln!(out, "; arena {}: {pages} pages, the image has {} bytes", map.name, image.len())
+            }
             (None, _) => Ok(()),
         };
     }

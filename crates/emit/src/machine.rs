@@ -36,6 +36,8 @@ pub enum Base {
 pub enum Conversion {
     SignExtend(i16),
     ZeroExtend32,
+    /// From an offset in the arena to its address.
+    Arena,
 }
 
 /// A change of a register in place.

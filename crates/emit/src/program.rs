@@ -23,6 +23,9 @@ pub fn data_section(map: &Map) -> Option<(String, &[u8])> {
     match &map.kind {
         MapKind::ReadOnlyData(bytes) => Some((format!(".rodata.{}", map.name), bytes)),
         MapKind::Data(bytes) => Some((format!(".data.{}", map.name), bytes)),
-        MapKind::Map(_) => None,
+        MapKind::Map(_) | MapKind::Arena { .. } => None,
     }
 }
+
+/// The section whose bytes libbpf copies into the arena.
+pub const ARENA_IMAGE: &str = ".addr_space.1";

@@ -67,6 +67,7 @@ fn arithmetic(word: Word) -> String {
         0x80 => return format!("{dst} = -{dst}"),
         0x90 => "%=",
         0xa0 => "^=",
+        0xb0 if word.off == 1 => return format!("{dst} = addr_space_cast({rhs}, 0, 1)"),
         0xb0 if word.off != 0 => return format!("{dst} = (s{}){rhs}", word.off),
         0xb0 => "=",
         0xc0 => "s>>=",

@@ -1,7 +1,7 @@
 //! Runs a function over simulated memory, for tests of what passes must not change.
 //!
 //! Reads the IR as `function.rs` documents it. Pointers are `region << 32 | offset`, so a pointer that leaves its region
-//! faults as the kernel's verifier would have it. In XDP's context, 4-byte loads at 0 and 4 give the packet's start and
+//! faults as the kernel's verifier would have it; region 0 is the arena, outside of which loads give 0. In XDP's context, 4-byte loads at 0 and 4 give the packet's start and
 //! end, as the kernel rewrites them. Helpers have no effect: each call is logged and gives 0.
 //! It does not model maps, concurrency or the stack limit.
 
@@ -13,6 +13,8 @@ pub struct Machine {
     pub packet: Vec<u8>,
     /// The bytes of each of the module's maps that is a data section.
     pub data: Vec<Vec<u8>>,
+    /// The bytes of the module's arena, if it has one.
+    pub arena: Option<Vec<u8>>,
     /// Helper calls in order, with their arguments.
     pub helpers: Vec<(u32, Vec<u64>)>,
     /// How often a `may_goto` may still go on.
@@ -35,16 +37,26 @@ pub enum Trap {
 const CONTEXT: u64 = 1 << 32;
 const PACKET: u64 = 2 << 32;
 const FIRST_DATA: u64 = 16;
+/// How far a displacement can lead out of the arena's 4 GiB.
+const ARENA_GUARD: u64 = 1 << 15;
 
 impl Machine {
     /// A machine with the module's data sections in their initial state.
     pub fn new(module: &Module, packet: Vec<u8>) -> Self {
         let bytes = |map: &Map| match &map.kind {
             MapKind::ReadOnlyData(bytes) | MapKind::Data(bytes) => bytes.clone(),
-            MapKind::Map(_) => Vec::new(),
+            MapKind::Map(_) | MapKind::Arena { .. } => Vec::new(),
         };
         let data = module.maps.iter().map(bytes).collect();
-        Machine { packet, data, helpers: Vec::new(), may_goto: 1000, fuel: 1_000_000 }
+        let arena = module.maps.iter().find_map(|map| match &map.kind {
+            MapKind::Arena { pages, image } => {
+                let mut bytes = image.clone();
+                bytes.resize(*pages as usize * PAGE, 0);
+                Some(bytes)
+            }
+            _ => None,
+        });
+        Machine { packet, data, arena, helpers: Vec::new(), may_goto: 1000, fuel: 1_000_000 }
     }
 
     /// Calls a program with its context as parameter.
@@ -109,14 +121,14 @@ impl Machine {
             Op::Store { size, base, disp, value } => {
                 let address = frame.value(*base).wrapping_add(*disp as i64 as u64);
                 let value = frame.operand(*value);
-                self.bytes(frame, address, *size)?.copy_from_slice(&value.to_le_bytes()[..*size as usize]);
+                self.store(frame, address, *size, value)?;
                 0
             }
             Op::AtomicAdd { size, base, disp, value } => {
                 let address = frame.value(*base).wrapping_add(*disp as i64 as u64);
                 let old = self.load(frame, address, *size)?;
                 let new = old.wrapping_add(frame.value(*value));
-                self.bytes(frame, address, *size)?.copy_from_slice(&new.to_le_bytes()[..*size as usize]);
+                self.store(frame, address, *size, new)?;
                 old
             }
             Op::DataAddress { map, offset } => ((FIRST_DATA + map.0 as u64) << 32) + *offset as u64,
@@ -137,6 +149,7 @@ impl Machine {
         match (address.wrapping_sub(CONTEXT), size) {
             (0, Size::B4) => return Ok(PACKET),
             (4, Size::B4) => return Ok(PACKET + self.packet.len() as u64),
+            _ if self.is_beyond_arena(address, size) => return Ok(0),
             _ => {}
         }
         let mut word = [0; 8];
@@ -145,10 +158,27 @@ impl Machine {
         Ok(u64::from_le_bytes(word))
     }
 
+    fn store(&mut self, frame: &mut Frame, address: u64, size: Size, value: u64) -> Result<(), Trap> {
+        if !self.is_beyond_arena(address, size) {
+            let bytes = self.bytes(frame, address, size)?;
+            bytes.copy_from_slice(&value.to_le_bytes()[..size as usize]);
+        }
+        Ok(())
+    }
+
+    /// Near the arena's offsets (a displacement may lead out of their 32 bits), but not in its pages.
+    fn is_beyond_arena(&self, address: u64, size: Size) -> bool {
+        let Some(arena) = &self.arena else { return false };
+        let near = address.wrapping_add(ARENA_GUARD) < (1 << 32) + 2 * ARENA_GUARD;
+        near && address.checked_add(size as u64).is_none_or(|end| end > arena.len() as u64)
+    }
+
     fn bytes<'a>(&'a mut self, frame: &'a mut Frame, address: u64, size: Size) -> Result<&'a mut [u8], Trap> {
         let region = (address & !0xffff_ffff).wrapping_sub(frame.region) >> 32;
         let data = (address >> 32).wrapping_sub(FIRST_DATA);
-        let bytes = if address >> 32 == PACKET >> 32 {
+        let bytes = if address >> 32 == 0 {
+            self.arena.as_mut()
+        } else if address >> 32 == PACKET >> 32 {
             Some(&mut self.packet)
         } else if (data as usize) < self.data.len() {
             self.data.get_mut(data as usize)
@@ -226,7 +256,7 @@ pub fn unary(op: UnaryOp, word: u64) -> u64 {
         UnaryOp::SignExtend8 => sign_extend(Size::B1, word),
         UnaryOp::SignExtend16 => sign_extend(Size::B2, word),
         UnaryOp::SignExtend32 => sign_extend(Size::B4, word),
-        UnaryOp::ZeroExtend32 => word as u32 as u64,
+        UnaryOp::ZeroExtend32 | UnaryOp::Arena => word as u32 as u64,
         UnaryOp::Unlink => word,
     }
 }

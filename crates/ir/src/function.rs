@@ -62,8 +62,9 @@ pub struct Function {
 pub enum FunctionKind {
     /// An entry point in the ELF section of that name (`xdp`, `tc`, …), which tells libbpf the program type.
     Program { section: String },
-    /// Called by programs; verified on its own when `global`.
-    Subprogram { global: bool },
+    /// Called by programs; verified on its own when `global`. With `context`, the first parameter is the context of the
+    /// module's programs (which are all of one type then), passed on by whoever calls; all others are numbers.
+    Subprogram { global: bool, context: bool },
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -177,6 +178,10 @@ pub enum UnaryOp {
     /// The same value, which the verifier no longer links to the one it was computed from (`BPF_ADD_CONST` in
     /// kernel/bpf/verifier.c): at a loop's head it takes linked and unlinked values for different states. Not folded.
     Unlink,
+    /// The address of the byte of the module's [`crate::MapKind::Arena`] at the offset in the low 32 bits. Loads, stores
+    /// and atomics through it, or through it plus a constant, never fault: outside the arena, loads give 0 and stores are
+    /// lost. Not a number: compare and compute with offsets.
+    Arena,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -252,6 +257,16 @@ impl Function {
             blocks: vec![BlockData::default()],
             value_count: params,
             slots: Vec::new(),
+        }
+    }
+
+    /// The value that is the program's context, if the function has it.
+    pub fn context(&self) -> Option<Value> {
+        match self.kind {
+            FunctionKind::Program { .. } | FunctionKind::Subprogram { context: true, .. } => {
+                self.params.first().copied()
+            }
+            FunctionKind::Subprogram { context: false, .. } => None,
         }
     }
 

@@ -44,7 +44,13 @@ pub enum MapKind {
     Data(Vec<u8>),
     /// A `.maps` entry.
     Map(MapDefinition),
+    /// Memory that programs reach by 32-bit offsets ([`crate::UnaryOp::Arena`]): so many pages of [`PAGE`] bytes, which
+    /// begin with `image` and are 0 otherwise. A module has one at most.
+    Arena { pages: u32, image: Vec<u8> },
 }
+
+/// The size of an arena's pages, in bytes.
+pub const PAGE: usize = 4096;
 
 /// A map as `bpf(BPF_MAP_CREATE)` takes it; sizes in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,6 +136,12 @@ pub enum ArgumentKind {
 impl Module {
     pub fn map(&self, id: MapId) -> &Map {
         &self.maps[id.0 as usize]
+    }
+
+    /// The module's arena.
+    pub fn arena(&self) -> Option<MapId> {
+        let position = self.maps.iter().position(|map| matches!(map.kind, MapKind::Arena { .. }));
+        position.map(|index| MapId(index as u32))
     }
 
     pub fn function(&self, id: FunctionId) -> &Function {

@@ -94,6 +94,11 @@ fn map_kind(line: &mut Line) -> Result<MapKind, String> {
     match word {
         "rodata" => return Ok(MapKind::ReadOnlyData(bytes(line)?)),
         "data" => return Ok(MapKind::Data(bytes(line)?)),
+        "arena" => {
+            line.keyword("pages")?;
+            line.punctuation('=')?;
+            return Ok(MapKind::Arena { pages: line.number()?, image: bytes(line)? });
+        }
         _ => {}
     }
     let known = [Hash, Array, PerCpuHash, PerCpuArray, LruHash, LpmTrie, RingBuf];
@@ -189,8 +194,13 @@ impl FunctionParser {
         let params = line.values()?;
         let kind = match line.word()? {
             "program" => FunctionKind::Program { section: line.string()? },
-            "global" => FunctionKind::Subprogram { global: true },
-            "static" => FunctionKind::Subprogram { global: false },
+            linkage @ ("global" | "static") => {
+                let context = line.peek_word() == Some("context");
+                if context {
+                    line.word()?;
+                }
+                FunctionKind::Subprogram { global: linkage == "global", context }
+            }
             other => return Err(format!("unknown kind of function `{other}`")),
         };
         line.punctuation('{')?;

@@ -76,6 +76,7 @@ impl Display for MapKind {
         match self {
             MapKind::ReadOnlyData(bytes) => write!(f, "rodata {}", Bytes(bytes)),
             MapKind::Data(bytes) => write!(f, "data {}", Bytes(bytes)),
+            MapKind::Arena { pages, image } => write!(f, "arena pages={pages} {}", Bytes(image)),
             MapKind::Map(d) => {
                 let MapDefinition { map_type, key_size, value_size, max_entries, flags } = d;
                 write!(
@@ -91,8 +92,10 @@ impl Display for Function {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let kind = match &self.kind {
             FunctionKind::Program { section } => format!("program \"{section}\""),
-            FunctionKind::Subprogram { global: true } => "global".to_string(),
-            FunctionKind::Subprogram { global: false } => "static".to_string(),
+            FunctionKind::Subprogram { global, context } => {
+                let linkage = if *global { "global" } else { "static" };
+                format!("{linkage}{}", if *context { " context" } else { "" })
+            }
         };
         writeln!(f, "function {}({}) {kind} {{", self.name, List(&self.params))?;
         for (index, size) in self.slots.iter().enumerate() {

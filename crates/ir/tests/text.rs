@@ -1,11 +1,12 @@
 //! The text form: what is printed is read back as the same.
 
-use moonhook_ir::{FunctionKind, eval::Machine, parse, verify::verify};
+use moonhook_ir::{FunctionId, FunctionKind, Value, eval::Machine, parse, verify::verify};
 
 const MODULE: &str = r#"source @0 "a \"quoted\" name.lua"
 map m0 names rodata 16 "abc\x00\xff;#"
 map m1 opaque data 8
 map m2 events RingBuf key=0 value=0 entries=4096 flags=0
+map m3 memory arena pages=2 6 "a\x01"
 event e0 Error @0:12 "100%% of %-8x;%s\n" in @0:12 "handler" in @0:3 "main chunk"
 event e1 Print @0:4 "%d"
 
@@ -31,6 +32,8 @@ b1(v5, v6):
   v15 = signextend8 v14
   v16 = ashr v15, v6
   v17 = compare test v16, 1
+  v18 = arena v17
+  store.32 v18+8, v17
   may_goto b1(v5, v17), b2()
 b2() cold:
   return 2
@@ -40,6 +43,11 @@ function callee(v0, v1) global {
 b0():
   return v0
 }
+
+function with_context(v0) global context {
+b0():
+  return 0
+}
 "#;
 
 #[test]
@@ -48,7 +56,8 @@ fn print_of_parse_is_the_text() {
     assert_eq!(module.to_string(), MODULE);
     assert_eq!(parse(&module.to_string()).unwrap(), module);
     module.functions.iter().for_each(|function| verify(function).unwrap());
-    assert_eq!(module.functions[1].kind, FunctionKind::Subprogram { global: true });
+    assert_eq!(module.functions[1].kind, FunctionKind::Subprogram { global: true, context: false });
+    assert_eq!(module.functions[2].context(), Some(Value(0)));
 }
 
 #[test]
@@ -107,7 +116,33 @@ b2():
   return 7
 }"#;
     let module = parse(text).unwrap();
-    let run = |packet: &[u8]| Machine::new(&module, packet.to_vec()).run(&module, moonhook_ir::FunctionId(0));
+    let run = |packet: &[u8]| Machine::new(&module, packet.to_vec()).run(&module, FunctionId(0));
     assert_eq!(run(&[0x12, 0x34, 0x56]), Ok(0x1234));
     assert_eq!(run(&[0x12]), Ok(7));
+}
+
+#[test]
+fn arenas_have_an_image_and_lose_what_lies_outside() {
+    let text = r#"map m0 memory arena pages=1 8 "\x05\x00\x00\x00\x07"
+function f(v0) program "xdp" {
+b0():
+  v1 = load.u32 v0+0
+  v2 = load.u16 v1+0
+  v3 = arena v2
+  v4 = load.u32 v3-4
+  store.32 v3+0, 100
+  v5 = atomic_add.32 v3+0, v4
+  v6 = load.u32 v3+0
+  v7 = add v5, v6
+  return v7
+}"#;
+    let module = parse(text).unwrap();
+    let mut machine = Machine::new(&module, 4u16.to_le_bytes().to_vec());
+    assert_eq!(machine.run(&module, FunctionId(0)), Ok(205));
+    assert_eq!(machine.arena.unwrap()[..8], [5, 0, 0, 0, 105, 0, 0, 0]);
+    for offset in [0u16, 4096] {
+        let mut machine = Machine::new(&module, offset.to_le_bytes().to_vec());
+        let result = if offset == 0 { 200 } else { 0 };
+        assert_eq!(machine.run(&module, FunctionId(0)), Ok(result), "{offset}");
+    }
 }

@@ -263,7 +263,7 @@ impl Context<'_> {
             _ => Range::FULL,
         };
         match a.into() {
-            Word::Imm(imm) => Word::Imm(match op {
+            Word::Imm(imm) if op != UnaryOp::Arena => Word::Imm(match op {
                 UnaryOp::Neg => imm.wrapping_neg(),
                 UnaryOp::Swap16 => i64::from((imm as u16).swap_bytes()),
                 UnaryOp::Swap32 => i64::from((imm as u32).swap_bytes()),
@@ -272,9 +272,10 @@ impl Context<'_> {
                 UnaryOp::SignExtend16 => i64::from(imm as i16),
                 UnaryOp::SignExtend32 => i64::from(imm as i32),
                 UnaryOp::ZeroExtend32 => i64::from(imm as u32),
-                UnaryOp::Unlink => imm,
+                UnaryOp::Unlink | UnaryOp::Arena => imm,
             }),
-            Word::Value(value) => {
+            word => {
+                let value = self.value(word);
                 let value = self.emit(Op::Unary(op, value));
                 self.set_range(value, range);
                 Word::Value(value)

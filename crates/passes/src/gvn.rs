@@ -55,10 +55,11 @@ enum Region {
     ReadOnlyData,
     Data,
     MapValue,
+    Arena,
     Unknown,
 }
 
-const REGIONS: usize = 7;
+const REGIONS: usize = 8;
 
 /// An operation with the numbers of its operands.
 type Key = [u64; 3];
@@ -86,8 +87,7 @@ struct Numbering<'a> {
 
 impl<'a> Numbering<'a> {
     fn new(function: &Function, maps: &'a [Map]) -> Self {
-        let program = matches!(function.kind, FunctionKind::Program { .. });
-        let context = function.params.first().copied().filter(|_| program);
+        let context = function.context();
         let mut numbering = Numbering {
             maps,
             context,
@@ -207,6 +207,7 @@ impl<'a> Numbering<'a> {
             },
             Op::Load { size: Size::B4, base, .. } if Some(base) == self.context => Region::Packet,
             Op::Helper { .. } => Region::MapValue,
+            Op::Unary(UnaryOp::Arena, _) => Region::Arena,
             Op::Binary(BinaryOp::Add, base, _) => self.regions[base.index()],
             _ => Region::Unknown,
         }
@@ -240,7 +241,7 @@ impl<'a> Numbering<'a> {
     /// Everything but read-only data, and the context only if asked for.
     fn change_all(&mut self, context: bool) {
         use Region::*;
-        self.change(&[Packet, Stack, Data, MapValue, Unknown]);
+        self.change(&[Packet, Stack, Data, MapValue, Arena, Unknown]);
         if context {
             self.change(&[Context]);
         }

@@ -151,6 +151,7 @@ impl Known<'_> {
             Op::Binary(op, lhs, rhs) => {
                 eval::binary(op, self.constant(lhs)? as u64, self.operand(rhs)?) as i64
             }
+            Op::Unary(UnaryOp::Arena, _) => return None,
             Op::Unary(op, value) => eval::unary(op, self.constant(value)? as u64) as i64,
             Op::Compare(condition) => self.condition(&condition)? as i64,
             _ => return None,

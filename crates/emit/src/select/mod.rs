@@ -12,7 +12,7 @@ use crate::frame::SlotOffsets;
 use crate::machine::*;
 use crate::order::{self, DIRECT, Item, Order};
 use crate::values::{self, Definition, Values};
-use moonhook_ir::{Block, Function, Loc, MapKind, Module, Operand, Target, Terminator, Value};
+use moonhook_ir::{Block, Function, FunctionKind, Loc, MapKind, Module, Operand, Target, Terminator, Value};
 use regalloc2::{Operand as Constraint, RegClass, VReg};
 
 /// What the kernel passes in registers: r1 to r5.
@@ -114,6 +114,11 @@ impl Selector<'_> {
             .map(|(index, param)| Constraint::reg_fixed_def(vreg(*param), physical(index + 1)))
             .collect();
         self.push(Machine::Params, &operands);
+        // Only a program that mentions the arena's map may use the arena, be it in a function that it calls.
+        if let (Some(arena), FunctionKind::Program { .. }) = (self.module.arena(), &self.function.kind) {
+            let unused = self.out.new_vreg();
+            self.push(Machine::Map(arena), &[Constraint::reg_def(unused)]);
+        }
     }
 
     fn push(&mut self, op: Machine, operands: &[Constraint]) {
@@ -160,7 +165,8 @@ impl Selector<'_> {
         if let Machine::Data { map, .. } | Machine::Map(map) = op {
             let data = matches!(op, Machine::Data { .. });
             let map = self.module.maps.get(map.0 as usize);
-            if map.is_none_or(|map| matches!(map.kind, MapKind::Map(_)) == data) {
+            let is_data = |kind: &MapKind| matches!(kind, MapKind::ReadOnlyData(_) | MapKind::Data(_));
+            if map.is_none_or(|map| is_data(&map.kind) != data) {
                 return Err(malformed(self.function, "no such map, or not of that kind"));
             }
         }

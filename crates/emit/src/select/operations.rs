@@ -35,11 +35,7 @@ impl Selector<'_> {
                 self.call(Machine::Call(*function), args, result)
             }
             (Op::Load { size, signed, base, disp }, Some(result)) => {
-                let (base, operand) = self.base(*base, *disp)?;
-                let mut operands = vec![Constraint::reg_def(result)];
-                operands.extend(operand);
-                self.push(Machine::Load { size: *size, signed: *signed, base }, &operands);
-                Ok(())
+                self.load(*size, *signed, (*base, *disp), result)
             }
             (Op::Binary(op, lhs, rhs), Some(result)) => self.binary(*op, *lhs, *rhs, inst.result, result),
             (Op::Unary(op, value), Some(result)) => self.unary(*op, *value, result),
@@ -119,6 +115,10 @@ impl Selector<'_> {
             UnaryOp::SignExtend16 => self.convert(Conversion::SignExtend(16), value, result),
             UnaryOp::SignExtend32 => self.convert(Conversion::SignExtend(32), value, result),
             UnaryOp::ZeroExtend32 => self.convert(Conversion::ZeroExtend32, value, result),
+            UnaryOp::Arena if self.module.arena().is_none() => {
+                return Err(malformed(self.function, "an address of an arena that does not exist"));
+            }
+            UnaryOp::Arena => self.convert(Conversion::Arena, value, result),
             // Of the operations that change nothing, one for which the verifier drops a register's id.
             UnaryOp::Unlink => {
                 self.in_place(InPlace::Binary(BinaryOp::Xor, Rhs::Imm(0)), value, None, result)
@@ -138,6 +138,26 @@ impl Selector<'_> {
         let mut operands = vec![Constraint::reg_def(result), late_use(lhs)];
         operands.extend(register.map(late_use));
         self.push(Machine::Set { op: condition.op, rhs, opposite }, &operands);
+        Ok(())
+    }
+
+    fn load(
+        &mut self,
+        size: Size,
+        signed: bool,
+        (base, disp): (Value, i16),
+        result: VReg,
+    ) -> Result<(), EmitError> {
+        let (base, operand) = self.base(base, disp)?;
+        // Kernels before 6.18 have no sign-extending loads from arenas, and any register may hold an arena's address.
+        let extends = signed && size != Size::B8 && self.module.arena().is_some();
+        let loaded = if extends { self.out.new_vreg() } else { result };
+        let mut operands = vec![Constraint::reg_def(loaded)];
+        operands.extend(operand);
+        self.push(Machine::Load { size, signed: signed && !extends, base }, &operands);
+        if extends {
+            self.convert(Conversion::SignExtend(size as i16 * 8), loaded, result);
+        }
         Ok(())
     }
 

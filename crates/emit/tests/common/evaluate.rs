@@ -16,7 +16,7 @@ impl<'a> Evaluator<'a> {
     pub fn new(module: &'a Module) -> Self {
         let bytes = |map: &Map| match &map.kind {
             MapKind::ReadOnlyData(bytes) | MapKind::Data(bytes) => bytes.clone(),
-            MapKind::Map(_) => Vec::new(),
+            MapKind::Map(_) | MapKind::Arena { .. } => Vec::new(),
         };
         Evaluator { module, regions: module.maps.iter().map(bytes).collect() }
     }
@@ -141,7 +141,7 @@ fn unary(op: UnaryOp, a: u64) -> u64 {
         UnaryOp::SignExtend8 => a as i8 as i64 as u64,
         UnaryOp::SignExtend16 => a as i16 as i64 as u64,
         UnaryOp::SignExtend32 => a as i32 as i64 as u64,
-        UnaryOp::ZeroExtend32 => u64::from(a as u32),
+        UnaryOp::ZeroExtend32 | UnaryOp::Arena => u64::from(a as u32),
         UnaryOp::Unlink => a,
     }
 }

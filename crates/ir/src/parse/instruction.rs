@@ -67,7 +67,8 @@ fn operation(name: &str, line: &mut Line) -> Result<Option<Op>, String> {
     use BinaryOp::*;
     use UnaryOp::*;
     let binary = [Add, Sub, Mul, UDiv, UMod, SDiv, SMod, And, Or, Xor, Shl, LShr, AShr];
-    let unary = [Neg, Swap16, Swap32, Swap64, SignExtend8, SignExtend16, SignExtend32, ZeroExtend32, Unlink];
+    let unary =
+        [Neg, Swap16, Swap32, Swap64, SignExtend8, SignExtend16, SignExtend32, ZeroExtend32, Unlink, Arena];
     if let Some(op) = by_name(&binary, name) {
         let lhs = line.value()?;
         line.punctuation(',')?;

@@ -6,7 +6,7 @@ use moonhook_ir::{UnaryOp::*, *};
 
 impl Folder<'_> {
     pub(super) fn unary(&self, op: UnaryOp, value: Value) -> Outcome {
-        if op == Unlink {
+        if matches!(op, Unlink | Arena) {
             return Outcome::Same;
         }
         if let Some(word) = self.constant(value) {
@@ -47,6 +47,6 @@ fn low_bits(op: UnaryOp) -> u64 {
         SignExtend8 => 0xff,
         Swap16 | SignExtend16 => 0xffff,
         Swap32 | SignExtend32 | ZeroExtend32 => 0xffff_ffff,
-        Neg | Swap64 | Unlink => u64::MAX,
+        Neg | Swap64 | Unlink | Arena => u64::MAX,
     }
 }
