@@ -199,7 +199,7 @@ mod tests {
             let module = build::module(vec![f.done()], (0..count).map(arena).collect());
             emit(&module, &Options::default()).map(|object| object.functions[0].listing[0].text.clone())
         };
-        assert_eq!(arenas(1).unwrap(), "r0 = map a0", "the program mentions the map");
+        assert!(arenas(1).unwrap().ends_with(" = map a0"), "the program mentions the map");
         assert_eq!(arenas(0).unwrap_err().code(), "MH0404");
         assert_eq!(arenas(2).unwrap_err().code(), "MH0404");
     }

@@ -7,6 +7,7 @@
 //! Guarantees: whatever was loaded or attached is owned by a value of this crate and goes when the value is dropped or
 //! the process dies, however it dies; a failure leaves nothing behind; libbpf writes nothing to stderr.
 
+mod arena;
 mod diagnostic;
 mod error;
 mod events;

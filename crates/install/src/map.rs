@@ -3,10 +3,12 @@
 //! Names are those of the object: a map by its own, a data section as `.data.NAME` or `.rodata.NAME` (the plain sections
 //! `.data`, `.rodata` and `.bss` too). Integers are in the machine's byte order.
 
+use crate::arena::is_arena;
 use crate::{InstallError, Program};
-use libbpf_rs::{AsRawLibbpf, Map, MapCore, MapFlags, MapType};
+use libbpf_rs::{AsRawLibbpf, Map, MapCore, MapFlags};
 use serde::Serialize;
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A map's shape and cost; sizes in bytes.
@@ -18,7 +20,7 @@ pub struct MapInfo {
     pub map_type: String,
     pub key_size: u32,
     pub value_size: u32,
-    /// Entries; bytes for a ring buffer.
+    /// Entries; bytes for a ring buffer, pages for an arena.
     pub max_entries: u32,
     /// What the kernel has allocated for it.
     pub memory: u64,
@@ -113,12 +115,16 @@ impl Program {
         (0..entries).map(entry).collect()
     }
 
-    /// The live bytes of a data section, shared with the running programs.
+    /// The live bytes of a data section, or of the arena, shared with the running programs.
     ///
     /// # Errors
-    /// `NoSuchItem`; `MapAccess` if it is not a data section.
+    /// `NoSuchItem`; `MapAccess` if it is neither.
     pub fn data_section(&self, name: &str) -> Result<DataSection<'_>, InstallError> {
         let map = self.map(name)?;
+        if let Some(arena) = self.arena.as_ref().filter(|_| is_arena(map.as_libbpf_object().as_ptr())) {
+            let (start, length) = (arena.start().cast(), arena.length());
+            return Ok(DataSection { start, length, writable: true, object: PhantomData });
+        }
         let mut length = 0;
         // SAFETY: the map belongs to the object that `self` owns.
         let start =
@@ -132,7 +138,7 @@ impl Program {
     }
 }
 
-/// A data section, mapped into this process. Programs read and write it meanwhile.
+/// A data section or an arena, mapped into this process. Programs read and write it meanwhile.
 #[derive(Debug)]
 pub struct DataSection<'program> {
     start: *mut u8,
@@ -153,10 +159,18 @@ impl DataSection<'_> {
 
     /// A copy of all bytes; words that change meanwhile are whole.
     pub fn bytes(&self) -> Vec<u8> {
-        let words = self.length.div_ceil(8);
-        let mut bytes: Vec<u8> = (0..words).flat_map(|word| self.word(word).to_ne_bytes()).collect();
-        bytes.truncate(self.length);
-        bytes
+        self.part(0..self.length).unwrap_or_default()
+    }
+
+    /// A copy of the bytes in `range`; words that change meanwhile are whole. `None` if it is not within the section.
+    pub fn part(&self, range: Range<usize>) -> Option<Vec<u8>> {
+        if range.start > range.end || range.end > self.length {
+            return None;
+        }
+        let words = range.start / 8..range.end.div_ceil(8);
+        let bytes: Vec<u8> = words.flat_map(|word| self.word(word).to_ne_bytes()).collect();
+        let first = range.start % 8;
+        Some(bytes[first..first + range.len()].to_vec())
     }
 
     /// The word at byte `offset`; `None` if it is not a multiple of 8 or not within the section.
@@ -185,7 +199,7 @@ impl DataSection<'_> {
     /// `index` must be below the length in words, rounded up.
     fn atomic(&self, index: usize) -> &AtomicU64 {
         // SAFETY: the mapping starts at a page, is as long as the section rounded up to pages, and lives as long as the
-        // object, which outlives `self`. Others change it through atomic or whole-word accesses only.
+        // program, which outlives `self`. Others change it through atomic or whole-word accesses only.
         unsafe { AtomicU64::from_ptr(self.start.cast::<u64>().add(index)) }
     }
 }
@@ -200,7 +214,7 @@ fn is_called(map: &Map<'_>, name: &str) -> bool {
 fn info(map: &Map<'_>) -> MapInfo {
     MapInfo {
         name: map.name().to_string_lossy().into_owned(),
-        map_type: type_name(map.map_type()),
+        map_type: type_name(map),
         key_size: map.key_size(),
         value_size: map.value_size(),
         max_entries: map.max_entries(),
@@ -209,13 +223,14 @@ fn info(map: &Map<'_>) -> MapInfo {
 }
 
 /// libbpf's name of the type, which is what bpftool shows.
-fn type_name(map_type: MapType) -> String {
-    // SAFETY: libbpf returns null or a static string.
+fn type_name(map: &Map<'_>) -> String {
+    // SAFETY: the map's object is there for as long as `map`; libbpf returns null or a static string.
     let name = unsafe {
-        let name = libbpf_sys::libbpf_bpf_map_type_str(u32::from(map_type));
+        let map_type = libbpf_sys::bpf_map__type(map.as_libbpf_object().as_ptr());
+        let name = libbpf_sys::libbpf_bpf_map_type_str(map_type);
         (!name.is_null()).then(|| std::ffi::CStr::from_ptr(name))
     };
-    name.map_or_else(|| format!("{map_type:?}"), |name| name.to_string_lossy().into_owned())
+    name.map_or_else(|| format!("{:?}", map.map_type()), |name| name.to_string_lossy().into_owned())
 }
 
 fn padded(value: &[u8]) -> Vec<u8> {

@@ -1,5 +1,6 @@
 //! Loading: object bytes to a [`Program`] in the kernel, or the reason why not.
 
+use crate::arena::{self, Arena};
 use crate::log::Log;
 use crate::privilege::{self, LOAD};
 use crate::statistics::{self, ProgramStatistics};
@@ -35,9 +36,12 @@ impl Default for LoadOptions {
 }
 
 /// A loaded object: its programs and maps in the kernel. They go when this is dropped, except what a link still uses.
+///
+/// An arena has all its pages from the start, so that programs can write to any offset below its length.
 #[derive(Debug)]
 pub struct Program {
     pub(crate) object: Object,
+    pub(crate) arena: Option<Arena>,
     logs: Vec<Log>,
     warnings: String,
 }
@@ -67,11 +71,12 @@ fn attempt(elf: &[u8], options: &LoadOptions) -> Result<Program, InstallError> {
         message: fatal_message(&said).unwrap_or_else(|| error.to_string()),
     })?;
     let logs = request_logs(&mut opened, options.log);
+    let arena = arena::reserve(&mut opened)?;
     let (loaded, said) = messages::collect(|| load_object(opened));
-    match loaded {
-        Ok(object) => Ok(Program { object, logs, warnings: said }),
-        Err(errno) => Err(failure(errno, &said, &logs)),
-    }
+    let object = loaded.map_err(|errno| failure(errno, &said, &logs))?;
+    let program = Program { object, arena, logs, warnings: said };
+    program.arena.as_ref().map_or(Ok(()), Arena::populate)?;
+    Ok(program)
 }
 
 /// As `OpenObject::load`, but keeps the errno.

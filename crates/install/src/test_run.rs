@@ -24,7 +24,7 @@ pub fn frame_max() -> usize {
     frame_max_linear() + FRAGMENTS * page_size()
 }
 
-fn page_size() -> usize {
+pub(crate) fn page_size() -> usize {
     // SAFETY: takes no pointers. Linux never fails to tell its page size.
     let size = unsafe { nix::libc::sysconf(nix::libc::_SC_PAGESIZE) };
     usize::try_from(size).unwrap_or(4096)
