@@ -9,7 +9,7 @@ use moonhook_snapshot::{LocalVariable, UpvalueDescription, Value};
 
 /// A function as it stands in a chunk, with the functions inside it.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Function {
+pub struct Function {
     /// The chunk name, with its `@` or `=`.
     pub source: Option<Arc<[u8]>>,
     pub line_defined: u32,
@@ -28,7 +28,7 @@ pub(crate) struct Function {
 
 /// Why bytes are not a chunk of this Lua.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum ChunkError {
+pub enum ChunkError {
     #[error("the chunk ends early")]
     Truncated,
     #[error("the chunk's header is not that of Lua 5.5 on this machine")]
@@ -45,7 +45,7 @@ pub(crate) enum ChunkError {
     Depth,
 }
 
-type Result<T> = std::result::Result<T, ChunkError>;
+pub type Result<T> = std::result::Result<T, ChunkError>;
 
 /// `LUAC_DATA`, `LUAC_INT`, `LUAC_INST`, `LUAC_NUM` of `lundump.h` between version 5.5, format 0, and the sizes.
 const SIGNATURE: &[u8] = b"\x1bLua\x55\x00\x19\x93\r\n\x1a\n";
@@ -65,7 +65,7 @@ const ABSOLUTE_LINE: i8 = -0x80;
 const MAX_DEPTH: u32 = 250;
 
 /// The function in a chunk.
-pub(crate) fn read(bytes: &[u8]) -> Result<Function> {
+pub fn read(bytes: &[u8]) -> Result<Function> {
     let mut reader = Reader { bytes, offset: 0, strings: Vec::new(), depth: 0 };
     reader.header()?;
     reader.byte()?; // number of upvalues of the closure; the function has it too

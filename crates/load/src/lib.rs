@@ -3,7 +3,7 @@
 //! Reads script text, the modules and lists it names; gives a [`Snapshot`] and the Lua state, which stays usable. The same
 //! scripts and files give the same snapshot. Knows nothing of BPF or the running kernel. See `docs/load-time.md`.
 
-mod chunk;
+pub mod chunk;
 mod error;
 mod files;
 mod freeze;

@@ -6,6 +6,8 @@
 //! prototype comes after those inside it).
 
 mod dump;
+pub mod flow;
+pub mod instruction;
 mod opcode;
 
 use std::fmt;

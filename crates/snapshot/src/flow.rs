@@ -4,8 +4,8 @@
 //! stands before its successors except along back edges, and that each loop's blocks are contiguous enough to be walked by
 //! membership ([`Flow::loops`]).
 
-use crate::opcode::{Instruction, Opcode};
-use moonhook_snapshot::Prototype;
+use crate::Prototype;
+use crate::instruction::{Instruction, Opcode};
 use std::collections::BTreeSet;
 
 /// A set of registers.

@@ -1,0 +1,26 @@
+//! Puts the files of `lua` and `prelude` into the crate: two tables of name and text, by name.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::{env, fs, io};
+
+fn main() -> io::Result<()> {
+    let root = env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
+    let mut tables = String::new();
+    for (constant, folder) in [("ROUTINES", "lua"), ("PRELUDE", "prelude")] {
+        println!("cargo:rerun-if-changed={folder}");
+        let path = Path::new(&root).join(folder);
+        let mut files: Vec<_> =
+            fs::read_dir(path)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
+        files.retain(|file| file.extension().is_some_and(|extension| extension == "lua"));
+        files.sort();
+        let _ = writeln!(tables, "/// The files of `{folder}`, by name.");
+        let _ = writeln!(tables, "pub const {constant}: &[SourceFile] = &[");
+        for file in files {
+            let name = format!("{folder}/{}", file.file_name().unwrap_or_default().to_string_lossy());
+            let _ = writeln!(tables, "SourceFile {{ name: {name:?}, text: include_str!({file:?}) }},");
+        }
+        tables.push_str("];\n");
+    }
+    fs::write(Path::new(&env::var("OUT_DIR").unwrap_or_default()).join("sources.rs"), tables)
+}

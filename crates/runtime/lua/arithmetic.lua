@@ -1,0 +1,330 @@
+-- Arithmetic, comparison and loops where the operands are not all integers: coercions of strings, metamethods, errors.
+
+-- Wrapping arithmetic of integers by the operation's number (OPERATION_…, in the order of ltm.h); the divisor is not 0.
+function integer_operation(operation, x, y)
+  if operation == OPERATION_ADD then return x + y end
+  if operation == OPERATION_SUB then return x - y end
+  if operation == OPERATION_MUL then return x * y end
+  if operation == OPERATION_MOD then return floor_modulo(x, y) end
+  if operation == OPERATION_IDIV then return floor_divide(x, y) end
+  if operation == OPERATION_BAND then return x & y end
+  if operation == OPERATION_BOR then return x | y end
+  if operation == OPERATION_BXOR then return x ~ y end
+  if operation == OPERATION_SHL then return shift_left(x, y) end
+  if operation == OPERATION_SHR then return shift_left(x, 0 - y) end
+  if operation == OPERATION_UNM then return 0 - x end
+  return ~x
+end
+
+-- Lua's `//`: rounds towards minus infinity (luaV_idiv).
+function floor_divide(x, y)
+  local q = sdiv(x, y)
+  if (x ~ y) < 0 and q * y ~= x then q = q - 1 end
+  return q
+end
+
+-- Lua's `%`: the sign of the divisor (luaV_mod).
+function floor_modulo(x, y)
+  local r = smod(x, y)
+  if r ~= 0 and (r ~ y) < 0 then r = r + y end
+  return r
+end
+
+-- Lua's `<<`; negative counts shift right, 64 bits and more give 0 (luaV_shiftl).
+function shift_left(x, y)
+  if y <= -64 or y >= 64 then return 0 end
+  if y >= 0 then return shl(x, y) end
+  return shr(x, 0 - y)
+end
+
+-- The integer that an operand of arithmetic stands for, at `out`: 1, or 0 if it stands for none.
+function operand_integer(value, out)
+  local tag = u64(value)
+  if tag == TAG_INT then
+    set64(out, u64(value + 8))
+    return 1
+  end
+  if tag == TAG_STRING then return text_to_integer(u64(value + 8), out) end
+  return 0
+end
+
+function inline.is_bitwise(operation)
+  return operation >= OPERATION_BAND and operation <= OPERATION_SHR or operation == OPERATION_BNOT
+end
+
+-- dest := first operation second.
+function arithmetic(L, operation, dest, first, second)
+  local left = u64(first)
+  local right = u64(second)
+  if left == TAG_INT and right == TAG_INT then
+    local y = u64(second + 8)
+    if y == 0 then
+      if operation == OPERATION_MOD then return raise_here(L, "attempt to perform 'n%0'") end
+      if operation == OPERATION_IDIV then return raise_here(L, "attempt to divide by zero") end
+    end
+    set64(dest + 8, integer_operation(operation, u64(first + 8), y))
+    set64(dest, TAG_INT)
+    return 0
+  end
+  return arithmetic_slow(L, operation, dest, first, second)
+end
+
+function arithmetic_slow(L, operation, dest, first, second)
+  local name = u64(u64(L + L_EVENTS) + (operation << 3))
+  local hash = text_hash(name)
+  -- Strings have metamethods for arithmetic of their own (lstrlib.c), which come first if the first operand is a string.
+  local handler = ADDR_NIL
+  if u64(first) == TAG_TABLE then handler = metamethod(L, first, name, hash) end
+  local strings = 0
+  if u64(handler) == TAG_NIL then
+    if not inline.is_bitwise(operation) and (u64(first) == TAG_STRING or u64(second) == TAG_STRING) then strings = 1 end
+    if strings ~= 0 then
+      local status = string_arithmetic(L, operation, dest, first, second)
+      if status <= 0 then return status end
+    end
+    if u64(second) == TAG_TABLE then handler = metamethod(L, second, name, hash) end
+  end
+  if u64(handler) ~= TAG_NIL then return request_binary(L, handler, first, second, dest) end
+  if strings ~= 0 and (u64(first) == TAG_STRING or u64(second) == TAG_STRING) then
+    return string_arithmetic_error(L, operation, first, second)
+  end
+  return arithmetic_error(L, operation, first, second)
+end
+
+-- Arithmetic with a string operand: 0 done, FAIL, 1 if an operand is no numeral.
+function string_arithmetic(L, operation, dest, first, second)
+  local out = L + L_KEY
+  if operand_integer(first, out) == 0 or operand_integer(second, out + 8) == 0 then return 1 end
+  local y = u64(out + 8)
+  if y == 0 then
+    if operation == OPERATION_MOD then return raise(L, "attempt to perform 'n%0'") end
+    if operation == OPERATION_IDIV then return raise(L, "attempt to divide by zero") end
+  end
+  set64(dest + 8, integer_operation(operation, u64(out), y))
+  set64(dest, TAG_INT)
+  return 0
+end
+
+-- `attempt to add a 'string' with a 'number'` (lstrlib.c, trymt).
+function string_arithmetic_error(L, operation, first, second)
+  local name = u64(u64(L + L_EVENTS) + (operation << 3))
+  local short = (name & 0xffffffff) + 2 | (name >> 32) - 2 << 32
+  local text = text_join(L, "attempt to ", short)
+  if text ~= 0 then text = text_join(L, text, " a '") end
+  if text ~= 0 then text = text_join(L, text, tag_name(u64(first))) end
+  if text ~= 0 then text = text_join(L, text, "' with a '") end
+  if text ~= 0 then text = text_join(L, text, tag_name(u64(second))) end
+  if text ~= 0 then text = text_join(L, text, "'") end
+  if text == 0 then return FAIL end
+  return raise(L, text)
+end
+
+function arithmetic_error(L, operation, first, second)
+  local left = u64(first)
+  local right = u64(second)
+  if (left == TAG_INT or left == TAG_FLOAT) and (right == TAG_INT or right == TAG_FLOAT) then
+    return raise_here(L, "floats cannot be computed at packet time")
+  end
+  -- The first operand is to blame unless it is a number (luaG_opinterror).
+  local culprit = first
+  local name = operand_name(L, S_A)
+  if left == TAG_INT or left == TAG_FLOAT then
+    culprit = second
+    name = operand_name(L, S_B)
+  end
+  if inline.is_bitwise(operation) then return operand_error(L, culprit, "perform bitwise operation on", name) end
+  return operand_error(L, culprit, "perform arithmetic on", name)
+end
+
+-- first < second: 1 or 0, FAIL, or REQUEST with the answer in L_COMPARE.
+function less_than(L, first, second)
+  local left = u64(first)
+  local right = u64(second)
+  if left == TAG_INT and right == TAG_INT then
+    if u64(first + 8) < u64(second + 8) then return 1 end
+    return 0
+  end
+  if left == TAG_STRING and right == TAG_STRING then
+    if text_compare(u64(first + 8), u64(second + 8)) < 0 then return 1 end
+    return 0
+  end
+  return compare_slow(L, first, second, "__lt")
+end
+
+-- first <= second, as less_than.
+function less_equal(L, first, second)
+  local left = u64(first)
+  local right = u64(second)
+  if left == TAG_INT and right == TAG_INT then
+    if u64(first + 8) <= u64(second + 8) then return 1 end
+    return 0
+  end
+  if left == TAG_STRING and right == TAG_STRING then
+    if text_compare(u64(first + 8), u64(second + 8)) <= 0 then return 1 end
+    return 0
+  end
+  return compare_slow(L, first, second, "__le")
+end
+
+function compare_slow(L, first, second, event)
+  local hash = text_hash(event)
+  local handler = metamethod(L, first, event, hash)
+  if u64(handler) == TAG_NIL then handler = metamethod(L, second, event, hash) end
+  if u64(handler) ~= TAG_NIL then return request_binary(L, handler, first, second, L + L_COMPARE) end
+  local left = u64(first)
+  local right = u64(second)
+  if (left == TAG_INT or left == TAG_FLOAT) and (right == TAG_INT or right == TAG_FLOAT) then
+    return compare_float(first, second, event)
+  end
+  return order_error(L, first, second)
+end
+
+-- A float as a number that orders like it: the bits of negative ones are turned round.
+function inline.float_order(bits)
+  if bits < 0 then bits = (bits ~ 0x7fffffffffffffff) + 1 end
+  return bits
+end
+
+-- Comparison with constants that are floats (lvm.c, LTnum and LEnum). NaN compares false.
+function compare_float(first, second, event)
+  local strict = 0
+  if text_equal(event, "__lt") ~= 0 then strict = 1 end
+  if u64(first) == TAG_FLOAT and u64(second) == TAG_FLOAT then
+    local x = inline.float_order(u64(first + 8))
+    local y = inline.float_order(u64(second + 8))
+    if x > 0x7ff0000000000000 or y > 0x7ff0000000000000 or x < -0x7ff0000000000000 or y < -0x7ff0000000000000 then
+      return 0
+    end
+    if x < y or (strict == 0 and x == y) then return 1 end
+    return 0
+  end
+  local order = 0
+  if u64(first) == TAG_FLOAT then
+    order = 0 - order_integer_float(u64(second + 8), u64(first + 8))
+  else
+    order = order_integer_float(u64(first + 8), u64(second + 8))
+  end
+  if order == -1 or (strict == 0 and order == 0) then return 1 end
+  return 0
+end
+
+-- An integer against a float: -1, 0 or 1; 2 or -2 for NaN.
+function order_integer_float(integer, bits)
+  local exponent = (bits >> 52 & 0x7ff) - 1023
+  local fraction = bits & 0xfffffffffffff
+  if exponent == 1024 and fraction ~= 0 then return 2 end
+  local negative = 0
+  if bits < 0 then negative = 1 end
+  if exponent >= 63 then
+    if negative == 0 then return -1 end
+    if exponent == 63 and fraction == 0 and integer == (1 << 63) then return 0 end
+    return 1
+  end
+  -- The float's integral part, towards zero, and whether something is left.
+  local whole = 0
+  local rest = 0
+  if exponent < 0 then
+    if bits << 1 ~= 0 then rest = 1 end
+  else
+    local mantissa = fraction | 0x10000000000000
+    if exponent >= 52 then
+      whole = shl(mantissa, exponent - 52)
+    else
+      whole = shr(mantissa, 52 - exponent)
+      if shl(whole, 52 - exponent) ~= mantissa then rest = 1 end
+    end
+  end
+  if negative ~= 0 then
+    whole = 0 - whole
+    rest = 0 - rest
+  end
+  if integer < whole then return -1 end
+  if integer > whole then return 1 end
+  return 0 - rest
+end
+
+-- first == second with metamethods: 1 or 0, FAIL, or REQUEST with the answer in L_COMPARE.
+function equal(L, first, second)
+  if value_equal(first, second) ~= 0 then return 1 end
+  if u64(first) ~= TAG_TABLE or u64(second) ~= TAG_TABLE then return 0 end
+  local handler = metamethod(L, first, "__eq", text_hash("__eq"))
+  if u64(handler) == TAG_NIL then handler = metamethod(L, second, "__eq", text_hash("__eq")) end
+  if u64(handler) == TAG_NIL then return 0 end
+  return request_binary(L, handler, first, second, L + L_COMPARE)
+end
+
+function for_error(L, value, what)
+  local text = text_join(L, "bad 'for' ", what)
+  if text ~= 0 then text = text_join(L, text, " (number expected, got ") end
+  if text ~= 0 then text = text_join(L, text, type_name(L, value)) end
+  if text ~= 0 then text = text_join(L, text, ")") end
+  if text == 0 then return FAIL end
+  return raise_here(L, text)
+end
+
+-- OP_FORPREP over integers: 1 to skip the loop, 0 to enter it; the registers at `at` become counter, step and variable.
+function for_prepare(L, at)
+  if u64(at) ~= TAG_INT or u64(at + 32) ~= TAG_INT then return for_mismatch(L, at) end
+  local init = u64(at + 8)
+  local step = u64(at + 40)
+  if step == 0 then return raise_here(L, "'for' step is zero") end
+  local limit = u64(at + 24)
+  if u64(at + 16) == TAG_FLOAT then
+    local bits = u64(at + 24)
+    if for_float_limit(bits, step, L + L_KEY) ~= 0 then return 1 end
+    limit = u64(L + L_KEY)
+  elseif u64(at + 16) ~= TAG_INT then
+    return for_error(L, at + 16, "limit")
+  end
+  local count = 0
+  if step > 0 then
+    if init > limit then return 1 end
+    count = limit - init
+    if step ~= 1 then count = udiv(count, step) end
+  else
+    if init < limit then return 1 end
+    count = udiv(init - limit, 0 - (step + 1) + 1)
+  end
+  set64(at + 8, count)
+  set64(at + 16, TAG_INT)
+  set64(at + 24, step)
+  set64(at + 40, init)
+  return 0
+end
+
+-- A constant float as limit, clipped to the integers (forlimit in lvm.c): 1 if the loop does not run.
+function for_float_limit(bits, step, out)
+  local order_low = order_integer_float(1 << 63, bits)
+  if order_low == 2 then return 1 end
+  if order_low > 0 then
+    if step > 0 then return 1 end
+    set64(out, 1 << 63)
+    return 0
+  end
+  if order_integer_float(0x7fffffffffffffff, bits) < 0 then
+    if step < 0 then return 1 end
+    set64(out, 0x7fffffffffffffff)
+    return 0
+  end
+  local low = 1 << 63
+  -- The largest integer that is not above the float, bit by bit.
+  local bit = 62
+  while bit >= 0 do
+    local try = low + shl(1, bit)
+    if order_integer_float(try, bits) <= 0 then low = try end
+    bit = bit - 1
+  end
+  if step < 0 and order_integer_float(low, bits) < 0 then low = low + 1 end
+  set64(out, low)
+  return 0
+end
+
+function for_mismatch(L, at)
+  local limit = u64(at + 16)
+  local step = u64(at + 32)
+  local init = u64(at)
+  if limit ~= TAG_INT and limit ~= TAG_FLOAT then return for_error(L, at + 16, "limit") end
+  if step ~= TAG_INT and step ~= TAG_FLOAT then return for_error(L, at + 32, "step") end
+  if init ~= TAG_INT and init ~= TAG_FLOAT then return for_error(L, at, "initial value") end
+  return raise_here(L, "floats cannot be computed at packet time")
+end

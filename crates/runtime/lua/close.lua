@@ -1,0 +1,138 @@
+-- Variables that are to be closed, and what happens after an error.
+
+-- OP_TBC: the register at `slot` is closed when its block ends (luaF_newtbcupval).
+function mark_closed(L, slot)
+  if u64(slot) <= TAG_FALSE then return 0 end
+  if u64(metamethod(L, slot, "__close", text_hash("__close"))) == TAG_NIL then
+    local name = operand_name(L, S_A)
+    if name == 0 then name = "?" end
+    local text = text_join(L, "variable '", name)
+    if text ~= 0 then text = text_join(L, text, "' got a non-closable value") end
+    if text == 0 then return FAIL end
+    return raise_here(L, text)
+  end
+  local entry = alloc(L, 16)
+  if entry == 0 then return FAIL end
+  set64(entry, slot)
+  set64(entry + 8, u64(L + L_TBC))
+  set64(L + L_TBC, entry)
+  return 0
+end
+
+-- The innermost variable to be closed that is at `level` or above; taken off the list. 0 if there is none.
+function take_closed(L, level)
+  local entry = u64(L + L_TBC)
+  if entry == 0 then return 0 end
+  local slot = u64(entry)
+  if slot < level then return 0 end
+  set64(L + L_TBC, u64(entry + 8))
+  return slot
+end
+
+-- Requests `__close(value[, error])`; the call stands at `top`.
+function request_close(L, slot, top, count)
+  local handler = metamethod(L, slot, "__close", text_hash("__close"))
+  inline.copy_value(top + 16, slot)
+  inline.copy_value(top, handler)
+  return inline.request(L, top, count, top, 0)
+end
+
+-- A block ends: its variables from `level` on are closed, one at each call; 0 when all are.
+function close_block(L, level)
+  close_variables(L, level)
+  local slot = take_closed(L, level)
+  if slot == 0 then return 0 end
+  local frame = u64(L + L_CI)
+  local top = u64(frame + F_LIMIT)
+  if u64(frame + F_TOP) > top then top = u64(frame + F_TOP) end
+  return request_close(L, slot, top, 1)
+end
+
+-- An error was raised: looks for who catches it. A handler of `xpcall` is called first, where the error happened.
+function unwind(L)
+  local frame = u64(L + L_CI)
+  local handling = 0
+  local kind = u64(frame + F_KIND)
+  while kind == KIND_LUA or kind == KIND_HANDLER do
+    if kind == KIND_HANDLER then handling = 1 end
+    frame = frame - FRAME_SIZE
+    kind = u64(frame + F_KIND)
+  end
+  if handling ~= 0 then
+    set64(L + L_ERROR_TAG, TAG_STRING)
+    set64(L + L_ERROR, "error in error handling")
+    return throw_to(L, frame)
+  end
+  if kind == KIND_ENTRY then
+    take_traceback(L)
+    local text = metamethod(L, L + L_ERROR_TAG, "__tostring", text_hash("__tostring"))
+    if u64(L + L_ERROR_TAG) ~= TAG_STRING and u64(text) ~= TAG_NIL then
+      return call_handler(L, text)
+    end
+  end
+  if kind == KIND_XPCALL then return call_handler(L, frame + F_VALUE) end
+  return throw_to(L, frame)
+end
+
+-- Calls a function with the error value; its result is the error from then on.
+function call_handler(L, handler)
+  local running = u64(L + L_CI)
+  local top = u64(running + F_LIMIT)
+  if u64(running + F_TOP) > top then top = u64(running + F_TOP) end
+  if running + 2 * FRAME_SIZE >= u64(L + L_FRAMES_END) or top + 512 > u64(L + L_STACK_END) then
+    return throw_to(L, catcher(L))
+  end
+  inline.push_marker(L, KIND_HANDLER, top, 0, 0)
+  inline.copy_value(top, handler)
+  inline.copy_value(top + 16, L + L_ERROR_TAG)
+  return inline.request(L, top, 1, top, 1)
+end
+
+-- The innermost frame that catches errors.
+function catcher(L)
+  local frame = u64(L + L_CI)
+  local kind = u64(frame + F_KIND)
+  while kind == KIND_LUA or kind == KIND_HANDLER do
+    frame = frame - FRAME_SIZE
+    kind = u64(frame + F_KIND)
+  end
+  return frame
+end
+
+-- The handler of an error has returned: its result becomes the error.
+function handler_returned(L)
+  inline.copy_value(L + L_ERROR_TAG, u64(u64(L + L_CI) + F_BASE))
+  return throw_to(L, catcher(L))
+end
+
+-- Gives up everything above `frame`, which catches the error, and closes its variables.
+function throw_to(L, frame)
+  set64(L + L_CI, frame)
+  inline.copy_value(frame + F_FAILURE, L + L_ERROR_TAG)
+  if u64(frame + F_KIND) ~= KIND_CLOSING then
+    set64(frame + F_CAUGHT, u64(frame + F_KIND))
+    set64(frame + F_KIND, KIND_CLOSING)
+    close_variables(L, u64(frame + F_BASE))
+  end
+  return close_more(L)
+end
+
+-- Closes the next variable above the frame that has caught an error; when there is none, the error is its result.
+function close_more(L)
+  local frame = u64(L + L_CI)
+  local slot = take_closed(L, u64(frame + F_BASE))
+  if slot ~= 0 then
+    inline.copy_value(slot + 48, frame + F_FAILURE)
+    return request_close(L, slot, slot + 16, 2)
+  end
+  local kind = u64(frame + F_CAUGHT)
+  inline.copy_value(L + L_ERROR_TAG, frame + F_FAILURE)
+  if kind == KIND_ENTRY then return FAILED end
+  local from = u64(frame + F_BASE)
+  set64(from, TAG_FALSE)
+  set64(from + 8, 0)
+  inline.copy_value(from + 16, frame + F_FAILURE)
+  set64(frame + F_KIND, kind)
+  set64(frame + F_TOP, from + 32)
+  return finish_marker(L)
+end

@@ -1,0 +1,58 @@
+-- The beginning and the end of a handler.
+
+-- Makes everything ready for a packet and calls the handler with the packet and its argument.
+function start_handler(L, closure)
+  local frame = u64(L + L_FRAMES)
+  local stack = u64(L + L_STACK)
+  set64(L + L_CI, frame)
+  set64(L + L_HEAP, u64(L + L_HEAP_START))
+  set64(L + L_OPEN, 0)
+  set64(L + L_TBC, 0)
+  set64(L + L_TRACE, 0)
+  set64(frame + F_KIND, KIND_ENTRY)
+  set64(frame + F_BASE, stack)
+  set64(frame + F_LIMIT, stack + 64)
+  set64(frame + F_TOP, 0)
+  set64(stack, TAG_CLOSURE)
+  set64(stack + 8, closure)
+  set64(stack + 16, TAG_OBJECT)
+  set64(stack + 24, OBJECT_PACKET)
+  set64(stack + 32, TAG_OBJECT)
+  set64(stack + 40, OBJECT_ARGUMENT)
+  return call_closure(L, stack, 2, stack, 1)
+end
+
+-- The verdict that the handler's result is; a large number if it is none, and the error is raised.
+function handler_verdict(L)
+  local result = u64(L + L_STACK)
+  local tag = u64(result)
+  if tag == TAG_NIL then return 2 end
+  set64(L + L_TRACE, 0)
+  local text = 0
+  if tag == TAG_INT then
+    local verdict = u64(result + 8)
+    if verdict >= 0 and verdict <= 4 then return verdict end
+    text = text_join(L, "handler returned ", integer_to_text(L, verdict))
+    if text ~= 0 then text = text_join(L, text, ", expected a verdict") end
+  else
+    text = text_join(L, "handler returned a ", type_name(L, result))
+    if text ~= 0 then text = text_join(L, text, " value, expected a verdict") end
+  end
+  if text ~= 0 then raise_plain(L, text) end
+  return 255
+end
+
+-- Makes a text of the error that ended the handler (lua.c, msghandler).
+function error_text(L)
+  local tag = u64(L + L_ERROR_TAG)
+  if tag == TAG_STRING then return 0 end
+  local text = 0
+  if tag == TAG_INT then
+    text = integer_to_text(L, u64(L + L_ERROR))
+  else
+    text = text_join(L, "(error object is a ", tag_name(tag))
+    if text ~= 0 then text = text_join(L, text, " value)") end
+  end
+  if text ~= 0 then raise_plain(L, text) end
+  return 0
+end

@@ -1,0 +1,214 @@
+-- Indexing, length and concatenation with metamethods (Lua manual § 2.4), as lvm.c does them.
+
+-- The metatable of a value: 0 if it has none.
+function metatable_of(L, value)
+  local tag = u64(value)
+  if tag == TAG_TABLE then return u64(u64(value + 8) + T_META) end
+  if tag == TAG_STRING then return u64(L + L_STRING_META) end
+  return 0
+end
+
+-- The address of the metamethod `name` of a value; of a nil if it has none.
+function metamethod(L, value, name, hash)
+  local meta = metatable_of(L, value)
+  if meta == 0 then return ADDR_NIL end
+  return table_get_text(meta, name, hash)
+end
+
+-- Requests `handler(first, second)` with one result for `dest`; the call stands behind the running function's registers.
+function request_binary(L, handler, first, second, dest)
+  local top = u64(u64(L + L_CI) + F_LIMIT)
+  inline.copy_value(top, handler)
+  inline.copy_value(top + 16, first)
+  inline.copy_value(top + 32, second)
+  return inline.request(L, top, 2, dest, 1)
+end
+
+-- dest := object[key]. 0, FAIL, REQUEST, or OBJECT for a field of a packet object.
+function index(L, dest, object, key)
+  local turns = 0
+  while turns < 2000 do
+    local tag = u64(object)
+    local handler = ADDR_NIL
+    if tag == TAG_TABLE then
+      local t = u64(object + 8)
+      local value = table_get(t, key)
+      local found = u64(value)
+      local meta = u64(t + T_META)
+      if found ~= TAG_NIL or meta == 0 then
+        if found == TAG_NIL and u64(t + T_FLAGS) & FLAG_PARTIAL ~= 0 then return partial_error(L) end
+        set64(dest, found)
+        set64(dest + 8, u64(value + 8))
+        return 0
+      end
+      handler = table_get_text(meta, "__index", text_hash("__index"))
+      if u64(handler) == TAG_NIL then
+        set64(dest, TAG_NIL)
+        set64(dest + 8, 0)
+        return 0
+      end
+    elseif tag == TAG_OBJECT then
+      set64(L + L_CALL_DEST, dest)
+      set64(L + L_CALL_FUNC, object)
+      set64(L + L_CALL_COUNT, key)
+      return OBJECT
+    else
+      handler = metamethod(L, object, "__index", text_hash("__index"))
+      if u64(handler) == TAG_NIL then return index_error(L, object, key) end
+    end
+    local kind = u64(handler)
+    if kind == TAG_CLOSURE or kind == TAG_BUILTIN then return request_binary(L, handler, object, key, dest) end
+    object = handler
+    turns = turns + 1
+  end
+  return raise_here(L, "'__index' chain too long; possibly a loop")
+end
+
+function partial_error(L)
+  return raise_here(L, "this function of the library is not in the program: name it where it is used")
+end
+
+-- `attempt to index a nil value (field 'x')` (luaG_typeerror).
+function index_error(L, object, key)
+  return operand_error(L, object, "index", operand_name(L, S_A))
+end
+
+-- dest := object[text], with the text's hash.
+function index_text(L, dest, object, text, hash)
+  if u64(object) == TAG_TABLE then
+    local t = u64(object + 8)
+    local value = table_get_text(t, text, hash)
+    local found = u64(value)
+    if found ~= TAG_NIL or (u64(t + T_META) == 0 and u64(t + T_FLAGS) & FLAG_PARTIAL == 0) then
+      set64(dest, found)
+      set64(dest + 8, u64(value + 8))
+      return 0
+    end
+  end
+  set64(L + L_KEY, TAG_STRING)
+  set64(L + L_KEY + 8, text)
+  return index(L, dest, object, L + L_KEY)
+end
+
+-- object[key] := value.
+function set_index(L, object, key, value)
+  local turns = 0
+  while turns < 2000 do
+    local handler = ADDR_NIL
+    if u64(object) == TAG_TABLE then
+      local t = u64(object + 8)
+      local meta = u64(t + T_META)
+      if meta ~= 0 then
+        handler = table_get_text(meta, "__newindex", text_hash("__newindex"))
+        if u64(handler) ~= TAG_NIL and u64(table_get(t, key)) ~= TAG_NIL then handler = ADDR_NIL end
+      end
+      if u64(handler) == TAG_NIL then
+        return table_set(L, t, key, value)
+      end
+    elseif u64(object) == TAG_OBJECT then
+      return raise_here(L, "protocol fields are read-only")
+    else
+      handler = metamethod(L, object, "__newindex", text_hash("__newindex"))
+      if u64(handler) == TAG_NIL then return index_error(L, object, key) end
+    end
+    local kind = u64(handler)
+    if kind == TAG_CLOSURE or kind == TAG_BUILTIN then
+      local top = u64(u64(L + L_CI) + F_LIMIT)
+      inline.copy_value(top, handler)
+      inline.copy_value(top + 16, object)
+      inline.copy_value(top + 32, key)
+      inline.copy_value(top + 48, value)
+      return inline.request(L, top, 3, top, 0)
+    end
+    object = handler
+    turns = turns + 1
+  end
+  return raise_here(L, "'__newindex' chain too long; possibly a loop")
+end
+
+-- object[text] := value.
+function set_index_text(L, object, text, value)
+  set64(L + L_KEY, TAG_STRING)
+  set64(L + L_KEY + 8, text)
+  return set_index(L, object, L + L_KEY, value)
+end
+
+-- Stores a value into memory that all packets share.
+function store_shared(L, place, value)
+  local tag = u64(value)
+  local payload = u64(value + 8)
+  if tag >= TAG_STRING and tag <= TAG_CLOSURE and (payload & 0xffffffff) >= u64(L + L_IMAGE_END) then
+    local text = text_join(L, "a ", tag_name(tag))
+    if text ~= 0 then text = text_join(L, text, " made at packet time cannot be kept from packet to packet") end
+    if text == 0 then return FAIL end
+    return raise_here(L, text)
+  end
+  set64(place + 8, payload)
+  set64(place, tag)
+  return 0
+end
+
+-- dest := #object.
+function length(L, dest, object)
+  local tag = u64(object)
+  if tag == TAG_STRING then
+    set64(dest + 8, u64(object + 8) >> 32)
+    set64(dest, TAG_INT)
+    return 0
+  end
+  local handler = metamethod(L, object, "__len", text_hash("__len"))
+  if u64(handler) ~= TAG_NIL then return request_binary(L, handler, object, object, dest) end
+  if tag == TAG_TABLE then
+    set64(dest + 8, table_length(u64(object + 8)))
+    set64(dest, TAG_INT)
+    return 0
+  end
+  if tag == TAG_OBJECT then
+    set64(L + L_CALL_DEST, dest)
+    set64(L + L_CALL_FUNC, object)
+    set64(L + L_CALL_COUNT, 0)
+    return OBJECT
+  end
+  return operand_error(L, object, "get length of", operand_name(L, S_A))
+end
+
+-- Concatenates the running frame's F_PENDING values that start at `from`; the result stands at `from`. Called again after each
+-- metamethod, whose result has taken the place of its two operands.
+function concat(L, from)
+  local frame = u64(L + L_CI)
+  local count = u64(frame + F_PENDING)
+  while count > 1 do
+    -- How many of the last values are strings or integers?
+    local joined = 0
+    local scan = 1
+    while scan ~= 0 and joined < count do
+      local tag = u64(from + (count - 1 - joined << 4))
+      if tag == TAG_STRING or tag == TAG_INT then joined = joined + 1 else scan = 0 end
+    end
+    if joined >= 2 then
+      local first = from + (count - joined << 4)
+      if text_concat(L, first, joined) < 0 then return FAIL end
+      count = count - joined + 1
+    else
+      local left = from + (count - 2 << 4)
+      local handler = metamethod(L, left, "__concat", text_hash("__concat"))
+      if u64(handler) == TAG_NIL then handler = metamethod(L, left + 16, "__concat", text_hash("__concat")) end
+      if u64(handler) == TAG_NIL then return concat_error(L, left, from) end
+      set64(frame + F_PENDING, count - 1)
+      return request_binary(L, handler, left, left + 16, left)
+    end
+  end
+  set64(frame + F_PENDING, count)
+  return 0
+end
+
+-- The right operand is wrong only if the left one is not (luaG_concaterror). The names of operands at a concatenation are a list.
+function concat_error(L, left, from)
+  local tag = u64(left)
+  if tag == TAG_STRING or tag == TAG_INT or tag == TAG_FLOAT then left = left + 16 end
+  if u64(left) == TAG_FLOAT then return raise_here(L, "floats cannot be computed at packet time") end
+  local names = operand_name(L, S_A)
+  local name = 0
+  if names ~= 0 then name = u64((names & 0xffffffff) + (left - from >> 1)) end
+  return operand_error(L, left, "concatenate", name)
+end

@@ -1,0 +1,37 @@
+//! Source files as Lua compiles them.
+
+use moonhook_load::chunk::{self, Function};
+use moonhook_snapshot::{Prototype, PrototypeId};
+
+/// Compiles a file with real Lua; gives its functions, each after those inside it, the main function last.
+///
+/// # Errors
+/// Lua's message for what is no Lua.
+pub fn read(name: &str, text: &str) -> Result<Vec<Prototype>, String> {
+    let lua = mlua::Lua::new();
+    let function = lua.load(text).set_name(format!("@{name}")).into_function().map_err(|e| e.to_string())?;
+    let chunk = chunk::read(&function.dump(false)).map_err(|error| error.to_string())?;
+    let mut prototypes = Vec::new();
+    append(&mut prototypes, chunk);
+    Ok(prototypes)
+}
+
+fn append(prototypes: &mut Vec<Prototype>, function: Function) -> PrototypeId {
+    let inner = function.functions.into_iter().map(|inner| append(prototypes, inner)).collect();
+    prototypes.push(Prototype {
+        source: None,
+        line_defined: function.line_defined,
+        last_line_defined: function.last_line_defined,
+        parameters: function.parameters,
+        is_vararg: function.is_vararg,
+        vararg_table: function.vararg_table,
+        stack_size: function.stack_size,
+        code: function.code,
+        lines: function.lines,
+        constants: function.constants,
+        upvalues: function.upvalues,
+        prototypes: inner,
+        locals: function.locals,
+    });
+    PrototypeId(prototypes.len() as u32 - 1)
+}

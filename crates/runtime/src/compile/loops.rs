@@ -1,0 +1,65 @@
+//! Loops: what the verifier may know of their variables, and the numeric `for`.
+
+use super::body::{Body, Builder, Result};
+use super::registers::Word;
+use moonhook_ir::{BinaryOp, CompareOp, Condition, Op, Operand, Terminator, Value};
+use moonhook_snapshot::instruction::Instruction;
+
+impl Builder<'_> {
+    /// The same word, of which the verifier knows neither range nor origin. Loops whose variables are such words at every
+    /// entry of their header are in the same state there each time, so the verifier walks them once.
+    pub(super) fn launder(&mut self, value: Value) -> Value {
+        match self.zero {
+            Some(zero) => self.emit(Op::Binary(BinaryOp::Xor, value, Operand::Value(zero))),
+            None => value,
+        }
+    }
+}
+
+impl Body<'_, '_> {
+    /// Registers A to A + 2 are initial value, limit and step, and become turns left, step and variable.
+    pub(super) fn for_prepare(&mut self, i: Instruction) -> Result<()> {
+        let Word::Constant(step) = self.get(i.a() + 2) else {
+            return self.fail("a step that is no constant");
+        };
+        if step == 0 || step == i64::MIN {
+            return self.fail("a step that cannot be");
+        }
+        let (enter, skip) = (self.pc + 1, self.pc + 2 + i.bx());
+        let (initial, limit) = (self.get(i.a()), self.get(i.a() + 1));
+        let (first, last) = (self.builder.value(&initial), self.builder.value(&limit));
+        let (op, low, high) =
+            if step > 0 { (CompareOp::SLe, first, last) } else { (CompareOp::SGe, last, first) };
+        let distance = self.builder.emit(Op::Binary(BinaryOp::Sub, high, Operand::Value(low)));
+        let turns = match step.unsigned_abs() {
+            1 => distance,
+            size => {
+                let size = self.builder.constant(size as i64);
+                self.builder.emit(Op::Binary(BinaryOp::UDiv, distance, Operand::Value(size)))
+            }
+        };
+        self.set(i.a(), Word::Integer(turns));
+        self.set(i.a() + 1, Word::Constant(step));
+        self.set(i.a() + 2, Word::Integer(first));
+        self.branch(Condition::new(op, first, last), true, enter, skip)
+    }
+
+    pub(super) fn for_loop(&mut self, i: Instruction) -> Result<()> {
+        let (again, done) = (self.pc + 1 - i.bx(), self.pc + 1);
+        let (turns, step, variable) = (self.get(i.a()), self.get(i.a() + 1), self.get(i.a() + 2));
+        let turns = self.builder.value(&turns);
+        let done = self.target(done)?;
+        let block = self.builder.function.new_block();
+        let condition = Condition::new(CompareOp::Ne, turns, 0);
+        let then = moonhook_ir::Target::new(block, vec![]);
+        self.builder.terminate(Terminator::Branch { condition, then, otherwise: done });
+        self.builder.block = block;
+        let left = self.builder.emit(Op::Binary(BinaryOp::Add, turns, Operand::Imm(-1)));
+        let variable = self.builder.value(&variable);
+        let step = self.builder.operand(&step);
+        let variable = self.builder.emit(Op::Binary(BinaryOp::Add, variable, step));
+        self.set(i.a(), Word::Integer(left));
+        self.set(i.a() + 2, Word::Integer(variable));
+        self.go_to(again)
+    }
+}

@@ -1,0 +1,244 @@
+//! Constants of runtime Lua: where things are in arena memory, and what the tags of values mean.
+//!
+//! Runtime Lua uses the names of [`CONSTANTS`] like globals; Rust code uses the constants themselves. All sizes and offsets
+//! are in bytes. Addresses are offsets in the arena; 0 is no address.
+
+macro_rules! constants {
+    ($($(#[$doc:meta])* $name:ident = $value:expr;)*) => {
+        $($(#[$doc])* pub const $name: i64 = $value;)*
+
+        /// Every constant with its name.
+        pub const CONSTANTS: &[(&str, i64)] = &[$((stringify!($name), $name)),*];
+    };
+}
+
+constants! {
+    /// What a routine returns after an error, and when the kernel's limit for loops is used up.
+    FAIL = -1;
+
+    // A value is a tag at +0 and a payload at +8. `tag <= TAG_FALSE` is what Lua takes for false.
+    TAG_NIL = 0;
+    TAG_FALSE = 1;
+    TAG_TRUE = 2;
+    /// The payload is the integer.
+    TAG_INT = 3;
+    /// The payload is the float's bits.
+    TAG_FLOAT = 4;
+    /// The payload is address | length << 32.
+    TAG_STRING = 5;
+    /// The payload is the address of the table.
+    TAG_TABLE = 6;
+    TAG_CLOSURE = 7;
+    /// The payload is the number of the library function.
+    TAG_BUILTIN = 8;
+    /// A packet, a header, …: a userdata for Lua.
+    TAG_OBJECT = 9;
+    TAG_OPAQUE = 10;
+    VALUE_SIZE = 16;
+
+    /// Steps left, signed.
+    L_BUDGET = 0;
+    /// The next free byte of packet memory, a multiple of 8.
+    L_HEAP = 8;
+    L_HEAP_END = 16;
+    /// The frame of the function that runs.
+    L_CI = 24;
+    L_STACK_END = 32;
+    /// The value of the error that was raised.
+    L_ERROR_TAG = 40;
+    L_ERROR = 48;
+    /// Open upvalues.
+    L_OPEN = 56;
+    /// Variables to be closed.
+    L_TBC = 64;
+    /// Objects below this address are of load time: packet code only reads them.
+    L_IMAGE_END = 72;
+    L_TOP = 80;
+    L_RANDOM0 = 88;
+    L_RANDOM1 = 96;
+    L_RANDOM2 = 104;
+    L_RANDOM3 = 112;
+    /// Address of `SCRATCH_SIZE` bytes for use inside one routine.
+    L_SCRATCH = 120;
+    /// The metatable of strings.
+    L_STRING_META = 128;
+    /// The state's own address.
+    L_SELF = 136;
+    /// The first frame, and the end of frames.
+    L_FRAMES = 144;
+    L_FRAMES_END = 152;
+    /// The first register of the stack.
+    L_STACK = 160;
+    /// Where packet memory begins.
+    L_HEAP_START = 168;
+    /// The call that a routine asks for: where function and arguments stand, how many arguments, where the results go and how
+    /// many are wanted (-1: all).
+    L_CALL_FUNC = 176;
+    L_CALL_COUNT = 184;
+    L_CALL_DEST = 192;
+    L_CALL_WANT = 200;
+    /// The result of a metamethod for a comparison: a value.
+    L_COMPARE = 208;
+    /// Two values for use inside one routine.
+    L_KEY = 224;
+    /// Number of the library function that was called last.
+    L_BUILTIN = 256;
+    /// Addresses of lists: sites (`S_…`), names of library functions, of objects' types and of metamethods (payload words).
+    L_SITES = 264;
+    L_BUILTIN_NAMES = 272;
+    L_OBJECT_NAMES = 280;
+    L_EVENTS = 288;
+    /// The traceback of the last error that nothing caught: address of a count and of 32 bytes for each function, or 0.
+    L_TRACE = 296;
+    L_SIZE = 304;
+    SCRATCH_SIZE = 4096;
+
+    /// Address of the metatable, or 0.
+    T_META = 0;
+    /// Address of the values of the keys 1 to `T_COUNT`.
+    T_ARRAY = 8;
+    T_COUNT = 16;
+    /// How many values there is room for at `T_ARRAY`.
+    T_ARRAY_CAP = 24;
+    /// Address of the other entries, in the order of insertion.
+    T_ENTRIES = 32;
+    /// Entries in use, dead ones included.
+    T_USED = 40;
+    T_ENTRY_CAP = 48;
+    /// Address of u32 slots, or 0 while entries are few enough to be searched one by one.
+    T_INDEX = 56;
+    /// Number of slots - 1.
+    T_INDEX_MASK = 64;
+    T_FLAGS = 72;
+    /// Entries that are not dead.
+    T_LIVE = 80;
+    TABLE_SIZE = 96;
+    /// In `T_FLAGS`: a table of the library of which only some fields are present.
+    FLAG_PARTIAL = 1;
+
+    E_KEY_TAG = 0;
+    E_KEY = 8;
+    E_TAG = 16;
+    E_VALUE = 24;
+    E_HASH = 32;
+    ENTRY_SIZE = 40;
+
+    /// Address of a nil.
+    ADDR_NIL = 16;
+
+    // What a routine returns besides 0 (done) and FAIL.
+    /// The frame has changed: go on at its site.
+    DISPATCH = 1;
+    /// Make the call that `L_CALL_…` describe.
+    REQUEST = 2;
+    /// The handler has returned.
+    FINISHED = 3;
+    /// The handler has ended with an error that nothing caught.
+    FAILED = 4;
+    /// Read the field with the key at `L_CALL_COUNT` (0: the length) of the packet object at `L_CALL_FUNC`.
+    OBJECT = 5;
+
+    // Frames. What runs is a function of the script or of the library (KIND_LUA), or a mark between such frames.
+    F_CLOSURE = 0;
+    /// Address of register 0; of a mark: where the results of what it protects stand.
+    F_BASE = 8;
+    /// The site where the function stands.
+    F_SITE = 16;
+    /// Where the results go, and how many are wanted (-1: all).
+    F_FUNC = 24;
+    F_WANT = 32;
+    F_KIND = 40;
+    /// Where the function value stood.
+    F_START = 48;
+    /// The number of arguments.
+    F_COUNT = 56;
+    /// Behind the last register.
+    F_LIMIT = 64;
+    /// Behind the last value of an open list of values.
+    F_TOP = 72;
+    /// The function was called in tail position.
+    F_TAIL = 80;
+    /// Address and number of extra arguments.
+    F_EXTRA = 88;
+    F_EXTRA_COUNT = 96;
+    /// Values that a concatenation still has to join.
+    F_PENDING = 104;
+    /// The handler of `xpcall`: a value.
+    F_VALUE = 48;
+    /// The error for which variables are closed, and the kind of the mark before.
+    F_FAILURE = 88;
+    F_CAUGHT = 104;
+    FRAME_SIZE = 112;
+
+    KIND_LUA = 0;
+    KIND_PCALL = 1;
+    KIND_XPCALL = 2;
+    /// The handler of `xpcall` is running.
+    KIND_HANDLER = 3;
+    /// Below the handler of packets.
+    KIND_ENTRY = 4;
+    /// Variables are being closed after an error.
+    KIND_CLOSING = 5;
+
+    // Closures: record of the function, number of variables, their addresses.
+    C_PROTO = 0;
+    C_COUNT = 8;
+    C_VARIABLES = 16;
+
+    // Variables that closures share: where the value is, the next open one, the value once no register holds it.
+    U_PLACE = 0;
+    U_NEXT = 8;
+    U_VALUE = 16;
+    U_SIZE = 32;
+
+    // Records of functions: the site of the entry, parameters, bytes of registers, whether it is a part of the library, name in
+    // tracebacks, number of captured variables, and for each its register | 0x100 or its number in the function around it.
+    P_ENTRY = 0;
+    P_PARAMS = 8;
+    P_STACK = 16;
+    P_HIDDEN = 24;
+    P_NAME = 32;
+    P_UPVALUES = 40;
+    P_CAPTURES = 48;
+
+    // Sites: line, number of the source file, its name, names of the operands, name of the called function, whether it is called
+    // as a method, what tracebacks call it. Texts are payload words, 0 for none.
+    S_LINE = 0;
+    S_SOURCE = 8;
+    S_FILE = 16;
+    S_A = 24;
+    S_B = 32;
+    S_CALL = 40;
+    S_METHOD = 48;
+    S_TRACE = 56;
+    SITE_SIZE = 64;
+
+    /// Numbers of library functions that change frames.
+    BUILTIN_PCALL = 0;
+    BUILTIN_XPCALL = 1;
+
+    // Objects of the packet; headers follow.
+    OBJECT_PACKET = 0;
+    OBJECT_ARGUMENT = 1;
+
+    // Numbers of operations: ORDER TM in ltm.h.
+    OPERATION_ADD = 6;
+    OPERATION_SUB = 7;
+    OPERATION_MUL = 8;
+    OPERATION_MOD = 9;
+    OPERATION_POW = 10;
+    OPERATION_DIV = 11;
+    OPERATION_IDIV = 12;
+    OPERATION_BAND = 13;
+    OPERATION_BOR = 14;
+    OPERATION_BXOR = 15;
+    OPERATION_SHL = 16;
+    OPERATION_SHR = 17;
+    OPERATION_UNM = 18;
+    OPERATION_BNOT = 19;
+}
+
+/// The constant called `name`.
+pub fn constant(name: &str) -> Option<i64> {
+    CONSTANTS.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+}

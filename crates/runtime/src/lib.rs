@@ -1,0 +1,14 @@
+//! The routines that general code calls, written in *runtime Lua*: a small language of 64-bit integers and arena memory with
+//! the syntax of Lua 5.5.
+//!
+//! `lua/*.lua` are the routines, which [`compile`] makes subprograms of; `prelude/*.lua` are library functions that call back
+//! into Lua and are compiled like a script. [`layout`] has the constants of both sides.
+
+mod chunks;
+mod compile;
+pub mod layout;
+mod prelude;
+pub mod sources;
+
+pub use compile::{CompileError, Host, compile, is_routine, routine_names};
+pub use prelude::{Prelude, prelude};
