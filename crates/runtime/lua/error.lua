@@ -234,3 +234,13 @@ function function_name(L, frame)
   end
   return u64(u64(u64(frame + F_CLOSURE) + C_PROTO) + P_NAME)
 end
+
+-- `'packet' has no field '?'` for keys that are no strings.
+function object_key_error(L, object, key)
+  local text = text_join(L, "a field of a ", u64(u64(L + L_OBJECT_NAMES) + (object << 3)))
+  if text ~= 0 then text = text_join(L, text, " value is named by a string, not by a ") end
+  if text ~= 0 then text = text_join(L, text, type_name(L, key)) end
+  if text ~= 0 then text = text_join(L, text, " value") end
+  if text == 0 then return FAIL end
+  return raise_here(L, text)
+end

@@ -218,8 +218,8 @@ constants! {
     BUILTIN_XPCALL = 1;
 
     // Objects of the packet; headers follow.
-    OBJECT_PACKET = 0;
-    OBJECT_ARGUMENT = 1;
+    OBJECT_PACKET = 1;
+    OBJECT_ARGUMENT = 2;
 
     // Numbers of operations: ORDER TM in ltm.h.
     OPERATION_ADD = 6;
