@@ -125,6 +125,10 @@ constants! {
 
     /// Address of a nil.
     ADDR_NIL = 16;
+    /// Tables with at most so many entries have no index.
+    INDEX_FREE = 8;
+    /// In a traversal: positions from here on are those of entries.
+    ENTRY_POSITIONS = 0x10_0000_0000;
 
     // What a routine returns besides 0 (done) and FAIL.
     /// The frame has changed: go on at its site.

@@ -6,9 +6,12 @@
 
 mod chunks;
 mod compile;
+pub mod hash;
+pub mod image;
 pub mod layout;
 mod prelude;
 pub mod sources;
 
 pub use compile::{CompileError, Host, compile, is_routine, routine_names};
+pub use hash::{text_hash, value_hash};
 pub use prelude::{Prelude, prelude};
