@@ -5,15 +5,24 @@ use moonhook_diagnostic::Diagnostic;
 /// Why a module cannot become an object.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EmitError {
-    /// The nested frames of a call chain together exceed what the kernel gives (`MAX_BPF_STACK`).
+    /// A function's frame exceeds what the kernel gives (`MAX_BPF_STACK`).
     #[error("`{function}` needs {bytes} bytes of stack, {limit} are available")]
     StackTooLarge { function: String, bytes: u32, limit: u32 },
     /// More instructions than the verifier looks at (`BPF_COMPLEXITY_LIMIT_INSNS`).
     #[error("`{function}` has {instructions} instructions, the limit is {limit}")]
     ProgramTooLarge { function: String, instructions: usize, limit: usize },
-    /// Functions that call each other in a cycle, or deeper than the kernel's 8 frames (`MAX_CALL_FRAMES`).
-    #[error("the calls below `{function}` are recursive or nested deeper than {limit} frames")]
-    CallsTooDeep { function: String, limit: usize },
+    /// Functions that call each other in a cycle.
+    #[error("the calls below `{function}` are recursive")]
+    Recursion { function: String },
+    /// Calls nested deeper than the kernel's 8 frames (`MAX_CALL_FRAMES`).
+    #[error("calls are nested deeper than {limit} frames: {}", arrows(chain))]
+    CallsTooDeep { chain: Vec<String>, limit: usize },
+    /// The nested frames of a chain of calls together exceed what the kernel gives (`MAX_BPF_STACK`).
+    #[error("the calls {} need {bytes} bytes of stack, {limit} are available", arrows(chain))]
+    ChainTooLarge { chain: Vec<String>, bytes: u32, limit: u32 },
+    /// More functions than the verifier takes in one program (`BPF_MAX_SUBPROGS`).
+    #[error("`{program}` has {functions} functions, the limit is {limit}")]
+    TooManyFunctions { program: String, functions: usize, limit: usize },
     /// The module breaks a rule of the IR; the stages before are at fault.
     #[error("malformed module: {problem}")]
     Malformed { problem: String },
@@ -31,10 +40,12 @@ impl EmitError {
         match self {
             EmitError::StackTooLarge { .. } => "MH0401",
             EmitError::ProgramTooLarge { .. } => "MH0402",
-            EmitError::CallsTooDeep { .. } => "MH0403",
+            EmitError::Recursion { .. } | EmitError::CallsTooDeep { .. } => "MH0403",
             EmitError::Malformed { .. } => "MH0404",
             EmitError::Registers { .. } => "MH0405",
             EmitError::ObjectFile { .. } => "MH0406",
+            EmitError::TooManyFunctions { .. } => "MH0407",
+            EmitError::ChainTooLarge { .. } => "MH0408",
         }
     }
 
@@ -45,11 +56,24 @@ impl EmitError {
                 "keep fewer values alive at once: shorter handlers, or fewer local variables across calls"
             }
             EmitError::ProgramTooLarge { .. } => "split the handler, or move constant data into tables",
-            EmitError::CallsTooDeep { .. } => "write the recursion as a loop",
+            EmitError::Recursion { .. } => "write the recursion as a loop",
+            EmitError::CallsTooDeep { .. } => "call fewer functions from within functions",
+            EmitError::ChainTooLarge { .. } => {
+                "keep fewer values alive across the calls: use them before, or compute them again"
+            }
+            EmitError::TooManyFunctions { .. } => {
+                "define fewer functions, or split the handlers over programs"
+            }
             EmitError::Malformed { .. } | EmitError::Registers { .. } | EmitError::ObjectFile { .. } => {
                 "this is a bug in Moonhook; please report it with the script"
             }
         };
         Diagnostic::new(self.code(), self.to_string()).help(help)
     }
+}
+
+/// `a` → `b` → `c`.
+fn arrows(chain: &[String]) -> String {
+    let names: Vec<String> = chain.iter().map(|name| format!("`{name}`")).collect();
+    names.join(" → ")
 }

@@ -8,8 +8,8 @@ use moonhook_ir::{Function, FunctionKind, Module, Op, Slot};
 pub const MAX_STACK: u32 = 512;
 /// `MAX_CALL_FRAMES` (include/linux/bpf_verifier.h).
 const MAX_FRAMES: usize = 8;
-/// The verifier rounds every frame up to this when it adds them (`round_up_stack_depth`; 16 with a JIT, 32 without).
-const FRAME_ROUNDING: u32 = 32;
+/// `BPF_MAX_SUBPROGS` (include/linux/bpf_verifier.h): of one program, itself included.
+const MAX_FUNCTIONS: usize = 256;
 /// Spilled registers are whole, aligned words: the verifier then knows what they hold.
 const WORD: u32 = 8;
 
@@ -59,54 +59,94 @@ fn too_large(function: &str, bytes: u32) -> EmitError {
     EmitError::StackTooLarge { function: function.to_string(), bytes, limit: MAX_STACK }
 }
 
-/// Checks every chain of calls that starts in a program; `sizes` are the frames' sizes by function.
+/// Checks every chain of calls that starts in a program; `sizes` are the frames' sizes by function. The verifier adds them
+/// up rounded (`round_up_stack_depth`, kernel/bpf/verifier.c).
 pub fn check_chains(module: &Module, sizes: &[u32]) -> Result<(), EmitError> {
+    let jit = module.arena().is_some(); // Kernels without a JIT have no arenas.
+    let round = |size: &u32| if jit { size.next_multiple_of(16) } else { size.max(&1).next_multiple_of(32) };
+    let frames = sizes.iter().map(round).collect();
     let callees: Vec<Vec<usize>> = module.functions.iter().map(callees).collect();
-    let mut below: Vec<Option<Below>> = vec![None; sizes.len()];
+    let mut chains = Chains { callees, frames, known: vec![None; sizes.len()] };
     for (index, function) in module.functions.iter().enumerate() {
-        let chain = deepest(index, &callees, sizes, &mut below, 0)
-            .ok_or_else(|| EmitError::CallsTooDeep { function: function.name.clone(), limit: MAX_FRAMES })?;
-        let program = matches!(function.kind, FunctionKind::Program { .. });
-        if program && chain.frames > MAX_FRAMES {
-            return Err(EmitError::CallsTooDeep { function: function.name.clone(), limit: MAX_FRAMES });
+        let name = || function.name.clone();
+        let below = chains.below(index, 0).ok_or_else(|| EmitError::Recursion { function: name() })?;
+        if !matches!(function.kind, FunctionKind::Program { .. }) {
+            continue;
         }
-        if program && chain.bytes > MAX_STACK {
-            return Err(too_large(&function.name, chain.bytes));
+        if below.frames > MAX_FRAMES {
+            let chain = chains.names(module, index, |below| below.frames);
+            return Err(EmitError::CallsTooDeep { chain, limit: MAX_FRAMES });
+        }
+        if below.bytes > MAX_STACK {
+            let chain = chains.names(module, index, |below| below.bytes as usize);
+            return Err(EmitError::ChainTooLarge { chain, bytes: below.bytes, limit: MAX_STACK });
+        }
+        let functions = chains.reached(index);
+        if functions > MAX_FUNCTIONS {
+            return Err(EmitError::TooManyFunctions { program: name(), functions, limit: MAX_FUNCTIONS });
         }
     }
     Ok(())
 }
 
-/// The deepest chain of calls that starts with a function.
+/// The most that calls below a function, itself included, take: along one chain of calls, but not both along the same.
 #[derive(Clone, Copy)]
 struct Below {
     frames: usize,
     bytes: u32,
 }
 
-fn deepest(
-    index: usize,
-    callees: &[Vec<usize>],
-    sizes: &[u32],
-    known: &mut [Option<Below>],
-    active: usize,
-) -> Option<Below> {
-    if let Some(below) = known[index] {
-        return Some(below);
+/// The calls of a module.
+struct Chains {
+    /// By function.
+    callees: Vec<Vec<usize>>,
+    /// The frame sizes, rounded.
+    frames: Vec<u32>,
+    known: Vec<Option<Below>>,
+}
+
+impl Chains {
+    /// `None` if functions call each other in a cycle; `active` is how many callers there are already.
+    fn below(&mut self, index: usize, active: usize) -> Option<Below> {
+        if self.known[index].is_some() {
+            return self.known[index];
+        }
+        if active > self.callees.len() {
+            return None; // More frames than functions.
+        }
+        let mut result = Below { frames: 0, bytes: 0 };
+        for n in 0..self.callees[index].len() {
+            let below = self.below(self.callees[index][n], active + 1)?;
+            result.frames = result.frames.max(below.frames);
+            result.bytes = result.bytes.max(below.bytes);
+        }
+        result.frames += 1;
+        result.bytes += self.frames[index];
+        self.known[index] = Some(result);
+        self.known[index]
     }
-    if active > callees.len() {
-        return None; // More frames than functions: recursion.
+
+    /// The chain from `index` on that takes most by that measure.
+    fn names(&self, module: &Module, index: usize, measure: impl Fn(Below) -> usize) -> Vec<String> {
+        let largest = |at: usize| {
+            let callees = self.callees[at].iter().copied();
+            callees.max_by_key(|callee| self.known[*callee].map_or(0, &measure))
+        };
+        let chain = std::iter::successors(Some(index), |at| largest(*at));
+        chain.map(|at| module.functions[at].name.clone()).collect()
     }
-    let mut result = Below { frames: 0, bytes: 0 };
-    for &callee in &callees[index] {
-        let below = deepest(callee, callees, sizes, known, active + 1)?;
-        result.frames = result.frames.max(below.frames);
-        result.bytes = result.bytes.max(below.bytes);
+
+    /// How many functions are part of a program.
+    fn reached(&self, program: usize) -> usize {
+        let mut reached = vec![false; self.callees.len()];
+        let mut work = vec![program];
+        while let Some(index) = work.pop() {
+            if !std::mem::replace(&mut reached[index], true) {
+                work.extend(&self.callees[index]);
+            }
+        }
+        reached.iter().filter(|reached| **reached).count()
     }
-    result.frames += 1;
-    result.bytes += sizes[index].max(1).next_multiple_of(FRAME_ROUNDING);
-    known[index] = Some(result);
-    Some(result)
 }
 
 fn callees(function: &Function) -> Vec<usize> {
