@@ -90,8 +90,14 @@ constants! {
     L_EVENTS = 288;
     /// The traceback of the last error that nothing caught: address of a count and of 32 bytes for each function, or 0.
     L_TRACE = 296;
-    L_SIZE = 304;
+    /// Address of `PATTERNS_SIZE` bytes for the programs of patterns (`lua/pattern_program.lua`), zero at first; or 0.
+    L_PATTERNS = 304;
+    L_SIZE = 312;
     SCRATCH_SIZE = 4096;
+    PATTERNS_SIZE = 16384;
+    PATTERN_SLOTS = 64;
+    /// In a slot, instead of a program's address: a pattern without special characters, not compiled yet.
+    PATTERN_PLAIN = 1;
 
     /// Address of the metatable, or 0.
     T_META = 0;
@@ -240,6 +246,84 @@ constants! {
     OPERATION_SHR = 17;
     OPERATION_UNM = 18;
     OPERATION_BNOT = 19;
+
+    // The state of a match (`lua/pattern.lua`).
+    MATCH_SUBJECT = 0;
+    MATCH_STOP = 8;
+    MATCH_PROGRAM = 16;
+    MATCH_POSITION = 24;
+    MATCH_LAST = 32;
+    MATCH_ANCHOR = 40;
+    MATCH_START = 48;
+    MATCH_END = 56;
+    MATCH_LIMIT = 64;
+    MATCH_CAPTURES = 72;
+    MATCH_ERROR = 328;
+    MATCH_SIZE = 336;
+    /// `LUA_MAXCAPTURES`.
+    MATCH_MAX_CAPTURES = 32;
+    /// `MAXCCALLS` of lstrlib.c is 200; the first call is none that is nested.
+    MATCH_MAX_DEPTH = 199;
+    CHOICE_SIZE = 16;
+    CAPTURE_POSITION = 0;
+    CAPTURE_OPEN = 1;
+
+    // string.gsub with a table or function (`lua/pattern_callback.lua`).
+    GSUB_COUNT = 336;
+    GSUB_MOST = 344;
+    GSUB_COPIED = 352;
+    GSUB_CHANGED = 360;
+    GSUB_LENGTH = 368;
+    GSUB_FIRST = 376;
+    GSUB_LAST = 384;
+    GSUB_ROOM = 392;
+    GSUB_SIZE = 400;
+
+    // Items of patterns' programs (`lua/pattern_compile.lua`).
+    ITEM_KIND = 0;
+    ITEM_CHAR = 1;
+    ITEM_NEXT = 2;
+    ITEM_NEXT_CHAR = 3;
+    ITEM_SET = 4;
+    ITEM_NEXT_SET = 8;
+    ITEM_MESSAGE = 8;
+    ITEM_LENGTH = 12;
+    ITEM_SIZE = 16;
+
+    // Kinds of items. What can be nested so deep that it matters is between STAR and DEPTH.
+    PATTERN_HEAD = 0;
+    PATTERN_CHAR = 1;
+    PATTERN_SET = 2;
+    PATTERN_ANY = 3;
+    PATTERN_TEXT = 4;
+    PATTERN_OPEN = 5;
+    PATTERN_CLOSE = 6;
+    PATTERN_POSITION = 7;
+    PATTERN_END = 8;
+    PATTERN_STAR_ALL = 9;
+    PATTERN_PLUS_ALL = 10;
+    PATTERN_OPTION_ALL = 11;
+    PATTERN_STAR = 12;
+    PATTERN_PLUS = 13;
+    PATTERN_OPTION = 14;
+    PATTERN_LAZY = 15;
+    PATTERN_DEPTH = 16;
+    PATTERN_SUBJECT_END = 17;
+    PATTERN_BALANCE = 18;
+    PATTERN_FRONTIER = 19;
+    PATTERN_REFERENCE = 20;
+    PATTERN_NEVER = 21;
+    PATTERN_ERROR = 22;
+    PATTERN_BAD_INDEX = 23;
+
+    // What the rest of a pattern begins with, as far as that is known.
+    NEXT_NOTHING = 0;
+    NEXT_CHAR = 1;
+    NEXT_SET = 2;
+    /// It begins with the end of the subject.
+    NEXT_END = 3;
+    /// It is empty: it matches anywhere.
+    NEXT_ANYTHING = 4;
 }
 
 /// The constant called `name`.
