@@ -94,6 +94,10 @@ impl Decoder {
         Ok(match event.kind {
             EventKind::Print => Message::Print(text),
             EventKind::Error => Message::Error(Failure { message: text, traceback: self.traceback(event) }),
+            EventKind::Raised => {
+                let traceback = self.recorded_traceback(&mut reader)?;
+                Message::Error(Failure { message: text, traceback })
+            }
         })
     }
 
@@ -120,9 +124,29 @@ impl Decoder {
     }
 
     fn traceback(&self, event: &Event) -> Vec<String> {
-        let call =
-            |(source, line, name): &(u16, u32, String)| format!("{}:{line}: in {name}", self.source(*source));
+        let call = |(source, line, name): &(u16, u32, String)| self.call(*source, i64::from(*line), name);
         event.traceback.iter().map(call).collect()
+    }
+
+    /// The traceback of [`EventKind::Raised`]; the last line says how many calls the record has no room for.
+    fn recorded_traceback(&self, reader: &mut Reader<'_>) -> Result<Vec<String>, RecordError> {
+        let count = reader.integer()?;
+        let mut calls = Vec::new();
+        while !reader.0.is_empty() {
+            let source = u16::try_from(reader.integer()?).map_err(|_| problem("no such source"))?;
+            let line = reader.integer()?;
+            let name = reader.argument()?.text();
+            calls.push(self.call(source, line, &String::from_utf8_lossy(&name)));
+        }
+        let missing = count - calls.len() as i64;
+        if missing > 0 {
+            calls.push(format!("...\t(skipping {missing} levels)"));
+        }
+        Ok(calls)
+    }
+
+    fn call(&self, source: u16, line: i64, name: &str) -> String {
+        format!("{}:{line}: in {name}", self.source(source))
     }
 
     fn source(&self, index: u16) -> &str {
@@ -184,6 +208,14 @@ impl<'a> Reader<'a> {
         let bytes = self.take(length)?;
         self.take((8 - length % 8) % 8)?;
         Ok(bytes)
+    }
+
+    /// An argument that is an integer.
+    fn integer(&mut self) -> Result<i64, RecordError> {
+        match self.argument()? {
+            Argument::Integer(integer) => Ok(integer),
+            _ => Err(problem("no integer where one should be")),
+        }
     }
 
     fn argument(&mut self) -> Result<Argument<'a>, RecordError> {
@@ -259,6 +291,19 @@ mod tests {
         let bare = decoder(EventKind::Error, 0, vec![Piece::Text(b"step budget exhausted".to_vec())]);
         let Ok(Message::Error(failure)) = bare.decode(&record(&[], b"")) else { panic!("no error") };
         assert_eq!(failure.message.lossy(), "step budget exhausted");
+    }
+
+    #[test]
+    fn tracebacks_can_stand_in_records() {
+        let decoder = decoder(EventKind::Raised, 0, vec![argument("%s")]);
+        let words = |calls: u64| [3, 3, u64::from_ne_bytes(*b"bad\0\0\0\0\0"), 2, calls, 2, 0, 2, 7, 3, 7];
+        let decode = |calls| match decoder.decode(&record(&words(calls), b"local f\0")) {
+            Ok(Message::Error(failure)) => (failure.message.lossy(), failure.traceback),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(decode(1), ("bad".to_string(), vec!["x.lua:7: in local f".to_string()]));
+        assert_eq!(decode(12).1[1], "...\t(skipping 11 levels)");
+        assert!(decoder.decode(&record(&words(1)[..5], b"local f\0")).is_err());
     }
 
     #[test]

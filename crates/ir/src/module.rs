@@ -90,7 +90,7 @@ pub struct Event {
     pub line: u32,
     /// Literal text and arguments, in the order in which a person reads them.
     pub format: Vec<Piece>,
-    /// For errors: the active calls, innermost first, as `(source, line, function name)`.
+    /// For [`EventKind::Error`]: the active calls, innermost first, as `(source, line, function name)`.
     pub traceback: Vec<(u16, u32, String)>,
 }
 
@@ -100,6 +100,10 @@ pub enum EventKind {
     Error,
     /// `print`; its format is the line without the line end.
     Print,
+    /// A run-time error; its format is the message with position, if it has one. The traceback stands in the record, behind
+    /// the format's arguments: an integer, how many calls were active, and for each of them, innermost first, an integer,
+    /// the index of the source, an integer, the line, and a string, the function's name. Calls may be left out at the end.
+    Raised,
 }
 
 /// A part of an event's text.

@@ -133,6 +133,7 @@ fn event(line: &mut Line) -> Result<Event, String> {
     let kind = match line.word()? {
         "Error" => EventKind::Error,
         "Print" => EventKind::Print,
+        "Raised" => EventKind::Raised,
         other => return Err(format!("unknown event kind `{other}`")),
     };
     let (source, at) = place(line)?;

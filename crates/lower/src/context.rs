@@ -3,6 +3,7 @@
 use crate::code::{Cond, Range};
 use crate::error::{LowerError, LowerErrorKind};
 use crate::flow::{Flow, RegisterSet};
+use crate::general::thunks::Thunk;
 use crate::join::Form;
 use crate::state::{Facts, Slot, State};
 use crate::value::{Object, Word};
@@ -68,12 +69,12 @@ pub struct Context<'a> {
     /// A writable zero: see [`Context::launder`].
     pub opaque_map: ir::MapId,
     pub pool_map: ir::MapId,
-    /// Maps made on first use, by name.
-    pub maps: HashMap<&'static str, ir::MapId>,
     pub packet_start: ir::Value,
     pub packet_end: ir::Value,
     /// Where the frame was copied to, in code for frames that lie in several buffers.
     pub copy: Option<crate::copy::Copy>,
+    /// In code that general code calls: what takes the place of the program around it.
+    pub thunk: Option<Thunk<'a>>,
     /// Takes an event id: sends the event and ends with the verdict for errors.
     pub fail_block: ir::Block,
     /// Takes the verdict.
@@ -117,26 +118,34 @@ impl<'a> Context<'a> {
         section: &str,
     ) -> Self {
         let kind = ir::FunctionKind::Program { section: section.to_string() };
-        let mut function = ir::Function::new(name, kind, 1);
-        let fail_block = function.new_block();
-        function.block_mut(fail_block).cold = true;
-        function.add_param(fail_block);
-        let exit_block = function.new_block();
-        function.add_param(exit_block);
+        let function = ir::Function::new(name, kind, 1);
         let sources = snapshot
             .sources
             .iter()
             .map(|s| ir::SourceFile { name: s.name.clone(), text: s.text.clone() })
             .collect();
-        let data = |name: &str, kind| ir::Map { name: name.to_string(), kind };
-        let module = ir::Module {
-            sources,
-            maps: vec![
-                data("opaque", ir::MapKind::Data(vec![0; 8])),
-                data("pool", ir::MapKind::ReadOnlyData(Vec::new())),
-            ],
-            ..ir::Module::default()
-        };
+        let module = ir::Module { sources, ..ir::Module::default() };
+        let mut context = Context::of_function(snapshot, options, module, function);
+        context.variables = variables;
+        context.objects = objects;
+        context.pool_map = context.map("pool", || ir::MapKind::ReadOnlyData(Vec::new()));
+        context.load_packet_pointers();
+        context
+    }
+
+    /// A context whose current block is the entry of `function`, which has no code yet. There is no pool, and no pointer to
+    /// the packet.
+    pub fn of_function(
+        snapshot: &'a Snapshot,
+        options: &'a Options,
+        module: ir::Module,
+        mut function: ir::Function,
+    ) -> Self {
+        let fail_block = function.new_block();
+        function.block_mut(fail_block).cold = true;
+        function.add_param(fail_block);
+        let exit_block = function.new_block();
+        function.add_param(exit_block);
         let state = State {
             block: Some(ir::Block(0)),
             registers: Vec::new(),
@@ -155,9 +164,9 @@ impl<'a> Context<'a> {
             calls: Vec::new(),
             callers: Vec::new(),
             ranges: Vec::new(),
-            objects,
+            objects: Vec::new(),
             pool: Pool::default(),
-            variables,
+            variables: Variables::default(),
             sums: HashMap::new(),
             cell_numbers: HashMap::new(),
             loop_start: 0,
@@ -166,20 +175,20 @@ impl<'a> Context<'a> {
             loop_forms: HashMap::new(),
             flows: HashMap::new(),
             opaque_map: ir::MapId(0),
-            pool_map: ir::MapId(1),
-            maps: HashMap::new(),
+            pool_map: ir::MapId(0),
             packet_start: ir::Value(0),
             packet_end: ir::Value(0),
             copy: None,
+            thunk: None,
             fail_block,
             exit_block,
         };
-        context.load_packet_pointers();
+        context.opaque_map = context.map("opaque", || ir::MapKind::Data(vec![0; 8]));
         context
     }
 
     /// `struct xdp_md` (include/uapi/linux/bpf.h): `data` at 0, `data_end` at 4; the verifier makes pointers of them.
-    fn load_packet_pointers(&mut self) {
+    pub fn load_packet_pointers(&mut self) {
         let context = self.function.params[0];
         let load = |disp| ir::Op::Load { size: ir::Size::B4, signed: false, base: context, disp };
         self.packet_start = self.emit(load(0));
@@ -188,13 +197,15 @@ impl<'a> Context<'a> {
 
     /// The map of that name, made with `definition` if it is not there yet.
     pub fn map(&mut self, name: &'static str, definition: impl FnOnce() -> ir::MapKind) -> ir::MapId {
-        if let Some(id) = self.maps.get(name) {
-            return *id;
-        }
-        let id = ir::MapId(self.module.maps.len() as u32);
-        self.module.maps.push(ir::Map { name: name.to_string(), kind: definition() });
-        self.maps.insert(name, id);
-        id
+        self.known_map(name).unwrap_or_else(|| {
+            self.module.maps.push(ir::Map { name: name.to_string(), kind: definition() });
+            ir::MapId(self.module.maps.len() as u32 - 1)
+        })
+    }
+
+    /// The map of that name, if there is one.
+    pub fn known_map(&self, name: &str) -> Option<ir::MapId> {
+        self.module.maps.iter().position(|map| map.name == name).map(|index| ir::MapId(index as u32))
     }
 
     /// The object's number.

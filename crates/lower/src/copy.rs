@@ -38,9 +38,7 @@ impl Context<'_> {
     pub fn copy_frame(&mut self) -> Result<()> {
         let context = self.function.params[0];
         let total = self.helper(HELPER_LENGTH, &[context.into()]);
-        let region = self.region()?;
-        let offset = ir::Operand::Imm(COPY_START as i32);
-        let base = self.emit(Op::Binary(BinaryOp::Add, region, offset));
+        let base = self.copy_base()?;
         let unusable = self.sub(total, 1);
         let unusable = self.compare(CompareOp::UGe, unusable, MAX_FRAME);
         self.check(unusable, || Message::bare("out of packet memory"));
@@ -52,6 +50,22 @@ impl Context<'_> {
         self.check(failed, || Message::bare("out of packet memory"));
         self.copy = Some(Copy { base, length });
         Ok(())
+    }
+
+    /// Makes the code that follows use the copy that was made earlier for this packet.
+    pub fn use_copy(&mut self) -> Result<()> {
+        let context = self.function.params[0];
+        let total = self.helper(HELPER_LENGTH, &[context.into()]);
+        let base = self.copy_base()?;
+        let length = self.and(total, MAX_FRAME);
+        self.copy = Some(Copy { base, length });
+        Ok(())
+    }
+
+    fn copy_base(&mut self) -> Result<ir::Value> {
+        let region = self.region()?;
+        let offset = ir::Operand::Imm(COPY_START as i32);
+        Ok(self.emit(Op::Binary(BinaryOp::Add, region, offset)))
     }
 
     /// What [`Context::locate`] does, in the copy: the comparison is with the frame's length, and a mask is the proof.

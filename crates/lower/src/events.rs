@@ -13,9 +13,15 @@ use moonhook_ir::{ArgumentKind, BinaryOp, CompareOp, EventKind, Op, Piece, Size}
 const HELPER_RINGBUF_OUTPUT: u32 = 130;
 const RING_BYTES: u32 = 1 << 20;
 
+const COUNTERS: &str = "counters";
+
 /// Bytes of the two counters before the per-event counters: records dropped.
 const DROPPED: u32 = 0;
 const FIRST_COUNTER: u32 = 8;
+
+/// Bytes of a record before its arguments, and the most that it has in all.
+pub const RECORD_HEADER: i64 = 8;
+pub const RECORD_MAX: i64 = RECORD_SIZE - 64;
 
 /// The text of an error, as far as it is known before packets arrive.
 #[derive(Clone, Debug)]
@@ -37,11 +43,19 @@ impl Message {
     }
 }
 
+/// Gives the counters their final size, when all events are known.
+pub fn finish_counters(module: &mut ir::Module) {
+    let bytes = FIRST_COUNTER as usize + module.events.len() * 8;
+    if let Some(map) = module.maps.iter_mut().find(|map| map.name == COUNTERS) {
+        map.kind = ir::MapKind::Data(vec![0; bytes]);
+    }
+}
+
 impl Context<'_> {
     /// Registers an event; equal ones share an id.
-    fn event(&mut self, kind: EventKind, pieces: Vec<Piece>, positioned: bool) -> u32 {
+    pub fn event(&mut self, kind: EventKind, pieces: Vec<Piece>, positioned: bool) -> u32 {
         let traceback = match kind {
-            EventKind::Print => Vec::new(),
+            EventKind::Print | EventKind::Raised => Vec::new(),
             EventKind::Error => self.traceback(),
         };
         let line = if positioned || kind == EventKind::Print { self.loc.line } else { 0 };
@@ -67,6 +81,9 @@ impl Context<'_> {
         if !self.state.alive() {
             return;
         }
+        if self.thunk.is_some() {
+            return self.raise(message);
+        }
         let id = self.event(EventKind::Error, message.pieces, message.positioned);
         self.count_event(id);
         let id = self.value(Word::Imm(i64::from(id)));
@@ -75,6 +92,9 @@ impl Context<'_> {
 
     /// Raises an error with arguments that are known only when it happens.
     pub fn fail_with(&mut self, message: Message, arguments: &[Abs]) -> Result<()> {
+        if self.thunk.is_some() {
+            return self.raise_with(message, arguments);
+        }
         let id = self.event(EventKind::Error, message.pieces, message.positioned);
         self.count_event(id);
         self.send(id, arguments)?;
@@ -90,10 +110,10 @@ impl Context<'_> {
     }
 
     fn counters(&mut self) -> ir::MapId {
-        self.map("counters", || ir::MapKind::Data(Vec::new()))
+        self.map(COUNTERS, || ir::MapKind::Data(Vec::new()))
     }
 
-    fn count_event(&mut self, id: u32) {
+    pub fn count_event(&mut self, id: u32) {
         let map = self.counters();
         self.increment(map, FIRST_COUNTER + id * 8);
     }
@@ -133,21 +153,32 @@ impl Context<'_> {
 
     /// Builds a record in the region and sends it.
     fn send(&mut self, id: u32, arguments: &[Abs]) -> Result<()> {
-        let region = self.region()?;
-        let base = self.emit(Op::Binary(BinaryOp::Add, region, ir::Operand::Imm(RECORD_START as i32)));
-        self.store(base, 0, Size::B4, i64::from(id));
-        let mut at = Word::Imm(8);
+        let base = self.start_record(id)?;
+        let mut at = Word::Imm(RECORD_HEADER);
         for argument in arguments {
             at = self.put_argument(base, at, argument)?;
         }
-        let payload = self.sub(at, 8);
+        self.send_record(base, at)
+    }
+
+    /// The address of a new record in the region; its arguments start at [`RECORD_HEADER`].
+    pub fn start_record(&mut self, id: u32) -> Result<ir::Value> {
+        let region = self.region()?;
+        let base = self.emit(Op::Binary(BinaryOp::Add, region, ir::Operand::Imm(RECORD_START as i32)));
+        self.store(base, 0, Size::B4, i64::from(id));
+        Ok(base)
+    }
+
+    /// Sends the record at `base`, which ends at offset `at`.
+    pub fn send_record(&mut self, base: ir::Value, at: Word) -> Result<()> {
+        let payload = self.sub(at, RECORD_HEADER);
         self.store(base, 4, Size::B4, payload);
         let size = if self.range(at).within(1, RECORD_SIZE) { at } else { self.and(at, RECORD_SIZE - 1) };
         self.output(base, size)
     }
 
     /// Where in the record offset `at` is.
-    fn record_address(&mut self, base: ir::Value, at: Word) -> Result<Address> {
+    pub fn record_address(&mut self, base: ir::Value, at: Word) -> Result<Address> {
         match at {
             Word::Imm(offset) => Ok(Address { base, disp: offset as i16 }),
             at => self.masked(base, at, RECORD_SIZE - 1),
@@ -155,7 +186,7 @@ impl Context<'_> {
     }
 
     /// Appends one argument; gives the offset behind it.
-    fn put_argument(&mut self, base: ir::Value, at: Word, argument: &Abs) -> Result<Word> {
+    pub fn put_argument(&mut self, base: ir::Value, at: Word, argument: &Abs) -> Result<Word> {
         if let Abs::Union(_) = argument {
             let after = self.dispatch(argument, &mut |context, value| {
                 let after = context.put_argument(base, at, &value)?;
@@ -173,7 +204,7 @@ impl Context<'_> {
             Abs::Str(Str::Ipv4(word)) => (ArgumentKind::Ipv4, vec![*word]),
             Abs::Str(Str::Ipv6(high, low)) => (ArgumentKind::Ipv6, vec![*high, *low]),
             Abs::Str(Str::Mac(word)) => (ArgumentKind::Mac, vec![*word]),
-            Abs::Str(text) => return self.put_string(base, at, text),
+            Abs::Str(text) => return self.put_string(base, at, text, RECORD_MAX),
             Abs::Float(_) | Abs::Object(_) | Abs::Union(_) => (ArgumentKind::Nil, vec![]),
         };
         let address = self.record_address(base, at)?;
@@ -185,11 +216,24 @@ impl Context<'_> {
         Ok(self.add(at, 8 + 8 * words.len() as i64))
     }
 
-    /// Appends a string's bytes, cut to what the record still holds.
-    fn put_string(&mut self, base: ir::Value, at: Word, text: &Str) -> Result<Word> {
+    /// Appends a string's bytes, cut so that they end at offset `end` or before.
+    pub fn put_string(&mut self, base: ir::Value, at: Word, text: &Str, end: i64) -> Result<Word> {
         let (space, start, length) = self.slice(text)?;
         let header = self.add(at, 16);
-        let room = self.sub(RECORD_SIZE - 64, header);
+        let room = self.sub(end, header);
+        let length = self.put_string_header(base, at, length, room)?;
+        self.copy_bytes(space, start, length, &mut |context, offset| {
+            let place = context.add(header, offset);
+            context.record_address(base, place)
+        })?;
+        let padded = self.add(length, 7);
+        let padded = self.and(padded, -8);
+        let after = self.add(header, padded);
+        Ok(self.unknown(after))
+    }
+
+    /// Appends a string's kind and length; gives how many bytes follow: `length`, or `room` if there is no more.
+    pub fn put_string_header(&mut self, base: ir::Value, at: Word, length: Word, room: Word) -> Result<Word> {
         let too_long = self.compare(CompareOp::SGt, length, room);
         let kinds = |kind: ArgumentKind, length: Word| vec![Abs::int(kind as i64), Abs::Int(length)];
         let (cut, whole) = self.split(too_long);
@@ -203,19 +247,12 @@ impl Context<'_> {
         ];
         let joined =
             self.join(arms.into_iter().map(|(state, values)| crate::join::Arm { state, values }).collect())?;
-        let Some([Abs::Int(kind), Abs::Int(length)]) = joined.as_deref() else { return Ok(at) };
+        let Some([Abs::Int(kind), Abs::Int(length)]) = joined.as_deref() else { return Ok(length) };
         let (kind, length) = (*kind, *length);
         let address = self.record_address(base, at)?;
         self.store(address.base, address.disp, Size::B8, kind);
         self.store(address.base, address.disp + 8, Size::B8, length);
-        self.copy_bytes(space, start, length, &mut |context, offset| {
-            let place = context.add(header, offset);
-            context.record_address(base, place)
-        })?;
-        let padded = self.add(length, 7);
-        let padded = self.and(padded, -8);
-        let after = self.add(header, padded);
-        Ok(self.unknown(after))
+        Ok(length)
     }
 
     /// Fills the block that [`Context::fail`] jumps to.
@@ -234,15 +271,6 @@ impl Context<'_> {
         Ok(())
     }
 
-    /// Gives the counters their final size.
-    pub fn finish_counters(&mut self) {
-        let events = self.module.events.len();
-        if let Some(map) = self.maps.get("counters") {
-            let bytes = FIRST_COUNTER as usize + events * 8;
-            self.module.maps[map.0 as usize].kind = ir::MapKind::Data(vec![0; bytes]);
-        }
-    }
-
     /// Fails with `message` where `cond` holds.
     pub fn check(&mut self, cond: Cond, message: impl FnOnce() -> Message) {
         self.fail_if(cond, |context| context.fail(message()));
@@ -252,6 +280,7 @@ impl Context<'_> {
     pub fn slice(&mut self, text: &Str) -> Result<(Space, Word, Word)> {
         Ok(match text {
             Str::Slice { space, start, length } => (*space, *start, *length),
+            Str::Const(bytes) if self.thunk.is_some() => self.image_text(bytes),
             Str::Const(bytes) => {
                 let start = i64::from(self.pool.intern(bytes));
                 (Space::Pool, Word::Imm(start), Word::Imm(bytes.len() as i64))

@@ -6,8 +6,7 @@
 //! unknown from the start: the loop gets a copy that went through memory.
 
 use moonhook_ir::{
-    BinaryOp, Block, ControlFlow, Function, FunctionId, Inst, Loc, MapId, Module, Op, Operand, Size,
-    Terminator, Value,
+    BinaryOp, Block, ControlFlow, Function, Inst, Loc, MapId, Op, Operand, Size, Terminator, UnaryOp, Value,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,8 +15,7 @@ const HELPER_MAP_LOOKUP: u32 = 1;
 
 /// Makes the invariants of all loops unknown; `opaque` is a writable zero. The function must not have been optimised: each
 /// loop is entered by one jump.
-pub fn make_unknown(module: &mut Module, function: FunctionId, opaque: MapId) {
-    let Some(function) = module.functions.get_mut(function.0 as usize) else { return };
+pub fn make_unknown(function: &mut Function, opaque: MapId) {
     let Ok(flow) = ControlFlow::new(function) else { return };
     let pointers = pointers(function, &flow);
     let mut defined_in = definitions(function);
@@ -52,12 +50,13 @@ fn definitions(function: &Function) -> BTreeMap<Value, Block> {
 
 /// Values that are addresses: comparing those narrows no number, and they must not be computed with.
 fn pointers(function: &Function, flow: &ControlFlow) -> BTreeSet<Value> {
-    let context = function.params.first().copied();
+    let context = function.context();
     let mut pointers: BTreeSet<Value> = context.into_iter().collect();
     for block in &flow.order {
         for inst in &function.block(*block).insts {
             let is_pointer = match &inst.op {
                 Op::DataAddress { .. } | Op::MapReference(_) | Op::SlotAddress(_) => true,
+                Op::Unary(UnaryOp::Arena, _) => true,
                 Op::Load { base, .. } => Some(*base) == context,
                 Op::Helper { id, .. } => *id == HELPER_MAP_LOOKUP,
                 Op::Binary(BinaryOp::Add, base, _) => pointers.contains(base),

@@ -16,6 +16,7 @@ mod events;
 use moonhook_snapshot::flow;
 mod form;
 mod formatting;
+pub mod general;
 mod hashing;
 mod interpret;
 mod invariants;

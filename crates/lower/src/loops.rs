@@ -44,8 +44,10 @@ impl Context<'_> {
         if !self.state.alive() {
             return Ok(vec![]);
         }
-        let mut words = vec![self.state.budget];
-        words.extend_from_slice(initial);
+        // What general code calls loops over data of bounded size only, which is not charged for.
+        let metered = self.thunk.is_none();
+        let budget = |context: &Self| metered.then_some(context.state.budget);
+        let words: Vec<Word> = budget(self).into_iter().chain(initial.iter().copied()).collect();
         let words = self.launder(&words);
         let args: Vec<_> = words.into_iter().map(|word| self.value(word)).collect();
         let outer = std::mem::replace(&mut self.loop_start, self.function.value_count);
@@ -58,14 +60,15 @@ impl Context<'_> {
         }
         self.terminate(ir::Terminator::Jump(ir::Target::new(head, args)));
         self.state.block = Some(head);
-        self.state.budget = params[0];
+        if metered {
+            self.state.budget = params.remove(0);
+        }
         self.spend_step()?;
-        let iteration = body(self, &params[1..])?;
+        let iteration = body(self, &params)?;
         self.loop_start = outer;
         for (state, variables) in iteration.next {
             self.state = state;
-            let mut words = vec![self.state.budget];
-            words.extend(variables);
+            let words: Vec<Word> = budget(self).into_iter().chain(variables).collect();
             let words = self.launder(&words);
             let args = words.into_iter().map(|word| self.value(word)).collect();
             self.terminate(ir::Terminator::Jump(ir::Target::new(head, args)));

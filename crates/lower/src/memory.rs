@@ -31,7 +31,7 @@ const COPY_SIZE: u32 = 0x1_0000 + 64;
 const COMMON_REACH: u32 = 0x400;
 
 /// The largest constant displacement put into an access.
-const MAX_DISPLACEMENT: i64 = 0x7000;
+pub const MAX_DISPLACEMENT: i64 = 0x7000;
 
 const HELPER_MAP_LOOKUP: u32 = 1;
 const HELPER_PROCESSOR_ID: u32 = 8;
@@ -213,6 +213,7 @@ impl Context<'_> {
                     Ok(Address { base, disp: 0 })
                 }
             },
+            Space::Scratch if self.thunk.is_some() => Ok(self.arena(offset)),
             Space::Scratch => {
                 let region = self.region()?;
                 match offset {
@@ -266,6 +267,9 @@ impl Context<'_> {
 
     /// Reserves `length` bytes of the scratch region; gives their offset. `length` must not be negative.
     pub fn allocate(&mut self, length: Word) -> Result<Word> {
+        if self.thunk.is_some() {
+            return Ok(self.allocate_in_arena(length));
+        }
         let start = self.unknown(self.state.scratch);
         let too_long = self.compare(CompareOp::UGt, length, MAX_FRAME);
         self.fail_if(too_long, |context| context.fail(Message::bare("out of packet memory")));

@@ -142,16 +142,20 @@ impl Context<'_> {
         let verdict = self.function.block(self.exit_block).params[0];
         self.state.block = Some(self.exit_block);
         if self.options.count_verdicts {
-            let map = self.map("verdicts", || ir::MapKind::Data(vec![0; VERDICTS * 8]));
-            let base = self.emit(Op::DataAddress { map, offset: 0 });
-            let index = self.and(verdict, VERDICTS as i64 - 1);
-            let offset = self.shl(index, 3);
-            let offset = self.value(offset);
-            let place = self.emit(Op::Binary(ir::BinaryOp::Add, base, offset.into()));
-            let one = self.value(Word::Imm(1));
-            self.emit(Op::AtomicAdd { size: Size::B8, base: place, disp: 0, value: one });
+            self.count_verdict(verdict.into());
         }
         self.terminate(ir::Terminator::Return(Operand::Value(verdict)));
+    }
+
+    pub fn count_verdict(&mut self, verdict: Word) {
+        let map = self.map("verdicts", || ir::MapKind::Data(vec![0; VERDICTS * 8]));
+        let base = self.emit(Op::DataAddress { map, offset: 0 });
+        let index = self.and(verdict, VERDICTS as i64 - 1);
+        let offset = self.shl(index, 3);
+        let offset = self.value(offset);
+        let place = self.emit(Op::Binary(ir::BinaryOp::Add, base, offset.into()));
+        let one = self.value(Word::Imm(1));
+        self.emit(Op::AtomicAdd { size: Size::B8, base: place, disp: 0, value: one });
     }
 
     /// Gives the pool its size and the offsets into it, of which the verifier knows nothing else, their mask. From any
@@ -196,7 +200,7 @@ impl Context<'_> {
         if let Some((_, error)) = certain.into_iter().find(|(site, _)| refused(site)) {
             return Err(error);
         }
-        self.finish_counters();
+        crate::events::finish_counters(&mut self.module);
         self.finish_variables();
         self.finish_pool();
         // Programs and maps are symbols of one object.
@@ -204,8 +208,8 @@ impl Context<'_> {
             self.function.name.truncate(14);
             self.function.name.push('_');
         }
+        crate::invariants::make_unknown(&mut self.function, self.opaque_map);
         self.module.functions.push(self.function);
-        crate::invariants::make_unknown(&mut self.module, ir::FunctionId(0), self.opaque_map);
         Ok(self.module)
     }
 }

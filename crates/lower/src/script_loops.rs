@@ -123,6 +123,9 @@ impl<'a> Context<'a> {
         self.state.block = Some(stop);
         self.fail(Message::bare("step budget exhausted"));
         self.state.block = Some(go);
+        if self.thunk.is_some() {
+            return Ok(());
+        }
         let left = self.sub(self.state.budget, 1);
         let exhausted = self.compare(ir::CompareOp::SLt, left, 0);
         self.check(exhausted, || Message::bare("step budget exhausted"));

@@ -92,6 +92,14 @@ impl Context<'_> {
         Ok(Str::Slice { space: Space::Scratch, start: to, length })
     }
 
+    /// The string of the low `length` bytes (at most 8) of a word, the lowest first.
+    pub fn bytes_text(&mut self, word: Word, length: Word) -> Result<Str> {
+        let start = self.allocate(Word::Imm(8))?;
+        let address = self.address(Space::Scratch, start, 8)?;
+        self.store(address.base, address.disp, Size::B8, word);
+        Ok(Str::Slice { space: Space::Scratch, start, length })
+    }
+
     /// Writes a string that does not lie in the packet into it, byte by byte at its end so that nothing behind it changes.
     pub fn write_packet(&mut self, offset: Word, from: Slice) -> Result<()> {
         let arms = self.repeat(&[Word::Imm(0)], &mut |context, variables| {

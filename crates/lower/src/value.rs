@@ -75,7 +75,7 @@ pub enum Space {
     Packet,
     /// The constant pool.
     Pool,
-    /// The per-CPU string region, reset after each packet.
+    /// The per-CPU string region, reset after each packet. In code that general code calls, all of the arena.
     Scratch,
 }
 

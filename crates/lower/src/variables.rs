@@ -218,7 +218,7 @@ impl Context<'_> {
                 bytes.extend(word.constant().unwrap_or(0).to_le_bytes());
             }
         }
-        if let Some(map) = self.maps.get("state") {
+        if let Some(map) = self.known_map("state") {
             self.module.maps[map.0 as usize].kind = ir::MapKind::Data(bytes);
         }
     }

@@ -169,12 +169,16 @@ pub fn text_of(context: &mut Context<'_>, value: &Abs) -> Result<Str> {
     }
 }
 
-/// What `tostring` makes of an object: of the packet its bytes.
+/// What `tostring` makes of an object: of the packet and of the second argument its bytes.
 pub fn object_text(context: &mut Context<'_>, object: &Object) -> Result<Str> {
     match object {
         Object::Packet => {
             let length = context.packet_length();
             Ok(Str::Slice { space: crate::value::Space::Packet, start: Word::Imm(0), length })
+        }
+        Object::Argument => {
+            let bytes = crate::protocols::argument_bytes(context)?;
+            context.bytes_text(bytes, Word::Imm(crate::protocols::ARGUMENT_SIZE))
         }
         Object::Text(text) => Ok(Str::Const(text.clone())),
         other => {

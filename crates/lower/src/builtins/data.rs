@@ -2,7 +2,6 @@
 
 use super::{Call, Row, returns, row};
 use crate::context::{Context, Result};
-use crate::events::Message;
 use crate::join::Arm;
 use crate::memory::MAX_FRAME;
 use crate::protocols;
@@ -43,8 +42,18 @@ fn subject(context: &mut Context<'_>, call: &Call) -> Option<Object> {
     }
 }
 
-fn out_of_bounds(call: &Call) -> Message {
-    Message::new(call.bad_argument(2, "out of bounds"))
+/// The object of a method that writes.
+fn writable_subject(context: &mut Context<'_>, call: &Call) -> Option<Object> {
+    let object = subject(context, call)?;
+    if object == Object::Argument {
+        call.argument_error(context, 1, "read only");
+        return None;
+    }
+    Some(object)
+}
+
+fn out_of_bounds(context: &mut Context<'_>, call: &Call) {
+    call.argument_error(context, 2, "out of bounds");
 }
 
 fn get(context: &mut Context<'_>, call: &Call, size: Size, signed: bool) -> Result<Vec<Arm>> {
@@ -55,7 +64,7 @@ fn get(context: &mut Context<'_>, call: &Call, size: Size, signed: bool) -> Resu
     }
     let (address, outside) = context.locate(offset, size as u32);
     context.fail_in(outside, |context| {
-        context.fail(out_of_bounds(call));
+        out_of_bounds(context, call);
         Ok(())
     })?;
     if !context.state.alive() {
@@ -65,7 +74,6 @@ fn get(context: &mut Context<'_>, call: &Call, size: Size, signed: bool) -> Resu
     returns(context, vec![Abs::Int(value)])
 }
 
-/// The argument's two bytes are the payload's offset, big-endian.
 fn get_argument(
     context: &mut Context<'_>,
     call: &Call,
@@ -79,14 +87,11 @@ fn get_argument(
     } else {
         context.compare(CompareOp::UGt, offset, limit)
     };
-    context.check(outside, || out_of_bounds(call));
+    context.fail_if(outside, |context| out_of_bounds(context, call));
     if !context.state.alive() {
         return Ok(vec![]);
     }
-    let payload = protocols::payload_offset(context)?;
-    let swapped = context.unary(moonhook_ir::UnaryOp::Swap16, payload);
-    let shift = context.shl(offset, 3);
-    let value = context.shr(swapped, shift);
+    let value = argument_from(context, offset)?;
     let value = context.and(value, if size == Size::B1 { 0xff } else { 0xffff });
     let value = match (size, signed) {
         (Size::B1, true) => context.unary(moonhook_ir::UnaryOp::SignExtend8, value),
@@ -96,21 +101,27 @@ fn get_argument(
     returns(context, vec![Abs::Int(value)])
 }
 
+/// The argument's bytes from `offset` on, the first one lowest.
+fn argument_from(context: &mut Context<'_>, offset: Word) -> Result<Word> {
+    let bytes = protocols::argument_bytes(context)?;
+    let shift = context.shl(offset, 3);
+    Ok(context.shr(bytes, shift))
+}
+
 fn set(context: &mut Context<'_>, call: &Call, size: Size) -> Result<Vec<Arm>> {
-    let Some(object) = subject(context, call) else { return Ok(vec![]) };
-    let offset = call.integer(context, 2)?;
-    if object == Object::Argument {
-        return read_only(context, call, offset, size as i64);
+    if writable_subject(context, call).is_none() {
+        return Ok(vec![]);
     }
-    let (address, outside) = context.locate(offset, size as u32);
-    context.fail_in(outside, |context| {
-        context.fail(out_of_bounds(call));
-        Ok(())
-    })?;
+    let offset = call.integer(context, 2)?;
+    let value = call.integer(context, 3)?;
     if !context.state.alive() {
         return Ok(vec![]);
     }
-    let value = call.integer(context, 3)?;
+    let (address, outside) = context.locate(offset, size as u32);
+    context.fail_in(outside, |context| {
+        out_of_bounds(context, call);
+        Ok(())
+    })?;
     if context.state.alive() {
         context.before_packet_write()?;
         context.write_word(address, offset, size, value);
@@ -119,62 +130,48 @@ fn set(context: &mut Context<'_>, call: &Call, size: Size) -> Result<Vec<Arm>> {
     returns(context, vec![])
 }
 
-/// Bounds are checked before writability.
-fn read_only(context: &mut Context<'_>, call: &Call, offset: Word, size: i64) -> Result<Vec<Arm>> {
-    let limit = protocols::ARGUMENT_SIZE - size;
-    let outside = if limit < 0 {
-        crate::code::Cond::Known(true)
-    } else {
-        context.compare(CompareOp::UGt, offset, limit)
-    };
-    context.check(outside, || out_of_bounds(call));
-    context.fail(Message::new(call.bad_argument(1, "read only")));
-    Ok(vec![])
-}
-
 /// `getstring(offset [, length])`.
 fn get_string(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     let Some(object) = subject(context, call) else { return Ok(vec![]) };
     let offset = call.integer(context, 2)?;
-    if object == Object::Argument {
-        let help = "read its bytes with `getbyte`";
-        return context.unsupported("`getstring` of the argument", help, Some("getstring"));
-    }
-    let size = context.packet_length();
+    let size = match object {
+        Object::Argument => Word::Imm(protocols::ARGUMENT_SIZE),
+        _ => context.packet_length(),
+    };
     let rest = context.sub(size, offset);
     let length = call.integer_or(context, 3, rest)?;
     check_within(context, call, offset, length, size);
     if !context.state.alive() {
         return Ok(vec![]);
     }
-    returns(context, vec![Abs::Str(Str::Slice { space: Space::Packet, start: offset, length })])
+    let text = match object {
+        Object::Argument => {
+            let bytes = argument_from(context, offset)?;
+            context.bytes_text(bytes, length)?
+        }
+        _ => Str::Slice { space: Space::Packet, start: offset, length },
+    };
+    returns(context, vec![Abs::Str(text)])
 }
 
 /// Fails unless `offset .. offset + length` lies within `size` bytes.
 fn check_within(context: &mut Context<'_>, call: &Call, offset: Word, length: Word, size: Word) {
     for word in [offset, length] {
         let wrong = context.compare(CompareOp::UGt, word, MAX_FRAME);
-        context.check(wrong, || out_of_bounds(call));
+        context.fail_if(wrong, |context| out_of_bounds(context, call));
     }
     let end = context.add(offset, length);
     let wrong = context.compare(CompareOp::SGt, end, size);
-    context.check(wrong, || out_of_bounds(call));
+    context.fail_if(wrong, |context| out_of_bounds(context, call));
 }
 
 fn set_string(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
-    let Some(object) = subject(context, call) else { return Ok(vec![]) };
+    if writable_subject(context, call).is_none() {
+        return Ok(vec![]);
+    }
     let offset = call.integer(context, 2)?;
     let Some(text) = call.string(context, 3)? else { return Ok(vec![]) };
     let (space, start, length) = context.slice(&text)?;
-    if object == Object::Argument {
-        let room = context.sub(protocols::ARGUMENT_SIZE, length);
-        let outside = context.compare(CompareOp::UGt, offset, protocols::ARGUMENT_SIZE);
-        context.check(outside, || out_of_bounds(call));
-        let outside = context.compare(CompareOp::SGt, offset, room);
-        context.check(outside, || out_of_bounds(call));
-        context.fail(Message::new(call.bad_argument(1, "read only")));
-        return Ok(vec![]);
-    }
     let size = context.packet_length();
     check_within(context, call, offset, length, size);
     if !context.state.alive() {

@@ -13,8 +13,11 @@ mod pattern;
 mod quote;
 mod string;
 
+pub use base::{object_text, text_of};
+
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
+use crate::events::Message;
 use crate::join::Arm;
 use crate::names::Name;
 use crate::value::{Abs, Str, Word};
@@ -54,7 +57,7 @@ pub const fn row(name: &'static str, emit: fn(&mut Context<'_>, &Call) -> Result
     Row { name, any_type: false, emit }
 }
 
-fn find_row(name: &str) -> Option<&'static Row> {
+pub fn find_row(name: &str) -> Option<&'static Row> {
     FAMILIES.iter().flat_map(|family| family.iter()).find(|row| row.name == name)
 }
 
@@ -115,6 +118,11 @@ impl Call {
         self.args.get(number - 1).cloned().unwrap_or(Abs::Nil)
     }
 
+    /// Whether an argument lies in arena memory: general code has it there, and all but the object of methods.
+    fn is_in_memory(&self, context: &Context<'_>, number: usize) -> bool {
+        context.thunk.is_some() && number > self.args.len()
+    }
+
     pub fn is_none_or_nil(&self, number: usize) -> bool {
         matches!(self.args.get(number - 1), None | Some(Abs::Nil))
     }
@@ -132,6 +140,14 @@ impl Call {
         }
     }
 
+    /// Raises an error about an argument (`luaL_argerror`).
+    pub fn argument_error(&self, context: &mut Context<'_>, number: usize, problem: &str) {
+        match context.thunk {
+            Some(_) => context.raise_about_argument(number, problem),
+            None => context.fail(Message::new(self.bad_argument(number, problem))),
+        }
+    }
+
     /// Raises the error of an argument of the wrong type (`luaL_typeerror`).
     pub fn wrong_type(&self, context: &mut Context<'_>, number: usize, expected: &str) {
         let got = match self.args.get(number - 1) {
@@ -145,6 +161,9 @@ impl Call {
 
     /// An integer argument (`luaL_checkinteger`); the state is dead where there is none.
     pub fn integer(&self, context: &mut Context<'_>, number: usize) -> Result<Word> {
+        if self.is_in_memory(context, number) {
+            return context.integer_argument(number);
+        }
         match crate::ops::to_integer(context, &self.arg(number))? {
             Some(word) => Ok(word),
             None => {
@@ -156,11 +175,17 @@ impl Call {
 
     /// An integer argument with a default (`luaL_optinteger`).
     pub fn integer_or(&self, context: &mut Context<'_>, number: usize, default: Word) -> Result<Word> {
+        if self.is_in_memory(context, number) {
+            return context.integer_argument_or(number, default);
+        }
         if self.is_none_or_nil(number) { Ok(default) } else { self.integer(context, number) }
     }
 
     /// A string argument; integers are converted (`luaL_checklstring`). `None`, with the state dead, if it is neither.
     pub fn string(&self, context: &mut Context<'_>, number: usize) -> Result<Option<Str>> {
+        if self.is_in_memory(context, number) {
+            return context.string_argument(number);
+        }
         match self.arg(number) {
             Abs::Str(text) => Ok(Some(text)),
             Abs::Int(word) => context.integer_text(word).map(Some),

@@ -24,10 +24,14 @@ use crate::state::State;
 use crate::value::{Abs, Object, Word};
 use moonhook_ir::{CompareOp, Size, UnaryOp};
 
-pub use payload::payload_offset;
-
 /// Bytes of the handler's second argument.
 pub const ARGUMENT_SIZE: i64 = 2;
+
+/// The handler's second argument, the first byte lowest: the payload's offset, big-endian.
+pub fn argument_bytes(context: &mut Context<'_>) -> Result<Word> {
+    let payload = payload::payload_offset(context)?;
+    Ok(context.unary(UnaryOp::Swap16, payload))
+}
 
 /// A protocol: a name after `pkt.`.
 pub struct Protocol {
@@ -56,6 +60,30 @@ const PROTOCOLS: &[&Protocol] = &[
 
 pub fn protocol(name: &str) -> Option<&'static Protocol> {
     PROTOCOLS.iter().copied().find(|protocol| protocol.name == name)
+}
+
+/// The names of all protocols whose headers are objects.
+pub fn headers() -> impl Iterator<Item = &'static str> {
+    PROTOCOLS.iter().filter(|protocol| !protocol.fields.is_empty()).map(|protocol| protocol.name)
+}
+
+/// What errors call the owner of a field.
+pub fn owner(object: &Object) -> &'static str {
+    match object {
+        Object::Header(name) => name,
+        Object::Packet => "packet",
+        _ => "data",
+    }
+}
+
+/// Whether the object has a field or a method of that name.
+pub fn has_field(object: &Object, name: &[u8]) -> bool {
+    let is = |known: &str| known.as_bytes() == name;
+    match object {
+        Object::Header(header) => protocol(header).is_some_and(|p| p.fields.iter().any(|f| is(f.name))),
+        Object::Packet if PROTOCOLS.iter().any(|protocol| is(protocol.name)) => true,
+        _ => builtins::find("data", name).is_some(),
+    }
 }
 
 /// `object.field`: one arm for each way of getting it.
