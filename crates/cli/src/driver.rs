@@ -22,12 +22,19 @@ pub struct Settings {
     pub count_verdicts: bool,
     /// The program also takes frames in several buffers.
     pub frags: bool,
+    /// What handlers are compiled to.
+    pub form: moonhook_lower::Form,
+    /// Bytes of packet memory for each CPU.
+    pub memory: u32,
     /// What scripts may use while they are loaded.
     pub load: moonhook_load::Options,
 }
 
 /// The budget that a person gets who asks for none, in steps.
 pub const BUDGET: u32 = 100_000;
+
+/// Packet memory for a person who asks for none, in bytes.
+pub const MEMORY: u32 = 256 << 10;
 
 impl Default for Settings {
     fn default() -> Self {
@@ -37,6 +44,8 @@ impl Default for Settings {
             cpus: None,
             count_verdicts: false,
             frags: false,
+            form: moonhook_lower::Form::Auto,
+            memory: MEMORY,
             load: moonhook_load::Options::default(),
         }
     }
@@ -96,6 +105,8 @@ pub fn lower(snapshot: &Snapshot, settings: &Settings) -> Result<Module, CliErro
         cpus: settings.cpus.unwrap_or_else(possible_cpus),
         count_verdicts: settings.count_verdicts,
         frags: settings.frags,
+        form: settings.form,
+        memory: settings.memory,
         ..moonhook_lower::Options::default()
     };
     Ok(moonhook_lower::lower(snapshot, &options)?)

@@ -43,6 +43,8 @@ pub enum LowerErrorKind {
     EscapingCapture,
     #[error("{what} is kept from packet to packet")]
     StateType { what: String },
+    #[error("{message}")]
+    Internal { message: String },
 }
 
 impl LowerErrorKind {
@@ -105,6 +107,11 @@ impl LowerErrorKind {
                 "MH0214",
                 "each iteration makes a new variable",
                 "call the function within the iteration, or declare the variable outside the loop".into(),
+            ),
+            Internal { .. } => (
+                "MH0216",
+                "this is a fault of Moonhook",
+                "report it, with the script".into(),
             ),
             StateType { .. } => (
                 "MH0215",

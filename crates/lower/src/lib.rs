@@ -52,6 +52,8 @@ pub struct Options {
     pub budget: u32,
     /// CPUs for which there is packet memory.
     pub cpus: u32,
+    /// Bytes of packet memory for each CPU, where tables and strings are made.
+    pub memory: u32,
     /// A limit to the growth of code: values before optimisation.
     pub max_values: usize,
     /// Make a program that also takes frames in several buffers (jumbo frames in native mode). It asks the kernel for each
@@ -59,6 +61,19 @@ pub struct Options {
     pub frags: bool,
     /// Count verdicts in the data section `verdicts`: a `u64` each.
     pub count_verdicts: bool,
+    pub form: Form,
+}
+
+/// What handlers are compiled to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// Expanded code where that is possible, general code otherwise.
+    #[default]
+    Auto,
+    /// Everything that is called is expanded in place, specialised to what load time knows: the fastest, for a part of the language.
+    Expanded,
+    /// Function by function, on registers in arena memory: the whole language, at any size.
+    General,
 }
 
 impl Default for Options {
@@ -67,9 +82,11 @@ impl Default for Options {
             on_error: 2,
             budget: 100_000,
             cpus: 64,
+            memory: 256 << 10,
             max_values: 400_000,
             frags: false,
             count_verdicts: false,
+            form: Form::Auto,
         }
     }
 }
@@ -79,5 +96,11 @@ impl Default for Options {
 /// The program's section is the hook's name, its own name is made from the script's. Fails with the first construct that
 /// has no form at packet time.
 pub fn lower(snapshot: &Snapshot, options: &Options) -> Result<Module, LowerError> {
-    program::lower(snapshot, options)
+    if options.form == Form::General {
+        return general::lower(snapshot, options);
+    }
+    match program::lower(snapshot, options) {
+        Err(error) if options.form == Form::Auto && general::takes(&error.kind) => general::lower(snapshot, options),
+        outcome => outcome,
+    }
 }

@@ -38,7 +38,7 @@ pub fn lower(snapshot: &Snapshot, options: &Options) -> std::result::Result<ir::
 }
 
 /// A C identifier of at most 15 characters (the kernel's `BPF_OBJ_NAME_LEN`) made from the script's file name.
-fn program_name(script: &str) -> String {
+pub fn program_name(script: &str) -> String {
     let stem = Path::new(script).file_stem().and_then(|stem| stem.to_str()).unwrap_or("handler");
     let mut name: String =
         stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).take(15).collect();

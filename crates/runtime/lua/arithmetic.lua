@@ -66,10 +66,19 @@ function arithmetic(L, operation, dest, first, second)
     set64(dest, TAG_INT)
     return 0
   end
-  return arithmetic_slow(L, operation, dest, first, second)
+  set64(L + L_CALL_FUNC, first)
+  set64(L + L_CALL_COUNT, second)
+  set64(L + L_CALL_DEST, dest)
+  set64(L + L_CALL_WANT, operation)
+  return SLOW
 end
 
-function arithmetic_slow(L, operation, dest, first, second)
+-- The arithmetic that `arithmetic` has left over: strings, metamethods, errors.
+function arithmetic_slow(L)
+  local first = u64(L + L_CALL_FUNC)
+  local second = u64(L + L_CALL_COUNT)
+  local dest = u64(L + L_CALL_DEST)
+  local operation = u64(L + L_CALL_WANT)
   local name = u64(u64(L + L_EVENTS) + (operation << 3))
   local hash = text_hash(name)
   -- Strings have metamethods for arithmetic of their own (lstrlib.c), which come first if the first operand is a string.

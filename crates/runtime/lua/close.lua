@@ -50,6 +50,7 @@ end
 
 -- An error was raised: looks for who catches it. A handler of `xpcall` is called first, where the error happened.
 function unwind(L)
+  finish_fault(L)
   local frame = u64(L + L_CI)
   local handling = 0
   local kind = u64(frame + F_KIND)

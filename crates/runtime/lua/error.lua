@@ -26,6 +26,7 @@ function text_join(L, first, second)
 end
 
 function inline.throw_text(L, text)
+  set64(L + L_FAULT, FAULT_NONE)
   if text ~= 0 then
     set64(L + L_ERROR_TAG, TAG_STRING)
     set64(L + L_ERROR, text)
@@ -67,16 +68,48 @@ function with_position(L, frame, text)
   return text_join(L, prefix, text)
 end
 
+-- Notes an error whose text is made later, when little is left on the kernel's stack (`finish_fault`).
+function inline.fault(L, kind, a, b, c)
+  set64(L + L_FAULT, kind)
+  set64(L + L_FAULT_A, a)
+  set64(L + L_FAULT_B, b)
+  set64(L + L_FAULT_C, c)
+  return FAIL
+end
+
 -- What a library function raises (luaL_error): with the position of its call.
 function raise(L, text)
-  return inline.throw_text(L, with_position(L, visible_frame(L), text))
+  if text == 0 then return FAIL end
+  return inline.fault(L, FAULT_CALL, text, 0, 0)
 end
 
 -- What an operation raises (luaG_runerror): with a position if it stands in the script.
 function raise_here(L, text)
-  local frame = u64(L + L_CI)
-  if frame == visible_frame(L) then text = with_position(L, frame, text) end
-  return inline.throw_text(L, text)
+  if text == 0 then return FAIL end
+  return inline.fault(L, FAULT_HERE, text, 0, 0)
+end
+
+-- `bad argument #n to 'f' (text)` (luaL_argerror).
+function arg_error(L, n, text)
+  if text == 0 then return FAIL end
+  return inline.fault(L, FAULT_ARGUMENT, n, text, 0)
+end
+
+-- `… (string expected, got nil)` (luaL_typeerror) for the i-th of the arguments at `base`.
+function type_error(L, base, count, i, expected)
+  local value = 0
+  if i <= count then value = base + (i - 1 << 4) end
+  return inline.fault(L, FAULT_TYPE, i, expected, value)
+end
+
+-- `attempt to index a nil value (local 'x')` (luaG_typeerror); `name` is the part in brackets, with the blank before it, or 0.
+function operand_error(L, value, what, name)
+  return inline.fault(L, FAULT_OPERAND, value, what, name)
+end
+
+-- `attempt to compare two table values` (luaG_ordererror).
+function order_error(L, first, second)
+  return inline.fault(L, FAULT_ORDER, first, second, 0)
 end
 
 -- The name of a type (Lua manual § 2.1).
@@ -104,8 +137,37 @@ function type_name(L, value)
   return tag_name(tag)
 end
 
--- `bad argument #n to 'f' (text)` (luaL_argerror).
-function arg_error(L, n, text)
+-- Makes the error's text, if that is still to be done.
+function finish_fault(L)
+  local kind = u64(L + L_FAULT)
+  if kind == FAULT_NONE then return 0 end
+  set64(L + L_FAULT, FAULT_NONE)
+  local a = u64(L + L_FAULT_A)
+  local b = u64(L + L_FAULT_B)
+  local c = u64(L + L_FAULT_C)
+  local text = a
+  local frame = visible_frame(L)
+  if kind == FAULT_ARGUMENT then text = argument_text(L, a, b) end
+  if kind == FAULT_TYPE then
+    local got = "no value"
+    if c ~= 0 then got = type_name(L, c) end
+    text = text_join(L, b, " expected, got ")
+    if text ~= 0 then text = text_join(L, text, got) end
+    if text ~= 0 then text = argument_text(L, a, text) end
+  end
+  if kind == FAULT_OPERAND then text = operand_text(L, a, b, c) end
+  if kind == FAULT_ORDER then text = order_text(L, a, b) end
+  if kind == FAULT_HERE or kind >= FAULT_OPERAND then
+    -- An operation of a library function has no position.
+    if frame == u64(L + L_CI) then text = with_position(L, frame, text) end
+  else
+    text = with_position(L, frame, text)
+  end
+  return inline.throw_text(L, text)
+end
+
+-- `bad argument #n to 'f' (problem)`.
+function argument_text(L, n, problem)
   local frame = visible_frame(L)
   local name = 0
   local method = 0
@@ -121,48 +183,26 @@ function arg_error(L, n, text)
   local message = 0
   if n == 0 then
     message = text_join(L, "calling '", name)
-    if message == 0 then return FAIL end
-    message = text_join(L, message, "' on bad self (")
+    if message ~= 0 then message = text_join(L, message, "' on bad self (") end
   else
     message = integer_to_text(L, n)
-    if message == 0 then return FAIL end
-    message = text_join(L, "bad argument #", message)
-    if message == 0 then return FAIL end
-    message = text_join(L, message, " to '")
-    if message == 0 then return FAIL end
-    message = text_join(L, message, name)
-    if message == 0 then return FAIL end
-    message = text_join(L, message, "' (")
+    if message ~= 0 then message = text_join(L, "bad argument #", message) end
+    if message ~= 0 then message = text_join(L, message, " to '") end
+    if message ~= 0 then message = text_join(L, message, name) end
+    if message ~= 0 then message = text_join(L, message, "' (") end
   end
-  if message == 0 then return FAIL end
-  message = text_join(L, message, text)
-  if message == 0 then return FAIL end
-  return raise(L, text_join(L, message, ")"))
+  if message ~= 0 then message = text_join(L, message, problem) end
+  if message ~= 0 then message = text_join(L, message, ")") end
+  return message
 end
 
--- `… (string expected, got nil)` (luaL_typeerror) for the i-th of the arguments at `base`.
-function type_error(L, base, count, i, expected)
-  local got = "no value"
-  if i <= count then got = type_name(L, base + (i - 1 << 4)) end
-  local text = text_join(L, expected, " expected, got ")
-  if text == 0 then return FAIL end
-  text = text_join(L, text, got)
-  if text == 0 then return FAIL end
-  return arg_error(L, i, text)
-end
-
--- `attempt to index a nil value (local 'x')` (luaG_typeerror); `name` is the part in brackets, with the blank before it, or 0.
-function operand_error(L, value, what, name)
+function operand_text(L, value, what, name)
   local text = text_join(L, "attempt to ", what)
-  if text == 0 then return FAIL end
-  text = text_join(L, text, " a ")
-  if text == 0 then return FAIL end
-  text = text_join(L, text, type_name(L, value))
-  if text == 0 then return FAIL end
-  text = text_join(L, text, " value")
+  if text ~= 0 then text = text_join(L, text, " a ") end
+  if text ~= 0 then text = text_join(L, text, type_name(L, value)) end
+  if text ~= 0 then text = text_join(L, text, " value") end
   if text ~= 0 and name ~= 0 then text = text_join(L, text, name) end
-  if text == 0 then return FAIL end
-  return raise_here(L, text)
+  return text
 end
 
 -- The name of the first (`S_A`) or second (`S_B`) operand at the running site; 0 outside of the script.
@@ -172,8 +212,7 @@ function operand_name(L, which)
   return u64(inline.site_of(L, frame) + which)
 end
 
--- `attempt to compare two table values` (luaG_ordererror).
-function order_error(L, first, second)
+function order_text(L, first, second)
   local left = type_name(L, first)
   local right = type_name(L, second)
   local text = 0
@@ -185,8 +224,7 @@ function order_error(L, first, second)
     if text ~= 0 then text = text_join(L, text, " with ") end
     if text ~= 0 then text = text_join(L, text, right) end
   end
-  if text == 0 then return FAIL end
-  return raise_here(L, text)
+  return text
 end
 
 -- Every loop and call takes a step; without position, as in docs/packet.md.
@@ -233,14 +271,4 @@ function function_name(L, frame)
     if name ~= 0 then return name end
   end
   return u64(u64(u64(frame + F_CLOSURE) + C_PROTO) + P_NAME)
-end
-
--- `'packet' has no field '?'` for keys that are no strings.
-function object_key_error(L, object, key)
-  local text = text_join(L, "a field of a ", u64(u64(L + L_OBJECT_NAMES) + (object << 3)))
-  if text ~= 0 then text = text_join(L, text, " value is named by a string, not by a ") end
-  if text ~= 0 then text = text_join(L, text, type_name(L, key)) end
-  if text ~= 0 then text = text_join(L, text, " value") end
-  if text == 0 then return FAIL end
-  return raise_here(L, text)
 end

@@ -92,7 +92,14 @@ constants! {
     L_TRACE = 296;
     /// Address of `PATTERNS_SIZE` bytes for the programs of patterns (`lua/pattern_program.lua`), zero at first; or 0.
     L_PATTERNS = 304;
-    L_SIZE = 312;
+    /// Number of the next handler.
+    L_HANDLER = 312;
+    /// An error that has been raised but whose text is still to be made (`FAULT_…`), and what the text is made of.
+    L_FAULT = 320;
+    L_FAULT_A = 328;
+    L_FAULT_B = 336;
+    L_FAULT_C = 344;
+    L_SIZE = 352;
     SCRATCH_SIZE = 4096;
     PATTERNS_SIZE = 16384;
     PATTERN_SLOTS = 64;
@@ -147,6 +154,18 @@ constants! {
     FAILED = 4;
     /// Read the field with the key at `L_CALL_COUNT` (0: the length) of the packet object at `L_CALL_FUNC`.
     OBJECT = 5;
+    /// Do the arithmetic that `L_CALL_…` describe: operation in `L_CALL_WANT`, operands at `L_CALL_FUNC` and `L_CALL_COUNT`.
+    SLOW = 6;
+
+    // Errors without text so far: `text` (A) with the position of the call of a library function, or of the running function; about
+    // argument A: problem B; about argument A: expected type B, value at C or 0; operand at A: attempt B, name C; values at A and B.
+    FAULT_NONE = 0;
+    FAULT_CALL = 1;
+    FAULT_HERE = 2;
+    FAULT_ARGUMENT = 3;
+    FAULT_TYPE = 4;
+    FAULT_OPERAND = 5;
+    FAULT_ORDER = 6;
 
     // Frames. What runs is a function of the script or of the library (KIND_LUA), or a mark between such frames.
     F_CLOSURE = 0;

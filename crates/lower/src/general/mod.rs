@@ -1,3 +1,146 @@
-//! General code: every construct of Lua, on registers in arena memory.
+//! General code: every construct of the language, for handlers that the expansion in place has no form for.
+//!
+//! Where the rest of this crate executes bytecode symbolically and expands every call, this module compiles each function's
+//! bytecode one instruction after another. Lua's registers, frames, tables and strings live in a BPF arena: load-time objects in
+//! its first part ([`image`]), then a state with a stack and a heap for each CPU ([`program`]). Nothing that the verifier would
+//! have to follow is kept in machine registers, so its work grows with the code and no script can be too complicated for it.
+//! What takes more than a few instructions is done by routines in runtime Lua (the crate `moonhook_runtime`), by library
+//! functions that are themselves Lua, and, for packets and their fields, by [`thunks`] that the symbolic execution makes.
 
+mod body;
+mod code;
+mod entry;
+mod heap;
+mod image;
+mod known;
+mod library;
+mod ops;
+mod own;
+mod program;
+mod reach;
+mod routines;
+mod sites;
+mod statics;
 pub mod thunks;
+mod unit;
+
+use crate::Options;
+use crate::error::{LowerError, LowerErrorKind};
+use image::Image;
+use library::{Direct, Kind};
+use moonhook_ir as ir;
+use moonhook_ir::FunctionId;
+use moonhook_snapshot::{CellId, ClosureId, Snapshot, TableId};
+use reach::{Functions, Reach};
+use sites::Site;
+use std::collections::HashMap;
+
+/// Instructions of bytecode in one unit, at most, unless a single function has more.
+const UNIT_SIZE: usize = 2000;
+
+/// Subprograms that every program has.
+pub struct Ids {
+    pub builtin: FunctionId,
+}
+
+/// A program under construction.
+pub struct General<'a> {
+    pub functions: Functions<'a>,
+    pub options: &'a Options,
+    pub reach: Reach,
+    pub image: Image,
+    pub sites: Vec<Site>,
+    pub ids: Ids,
+    /// Without its functions.
+    module: ir::Module,
+    /// By id; `None` for those that are only named so far.
+    functions_made: Vec<Option<ir::Function>>,
+    /// Ids of thunks.
+    own: HashMap<String, FunctionId>,
+    routines: HashMap<String, FunctionId>,
+    uncompiled_routines: Vec<(String, FunctionId)>,
+    /// The first thing that a thunk could not be made of.
+    failure: Option<LowerError>,
+    builtins: HashMap<String, (i64, u64)>,
+    /// Canonical names of library functions by their number.
+    builtin_names: Vec<String>,
+    tables: HashMap<TableId, u64>,
+    pending_tables: Vec<TableId>,
+    closures: HashMap<ClosureId, u64>,
+    cells: HashMap<CellId, u64>,
+    globals: HashMap<Vec<u8>, u64>,
+    records: HashMap<usize, u64>,
+    /// Functions with a record whose code is still to be made.
+    uncompiled: Vec<usize>,
+}
+
+/// Whether general code has a form for what expanded code has none for. What is wrong with the script itself is not among it.
+pub fn takes(refusal: &LowerErrorKind) -> bool {
+    use LowerErrorKind::*;
+    match refusal {
+        Builtin { name, .. } => library::exists(name),
+        TableConstructor
+        | Metamethod { .. }
+        | Recursion { .. }
+        | TooLarge { .. }
+        | PatternNotConstant
+        | Unsupported { .. }
+        | IrreducibleLoop
+        | EscapingCapture => true,
+        _ => false,
+    }
+}
+
+/// Lowers all handlers of a snapshot to one program of general code.
+pub fn lower(snapshot: &Snapshot, options: &Options) -> Result<ir::Module, LowerError> {
+    let functions = Functions { snapshot, library: library::library() };
+    let reach = Reach::new(&functions);
+    // The program itself is function 0, and then those of `Ids`.
+    let ids = Ids {
+        builtin: FunctionId(1),
+    };
+    let general = General {
+        functions,
+        options,
+        reach,
+        image: Image::new(),
+        sites: vec![Site::default()],
+        ids,
+        module: ir::Module::default(),
+        functions_made: vec![None; 2],
+        own: HashMap::new(),
+        routines: HashMap::new(),
+        uncompiled_routines: Vec::new(),
+        failure: None,
+        builtins: HashMap::new(),
+        builtin_names: vec!["pcall".to_string(), "xpcall".to_string()],
+        tables: HashMap::new(),
+        pending_tables: Vec::new(),
+        closures: HashMap::new(),
+        cells: HashMap::new(),
+        globals: HashMap::new(),
+        records: HashMap::new(),
+        uncompiled: Vec::new(),
+    };
+    general.build()
+}
+
+impl General<'_> {
+    fn reserve(&mut self) -> FunctionId {
+        self.functions_made.push(None);
+        FunctionId(self.functions_made.len() as u32 - 1)
+    }
+
+    fn place(&mut self, id: FunctionId, function: ir::Function) {
+        self.functions_made[id.0 as usize] = Some(function);
+    }
+
+    /// A library function that can be called at once, by its canonical name.
+    pub fn direct(&mut self, name: &str) -> Option<Direct> {
+        match library::kind(name) {
+            Kind::Routine(routine) => Some(Direct::Routine(self.routine(&routine))),
+            Kind::Own => self.own(name).map(Direct::Thunk),
+            Kind::Lua | Kind::Protected | Kind::Missing => None,
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Load-time objects in the image: tables, closures, variables, records of functions.
+
+use super::General;
+use super::known::Known;
+use super::library::{self, Kind};
+use super::reach;
+use moonhook_runtime::image::{TableContent, write_table};
+use moonhook_runtime::layout::*;
+use moonhook_snapshot::{CellId, ClosureId, TableId, Value};
+
+impl General<'_> {
+    /// A load-time value as it stands in arena memory.
+    pub fn constant(&mut self, value: &Value) -> (i64, u64) {
+        match value {
+            Value::Nil => (TAG_NIL, 0),
+            Value::Boolean(false) => (TAG_FALSE, 0),
+            Value::Boolean(true) => (TAG_TRUE, 0),
+            Value::Integer(integer) => (TAG_INT, *integer as u64),
+            Value::Float(float) => (TAG_FLOAT, float.to_bits()),
+            Value::String(text) => (TAG_STRING, self.image.text(text)),
+            Value::Table(table) => (TAG_TABLE, self.table(*table)),
+            Value::Closure(closure) => (TAG_CLOSURE, self.closure(*closure)),
+            Value::Builtin(name) => self.builtin(name),
+            Value::Opaque(name) => (TAG_OPAQUE, self.image.text(name.as_bytes())),
+        }
+    }
+
+    /// The function value of a library function.
+    pub fn builtin(&mut self, name: &str) -> (i64, u64) {
+        if let Some(known) = self.builtins.get(name) {
+            return *known;
+        }
+        let value = match library::kind(name) {
+            Kind::Lua => {
+                let function = self.functions.of_library(name).unwrap_or_default();
+                let record = self.prototype_record(function);
+                let closure = self.image.words(&[record, 1, 0]);
+                (TAG_CLOSURE, closure)
+            }
+            Kind::Protected if name == "pcall" => (TAG_BUILTIN, BUILTIN_PCALL as u64),
+            Kind::Protected => (TAG_BUILTIN, BUILTIN_XPCALL as u64),
+            _ => {
+                self.builtin_names.push(name.to_string());
+                (TAG_BUILTIN, self.builtin_names.len() as u64 - 1)
+            }
+        };
+        self.builtins.insert(name.to_string(), value);
+        value
+    }
+
+    /// The address of a table; its contents follow with [`General::finish_tables`].
+    fn table(&mut self, id: TableId) -> u64 {
+        if let Some(known) = self.tables.get(&id) {
+            return *known;
+        }
+        let snapshot = self.functions.snapshot;
+        let entries = reach::present(snapshot, id, &self.reach.mentions);
+        let array = snapshot.table(id).array.len();
+        let size = moonhook_runtime::image::table_size(array, entries.len() - array);
+        let address = self.image.reserve(size);
+        self.tables.insert(id, address);
+        self.pending_tables.push(id);
+        address
+    }
+
+    /// Writes the tables whose addresses have been given out, and those that they refer to.
+    pub fn finish_tables(&mut self) {
+        while let Some(id) = self.pending_tables.pop() {
+            let snapshot = self.functions.snapshot;
+            let table = snapshot.table(id);
+            let entries: Vec<(Value, Value)> = reach::present(snapshot, id, &self.reach.mentions)
+                .into_iter()
+                .skip(table.array.len())
+                .filter(|(key, _)| !self.is_global_place(id, key))
+                .collect();
+            let content = TableContent {
+                array: table.array.iter().map(|value| self.constant(value)).collect(),
+                entries: entries.iter().map(|(k, v)| (self.constant(k), self.key_hash(k), self.constant(v))).collect(),
+                metatable: table.metatable.map_or(0, |meta| self.table(meta)),
+                flags: if reach::is_library(snapshot, id) { FLAG_PARTIAL as u64 } else { 0 },
+            };
+            let address = self.tables[&id];
+            let bytes = write_table(address, &content);
+            self.image.bytes[address as usize..address as usize + bytes.len()].copy_from_slice(&bytes);
+        }
+    }
+
+    fn key_hash(&mut self, key: &Value) -> u64 {
+        match key {
+            Value::String(text) => moonhook_runtime::text_hash(text),
+            other => {
+                let (tag, payload) = self.constant(other);
+                moonhook_runtime::value_hash(tag, payload)
+            }
+        }
+    }
+
+    fn is_global_place(&self, table: TableId, key: &Value) -> bool {
+        matches!(key, Value::String(name) if self.reach.is_assigned(self.functions.snapshot, table, name))
+    }
+
+    fn closure(&mut self, id: ClosureId) -> u64 {
+        if let Some(known) = self.closures.get(&id) {
+            return *known;
+        }
+        let closure = self.functions.snapshot.closure(id);
+        let count = closure.upvalues.len();
+        let address = self.image.reserve(C_VARIABLES as usize + 8 * count);
+        self.closures.insert(id, address);
+        let record = self.prototype_record(closure.prototype.index());
+        self.image.put(address + C_PROTO as u64, record);
+        self.image.put(address + C_COUNT as u64, count as u64);
+        for (index, cell) in closure.upvalues.iter().enumerate() {
+            let variable = self.variable(*cell);
+            self.image.put(address + C_VARIABLES as u64 + 8 * index as u64, variable);
+        }
+        address
+    }
+
+    fn variable(&mut self, id: CellId) -> u64 {
+        if let Some(known) = self.cells.get(&id) {
+            return *known;
+        }
+        let address = self.image.reserve(U_SIZE as usize);
+        self.cells.insert(id, address);
+        self.image.put(address + U_PLACE as u64, address + U_VALUE as u64);
+        let value = self.constant(&self.functions.snapshot.cell(id).value);
+        self.image.put_value(address + U_VALUE as u64, value);
+        address
+    }
+
+    /// Where a global variable that packet code assigns lives.
+    pub fn global_place(&mut self, table: &Option<Known>, name: &[u8]) -> Option<u64> {
+        let snapshot = self.functions.snapshot;
+        let Some(Known::Value(Value::Table(table))) = table else { return None };
+        if !self.reach.is_assigned(snapshot, *table, name) {
+            return None;
+        }
+        if let Some(place) = self.globals.get(name) {
+            return Some(*place);
+        }
+        let key = Value::string(name);
+        let entries = &snapshot.table(*table).entries;
+        let initial = entries.iter().find(|(known, _)| *known == key).map_or(Value::Nil, |(_, value)| value.clone());
+        let value = self.constant(&initial);
+        let place = self.image.reserve(VALUE_SIZE as usize);
+        self.image.put_value(place, value);
+        self.globals.insert(name.to_vec(), place);
+        Some(place)
+    }
+
+    /// The record of a function (`P_…`); its entry follows when its code is made.
+    pub fn prototype_record(&mut self, function: usize) -> u64 {
+        if let Some(known) = self.records.get(&function) {
+            return *known;
+        }
+        let prototype = self.functions.get(function);
+        let captures = &prototype.upvalues;
+        let address = self.image.reserve(P_CAPTURES as usize + 8 * captures.len());
+        self.records.insert(function, address);
+        let name = self.traceback_name(function);
+        let hidden = self.functions.is_hidden(function);
+        let fields = [
+            (P_PARAMS, u64::from(prototype.parameters)),
+            (P_STACK, 16 * (u64::from(prototype.stack_size) + 8)),
+            (P_HIDDEN, u64::from(hidden)),
+            (P_NAME, name),
+            (P_UPVALUES, captures.len() as u64),
+        ];
+        for (offset, word) in fields {
+            self.image.put(address + offset as u64, word);
+        }
+        for (index, capture) in captures.iter().enumerate() {
+            let word = u64::from(capture.index) | if capture.in_stack { 0x100 } else { 0 };
+            self.image.put(address + P_CAPTURES as u64 + 8 * index as u64, word);
+        }
+        self.uncompiled.push(function);
+        address
+    }
+
+    fn traceback_name(&mut self, function: usize) -> u64 {
+        let prototype = self.functions.get(function);
+        let snapshot = self.functions.snapshot;
+        let file = match prototype.source {
+            Some(source) if !self.functions.is_hidden(function) => snapshot.source(source).name.clone(),
+            _ => "?".to_string(),
+        };
+        self.image.text(format!("function <{file}:{}>", prototype.line_defined).as_bytes())
+    }
+}

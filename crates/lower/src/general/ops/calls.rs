@@ -1,0 +1,188 @@
+//! Calls, returns and varargs.
+
+use crate::general::body::Body;
+use crate::opcode::{Instruction, Opcode};
+use moonhook_ir::{Block, CompareOp, Value};
+use moonhook_runtime::layout::*;
+
+pub fn compile(body: &mut Body<'_, '_, '_>, opcode: Opcode, i: Instruction) -> usize {
+    let next = body.pc + 1;
+    match opcode {
+        Opcode::Call => call(body, i),
+        Opcode::TailCall => tail_call(body, i),
+        Opcode::Return => give_back(body, i),
+        Opcode::Return0 | Opcode::Return1 => {
+            let from = body.address(i.a());
+            let count = body.code().constant(i64::from(opcode == Opcode::Return1));
+            return_values(body, from, count);
+        }
+        Opcode::VarArg => {
+            body.may_fail();
+            let dest = body.address(i.a());
+            let want = body.code().constant(i.c() as i64 - 1);
+            let table = if i.k() { body.address(i.b()) } else { body.code().constant(0) };
+            let status = body.routine("get_varargs", &[dest, want, table]);
+            body.check(status);
+            body.forget_from(i.a());
+        }
+        Opcode::GetVArg => {
+            let (dest, key) = (body.address(i.a()), body.address(i.c()));
+            body.routine("get_vararg", &[dest, key]);
+            body.known.remove(&i.a());
+        }
+        _ => prepare_varargs(body),
+    }
+    next
+}
+
+/// Asks for a call: the arguments of `call_requested`.
+fn request(body: &mut Body<'_, '_, '_>, func: Value, count: Value, want: i64) {
+    let state = body.unit.state;
+    body.code().store(state, L_CALL_FUNC, func);
+    body.code().store(state, L_CALL_COUNT, count);
+    body.code().store(state, L_CALL_DEST, func);
+    body.code().store(state, L_CALL_WANT, want as i32);
+}
+
+fn call(body: &mut Body<'_, '_, '_>, i: Instruction) {
+    let want = i.c() as i64 - 1;
+    if let Some(name) = body.known_builtin(i.a())
+        && let Some(callee) = body.unit.general.direct(&name)
+    {
+        direct_call(body, i, callee, want);
+        return;
+    }
+    let after = body.may_call();
+    let func = body.address(i.a());
+    let count = body.count(i.b(), i.a() + 1);
+    let tag = body.tag(i.a());
+    let (closure, _) = body.code().new_block(0);
+    let (other, _) = body.code().new_block(0);
+    body.code().branch(CompareOp::Eq, tag, TAG_CLOSURE as i32, (closure, &[]), (other, &[]));
+    body.code().block = closure;
+    let wanted = body.code().constant(want);
+    let status = body.routine("call_closure", &[func, count, func, wanted]);
+    let leave = body.unit.leave;
+    body.code().jump(leave, &[status]);
+    body.code().block = other;
+    call_dynamic(body, i.a(), count, want, after);
+}
+
+/// A call of what is no function of the script: of a library function if it is one; the program's loop knows the rest.
+pub fn call_dynamic(body: &mut Body<'_, '_, '_>, func: usize, count: Value, want: i64, after: (Block, Vec<Value>)) {
+    let (requested, _) = body.code().cold_block(0);
+    let tag = body.tag(func);
+    body.code().leave_if(CompareOp::Ne, tag, TAG_BUILTIN as i32, requested, &[]);
+    let number = body.payload(func);
+    body.code().leave_if(CompareOp::ULe, number, BUILTIN_XPCALL as i32, requested, &[]);
+    let base = body.address(func + 1);
+    let results = body.unit.call_builtin(base, count, number);
+    take_results(body, func, results, want);
+    let args = [body.frame, body.base];
+    body.code().jump(after.0, &args);
+    body.code().block = requested;
+    let address = body.address(func);
+    request(body, address, count, want);
+    let leave = body.unit.leave;
+    let status = body.code().constant(REQUEST);
+    body.code().jump(leave, &[status]);
+    body.enter(after);
+    body.forget_from(func);
+}
+
+/// A call of a library function that is known now and calls nothing back.
+fn direct_call(body: &mut Body<'_, '_, '_>, i: Instruction, callee: crate::general::library::Direct, want: i64) {
+    body.may_fail();
+    let count = body.count(i.b(), i.a() + 1);
+    let base = body.address(i.a() + 1);
+    let results = body.unit.call_direct(callee, base, count);
+    take_results(body, i.a(), results, want);
+    body.forget_from(i.a());
+}
+
+/// Makes as many results as are wanted of those that a library function has left from `func` on; leaves after an error.
+fn take_results(body: &mut Body<'_, '_, '_>, func: usize, results: Value, want: i64) {
+    let leave = body.unit.leave;
+    body.code().leave_if(CompareOp::SLt, results, 0, leave, &[results]);
+    if want == 1 {
+        let (none, _) = body.code().new_block(0);
+        let (done, _) = body.code().new_block(0);
+        body.code().branch(CompareOp::Eq, results, 0, (none, &[]), (done, &[]));
+        body.code().block = none;
+        body.set_constant(func, (TAG_NIL, 0));
+        body.code().jump(done, &[]);
+        body.code().block = done;
+    } else if want != 0 {
+        let dest = body.address(func);
+        let want = body.code().constant(want);
+        body.routine("move_results", &[dest, results, dest, want]);
+    }
+}
+
+/// A function of the script takes this one's place; anything else is called, and its results are given back.
+fn tail_call(body: &mut Body<'_, '_, '_>, i: Instruction) {
+    if i.k() {
+        let frame = body.frame;
+        let base = body.code().load(frame, F_BASE);
+        body.routine("close_variables", &[base]);
+    }
+    let after = body.may_call();
+    let func = body.address(i.a());
+    let count = body.count(i.b(), i.a() + 1);
+    let tag = body.tag(i.a());
+    let (closure, _) = body.code().new_block(0);
+    let (other, _) = body.code().new_block(0);
+    body.code().branch(CompareOp::Eq, tag, TAG_CLOSURE as i32, (closure, &[]), (other, &[]));
+    body.code().block = closure;
+    let status = body.routine("tail_call", &[func, count]);
+    let leave = body.unit.leave;
+    body.code().jump(leave, &[status]);
+    body.code().block = other;
+    call_dynamic(body, i.a(), count, -1, after);
+    let from = body.address(i.a());
+    let count = body.open_count(i.a());
+    return_values(body, from, count);
+    // Code after it (the `return` that the compiler adds) is never reached.
+    let (dead, params) = body.code().new_block(2);
+    body.enter((dead, params));
+}
+
+fn return_values(body: &mut Body<'_, '_, '_>, from: Value, count: Value) {
+    let status = body.routine("return_values", &[from, count]);
+    let leave = body.unit.leave;
+    body.code().jump(leave, &[status]);
+    let dead = body.code().new_block(2);
+    body.enter(dead);
+}
+
+fn give_back(body: &mut Body<'_, '_, '_>, i: Instruction) {
+    if i.k() {
+        close(body, 0);
+    }
+    let from = body.address(i.a());
+    let count = body.count(i.b(), i.a());
+    return_values(body, from, count);
+}
+
+/// Closes the variables of registers from `level` on; the instruction goes on where it was until none is left.
+pub fn close(body: &mut Body<'_, '_, '_>, level: usize) {
+    let again = body.code().new_block(2);
+    let args = [body.frame, body.base];
+    body.code().jump(again.0, &args);
+    body.enter(again.clone());
+    let site = body.new_site(Some(again.0));
+    body.set_site(site);
+    let level = body.address(level);
+    let status = body.routine("close_block", &[level]);
+    body.check(status);
+}
+
+fn prepare_varargs(body: &mut Body<'_, '_, '_>) {
+    body.may_fail();
+    let name = if body.prototype.vararg_table { "vararg_table" } else { "hide_varargs" };
+    let status = body.routine(name, &[]);
+    body.check(status);
+    let frame = body.frame;
+    let base = body.code().load(frame, F_BASE);
+    body.base = body.code().arena(base);
+}

@@ -1,0 +1,121 @@
+//! Constants, copies between registers, upvalues, and closures.
+
+use crate::general::body::Body;
+use crate::general::known::Known;
+use crate::opcode::{Instruction, Opcode};
+use moonhook_ir::CompareOp;
+use moonhook_runtime::layout::*;
+use moonhook_snapshot::Value;
+
+pub fn compile(body: &mut Body<'_, '_, '_>, opcode: Opcode, i: Instruction) -> usize {
+    let next = body.pc + 1;
+    match opcode {
+        Opcode::Move => {
+            let known = body.known.get(&i.b()).cloned();
+            let base = body.base;
+            body.code().copy_value(base, 16 * i.a() as i64, base, 16 * i.b() as i64);
+            body.known.remove(&i.a());
+            known.map(|known| body.known.insert(i.a(), known));
+        }
+        Opcode::LoadI => {
+            body.set_constant(i.a(), (TAG_INT, i.sbx() as u64));
+            body.known.insert(i.a(), Known::Integer);
+        }
+        Opcode::LoadF => body.set_constant(i.a(), (TAG_FLOAT, (i.sbx() as f64).to_bits())),
+        Opcode::LoadK => load_constant(body, i.a(), i.bx()),
+        Opcode::LoadKX => {
+            let index = body.instruction(next).ax();
+            load_constant(body, i.a(), index);
+        }
+        Opcode::LoadFalse => body.set_constant(i.a(), (TAG_FALSE, 0)),
+        Opcode::LFalseSkip => {
+            body.set_constant(i.a(), (TAG_FALSE, 0));
+            return next + 1;
+        }
+        Opcode::LoadTrue => body.set_constant(i.a(), (TAG_TRUE, 0)),
+        Opcode::LoadNil => (i.a()..=i.a() + i.b()).for_each(|r| body.set_constant(r, (TAG_NIL, 0))),
+        Opcode::GetUpval => get_upvalue(body, i),
+        Opcode::SetUpval => set_upvalue(body, i),
+        _ => closure(body, i),
+    }
+    next
+}
+
+fn load_constant(body: &mut Body<'_, '_, '_>, register: usize, index: usize) {
+    let constant = body.prototype.constants.get(index).cloned().unwrap_or(Value::Nil);
+    let value = body.unit.general.constant(&constant);
+    body.set_constant(register, value);
+    if let Value::Integer(_) = constant {
+        body.known.insert(register, Known::Integer);
+    }
+}
+
+/// A pointer to the upvalue's variable (`U_…`).
+fn variable(body: &mut Body<'_, '_, '_>, upvalue: usize) -> moonhook_ir::Value {
+    let frame = body.frame;
+    let closure = body.code().load(frame, F_CLOSURE);
+    let closure = body.code().arena(closure);
+    let variable = body.code().load(closure, C_VARIABLES + 8 * upvalue as i64);
+    body.code().arena(variable)
+}
+
+/// A pointer to the upvalue's value.
+pub fn place(body: &mut Body<'_, '_, '_>, upvalue: usize) -> moonhook_ir::Value {
+    let variable = variable(body, upvalue);
+    let place = body.code().load(variable, U_PLACE);
+    body.code().arena(place)
+}
+
+fn get_upvalue(body: &mut Body<'_, '_, '_>, i: Instruction) {
+    let known = body.known_upvalue(i.b());
+    body.known.remove(&i.a());
+    match &known {
+        // Pseudo-tables of library functions exist at compile time only.
+        Some(Known::Library(_)) => {}
+        Some(Known::Value(value)) => {
+            let value = body.unit.general.constant(&value.clone());
+            body.set_constant(i.a(), value);
+        }
+        _ => {
+            let place = place(body, i.b());
+            let base = body.base;
+            body.code().copy_value(base, 16 * i.a() as i64, place, 0);
+        }
+    }
+    known.map(|known| body.known.insert(i.a(), known));
+}
+
+/// Variables of load time are shared by all packets: what is stored there is checked.
+fn set_upvalue(body: &mut Body<'_, '_, '_>, i: Instruction) {
+    let pointer = variable(body, i.b());
+    let place = body.code().load(pointer, U_PLACE);
+    let state = body.unit.state;
+    let end = body.code().load(state, L_IMAGE_END);
+    let (shared, _) = body.code().new_block(0);
+    let (own, _) = body.code().new_block(0);
+    let (done, _) = body.code().new_block(0);
+    body.may_fail();
+    body.code().branch(CompareOp::ULt, place, end, (shared, &[]), (own, &[]));
+    body.code().block = shared;
+    let value = body.address(i.a());
+    let status = body.routine("store_shared", &[place, value]);
+    body.check(status);
+    body.code().jump(done, &[]);
+    body.code().block = own;
+    let place = body.code().arena(place);
+    let base = body.base;
+    body.code().copy_value(place, 0, base, 16 * i.a() as i64);
+    body.code().jump(done, &[]);
+    body.code().block = done;
+}
+
+fn closure(body: &mut Body<'_, '_, '_>, i: Instruction) {
+    let inner = body.unit.general.functions.inner(body.index, i.bx());
+    let record = body.unit.general.prototype_record(inner);
+    body.may_fail();
+    let dest = body.address(i.a());
+    let record = body.code().constant(record as i64);
+    let status = body.routine("make_closure", &[dest, record]);
+    body.check(status);
+    body.known.remove(&i.a());
+}

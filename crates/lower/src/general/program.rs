@@ -1,0 +1,206 @@
+//! The program around the functions: its entry, the handlers one after another, calls of library functions, the image's end.
+//!
+//! Arena memory from the image on, for each CPU: the state, frames, stack, heap.
+
+use super::code::Code;
+use super::library;
+use super::{General, UNIT_SIZE, unit};
+use crate::error::LowerError;
+use moonhook_ir as ir;
+use moonhook_ir::{Block, CompareOp, FunctionId, Target, Terminator, Value};
+use moonhook_runtime::layout::*;
+use moonhook_snapshot::Value as Snapshot;
+
+impl General<'_> {
+    pub(super) fn build(mut self) -> Result<ir::Module, LowerError> {
+        let closures = self.functions.snapshot.handlers.iter().map(|handler| Snapshot::Closure(handler.closure));
+        let handlers: Vec<u64> = closures.map(|closure| self.constant(&closure).1).collect();
+        let string_meta = self.string_metatable();
+        let mut units: Vec<(u32, FunctionId)> = Vec::new();
+        let mut entries: Vec<(usize, u32)> = Vec::new();
+        self.start_module();
+        // Making code and writing tables can make more functions reachable.
+        loop {
+            self.finish_tables();
+            let batch = self.next_batch();
+            if batch.is_empty() {
+                break;
+            }
+            let id = self.reserve();
+            let first = self.sites.len() as u32;
+            let name = format!("unit_{}", units.len());
+            let (function, sites) = unit::compile(&mut self, &name, &batch);
+            self.place(id, function);
+            units.push((first, id));
+            entries.extend(batch.into_iter().zip(sites));
+        }
+        for (function, site) in entries {
+            let record = self.records[&function];
+            self.image.put(record + P_ENTRY as u64, site.into());
+        }
+        let object = self.object_access();
+        self.make_builtin();
+        let statics = self.finish_statics(string_meta);
+        self.finish_tables();
+        self.finish_program(&handlers, &statics, &units, object)
+    }
+
+    /// Functions for the next unit.
+    fn next_batch(&mut self) -> Vec<usize> {
+        let mut size = 0;
+        let mut batch = Vec::new();
+        while let Some(function) = self.uncompiled.last() {
+            size += self.functions.get(*function).code.len();
+            if !batch.is_empty() && size > UNIT_SIZE {
+                break;
+            }
+            batch.extend(self.uncompiled.pop());
+        }
+        batch
+    }
+
+    fn start_module(&mut self) {
+        let sources = self.functions.snapshot.sources.iter();
+        self.module.sources =
+            sources.map(|s| ir::SourceFile { name: s.name.clone(), text: s.text.clone() }).collect();
+    }
+
+    fn program_kind(context: bool) -> ir::FunctionKind {
+        ir::FunctionKind::Subprogram { global: true, context }
+    }
+
+    /// `(context, state, base, count, number) -> results`: calls the library function with that number.
+    fn make_builtin(&mut self) {
+        let mut code = Code::new("builtin", Self::program_kind(true), 5);
+        let args: Vec<Value> = (0..5).map(|index| code.param(index)).collect();
+        let (missing, _) = code.cold_block(0);
+        let mut targets: Vec<(i64, Block)> = Vec::new();
+        let mut blocks = Vec::new();
+        // Routines can use library functions that nothing else does: their numbers do not change any more.
+        for (number, name) in self.builtin_names.clone().into_iter().enumerate().skip(2) {
+            let (block, _) = code.new_block(0);
+            targets.push((number as i64, block));
+            blocks.push((block, name));
+        }
+        code.switch(args[4], &targets, missing, &[]);
+        for (block, name) in blocks {
+            code.block = block;
+            let results = match self.direct(&name) {
+                Some(library::Direct::Routine(id)) => code.call(id, &args[1..4]),
+                Some(library::Direct::Thunk(id)) => code.call(id, &args[..4]),
+                None => {
+                    let text = format!("'{name}' cannot be called at packet time");
+                    let text = self.image.text(text.as_bytes());
+                    let text = code.constant(text as i64);
+                    let raise = self.routine("raise");
+                    code.call(raise, &[args[1], text])
+                }
+            };
+            code.ret(results);
+        }
+        code.block = missing;
+        code.ret(FAIL as i32);
+        let id = self.ids.builtin;
+        self.place(id, code.function);
+    }
+
+    /// The program's loop: units run until they leave with a status that is not theirs to see to. Ends with the status of the handler
+    /// (`FINISHED` or `FAILED`) in a block of its own, which is given behind the loop's head (it takes the first status).
+    ///
+    /// Everything that takes many nested calls is done from here: the kernel allows 8 frames.
+    pub(super) fn run_units(&mut self, code: &mut Code, state: Value, units: &[(u32, FunctionId)], object: Option<FunctionId>) -> (Block, Block, Value) {
+        let (head, params) = code.new_block(1);
+        let status = params[0];
+        let (turn, _) = code.new_block(0);
+        let (ended, end) = code.new_block(1);
+        let (stop, _) = code.cold_block(0);
+        code.block = head;
+        code.terminate(Terminator::MayGoto { go: Target::new(turn, vec![]), stop: Target::new(stop, vec![]) });
+        code.block = stop;
+        let failed = code.constant(FAILED);
+        code.jump(ended, &[failed]);
+        code.block = turn;
+        let blocks: Vec<Block> = (0..5).map(|_| code.new_block(0).0).collect();
+        code.leave_if(CompareOp::Eq, status, DISPATCH as i32, blocks[0], &[]);
+        code.leave_if(CompareOp::Eq, status, REQUEST as i32, blocks[1], &[]);
+        code.leave_if(CompareOp::Eq, status, OBJECT as i32, blocks[2], &[]);
+        code.leave_if(CompareOp::Eq, status, SLOW as i32, blocks[3], &[]);
+        code.leave_if(CompareOp::SLt, status, 0, blocks[4], &[]);
+        code.jump(ended, &[status]);
+        code.block = blocks[0];
+        self.dispatch(code, state, units, head, ended);
+        code.block = blocks[1];
+        self.make_call(code, state, head);
+        code.block = blocks[2];
+        let context = code.param(0);
+        let address = code.load(state, L_SELF);
+        let status = match object {
+            Some(object) => code.call(object, &[context, address]),
+            None => code.constant(FAIL),
+        };
+        Self::go_on(code, status, head);
+        for (block, name) in [(blocks[3], "arithmetic_slow"), (blocks[4], "unwind")] {
+            code.block = block;
+            let routine = self.routine(name);
+            let address = code.load(state, L_SELF);
+            let status = code.call(routine, &[address]);
+            Self::go_on(code, status, head);
+        }
+        (head, ended, end[0])
+    }
+
+    /// Goes on at the running frame's site if a status is 0, sees to it otherwise.
+    fn go_on(code: &mut Code, status: Value, head: Block) {
+        let (done, _) = code.new_block(0);
+        code.branch(CompareOp::Eq, status, 0, (done, &[]), (head, &[status]));
+        code.block = done;
+        let dispatch = code.constant(DISPATCH);
+        code.jump(head, &[dispatch]);
+    }
+
+    /// Enters the unit of the running frame's site.
+    fn dispatch(&mut self, code: &mut Code, state: Value, units: &[(u32, FunctionId)], head: Block, ended: Block) {
+        let frame = code.load(state, L_CI);
+        let frame = code.arena(frame);
+        let site = code.load(frame, F_SITE);
+        for (first, unit) in units.iter().rev() {
+            let (this, _) = code.new_block(0);
+            let (other, _) = code.new_block(0);
+            code.branch(CompareOp::UGe, site, *first as i32, (this, &[]), (other, &[]));
+            code.block = this;
+            let context = code.param(0);
+            let address = code.load(state, L_SELF);
+            let status = code.call(*unit, &[context, address]);
+            code.jump(head, &[status]);
+            code.block = other;
+        }
+        let failed = code.constant(FAILED);
+        code.jump(ended, &[failed]);
+    }
+
+    /// The call that `L_CALL_…` describe.
+    fn make_call(&mut self, code: &mut Code, state: Value, head: Block) {
+        let func = code.load(state, L_CALL_FUNC);
+        let callee = code.arena(func);
+        let tag = code.load(callee, 0);
+        let (other, _) = code.new_block(0);
+        code.leave_if(CompareOp::Ne, tag, TAG_BUILTIN as i32, other, &[]);
+        let number = code.load(callee, 8);
+        code.leave_if(CompareOp::ULe, number, BUILTIN_XPCALL as i32, other, &[]);
+        code.store(state, L_BUILTIN, number);
+        let base = code.add(func, 16);
+        let count = code.load(state, L_CALL_COUNT);
+        let (context, address) = (code.param(0), code.load(state, L_SELF));
+        let results = code.call(self.ids.builtin, &[context, address, base, count, number]);
+        code.leave_if(CompareOp::SLt, results, 0, head, &[results]);
+        let deliver = self.routine("deliver");
+        let address = code.load(state, L_SELF);
+        let status = code.call(deliver, &[address, results]);
+        Self::go_on(code, status, head);
+        code.block = other;
+        let requested = self.routine("call_requested");
+        let address = code.load(state, L_SELF);
+        let status = code.call(requested, &[address]);
+        Self::go_on(code, status, head);
+    }
+}

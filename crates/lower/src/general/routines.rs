@@ -1,0 +1,37 @@
+//! Routines of runtime Lua, put into the program with everything they call.
+
+use super::General;
+use moonhook_ir::FunctionId;
+use moonhook_runtime::{CompileError, Host};
+
+impl Host for General<'_> {
+    fn text(&mut self, text: &[u8]) -> u64 {
+        self.image.text(text)
+    }
+
+    fn routine(&mut self, name: &str) -> FunctionId {
+        General::routine(self, name)
+    }
+}
+
+impl General<'_> {
+    /// The id of a routine.
+    pub fn routine(&mut self, name: &str) -> FunctionId {
+        if let Some(known) = self.routines.get(name) {
+            return *known;
+        }
+        let id = self.reserve();
+        self.routines.insert(name.to_string(), id);
+        self.uncompiled_routines.push((name.to_string(), id));
+        id
+    }
+
+    /// Compiles the routines that have been named, until none names another.
+    pub fn add_routines(&mut self) -> Result<(), CompileError> {
+        while let Some((name, id)) = self.uncompiled_routines.pop() {
+            let function = moonhook_runtime::compile(&name, self)?;
+            self.place(id, function);
+        }
+        Ok(())
+    }
+}
