@@ -1,0 +1,142 @@
+-- The part of the mathematical library that works on integers (manual § 6.7, lmathlib.c).
+
+-- abs, ceil and floor of what is no integer: only constants that are floats with integral value have a result.
+function math_of_float(L, base, n)
+  if n >= 1 and u64(base) == TAG_FLOAT and float_is_integer(u64(base + 8)) ~= 0 then
+    return inline.return_value(base, TAG_INT, float_to_integer(u64(base + 8)))
+  end
+  return float_error(L, base, n, 1)
+end
+
+function math_abs(L, base, n)
+  if n == 0 or u64(base) ~= TAG_INT then
+    return float_error(L, base, n, 1)
+  end
+  local value = u64(base + 8)
+  if value < 0 then
+    value = -value
+  end
+  return inline.return_value(base, TAG_INT, value)
+end
+
+function math_ceil(L, base, n)
+  if n == 0 or u64(base) ~= TAG_INT then
+    return math_of_float(L, base, n)
+  end
+  return inline.return_value(base, TAG_INT, u64(base + 8))
+end
+
+function math_floor(L, base, n)
+  return math_ceil(L, base, n)
+end
+
+function math_fmod(L, base, n)
+  if n < 2 or u64(base) ~= TAG_INT or u64(base + 16) ~= TAG_INT then
+    return fmod_error(L, base, n)
+  end
+  local divisor = u64(base + 24)
+  if divisor == 0 then
+    return arg_error(L, 2, "zero")
+  end
+  local rest = 0
+  -- The quotient of -2^63 and -1 is no integer.
+  if divisor ~= -1 then
+    rest = smod(u64(base + 8), divisor)
+  end
+  return inline.return_value(base, TAG_INT, rest)
+end
+
+-- The error of fmod, whose arguments have to be numbers, the first one first.
+function fmod_error(L, base, n)
+  if n >= 1 then
+    local tag = u64(base)
+    if tag == TAG_INT or tag == TAG_FLOAT or tag == TAG_STRING and text_to_number(u64(base + 8), base + 8) ~= 0 then
+      return float_error(L, base, n, 2)
+    end
+  end
+  return float_error(L, base, n, 1)
+end
+
+-- The largest of n >= 1 integers, or the smallest if `sign` is -1, as the only result; no result if not all are integers.
+local function best(base, n, sign)
+  local stop = base + 16 * n
+  local at = base + 16
+  local best_value = u64(base + 8)
+  if u64(base) ~= TAG_INT then
+    return 0
+  end
+  while at < stop do
+    local value = u64(at + 8)
+    if u64(at) ~= TAG_INT then
+      return 0
+    end
+    if sign > 0 and value > best_value or sign < 0 and value < best_value then
+      best_value = value
+    end
+    at = at + 16
+  end
+  return inline.return_value(base, TAG_INT, best_value)
+end
+
+-- math.max of integers; no result if some value is none, which is for Lua code to compare.
+function math_max(L, base, n)
+  if n == 0 then
+    return arg_error(L, 1, "value expected")
+  end
+  return best(base, n, 1)
+end
+
+function math_min(L, base, n)
+  if n == 0 then
+    return arg_error(L, 1, "value expected")
+  end
+  return best(base, n, -1)
+end
+
+function math_tointeger(L, base, n)
+  if n == 0 then
+    return arg_error(L, 1, "value expected")
+  end
+  local tag = u64(base)
+  local payload = u64(base + 8)
+  if tag == TAG_STRING then
+    set64(base - 16, TAG_NIL)
+    if text_to_integer(payload, base - 8) == 1 then
+      set64(base - 16, TAG_INT)
+    end
+    return 1
+  elseif tag == TAG_INT then
+    return inline.return_value(base, TAG_INT, payload)
+  elseif tag == TAG_FLOAT and float_is_integer(payload) ~= 0 then
+    return inline.return_value(base, TAG_INT, float_to_integer(payload))
+  end
+  return inline.return_value(base, TAG_NIL, 0)
+end
+
+function math_type(L, base, n)
+  if n == 0 then
+    return arg_error(L, 1, "value expected")
+  end
+  local tag = u64(base)
+  if tag == TAG_INT then
+    return inline.return_value(base, TAG_STRING, "integer")
+  elseif tag == TAG_FLOAT then
+    return inline.return_value(base, TAG_STRING, "float")
+  end
+  return inline.return_value(base, TAG_NIL, 0)
+end
+
+function math_ult(L, base, n)
+  local first, first_ok = inline.int_arg(L, base, n, 1)
+  if first_ok == 0 then
+    return FAIL
+  end
+  local second, second_ok = inline.int_arg(L, base, n, 2)
+  if second_ok == 0 then
+    return FAIL
+  end
+  if ult(first, second) then
+    return inline.return_value(base, TAG_TRUE, 0)
+  end
+  return inline.return_value(base, TAG_FALSE, 0)
+end

@@ -1,0 +1,13 @@
+-- Functions of the UTF-8 library that give functions.
+
+function utf8.codes(s, lax)
+  prim.utf8_codes_check(s)
+  if lax then
+    return function(text, position)
+      return prim.utf8_codes_next(text, position, true)
+    end, s, 0
+  end
+  return function(text, position)
+    return prim.utf8_codes_next(text, position)
+  end, s, 0
+end
