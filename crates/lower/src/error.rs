@@ -108,11 +108,7 @@ impl LowerErrorKind {
                 "each iteration makes a new variable",
                 "call the function within the iteration, or declare the variable outside the loop".into(),
             ),
-            Internal { .. } => (
-                "MH0216",
-                "this is a fault of Moonhook",
-                "report it, with the script".into(),
-            ),
+            Internal { .. } => ("MH0216", "this is a fault of Moonhook", "report it, with the script".into()),
             StateType { .. } => (
                 "MH0215",
                 "only integers, booleans, nil and constant strings are kept between packets",

@@ -100,7 +100,9 @@ pub fn lower(snapshot: &Snapshot, options: &Options) -> Result<Module, LowerErro
         return general::lower(snapshot, options);
     }
     match program::lower(snapshot, options) {
-        Err(error) if options.form == Form::Auto && general::takes(&error.kind) => general::lower(snapshot, options),
+        Err(error) if options.form == Form::Auto && general::takes(&error.kind) => {
+            general::lower(snapshot, options)
+        }
         outcome => outcome,
     }
 }

@@ -262,13 +262,8 @@ function equal(L, first, second)
   return request_binary(L, handler, first, second, L + L_COMPARE)
 end
 
-function for_error(L, value, what)
-  local text = text_join(L, "bad 'for' ", what)
-  if text ~= 0 then text = text_join(L, text, " (number expected, got ") end
-  if text ~= 0 then text = text_join(L, text, type_name(L, value)) end
-  if text ~= 0 then text = text_join(L, text, ")") end
-  if text == 0 then return FAIL end
-  return raise_here(L, text)
+function inline.for_error(L, value, what)
+  return inline.fault(L, FAULT_FOR, value, what, 0)
 end
 
 -- OP_FORPREP over integers: 1 to skip the loop, 0 to enter it; the registers at `at` become counter, step and variable.
@@ -283,7 +278,7 @@ function for_prepare(L, at)
     if for_float_limit(bits, step, L + L_KEY) ~= 0 then return 1 end
     limit = u64(L + L_KEY)
   elseif u64(at + 16) ~= TAG_INT then
-    return for_error(L, at + 16, "limit")
+    return inline.for_error(L, at + 16, "limit")
   end
   local count = 0
   if step > 0 then
@@ -332,8 +327,8 @@ function for_mismatch(L, at)
   local limit = u64(at + 16)
   local step = u64(at + 32)
   local init = u64(at)
-  if limit ~= TAG_INT and limit ~= TAG_FLOAT then return for_error(L, at + 16, "limit") end
-  if step ~= TAG_INT and step ~= TAG_FLOAT then return for_error(L, at + 32, "step") end
-  if init ~= TAG_INT and init ~= TAG_FLOAT then return for_error(L, at, "initial value") end
+  if limit ~= TAG_INT and limit ~= TAG_FLOAT then return inline.for_error(L, at + 16, "limit") end
+  if step ~= TAG_INT and step ~= TAG_FLOAT then return inline.for_error(L, at + 32, "step") end
+  if init ~= TAG_INT and init ~= TAG_FLOAT then return inline.for_error(L, at, "initial value") end
   return raise_here(L, "floats cannot be computed at packet time")
 end

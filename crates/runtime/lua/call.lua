@@ -171,8 +171,8 @@ function finish_marker(L)
   end
   if kind == KIND_LUA then return DISPATCH end
   if kind == KIND_ENTRY then return FINISHED end
-  if kind == KIND_CLOSING then return close_more(L) end
-  return handler_returned(L)
+  if kind == KIND_CLOSING then return CLOSE end
+  return HANDLED
 end
 
 -- `f(...)` in tail position, where f is a Lua closure at `func`: takes the running function's place.

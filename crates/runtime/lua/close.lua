@@ -115,7 +115,7 @@ function throw_to(L, frame)
     set64(frame + F_KIND, KIND_CLOSING)
     close_variables(L, u64(frame + F_BASE))
   end
-  return close_more(L)
+  return CLOSE
 end
 
 -- Closes the next variable above the frame that has caught an error; when there is none, the error is its result.
@@ -135,5 +135,5 @@ function close_more(L)
   inline.copy_value(from + 16, frame + F_FAILURE)
   set64(frame + F_KIND, kind)
   set64(frame + F_TOP, from + 32)
-  return finish_marker(L)
+  return CAUGHT
 end

@@ -157,6 +157,7 @@ function finish_fault(L)
   end
   if kind == FAULT_OPERAND then text = operand_text(L, a, b, c) end
   if kind == FAULT_ORDER then text = order_text(L, a, b) end
+  if kind == FAULT_FOR then text = for_text(L, a, b) end
   if kind == FAULT_HERE or kind >= FAULT_OPERAND then
     -- An operation of a library function has no position.
     if frame == u64(L + L_CI) then text = with_position(L, frame, text) end
@@ -224,6 +225,15 @@ function order_text(L, first, second)
     if text ~= 0 then text = text_join(L, text, " with ") end
     if text ~= 0 then text = text_join(L, text, right) end
   end
+  return text
+end
+
+-- `bad 'for' limit (number expected, got nil)` (luaG_forerror).
+function for_text(L, value, what)
+  local text = text_join(L, "bad 'for' ", what)
+  if text ~= 0 then text = text_join(L, text, " (number expected, got ") end
+  if text ~= 0 then text = text_join(L, text, type_name(L, value)) end
+  if text ~= 0 then text = text_join(L, text, ")") end
   return text
 end
 

@@ -156,6 +156,12 @@ constants! {
     OBJECT = 5;
     /// Do the arithmetic that `L_CALL_…` describe: operation in `L_CALL_WANT`, operands at `L_CALL_FUNC` and `L_CALL_COUNT`.
     SLOW = 6;
+    /// Close the next variable after an error (`close_more`).
+    CLOSE = 7;
+    /// The handler of an error has returned (`handler_returned`).
+    HANDLED = 8;
+    /// An error has been caught: end the frame that did so (`finish_marker`).
+    CAUGHT = 9;
 
     // Errors without text so far: `text` (A) with the position of the call of a library function, or of the running function; about
     // argument A: problem B; about argument A: expected type B, value at C or 0; operand at A: attempt B, name C; values at A and B.
@@ -166,6 +172,8 @@ constants! {
     FAULT_TYPE = 4;
     FAULT_OPERAND = 5;
     FAULT_ORDER = 6;
+    /// The value at A of a loop's limit, step or initial value (B).
+    FAULT_FOR = 7;
 
     // Frames. What runs is a function of the script or of the library (KIND_LUA), or a mark between such frames.
     F_CLOSURE = 0;

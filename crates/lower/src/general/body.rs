@@ -44,8 +44,7 @@ impl<'u, 'g, 'a> Body<'u, 'g, 'a> {
         }
         let none = Value(0);
         let known = HashMap::new();
-        let mut body =
-            Body { unit, index, prototype, pc: 0, frame: none, base: none, known, blocks };
+        let mut body = Body { unit, index, prototype, pc: 0, frame: none, base: none, known, blocks };
         let entry = body.blocks[&0].0;
         let site = body.new_site(Some(entry));
         for block in &flow.blocks {

@@ -1,7 +1,9 @@
 //! Building a function of generated code: blocks, arena memory, calls.
 
 use moonhook_ir as ir;
-use moonhook_ir::{BinaryOp, Block, CompareOp, Condition, FunctionId, Op, Operand, Size, Target, Terminator, Value};
+use moonhook_ir::{
+    BinaryOp, Block, CompareOp, Condition, FunctionId, Op, Operand, Size, Target, Terminator, Value,
+};
 
 /// A function under construction and the block that code is appended to.
 pub struct Code {
@@ -118,7 +120,14 @@ impl Code {
     }
 
     /// Goes on in a new block unless the condition holds, in which case `to` is entered.
-    pub fn leave_if(&mut self, op: CompareOp, lhs: Value, rhs: impl Into<Operand>, to: Block, args: &[Value]) {
+    pub fn leave_if(
+        &mut self,
+        op: CompareOp,
+        lhs: Value,
+        rhs: impl Into<Operand>,
+        to: Block,
+        args: &[Value],
+    ) {
         let (next, _) = self.new_block(0);
         self.branch(op, lhs, rhs, (to, args), (next, &[]));
         self.block = next;

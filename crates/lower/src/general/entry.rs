@@ -45,7 +45,18 @@ impl General<'_> {
         let memory = i64::from(self.options.memory.next_multiple_of(PAGE as u32));
         let stride = STATE + PATTERNS_SIZE + FRAMES + STACK + memory;
         // Routines can still add texts to the image, so they come before its end is known.
-        let named = ["start_handler", "handler_verdict", "error_text", "deliver", "call_requested", "arithmetic_slow", "unwind"];
+        let named = [
+            "arithmetic_slow",
+            "call_requested",
+            "close_more",
+            "deliver",
+            "error_text",
+            "finish_marker",
+            "handler_returned",
+            "handler_verdict",
+            "start_handler",
+            "unwind",
+        ];
         for name in named {
             self.routine(name);
         }
@@ -75,7 +86,12 @@ impl General<'_> {
 
     /// A fault of Moonhook's own.
     fn internal(&self, message: String) -> LowerError {
-        let place = moonhook_diagnostic::Place { file: self.functions.snapshot.script.clone(), line: 1, text: String::new(), name: None };
+        let place = moonhook_diagnostic::Place {
+            file: self.functions.snapshot.script.clone(),
+            line: 1,
+            text: String::new(),
+            name: None,
+        };
         LowerError { kind: LowerErrorKind::Internal { message }, place: Box::new(place) }
     }
 

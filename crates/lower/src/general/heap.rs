@@ -75,7 +75,10 @@ impl General<'_> {
                 .collect();
             let content = TableContent {
                 array: table.array.iter().map(|value| self.constant(value)).collect(),
-                entries: entries.iter().map(|(k, v)| (self.constant(k), self.key_hash(k), self.constant(v))).collect(),
+                entries: entries
+                    .iter()
+                    .map(|(k, v)| (self.constant(k), self.key_hash(k), self.constant(v)))
+                    .collect(),
                 metatable: table.metatable.map_or(0, |meta| self.table(meta)),
                 flags: if reach::is_library(snapshot, id) { FLAG_PARTIAL as u64 } else { 0 },
             };
@@ -141,7 +144,8 @@ impl General<'_> {
         }
         let key = Value::string(name);
         let entries = &snapshot.table(*table).entries;
-        let initial = entries.iter().find(|(known, _)| *known == key).map_or(Value::Nil, |(_, value)| value.clone());
+        let initial =
+            entries.iter().find(|(known, _)| *known == key).map_or(Value::Nil, |(_, value)| value.clone());
         let value = self.constant(&initial);
         let place = self.image.reserve(VALUE_SIZE as usize);
         self.image.put_value(place, value);

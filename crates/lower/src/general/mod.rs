@@ -96,9 +96,7 @@ pub fn lower(snapshot: &Snapshot, options: &Options) -> Result<ir::Module, Lower
     let functions = Functions { snapshot, library: library::library() };
     let reach = Reach::new(&functions);
     // The program itself is function 0, and then those of `Ids`.
-    let ids = Ids {
-        builtin: FunctionId(1),
-    };
+    let ids = Ids { builtin: FunctionId(1) };
     let general = General {
         functions,
         options,

@@ -13,7 +13,8 @@ use moonhook_snapshot::Value as Snapshot;
 
 impl General<'_> {
     pub(super) fn build(mut self) -> Result<ir::Module, LowerError> {
-        let closures = self.functions.snapshot.handlers.iter().map(|handler| Snapshot::Closure(handler.closure));
+        let closures =
+            self.functions.snapshot.handlers.iter().map(|handler| Snapshot::Closure(handler.closure));
         let handlers: Vec<u64> = closures.map(|closure| self.constant(&closure).1).collect();
         let string_meta = self.string_metatable();
         let mut units: Vec<(u32, FunctionId)> = Vec::new();
@@ -108,30 +109,48 @@ impl General<'_> {
     /// (`FINISHED` or `FAILED`) in a block of its own, which is given behind the loop's head (it takes the first status).
     ///
     /// Everything that takes many nested calls is done from here: the kernel allows 8 frames.
-    pub(super) fn run_units(&mut self, code: &mut Code, state: Value, units: &[(u32, FunctionId)], object: Option<FunctionId>) -> (Block, Block, Value) {
+    pub(super) fn run_units(
+        &mut self,
+        code: &mut Code,
+        state: Value,
+        units: &[(u32, FunctionId)],
+        object: Option<FunctionId>,
+    ) -> (Block, Block, Value) {
         let (head, params) = code.new_block(1);
         let status = params[0];
         let (turn, _) = code.new_block(0);
         let (ended, end) = code.new_block(1);
         let (stop, _) = code.cold_block(0);
         code.block = head;
-        code.terminate(Terminator::MayGoto { go: Target::new(turn, vec![]), stop: Target::new(stop, vec![]) });
+        code.terminate(Terminator::MayGoto {
+            go: Target::new(turn, vec![]),
+            stop: Target::new(stop, vec![]),
+        });
         code.block = stop;
         let failed = code.constant(FAILED);
         code.jump(ended, &[failed]);
         code.block = turn;
-        let blocks: Vec<Block> = (0..5).map(|_| code.new_block(0).0).collect();
-        code.leave_if(CompareOp::Eq, status, DISPATCH as i32, blocks[0], &[]);
-        code.leave_if(CompareOp::Eq, status, REQUEST as i32, blocks[1], &[]);
-        code.leave_if(CompareOp::Eq, status, OBJECT as i32, blocks[2], &[]);
-        code.leave_if(CompareOp::Eq, status, SLOW as i32, blocks[3], &[]);
-        code.leave_if(CompareOp::SLt, status, 0, blocks[4], &[]);
+        let block_for = |code: &mut Code, op: CompareOp, value: i64| {
+            let (block, _) = code.new_block(0);
+            code.leave_if(op, status, value as i32, block, &[]);
+            block
+        };
+        let dispatched = block_for(code, CompareOp::Eq, DISPATCH);
+        let requested = block_for(code, CompareOp::Eq, REQUEST);
+        let accessed = block_for(code, CompareOp::Eq, OBJECT);
+        let by_routine = [
+            (block_for(code, CompareOp::SLt, 0), "unwind"),
+            (block_for(code, CompareOp::Eq, SLOW), "arithmetic_slow"),
+            (block_for(code, CompareOp::Eq, CLOSE), "close_more"),
+            (block_for(code, CompareOp::Eq, HANDLED), "handler_returned"),
+            (block_for(code, CompareOp::Eq, CAUGHT), "finish_marker"),
+        ];
         code.jump(ended, &[status]);
-        code.block = blocks[0];
+        code.block = dispatched;
         self.dispatch(code, state, units, head, ended);
-        code.block = blocks[1];
+        code.block = requested;
         self.make_call(code, state, head);
-        code.block = blocks[2];
+        code.block = accessed;
         let context = code.param(0);
         let address = code.load(state, L_SELF);
         let status = match object {
@@ -139,7 +158,7 @@ impl General<'_> {
             None => code.constant(FAIL),
         };
         Self::go_on(code, status, head);
-        for (block, name) in [(blocks[3], "arithmetic_slow"), (blocks[4], "unwind")] {
+        for (block, name) in by_routine {
             code.block = block;
             let routine = self.routine(name);
             let address = code.load(state, L_SELF);
@@ -159,7 +178,14 @@ impl General<'_> {
     }
 
     /// Enters the unit of the running frame's site.
-    fn dispatch(&mut self, code: &mut Code, state: Value, units: &[(u32, FunctionId)], head: Block, ended: Block) {
+    fn dispatch(
+        &mut self,
+        code: &mut Code,
+        state: Value,
+        units: &[(u32, FunctionId)],
+        head: Block,
+        ended: Block,
+    ) {
         let frame = code.load(state, L_CI);
         let frame = code.arena(frame);
         let site = code.load(frame, F_SITE);

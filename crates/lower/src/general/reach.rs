@@ -148,9 +148,7 @@ impl Reach {
         let known = self.upvalues.get(&index);
         let merged: Vec<Option<CellId>> = match known {
             None => cells.to_vec(),
-            Some(old) => {
-                old.iter().zip(cells).map(|(a, b)| if a == b { *a } else { None }).collect()
-            }
+            Some(old) => old.iter().zip(cells).map(|(a, b)| if a == b { *a } else { None }).collect(),
         };
         if known == Some(&merged) && self.functions.contains(&index) {
             return;
@@ -224,7 +222,8 @@ pub fn is_library(snapshot: &Snapshot, id: TableId) -> bool {
 /// The entries of a table that are in the program: of the library's only those that the code names.
 pub fn present(snapshot: &Snapshot, id: TableId, mentions: &HashSet<Arc<[u8]>>) -> Vec<(Value, Value)> {
     let table = snapshot.table(id);
-    let array = table.array.iter().enumerate().map(|(i, value)| (Value::Integer(i as i64 + 1), value.clone()));
+    let array =
+        table.array.iter().enumerate().map(|(i, value)| (Value::Integer(i as i64 + 1), value.clone()));
     let partial = is_library(snapshot, id);
     let named = |key: &Value| !partial || matches!(key, Value::String(text) if mentions.contains(text));
     array.chain(table.entries.iter().filter(|(key, _)| named(key)).cloned()).collect()

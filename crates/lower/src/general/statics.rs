@@ -7,8 +7,28 @@ use moonhook_snapshot::{TableId, Value};
 
 /// Names of metamethods by the number of their event, in the order of `ltm.h`.
 const EVENTS: [&str; 22] = [
-    "__index", "__newindex", "__gc", "__mode", "__len", "__eq", "__add", "__sub", "__mul", "__mod", "__pow", "__div",
-    "__idiv", "__band", "__bor", "__bxor", "__shl", "__shr", "__unm", "__bnot", "__lt", "__le",
+    "__index",
+    "__newindex",
+    "__gc",
+    "__mode",
+    "__len",
+    "__eq",
+    "__add",
+    "__sub",
+    "__mul",
+    "__mod",
+    "__pow",
+    "__div",
+    "__idiv",
+    "__band",
+    "__bor",
+    "__bxor",
+    "__shl",
+    "__shr",
+    "__unm",
+    "__bnot",
+    "__lt",
+    "__le",
 ];
 
 impl General<'_> {

@@ -35,8 +35,7 @@ pub fn compile<'a>(general: &mut General<'a>, name: &str, functions: &[usize]) -
     let address = code.param(1);
     let state = code.arena(address);
     code.jump(dispatch, &[]);
-    let mut unit =
-        Unit { general, code, state, leave, dispatch, exhausted: None, resumed: Vec::new() };
+    let mut unit = Unit { general, code, state, leave, dispatch, exhausted: None, resumed: Vec::new() };
     let first = unit.general.sites.len() as i64;
     let entries = functions.iter().map(|function| Body::compile(&mut unit, *function)).collect();
     unit.finish_leave();

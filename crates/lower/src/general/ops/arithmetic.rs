@@ -139,7 +139,13 @@ fn fast_shift(body: &mut Body<'_, '_, '_>, opcode: Opcode, i: Instruction, slow:
 }
 
 /// Division and modulo by a positive power of two.
-fn fast_division(body: &mut Body<'_, '_, '_>, opcode: Opcode, i: Instruction, right: Right, slow: Block) -> bool {
+fn fast_division(
+    body: &mut Body<'_, '_, '_>,
+    opcode: Opcode,
+    i: Instruction,
+    right: Right,
+    slow: Block,
+) -> bool {
     let Right::Constant(divisor) = right else { return false };
     if divisor <= 0 || !(divisor as u64).is_power_of_two() || divisor > 1 << 30 {
         return false;
@@ -211,11 +217,8 @@ fn unary(body: &mut Body<'_, '_, '_>, opcode: Opcode, i: Instruction) {
 
 fn not(body: &mut Body<'_, '_, '_>, i: Instruction) {
     let tag = body.tag(i.b());
-    let falsy = body.code().emit(Op::Compare(moonhook_ir::Condition::new(
-        CompareOp::ULe,
-        tag,
-        TAG_FALSE as i32,
-    )));
+    let falsy =
+        body.code().emit(Op::Compare(moonhook_ir::Condition::new(CompareOp::ULe, tag, TAG_FALSE as i32)));
     let tag = body.code().add(falsy, TAG_FALSE);
     body.set(i.a(), tag, 0);
 }

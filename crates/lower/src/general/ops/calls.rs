@@ -69,7 +69,13 @@ fn call(body: &mut Body<'_, '_, '_>, i: Instruction) {
 }
 
 /// A call of what is no function of the script: of a library function if it is one; the program's loop knows the rest.
-pub fn call_dynamic(body: &mut Body<'_, '_, '_>, func: usize, count: Value, want: i64, after: (Block, Vec<Value>)) {
+pub fn call_dynamic(
+    body: &mut Body<'_, '_, '_>,
+    func: usize,
+    count: Value,
+    want: i64,
+    after: (Block, Vec<Value>),
+) {
     let (requested, _) = body.code().cold_block(0);
     let tag = body.tag(func);
     body.code().leave_if(CompareOp::Ne, tag, TAG_BUILTIN as i32, requested, &[]);
@@ -91,7 +97,12 @@ pub fn call_dynamic(body: &mut Body<'_, '_, '_>, func: usize, count: Value, want
 }
 
 /// A call of a library function that is known now and calls nothing back.
-fn direct_call(body: &mut Body<'_, '_, '_>, i: Instruction, callee: crate::general::library::Direct, want: i64) {
+fn direct_call(
+    body: &mut Body<'_, '_, '_>,
+    i: Instruction,
+    callee: crate::general::library::Direct,
+    want: i64,
+) {
     body.may_fail();
     let count = body.count(i.b(), i.a() + 1);
     let base = body.address(i.a() + 1);

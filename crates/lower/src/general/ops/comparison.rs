@@ -28,7 +28,13 @@ pub fn compile(body: &mut Body<'_, '_, '_>, opcode: Opcode, i: Instruction) {
 /// Where to go on if the condition holds, and if not.
 type Ways = (Block, Block);
 
-fn decide(body: &mut Body<'_, '_, '_>, op: CompareOp, lhs: Value, rhs: impl Into<moonhook_ir::Operand>, ways: Ways) {
+fn decide(
+    body: &mut Body<'_, '_, '_>,
+    op: CompareOp,
+    lhs: Value,
+    rhs: impl Into<moonhook_ir::Operand>,
+    ways: Ways,
+) {
     let args = [body.frame, body.base];
     body.code().branch(op, lhs, rhs, (ways.0, &args), (ways.1, &args));
 }
@@ -59,13 +65,7 @@ fn equal_constant(body: &mut Body<'_, '_, '_>, i: Instruction, ways: Ways) {
         TAG_STRING => {
             let tag = body.tag(i.a());
             let (is_text, _) = body.code().new_block(0);
-            body.code().branch(
-                CompareOp::Eq,
-                tag,
-                TAG_STRING as i32,
-                (is_text, &[]),
-                (ways.1, &args),
-            );
+            body.code().branch(CompareOp::Eq, tag, TAG_STRING as i32, (is_text, &[]), (ways.1, &args));
             body.code().block = is_text;
             let text = body.payload(i.a());
             let known = body.code().constant(value.1 as i64);
