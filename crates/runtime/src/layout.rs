@@ -99,7 +99,10 @@ constants! {
     L_FAULT_A = 328;
     L_FAULT_B = 336;
     L_FAULT_C = 344;
-    L_SIZE = 352;
+    /// The text that a concatenation made longer last: its end, and the end of the room behind it. 0 at the start of a packet.
+    L_GROW_END = 352;
+    L_GROW_LIMIT = 360;
+    L_SIZE = 368;
     SCRATCH_SIZE = 4096;
     PATTERNS_SIZE = 16384;
     PATTERN_SLOTS = 64;

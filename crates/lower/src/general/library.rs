@@ -56,7 +56,11 @@ pub fn library() -> &'static Library {
 /// The routine for a canonical name: `string.rep` is `string_rep`, `type` is `base_type`, `prim.x` is `x`.
 fn routine_name(name: &str) -> String {
     match name.split_once('.') {
-        Some(("prim", routine)) => routine.to_string(),
+        // Routines that are of use to others too have a form for the library.
+        Some(("prim", routine)) => {
+            let form = format!("prim_{routine}");
+            if moonhook_runtime::is_routine(&form) { form } else { routine.to_string() }
+        }
         Some((table, function)) => format!("{table}_{function}"),
         None => format!("base_{name}"),
     }
