@@ -2,7 +2,8 @@
 //! the syntax of Lua 5.5.
 //!
 //! `lua/*.lua` are the routines, which [`compile`] makes subprograms of; `prelude/*.lua` are library functions that call back
-//! into Lua and are compiled like a script. [`layout`] has the constants of both sides.
+//! into Lua and are compiled like a script. [`layout`] has the constants of both sides. With the feature `simulate`, the module of
+//! that name runs the routines in user space, for tests.
 
 mod chunks;
 mod compile;
@@ -10,6 +11,8 @@ pub mod hash;
 pub mod image;
 pub mod layout;
 mod prelude;
+#[cfg(feature = "simulate")]
+pub mod simulate;
 pub mod sources;
 
 pub use compile::{CompileError, Host, compile, is_routine, routine_names};

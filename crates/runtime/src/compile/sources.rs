@@ -68,8 +68,8 @@ fn defined(file: &str, chunk: &[Prototype]) -> Vec<(String, PrototypeId)> {
             Some(Opcode::SetTabUp) if next.c() == i.a() => text(next.b()),
             Some(Opcode::SetField) if next.c() == i.a() => format!("inline.{}", text(next.b())),
             _ => {
-                let named = main.locals.iter().filter(|local| local.start_pc as usize == pc + 1);
-                let local = named.last().map_or("?", |local| local.name.as_str());
+                let mut named = main.locals.iter().filter(|local| local.start_pc as usize == pc + 1);
+                let local = named.next_back().map_or("?", |local| local.name.as_str());
                 format!("{file}:{local}")
             }
         };
