@@ -1,315 +1,289 @@
-//! Random Lua programs: integers, branches, loops, helper functions, packet reads and writes, state kept between frames.
+//! Random Lua programs for all of the language that packet code has: everything but floats, coroutines and what the sandbox
+//! takes away.
 //!
-//! Gives a tree of statements ([`Program`]) that prints as a script and from which statements can be left out
-//! ([`crate::shrink`]). Every program ends: loops count. Errors are rare but there: reads out of bounds, divisions by
-//! zero, `for` steps of zero.
+//! Gives a tree ([`tree`]) that prints as a script and can be made smaller anywhere ([`crate::shrink`]). Every program ends:
+//! loops count, recursion has a decreasing argument, and the work of a frame is estimated while it is written. What a program
+//! shows depends on nothing that the Lua manual leaves open: the order of a traversal, addresses, the border of a table with
+//! holes, how often `table.sort` compares. Errors are rare outside of protected calls, but there.
+//!
+//! Each part of the language is a module with tables of rules ([`Rules`]); a rule says which features it needs and how often
+//! it is chosen.
 
 use crate::random::Random;
-use std::fmt::Write;
+pub use features::Features;
+pub use tree::{Program, Statement};
+use tree::{Expression, line};
 
-mod expression;
+mod classes;
+mod closing;
+mod closures;
+mod conditions;
+mod errors;
+mod failures;
+pub mod features;
+mod formats;
+mod functions;
+mod globals;
+mod integers;
+mod iterators;
+mod jumps;
+mod kit;
+mod lists;
+mod loops;
+mod metamethods;
+mod nested;
+mod packet;
+mod patterns;
+mod plain;
+mod records;
+mod scope;
+mod texts;
+pub mod tree;
+mod utf8;
+mod varargs;
 
-/// A statement: a line, or lines around nested statements.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Statement {
-    Line(String),
-    /// Each part is a line and what follows it indented; the last line ends the statement.
-    Block {
-        parts: Vec<(String, Vec<Statement>)>,
-        end: String,
-    },
-}
+use classes::Class;
+use functions::Helper;
+use scope::{Scope, Sort};
 
-/// A script: the body of its helper functions and of its handler.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program {
-    pub statements: Vec<Statement>,
-}
+/// What makes statements; nothing if it cannot here.
+type StatementRule = fn(&mut Generator) -> Option<Vec<Statement>>;
 
-impl Program {
-    /// As a Lua file.
-    pub fn text(&self) -> String {
-        let mut text = String::new();
-        write_all(&self.statements, 0, &mut text);
-        text
+/// What makes an expression with that many levels below it; nothing if it cannot here.
+type ExpressionRule = fn(&mut Generator, usize) -> Option<Expression>;
+
+/// Rules with the features that they need and their weights.
+type Rules<Rule> = &'static [(Features, usize, Rule)];
+
+/// The most work of a frame, in virtual-machine instructions, as estimated here.
+const WORK: u64 = 4000;
+
+/// The most work of a call of a function.
+const WORK_OF_HELPER: u64 = 250;
+
+/// The same for a function value.
+const WORK_OF_CLOSURE: u64 = 60;
+
+/// A program that depends on nothing but the numbers of `random` and what it may use.
+pub fn program(random: &mut Random, allowed: Features) -> Program {
+    let features = allowed.some(random);
+    let mut generator = Generator {
+        random: random.clone(),
+        features,
+        scope: Scope::default(),
+        names: 0,
+        depth: 0,
+        cost: 0,
+        factor: 1,
+        limit: WORK,
+        protected: 0,
+        helpers: Vec::new(),
+        classes: Vec::new(),
+        kit: Vec::new(),
+    };
+    let mut statements = generator.state();
+    statements.extend(generator.classes());
+    for _ in 0..generator.random.below(4) {
+        statements.extend(generator.helper());
     }
+    statements.push(generator.handler());
+    let mut all = vec![line!("local xdp = require \"xdp\"")];
+    all.extend(generator.kit_statements());
+    all.extend(statements);
+    *random = generator.random;
+    Program { statements: all }
 }
 
-fn write_all(statements: &[Statement], depth: usize, text: &mut String) {
-    let indent = "  ".repeat(depth);
-    for statement in statements {
-        match statement {
-            Statement::Line(line) => {
-                let _ = writeln!(text, "{indent}{line}");
-            }
-            Statement::Block { parts, end } => {
-                for (line, body) in parts {
-                    let _ = writeln!(text, "{indent}{line}");
-                    write_all(body, depth + 1, text);
-                }
-                let _ = writeln!(text, "{indent}{end}");
-            }
-        }
-    }
-}
-
-/// A program that depends on nothing but the numbers of `random`.
-pub fn program(random: &mut Random) -> Program {
-    let mut generator =
-        Generator { random, scope: Scope::default(), names: 0, depth: 0, functions: Vec::new() };
-    let mut statements = vec![line("local xdp = require \"xdp\"")];
-    for index in 0..generator.random.below(4) {
-        let value = generator.constant();
-        statements.push(line(&format!("local u{index} = {value}")));
-        generator.scope.assignable.push(format!("u{index}"));
-        generator.scope.integers.push(format!("u{index}"));
-    }
-    statements.push(line("local t = { 3, -1, 255, 4096, 7, 0, -128, 1 << 40 }"));
-    for index in 0..generator.random.below(3) {
-        statements.push(generator.helper(index));
-    }
-    let body = generator.handler();
-    statements.push(Statement::Block {
-        parts: vec![("xdp.attach(function(pkt)".to_string(), body)],
-        end: "end)".to_string(),
-    });
-    Program { statements }
-}
-
-fn line(text: &str) -> Statement {
-    Statement::Line(text.to_string())
-}
-
-fn block(head: String, body: Vec<Statement>) -> Statement {
-    Statement::Block { parts: vec![(head, body)], end: "end".to_string() }
-}
-
-/// The names that can be used at a place.
-#[derive(Clone, Default)]
-struct Scope {
-    integers: Vec<String>,
-    /// Of those, the ones that may be assigned: no counters of loops.
-    assignable: Vec<String>,
-    booleans: Vec<String>,
-    /// The packet can be used: not so in helper functions.
-    packet: bool,
-    /// The label that ends the iteration of the innermost loop.
-    label: Option<String>,
-}
-
-struct Generator<'a> {
-    random: &'a mut Random,
+struct Generator {
+    random: Random,
+    features: Features,
     scope: Scope,
+    /// How many names were made up.
     names: usize,
+    /// Nested blocks around the place.
     depth: usize,
-    /// Helper functions with the number of their parameters and results.
-    functions: Vec<(String, usize, usize)>,
+    /// Work so far of one call of the function that is being written.
+    cost: u64,
+    /// How often the place is reached in such a call.
+    factor: u64,
+    /// What `cost` must not exceed.
+    limit: u64,
+    /// Protected calls around the place: errors are welcome inside.
+    protected: usize,
+    helpers: Vec<Helper>,
+    classes: Vec<Class>,
+    kit: Vec<&'static str>,
 }
 
-/// Nested blocks at most.
-const MAX_DEPTH: usize = 2;
-
-impl Generator<'_> {
+impl Generator {
+    /// A name that nothing else has.
     fn fresh(&mut self, kind: &str) -> String {
         self.names += 1;
         format!("{kind}{}", self.names)
     }
 
-    fn helper(&mut self, index: usize) -> Statement {
-        let outer = self.scope.clone();
-        let parameters: Vec<String> = (0..1 + self.random.below(3)).map(|_| self.fresh("p")).collect();
-        self.scope.integers.extend(parameters.clone());
-        self.scope.assignable.extend(parameters.clone());
-        let count = self.random.below(3);
-        let mut body = self.statements(count);
-        let results: Vec<String> = (0..1 + self.random.below(3)).map(|_| self.integer(2)).collect();
-        body.push(line(&format!("return {}", results.join(", "))));
-        self.scope = outer;
-        let name = format!("f{index}");
-        let head = format!("local function {name}({})", parameters.join(", "));
-        self.functions.push((name, parameters.len(), results.len()));
-        block(head, body)
+    fn has(&self, feature: Features) -> bool {
+        self.features.has(feature)
     }
 
-    fn handler(&mut self) -> Vec<Statement> {
-        self.scope.packet = true;
-        let mut body = vec![line("local n = #pkt")];
-        self.scope.integers.push("n".to_string());
-        let count = 2 + self.random.below(7);
-        body.extend(self.statements(count));
-        if self.random.below(3) > 0 {
-            let verdict = self.integer(2);
-            body.push(line(&format!("return {verdict} & 3")));
-        }
-        body
+    /// Counts instructions of this place.
+    fn spend(&mut self, instructions: u64) {
+        self.cost += self.factor * instructions;
+    }
+
+    /// Whether so many instructions can be afforded here.
+    fn room(&self, instructions: u64) -> bool {
+        self.cost + self.factor * instructions <= self.limit
+    }
+
+    /// Whether blocks can be nested here.
+    fn may_nest(&self) -> bool {
+        let most = if self.features == Features::PLAIN { 2 } else { 3 };
+        self.depth < most && self.room(60)
+    }
+
+    fn one_of(&mut self, texts: &[&'static str]) -> &'static str {
+        self.random.pick::<&'static str>(texts)
+    }
+
+    /// What `write` gives, in a block with names of its own.
+    fn block<T>(&mut self, write: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = self.scope.clone();
+        self.depth += 1;
+        let written = write(self);
+        self.depth -= 1;
+        self.scope = outer;
+        written
+    }
+
+    /// As [`Self::block`], for the body of a loop of at most `turns` turns.
+    fn turns<T>(&mut self, turns: u64, write: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = self.factor;
+        self.factor *= turns.max(1);
+        let written = self.block(write);
+        self.factor = outer;
+        written
+    }
+
+    /// What `write` gives in the body of a function whose calls may cost `limit`, and what one does cost.
+    fn function_body<T>(&mut self, limit: u64, write: impl FnOnce(&mut Self) -> T) -> (T, u64) {
+        let outer = (self.scope.clone(), self.depth, self.cost, self.factor, self.limit);
+        (self.cost, self.factor, self.limit) = (0, 1, limit);
+        self.depth += 1;
+        self.scope.enter_function();
+        let written = write(self);
+        let cost = self.cost + 5;
+        (self.scope, self.depth, self.cost, self.factor, self.limit) = outer;
+        (written, cost)
+    }
+
+    /// What `write` gives in a function that is called here once, under protection.
+    fn protected_body<T>(&mut self, write: impl FnOnce(&mut Self) -> T) -> T {
+        let (outer, depth) = (self.scope.clone(), self.depth);
+        self.depth += 1;
+        self.protected += 1;
+        self.scope.enter_function();
+        let written = write(self);
+        self.protected -= 1;
+        (self.scope, self.depth) = (outer, depth);
+        written
     }
 
     fn statements(&mut self, count: usize) -> Vec<Statement> {
-        (0..count).flat_map(|_| self.statement()).collect()
+        let mut all = Vec::new();
+        for _ in 0..count {
+            if !self.room(15) {
+                break;
+            }
+            all.extend(self.statement());
+        }
+        all
     }
 
-    /// A nested body with names of its own.
+    /// One statement to `most` statements in a block of their own.
     fn body(&mut self, most: usize) -> Vec<Statement> {
-        let outer = self.scope.clone();
-        self.depth += 1;
-        let count = 1 + self.random.below(most.min(2));
-        let body = self.statements(count);
-        self.depth -= 1;
-        self.scope = outer;
-        body
+        let count = 1 + self.random.below(most);
+        self.block(|it| it.statements(count))
     }
 
     fn statement(&mut self) -> Vec<Statement> {
-        let nested = self.depth < MAX_DEPTH;
-        match self.random.below(20) {
-            0..=3 => vec![self.local()],
-            4..=6 => vec![self.assignment()],
-            7..=8 => vec![self.print()],
-            9 if self.scope.packet => vec![self.write()],
-            10 => vec![self.multiple()],
-            11..=13 if nested => vec![self.branch()],
-            14..=15 if nested => vec![self.numeric_for()],
-            16 if nested => self.while_loop(),
-            17 if nested => self.repeat_loop(),
-            18 if self.scope.label.is_some() => vec![self.leave()],
-            19 if self.scope.packet && self.depth > 0 => {
-                let (condition, verdict) = (self.condition(1), self.random.below(5));
-                vec![block(format!("if {condition} then"), vec![line(&format!("return {verdict}"))])]
+        self.spend(5);
+        let rules = [
+            plain::STATEMENTS,
+            loops::STATEMENTS,
+            jumps::STATEMENTS,
+            packet::STATEMENTS,
+            functions::STATEMENTS,
+            texts::STATEMENTS,
+            patterns::STATEMENTS,
+            formats::STATEMENTS,
+            utf8::STATEMENTS,
+            lists::STATEMENTS,
+            records::STATEMENTS,
+            nested::STATEMENTS,
+            classes::STATEMENTS,
+            metamethods::STATEMENTS,
+            closures::STATEMENTS,
+            varargs::STATEMENTS,
+            iterators::STATEMENTS,
+            errors::STATEMENTS,
+            closing::STATEMENTS,
+            globals::STATEMENTS,
+        ];
+        let chosen = self.chosen(&rules);
+        chosen.and_then(|rule| rule(self)).unwrap_or_else(|| self.local())
+    }
+
+    /// One of the rules whose features the program has, by weight.
+    fn chosen<Rule: Copy>(&mut self, tables: &[Rules<Rule>]) -> Option<Rule> {
+        let usable = |features: Features| self.features.has(features);
+        let rows: Vec<(usize, Rule)> = tables
+            .iter()
+            .flat_map(|rows| rows.iter())
+            .filter(|(features, _, _)| usable(*features))
+            .map(|(_, weight, rule)| (*weight, *rule))
+            .collect();
+        let total: usize = rows.iter().map(|(weight, _)| weight).sum();
+        let mut left = self.random.below(total.max(1));
+        rows.into_iter().find_map(|(weight, rule)| match left.checked_sub(weight) {
+            Some(rest) => {
+                left = rest;
+                None
             }
-            _ => vec![self.local()],
+            None => Some(rule),
+        })
+    }
+
+    /// What load time leaves: variables that handlers change, tables that they read.
+    fn state(&mut self) -> Vec<Statement> {
+        let mut all = Vec::new();
+        for _ in 0..self.random.below(4) {
+            let (name, value) = (self.fresh("u"), self.constant());
+            self.scope.add(&name, Sort::Integer, true);
+            all.push(line!(format!("local {name} = $"), value));
         }
+        all.push(line!("local t = { 3, -1, 255, 4096, 7, 0, -128, 1 << 40 }"));
+        all.extend(self.global_state());
+        all.extend(self.texts_of_load_time());
+        all.extend(self.tables_of_load_time());
+        all.extend(self.closures_of_load_time());
+        all
     }
 
-    fn local(&mut self) -> Statement {
-        if self.random.once_in(5) {
-            let (name, value) = (self.fresh("b"), self.condition(2));
-            self.scope.booleans.push(name.clone());
-            return line(&format!("local {name} = {value}"));
+    fn handler(&mut self) -> Statement {
+        (self.cost, self.factor, self.limit) = (0, 1, WORK);
+        self.scope.packet = true;
+        self.scope.results = None;
+        let mut body = vec![line!("local n = #pkt")];
+        self.scope.add("n", Sort::Integer, false);
+        body.extend(self.seeded());
+        let most = if self.features == Features::PLAIN { 7 } else { 14 };
+        let count = 2 + self.random.below(most);
+        body.extend(self.statements(count));
+        if self.random.below(3) > 0 {
+            let verdict = self.integer(2);
+            body.push(line!("return $ & 3", verdict));
         }
-        let value = self.integer(3);
-        let name = self.fresh("v");
-        self.scope.integers.push(name.clone());
-        self.scope.assignable.push(name.clone());
-        line(&format!("local {name} = {value}"))
-    }
-
-    fn assignment(&mut self) -> Statement {
-        if self.scope.assignable.is_empty() {
-            return self.local();
-        }
-        let value = self.integer(3);
-        let name = self.random.pick(&self.scope.assignable).clone();
-        if self.random.once_in(3) {
-            let by = self.integer(1);
-            return line(&format!("{name} = {name} + {by}"));
-        }
-        line(&format!("{name} = {value}"))
-    }
-
-    /// Several results of a function.
-    fn multiple(&mut self) -> Statement {
-        let Some((call, results)) = self.call(1) else { return self.local() };
-        let names: Vec<String> = (0..results).map(|_| self.fresh("v")).collect();
-        self.scope.integers.extend(names.clone());
-        self.scope.assignable.extend(names.clone());
-        line(&format!("local {} = {call}", names.join(", ")))
-    }
-
-    fn print(&mut self) -> Statement {
-        let mut arguments = Vec::new();
-        for _ in 0..1 + self.random.below(3) {
-            arguments.push(match self.random.below(12) {
-                0..=1 => self.condition(1),
-                2 => format!("\"x\" .. {}", self.integer(1)),
-                _ => self.integer(2),
-            });
-        }
-        line(&format!("print({})", arguments.join(", ")))
-    }
-
-    fn write(&mut self) -> Statement {
-        let (method, size) = *self.random.pick(&[
-            ("setuint8", 1),
-            ("setuint16", 2),
-            ("setint32", 4),
-            ("setint64", 8),
-            ("setbyte", 1),
-        ]);
-        let (offset, value) = (self.offset(size), self.integer(2));
-        line(&format!("pkt:{method}({offset}, {value})"))
-    }
-
-    fn branch(&mut self) -> Statement {
-        let mut parts = vec![(format!("if {} then", self.condition(2)), self.body(3))];
-        if self.random.once_in(4) {
-            parts.push((format!("elseif {} then", self.condition(2)), self.body(2)));
-        }
-        if self.random.once_in(2) {
-            parts.push(("else".to_string(), self.body(2)));
-        }
-        Statement::Block { parts, end: "end".to_string() }
-    }
-
-    /// The body of a loop: what `goto` skips, and its label.
-    fn iteration(&mut self, extra: Option<&str>) -> Vec<Statement> {
-        let outer = self.scope.clone();
-        let label = self.fresh("next");
-        self.scope.label = Some(label.clone());
-        if let Some(name) = extra {
-            self.scope.integers.push(name.to_string());
-        }
-        let body = self.body(3);
-        self.scope = outer;
-        vec![
-            Statement::Block { parts: vec![("do".to_string(), body)], end: "end".to_string() },
-            line(&format!("::{label}::")),
-        ]
-    }
-
-    fn numeric_for(&mut self) -> Statement {
-        let (from, to) = match self.random.below(3) {
-            0 => (self.random.below(4).to_string(), self.random.below(9).to_string()),
-            1 => ("1".to_string(), format!("{} & 7", self.integer(1))),
-            _ => (format!("{} & 15", self.integer(1)), format!("{} & 7", self.integer(1))),
-        };
-        let step = match self.random.below(8) {
-            0..=3 => String::new(),
-            4 => ", -1".to_string(),
-            5 => ", 3".to_string(),
-            6 => ", -2".to_string(),
-            _ => format!(", {} & 3", self.integer(1)),
-        };
-        let name = self.fresh("i");
-        let body = self.iteration(Some(&name));
-        block(format!("for {name} = {from}, {to}{step} do"), body)
-    }
-
-    fn while_loop(&mut self) -> Vec<Statement> {
-        let (name, condition, most) = (self.fresh("c"), self.condition(1), 1 + self.random.below(12));
-        let mut body = vec![line(&format!("{name} = {name} + 1"))];
-        body.extend(self.iteration(Some(&name)));
-        let head = format!("while {name} < {most} and {condition} do");
-        vec![line(&format!("local {name} = 0")), block(head, body)]
-    }
-
-    fn repeat_loop(&mut self) -> Vec<Statement> {
-        let (name, condition, most) = (self.fresh("c"), self.condition(1), 1 + self.random.below(9));
-        let mut body = vec![line(&format!("{name} = {name} + 1"))];
-        body.extend(self.iteration(Some(&name)));
-        let end = format!("until {name} >= {most} or {condition}");
-        vec![
-            line(&format!("local {name} = 0")),
-            Statement::Block { parts: vec![("repeat".to_string(), body)], end },
-        ]
-    }
-
-    /// Out of the iteration, or out of the loop.
-    fn leave(&mut self) -> Statement {
-        let condition = self.condition(1);
-        let how = match &self.scope.label {
-            Some(label) if self.random.once_in(2) => format!("goto {label}"),
-            _ => "break".to_string(),
-        };
-        block(format!("if {condition} then"), vec![line(&how)])
+        line!("xdp.attach(function(pkt)$end)", body)
     }
 }

@@ -7,6 +7,7 @@
 //! For tests only: nothing here is part of the `moonhook` command.
 
 pub mod cases;
+pub mod check;
 pub mod corpus;
 pub mod error;
 pub mod frames;

@@ -45,7 +45,7 @@ impl Pair {
         let options = LoadOptions { name: "proof".into(), log };
         let program = moonhook_install::load(&compiled.object.elf, &options)?;
         let kernel = Kernel::new(program, Decoder::new(&compiled.module))?;
-        Ok(Pair { user: UserTier::new(compiled.loaded, user_options())?, kernel })
+        Ok(Pair { user: UserTier::new(compiled.loaded, user_options(USER_BUDGET))?, kernel })
     }
 
     /// Runs a frame through both tiers; gives what both did.
@@ -65,13 +65,7 @@ impl Pair {
 
     /// Runs a frame that the kernel cannot be given through real Lua only.
     pub fn run_user(&mut self, frame: &[u8]) -> Seen {
-        let outcome = self.user.run(frame);
-        Seen {
-            verdict: outcome.verdict,
-            data: outcome.data,
-            output: outcome.output.into_iter().map(Text::whole).collect(),
-            error: outcome.error.map(|error| Text::whole(error.message.into_bytes())),
-        }
+        seen(self.user.run(frame))
     }
 
     /// What the verifier says about the program.
@@ -119,17 +113,55 @@ fn lossy(text: Text) -> Text {
     Text { bytes: text.lossy().into_bytes(), cut }
 }
 
-fn user_options() -> moonhook_user::Options {
-    moonhook_user::Options { on_error: ON_ERROR as u32, budget: USER_BUDGET }
+fn user_options(budget: u64) -> moonhook_user::Options {
+    moonhook_user::Options { on_error: ON_ERROR as u32, budget }
+}
+
+/// What the user tier did, in the form that is compared.
+fn seen(outcome: moonhook_user::Outcome) -> Seen {
+    Seen {
+        verdict: outcome.verdict,
+        data: outcome.data,
+        output: outcome.output.into_iter().map(Text::whole).collect(),
+        error: outcome.error.map(|error| Text::whole(error.message.into_bytes())),
+    }
+}
+
+/// A script in real Lua only, with its memory watched.
+pub struct UserRun {
+    lua: mlua::Lua,
+    user: UserTier,
+}
+
+impl UserRun {
+    /// `budget` is in virtual-machine instructions.
+    ///
+    /// # Errors
+    /// `Stage` where loading fails; `User`.
+    pub fn new(script: &Path, budget: u64) -> Result<UserRun, ProofError> {
+        let loaded = driver::load(&[script.to_path_buf()], &Settings::default().load)?;
+        let lua = loaded.lua.clone();
+        lua.gc_stop();
+        Ok(UserRun { lua, user: UserTier::new(loaded, user_options(budget))? })
+    }
+
+    /// What the frame showed, and how many bytes the handlers allocated for it.
+    pub fn run(&mut self, frame: &[u8]) -> (Seen, usize) {
+        let before = self.lua.used_memory();
+        let seen = seen(self.user.run(frame));
+        let garbage = self.lua.used_memory().saturating_sub(before);
+        // What a collection frees is not an error's to report.
+        let _ = self.lua.gc_collect();
+        (seen, garbage)
+    }
 }
 
 /// The script in real Lua only.
 ///
 /// # Errors
 /// `Stage` where loading fails; `User`.
-pub fn user_tier(script: &Path) -> Result<UserTier, ProofError> {
-    let loaded = driver::load(&[script.to_path_buf()], &Settings::default().load)?;
-    Ok(UserTier::new(loaded, user_options())?)
+pub fn user_tier(script: &Path) -> Result<UserRun, ProofError> {
+    UserRun::new(script, USER_BUDGET)
 }
 
 /// Bytes as digits.

@@ -1,30 +1,42 @@
 //! One random program with random frames: what is a failure, and what is left of it for the suite.
 
-use crate::generator::{Program, program};
+use crate::generator::{Features, Program, program};
+use crate::outcome::Seen;
 use crate::random::Random;
-use crate::shrink::shrink;
-use crate::{Pair, ProofError, corpus, pair};
+use crate::shrink::{shrink, shrink_frames};
+use crate::{Pair, ProofError, check, corpus, pair};
+use moonhook_install::FRAME_MIN;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Frames per program.
-const FRAMES: usize = 6;
+pub const FRAMES: usize = 24;
 
 /// The code of a compile error that says that an error is certain.
 const CERTAIN: &str = "MH0205";
 
-/// How long a program is made smaller.
-const PATIENCE: Duration = Duration::from_secs(12);
-
 /// The code of a handler that is too large.
 const TOO_LARGE: &str = "MH0207";
+
+/// How long a program is made smaller.
+const PATIENCE: Duration = Duration::from_secs(40);
+
+/// Where programs run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tiers {
+    /// In the kernel and in real Lua: they have to agree.
+    Both,
+    /// In real Lua, twice: the generator is examined ([`check`]).
+    User,
+}
 
 /// How a trial went.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Verdict {
-    Agreed,
-    /// The compiler refused what real Lua fails with, too.
-    Refused,
+    /// What was seen of each frame.
+    Agreed(Vec<Seen>),
+    /// The compiler refused what real Lua fails with, too, or what is too large: the code of its diagnostic.
+    Refused(&'static str),
     Failed(Failure),
 }
 
@@ -39,41 +51,40 @@ pub struct Failure {
 pub struct Trial {
     pub program: Program,
     pub frames: Vec<Vec<u8>>,
+    tiers: Tiers,
 }
 
 impl Trial {
-    /// The trial of that seed.
-    pub fn new(seed: u64) -> Trial {
+    /// The trial of that seed, of programs that use nothing but those features.
+    pub fn new(seed: u64, features: Features, tiers: Tiers) -> Trial {
         let mut random = Random::new(seed);
-        let program = program(&mut random);
+        let program = program(&mut random, features);
         let mut frames: Vec<_> = corpus::noise(&mut random, FRAMES / 2);
         frames.extend(corpus::damaged(&mut random, FRAMES - FRAMES / 2));
-        Trial { program, frames: frames.into_iter().map(|(_, frame)| frame).collect() }
+        Trial { program, frames: frames.into_iter().map(|(_, frame)| frame).collect(), tiers }
     }
 
     /// Runs it; the script is written to `folder`.
     pub fn run(&self, folder: &Path) -> Verdict {
-        attempt(&self.program, &self.frames, folder)
+        attempt(&self.program, &self.frames, self.tiers, folder)
     }
 
     /// A small program that fails as this one does, with the frames that it takes. What takes the verifier long to reject
     /// is not made as small as could be.
     pub fn shrunk(self, failure: &Failure, folder: &Path) -> Trial {
         let end = Instant::now() + PATIENCE;
+        let tiers = self.tiers;
         let same = |program: &Program, frames: &[Vec<u8>]| {
             Instant::now() < end
-                && matches!(attempt(program, frames, folder), Verdict::Failed(other) if other.kind == failure.kind)
+                && matches!(attempt(program, frames, tiers, folder), Verdict::Failed(other) if other.kind == failure.kind)
         };
-        let mut frames = self.frames;
-        for index in (0..frames.len()).rev() {
-            let mut fewer = frames.clone();
-            fewer.remove(index);
-            if !fewer.is_empty() && same(&self.program, &fewer) {
-                frames = fewer;
-            }
-        }
+        // One frame is enough more often than not, and makes every further attempt faster.
+        let single = self.frames.iter().find(|frame| same(&self.program, std::slice::from_ref(frame)));
+        let frames = single.map_or(self.frames.clone(), |frame| vec![frame.clone()]);
         let program = shrink(self.program, |program| same(program, &frames));
-        Trial { program, frames }
+        let frames = shrink_frames(frames, FRAME_MIN, |frames| same(&program, frames));
+        let program = shrink(program, |program| same(program, &frames));
+        Trial { program, frames, tiers }
     }
 
     /// As a case of the suite.
@@ -84,7 +95,14 @@ impl Trial {
     }
 }
 
-fn attempt(program: &Program, frames: &[Vec<u8>], folder: &Path) -> Verdict {
+fn attempt(program: &Program, frames: &[Vec<u8>], tiers: Tiers, folder: &Path) -> Verdict {
+    match tiers {
+        Tiers::Both => compared(program, frames, folder),
+        Tiers::User => check::check(program, frames, folder),
+    }
+}
+
+fn compared(program: &Program, frames: &[Vec<u8>], folder: &Path) -> Verdict {
     let path = folder.join("random.lua");
     let failed = |kind: String, message: String| Verdict::Failed(Failure { kind, message });
     if let Err(error) = std::fs::write(&path, program.text()) {
@@ -92,23 +110,24 @@ fn attempt(program: &Program, frames: &[Vec<u8>], folder: &Path) -> Verdict {
     }
     let mut pair = match Pair::new(&path) {
         Ok(pair) => pair,
-        Err(error) if error.code() == Some(TOO_LARGE) => return Verdict::Refused,
+        Err(error) if error.code() == Some(TOO_LARGE) => return Verdict::Refused(TOO_LARGE),
         Err(error) if error.code() == Some(CERTAIN) && lua_fails_too(&path, frames, &error) => {
-            return Verdict::Refused;
+            return Verdict::Refused(CERTAIN);
         }
         Err(error) => {
             let log = error.log_end(12).unwrap_or_default();
             return failed(kind_of(&error), format!("{error}\n{log}"));
         }
     };
+    let mut all = Vec::new();
     for frame in frames {
         match pair.run(frame) {
             Ok(seen) if seen.ran_out_of_budget() => break,
-            Ok(_) => {}
+            Ok(seen) => all.push(seen),
             Err(error) => return failed(kind_of(&error), error.to_string()),
         }
     }
-    Verdict::Agreed
+    Verdict::Agreed(all)
 }
 
 /// Whether real Lua raises, on one of the frames, an error in the line that the compiler complains of.
@@ -116,7 +135,7 @@ fn lua_fails_too(path: &Path, frames: &[Vec<u8>], error: &ProofError) -> bool {
     let Some(line) = error.line() else { return false };
     frames.iter().any(|frame| {
         let Ok(mut tier) = pair::user_tier(path) else { return false };
-        let message = tier.run(frame).error.map(|error| error.message).unwrap_or_default();
+        let message = tier.run(frame).0.error.map(|error| error.lossy()).unwrap_or_default();
         message.contains(&format!(":{line}: "))
     })
 }

@@ -1,73 +1,154 @@
-//! Random programs on random frames. MOONHOOK_FUZZ_CASES says how many, MOONHOOK_FUZZ_SEED where to begin; the program of
-//! a seed is always the same. A program that fails is made small and written to `tests/regressions`.
+//! Random programs on random frames, in both tiers; and in real Lua alone, where the generator is examined.
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `MOONHOOK_FUZZ_CASES` | pairs of a program and a frame |
+//! | `MOONHOOK_FUZZ_SEED` | the first program's seed; the program of a seed is always the same |
+//! | `MOONHOOK_FUZZ_FEATURES` | parts of the language that programs may use: names of `Features`, or `all` |
+//! | `MOONHOOK_FUZZ_TIER` | `user` leaves the kernel out |
+//!
+//! A program that fails is made small and, if the tiers disagreed about it, written to `tests/regressions`.
 
+use moonhook_proof::generator::Features;
 use moonhook_proof::host;
-use moonhook_proof::trial::{Failure, Trial, Verdict};
+use moonhook_proof::trial::{FRAMES, Failure, Tiers, Trial, Verdict};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
-const CASES: u64 = 300;
+/// What programs for the kernel may use.
+const KERNEL_FEATURES: Features = Features::PLAIN;
+
+/// Pairs of a program and a frame.
+const CASES: u64 = 2400;
 const SEED: u64 = 1;
 
 /// After this many failures of different kinds the run ends.
 const ENOUGH: usize = 8;
 
-#[test]
-fn programs_agree_fuzz() {
-    if !host::kernel_available("random programs") {
-        return;
+/// How often a long run says how far it is.
+const PROGRESS: Duration = Duration::from_secs(10);
+
+/// What came of a run so far.
+#[derive(Default)]
+struct Tally {
+    programs: u64,
+    pairs: u64,
+    lines: usize,
+    errors: usize,
+    refused: BTreeMap<&'static str, u64>,
+    failures: Vec<(u64, Failure)>,
+    /// Failures, also those of a kind that is known.
+    failed: u64,
+}
+
+impl Tally {
+    fn count(&mut self, seed: u64, verdict: Verdict) {
+        self.programs += 1;
+        match verdict {
+            Verdict::Agreed(all) => {
+                self.pairs += all.len() as u64;
+                self.lines += all.iter().map(|seen| seen.output.len()).sum::<usize>();
+                self.errors += all.iter().filter(|seen| seen.error.is_some()).count();
+            }
+            Verdict::Refused(code) => *self.refused.entry(code).or_default() += 1,
+            Verdict::Failed(failure) => {
+                self.failed += 1;
+                if self.failures.iter().all(|(_, known)| known.kind != failure.kind) {
+                    self.failures.push((seed, failure));
+                }
+            }
+        }
     }
+
+    fn summary(&self, since: Instant) -> String {
+        let refused: Vec<String> = self.refused.iter().map(|(code, count)| format!("{count} {code}")).collect();
+        format!(
+            "{} programs, {} pairs, {} failures, refused: {}, {} lines printed, {} frames with an error, {:.1} s",
+            self.programs,
+            self.pairs,
+            self.failed,
+            if refused.is_empty() { "none".to_string() } else { refused.join(", ") },
+            self.lines,
+            self.errors,
+            since.elapsed().as_secs_f64()
+        )
+    }
+}
+
+/// Runs programs on all CPUs until `cases` pairs are done or enough has failed.
+fn run(name: &str, features: Features, tiers: Tiers) {
+    let features = match std::env::var("MOONHOOK_FUZZ_FEATURES") {
+        Ok(names) => Features::named(&names).unwrap_or_else(|problem| panic!("{problem}")),
+        Err(_) => features,
+    };
     let first = host::setting("MOONHOOK_FUZZ_SEED", SEED);
-    let cases = host::setting("MOONHOOK_FUZZ_CASES", CASES);
-    println!("{cases} programs from seed {first} on");
-    let (next, refused) = (AtomicU64::new(0), AtomicU64::new(0));
-    let failures: Mutex<Vec<(u64, Failure)>> = Mutex::new(Vec::new());
+    let programs = host::setting("MOONHOOK_FUZZ_CASES", CASES).div_ceil(FRAMES as u64);
+    println!("{name}: {programs} programs of {FRAMES} frames from seed {first} on");
+    let (start, next) = (Instant::now(), Mutex::new((0, Instant::now())));
+    let tally = Mutex::new(Tally::default());
     let worker = || {
         let folder = tempfile::tempdir().expect("a folder for scripts");
         loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            if index >= cases || failures.lock().expect("no worker panics").len() >= ENOUGH {
+            let mut place = next.lock().expect("no worker panics");
+            let seed = first.wrapping_add(place.0);
+            if place.0 >= programs || tally.lock().expect("no worker panics").failures.len() >= ENOUGH {
                 break;
             }
-            let seed = first.wrapping_add(index);
-            match Trial::new(seed).run(folder.path()) {
-                Verdict::Agreed => {}
-                Verdict::Refused => {
-                    refused.fetch_add(1, Ordering::Relaxed);
-                }
-                Verdict::Failed(failure) => {
-                    let mut failures = failures.lock().expect("no worker panics");
-                    if failures.iter().all(|(_, known)| known.kind != failure.kind) {
-                        failures.push((seed, failure));
-                    }
-                }
+            place.0 += 1;
+            if place.1.elapsed() >= PROGRESS {
+                place.1 = Instant::now();
+                println!("{name}: {}", tally.lock().expect("no worker panics").summary(start));
             }
+            drop(place);
+            let verdict = Trial::new(seed, features, tiers).run(folder.path());
+            tally.lock().expect("no worker panics").count(seed, verdict);
         }
     };
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(worker))));
-    let refused = refused.into_inner();
-    println!("{refused} programs were refused");
-    let failures = failures.into_inner().expect("no worker panics");
-    let reports: Vec<String> = failures.into_iter().map(|(seed, failure)| report(seed, &failure)).collect();
+    let tally = tally.into_inner().expect("no worker panics");
+    println!("{name}: {}", tally.summary(start));
+    let reports: Vec<String> =
+        tally.failures.iter().map(|(seed, failure)| report(*seed, failure, features, tiers)).collect();
     assert!(reports.is_empty(), "{} kinds of failure:\n\n{}", reports.len(), reports.join("\n\n"));
-    assert!(refused * 10 < cases.max(10), "{refused} of {cases} programs were refused");
+    let refused: u64 = tally.refused.values().sum();
+    assert!(refused * 10 < programs.max(10), "{refused} of {programs} programs were refused");
 }
 
 /// Shrinks the program of a seed and keeps it for the suite.
-fn report(seed: u64, failure: &Failure) -> String {
+fn report(seed: u64, failure: &Failure, features: Features, tiers: Tiers) -> String {
     let folder = tempfile::tempdir().expect("a folder for scripts");
-    let small = Trial::new(seed).shrunk(failure, folder.path());
+    let small = Trial::new(seed, features, tiers).shrunk(failure, folder.path());
     let message = match small.run(folder.path()) {
         Verdict::Failed(failure) => failure.message,
         other => format!("{other:?} the second time; at first: {}", failure.message),
     };
     let case = small.case(&format!("Random program {seed}, made small: {}.", failure.kind));
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/regressions/random_{seed}.lua"));
-    let kept = match std::fs::write(&path, &case) {
-        Ok(()) => format!("kept as {}", path.display()),
-        Err(error) => format!("cannot be kept: {error}"),
+    let kept = match tiers {
+        Tiers::User => "a fault of the generator".to_string(),
+        Tiers::Both => match std::fs::write(&path, &case) {
+            Ok(()) => format!("kept as {}", path.display()),
+            Err(error) => format!("cannot be kept: {error}"),
+        },
     };
     format!("seed {seed}, {kept}\n{case}{message}")
+}
+
+fn user_only() -> bool {
+    std::env::var("MOONHOOK_FUZZ_TIER").is_ok_and(|tier| tier == "user")
+}
+
+#[test]
+fn programs_agree_fuzz() {
+    if !user_only() && host::kernel_available("random programs") {
+        run("both tiers", KERNEL_FEATURES, Tiers::Both);
+    }
+}
+
+#[test]
+fn programs_are_fit_fuzz() {
+    run("user tier", Features::ALL, Tiers::User);
 }

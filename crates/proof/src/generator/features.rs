@@ -1,0 +1,94 @@
+//! Parts of the language that a random program may use.
+//!
+//! A program uses some of those that are allowed, not all: what makes a fault visible is often what is *not* there.
+
+use crate::random::Random;
+
+/// A set of parts of the language. The empty one is integers, branches, loops and calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Features(u32);
+
+macro_rules! features {
+    ($($name:ident = $bit:literal: $text:literal,)*) => {
+        impl Features {
+            $(pub const $name: Features = Features(1 << $bit);)*
+
+            /// Every part, with the name that [`Features::named`] knows it by.
+            pub const NAMES: &[(&str, Features)] = &[$(($text, Features::$name),)*];
+        }
+    };
+}
+
+features! {
+    TEXTS = 0: "texts",
+    PATTERNS = 1: "patterns",
+    FORMATS = 2: "formats",
+    UTF8 = 3: "utf8",
+    LISTS = 4: "lists",
+    RECORDS = 5: "records",
+    CLASSES = 6: "classes",
+    METAMETHODS = 7: "metamethods",
+    CLOSURES = 8: "closures",
+    VARARGS = 9: "varargs",
+    RECURSION = 10: "recursion",
+    ERRORS = 11: "errors",
+    GOTO = 12: "goto",
+    CLOSING = 13: "closing",
+    GLOBALS = 14: "globals",
+    COERCIONS = 15: "coercions",
+    ITERATORS = 16: "iterators",
+    RANDOM = 17: "random",
+    EXTREMES = 18: "extremes",
+    PROTOCOLS = 19: "protocols",
+}
+
+impl Features {
+    /// Integers, branches, loops, calls of known functions.
+    pub const PLAIN: Features = Features(0);
+
+    pub const ALL: Features = Features((1 << 20) - 1);
+
+    /// Whether everything in `other` is in this set.
+    pub fn has(self, other: Features) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    pub fn without(self, other: Features) -> Features {
+        Features(self.0 & !other.0)
+    }
+
+    /// Those whose names stand in `text`, separated by commas or spaces; `all` is every one.
+    ///
+    /// # Errors
+    /// The name that is none.
+    pub fn named(text: &str) -> Result<Features, String> {
+        let mut set = Features::PLAIN;
+        for name in text.split([',', ' ']).filter(|name| !name.is_empty()) {
+            let known = Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, feature)| *feature);
+            let all = (name == "all").then_some(Features::ALL);
+            let one = known.or(all).ok_or_else(|| format!("no part of the language is called '{name}'"))?;
+            set = Features(set.0 | one.0);
+        }
+        Ok(set)
+    }
+
+    /// Some of them: all once in four times, half of them otherwise.
+    pub fn some(self, random: &mut Random) -> Features {
+        let mask = random.word() as u32;
+        if random.once_in(4) { self } else { Features(self.0 & mask) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_has_a_name() {
+        let names: Vec<&str> = Features::NAMES.iter().map(|(name, _)| *name).collect();
+        assert_eq!(Features::named(&names.join(",")), Ok(Features::ALL));
+        assert_eq!(Features::named("texts goto"), Ok(Features(1 | 1 << 12)));
+        assert_eq!(Features::named(""), Ok(Features::PLAIN));
+        assert!(Features::named("floats").is_err());
+    }
+}
