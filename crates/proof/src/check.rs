@@ -17,7 +17,7 @@ const WORK: u64 = 60_000;
 const WORK_BACKWARDS: u64 = 4_000_000;
 
 /// Bytes that the garbage of a frame may have; packet memory is 256 KiB.
-const MEMORY: usize = 120 << 10;
+const MEMORY: usize = 160 << 10;
 
 /// Lines that a frame may print, and their bytes.
 const LINES: usize = 250;
@@ -90,7 +90,10 @@ fn fit(seen: &Seen, garbage: usize) -> Result<(), Fault> {
     }
     for line in seen.output.iter().chain(&seen.error) {
         let text = line.lossy();
-        if ["table: 0x", "function: 0x", "function: builtin", "data: 0x"].iter().any(|kind| text.contains(kind)) {
+        if ["table: 0x", "function: 0x", "function: builtin", "data: 0x"]
+            .iter()
+            .any(|kind| text.contains(kind))
+        {
             return fault("shows an address", text);
         }
         if text.split('\t').any(is_float) {
@@ -103,9 +106,11 @@ fn fit(seen: &Seen, garbage: usize) -> Result<(), Fault> {
 /// Whether a printed value is a float's.
 fn is_float(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
-    let fraction = digits.split_once('.').is_some_and(|(_, rest)| rest.starts_with(|c: char| c.is_ascii_digit()));
+    let fraction =
+        digits.split_once('.').is_some_and(|(_, rest)| rest.starts_with(|c: char| c.is_ascii_digit()));
+    let fraction = fraction && digits.starts_with(|c: char| c.is_ascii_digit());
     let numeral = fraction || digits.contains("e+") || digits.contains("e-");
-    matches!(digits, "inf" | "nan") || numeral && digits.parse::<f64>().is_ok()
+    matches!(text, "inf" | "-inf" | "-nan") || numeral && digits.parse::<f64>().is_ok()
 }
 
 #[cfg(test)]

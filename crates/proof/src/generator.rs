@@ -11,8 +11,8 @@
 
 use crate::random::Random;
 pub use features::Features;
-pub use tree::{Program, Statement};
 use tree::{Expression, line};
+pub use tree::{Program, Statement};
 
 mod classes;
 mod closing;
@@ -56,13 +56,16 @@ type ExpressionRule = fn(&mut Generator, usize) -> Option<Expression>;
 type Rules<Rule> = &'static [(Features, usize, Rule)];
 
 /// The most work of a frame, in virtual-machine instructions, as estimated here.
-const WORK: u64 = 4000;
+const WORK: u64 = 3500;
 
 /// The most work of a call of a function.
 const WORK_OF_HELPER: u64 = 250;
 
 /// The same for a function value.
 const WORK_OF_CLOSURE: u64 = 60;
+
+/// How often another rule is tried where one can do nothing.
+const TRIES: usize = 3;
 
 /// A program that depends on nothing but the numbers of `random` and what it may use.
 pub fn program(random: &mut Random, allowed: Features) -> Program {
@@ -142,6 +145,11 @@ impl Generator {
         self.depth < most && self.room(60)
     }
 
+    /// Whether the place is reached at load time, where an error would end everything.
+    fn loading(&self) -> bool {
+        self.depth == 0 && !self.scope.packet
+    }
+
     fn one_of(&mut self, texts: &[&'static str]) -> &'static str {
         self.random.pick::<&'static str>(texts)
     }
@@ -177,7 +185,7 @@ impl Generator {
         (written, cost)
     }
 
-    /// What `write` gives in a function that is called here once, under protection.
+    /// What `write` gives in a function without parameters that is called here once, under protection.
     fn protected_body<T>(&mut self, write: impl FnOnce(&mut Self) -> T) -> T {
         let (outer, depth) = (self.scope.clone(), self.depth);
         self.depth += 1;
@@ -230,8 +238,12 @@ impl Generator {
             closing::STATEMENTS,
             globals::STATEMENTS,
         ];
-        let chosen = self.chosen(&rules);
-        chosen.and_then(|rule| rule(self)).unwrap_or_else(|| self.local())
+        for _ in 0..TRIES {
+            if let Some(written) = self.chosen(&rules).and_then(|rule| rule(self)) {
+                return written;
+            }
+        }
+        self.local()
     }
 
     /// One of the rules whose features the program has, by weight.

@@ -6,7 +6,10 @@ use crate::random::Random;
 use crate::shrink::{shrink, shrink_frames};
 use crate::{Pair, ProofError, check, corpus, pair};
 use moonhook_install::FRAME_MIN;
+use std::cell::Cell;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
+use std::sync::Once;
 use std::time::{Duration, Instant};
 
 /// Frames per program.
@@ -96,10 +99,39 @@ impl Trial {
 }
 
 fn attempt(program: &Program, frames: &[Vec<u8>], tiers: Tiers, folder: &Path) -> Verdict {
-    match tiers {
+    let verdict = caught(|| match tiers {
         Tiers::Both => compared(program, frames, folder),
         Tiers::User => check::check(program, frames, folder),
-    }
+    });
+    verdict.unwrap_or_else(|message| {
+        let words = message.lines().next().unwrap_or_default().replace(|c: char| c.is_ascii_digit(), "");
+        Verdict::Failed(Failure { kind: format!("panic: {words}"), message })
+    })
+}
+
+thread_local! {
+    /// Whether a panic of this thread is a failure of a trial, which is reported in its own way.
+    static CATCHING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// What `work` gives, or the message with which it panicked: a panic of a stage is one more way to fail.
+fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !CATCHING.get() {
+                before(info);
+            }
+        }));
+    });
+    CATCHING.set(true);
+    let result = panic::catch_unwind(AssertUnwindSafe(work));
+    CATCHING.set(false);
+    result.map_err(|payload| match payload.downcast::<String>() {
+        Ok(message) => *message,
+        Err(payload) => payload.downcast_ref::<&str>().unwrap_or(&"no message").to_string(),
+    })
 }
 
 fn compared(program: &Program, frames: &[Vec<u8>], folder: &Path) -> Verdict {
@@ -150,5 +182,36 @@ fn kind_of(error: &ProofError) -> String {
             format!("{} {words}", stage.code())
         }
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn panics_are_failures() {
+        assert_eq!(caught(|| 7), Ok(7));
+        assert_eq!(caught(|| -> u8 { panic!("number {}", 7) }), Err("number 7".to_string()));
+        assert_eq!(caught(|| -> u8 { panic!("plain") }), Err("plain".to_string()));
+    }
+
+    #[test]
+    fn an_unfit_program_fails_and_becomes_small() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut trial = Trial::new(3, Features::ALL, Tiers::User);
+        assert!(matches!(trial.run(folder.path()), Verdict::Agreed(_)));
+        let bad = crate::generator::tree::line!("xdp.attach(function(pkt) print({}) end)");
+        trial.program.statements.push(bad);
+        // The program's own handler must let frames through to the second one.
+        trial.program.statements.retain(|statement| {
+            let text = Program { statements: vec![statement.clone()] }.text();
+            !text.starts_with("xdp.attach(function(pkt)\n")
+        });
+        let Verdict::Failed(failure) = trial.run(folder.path()) else { panic!("an address shows") };
+        assert_eq!(failure.kind, "shows an address");
+        let small = trial.shrunk(&failure, folder.path());
+        assert_eq!(small.program.text().lines().count(), 2, "{}", small.program.text());
+        assert_eq!(small.frames, [vec![0; FRAME_MIN]]);
     }
 }

@@ -63,7 +63,8 @@ impl Tally {
     }
 
     fn summary(&self, since: Instant) -> String {
-        let refused: Vec<String> = self.refused.iter().map(|(code, count)| format!("{count} {code}")).collect();
+        let refused: Vec<String> =
+            self.refused.iter().map(|(code, count)| format!("{count} {code}")).collect();
         format!(
             "{} programs, {} pairs, {} failures, refused: {}, {} lines printed, {} frames with an error, {:.1} s",
             self.programs,

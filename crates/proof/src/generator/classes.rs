@@ -134,7 +134,11 @@ impl Generator {
                 continue;
             }
             class.events.push(event);
-            let result = if class.closed { format!("return {name}.new({result})") } else { format!("return {result}") };
+            let result = if class.closed {
+                format!("return {name}.new({result})")
+            } else {
+                format!("return {result}")
+            };
             all.push(line!(format!("{name}.{event} = function(a, b)$end"), vec![line!(result)]));
         }
         for (event, parameters, body) in OTHERS {
@@ -167,7 +171,9 @@ impl Generator {
     /// A class that inherits methods by `__index` and metamethods by copying them.
     fn derived_class(&mut self, parent: &str) -> Vec<Statement> {
         let name = self.fresh("C");
-        let Some(base) = self.classes.iter().find(|class| class.name == parent).cloned() else { return Vec::new() };
+        let Some(base) = self.classes.iter().find(|class| class.name == parent).cloned() else {
+            return Vec::new();
+        };
         let class = Class { name: name.clone(), computed: false, parent: Some(parent.to_string()), ..base };
         let made = vec![
             line!(format!("local self = {parent}.new(v)")),
@@ -219,7 +225,8 @@ impl Generator {
 
     /// Assigns a member that is there, or one that may be new.
     fn set_member(&mut self) -> Option<Vec<Statement>> {
-        let object = self.variable_where(|variable| matches!(variable.sort, Sort::Object(_)) && variable.assignable)?;
+        let object =
+            self.variable_where(|variable| matches!(variable.sort, Sort::Object(_)) && variable.assignable)?;
         let (key, value) = (self.one_of(&["v", "w", "extra"]), self.integer(2));
         let set = line!(format!("{object}.{key} = $"), value);
         Some(vec![set, self.shown(vec![expr!(Integer, format!("{object}.{key}"))])])

@@ -85,14 +85,16 @@ impl Generator {
     /// False and nil need no closing; anything without `__close` is refused.
     fn nothing_to_close(&mut self) -> Option<Vec<Statement>> {
         let outcome = self.kit("outcome");
-        let value = match self.random.below(4) {
-            0 => expr!(Any, "nil"),
-            1 => expr!(Any, "false"),
-            _ if self.has(Features::ERRORS) => self.printable(1),
-            _ => expr!(Any, "nil"),
-        };
-        let result = self.integer(1);
-        let body = vec![line!("local nothing <close> = $", value), line!("return $", result)];
+        let body = self.protected_body(|it| {
+            let value = match it.random.below(4) {
+                0 => expr!(Any, "nil"),
+                1 => expr!(Any, "false"),
+                _ if it.has(Features::ERRORS) => it.printable(1),
+                _ => expr!(Any, "nil"),
+            };
+            let result = it.integer(1);
+            vec![line!("local nothing <close> = $", value), line!("return $", result)]
+        });
         let function = expr!(Function, "function()$end", body);
         Some(vec![self.shown(vec![expr!(Any, format!("{outcome}(pcall($))"), function)])])
     }

@@ -71,7 +71,10 @@ impl Generator {
         let (start, step) = (self.integer(1), self.integer(1));
         let body = vec![
             line!(format!("local {value} = $"), start),
-            line!(format!("{get} = $"), expr!(Function, "function(x)$end", vec![line!(format!("return {value} - x"))])),
+            line!(
+                format!("{get} = $"),
+                expr!(Function, "function(x)$end", vec![line!(format!("return {value} - x"))])
+            ),
             line!(
                 format!("{set} = $"),
                 expr!(

@@ -71,7 +71,13 @@ impl Generator {
         };
         let function = self.risky(1);
         let argument = self.integer(0);
-        Some(vec![self.shown(vec![expr!(Any, format!("{outcome}(xpcall($, $, $))"), function, handler, argument)])])
+        Some(vec![self.shown(vec![expr!(
+            Any,
+            format!("{outcome}(xpcall($, $, $))"),
+            function,
+            handler,
+            argument
+        )])])
     }
 
     /// An error that is caught and raised again.
@@ -97,8 +103,11 @@ impl Generator {
             0 => expr!(Any, "pcall(assert, $)", condition),
             1 => expr!(Any, "pcall(assert, $, $)", condition, Expression::leaf(Kind::Text, "\"asserted\"")),
             2 => {
-                let check = line!("assert($, { code = $ })", condition, self.integer(0));
-                expr!(Any, "pcall($)", expr!(Function, "function()$end", vec![check]))
+                let check = self.protected_body(|it| {
+                    let condition = it.condition(1);
+                    vec![line!("assert($, { code = $ })", condition, it.integer(0))]
+                });
+                expr!(Any, "pcall($)", expr!(Function, "function()$end", check))
             }
             _ => expr!(Any, "pcall(assert, $, $)", condition, at_least(1, self.integers(2, 1))),
         };

@@ -9,8 +9,18 @@ use super::{ExpressionRule, Features, Generator, Rules};
 pub(super) const INTEGERS: Rules<ExpressionRule> = &[(Features::ERRORS, 6, Generator::failure)];
 
 /// Values that are no operands of arithmetic.
-const WRONG: [&str; 10] =
-    ["nil", "true", "{}", "\"x\"", "print", "undefined", "t.missing", "(\"x\" .. n)", "t[99]", "function() end"];
+const WRONG: [&str; 10] = [
+    "nil",
+    "true",
+    "{}",
+    "\"x\"",
+    "print",
+    "undefined",
+    "t.missing",
+    "(\"x\" .. n)",
+    "t[99]",
+    "function() end",
+];
 
 /// Calls of library functions that fail. `$` is an integer.
 const CALLS: [&str; 36] = [

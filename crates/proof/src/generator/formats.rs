@@ -8,7 +8,8 @@ pub(super) const STATEMENTS: Rules<StatementRule> = &[(Features::FORMATS, 3, Gen
 pub(super) const INTEGERS: Rules<ExpressionRule> = &[(Features::FORMATS, 3, Generator::unpacked)];
 
 const OF_INTEGERS: [&str; 16] = [
-    "%d", "%5d", "%-5d|", "%05d", "%+d", "% d", "%i", "%x", "%08X", "%#x", "%o", "%.3d", "%8.3d", "%q", "%s", "%-4x|",
+    "%d", "%5d", "%-5d|", "%05d", "%+d", "% d", "%i", "%x", "%08X", "%#x", "%o", "%.3d", "%8.3d", "%q", "%s",
+    "%-4x|",
 ];
 
 const OF_TEXTS: [&str; 6] = ["%s", "%8s", "%-8s|", "%.3s", "%q", "%5.2s"];
@@ -80,6 +81,9 @@ impl Generator {
         let order = self.one_of(&["<", ">", "=", ""]);
         let value = expr!(Integer, format!("($ & ((1 << {bits}) - 1))"), self.integer(depth - 1));
         let format = format!("\"{order}{format}\"");
+        if self.random.once_in(8) {
+            return Some(expr!(Integer, format!("string.packsize({format})")));
+        }
         Some(expr!(Integer, format!("(string.unpack({format}, string.pack({format}, $)))"), value))
     }
 

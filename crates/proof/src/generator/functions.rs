@@ -2,9 +2,7 @@
 
 use super::scope::Sort;
 use super::tree::{Expression, Kind, at_least, expr, line};
-use super::{
-    Features, Generator, Rules, Statement, StatementRule, WORK_OF_CLOSURE, WORK_OF_HELPER,
-};
+use super::{Features, Generator, Rules, Statement, StatementRule, WORK_OF_CLOSURE, WORK_OF_HELPER};
 
 /// A function of the script's own, known by name.
 #[derive(Clone)]

@@ -45,14 +45,16 @@ impl Generator {
         let name = self.assignable_global()?;
         let declaration = match self.random.below(3) {
             0 => "global <const> *".to_string(),
-            1 => format!("global {name}, print, math, select, tostring, type, pcall, table, string, next, pairs, t"),
+            1 => format!(
+                "global {name}, print, math, select, tostring, type, pcall, table, string, next, pairs, t"
+            ),
             _ => "global *".to_string(),
         };
         let mut body = vec![line!(declaration)];
         if !body[0].parts.is_empty() && self.random.once_in(2) {
             body.insert(0, line!(format!("{name} = {name} + 1")));
         }
-        let value = self.integer(0);
+        let value = self.constant();
         body.push(self.shown(vec![expr!(Integer, name), value]));
         Some(vec![line!("do$end", body)])
     }

@@ -3,8 +3,8 @@
 use super::scope::Sort;
 use super::tree::{Expression, Kind, expr, line};
 use super::{
-    ExpressionRule, Features, Generator, Rules, Statement, classes, closures, failures, formats, lists, metamethods,
-    nested, packet, patterns, records, texts, tree, utf8, varargs,
+    ExpressionRule, Features, Generator, Rules, Statement, TRIES, classes, closures, failures, formats,
+    lists, metamethods, nested, packet, patterns, records, texts, tree, utf8, varargs,
 };
 
 /// Values at which arithmetic changes its mind.
@@ -43,7 +43,7 @@ const INTEGERS: Rules<ExpressionRule> = &[
     (Features::PLAIN, 4, Generator::unary),
     (Features::PLAIN, 4, Generator::either),
     (Features::PLAIN, 5, Generator::of_library),
-    (Features::PLAIN, 4, Generator::from_table),
+    (Features::PLAIN, 4, Generator::looked_up),
     (Features::PLAIN, 3, Generator::selected),
     (Features::PLAIN, 6, |it, depth| it.call(depth - 1)),
     (Features::COERCIONS, 2, Generator::coerced),
@@ -71,6 +71,9 @@ impl Generator {
     /// An expression whose value is an integer.
     pub(super) fn integer(&mut self, depth: usize) -> Expression {
         self.spend(1);
+        if self.loading() {
+            return self.constant();
+        }
         if depth == 0 || !self.room(8) {
             return if self.random.once_in(3) { self.constant() } else { self.integer_variable() };
         }
@@ -90,8 +93,12 @@ impl Generator {
             varargs::INTEGERS,
             failures::INTEGERS,
         ];
-        let chosen = self.chosen(&rules);
-        chosen.and_then(|rule| rule(self, depth)).unwrap_or_else(|| self.integer_variable())
+        for _ in 0..TRIES {
+            if let Some(written) = self.chosen(&rules).and_then(|rule| rule(self, depth)) {
+                return written;
+            }
+        }
+        self.integer_variable()
     }
 
     fn binary(&mut self, operators: &[&'static str], depth: usize) -> Option<Expression> {
@@ -137,7 +144,7 @@ impl Generator {
 
     fn of_library(&mut self, depth: usize) -> Option<Expression> {
         let (first, second) = (self.integer(depth - 1), self.integer(depth - 1));
-        let choice = if self.features == Features::PLAIN { 3 } else { 9 };
+        let choice = if self.features == Features::PLAIN { 3 } else { 11 };
         Some(match self.random.below(choice) {
             0 => expr!(Integer, "math.max($, $)", first, second),
             1 => expr!(Integer, "math.min($, $)", first, second),
@@ -146,12 +153,14 @@ impl Generator {
             4 => expr!(Integer, "math.floor($)", first),
             5 => expr!(Integer, "math.fmod($, ($ | 1))", first, second),
             6 => expr!(Integer, "math.tointeger($)", first),
-            7 => expr!(Integer, "tonumber(tostring($))", first),
+            7 => expr!(Integer, "math.ceil($)", first),
+            8 => expr!(Integer, "(math.type($) == \"integer\" and $ or 0)", first, second),
+            9 => expr!(Integer, "tonumber(tostring($))", first),
             _ => expr!(Integer, "(tonumber($ .. \"\", 16) or $)", self.small(255), second),
         })
     }
 
-    fn from_table(&mut self, depth: usize) -> Option<Expression> {
+    fn looked_up(&mut self, depth: usize) -> Option<Expression> {
         Some(expr!(Integer, "(t[$ & 15] or $)", self.integer(depth - 1), self.integer(depth - 1)))
     }
 
@@ -169,7 +178,14 @@ impl Generator {
             1 => expr!(Text, "($ .. \"\")", self.integer(depth - 1)),
             _ => Expression::leaf(
                 Kind::Text,
-                self.one_of(&["\"10\"", "\" 7 \"", "\"0x1F\"", "\"-3\"", "\"0x7fffffffffffffff\"", "\"\\t42\\n\""]),
+                self.one_of(&[
+                    "\"10\"",
+                    "\" 7 \"",
+                    "\"0x1F\"",
+                    "\"-3\"",
+                    "\"0x7fffffffffffffff\"",
+                    "\"\\t42\\n\"",
+                ]),
             ),
         };
         let operator = self.one_of(&["+", "-", "*", "//", "%", "&", "|", "~", "<<", ">>"]);

@@ -48,10 +48,8 @@ impl Generator {
             return None;
         }
         let (limit, start) = (self.small(7), self.small(3));
-        let function = vec![
-            line!("i = i + 1"),
-            line!("if i <= limit then$end", vec![line!("return i, i * i")]),
-        ];
+        let function =
+            vec![line!("i = i + 1"), line!("if i <= limit then$end", vec![line!("return i, i * i")])];
         let (first, second, body) = self.generic_body(8);
         let function = expr!(Function, "function(limit, i)$end", function);
         Some(vec![line!(format!("for {first}, {second} in $, $, $ do$end"), function, limit, start, body)])
@@ -86,7 +84,8 @@ impl Generator {
         let (first, second, body) = self.generic_body(8);
         let label = format!("\"loop {first}\"");
         let triple = line!(format!("local step, state, start = ipairs($)"), list);
-        let each = line!(format!("for {first}, {second} in step, state, start, {closing}({label}) do$end"), body);
+        let each =
+            line!(format!("for {first}, {second} in step, state, start, {closing}({label}) do$end"), body);
         Some(vec![line!("do$end", vec![triple, each])])
     }
 }

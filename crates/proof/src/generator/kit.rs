@@ -48,9 +48,11 @@ const KIT: [(&str, &str, &[&str]); 9] = [
     (
         "closing",
         "name",
-        &["return setmetatable({}, { __close = function(_, e)",
-          "  print(\"close\", name, type(e) == \"string\" and e or type(e))",
-          "end })"],
+        &[
+            "return setmetatable({}, { __close = function(_, e)",
+            "  print(\"close\", name, type(e) == \"string\" and e or type(e))",
+            "end })",
+        ],
     ),
     ("count", "...", &["return select(\"#\", ...), ..."]),
     // At most so many bytes.

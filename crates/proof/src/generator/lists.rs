@@ -8,10 +8,10 @@ use super::tree::{Expression, Kind, Statement, at_least, expr, line};
 use super::{ExpressionRule, Features, Generator, Rules, StatementRule};
 
 pub(super) const STATEMENTS: Rules<StatementRule> = &[
-    (Features::LISTS, 6, |it| Some(vec![it.local_list()])),
-    (Features::LISTS, 4, Generator::append),
-    (Features::LISTS, 3, Generator::replace),
-    (Features::LISTS, 3, Generator::remove),
+    (Features::LISTS, 8, |it| Some(vec![it.local_list()])),
+    (Features::LISTS, 6, Generator::append),
+    (Features::LISTS, 4, Generator::replace),
+    (Features::LISTS, 6, Generator::remove),
     (Features::LISTS, 3, Generator::sort),
     (Features::LISTS, 3, Generator::print_list),
     (Features::LISTS, 2, Generator::moved),
@@ -81,13 +81,16 @@ impl Generator {
                 items.push(expr!(Field, "$:byte(1, 3)", self.text(1)));
                 expr!(Table, "{ $ }", items)
             }
+            2 if self.random.once_in(2) => expr!(Table, format!("table.create({count}, $)"), self.small(3)),
             2 => expr!(Table, "table.pack($)", items),
             3 => match self.variable(Sort::List) {
                 Some(list) => expr!(Table, format!("{{ table.unpack({list}) }}")),
                 None => expr!(Table, "{ $ }", items),
             },
             4 => expr!(Table, "{ [2] = $, [1] = $ }", self.integer(0), self.integer(0)),
-            5 => expr!(Table, "{ [1] = $, [2] = $, n = $ }", self.integer(0), self.integer(0), self.constant()),
+            5 => {
+                expr!(Table, "{ [1] = $, [2] = $, n = $ }", self.integer(0), self.integer(0), self.constant())
+            }
             _ => expr!(Table, "{ $ }", items),
         }
     }
@@ -134,10 +137,18 @@ impl Generator {
         Some(vec![match self.random.below(4) {
             0 => line!(format!("{list}[#{list}] = nil")),
             1 => {
-                let removed = expr!(Any, format!("table.remove({list}, #{list} > 0 and $ % #{list} + 1 or nil)"), self.integer(1));
+                let removed = expr!(
+                    Any,
+                    format!("table.remove({list}, #{list} > 0 and $ % #{list} + 1 or nil)"),
+                    self.integer(1)
+                );
                 self.shown(vec![removed])
             }
-            2 => line!(format!("while #{list} > $ do$end"), self.small(3), vec![line!(format!("table.remove({list})"))]),
+            2 => line!(
+                format!("while #{list} > $ do$end"),
+                self.small(3),
+                vec![line!(format!("table.remove({list})"))]
+            ),
             _ => self.shown(vec![expr!(Any, format!("table.remove({list})"))]),
         }])
     }
@@ -201,7 +212,11 @@ impl Generator {
         let (first, second) = (self.integer(1), self.integer(1));
         let moved = match self.random.below(4) {
             0 => expr!(Table, format!("table.move({list}, 1, #{list}, 1, {{}})")),
-            1 => expr!(Table, format!("table.move({list}, 1, #{list}, 3, {{ $ }})"), at_least(2, vec![first, second])),
+            1 => expr!(
+                Table,
+                format!("table.move({list}, 1, #{list}, 3, {{ $ }})"),
+                at_least(2, vec![first, second])
+            ),
             2 => expr!(Table, format!("table.move({list}, 2, #{list}, 1, {{ table.unpack({list}) }})")),
             _ => expr!(Table, format!("table.move({{ table.unpack({list}) }}, 1, 0, 5)")),
         };
@@ -221,7 +236,12 @@ impl Generator {
         self.scope.add(&name, Sort::Texts, true);
         Some(vec![
             line!(format!("local {name} = {{}}")),
-            line!("for word in $:gmatch($) do$end", text, Expression::leaf(Kind::Text, format!("\"{pattern}\"")), body),
+            line!(
+                "for word in $:gmatch($) do$end",
+                text,
+                Expression::leaf(Kind::Text, format!("\"{pattern}\"")),
+                body
+            ),
         ])
     }
 

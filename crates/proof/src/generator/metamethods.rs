@@ -11,8 +11,10 @@ pub(super) const STATEMENTS: Rules<StatementRule> = &[
     (Features::METAMETHODS, 3, Generator::about_object),
 ];
 
-pub(super) const INTEGERS: Rules<ExpressionRule> =
-    &[(Features::METAMETHODS, 8, Generator::operation), (Features::METAMETHODS, 4, Generator::other_operation)];
+pub(super) const INTEGERS: Rules<ExpressionRule> = &[
+    (Features::METAMETHODS, 8, Generator::operation),
+    (Features::METAMETHODS, 4, Generator::other_operation),
+];
 
 impl Generator {
     /// An arithmetic or bitwise operator with an instance on either side.
@@ -112,7 +114,10 @@ impl Generator {
             true => expr!(
                 Function,
                 "function(_, key, new)$end",
-                vec![line!(format!("{store}[key] = new")), line!(format!("{store}.count = {store}.count + 1"))]
+                vec![
+                    line!(format!("{store}[key] = new")),
+                    line!(format!("{store}.count = {store}.count + 1"))
+                ]
             ),
             false => expr!(Table, format!("{store}")),
         };
@@ -125,7 +130,13 @@ impl Generator {
                 format!("local {name} = setmetatable({{ a = 1 }}, {{ __index = {store}, __newindex = $ }})"),
                 newindex
             ),
-            line!(format!("{name}.a, {name}.b, {name}[$] = $, $, $"), self.small(3), first, second, self.integer(0)),
+            line!(
+                format!("{name}.a, {name}.b, {name}[$] = $, $, $"),
+                self.small(3),
+                first,
+                second,
+                self.integer(0)
+            ),
             self.shown(vec![
                 expr!(Text, format!("{sorted}({store})")),
                 expr!(Integer, format!("{name}.a")),
@@ -143,7 +154,8 @@ impl Generator {
         let second =
             expr!(Table, "setmetatable({ b = $ }, { __index = $, __call = rawget })", self.integer(1), last);
         let shown = ["a", "b", "far", "missing"];
-        let mut shown: Vec<Expression> = shown.iter().map(|key| expr!(Any, format!("{name}.{key}"))).collect();
+        let mut shown: Vec<Expression> =
+            shown.iter().map(|key| expr!(Any, format!("{name}.{key}"))).collect();
         shown.push(expr!(Any, format!("getmetatable({name}).__index(\"b\")")));
         Some(vec![
             line!(format!("local {name} = setmetatable({{ a = $ }}, {{ __index = $ }})"), value, second),
@@ -170,7 +182,8 @@ impl Generator {
         };
         let sorted = self.kit("outcome");
         let changed = expr!(Any, format!("{sorted}(pcall(setmetatable, $, nil))"), object.clone());
-        let shown = vec![meta, expr!(Any, "rawget($, \"v\")", object.clone()), expr!(Text, "type($)", object)];
+        let shown =
+            vec![meta, expr!(Any, "rawget($, \"v\")", object.clone()), expr!(Text, "type($)", object)];
         let mut all = vec![self.shown(shown)];
         if class.locked && self.has(Features::ERRORS) {
             all.push(self.shown(vec![changed]));

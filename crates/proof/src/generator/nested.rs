@@ -22,7 +22,14 @@ impl Generator {
         let (a, b, c) = (self.integer(1), self.integer(1), self.integer(1));
         let step = self.one_of(&["left", "right"]);
         Some(vec![
-            line!(format!("local {name} = {{ value = $, left = {{ value = $ }}, right = {{ {{ $ }}, value = 3 }} }}"), a, b, c),
+            line!(
+                format!(
+                    "local {name} = {{ value = $, left = {{ value = $ }}, right = {{ {{ $ }}, value = 3 }} }}"
+                ),
+                a,
+                b,
+                c
+            ),
             line!(format!("{name}.{step}.value = {name}.{step}.value + {name}.value")),
             line!(format!("{name}.left.left = {name}.right")),
             self.shown(vec![
@@ -47,7 +54,12 @@ impl Generator {
         let condition = self.condition(1);
         Some(vec![
             line!(format!("local {first}, {second} = {{}}, function() end")),
-            line!(format!("local {table} = {{ [{first}] = $, [{second}] = $, [print] = 7, [$] = 8 }}"), a, b, condition),
+            line!(
+                format!("local {table} = {{ [{first}] = $, [{second}] = $, [print] = 7, [$] = 8 }}"),
+                a,
+                b,
+                condition
+            ),
             line!(format!("{table}[{first}] = ({table}[{first}] or 0) + 1")),
             self.shown(shown),
         ])

@@ -75,7 +75,8 @@ impl Generator {
     /// Where `size` bytes are, mostly within the frame (which has 14 at least).
     fn offset(&mut self, size: usize) -> Expression {
         let known = |value: usize| Expression::leaf(Kind::Integer, value.to_string());
-        let length = if self.scope.variables.iter().any(|variable| variable.name == "n") { "n" } else { "#pkt" };
+        let length =
+            if self.scope.variables.iter().any(|variable| variable.name == "n") { "n" } else { "#pkt" };
         match self.random.below(32) {
             0..=13 => known(self.random.below(15 - size)),
             14..=19 => {
@@ -122,7 +123,11 @@ impl Generator {
         Some(match self.random.below(4) {
             0 => expr!(Text, "tostring(pkt):sub($, $)", self.small(15), self.small(15)),
             1 if self.has(Features::PROTOCOLS) => {
-                expr!(Text, "($ and pkt.payload or \"none\"):sub(1, 20)", Expression::leaf(Kind::Any, "pkt.payload"))
+                expr!(
+                    Text,
+                    "($ and pkt.payload or \"none\"):sub(1, 20)",
+                    Expression::leaf(Kind::Any, "pkt.payload")
+                )
             }
             1 if self.has(Features::PROTOCOLS) => expr!(Text, "(pkt.ip and pkt.ip.src or \"none\")"),
             _ => expr!(Text, "pkt:getstring($, $)", self.small(7), self.small(7)),

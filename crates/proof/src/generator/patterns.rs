@@ -24,8 +24,8 @@ pub(super) const INTEGERS: Rules<ExpressionRule> = &[
 ];
 
 const CLASSES: [&str; 22] = [
-    ".", "%a", "%d", "%l", "%s", "%u", "%w", "%x", "%p", "%c", "%g", "%A", "%D", "%S", "%W", "%.", "%%", "[a-f]",
-    "[^%d]", "[%w_]", "[%a-z]", "[]x]",
+    ".", "%a", "%d", "%l", "%s", "%u", "%w", "%x", "%p", "%c", "%g", "%A", "%D", "%S", "%W", "%.", "%%",
+    "[a-f]", "[^%d]", "[%w_]", "[%a-z]", "[]x]",
 ];
 
 const LITERALS: [&str; 12] = ["a", "b", "c", "o", "=", ",", " ", "1", "0", "\\0", "/", "l"];
@@ -125,14 +125,21 @@ impl Generator {
         let (subject, pattern) = (self.subject(), self.pattern());
         Some(match self.random.once_in(2) {
             true => expr!(Text, "tostring(($:match($)))", subject, pattern),
-            false => expr!(Text, "($:match($) or $)", subject, Expression::leaf(Kind::Text, "\"%w+\""), self.text(depth - 1)),
+            false => expr!(
+                Text,
+                "($:match($) or $)",
+                subject,
+                Expression::leaf(Kind::Text, "\"%w+\""),
+                self.text(depth - 1)
+            ),
         })
     }
 
     /// The result of `gsub` with a string, a table or a function.
     fn substitution(&mut self) -> Expression {
         let (subject, pattern) = (self.subject(), self.pattern());
-        let count = if self.random.once_in(4) { expr!(Field, ", $", self.small(3)) } else { expr!(Field, "") };
+        let count =
+            if self.random.once_in(4) { expr!(Field, ", $", self.small(3)) } else { expr!(Field, "") };
         match self.random.below(4) {
             0 if self.has(Features::RECORDS) => {
                 let table = self.one_of(&["{ a = \"A\", o = 0, b = false }", "{ [\"1\"] = \"one\", c = 3 }"]);
@@ -145,7 +152,8 @@ impl Generator {
                 expr!(Text, "$:gsub($, $$)", subject, pattern, function, count)
             }
             _ => {
-                let replacement = self.one_of(&["\"\"", "\"<%0>\"", "\"x\"", "\"%%\"", "\"[%0%0]\"", "\"%1\""]);
+                let replacement =
+                    self.one_of(&["\"\"", "\"<%0>\"", "\"x\"", "\"%%\"", "\"[%0%0]\"", "\"%1\""]);
                 let replacement = Expression::leaf(Kind::Text, replacement);
                 expr!(Text, "$:gsub($, $$)", subject, pattern, replacement, count)
             }

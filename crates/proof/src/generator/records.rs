@@ -114,7 +114,10 @@ impl Generator {
         };
         let start = self.integer(0);
         self.scope.add(&sum, Sort::Integer, true);
-        Some(vec![line!(format!("local {sum} = $"), start), line!("for key, value in $ do$end", walk, vec![body])])
+        Some(vec![
+            line!(format!("local {sum} = $"), start),
+            line!("for key, value in $ do$end", walk, vec![body]),
+        ])
     }
 
     /// Changes or removes fields during a traversal (manual § 6.2, `next`).

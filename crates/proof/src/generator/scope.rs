@@ -73,7 +73,8 @@ impl Generator {
     }
 
     pub(super) fn variable_where(&mut self, wanted: impl Fn(&Variable) -> bool) -> Option<String> {
-        let names: Vec<String> = self.scope.variables.iter().filter(|v| wanted(v)).map(|v| v.name.clone()).collect();
+        let names: Vec<String> =
+            self.scope.variables.iter().filter(|v| wanted(v)).map(|v| v.name.clone()).collect();
         if names.is_empty() {
             return None;
         }

@@ -234,7 +234,8 @@ mod tests {
         let inner = line!("if x then$end", vec![call.clone()]);
         let function = line!("f(function()$end$)", vec![inner], optional!(", $", "2"));
         let program = Program { statements: vec![call, function] };
-        let expected = "print((a + 1), \"$\")\nf(function()\n  if x then\n    print((a + 1), \"$\")\n  end\nend, 2)\n";
+        let expected =
+            "print((a + 1), \"$\")\nf(function()\n  if x then\n    print((a + 1), \"$\")\n  end\nend, 2)\n";
         assert_eq!(program.text(), expected);
     }
 }

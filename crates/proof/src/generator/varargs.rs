@@ -28,7 +28,11 @@ impl Generator {
     fn vararg_body(&mut self) -> (&'static str, Vec<Statement>) {
         let kind = self.random.below(6);
         let loop_over = |head: &str, step: &str| {
-            vec![line!("local sum = 0"), line!(format!("{head} do$end"), vec![line!(step)]), line!("return sum")]
+            vec![
+                line!("local sum = 0"),
+                line!(format!("{head} do$end"), vec![line!(step)]),
+                line!("return sum"),
+            ]
         };
         match kind {
             0 => ("...", loop_over("for i = 1, select(\"#\", ...)", "sum = sum * 3 + (select(i, ...) or 0)")),
@@ -46,7 +50,10 @@ impl Generator {
                     line!("return all[1] or 7, table.unpack(all, 2, all.n + 1)"),
                 ],
             ),
-            _ => ("a, ...rest", vec![line!("rest[1] = (rest[1] or 0) + 1"), line!("return (a or 0) + rest[1], rest.n, ...")]),
+            _ => (
+                "a, ...rest",
+                vec![line!("rest[1] = (rest[1] or 0) + 1"), line!("return (a or 0) + rest[1], rest.n, ...")],
+            ),
         }
     }
 
