@@ -8,7 +8,7 @@
 //! A case with a line `-- fails: TEXT` is a known fault: it must fail, and the error must contain TEXT. When the fault is mended
 //! the line has to go.
 
-use crate::{Pair, ProofError, frames};
+use crate::{Pair, ProofError, check, frames};
 use std::path::{Path, PathBuf};
 
 /// PASS of `require "linux.xdp"`.
@@ -85,8 +85,36 @@ fn compare(path: &Path) -> Result<usize, ProofError> {
     Ok(frames.len())
 }
 
+/// Runs a case in real Lua only, and makes sure that what it shows depends on nothing that Lua leaves open; gives the number
+/// of its frames.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check(path: &Path) -> Result<usize, ProofError> {
+    let frames = named_frames(path)?;
+    let problem = |problem: String| ProofError::Case { path: path.to_path_buf(), problem };
+    let text = std::fs::read_to_string(path).map_err(|error| problem(error.to_string()))?;
+    let folder = tempfile::tempdir().map_err(|error| problem(error.to_string()))?;
+    let bytes: Vec<Vec<u8>> = frames.iter().map(|(_, frame)| frame.clone()).collect();
+    let all = check::examined(&text, &bytes, folder.path())
+        .map_err(|(kind, message)| problem(format!("{kind}\n{message}")))?;
+    if all.iter().zip(&bytes).all(|(seen, frame)| seen.nothing_happened(frame, PASS)) {
+        return Err(problem("nothing could be seen of any frame".to_string()));
+    }
+    Ok(frames.len())
+}
+
 /// Runs many cases on all CPUs; gives the failures, as a person reads them, and the number of frames.
 pub fn run_all(paths: &[PathBuf]) -> (Vec<String>, usize) {
+    all(paths, run)
+}
+
+/// As [`run_all`], in real Lua only.
+pub fn check_all(paths: &[PathBuf]) -> (Vec<String>, usize) {
+    all(paths, check)
+}
+
+fn all(paths: &[PathBuf], run: fn(&Path) -> Result<usize, ProofError>) -> (Vec<String>, usize) {
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let next = std::sync::atomic::AtomicUsize::new(0);
     let worker = || {

@@ -43,9 +43,13 @@ pub fn check(program: &Program, frames: &[Vec<u8>], folder: &Path) -> Verdict {
 }
 
 /// What is wrong with a program: in few words, and in full.
-type Fault = (String, String);
+pub type Fault = (String, String);
 
-fn examined(text: &str, frames: &[Vec<u8>], folder: &Path) -> Result<Vec<Seen>, Fault> {
+/// Runs a script over the frames in real Lua, forwards and backwards; gives what it showed.
+///
+/// # Errors
+/// Why it is not fit for comparing tiers.
+pub fn examined(text: &str, frames: &[Vec<u8>], folder: &Path) -> Result<Vec<Seen>, Fault> {
     let mut forwards = started(text, folder, WORK)?;
     let mut backwards = started(&format!("{BACKWARDS}{text}"), folder, WORK_BACKWARDS)?;
     let mut all = Vec::new();

@@ -51,7 +51,7 @@ const OTHERS: [(&str, &str, &str); 12] = [
         "a",
         "return function(limit, i) if i < limit then return i + 1, i * value(a) end end, value(a) & 3, 0",
     ),
-    ("__close", "a, e", "print(\"closed\", value(a), type(e) == \"string\" and e or type(e))"),
+    ("__close", "a, e", "print(\"closed\", value(a), e ~= nil)"),
 ];
 
 pub(super) const STATEMENTS: Rules<StatementRule> =

@@ -11,8 +11,13 @@ pub(super) const STATEMENTS: Rules<StatementRule> = &[
 ];
 
 impl Generator {
+    /// The function of the kit that makes something to close at this place.
+    pub(super) fn closing(&mut self) -> &'static str {
+        self.kit(if self.protected > 0 { "closing" } else { "closing_anywhere" })
+    }
+
     fn closing_variable(&mut self) -> Statement {
-        let (closing, name) = (self.kit("closing"), self.fresh("h"));
+        let (closing, name) = (self.closing(), self.fresh("h"));
         line!(format!("local {name} <close> = {closing}($)"), self.integer(1))
     }
 

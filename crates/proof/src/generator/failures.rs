@@ -83,7 +83,7 @@ const MALFORMED: [&str; 14] = [
 impl Generator {
     /// An error, unless this is no place for one.
     fn failure(&mut self, depth: usize) -> Option<Expression> {
-        let often = if self.protected > 0 { 3 } else { 60 };
+        let often = if self.protected > 0 { 3 } else { 30 };
         if !self.random.once_in(often) {
             return None;
         }

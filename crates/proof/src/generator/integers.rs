@@ -171,7 +171,7 @@ impl Generator {
         Some(expr!(Integer, format!("(select({number}, $))"), tree::at_least(2, rest)))
     }
 
-    /// Arithmetic on a string that reads as an integer (manual § 3.4.3).
+    /// Arithmetic on a string that reads as an integer (manual § 3.4.3). Bitwise operators do not convert strings.
     fn coerced(&mut self, depth: usize) -> Option<Expression> {
         let numeral = match self.random.below(3) {
             0 => expr!(Text, "tostring($)", self.integer(depth - 1)),
@@ -188,16 +188,13 @@ impl Generator {
                 ]),
             ),
         };
-        let operator = self.one_of(&["+", "-", "*", "//", "%", "&", "|", "~", "<<", ">>"]);
-        let operator = if self.random.once_in(2) && !matches!(operator, "//" | "%") {
+        let operator = self.one_of(&["+", "-", "*", "//", "%"]);
+        let divides = matches!(operator, "//" | "%");
+        if self.random.once_in(2) && !divides {
             return Some(expr!(Integer, format!("($ {operator} $)"), self.integer(depth - 1), numeral));
-        } else {
-            operator
-        };
-        let right = match operator {
-            "//" | "%" => expr!(Integer, "($ | 1)", self.integer(depth - 1)),
-            _ => self.integer(depth - 1),
-        };
+        }
+        let right = self.integer(depth - 1);
+        let right = if divides { expr!(Integer, "($ | 1)", right) } else { right };
         Some(expr!(Integer, format!("($ {operator} $)"), numeral, right))
     }
 

@@ -79,7 +79,7 @@ impl Generator {
         if !self.may_nest() || self.factor > 8 {
             return None;
         }
-        let closing = self.kit("closing");
+        let closing = self.closing();
         let list = self.list(1);
         let (first, second, body) = self.generic_body(8);
         let label = format!("\"loop {first}\"");

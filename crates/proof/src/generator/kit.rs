@@ -4,7 +4,7 @@ use super::Generator;
 use super::tree::{Statement, line};
 
 /// Each name with the function's parameters and the lines of its body.
-const KIT: [(&str, &str, &[&str]); 9] = [
+const KIT: [(&str, &str, &[&str]); 10] = [
     ("compose", "f, g", &["return function(x) return f(g(x)) end"]),
     ("apply", "f, ...", &["return f(...)"]),
     // A sequence as text.
@@ -44,7 +44,8 @@ const KIT: [(&str, &str, &[&str]); 9] = [
         "x",
         &["if type(x) == \"table\" then return rawget(x, \"v\") or 0 end", "return tonumber(x) or 0"],
     ),
-    // Something that says when it is closed.
+    // Something that says when it is closed, and because of which error; for places under protection, as the error that ends
+    // a handler is no value that is the same in both tiers.
     (
         "closing",
         "name",
@@ -53,6 +54,11 @@ const KIT: [(&str, &str, &[&str]); 9] = [
             "  print(\"close\", name, type(e) == \"string\" and e or type(e))",
             "end })",
         ],
+    ),
+    (
+        "closing_anywhere",
+        "name",
+        &["return setmetatable({}, { __close = function(_, e) print(\"close\", name, e ~= nil) end })"],
     ),
     ("count", "...", &["return select(\"#\", ...), ..."]),
     // At most so many bytes.
