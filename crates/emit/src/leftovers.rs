@@ -85,7 +85,7 @@ fn successors(block: &CodeBlock) -> Vec<usize> {
     }
 }
 
-fn predecessors(blocks: &[CodeBlock]) -> Vec<Vec<usize>> {
+pub fn predecessors(blocks: &[CodeBlock]) -> Vec<Vec<usize>> {
     let mut predecessors = vec![Vec::new(); blocks.len()];
     for (index, block) in blocks.iter().enumerate() {
         successors(block).into_iter().for_each(|to| predecessors[to].push(index));
@@ -115,7 +115,7 @@ fn live_at_entry(blocks: &[CodeBlock], usage: &[Usage]) -> Vec<Slots> {
 }
 
 /// The blocks on ways from the header back to it.
-fn body(blocks: &[CodeBlock], predecessors: &[Vec<usize>], header: usize) -> BTreeSet<usize> {
+pub fn body(blocks: &[CodeBlock], predecessors: &[Vec<usize>], header: usize) -> BTreeSet<usize> {
     let mut after = BTreeSet::new();
     let mut work = vec![header];
     while let Some(block) = work.pop() {

@@ -8,6 +8,7 @@
 mod allocate;
 mod assemble;
 mod btf;
+mod clobbered;
 mod describe;
 mod elf;
 mod error;
@@ -96,6 +97,7 @@ fn compile(module: &Module, function: &Function, allocator: &mut Allocator) -> R
     let stack = slots.size(allocated.num_spillslots)?;
     let mut blocks = assemble::assemble(&machine, allocated, &slots);
     leftovers::clear(&mut blocks, slots.spill(0));
+    clobbered::refill(&mut blocks);
     let words = jumps::join(&blocks);
     check_size(&function.name, words.len())?;
     Ok(Code { words, offset: 0, stack })

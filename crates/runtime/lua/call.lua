@@ -233,14 +233,15 @@ function vararg_table(L)
   if extra < 0 then extra = 0 end
   local t = table_new(L, extra, 1)
   if t == 0 then return FAIL end
-  local status = table_append(L, t, from, extra, 0)
-  if status < 0 then return FAIL end
+  copy_bytes(u64(t + T_ARRAY), from, extra << 4)
+  set64(t + T_COUNT, extra)
+  table_shrink(t)
   local key = L + L_KEY
   set64(key, TAG_STRING)
   set64(key + 8, "n")
   set64(key + 16, TAG_INT)
   set64(key + 24, extra)
-  status = table_set(L, t, key, key + 16)
+  local status = table_set(L, t, key, key + 16)
   set64(from, TAG_TABLE)
   set64(from + 8, t)
   return status

@@ -79,11 +79,11 @@ function table_grow_entries(L, t, want)
     set64(t + T_INDEX, 0)
     return 0
   end
-  return table_make_index(L, t)
+  return inline.table_make_index(L, t)
 end
 
 -- Builds the index of all entries.
-function table_make_index(L, t)
+function inline.table_make_index(L, t)
   local cap = u64(t + T_ENTRY_CAP)
   local slots = 16
   while slots < cap << 1 do
@@ -102,7 +102,7 @@ function table_make_index(L, t)
   local entry = u64(t + T_ENTRIES)
   local number = 1
   while number <= used do
-    table_link(t, u64(entry + E_HASH), number)
+    inline.table_link(t, u64(entry + E_HASH), number)
     entry = entry + ENTRY_SIZE
     number = number + 1
   end
@@ -110,7 +110,7 @@ function table_make_index(L, t)
 end
 
 -- Puts an entry, by its number from 1, into the index.
-function table_link(t, hash, number)
+function inline.table_link(t, hash, number)
   local index = u64(t + T_INDEX)
   local mask = u64(t + T_INDEX_MASK)
   local slot = hash & mask
@@ -238,7 +238,7 @@ function table_insert_entry(L, t, k, v, hash)
   set64(entry + E_HASH, hash)
   set64(t + T_USED, used + 1)
   set64(t + T_LIVE, u64(t + T_LIVE) + 1)
-  if u64(t + T_INDEX) ~= 0 then table_link(t, hash, used + 1) end
+  if u64(t + T_INDEX) ~= 0 then inline.table_link(t, hash, used + 1) end
   return 0
 end
 
@@ -248,6 +248,12 @@ function table_set(L, t, k, v)
     return raise_here(L, "a table of load time cannot be changed at packet time")
   end
   local tag = u64(k)
+  if tag == TAG_FLOAT and float_is_integer(u64(k + 8)) ~= 0 then
+    set64(L + L_KEY + 8, float_to_integer(u64(k + 8)))
+    tag = TAG_INT
+    k = L + L_KEY
+    set64(k, TAG_INT)
+  end
   if tag == TAG_INT then return table_set_int(L, t, k, v) end
   if tag == TAG_STRING then
     local text = u64(k + 8)
@@ -335,11 +341,6 @@ function table_set_other(L, t, k, v)
   if tag == TAG_NIL then return raise_here(L, "table index is nil") end
   if tag == TAG_FLOAT then
     if ult(0xffe0000000000000, payload << 1) then return raise_here(L, "table index is NaN") end
-    if float_is_integer(payload) ~= 0 then
-      set64(L + L_KEY, TAG_INT)
-      set64(L + L_KEY + 8, float_to_integer(payload))
-      return table_set_int(L, t, L + L_KEY, v)
-    end
   end
   local hash = inline.word_hash(tag, payload)
   local entry = table_find(t, tag, payload, hash)

@@ -43,7 +43,7 @@ impl<'a> Functions<'a> {
 #[derive(Default)]
 pub struct Reach {
     pub functions: BTreeSet<usize>,
-    /// Constant strings of the reachable functions.
+    /// Constant strings of the reachable functions of the script.
     pub mentions: HashSet<Arc<[u8]>>,
     pub tables: BTreeSet<TableId>,
     pub closures: BTreeSet<ClosureId>,
@@ -156,13 +156,14 @@ impl Reach {
         self.upvalues.insert(index, merged.clone());
         self.functions.insert(index);
         self.assignments(prototype, cells);
-        for constant in &prototype.constants {
-            if let Value::String(text) = constant {
-                self.mentions.insert(text.clone());
-            }
-        }
         if functions.is_hidden(index) {
             self.builtins.extend(named_in(prototype));
+        } else {
+            let texts = prototype.constants.iter().filter_map(|constant| match constant {
+                Value::String(text) => Some(text.clone()),
+                _ => None,
+            });
+            self.mentions.extend(texts);
         }
         for n in 0..prototype.prototypes.len() {
             let inner = functions.inner(index, n);

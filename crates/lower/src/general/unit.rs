@@ -70,13 +70,6 @@ impl Unit<'_, '_> {
         block
     }
 
-    /// Calls the library function with that number, which is not one of those that change frames.
-    pub fn call_builtin(&mut self, base: Value, count: Value, number: Value) -> Value {
-        let context = self.code.param(0);
-        let address = self.code.load(self.state, L_SELF);
-        self.code.call(self.general.ids.builtin, &[context, address, base, count, number])
-    }
-
     /// Calls a library function with `count` arguments at `base`.
     pub fn call_direct(&mut self, callee: Direct, base: Value, count: Value) -> Value {
         let address = self.code.load(self.state, L_SELF);

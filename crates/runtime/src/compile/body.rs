@@ -385,6 +385,11 @@ impl<'b, 'h> Body<'b, 'h> {
         if let Some(value) = layout::constant(name) {
             return Ok(Word::Constant(value));
         }
+        // A function that has an inline form is always expanded.
+        let expanded = format!("inline.{name}");
+        if find(&expanded).is_some() {
+            return Ok(Word::Name(expanded.into()));
+        }
         if name == "inline" || intrinsics::exists(name) || find(name).is_some() {
             return Ok(Word::Name(Rc::from(name)));
         }

@@ -68,25 +68,9 @@ fn call(body: &mut Body<'_, '_, '_>, i: Instruction) {
     call_dynamic(body, i.a(), count, want, after);
 }
 
-/// A call of what is no function of the script: of a library function if it is one; the program's loop knows the rest.
-pub fn call_dynamic(
-    body: &mut Body<'_, '_, '_>,
-    func: usize,
-    count: Value,
-    want: i64,
-    after: (Block, Vec<Value>),
-) {
-    let (requested, _) = body.code().cold_block(0);
-    let tag = body.tag(func);
-    body.code().leave_if(CompareOp::Ne, tag, TAG_BUILTIN as i32, requested, &[]);
-    let number = body.payload(func);
-    body.code().leave_if(CompareOp::ULe, number, BUILTIN_XPCALL as i32, requested, &[]);
-    let base = body.address(func + 1);
-    let results = body.unit.call_builtin(base, count, number);
-    take_results(body, func, results, want);
-    let args = [body.frame, body.base];
-    body.code().jump(after.0, &args);
-    body.code().block = requested;
+/// A call of what is no function of the script, by the program's loop: library functions need most of the 8 frames that the
+/// kernel has.
+pub fn call_dynamic(body: &mut Body<'_, '_, '_>, func: usize, count: Value, want: i64, after: (Block, Vec<Value>)) {
     let address = body.address(func);
     request(body, address, count, want);
     let leave = body.unit.leave;
