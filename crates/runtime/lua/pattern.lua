@@ -10,9 +10,9 @@
 --   MATCH_CAPTURES               for each capture u32 start and u32 end; the end is CAPTURE_POSITION or CAPTURE_OPEN instead
 -- It is in the scratch buffer, or in packet memory for what goes on after the primitive has returned. What to try instead
 -- when the rest of a pattern fails is in the scratch buffer after MATCH_SIZE bytes: up to MATCH_MAX_DEPTH choices of
--- CHOICE_SIZE bytes (item, position, lowest position). As captures are not undone by going back (each is set again on the way
--- forward), these are all there is to know. Lua nests a call of its C function where a choice is noted here, and so does not
--- get further than MATCH_MAX_DEPTH choices either (MAXCCALLS): "pattern too complex".
+-- CHOICE_SIZE bytes (item, position, lowest position). As captures are not undone by going back (each is set again on the
+-- way forward), these are all there is to know. Lua nests a call of its C function where a choice is noted here, and so does
+-- not get further than MATCH_MAX_DEPTH choices either (MAXCCALLS): "pattern too complex".
 --
 -- Every choice that is taken up again takes a step of the budget, and so do 16 characters of a run.
 --
@@ -280,8 +280,8 @@ local function match_all(L, item, kind, s, stop)
   return after
 end
 
--- Other repetitions: the position to match the rest of the pattern at first, or 0; and if there is more to be tried when that
--- fails, the lowest position to give back to (not used by all items), else -1.
+-- Other repetitions: the position to match the rest of the pattern at first, or 0; and if there is more to be tried when
+-- that fails, the lowest position to give back to (not used by all items), else -1.
 local function match_repetition(L, item, kind, s, stop)
   if kind <= PATTERN_PLUS then
     local after = pattern_run_end(L, item, s, stop)

@@ -7,8 +7,8 @@
 --   GSUB_LENGTH              bytes of the result so far
 --   GSUB_FIRST, GSUB_LAST    first and last block of the result's pieces
 --   GSUB_ROOM                pieces that the last block still has room for
--- The pieces are payloads of strings: of replacements, and of the subject in between. They are copied once, at the end. A block
--- is the address of the next one, u64, and PIECES_PER_BLOCK pieces.
+-- The pieces are payloads of strings: of replacements, and of the subject in between. They are copied once, at the end. A
+-- block is the address of the next one, u64, and PIECES_PER_BLOCK pieces.
 
 local PIECES_PER_BLOCK <const> = 15
 local BLOCK_SIZE <const> = 128
@@ -37,8 +37,8 @@ function gsub_add_piece(L, state, start, length)
   return 1
 end
 
--- string_gsub_start(s, pattern, replacement [, n]): the state, as an integer, and whether the replacement is a table; nothing
--- if it is neither table nor function.
+-- string_gsub_start(s, pattern, replacement [, n]): the state, as an integer, and whether the replacement is a table;
+-- nothing if it is neither table nor function.
 function string_gsub_start(L, base, n)
   local kind = u64(base + 32)
   if n < 3 or kind ~= TAG_TABLE and kind ~= TAG_CLOSURE and kind ~= TAG_BUILTIN then

@@ -1,7 +1,7 @@
 -- string.find, string.match and string.gmatch (lstrlib.c).
 
--- Address of the first occurrence of n bytes at `text` from s on, or 0 if there is none that ends by stop. Looks for the first
--- two bytes, at eight places a turn.
+-- Address of the first occurrence of n bytes at `text` from s on, or 0 if there is none that ends by stop. Looks for the
+-- first two bytes, at eight places a turn.
 function find_text(L, s, stop, text, n)
   if n == 0 then
     return s

@@ -1,21 +1,22 @@
 -- Where the programs of patterns are kept.
 --
--- Patterns that are strings of load time never change, so their programs are kept from packet to packet, in PATTERNS_SIZE bytes at
--- L_PATTERNS (0 if there are none): how many bytes of them are in use, u64, 8 bytes unused, PATTERN_SLOTS slots of the payload
--- of a pattern and the address of its program (or PATTERN_PLAIN), then the programs. Nothing is ever removed from there; the
--- patterns that find no room are compiled each time, and so are those that a script makes at packet time.
+-- Patterns that are strings of load time never change, so their programs are kept from packet to packet, in PATTERNS_SIZE
+-- bytes at L_PATTERNS (0 if there are none): how many bytes of them are in use, u64, 8 bytes unused, PATTERN_SLOTS slots of
+-- the payload of a pattern and the address of its program (or PATTERN_PLAIN), then the programs. Nothing is ever removed
+-- from there; the patterns that find no room are compiled each time, and so are those that a script makes at packet time.
 
 local CARET <const> = 94
 local SLOTS_AT <const> = 16
 local SLOT_SIZE <const> = 16
 
--- What the program of a pattern of this payload takes at most. A character makes two items at most, and a set at most for two.
+-- What the program of a pattern of this payload takes at most. A character makes two items at most, and a set at most for
+-- two.
 local function program_size(pattern)
   return (pattern >> 32) * (2 * ITEM_SIZE) + 4 * ITEM_SIZE
 end
 
--- The slot of a pattern (its key is the pattern's payload), or a free slot (its key is 0); 0 if there is none, or the pattern is
--- not of load time.
+-- The slot of a pattern (its key is the pattern's payload), or a free slot (its key is 0); 0 if there is none, or the
+-- pattern is not of load time.
 function pattern_slot(L, pattern)
   local store = u64(L + L_PATTERNS)
   if store == 0 or pattern >> 32 == 0 or (pattern & 0xffffffff) >= u64(L + L_IMAGE_END) then
@@ -62,9 +63,9 @@ local function kept_program(L, pattern)
   return keep(L, slot, pattern)
 end
 
--- Sets up M, a new state for matches in `subject`, with the program of a pattern; lasting = 1 if it is for after the primitive's
--- return. A program that is not kept is in the scratch buffer or at the end of packet memory then, from MATCH_LIMIT on. 1, or 0
--- after an error.
+-- Sets up M, a new state for matches in `subject`, with the program of a pattern; lasting = 1 if it is for after the
+-- primitive's return. A program that is not kept is in the scratch buffer or at the end of packet memory then, from
+-- MATCH_LIMIT on. 1, or 0 after an error.
 function pattern_prepare(L, M, subject, pattern, lasting)
   local start = subject & 0xffffffff
   set64(M + MATCH_SUBJECT, start)
@@ -110,8 +111,8 @@ function inline.prepare_anchored(L, M, subject, pattern, lasting)
   return ok
 end
 
--- Argument 1, the subject, as the payload of a string, and 1; or 0, 0 after an error. The subject's address is never 0, which
--- that of an empty string can be: positions in the subject are addresses, and 0 is none.
+-- Argument 1, the subject, as the payload of a string, and 1; or 0, 0 after an error. The subject's address is never 0,
+-- which that of an empty string can be: positions in the subject are addresses, and 0 is none.
 function inline.subject_arg(L, base, n)
   local subject, ok = inline.str_arg(L, base, n, 1)
   if ok ~= 0 and subject == 0 then

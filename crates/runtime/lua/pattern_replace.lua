@@ -1,5 +1,5 @@
--- string.gsub with a string for the replacement (lstrlib.c). The result is put together at the end of what packet memory is in
--- use, and becomes part of it when it is complete.
+-- string.gsub with a string for the replacement (lstrlib.c). The result is put together at the end of what packet memory is
+-- in use, and becomes part of it when it is complete.
 
 local ESCAPE <const> = 37
 local ZERO <const> = 48

@@ -1,7 +1,7 @@
 -- Where in the subject a pattern matches, and what it captured. M is the state of a match (pattern.lua).
 
--- The first position from s on where the program with this head can match, or 0 if there is none. (It may still fail to match
--- there.)
+-- The first position from s on where the program with this head can match, or 0 if there is none. (It may still fail to
+-- match there.)
 local function skip(L, head, s, stop)
   local next = u8(head + ITEM_NEXT)
   local at = s
@@ -96,8 +96,8 @@ function pattern_capture(L, M, index, out)
   return 0
 end
 
--- Stores all captures of the match as values from `out` on; the match itself if there are none and `whole` is not 0. How many,
--- or FAIL after an error.
+-- Stores all captures of the match as values from `out` on; the match itself if there are none and `whole` is not 0. How
+-- many, or FAIL after an error.
 function pattern_captures(L, M, out, whole)
   local count = u32(u64(M + MATCH_PROGRAM) + ITEM_LENGTH)
   if count == 0 and whole ~= 0 then

@@ -109,7 +109,8 @@ local function set_end(p, stop)
   return at
 end
 
--- Stores the set whose "[" is at p at `set`. The address after its "]", or 0 if the pattern, which ends at stop, ends before.
+-- Stores the set whose "[" is at p at `set`. The address after its "]", or 0 if the pattern, which ends at stop, ends
+-- before.
 function pattern_set(p, stop, set)
   local last = set_end(p, stop)
   if last == 0 then
