@@ -46,15 +46,15 @@ function math_fmod(L, base, n)
   return inline.return_value(base, TAG_INT, rest)
 end
 
--- The error of fmod, whose arguments have to be numbers, the first one first.
+-- The error of fmod, whose arguments have to be numbers. PUC-Rio's Lua, as C compilers order it, looks at the second one first.
 function fmod_error(L, base, n)
-  if n >= 1 then
-    local tag = u64(base)
-    if tag == TAG_INT or tag == TAG_FLOAT or tag == TAG_STRING and text_to_number(u64(base + 8), base + 8) ~= 0 then
-      return float_error(L, base, n, 2)
+  if n >= 2 then
+    local tag = u64(base + 16)
+    if tag == TAG_INT or tag == TAG_FLOAT or tag == TAG_STRING and text_to_number(u64(base + 24), base + 24) ~= 0 then
+      return float_error(L, base, n, 1)
     end
   end
-  return float_error(L, base, n, 1)
+  return float_error(L, base, n, 2)
 end
 
 -- The largest of n >= 1 integers, or the smallest if `sign` is -1, as the only result; no result if not all are integers.

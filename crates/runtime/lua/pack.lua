@@ -137,7 +137,8 @@ function pack_read_option(L, scratch)
   elseif letter == 62 then -- >
     set64(scratch + BIG, 1)
   elseif letter == 33 then -- !
-    local align = integer_size(L, scratch, 8)
+    -- The default is the alignment of a long double.
+    local align = integer_size(L, scratch, 16)
     if align == 0 then
       return FAIL
     end
