@@ -114,11 +114,14 @@ function format_read(L, at, stop)
   return at + 1
 end
 
--- Whether the conversion has only flags out of `allowed`, and no precision if that is -1.
+-- 1 if the conversion has only flags out of `allowed`, and no precision if that is -1; else 0.
 local function is_good(scratch, allowed, precision)
-  return u64(scratch + CLEAN) ~= 0
-    and u64(scratch + FLAGS) & ~allowed == 0
-    and (precision == 1 or u64(scratch + PRECISION) < 0)
+  if u64(scratch + CLEAN) == 0 or u64(scratch + FLAGS) & ~allowed ~= 0 then
+    return 0
+  elseif precision ~= 1 and u64(scratch + PRECISION) >= 0 then
+    return 0
+  end
+  return 1
 end
 
 local function raise_bad(L, scratch)
@@ -247,7 +250,7 @@ end
 function format_integer(L, base, n, i, at)
   local scratch = u64(L + L_SCRATCH)
   local letter = u64(scratch + LETTER)
-  if letter == 99 and not is_good(scratch, FLAG_LEFT, -1) then -- c
+  if letter == 99 and is_good(scratch, FLAG_LEFT, -1) == 0 then -- c
     return raise_bad(L, scratch)
   end
   local value, ok = inline.int_arg(L, base, n, i)
@@ -258,7 +261,7 @@ function format_integer(L, base, n, i, at)
     set8(scratch + BODY, value)
     return format_put(L, at, 0, 0, scratch + BODY | 1 << 32)
   end
-  if not is_good(scratch, integer_flags(letter), 1) then
+  if is_good(scratch, integer_flags(letter), 1) == 0 then
     return raise_bad(L, scratch)
   end
   return put_integer(L, scratch, at, letter, value)
@@ -269,7 +272,7 @@ function format_pointer(L, value, at)
   local scratch = u64(L + L_SCRATCH)
   local tag = u64(value)
   local stop = scratch + DIGITS
-  if not is_good(scratch, FLAG_LEFT, -1) then
+  if is_good(scratch, FLAG_LEFT, -1) == 0 then
     return raise_bad(L, scratch)
   end
   if tag < TAG_STRING then
@@ -311,7 +314,7 @@ function format_string(L, value, i, at)
   if u64(scratch + FORM) >> 32 ~= 2 then
     if find_byte(first, first + length, 0) ~= first + length then
       return arg_error(L, i, "string contains zeros")
-    elseif not is_good(scratch, FLAG_LEFT, 1) then
+    elseif is_good(scratch, FLAG_LEFT, 1) == 0 then
       return raise_bad(L, scratch)
     end
     local precision = u64(scratch + PRECISION)
@@ -386,20 +389,22 @@ end
 function format_float(L, base, n, i, at)
   local scratch = u64(L + L_SCRATCH)
   local letter = u64(scratch + LETTER)
-  -- For the conversion a, the form is checked before the argument.
   local good = is_good(scratch, FLAG_LEFT | FLAG_PLUS | FLAG_FORM | FLAG_ZERO | FLAG_SPACE, 1)
-  if letter | 32 == 97 and not good then
-    return raise_bad(L, scratch)
+  if letter | 32 == 97 then
+    -- For the conversion a, the form is checked before the argument.
+    if good == 0 then
+      return raise_bad(L, scratch)
+    end
+    return float_error(L, base, n, i)
   end
   local value = base + 16 * i - 16
-  if letter | 32 == 97 or i > n or u64(value) ~= TAG_INT then
-    if i <= n and u64(value) == TAG_STRING and text_to_number(u64(value + 8), value + 8) == 1 then
-      set64(value, TAG_INT)
-    else
+  if i > n or u64(value) ~= TAG_INT then
+    if i > n or u64(value) ~= TAG_STRING or text_to_number(u64(value + 8), value + 8) ~= 1 then
       return float_error(L, base, n, i)
     end
+    set64(value, TAG_INT)
   end
-  if not good then
+  if good == 0 then
     return raise_bad(L, scratch)
   end
   local integer = u64(value + 8)

@@ -292,8 +292,11 @@ function string_pack(L, base, n)
   local scratch = start_format(L, text)
   local first = inline.begin_text(L)
   local at = first
-  -- The first argument is the format; the next value is argument i + 1.
+  -- The first argument is the format; the next value is argument i + 1. In PUC-Rio's Lua the one after the last is a nil, a mark
+  -- on its stack.
   local i = 1
+  set64(base + 16 * n, TAG_NIL)
+  n = n + 1
   while u64(scratch + AT) < u64(scratch + STOP) do
     if pack_next_option(L, scratch, at - first) ~= 0 then
       return FAIL
