@@ -84,7 +84,8 @@ fn fuzz(name: &str, letters: &str) {
         let pointer = |args: &[Value]| matches!(&args[0], Value::String(format) if format.contains(&b'p'));
         // Addresses are not the same in both.
         if pointer(&args) && args.iter().any(|value| matches!(value, Value::String(_))) && args.len() > 1 {
-            let args: Vec<Value> = args.iter().take(1).cloned().chain(args.iter().skip(1).map(|_| 7.into())).collect();
+            let args: Vec<Value> =
+                args.iter().take(1).cloned().chain(args.iter().skip(1).map(|_| 7.into())).collect();
             check(&pair, &args);
         } else {
             check(&pair, &args);
@@ -127,7 +128,10 @@ fn cases_by_hand() {
         ("%10000d", &[1.into()]),
         ("%010d|%-10d|%+d|% d", &[1.into(), 2.into(), 3.into(), 4.into()]),
         ("%.0d|%5.0d|%#.0o|%#o|%#x", &[0.into(), 0.into(), 0.into(), 0.into(), 0.into()]),
-        ("%#o|%#5o|%#05o|%#.5o|%#x|%#010X", &[8.into(), 8.into(), 8.into(), 8.into(), 255.into(), 255.into()]),
+        (
+            "%#o|%#5o|%#05o|%#.5o|%#x|%#010X",
+            &[8.into(), 8.into(), 8.into(), 8.into(), 255.into(), 255.into()],
+        ),
         ("%x|%o|%X|%u", &[(-1).into(), (-1).into(), i64::MIN.into(), (-1).into()]),
         ("%d|%i|%5.3d|%-5.3d|", &[i64::MIN.into(), i64::MAX.into(), (-7).into(), 7.into()]),
         ("%c%c%3c|%-3c|", &[0.into(), 256.into(), 65.into(), 66.into()]),
@@ -137,7 +141,7 @@ fn cases_by_hand() {
         ("%.3c", &[1.into()]),
         ("%5q", &["x".into()]),
         ("%q|%q|%q|%q", &[i64::MIN.into(), i64::MAX.into(), Value::Nil, true.into()]),
-        ("%q", &["a\n\r\0b\0001\t9\"\\\u{7f}\u{e9}".into()]),
+        ("%q", &["a\n\r\0b\x001\t9\"\\\u{7f}\u{e9}".into()]),
         ("%s|%s|%s|%s", &["a\0b".into(), 12.into(), Value::Nil, false.into()]),
         ("%5s|%-5s|%.1s|%5.1s|%.0s", &["ab".into(), "ab".into(), "ab".into(), "ab".into(), "ab".into()]),
         ("%5s", &["a\0b".into()]),
@@ -146,9 +150,18 @@ fn cases_by_hand() {
         ("%.99s", &[Value::String(vec![b'x'; 200])]),
         ("%p|%5p|%-8p|", &[1.into(), Value::Nil, true.into()]),
         ("%.3p", &[1.into()]),
-        ("%f|%.0f|%#.0f|%10.2f|%-10.2f|%+.1f|%010.1f", &[1.into(), 2.into(), 3.into(), 4.into(), 5.into(), 6.into(), (-7).into()]),
-        ("%f|%f|%f|%f", &[i64::MAX.into(), i64::MIN.into(), ((1i64 << 53) + 1).into(), ((1i64 << 53) + 3).into()]),
-        ("%g|%g|%g|%.3g|%.3g|%.3g", &[0.into(), 100_000.into(), 1_000_000.into(), 1235.into(), 1225.into(), 99_950.into()]),
+        (
+            "%f|%.0f|%#.0f|%10.2f|%-10.2f|%+.1f|%010.1f",
+            &[1.into(), 2.into(), 3.into(), 4.into(), 5.into(), 6.into(), (-7).into()],
+        ),
+        (
+            "%f|%f|%f|%f",
+            &[i64::MAX.into(), i64::MIN.into(), ((1i64 << 53) + 1).into(), ((1i64 << 53) + 3).into()],
+        ),
+        (
+            "%g|%g|%g|%.3g|%.3g|%.3g",
+            &[0.into(), 100_000.into(), 1_000_000.into(), 1235.into(), 1225.into(), 99_950.into()],
+        ),
         ("%#g|%#.3g|%#.0g|%.0g|%g", &[1.into(), 1000.into(), 5.into(), 25.into(), i64::MAX.into()]),
         ("%e|%.0e|%#.0e|%.25e|%E", &[0.into(), 15.into(), 25.into(), 123_456_789.into(), (-1000).into()]),
         ("%F", &[1.into()]),

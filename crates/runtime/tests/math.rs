@@ -21,7 +21,8 @@ fn fuzz_one_number() {
     let pair = Pair::new();
     for name in ["math.abs", "math.ceil", "math.floor"] {
         // A float, a numeral, or what a numeral is after its conversion to a float.
-        let floats = |pair: &Pair, args: &[Value]| pair.reference.call("tonumber", &args[..1]) != Ok(vec![Value::Nil]);
+        let floats =
+            |pair: &Pair, args: &[Value]| pair.reference.call("tonumber", &args[..1]) != Ok(vec![Value::Nil]);
         pair.compare_random(name, 20_000, |random| values(random, 2), floats);
     }
     for name in ["math.tointeger", "math.type"] {
@@ -50,7 +51,11 @@ fn fuzz_max_and_min() {
         if args.iter().all(is_integer) {
             assert!(!pair.compare(&format!("math.{name}"), &args));
         } else {
-            assert_eq!(pair.simulator.call_primitive(&format!("math_{name}"), &args), Ok(Vec::new()), "{args:?}");
+            assert_eq!(
+                pair.simulator.call_primitive(&format!("math_{name}"), &args),
+                Ok(Vec::new()),
+                "{args:?}"
+            );
         }
     }
 }
@@ -83,7 +88,8 @@ fn fuzz_random() {
                     vec![Value::Integer(x.min(y)), Value::Integer(x.max(y))]
                 }
             };
-            let expected = pair.reference.call("math.random", &args).map_err(|message| common::without_name(&message));
+            let expected =
+                pair.reference.call("math.random", &args).map_err(|message| common::without_name(&message));
             let found = call("math_random", &args, &mut state);
             match args.is_empty() {
                 true => assert_eq!(found, Err(common::FLOATS.into())),

@@ -26,7 +26,10 @@ fn format(random: &mut Random) -> (String, Vec<char>) {
             14 => random.word_of(&["s", "z"]).to_owned(),
             15 | 16 => format!("c{}", random.below(40)),
             17 => "x".to_owned(),
-            18 => format!("X{}", random.word_of(&["i4", "j", "h", "i3", "s2", "c", "c4", "x", "b", "", "<", "X", "z", "!8"])),
+            18 => format!(
+                "X{}",
+                random.word_of(&["i4", "j", "h", "i3", "s2", "c", "c4", "x", "b", "", "<", "X", "z", "!8"])
+            ),
             19 if random.once_in(3) => random.word_of(&["f", "d", "n"]).to_owned(),
             20 if random.once_in(4) => random.word_of(&["c", "i99999999999", "y", "\0", "(", "é"]).to_owned(),
             _ => "i4".to_owned(),
@@ -57,7 +60,8 @@ fn packed_value(random: &mut Random, kind: char) -> Value {
 }
 
 fn has_floats(_: &Pair, args: &[Value]) -> bool {
-    let in_format = matches!(args.first(), Some(Value::String(format)) if format.iter().any(|c| b"fdn".contains(c)));
+    let in_format =
+        matches!(args.first(), Some(Value::String(format)) if format.iter().any(|c| b"fdn".contains(c)));
     in_format || args.iter().any(|value| matches!(value, Value::Float(_)))
 }
 
@@ -80,7 +84,8 @@ fn fuzz_packsize() {
     let args = |random: &mut Random| {
         let (mut format, _) = format(random);
         if random.once_in(20) {
-            format += random.word_of(&["c9223372036854775798", "c99999999999999999999", "c9223372036854775807b"]);
+            format +=
+                random.word_of(&["c9223372036854775798", "c99999999999999999999", "c9223372036854775807b"]);
         }
         vec![random.mostly(format.as_str().into())]
     };

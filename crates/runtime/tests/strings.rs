@@ -81,8 +81,13 @@ fn fuzz_rep() {
 
 /// Whether the result is too large for the memory of a test, but not for a string as such.
 fn is_beyond_memory(pair: &Pair, args: &[Value]) -> bool {
-    let length = |index: usize| match pair.reference.call("tostring", args.get(index..index + 1).unwrap_or_default()) {
-        Ok(text) => text.first().map_or(0, |text| if let Value::String(text) = text { text.len() } else { 0 }),
+    let length = |index: usize| match pair
+        .reference
+        .call("tostring", args.get(index..index + 1).unwrap_or_default())
+    {
+        Ok(text) => {
+            text.first().map_or(0, |text| if let Value::String(text) = text { text.len() } else { 0 })
+        }
         Err(_) => 0,
     };
     let times = match pair.reference.call("math.tointeger", args.get(1..2).unwrap_or_default()).as_deref() {

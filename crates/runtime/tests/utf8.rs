@@ -21,9 +21,23 @@ fn text(random: &mut Random) -> Value {
                 0 if at < text.len() => drop(text.remove(at)),
                 1 => {
                     let odd: &[&[u8]] = &[
-                        b"\x80", b"\xbf", b"\xc0\x80", b"\xe0\x80\x80", b"\xed\xa0\x80", b"\xed\xbf\xbf", b"\xf4\x90\x80\x80",
-                        b"\xf8\x88\x80\x80\x80", b"\xfc\x84\x80\x80\x80\x80", b"\xfd\xbf\xbf\xbf\xbf\xbf", b"\xfe", b"\xff",
-                        b"\xf8\x80\x80\x80\x80", b"\xc1\xbf", b"\xc2", b"\xe2\x82", b"\0",
+                        b"\x80",
+                        b"\xbf",
+                        b"\xc0\x80",
+                        b"\xe0\x80\x80",
+                        b"\xed\xa0\x80",
+                        b"\xed\xbf\xbf",
+                        b"\xf4\x90\x80\x80",
+                        b"\xf8\x88\x80\x80\x80",
+                        b"\xfc\x84\x80\x80\x80\x80",
+                        b"\xfd\xbf\xbf\xbf\xbf\xbf",
+                        b"\xfe",
+                        b"\xff",
+                        b"\xf8\x80\x80\x80\x80",
+                        b"\xc1\xbf",
+                        b"\xc2",
+                        b"\xe2\x82",
+                        b"\0",
                     ];
                     let odd = *random.pick(odd);
                     text.splice(at..at, odd.iter().copied());
@@ -69,7 +83,12 @@ fn is_constant_float(_: &Pair, args: &[Value]) -> bool {
 fn fuzz_len_and_codepoint() {
     let pair = Pair::new();
     for name in ["utf8.len", "utf8.codepoint"] {
-        pair.compare_random(name, 30_000, |random| args(random, &[position, position, lax]), is_constant_float);
+        pair.compare_random(
+            name,
+            30_000,
+            |random| args(random, &[position, position, lax]),
+            is_constant_float,
+        );
     }
 }
 
@@ -117,7 +136,10 @@ fn steps(pair: &Pair, text: &Value, lax: bool) -> Steps {
     }
     let mut position = 0;
     loop {
-        match simulator.call_primitive("utf8_codes_next", &[text.clone(), position.into(), lax.into()]).as_deref() {
+        match simulator
+            .call_primitive("utf8_codes_next", &[text.clone(), position.into(), lax.into()])
+            .as_deref()
+        {
             Ok([Value::Integer(at), Value::Integer(code)]) => {
                 found.push((*at, *code));
                 position = *at;
@@ -136,9 +158,12 @@ fn reference_steps(pair: &Pair, text: &Value, lax: bool) -> Steps {
         end)
         return good or message:gsub('^[^ ]*: ', ''):gsub(\" to '[a-z.]*'\", ''), table.unpack(found)
     end";
-    let results = pair.reference.call(function, &[text.clone(), lax.into()]).unwrap_or_else(|error| panic!("{error}"));
-    let numbers: Vec<i64> =
-        results[1..].iter().map(|value| if let Value::Integer(value) = value { *value } else { -1 }).collect();
+    let results =
+        pair.reference.call(function, &[text.clone(), lax.into()]).unwrap_or_else(|error| panic!("{error}"));
+    let numbers: Vec<i64> = results[1..]
+        .iter()
+        .map(|value| if let Value::Integer(value) = value { *value } else { -1 })
+        .collect();
     let message = match &results[0] {
         Value::String(message) => Some(String::from_utf8_lossy(message).into_owned()),
         _ => None,
