@@ -79,7 +79,7 @@ fn check(pair: &Pair, args: &[Value]) {
 fn fuzz(name: &str, letters: &str) {
     let pair = Pair::new();
     let mut random = Random::new(name);
-    for _ in 0..common::cases(30_000) {
+    for _ in 0..common::cases(20_000) {
         let args = arguments(&mut random, letters);
         let pointer = |args: &[Value]| matches!(&args[0], Value::String(format) if format.contains(&b'p'));
         // Addresses are not the same in both.

@@ -19,7 +19,7 @@ fn fuzz_tonumber() {
         }
         args
     };
-    Pair::new().compare_random("tonumber", 60_000, args, |pair, args| pair.is_float(&args[0]));
+    Pair::new().compare_random("tonumber", 20_000, args, |pair, args| pair.is_float(&args[0]));
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn fuzz_tonumber_with_base() {
 fn fuzz_text_to_integer() {
     let pair = Pair::new();
     let mut random = Random::new("text_to_integer");
-    for _ in 0..common::cases(60_000) {
+    for _ in 0..common::cases(20_000) {
         let text = random.numeral();
         check_integer(&pair, &text);
     }

@@ -76,7 +76,7 @@ fn fuzz_pack() {
         }
         args
     };
-    Pair::new().compare_random("string.pack", 40_000, args, has_floats);
+    Pair::new().compare_random("string.pack", 20_000, args, has_floats);
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn fuzz_packsize() {
 fn fuzz_unpack() {
     let pair = Pair::new();
     let mut random = Random::new("unpack");
-    for _ in 0..common::cases(40_000) {
+    for _ in 0..common::cases(20_000) {
         let (format, kinds) = format(&mut random);
         let mut args = vec![Value::from(format.as_str())];
         args.extend(kinds.into_iter().map(|kind| match kind {

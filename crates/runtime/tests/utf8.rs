@@ -85,7 +85,7 @@ fn fuzz_len_and_codepoint() {
     for name in ["utf8.len", "utf8.codepoint"] {
         pair.compare_random(
             name,
-            30_000,
+            20_000,
             |random| args(random, &[position, position, lax]),
             is_constant_float,
         );
@@ -96,7 +96,7 @@ fn fuzz_len_and_codepoint() {
 fn fuzz_offset() {
     let count = |random: &mut Random| Value::Integer(random.below(20) as i64 - 8);
     let args = |random: &mut Random| args(random, &[count, position]);
-    Pair::new().compare_random("utf8.offset", 30_000, args, is_constant_float);
+    Pair::new().compare_random("utf8.offset", 20_000, args, is_constant_float);
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn fuzz_char() {
             })
             .collect()
     };
-    Pair::new().compare_random("utf8.char", 30_000, args, |_, _| false);
+    Pair::new().compare_random("utf8.char", 20_000, args, |_, _| false);
 }
 
 /// The iterator: every step of utf8.codes as real Lua does it.
