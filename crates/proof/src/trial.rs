@@ -172,22 +172,46 @@ fn lua_fails_too(path: &Path, frames: &[Vec<u8>], error: &ProofError) -> bool {
     })
 }
 
-/// Differences by part, refusals by code, rejections by the verifier's words without numbers.
+/// Differences by part, of errors also by what both say; refusals by code, rejections by the verifier's words.
 fn kind_of(error: &ProofError) -> String {
     match error {
-        ProofError::Differs { difference, .. } => difference.part.to_string(),
-        ProofError::Stage(stage) => {
-            let words: String =
-                stage.to_string().chars().filter(|c| c.is_ascii_alphabetic() || *c == ' ').collect();
-            format!("{} {words}", stage.code())
+        ProofError::Differs { difference, .. } if difference.part == "error" => {
+            let words = |seen: &Seen| match &seen.error {
+                Some(error) => general_words(&error.lossy()),
+                None => "none".to_string(),
+            };
+            format!(
+                "error \"{}\" where real Lua has \"{}\"",
+                words(&difference.kernel),
+                words(&difference.user)
+            )
         }
+        ProofError::Differs { difference, .. } => difference.part.to_string(),
+        ProofError::Stage(stage) => format!("{} {}", stage.code(), general_words(&stage.to_string())),
         other => other.to_string(),
     }
+}
+
+/// A message without what differs between two programs with the same fault: names in quotes, paths, numbers.
+fn general_words(message: &str) -> String {
+    let general = |word: &&str| !word.contains('/') && !word.starts_with(['\'', '`']);
+    let words = message.split_whitespace().filter(general);
+    let letters = words.map(|word| word.replace(|c: char| !c.is_ascii_alphabetic(), ""));
+    letters.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn kinds_of_failures_are_general() {
+        let kind = general_words("/tmp/x/random.lua:57: attempt to call a nil value (method 'byte') at 7");
+        assert_eq!(kind, "attempt to call a nil value method at");
+        assert_eq!(general_words("nested deeper than 8: `a` → `b` → `c`"), "nested deeper than");
+        let rejected = "the kernel's verifier rejects program 'random': math between r1 and r2";
+        assert_eq!(general_words(rejected), "the kernels verifier rejects program math between r and r");
+    }
 
     #[test]
     fn panics_are_failures() {

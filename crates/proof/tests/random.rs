@@ -111,8 +111,14 @@ fn run(name: &str, features: Features, tiers: Tiers) {
     std::thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(worker))));
     let tally = tally.into_inner().expect("no worker panics");
     println!("{name}: {}", tally.summary(start));
-    let reports: Vec<String> =
-        tally.failures.iter().map(|(seed, failure)| report(*seed, failure, features, tiers)).collect();
+    let reports: Vec<String> = std::thread::scope(|scope| {
+        let shrinking: Vec<_> = tally
+            .failures
+            .iter()
+            .map(|(seed, failure)| scope.spawn(move || report(*seed, failure, features, tiers)))
+            .collect();
+        shrinking.into_iter().map(|thread| thread.join().expect("no report panics")).collect()
+    });
     assert!(reports.is_empty(), "{} kinds of failure:\n\n{}", reports.len(), reports.join("\n\n"));
     let refused: u64 = tally.refused.values().sum();
     assert!(refused * 10 < programs.max(10), "{refused} of {programs} programs were refused");
