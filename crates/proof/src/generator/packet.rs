@@ -120,7 +120,7 @@ impl Generator {
         if !self.scope.packet {
             return None;
         }
-        Some(match self.random.below(4) {
+        Some(match self.random.below(6) {
             0 => expr!(Text, "tostring(pkt):sub($, $)", self.small(15), self.small(15)),
             1 if self.has(Features::PROTOCOLS) => {
                 expr!(
@@ -129,7 +129,7 @@ impl Generator {
                     Expression::leaf(Kind::Any, "pkt.payload")
                 )
             }
-            1 if self.has(Features::PROTOCOLS) => expr!(Text, "(pkt.ip and pkt.ip.src or \"none\")"),
+            2 if self.has(Features::PROTOCOLS) => expr!(Text, "(pkt.ip and pkt.ip.src or \"none\")"),
             _ => expr!(Text, "pkt:getstring($, $)", self.small(7), self.small(7)),
         })
     }
