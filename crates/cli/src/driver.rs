@@ -4,6 +4,7 @@ use crate::{CliError, Verdict};
 use moonhook_emit::Object;
 use moonhook_ir::Module;
 use moonhook_load::Loaded;
+use moonhook_lower::Form;
 use moonhook_snapshot::Snapshot;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -23,7 +24,7 @@ pub struct Settings {
     /// The program also takes frames in several buffers.
     pub frags: bool,
     /// What handlers are compiled to.
-    pub form: moonhook_lower::Form,
+    pub form: Form,
     /// Bytes of packet memory for each CPU.
     pub memory: u32,
     /// What scripts may use while they are loaded.
@@ -44,7 +45,7 @@ impl Default for Settings {
             cpus: None,
             count_verdicts: false,
             frags: false,
-            form: moonhook_lower::Form::Auto,
+            form: Form::Auto,
             memory: MEMORY,
             load: moonhook_load::Options::default(),
         }
@@ -57,6 +58,7 @@ pub struct Compiled {
     pub module: Module,
     pub object: Object,
     pub timings: Timings,
+    pub settings: Settings,
 }
 
 /// How long the stages took, in microseconds.
@@ -77,7 +79,22 @@ pub fn compile(scripts: &[PathBuf], settings: &Settings) -> Result<Compiled, Cli
     let loaded = timed(&mut timings.load, || load(scripts, &settings.load))?;
     let (module, object) = translate(&loaded.snapshot, settings, &mut timings)?;
     timings.total = timings.load + timings.lower + timings.passes + timings.emit;
-    Ok(Compiled { loaded, module, object, timings })
+    Ok(Compiled { loaded, module, object, timings, settings: settings.clone() })
+}
+
+impl Compiled {
+    /// Makes general code of handlers that came out too large or too complicated as expanded code. `false` if that was not the form.
+    ///
+    /// # Errors
+    /// What a stage refuses.
+    pub fn generalise(&mut self) -> Result<bool, CliError> {
+        if self.settings.form != Form::Auto || self.module.arena().is_some() {
+            return Ok(false);
+        }
+        self.settings.form = Form::General;
+        (self.module, self.object) = translate(&self.loaded.snapshot, &self.settings, &mut self.timings)?;
+        Ok(true)
+    }
 }
 
 /// Makes a program of a snapshot.
@@ -88,8 +105,15 @@ pub fn translate(
 ) -> Result<(Module, Object), CliError> {
     let mut module = timed(&mut timings.lower, || lower(snapshot, settings))?;
     timed(&mut timings.passes, || moonhook_passes::optimise(&mut module));
-    let object = timed(&mut timings.emit, || emit(&module))?;
-    Ok((module, object))
+    match timed(&mut timings.emit, || emit(&module)) {
+        Ok(object) => Ok((module, object)),
+        // Expanded code can outgrow what a program may be.
+        Err(_) if settings.form == Form::Auto && module.arena().is_none() => {
+            let settings = Settings { form: Form::General, ..settings.clone() };
+            translate(snapshot, &settings, timings)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// Runs the scripts and snapshots what their handlers reach.

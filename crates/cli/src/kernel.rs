@@ -5,7 +5,7 @@ use crate::counters::Counters;
 use crate::driver::{Compiled, timed};
 use crate::records::Decoder;
 use moonhook_emit::{FunctionReport, Object};
-use moonhook_install::{Events, LoadOptions, LogDetail, Program};
+use moonhook_install::{Events, InstallError, LoadOptions, LogDetail, Program};
 use moonhook_ir::Module;
 
 /// Names of maps that the lower stage makes where a script needs them.
@@ -24,8 +24,14 @@ impl Kernel {
     /// Loads the compiled script and notes how long that took.
     pub fn load(compiled: &mut Compiled, log: LogDetail) -> Result<Kernel, CliError> {
         let mut microseconds = 0;
-        let loaded =
+        let mut loaded =
             timed(&mut microseconds, || Kernel::load_object(&compiled.module, &compiled.object, log));
+        let too_complex =
+            matches!(&loaded, Err(CliError::Install(InstallError::Rejected(why))) if why.is_too_complex());
+        if too_complex && compiled.generalise()? {
+            loaded =
+                timed(&mut microseconds, || Kernel::load_object(&compiled.module, &compiled.object, log));
+        }
         compiled.timings.kernel_load = Some(microseconds);
         compiled.timings.total += microseconds;
         loaded

@@ -68,7 +68,8 @@ pub struct Decoder {
 
 impl Decoder {
     pub fn new(module: &Module) -> Decoder {
-        let sources = module.sources.iter().map(|source| shortened(&source.name)).collect();
+        let sources =
+            module.sources.iter().map(|source| moonhook_snapshot::short_name(&source.name)).collect();
         Decoder { events: module.events.clone(), sources }
     }
 
@@ -167,16 +168,6 @@ fn append(piece: &Piece, reader: &mut Reader<'_>, text: &mut Text) -> Result<(),
         }
     }
     Ok(())
-}
-
-/// A file's name as it stands in messages: names of 60 bytes and more lose their beginning (`lobject.c`, `luaO_chunkid`,
-/// with `LUA_IDSIZE` 60).
-fn shortened(name: &str) -> String {
-    const SIZE: usize = 60;
-    match name.len() {
-        ..SIZE => name.to_string(),
-        length => format!("...{}", String::from_utf8_lossy(&name.as_bytes()[length - (SIZE - 1 - 3)..])),
-    }
 }
 
 fn problem(problem: &'static str) -> RecordError {
@@ -346,9 +337,9 @@ mod tests {
     #[test]
     fn long_file_names_lose_their_beginning() {
         let name = format!("{}/x.lua", "f".repeat(80));
-        let short = shortened(&name);
+        let short = moonhook_snapshot::short_name(&name);
         assert_eq!(short.len(), 59);
         assert!(short.starts_with("...f") && short.ends_with("/x.lua"));
-        assert_eq!(shortened("x.lua"), "x.lua");
+        assert_eq!(moonhook_snapshot::short_name("x.lua"), "x.lua");
     }
 }

@@ -8,7 +8,8 @@ use crate::outcome::{Seen, compare};
 use moonhook_cli::driver::{self, Settings};
 use moonhook_cli::records::{Decoder, Message, Text};
 use moonhook_cli::{CliError, Verdict};
-use moonhook_install::{Events, LoadOptions, LogDetail, Program, ProgramStatistics};
+use moonhook_install::{Events, InstallError, LoadOptions, LogDetail, Program, ProgramStatistics};
+use moonhook_lower::Form;
 use moonhook_user::UserTier;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, channel};
@@ -39,12 +40,15 @@ impl Pair {
     /// # Errors
     /// `Stage` for what a stage or the verifier refuses; `User`.
     pub fn new(script: &Path) -> Result<Pair, ProofError> {
-        let settings = Settings { on_error: ON_ERROR, ..Settings::default() };
-        let compiled = driver::compile(&[script.to_path_buf()], &settings)?;
-        let log = LogDetail::Statistics;
-        let options = LoadOptions { name: "proof".into(), log };
-        let program = moonhook_install::load(&compiled.object.elf, &options)?;
-        let kernel = Kernel::new(program, Decoder::new(&compiled.module))?;
+        let settings = Settings { on_error: ON_ERROR, form: form(), ..Settings::default() };
+        let mut compiled = driver::compile(&[script.to_path_buf()], &settings)?;
+        let options = LoadOptions { name: "proof".into(), log: LogDetail::Statistics };
+        let mut program = moonhook_install::load(&compiled.object.elf, &options);
+        let too_complex = matches!(&program, Err(InstallError::Rejected(why)) if why.is_too_complex());
+        if too_complex && compiled.generalise()? {
+            program = moonhook_install::load(&compiled.object.elf, &options);
+        }
+        let kernel = Kernel::new(program?, Decoder::new(&compiled.module))?;
         Ok(Pair { user: UserTier::new(compiled.loaded, user_options(USER_BUDGET))?, kernel })
     }
 
@@ -71,6 +75,15 @@ impl Pair {
     /// What the verifier says about the program.
     pub fn statistics(&self) -> ProgramStatistics {
         self.kernel.program.statistics().into_iter().next().unwrap_or_default()
+    }
+}
+
+/// The form to test, by `MOONHOOK_FORM`: `general`, `expanded`, otherwise whichever a script gets.
+fn form() -> Form {
+    match std::env::var("MOONHOOK_FORM").as_deref() {
+        Ok("general") => Form::General,
+        Ok("expanded") => Form::Expanded,
+        _ => Form::Auto,
     }
 }
 

@@ -54,10 +54,6 @@ function raise_value(L, value, level)
     payload = with_position(L, frame, payload)
     if payload == 0 then return FAIL end
   end
-  if tag == TAG_NIL then
-    tag = TAG_STRING
-    payload = "<no error object>"
-  end
   set64(L + L_FAULT, FAULT_NONE)
   set64(L + L_ERROR_TAG, tag)
   set64(L + L_ERROR, payload)
@@ -88,15 +84,6 @@ function base_assert(L, base, n)
     set64(base + 24, "assertion failed!")
   end
   return raise_value(L, base + 16, 1)
-end
-
--- For the library: whether the value has a metatable that `tostring` looks at, as true or false.
-function has_text_metamethods(L, base, n)
-  if u64(base) == TAG_TABLE then
-    local meta = u64(u64(base + 8) + T_META)
-    if meta ~= 0 then return inline.result(base, TAG_TRUE, 0) end
-  end
-  return inline.result(base, TAG_FALSE, 0)
 end
 
 -- For the library: the text of a value without metamethods (luaL_tolstring). Addresses are those in packet memory.
@@ -147,4 +134,39 @@ end
 -- Number of the argument, expected type, value (none: no value).
 function prim_type_error(L, base, n)
   return type_error(L, base + 32 - (u64(base + 8) - 1 << 4), u64(base + 8) + n - 3, u64(base + 8), u64(base + 24))
+end
+
+-- For the library: whether none of the values has a metatable that `tostring` looks at, as true or false.
+function plain_texts(L, base, n)
+  local i = 0
+  local answer = TAG_TRUE
+  while i < n do
+    local value = base + (i << 4)
+    local tag = u64(value)
+    if tag == TAG_OBJECT or tag == TAG_TABLE and u64(u64(value + 8) + T_META) ~= 0 then answer = TAG_FALSE end
+    i = i + 1
+  end
+  return inline.result(base, answer, 0)
+end
+
+-- For the library: the texts of values that `plain_texts` is true for.
+function to_texts(L, base, n)
+  local i = 0
+  while i < n do
+    local value = base + (i << 4)
+    if raw_tostring(L, value, 1) < 0 then return FAIL end
+    i = i + 1
+  end
+  return n
+end
+
+-- For the library: where packet memory begins that is given back by `release_memory`, if nothing refers to it any more.
+function memory_mark(L, base, n)
+  return inline.result(base, TAG_INT, u64(L + L_HEAP))
+end
+
+function release_memory(L, base, n)
+  set64(L + L_HEAP, u64(base + 8))
+  set64(L + L_GROW_END, 0)
+  return 0
 end

@@ -133,6 +133,11 @@ function close_more(L)
   set64(from, TAG_FALSE)
   set64(from + 8, 0)
   inline.copy_value(from + 16, frame + F_FAILURE)
+  -- What catches errors never sees nil as one (luaD_seterrorobj).
+  if u64(from + 16) == TAG_NIL then
+    set64(from + 16, TAG_STRING)
+    set64(from + 24, "<no error object>")
+  end
   set64(frame + F_KIND, kind)
   set64(frame + F_TOP, from + 32)
   return CAUGHT

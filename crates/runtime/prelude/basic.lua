@@ -1,37 +1,32 @@
 -- Basic functions that call metamethods.
 
 function base.tostring(...)
+  if prim.plain_texts(...) then
+    return prim.raw_tostring(...)
+  end
   local value = ...
   if type(value) == "userdata" then
     return prim.object_text(value)
   end
-  if prim.has_text_metamethods(value) then
-    local convert = rawget(prim.raw_metatable(value), "__tostring")
-    if convert ~= nil then
-      local text = convert(value)
-      if math.type(text) then
-        return text
-      end
-      if type(text) ~= "string" then
-        prim.raise("'__tostring' must return a string")
-      end
-      return text
-    end
+  local convert = rawget(prim.raw_metatable(value), "__tostring")
+  if convert == nil then
+    return prim.raw_tostring(value)
   end
-  return prim.raw_tostring(...)
+  local text = convert(value)
+  if type(text) ~= "string" and not math.type(text) then
+    prim.raise("'__tostring' must return a string")
+  end
+  return text
 end
 
 function base.print(...)
+  if prim.plain_texts(...) then
+    local mark = prim.memory_mark()
+    prim.print(prim.to_texts(...))
+    prim.release_memory(mark)
+    return
+  end
   local count = select("#", ...)
-  if count == 1 then
-    local value = ...
-    prim.print(tostring(value))
-    return
-  end
-  if count == 0 then
-    prim.print("")
-    return
-  end
   local texts = { ... }
   for i = 1, count do
     texts[i] = tostring(texts[i])

@@ -167,6 +167,16 @@ impl Source {
     }
 }
 
+/// A file's name as it stands in messages: names of 60 bytes and more lose their beginning (`lobject.c`, `luaO_chunkid`,
+/// with `LUA_IDSIZE` 60).
+pub fn short_name(name: &str) -> String {
+    const SIZE: usize = 60;
+    match name.len() {
+        ..SIZE => name.to_string(),
+        length => format!("...{}", String::from_utf8_lossy(&name.as_bytes()[length - (SIZE - 1 - 3)..])),
+    }
+}
+
 impl Snapshot {
     pub fn closure(&self, id: ClosureId) -> &Closure {
         &self.closures[id.index()]

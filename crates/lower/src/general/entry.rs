@@ -106,7 +106,12 @@ impl General<'_> {
     ) -> ir::Function {
         let hook = self.functions.snapshot.handlers.first().map_or("xdp", |handler| handler.hook.name());
         let section = if self.options.frags { format!("{hook}.frags") } else { hook.to_string() };
-        let name = crate::program::program_name(&self.functions.snapshot.script);
+        let mut name = crate::program::program_name(&self.functions.snapshot.script);
+        // Subprograms are symbols of the same object.
+        while self.functions_made.iter().flatten().any(|function| function.name == name) {
+            name.truncate(14);
+            name.push('_');
+        }
         let mut code = Code::new(&name, ir::FunctionKind::Program { section }, 1);
         let processor = code.emit(Op::Helper { id: HELPER_PROCESSOR, args: vec![] });
         let part = code.binary(BinaryOp::Mul, processor, stride as i32);

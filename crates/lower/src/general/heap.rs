@@ -186,7 +186,9 @@ impl General<'_> {
         let prototype = self.functions.get(function);
         let snapshot = self.functions.snapshot;
         let file = match prototype.source {
-            Some(source) if !self.functions.is_hidden(function) => snapshot.source(source).name.clone(),
+            Some(source) if !self.functions.is_hidden(function) => {
+                moonhook_snapshot::short_name(&snapshot.source(source).name)
+            }
             _ => "?".to_string(),
         };
         self.image.text(format!("function <{file}:{}>", prototype.line_defined).as_bytes())

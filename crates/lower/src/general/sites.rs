@@ -30,7 +30,7 @@ impl Site {
         site.source = source as u64;
         let snapshot = general.functions.snapshot;
         let file = snapshot.sources.get(source).map_or("?", |source| source.name.as_str());
-        site.file = general.image.text(file.as_bytes());
+        site.file = general.image.text(moonhook_snapshot::short_name(file).as_bytes());
         let i = Instruction(prototype.code[pc]);
         if let Some(opcode) = i.opcode() {
             site.name_operands(general, prototype, pc, i, opcode);

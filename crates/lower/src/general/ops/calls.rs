@@ -70,7 +70,13 @@ fn call(body: &mut Body<'_, '_, '_>, i: Instruction) {
 
 /// A call of what is no function of the script, by the program's loop: library functions need most of the 8 frames that the
 /// kernel has.
-pub fn call_dynamic(body: &mut Body<'_, '_, '_>, func: usize, count: Value, want: i64, after: (Block, Vec<Value>)) {
+pub fn call_dynamic(
+    body: &mut Body<'_, '_, '_>,
+    func: usize,
+    count: Value,
+    want: i64,
+    after: (Block, Vec<Value>),
+) {
     let address = body.address(func);
     request(body, address, count, want);
     let leave = body.unit.leave;
