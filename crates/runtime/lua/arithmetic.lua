@@ -37,14 +37,15 @@ function shift_left(x, y)
   return shr(x, 0 - y)
 end
 
--- The integer that an operand of arithmetic stands for, at `out`: 1, or 0 if it stands for none.
+-- The integer that an operand of arithmetic stands for, at `out`: 1; 0 if it is no number, more if it is a float.
 function operand_integer(value, out)
   local tag = u64(value)
   if tag == TAG_INT then
     set64(out, u64(value + 8))
     return 1
   end
-  if tag == TAG_STRING then return text_to_integer(u64(value + 8), out) end
+  if tag == TAG_STRING then return text_to_number(u64(value + 8), out) end
+  if tag == TAG_FLOAT then return 2 end
   return 0
 end
 
@@ -61,6 +62,9 @@ function arithmetic(L, operation, dest, first, second)
     if y == 0 then
       if operation == OPERATION_MOD then return raise_here(L, "attempt to perform 'n%0'") end
       if operation == OPERATION_IDIV then return raise_here(L, "attempt to divide by zero") end
+    end
+    if operation == OPERATION_DIV or operation == OPERATION_POW then
+      return raise_here(L, "floats cannot be computed at packet time")
     end
     set64(dest + 8, integer_operation(operation, u64(first + 8), y))
     set64(dest, TAG_INT)
@@ -103,7 +107,12 @@ end
 -- Arithmetic with a string operand: 0 done, FAIL, 1 if an operand is no numeral.
 function string_arithmetic(L, operation, dest, first, second)
   local out = L + L_KEY
-  if operand_integer(first, out) == 0 or operand_integer(second, out + 8) == 0 then return 1 end
+  local left = operand_integer(first, out)
+  local right = operand_integer(second, out + 8)
+  if left == 0 or right == 0 then return 1 end
+  if left ~= 1 or right ~= 1 or operation == OPERATION_DIV or operation == OPERATION_POW then
+    return raise(L, "floats cannot be computed at packet time")
+  end
   local y = u64(out + 8)
   if y == 0 then
     if operation == OPERATION_MOD then return raise(L, "attempt to perform 'n%0'") end

@@ -178,3 +178,51 @@ fn values_become_text() {
         assert_eq!(text(tag, 4096), "other");
     }
 }
+
+/// Arithmetic with integers and strings: numerals of integers are integers; what needs or gives floats is an error.
+#[test]
+fn fuzz_arithmetic() {
+    let operators = [(6, "+"), (7, "-"), (8, "*"), (9, "%"), (10, "^"), (11, "/"), (12, "//")];
+    let pair = Pair::new();
+    let mut random = Random::new("arithmetic");
+    for _ in 0..common::cases(20_000) {
+        let (operation, operator) = *random.pick(&operators);
+        let operands = [(); 2].map(|()| match random.below(5) {
+            0 => Value::Integer(random.integer()),
+            1 | 2 => Value::String(random.integer().to_string().into_bytes()),
+            3 => random.value(),
+            _ => Value::String(random.numeral()),
+        });
+        let code = format!("function(a, b) return a {operator} b end");
+        let expected = pair.reference.call(&code, &operands);
+        pair.simulator.reset();
+        let [first, second, result] = [0, 16, 32].map(|offset| pair.simulator.base() + offset);
+        pair.simulator.set_value(first, &operands[0]);
+        pair.simulator.set_value(second, &operands[1]);
+        let args = [pair.simulator.state(), operation, result, first, second];
+        let integers = operands.iter().all(|operand| matches!(operand, Value::Integer(_)));
+        let routine = if integers { "arithmetic" } else { "string_arithmetic" };
+        let status = pair.simulator.call(routine, &args).unwrap_or_else(|error| panic!("{error}"));
+        let shown = format!("{:?} {operator}", Shown(&Ok(operands.to_vec())));
+        match (status, expected) {
+            (0, Ok(expected)) => assert_eq!(pair.simulator.value(result), expected[0], "{shown}"),
+            (1, Err(message)) => assert!(message.contains("attempt to"), "{shown}: {message}"),
+            (-1, expected) => match raised(&pair) {
+                Some(error) if error == common::FLOATS => {
+                    assert!(matches!(expected.as_deref(), Ok([Value::Float(_)])), "{shown}: {expected:?}");
+                }
+                error => {
+                    let same = expected.is_err_and(|message| message.ends_with(&error.unwrap_or_default()));
+                    assert!(same, "{shown}");
+                }
+            },
+            other => panic!("{shown}: {other:?}"),
+        }
+    }
+}
+
+/// The message of an error whose text is made later.
+fn raised(pair: &Pair) -> Option<String> {
+    let made = pair.simulator.call("finish_fault", &[pair.simulator.state()]);
+    made.ok().and_then(|_| pair.simulator.error())
+}
