@@ -207,7 +207,7 @@ local function ordered_next(...)
       traversal = { keys = sorted_keys(t), at = 0 }
       traversals[t] = traversal
       at = position(traversal, key)
-      if not at then error("invalid key to 'next'", 2) end
+      if not at then error("invalid key to 'next'", 0) end
     end
   end
   local keys = traversal.keys
@@ -227,7 +227,7 @@ M["next"] = ordered_next
 M["pairs"] = function(...)
   local t = ...
   if select("#", ...) == 0 then
-    error(bad_argument(1, "pairs", "table expected, got no value"), 2)
+    error(bad_argument(1, "pairs", "value expected"), 2)
   end
   local meta = getmetatable(t)
   local walk = meta and rawget(meta, "__pairs")

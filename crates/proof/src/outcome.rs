@@ -73,6 +73,27 @@ fn agree(kernel: Option<&Text>, user: Option<&Text>) -> bool {
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} differs\n    kernel: {}\n    user:   {}", self.part, self.kernel, self.user)?;
+        let lines = (self.kernel.output.iter().map(Some).chain(std::iter::repeat(None)))
+            .zip(self.user.output.iter().map(Some).chain(std::iter::repeat(None)))
+            .take(self.kernel.output.len().max(self.user.output.len()));
+        let differing = |(_, (kernel, user)): &(usize, (Option<&Text>, Option<&Text>))| match (kernel, user) {
+            (Some(kernel), Some(user)) => !kernel.agrees_with(&user.bytes),
+            _ => true,
+        };
+        for (line, (kernel, user)) in lines.enumerate().filter(differing).take(4) {
+            let show = |text: Option<&Text>| {
+                text.map_or("nothing".to_string(), |text| format!("{:?}", text.lossy()))
+            };
+            write!(
+                f,
+                "\n    line {}: kernel {}\n    {:>width$} user {}",
+                line + 1,
+                show(kernel),
+                "",
+                show(user),
+                width = (line + 1).ilog10() as usize + 6
+            )?;
+        }
         let places = self.kernel.data.iter().zip(&self.user.data).enumerate();
         for (offset, (kernel, user)) in places.filter(|(_, (a, b))| a != b).take(8) {
             write!(f, "\n    byte {offset}: kernel {kernel:#04x}, user {user:#04x}")?;

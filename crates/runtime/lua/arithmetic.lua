@@ -287,7 +287,11 @@ function for_prepare(L, at)
     if for_float_limit(bits, step, L + L_KEY) ~= 0 then return 1 end
     limit = u64(L + L_KEY)
   elseif u64(at + 16) ~= TAG_INT then
-    return inline.for_error(L, at + 16, "limit")
+    -- A limit may be a numeral (forlimit in lvm.c).
+    if u64(at + 16) ~= TAG_STRING or text_to_integer(limit, L + L_KEY) ~= 1 then
+      return inline.for_error(L, at + 16, "limit")
+    end
+    limit = u64(L + L_KEY)
   end
   local count = 0
   if step > 0 then

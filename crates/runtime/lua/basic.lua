@@ -16,6 +16,8 @@ function base_getmetatable(L, base, n)
   if n < 1 then return arg_error(L, 1, "value expected") end
   local meta = metatable_of(L, base)
   if meta == 0 then return inline.result(base, TAG_NIL, 0) end
+  -- The metatable of strings is not shown to scripts.
+  if u64(base) == TAG_STRING then return inline.result(base, TAG_FALSE, 0) end
   local field = table_get_text(meta, "__metatable", text_hash("__metatable"))
   if u64(field) ~= TAG_NIL then
     inline.copy_value(base - 16, field)

@@ -92,6 +92,7 @@ end
 -- `pcall(f, …)` and `xpcall(f, handler, …)`, called by the request in L_CALL_….
 function call_protected(L, func, count, dest, want)
   local handler = u64(func + 8) == BUILTIN_XPCALL
+  set64(L + L_BUILTIN, u64(func + 8))
   if u64(L + L_CI) + 4 * FRAME_SIZE >= u64(L + L_FRAMES_END) then return raise_here(L, "stack overflow") end
   if handler then
     if count < 2 or (u64(func + 32) ~= TAG_CLOSURE and u64(func + 32) ~= TAG_BUILTIN) then
@@ -115,7 +116,10 @@ end
 function call_other(L, func, count, dest, want)
   local handler = metamethod(L, func, "__call", text_hash("__call"))
   if u64(handler) == TAG_NIL then
-    return operand_error(L, func, "call", operand_name(L, S_A))
+    -- What the running instruction calls by itself is a metamethod.
+    local name = operand_name(L, S_EVENT)
+    if name == 0 then name = operand_name(L, S_A) end
+    return operand_error(L, func, "call", name)
   end
   local at = func + (count << 4)
   while at >= func do
@@ -303,22 +307,16 @@ function get_vararg(L, dest, key)
   local frame = u64(L + L_CI)
   local count = u64(frame + F_EXTRA_COUNT)
   local tag = u64(key)
+  local payload = u64(key + 8)
+  -- The key may stand where the value goes.
+  set64(dest, TAG_NIL)
   set64(dest + 8, 0)
   if tag == TAG_INT then
-    local i = u64(key + 8) - 1
-    if ult(i, count) then
-      inline.copy_value(dest, u64(frame + F_EXTRA) + (i << 4))
-      return 0
-    end
-  elseif tag == TAG_STRING then
-    local text = u64(key + 8)
-    if text >> 32 == 1 and u8(text & 0xffffffff) == 110 then
-      set64(dest, TAG_INT)
-      set64(dest + 8, count)
-      return 0
-    end
+    if ult(payload - 1, count) then inline.copy_value(dest, u64(frame + F_EXTRA) + (payload - 1 << 4)) end
+  elseif tag == TAG_STRING and payload >> 32 == 1 and u8(payload & 0xffffffff) == 110 then
+    set64(dest, TAG_INT)
+    set64(dest + 8, count)
   end
-  set64(dest, TAG_NIL)
   return 0
 end
 

@@ -34,6 +34,7 @@ function request_close(L, slot, top, count)
   local handler = metamethod(L, slot, "__close", text_hash("__close"))
   inline.copy_value(top + 16, slot)
   inline.copy_value(top, handler)
+  if u64(top) == TAG_NIL then return operand_error(L, top, "call", " (metamethod 'close')") end
   return inline.request(L, top, count, top, 0)
 end
 

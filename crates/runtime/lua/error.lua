@@ -176,8 +176,11 @@ function argument_text(L, n, problem)
     local site = inline.site_of(L, frame)
     name = u64(site + S_CALL)
     method = u64(site + S_METHOD)
-  else
+  elseif frame == u64(L + L_CI) then
     name = u64(u64(L + L_BUILTIN_NAMES) + (u64(L + L_BUILTIN) << 3))
+  else
+    -- A library function that is written in Lua.
+    name = u64(u64(u64(frame + FRAME_SIZE + F_CLOSURE) + C_PROTO) + P_NAME)
   end
   if name == 0 then name = "?" end
   if method ~= 0 then n = n - 1 end

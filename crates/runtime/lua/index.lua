@@ -36,7 +36,8 @@ function index(L, dest, object, key)
       local found = u64(value)
       local meta = u64(t + T_META)
       if found ~= TAG_NIL or meta == 0 then
-        if found == TAG_NIL and u64(t + T_FLAGS) & FLAG_PARTIAL ~= 0 then return partial_error(L) end
+        -- Constant keys (those at L_KEY) are names that stand in the script.
+        if found == TAG_NIL and u64(t + T_FLAGS) & FLAG_PARTIAL ~= 0 and key ~= L + L_KEY then return partial_error(L) end
         set64(dest, found)
         set64(dest + 8, u64(value + 8))
         return 0
@@ -54,7 +55,7 @@ function index(L, dest, object, key)
       return OBJECT
     else
       handler = metamethod(L, object, "__index", text_hash("__index"))
-      if u64(handler) == TAG_NIL then return index_error(L, object, key) end
+      if u64(handler) == TAG_NIL then return index_error(L, object, turns) end
     end
     local kind = u64(handler)
     if kind == TAG_CLOSURE or kind == TAG_BUILTIN then return request_binary(L, handler, object, key, dest) end
@@ -68,9 +69,11 @@ function partial_error(L)
   return raise_here(L, "this function of the library is not in the program: name it where it is used")
 end
 
--- `attempt to index a nil value (field 'x')` (luaG_typeerror).
-function index_error(L, object, key)
-  return operand_error(L, object, "index", operand_name(L, S_A))
+-- `attempt to index a nil value (field 'x')` (luaG_typeerror). What `__index` led to has no name.
+function index_error(L, object, turns)
+  local name = 0
+  if turns == 0 then name = operand_name(L, S_A) end
+  return operand_error(L, object, "index", name)
 end
 
 -- dest := object[text], with the text's hash.
@@ -79,7 +82,7 @@ function index_text(L, dest, object, text, hash)
     local t = u64(object + 8)
     local value = table_get_text(t, text, hash)
     local found = u64(value)
-    if found ~= TAG_NIL or (u64(t + T_META) == 0 and u64(t + T_FLAGS) & FLAG_PARTIAL == 0) then
+    if found ~= TAG_NIL or u64(t + T_META) == 0 then
       set64(dest, found)
       set64(dest + 8, u64(value + 8))
       return 0
@@ -109,7 +112,7 @@ function set_index(L, object, key, value)
       return raise_here(L, "protocol fields are read-only")
     else
       handler = metamethod(L, object, "__newindex", text_hash("__newindex"))
-      if u64(handler) == TAG_NIL then return index_error(L, object, key) end
+      if u64(handler) == TAG_NIL then return index_error(L, object, turns) end
     end
     local kind = u64(handler)
     if kind == TAG_CLOSURE or kind == TAG_BUILTIN then

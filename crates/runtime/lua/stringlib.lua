@@ -219,7 +219,7 @@ function string_rep(L, base, n)
   local period = (text >> 32) + (separator >> 32)
   if times <= 0 or period == 0 then
     return inline.return_value(base, TAG_STRING, "")
-  elseif period > udiv(0x7fffffffffffffff, times) then
+  elseif period > udiv(0x7fffffffffffffff, times) or period * times - (separator >> 32) == 0x7fffffffffffffff then
     return raise(L, "resulting string too large")
   end
   local total = times * period - (separator >> 32)

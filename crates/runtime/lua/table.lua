@@ -244,9 +244,7 @@ end
 
 -- t[k] := v without metamethods: 0 or FAIL.
 function table_set(L, t, k, v)
-  if t < u64(L + L_IMAGE_END) then
-    return raise_here(L, "a table of load time cannot be changed at packet time")
-  end
+  if t < u64(L + L_IMAGE_END) then return table_set_global(L, t, k, v) end
   local tag = u64(k)
   if tag == TAG_FLOAT and float_is_integer(u64(k + 8)) ~= 0 then
     set64(L + L_KEY + 8, float_to_integer(u64(k + 8)))
@@ -267,6 +265,15 @@ function table_set(L, t, k, v)
     return 0
   end
   return table_set_other(L, t, k, v)
+end
+
+-- Tables of load time do not change, but for the global variables that packet code assigns.
+function table_set_global(L, t, k, v)
+  if u64(t + T_FLAGS) & FLAG_GLOBALS ~= 0 and u64(k) == TAG_STRING then
+    local place = table_get_text(t, u64(k + 8), text_hash(u64(k + 8)))
+    if place ~= ADDR_NIL then return store_shared(L, place, v) end
+  end
+  return raise_here(L, "a table of load time cannot be changed at packet time")
 end
 
 function table_set_int(L, t, k, v)

@@ -54,10 +54,11 @@ function table_unpack(L, base, n)
   local i = u64(base + 24)
   local e = u64(base + 40)
   if i > e then return 0 end
-  local count = e - i + 1
-  if ult(1000000, count) or base + (count << 4) + 4096 > u64(L + L_STACK_END) then
+  -- The difference may be too large for an integer.
+  if ult(999999, e - i) or base + (e - i << 4) + 4096 > u64(L + L_STACK_END) then
     return raise(L, "too many results to unpack")
   end
+  local count = e - i + 1
   local k = 0
   while k < count do
     local value = table_get_int(t, i + k)

@@ -105,16 +105,16 @@ function table.pack(...)
 end
 
 function table.unpack(...)
-  local t, _, e = ...
-  local first = 0
-  if e == nil then
-    e = #t
-    if math.type(e) ~= "integer" then
-      prim.raise("object length is not an integer")
-    end
+  local t = ...
+  if type(t) ~= "table" and type(t) ~= "string" then
+    prim.type_error(1, "table", ...)
   end
-  first = prim.optional_integer(2, 1, select(2, ...))
-  local last = prim.optional_integer(3, e, select(3, ...))
+  local length = #t
+  if math.type(length) ~= "integer" then
+    prim.raise("object length is not an integer")
+  end
+  local first = prim.optional_integer(2, 1, select(2, ...))
+  local last = prim.optional_integer(3, length, select(3, ...))
   if type(t) == "table" and not prim.raw_metatable(t) then
     return prim.table_unpack(t, first, last)
   end

@@ -131,6 +131,8 @@ constants! {
     TABLE_SIZE = 96;
     /// In `T_FLAGS`: a table of the library of which only some fields are present.
     FLAG_PARTIAL = 1;
+    /// The table of global variables: those that packet code assigns can change.
+    FLAG_GLOBALS = 2;
 
     E_KEY_TAG = 0;
     E_KEY = 8;
@@ -251,7 +253,9 @@ constants! {
     S_CALL = 40;
     S_METHOD = 48;
     S_TRACE = 56;
-    SITE_SIZE = 64;
+    /// The metamethod that the instruction may call, as ` (metamethod 'add')`.
+    S_EVENT = 64;
+    SITE_SIZE = 72;
 
     /// Numbers of library functions that change frames.
     BUILTIN_PCALL = 0;

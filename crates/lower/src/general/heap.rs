@@ -54,9 +54,8 @@ impl General<'_> {
             return *known;
         }
         let snapshot = self.functions.snapshot;
-        let entries = reach::present(snapshot, id, &self.reach.mentions);
         let array = snapshot.table(id).array.len();
-        let size = moonhook_runtime::image::table_size(array, entries.len() - array);
+        let size = moonhook_runtime::image::table_size(array, self.entries(id).len());
         let address = self.image.reserve(size);
         self.tables.insert(id, address);
         self.pending_tables.push(id);
@@ -68,11 +67,7 @@ impl General<'_> {
         while let Some(id) = self.pending_tables.pop() {
             let snapshot = self.functions.snapshot;
             let table = snapshot.table(id);
-            let entries: Vec<(Value, Value)> = reach::present(snapshot, id, &self.reach.mentions)
-                .into_iter()
-                .skip(table.array.len())
-                .filter(|(key, _)| !self.is_global_place(id, key))
-                .collect();
+            let entries = self.entries(id);
             let content = TableContent {
                 array: table.array.iter().map(|value| self.constant(value)).collect(),
                 entries: entries
@@ -80,7 +75,7 @@ impl General<'_> {
                     .map(|(k, v)| (self.constant(k), self.key_hash(k), self.constant(v)))
                     .collect(),
                 metatable: table.metatable.map_or(0, |meta| self.table(meta)),
-                flags: if reach::is_library(snapshot, id) { FLAG_PARTIAL as u64 } else { 0 },
+                flags: flags(snapshot, id),
             };
             let address = self.tables[&id];
             let bytes = write_table(address, &content);
@@ -96,10 +91,6 @@ impl General<'_> {
                 moonhook_runtime::value_hash(tag, payload)
             }
         }
-    }
-
-    fn is_global_place(&self, table: TableId, key: &Value) -> bool {
-        matches!(key, Value::String(name) if self.reach.is_assigned(self.functions.snapshot, table, name))
     }
 
     fn closure(&mut self, id: ClosureId) -> u64 {
@@ -132,25 +123,34 @@ impl General<'_> {
         address
     }
 
-    /// Where a global variable that packet code assigns lives.
+    /// The entries of a table that are in the program. Global variables that packet code assigns have a place from the start.
+    fn entries(&self, id: TableId) -> Vec<(Value, Value)> {
+        let snapshot = self.functions.snapshot;
+        let array = snapshot.table(id).array.len();
+        let mut entries: Vec<(Value, Value)> =
+            reach::present(snapshot, id, &self.reach.mentions).into_iter().skip(array).collect();
+        if reach::is_globals(snapshot, id) {
+            let mut names: Vec<Value> =
+                self.reach.assigned_globals.iter().map(|name| Value::String(name.clone())).collect();
+            names.retain(|name| entries.iter().all(|(key, _)| key != name));
+            names.sort_by(|a, b| a.to_string().cmp(&b.to_string()));
+            entries.extend(names.into_iter().map(|name| (name, Value::Nil)));
+        }
+        entries
+    }
+
+    /// Where the value of a global variable that packet code assigns is.
     pub fn global_place(&mut self, table: &Option<Known>, name: &[u8]) -> Option<u64> {
         let snapshot = self.functions.snapshot;
         let Some(Known::Value(Value::Table(table))) = table else { return None };
         if !self.reach.is_assigned(snapshot, *table, name) {
             return None;
         }
-        if let Some(place) = self.globals.get(name) {
-            return Some(*place);
-        }
         let key = Value::string(name);
-        let entries = &snapshot.table(*table).entries;
-        let initial =
-            entries.iter().find(|(known, _)| *known == key).map_or(Value::Nil, |(_, value)| value.clone());
-        let value = self.constant(&initial);
-        let place = self.image.reserve(VALUE_SIZE as usize);
-        self.image.put_value(place, value);
-        self.globals.insert(name.to_vec(), place);
-        Some(place)
+        let index = self.entries(*table).iter().position(|(known, _)| *known == key)?;
+        let array = snapshot.table(*table).array.len() as u64 * VALUE_SIZE as u64;
+        let entry = self.table(*table) + TABLE_SIZE as u64 + array + ENTRY_SIZE as u64 * index as u64;
+        Some(entry + E_TAG as u64)
     }
 
     /// The record of a function (`P_…`); its entry follows when its code is made.
@@ -183,6 +183,9 @@ impl General<'_> {
     }
 
     fn traceback_name(&mut self, function: usize) -> u64 {
+        if let Some(name) = self.functions.library_name(function) {
+            return self.image.text(name.as_bytes());
+        }
         let prototype = self.functions.get(function);
         let snapshot = self.functions.snapshot;
         let file = match prototype.source {
@@ -193,4 +196,10 @@ impl General<'_> {
         };
         self.image.text(format!("function <{file}:{}>", prototype.line_defined).as_bytes())
     }
+}
+
+fn flags(snapshot: &moonhook_snapshot::Snapshot, id: TableId) -> u64 {
+    let partial = if reach::is_library(snapshot, id) { FLAG_PARTIAL } else { 0 };
+    let globals = if reach::is_globals(snapshot, id) { FLAG_GLOBALS } else { 0 };
+    (partial | globals) as u64
 }

@@ -68,7 +68,6 @@ pub struct General<'a> {
     pending_tables: Vec<TableId>,
     closures: HashMap<ClosureId, u64>,
     cells: HashMap<CellId, u64>,
-    globals: HashMap<Vec<u8>, u64>,
     records: HashMap<usize, u64>,
     /// Functions with a record whose code is still to be made.
     uncompiled: Vec<usize>,
@@ -89,6 +88,11 @@ pub fn takes(refusal: &LowerErrorKind) -> bool {
         | EscapingCapture => true,
         _ => false,
     }
+}
+
+/// Whether there is a library function of that canonical name at packet time.
+pub fn is_library_function(name: &str) -> bool {
+    library::exists(name)
 }
 
 /// Lowers all handlers of a snapshot to one program of general code.
@@ -116,7 +120,6 @@ pub fn lower(snapshot: &Snapshot, options: &Options) -> Result<ir::Module, Lower
         pending_tables: Vec::new(),
         closures: HashMap::new(),
         cells: HashMap::new(),
-        globals: HashMap::new(),
         records: HashMap::new(),
         uncompiled: Vec::new(),
     };

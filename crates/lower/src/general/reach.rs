@@ -34,6 +34,13 @@ impl<'a> Functions<'a> {
         base + self.get(outer).prototypes[n].index()
     }
 
+    /// The canonical name of a library function that is written in Lua; `None` for others, and for functions inside of it.
+    pub fn library_name(&self, index: usize) -> Option<&'a str> {
+        let index = index.checked_sub(self.snapshot.prototypes.len())?;
+        let mut functions = self.library.functions.iter();
+        functions.find(|(_, function)| **function == index).map(|(name, _)| name.as_str())
+    }
+
     /// The function number of a library function that is written in Lua.
     pub fn of_library(&self, name: &str) -> Option<usize> {
         self.library.functions.get(name).map(|index| self.snapshot.prototypes.len() + index)

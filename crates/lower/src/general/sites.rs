@@ -17,6 +17,7 @@ pub struct Site {
     called: u64,
     method: u64,
     trace: u64,
+    event: u64,
 }
 
 impl Site {
@@ -80,12 +81,42 @@ impl Site {
                     })
                     .collect();
                 self.first = general.image.words(&list) | (list.len() as u64) << 32;
+                self.name_event(general, prototype, pc, opcode);
                 return;
             }
             _ => (String::new(), String::new()),
         };
+        self.name_event(general, prototype, pc, opcode);
         let mut text = |text: String| if text.is_empty() { 0 } else { general.image.text(text.as_bytes()) };
         (self.first, self.second) = (text(first), text(second));
+    }
+
+    /// The metamethod that the instruction calls where it calls one (`funcnamefromcode` in ldebug.c).
+    fn name_event(&mut self, general: &mut General<'_>, prototype: &Prototype, pc: usize, opcode: Opcode) {
+        use Opcode::*;
+        let next = Instruction(prototype.code.get(pc + 1).copied().unwrap_or(0));
+        let event = match opcode {
+            GetTabUp | GetTable | GetI | GetField | Self_ => "index",
+            SetTabUp | SetTable | SetI | SetField => "newindex",
+            Unm => "unm",
+            BNot => "bnot",
+            Len => "len",
+            Concat => "concat",
+            Eq => "eq",
+            Lt | LtI | GtI => "lt",
+            Le | LeI | GeI => "le",
+            Close | Return => "close",
+            _ => match next.opcode() {
+                Some(MmBin | MmBinI | MmBinK) => {
+                    super::statics::EVENTS.get(next.c()).map_or("", |name| &name[2..])
+                }
+                _ => "",
+            },
+        };
+        if !event.is_empty() {
+            self.event = general.image.text(format!(" (metamethod '{event}')").as_bytes());
+            self.trace = general.image.text(format!("metamethod '{event}'").as_bytes());
+        }
     }
 
     fn name_call(&mut self, general: &mut General<'_>, called: &Option<Name>) {
@@ -100,7 +131,7 @@ impl Site {
     }
 
     /// The record's words, in the order of the layout.
-    pub fn words(&self) -> [u64; 8] {
+    pub fn words(&self) -> [u64; (SITE_SIZE / 8) as usize] {
         let mut words = [0; (SITE_SIZE / 8) as usize];
         let fields = [
             (S_LINE, self.line),
@@ -111,6 +142,7 @@ impl Site {
             (S_CALL, self.called),
             (S_METHOD, self.method),
             (S_TRACE, self.trace),
+            (S_EVENT, self.event),
         ];
         for (offset, word) in fields {
             words[(offset / 8) as usize] = word;

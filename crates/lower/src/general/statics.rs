@@ -6,7 +6,7 @@ use moonhook_runtime::layout::*;
 use moonhook_snapshot::{TableId, Value};
 
 /// Names of metamethods by the number of their event, in the order of `ltm.h`.
-const EVENTS: [&str; 22] = [
+pub const EVENTS: [&str; 22] = [
     "__index",
     "__newindex",
     "__gc",

@@ -138,6 +138,13 @@ fn index_value(
             }
         }
         Abs::Str(_) => {
+            if let Abs::Str(Str::Const(method)) = key {
+                let full = format!("string.{}", String::from_utf8_lossy(method));
+                if builtins::find("string", method).is_none() && crate::general::is_library_function(&full) {
+                    let help = "use `--form auto`".to_string();
+                    return context.refuse(LowerErrorKind::Builtin { name: full, help }, None);
+                }
+            }
             let method = match key {
                 Abs::Str(Str::Const(method)) => builtins::find("string", method),
                 _ => None,
