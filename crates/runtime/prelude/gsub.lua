@@ -3,7 +3,9 @@
 function string.gsub(...)
   local state, is_table = prim.string_gsub_start(...)
   if not state then
-    return prim.string_gsub(...)
+    -- No tail call: errors are those of this function.
+    local result, count = prim.string_gsub(...)
+    return result, count
   end
   local _, _, replacement = ...
   while prim.string_gsub_next(state) do
