@@ -2,13 +2,16 @@
 
 use crate::layout::*;
 
-/// What is in a table. Values are tag and payload.
+/// A value: tag and payload.
+pub type Value = (i64, u64);
+
+/// What is in a table.
 #[derive(Clone, Debug, Default)]
 pub struct TableContent {
     /// The values of the keys 1 to n.
-    pub array: Vec<(i64, u64)>,
+    pub array: Vec<Value>,
     /// The other entries: key, the key's hash, value; none of the keys is n + 1.
-    pub entries: Vec<((i64, u64), u64, (i64, u64))>,
+    pub entries: Vec<(Value, u64, Value)>,
     /// Address of the metatable, or 0.
     pub metatable: u64,
     /// `FLAG_…`.

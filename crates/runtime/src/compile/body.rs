@@ -256,15 +256,21 @@ impl<'b, 'h> Body<'b, 'h> {
             self.entries.insert(pc, Entry { block, registers });
         }
         let entry = self.entries[&pc].clone();
-        let mut args = Vec::new();
+        let (mut args, mut words) = (Vec::new(), Vec::new());
         for (register, kind, _) in &entry.registers {
             let word = self.registers[*register].clone();
             if word.kind() != *kind && word != Word::Nothing {
                 return self.fail(format!("register {register} is of two types"));
             }
             if !matches!(kind, Kind::Name(_)) {
-                let value = self.builder.value(&word);
-                args.push(if is_header { self.builder.launder(value) } else { value });
+                let copies = is_header && words.contains(&word);
+                let value = match is_header {
+                    true => self.builder.launder(&word),
+                    false => self.builder.value(&word),
+                };
+                // Registers with the same value would be linked.
+                args.push(if copies { self.builder.unlinked(value) } else { value });
+                words.push(word);
             }
         }
         Ok(Target::new(entry.block, args))

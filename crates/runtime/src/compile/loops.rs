@@ -2,17 +2,31 @@
 
 use super::body::{Body, Builder, Result};
 use super::registers::Word;
-use moonhook_ir::{BinaryOp, CompareOp, Condition, Op, Operand, Terminator, Value};
+use moonhook_ir::{BinaryOp, CompareOp, Condition, Op, Operand, Terminator, UnaryOp, Value};
 use moonhook_snapshot::instruction::Instruction;
 
 impl Builder<'_> {
     /// The same word, of which the verifier knows neither range nor origin. Loops whose variables are such words at every
     /// entry of their header are in the same state there each time, so the verifier walks them once.
-    pub(super) fn launder(&mut self, value: Value) -> Value {
-        match self.zero {
-            Some(zero) => self.emit(Op::Binary(BinaryOp::Xor, value, Operand::Value(zero))),
-            None => value,
+    pub(super) fn launder(&mut self, word: &Word) -> Value {
+        let Some(zero) = self.zero else { return self.value(word) };
+        match word {
+            // The zero itself would be linked to its other uses.
+            Word::Constant(0) | Word::Name(_) | Word::Nothing => self.unlinked(zero),
+            Word::Constant(_) => {
+                let zero = self.unlinked(zero);
+                let constant = self.operand(word);
+                self.emit(Op::Binary(BinaryOp::Xor, zero, constant))
+            }
+            Word::Integer(value) | Word::Truth(value) => {
+                self.emit(Op::Binary(BinaryOp::Xor, *value, Operand::Value(zero)))
+            }
         }
+    }
+
+    /// A copy of which the verifier does not know that it is one.
+    pub(super) fn unlinked(&mut self, value: Value) -> Value {
+        self.emit(Op::Unary(UnaryOp::Unlink, value))
     }
 }
 

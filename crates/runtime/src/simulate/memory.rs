@@ -10,11 +10,11 @@ pub(super) const SCRATCH: i64 = 0x2000;
 /// The only frame.
 pub(super) const FRAME: i64 = 0x3000;
 pub(super) const PATTERNS: i64 = 0x4000;
-const STRINGS: i64 = 0x8000;
-const STRINGS_END: i64 = 0x84000;
+pub(super) const STRINGS: i64 = 0x8000;
+pub(super) const STACK: i64 = 0x28000;
 /// The first argument; results of a primitive start one value below.
-pub(super) const BASE: i64 = STRINGS_END + 64;
-pub(super) const STACK_END: i64 = 0x94000;
+pub(super) const BASE: i64 = STACK + 64;
+pub(super) const STACK_END: i64 = 0x30000;
 pub(super) const HEAP: i64 = STACK_END;
 
 pub(super) struct Memory {
@@ -67,6 +67,10 @@ impl Memory {
     }
 
     pub fn bytes(&self, address: i64, length: usize) -> Vec<u8> {
+        let start = address as u32 as usize;
+        if start >= STATE as usize && start + length <= self.bytes.len() {
+            return self.bytes[start..start + length].to_vec();
+        }
         (0..length).map(|index| self.at(address, index).map_or(0, |at| self.bytes[at])).collect()
     }
 
@@ -85,7 +89,7 @@ impl Memory {
             return *payload;
         }
         let address = self.strings_end;
-        assert!(address + (text.len() as i64) < STRINGS_END, "too many constant strings");
+        assert!(address + (text.len() as i64) < STACK, "too many constant strings");
         self.strings_end += text.len() as i64;
         self.set_bytes(address, text);
         let payload = address | (text.len() as i64) << 32;

@@ -11,6 +11,7 @@ mod reference;
 mod values;
 
 use std::cell::{Cell, RefCell};
+use std::ops::Range;
 use std::rc::Rc;
 
 use mlua::{Function, HookTriggers, Lua, Table, Variadic, VmState};
@@ -25,7 +26,7 @@ pub use values::Value;
 pub const BUDGET: i64 = 100_000;
 
 /// Calls of the count hook after which a call is taken for one that does not end, and instructions between two of them.
-const HOOK_LIMIT: u32 = 5000;
+const HOOK_LIMIT: u32 = 200;
 const HOOK_INTERVAL: u32 = 1_000_000;
 
 type Shared = Rc<RefCell<Memory>>;
@@ -110,6 +111,17 @@ impl Simulator {
         }
     }
 
+    /// The memory there is, from address 0 on, in bytes.
+    pub fn size(&self) -> usize {
+        self.memory.borrow().len()
+    }
+
+    /// The parts of memory that routines write: state, stack, packet memory. Constant strings lie between them.
+    pub fn writable(&self) -> [Range<usize>; 3] {
+        let stack = (memory::STACK as usize)..(memory::STACK_END as usize);
+        [memory::STATE as usize..memory::STRINGS as usize, stack, memory::HEAP as usize..self.size()]
+    }
+
     /// A field of the state, by its offset (`L_…`).
     pub fn field(&self, offset: i64) -> i64 {
         self.load(memory::STATE + offset, 8)
@@ -183,6 +195,8 @@ local function strict(names, prefix, wrap)
     names = names,
     __index = function(_, name)
       local value = rawget(names, name)
+      -- A function that has an inline form is always expanded.
+      if value == nil and prefix == "" then value = rawget(getmetatable(names.inline).names, name) end
       if value == nil then error("unknown name " .. prefix .. tostring(name), 2) end
       return value
     end,

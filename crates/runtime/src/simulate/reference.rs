@@ -14,6 +14,12 @@ impl Reference {
         Reference { lua: Lua::new() }
     }
 
+    /// Whether there is a function of that name.
+    pub fn has(&self, name: &str) -> bool {
+        let of_type = self.lua.load(format!("return type({name})")).eval::<String>();
+        of_type.is_ok_and(|of_type| of_type == "function")
+    }
+
     /// Calls the function `name` (`string.rep`, `tonumber`): its results, or its error's message without a position.
     ///
     /// # Panics

@@ -88,15 +88,19 @@ impl Simulator {
         }
     }
 
+    /// Puts arguments where [`Simulator::base`] says; what lies above them is of no known type.
+    pub fn put_arguments(&self, args: &[Value]) {
+        args.iter().zip(0..).for_each(|(arg, index)| self.set_value(memory::BASE + 16 * index, arg));
+        let above = memory::BASE + 16 * args.len() as i64;
+        (0..16).for_each(|index| self.set_value(above + 16 * index, &Value::Raw { tag: 3, payload: -77 }));
+    }
+
     /// Calls a primitive with these arguments: its results, or the message of the error that it raised.
     ///
     /// # Panics
     /// If the routine is wrong: it does not exist, fails in Lua, or fails without raising an error.
     pub fn call_primitive(&self, routine: &str, args: &[Value]) -> Result<Vec<Value>, String> {
-        args.iter().zip(0..).for_each(|(arg, index)| self.set_value(memory::BASE + 16 * index, arg));
-        // What lies above the arguments is of no known type.
-        let above = memory::BASE + 16 * args.len() as i64;
-        (0..16).for_each(|index| self.set_value(above + 16 * index, &Value::Raw { tag: 3, payload: -77 }));
+        self.put_arguments(args);
         self.set_field(L_ERROR_TAG, TAG_NIL);
         let count = match self.call(routine, &[memory::STATE, memory::BASE, args.len() as i64]) {
             Ok(count) => count,
