@@ -27,7 +27,7 @@ local function check(theme, name, ...)
     -- The second time the program is there already.
     for _ = 1, keep and 2 or 1 do
       ours.reset()
-      compare(theme .. ": " .. name, functions[1], functions[2], ...)
+      assert(not compare(theme .. ": " .. name, functions[1], functions[2], ...), "the budget is too small")
     end
   end
 end

@@ -138,9 +138,13 @@ local function replace(first, second)
   return first == "b" and nil
 end
 
+local unfinished = 0
+
 local function check(name, f, g, ...)
   ours.reset()
-  compare(name, f, g, ...)
+  if compare(name, f, g, ...) then
+    unfinished = unfinished + 1
+  end
 end
 
 local real_words, our_words = collector(real), collector(ours)
@@ -162,3 +166,4 @@ for case = 1, count do
   check("gsub", real.gsub, ours.gsub, s, p, REPLACEMENTS, most)
   check("gsub", real.gsub, ours.gsub, s, p, replace, most)
 end
+assert(unfinished <= 2 + count // 1000, "too many cases that came to the end of the budget")
