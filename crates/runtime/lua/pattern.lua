@@ -28,37 +28,6 @@ local function takes(item, c)
   return set == 1 or inline.in_set(set, c)
 end
 
--- Whether n bytes are the same.
-function inline.same_bytes(a, b, n)
-  while n >= 8 and u64(a) == u64(b) do
-    a = a + 8
-    b = b + 8
-    n = n - 8
-  end
-  return n <= 0 or n < 8 and shl(u64(a) ~ u64(b), 64 - (n << 3)) == 0
-end
-
--- Address of the first character c from s on, or 0 if there is none before stop. Eight characters a turn.
-function inline.find_char(s, stop, c)
-  local all = c * 0x0101010101010101
-  while s < stop do
-    local word = u64(s) ~ all
-    -- The lowest bit is in the first byte that is 0 (further ones can be false).
-    local found = word - 0x0101010101010101 & ~word & 0x8080808080808080
-    if found ~= 0 then
-      local below = ((found & -found) >> 7) - 1
-      s = s + ((below & 0x0101010101010101) * 0x0101010101010101 >> 56)
-      -- What is after the subject was searched as well.
-      if s < stop then
-        return s
-      end
-      return 0
-    end
-    s = s + 8
-  end
-  return 0
-end
-
 -- Takes a step of the budget for each 16 characters. That there are none left shows at the next step.
 function inline.charge(L, characters)
   set64(L + L_BUDGET, u64(L + L_BUDGET) - (characters >> 4))

@@ -1,37 +1,5 @@
 -- string.find, string.match and string.gmatch (lstrlib.c).
 
--- Address of the first occurrence of n bytes at `text` from s on, or 0 if there is none that ends by stop. Looks for the
--- first two bytes, at eight places a turn.
-function find_text(L, s, stop, text, n)
-  if n == 0 then
-    return s
-  elseif n == 1 then
-    return inline.find_char(s, stop, u8(text))
-  end
-  local first = u8(text) * 0x0101010101010101
-  local second = u8(text + 1) * 0x0101010101010101
-  local last = stop - n
-  while s <= last do
-    local word = u64(s) ~ first | u64(s + 1) ~ second
-    local found = word - 0x0101010101010101 & ~word & 0x8080808080808080
-    if found == 0 then
-      s = s + 8
-    else
-      local below = ((found & -found) >> 7) - 1
-      s = s + ((below & 0x0101010101010101) * 0x0101010101010101 >> 56)
-      if s > last then
-        return 0
-      elseif inline.same_bytes(s, text, n) then
-        return s
-      elseif inline.spend(L) ~= 0 then
-        return FAIL
-      end
-      s = s + 1
-    end
-  end
-  return 0
-end
-
 -- The first position, from 0, that `init` means in a subject of this length (posrelatI). Can be greater than the length.
 local function first_position(init, length)
   if init > 0 then
