@@ -74,10 +74,15 @@ impl Library {
             lua.load(file.text).set_name(file.name).set_environment(environment.clone()).exec()?;
         }
         let (shared, keep) = (state.clone(), state.clone());
-        ours.set("reset", lua.create_function(move |_, ()| Ok(shared.reset()))?)?;
+        let reset = move |_: &Lua, ()| {
+            shared.reset();
+            Ok(())
+        };
+        ours.set("reset", lua.create_function(reset)?)?;
         let keep_programs = move |_: &Lua, on: bool| {
             keep.keep.set(on);
-            Ok(keep.forget_programs())
+            keep.forget_programs();
+            Ok(())
         };
         ours.set("keep_programs", lua.create_function(keep_programs)?)?;
         Ok(Library { lua, ours, state })
