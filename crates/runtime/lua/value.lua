@@ -48,8 +48,10 @@ function text_compare(x, y)
   return 0
 end
 
+-- Tables take a hash's lowest bits, and a product carries only upwards: so the high half is folded in before and after.
 function inline.mix(hash, word)
-  local mixed = (hash ~ word) * 0x9e3779b97f4a7c15
+  local folded = hash ~ word
+  local mixed = (folded ~ folded >> 32) * 0x9e3779b97f4a7c15
   return mixed ~ mixed >> 32
 end
 

@@ -31,6 +31,7 @@ pub fn table_size(array: usize, entries: usize) -> usize {
 /// A table that is to stand at `address`.
 pub fn write_table(address: u64, content: &TableContent) -> Vec<u8> {
     let (count, used) = (content.array.len(), content.entries.len());
+    let integers = content.entries.iter().filter(|((tag, _), ..)| *tag == TAG_INT).count();
     let array = address + TABLE_SIZE as u64;
     let entries = array + VALUE_SIZE as u64 * count as u64;
     let index = entries + ENTRY_SIZE as u64 * used as u64;
@@ -48,6 +49,7 @@ pub fn write_table(address: u64, content: &TableContent) -> Vec<u8> {
         (T_INDEX_MASK, slots.saturating_sub(1) as u64),
         (T_FLAGS, content.flags),
         (T_LIVE, used as u64),
+        (T_INTS, integers as u64),
     ];
     for (offset, word) in fields {
         words[offset as usize / 8] = word;

@@ -15,6 +15,8 @@ macro_rules! constants {
 constants! {
     /// What a routine returns after an error, and when the kernel's limit for loops is used up.
     FAIL = -1;
+    /// What a routine `fast_…` returns that has done nothing: the library function of the prelude is to be called.
+    GENERAL = -2;
 
     // A value is a tag at +0 and a payload at +8. `tag <= TAG_FALSE` is what Lua takes for false.
     TAG_NIL = 0;
@@ -128,6 +130,8 @@ constants! {
     T_FLAGS = 72;
     /// Entries that are not dead.
     T_LIVE = 80;
+    /// Entries with an integer as key, dead ones included.
+    T_INTS = 88;
     TABLE_SIZE = 96;
     /// In `T_FLAGS`: a table of the library of which only some fields are present.
     FLAG_PARTIAL = 1;
