@@ -1,188 +1,202 @@
--- The table library where no metamethods take part (Lua manual § 6.6); the functions themselves are in prelude/table.lua.
+-- The table library (Lua manual § 6.6, ltablib.c) for tables without metatable.
+--
+-- `fast_table_…` are tried before the functions of `prelude/table.lua`, which do everything: what is not the usual case is
+-- left to those, mistakes included.
 
--- For the library: the integer that its argument number i is; the arguments of this routine are i and the value.
-function check_integer(L, base, n)
-  local i = u64(base + 8)
-  local value, ok = inline.int_arg(L, base + 16 - (i - 1 << 4), i + n - 2, i)
-  if ok == 0 then return FAIL end
-  return inline.result(base, TAG_INT, value)
+-- The table that is argument 1, if it is one without metatable; 0 otherwise.
+local function plain_table(base, n)
+  if n < 1 or u64(base) ~= TAG_TABLE then return 0 end
+  local t = u64(base + 8)
+  if u64(t + T_META) ~= 0 then return 0 end
+  return t
 end
 
--- The same with a default in front of the value.
-function optional_integer(L, base, n)
-  local i = u64(base + 8)
-  if n < 3 or u64(base + 32) == TAG_NIL then
-    inline.copy_value(base - 16, base + 16)
-    return 1
+local function is_fixed(L, t)
+  return t < u64(L + L_IMAGE_END)
+end
+
+local function refuse_change(L)
+  return raise(L, "a table of load time cannot be changed at packet time")
+end
+
+-- Argument i, which is to be an integer, `default` where it is absent or nil; and 1, or 0 if it is something else.
+local function optional(base, n, i, default)
+  local at = base + (i - 1 << 4)
+  if i > n or u64(at) == TAG_NIL then return default, 1 end
+  if u64(at) ~= TAG_INT then return 0, 0 end
+  return u64(at + 8), 1
+end
+
+function fast_table_insert(L, base, n)
+  local t = plain_table(base, n)
+  if t == 0 then return GENERAL end
+  if is_fixed(L, t) then return refuse_change(L) end
+  local count = u64(t + T_COUNT)
+  if n == 2 then
+    if u64(base + 16) == TAG_NIL then return 0 end
+    return table_append_value(L, t, base + 16)
   end
-  local value, ok = inline.int_arg(L, base + 32 - (i - 1 << 4), i + n - 3, i)
-  if ok == 0 then return FAIL end
-  return inline.result(base, TAG_INT, value)
-end
-
--- The same for texts.
-function optional_text(L, base, n)
-  local i = u64(base + 8)
-  if n < 3 or u64(base + 32) == TAG_NIL then
-    inline.copy_value(base - 16, base + 16)
-    return 1
+  if n ~= 3 or u64(base + 16) ~= TAG_INT then return GENERAL end
+  local position = u64(base + 24)
+  if not ult(position - 1, count + 1) then return GENERAL end
+  if position > count then
+    if u64(base + 32) == TAG_NIL then return 0 end
+    return table_append_value(L, t, base + 32)
   end
-  local value, ok = inline.str_arg(L, base + 32 - (i - 1 << 4), i + n - 3, i)
-  if ok == 0 then return FAIL end
-  return inline.result(base, TAG_STRING, value)
+  if table_append_value(L, t, u64(t + T_ARRAY) + (count - 1 << 4)) < 0 then return FAIL end
+  local place = u64(t + T_ARRAY) + (position - 1 << 4)
+  local at = u64(t + T_ARRAY) + (count - 1 << 4)
+  while at > place do
+    inline.copy_value(at, at - 16)
+    at = at - 16
+  end
+  inline.copy_value(place, base + 32)
+  return 0
 end
 
--- table.pack(…).
+function fast_table_remove(L, base, n)
+  local t = plain_table(base, n)
+  if t == 0 then return GENERAL end
+  local count = u64(t + T_COUNT)
+  local position, ok = optional(base, n, 2, count)
+  if ok == 0 or not ult(position - 1, count) then return GENERAL end
+  if is_fixed(L, t) then return refuse_change(L) end
+  local array = u64(t + T_ARRAY)
+  local place = array + (position - 1 << 4)
+  inline.copy_value(base - 16, place)
+  copy_values(place, place + 16, count - position)
+  set64(array + (count - 1 << 4), TAG_NIL)
+  table_shrink(t)
+  return 1
+end
+
+function fast_table_unpack(L, base, n)
+  local t = plain_table(base, n)
+  if t == 0 then return GENERAL end
+  local first, first_ok = optional(base, n, 2, 1)
+  local last, last_ok = optional(base, n, 3, u64(t + T_COUNT))
+  if first_ok + last_ok ~= 2 then return GENERAL end
+  if first > last then return 0 end
+  local more = last - first
+  if ult(999999, more) or inline.result_room(L, base, more + 1) == 0 then return raise(L, "too many results to unpack") end
+  local to = base - 16
+  if ult(first - 1, u64(t + T_COUNT)) and last <= u64(t + T_COUNT) then
+    copy_values(to, u64(t + T_ARRAY) + (first - 1 << 4), more + 1)
+    return more + 1
+  end
+  local i = 0
+  while i <= more do
+    inline.copy_value(to, table_get_int(t, first + i))
+    to = to + 16
+    i = i + 1
+  end
+  return more + 1
+end
+
 function table_pack(L, base, n)
   local t = table_new(L, n, 1)
   if t == 0 then return FAIL end
-  copy_bytes(u64(t + T_ARRAY), base, n << 4)
-  set64(t + T_COUNT, n)
-  table_shrink(t)
-  local key = L + L_KEY
-  set64(key, TAG_STRING)
-  set64(key + 8, "n")
-  set64(key + 16, TAG_INT)
-  set64(key + 24, n)
-  if table_set(L, t, key, key + 16) < 0 then return FAIL end
+  local i = 1
+  while i <= n do
+    if table_set_int(L, t, i, base + (i - 1 << 4)) < 0 then return FAIL end
+    i = i + 1
+  end
+  set64(base - 16, TAG_INT)
+  set64(base - 8, n)
+  if table_set_text(L, t, "n", text_hash("n"), base - 16) < 0 then return FAIL end
   return inline.result(base, TAG_TABLE, t)
 end
 
--- t[i], …, t[e] of a table without metatable.
-function table_unpack(L, base, n)
-  local t = u64(base + 8)
-  local i = u64(base + 24)
-  local e = u64(base + 40)
-  if i > e then return 0 end
-  -- The difference may be too large for an integer.
-  if ult(999999, e - i) or base + (e - i << 4) + 4096 > u64(L + L_STACK_END) then
-    return raise(L, "too many results to unpack")
-  end
-  local count = e - i + 1
-  local k = 0
-  while k < count do
-    local value = table_get_int(t, i + k)
-    local to = base + (k - 1 << 4)
-    set64(to, u64(value))
-    set64(to + 8, u64(value + 8))
-    k = k + 1
-  end
-  return count
+function table_create(L, base, n)
+  local values, values_ok = inline.int_arg(L, base, n, 1)
+  if values_ok == 0 then return FAIL end
+  local entries, entries_ok = inline.opt_int(L, base, n, 2, 0)
+  if entries_ok == 0 then return FAIL end
+  if ult(0x7fffffff, values) then return arg_error(L, 1, "out of range") end
+  if ult(0x7fffffff, entries) then return arg_error(L, 2, "out of range") end
+  local t = table_new(L, values, entries)
+  if t == 0 then return FAIL end
+  return inline.result(base, TAG_TABLE, t)
 end
 
--- Puts a value into the array part: t, position (1 to the length + 1), value. True, or false where only assignments do.
-function table_insert(L, base, n)
-  local t = u64(base + 8)
-  local position = u64(base + 24)
-  local count = u64(t + T_COUNT)
-  if u64(base + 32) == TAG_NIL or t < u64(L + L_IMAGE_END) then return inline.result(base, TAG_FALSE, 0) end
-  if table_append_value(L, t, base + 32) < 0 then return FAIL end
-  local array = u64(t + T_ARRAY)
-  local at = count
-  while at >= position do
-    local from = array + (at - 1 << 4)
-    set64(from + 16, u64(from))
-    set64(from + 24, u64(from + 8))
-    at = at - 1
-  end
-  local place = array + (position - 1 << 4)
-  set64(place, u64(base + 32))
-  set64(place + 8, u64(base + 40))
-  return inline.result(base, TAG_TRUE, 0)
-end
-
--- The text of t[i], separator, …, t[j], where all of them are strings and integers: t, separator, i, j. Nil otherwise.
-function table_concat(L, base, n)
-  local t = u64(base + 8)
-  local separator = u64(base + 24)
-  local i = u64(base + 40)
-  local j = u64(base + 56)
-  if i > j then return inline.result(base, TAG_STRING, "") end
-  if i < 1 or j > u64(t + T_COUNT) then return inline.result(base, TAG_NIL, 0) end
-  local array = u64(t + T_ARRAY)
-  local length = 0
-  local k = i
-  while k <= j do
-    local value = array + (k - 1 << 4)
-    local tag = u64(value)
-    if tag == TAG_STRING then
-      length = length + (u64(value + 8) >> 32)
-    elseif tag == TAG_INT then
-      length = length + 20
-    else
-      return inline.result(base, TAG_NIL, 0)
-    end
-    length = length + (separator >> 32)
-    k = k + 1
-  end
-  local start = alloc(L, length + 8)
-  if start == 0 then return FAIL end
-  local at = start
-  k = i
-  while k <= j do
-    local value = array + (k - 1 << 4)
-    local text = u64(value + 8)
-    if u64(value) == TAG_INT then text = integer_to_text(L, text) end
-    if text == 0 then return FAIL end
-    copy_bytes(at, text & 0xffffffff, text >> 32)
-    at = at + (text >> 32)
-    if k < j then
-      copy_bytes(at, separator & 0xffffffff, separator >> 32)
-      at = at + (separator >> 32)
-    end
-    k = k + 1
-  end
-  return inline.result(base, TAG_STRING, start | at - start << 32)
-end
-
--- Whether the value at `a` comes before the one at `b`; both are integers, or both are strings.
-function inline.plain_less(tag, a, b)
-  local less = 0
+-- Appends a value at `at`, at the end of memory. The address behind it; 0 after an error, GENERAL if it is no string or integer.
+local function append_value(L, at, value)
+  local tag = u64(value)
+  local text = u64(value + 8)
   if tag == TAG_INT then
-    if u64(a + 8) < u64(b + 8) then less = 1 end
-  else
-    if text_compare(u64(a + 8), u64(b + 8)) < 0 then less = 1 end
+    local stop = u64(L + L_SCRATCH) + 24
+    local start = store_integer(stop, text)
+    text = start | stop - start << 32
+  elseif tag ~= TAG_STRING then
+    return GENERAL
   end
-  return less
+  if inline.text_room(L, at, text >> 32) == 0 then return 0 end
+  return inline.append(at, text)
 end
 
--- Sorts t[1] to t[n] where they are all integers or all strings: t, n. False otherwise. (Shellsort: equal values are the same value.)
-function table_sort(L, base, n)
-  local t = u64(base + 8)
-  local count = u64(base + 24)
-  if count > u64(t + T_COUNT) or t < u64(L + L_IMAGE_END) then return inline.result(base, TAG_FALSE, 0) end
-  local array = u64(t + T_ARRAY)
-  local tag = u64(array)
-  if tag ~= TAG_INT and tag ~= TAG_STRING then return inline.result(base, TAG_FALSE, 0) end
-  local k = 1
-  while k < count do
-    if u64(array + (k << 4)) ~= tag then return inline.result(base, TAG_FALSE, 0) end
-    k = k + 1
+function fast_table_concat(L, base, n)
+  local t = plain_table(base, n)
+  if t == 0 then return GENERAL end
+  local separator = 0
+  if n >= 2 and u64(base + 16) ~= TAG_NIL then
+    if u64(base + 16) ~= TAG_STRING then return GENERAL end
+    separator = u64(base + 24)
   end
-  local gap = 1
-  while gap < count do
-    gap = gap * 3 + 1
-  end
-  while gap > 1 do
-    gap = udiv(gap, 3)
-    sort_by_gap(L, array, count, gap, tag)
-  end
-  return inline.result(base, TAG_TRUE, 0)
-end
-
--- Sorts the values that are `gap` apart, by insertion.
-function sort_by_gap(L, array, count, gap, tag)
-  local held = L + L_KEY
-  local i = gap
-  while i < count do
-    inline.copy_value(held, array + (i << 4))
-    local j = i - gap
-    while j >= 0 and inline.plain_less(tag, held, array + (j << 4)) ~= 0 do
-      inline.copy_value(array + (j + gap << 4), array + (j << 4))
-      j = j - gap
+  local i, first_ok = optional(base, n, 3, 1)
+  local last, last_ok = optional(base, n, 4, u64(t + T_COUNT))
+  if first_ok + last_ok ~= 2 then return GENERAL end
+  local first = inline.begin_text(L)
+  local at = first
+  if i > last then return inline.result(base, TAG_STRING, "") end
+  while i < last do
+    at = append_value(L, at, table_get_int(t, i))
+    if at <= 0 then
+      if at == 0 then return FAIL end
+      return GENERAL
     end
-    inline.copy_value(array + (j + gap << 4), held)
+    if inline.text_room(L, at, separator >> 32) == 0 then return FAIL end
+    at = inline.append(at, separator)
     i = i + 1
   end
-  return 0
+  at = append_value(L, at, table_get_int(t, last))
+  if at <= 0 then
+    if at == 0 then return FAIL end
+    return GENERAL
+  end
+  return inline.result(base, TAG_STRING, inline.end_text(L, first, at))
+end
+
+function fast_table_move(L, base, n)
+  local source = plain_table(base, n)
+  if source == 0 or n < 4 then return GENERAL end
+  if u64(base + 16) ~= TAG_INT or u64(base + 32) ~= TAG_INT or u64(base + 48) ~= TAG_INT then return GENERAL end
+  local first = u64(base + 24)
+  local last = u64(base + 40)
+  local to = u64(base + 56)
+  local target = source
+  if n >= 5 and u64(base + 64) ~= TAG_NIL then
+    target = plain_table(base + 64, 1)
+    if target == 0 then return GENERAL end
+  end
+  local count = 0
+  if last >= first then
+    -- Neither the number of values nor the last place may overflow.
+    if first <= 0 and last >= 0x7fffffffffffffff + first then return GENERAL end
+    count = last - first + 1
+    if to > 0x7fffffffffffffff - count + 1 then return GENERAL end
+    if is_fixed(L, target) then return refuse_change(L) end
+  end
+  local step = 1
+  local i = 0
+  if not (to > last or to <= first or target ~= source) then
+    step = -1
+    i = count - 1
+  end
+  while count > 0 do
+    if inline.spend(L) ~= 0 then return FAIL end
+    if table_set_int(L, target, to + i, table_get_int(source, first + i)) < 0 then return FAIL end
+    i = i + step
+    count = count - 1
+  end
+  return inline.result(base, TAG_TABLE, target)
 end

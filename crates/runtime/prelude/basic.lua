@@ -33,36 +33,3 @@ function base.print(...)
   end
   prim.print(table.unpack(texts, 1, count))
 end
-
-function base.pairs(...)
-  if select("#", ...) == 0 then
-    prim.arg_error(1, "value expected")
-  end
-  local t = ...
-  local meta = prim.raw_metatable(t)
-  if meta then
-    local pairs_of = rawget(meta, "__pairs")
-    if pairs_of ~= nil then
-      local step, state, start, closing = pairs_of(t)
-      return step, state, start, closing
-    end
-  end
-  return next, t, nil, nil
-end
-
-function base.ipairs(...)
-  if select("#", ...) == 0 then
-    prim.arg_error(1, "value expected")
-  end
-  local t = ...
-  if type(t) == "table" and not prim.raw_metatable(t) then
-    return prim.ipairs_step, t, 0
-  end
-  return function(object, i)
-    i = i + 1
-    local value = object[i]
-    if value ~= nil then
-      return i, value
-    end
-  end, t, 0
-end

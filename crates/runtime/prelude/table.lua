@@ -1,61 +1,34 @@
--- The table library (Lua manual § 6.6), with metamethods where tables have them. Checks and messages are those of ltablib.c.
+-- The table library where metamethods or functions of the script are called (ltablib.c); the order of accesses is that of the C
+-- functions.
 
-function table.create(...)
-  local size = prim.check_integer(1, ...)
-  local rest = prim.optional_integer(2, 0, select(2, ...))
-  if not math.ult(size, 0x80000000) then
-    prim.arg_error(1, "out of range")
-  end
-  if not math.ult(rest, 0x80000000) then
-    prim.arg_error(2, "out of range")
-  end
-  return {}
-end
+-- prim.expect_table asks for what a table does: 1 reading, 2 writing, 4 length.
 
-function table.insert(...)
-  local t = ...
-  if type(t) ~= "table" then
-    prim.type_error(1, "table", ...)
-  end
-  local e = #t
-  if math.type(e) ~= "integer" then
-    prim.raise("object length is not an integer")
-  end
-  e = e + 1
-  local count = select("#", ...)
-  local position, value = e, nil
+function table.insert(t, position, value)
+  prim.expect_table(1, t, 7)
+  local free = prim.expect_length(#t) + 1
+  local count = prim.argument_count()
   if count == 2 then
-    local _, last = ...
-    value = last
-  elseif count == 3 then
-    local _, _, last = ...
-    value = last
-    position = prim.check_integer(2, select(2, ...))
-    if not math.ult(position - 1, e) then
-      prim.arg_error(2, "position out of bounds")
-    end
-  else
-    prim.raise("wrong number of arguments to 'insert'")
-  end
-  if not prim.raw_metatable(t) and prim.table_insert(t, position, value) then
+    t[free] = position
     return
   end
-  for i = e, position + 1, -1 do
-    t[i] = t[i - 1]
+  if count ~= 3 then
+    prim.raise("wrong number of arguments to 'insert'")
+  end
+  position = prim.expect_integer(2, position)
+  if not math.ult(position - 1, free) then
+    prim.arg_error(2, "position out of bounds")
+  end
+  while free > position do
+    t[free] = t[free - 1]
+    free = free - 1
   end
   t[position] = value
 end
 
-function table.remove(...)
-  local t = ...
-  if type(t) ~= "table" then
-    prim.type_error(1, "table", ...)
-  end
-  local size = #t
-  if math.type(size) ~= "integer" then
-    prim.raise("object length is not an integer")
-  end
-  local position = prim.optional_integer(2, size, select(2, ...))
+function table.remove(t, position)
+  prim.expect_table(1, t, 7)
+  local size = prim.expect_length(#t)
+  position = prim.expect_integer_or(2, position, size)
   if position ~= size and math.ult(size, position - 1) then
     prim.arg_error(2, "position out of bounds")
   end
@@ -68,185 +41,188 @@ function table.remove(...)
   return removed
 end
 
-function table.concat(...)
-  local t = ...
-  if type(t) ~= "table" and type(t) ~= "string" then
-    prim.type_error(1, "table", ...)
+function table.move(t, first, last, to, target)
+  first = prim.expect_integer(2, first)
+  last = prim.expect_integer(3, last)
+  to = prim.expect_integer(4, to)
+  prim.expect_table(1, t, 1)
+  local result = t
+  if target ~= nil then
+    result = target
+    prim.expect_table(5, target, 2)
+  else
+    prim.expect_table(1, t, 2)
   end
-  local last = #t
-  if math.type(last) ~= "integer" then
-    prim.raise("object length is not an integer")
+  if last < first then
+    return result
   end
-  local separator = prim.optional_text(2, "", select(2, ...))
-  local first = prim.optional_integer(3, 1, select(3, ...))
-  last = prim.optional_integer(4, last, select(4, ...))
-  if type(t) == "table" and not prim.raw_metatable(t) then
-    local text = prim.table_concat(t, separator, first, last)
-    if text then
-      return text
+  if first <= 0 and last >= 0x7fffffffffffffff + first then
+    prim.arg_error(3, "too many elements to move")
+  end
+  local count = last - first + 1
+  if to > 0x7fffffffffffffff - count + 1 then
+    prim.arg_error(4, "destination wrap around")
+  end
+  if to > last or to <= first or target ~= nil and not (t == target) then
+    for i = 0, count - 1 do
+      result[to + i] = t[first + i]
+    end
+  else
+    for i = count - 1, 0, -1 do
+      result[to + i] = t[first + i]
     end
   end
+  return result
+end
+
+function table.concat(t, separator, first, last)
+  prim.expect_table(1, t, 5)
+  local size = prim.expect_length(#t)
+  separator = prim.expect_text_or(2, separator, "")
+  local i = prim.expect_integer_or(3, first, 1)
+  last = prim.expect_integer_or(4, last, size)
   local text = ""
-  for i = first, last do
-    local value = t[i]
-    if type(value) ~= "string" and math.type(value) ~= "integer" then
-      prim.raise("invalid value (" .. type(value) .. ") at index " .. i .. " in table for 'concat'")
-    end
-    text = text .. value
-    if i < last then
-      text = text .. separator
-    end
+  while i < last do
+    text = text .. prim.joined(t[i], i) .. separator
+    i = i + 1
+  end
+  if i == last then
+    text = text .. prim.joined(t[i], i)
   end
   return text
 end
 
-function table.pack(...)
-  return prim.table_pack(...)
+-- A value that table.concat takes.
+function prim.joined(value, i)
+  local kind = type(value)
+  if kind ~= "string" and kind ~= "number" then
+    prim.raise("invalid value (" .. kind .. ") at index " .. i .. " in table for 'concat'")
+  end
+  return value
 end
 
-function table.unpack(...)
-  local t = ...
-  if type(t) ~= "table" and type(t) ~= "string" then
-    prim.type_error(1, "table", ...)
-  end
-  local length = #t
-  if math.type(length) ~= "integer" then
-    prim.raise("object length is not an integer")
-  end
-  local first = prim.optional_integer(2, 1, select(2, ...))
-  local last = prim.optional_integer(3, length, select(3, ...))
-  if type(t) == "table" and not prim.raw_metatable(t) then
-    return prim.table_unpack(t, first, last)
-  end
+function table.unpack(t, first, last)
+  prim.expect_table(1, t, 1)
+  local size = prim.expect_length(#t)
+  first = prim.expect_integer_or(2, first, 1)
+  last = prim.expect_integer_or(3, last, size)
   if first > last then
     return
   end
-  if not math.ult(last - first, 1000000) then
+  if math.ult(999999, last - first) then
     prim.raise("too many results to unpack")
   end
   local values = {}
-  for i = first, last do
-    values[i - first + 1] = t[i]
+  for i = 0, last - first do
+    values[i + 1] = t[first + i]
   end
-  return prim.table_unpack(values, 1, last - first + 1)
+  return prim.fast_table_unpack(values, 1, last - first + 1)
 end
 
-function table.move(...)
-  local a, _, _, _, b = ...
-  local f = prim.check_integer(2, select(2, ...))
-  local e = prim.check_integer(3, select(3, ...))
-  local t = prim.check_integer(4, select(4, ...))
-  local number = 5
-  if b == nil then
-    b = a
-    number = 1
-  end
-  if type(a) ~= "table" and type(a) ~= "string" then
-    prim.type_error(1, "table", a)
-  end
-  if type(b) ~= "table" then
-    prim.type_error(number, "table", b)
-  end
-  if e >= f then
-    if not (f > 0 or e < 0x7fffffffffffffff + f) then
-      prim.arg_error(3, "too many elements to move")
-    end
-    local n = e - f + 1
-    if t > 0x7fffffffffffffff - n + 1 then
-      prim.arg_error(4, "destination wrap around")
-    end
-    if t > e or t <= f or (number == 5 and a ~= b) then
-      for i = 0, n - 1 do
-        b[t + i] = a[f + i]
-      end
-    else
-      for i = n - 1, 0, -1 do
-        b[t + i] = a[f + i]
-      end
-    end
-  end
-  return b
-end
-
--- Quicksort with the choices of ltablib.c, so that the order function is asked the same questions.
-function table.sort(...)
-  local t, less = ...
-  if type(t) ~= "table" then
-    prim.type_error(1, "table", ...)
-  end
-  local n = #t
-  if math.type(n) ~= "integer" then
-    prim.raise("object length is not an integer")
-  end
-  if n < 2 then
+function table.sort(t, before)
+  prim.expect_table(1, t, 7)
+  local count = prim.expect_length(#t)
+  if count < 2 then
     return
   end
-  if n >= 0x7fffffff then
+  if count >= 0x7fffffff then
     prim.arg_error(1, "array too big")
   end
-  if less == nil then
-    if not prim.raw_metatable(t) and prim.table_sort(t, n) then
+  if before == nil then
+    if prim.is_plain_table(t) and prim.sorted_at_once(t) then
       return
     end
-    less = function(a, b)
-      return a < b
-    end
-  elseif type(less) ~= "function" then
-    prim.type_error(2, "function", less)
+    before = prim.before
+  elseif type(before) ~= "function" then
+    prim.bad_type(2, "function", before)
   end
-  local lows, highs, depth = { 1 }, { n }, 1
-  while depth > 0 do
-    local lo, up = lows[depth], highs[depth]
-    depth = depth - 1
-    while lo < up do
-      if less(t[up], t[lo]) then
-        t[lo], t[up] = t[up], t[lo]
-      end
-      if up - lo == 1 then
-        break
-      end
-      local p = (lo + up) // 2
-      if less(t[p], t[lo]) then
-        t[p], t[lo] = t[lo], t[p]
-      elseif less(t[up], t[p]) then
-        t[p], t[up] = t[up], t[p]
-      end
-      if up - lo == 2 then
-        break
-      end
-      local pivot = t[p]
-      t[p], t[up - 1] = t[up - 1], t[p]
-      local i, j = lo, up - 1
-      while true do
-        i = i + 1
-        while less(t[i], pivot) do
-          if i == up - 1 then
-            prim.raise("invalid order function for sorting")
-          end
-          i = i + 1
-        end
-        j = j - 1
-        while less(pivot, t[j]) do
-          if j < i then
-            prim.raise("invalid order function for sorting")
-          end
-          j = j - 1
-        end
-        if j < i then
-          break
-        end
-        t[i], t[j] = t[j], t[i]
-      end
-      t[up - 1], t[i] = t[i], t[up - 1]
-      -- The smaller part is sorted first, the larger one after it.
-      depth = depth + 1
-      if i - lo < up - i then
-        lows[depth], highs[depth] = i + 1, up
-        up = i - 1
-      else
-        lows[depth], highs[depth] = lo, i - 1
-        lo = i + 1
+  prim.sort_range(t, before, 1, count, 0)
+end
+
+function prim.before(a, b)
+  return a < b
+end
+
+-- Quicksort of t[low] to t[high] (auxsort), by recursion on the smaller part. `random` is not 0 once a partition was very uneven.
+function prim.sort_range(t, before, low, high, random)
+  while low < high do
+    local a, b = t[low], t[high]
+    if before(b, a) then
+      t[low] = b
+      t[high] = a
+    end
+    if high - low == 1 then
+      return
+    end
+    local middle = (low + high) // 2
+    if high - low >= 100 and random ~= 0 then
+      local quarter = (high - low) // 4
+      middle = (random ~ low ~ high) % (quarter * 2) + low + quarter
+    end
+    a, b = t[middle], t[low]
+    if before(a, b) then
+      t[middle] = b
+      t[low] = a
+    else
+      b = t[high]
+      if before(b, a) then
+        t[middle] = b
+        t[high] = a
       end
     end
+    if high - low == 2 then
+      return
+    end
+    local pivot = t[middle]
+    b = t[high - 1]
+    t[middle] = b
+    t[high - 1] = pivot
+    middle = prim.partition(t, before, low, high, pivot)
+    local smaller
+    if middle - low < high - middle then
+      prim.sort_range(t, before, low, middle - 1, random)
+      smaller = middle - low
+      low = middle + 1
+    else
+      prim.sort_range(t, before, middle + 1, high, random)
+      smaller = high - middle
+      high = middle - 1
+    end
+    -- Lua takes time and addresses for its random number.
+    if (high - low) // 128 > smaller then
+      random = 0x9e3779b9
+    end
+  end
+end
+
+-- Parts t[low] to t[high] at the pivot, which is t[high - 1]; gives its new place.
+function prim.partition(t, before, low, high, pivot)
+  local i, j = low, high - 1
+  while true do
+    i = i + 1
+    local a = t[i]
+    while before(a, pivot) do
+      if i == high - 1 then
+        prim.raise("invalid order function for sorting")
+      end
+      i = i + 1
+      a = t[i]
+    end
+    j = j - 1
+    local b = t[j]
+    while before(pivot, b) do
+      if j < i then
+        prim.raise("invalid order function for sorting")
+      end
+      j = j - 1
+      b = t[j]
+    end
+    if j < i then
+      t[high - 1] = a
+      t[i] = pivot
+      return i
+    end
+    t[i] = b
+    t[j] = a
   end
 end
