@@ -80,6 +80,14 @@ pub fn kind(name: &str) -> Kind {
     if super::thunks::is_own(name) { Kind::Own } else { Kind::Missing }
 }
 
+impl super::General<'_> {
+    /// The routine that does the usual case of a library function that is written in Lua. Its result is `GENERAL` for all others.
+    pub fn fast(&mut self, name: &str) -> Option<Direct> {
+        let routine = format!("fast_{}", routine_name(name));
+        moonhook_runtime::is_routine(&routine).then(|| Direct::Routine(self.routine(&routine)))
+    }
+}
+
 pub fn exists(name: &str) -> bool {
     kind(name) != Kind::Missing
 }

@@ -1,8 +1,9 @@
 //! Calls, returns and varargs.
 
 use crate::general::body::Body;
+use crate::general::library::Direct;
 use crate::opcode::{Instruction, Opcode};
-use moonhook_ir::{Block, CompareOp, Value};
+use moonhook_ir::{BinaryOp, Block, CompareOp, Value};
 use moonhook_runtime::layout::*;
 
 pub fn compile(body: &mut Body<'_, '_, '_>, opcode: Opcode, i: Instruction) -> usize {
@@ -46,8 +47,9 @@ fn request(body: &mut Body<'_, '_, '_>, func: Value, count: Value, want: i64) {
 
 fn call(body: &mut Body<'_, '_, '_>, i: Instruction) {
     let want = i.c() as i64 - 1;
-    if let Some(name) = body.known_builtin(i.a())
-        && let Some(callee) = body.unit.general.direct(&name)
+    let name = body.known_builtin(i.a());
+    if let Some(name) = &name
+        && let Some(callee) = body.unit.general.direct(name)
     {
         direct_call(body, i, callee, want);
         return;
@@ -55,6 +57,9 @@ fn call(body: &mut Body<'_, '_, '_>, i: Instruction) {
     let after = body.may_call();
     let func = body.address(i.a());
     let count = body.count(i.b(), i.a() + 1);
+    if let Some(fast) = name.and_then(|name| body.unit.general.fast(&name)) {
+        fast_call(body, i, fast, (count, want), after.0);
+    }
     let tag = body.tag(i.a());
     let (closure, _) = body.code().new_block(0);
     let (other, _) = body.code().new_block(0);
@@ -87,12 +92,7 @@ pub fn call_dynamic(
 }
 
 /// A call of a library function that is known now and calls nothing back.
-fn direct_call(
-    body: &mut Body<'_, '_, '_>,
-    i: Instruction,
-    callee: crate::general::library::Direct,
-    want: i64,
-) {
+fn direct_call(body: &mut Body<'_, '_, '_>, i: Instruction, callee: Direct, want: i64) {
     body.may_fail();
     let count = body.count(i.b(), i.a() + 1);
     let base = body.address(i.a() + 1);
@@ -101,8 +101,21 @@ fn direct_call(
     body.forget_from(i.a());
 }
 
+/// Calls the routine for the usual case of a library function that is written in Lua; where it leaves the case to that function,
+/// what follows makes the call.
+fn fast_call(body: &mut Body<'_, '_, '_>, i: Instruction, fast: Direct, counts: (Value, i64), after: Block) {
+    let (general, _) = body.code().cold_block(0);
+    let base = body.address(i.a() + 1);
+    let results = body.unit.call_direct(fast, base, counts.0);
+    body.code().leave_if(CompareOp::Eq, results, GENERAL as i32, general, &[]);
+    take_results(body, i.a(), results, counts.1);
+    let args = [body.frame, body.base];
+    body.code().jump(after, &args);
+    body.code().block = general;
+}
+
 /// Makes as many results as are wanted of those that a library function has left from `func` on; leaves after an error.
-fn take_results(body: &mut Body<'_, '_, '_>, func: usize, results: Value, want: i64) {
+pub fn take_results(body: &mut Body<'_, '_, '_>, func: usize, results: Value, want: i64) {
     let leave = body.unit.leave;
     body.code().leave_if(CompareOp::SLt, results, 0, leave, &[results]);
     if want == 1 {
@@ -113,10 +126,23 @@ fn take_results(body: &mut Body<'_, '_, '_>, func: usize, results: Value, want: 
         body.set_constant(func, (TAG_NIL, 0));
         body.code().jump(done, &[]);
         body.code().block = done;
+    } else if want < 0 {
+        let size = body.code().binary(BinaryOp::Shl, results, 4);
+        let dest = body.address(func);
+        let top = body.code().binary(BinaryOp::Add, dest, size);
+        let frame = body.frame;
+        body.code().store(frame, F_TOP, top);
     } else if want != 0 {
+        // What is wanted is there already, unless there is too little.
+        let (few, _) = body.code().new_block(0);
+        let (done, _) = body.code().new_block(0);
+        body.code().branch(CompareOp::SLt, results, want as i32, (few, &[]), (done, &[]));
+        body.code().block = few;
         let dest = body.address(func);
         let want = body.code().constant(want);
         body.routine("move_results", &[dest, results, dest, want]);
+        body.code().jump(done, &[]);
+        body.code().block = done;
     }
 }
 
@@ -126,6 +152,15 @@ fn tail_call(body: &mut Body<'_, '_, '_>, i: Instruction) {
         let frame = body.frame;
         let base = body.code().load(frame, F_BASE);
         body.routine("close_variables", &[base]);
+    }
+    if let Some(name) = body.known_builtin(i.a())
+        && let Some(callee) = body.unit.general.direct(&name)
+    {
+        direct_call(body, i, callee, -1);
+        let from = body.address(i.a());
+        let count = body.open_count(i.a());
+        return_values(body, from, count);
+        return;
     }
     let after = body.may_call();
     let func = body.address(i.a());

@@ -1,10 +1,13 @@
 //! Jumps, loops, and variables to be closed.
 
-use super::calls::{call_dynamic, close};
+use super::calls::{call_dynamic, close, take_results};
 use crate::general::body::Body;
 use crate::opcode::{Instruction, Opcode};
-use moonhook_ir::CompareOp;
+use moonhook_ir::{Block, CompareOp};
 use moonhook_runtime::layout::*;
+
+/// The iterator of `ipairs` for tables without metatable, as `prelude/iterate.lua` names it.
+const SEQUENCE: &str = "prim.ipairs_next";
 
 pub fn compile(body: &mut Body<'_, '_, '_>, opcode: Opcode, i: Instruction) -> usize {
     let next = body.pc + 1;
@@ -105,6 +108,9 @@ fn generic_call(body: &mut Body<'_, '_, '_>, i: Instruction) {
     body.code().copy_value(base, at(i.a() + 4), base, at(i.a() + 1));
     body.code().copy_value(base, at(i.a() + 3), base, at(i.a()));
     let count = body.code().constant(2);
+    if body.unit.general.reach.builtins.contains(SEQUENCE) {
+        sequence_step(body, i, after.0);
+    }
     let tag = body.tag(i.a() + 3);
     let (closure, _) = body.code().new_block(0);
     let (other, _) = body.code().new_block(0);
@@ -117,6 +123,24 @@ fn generic_call(body: &mut Body<'_, '_, '_>, i: Instruction) {
     body.code().jump(leave, &[status]);
     body.code().block = other;
     call_dynamic(body, i.a() + 3, count, i.c() as i64, after);
+}
+
+/// Calls the iterator of a sequence at once, if that is what is to be called.
+fn sequence_step(body: &mut Body<'_, '_, '_>, i: Instruction, after: Block) {
+    let number = body.unit.general.builtin(SEQUENCE).1;
+    let Some(step) = body.unit.general.direct(SEQUENCE) else { return };
+    let (other, _) = body.code().new_block(0);
+    let tag = body.tag(i.a() + 3);
+    body.code().leave_if(CompareOp::Ne, tag, TAG_BUILTIN as i32, other, &[]);
+    let called = body.payload(i.a() + 3);
+    body.code().leave_if(CompareOp::Ne, called, number as i32, other, &[]);
+    let base = body.address(i.a() + 4);
+    let count = body.code().constant(2);
+    let results = body.unit.call_direct(step, base, count);
+    take_results(body, i.a() + 3, results, i.c() as i64);
+    let args = [body.frame, body.base];
+    body.code().jump(after, &args);
+    body.code().block = other;
 }
 
 fn walk_table(body: &mut Body<'_, '_, '_>, i: Instruction) {
