@@ -41,7 +41,9 @@ function base_rawset(L, base, n)
   if n < 1 or u64(base) ~= TAG_TABLE then return type_error(L, base, n, 1, "table") end
   if n < 3 then return arg_error(L, n + 1, "value expected") end
   local t = u64(base + 8)
-  if t < u64(L + L_IMAGE_END) then return raise(L, "a table of load time cannot be changed at packet time") end
+  if t < u64(L + L_IMAGE_END) and u64(t + T_FLAGS) & FLAG_GLOBALS == 0 then
+    return raise(L, "a table of load time cannot be changed at packet time")
+  end
   if table_set(L, t, base + 16, base + 32) < 0 then return inline.operation_failed(L) end
   return inline.result(base, TAG_TABLE, t)
 end
