@@ -26,9 +26,8 @@ impl Kernel {
         let mut microseconds = 0;
         let mut loaded =
             timed(&mut microseconds, || Kernel::load_object(&compiled.module, &compiled.object, log));
-        let too_complex =
-            matches!(&loaded, Err(CliError::Install(InstallError::Rejected(why))) if why.is_too_complex());
-        if too_complex && compiled.generalise()? {
+        let rejected = matches!(&loaded, Err(CliError::Install(InstallError::Rejected(_))));
+        if rejected && compiled.generalise()? {
             loaded =
                 timed(&mut microseconds, || Kernel::load_object(&compiled.module, &compiled.object, log));
         }

@@ -131,8 +131,11 @@ impl Context<'_> {
             let added_value = self.value(added);
             let old = self.emit(Op::AtomicAdd { size: Size::B8, base, disp: 8, value: added_value });
             let new = self.add(old, added);
+            self.variables.loads.retain(|_, loaded| *loaded != index);
             return self.replace(*sum, new);
         }
+        // What was read before is not what a later `x = x + n` adds to.
+        self.variables.loads.retain(|_, loaded| *loaded != index);
         let words = self.encode(value, &form);
         let first = if matches!(form, Form::Union(_)) { 0 } else { 8 };
         for (index, word) in words.iter().enumerate() {

@@ -44,8 +44,7 @@ impl Pair {
         let mut compiled = driver::compile(&[script.to_path_buf()], &settings)?;
         let options = LoadOptions { name: "proof".into(), log: LogDetail::Statistics };
         let mut program = moonhook_install::load(&compiled.object.elf, &options);
-        let too_complex = matches!(&program, Err(InstallError::Rejected(why)) if why.is_too_complex());
-        if too_complex && compiled.generalise()? {
+        if matches!(&program, Err(InstallError::Rejected(_))) && compiled.generalise()? {
             program = moonhook_install::load(&compiled.object.elf, &options);
         }
         let kernel = Kernel::new(program?, Decoder::new(&compiled.module))?;

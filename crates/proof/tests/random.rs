@@ -18,7 +18,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// What programs for the kernel may use.
-const KERNEL_FEATURES: Features = Features::PLAIN;
+const KERNEL_FEATURES: Features = Features::ALL;
 
 /// Pairs of a program and a frame.
 const CASES: u64 = 2400;

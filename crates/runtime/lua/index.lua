@@ -37,7 +37,9 @@ function index(L, dest, object, key)
       local meta = u64(t + T_META)
       if found ~= TAG_NIL or meta == 0 then
         -- Constant keys (those at L_KEY) are names that stand in the script.
-        if found == TAG_NIL and u64(t + T_FLAGS) & FLAG_PARTIAL ~= 0 and key ~= L + L_KEY then return partial_error(L) end
+        if found == TAG_NIL and u64(t + T_FLAGS) & FLAG_PARTIAL ~= 0 then
+          if u64(key) == TAG_STRING and key ~= L + L_KEY then return partial_error(L) end
+        end
         set64(dest, found)
         set64(dest + 8, u64(value + 8))
         return 0

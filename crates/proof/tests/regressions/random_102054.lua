@@ -1,5 +1,4 @@
 -- Random program 102054, made small: the verifier rejects the program.
--- fails: MH0505
 -- frames: hex:0000000000000000000000000000
 local xdp = require "xdp"
 local function f11(p12, p13)

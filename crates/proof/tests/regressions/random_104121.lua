@@ -1,5 +1,4 @@
--- Random program 104121, made small: output.
--- fails: output differs
+-- Random program 104121, made small: output. The variable is assigned between the read and the write of an addition.
 -- frames: hex:0000000000000000000000000000
 -- frames: hex:0000000000000000000000000000
 local xdp = require "xdp"
@@ -14,4 +13,5 @@ xdp.attach(function(pkt)
   else
     print()
   end
+  print(u1)
 end)

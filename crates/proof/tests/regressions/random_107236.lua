@@ -1,5 +1,4 @@
 -- Random program 107236, made small: verdict.
--- fails: verdict differs
 -- frames: hex:0000000000000000000000000000
 local xdp = require "xdp"
 local u2 = 0

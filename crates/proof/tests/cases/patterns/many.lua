@@ -1,5 +1,4 @@
 -- Three dozen searches in one handler: more than the verifier walks, though each is accepted.
--- fails: BPF program is too large
 -- frames: udp:hello\sworld udp:\s\sa=1;b=22 udp:2024-06-01T12:30 udp:(a(b)c)(d udp:aaaab udp:x udp-empty udp:THE\s(quick)\sfox tcp
 local xdp = require "xdp"
 xdp.attach(function(pkt)

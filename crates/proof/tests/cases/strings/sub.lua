@@ -1,5 +1,4 @@
 -- `string.sub` with positions from both ends, in and out of the string.
--- fails: BPF program is too large
 -- frames: udp:hello\sworld udp:x udp-empty tcp udp:0123456789abcdef
 local xdp = require "xdp"
 xdp.attach(function(pkt)
