@@ -10,7 +10,7 @@ use super::ops;
 use super::sites::Site;
 use super::unit::Unit;
 use crate::flow::Flow;
-use crate::opcode::{Instruction, Opcode};
+use crate::opcode::Instruction;
 use moonhook_ir as ir;
 use moonhook_ir::{BinaryOp, Block, CompareOp, Operand, Target, Terminator, Value};
 use moonhook_runtime::layout::*;
@@ -207,11 +207,6 @@ impl<'u, 'g, 'a> Body<'u, 'g, 'a> {
         self.known.remove(&register);
     }
 
-    pub fn set_int(&mut self, register: usize, value: Value) {
-        self.set(register, TAG_INT as i32, value);
-        self.known.insert(register, Known::Integer);
-    }
-
     /// Sets a register to a constant.
     pub fn set_constant(&mut self, register: usize, (tag, payload): (i64, u64)) {
         let base = self.base;
@@ -244,9 +239,5 @@ impl<'u, 'g, 'a> Body<'u, 'g, 'a> {
 
     pub fn is_integer(&self, register: usize) -> bool {
         matches!(self.known.get(&register), Some(Known::Integer))
-    }
-
-    pub fn opcode_at(&self, pc: usize) -> Option<Opcode> {
-        self.prototype.code.get(pc).and_then(|word| Instruction(*word).opcode())
     }
 }

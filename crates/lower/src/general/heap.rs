@@ -133,7 +133,7 @@ impl General<'_> {
             let mut names: Vec<Value> =
                 self.reach.assigned_globals.iter().map(|name| Value::String(name.clone())).collect();
             names.retain(|name| entries.iter().all(|(key, _)| key != name));
-            names.sort_by(|a, b| a.to_string().cmp(&b.to_string()));
+            names.sort_by_key(Value::to_string);
             entries.extend(names.into_iter().map(|name| (name, Value::Nil)));
         }
         entries

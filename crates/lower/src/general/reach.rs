@@ -109,11 +109,7 @@ impl Reach {
 
     fn value(&mut self, functions: &Functions<'_>, value: &Value) {
         match value {
-            Value::Table(table) => {
-                if self.tables.insert(*table) {
-                    self.fields(functions, *table);
-                }
-            }
+            Value::Table(table) if self.tables.insert(*table) => self.fields(functions, *table),
             Value::Closure(closure) => self.closure(functions, *closure),
             Value::Builtin(name) => {
                 self.builtins.insert(name.to_string());

@@ -45,7 +45,13 @@ impl Bridge {
 fn define(lua: &Lua, shared: &Shared) -> Result<()> {
     let sim = lua.create_table()?;
     let pairs = shared.clone();
-    sim.set("reset", lua.create_function(move |_, ()| Ok(pairs.borrow_mut().reset()))?)?;
+    sim.set(
+        "reset",
+        lua.create_function(move |_, ()| {
+            pairs.borrow_mut().reset();
+            Ok(())
+        })?,
+    )?;
     let pairs = shared.clone();
     let new = move |_: &Lua, (table, array, entries): (Table, i64, i64)| {
         pairs.borrow_mut().new_table(&table, array, entries);
@@ -123,7 +129,7 @@ impl Pairs {
         }
     }
 
-    fn to_lua(&mut self, lua: &Lua, value: Value) -> Result<LuaValue> {
+    fn show(&mut self, lua: &Lua, value: Value) -> Result<LuaValue> {
         Ok(match value {
             Value::Nil => LuaValue::Nil,
             Value::Boolean(truth) => LuaValue::Boolean(truth),
@@ -147,7 +153,7 @@ impl Pairs {
         self.simulator.set_value(at, &Value::Nil);
         while self.routine("table_next", &[self.simulator.state(), address, at, at]) == 1 {
             let (key, value) = (self.simulator.value(at), self.simulator.value(at + 16));
-            let (key, value) = (self.to_lua(lua, key)?, self.to_lua(lua, value)?);
+            let (key, value) = (self.show(lua, key)?, self.show(lua, value)?);
             table.raw_set(key, value)?;
         }
         Ok(table)
@@ -199,7 +205,7 @@ impl Pairs {
                 results.push_back(LuaValue::Boolean(true));
                 for index in 0..count {
                     let value = self.simulator.value(base - 16 + 16 * index);
-                    results.push_back(self.to_lua(lua, value)?);
+                    results.push_back(self.show(lua, value)?);
                 }
             }
         }
