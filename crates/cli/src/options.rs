@@ -1,7 +1,8 @@
 //! What a person can choose about the program: the options that several subcommands share.
 
 use crate::Verdict;
-use crate::driver::{BUDGET, Settings};
+use crate::driver::{BUDGET, MEMORY, Settings};
+use moonhook_lower::Form;
 
 /// Options of every command that loads scripts.
 #[derive(Clone, Debug, clap::Args)]
@@ -12,12 +13,39 @@ pub struct ScriptOptions {
     /// Steps that the handlers may use for one frame
     #[arg(long, value_name = "STEPS", default_value_t = BUDGET, value_parser = clap::value_parser!(u32).range(1..))]
     pub budget: u32,
+    /// Memory of each CPU for the tables and strings that handlers make, in bytes or with a unit (KiB, MiB, GiB) [default: 256KiB]
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    memory: Option<usize>,
+    /// What handlers are compiled to: `expanded` is fastest and takes a part of the language, `general` takes all of it
+    #[arg(long, value_name = "FORM", value_enum, default_value = "auto")]
+    form: FormChoice,
     /// Memory that scripts may use while they are loaded, in bytes or with a unit (KiB, MiB, GiB) [default: 256MiB]
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     load_memory: Option<usize>,
     /// Lua instructions that scripts may run while they are loaded [default: 2000000000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     load_steps: Option<u64>,
+}
+
+/// Packet memory is reached by 32-bit offsets, all CPUs together; more than this for each is cut to it.
+const MAX_MEMORY: u32 = 16 << 20;
+
+/// `--form`.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum FormChoice {
+    Auto,
+    Expanded,
+    General,
+}
+
+impl From<FormChoice> for Form {
+    fn from(choice: FormChoice) -> Form {
+        match choice {
+            FormChoice::Auto => Form::Auto,
+            FormChoice::Expanded => Form::Expanded,
+            FormChoice::General => Form::General,
+        }
+    }
 }
 
 /// Options of the commands that make a program of the person's choice.
@@ -37,7 +65,10 @@ impl ScriptOptions {
             memory_limit: self.load_memory.unwrap_or(default.memory_limit),
             instruction_limit: self.load_steps.unwrap_or(default.instruction_limit),
         };
-        Settings { on_error: self.on_error, budget: self.budget, load, ..Settings::default() }
+        let memory =
+            self.memory.map_or(MEMORY, |bytes| u32::try_from(bytes).unwrap_or(MAX_MEMORY).min(MAX_MEMORY));
+        let (on_error, budget, form) = (self.on_error, self.budget, self.form.into());
+        Settings { on_error, budget, form, memory, load, ..Settings::default() }
     }
 }
 
