@@ -45,7 +45,6 @@ impl Bridge {
 fn define(lua: &Lua, shared: &Shared) -> Result<()> {
     let sim = lua.create_table()?;
     let pairs = shared.clone();
-<<<<<<< Updated upstream
     sim.set(
         "reset",
         lua.create_function(move |_, ()| {
@@ -53,13 +52,6 @@ fn define(lua: &Lua, shared: &Shared) -> Result<()> {
             Ok(())
         })?,
     )?;
-=======
-    let reset = move |_: &Lua, ()| {
-        pairs.borrow_mut().reset();
-        Ok(())
-    };
-    sim.set("reset", lua.create_function(reset)?)?;
->>>>>>> Stashed changes
     let pairs = shared.clone();
     let new = move |_: &Lua, (table, array, entries): (Table, i64, i64)| {
         pairs.borrow_mut().new_table(&table, array, entries);
