@@ -59,14 +59,30 @@ struct Handler {
     place: String,
 }
 
+/// A function of the program.
+#[derive(Debug, Serialize)]
+struct FunctionSize {
+    name: String,
+    instructions: usize,
+    /// Bytes.
+    stack: u32,
+}
+
+/// How many functions are listed.
+const LARGEST: usize = 8;
+
 #[derive(Debug, Serialize)]
 struct Program {
     name: String,
     section: String,
     /// Slots of 8 bytes in the object, subprograms included.
+    /// What the handlers were compiled to: `expanded` or `general`.
+    form: &'static str,
     instructions: usize,
     /// Bytes of stack of the program and each subprogram.
     stack: Vec<u32>,
+    /// Where the instructions are, largest first.
+    functions: Vec<FunctionSize>,
     /// What the kernel made of it.
     kernel: Option<ProgramStatistics>,
 }
@@ -123,10 +139,23 @@ fn program(compiled: &Compiled, kernel: Option<&Kernel>) -> Result<Program, CliE
     Ok(Program {
         name: name.to_string(),
         section: section.clone(),
+        form: if compiled.module.arena().is_some() { "general" } else { "expanded" },
         instructions: functions.iter().map(|function| function.instructions).sum(),
         stack: functions.iter().map(|function| function.stack).collect(),
+        functions: sizes(functions),
         kernel: statistics,
     })
+}
+
+fn sizes(functions: &[FunctionReport]) -> Vec<FunctionSize> {
+    let size = |function: &FunctionReport| FunctionSize {
+        name: function.name.clone(),
+        instructions: function.instructions,
+        stack: function.stack,
+    };
+    let mut sizes: Vec<FunctionSize> = functions.iter().map(size).collect();
+    sizes.sort_by(|a, b| b.instructions.cmp(&a.instructions).then_with(|| a.name.cmp(&b.name)));
+    sizes
 }
 
 /// A map as the object describes it.
@@ -167,7 +196,7 @@ fn planned(map: &Map) -> MapInfo {
 }
 
 fn show(report: &Report, timings: bool, out: &mut dyn Write) -> Result<(), CliError> {
-    let Program { name, section, instructions, stack, kernel } = &report.program;
+    let Program { name, section, form, instructions, stack, functions, kernel } = &report.program;
     writeln!(out, "{}: program `{name}` in section {section}", report.script)?;
     match &report.handlers[..] {
         [handler] => writeln!(out, "  handler                {}", handler.place)?,
@@ -182,18 +211,21 @@ fn show(report: &Report, timings: bool, out: &mut dyn Write) -> Result<(), CliEr
             }
         }
     }
+    writeln!(out, "  form                   {form} code")?;
     writeln!(out, "  instructions           {instructions}")?;
     match kernel {
         Some(kernel) => {
             writeln!(out, "  verified instructions  {}", kernel.verified_instructions)?;
             writeln!(out, "  machine code           {} bytes", kernel.jited_bytes)?;
-            writeln!(
-                out,
-                "  stack                  {} bytes",
-                kernel.stack.as_ref().unwrap_or(stack).iter().sum::<u32>()
-            )?;
+            show_stack(kernel.stack.as_ref().unwrap_or(stack), out)?;
         }
-        None => writeln!(out, "  stack                  {} bytes", stack.iter().sum::<u32>())?,
+        None => show_stack(stack, out)?,
+    }
+    if functions.len() > 1 {
+        writeln!(out, "  functions              {}; the largest, by instructions:", functions.len())?;
+        for FunctionSize { name, instructions, stack } in functions.iter().take(LARGEST) {
+            writeln!(out, "    {instructions:>7}  {name}, {stack} bytes of stack")?;
+        }
     }
     writeln!(out, "  maps                   {}, {} bytes", report.maps.len(), report.map_memory)?;
     let width = |text: fn(&MapInfo) -> &str| report.maps.iter().map(|map| text(map).len()).max().unwrap_or(0);
@@ -201,6 +233,7 @@ fn show(report: &Report, timings: bool, out: &mut dyn Write) -> Result<(), CliEr
     for map in &report.maps {
         let MapInfo { name, map_type, key_size, value_size, max_entries, memory } = map;
         let shape = match key_size {
+            0 if map_type == "arena" => format!("{max_entries} pages of {PAGE} bytes"),
             // A ring buffer, whose entries are bytes.
             0 => format!("{max_entries} bytes"),
             _ => format!("{max_entries} x ({key_size} + {value_size}) bytes"),
@@ -215,6 +248,13 @@ fn show(report: &Report, timings: bool, out: &mut dyn Write) -> Result<(), CliEr
         None => "compiled; the kernel was not asked",
     };
     Ok(writeln!(out, "{judged}")?)
+}
+
+/// Subprograms share the kernel's 512 bytes along each chain of calls only, so their sum says nothing.
+fn show_stack(stack: &[u32], out: &mut dyn Write) -> Result<(), CliError> {
+    let most = stack.iter().max().copied().unwrap_or(0);
+    let what = if stack.len() > 1 { " in one function, at most" } else { "" };
+    Ok(writeln!(out, "  stack                  {most} bytes{what}")?)
 }
 
 fn show_timings(timings: &Timings, out: &mut dyn Write) -> Result<(), CliError> {
