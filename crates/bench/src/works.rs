@@ -215,7 +215,7 @@ fn general() -> Vec<Work> {
         same_text(
             "Closures",
             "closures",
-            vec![case("even", frames::udp(5060, 128), DROP), case("odd", frames::udp(5061, 128), PASS)],
+            vec![case("even", frames::udp(5061, 128), DROP), case("odd", frames::udp(5060, 128), PASS)],
             const { &[CLOSURES_C, CLOSURES_JIT, CLOSURES_PUC] },
         ),
     ]
