@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::kernel::KernelProgram;
 use crate::results::{ContestantResult, WorkResult};
 use crate::rounds::{self, Entry};
+use crate::script::ScriptProgram;
 use crate::works::{Home, Places, Role, Work};
 use crate::{lists, process};
 
@@ -61,7 +62,7 @@ impl<'a> Builder<'a> {
             contestant: Box::new(KernelProgram::load(&self.compile_c("empty")?, &frames)?),
         }];
         if !self.arguments.peers_only {
-            let program = KernelProgram::load(&self.compiled_script(work)?, &frames)?;
+            let program = ScriptProgram::load(&self.compiled_script(work)?, &frames)?;
             entries.push(Entry {
                 title: "Moonhook".into(),
                 role: Role::Moonhook,

@@ -138,7 +138,7 @@ impl WorkResult {
         Target {
             what: what.into(),
             wanted: format!("{:.0} × faster than {}", self.faster, interpreter.title),
-            measured: format!("{factor:.0} × ({raw:.1} × with the floor)"),
+            measured: format!("{factor:.1} × ({raw:.1} × with the floor)"),
             met: factor >= self.faster,
         }
     }
