@@ -10,7 +10,8 @@ use crate::error::Error;
 use crate::kernel::KernelProgram;
 use crate::results::{ContestantResult, WorkResult};
 use crate::rounds::{self, Entry};
-use crate::works::{Places, Role, Work};
+use crate::script::ScriptProgram;
+use crate::works::{Home, Places, Role, Work};
 use crate::{lists, process};
 
 const CLANG: [&str; 7] = ["clang-19", "-O2", "-g", "-target", "bpf", "-mcpu=v4", "-Wall"];
@@ -38,7 +39,13 @@ impl<'a> Builder<'a> {
             .map(|(entry, costs)| ContestantResult { title: entry.title, role: entry.role, costs })
             .collect();
         let cases = work.cases.iter().map(|case| case.title.to_string()).collect();
-        Ok(WorkResult { title: work.title.into(), at_most: work.at_most, cases, contestants })
+        Ok(WorkResult {
+            title: work.title.into(),
+            at_most: work.at_most,
+            faster: work.faster,
+            cases,
+            contestants,
+        })
     }
 
     fn entries(&self, work: &Work) -> Result<Vec<Entry>, Error> {
@@ -55,7 +62,7 @@ impl<'a> Builder<'a> {
             contestant: Box::new(KernelProgram::load(&self.compile_c("empty")?, &frames)?),
         }];
         if !self.arguments.peers_only {
-            let program = KernelProgram::load(&self.compiled_script(work)?, &frames)?;
+            let program = ScriptProgram::load(&self.compiled_script(work)?, &frames)?;
             entries.push(Entry {
                 title: "Moonhook".into(),
                 role: Role::Moonhook,
@@ -106,7 +113,10 @@ impl<'a> Builder<'a> {
     /// A copy of the work's script, with the work's list in place of the example's.
     pub fn script(&self, work: &Work) -> Result<PathBuf, Error> {
         let file = format!("{}.lua", work.script);
-        let source = self.arguments.examples.join(&file);
+        let source = match work.home {
+            Home::Examples => self.arguments.examples.join(&file),
+            Home::Bench => self.arguments.bench.join("scripts").join(&file),
+        };
         let text = std::fs::read(&source).map_err(Error::system(format!("read {}", source.display())))?;
         if let Some(name) = work.list_file {
             self.write(name, lists::text(&work.list).as_bytes())?;

@@ -77,13 +77,21 @@ pub fn http_get(agent: Option<&str>) -> Vec<u8> {
 
 /// A frame of `size` bytes (at least 42) with a UDP datagram to `port`.
 pub fn udp(port: u16, size: usize) -> Vec<u8> {
-    let payload = size.saturating_sub(14 + 20 + 8);
+    udp_frame(port, &Numbers::new(17).bytes(size.saturating_sub(14 + 20 + 8)))
+}
+
+/// A frame with a UDP datagram to `port` that carries `text`.
+pub fn udp_text(port: u16, text: &str) -> Vec<u8> {
+    udp_frame(port, text.as_bytes())
+}
+
+fn udp_frame(port: u16, payload: &[u8]) -> Vec<u8> {
     let mut segment = Vec::new();
     segment.extend(40_000u16.to_be_bytes());
     segment.extend(port.to_be_bytes());
-    segment.extend(((payload + 8) as u16).to_be_bytes());
+    segment.extend(((payload.len() + 8) as u16).to_be_bytes());
     segment.extend([0, 0]);
-    segment.extend(Numbers::new(17).bytes(payload));
+    segment.extend(payload);
     finish(17, 6, segment)
 }
 

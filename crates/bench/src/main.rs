@@ -21,6 +21,7 @@ mod puc;
 mod report;
 mod results;
 mod rounds;
+mod script;
 mod works;
 
 use std::path::PathBuf;

@@ -176,7 +176,8 @@ mod tests {
         };
         let work = WorkResult {
             title: "work".into(),
-            at_most: 1.0,
+            at_most: Some(1.0),
+            faster: 10.0,
             cases: vec!["frame".into()],
             contestants: vec![contestant(Role::Reference, 100.0), contestant(Role::Interpreter, 5000.0)],
         };

@@ -16,15 +16,27 @@ const LENGTH_CHECK_PORT: u16 = 5060;
 /// A job, the frames it is measured with and the programs that do it.
 pub struct Work {
     pub title: &'static str,
-    /// What Moonhook may cost, as a multiple of what the contestant [`Role::Reference`] costs.
-    pub at_most: f64,
-    /// The example, in examples/, without extension.
+    /// What Moonhook may cost, as a multiple of what the contestant [`Role::Reference`] costs; None where that is shown only.
+    pub at_most: Option<f64>,
+    /// How many times faster than [`Role::Interpreter`] Moonhook must be.
+    pub faster: f64,
+    /// The script, without extension.
     pub script: &'static str,
+    pub home: Home,
     /// The file next to the script from which it reads its list.
     pub list_file: Option<&'static str>,
     pub list: Vec<String>,
     pub cases: Vec<Case>,
     pub peers: &'static [Peer],
+}
+
+/// Where a work's script is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Home {
+    /// examples/
+    Examples,
+    /// bench/scripts/: the Lua peers run the same text.
+    Bench,
 }
 
 /// A frame and what is right about it.
@@ -42,7 +54,7 @@ pub enum Role {
     Moonhook,
     /// The C program that the target is about.
     Reference,
-    /// The interpreter that Moonhook must be ten times faster than.
+    /// The interpreter that Moonhook must be faster than, by [`Work::faster`].
     Interpreter,
     /// Other C, shown for comparison.
     Other,
@@ -81,11 +93,20 @@ const fn peer(title: &'static str, role: Role, kind: Kind, source: &'static str)
 
 /// All works, in the order of the table.
 pub fn all() -> Vec<Work> {
+    let mut works = expanded();
+    works.extend(general());
+    works
+}
+
+/// Filters that become straight code.
+fn expanded() -> Vec<Work> {
     vec![
         Work {
             title: "SNI, one name",
-            at_most: 1.25,
+            at_most: Some(1.25),
+            faster: 10.0,
             script: "sni_filter",
+            home: Home::Examples,
             list_file: Some("blocklist.txt"),
             list: lists::names(1),
             cases: sni_cases(),
@@ -99,8 +120,10 @@ pub fn all() -> Vec<Work> {
         },
         Work {
             title: "SNI, 10,000 names",
-            at_most: 1.0,
+            at_most: Some(1.0),
+            faster: 10.0,
             script: "sni_filter",
+            home: Home::Examples,
             list_file: Some("blocklist.txt"),
             list: lists::names(10_000),
             cases: sni_cases(),
@@ -115,8 +138,10 @@ pub fn all() -> Vec<Work> {
         },
         Work {
             title: "User-Agent pattern",
-            at_most: 1.25,
+            at_most: Some(1.25),
+            faster: 10.0,
             script: "user_agent",
+            home: Home::Examples,
             list_file: Some("agents.txt"),
             list: lists::agents(),
             cases: vec![
@@ -136,8 +161,10 @@ pub fn all() -> Vec<Work> {
         },
         Work {
             title: "UDP length check",
-            at_most: 1.1,
+            at_most: Some(1.1),
+            faster: 10.0,
             script: "length_check",
+            home: Home::Examples,
             list_file: None,
             list: Vec::new(),
             cases: vec![
@@ -153,6 +180,80 @@ pub fn all() -> Vec<Work> {
             },
         },
     ]
+}
+
+/// How many times faster than the interpreter works of [`general`] must be.
+const GENERAL_FASTER: f64 = 5.0;
+
+/// Handlers in ordinary Lua: patterns, tables, strings and closures at packet time.
+fn general() -> Vec<Work> {
+    vec![
+        same_text(
+            "Pattern set",
+            "patterns",
+            vec![
+                case("Linux", frames::http_get(Some("Mozilla/5.0 (X11; Linux x86_64) Gecko/128.0")), DROP),
+                case("other", frames::http_get(Some("Mozilla/5.0 (Macintosh; Mac OS X) Gecko/128.0")), PASS),
+            ],
+            const { &[PATTERNS_JIT, PATTERNS_PUC] },
+        ),
+        same_text(
+            "Word counts",
+            "words",
+            vec![
+                case("offer", frames::udp_text(5060, &words("offer")), DROP),
+                case("other", frames::udp_text(5060, &words("order")), PASS),
+            ],
+            const { &[WORDS_C, WORDS_JIT, WORDS_PUC] },
+        ),
+        same_text(
+            "Flow name",
+            "flow_name",
+            vec![case("named", frames::udp(5060, 128), DROP), case("other", frames::udp(5061, 128), PASS)],
+            const { &[FLOW_JIT, FLOW_PUC] },
+        ),
+        same_text(
+            "Closures",
+            "closures",
+            vec![case("even", frames::udp(5061, 128), DROP), case("odd", frames::udp(5060, 128), PASS)],
+            const { &[CLOSURES_C, CLOSURES_JIT, CLOSURES_PUC] },
+        ),
+    ]
+}
+
+const WORDS_C: Peer = peer("C, table of 64", Role::Reference, Kind::C(Fill::Nothing), "words");
+const CLOSURES_C: Peer = peer("C, inlined", Role::Reference, Kind::C(Fill::Nothing), "closures");
+const PATTERNS_PUC: Peer = peer("PUC Lua 5.5", Role::Interpreter, Kind::Puc, "patterns");
+const WORDS_PUC: Peer = peer("PUC Lua 5.5", Role::Interpreter, Kind::Puc, "words");
+const FLOW_PUC: Peer = peer("PUC Lua 5.5", Role::Interpreter, Kind::Puc, "flow_name");
+const CLOSURES_PUC: Peer = peer("PUC Lua 5.5", Role::Interpreter, Kind::Puc, "closures");
+const PATTERNS_JIT: Peer = peer("LuaJIT", Role::UserSpace, Kind::LuaJit, "patterns");
+const WORDS_JIT: Peer = peer("LuaJIT", Role::UserSpace, Kind::LuaJit, "words");
+const FLOW_JIT: Peer = peer("LuaJIT", Role::UserSpace, Kind::LuaJit, "flow_name");
+const CLOSURES_JIT: Peer = peer("LuaJIT", Role::UserSpace, Kind::LuaJit, "closures");
+
+/// A work of bench/scripts: the Lua peers run the text that Moonhook compiles.
+fn same_text(title: &'static str, script: &'static str, cases: Vec<Case>, peers: &'static [Peer]) -> Work {
+    Work {
+        title,
+        at_most: None,
+        faster: GENERAL_FASTER,
+        script,
+        home: Home::Bench,
+        list_file: None,
+        list: Vec::new(),
+        cases,
+        peers,
+    }
+}
+
+/// A text of 30 words, 10 of them `frequent`; all others are less frequent.
+fn words(frequent: &str) -> String {
+    const OTHERS: [&str; 10] =
+        ["the", "report", "of", "Monday", "says", "that", "delivery", "is", "due", "2026"];
+    let groups =
+        OTHERS.chunks(2).cycle().zip(0..10).map(|(pair, _)| format!("{} {}, {frequent}; ", pair[0], pair[1]));
+    groups.collect()
 }
 
 impl Work {

@@ -1,0 +1,3 @@
+-- bench/scripts/flow_name.lua, as it is.
+local folder = debug.getinfo(1, "S").source:match("^@(.*)/")
+return dofile(folder .. "/script.lua")(folder .. "/../scripts/flow_name.lua")

@@ -1,0 +1,54 @@
+//! Moonhook as a contestant: a compiled script, loaded as `moonhook` loads it, because an arena has to be given its pages.
+
+use std::path::Path;
+
+use moonhook_install::{LoadOptions, Program};
+
+use crate::contestant::{Contestant, Run, timed};
+use crate::error::Error;
+use crate::kernel::INSTANCES;
+
+pub struct ScriptProgram {
+    path: String,
+    /// The program's name in each instance.
+    name: String,
+    frames: Vec<Vec<u8>>,
+    instances: Vec<Program>,
+    /// Of all runs so far; tells whose turn it is.
+    runs: usize,
+}
+
+impl ScriptProgram {
+    /// Loads the object `path`, [`INSTANCES`] times.
+    pub fn load(path: &Path, frames: &[Vec<u8>]) -> Result<Self, Error> {
+        let elf = std::fs::read(path).map_err(Error::system(format!("read {}", path.display())))?;
+        let failed = |error: moonhook_install::InstallError| Error::Peer {
+            contestant: path.display().to_string(),
+            message: error.to_string(),
+        };
+        let instance = |_| moonhook_install::load(&elf, &LoadOptions::default()).map_err(failed);
+        let instances = (0..INSTANCES).map(instance).collect::<Result<Vec<_>, _>>()?;
+        let name = instances[0].programs().into_iter().next();
+        let name = name.ok_or_else(|| Error::NoProgram { path: path.into() })?;
+        Ok(ScriptProgram {
+            path: path.display().to_string(),
+            name,
+            frames: frames.to_vec(),
+            instances,
+            runs: 0,
+        })
+    }
+}
+
+impl Contestant for ScriptProgram {
+    fn run(&mut self, frame: usize, repeat: u32) -> Result<Run, Error> {
+        self.runs += 1;
+        let program = &self.instances[self.runs % INSTANCES];
+        let (ns_per_packet, verdict) = timed(repeat, || {
+            let run = program.test_run(&self.name, &self.frames[frame], repeat);
+            run.map(|run| run.verdict)
+                .map_err(|error| Error::Peer { contestant: self.path.clone(), message: error.to_string() })
+        })?;
+        Ok(Run { ns_per_packet, verdict })
+    }
+}
