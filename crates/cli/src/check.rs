@@ -75,9 +75,9 @@ const LARGEST: usize = 8;
 struct Program {
     name: String,
     section: String,
-    /// Slots of 8 bytes in the object, subprograms included.
     /// What the handlers were compiled to: `expanded` or `general`.
     form: &'static str,
+    /// Slots of 8 bytes in the object, subprograms included.
     instructions: usize,
     /// Bytes of stack of the program and each subprogram.
     stack: Vec<u32>,
