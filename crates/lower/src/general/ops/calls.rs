@@ -170,6 +170,13 @@ fn tail_call(body: &mut Body<'_, '_, '_>, i: Instruction) {
     let (other, _) = body.code().new_block(0);
     body.code().branch(CompareOp::Eq, tag, TAG_CLOSURE as i32, (closure, &[]), (other, &[]));
     body.code().block = closure;
+    // A library function is called as one: it does not replace the function that errors are reported for.
+    let value = body.payload(i.a());
+    let value = body.code().arena(value);
+    let record = body.code().load(value, C_PROTO);
+    let record = body.code().arena(record);
+    let hidden = body.code().load(record, P_HIDDEN);
+    body.code().leave_if(CompareOp::Ne, hidden, 0, other, &[]);
     let status = body.routine("tail_call", &[func, count]);
     let leave = body.unit.leave;
     body.code().jump(leave, &[status]);
