@@ -12,6 +12,19 @@ pub struct Module {
     pub functions: Vec<Function>,
     /// What event records mean; an event's id is its index.
     pub events: Vec<Event>,
+    /// The maps that are tables of the script, which user space reaches too.
+    pub tables: Vec<SharedTable>,
+}
+
+/// A table of the script that lives in a map.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SharedTable {
+    /// What a person calls it: the variable that holds it.
+    pub name: String,
+    pub map: MapId,
+    pub shape: moonhook_shape::Shape,
+    /// Its number in the snapshot, by which the Lua state of load time knows it.
+    pub table: u32,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,0 +1,203 @@
+//! Shapes of shared tables: what keys and values of a table look like as bytes of a BPF map.
+//!
+//! Compiled handlers, the process that installed them and tests agree on these bytes through this crate. All numbers are in
+//! native byte order unless said otherwise, and everything is a multiple of 8 bytes:
+//!
+//! | type | bytes |
+//! |---|---|
+//! | integer | `i64` |
+//! | boolean | `u64`, 0 or 1 |
+//! | string of at most n bytes | `u32` length, the bytes, zeros up to a multiple of 8 |
+//! | IPv4 address | `u64`, host order in the low 32 bits |
+//! | address of either family | `u64` 4 or 6, then two `u64`: high and low half in host order (IPv4: 0 and the address) |
+//! | MAC address | `u64`, the low 48 bits in host order |
+//! | record | `u64` whose bit i says that field i is there, then the fields in order; a missing field is zeros |
+//!
+//! A record as key has all its fields. Keys of tables of prefixes are `struct bpf_lpm_trie_key_u8` instead: `u32` prefix
+//! length, then 4 or 16 bytes of address in network order. With a lifetime, a `u64` comes before the value: the time of
+//! `CLOCK_MONOTONIC`, in nanoseconds, from which on the entry is gone.
+
+mod bytes;
+mod text;
+
+pub use bytes::{decode_key, decode_value, encode_key, encode_value};
+
+use std::fmt;
+
+/// The shape of a shared table.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Shape {
+    pub key: Type,
+    pub value: Type,
+    /// Entries at most.
+    pub capacity: u32,
+    pub when_full: WhenFull,
+    /// How long an entry lives after its last assignment, in nanoseconds.
+    pub lifetime: Option<u64>,
+    /// Each CPU has values of its own; readers outside of packets see the sum of integers.
+    pub per_cpu: bool,
+}
+
+/// What assigning a new key to a full table does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum WhenFull {
+    /// A run-time error.
+    #[default]
+    Error,
+    /// The entry that was not used for longest goes, about.
+    Evict,
+}
+
+/// The type of a key, a value or a field.
+#[derive(Clone, PartialEq, Eq, Debug, Hash)]
+pub enum Type {
+    Boolean,
+    Integer,
+    /// A string of at most `capacity` bytes.
+    Text {
+        capacity: u16,
+    },
+    /// The text of an IPv4 address.
+    Ipv4,
+    /// The text of an IPv4 or IPv6 address.
+    Address,
+    /// The text of a MAC address.
+    Mac,
+    /// Keys only: the longest prefix that contains an address; the text of a prefix (`10.0.0.0/8`) where entries are assigned.
+    Prefix4,
+    Prefix6,
+    /// A table with these fields, in order of their names.
+    Record(Vec<Field>),
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Hash)]
+pub struct Field {
+    pub name: String,
+    pub ty: Type,
+}
+
+/// Fields of one record at most: its first word has a bit for each.
+pub const MAX_FIELDS: usize = 64;
+
+/// Bytes of a key at most (`MAX_BPF_STACK`): keys are made on the stack.
+pub const MAX_KEY: usize = 256;
+
+/// A Lua value on its way into or out of a shared table.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Datum {
+    Nil,
+    Boolean(bool),
+    Integer(i64),
+    Text(Vec<u8>),
+    /// Fields that are not nil, in order of their names.
+    Record(Vec<(String, Datum)>),
+}
+
+/// Why a value does not fit a shape.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ShapeError {
+    #[error("{expected} expected, got {got}")]
+    Type { expected: String, got: &'static str },
+    #[error("the string has {length} bytes, the table takes {capacity}")]
+    TooLong { length: usize, capacity: u16 },
+    #[error("'{text}' is not {expected}")]
+    NotAnAddress { text: String, expected: &'static str },
+    #[error("there is no field '{name}' in the table's {what}")]
+    NoSuchField { name: String, what: &'static str },
+    #[error("field '{name}' of a key must not be nil")]
+    MissingField { name: String },
+}
+
+impl Type {
+    /// Bytes it takes, in a value; a multiple of 8.
+    pub fn size(&self) -> usize {
+        match self {
+            Type::Boolean | Type::Integer | Type::Ipv4 | Type::Mac => 8,
+            Type::Text { capacity } => (4 + usize::from(*capacity)).next_multiple_of(8),
+            Type::Address => 24,
+            Type::Prefix4 => 8,
+            Type::Prefix6 => 20,
+            Type::Record(fields) => 8 + fields.iter().map(|field| field.ty.size()).sum::<usize>(),
+        }
+    }
+
+    /// Bytes it takes as a key: a record has no word that says which fields are there.
+    pub fn key_size(&self) -> usize {
+        match self {
+            Type::Record(fields) => fields.iter().map(|field| field.ty.key_size()).sum(),
+            other => other.size(),
+        }
+    }
+
+    /// Number, offset from the record's start and type of a field of a record in a value.
+    pub fn field(&self, name: &str) -> Option<(usize, usize, &Type)> {
+        let Type::Record(fields) = self else { return None };
+        let mut offset = 8;
+        for (number, field) in fields.iter().enumerate() {
+            if field.name == name {
+                return Some((number, offset, &field.ty));
+            }
+            offset += field.ty.size();
+        }
+        None
+    }
+}
+
+impl Shape {
+    pub fn key_size(&self) -> usize {
+        self.key.key_size()
+    }
+
+    /// Where the value begins behind the deadline.
+    pub fn value_offset(&self) -> usize {
+        if self.lifetime.is_some() { 8 } else { 0 }
+    }
+
+    pub fn value_size(&self) -> usize {
+        self.value_offset() + self.value.size()
+    }
+
+    pub fn is_prefixes(&self) -> bool {
+        matches!(self.key, Type::Prefix4 | Type::Prefix6)
+    }
+}
+
+/// As declarations write it: `int`, `string:64`, `{pkts = "int"}`.
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Type::Boolean => f.write_str("boolean"),
+            Type::Integer => f.write_str("int"),
+            Type::Text { capacity } => write!(f, "string:{capacity}"),
+            Type::Ipv4 => f.write_str("ipv4"),
+            Type::Address => f.write_str("ip"),
+            Type::Mac => f.write_str("mac"),
+            Type::Prefix4 => f.write_str("ipv4 prefix"),
+            Type::Prefix6 => f.write_str("ipv6 prefix"),
+            Type::Record(fields) => {
+                f.write_str("{")?;
+                for (number, field) in fields.iter().enumerate() {
+                    let comma = if number > 0 { ", " } else { "" };
+                    match &field.ty {
+                        Type::Record(_) => write!(f, "{comma}{} = {}", field.name, field.ty)?,
+                        ty => write!(f, "{comma}{} = \"{ty}\"", field.name)?,
+                    }
+                }
+                f.write_str("}")
+            }
+        }
+    }
+}
+
+impl Datum {
+    /// The Lua type name.
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Datum::Nil => "nil",
+            Datum::Boolean(_) => "boolean",
+            Datum::Integer(_) => "number",
+            Datum::Text(_) => "string",
+            Datum::Record(_) => "table",
+        }
+    }
+}
