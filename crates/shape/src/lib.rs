@@ -108,6 +108,23 @@ pub enum ShapeError {
     MissingField { name: String },
 }
 
+/// What a script declares of a table with `map{…}`; what it leaves out is inferred or a default.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Declaration {
+    pub key: Option<Type>,
+    pub value: Option<Type>,
+    pub capacity: Option<u32>,
+    pub when_full: WhenFull,
+    /// In nanoseconds.
+    pub lifetime: Option<u64>,
+    pub per_cpu: bool,
+    /// Keys are prefixes of addresses; [`Declaration::key`] then says of which family.
+    pub prefixes: bool,
+}
+
+/// Entries of a table that declares no capacity.
+pub const CAPACITY: u32 = 65_536;
+
 impl Type {
     /// Bytes it takes, in a value; a multiple of 8.
     pub fn size(&self) -> usize {

@@ -171,6 +171,7 @@ mod tests {
                 entries,
                 metatable: Some(TableId(0)),
                 name: Some("set".into()),
+                declaration: None,
             }],
             prototypes: vec![prototype],
             sources: vec![Source { name: "x.lua".into(), text: String::new() }],

@@ -108,6 +108,8 @@ pub struct Table {
     pub metatable: Option<TableId>,
     /// What a person would call it, as far as known: `_G`, `string`, `linux.xdp`, or the variable that holds it.
     pub name: Option<String>,
+    /// What the script declares of it, if it was made by `map{…}`.
+    pub declaration: Option<moonhook_shape::Declaration>,
 }
 
 /// A function body as PUC-Rio Lua 5.5 compiled it (`lopcodes.h`, `lundump.c`).
