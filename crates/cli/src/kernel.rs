@@ -39,6 +39,7 @@ impl Kernel {
     pub fn load_object(module: &Module, object: &Object, log: LogDetail) -> Result<Kernel, CliError> {
         let name = xdp_program(object)?.name.clone();
         let program = moonhook_install::load(&object.elf, &LoadOptions { name: name.clone(), log })?;
+        crate::tables::fill(&program, module)?;
         Ok(Kernel { program, name, decoder: Decoder::new(module) })
     }
 

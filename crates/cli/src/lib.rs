@@ -22,6 +22,7 @@ pub mod records;
 mod replay;
 mod report;
 mod run;
+pub mod tables;
 mod terminal;
 mod verdict;
 

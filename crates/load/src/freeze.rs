@@ -22,22 +22,24 @@ use crate::sandbox::Names;
 use crate::table_order::{self, Entries};
 use crate::upvalues::{Variable, variables};
 
-/// The snapshot of what `handlers` reach. `sources` has the text of every file that was run.
+/// The snapshot of what `handlers` reach, and its tables as an array of Lua: that of number `i` at `i + 1`. `sources` has the
+/// text of every file that was run.
 pub(crate) fn freeze(
     lua: &Lua,
     script: String,
     handlers: &[Registration],
     names: &Names,
     sources: Vec<Source>,
-) -> Result<Snapshot, LoadError> {
-    let mut walk = Walk::new(lua, names, sources);
+) -> Result<(Snapshot, Table), LoadError> {
+    let tables = lua.create_table().map_err(state_error)?;
+    let mut walk = Walk::new(lua, names, &tables, sources);
     walk.snapshot.script = script;
     for registration in handlers {
         let closure = walk.closure(&registration.function);
         walk.snapshot.handlers.push(Handler { hook: registration.hook, closure });
     }
     walk.run()?;
-    Ok(walk.snapshot)
+    Ok((walk.snapshot, tables))
 }
 
 /// An object that has its number and waits for its content.
@@ -50,6 +52,8 @@ enum Pending {
 struct Walk<'a> {
     lua: &'a Lua,
     names: &'a Names,
+    /// The tables by their numbers. One handle holds them all: there may be more of them than there can be handles.
+    by_number: &'a Table,
     texts: Vec<Source>,
     snapshot: Snapshot,
     queue: VecDeque<Pending>,
@@ -64,10 +68,11 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(lua: &'a Lua, names: &'a Names, texts: Vec<Source>) -> Self {
+    fn new(lua: &'a Lua, names: &'a Names, by_number: &'a Table, texts: Vec<Source>) -> Self {
         Walk {
             lua,
             names,
+            by_number,
             texts,
             snapshot: Snapshot::default(),
             queue: VecDeque::new(),
@@ -168,6 +173,7 @@ impl<'a> Walk<'a> {
     }
 
     fn fill_table(&mut self, id: TableId, table: &Table) -> Result<(), LoadError> {
+        self.by_number.raw_set(i64::from(id.0) + 1, table).map_err(state_error)?;
         let holder = self.snapshot.table(id).name.clone();
         let Entries { array, keyed, objects } = table_order::entries(table).map_err(state_error)?;
         let array = array.iter().map(|value| self.value(value, || None)).collect();

@@ -20,8 +20,8 @@ mod upvalues;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use mlua::{Function, Lua};
-use moonhook_snapshot::Snapshot;
+use mlua::{Function, Lua, Table};
+use moonhook_snapshot::{Snapshot, TableId};
 
 pub use crate::error::{Failure, LoadError};
 pub use crate::print::{capture_print, captured_print};
@@ -58,6 +58,15 @@ pub struct Loaded {
     pub handlers: Vec<Function>,
     /// Every file that was read: scripts, modules, lists.
     pub files: Vec<PathBuf>,
+    /// The snapshot's tables, from 1.
+    tables: Table,
+}
+
+impl Loaded {
+    /// The table that has this number in the snapshot.
+    pub fn table(&self, id: TableId) -> Option<Table> {
+        self.tables.raw_get(i64::from(id.0) + 1).ok()
+    }
 }
 
 /// Runs `scripts` in order, each with its own globals, and snapshots what their handlers reach.
@@ -78,11 +87,11 @@ pub fn load(scripts: &[PathBuf], options: &Options) -> Result<Loaded, LoadError>
     // The snapshot is made from what the scripts left; reading it needs a little memory of its own.
     lua.set_memory_limit(0).map_err(state_error)?;
     let shown: Vec<_> = scripts.iter().map(|script| script.to_string_lossy()).collect();
-    let snapshot = freeze::freeze(&lua, shown.join(" "), &registered, &names, files.sources())?;
+    let (snapshot, tables) = freeze::freeze(&lua, shown.join(" "), &registered, &names, files.sources())?;
     drop(names);
     lua.set_memory_limit(options.memory_limit).map_err(state_error)?;
     let handlers = registered.into_iter().map(|registration| registration.function).collect();
-    Ok(Loaded { snapshot, lua, handlers, files: files.read() })
+    Ok(Loaded { snapshot, lua, handlers, files: files.read(), tables })
 }
 
 fn run_script(

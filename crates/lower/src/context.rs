@@ -5,6 +5,7 @@ use crate::error::{LowerError, LowerErrorKind};
 use crate::flow::{Flow, RegisterSet};
 use crate::general::thunks::Thunk;
 use crate::join::Form;
+use crate::shared::SharedTables;
 use crate::state::{Facts, Slot, State};
 use crate::value::{Object, Word};
 use crate::variables::Variables;
@@ -52,6 +53,7 @@ pub struct Context<'a> {
     pub objects: Vec<Object>,
     pub pool: Pool,
     pub variables: Variables,
+    pub shared: SharedTables,
     /// Numbers of captured registers, by call path and register.
     pub cell_numbers: HashMap<Vec<usize>, u32>,
     /// Values with lower numbers come from outside of the innermost loop being made.
@@ -167,6 +169,7 @@ impl<'a> Context<'a> {
             objects: Vec::new(),
             pool: Pool::default(),
             variables: Variables::default(),
+            shared: SharedTables::default(),
             sums: HashMap::new(),
             cell_numbers: HashMap::new(),
             loop_start: 0,

@@ -30,6 +30,7 @@ mod patterns;
 mod program;
 mod protocols;
 mod script_loops;
+mod shared;
 mod state;
 mod strings;
 mod tables;

@@ -4,7 +4,7 @@ use crate::context::{Context, Result, Site, Stop};
 use crate::error::LowerError;
 use crate::events::Message;
 use crate::value::{Abs, CellRef, Closure, Object, Word};
-use crate::{Options, variables::Variables};
+use crate::{Options, shared::SharedTables, variables::Variables};
 use moonhook_ir as ir;
 use moonhook_ir::{CompareOp, Op, Operand, Size};
 use moonhook_snapshot::Snapshot;
@@ -21,18 +21,23 @@ const VERDICTS: usize = 8;
 /// Walks until nothing new is learned of the script's variables.
 pub fn lower(snapshot: &Snapshot, options: &Options) -> std::result::Result<ir::Module, LowerError> {
     let mut variables = Variables::default();
+    let mut shared = SharedTables::default();
     let mut objects = Vec::new();
     loop {
         variables.start_over();
+        shared.start_over();
         let hook = snapshot.handlers.first().map_or("xdp", |handler| handler.hook.name());
         let section = if options.frags { format!("{hook}.frags") } else { hook.to_string() };
         let mut context =
             Context::new(snapshot, options, variables, objects, &program_name(&snapshot.script), &section);
+        context.shared = shared;
         let outcome = context.lower_handlers();
         match outcome {
             Ok(()) => return context.finish(),
             Err(Stop::Error(error)) => return Err(*error),
-            Err(Stop::Restart) => (variables, objects) = (context.variables, context.objects),
+            Err(Stop::Restart) => {
+                (variables, objects, shared) = (context.variables, context.objects, context.shared);
+            }
         }
     }
 }
