@@ -2,6 +2,7 @@
 
 use super::string::position;
 use super::{Call, Row, returns, row};
+use crate::code::Cond;
 use crate::context::{Context, Result};
 use crate::join::Arm;
 use crate::strings::Slice;
@@ -73,7 +74,10 @@ fn several_bytes(context: &mut Context<'_>, slice: Slice, from: Word, to: Word) 
     let count = context.sub(last, before);
     let (mut arms, mut bytes) = (Vec::new(), Vec::new());
     for number in 0..=most {
-        let all = context.compare_apart(CompareOp::SLe, count, number);
+        let all = match number == most {
+            true => Cond::Known(true),
+            false => context.compare_apart(CompareOp::SLe, count, number),
+        };
         let (all, more) = context.split(all);
         arms.push(Arm { state: all, values: bytes.clone() });
         context.state = more;
