@@ -4,6 +4,7 @@
 //! A new one is a new file (or a row in one) and a line in [`FAMILIES`].
 
 mod base;
+mod byte;
 mod byteorder;
 mod data;
 mod format;
@@ -34,6 +35,7 @@ pub struct Row {
 
 const FAMILIES: &[&[Row]] = &[
     base::ROWS,
+    byte::ROWS,
     byteorder::ROWS,
     data::ROWS,
     format::ROWS,
