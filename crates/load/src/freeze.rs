@@ -18,6 +18,7 @@ use moonhook_snapshot::{
 use crate::chunk;
 use crate::error::LoadError;
 use crate::modules::Registration;
+use crate::registry::Declared;
 use crate::sandbox::Names;
 use crate::table_order::{self, Entries};
 use crate::upvalues::{Variable, variables};
@@ -29,10 +30,11 @@ pub(crate) fn freeze(
     script: String,
     handlers: &[Registration],
     names: &Names,
+    declared: &Declared,
     sources: Vec<Source>,
 ) -> Result<(Snapshot, Table), LoadError> {
     let tables = lua.create_table().map_err(state_error)?;
-    let mut walk = Walk::new(lua, names, &tables, sources);
+    let mut walk = Walk::new(lua, names, declared, &tables, sources);
     walk.snapshot.script = script;
     for registration in handlers {
         let closure = walk.closure(&registration.function);
@@ -52,6 +54,7 @@ enum Pending {
 struct Walk<'a> {
     lua: &'a Lua,
     names: &'a Names,
+    declared: &'a Declared,
     /// The tables by their numbers. One handle holds them all: there may be more of them than there can be handles.
     by_number: &'a Table,
     texts: Vec<Source>,
@@ -68,10 +71,17 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(lua: &'a Lua, names: &'a Names, by_number: &'a Table, texts: Vec<Source>) -> Self {
+    fn new(
+        lua: &'a Lua,
+        names: &'a Names,
+        declared: &'a Declared,
+        by_number: &'a Table,
+        texts: Vec<Source>,
+    ) -> Self {
         Walk {
             lua,
             names,
+            declared,
             by_number,
             texts,
             snapshot: Snapshot::default(),
@@ -173,7 +183,6 @@ impl<'a> Walk<'a> {
     }
 
     fn fill_table(&mut self, id: TableId, table: &Table) -> Result<(), LoadError> {
-        self.by_number.raw_set(i64::from(id.0) + 1, table).map_err(state_error)?;
         let holder = self.snapshot.table(id).name.clone();
         let Entries { array, keyed, objects } = table_order::entries(table).map_err(state_error)?;
         let array = array.iter().map(|value| self.value(value, || None)).collect();
@@ -189,8 +198,10 @@ impl<'a> Walk<'a> {
         by_object.sort_by(|(a, _), (b, _)| table_order::compare_objects(a, b));
         entries.append(&mut by_object);
         let metatable = table.metatable().map(|metatable| self.table(&metatable, || None));
+        self.by_number.raw_set(i64::from(id.0) + 1, table).map_err(state_error)?;
         let frozen = &mut self.snapshot.tables[id.index()];
         (frozen.array, frozen.entries, frozen.metatable) = (array, entries, metatable);
+        frozen.declaration = self.declared.of(table);
         Ok(())
     }
 

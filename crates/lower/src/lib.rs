@@ -22,6 +22,7 @@ mod interpret;
 mod invariants;
 mod join;
 mod loops;
+mod made;
 mod memory;
 mod names;
 use moonhook_snapshot::instruction as opcode;
@@ -35,6 +36,7 @@ mod state;
 mod strings;
 mod tables;
 mod texts;
+mod unroll;
 mod value;
 mod variables;
 mod writes;
@@ -101,9 +103,9 @@ pub fn lower(snapshot: &Snapshot, options: &Options) -> Result<Module, LowerErro
         return general::lower(snapshot, options);
     }
     match program::lower(snapshot, options) {
-        Err(error) if options.form == Form::Auto && general::takes(&error.kind) => {
+        Err(refusal) if options.form == Form::Auto && !refusal.shares && general::takes(&refusal.error.kind) => {
             general::lower(snapshot, options)
         }
-        outcome => outcome,
+        outcome => outcome.map_err(|refusal| refusal.error),
     }
 }

@@ -75,7 +75,8 @@ impl Pair {
 
     /// Runs a frame that the kernel cannot be given through real Lua only.
     pub fn run_user(&mut self, frame: &[u8]) -> Seen {
-        Seen { tables: self.tables.of_lua(), ..seen(self.user.run(frame)) }
+        let seen = seen(self.user.run(frame));
+        Seen { tables: self.tables.of_lua(), ..seen }
     }
 
     /// What the verifier says about the program.

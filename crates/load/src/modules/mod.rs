@@ -13,7 +13,9 @@ use std::rc::Rc;
 use mlua::{Function, Lua, MultiValue, Table, Value};
 use moonhook_snapshot::Hook;
 
-use crate::sandbox::{Names, without_lines};
+use crate::functions::Raising;
+use crate::registry::Registry;
+use crate::sandbox::Names;
 
 /// A module of Moonhook's own library.
 pub(crate) struct Module {
@@ -38,30 +40,17 @@ pub(crate) struct Handlers {
     pub earlier: usize,
 }
 
-/// Turns a Rust function, which returns `true` and its results or `false` and a message, into one that raises. Level 2 of
-/// a function called in tail position is the caller of the function that made the tail call: the script.
-const WRAP: &str = "
-    local error = error
-    local function finish(ok, ...)
-      if ok then return ... end
-      error((...), 2)
-    end
-    return function(f)
-      return function(...) return finish(f(...)) end
-    end";
-
 /// What a module needs to make its table.
 pub(crate) struct Context<'a> {
     pub lua: &'a Lua,
-    pub handlers: &'a Handlers,
+    pub registry: &'a Registry,
     names: &'a mut Names,
-    wrap: Function,
+    raising: Raising,
 }
 
 impl<'a> Context<'a> {
-    pub fn new(lua: &'a Lua, handlers: &'a Handlers, names: &'a mut Names) -> mlua::Result<Self> {
-        let wrap = without_lines(lua, WRAP)?.call(())?;
-        Ok(Context { lua, handlers, names, wrap })
+    pub fn new(lua: &'a Lua, registry: &'a Registry, names: &'a mut Names) -> mlua::Result<Self> {
+        Ok(Context { lua, registry, names, raising: Raising::new(lua)? })
     }
 
     /// A function with this canonical name. An `Err` is raised at the line of the script that called it.
@@ -69,17 +58,10 @@ impl<'a> Context<'a> {
     where
         F: Fn(&Lua, &[Value]) -> Result<Value, String> + 'static,
     {
-        let raw = self.lua.create_function(move |lua, arguments: MultiValue| {
-            match body(lua, &arguments.into_iter().collect::<Vec<_>>()) {
-                Ok(Value::Nil) => Ok(MultiValue::from_iter([Value::Boolean(true)])),
-                Ok(value) => Ok(MultiValue::from_iter([Value::Boolean(true), value])),
-                Err(message) => {
-                    let message = Value::String(lua.create_string(message)?);
-                    Ok(MultiValue::from_iter([Value::Boolean(false), message]))
-                }
-            }
+        let function = self.raising.function(self.lua, move |lua, arguments: MultiValue| {
+            let value = body(lua, &arguments.into_iter().collect::<Vec<_>>())?;
+            Ok(if value.is_nil() { MultiValue::new() } else { MultiValue::from_iter([value]) })
         })?;
-        let function: Function = self.wrap.call(raw)?;
         self.names.add_function(name, function.clone());
         Ok(function)
     }

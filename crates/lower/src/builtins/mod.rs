@@ -4,14 +4,17 @@
 //! A new one is a new file (or a row in one) and a line in [`FAMILIES`].
 
 mod base;
+mod byte;
 mod byteorder;
 mod data;
 mod format;
 mod math;
+mod metatable;
 pub mod output;
 mod pattern;
 mod quote;
 mod string;
+mod table;
 
 pub use base::{object_text, text_of};
 
@@ -32,13 +35,16 @@ pub struct Row {
 
 const FAMILIES: &[&[Row]] = &[
     base::ROWS,
+    byte::ROWS,
     byteorder::ROWS,
     data::ROWS,
     format::ROWS,
     math::ROWS,
+    metatable::ROWS,
     output::ROWS,
     pattern::ROWS,
     string::ROWS,
+    table::ROWS,
 ];
 
 /// A call of a built-in.
@@ -71,11 +77,7 @@ pub fn find(library: &str, function: &[u8]) -> Option<&'static str> {
 
 /// Makes the call in the current state.
 pub fn call(context: &mut Context<'_>, call: Call) -> Result<Vec<Arm>> {
-    let Some(row) = find_row(call.name) else {
-        let short = call.called.as_ref().map_or(call.name, |(_, name)| name.as_str());
-        let help = replacement(call.name).to_string();
-        return context.refuse(LowerErrorKind::Builtin { name: call.name.to_string(), help }, Some(short));
-    };
+    let Some(row) = find_row(call.name) else { return refuse(context, &call) };
     let unknown = call.args.iter().position(|arg| matches!(arg, Abs::Union(_)));
     match unknown {
         Some(index) if !row.any_type => {
@@ -91,6 +93,13 @@ pub fn call(context: &mut Context<'_>, call: Call) -> Result<Vec<Arm>> {
         }
         _ => (row.emit)(context, &call),
     }
+}
+
+/// Refuses a call that has no form in expanded code.
+pub fn refuse(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    let short = call.called.as_ref().map_or(call.name, |(_, name)| name.as_str());
+    let help = replacement(call.name).to_string();
+    context.refuse(LowerErrorKind::Builtin { name: call.name.to_string(), help }, Some(short))
 }
 
 /// What to write instead of a function that has no form at packet time.

@@ -63,6 +63,12 @@ impl Context<'_> {
         self.shared.known.contains_key(&table) || self.snapshot.table(table).declaration.is_some()
     }
 
+    /// Whether any table is a map.
+    pub fn shares_tables(&self) -> bool {
+        let declared = |table: &Table| table.declaration.is_some();
+        !self.shared.known.is_empty() || self.snapshot.tables.iter().any(declared)
+    }
+
     /// What a person calls the table.
     pub fn table_name(&self, table: TableId) -> &str {
         self.snapshot.table(table).name.as_deref().unwrap_or("?")
