@@ -103,7 +103,9 @@ pub fn lower(snapshot: &Snapshot, options: &Options) -> Result<Module, LowerErro
         return general::lower(snapshot, options);
     }
     match program::lower(snapshot, options) {
-        Err(refusal) if options.form == Form::Auto && !refusal.shares && general::takes(&refusal.error.kind) => {
+        Err(refusal)
+            if options.form == Form::Auto && !refusal.shares && general::takes(&refusal.error.kind) =>
+        {
             general::lower(snapshot, options)
         }
         outcome => outcome.map_err(|refusal| refusal.error),
