@@ -96,7 +96,9 @@ fn several_bytes(context: &mut Context<'_>, slice: Slice, from: Word, to: Word) 
 fn most_bytes(context: &Context<'_>, length: Word, from: Word, to: Word) -> i64 {
     let all = context.range(length).max;
     let between = match (from, to) {
-        (Word::Imm(from), Word::Imm(to)) if (from < 0) == (to < 0) => to.saturating_sub(from).saturating_add(1),
+        (Word::Imm(from), Word::Imm(to)) if (from < 0) == (to < 0) => {
+            to.saturating_sub(from).saturating_add(1)
+        }
         (Word::Imm(from), Word::Imm(_)) if from < 0 => from.saturating_neg(),
         (Word::Imm(_), _) | (_, Word::Imm(_)) => all,
         (from, to) => match (context.constant_part(from), context.constant_part(to)) {

@@ -8,6 +8,7 @@ mod byte;
 mod byteorder;
 mod data;
 mod format;
+mod linux;
 mod math;
 mod metatable;
 pub mod output;
@@ -39,6 +40,7 @@ const FAMILIES: &[&[Row]] = &[
     byteorder::ROWS,
     data::ROWS,
     format::ROWS,
+    linux::ROWS,
     math::ROWS,
     metatable::ROWS,
     output::ROWS,
@@ -130,6 +132,11 @@ impl Call {
     /// Whether an argument lies in arena memory: general code has it there, and all but the object of methods.
     fn is_in_memory(&self, context: &Context<'_>, number: usize) -> bool {
         context.thunk.is_some() && number > self.args.len()
+    }
+
+    /// How many arguments there are.
+    pub fn count(&self, context: &Context<'_>) -> Word {
+        context.argument_count().unwrap_or(Word::Imm(self.args.len() as i64))
     }
 
     pub fn is_none_or_nil(&self, number: usize) -> bool {
