@@ -6,9 +6,11 @@
 mod base;
 mod byte;
 mod byteorder;
+mod convert;
 mod data;
 mod format;
 mod math;
+mod number;
 pub mod output;
 mod pattern;
 mod quote;
@@ -35,9 +37,11 @@ const FAMILIES: &[&[Row]] = &[
     base::ROWS,
     byte::ROWS,
     byteorder::ROWS,
+    convert::ROWS,
     data::ROWS,
     format::ROWS,
     math::ROWS,
+    number::ROWS,
     output::ROWS,
     pattern::ROWS,
     string::ROWS,

@@ -7,7 +7,7 @@ mod comparison;
 mod control;
 mod loads;
 
-pub use arithmetic::to_integer;
+pub use arithmetic::{is_float_numeral, to_integer};
 pub use comparison::equal;
 
 use crate::context::{Context, Result};
