@@ -6,11 +6,13 @@
 mod base;
 mod byte;
 mod byteorder;
+mod convert;
 mod data;
 mod format;
 mod linux;
 mod math;
 mod metatable;
+mod number;
 pub mod output;
 mod pattern;
 mod quote;
@@ -38,11 +40,13 @@ const FAMILIES: &[&[Row]] = &[
     base::ROWS,
     byte::ROWS,
     byteorder::ROWS,
+    convert::ROWS,
     data::ROWS,
     format::ROWS,
     linux::ROWS,
     math::ROWS,
     metatable::ROWS,
+    number::ROWS,
     output::ROWS,
     pattern::ROWS,
     string::ROWS,
