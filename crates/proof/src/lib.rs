@@ -20,6 +20,7 @@ pub mod ledger;
 pub mod outcome;
 pub mod pair;
 pub mod random;
+mod shared;
 pub mod shrink;
 pub mod trial;
 
