@@ -35,4 +35,5 @@ pub use probe::{Feature, Host, Need, Outcome, kernel_version, probe};
 pub use program::{LoadOptions, LogDetail, Program, load};
 pub use statistics::ProgramStatistics;
 pub use test_run::{FRAME_MIN, TestRun, frame_max, frame_max_linear};
+pub use verifier_log::VerifiedFunction;
 pub use xdp::{Mode, RequestedMode, XdpLink};
