@@ -5,7 +5,7 @@ use crate::log::Log;
 use crate::privilege::{self, LOAD};
 use crate::statistics::{self, ProgramStatistics};
 use crate::verifier_log::VerifiedFunction;
-use crate::{InstallError, Rejection, messages, probe, verifier_log};
+use crate::{InstallError, Rejection, messages, probe, reuse, verifier_log};
 use libbpf_rs::{AsRawLibbpf, Object, ObjectBuilder, OpenObject};
 use nix::errno::Errno;
 use std::borrow::Cow;
@@ -53,16 +53,33 @@ pub struct Program {
 /// `MalformedObject`; `Privilege` or `BpfRefused`; `Rejected` with the verifier's whole log; `KernelTooOld` where a
 /// kernel below the floor does any of that; `LoadFailed`. Nothing stays in the kernel.
 pub fn load(elf: &[u8], options: &LoadOptions) -> Result<Program, InstallError> {
-    match attempt(elf, options) {
+    load_with_maps(elf, options, &[])
+}
+
+/// As [`load`], with maps that exist already in the place of the object's maps and data sections of those names. They keep
+/// what is in them, and belong to both programs.
+///
+/// # Errors
+/// As [`load`]; `NoSuchItem`; `MapAccess` if sizes or types differ.
+pub fn load_with_maps(
+    elf: &[u8],
+    options: &LoadOptions,
+    maps: &[(String, BorrowedFd<'_>)],
+) -> Result<Program, InstallError> {
+    match attempt(elf, options, maps) {
         // libbpf asks for the reasons of a rejection only if it was told nothing about logs; and buffers can be too small.
         Err(_) if options.log != LogDetail::Nothing => {
-            attempt(elf, &LoadOptions { log: LogDetail::Nothing, ..options.clone() })
+            attempt(elf, &LoadOptions { log: LogDetail::Nothing, ..options.clone() }, maps)
         }
         result => result,
     }
 }
 
-fn attempt(elf: &[u8], options: &LoadOptions) -> Result<Program, InstallError> {
+fn attempt(
+    elf: &[u8],
+    options: &LoadOptions,
+    maps: &[(String, BorrowedFd<'_>)],
+) -> Result<Program, InstallError> {
     let (opened, said) = messages::collect(|| {
         let mut builder = ObjectBuilder::default();
         builder.name(&options.name)?;
@@ -73,10 +90,16 @@ fn attempt(elf: &[u8], options: &LoadOptions) -> Result<Program, InstallError> {
     })?;
     let logs = request_logs(&mut opened, options.log);
     let arena = arena::reserve(&mut opened)?;
+    for (name, map) in maps {
+        reuse::reuse(&mut opened, name, *map)?;
+    }
     let (loaded, said) = messages::collect(|| load_object(opened));
     let object = loaded.map_err(|errno| failure(errno, &said, &logs))?;
     let program = Program { object, arena, logs, warnings: said };
     program.arena.as_ref().map_or(Ok(()), Arena::populate)?;
+    for (name, _) in maps {
+        reuse::show(&program, name)?;
+    }
     Ok(program)
 }
 
