@@ -69,7 +69,9 @@ impl DaemonError {
                 let names: Vec<String> = running.iter().take(12).map(|name| format!("'{name}'")).collect();
                 format!("there is {}", names.join(", "))
             }
-            DaemonError::Socket { .. } => "use root or the user who runs the script, or another `--socket-dir`".to_string(),
+            DaemonError::Socket { .. } => {
+                "use root or the user who runs the script, or another `--socket-dir`".to_string()
+            }
             DaemonError::Request { .. } => "docs/operate.md describes the protocol".to_string(),
             DaemonError::NoAnswer { .. } => "look whether the process still runs, and try again".to_string(),
             DaemonError::NotAllowed { .. } => "ask as root or as the user who runs the script".to_string(),
