@@ -67,6 +67,9 @@ impl Context<'_> {
                 }
             });
         }
+        if !crate::made::align(&mut arms) {
+            return self.needs_memory("setmetatable");
+        }
         self.align_cells(&mut arms);
         let variables = Self::variables_of(&arms);
         let mut forms = Vec::new();

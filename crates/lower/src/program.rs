@@ -8,7 +8,7 @@ use crate::{Options, variables::Variables};
 use moonhook_ir as ir;
 use moonhook_ir::{CompareOp, Op, Operand, Size};
 use moonhook_snapshot::Snapshot;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 /// `XDP_PASS` and the largest verdict (include/uapi/linux/bpf.h, `enum xdp_action`).
@@ -22,17 +22,21 @@ const VERDICTS: usize = 8;
 pub fn lower(snapshot: &Snapshot, options: &Options) -> std::result::Result<ir::Module, LowerError> {
     let mut variables = Variables::default();
     let mut objects = Vec::new();
+    let mut unrolled = HashMap::new();
     loop {
         variables.start_over();
         let hook = snapshot.handlers.first().map_or("xdp", |handler| handler.hook.name());
         let section = if options.frags { format!("{hook}.frags") } else { hook.to_string() };
         let mut context =
             Context::new(snapshot, options, variables, objects, &program_name(&snapshot.script), &section);
+        context.unrolled = unrolled;
         let outcome = context.lower_handlers();
         match outcome {
             Ok(()) => return context.finish(),
             Err(Stop::Error(error)) => return Err(*error),
-            Err(Stop::Restart) => (variables, objects) = (context.variables, context.objects),
+            Err(Stop::Restart) => {
+                (variables, objects, unrolled) = (context.variables, context.objects, context.unrolled);
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The state of symbolic execution at one point of the program.
 
+use crate::made::Made;
 use crate::value::{Abs, Word};
 use moonhook_ir as ir;
 use std::collections::BTreeMap;
@@ -21,8 +22,10 @@ pub struct State {
     pub block: Option<ir::Block>,
     /// Registers of the function being executed; its callers' are kept by their own calls.
     pub registers: Vec<Slot>,
-    /// Captured variables made at packet time.
+    /// Captured variables, and fields of tables, made at packet time.
     pub cells: BTreeMap<u32, Abs>,
+    /// Tables made at packet time.
+    pub tables: BTreeMap<u32, Made>,
     pub facts: Facts,
     /// Steps left.
     pub budget: Word,

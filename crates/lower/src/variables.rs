@@ -172,6 +172,9 @@ impl Context<'_> {
                 Shape::Slice(_) => return self.refuse(what("a string made of packet bytes"), Some(name)),
                 Shape::Ipv6 => return self.refuse(what("an IPv6 address"), Some(name)),
                 Shape::Object(id) => {
+                    if let Some(Object::Made(_)) = self.objects.get(id as usize) {
+                        return self.refuse(LowerErrorKind::TableConstructor, Some(name));
+                    }
                     if let Some(Object::Packet | Object::Argument | Object::Header(_)) =
                         self.objects.get(id as usize)
                     {

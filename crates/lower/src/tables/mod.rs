@@ -62,15 +62,15 @@ fn rank(value: &Value) -> u8 {
 
 /// Refuses what real Lua answers with a metamethod (manual § 2.4) if the value is a table that has it.
 pub fn refuse_metamethod(
-    context: &Context<'_>,
+    context: &mut Context<'_>,
     value: &Abs,
     event: &'static str,
     name: Option<&str>,
 ) -> Result<()> {
-    let Abs::Object(Object::Table(table)) = value else { return Ok(()) };
-    let Some(metatable) = context.snapshot.table(*table).metatable else { return Ok(()) };
-    match raw_get(context.snapshot, metatable, &Value::string(event)) {
-        Value::Nil => Ok(()),
+    let Abs::Object(object) = value else { return Ok(()) };
+    let Some(metatable) = context.metatable_of(object) else { return Ok(()) };
+    match context.metafield(&metatable, event) {
+        Abs::Nil => Ok(()),
         _ => context.refuse(LowerErrorKind::Metamethod { event }, name),
     }
 }
