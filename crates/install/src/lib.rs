@@ -40,4 +40,5 @@ pub use program::{LoadOptions, LogDetail, Program, load, load_with_maps};
 pub use statistics::ProgramStatistics;
 pub use table::{Batch, Cursor, TableMap};
 pub use test_run::{FRAME_MIN, TestRun, frame_max, frame_max_linear};
+pub use verifier_log::VerifiedFunction;
 pub use xdp::{Mode, RequestedMode, XdpLink};

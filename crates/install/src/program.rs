@@ -4,6 +4,7 @@ use crate::arena::{self, Arena};
 use crate::log::Log;
 use crate::privilege::{self, LOAD};
 use crate::statistics::{self, ProgramStatistics};
+use crate::verifier_log::VerifiedFunction;
 use crate::{InstallError, Rejection, messages, probe, reuse, verifier_log};
 use libbpf_rs::{AsRawLibbpf, Object, ObjectBuilder, OpenObject};
 use nix::errno::Errno;
@@ -18,7 +19,7 @@ pub enum LogDetail {
     Nothing,
     /// Stack depth, states and verification time ([`ProgramStatistics`]); hardly slower.
     Statistics,
-    /// Every instruction that it looked at, and the statistics. Megabytes for a large program.
+    /// Every instruction that it looked at, and the statistics: about 300 bytes and 20 microseconds an instruction.
     All,
 }
 
@@ -129,7 +130,7 @@ fn request_logs(opened: &mut OpenObject, detail: LogDetail) -> Vec<Log> {
     let (level, size) = match detail {
         LogDetail::Nothing => (0, REJECTION_LOG),
         LogDetail::Statistics => (LOG_STATISTICS, 64 << 10),
-        LogDetail::All => (LOG_STATISTICS | LOG_LEVEL_ALL, 64 << 20),
+        LogDetail::All => (LOG_STATISTICS | LOG_LEVEL_ALL, 256 << 20),
     };
     let mut logs = Vec::new();
     for mut program in opened.progs_mut() {
@@ -216,6 +217,13 @@ impl Program {
     pub fn log(&self, program: &str) -> Option<Cow<'_, str>> {
         let log = self.logs.iter().find(|log| log.program() == program)?;
         Some(log.text()).filter(|text| !text.is_empty())
+    }
+
+    /// Where the verifier's work went: the program itself, then each global function in the order in which it verified them.
+    /// The sum is [`ProgramStatistics::verified_instructions`]. `None` unless the load asked for [`LogDetail::All`] and had
+    /// the whole log.
+    pub fn verified_functions(&self, program: &str) -> Option<Vec<VerifiedFunction>> {
+        verifier_log::functions(program, &self.log(program)?)
     }
 
     /// The descriptor of one program.

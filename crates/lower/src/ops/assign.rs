@@ -76,8 +76,10 @@ fn assign_field(
     value: &Abs,
     name: &Option<Name>,
 ) -> Result<()> {
-    let title = name.as_ref().map(|(_, name)| name.as_str()).filter(|name| *name != "?");
     match (object, key) {
+        (Abs::Object(Object::Table(table)), _) if context.is_shared(*table) => {
+            context.write_shared(*table, key, value)
+        }
         (Abs::Object(Object::Made(table)), _) => assign_made(context, *table, key, value),
         (Abs::Object(Object::Table(table)), Abs::Str(Str::Const(field)))
             if context.snapshot.table(*table).metatable.is_none() =>
@@ -86,11 +88,7 @@ fn assign_field(
             let field_name = String::from_utf8_lossy(field).into_owned();
             context.assign(VariableId::Field(*table, field.clone()), &initial, value, &field_name)
         }
-        (Abs::Object(Object::Table(_)), _) => {
-            let what =
-                title.map_or("a table of load time".to_string(), |title| format!("the table `{title}`"));
-            context.refuse(LowerErrorKind::TableWrite { what }, title)
-        }
+        (Abs::Object(Object::Table(table)), _) => context.share(*table),
         (Abs::Object(Object::Packet | Object::Argument | Object::Header(_)), _) => {
             context.certain_error(
                 "protocol fields are read-only".to_string(),
