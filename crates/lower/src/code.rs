@@ -236,6 +236,17 @@ impl Context<'_> {
         Word::Value(value)
     }
 
+    /// A word as another one plus a constant, as far as that is known.
+    pub fn constant_part(&self, word: Word) -> (Word, i64) {
+        match word {
+            Word::Value(value) => match self.sums.get(&value) {
+                Some((root, constant)) => (Word::Value(*root), *constant),
+                None => (word, 0),
+            },
+            word => (word, 0),
+        }
+    }
+
     pub fn add(&mut self, a: impl Into<Word>, b: impl Into<Word>) -> Word {
         self.binary(BinaryOp::Add, a, b)
     }

@@ -15,7 +15,6 @@ pub const ROWS: &[Row] = &[
     Row { name: "error", any_type: false, emit: error },
     row("type", type_of),
     row("tostring", to_string),
-    row("tonumber", to_number),
     row("rawequal", raw_equal),
     row("rawlen", raw_len),
 ];
@@ -188,21 +187,6 @@ pub fn object_text(context: &mut Context<'_>, object: &Object) -> Result<Str> {
     }
 }
 
-fn to_number(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
-    let value = match call.arg(1) {
-        value @ (Abs::Int(_) | Abs::Float(_)) if call.args.len() == 1 => value,
-        Abs::Str(Str::Const(text)) if call.args.len() == 1 => {
-            crate::strings::parse_integer(&text).map_or(Abs::Nil, Abs::int)
-        }
-        Abs::Str(_) => {
-            let help = "read numbers with `pkt:getuint8` and the like";
-            return context.unsupported("`tonumber` of a string that packets make", help, Some("tonumber"));
-        }
-        _ => Abs::Nil,
-    };
-    returns(context, vec![value])
-}
-
 fn raw_equal(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     let equal = ops::equal(context, &call.arg(1), &call.arg(2))?;
     returns(context, vec![equal])
@@ -217,6 +201,10 @@ fn raw_len(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
         Abs::Object(crate::value::Object::Table(table)) => {
             let length = crate::tables::length(context, table)?;
             returns(context, vec![length])
+        }
+        Abs::Object(crate::value::Object::Made(table)) => {
+            let length = context.made_length(table)?;
+            returns(context, vec![Abs::int(length)])
         }
         _ => {
             context.type_error("table or string expected".into(), !call.narrowed, Some("rawlen"));

@@ -24,11 +24,7 @@ fn sub(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
         return Ok(vec![]);
     }
     if let (Str::Const(text), Word::Imm(from), Word::Imm(to)) = (&text, from, to) {
-        let size = text.len() as i64;
-        let place = |position: i64| if position < 0 { (size + position + 1).max(0) } else { position };
-        let (first, last) = (place(from).max(1), place(to).min(size));
-        let part = if first <= last { &text[first as usize - 1..last as usize] } else { b"" };
-        return returns(context, vec![Abs::text(part)]);
+        return returns(context, vec![Abs::text(part(text, from, to))]);
     }
     let (space, start, size) = context.slice(&text)?;
     let first = position(context, from, size)?;
@@ -49,8 +45,16 @@ fn sub(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     ])
 }
 
+/// The bytes of a known string between two positions.
+pub fn part(text: &[u8], from: i64, to: i64) -> &[u8] {
+    let size = text.len() as i64;
+    let place = |position: i64| if position < 0 { (size + position + 1).max(0) } else { position };
+    let (first, last) = (place(from).max(1), place(to).min(size));
+    if first <= last { &text[first as usize - 1..last as usize] } else { b"" }
+}
+
 /// A position counted from the start: negative ones count from the end.
-fn position(context: &mut Context<'_>, position: Word, size: Word) -> Result<Word> {
+pub fn position(context: &mut Context<'_>, position: Word, size: Word) -> Result<Word> {
     match position {
         Word::Imm(imm) if imm >= 0 => Ok(position),
         Word::Imm(imm) => {
