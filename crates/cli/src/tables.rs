@@ -7,12 +7,12 @@ use moonhook_install::{InstallError, Program};
 use moonhook_ir::{Module, SharedTable};
 use moonhook_shape::{Datum, Shape, ShapeError, Type, decode_key, decode_value, encode_key, encode_value};
 
-/// Puts what load time left in the tables into their maps.
+/// Puts what load time left in the tables into their maps, but for those that were filled before (`kept`, by the map's name).
 ///
 /// # Errors
 /// `Install` for what the kernel refuses.
-pub fn fill(program: &Program, module: &Module) -> Result<(), CliError> {
-    for table in &module.tables {
+pub fn fill(program: &Program, module: &Module, kept: &dyn Fn(&str) -> bool) -> Result<(), CliError> {
+    for table in module.tables.iter().filter(|table| !kept(map_name(module, table))) {
         let deadline = table.shape.lifetime.map_or(0, |lifetime| monotonic_time().saturating_add(lifetime));
         for (key, value) in &table.contents {
             let unfit = |error: ShapeError| misfit(table, &error);

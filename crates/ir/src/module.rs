@@ -14,6 +14,26 @@ pub struct Module {
     pub events: Vec<Event>,
     /// The maps that are tables of the script, which user space reaches too.
     pub tables: Vec<SharedTable>,
+    /// What lies in the data section `state`.
+    pub variables: Vec<Variable>,
+}
+
+/// A variable of the script that handlers assign: a tag and two payload words in the data section `state`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// As the script calls it: `count`, `limits.burst`.
+    pub name: String,
+    /// In bytes from the section's start.
+    pub offset: u32,
+    /// The types that its values have, as a person reads them.
+    pub ty: String,
+    /// Its words mean the same in every program where it has this type, and no other variable has its name.
+    pub portable: bool,
+}
+
+impl Variable {
+    /// Bytes of a variable.
+    pub const SIZE: u32 = 24;
 }
 
 /// A table of the script that lives in a map.

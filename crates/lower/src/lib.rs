@@ -42,6 +42,7 @@ mod variables;
 mod writes;
 
 pub use error::{LowerError, LowerErrorKind};
+pub use general::UNIT;
 
 use moonhook_ir::Module;
 use moonhook_snapshot::Snapshot;

@@ -18,6 +18,17 @@ impl Context<'_> {
         destination: &mut dyn FnMut(&mut Self, Word) -> Result<Address>,
     ) -> Result<()> {
         let slice = Slice { space, start, length };
+        self.write_words(length, &mut |context, at, left| context.word_at(slice, at, left), destination)
+    }
+
+    /// Writes `length` bytes to where `destination` says offset 0, 8, … is: those of `word`, which is told the offset and
+    /// how many bytes are left. The bytes behind, up to the next multiple of 8, are not kept.
+    fn write_words(
+        &mut self,
+        length: Word,
+        word: &mut dyn FnMut(&mut Self, Word, Word) -> Result<Word>,
+        destination: &mut dyn FnMut(&mut Self, Word) -> Result<Address>,
+    ) -> Result<()> {
         let arms = self.repeat(&[Word::Imm(0)], &mut |context, variables| {
             let mut iteration = Iteration::default();
             let at = variables[0];
@@ -26,7 +37,7 @@ impl Context<'_> {
             let (done, more) = context.split(done);
             iteration.leave_in(done, vec![]);
             context.state = more;
-            let word = context.word_at(slice, at, left)?;
+            let word = word(context, at, left)?;
             let address = destination(context, at)?;
             context.store(address.base, address.disp, Size::B8, word);
             let next = context.add(at, 8);
@@ -35,6 +46,20 @@ impl Context<'_> {
         })?;
         self.join(arms)?;
         Ok(())
+    }
+
+    /// A new string of `length` bytes, made of the words that `word` gives for each offset and the number of bytes left.
+    pub fn text_of_words(
+        &mut self,
+        length: Word,
+        word: &mut dyn FnMut(&mut Self, Word, Word) -> Result<Word>,
+    ) -> Result<Str> {
+        let start = self.allocate(length)?;
+        self.write_words(length, word, &mut |context, at| {
+            let place = context.add(start, at);
+            context.address(Space::Scratch, place, 8)
+        })?;
+        Ok(Str::Slice { space: Space::Scratch, start, length })
     }
 
     /// `a .. b .. c` of strings and integers.
@@ -83,13 +108,8 @@ impl Context<'_> {
 
     /// A copy of a string in the scratch region.
     pub fn copied(&mut self, text: Str) -> Result<Str> {
-        let (space, start, length) = self.slice(&text)?;
-        let to = self.allocate(length)?;
-        self.copy_bytes(space, start, length, &mut |context, at| {
-            let place = context.add(to, at);
-            context.address(Space::Scratch, place, 8)
-        })?;
-        Ok(Str::Slice { space: Space::Scratch, start: to, length })
+        let slice = self.slice_of(&text)?;
+        self.text_of_words(slice.length, &mut |context, at, left| context.word_at(slice, at, left))
     }
 
     /// The string of the low `length` bytes (at most 8) of a word, the lowest first.

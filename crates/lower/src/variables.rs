@@ -10,7 +10,7 @@ use crate::join::Form;
 use crate::value::{Abs, CellRef, Object, Shape, Word};
 use moonhook_ir as ir;
 use moonhook_ir::{Op, Size};
-use moonhook_snapshot::{CellId, TableId, Value};
+use moonhook_snapshot::{CellId, Snapshot, TableId, Value};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -30,8 +30,7 @@ pub struct Variables {
     additions: HashMap<ir::Value, (ir::Value, Word)>,
 }
 
-/// Bytes of a variable: a tag and two payload words.
-const SIZE: u32 = 24;
+const SIZE: u32 = ir::Variable::SIZE;
 
 impl Variables {
     fn find(&self, id: &VariableId) -> Option<usize> {
@@ -218,6 +217,59 @@ impl Context<'_> {
         }
         if let Some(map) = self.known_map("state") {
             self.module.maps[map.0 as usize].kind = ir::MapKind::Data(bytes);
+            self.module.variables = self.described_variables();
         }
+    }
+
+    /// What user space should know of the variables.
+    fn described_variables(&self) -> Vec<ir::Variable> {
+        let names: Vec<String> =
+            self.variables.known.iter().map(|(id, _)| variable_name(self.snapshot, id)).collect();
+        let is_unique = |name: &String| names.iter().filter(|other| *other == name).count() == 1;
+        let variable = |(index, (_, shapes)): (usize, &(VariableId, BTreeSet<Shape>))| {
+            let types: Vec<&str> = shapes.iter().map(|shape| type_name(*shape)).collect();
+            let is_number = |shape: &Shape| shape.words() == 1 || *shape == Shape::Nil;
+            ir::Variable {
+                name: names[index].clone(),
+                offset: index as u32 * SIZE,
+                ty: types.join(" or "),
+                // Strings and objects are places and numbers of this program.
+                portable: is_unique(&names[index]) && shapes.iter().all(is_number),
+            }
+        };
+        self.variables.known.iter().enumerate().map(variable).collect()
+    }
+}
+
+/// What the script calls a variable.
+fn variable_name(snapshot: &Snapshot, id: &VariableId) -> String {
+    match id {
+        VariableId::Cell(cell) => {
+            let name = |closure: &moonhook_snapshot::Closure| {
+                let index = closure.upvalues.iter().position(|upvalue| upvalue == cell)?;
+                Some(snapshot.prototype(closure.prototype).upvalues.get(index)?.name.clone())
+            };
+            snapshot.closures.iter().find_map(name).unwrap_or_else(|| "?".to_string())
+        }
+        VariableId::Field(table, key) => {
+            let key = String::from_utf8_lossy(key);
+            match snapshot.table(*table).name.as_deref() {
+                Some("_G") => key.into_owned(),
+                table => format!("{}.{key}", table.unwrap_or("?")),
+            }
+        }
+    }
+}
+
+fn type_name(shape: Shape) -> &'static str {
+    match shape {
+        Shape::Nil => "nil",
+        Shape::Bool => "boolean",
+        Shape::Int => "integer",
+        Shape::Slice(_) => "string",
+        Shape::Ipv4 => "IPv4 address",
+        Shape::Ipv6 => "IPv6 address",
+        Shape::Mac => "MAC address",
+        Shape::Object(_) => "object",
     }
 }

@@ -44,7 +44,15 @@ impl Pair {
     /// # Errors
     /// `Stage` for what a stage or the verifier refuses; `User`.
     pub fn new(script: &Path) -> Result<Pair, ProofError> {
-        let settings = Settings { on_error: ON_ERROR, form: form(), ..Settings::default() };
+        Pair::in_form(script, form())
+    }
+
+    /// As [`Pair::new`], with handlers of that form.
+    ///
+    /// # Errors
+    /// As [`Pair::new`].
+    pub fn in_form(script: &Path, form: Form) -> Result<Pair, ProofError> {
+        let settings = Settings { on_error: ON_ERROR, form, ..Settings::default() };
         let mut compiled = driver::compile(&[script.to_path_buf()], &settings)?;
         let options = LoadOptions { name: "proof".into(), log: LogDetail::Statistics };
         let mut program = moonhook_install::load(&compiled.object.elf, &options);
@@ -52,7 +60,7 @@ impl Pair {
             program = moonhook_install::load(&compiled.object.elf, &options);
         }
         let program = program?;
-        moonhook_cli::tables::fill(&program, &compiled.module)?;
+        moonhook_cli::tables::fill(&program, &compiled.module, &|_| false)?;
         let tables = Tables::new(&compiled.loaded, &compiled.module);
         let kernel = Kernel::new(program, compiled.module)?;
         Ok(Pair { tables, user: UserTier::new(compiled.loaded, user_options(USER_BUDGET))?, kernel })

@@ -4,6 +4,7 @@
 //! function its canonical name and lets it raise errors at the script's line as C functions of Lua do.
 
 mod byteorder;
+mod linux;
 mod linux_xdp;
 mod xdp;
 
@@ -24,7 +25,7 @@ pub(crate) struct Module {
     pub open: fn(&mut Context) -> mlua::Result<Table>,
 }
 
-pub(crate) const MODULES: &[Module] = &[byteorder::MODULE, linux_xdp::MODULE, xdp::MODULE];
+pub(crate) const MODULES: &[Module] = &[byteorder::MODULE, linux::MODULE, linux_xdp::MODULE, xdp::MODULE];
 
 /// A handler as `attach` got it.
 pub(crate) struct Registration {
@@ -71,6 +72,20 @@ impl<'a> Context<'a> {
 pub(crate) fn type_error(arguments: &[Value], number: usize, function: &str, expected: &str) -> String {
     let got = arguments.get(number - 1).map_or("no value", type_name);
     format!("bad argument #{number} to '{function}' ({expected} expected, got {got})")
+}
+
+/// Argument `number` (from 1) as Lua converts it to an integer (`luaL_checkinteger`).
+pub(crate) fn integer(lua: &Lua, arguments: &[Value], number: usize, function: &str) -> Result<i64, String> {
+    let argument = arguments.get(number - 1).cloned().unwrap_or(Value::Nil);
+    if let Ok(Some(integer)) = lua.coerce_integer(argument.clone()) {
+        return Ok(integer);
+    }
+    match lua.coerce_number(argument) {
+        Ok(Some(_)) => {
+            Err(format!("bad argument #{number} to '{function}' (number has no integer representation)"))
+        }
+        _ => Err(type_error(arguments, number, function, "number")),
+    }
 }
 
 /// The Lua type name of a value; mlua's own names tell integers from floats.

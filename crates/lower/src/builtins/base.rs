@@ -15,7 +15,6 @@ pub const ROWS: &[Row] = &[
     Row { name: "error", any_type: false, emit: error },
     row("type", type_of),
     row("tostring", to_string),
-    row("tonumber", to_number),
     row("rawequal", raw_equal),
     row("rawlen", raw_len),
 ];
@@ -190,21 +189,6 @@ pub fn object_text(context: &mut Context<'_>, object: &Object) -> Result<Str> {
             context.unsupported(what, "print its fields", Some("tostring"))
         }
     }
-}
-
-fn to_number(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
-    let value = match call.arg(1) {
-        value @ (Abs::Int(_) | Abs::Float(_)) if call.args.len() == 1 => value,
-        Abs::Str(Str::Const(text)) if call.args.len() == 1 => {
-            crate::strings::parse_integer(&text).map_or(Abs::Nil, Abs::int)
-        }
-        Abs::Str(_) => {
-            let help = "read numbers with `pkt:getuint8` and the like";
-            return context.unsupported("`tonumber` of a string that packets make", help, Some("tonumber"));
-        }
-        _ => Abs::Nil,
-    };
-    returns(context, vec![value])
 }
 
 fn raw_equal(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {

@@ -6,10 +6,13 @@
 mod base;
 mod byte;
 mod byteorder;
+mod convert;
 mod data;
 mod format;
+mod linux;
 mod math;
 mod metatable;
+mod number;
 pub mod output;
 mod pattern;
 mod quote;
@@ -37,10 +40,13 @@ const FAMILIES: &[&[Row]] = &[
     base::ROWS,
     byte::ROWS,
     byteorder::ROWS,
+    convert::ROWS,
     data::ROWS,
     format::ROWS,
+    linux::ROWS,
     math::ROWS,
     metatable::ROWS,
+    number::ROWS,
     output::ROWS,
     pattern::ROWS,
     string::ROWS,
@@ -130,6 +136,11 @@ impl Call {
     /// Whether an argument lies in arena memory: general code has it there, and all but the object of methods.
     fn is_in_memory(&self, context: &Context<'_>, number: usize) -> bool {
         context.thunk.is_some() && number > self.args.len()
+    }
+
+    /// How many arguments there are.
+    pub fn count(&self, context: &Context<'_>) -> Word {
+        context.argument_count().unwrap_or(Word::Imm(self.args.len() as i64))
     }
 
     pub fn is_none_or_nil(&self, number: usize) -> bool {

@@ -227,7 +227,7 @@ fn number(context: &mut Context<'_>, operand: &Named) -> Result<Option<Word>> {
 }
 
 /// A string that is no integer but that Lua converts to a float (`l_str2d`): decimal or hexadecimal, with spaces around it.
-fn is_float_numeral(text: &[u8]) -> bool {
+pub fn is_float_numeral(text: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(text) else { return false };
     let text = text.trim_ascii();
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);

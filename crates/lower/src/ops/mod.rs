@@ -9,7 +9,7 @@ mod control;
 mod loads;
 
 pub use access::index;
-pub use arithmetic::to_integer;
+pub use arithmetic::{is_float_numeral, to_integer};
 pub use comparison::equal;
 
 use crate::context::{Context, Result};

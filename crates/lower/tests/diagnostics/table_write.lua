@@ -3,5 +3,6 @@ local xdp = require "xdp"
 local seen = {}
 xdp.attach(function(pkt)
   local ip = pkt.ip
-  if ip then seen[ip.src] = #pkt else seen[pkt.eth.src] = "other" end
+  if ip then seen[ip.src] = true end
+  seen[#pkt] = 1
 end)

@@ -1,0 +1,137 @@
+//! One generation of a running script: the program in the kernel, and the thread that takes its records.
+
+use super::content::{Content, Earlier};
+use super::inbox::Inbox;
+use super::inherit::{self, Inheritance};
+use crate::driver::{self, Settings, Timings};
+use crate::kernel::Kernel;
+use crate::{CliError, report};
+use moonhook_install::{Events, InstallError, LogDetail};
+use std::os::fd::BorrowedFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How long a consumer waits for records before it looks whether it should end.
+const NAP: Duration = Duration::from_millis(100);
+
+/// A program in the kernel with what it takes to run and to replace it.
+pub struct Installed {
+    pub kernel: Kernel,
+    pub timings: Timings,
+    pub content: Content,
+    /// Every file that the script was made of.
+    pub files: Vec<PathBuf>,
+    consumer: Option<Consumer>,
+}
+
+struct Consumer {
+    ended: Arc<AtomicBool>,
+    thread: JoinHandle<Result<(), InstallError>>,
+}
+
+impl Installed {
+    /// Compiles the scripts and loads them; tables and variables that `earlier` has, too, are common to both.
+    ///
+    /// # Errors
+    /// What a stage refuses. `earlier` is as it was.
+    pub fn load(
+        scripts: &[PathBuf],
+        settings: &Settings,
+        prints_to_stderr: bool,
+        earlier: Option<&dyn Earlier>,
+    ) -> Result<(Installed, Inheritance), CliError> {
+        let compile = || driver::compile(scripts, settings);
+        let mut compiled = report::with_prints_to_stderr(prints_to_stderr, compile)?;
+        loop {
+            let content = Content::of(&compiled.module);
+            let plan = inherit::plan(&content, earlier);
+            let maps = inherit::maps(&plan, earlier);
+            // Expanded code that the verifier finds too complicated has become general code, with another content.
+            let Some(kernel) = Kernel::load_or_generalise(&mut compiled, LogDetail::Nothing, &maps)? else {
+                continue;
+            };
+            let (timings, files) = (compiled.timings, compiled.loaded.files);
+            return Ok((Installed { kernel, timings, content, files, consumer: None }, plan));
+        }
+    }
+
+    /// Begins to take the handlers' records out of the ring.
+    pub fn consume(&mut self, inbox: &Arc<Inbox>) -> Result<(), CliError> {
+        let (decoder, receiver) = (self.kernel.decoder.clone(), Arc::clone(inbox));
+        let Some(events) = self.kernel.events(move |record| receiver.message(decoder.decode(record)))? else {
+            return Ok(());
+        };
+        let ended = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&ended);
+        let thread = std::thread::Builder::new().name("events".to_string());
+        let thread = thread.spawn(move || consume(events, &flag))?;
+        self.consumer = Some(Consumer { ended, thread });
+        Ok(())
+    }
+
+    /// Lets the consumer end when it has taken what is there.
+    pub fn end_events(&self) {
+        if let Some(consumer) = &self.consumer {
+            consumer.ended.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// No more records come in.
+    pub fn events_have_ended(&self) -> bool {
+        self.consumer.as_ref().is_none_or(|consumer| consumer.thread.is_finished())
+    }
+
+    /// Waits for the consumer; what it failed of, if it did.
+    pub fn join(&mut self) -> Result<(), InstallError> {
+        match self.consumer.take() {
+            None => Ok(()),
+            Some(consumer) => consumer.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+        }
+    }
+}
+
+impl Earlier for Installed {
+    fn content(&self) -> &Content {
+        &self.content
+    }
+
+    fn map(&self, name: &str) -> Option<BorrowedFd<'_>> {
+        self.kernel.program.map_fd(name).ok()
+    }
+}
+
+/// Takes records out of the ring until `ended`, and then the last ones.
+fn consume(mut events: Events, ended: &AtomicBool) -> Result<(), InstallError> {
+    while !ended.load(Ordering::Relaxed) {
+        events.poll(NAP)?;
+    }
+    events.consume()?;
+    Ok(())
+}
+
+/// A generation that was replaced. A processor may still be in the middle of a frame with it.
+pub struct Retired {
+    pub installed: Installed,
+    since: Instant,
+}
+
+/// No processor takes as long for a frame, whatever it does.
+const GRACE: Duration = Duration::from_millis(50);
+
+impl Retired {
+    pub fn new(installed: Installed) -> Retired {
+        Retired { installed, since: Instant::now() }
+    }
+
+    /// Whether the generation has nothing more to say. To be called again and again.
+    pub fn is_done(&self) -> bool {
+        if self.since.elapsed() < GRACE {
+            return false;
+        }
+        self.installed.end_events();
+        self.installed.events_have_ended()
+    }
+}

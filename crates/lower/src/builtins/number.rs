@@ -1,0 +1,360 @@
+//! `tonumber` (Lua manual § 6.1): known texts are converted now, others by automata that take a byte at a time.
+
+use super::{Call, Row, returns, row};
+use crate::context::{Context, Result};
+use crate::events::Message;
+use crate::join::Arm;
+use crate::loops::Iteration;
+use crate::state::State;
+use crate::strings::{Slice, parse_integer};
+use crate::value::{Abs, Str, Word};
+use moonhook_ir as ir;
+use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
+
+pub const ROWS: &[Row] = &[row("tonumber", to_number)];
+
+/// What `tonumber` skips around a numeral (`isspace` in the C locale).
+const SPACES: &[u8] = b" \x0c\n\r\t\x0b";
+
+/// Columns of an automaton's table.
+const CLASSES: usize = 16;
+
+fn to_number(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    if !call.is_none_or_nil(2) {
+        return in_base(context, call);
+    }
+    if call.args.is_empty() {
+        context.type_error(call.bad_argument(1, "value expected"), true, Some("tonumber"));
+        return Ok(vec![]);
+    }
+    match call.arg(1) {
+        value @ (Abs::Int(_) | Abs::Float(_)) => returns(context, vec![value]),
+        Abs::Str(Str::Const(text)) => {
+            let value = parse_integer(&text);
+            if value.is_none() && crate::ops::is_float_numeral(&text) {
+                context.check(crate::code::Cond::Known(true), no_floats);
+            }
+            returns(context, vec![value.map_or(Abs::Nil, Abs::int)])
+        }
+        Abs::Str(text) => {
+            let slice = context.slice_of(&text)?;
+            numeral(context, slice)
+        }
+        _ => returns(context, vec![Abs::Nil]),
+    }
+}
+
+fn no_floats() -> Message {
+    Message::new("floats cannot be computed at packet time")
+}
+
+/// States of the automaton for numerals without a base (`l_str2int`, `l_str2d`, lobject.c).
+mod numerals {
+    pub const START: usize = 0;
+    pub const SIGN: usize = 1;
+    pub const ZERO: usize = 2;
+    pub const DECIMAL: usize = 3;
+    pub const INTEGER_END: usize = 4;
+    pub const PREFIX: usize = 5;
+    pub const HEX: usize = 6;
+    pub const POINT: usize = 7;
+    pub const FRACTION: usize = 8;
+    pub const EXPONENT: usize = 9;
+    pub const EXPONENT_SIGN: usize = 10;
+    pub const EXPONENT_DIGITS: usize = 11;
+    pub const FLOAT_END: usize = 12;
+    pub const HEX_POINT: usize = 13;
+    pub const HEX_FRACTION: usize = 14;
+    pub const WRONG: usize = 15;
+}
+
+/// The class of each byte, and behind them the next state for each state and class.
+fn numeral_table() -> Vec<u8> {
+    use numerals::*;
+    // 0 other, 1 space, 2 sign, 3 zero, 4 other digits, 5 e, 6 other hexadecimal letters, 7 x, 8 p, 9 point.
+    let class = |byte: u8| match byte {
+        byte if SPACES.contains(&byte) => 1,
+        b'+' | b'-' => 2,
+        b'0' => 3,
+        b'1'..=b'9' => 4,
+        b'e' | b'E' => 5,
+        b'a'..=b'f' | b'A'..=b'F' => 6,
+        b'x' | b'X' => 7,
+        b'p' | b'P' => 8,
+        b'.' => 9,
+        _ => 0,
+    };
+    let next = |state: usize, class: usize| match (state, class) {
+        (START, 1) => START,
+        (START, 2) => SIGN,
+        (START | SIGN, 3) => ZERO,
+        (START | SIGN, 4) | (ZERO | DECIMAL, 3 | 4) => DECIMAL,
+        (START | SIGN, 9) => POINT,
+        (ZERO, 7) => PREFIX,
+        (ZERO | DECIMAL, 9) | (POINT | FRACTION, 3 | 4) => FRACTION,
+        (ZERO | DECIMAL | FRACTION, 5) | (HEX | HEX_FRACTION, 8) => EXPONENT,
+        (ZERO | DECIMAL | HEX | INTEGER_END, 1) => INTEGER_END,
+        (PREFIX | HEX, 3..=6) => HEX,
+        (PREFIX, 9) => HEX_POINT,
+        (HEX, 9) | (HEX_POINT | HEX_FRACTION, 3..=6) => HEX_FRACTION,
+        (EXPONENT, 2) => EXPONENT_SIGN,
+        (EXPONENT | EXPONENT_SIGN | EXPONENT_DIGITS, 3 | 4) => EXPONENT_DIGITS,
+        (FRACTION | HEX_FRACTION | EXPONENT_DIGITS | FLOAT_END, 1) => FLOAT_END,
+        _ => WRONG,
+    };
+    table(&class, 16, &next)
+}
+
+fn table(class: &dyn Fn(u8) -> u8, states: usize, next: &dyn Fn(usize, usize) -> usize) -> Vec<u8> {
+    let classes = (0..=255).map(class);
+    let rows = (0..states).flat_map(|state| (0..CLASSES).map(move |class| (state, class)));
+    classes.chain(rows.map(|(state, class)| next(state, class) as u8)).collect()
+}
+
+/// The byte of a table at an offset that is masked to `mask`.
+fn entry(context: &mut Context<'_>, map: ir::MapId, base: u32, offset: Word, mask: i64) -> Word {
+    let base = context.emit(Op::DataAddress { map, offset: base });
+    let offset = context.and(offset, mask);
+    let offset = context.value(offset);
+    let place = context.emit(Op::Binary(BinaryOp::Add, base, offset.into()));
+    context.load(place, 0, Size::B1, false)
+}
+
+/// The automaton's next state. The table has 16 states or its rows are repeated up to that.
+fn step(context: &mut Context<'_>, map: ir::MapId, state: Word, class: Word) -> Word {
+    let row = context.shl(state, 4);
+    let index = context.add(row, class);
+    entry(context, map, 256, index, 255)
+}
+
+/// The value of a digit or letter as a hexadecimal digit.
+fn hex_digit(context: &mut Context<'_>, byte: Word) -> Word {
+    let low = context.and(byte, 15);
+    let letter = context.shr(byte, 6);
+    let letter = context.binary(BinaryOp::Mul, letter, 9);
+    context.add(low, letter)
+}
+
+/// A text of packet time. One way to return with the integer, one with nil; texts of floats end in an error.
+fn numeral(context: &mut Context<'_>, slice: Slice) -> Result<Vec<Arm>> {
+    use numerals::*;
+    let map = context.add_data("numerals", numeral_table());
+    let initial = [Word::Imm(0), Word::Imm(START as i64), Word::Imm(0), Word::Imm(0), Word::Imm(0)];
+    let arms = context.repeat(&initial, &mut |context, variables| {
+        let mut iteration = Iteration::default();
+        let [at, state, value, negative, large] = variables[..] else { return Ok(iteration) };
+        let over = context.compare(CompareOp::SGe, at, slice.length);
+        let (over, within) = context.split(over);
+        let results = [state, value, negative, large];
+        iteration.leave_in(over, results.map(Abs::Int).to_vec());
+        context.state = within;
+        let byte = context.byte_at(slice, at)?;
+        let class = entry(context, map, 0, byte, 255);
+        let next = step(context, map, state, class);
+        let wrong = context.compare_apart(CompareOp::Eq, next, WRONG as i64);
+        let (wrong, fine) = context.split(wrong);
+        iteration.leave_in(wrong, [WRONG as i64, 0, 0, 0].map(Abs::int).to_vec());
+        context.state = fine;
+        let at = context.add(at, 1);
+        for (of, known) in [(DECIMAL, false), (HEX, false), (SIGN, false), (START, true)] {
+            let this = match known {
+                true => crate::code::Cond::Known(true),
+                false => context.compare_apart(CompareOp::Eq, next, of as i64),
+            };
+            let (this, other) = context.split(this);
+            context.state = this;
+            let (mut value, mut negative, mut large) = (value, negative, large);
+            match of {
+                DECIMAL => (value, large) = decimal_digit(context, byte, value, negative, large)?,
+                HEX => {
+                    let digit = hex_digit(context, byte);
+                    value = context.shl(value, 4);
+                    value = context.add(value, digit);
+                }
+                SIGN => {
+                    let minus = context.compare_apart(CompareOp::Eq, byte, i64::from(b'-'));
+                    negative = context.condition_word(minus);
+                }
+                _ => {}
+            }
+            iteration.again(context, vec![at, next, value, negative, large]);
+            context.state = other;
+        }
+        Ok(iteration)
+    })?;
+    let Some(values) = context.join(arms)? else { return Ok(vec![]) };
+    let [Abs::Int(state), Abs::Int(value), Abs::Int(negative), Abs::Int(large)] = values[..] else {
+        return Ok(vec![]);
+    };
+    for float in [FRACTION, EXPONENT_DIGITS, FLOAT_END, HEX_FRACTION] {
+        let is = context.compare(CompareOp::Eq, state, float as i64);
+        context.check(is, no_floats);
+    }
+    let mut integers = Vec::new();
+    for integer in [ZERO, DECIMAL, HEX, INTEGER_END] {
+        let is = context.compare(CompareOp::Eq, state, integer as i64);
+        let (is, other) = context.split(is);
+        integers.push(is);
+        context.state = other;
+    }
+    let mut arms = vec![Arm { state: context.take_state(), values: vec![Abs::Nil] }];
+    context.enter(integers)?;
+    let large = context.compare(CompareOp::Ne, large, 0);
+    context.check(large, no_floats);
+    let value = signed(context, value, negative);
+    arms.push(Arm { state: context.take_state(), values: vec![Abs::Int(value)] });
+    Ok(arms)
+}
+
+/// Appends a decimal digit: the value, and whether it has become too large for an integer.
+fn decimal_digit(
+    context: &mut Context<'_>,
+    byte: Word,
+    value: Word,
+    negative: Word,
+    large: Word,
+) -> Result<(Word, Word)> {
+    let digit = context.and(byte, 15);
+    // The largest value is 2^63 - 1, or 2^63 behind a minus; wrapping comes after that.
+    let limit = context.add(negative, i64::MAX);
+    let rest = context.sub(limit, digit);
+    let rest = context.binary(BinaryOp::UDiv, rest, 10);
+    let beyond = context.compare_apart(CompareOp::UGt, value, rest);
+    let beyond = context.condition_word(beyond);
+    let large = context.binary(BinaryOp::Or, large, beyond);
+    let value = context.binary(BinaryOp::Mul, value, 10);
+    Ok((context.add(value, digit), large))
+}
+
+fn signed(context: &mut Context<'_>, value: Word, negative: Word) -> Word {
+    let mask = context.binary(BinaryOp::Sub, 0, negative);
+    let flipped = context.binary(BinaryOp::Xor, value, mask);
+    context.add(flipped, negative)
+}
+
+/// What characters are in a numeral with a base: the value of a digit or letter, or one of these.
+const SPACE: u8 = 64;
+const PLUS: u8 = 65;
+const MINUS: u8 = 66;
+const OTHER: u8 = 67;
+
+fn digit_of(byte: u8) -> u8 {
+    match byte {
+        b'0'..=b'9' => byte - b'0',
+        b'a'..=b'z' => byte - b'a' + 10,
+        b'A'..=b'Z' => byte - b'A' + 10,
+        b'+' => PLUS,
+        b'-' => MINUS,
+        byte if SPACES.contains(&byte) => SPACE,
+        _ => OTHER,
+    }
+}
+
+/// `tonumber(text, base)` (`luaB_tonumber`, `l_str2int`, lbaselib.c).
+fn in_base(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    let base = call.integer(context, 2)?;
+    let text = match call.arg(1) {
+        Abs::Str(text) => text,
+        _ if !context.state.alive() => return Ok(vec![]),
+        _ => {
+            call.wrong_type(context, 1, "string");
+            return Ok(vec![]);
+        }
+    };
+    let shifted = context.sub(base, 2);
+    let wrong = context.compare(CompareOp::UGt, shifted, 34);
+    context.fail_if(wrong, |context| call.argument_error(context, 2, "base out of range"));
+    if !context.state.alive() {
+        return Ok(vec![]);
+    }
+    if let (Str::Const(text), Word::Imm(base)) = (&text, base) {
+        return returns(context, vec![known_in_base(text, base).map_or(Abs::Nil, Abs::int)]);
+    }
+    let slice = context.slice_of(&text)?;
+    digits_in_base(context, slice, base)
+}
+
+fn known_in_base(text: &[u8], base: i64) -> Option<i64> {
+    let start = text.iter().position(|byte| !SPACES.contains(byte))?;
+    let end = text.iter().rposition(|byte| !SPACES.contains(byte))? + 1;
+    let (negative, digits) = match &text[start..end] {
+        [b'-', digits @ ..] => (true, digits),
+        [b'+', digits @ ..] => (false, digits),
+        digits => (false, digits),
+    };
+    if digits.is_empty() || digits.iter().any(|byte| i64::from(digit_of(*byte)) >= base) {
+        return None;
+    }
+    let value = digits
+        .iter()
+        .fold(0i64, |value, byte| value.wrapping_mul(base).wrapping_add(i64::from(digit_of(*byte))));
+    Some(if negative { value.wrapping_neg() } else { value })
+}
+
+/// The automaton's states: before the numeral, behind its sign, in its digits, behind them.
+const BEFORE: i64 = 0;
+const SIGNED: i64 = 1;
+const DIGITS: i64 = 2;
+const BEHIND: i64 = 3;
+
+fn digits_in_base(context: &mut Context<'_>, slice: Slice, base: Word) -> Result<Vec<Arm>> {
+    let map = context.add_data("digits", (0..=255).map(digit_of).collect());
+    let mut failed = Vec::new();
+    let initial = [0, BEFORE, 0, 0].map(Word::Imm);
+    let exits = context.repeat(&initial, &mut |context, variables| {
+        let mut iteration = Iteration::default();
+        let [at, state, value, negative] = variables[..] else { return Ok(iteration) };
+        let over = context.compare(CompareOp::SGe, at, slice.length);
+        let (over, within) = context.split(over);
+        iteration.leave_in(over, [state, value, negative].map(Abs::Int).to_vec());
+        context.state = within;
+        let byte = context.byte_at(slice, at)?;
+        let at = context.add(at, 1);
+        let digit = entry(context, map, 0, byte, 255);
+        let is_digit = context.compare_apart(CompareOp::SLt, digit, base);
+        let (is_digit, other) = context.split(is_digit);
+        context.state = is_digit;
+        let misplaced = context.compare_apart(CompareOp::Eq, state, BEHIND);
+        leave_wrong(context, &mut iteration, misplaced);
+        let larger = context.binary(BinaryOp::Mul, value, base);
+        let larger = context.add(larger, digit);
+        iteration.again(context, vec![at, Word::Imm(DIGITS), larger, negative]);
+        context.state = other;
+        let space = context.compare_apart(CompareOp::Eq, digit, i64::from(SPACE));
+        let (space, other) = context.split(space);
+        context.state = space;
+        let misplaced = context.compare_apart(CompareOp::Eq, state, SIGNED);
+        leave_wrong(context, &mut iteration, misplaced);
+        let before = context.compare_apart(CompareOp::Eq, state, BEFORE);
+        let (before, behind) = context.split(before);
+        let next = context.either(before, Word::Imm(BEFORE), behind, Word::Imm(BEHIND))?;
+        iteration.again(context, vec![at, next, value, negative]);
+        context.state = other;
+        let misplaced = context.compare_apart(CompareOp::Ne, state, BEFORE);
+        leave_wrong(context, &mut iteration, misplaced);
+        let sign = context.sub(digit, i64::from(PLUS));
+        let no_sign = context.compare_apart(CompareOp::UGt, sign, 1);
+        leave_wrong(context, &mut iteration, no_sign);
+        iteration.again(context, vec![at, Word::Imm(SIGNED), value, sign]);
+        Ok(iteration)
+    })?;
+    let (whole, wrong): (Vec<Arm>, Vec<Arm>) = exits.into_iter().partition(|arm| !arm.values.is_empty());
+    failed.extend(wrong.into_iter().map(|arm| arm.state));
+    let mut arms = Vec::new();
+    if let Some([Abs::Int(state), Abs::Int(value), Abs::Int(negative)]) = context.join(whole)?.as_deref() {
+        let (value, negative) = (*value, *negative);
+        let none = context.compare(CompareOp::ULt, *state, DIGITS);
+        context.leave_if(none, &mut failed);
+        let value = signed(context, value, negative);
+        arms.push(Arm { state: context.take_state(), values: vec![Abs::Int(value)] });
+    }
+    context.enter(failed)?;
+    arms.push(Arm { state: context.take_state(), values: vec![Abs::Nil] });
+    Ok(arms)
+}
+
+fn leave_wrong(context: &mut Context<'_>, iteration: &mut Iteration, wrong: crate::code::Cond) {
+    let (wrong, fine): (State, State) = context.split(wrong);
+    iteration.leave_in(wrong, vec![]);
+    context.state = fine;
+}
