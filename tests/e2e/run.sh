@@ -7,6 +7,7 @@ set -euo pipefail
 LEFT=mh-run-left-$$
 RIGHT=mh-run-right-$$
 WORK=$(mktemp -d /tmp/moonhook-run.XXXXXX)
+export MOONHOOK_RUNTIME_DIR=$WORK/sockets
 RUN=
 
 skip() {

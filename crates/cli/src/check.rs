@@ -1,9 +1,12 @@
 //! `moonhook check`: compile, let the verifier judge, attach nothing.
 
+mod costs;
+
 use crate::driver::{self, Compiled, Timings};
 use crate::kernel::{Kernel, xdp_program};
 use crate::options::ProgramOptions;
 use crate::{CliError, Exit, report};
+use costs::Cost;
 use moonhook_emit::FunctionReport;
 use moonhook_install::{LogDetail, MapInfo, ProgramStatistics};
 use moonhook_ir::{Map, MapKind, PAGE};
@@ -59,18 +62,6 @@ struct Handler {
     place: String,
 }
 
-/// A function of the program.
-#[derive(Debug, Serialize)]
-struct FunctionSize {
-    name: String,
-    instructions: usize,
-    /// Bytes.
-    stack: u32,
-}
-
-/// How many functions are listed.
-const LARGEST: usize = 8;
-
 #[derive(Debug, Serialize)]
 struct Program {
     name: String,
@@ -81,8 +72,8 @@ struct Program {
     instructions: usize,
     /// Bytes of stack of the program and each subprogram.
     stack: Vec<u32>,
-    /// Where the instructions are, largest first.
-    functions: Vec<FunctionSize>,
+    /// Where the instructions are, and the verifier's work.
+    costs: Vec<Cost>,
     /// What the kernel made of it.
     kernel: Option<ProgramStatistics>,
 }
@@ -136,26 +127,17 @@ fn program(compiled: &Compiled, kernel: Option<&Kernel>) -> Result<Program, CliE
     let statistics = kernel.and_then(|kernel| {
         kernel.program.statistics().into_iter().find(|statistics| statistics.name == *name)
     });
+    let walked = statistics.as_ref().map_or(0, |statistics| statistics.verified_instructions);
+    let verified = kernel.and_then(|_| costs::verified(compiled, name, walked));
     Ok(Program {
         name: name.to_string(),
         section: section.clone(),
         form: if compiled.module.arena().is_some() { "general" } else { "expanded" },
         instructions: functions.iter().map(|function| function.instructions).sum(),
         stack: functions.iter().map(|function| function.stack).collect(),
-        functions: sizes(functions),
+        costs: costs::costs(&compiled.loaded.snapshot, functions, verified.as_deref()),
         kernel: statistics,
     })
-}
-
-fn sizes(functions: &[FunctionReport]) -> Vec<FunctionSize> {
-    let size = |function: &FunctionReport| FunctionSize {
-        name: function.name.clone(),
-        instructions: function.instructions,
-        stack: function.stack,
-    };
-    let mut sizes: Vec<FunctionSize> = functions.iter().map(size).collect();
-    sizes.sort_by(|a, b| b.instructions.cmp(&a.instructions).then_with(|| a.name.cmp(&b.name)));
-    sizes
 }
 
 /// A map as the object describes it.
@@ -196,7 +178,7 @@ fn planned(map: &Map) -> MapInfo {
 }
 
 fn show(report: &Report, timings: bool, out: &mut dyn Write) -> Result<(), CliError> {
-    let Program { name, section, form, instructions, stack, functions, kernel } = &report.program;
+    let Program { name, section, form, instructions, stack, costs, kernel } = &report.program;
     writeln!(out, "{}: program `{name}` in section {section}", report.script)?;
     match &report.handlers[..] {
         [handler] => writeln!(out, "  handler                {}", handler.place)?,
@@ -221,11 +203,8 @@ fn show(report: &Report, timings: bool, out: &mut dyn Write) -> Result<(), CliEr
         }
         None => show_stack(stack, out)?,
     }
-    if functions.len() > 1 {
-        writeln!(out, "  functions              {}; the largest, by instructions:", functions.len())?;
-        for FunctionSize { name, instructions, stack } in functions.iter().take(LARGEST) {
-            writeln!(out, "    {instructions:>7}  {name}, {stack} bytes of stack")?;
-        }
+    if costs.len() > 1 {
+        costs::show(costs, out)?;
     }
     writeln!(out, "  maps                   {}, {} bytes", report.maps.len(), report.map_memory)?;
     let width = |text: fn(&MapInfo) -> &str| report.maps.iter().map(|map| text(map).len()).max().unwrap_or(0);

@@ -38,6 +38,18 @@ impl Counters {
         Counters { verdicts, errors: sites.iter().map(|site| site.count).sum(), lost_events, sites }
     }
 
+    /// Adds the errors and losses of another generation of the script; all generations count verdicts together.
+    pub fn add(&mut self, other: &Counters) {
+        self.errors += other.errors;
+        self.lost_events += other.lost_events;
+        for site in &other.sites {
+            match self.sites.iter_mut().find(|own| own.error == site.error) {
+                Some(own) => own.count += site.count,
+                None => self.sites.push(site.clone()),
+            }
+        }
+    }
+
     /// Counts of verdicts by name; those that have a name and those that occurred.
     fn by_name(&self) -> impl Iterator<Item = (String, u64)> {
         let known = |number: usize| number < verdict::NAMES.len();

@@ -3,6 +3,7 @@
 use crate::Exit;
 use crate::records::RecordError;
 use moonhook_capture::CaptureError;
+use moonhook_daemon::{DaemonError, Failure};
 use moonhook_diagnostic::Diagnostic;
 use moonhook_emit::EmitError;
 use moonhook_install::InstallError;
@@ -26,6 +27,11 @@ pub enum CliError {
     Capture(#[from] CaptureError),
     #[error(transparent)]
     User(#[from] UserError),
+    #[error(transparent)]
+    Daemon(#[from] DaemonError),
+    /// What the process of a running script answered.
+    #[error("{}", .0.message)]
+    Remote(Box<Failure>),
     #[error("cannot write {}: {source}", path.display())]
     Unwritable { path: PathBuf, source: io::Error },
     #[error("there is no page about '{code}'")]
@@ -38,6 +44,8 @@ pub enum CliError {
     Record(#[from] RecordError),
     #[error("signals cannot be handled: {problem}")]
     Signals { problem: String },
+    #[error("files cannot be watched: {source}")]
+    Watch { source: io::Error },
     #[error("the interface '{name}' is gone")]
     InterfaceGone { name: String },
     #[error("cannot write to standard output: {0}")]
@@ -62,6 +70,8 @@ impl CliError {
             CliError::Install(error) => error.code(),
             CliError::Capture(error) => error.code(),
             CliError::User(error) => error.code(),
+            CliError::Daemon(error) => error.code(),
+            CliError::Remote(failure) => crate::explain::known_code(&failure.code),
             CliError::Unwritable { .. } => "MH0001",
             CliError::NoPage { .. } => "MH0002",
             CliError::SameFile { .. } => "MH0003",
@@ -71,6 +81,7 @@ impl CliError {
             CliError::InterfaceGone { .. } => "MH0007",
             CliError::Output(_) => "MH0008",
             CliError::NoProgram => "MH0009",
+            CliError::Watch { .. } => "MH0010",
         }
     }
 
@@ -82,6 +93,8 @@ impl CliError {
             CliError::Install(error) => return error.diagnostic(),
             CliError::Capture(error) => return error.diagnostic(),
             CliError::User(error) => return error.diagnostic(),
+            CliError::Daemon(error) => return error.diagnostic(),
+            CliError::Remote(failure) => return remote(failure),
             CliError::Unwritable { .. } => "check the path, its permissions and the free space",
             CliError::NoPage { .. } => "`moonhook explain` lists the codes there are",
             CliError::SameFile { .. } => "give another name to what is written",
@@ -90,6 +103,9 @@ impl CliError {
                 "this is a bug in Moonhook; please report it with the script"
             }
             CliError::Signals { .. } => "use `--duration` to end after some time",
+            CliError::Watch { .. } => {
+                "leave `--watch` out, and use `moonhook reload`; or raise fs.inotify.max_user_instances (sysctl)"
+            }
             CliError::InterfaceGone { .. } => "start again when it is back",
             CliError::Output(_) => "check where standard output leads",
         };
@@ -109,13 +125,17 @@ impl CliError {
                 | InstallError::NoSuchItem { .. },
             ) => Exit::Bug,
             CliError::NoPage { .. } | CliError::SameFile { .. } => Exit::Usage,
+            CliError::Daemon(DaemonError::InvalidName { .. }) => Exit::Usage,
+            CliError::Remote(failure) => Exit::from(failure.exit),
             CliError::Record(_) | CliError::NoProgram => Exit::Bug,
             CliError::Install(_)
             | CliError::Capture(_)
+            | CliError::Daemon(_)
             | CliError::Unwritable { .. }
             | CliError::NothingToMeasure { .. }
             | CliError::Signals { .. }
             | CliError::InterfaceGone { .. }
+            | CliError::Watch { .. }
             | CliError::Output(_) => Exit::Host,
         }
     }
@@ -124,6 +144,12 @@ impl CliError {
     pub fn is_broken_pipe(&self) -> bool {
         matches!(self, CliError::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
+}
+
+/// The diagnostic as the other process has it.
+fn remote(failure: &Failure) -> Diagnostic {
+    let Failure { code, message, place, reason, help, .. } = failure.clone();
+    Diagnostic { code: crate::explain::known_code(&code), message, place, reason, help }
 }
 
 fn load_exit(error: &LoadError) -> Exit {

@@ -27,6 +27,14 @@ Exit codes:
 
 `moonhook explain CODE` explains the code of a message, such as MH0201.";
 
+impl From<u8> for Exit {
+    /// What another process says; an unknown code is the host's.
+    fn from(code: u8) -> Exit {
+        let all = [Exit::Success, Exit::Refused, Exit::Usage, Exit::Host, Exit::Bug];
+        all.into_iter().find(|exit| *exit as u8 == code).unwrap_or(Exit::Host)
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> ExitCode {
         ExitCode::from(exit as u8)

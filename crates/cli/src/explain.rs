@@ -33,6 +33,11 @@ pub fn explain(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliEr
     Ok(Exit::Success)
 }
 
+/// The code, if it is one of ours; that of answers that are not understood otherwise.
+pub fn known_code(code: &str) -> &'static str {
+    PAGES.iter().find(|(known, _)| *known == code).map_or("MH0807", |(known, _)| known)
+}
+
 /// `mh0201`, `201` and `E-MH0201` are what `MH0201` is.
 fn canonical(code: &str) -> String {
     let digits: String = code.chars().filter(char::is_ascii_digit).collect();

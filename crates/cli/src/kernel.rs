@@ -7,11 +7,12 @@ use crate::records::Decoder;
 use moonhook_emit::{FunctionReport, Object};
 use moonhook_install::{Events, InstallError, LoadOptions, LogDetail, Program};
 use moonhook_ir::Module;
+use std::os::fd::BorrowedFd;
 
 /// Names of maps that the lower stage makes where a script needs them.
 const EVENTS: &str = "events";
 const COUNTERS: &str = ".data.counters";
-const VERDICTS: &str = ".data.verdicts";
+pub const VERDICTS: &str = ".data.verdicts";
 
 pub struct Kernel {
     pub program: Program,
@@ -23,22 +24,46 @@ pub struct Kernel {
 impl Kernel {
     /// Loads the compiled script and notes how long that took.
     pub fn load(compiled: &mut Compiled, log: LogDetail) -> Result<Kernel, CliError> {
+        loop {
+            if let Some(kernel) = Kernel::load_or_generalise(compiled, log, &[])? {
+                return Ok(kernel);
+            }
+        }
+    }
+
+    /// Loads the compiled script, with `maps` in the place of its own of those names. `None` if the verifier found expanded code
+    /// too complicated: `compiled` is general code then, and can be loaded.
+    pub fn load_or_generalise(
+        compiled: &mut Compiled,
+        log: LogDetail,
+        maps: &[(String, BorrowedFd<'_>)],
+    ) -> Result<Option<Kernel>, CliError> {
         let mut microseconds = 0;
-        let mut loaded =
-            timed(&mut microseconds, || Kernel::load_object(&compiled.module, &compiled.object, log));
+        let load = || Kernel::load_with_maps(&compiled.module, &compiled.object, log, maps);
+        let loaded = timed(&mut microseconds, load);
         let rejected = matches!(&loaded, Err(CliError::Install(InstallError::Rejected(_))));
         if rejected && compiled.generalise()? {
-            loaded =
-                timed(&mut microseconds, || Kernel::load_object(&compiled.module, &compiled.object, log));
+            return Ok(None);
         }
         compiled.timings.kernel_load = Some(microseconds);
         compiled.timings.total += microseconds;
-        loaded
+        loaded.map(Some)
     }
 
     pub fn load_object(module: &Module, object: &Object, log: LogDetail) -> Result<Kernel, CliError> {
+        Kernel::load_with_maps(module, object, log, &[])
+    }
+
+    fn load_with_maps(
+        module: &Module,
+        object: &Object,
+        log: LogDetail,
+        maps: &[(String, BorrowedFd<'_>)],
+    ) -> Result<Kernel, CliError> {
         let name = xdp_program(object)?.name.clone();
-        let program = moonhook_install::load(&object.elf, &LoadOptions { name: name.clone(), log })?;
+        let options = LoadOptions { name: name.clone(), log };
+        let program = moonhook_install::load_with_maps(&object.elf, &options, maps)?;
+        crate::tables::fill(&program, module, &|map| maps.iter().any(|(kept, _)| kept == map))?;
         Ok(Kernel { program, name, decoder: Decoder::new(module) })
     }
 
@@ -63,7 +88,7 @@ impl Kernel {
         Ok(bytes.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect())
     }
 
-    fn has_map(&self, name: &str) -> bool {
+    pub fn has_map(&self, name: &str) -> bool {
         self.program.maps().iter().any(|map| map.name == name)
     }
 }

@@ -13,15 +13,21 @@ mod doctor;
 pub mod driver;
 mod dump;
 mod error;
+mod events;
 mod exit;
 mod explain;
 mod frames;
 mod kernel;
+mod list;
 mod options;
 pub mod records;
+mod reload;
+mod remote;
 mod replay;
 mod report;
 mod run;
+mod stop;
+pub mod tables;
 mod terminal;
 mod verdict;
 
@@ -45,6 +51,10 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::Arguments),
+    List(list::Arguments),
+    Reload(reload::Arguments),
+    Events(events::Arguments),
+    Stop(stop::Arguments),
     Check(check::Arguments),
     Build(build::Arguments),
     Dump(dump::Arguments),
@@ -58,6 +68,10 @@ impl Command {
     fn execute(&self, out: &mut dyn Write) -> Result<Exit, CliError> {
         match self {
             Command::Run(arguments) => run::run(arguments, out),
+            Command::List(arguments) => list::list(arguments, out),
+            Command::Reload(arguments) => reload::reload(arguments, out),
+            Command::Events(arguments) => events::events(arguments, out),
+            Command::Stop(arguments) => stop::stop(arguments, out),
             Command::Check(arguments) => check::check(arguments, out),
             Command::Build(arguments) => build::build(arguments, out),
             Command::Dump(arguments) => dump::dump(arguments, out),
@@ -71,6 +85,10 @@ impl Command {
     fn json(&self) -> bool {
         match self {
             Command::Run(arguments) => arguments.json,
+            Command::List(arguments) => arguments.json,
+            Command::Reload(arguments) => arguments.json,
+            Command::Events(arguments) => arguments.json,
+            Command::Stop(arguments) => arguments.json,
             Command::Check(arguments) => arguments.json,
             Command::Replay(arguments) => arguments.json,
             Command::Bench(arguments) => arguments.json,

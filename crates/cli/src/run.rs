@@ -1,36 +1,50 @@
-//! `moonhook run`: attach, show what happens, detach.
+//! `moonhook run`: attach, show what happens, answer requests, detach.
 //!
-//! Three parties: one thread takes records out of the ring buffer; the main thread shows them and the counters, and watches
-//! the clock; the handler of signals only says that it is time to end. Between the first two is a queue of bounded length:
-//! where packets bring more than can be shown, the ring buffer fills up and the kernel counts what is lost.
+//! The main thread owns the program and the Lua state. It waits for what comes into its inbox: the handlers' messages, which a
+//! thread takes out of the ring buffer, and the requests of other commands, which the socket's threads bring. Where packets
+//! bring more than can be shown, the ring buffer fills up and the kernel counts what is lost.
 
+mod inbox;
+mod inherit;
+mod installed;
 mod reporter;
+mod service;
+mod session;
+mod watcher;
 
-use crate::driver::{self, Settings};
-use crate::kernel::Kernel;
+use crate::counters::Counters;
+use crate::driver::Settings;
 use crate::options::ProgramOptions;
-use crate::records::{Message, RecordError};
-use crate::{CliError, Exit, report};
-use moonhook_install::{Events, InstallError, LogDetail, RequestedMode, XdpLink};
+use crate::remote::RemoteOptions;
+use crate::{CliError, Exit};
+use inbox::Inbox;
+use installed::Installed;
+use moonhook_daemon::{Claim, DaemonError, Name, Publisher, Server};
+use moonhook_install::RequestedMode;
 use reporter::Reporter;
+pub use reporter::reloaded_text;
+use session::Session;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
+use watcher::Watcher;
 
 /// Attach scripts to an interface and stay in the foreground; Ctrl-C detaches
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Handlers' prints go to standard output, run-time errors to standard error with a traceback. A line of counters is shown now
-and then. The program is detached when the command ends, however it ends.
+and then. The program is detached when the command ends, however it ends. Meanwhile `moonhook list`, `reload`, `events` and
+`stop` reach it by its name.
 
 Examples:
   moonhook run eth0 filter.lua
   moonhook run eth0 filter.lua --mode generic --on-error drop
   moonhook run veth0 a.lua b.lua --netns blue --duration 60
   moonhook run eth0 filter.lua --mode native --frags     # an MTU of more than one page
+  moonhook run eth0 filter.lua --name edge               # and then, elsewhere: moonhook reload edge
+  moonhook run eth0 filter.lua --watch                   # reload whenever the file is saved
 
 Exit codes: 0 ended by Ctrl-C, SIGTERM or --duration, 1 script refused, 2 usage, 3 privilege, interface, kernel or file,
 4 bug in Moonhook (verifier rejection)")]
@@ -55,6 +69,15 @@ pub struct Arguments {
     interval: Duration,
     #[command(flatten)]
     program: ProgramOptions,
+    /// What the script is called by `moonhook list`, `reload` and the like [default: the script's file name, and a number if
+    /// that is taken]
+    #[arg(long, value_name = "NAME")]
+    name: Option<Name>,
+    /// Reload when a file that the script was made of changes: scripts, modules, lists
+    #[arg(long)]
+    watch: bool,
+    #[command(flatten)]
+    remote: RemoteOptions,
     /// Show what handlers print and their errors, nothing else
     #[arg(long, short)]
     quiet: bool,
@@ -89,44 +112,79 @@ fn seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Messages that wait to be shown.
-const QUEUE: usize = 4096;
-/// How long a stop, or the end of the interface, can go unnoticed.
-const NAP: Duration = Duration::from_millis(100);
-
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
     let stop = stop_on_signals()?;
-    let kernel = load(arguments)?;
-    let (sender, receiver) = sync_channel(QUEUE);
-    let events = consumer(&kernel, sender)?;
+    let claim = claim(arguments)?;
+    let settings = Settings { count_verdicts: true, ..arguments.program.settings() };
+    let (mut installed, _) = Installed::load(&arguments.scripts, &settings, arguments.json, None)?;
+    let inbox = Arc::new(Inbox::default());
+    installed.consume(&inbox)?;
     let mode = RequestedMode::from(arguments.mode);
-    let netns = arguments.netns.as_deref();
+    let (kernel, netns) = (&installed.kernel, arguments.netns.as_deref());
     let link = kernel.program.attach_xdp(&kernel.name, arguments.interface.as_str(), mode, netns)?;
     let mut reporter = Reporter { out, json: arguments.json, quiet: arguments.quiet };
-    reporter.attached(&link, mode, &arguments.scripts)?;
-
-    let ended = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let consumer = events.map(|events| scope.spawn(|| consume(events, &ended)));
-        let watched = watch(arguments, &kernel, &link, &stop, &receiver, &mut reporter);
-        // First no more events come in, then those that are there are shown.
-        let detached = if link.is_attached() { link.detach().map_err(CliError::from) } else { Ok(()) };
-        ended.store(true, Ordering::Relaxed);
-        let shown = drain(&receiver, &mut reporter, watched.is_ok());
-        let consumed = consumer
-            .map_or(Ok(()), |thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        let counted = reporter.counters(&kernel.counters()?, true);
-        watched.and(detached).and(shown).and(consumed.map_err(CliError::from)).and(counted)
-    })?;
+    let name = claim.as_ref().map_or_else(|| default_name(arguments), |claim| claim.name().clone());
+    reporter.attached(&name, &link, mode, &arguments.scripts)?;
+    let publisher = Publisher::default();
+    let server = claim.map(|claim| serve(claim, &publisher, &inbox)).transpose()?;
+    let watcher = arguments.watch.then(|| Watcher::start(&inbox)).transpose()?;
+    if let Some(watcher) = &watcher {
+        watcher.watch(&installed.files);
+    }
+    let mut session = Session {
+        arguments,
+        settings,
+        name,
+        scripts: arguments.scripts.iter().map(|script| absolute(script)).collect(),
+        installed,
+        link,
+        inbox,
+        publisher,
+        reporter,
+        started: Instant::now(),
+        reloads: 0,
+        retired: Vec::new(),
+        earlier: Counters::default(),
+        watcher,
+        stopping: false,
+    };
+    let watched = session.watch(&stop);
+    // First no more events come in, then those that are there are shown.
+    let detached = if session.link.is_attached() { session.link.detach() } else { Ok(()) };
+    let finished = session.finish(watched.is_ok());
+    drop(server);
+    watched.and(detached.map_err(CliError::from)).and(finished)?;
     Ok(Exit::Success)
 }
 
-/// Compiles and loads; what only compiling needed is freed.
-fn load(arguments: &Arguments) -> Result<Kernel, CliError> {
-    let settings = Settings { count_verdicts: true, ..arguments.program.settings() };
-    let compile = || driver::compile(&arguments.scripts, &settings);
-    let mut compiled = report::with_prints_to_stderr(arguments.json, compile)?;
-    Kernel::load(&mut compiled, LogDetail::Nothing)
+/// Listens for requests, which go into the inbox.
+fn serve(claim: Claim, publisher: &Publisher, inbox: &Arc<Inbox>) -> Result<Server, CliError> {
+    let inbox = Arc::clone(inbox);
+    Ok(Server::start(claim, publisher.clone(), move |request| inbox.request(request))?)
+}
+
+fn default_name(arguments: &Arguments) -> Name {
+    Name::of_script(&arguments.scripts[0])
+}
+
+/// Takes the script's name. Where nobody asked for a name or a folder and there can be none, the script runs without.
+fn claim(arguments: &Arguments) -> Result<Option<Claim>, CliError> {
+    let folder = arguments.remote.folder();
+    let claim = match &arguments.name {
+        Some(name) => folder.claim(name),
+        None => folder.claim_unique(&default_name(arguments)),
+    };
+    match claim {
+        Err(DaemonError::Folder { .. }) if arguments.name.is_none() && !arguments.remote.is_chosen() => {
+            Ok(None)
+        }
+        claim => Ok(Some(claim?)),
+    }
+}
+
+/// The path from anywhere: as the script is found again after a change of folder.
+fn absolute(script: &Path) -> PathBuf {
+    std::path::absolute(script).unwrap_or_else(|_| script.to_path_buf())
 }
 
 /// A flag that Ctrl-C, SIGTERM and SIGHUP set.
@@ -136,68 +194,4 @@ fn stop_on_signals() -> Result<Arc<AtomicBool>, CliError> {
     ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed))
         .map_err(|error| CliError::Signals { problem: error.to_string() })?;
     Ok(stop)
-}
-
-type Queued = Result<Message, RecordError>;
-
-fn consumer(kernel: &Kernel, sender: SyncSender<Queued>) -> Result<Option<Events>, CliError> {
-    let decoder = kernel.decoder.clone();
-    // A receiver that is gone has stopped showing: what comes after that is nobody's.
-    kernel.events(move |record| drop(sender.send(decoder.decode(record))))
-}
-
-/// Takes records out of the ring until `ended`, and then the last ones. The queue ends with `events`.
-fn consume(mut events: Events, ended: &AtomicBool) -> Result<(), InstallError> {
-    while !ended.load(Ordering::Relaxed) {
-        events.poll(NAP)?;
-    }
-    events.consume()?;
-    Ok(())
-}
-
-/// Shows messages and counters until a signal, the end of the time, or of the interface.
-fn watch(
-    arguments: &Arguments,
-    kernel: &Kernel,
-    link: &XdpLink,
-    stop: &AtomicBool,
-    messages: &Receiver<Queued>,
-    reporter: &mut Reporter<'_>,
-) -> Result<(), CliError> {
-    let start = Instant::now();
-    let mut next_counters = start + arguments.interval;
-    let mut next_look = start + NAP;
-    while !stop.load(Ordering::Relaxed)
-        && arguments.duration.is_none_or(|duration| start.elapsed() < duration)
-    {
-        match messages.recv_timeout(NAP.min(next_counters.saturating_duration_since(Instant::now()))) {
-            Ok(message) => reporter.message(&message?)?,
-            Err(RecvTimeoutError::Timeout) => reporter.flush()?,
-            // The handlers have no events.
-            Err(RecvTimeoutError::Disconnected) => std::thread::sleep(NAP),
-        }
-        let now = Instant::now();
-        if now >= next_counters {
-            reporter.counters(&kernel.counters()?, false)?;
-            next_counters = now + arguments.interval;
-        }
-        if now >= next_look {
-            if !link.is_attached() {
-                return Err(CliError::InterfaceGone { name: link.interface().name.clone() });
-            }
-            next_look = now + NAP;
-        }
-    }
-    Ok(())
-}
-
-/// Takes what is left in the queue until its other end is gone; shows it, if that is still of use.
-fn drain(messages: &Receiver<Queued>, reporter: &mut Reporter<'_>, show: bool) -> Result<(), CliError> {
-    let mut result = Ok(());
-    for message in messages.iter() {
-        if show && result.is_ok() {
-            result = message.map_err(CliError::from).and_then(|message| reporter.message(&message));
-        }
-    }
-    result
 }

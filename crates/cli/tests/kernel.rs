@@ -27,6 +27,35 @@ fn check_reports_what_the_verifier_saw() {
     );
 }
 
+/// The sum of all parts is what the kernel says, for either form.
+#[test]
+fn check_shows_where_verified_instructions_go() {
+    if !kernel_available("check_shows_where_verified_instructions_go") {
+        return;
+    }
+    let script = "\
+local function twice(x)
+  return x + x
+end
+require('xdp').attach(function(pkt)
+  print(twice(#pkt))
+end)";
+    let place = Place::with(&[("x.lua", script)]);
+    for form in ["expanded", "general"] {
+        let report = place.run(&["check", "--json", "--form", form, "x.lua"]).ends_with(0).json();
+        let parts = report["program"]["costs"].as_array().unwrap();
+        let sum: u64 = parts.iter().map(|part| part["verified"].as_u64().unwrap()).sum();
+        assert_eq!(report["program"]["kernel"]["verified_instructions"], sum, "{form}");
+        let twice = parts.iter().find(|part| part["place"] == "x.lua:1").expect("the function is listed");
+        assert_eq!((&twice["name"], &twice["kind"]), (&json!("twice"), &json!("function")));
+        assert!(twice["verified"].as_u64().unwrap() > 0, "{twice}");
+        assert!(parts.iter().any(|part| part["kind"] == "program" && part["place"].is_null()), "{form}");
+    }
+    let text = place.run(&["check", "--form", "general", "x.lua"]).ends_with(0).stdout();
+    assert!(text.contains("    verified  instructions  part\n"), "{text}");
+    assert!(text.contains("  all\n") && text.contains("unit_0: dispatch and library functions\n"), "{text}");
+}
+
 #[test]
 fn both_tiers_agree() {
     if !kernel_available("both_tiers_agree") {

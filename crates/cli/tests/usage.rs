@@ -30,6 +30,9 @@ fn usage_errors_end_with_2() {
         &["check", "x.lua", "--load-memory", "0"],
         &["check", "x.lua", "--load-memory", "10 apples"],
         &["replay", "x.lua", "t.pcap", "--frags"],
+        &["run", "lo", "x.lua", "--name", "a/b"],
+        &["reload"],
+        &["stop", ".x"],
     ] {
         let run = place.run(arguments).ends_with(2);
         assert!(run.stderr().contains("--help"), "{arguments:?}: {}", run.stderr());
@@ -42,7 +45,10 @@ fn every_command_has_help_with_examples_and_exit_codes() {
     let place = Place::with(&[]);
     let help = place.run(&["--help"]).ends_with(0).stdout();
     assert!(help.contains("Exit codes"), "{help}");
-    for command in ["run", "check", "build", "dump", "replay", "bench", "doctor", "explain"] {
+    for command in [
+        "run", "check", "build", "dump", "replay", "bench", "doctor", "explain", "list", "reload", "events",
+        "stop",
+    ] {
         assert!(help.contains(command), "{command} in:\n{help}");
         let help = place.run(&[command, "--help"]).ends_with(0).stdout();
         assert!(help.contains("Examples:") && help.contains("Exit codes:"), "{help}");
@@ -100,4 +106,16 @@ fn output_that_nobody_reads_is_no_error() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(output.stderr, b"");
     drop(place);
+}
+
+#[test]
+fn scripts_that_do_not_run_cannot_be_reached() {
+    let place = Place::with(&[("x.lua", PASS)]);
+    let folder = ["--socket-dir", "run"];
+    assert_eq!(place.run(&[&["list", "--json"][..], &folder].concat()).ends_with(0).stdout(), "[]\n");
+    for command in ["reload", "events", "stop"] {
+        place.run(&[&[command, "x"][..], &folder].concat()).ends_with(3).complains("MH0804");
+    }
+    std::fs::write(place.path("run"), "").unwrap();
+    place.run(&[&["run", "lo", "x.lua"][..], &folder].concat()).ends_with(3).complains("MH0801");
 }

@@ -5,10 +5,10 @@
 //! most one `help:` line that says what to write instead.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A place in a script: one line, and the name in it that the message is about.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     /// The file as the person named it.
     pub file: String,

@@ -9,6 +9,7 @@ use libbpf_rs::{AsRawLibbpf, Map, MapCore, MapFlags};
 use serde::Serialize;
 use std::marker::PhantomData;
 use std::ops::Range;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A map's shape and cost; sizes in bytes.
@@ -38,6 +39,16 @@ impl Program {
             name: name.to_string(),
             existing: self.maps().into_iter().map(|map| map.name).collect(),
         })
+    }
+
+    /// The descriptor of a map or data section.
+    ///
+    /// # Errors
+    /// `NoSuchItem`.
+    pub fn map_fd(&self, name: &str) -> Result<BorrowedFd<'_>, InstallError> {
+        let fd = self.map(name)?.as_fd().as_raw_fd();
+        // SAFETY: the object owns the descriptor and `self` is borrowed for as long as the result lives.
+        Ok(unsafe { BorrowedFd::borrow_raw(fd) })
     }
 
     /// The value at `key`; for a per-CPU map that of every CPU, one after another, each padded to 8 bytes.

@@ -33,6 +33,15 @@ pub(crate) fn program_info(program: BorrowedFd<'_>) -> Result<bpf::bpf_prog_info
     Ok(info)
 }
 
+/// `BPF_OBJ_GET_INFO_BY_FD` of a map.
+pub(crate) fn map_info(map: BorrowedFd<'_>) -> Result<bpf::bpf_map_info, Errno> {
+    let mut info = bpf::bpf_map_info::default();
+    let mut size = size_of::<bpf::bpf_map_info>() as u32;
+    // SAFETY: as in `program_info`.
+    check(unsafe { bpf::bpf_map_get_info_by_fd(map.as_raw_fd(), &raw mut info, &raw mut size) })?;
+    Ok(info)
+}
+
 /// The name in a `bpf_prog_info`: at most 15 bytes, as the kernel keeps it.
 pub(crate) fn program_name(info: &bpf::bpf_prog_info) -> String {
     let bytes: Vec<u8> = info.name.iter().map(|c| *c as u8).take_while(|c| *c != 0).collect();

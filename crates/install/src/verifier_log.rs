@@ -66,6 +66,58 @@ pub(crate) fn number_after(log: &str, label: &str) -> Option<u32> {
     after[..digits].parse().ok()
 }
 
+/// What the verifier did in a function that it verified on its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VerifiedFunction {
+    pub name: String,
+    /// Instructions that it walked, over all paths, those of functions that are not global included.
+    pub walked: u32,
+    /// How often it came to each of the function's own instructions (slots of 8 bytes), as far as it came.
+    pub visits: Vec<u32>,
+}
+
+/// The work of each function, that of the program first; `None` where the log does not have every instruction.
+pub(crate) fn functions(program: &str, log: &str) -> Option<Vec<VerifiedFunction>> {
+    let mut starts: Vec<usize> = Vec::new();
+    let new = |name: &str| VerifiedFunction { name: name.to_string(), walked: 0, visits: Vec::new() };
+    let (mut all, mut range) = (vec![new(program)], 0..usize::MAX);
+    for line in log.lines() {
+        if let Some(at) = step(line) {
+            let function = all.last_mut()?;
+            function.walked += 1;
+            if range.contains(&at) {
+                let index = at - range.start;
+                function.visits.resize(function.visits.len().max(index + 1), 0);
+                function.visits[index] += 1;
+            }
+        } else if let Some((_, start)) = line.strip_prefix("func#").and_then(|rest| rest.split_once(" @")) {
+            starts.push(start.parse().ok()?);
+            range.end = starts.get(1).copied().unwrap_or(usize::MAX);
+        } else if let Some((name, rest)) =
+            line.strip_prefix("Validating ").and_then(|rest| rest.split_once("() func#"))
+        {
+            let number: usize = rest.trim_end_matches('.').parse().ok()?;
+            range = *starts.get(number)?..starts.get(number + 1).copied().unwrap_or(usize::MAX);
+            all.push(new(name));
+        }
+    }
+    let walked = all.iter().map(|function| function.walked).sum();
+    (number_after(log, "\nprocessed ") == Some(walked)).then_some(all)
+}
+
+/// The place of what the verifier counts as an instruction: one that it looked at, or one where it met a state that it knows.
+fn step(line: &str) -> Option<usize> {
+    let (place, rest) = line.split_once(": ")?;
+    match place.strip_prefix("from ") {
+        None if rest == "safe" || rest.starts_with('(') => place.parse().ok(),
+        Some(jump) if rest == "safe" => {
+            let (_, to) = jump.split_once(" to ")?;
+            to.split(' ').next()?.parse().ok()
+        }
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,5 +162,20 @@ mod tests {
         assert_eq!((number_after(log, " total_states "), number_after(log, " absent ")), (Some(3), None));
         assert_eq!((message(log).as_str(), place(log), instruction(log)), ("no reason given", None, None));
         assert_eq!(stack(""), None);
+    }
+
+    #[test]
+    fn steps_are_counted_by_global_function() {
+        let log = "func#0 @0\nfunc#1 @4\nLive regs before insn:\n      0: .1........ (bf) r6 = r1\n0: R1=ctx() R10=fp0\n\
+                   ; a @ x.lua:1\n0: (bf) r6 = r1               ; R1=ctx()\n1: (85) call f#1\n\
+                   Func#1 ('f') is global and assumed valid.\n\nfrom 1 to 2: R0=1\n2: R0=1\n2: (95) exit\n\n\
+                   from 1 to 2 (speculative execution): safe\nValidating f() func#1...\n4: R1=scalar()\n4: (95) exit\n\
+                   mark_precise: frame0: regs=r0 stack= before 4: (95) exit\n4: safe\n";
+        let end = |count| format!("{log}verification time 1 usec\nprocessed {count} insns (limit 1000000)\n");
+        let function =
+            |name: &str, walked, visits| VerifiedFunction { name: name.to_string(), walked, visits };
+        let expected = vec![function("x", 4, vec![1, 1, 2]), function("f", 2, vec![2])];
+        assert_eq!(functions("x", &end(6)), Some(expected));
+        assert_eq!(functions("x", &end(7)), None);
     }
 }

@@ -213,7 +213,7 @@ impl XdpLink {
     ///
     /// # Errors
     /// `AttachFailed` with the errno.
-    pub fn detach(self) -> Result<(), InstallError> {
+    pub fn detach(&self) -> Result<(), InstallError> {
         sys::link_detach(self.as_fd())
             .map_err(|errno| InstallError::AttachFailed { interface: self.interface.name.clone(), errno })
     }

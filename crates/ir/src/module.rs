@@ -14,6 +14,26 @@ pub struct Module {
     pub events: Vec<Event>,
     /// The maps that are tables of the script, which user space reaches too.
     pub tables: Vec<SharedTable>,
+    /// What lies in the data section `state`.
+    pub variables: Vec<Variable>,
+}
+
+/// A variable of the script that handlers assign: a tag and two payload words in the data section `state`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// As the script calls it: `count`, `limits.burst`.
+    pub name: String,
+    /// In bytes from the section's start.
+    pub offset: u32,
+    /// The types that its values have, as a person reads them.
+    pub ty: String,
+    /// Its words mean the same in every program where it has this type, and no other variable has its name.
+    pub portable: bool,
+}
+
+impl Variable {
+    /// Bytes of a variable.
+    pub const SIZE: u32 = 24;
 }
 
 /// A table of the script that lives in a map.
@@ -25,6 +45,8 @@ pub struct SharedTable {
     pub shape: moonhook_shape::Shape,
     /// Its number in the snapshot, by which the Lua state of load time knows it.
     pub table: u32,
+    /// The entries that load time left in it.
+    pub contents: Vec<(moonhook_shape::Datum, moonhook_shape::Datum)>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -87,6 +109,7 @@ pub enum MapType {
     PerCpuHash = 5,
     PerCpuArray = 6,
     LruHash = 9,
+    LruPerCpuHash = 10,
     LpmTrie = 11,
     RingBuf = 27,
 }

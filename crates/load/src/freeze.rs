@@ -18,26 +18,30 @@ use moonhook_snapshot::{
 use crate::chunk;
 use crate::error::LoadError;
 use crate::modules::Registration;
+use crate::registry::Declared;
 use crate::sandbox::Names;
 use crate::table_order::{self, Entries};
 use crate::upvalues::{Variable, variables};
 
-/// The snapshot of what `handlers` reach. `sources` has the text of every file that was run.
+/// The snapshot of what `handlers` reach, and its tables as an array of Lua: that of number `i` at `i + 1`. `sources` has the
+/// text of every file that was run.
 pub(crate) fn freeze(
     lua: &Lua,
     script: String,
     handlers: &[Registration],
     names: &Names,
+    declared: &Declared,
     sources: Vec<Source>,
-) -> Result<Snapshot, LoadError> {
-    let mut walk = Walk::new(lua, names, sources);
+) -> Result<(Snapshot, Table), LoadError> {
+    let tables = lua.create_table().map_err(state_error)?;
+    let mut walk = Walk::new(lua, names, declared, &tables, sources);
     walk.snapshot.script = script;
     for registration in handlers {
         let closure = walk.closure(&registration.function);
         walk.snapshot.handlers.push(Handler { hook: registration.hook, closure });
     }
     walk.run()?;
-    Ok(walk.snapshot)
+    Ok((walk.snapshot, tables))
 }
 
 /// An object that has its number and waits for its content.
@@ -50,6 +54,9 @@ enum Pending {
 struct Walk<'a> {
     lua: &'a Lua,
     names: &'a Names,
+    declared: &'a Declared,
+    /// The tables by their numbers. One handle holds them all: there may be more of them than there can be handles.
+    by_number: &'a Table,
     texts: Vec<Source>,
     snapshot: Snapshot,
     queue: VecDeque<Pending>,
@@ -64,10 +71,18 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(lua: &'a Lua, names: &'a Names, texts: Vec<Source>) -> Self {
+    fn new(
+        lua: &'a Lua,
+        names: &'a Names,
+        declared: &'a Declared,
+        by_number: &'a Table,
+        texts: Vec<Source>,
+    ) -> Self {
         Walk {
             lua,
             names,
+            declared,
+            by_number,
             texts,
             snapshot: Snapshot::default(),
             queue: VecDeque::new(),
@@ -183,8 +198,10 @@ impl<'a> Walk<'a> {
         by_object.sort_by(|(a, _), (b, _)| table_order::compare_objects(a, b));
         entries.append(&mut by_object);
         let metatable = table.metatable().map(|metatable| self.table(&metatable, || None));
+        self.by_number.raw_set(i64::from(id.0) + 1, table).map_err(state_error)?;
         let frozen = &mut self.snapshot.tables[id.index()];
         (frozen.array, frozen.entries, frozen.metatable) = (array, entries, metatable);
+        frozen.declaration = self.declared.of(table);
         Ok(())
     }
 

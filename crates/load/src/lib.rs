@@ -3,15 +3,19 @@
 //! Reads script text, the modules and lists it names; gives a [`Snapshot`] and the Lua state, which stays usable. The same
 //! scripts and files give the same snapshot. Knows nothing of BPF or the running kernel. See `docs/load-time.md`.
 
+mod call;
 pub mod chunk;
 mod error;
 mod files;
 mod freeze;
+mod functions;
+mod globals;
 mod library;
 mod limits;
 mod locate;
 mod modules;
 mod print;
+mod registry;
 mod run;
 mod sandbox;
 mod table_order;
@@ -20,16 +24,19 @@ mod upvalues;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use mlua::{Function, Lua};
-use moonhook_snapshot::Snapshot;
+use mlua::{Function, Lua, Table};
+use moonhook_snapshot::{Snapshot, TableId};
 
+pub use crate::call::CallError;
 pub use crate::error::{Failure, LoadError};
+pub use crate::functions::Raising;
 pub use crate::print::{capture_print, captured_print};
+pub use crate::registry::{Request, Requests, Signal};
 pub use moonhook_snapshot::dump;
 
 use crate::files::Files;
 use crate::limits::Meter;
-use crate::modules::Handlers;
+use crate::registry::Registry;
 use crate::run::Runner;
 use crate::sandbox::Names;
 
@@ -58,48 +65,94 @@ pub struct Loaded {
     pub handlers: Vec<Function>,
     /// Every file that was read: scripts, modules, lists.
     pub files: Vec<PathBuf>,
+    /// The scripts, in order.
+    pub scripts: Vec<Script>,
+    /// What the scripts want to be done while their handlers run.
+    pub requests: Requests,
+    /// Functions that walk tables whose content is not in the table, by metatable: what `next(t, key)` of the scripts calls.
+    pub walkers: Table,
+    /// The snapshot's tables, from 1.
+    tables: Table,
+    meter: Meter,
+    memory_limit: usize,
+}
+
+/// A script and its surroundings.
+pub struct Script {
+    pub path: PathBuf,
+    /// Its global variables.
+    pub globals: Table,
+}
+
+impl Loaded {
+    /// The table that has this number in the snapshot; `None` after [`Loaded::forget_tables`].
+    pub fn table(&self, id: TableId) -> Option<Table> {
+        self.tables.raw_get(i64::from(id.0) + 1).ok()
+    }
+
+    /// Lets go of the tables that only the snapshot reached.
+    pub fn forget_tables(&mut self) -> mlua::Result<()> {
+        self.tables.clear()
+    }
 }
 
 /// Runs `scripts` in order, each with its own globals, and snapshots what their handlers reach.
 pub fn load(scripts: &[PathBuf], options: &Options) -> Result<Loaded, LoadError> {
     let lua = sandbox::new_state().map_err(state_error)?;
     let meter = Meter::new(&lua, options.instruction_limit).map_err(state_error)?;
+    let walkers = lua.create_table().map_err(state_error)?;
     lua.set_memory_limit(options.memory_limit).map_err(state_error)?;
     let files = Rc::new(Files::default());
     let runner = Runner { lua: &lua, meter: &meter, files: &files, options };
-    let mut handlers = Handlers::default();
+    let mut registry = Registry::default();
     let mut names = Names::default();
+    let mut ran = Vec::new();
     for script in scripts {
-        run_script(&runner, script, &mut handlers, &mut names)?;
+        ran.push(run_script(&runner, script, &mut registry, &walkers, &mut names)?);
     }
-    meter.release();
+    meter.limit_time(None);
 
-    let registered = handlers.all.take();
+    let registered = registry.handlers.all.take();
     // The snapshot is made from what the scripts left; reading it needs a little memory of its own.
     lua.set_memory_limit(0).map_err(state_error)?;
     let shown: Vec<_> = scripts.iter().map(|script| script.to_string_lossy()).collect();
-    let snapshot = freeze::freeze(&lua, shown.join(" "), &registered, &names, files.sources())?;
+    let (snapshot, tables) =
+        freeze::freeze(&lua, shown.join(" "), &registered, &names, &registry.declared, files.sources())?;
+    registry.declared.close();
     drop(names);
     lua.set_memory_limit(options.memory_limit).map_err(state_error)?;
     let handlers = registered.into_iter().map(|registration| registration.function).collect();
-    Ok(Loaded { snapshot, lua, handlers, files: files.read() })
+    Ok(Loaded {
+        snapshot,
+        lua,
+        handlers,
+        files: files.read(),
+        scripts: ran,
+        requests: registry.requests,
+        walkers,
+        tables,
+        meter,
+        memory_limit: options.memory_limit,
+    })
 }
 
 fn run_script(
     runner: &Runner,
     script: &Path,
-    handlers: &mut Handlers,
+    registry: &mut Registry,
+    walkers: &Table,
     names: &mut Names,
-) -> Result<(), LoadError> {
-    handlers.earlier = handlers.all.borrow().len();
+) -> Result<Script, LoadError> {
+    registry.handlers.earlier = registry.handlers.all.borrow().len();
     let folder = script.parent().map(PathBuf::from).unwrap_or_default();
-    let globals = sandbox::globals(runner.lua, folder, runner.files, handlers, names)
+    let globals = sandbox::globals(runner.lua, folder, runner.files, registry, walkers, names)
         .map_err(|error| runner.setup_error(error))?;
     runner.run(script, &globals.table)?;
-    if handlers.all.borrow().len() == handlers.earlier {
+    if registry.handlers.all.borrow().len() == registry.handlers.earlier {
         return Err(LoadError::NoHandler { script: script.to_string_lossy().into_owned() });
     }
-    names.add_required(&globals.loaded).map_err(|error| runner.setup_error(error))
+    names.add_required(&globals.loaded).map_err(|error| runner.setup_error(error))?;
+    Ok(Script { path: script.to_owned(), globals: globals.table })
 }
 
 fn state_error(error: mlua::Error) -> LoadError {

@@ -1,10 +1,12 @@
-//! The instruction limit: a count hook that stops a script that does not finish.
+//! Limits on instructions and on time: a count hook that stops a script that does not finish.
 //!
-//! Reads nothing but the running thread; adds a hook to it, which coroutines that it makes inherit. Guarantees that a
-//! script stops within about [`INTERVAL`] instructions of its limit even if it catches errors. Time spent inside one C
+//! Reads nothing but the running thread and the clock; adds a hook to it, which coroutines that it makes inherit. Guarantees
+//! that a script stops within about [`INTERVAL`] instructions of its limit even if it catches errors. Time spent inside one C
 //! function (a pattern match, a sort) is not counted. Memory is limited by `mlua`.
 
 use std::ffi::{c_int, c_void};
+
+use std::time::Instant;
 
 use mlua::{Lua, Thread, ffi};
 
@@ -16,12 +18,21 @@ static KEY: u8 = 0;
 
 struct Budget {
     remaining: u64,
+    /// When time is up.
+    deadline: Option<Instant>,
     exhausted: bool,
+}
+
+impl Budget {
+    fn is_spent(&self) -> bool {
+        self.remaining == 0 || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
 }
 
 /// The instruction budget of a Lua state. It lives in that state as a userdata.
 pub(crate) struct Meter {
-    lua: Lua,
+    /// Keeps the budget alive.
+    _lua: Lua,
     budget: *mut Budget,
 }
 
@@ -38,11 +49,11 @@ impl Meter {
         unsafe {
             lua.exec_raw::<()>((), |state| {
                 budget = ffi::lua_newuserdatauv(state, size_of::<Budget>(), 0).cast::<Budget>();
-                budget.write(Budget { remaining: limit, exhausted: false });
+                budget.write(Budget { remaining: limit, deadline: None, exhausted: false });
                 ffi::lua_rawsetp(state, ffi::LUA_REGISTRYINDEX, key());
             })?;
         }
-        Ok(Meter { lua: lua.clone(), budget })
+        Ok(Meter { _lua: lua.clone(), budget })
     }
 
     /// Counts the instructions of `thread` and of the coroutines it makes.
@@ -52,15 +63,14 @@ impl Meter {
     }
 
     pub fn is_exhausted(&self) -> bool {
-        // SAFETY: `self.lua` keeps the state and with it the registry's userdata alive; no hook runs now.
+        // SAFETY: `self._lua` keeps the state and with it the registry's userdata alive; no hook runs now.
         unsafe { (*self.budget).exhausted }
     }
 
-    /// Ends counting for good: coroutines that outlive load time are not stopped.
-    pub fn release(self) {
+    /// From now on all threads have the time until `deadline`, if there is one, and any number of instructions.
+    pub fn limit_time(&self, deadline: Option<Instant>) {
         // SAFETY: as in `is_exhausted`.
-        unsafe { self.budget.write(Budget { remaining: u64::MAX, exhausted: false }) }
-        drop(self.lua);
+        unsafe { self.budget.write(Budget { remaining: u64::MAX, deadline, exhausted: false }) }
     }
 }
 
@@ -77,7 +87,7 @@ unsafe extern "C-unwind" fn count(state: *mut ffi::lua_State, _: *mut ffi::lua_D
             return;
         }
         (*budget).remaining = (*budget).remaining.saturating_sub(INTERVAL as u64);
-        if (*budget).remaining > 0 {
+        if !(*budget).exhausted && !(*budget).is_spent() {
             return;
         }
         if !(*budget).exhausted {

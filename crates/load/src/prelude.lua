@@ -1,8 +1,9 @@
 -- The part of the load-time library that is Lua: functions that replace one of the standard library because the
 -- original would reach outside the sandbox, or would make the outcome of a script differ from run to run.
 --
--- Reads `lib` (the untouched standard library), `raw` (Rust functions that return values and never raise, and Moonhook's
--- modules by name) and `globals` (the script's). Returns the functions by canonical name.
+-- Reads `lib` (the untouched standard library), `raw` (Rust functions that return values and never raise, Moonhook's
+-- modules by name, and `walkers`: the functions that walk tables whose content is elsewhere, by metatable) and `globals`
+-- (the script's). Returns the functions by canonical name.
 
 local lib, raw, globals = ...
 local error, next, rawequal, rawget, select, setmetatable, type =
@@ -11,7 +12,7 @@ local getmetatable = lib.debug.getmetatable
 local sort, find = lib.table.sort, lib.string.find
 local math_type = lib.math.type
 local open, lines = lib.io.open, lib.io.lines
-local modules = raw.modules
+local modules, walkers = raw.modules, raw.walkers
 
 local M = {}
 
@@ -195,6 +196,9 @@ local function ordered_next(...)
   if type(t) ~= "table" then
     error(bad_argument(1, "next", expected("table", t, select("#", ...))), 2)
   end
+  local meta = getmetatable(t)
+  local step = meta and walkers[meta]
+  if step then return step(t, key) end
   local traversal = traversals[t]
   local at = 0
   if key == nil then

@@ -91,7 +91,7 @@ impl Runner<'_> {
             let place = self.place(thread);
             return LoadError::Memory { limit: self.options.memory_limit, place };
         }
-        self.runtime(&self.message(value), thread)
+        self.runtime(&message(value), thread)
     }
 
     fn runtime(&self, message: &str, thread: &Thread) -> LoadError {
@@ -109,24 +109,24 @@ impl Runner<'_> {
     fn failure(&self, message: &str, thread: &Thread) -> Failure {
         locate(message, &self.files.sources(), position(thread))
     }
-
-    /// An error value as `lua` (the program) shows it: a string, what `__tostring` gives, or its type.
-    fn message(&self, value: &Value) -> String {
-        let described = match value {
-            Value::String(string) => return string.to_string_lossy(),
-            Value::Integer(_) | Value::Number(_) => true,
-            Value::Table(table) => {
-                table.metatable().is_some_and(|meta| meta.contains_key("__tostring").unwrap_or(false))
-            }
-            Value::Error(error) => return error.to_string(),
-            _ => false,
-        };
-        let text = if described { value.to_string().ok() } else { None };
-        text.unwrap_or_else(|| format!("(error object is a {} value)", type_name(value)))
-    }
 }
 
-fn is_memory_error(value: &Value) -> bool {
+/// An error value as `lua` (the program) shows it: a string, what `__tostring` gives, or its type.
+pub(crate) fn message(value: &Value) -> String {
+    let described = match value {
+        Value::String(string) => return string.to_string_lossy(),
+        Value::Integer(_) | Value::Number(_) => true,
+        Value::Table(table) => {
+            table.metatable().is_some_and(|meta| meta.contains_key("__tostring").unwrap_or(false))
+        }
+        Value::Error(error) => return error.to_string(),
+        _ => false,
+    };
+    let text = if described { value.to_string().ok() } else { None };
+    text.unwrap_or_else(|| format!("(error object is a {} value)", type_name(value)))
+}
+
+pub(crate) fn is_memory_error(value: &Value) -> bool {
     match value {
         Value::String(string) => string.as_bytes() == b"not enough memory",
         Value::Error(error) => {

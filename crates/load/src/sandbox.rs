@@ -14,8 +14,10 @@ use mlua::{Function, Lua, LuaOptions, StdLib, Table, Value};
 use moonhook_snapshot::Value as Frozen;
 
 use crate::files::{self, Files};
+use crate::globals::GLOBALS;
 use crate::library::{LIBRARIES, key};
-use crate::modules::{Context, Handlers, MODULES};
+use crate::modules::{Context, MODULES};
+use crate::registry::Registry;
 use crate::table_order;
 
 const PRELUDE: &str = include_str!("prelude.lua");
@@ -110,12 +112,14 @@ pub(crate) fn globals(
     lua: &Lua,
     folder: PathBuf,
     files: &Rc<Files>,
-    handlers: &Handlers,
+    registry: &Registry,
+    walkers: &Table,
     names: &mut Names,
 ) -> mlua::Result<Globals> {
     let globals = lua.create_table()?;
     let raw = files::functions(lua, folder, files, &globals)?;
-    raw.set("modules", open_modules(lua, handlers, names)?)?;
+    raw.set("modules", open_modules(lua, registry, names)?)?;
+    raw.set("walkers", walkers)?;
     let replaced: Table = without_lines(lua, PRELUDE)?.call((lua.globals(), raw, &globals))?;
 
     let package: Table = globals.get("package")?;
@@ -144,6 +148,13 @@ pub(crate) fn globals(
         names.add_table(library.name, table.clone());
         tables.insert(library.name, table);
     }
+    for global in GLOBALS {
+        let value = (global.open)(&mut Context::new(lua, registry, names)?)?;
+        if let Value::Table(table) = &value {
+            names.add_table(global.name, table.clone());
+        }
+        globals.raw_set(global.name, value)?;
+    }
     names.add_table("package", package.clone());
     names.add_table("package.loaded", loaded.clone());
     names.add_table("package.preload", package.get("preload")?);
@@ -162,10 +173,10 @@ fn use_string_methods(lua: &Lua, string: &Table) -> mlua::Result<()> {
     metatable.raw_set("__metatable", false)
 }
 
-fn open_modules(lua: &Lua, handlers: &Handlers, names: &mut Names) -> mlua::Result<Table> {
+fn open_modules(lua: &Lua, registry: &Registry, names: &mut Names) -> mlua::Result<Table> {
     let opened = lua.create_table()?;
     for module in MODULES {
-        let mut context = Context::new(lua, handlers, names)?;
+        let mut context = Context::new(lua, registry, names)?;
         let table = (module.open)(&mut context)?;
         opened.raw_set(module.name, &table)?;
         names.add_table(module.name, table);

@@ -5,6 +5,7 @@ use crate::error::{LowerError, LowerErrorKind};
 use crate::flow::{Flow, RegisterSet};
 use crate::general::thunks::Thunk;
 use crate::join::Form;
+use crate::shared::SharedTables;
 use crate::state::{Facts, Slot, State};
 use crate::value::{Object, Word};
 use crate::variables::Variables;
@@ -35,6 +36,9 @@ pub struct ActiveCall {
     pub name: String,
 }
 
+/// A loop: the program counters of the calls around it and of its header, and the header's block.
+pub type LoopKey = (Vec<usize>, usize);
+
 /// An instruction of the script: a function and a program counter in it.
 pub type Site = (PrototypeId, usize);
 
@@ -52,8 +56,17 @@ pub struct Context<'a> {
     pub objects: Vec<Object>,
     pub pool: Pool,
     pub variables: Variables,
-    /// Numbers of captured registers, by call path and register.
+    pub shared: SharedTables,
+    /// Numbers of captured registers and tables, by call path, turns of unrolled loops, and place.
     pub cell_numbers: HashMap<Vec<usize>, u32>,
+    /// Numbers of fields of tables made at packet time.
+    pub field_cells: HashMap<(u32, crate::made::Key), u32>,
+    /// Loops being walked that are not unrolled, innermost last.
+    pub active_loops: Vec<LoopKey>,
+    /// Loops to unroll, as far as is known, and what has no form otherwise.
+    pub unrolled: HashMap<LoopKey, Box<LowerError>>,
+    /// The turns of the unrolled loops being walked.
+    pub turns: Vec<usize>,
     /// Values with lower numbers come from outside of the innermost loop being made.
     pub loop_start: u32,
     /// Values that are another value plus a constant.
@@ -64,7 +77,7 @@ pub struct Context<'a> {
     /// Instructions that were executed without an error in some state.
     pub passed: HashSet<Site>,
     /// What varies in each loop, learned on earlier walks through it; the key is the call path and the header.
-    pub loop_forms: HashMap<(Vec<usize>, usize), BTreeMap<crate::join::Variable, Form>>,
+    pub loop_forms: HashMap<LoopKey, BTreeMap<crate::join::Variable, Form>>,
     pub flows: HashMap<PrototypeId, Rc<Flow>>,
     /// A writable zero: see [`Context::launder`].
     pub opaque_map: ir::MapId,
@@ -150,6 +163,7 @@ impl<'a> Context<'a> {
             block: Some(ir::Block(0)),
             registers: Vec::new(),
             cells: BTreeMap::new(),
+            tables: BTreeMap::new(),
             facts: Facts::default(),
             budget: Word::Imm(i64::from(options.budget)),
             scratch: Word::Imm(crate::memory::STRINGS_START),
@@ -167,8 +181,13 @@ impl<'a> Context<'a> {
             objects: Vec::new(),
             pool: Pool::default(),
             variables: Variables::default(),
+            shared: SharedTables::default(),
             sums: HashMap::new(),
             cell_numbers: HashMap::new(),
+            field_cells: HashMap::new(),
+            active_loops: Vec::new(),
+            unrolled: HashMap::new(),
+            turns: Vec::new(),
             loop_start: 0,
             certain: Vec::new(),
             passed: HashSet::new(),

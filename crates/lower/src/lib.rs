@@ -24,6 +24,7 @@ mod interpret;
 mod invariants;
 mod join;
 mod loops;
+mod made;
 mod memory;
 mod names;
 use moonhook_snapshot::instruction as opcode;
@@ -32,15 +33,18 @@ mod patterns;
 mod program;
 mod protocols;
 mod script_loops;
+mod shared;
 mod state;
 mod strings;
 mod tables;
 mod texts;
+mod unroll;
 mod value;
 mod variables;
 mod writes;
 
 pub use error::{LowerError, LowerErrorKind};
+pub use general::UNIT;
 
 use moonhook_ir::Module;
 use moonhook_snapshot::Snapshot;
@@ -102,9 +106,11 @@ pub fn lower(snapshot: &Snapshot, options: &Options) -> Result<Module, LowerErro
         return general::lower(snapshot, options);
     }
     match program::lower(snapshot, options) {
-        Err(error) if options.form == Form::Auto && general::takes(&error.kind) => {
+        Err(refusal)
+            if options.form == Form::Auto && !refusal.shares && general::takes(&refusal.error.kind) =>
+        {
             general::lower(snapshot, options)
         }
-        outcome => outcome,
+        outcome => outcome.map_err(|refusal| refusal.error),
     }
 }

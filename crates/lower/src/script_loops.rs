@@ -2,9 +2,11 @@
 
 use crate::code::Range;
 use crate::context::{Context, Result};
+use crate::error::LowerErrorKind;
 use crate::events::Message;
 use crate::interpret::Frame;
 use crate::join::{Form, Variable, read_variable, write_variable};
+use crate::made::Made;
 use crate::state::{Slot, State};
 use crate::value::{Abs, CellRef, Object, Shape, Word};
 use moonhook_ir as ir;
@@ -13,10 +15,14 @@ use std::collections::{BTreeMap, BTreeSet};
 impl<'a> Context<'a> {
     /// Executes the loop at `header`, entered in the current state.
     pub fn run_loop(&mut self, frame: &mut Frame<'a>, header: usize, members: &[usize]) -> Result<()> {
+        let key = self.loop_key(frame, header);
+        if self.unrolled.contains_key(&key) {
+            return self.unroll_loop(frame, header, members);
+        }
+        self.active_loops.push(key.clone());
+        let mut key = key;
+        key.0.extend(&self.turns);
         let mut entry = self.take_state();
-        let mut key = frame.path.clone();
-        key.push(frame.flow.blocks[header].start);
-        let key = (key, header);
         let mut forms = self.initial_forms(&entry, self.loop_forms.get(&key).cloned().unwrap_or_default())?;
         let mut facts = entry.facts.clone();
         let checkpoint = self.function.checkpoint();
@@ -40,11 +46,13 @@ impl<'a> Context<'a> {
             let back: Vec<State> =
                 back.into_iter().map(|state| self.at_entry(state, frame, header)).collect();
             let captured = self.capture_before_loop(&mut entry, &back);
+            self.refuse_escapes(&entry, &back)?;
             let wider = self.what_varies(&at_head, &forms, &back)?;
             let fewer = back.iter().fold(facts.clone(), |facts, state| facts.intersect(&state.facts));
             if wider.is_none() && fewer == facts && !captured {
                 self.loop_forms.insert(key, forms.clone());
                 self.loop_start = outer;
+                self.active_loops.pop();
                 return self.close_loop(head, &forms, back);
             }
             forms = wider.unwrap_or(forms);
@@ -123,20 +131,25 @@ impl<'a> Context<'a> {
         self.state.block = Some(stop);
         self.fail(Message::bare("step budget exhausted"));
         self.state.block = Some(go);
+        self.spend_budget();
+        Ok(())
+    }
+
+    /// One step of the budget.
+    pub fn spend_budget(&mut self) {
         if self.thunk.is_some() {
-            return Ok(());
+            return;
         }
         let left = self.sub(self.state.budget, 1);
         let exhausted = self.compare(ir::CompareOp::SLt, left, 0);
         self.check(exhausted, || Message::bare("step budget exhausted"));
         self.state.budget = left;
-        Ok(())
     }
 
-    /// Variables of outer scopes that are captured in the loop, and cells that outlive an iteration, exist from the start
-    /// of the next walk on. Says whether there are any that do not yet.
+    /// Variables of outer scopes that are captured in the loop, and keys that it gives to tables, exist from the start of
+    /// the next walk on. Says whether there are any that do not yet.
     fn capture_before_loop(&self, entry: &mut State, back: &[State]) -> bool {
-        let mut changed = false;
+        let mut changed = crate::made::align_entry(entry, back);
         for state in back {
             for (register, slot) in state.registers.iter().enumerate() {
                 if let (Slot::Cell(cell), Some(Slot::Direct(value))) = (slot, entry.registers.get(register)) {
@@ -145,22 +158,40 @@ impl<'a> Context<'a> {
                     changed = true;
                 }
             }
-            for cell in self.cells_in_use(state) {
-                changed |= !entry.cells.contains_key(&cell);
-                entry.cells.entry(cell).or_insert(Abs::Nil);
-            }
         }
         changed
     }
 
-    /// The cells that the state's registers lead to.
-    fn cells_in_use(&self, state: &State) -> BTreeSet<u32> {
-        let mut found = BTreeSet::new();
-        let mut work: Vec<Abs> = Vec::new();
+    /// What a turn makes and a later turn can reach has the same number as what the later turn makes in its place: such a
+    /// loop is unrolled, or has a form in general code only.
+    fn refuse_escapes(&mut self, entry: &State, back: &[State]) -> Result<()> {
+        for state in back {
+            let (cells, tables) = self.reachable(entry, state);
+            if tables.iter().any(|table| !entry.tables.contains_key(table)) {
+                return self.needs_memory("{");
+            }
+            if cells.iter().any(|cell| !entry.cells.contains_key(cell)) {
+                return self.unroll_or_refuse(LowerErrorKind::EscapingCapture, "function");
+            }
+            let other = |(id, made): (&u32, &Made)| {
+                state.tables.get(id).is_some_and(|m| m.metatable != made.metatable)
+            };
+            if entry.tables.iter().any(other) {
+                return self.needs_memory("setmetatable");
+            }
+        }
+        Ok(())
+    }
+
+    /// The cells and tables that the state's registers, and what was there before the loop, lead to.
+    fn reachable(&self, entry: &State, state: &State) -> (BTreeSet<u32>, BTreeSet<u32>) {
+        let (mut cells, mut tables) = (BTreeSet::new(), BTreeSet::new());
+        let mut work: Vec<Abs> =
+            entry.cells.keys().filter_map(|cell| state.cells.get(cell)).cloned().collect();
         for slot in &state.registers {
             match slot {
                 Slot::Direct(value) => work.push(value.clone()),
-                Slot::Cell(cell) if found.insert(*cell) => work.extend(state.cells.get(cell).cloned()),
+                Slot::Cell(cell) if cells.insert(*cell) => work.extend(state.cells.get(cell).cloned()),
                 Slot::Cell(_) | Slot::Dead => {}
             }
         }
@@ -169,11 +200,16 @@ impl<'a> Context<'a> {
                 Abs::Object(Object::Closure(closure)) => {
                     for upvalue in &closure.upvalues {
                         if let CellRef::Local(cell) = upvalue
-                            && found.insert(*cell)
+                            && cells.insert(*cell)
                         {
                             work.extend(state.cells.get(cell).cloned());
                         }
                     }
+                }
+                Abs::Object(Object::Made(table)) if tables.insert(*table) => {
+                    let Some(made) = state.tables.get(table) else { continue };
+                    work.extend(made.metatable.clone().map(Abs::Object));
+                    work.extend(made.fields.values().filter_map(|cell| state.cells.get(cell)).cloned());
                 }
                 Abs::Union(union) => work.extend(union.shapes.iter().filter_map(|shape| match shape {
                     Shape::Object(id) => Some(self.object_value(*id)),
@@ -182,7 +218,7 @@ impl<'a> Context<'a> {
                 _ => {}
             }
         }
-        found
+        (cells, tables)
     }
 
     /// The forms widened to what the back edges bring; `None` if everything fits.
@@ -246,6 +282,7 @@ impl<'a> Context<'a> {
         self.ranges.truncate(count as usize);
         self.sums.retain(|value, _| value.0 < count);
         self.variables.forget_values(count);
+        self.shared.forget(count, self.function.slots.len());
     }
 }
 

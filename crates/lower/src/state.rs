@@ -1,5 +1,6 @@
 //! The state of symbolic execution at one point of the program.
 
+use crate::made::Made;
 use crate::value::{Abs, Word};
 use moonhook_ir as ir;
 use std::collections::BTreeMap;
@@ -21,8 +22,10 @@ pub struct State {
     pub block: Option<ir::Block>,
     /// Registers of the function being executed; its callers' are kept by their own calls.
     pub registers: Vec<Slot>,
-    /// Captured variables made at packet time.
+    /// Captured variables, and fields of tables, made at packet time.
     pub cells: BTreeMap<u32, Abs>,
+    /// Tables made at packet time.
+    pub tables: BTreeMap<u32, Made>,
     pub facts: Facts,
     /// Steps left.
     pub budget: Word,
@@ -43,6 +46,8 @@ pub struct Facts {
     pub region: Option<ir::Value>,
     /// The packet may have been written.
     pub written: bool,
+    /// Entries of shared tables that were looked up and are not there.
+    pub absent: Vec<ir::Value>,
 }
 
 /// The packet's start plus `offset`, which is within 0 … 0xffff.
@@ -69,6 +74,7 @@ impl Facts {
             walks: self.walks.iter().filter(|walk| other.walks.contains(walk)).cloned().collect(),
             region: self.region.filter(|region| other.region == Some(*region)),
             written: self.written || other.written,
+            absent: self.absent.iter().filter(|entry| other.absent.contains(entry)).copied().collect(),
         }
     }
 

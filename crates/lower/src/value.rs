@@ -83,6 +83,8 @@ pub enum Space {
 #[derive(Clone, PartialEq, Debug)]
 pub enum Object {
     Table(TableId),
+    /// A table made at packet time: [`crate::state::State::tables`].
+    Made(u32),
     Closure(Rc<Closure>),
     Builtin(&'static str),
     Packet,
@@ -237,7 +239,7 @@ impl Object {
 
     pub fn type_name(&self) -> &'static str {
         match self {
-            Object::Table(_) => "table",
+            Object::Table(_) | Object::Made(_) => "table",
             Object::Closure(_) | Object::Builtin(_) => "function",
             Object::Packet | Object::Argument | Object::Header(_) => "userdata",
             Object::Text(_) => "string",

@@ -7,11 +7,10 @@
 use crate::context::{Context, Result, Stop};
 use crate::error::LowerErrorKind;
 use crate::join::Form;
-use crate::state::Slot;
 use crate::value::{Abs, CellRef, Object, Shape, Word};
 use moonhook_ir as ir;
 use moonhook_ir::{Op, Size};
-use moonhook_snapshot::{CellId, TableId, Value};
+use moonhook_snapshot::{CellId, Snapshot, TableId, Value};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -31,8 +30,7 @@ pub struct Variables {
     additions: HashMap<ir::Value, (ir::Value, Word)>,
 }
 
-/// Bytes of a variable: a tag and two payload words.
-const SIZE: u32 = 24;
+const SIZE: u32 = ir::Variable::SIZE;
 
 impl Variables {
     fn find(&self, id: &VariableId) -> Option<usize> {
@@ -71,6 +69,12 @@ impl Variables {
 }
 
 impl Context<'_> {
+    /// Notes that `sum` is `a + b`: assigned to where `a` or `b` was read from, it is an addition.
+    pub fn note_addition(&mut self, sum: Word, a: Word, b: Word) {
+        self.variables.note_addition(sum, a, b);
+        self.shared.additions.note_addition(sum, a, b);
+    }
+
     fn state_map(&mut self) -> ir::MapId {
         self.map("state", || ir::MapKind::Data(Vec::new()))
     }
@@ -132,7 +136,8 @@ impl Context<'_> {
             let old = self.emit(Op::AtomicAdd { size: Size::B8, base, disp: 8, value: added_value });
             let new = self.add(old, added);
             self.variables.loads.retain(|_, loaded| *loaded != index);
-            return self.replace(*sum, new);
+            self.replace(*sum, new);
+            return;
         }
         // What was read before is not what a later `x = x + n` adds to.
         self.variables.loads.retain(|_, loaded| *loaded != index);
@@ -141,21 +146,6 @@ impl Context<'_> {
         for (index, word) in words.iter().enumerate() {
             self.store(base, first + 8 * index as i16, Size::B8, *word);
         }
-    }
-
-    /// After an atomic addition: what was computed from the value read before gives way to the sum really stored.
-    fn replace(&mut self, old: ir::Value, new: Word) {
-        let swap = |value: &mut Abs| {
-            if *value == Abs::Int(Word::Value(old)) {
-                *value = Abs::Int(new);
-            }
-        };
-        for slot in &mut self.state.registers {
-            if let Slot::Direct(value) = slot {
-                swap(value);
-            }
-        }
-        self.state.cells.values_mut().for_each(swap);
     }
 
     /// The shapes of a value that can be kept between packets.
@@ -173,6 +163,9 @@ impl Context<'_> {
                 Shape::Slice(_) => return self.refuse(what("a string made of packet bytes"), Some(name)),
                 Shape::Ipv6 => return self.refuse(what("an IPv6 address"), Some(name)),
                 Shape::Object(id) => {
+                    if let Some(Object::Made(_)) = self.objects.get(id as usize) {
+                        return self.refuse(LowerErrorKind::TableConstructor, Some(name));
+                    }
                     if let Some(Object::Packet | Object::Argument | Object::Header(_)) =
                         self.objects.get(id as usize)
                     {
@@ -223,6 +216,59 @@ impl Context<'_> {
         }
         if let Some(map) = self.known_map("state") {
             self.module.maps[map.0 as usize].kind = ir::MapKind::Data(bytes);
+            self.module.variables = self.described_variables();
         }
+    }
+
+    /// What user space should know of the variables.
+    fn described_variables(&self) -> Vec<ir::Variable> {
+        let names: Vec<String> =
+            self.variables.known.iter().map(|(id, _)| variable_name(self.snapshot, id)).collect();
+        let is_unique = |name: &String| names.iter().filter(|other| *other == name).count() == 1;
+        let variable = |(index, (_, shapes)): (usize, &(VariableId, BTreeSet<Shape>))| {
+            let types: Vec<&str> = shapes.iter().map(|shape| type_name(*shape)).collect();
+            let is_number = |shape: &Shape| shape.words() == 1 || *shape == Shape::Nil;
+            ir::Variable {
+                name: names[index].clone(),
+                offset: index as u32 * SIZE,
+                ty: types.join(" or "),
+                // Strings and objects are places and numbers of this program.
+                portable: is_unique(&names[index]) && shapes.iter().all(is_number),
+            }
+        };
+        self.variables.known.iter().enumerate().map(variable).collect()
+    }
+}
+
+/// What the script calls a variable.
+fn variable_name(snapshot: &Snapshot, id: &VariableId) -> String {
+    match id {
+        VariableId::Cell(cell) => {
+            let name = |closure: &moonhook_snapshot::Closure| {
+                let index = closure.upvalues.iter().position(|upvalue| upvalue == cell)?;
+                Some(snapshot.prototype(closure.prototype).upvalues.get(index)?.name.clone())
+            };
+            snapshot.closures.iter().find_map(name).unwrap_or_else(|| "?".to_string())
+        }
+        VariableId::Field(table, key) => {
+            let key = String::from_utf8_lossy(key);
+            match snapshot.table(*table).name.as_deref() {
+                Some("_G") => key.into_owned(),
+                table => format!("{}.{key}", table.unwrap_or("?")),
+            }
+        }
+    }
+}
+
+fn type_name(shape: Shape) -> &'static str {
+    match shape {
+        Shape::Nil => "nil",
+        Shape::Bool => "boolean",
+        Shape::Int => "integer",
+        Shape::Slice(_) => "string",
+        Shape::Ipv4 => "IPv4 address",
+        Shape::Ipv6 => "IPv6 address",
+        Shape::Mac => "MAC address",
+        Shape::Object(_) => "object",
     }
 }

@@ -8,6 +8,7 @@
 //! A case with a line `-- fails: TEXT` is a known fault: it must fail, and the error must contain TEXT. When the fault is mended
 //! the line has to go.
 
+use crate::ledger::Entry;
 use crate::{Pair, ProofError, check, frames};
 use std::path::{Path, PathBuf};
 
@@ -47,17 +48,25 @@ pub fn named_frames(path: &Path) -> Result<Vec<(String, Vec<u8>)>, ProofError> {
     Ok(all)
 }
 
-/// Runs a case; gives the number of its frames.
+/// What a case that succeeded shows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ran {
+    pub frames: usize,
+    /// What its program costs; `None` if it was not compiled.
+    pub cost: Option<Entry>,
+}
+
+/// Runs a case.
 ///
 /// # Errors
 /// The first difference, or why there could be none; for a known fault, that it is not there any more.
-pub fn run(path: &Path) -> Result<usize, ProofError> {
+pub fn run(path: &Path) -> Result<Ran, ProofError> {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let Some(fault) = text.lines().find_map(|line| line.strip_prefix("-- fails: ")) else {
         return compare(path);
     };
     match compare(path) {
-        Err(error) if error.to_string().contains(fault) => Ok(0),
+        Err(error) if error.to_string().contains(fault) => Ok(Ran::default()),
         Err(error) => Err(error),
         Ok(_) => {
             let problem = format!("it does not fail any more with \"{fault}\": remove that line");
@@ -66,7 +75,7 @@ pub fn run(path: &Path) -> Result<usize, ProofError> {
     }
 }
 
-fn compare(path: &Path) -> Result<usize, ProofError> {
+fn compare(path: &Path) -> Result<Ran, ProofError> {
     let frames = named_frames(path)?;
     let mut pair = Pair::new(path)?;
     let mut silent = true;
@@ -82,7 +91,7 @@ fn compare(path: &Path) -> Result<usize, ProofError> {
         let problem = "nothing could be seen of any frame".to_string();
         return Err(ProofError::Case { path: path.to_path_buf(), problem });
     }
-    Ok(frames.len())
+    Ok(Ran { frames: frames.len(), cost: Some(Entry::of(&pair)) })
 }
 
 /// Runs a case in real Lua only, and makes sure that what it shows depends on nothing that Lua leaves open; gives the number
@@ -90,7 +99,7 @@ fn compare(path: &Path) -> Result<usize, ProofError> {
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn check(path: &Path) -> Result<usize, ProofError> {
+pub fn check(path: &Path) -> Result<Ran, ProofError> {
     let frames = named_frames(path)?;
     let problem = |problem: String| ProofError::Case { path: path.to_path_buf(), problem };
     let text = std::fs::read_to_string(path).map_err(|error| problem(error.to_string()))?;
@@ -101,40 +110,51 @@ pub fn check(path: &Path) -> Result<usize, ProofError> {
     if all.iter().zip(&bytes).all(|(seen, frame)| seen.nothing_happened(frame, PASS)) {
         return Err(problem("nothing could be seen of any frame".to_string()));
     }
-    Ok(frames.len())
+    Ok(Ran { frames: frames.len(), cost: None })
 }
 
-/// Runs many cases on all CPUs; gives the failures, as a person reads them, and the number of frames.
-pub fn run_all(paths: &[PathBuf]) -> (Vec<String>, usize) {
+/// What came of many cases.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// As a person reads them.
+    pub failures: Vec<String>,
+    pub frames: usize,
+    /// What the programs cost that were compiled.
+    pub costs: Vec<(PathBuf, Entry)>,
+}
+
+/// Runs many cases on all CPUs.
+pub fn run_all(paths: &[PathBuf]) -> Outcome {
     all(paths, run)
 }
 
 /// As [`run_all`], in real Lua only.
-pub fn check_all(paths: &[PathBuf]) -> (Vec<String>, usize) {
+pub fn check_all(paths: &[PathBuf]) -> Outcome {
     all(paths, check)
 }
 
-fn all(paths: &[PathBuf], run: fn(&Path) -> Result<usize, ProofError>) -> (Vec<String>, usize) {
+fn all(paths: &[PathBuf], run: fn(&Path) -> Result<Ran, ProofError>) -> Outcome {
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let next = std::sync::atomic::AtomicUsize::new(0);
+    let outcome = std::sync::Mutex::new(Outcome::default());
     let worker = || {
-        let (mut failures, mut count) = (Vec::new(), 0);
         while let Some(path) = paths.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
-            match run(path) {
-                Ok(frames) => count += frames,
-                Err(error) => failures.push(report(path, &error)),
+            let ran = run(path);
+            let mut outcome = outcome.lock().expect("no worker panics while it counts");
+            match ran {
+                Ok(Ran { frames, cost }) => {
+                    outcome.frames += frames;
+                    outcome.costs.extend(cost.map(|cost| (path.clone(), cost)));
+                }
+                Err(error) => outcome.failures.push(report(path, &error)),
             }
         }
-        (failures, count)
     };
-    let results: Vec<_> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(worker)).collect();
-        workers.into_iter().map(|worker| worker.join().expect("a worker of the cases")).collect()
-    });
-    let (failures, counts): (Vec<_>, Vec<usize>) = results.into_iter().unzip();
-    let mut failures = failures.concat();
-    failures.sort();
-    (failures, counts.into_iter().sum())
+    std::thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(worker))));
+    let mut outcome = outcome.into_inner().expect("no worker panics while it counts");
+    outcome.failures.sort();
+    outcome.costs.sort();
+    outcome
 }
 
 fn report(path: &Path, error: &ProofError) -> String {

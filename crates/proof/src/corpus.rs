@@ -18,6 +18,9 @@ fn whole() -> Vec<Named> {
         ("http6", eth(0x86dd, &ipv6(6, &[], &frames::to_port(80, tcp(&[1; 12], &http))))),
         ("blocked name", v4(6, &tcp(&[], &client_hello(Some(b"blocked.example"))))),
         ("long sip", v4(17, &frames::to_port(5060, udp(&[b'x'; 160])))),
+        ("words", v4(17, &udp(b"Offer of the day: the best offer"))),
+        ("listed name", v4(17, &udp(&frames::question(b"a.Tracker.example")))),
+        ("listed name6", eth(0x86dd, &ipv6(17, &[], &udp(&frames::question(b"ads.example.net"))))),
     ];
     let all = frames::named().into_iter().chain(of_interest);
     all.map(|(name, frame)| (name.to_string(), frame)).collect()

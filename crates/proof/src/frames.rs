@@ -1,7 +1,7 @@
 //! Frames by short descriptions, as the scripts of `tests/cases` name them.
 //!
 //! A description is a name of [`NAMED`]; or a prefix with a text (`sni:www.example.org`, `http:curl`, `tcp:GET`, `udp:…`,
-//! `eth:…`), where `\n`, `\r`, `\s` (space), `\\` and `\xNN` are escapes; or `hex:` and digits. Behind it can stand `/N` (the
+//! `dns:www.example.org`, `eth:…`), where `\n`, `\r`, `\s` (space), `\\` and `\xNN` are escapes; or `hex:` and digits. Behind it can stand `/N` (the
 //! first N bytes only) and `*N` (N times). `all` is one of each name, `truncated:NAME` every prefix that the kernel takes.
 
 use crate::layers::*;
@@ -119,8 +119,9 @@ fn whole(name: &str) -> Result<Vec<u8>, String> {
         "sni6" => eth(0x86dd, &ipv6(6, &[], &tcp(&[], &client_hello(Some(&bytes))))),
         "http" => v4(6, &to_port(80, tcp(&[], &request(&bytes)))),
         "tcp" => v4(6, &tcp(&[], &bytes)),
-        "udp" => v4(17, &udp(&bytes)),
+        "udp" => datagram(&bytes),
         "sip" => v4(17, &to_port(5060, udp(&bytes))),
+        "dns" => v4(17, &udp(&question(&bytes))),
         "eth" => eth(0x88b5, &bytes),
         _ => return Err(format!("no frame is called '{kind}:'")),
     })
@@ -129,6 +130,21 @@ fn whole(name: &str) -> Result<Vec<u8>, String> {
 /// An HTTP request of that user agent.
 pub fn request(agent: &[u8]) -> Vec<u8> {
     [b"GET / HTTP/1.1\r\nHost: www.shop.example\r\nUser-Agent: ", agent, b"\r\nAccept: */*\r\n\r\n"].concat()
+}
+
+/// A datagram over IPv4.
+pub fn datagram(payload: &[u8]) -> Vec<u8> {
+    eth(0x0800, &ipv4(17, &[], &udp(payload)))
+}
+
+/// A DNS message that asks for the addresses of a name.
+pub fn question(name: &[u8]) -> Vec<u8> {
+    let mut message = vec![0x12, 0x34, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
+    for label in name.split(|byte| *byte == b'.') {
+        message.push(label.len() as u8);
+        message.extend(label);
+    }
+    [&message[..], &[0, 0, 1, 0, 1]].concat()
 }
 
 /// A TCP or UDP header, and what follows it, with another destination port.
@@ -190,6 +206,7 @@ mod tests {
             assert!(frames(bad).is_err(), "{bad}");
         }
         assert_eq!(described("udp:a\\x00\\n\\s\\\\/45").unwrap()[0].1[42..], *b"a\0\n");
+        assert_eq!(described("dns:a.bc").unwrap()[0].1[54..], *b"\x01a\x02bc\0\0\x01\0\x01");
         assert_eq!(described("hex:000102030405060708090a0b0c0d").unwrap()[0].1, (0..14).collect::<Vec<u8>>());
     }
 }

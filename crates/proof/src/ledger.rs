@@ -1,14 +1,14 @@
-//! The ledger: what every example costs, recorded in `tests/ledger.json` and compared.
+//! The ledgers: what examples, scripts of the contest and cases cost, recorded in `tests/ledger` and compared.
 //!
-//! A number may shrink freely and grow by a tenth; beyond that, and for an example that is not recorded, the ledger has to be
+//! A number may shrink freely and grow by a tenth; beyond that, and for a script that is not recorded, the ledger has to be
 //! written anew (`MOONHOOK_BLESS=1`), so that growth is seen in the change that brings it.
 
 use crate::{Pair, ProofError};
 use serde_json::{Map, Value, json};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What a program costs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {
     /// eBPF instructions after the kernel's rewriting.
     pub instructions: u64,
@@ -18,8 +18,11 @@ pub struct Entry {
     pub stack: u64,
 }
 
-/// No example may take the verifier further than this.
+/// No example and no script of the contest may take the verifier further than this.
 pub const MOST_VERIFIED: u64 = 200_000;
+
+/// Nor may a case, some of which have every construct of a kind several times: half of what the kernel allows.
+pub const MOST_VERIFIED_OF_CASE: u64 = 500_000;
 
 impl Entry {
     /// Loads a script and asks the kernel.
@@ -27,12 +30,17 @@ impl Entry {
     /// # Errors
     /// As [`Pair::new`].
     pub fn measure(script: &Path) -> Result<Entry, ProofError> {
-        let statistics = Pair::new(script)?.statistics();
-        Ok(Entry {
+        Ok(Entry::of(&Pair::new(script)?))
+    }
+
+    /// What a loaded script costs.
+    pub fn of(pair: &Pair) -> Entry {
+        let statistics = pair.statistics();
+        Entry {
             instructions: statistics.instructions.into(),
             verified: statistics.verified_instructions.into(),
             stack: statistics.stack.unwrap_or_default().iter().map(|bytes| u64::from(*bytes)).sum(),
-        })
+        }
     }
 
     pub fn to_json(self) -> Value {
@@ -57,15 +65,43 @@ impl Entry {
     }
 }
 
+/// Compares what was measured with the ledger of that name, which `MOONHOOK_BLESS=1` writes first, and with the `most` verified
+/// instructions that a script may have.
+///
+/// # Panics
+/// With everything that has grown.
+pub fn compare(ledger: &str, most: u64, measured: &[(String, Entry)]) {
+    let path: PathBuf =
+        [env!("CARGO_MANIFEST_DIR"), "../../tests/ledger", &format!("{ledger}.json")].iter().collect();
+    let sum: u64 = measured.iter().map(|(_, entry)| entry.verified).sum();
+    println!("{ledger}: {} scripts, {sum} verified instructions", measured.len());
+    if std::env::var_os("MOONHOOK_BLESS").is_some_and(|value| value == "1") {
+        std::fs::write(&path, text(measured)).expect("the ledger can be written");
+    }
+    let text = std::fs::read_to_string(&path).expect("the ledger can be read");
+    let recorded: Map<String, Value> = serde_json::from_str(&text).expect("the ledger is JSON");
+    let complaints = complaints(&recorded, most, measured);
+    assert!(
+        complaints.is_empty(),
+        "{}\nMOONHOOK_BLESS=1 cargo test -p moonhook-proof records what is now",
+        complaints.join("\n")
+    );
+}
+
+/// A ledger: one line a script, by name.
+fn text(measured: &[(String, Entry)]) -> String {
+    let mut lines: Vec<String> =
+        measured.iter().map(|(name, entry)| format!("  {}: {}", json!(name), entry.to_json())).collect();
+    lines.sort();
+    format!("{{\n{}\n}}\n", lines.join(",\n"))
+}
+
 /// What is wrong with the measured entries, in the light of what is recorded.
-pub fn complaints(recorded: &Map<String, Value>, measured: &[(String, Entry)]) -> Vec<String> {
+fn complaints(recorded: &Map<String, Value>, most: u64, measured: &[(String, Entry)]) -> Vec<String> {
     let mut all = Vec::new();
     for (name, entry) in measured {
-        if entry.verified > MOST_VERIFIED {
-            all.push(format!(
-                "{name}: {} verified instructions are more than {MOST_VERIFIED}",
-                entry.verified
-            ));
+        if entry.verified > most {
+            all.push(format!("{name}: {} verified instructions are more than {most}", entry.verified));
         }
         let Some(before) = recorded.get(name).and_then(Entry::from_json) else {
             all.push(format!("{name} is not in the ledger"));
@@ -78,7 +114,7 @@ pub fn complaints(recorded: &Map<String, Value>, measured: &[(String, Entry)]) -
         }
     }
     let gone = recorded.keys().filter(|name| measured.iter().all(|(measured, _)| measured != *name));
-    all.extend(gone.map(|name| format!("{name} is in the ledger, but no example")));
+    all.extend(gone.map(|name| format!("{name} is in the ledger, but no script")));
     all
 }
 
@@ -90,8 +126,15 @@ mod tests {
     fn a_tenth_more_is_tolerated() {
         let entry = |verified| Entry { instructions: 100, verified, stack: 0 };
         let recorded = Map::from_iter([("a".to_string(), entry(1000).to_json())]);
-        let found = |verified| complaints(&recorded, &[("a".to_string(), entry(verified))]).len();
+        let found = |verified| complaints(&recorded, 200_000, &[("a".to_string(), entry(verified))]).len();
         assert_eq!([found(10), found(1100), found(1101), found(200_001)], [0, 0, 1, 2]);
-        assert_eq!(complaints(&recorded, &[("b".to_string(), entry(1))]).len(), 2);
+        let written = text(&[("b".to_string(), entry(7)), ("a".to_string(), entry(5))]);
+        let read: Map<String, Value> = serde_json::from_str(&written).unwrap();
+        assert_eq!(read.get("b").and_then(Entry::from_json), Some(entry(7)));
+        assert_eq!(
+            (written.lines().count(), written.lines().nth(1).unwrap().starts_with("  \"a\": {")),
+            (4, true)
+        );
+        assert_eq!(complaints(&recorded, 200_000, &[("b".to_string(), entry(1))]).len(), 2);
     }
 }

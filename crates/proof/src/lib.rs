@@ -13,6 +13,7 @@ pub mod error;
 pub mod frames;
 pub mod generator;
 pub mod host;
+pub mod large;
 /// Headers, one function each. The user tier's own tests lay their frames out with the same ones.
 #[path = "../../user/tests/common/frames.rs"]
 pub mod layers;
@@ -20,6 +21,7 @@ pub mod ledger;
 pub mod outcome;
 pub mod pair;
 pub mod random;
+mod shared;
 pub mod shrink;
 pub mod trial;
 

@@ -6,6 +6,7 @@ use crate::random::Random;
 use crate::shrink::{shrink, shrink_frames};
 use crate::{Pair, ProofError, check, corpus, pair};
 use moonhook_install::FRAME_MIN;
+use moonhook_lower::Form;
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
@@ -38,7 +39,7 @@ pub enum Tiers {
 pub enum Verdict {
     /// What was seen of each frame.
     Agreed(Vec<Seen>),
-    /// The compiler refused what real Lua fails with, too, or what is too large: the code of its diagnostic.
+    /// The compiler refused what is too large: the code of its diagnostic.
     Refused(&'static str),
     Failed(Failure),
 }
@@ -140,12 +141,9 @@ fn compared(program: &Program, frames: &[Vec<u8>], folder: &Path) -> Verdict {
     if let Err(error) = std::fs::write(&path, program.text()) {
         return failed("script".to_string(), error.to_string());
     }
-    let mut pair = match Pair::new(&path) {
+    let mut pair = match loaded(&path, frames) {
         Ok(pair) => pair,
         Err(error) if error.code() == Some(TOO_LARGE) => return Verdict::Refused(TOO_LARGE),
-        Err(error) if error.code() == Some(CERTAIN) && lua_fails_too(&path, frames, &error) => {
-            return Verdict::Refused(CERTAIN);
-        }
         Err(error) => {
             let log = error.log_end(12).unwrap_or_default();
             return failed(kind_of(&error), format!("{error}\n{log}"));
@@ -160,6 +158,17 @@ fn compared(program: &Program, frames: &[Vec<u8>], folder: &Path) -> Verdict {
         }
     }
     Verdict::Agreed(all)
+}
+
+/// The program in both tiers. One that is refused for an error that is certain is general code, where that is an error at packet
+/// time, provided that it is one in real Lua.
+fn loaded(path: &Path, frames: &[Vec<u8>]) -> Result<Pair, ProofError> {
+    match Pair::new(path) {
+        Err(error) if error.code() == Some(CERTAIN) && lua_fails_too(path, frames, &error) => {
+            Pair::in_form(path, Form::General)
+        }
+        outcome => outcome,
+    }
 }
 
 /// Whether real Lua raises, on one of the frames, an error in the line that the compiler complains of.

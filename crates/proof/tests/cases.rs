@@ -1,7 +1,8 @@
 //! Scripts written by hand, and those that random tests once failed with: both tiers agree about every frame they name.
 //! `MOONHOOK_CASE=TEXT` runs those only whose path contains TEXT.
 
-use moonhook_proof::{cases, host};
+use moonhook_proof::cases::Outcome;
+use moonhook_proof::{cases, host, ledger};
 use std::path::{Path, PathBuf};
 
 /// The folder of the cases that need all of the language at packet time. Where the compiler has it, this is a folder like
@@ -22,24 +23,31 @@ fn is_user_only(path: &Path) -> bool {
     USER_ONLY.is_some_and(|folder| path.to_string_lossy().contains(&format!("/tests/{folder}/")))
 }
 
-fn report(count: usize, failures: &[String], frames: usize) {
+fn report(count: usize, Outcome { failures, frames, .. }: &Outcome) {
     println!("{count} scripts, {frames} frames");
     assert!(failures.is_empty(), "{} of {count} differ:\n\n{}", failures.len(), failures.join("\n\n"));
 }
 
-fn run(folder: &str, at_least: usize) {
+fn run(folder: &str, at_least: usize) -> Option<Outcome> {
     if !host::kernel_available("differential cases") {
-        return;
+        return None;
     }
     let mut scripts = scripts(folder, at_least);
     scripts.retain(|path| !is_user_only(path));
-    let (failures, frames) = cases::run_all(&scripts);
-    report(scripts.len(), &failures, frames);
+    let outcome = cases::run_all(&scripts);
+    report(scripts.len(), &outcome);
+    Some(outcome)
 }
 
+/// They agree, and cost what is recorded.
 #[test]
 fn cases_agree() {
-    run("cases", 10);
+    let chosen = ["MOONHOOK_CASE", "MOONHOOK_FORM"].iter().any(|name| std::env::var_os(name).is_some());
+    let Some(outcome) = run("cases", 10).filter(|_| !chosen) else { return };
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
+    let name = |path: &Path| path.strip_prefix(&folder).unwrap_or(path).to_string_lossy().into_owned();
+    let costs: Vec<_> = outcome.costs.iter().map(|(path, cost)| (name(path), *cost)).collect();
+    ledger::compare("cases", ledger::MOST_VERIFIED_OF_CASE, &costs);
 }
 
 #[test]
@@ -51,6 +59,5 @@ fn regressions_agree() {
 #[test]
 fn cases_of_the_language_can_be_compared() {
     let scripts = scripts("cases/general", 10);
-    let (failures, frames) = cases::check_all(&scripts);
-    report(scripts.len(), &failures, frames);
+    report(scripts.len(), &cases::check_all(&scripts));
 }

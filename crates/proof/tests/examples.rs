@@ -5,7 +5,7 @@
 use moonhook_install::{FRAME_MIN, frame_max_linear};
 use moonhook_proof::corpus::{self, Named};
 use moonhook_proof::random::Random;
-use moonhook_proof::{Pair, cases, host};
+use moonhook_proof::{Pair, cases, frames, host};
 use std::path::{Path, PathBuf};
 
 /// DROP of `require "linux.xdp"`.
@@ -77,6 +77,78 @@ fn every_prefix_of_every_frame() {
     if host::kernel_available("truncated frames") {
         run(&corpus::truncated(), true);
     }
+}
+
+/// Examples on frames that they are about: description, verdict (1 drops, 2 passes) and printed lines.
+const DECISIONS: &[(&str, &[(&str, u32, &[&str])])] = &[
+    (
+        "word_count.lua",
+        &[
+            ("udp:Offer\\sof\\sthe\\sday:\\sthe\\sbest\\soffer!", 1, &[]),
+            (
+                "udp:one\\stwo\\sTwo\\sthree\\sthree\\sfour\\sthe\\sthe\\sthe",
+                2,
+                &["three\t2", "two\t2", "four\t1"],
+            ),
+            ("udp:offer\\snothing\\snothing", 2, &["nothing\t2", "offer\t1"]),
+            ("udp-empty", 2, &[]),
+            ("tcp:offer", 2, &[]),
+        ],
+    ),
+    (
+        "classes.lua",
+        &[
+            ("sip:PING\\s1", 2, &[]),
+            ("sip:INVITE", 1, &["dropped: internal services from 192.0.2.7"]),
+            ("udp:\\x00\\x00\\x00\\x00", 1, &["dropped: probes from 192.0.2.7"]),
+            ("udp:\\x00\\x00\\x01\\x00", 2, &[]),
+            ("tcp:PING", 2, &[]),
+        ],
+    ),
+    (
+        "dns_names.lua",
+        &[
+            ("dns:www.example.org", 2, &[]),
+            (
+                "dns:Pixel.a.TRACKER.example",
+                1,
+                &["192.0.2.7 asked for pixel.a.tracker.example, under tracker.example"],
+            ),
+            ("dns:ads.example.net", 1, &["192.0.2.7 asked for ads.example.net, under ads.example.net"]),
+            ("dns:bads.example.net", 2, &[]),
+            ("dns:tracker.example.org", 2, &[]),
+            ("dns:tracker.example/70", 2, &[]),
+            ("udp:0123456789ab\\xc0\\x0c", 2, &[]),
+            ("sip:tracker.example", 2, &[]),
+        ],
+    ),
+];
+
+#[test]
+fn examples_do_what_they_say() {
+    if !host::kernel_available("what examples say") {
+        return;
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    for (example, decisions) in DECISIONS {
+        let mut pair = Pair::new(&folder.join(example)).unwrap_or_else(|error| panic!("{example}: {error}"));
+        for (description, verdict, lines) in *decisions {
+            for (_, frame) in frames::described(description).expect("a description of frames") {
+                let seen = pair.run(&frame).unwrap_or_else(|error| panic!("{example}: {error}"));
+                let printed: Vec<_> = seen.output.iter().map(|line| line.lossy()).collect();
+                assert_eq!(
+                    (seen.verdict, &printed[..]),
+                    (*verdict, &own(lines)[..]),
+                    "{example}: {description}"
+                );
+                assert_eq!(seen.error, None, "{example}: {description}");
+            }
+        }
+    }
+}
+
+fn own(lines: &[&str]) -> Vec<String> {
+    lines.iter().map(|line| line.to_string()).collect()
 }
 
 #[test]

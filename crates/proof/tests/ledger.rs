@@ -1,43 +1,32 @@
-//! What examples cost, against `tests/ledger.json`; and that a script in Lunatik's style costs what the plain one does.
+//! What examples and the scripts of the contest cost, against `tests/ledger`; and that a script in Lunatik's style costs what the
+//! plain one does. The cases are compared where they run (`tests/cases.rs`).
 
-use moonhook_proof::ledger::{Entry, complaints};
+use moonhook_proof::ledger::{self, Entry, MOST_VERIFIED};
 use moonhook_proof::{cases, host};
-use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
-fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+/// Measures the scripts of a folder of the repository.
+fn compare(folder: &str, ledger: &str) {
+    if !host::kernel_available("the ledger") {
+        return;
+    }
+    let scripts = cases::scripts(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder));
+    let measure = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let entry = Entry::measure(path).unwrap_or_else(|error| panic!("{name}: {error}"));
+        (name, entry)
+    };
+    ledger::compare(ledger, MOST_VERIFIED, &scripts.iter().map(measure).collect::<Vec<_>>());
 }
 
 #[test]
 fn examples_cost_what_is_recorded() {
-    if !host::kernel_available("the ledger") {
-        return;
-    }
-    let scripts = cases::scripts(&repository().join("examples"));
-    let measured: Vec<(String, Entry)> = scripts
-        .iter()
-        .map(|path| {
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let entry = Entry::measure(path).unwrap_or_else(|error| panic!("{name}: {error}"));
-            (name, entry)
-        })
-        .collect();
-    let path = repository().join("tests/ledger.json");
-    if std::env::var_os("MOONHOOK_BLESS").is_some_and(|value| value == "1") {
-        let all: Map<String, Value> =
-            measured.iter().map(|(name, entry)| (name.clone(), entry.to_json())).collect();
-        let text = serde_json::to_string_pretty(&all).expect("numbers have a text");
-        std::fs::write(&path, text + "\n").expect("the ledger can be written");
-    }
-    let text = std::fs::read_to_string(&path).expect("the ledger can be read");
-    let recorded: Map<String, Value> = serde_json::from_str(&text).expect("the ledger is JSON");
-    let complaints = complaints(&recorded, &measured);
-    assert!(
-        complaints.is_empty(),
-        "{}\nMOONHOOK_BLESS=1 cargo test -p moonhook-proof --test ledger records what is now",
-        complaints.join("\n")
-    );
+    compare("examples", "examples");
+}
+
+#[test]
+fn scripts_of_the_contest_cost_what_is_recorded() {
+    compare("bench/scripts", "bench");
 }
 
 #[test]

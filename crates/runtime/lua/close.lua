@@ -49,7 +49,15 @@ function close_block(L, level)
   return request_close(L, slot, top, 1)
 end
 
--- An error was raised: looks for who catches it. A handler of `xpcall` is called first, where the error happened.
+-- What a frame that catches errors is, also while it closes variables.
+function inline.catching_kind(frame)
+  local kind = u64(frame + F_KIND)
+  if kind == KIND_CLOSING then kind = u64(frame + F_CAUGHT) end
+  return kind
+end
+
+-- An error was raised: looks for who catches it. A handler of `xpcall` is called first, where the error happened. Nobody does at
+-- the entry, where `__tostring` words what is no text.
 function unwind(L)
   finish_fault(L)
   local frame = u64(L + L_CI)
@@ -60,15 +68,18 @@ function unwind(L)
     frame = frame - FRAME_SIZE
     kind = u64(frame + F_KIND)
   end
-  if handling ~= 0 then
+  kind = inline.catching_kind(frame)
+  if handling ~= 0 and kind ~= KIND_ENTRY then
     set64(L + L_ERROR_TAG, TAG_STRING)
     set64(L + L_ERROR, "error in error handling")
     return throw_to(L, frame)
   end
   if kind == KIND_ENTRY then
     take_traceback(L)
+    set64(frame + F_VALUE, TAG_NIL)
     local text = metamethod(L, L + L_ERROR_TAG, "__tostring", text_hash("__tostring"))
     if u64(L + L_ERROR_TAG) ~= TAG_STRING and u64(text) ~= TAG_NIL then
+      inline.copy_value(frame + F_FAILURE, L + L_ERROR_TAG)
       return call_handler(L, text)
     end
   end
@@ -76,7 +87,7 @@ function unwind(L)
   return throw_to(L, frame)
 end
 
--- Calls a function with the error value; its result is the error from then on.
+-- Calls a function with the error value.
 function call_handler(L, handler)
   local running = u64(L + L_CI)
   local top = u64(running + F_LIMIT)
@@ -101,10 +112,18 @@ function catcher(L)
   return frame
 end
 
--- The handler of an error has returned: its result becomes the error.
+-- The handler of an error has returned: its result becomes the error. At the entry the error stays what it is, for variables are
+-- still to be closed with it, and a text is what it is called in the end.
 function handler_returned(L)
-  inline.copy_value(L + L_ERROR_TAG, u64(u64(L + L_CI) + F_BASE))
-  return throw_to(L, catcher(L))
+  local result = u64(u64(L + L_CI) + F_BASE)
+  local frame = catcher(L)
+  if inline.catching_kind(frame) == KIND_ENTRY then
+    if u64(result) == TAG_STRING then inline.copy_value(frame + F_VALUE, result) end
+    inline.copy_value(L + L_ERROR_TAG, frame + F_FAILURE)
+  else
+    inline.copy_value(L + L_ERROR_TAG, result)
+  end
+  return throw_to(L, frame)
 end
 
 -- Gives up everything above `frame`, which catches the error, and closes its variables.
@@ -129,7 +148,10 @@ function close_more(L)
   end
   local kind = u64(frame + F_CAUGHT)
   inline.copy_value(L + L_ERROR_TAG, frame + F_FAILURE)
-  if kind == KIND_ENTRY then return FAILED end
+  if kind == KIND_ENTRY then
+    if u64(frame + F_VALUE) == TAG_STRING then inline.copy_value(L + L_ERROR_TAG, frame + F_VALUE) end
+    return FAILED
+  end
   local from = u64(frame + F_BASE)
   set64(from, TAG_FALSE)
   set64(from + 8, 0)

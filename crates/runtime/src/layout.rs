@@ -209,7 +209,7 @@ constants! {
     F_EXTRA_COUNT = 96;
     /// Values that a concatenation still has to join.
     F_PENDING = 104;
-    /// The handler of `xpcall`: a value.
+    /// The handler of `xpcall`; at the entry, the text of an error that is none itself.
     F_VALUE = 48;
     /// The error for which variables are closed, and the kind of the mark before.
     F_FAILURE = 88;

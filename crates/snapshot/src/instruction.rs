@@ -48,6 +48,16 @@ impl Instruction {
     pub fn sc(self) -> i64 {
         self.c() as i64 - 127
     }
+    /// `vB` of the format `ivABC`: a count in 6 bits.
+    pub fn vb(self) -> usize {
+        (self.0 >> 16 & 0x3f) as usize
+    }
+
+    /// `vC` of the format `ivABC`, in 10 bits.
+    pub fn vc(self) -> usize {
+        (self.0 >> 22 & 0x3ff) as usize
+    }
+
     pub fn bx(self) -> usize {
         (self.0 >> 15) as usize
     }

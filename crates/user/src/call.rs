@@ -51,10 +51,13 @@ unsafe fn protected(state: *mut lua_State, frame: &mut [u8], argument: &[u8]) ->
     unsafe {
         let handler = ffi::lua_gettop(state);
         ffi::luaL_checkstack(state, 8, std::ptr::null());
-        ffi::lua_pushcfunction(state, describe);
+        ffi::lua_createtable(state, 2, 0);
+        let description = handler + 1;
+        ffi::lua_pushvalue(state, description);
+        ffi::lua_pushcclosure(state, describe, 1);
         object::push(state, Kind::Packet, frame);
         object::push(state, Kind::Argument, argument);
-        let (describe, packet, argument) = (handler + 1, handler + 2, handler + 3);
+        let (describe, packet, argument) = (handler + 2, handler + 3, handler + 4);
         for index in [handler, packet, argument] {
             ffi::lua_pushvalue(state, index);
         }
@@ -62,7 +65,12 @@ unsafe fn protected(state: *mut lua_State, frame: &mut [u8], argument: &[u8]) ->
         frame.copy_from_slice(object::bytes(state, packet));
         object::expire(state, packet);
         object::expire(state, argument);
-        if status == ffi::LUA_OK { verdict(state) } else { Err(error(state)) }
+        match status {
+            ffi::LUA_OK => verdict(state),
+            ffi::LUA_ERRRUN => Err(error(state, description)),
+            // Errors that are not given to message handlers (no memory) or that came up in one (stack overflow).
+            _ => Err(bare(text(state))),
+        }
     }
 }
 
@@ -85,13 +93,14 @@ unsafe fn verdict(state: *mut lua_State) -> Result<u32, RuntimeError> {
     }
 }
 
-/// The message handler: makes `{message, traceback}` of an error value. Words a value that is not a string as the
-/// standalone interpreter does (`lua.c`, `msghandler`).
+/// The message handler: puts message and traceback into the table that is its upvalue, and leaves the error value as it is,
+/// for that is what `__close` metamethods are given next. Words a value that is not a string as the standalone interpreter
+/// does (`lua.c`, `msghandler`). An error of a `__close` metamethod takes the place of what was noted before.
 unsafe extern "C-unwind" fn describe(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls C functions with LUA_MINSTACK stack slots; nothing here has a destructor.
     unsafe {
         ffi::lua_settop(state, 1);
-        ffi::lua_createtable(state, 2, 0);
+        ffi::lua_pushvalue(state, ffi::lua_upvalueindex(1));
         if ffi::lua_isstring(state, 1) != 0 {
             ffi::lua_pushvalue(state, 1);
         } else if ffi::luaL_callmeta(state, 1, c"__tostring".as_ptr()) == 0
@@ -104,22 +113,18 @@ unsafe extern "C-unwind" fn describe(state: *mut lua_State) -> c_int {
         ffi::lua_rawseti(state, 2, 1);
         ffi::luaL_traceback(state, state, std::ptr::null(), 1);
         ffi::lua_rawseti(state, 2, 2);
-        ffi::lua_settop(state, 2);
+        ffi::lua_settop(state, 1);
         1
     }
 }
 
-/// The error on top of the stack: what `describe` made, or the bare message of an error that is not given to message
-/// handlers (no memory) or that came up in it (stack overflow).
-unsafe fn error(state: *mut lua_State) -> RuntimeError {
+/// What `describe` put into the table at `description`.
+unsafe fn error(state: *mut lua_State, description: c_int) -> RuntimeError {
     // SAFETY: raw accesses, which raise no errors; the strings are copied while they are on the stack.
     unsafe {
-        if ffi::lua_istable(state, -1) == 0 {
-            return bare(text(state));
-        }
-        ffi::lua_rawgeti(state, -1, 1);
+        ffi::lua_rawgeti(state, description, 1);
         let message = text(state);
-        ffi::lua_rawgeti(state, -2, 2);
+        ffi::lua_rawgeti(state, description, 2);
         RuntimeError { message, traceback: frames(&text(state)) }
     }
 }

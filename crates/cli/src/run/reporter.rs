@@ -3,7 +3,9 @@
 use crate::CliError;
 use crate::counters::Counters;
 use crate::records::{Failure, Message, Text};
+use crate::report::{self, JsonError};
 use crate::terminal::{printable, printable_error};
+use moonhook_daemon::{Kept, Name, Reloaded, TableKept};
 use moonhook_install::{RequestedMode, XdpLink};
 use serde_json::{Value, json};
 use std::io::Write;
@@ -20,6 +22,7 @@ impl Reporter<'_> {
     /// Says where the program is, in which mode, and why in that one.
     pub fn attached(
         &mut self,
+        name: &Name,
         link: &XdpLink,
         requested: RequestedMode,
         scripts: &[PathBuf],
@@ -29,7 +32,7 @@ impl Reporter<'_> {
         let refused = link.native_refused();
         if self.json {
             let line = json!({
-                "type": "attached", "interface": interface, "mode": mode, "native_refused": refused, "scripts": scripts,
+                "type": "attached", "name": name, "interface": interface, "mode": mode, "native_refused": refused, "scripts": scripts,
             });
             self.line(&line)?;
         } else if !self.quiet {
@@ -38,20 +41,21 @@ impl Reporter<'_> {
                 (RequestedMode::Auto, None) => "the driver can".to_string(),
                 (RequestedMode::Native | RequestedMode::Generic, _) => "as asked".to_string(),
             };
-            writeln!(self.out, "attached {} to {interface} in {mode} mode ({why})", scripts.join(" "))?;
+            writeln!(
+                self.out,
+                "attached {} to {interface} in {mode} mode ({why}), as '{name}'",
+                scripts.join(" ")
+            )?;
         }
         self.flush()
     }
 
     pub fn message(&mut self, message: &Message) -> Result<(), CliError> {
         match message {
-            Message::Print(text) if self.json => self.line(&json!({ "type": "print", "text": text.lossy() })),
+            message if self.json => self.line(&message_json(message)),
             Message::Print(Text { bytes, .. }) => {
                 self.out.write_all(&printable(bytes))?;
                 Ok(self.out.write_all(b"\n")?)
-            }
-            Message::Error(Failure { message, traceback }) if self.json => {
-                self.line(&json!({ "type": "error", "message": message.lossy(), "traceback": traceback }))
             }
             Message::Error(failure) => self.error(failure),
         }
@@ -88,6 +92,26 @@ impl Reporter<'_> {
         self.flush()
     }
 
+    /// Says that the program was replaced, and what became of its tables and variables.
+    pub fn reloaded(&mut self, reloaded: &Reloaded) -> Result<(), CliError> {
+        if self.json {
+            self.line(&reloaded_json(reloaded))?;
+        } else if !self.quiet {
+            self.out.write_all(reloaded_text(reloaded).as_bytes())?;
+        }
+        self.flush()
+    }
+
+    /// Says why a changed script is not run.
+    pub fn refused(&mut self, error: &CliError) -> Result<(), CliError> {
+        if self.json {
+            self.line(&refused_json(error))?;
+        } else {
+            eprintln!("{}", report::shown(error));
+        }
+        self.flush()
+    }
+
     fn line(&mut self, line: &Value) -> Result<(), CliError> {
         Ok(writeln!(self.out, "{line}")?)
     }
@@ -95,4 +119,51 @@ impl Reporter<'_> {
     pub fn flush(&mut self) -> Result<(), CliError> {
         Ok(self.out.flush()?)
     }
+}
+
+/// A message as `--json` and `moonhook events` have it.
+pub fn message_json(message: &Message) -> Value {
+    match message {
+        Message::Print(text) => json!({ "type": "print", "text": text.lossy() }),
+        Message::Error(Failure { message, traceback }) => {
+            json!({ "type": "error", "message": message.lossy(), "traceback": traceback })
+        }
+    }
+}
+
+pub fn reloaded_json(reloaded: &Reloaded) -> Value {
+    json!({
+        "type": "reloaded", "scripts": reloaded.scripts, "tables": reloaded.tables,
+        "variables": reloaded.variables, "timing_us": reloaded.timing,
+    })
+}
+
+pub fn refused_json(error: &CliError) -> Value {
+    json!({ "type": "refused", "error": JsonError::new(error) })
+}
+
+/// A line about the scripts and the time, and one for each table and variable.
+pub fn reloaded_text(reloaded: &Reloaded) -> String {
+    let time = &reloaded.timing;
+    let mut text = format!(
+        "reloaded {} in {:.1} ms (compile {:.1}, verify {:.1}, update {:.3})\n",
+        reloaded.scripts.join(" "),
+        time.total as f64 / 1e3,
+        time.compile as f64 / 1e3,
+        time.verify as f64 / 1e3,
+        time.update as f64 / 1e3,
+    );
+    for (what, items) in [("table", &reloaded.tables), ("variable", &reloaded.variables)] {
+        for TableKept { name, outcome } in items {
+            let outcome = match outcome {
+                Kept::Kept => "kept".to_string(),
+                Kept::Reset { from, to } if from == to => format!("reset ({from})"),
+                Kept::Reset { from, to } => format!("reset (it was {from}, it is {to})"),
+                Kept::New => "new".to_string(),
+                Kept::Dropped => "dropped".to_string(),
+            };
+            text.push_str(&format!("  {what} {name}: {outcome}\n"));
+        }
+    }
+    text
 }

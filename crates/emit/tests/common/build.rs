@@ -25,7 +25,7 @@ fn build(name: &str, kind: FunctionKind, params: u32) -> Build {
 pub fn module(functions: Vec<Function>, maps: Vec<Map>) -> Module {
     let text: String = (1..2000).map(|line| format!("local x{line} = {line}\n")).collect();
     let sources = vec![SourceFile { name: "test.lua".into(), text }];
-    Module { sources, maps, functions, events: Vec::new(), tables: Vec::new() }
+    Module { sources, maps, functions, ..Module::default() }
 }
 
 /// A writable section of so many 8-byte words, named `.data.io`.

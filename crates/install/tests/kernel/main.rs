@@ -7,4 +7,5 @@ mod maps;
 mod probe;
 mod process;
 mod support;
+mod tables;
 mod xdp;

@@ -1,9 +1,9 @@
 //! `require "byteorder"`: conversions between the machine's byte order and others. An argument is cut to the width of the
 //! conversion; results of 16 and 32 bits are unsigned, of 64 bits signed, as in Lunatik.
 
-use mlua::{Lua, Table, Value};
+use mlua::{Table, Value};
 
-use super::{Context, Module, type_error};
+use super::{Context, Module, integer};
 use crate::library::key;
 
 pub(super) const MODULE: Module = Module { name: "byteorder", open };
@@ -54,21 +54,9 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
     let table = context.lua.create_table()?;
     for &(name, convert) in CONVERSIONS {
         let function = context.function(name, move |lua, arguments| {
-            Ok(Value::Integer(convert(integer(lua, arguments, key(name))?)))
+            Ok(Value::Integer(convert(integer(lua, arguments, 1, key(name))?)))
         })?;
         table.raw_set(key(name), function)?;
     }
     Ok(table)
-}
-
-/// The first argument as Lua converts it to an integer (`luaL_checkinteger`).
-fn integer(lua: &Lua, arguments: &[Value], function: &str) -> Result<i64, String> {
-    let argument = arguments.first().cloned().unwrap_or(Value::Nil);
-    if let Ok(Some(integer)) = lua.coerce_integer(argument.clone()) {
-        return Ok(integer);
-    }
-    match lua.coerce_number(argument) {
-        Ok(Some(_)) => Err(format!("bad argument #1 to '{function}' (number has no integer representation)")),
-        _ => Err(type_error(arguments, 1, function, "number")),
-    }
 }

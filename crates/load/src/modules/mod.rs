@@ -4,6 +4,7 @@
 //! function its canonical name and lets it raise errors at the script's line as C functions of Lua do.
 
 mod byteorder;
+mod linux;
 mod linux_xdp;
 mod xdp;
 
@@ -13,7 +14,9 @@ use std::rc::Rc;
 use mlua::{Function, Lua, MultiValue, Table, Value};
 use moonhook_snapshot::Hook;
 
-use crate::sandbox::{Names, without_lines};
+use crate::functions::Raising;
+use crate::registry::Registry;
+use crate::sandbox::Names;
 
 /// A module of Moonhook's own library.
 pub(crate) struct Module {
@@ -22,7 +25,7 @@ pub(crate) struct Module {
     pub open: fn(&mut Context) -> mlua::Result<Table>,
 }
 
-pub(crate) const MODULES: &[Module] = &[byteorder::MODULE, linux_xdp::MODULE, xdp::MODULE];
+pub(crate) const MODULES: &[Module] = &[byteorder::MODULE, linux::MODULE, linux_xdp::MODULE, xdp::MODULE];
 
 /// A handler as `attach` got it.
 pub(crate) struct Registration {
@@ -38,30 +41,17 @@ pub(crate) struct Handlers {
     pub earlier: usize,
 }
 
-/// Turns a Rust function, which returns `true` and its results or `false` and a message, into one that raises. Level 2 of
-/// a function called in tail position is the caller of the function that made the tail call: the script.
-const WRAP: &str = "
-    local error = error
-    local function finish(ok, ...)
-      if ok then return ... end
-      error((...), 2)
-    end
-    return function(f)
-      return function(...) return finish(f(...)) end
-    end";
-
 /// What a module needs to make its table.
 pub(crate) struct Context<'a> {
     pub lua: &'a Lua,
-    pub handlers: &'a Handlers,
+    pub registry: &'a Registry,
     names: &'a mut Names,
-    wrap: Function,
+    raising: Raising,
 }
 
 impl<'a> Context<'a> {
-    pub fn new(lua: &'a Lua, handlers: &'a Handlers, names: &'a mut Names) -> mlua::Result<Self> {
-        let wrap = without_lines(lua, WRAP)?.call(())?;
-        Ok(Context { lua, handlers, names, wrap })
+    pub fn new(lua: &'a Lua, registry: &'a Registry, names: &'a mut Names) -> mlua::Result<Self> {
+        Ok(Context { lua, registry, names, raising: Raising::new(lua)? })
     }
 
     /// A function with this canonical name. An `Err` is raised at the line of the script that called it.
@@ -69,17 +59,10 @@ impl<'a> Context<'a> {
     where
         F: Fn(&Lua, &[Value]) -> Result<Value, String> + 'static,
     {
-        let raw = self.lua.create_function(move |lua, arguments: MultiValue| {
-            match body(lua, &arguments.into_iter().collect::<Vec<_>>()) {
-                Ok(Value::Nil) => Ok(MultiValue::from_iter([Value::Boolean(true)])),
-                Ok(value) => Ok(MultiValue::from_iter([Value::Boolean(true), value])),
-                Err(message) => {
-                    let message = Value::String(lua.create_string(message)?);
-                    Ok(MultiValue::from_iter([Value::Boolean(false), message]))
-                }
-            }
+        let function = self.raising.function(self.lua, move |lua, arguments: MultiValue| {
+            let value = body(lua, &arguments.into_iter().collect::<Vec<_>>())?;
+            Ok(if value.is_nil() { MultiValue::new() } else { MultiValue::from_iter([value]) })
         })?;
-        let function: Function = self.wrap.call(raw)?;
         self.names.add_function(name, function.clone());
         Ok(function)
     }
@@ -89,6 +72,20 @@ impl<'a> Context<'a> {
 pub(crate) fn type_error(arguments: &[Value], number: usize, function: &str, expected: &str) -> String {
     let got = arguments.get(number - 1).map_or("no value", type_name);
     format!("bad argument #{number} to '{function}' ({expected} expected, got {got})")
+}
+
+/// Argument `number` (from 1) as Lua converts it to an integer (`luaL_checkinteger`).
+pub(crate) fn integer(lua: &Lua, arguments: &[Value], number: usize, function: &str) -> Result<i64, String> {
+    let argument = arguments.get(number - 1).cloned().unwrap_or(Value::Nil);
+    if let Ok(Some(integer)) = lua.coerce_integer(argument.clone()) {
+        return Ok(integer);
+    }
+    match lua.coerce_number(argument) {
+        Ok(Some(_)) => {
+            Err(format!("bad argument #{number} to '{function}' (number has no integer representation)"))
+        }
+        _ => Err(type_error(arguments, number, function, "number")),
+    }
 }
 
 /// The Lua type name of a value; mlua's own names tell integers from floats.

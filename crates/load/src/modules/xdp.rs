@@ -11,7 +11,7 @@ pub(super) const MODULE: Module = Module { name: "xdp", open };
 fn open(context: &mut Context) -> mlua::Result<Table> {
     let table = context.lua.create_table()?;
 
-    let all = context.handlers.all.clone();
+    let all = context.registry.handlers.all.clone();
     let attach = context.function("xdp.attach", move |_, arguments| match arguments.first() {
         Some(Value::Function(function)) if is_library_function(function) => {
             Err("bad argument #1 to 'attach' (a function written in Lua expected)".into())
@@ -24,8 +24,8 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
     })?;
     table.raw_set("attach", attach)?;
 
-    let all = context.handlers.all.clone();
-    let earlier = context.handlers.earlier;
+    let all = context.registry.handlers.all.clone();
+    let earlier = context.registry.handlers.earlier;
     let detach = context.function("xdp.detach", move |_, _| {
         let mut index = 0;
         all.borrow_mut().retain(|registration| {
@@ -39,7 +39,7 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
 }
 
 /// A C function, or one of ours in Lua, whose chunk is stripped of its name; scripts cannot load stripped chunks.
-fn is_library_function(function: &Function) -> bool {
+pub(crate) fn is_library_function(function: &Function) -> bool {
     let info = function.info();
     info.what == "C" || info.source.as_deref() == Some("=?")
 }

@@ -202,6 +202,10 @@ fn raw_len(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
             let length = crate::tables::length(context, table)?;
             returns(context, vec![length])
         }
+        Abs::Object(crate::value::Object::Made(table)) => {
+            let length = context.made_length(table)?;
+            returns(context, vec![Abs::int(length)])
+        }
         _ => {
             context.type_error("table or string expected".into(), !call.narrowed, Some("rawlen"));
             Ok(vec![])

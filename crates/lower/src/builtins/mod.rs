@@ -9,12 +9,15 @@ mod byteorder;
 mod convert;
 mod data;
 mod format;
+mod linux;
 mod math;
+mod metatable;
 mod number;
 pub mod output;
 mod pattern;
 mod quote;
 mod string;
+mod table;
 
 pub use base::{object_text, text_of};
 
@@ -40,11 +43,14 @@ const FAMILIES: &[&[Row]] = &[
     convert::ROWS,
     data::ROWS,
     format::ROWS,
+    linux::ROWS,
     math::ROWS,
+    metatable::ROWS,
     number::ROWS,
     output::ROWS,
     pattern::ROWS,
     string::ROWS,
+    table::ROWS,
 ];
 
 /// A call of a built-in.
@@ -77,11 +83,7 @@ pub fn find(library: &str, function: &[u8]) -> Option<&'static str> {
 
 /// Makes the call in the current state.
 pub fn call(context: &mut Context<'_>, call: Call) -> Result<Vec<Arm>> {
-    let Some(row) = find_row(call.name) else {
-        let short = call.called.as_ref().map_or(call.name, |(_, name)| name.as_str());
-        let help = replacement(call.name).to_string();
-        return context.refuse(LowerErrorKind::Builtin { name: call.name.to_string(), help }, Some(short));
-    };
+    let Some(row) = find_row(call.name) else { return refuse(context, &call) };
     let unknown = call.args.iter().position(|arg| matches!(arg, Abs::Union(_)));
     match unknown {
         Some(index) if !row.any_type => {
@@ -97,6 +99,13 @@ pub fn call(context: &mut Context<'_>, call: Call) -> Result<Vec<Arm>> {
         }
         _ => (row.emit)(context, &call),
     }
+}
+
+/// Refuses a call that has no form in expanded code.
+pub fn refuse(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    let short = call.called.as_ref().map_or(call.name, |(_, name)| name.as_str());
+    let help = replacement(call.name).to_string();
+    context.refuse(LowerErrorKind::Builtin { name: call.name.to_string(), help }, Some(short))
 }
 
 /// What to write instead of a function that has no form at packet time.
@@ -127,6 +136,11 @@ impl Call {
     /// Whether an argument lies in arena memory: general code has it there, and all but the object of methods.
     fn is_in_memory(&self, context: &Context<'_>, number: usize) -> bool {
         context.thunk.is_some() && number > self.args.len()
+    }
+
+    /// How many arguments there are.
+    pub fn count(&self, context: &Context<'_>) -> Word {
+        context.argument_count().unwrap_or(Word::Imm(self.args.len() as i64))
     }
 
     pub fn is_none_or_nil(&self, number: usize) -> bool {

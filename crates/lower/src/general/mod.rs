@@ -35,6 +35,9 @@ use reach::{Functions, Reach};
 use sites::Site;
 use std::collections::HashMap;
 
+/// How the names of units begin; a number follows.
+pub const UNIT: &str = "unit_";
+
 /// Instructions of bytecode in one unit, at most, unless a single function has more.
 const UNIT_SIZE: usize = 2000;
 

@@ -4,7 +4,7 @@
 
 use super::code::Code;
 use super::library;
-use super::{General, UNIT_SIZE, unit};
+use super::{General, UNIT, UNIT_SIZE, unit};
 use crate::error::LowerError;
 use moonhook_ir as ir;
 use moonhook_ir::{Block, CompareOp, FunctionId, Target, Terminator, Value};
@@ -29,7 +29,7 @@ impl General<'_> {
             }
             let id = self.reserve();
             let first = self.sites.len() as u32;
-            let name = format!("unit_{}", units.len());
+            let name = format!("{UNIT}{}", units.len());
             let (function, sites) = unit::compile(&mut self, &name, &batch);
             self.place(id, function);
             units.push((first, id));

@@ -4,6 +4,7 @@ use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 use crate::interpret::{Frame, Next};
 use crate::join::Arm;
+use crate::made::Key;
 use crate::names::{self, Name};
 use crate::opcode::{Instruction, Opcode};
 use crate::value::{Abs, Object, Shape, Str, Union, Word};
@@ -23,11 +24,8 @@ pub fn execute<'a>(
     pc: usize,
 ) -> Result<Next> {
     use Opcode::*;
-    match opcode {
-        SetTabUp | SetTable | SetI | SetField => return assign(context, frame, opcode, i),
-        NewTable | SetList => return context.refuse(LowerErrorKind::TableConstructor, Some("{")),
-        GetVArg => return var_arg_field(context, frame, i),
-        _ => {}
+    if opcode == GetVArg {
+        return var_arg_field(context, frame, i);
     }
     let (object, name) = match opcode {
         GetTabUp => (
@@ -93,6 +91,11 @@ pub(super) fn take_arms<'a>(
     Ok(at.map_or(Next::Done, Next::At))
 }
 
+/// `object[key]`, with one arm for each way of getting it, for objects and keys without a name in the script.
+pub fn index(context: &mut Context<'_>, object: &Abs, key: &Abs) -> Result<Vec<Arm>> {
+    index_arms(context, object, key, &None)
+}
+
 /// `object[key]`, with one arm for each way of getting it.
 fn index_arms(context: &mut Context<'_>, object: &Abs, key: &Abs, name: &Option<Name>) -> Result<Vec<Arm>> {
     let mut arms = Vec::new();
@@ -113,6 +116,7 @@ fn index_value(
 ) -> Result<Vec<Arm>> {
     match object {
         Abs::Object(Object::Table(table)) => index_table(context, *table, key, 0),
+        Abs::Object(Object::Made(table)) => index_made(context, *table, key, 0),
         Abs::Object(Object::Packet | Object::Argument | Object::Header(_)) => {
             let Abs::Object(object) = object else { return Ok(vec![]) };
             match key {
@@ -178,6 +182,9 @@ fn uncertain(mut arms: Vec<Arm>) -> Vec<Arm> {
 
 /// A table of load time, with `__index` (manual § 2.4).
 fn index_table(context: &mut Context<'_>, table: TableId, key: &Abs, chain: usize) -> Result<Vec<Arm>> {
+    if context.is_shared(table) {
+        return context.read_shared(table, key);
+    }
     if context.snapshot.table(table).metatable.is_none() && !matches!(key, Abs::Str(Str::Const(_))) {
         return Ok(uncertain(tables::lookup_arms(context, table, key)?));
     }
@@ -191,23 +198,44 @@ fn index_table(context: &mut Context<'_>, table: TableId, key: &Abs, chain: usiz
         },
         key => tables::lookup(context, table, key)?,
     };
-    let Some(metatable) = context.snapshot.table(table).metatable else { return context.only(value) };
-    let handler = tables::raw_get(context.snapshot, metatable, &Value::string("__index"));
-    if handler == Value::Nil {
+    index_missing(context, Object::Table(table), value, key, chain)
+}
+
+/// A table made at packet time, with `__index`.
+fn index_made(context: &mut Context<'_>, table: u32, key: &Abs, chain: usize) -> Result<Vec<Arm>> {
+    let arms = context.made_lookup(table, key)?;
+    let object = Object::Made(table);
+    if context.metatable_of(&object).is_none() {
+        return Ok(if Key::of(key).is_some() { arms } else { uncertain(arms) });
+    }
+    let Some(values) = context.join(arms)? else { return Ok(vec![]) };
+    index_missing(context, object, values.into_iter().next().unwrap_or(Abs::Nil), key, chain)
+}
+
+/// Where `value`, which the object itself has under `key`, is nil, `__index` says what comes instead.
+fn index_missing(
+    context: &mut Context<'_>,
+    object: Object,
+    value: Abs,
+    key: &Abs,
+    chain: usize,
+) -> Result<Vec<Arm>> {
+    let Some(metatable) = context.metatable_of(&object) else { return context.only(value) };
+    let handler = context.metafield(&metatable, "__index");
+    if handler == Abs::Nil {
         return context.only(value);
     }
-    let handler = context.lift(&handler);
     let missing = super::equal(context, &value, &Abs::Nil)?;
     let (missing, found) = context.split_truth(&missing);
     let mut arms: Vec<Arm> =
         found.into_iter().map(|state| Arm { state, values: vec![value.clone()] }).collect();
     for state in missing {
         context.state = state;
-        let object = Abs::Object(Object::Table(table));
         match &handler {
             Abs::Object(Object::Closure(_) | Object::Builtin(_)) => {
                 let metamethod = Some(("metamethod", "index".to_string()));
-                arms.extend(context.call(&handler, vec![object, key.clone()], metamethod)?);
+                let args = vec![Abs::Object(object.clone()), key.clone()];
+                arms.extend(context.call(&handler, args, metamethod)?);
             }
             handler => {
                 arms.extend(index_chained(context, handler, key, chain)?);
@@ -221,94 +249,15 @@ fn index_table(context: &mut Context<'_>, table: TableId, key: &Abs, chain: usiz
 /// The object that `__index` leads to; `chain` counts how many led there (`luaV_finishget`).
 fn index_chained(context: &mut Context<'_>, object: &Abs, key: &Abs, chain: usize) -> Result<Vec<Arm>> {
     match object {
-        Abs::Object(Object::Table(_)) if chain >= MAX_CHAIN => {
+        Abs::Object(Object::Table(_) | Object::Made(_)) if chain >= MAX_CHAIN => {
             let help = "let the last table's metatable have no `__index`";
             context.certain_error("'__index' chain too long; possibly a loop".to_string(), None, help);
             Ok(vec![])
         }
         Abs::Object(Object::Table(table)) => index_table(context, *table, key, chain + 1),
+        Abs::Object(Object::Made(table)) => index_made(context, *table, key, chain + 1),
         object => index_arms(context, object, key, &None),
     }
-}
-
-fn assign<'a>(context: &mut Context<'a>, frame: &Frame<'a>, opcode: Opcode, i: Instruction) -> Result<Next> {
-    let value = context.register_or_constant(frame, i);
-    let (object, name) = match opcode {
-        Opcode::SetTabUp => (
-            super::loads::read_upvalue(context, frame, i.a()),
-            Some(names::of_upvalue(frame.prototype, i.a())),
-        ),
-        _ => (context.get(i.a()), context.register_name(i.a())),
-    };
-    let key = match opcode {
-        Opcode::SetTable => context.get(i.b()),
-        Opcode::SetI => Abs::int(i.b() as i64),
-        _ => context.constant(frame, i.b()),
-    };
-    assign_field(context, &object, &key, &value, &name)?;
-    Ok(Next::Continue)
-}
-
-fn assign_field(
-    context: &mut Context<'_>,
-    object: &Abs,
-    key: &Abs,
-    value: &Abs,
-    name: &Option<Name>,
-) -> Result<()> {
-    let title = name.as_ref().map(|(_, name)| name.as_str()).filter(|name| *name != "?");
-    match (object, key) {
-        (Abs::Object(Object::Table(table)), Abs::Str(Str::Const(field)))
-            if context.snapshot.table(*table).metatable.is_none() =>
-        {
-            let initial = tables::raw_get(context.snapshot, *table, &Value::String(field.clone()));
-            let field_name = String::from_utf8_lossy(field).into_owned();
-            context.assign(VariableId::Field(*table, field.clone()), &initial, value, &field_name)
-        }
-        (Abs::Object(Object::Table(_)), _) => {
-            let what =
-                title.map_or("a table of load time".to_string(), |title| format!("the table `{title}`"));
-            context.refuse(LowerErrorKind::TableWrite { what }, title)
-        }
-        (Abs::Object(Object::Packet | Object::Argument | Object::Header(_)), _) => {
-            context.certain_error(
-                "protocol fields are read-only".to_string(),
-                Some(&field_text(key)).filter(|field| !field.is_empty()).map(String::as_str),
-                "write the frame's bytes, for example with `pkt:setuint8(offset, value)`",
-            );
-            Ok(())
-        }
-        (Abs::Union(_), _) => {
-            context.dispatch(object, &mut |context, object| {
-                match object {
-                    Abs::Nil | Abs::Bool(_) | Abs::Int(_) | Abs::Str(_) => {
-                        not_indexable(context, &object, name, false)
-                    }
-                    object => assign_field(context, &object, key, value, name)?,
-                }
-                Ok(vec![])
-            })?;
-            Ok(())
-        }
-        (other, _) => {
-            not_indexable(context, other, name, true);
-            Ok(())
-        }
-    }
-}
-
-/// A field's name, as far as it is constant.
-fn field_text(key: &Abs) -> String {
-    match key {
-        Abs::Str(Str::Const(text)) => String::from_utf8_lossy(text).into_owned(),
-        _ => String::new(),
-    }
-}
-
-fn not_indexable(context: &mut Context<'_>, object: &Abs, name: &Option<Name>, certain: bool) {
-    let type_name = object.message_name();
-    let message = format!("attempt to index a {type_name} value{}", names::suffix(name));
-    context.type_error(message, certain, name.as_ref().map(|(_, name)| name.as_str()));
 }
 
 /// `R[A] := R[B][R[C]]` where R[B] is the vararg parameter (5.5).

@@ -251,13 +251,13 @@ fn integers(context: &mut Context<'_>, operator: Operator, a: Word, b: Word) -> 
     let word = match operator {
         Operator::Add => {
             let sum = context.add(a, b);
-            context.variables.note_addition(sum, a, b);
+            context.note_addition(sum, a, b);
             sum
         }
         Operator::Sub => {
             let difference = context.sub(a, b);
             if let Word::Imm(imm) = b {
-                context.variables.note_addition(difference, a, Word::Imm(imm.wrapping_neg()));
+                context.note_addition(difference, a, Word::Imm(imm.wrapping_neg()));
             }
             difference
         }
@@ -378,6 +378,10 @@ fn length(context: &mut Context<'_>, operand: Named, certain: bool) -> Result<Ab
         Abs::Object(Object::Packet) => Ok(Abs::Int(context.packet_length())),
         Abs::Object(Object::Argument) => Ok(Abs::int(crate::protocols::ARGUMENT_SIZE)),
         Abs::Object(Object::Table(table)) => crate::tables::length(context, *table),
+        Abs::Object(Object::Made(table)) => {
+            refuse_metamethod(context, &operand.value, "__len", Some("#"))?;
+            Ok(Abs::int(context.made_length(*table)?))
+        }
         Abs::Union(_) => context.dispatch_one(&operand.value, &mut |context, value| {
             length(context, Named { value, name: operand.name.clone() }, false)
         }),

@@ -131,7 +131,9 @@ pub fn equal(context: &mut Context<'_>, a: &Abs, b: &Abs) -> Result<Abs> {
             Ok(Abs::Bool(word))
         }
         (Abs::Object(first), Abs::Object(second)) => {
-            if first != second && [first, second].iter().all(|object| matches!(object, Object::Table(_))) {
+            if first != second
+                && [first, second].iter().all(|object| matches!(object, Object::Table(_) | Object::Made(_)))
+            {
                 refuse_metamethod(context, a, "__eq", Some("=="))?;
                 refuse_metamethod(context, b, "__eq", Some("=="))?;
             }

@@ -36,7 +36,7 @@ pub fn execute<'a>(
             write_upvalue(context, frame, i.b(), value)?;
             return Ok(Next::Continue);
         }
-        Opcode::Closure => make_closure(context, frame, i)?,
+        Opcode::Closure => make_closure(context, frame, i),
         _ => return var_arg(context, frame, i),
     };
     context.set(i.a(), value);
@@ -70,56 +70,34 @@ fn write_upvalue<'a>(context: &mut Context<'a>, frame: &Frame<'a>, index: usize,
     Ok(())
 }
 
-fn make_closure<'a>(context: &mut Context<'a>, frame: &Frame<'a>, i: Instruction) -> Result<Abs> {
-    let Some(&id) = frame.prototype.prototypes.get(i.bx()) else { return Ok(Abs::Nil) };
+fn make_closure<'a>(context: &mut Context<'a>, frame: &Frame<'a>, i: Instruction) -> Abs {
+    let Some(&id) = frame.prototype.prototypes.get(i.bx()) else { return Abs::Nil };
     let prototype = context.snapshot.prototype(id);
     let mut upvalues = Vec::with_capacity(prototype.upvalues.len());
     for description in &prototype.upvalues {
         let index = usize::from(description.index);
         if description.in_stack {
-            upvalues.push(CellRef::Local(capture(context, index, &description.name)?));
+            upvalues.push(CellRef::Local(capture(context, index)));
         } else {
             upvalues.extend(frame.closure.upvalues.get(index).copied());
         }
     }
-    Ok(Abs::Object(Object::Closure(Closure { prototype: id, upvalues }.into())))
+    Abs::Object(Object::Closure(Closure { prototype: id, upvalues }.into()))
 }
 
-/// The cell of a register, made when the register is first captured. Its number depends only on the way of calls, the
-/// place and the register, so that walking a loop again finds the same closures.
-fn capture(context: &mut Context<'_>, register: usize, name: &str) -> Result<u32> {
+/// The cell of a register, made when the register is first captured.
+fn capture(context: &mut Context<'_>, register: usize) -> u32 {
     if let Some(Slot::Cell(cell)) = context.state.registers.get(register) {
-        return Ok(*cell);
+        return *cell;
     }
-    let mut key: Vec<usize> = context.calls.iter().map(|call| call.pc).collect();
-    key.push(register);
-    let next = context.cell_numbers.len() as u32;
-    let cell = *context.cell_numbers.entry(key).or_insert(next);
+    let cell = context.cell_number(register);
     let value = context.get(register);
-    // The closure being made is not in a register yet: whoever refers to the cell made it in an earlier iteration.
-    let refers = |value: &Abs| matches!(value, Abs::Object(Object::Closure(c)) if c.upvalues.contains(&CellRef::Local(cell)));
-    let in_union = |context: &Context<'_>, value: &Abs| match value {
-        Abs::Union(union) => union.shapes.iter().any(|shape| match shape {
-            crate::value::Shape::Object(id) => refers(&context.object_value(*id)),
-            _ => false,
-        }),
-        value => refers(value),
-    };
-    if context.state.cells.contains_key(&cell) {
-        let live = context.state.registers.iter().filter_map(|slot| match slot {
-            Slot::Direct(value) => Some(value),
-            _ => None,
-        });
-        if live.chain(context.state.cells.values()).any(|value| in_union(context, value)) {
-            return context.refuse(LowerErrorKind::EscapingCapture, Some(name));
-        }
-    }
     context.state.cells.insert(cell, value);
     if context.state.registers.len() <= register {
         context.state.registers.resize(register + 1, Slot::Dead);
     }
     context.state.registers[register] = Slot::Cell(cell);
-    Ok(cell)
+    cell
 }
 
 fn var_arg<'a>(context: &mut Context<'a>, frame: &mut Frame<'a>, i: Instruction) -> Result<Next> {

@@ -2,11 +2,13 @@
 
 mod access;
 mod arithmetic;
+mod assign;
 mod calls;
 mod comparison;
 mod control;
 mod loads;
 
+pub use access::index;
 pub use arithmetic::{is_float_numeral, to_integer};
 pub use comparison::equal;
 
@@ -45,8 +47,12 @@ fn execute_in_family<'a>(
     match opcode {
         Move | LoadI | LoadF | LoadK | LoadKX | LoadFalse | LoadTrue | LoadNil | GetUpval | SetUpval
         | Closure | VarArg => loads::execute(context, frame, opcode, i, pc),
-        GetTabUp | GetTable | GetI | GetField | SetTabUp | SetTable | SetI | SetField | NewTable | Self_
-        | SetList | GetVArg => access::execute(context, frame, opcode, i, pc),
+        GetTabUp | GetTable | GetI | GetField | Self_ | GetVArg => {
+            access::execute(context, frame, opcode, i, pc)
+        }
+        SetTabUp | SetTable | SetI | SetField | NewTable | SetList => {
+            assign::execute(context, frame, opcode, i, pc)
+        }
         AddI | AddK | SubK | MulK | ModK | PowK | DivK | IDivK | BAndK | BOrK | BXorK | ShlI | ShrI | Add
         | Sub | Mul | Mod | Pow | Div | IDiv | BAnd | BOr | BXor | Shl | Shr | Unm | BNot | Not | Len
         | Concat => arithmetic::execute(context, frame, opcode, i),

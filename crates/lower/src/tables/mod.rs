@@ -62,21 +62,24 @@ fn rank(value: &Value) -> u8 {
 
 /// Refuses what real Lua answers with a metamethod (manual § 2.4) if the value is a table that has it.
 pub fn refuse_metamethod(
-    context: &Context<'_>,
+    context: &mut Context<'_>,
     value: &Abs,
     event: &'static str,
     name: Option<&str>,
 ) -> Result<()> {
-    let Abs::Object(Object::Table(table)) = value else { return Ok(()) };
-    let Some(metatable) = context.snapshot.table(*table).metatable else { return Ok(()) };
-    match raw_get(context.snapshot, metatable, &Value::string(event)) {
-        Value::Nil => Ok(()),
+    let Abs::Object(object) = value else { return Ok(()) };
+    let Some(metatable) = context.metatable_of(object) else { return Ok(()) };
+    match context.metafield(&metatable, event) {
+        Abs::Nil => Ok(()),
         _ => context.refuse(LowerErrorKind::Metamethod { event }, name),
     }
 }
 
 /// `#table` (manual § 3.4.7): the border that the array part gives.
 pub fn length(context: &mut Context<'_>, table: TableId) -> Result<Abs> {
+    if context.is_shared(table) {
+        return context.refuse_shared(table, "the length of", "count the entries in a variable");
+    }
     refuse_metamethod(context, &Abs::Object(Object::Table(table)), "__len", Some("#"))?;
     Ok(Abs::int(context.snapshot.table(table).array.len() as i64))
 }
@@ -89,6 +92,9 @@ pub fn lookup(context: &mut Context<'_>, table: TableId, key: &Abs) -> Result<Ab
 
 /// [`lookup`], with one arm for each way of finding something or nothing.
 pub fn lookup_arms(context: &mut Context<'_>, table: TableId, key: &Abs) -> Result<Vec<Arm>> {
+    if context.is_shared(table) {
+        return context.read_shared(table, key);
+    }
     if context.variables.any_field_of(table) && matches!(key, Abs::Str(_)) {
         let what = "indexing a table whose fields the handler changes, by a name that is not constant";
         return context.unsupported(

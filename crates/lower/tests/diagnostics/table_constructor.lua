@@ -1,6 +1,7 @@
 local xdp = require "xdp"
 
 xdp.attach(function(pkt)
-  local flow = { src = pkt.ip and pkt.ip.src, length = #pkt }
-  print(flow.src, flow.length)
+  local seen = {}
+  seen[pkt:getuint8(12)] = true
+  return seen[0x08] and 1 or 2
 end)

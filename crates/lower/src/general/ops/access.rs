@@ -190,7 +190,7 @@ fn new_table(body: &mut Body<'_, '_, '_>, i: Instruction) -> usize {
 }
 
 fn set_list(body: &mut Body<'_, '_, '_>, i: Instruction) -> usize {
-    let (count, mut first) = (i.b() & 0x3f, i64::from(i.0 >> 22 & 0x3ff));
+    let (count, mut first) = (i.vb(), i.vc() as i64);
     if i.k() {
         first += body.instruction(body.pc + 1).ax() as i64 * 1024;
     }

@@ -18,6 +18,11 @@ struct Place {
 }
 
 impl Context<'_> {
+    /// How many arguments there are in memory; `None` where arguments are not.
+    pub fn argument_count(&self) -> Option<Word> {
+        self.thunk.as_ref()?.arguments.map(|[_, count]| count.into())
+    }
+
     fn place_of(&mut self, number: usize) -> Option<Place> {
         let [base, count] = self.thunk.as_ref()?.arguments?.map(Word::Value);
         let address = self.add(base, VALUE_SIZE * (number as i64 - 1));

@@ -1,4 +1,4 @@
-//! Functions of Moonhook's that are no part of Lua's standard library: methods of packets, `byteorder`, and what the library's
+//! Functions of Moonhook's that are no part of Lua's standard library: methods of packets, `byteorder`, `linux`, and what the library's
 //! own Lua code needs of the program.
 
 use super::{Thunks, objects, with_context};
@@ -20,7 +20,7 @@ pub fn is_own(name: &str) -> bool {
 /// The function as it is expanded in place elsewhere.
 fn row(name: &str) -> Option<&'static builtins::Row> {
     let library = name.split('.').next();
-    builtins::find_row(name).filter(|_| matches!(library, Some("data" | "byteorder")))
+    builtins::find_row(name).filter(|_| matches!(library, Some("data" | "byteorder" | "linux")))
 }
 
 impl Thunks<'_> {

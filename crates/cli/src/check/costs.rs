@@ -1,0 +1,248 @@
+//! Where a program's instructions are, and where the verifier's work went: by Lua function and by routine.
+
+use crate::CliError;
+use crate::driver::Compiled;
+use moonhook_emit::FunctionReport;
+use moonhook_install::{LoadOptions, LogDetail, VerifiedFunction};
+use moonhook_snapshot::{Prototype, Snapshot};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::io::Write;
+
+/// How many rows a person is shown.
+const SHOWN: usize = 10;
+
+/// The section of what programs call.
+const SUBPROGRAMS: &str = ".text";
+
+/// Up to so many verified instructions the verifier is asked for all of them; that takes some seconds.
+const MOST_ATTRIBUTED: u32 = 300_000;
+
+/// What code is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A Lua function of the script.
+    Function,
+    /// What connects the Lua functions of one eBPF function, and library functions written in Lua.
+    Unit,
+    /// What is around the handlers.
+    Program,
+    /// A subprogram that the compiler adds.
+    Routine,
+}
+
+/// A Lua function, or code that belongs to none.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct Cost {
+    pub kind: Kind,
+    /// What the definition calls it; that of the eBPF function for a routine.
+    pub name: String,
+    /// File and line of a Lua function's definition. What is expanded in another function counts where it was written.
+    pub place: Option<String>,
+    /// The eBPF function that the code is a part of.
+    pub part_of: String,
+    /// Slots of 8 bytes.
+    pub instructions: usize,
+    /// Instructions that the verifier walked; `None` if it was not asked, or walked too many.
+    pub verified: Option<u32>,
+}
+
+/// Loads the object once more, with every instruction logged; `None` where that would take too long.
+pub fn verified(compiled: &Compiled, program: &str, total: u32) -> Option<Vec<VerifiedFunction>> {
+    if total > MOST_ATTRIBUTED {
+        return None;
+    }
+    let options = LoadOptions { name: program.to_string(), log: LogDetail::All };
+    moonhook_install::load(&compiled.object.elf, &options).ok()?.verified_functions(program)
+}
+
+/// The rows of all functions: those with the most work for the verifier first, or, without it, the largest.
+pub fn costs(
+    snapshot: &Snapshot,
+    functions: &[FunctionReport],
+    verified: Option<&[VerifiedFunction]>,
+) -> Vec<Cost> {
+    let of = |function: &FunctionReport| {
+        let work = verified.map(|all| all.iter().find(|one| one.name == function.name));
+        parts(snapshot, function, work)
+    };
+    let mut all: Vec<Cost> = functions.iter().flat_map(of).collect();
+    all.sort_by(|a, b| {
+        let key = |cost: &Cost| (cost.verified, cost.instructions);
+        key(b).cmp(&key(a)).then_with(|| (&a.place, &a.name).cmp(&(&b.place, &b.name)))
+    });
+    all
+}
+
+/// The rows of one eBPF function: one for each Lua function that its instructions come from, one for all others.
+fn parts(
+    snapshot: &Snapshot,
+    function: &FunctionReport,
+    work: Option<Option<&VerifiedFunction>>,
+) -> Vec<Cost> {
+    let mut rows: BTreeMap<Option<usize>, (usize, u32)> = BTreeMap::new();
+    for instruction in &function.listing {
+        let row = rows.entry(defining(snapshot, instruction.source, instruction.line)).or_default();
+        row.0 += 1;
+        row.1 += work.flatten().and_then(|work| work.visits.get(instruction.index)).copied().unwrap_or(0);
+    }
+    // What functions that are not global cost is known for their callers only.
+    if let Some(Some(work)) = work {
+        let own: u32 = work.visits.iter().sum();
+        rows.entry(None).or_default().1 += work.walked - own;
+    }
+    let rest = match function.name.starts_with(moonhook_lower::UNIT) {
+        true => Kind::Unit,
+        false if function.section == SUBPROGRAMS => Kind::Routine,
+        false => Kind::Program,
+    };
+    let cost = |(prototype, (instructions, walked)): (Option<usize>, (usize, u32))| {
+        let prototype = prototype.map(|index| &snapshot.prototypes[index]);
+        Cost {
+            kind: if prototype.is_some() { Kind::Function } else { rest },
+            name: prototype.map_or_else(|| function.name.clone(), |prototype| name(snapshot, prototype)),
+            place: prototype.map(|prototype| place(snapshot, prototype)),
+            part_of: function.name.clone(),
+            instructions,
+            verified: work.map(|_| walked),
+        }
+    };
+    rows.into_iter().map(cost).collect()
+}
+
+/// The innermost function around a line.
+fn defining(snapshot: &Snapshot, source: u16, line: u32) -> Option<usize> {
+    let around = |prototype: &Prototype| {
+        prototype.source.is_some_and(|id| id.index() == usize::from(source))
+            && (prototype.line_defined..=prototype.last_line_defined).contains(&line)
+    };
+    let found = snapshot.prototypes.iter().enumerate().filter(|(_, prototype)| line > 0 && around(prototype));
+    let innermost = found.min_by_key(|(_, prototype)| prototype.last_line_defined - prototype.line_defined);
+    innermost.map(|(index, _)| index)
+}
+
+fn place(snapshot: &Snapshot, prototype: &Prototype) -> String {
+    let source = prototype.source.map_or("?", |source| &snapshot.source(source).name);
+    format!("{source}:{}", prototype.line_defined)
+}
+
+/// The name that the line of a definition gives: `function NAME(` or `NAME = function`.
+fn name(snapshot: &Snapshot, prototype: &Prototype) -> String {
+    let line = prototype.source.map_or("", |source| snapshot.source(source).line(prototype.line_defined));
+    name_in(line).unwrap_or("function").to_string()
+}
+
+fn name_in(line: &str) -> Option<&str> {
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ':');
+    let (before, after) = line.split_once("function")?;
+    let after = after.trim_start();
+    let end = after.find(|c| !is_name(c)).unwrap_or(after.len());
+    if end > 0 {
+        return Some(&after[..end]);
+    }
+    let before = before.trim_end().strip_suffix('=')?.trim_end();
+    let start = before.rfind(|c| !is_name(c)).map_or(0, |at| at + 1);
+    Some(&before[start..]).filter(|name| !name.is_empty())
+}
+
+/// The first rows, as a table.
+pub fn show(costs: &[Cost], out: &mut dyn Write) -> Result<(), CliError> {
+    let verified = costs.first().is_some_and(|cost| cost.verified.is_some());
+    let order = if verified { "verified instructions" } else { "instructions" };
+    writeln!(out, "  parts                  {}; the most costly, by {order}:", costs.len())?;
+    writeln!(out, "    {:>8}  {:>12}  part", if verified { "verified" } else { "" }, "instructions")?;
+    let row = |out: &mut dyn Write, verified: Option<u32>, instructions: usize, what: &str| {
+        let verified = verified.map_or(String::new(), |count| count.to_string());
+        writeln!(out, "    {verified:>8}  {instructions:>12}  {what}")
+    };
+    for cost in costs.iter().take(SHOWN) {
+        row(out, cost.verified, cost.instructions, &what(cost))?;
+    }
+    let sum = |rest: &[Cost]| {
+        let instructions = rest.iter().map(|cost| cost.instructions).sum();
+        (rest.iter().map(|cost| cost.verified).sum::<Option<u32>>().filter(|_| verified), instructions)
+    };
+    if let Some(rest) = costs.get(SHOWN..).filter(|rest| !rest.is_empty()) {
+        let (verified, instructions) = sum(rest);
+        row(out, verified, instructions, &format!("{} others", rest.len()))?;
+    }
+    let (verified, instructions) = sum(costs);
+    Ok(row(out, verified, instructions, "all")?)
+}
+
+fn what(cost: &Cost) -> String {
+    let Cost { kind, name, place, part_of, .. } = cost;
+    match kind {
+        Kind::Function => format!("{name}, {} (in {part_of})", place.as_deref().unwrap_or("?")),
+        Kind::Unit => format!("{name}: dispatch and library functions"),
+        Kind::Program => format!("{name}: around the handlers"),
+        Kind::Routine => format!("{name}: routine"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use moonhook_emit::ListedInstruction;
+    use moonhook_snapshot::{Source, SourceId};
+
+    #[test]
+    fn names_of_definitions() {
+        for (line, expected) in [
+            ("local function f(x)", Some("f")),
+            ("  function Rule:matches(pkt)", Some("Rule:matches")),
+            ("rules.deny = function(...) return 1 end", Some("rules.deny")),
+            ("xdp.attach(function(pkt)", None),
+            ("return function() end", None),
+            ("", None),
+        ] {
+            assert_eq!(name_in(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn instructions_count_for_the_function_around_their_line() {
+        let prototype = |line_defined, last_line_defined| Prototype {
+            source: Some(SourceId(0)),
+            line_defined,
+            last_line_defined,
+            ..Default::default()
+        };
+        let text = "function f()\n\n  local function g()\n  end\nend\n".to_string();
+        let snapshot = Snapshot {
+            sources: vec![Source { name: "x.lua".to_string(), text }],
+            prototypes: vec![prototype(1, 5), prototype(3, 4)],
+            ..Default::default()
+        };
+        let lines = [0, 1, 3, 4];
+        let listed = |(index, line): (usize, &u32)| ListedInstruction {
+            index,
+            text: String::new(),
+            source: 0,
+            line: *line,
+            word: [0; 8],
+        };
+        let function = FunctionReport {
+            name: "unit_0".to_string(),
+            section: ".text".to_string(),
+            instructions: 4,
+            stack: 0,
+            listing: lines.iter().enumerate().map(listed).collect(),
+        };
+        let work = VerifiedFunction { name: "unit_0".to_string(), walked: 19, visits: vec![1, 2, 5, 7] };
+        let rows = costs(&snapshot, &[function], Some(&[work]));
+        let seen: Vec<_> = rows.iter().map(|row| (what(row), row.instructions, row.verified)).collect();
+        assert_eq!(
+            seen,
+            [
+                ("g, x.lua:3 (in unit_0)".to_string(), 2, Some(12)),
+                ("unit_0: dispatch and library functions".to_string(), 1, Some(5)),
+                ("f, x.lua:1 (in unit_0)".to_string(), 1, Some(2)),
+            ]
+        );
+        let mut text = Vec::new();
+        show(&rows, &mut text).unwrap();
+        assert!(String::from_utf8(text).unwrap().ends_with("      19             4  all\n"));
+    }
+}

@@ -1,0 +1,103 @@
+//! `moonhook list`: the scripts that run.
+
+use crate::remote::{RemoteOptions, ask};
+use crate::{CliError, Exit};
+use moonhook_daemon::{Client, DaemonError, Name, Request, RuntimeFolder, Status};
+use std::io::Write;
+use std::time::Duration;
+
+/// List the scripts that run
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  moonhook list
+  moonhook list --json | jq -r '.[].name'
+
+Exit codes: 0 listed, also if there are none, 3 a script cannot be asked")]
+pub struct Arguments {
+    #[command(flatten)]
+    remote: RemoteOptions,
+    /// One JSON array of objects
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A script that takes longer to answer is not waited for: it may be compiling.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+pub fn list(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
+    let folder = arguments.remote.folder();
+    let found = folder.names().into_iter().filter_map(|name| status(&folder, &name).transpose());
+    let found: Vec<Status> = found.collect::<Result<_, _>>()?;
+    if arguments.json {
+        let text = serde_json::to_string_pretty(&found).map_err(std::io::Error::from)?;
+        writeln!(out, "{text}")?;
+    } else {
+        table(&found, out)?;
+    }
+    Ok(Exit::Success)
+}
+
+/// `None` if the script has ended.
+fn status(folder: &RuntimeFolder, name: &Name) -> Result<Option<Status>, CliError> {
+    let mut client = match Client::connect(folder, name) {
+        Err(DaemonError::NotRunning { .. }) => return Ok(None),
+        client => client?,
+    };
+    client.set_timeout(Some(PATIENCE))?;
+    ask(&mut client, &Request::Status).map(Some)
+}
+
+const TITLES: [&str; 8] = ["NAME", "INTERFACE", "HOOK", "PID", "UPTIME", "PACKETS", "ERRORS", "SCRIPTS"];
+
+fn table(found: &[Status], out: &mut dyn Write) -> Result<(), CliError> {
+    let rows: Vec<[String; 8]> =
+        std::iter::once(TITLES.map(str::to_string)).chain(found.iter().map(row)).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..TITLES.len()).map(width).collect();
+    for row in &rows {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+        writeln!(out, "{}", cells.collect::<Vec<_>>().join("  ").trim_end())?;
+    }
+    Ok(())
+}
+
+fn row(status: &Status) -> [String; 8] {
+    let interface = match &status.netns {
+        Some(netns) => format!("{} ({netns})", status.interface),
+        None => status.interface.clone(),
+    };
+    let pinned = if status.pinned { ", pinned" } else { "" };
+    [
+        status.name.to_string(),
+        interface,
+        format!("{} {}{pinned}", status.hook, status.mode),
+        status.pid.to_string(),
+        uptime(status.uptime_seconds),
+        status.packets.to_string(),
+        status.errors.to_string(),
+        status.scripts.join(" "),
+    ]
+}
+
+/// The two largest units: `3d 4h`, `5m 6s`, `7s`.
+fn uptime(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m {}s", seconds / 60, seconds % 60),
+        3600..86400 => format!("{}h {}m", seconds / 3600, seconds / 60 % 60),
+        _ => format!("{}d {}h", seconds / 86400, seconds / 3600 % 24),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uptimes_have_two_units() {
+        for (seconds, text) in [(0, "0s"), (59, "59s"), (61, "1m 1s"), (7300, "2h 1m"), (90_000, "1d 1h")] {
+            assert_eq!(uptime(seconds), text);
+        }
+    }
+}

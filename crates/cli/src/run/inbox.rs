@@ -1,0 +1,135 @@
+//! What the main thread waits for: messages of handlers, requests from the socket, files that changed.
+//!
+//! Messages wait in a queue of bounded length, whose senders wait where it is full; requests never wait behind them.
+
+use crate::records::{Message, RecordError};
+use moonhook_daemon::Pending;
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Messages that wait to be shown.
+const QUEUE: usize = 4096;
+
+pub type Queued = Result<Message, RecordError>;
+
+/// What came in.
+#[derive(Debug)]
+pub enum Incoming {
+    Message(Queued),
+    Request(Pending),
+    /// A file that the script was made of has changed.
+    Changed,
+}
+
+#[derive(Debug, Default)]
+pub struct Inbox {
+    waiting: Mutex<Waiting>,
+    arrived: Condvar,
+    room: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    messages: VecDeque<Queued>,
+    requests: VecDeque<Pending>,
+    changed: bool,
+    closed: bool,
+}
+
+impl Inbox {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for room. Drops the message if nobody takes any more.
+    pub fn message(&self, message: Queued) {
+        let full = |waiting: &mut Waiting| waiting.messages.len() >= QUEUE && !waiting.closed;
+        let waiting = self.room.wait_while(self.waiting(), full);
+        let mut waiting = waiting.unwrap_or_else(PoisonError::into_inner);
+        if !waiting.closed {
+            waiting.messages.push_back(message);
+            self.arrived.notify_one();
+        }
+    }
+
+    /// There are no more requests than connections, which are bounded.
+    pub fn request(&self, request: Pending) {
+        let mut waiting = self.waiting();
+        if !waiting.closed {
+            waiting.requests.push_back(request);
+            self.arrived.notify_one();
+        }
+    }
+
+    pub fn change(&self) {
+        self.waiting().changed = true;
+        self.arrived.notify_one();
+    }
+
+    /// The next thing to see to; `None` when the time is over.
+    pub fn next(&self, timeout: Duration) -> Option<Incoming> {
+        let empty = |waiting: &mut Waiting| {
+            waiting.messages.is_empty() && waiting.requests.is_empty() && !waiting.changed
+        };
+        let waited = self.arrived.wait_timeout_while(self.waiting(), timeout, empty);
+        let (mut waiting, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        if let Some(request) = waiting.requests.pop_front() {
+            return Some(Incoming::Request(request));
+        }
+        if std::mem::take(&mut waiting.changed) {
+            return Some(Incoming::Changed);
+        }
+        let message = waiting.messages.pop_front()?;
+        self.room.notify_one();
+        Some(Incoming::Message(message))
+    }
+
+    /// Takes nothing more in. Requests that wait are refused.
+    pub fn close(&self) {
+        let mut waiting = self.waiting();
+        waiting.closed = true;
+        waiting.requests.clear();
+        self.room.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::Text;
+
+    fn print(number: usize) -> Queued {
+        Ok(Message::Print(Text::whole(number.to_string().into_bytes())))
+    }
+
+    #[test]
+    fn changes_do_not_wait_behind_messages() {
+        let inbox = Inbox::default();
+        assert!(inbox.next(Duration::ZERO).is_none());
+        (0..3).for_each(|number| inbox.message(print(number)));
+        inbox.change();
+        inbox.change();
+        assert!(matches!(inbox.next(Duration::ZERO), Some(Incoming::Changed)));
+        for number in 0..3 {
+            let Some(Incoming::Message(message)) = inbox.next(Duration::ZERO) else { panic!("no message") };
+            assert_eq!(message, print(number));
+        }
+        assert!(inbox.next(Duration::ZERO).is_none());
+    }
+
+    #[test]
+    fn senders_wait_where_the_queue_is_full() {
+        let inbox = Inbox::default();
+        std::thread::scope(|scope| {
+            scope.spawn(|| (0..2 * QUEUE).for_each(|number| inbox.message(print(number))));
+            for number in 0..2 * QUEUE {
+                let Some(Incoming::Message(message)) = inbox.next(Duration::from_secs(60)) else { panic!() };
+                assert_eq!(message, print(number));
+                assert!(inbox.waiting().messages.len() <= QUEUE);
+            }
+            scope.spawn(|| (0..2 * QUEUE).for_each(|number| inbox.message(print(number))));
+            inbox.close();
+        });
+    }
+}

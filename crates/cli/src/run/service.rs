@@ -1,0 +1,59 @@
+//! Answers to requests from the socket.
+
+use super::session::Session;
+use crate::CliError;
+use crate::report::JsonError;
+use moonhook_daemon::{Answer, DaemonError, Failure, Request, Service, Status};
+use serde_json::Value;
+
+impl Service for Session<'_> {
+    fn answer(&mut self, request: Request) -> Answer {
+        match request {
+            Request::Status => json(self.status()),
+            Request::Reload { scripts } => json(self.reload(scripts)),
+            Request::Stop => {
+                self.stopping = true;
+                Ok(Value::Null)
+            }
+            Request::Exec { .. } => Err(unavailable("running Lua code")),
+            Request::Tables | Request::Table { .. } => Err(unavailable("access to tables")),
+            // The server's own.
+            Request::Events => Ok(Value::Null),
+        }
+    }
+}
+
+impl Session<'_> {
+    fn status(&self) -> Result<Status, CliError> {
+        let counters = self.counters()?;
+        Ok(Status {
+            name: self.name.clone(),
+            pid: std::process::id(),
+            interface: self.link.interface().name.clone(),
+            netns: self.arguments.netns.clone(),
+            hook: "xdp".to_string(),
+            mode: self.link.mode().to_string(),
+            scripts: self.scripts.iter().map(|script| script.to_string_lossy().into_owned()).collect(),
+            uptime_seconds: self.started.elapsed().as_secs(),
+            reloads: self.reloads,
+            packets: counters.verdicts.iter().sum(),
+            errors: counters.errors,
+            lost_events: counters.lost_events,
+            pinned: false,
+        })
+    }
+}
+
+fn json<T: serde::Serialize>(result: Result<T, CliError>) -> Answer {
+    let value = result.map_err(|error| failure(&error))?;
+    serde_json::to_value(value).map_err(|error| failure(&CliError::Output(error.into())))
+}
+
+/// The error as a client gets it, with the exit code that it would have had here.
+fn failure(error: &CliError) -> Failure {
+    Failure::new(JsonError::new(error).diagnostic, error.exit() as u8)
+}
+
+fn unavailable(what: &str) -> Failure {
+    DaemonError::Unavailable { what: what.to_string() }.into()
+}

@@ -1,0 +1,179 @@
+//! A script that is attached: shows what happens, answers requests, replaces the program.
+
+use super::Arguments;
+use super::inbox::{Inbox, Incoming};
+use super::inherit;
+use super::installed::{Installed, Retired};
+use super::reporter::Reporter;
+use super::watcher::Watcher;
+use crate::CliError;
+use crate::counters::Counters;
+use crate::driver::{Settings, timed};
+use moonhook_daemon::{Name, Publisher, Reloaded, Timing};
+use moonhook_install::XdpLink;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long a stop, or the end of the interface, can go unnoticed.
+const NAP: Duration = Duration::from_millis(100);
+
+pub struct Session<'a> {
+    pub arguments: &'a Arguments,
+    pub settings: Settings,
+    pub name: Name,
+    pub scripts: Vec<PathBuf>,
+    pub installed: Installed,
+    pub link: XdpLink,
+    pub inbox: Arc<Inbox>,
+    pub publisher: Publisher,
+    pub reporter: Reporter<'a>,
+    pub started: Instant,
+    pub reloads: u64,
+    pub retired: Vec<Retired>,
+    /// Errors and losses of generations that are gone.
+    pub earlier: Counters,
+    pub watcher: Option<Watcher>,
+    pub stopping: bool,
+}
+
+impl Session<'_> {
+    /// Shows messages and counters and answers requests until a signal, a request, the end of the time or of the interface.
+    pub fn watch(&mut self, stop: &AtomicBool) -> Result<(), CliError> {
+        let (duration, interval) = (self.arguments.duration, self.arguments.interval);
+        let start = Instant::now();
+        let (mut next_counters, mut next_look) = (start + interval, start + NAP);
+        while !stop.load(Ordering::Relaxed)
+            && !self.stopping
+            && duration.is_none_or(|duration| start.elapsed() < duration)
+        {
+            let until = next_counters.min(next_look);
+            match self.inbox.next(until.saturating_duration_since(Instant::now())) {
+                Some(incoming) => self.see_to(incoming)?,
+                None => self.reporter.flush()?,
+            }
+            let now = Instant::now();
+            if now >= next_counters {
+                let counters = self.counters()?;
+                self.reporter.counters(&counters, false)?;
+                next_counters = now + interval;
+            }
+            if now >= next_look {
+                if !self.link.is_attached() {
+                    return Err(CliError::InterfaceGone { name: self.link.interface().name.clone() });
+                }
+                self.bury()?;
+                next_look = now + NAP;
+            }
+        }
+        Ok(())
+    }
+
+    fn see_to(&mut self, incoming: Incoming) -> Result<(), CliError> {
+        match incoming {
+            Incoming::Message(message) => {
+                let message = message?;
+                self.publisher.publish(|| super::reporter::message_json(&message));
+                self.reporter.message(&message)
+            }
+            Incoming::Request(request) => {
+                request.serve(self);
+                Ok(())
+            }
+            Incoming::Changed => self.changed(),
+        }
+    }
+
+    /// Reloads; where that fails says so, and the present program goes on.
+    fn changed(&mut self) -> Result<(), CliError> {
+        match self.reload(None) {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                self.publisher.publish(|| super::reporter::refused_json(&error));
+                self.reporter.refused(&error)
+            }
+        }
+    }
+
+    /// What all generations have counted.
+    pub fn counters(&self) -> Result<Counters, CliError> {
+        let mut counters = self.installed.kernel.counters()?;
+        counters.add(&self.earlier);
+        for retired in &self.retired {
+            counters.add(&retired.installed.kernel.counters()?);
+        }
+        Ok(counters)
+    }
+
+    /// Compiles the scripts anew, or others, and puts their program in the place of the present one.
+    ///
+    /// # Errors
+    /// What a stage refuses; the present program stays, and its scripts too.
+    pub fn reload(&mut self, scripts: Option<Vec<PathBuf>>) -> Result<Reloaded, CliError> {
+        let start = Instant::now();
+        let scripts = scripts.unwrap_or_else(|| self.scripts.clone());
+        let json = self.arguments.json;
+        let (mut next, plan) = Installed::load(&scripts, &self.settings, json, Some(&self.installed))?;
+        next.consume(&self.inbox)?;
+        inherit::copy_variables(&plan, &self.installed, &next)?;
+        let mut update = 0;
+        timed(&mut update, || self.link.update(&next.kernel.program, &next.kernel.name))?;
+        let total = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let verify = next.timings.kernel_load.unwrap_or(0);
+        let timing = Timing { compile: next.timings.total - verify, verify, update, total };
+        let before = std::mem::replace(&mut self.installed, next);
+        self.retired.push(Retired::new(before));
+        if let Some(watcher) = &self.watcher {
+            watcher.watch(&self.installed.files);
+        }
+        (self.scripts, self.reloads) = (scripts, self.reloads + 1);
+        let shown = self.scripts.iter().map(|script| script.to_string_lossy().into_owned());
+        let reloaded =
+            Reloaded { scripts: shown.collect(), tables: plan.tables, variables: plan.variables, timing };
+        self.publisher.publish(|| super::reporter::reloaded_json(&reloaded));
+        self.reporter.reloaded(&reloaded)?;
+        Ok(reloaded)
+    }
+
+    /// Lets go of replaced generations that have nothing more to say.
+    fn bury(&mut self) -> Result<(), CliError> {
+        let mut index = 0;
+        while index < self.retired.len() {
+            if self.retired[index].is_done() {
+                let mut retired = self.retired.swap_remove(index);
+                self.earlier.add(&retired.installed.kernel.counters()?);
+                retired.installed.join()?;
+            } else {
+                index += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Shows what is left in the rings, if `show`, and the last counters.
+    pub fn finish(&mut self, show: bool) -> Result<(), CliError> {
+        let mut result = Ok(());
+        let generations = || self.retired.iter().map(|retired| &retired.installed).chain([&self.installed]);
+        generations().for_each(Installed::end_events);
+        loop {
+            let ended = generations().all(Installed::events_have_ended);
+            match self.inbox.next(Duration::from_millis(if ended { 0 } else { 5 })) {
+                Some(Incoming::Message(message)) if show && result.is_ok() => {
+                    let shown = message.map_err(CliError::from);
+                    result = shown.and_then(|message| self.reporter.message(&message));
+                }
+                None if ended => break,
+                _ => {}
+            }
+        }
+        self.inbox.close();
+        for installed in
+            self.retired.iter_mut().map(|retired| &mut retired.installed).chain([&mut self.installed])
+        {
+            result = result.and(installed.join().map_err(CliError::from));
+        }
+        let counters = self.counters()?;
+        result.and(self.reporter.counters(&counters, true))
+    }
+}

@@ -1,0 +1,41 @@
+//! `moonhook stop`: detach a running script.
+
+use crate::remote::{RemoteOptions, ask};
+use crate::{CliError, Exit};
+use moonhook_daemon::{Client, Name, Request};
+use std::io::Write;
+use std::time::Duration;
+
+/// Detach a running script and end its process
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  moonhook stop filter
+
+Exit codes: 0 stopped, 3 no such script, or it does not end")]
+pub struct Arguments {
+    /// The running script, as `moonhook list` names it
+    name: Name,
+    #[command(flatten)]
+    remote: RemoteOptions,
+    /// One JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// How long the other process may take to detach.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+pub fn stop(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
+    let mut client = Client::connect(&arguments.remote.folder(), &arguments.name)?;
+    client.set_timeout(Some(PATIENCE))?;
+    ask::<()>(&mut client, &Request::Stop)?;
+    // It closes the connection when it has detached.
+    while client.event()?.is_some() {}
+    if arguments.json {
+        writeln!(out, "{}", serde_json::json!({ "stopped": arguments.name }))?;
+    } else {
+        writeln!(out, "stopped '{}'", arguments.name)?;
+    }
+    Ok(Exit::Success)
+}

@@ -1,0 +1,31 @@
+//! Reaching running scripts from outside: each has a name and listens on a unix socket for lines of JSON.
+//!
+//! A process that runs a script claims a [`Name`] in a [`RuntimeFolder`] and starts a [`Server`] there; a command connects
+//! with a [`Client`]. What requests mean is the business of whoever implements [`Service`]: nothing here knows Lua, BPF or the
+//! kernel's hooks. The protocol is in `docs/operate.md`.
+//!
+//! Guarantees: a name belongs to one process at a time, and is free when the process has died, however it died. Requests
+//! of one connection are answered in order. What a client sends, or fails to send or to read, holds up nobody but itself: each
+//! connection has a thread, their number is bounded, and the longest idle one gives way to a new one. Only root and the
+//! server's own user are answered.
+
+mod client;
+mod connection;
+mod error;
+mod folder;
+mod name;
+mod protocol;
+mod publisher;
+mod request_line;
+mod server;
+
+pub use client::Client;
+pub use error::DaemonError;
+pub use folder::{Claim, RuntimeFolder};
+pub use name::Name;
+pub use protocol::{
+    Answer, Failure, Kept, MAX_REQUEST, Pending, Reloaded, Request, Service, Status, TableKept,
+    TableOperation, Timing, VERSION,
+};
+pub use publisher::{Publisher, Subscription};
+pub use server::Server;

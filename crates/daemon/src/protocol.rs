@@ -1,0 +1,280 @@
+//! What goes over a socket: one JSON object a line, requests one way, answers and events the other.
+
+use crate::{DaemonError, Name};
+use moonhook_diagnostic::{Diagnostic, Place};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::path::PathBuf;
+use std::sync::mpsc::SyncSender;
+
+/// The version of the protocol. A server refuses requests of another one.
+pub const VERSION: u32 = 1;
+
+/// Bytes of a request at most, the line end not counted.
+pub const MAX_REQUEST: usize = 1 << 20;
+
+/// What a running script can be asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "request", rename_all = "snake_case")]
+pub enum Request {
+    /// Answer: [`Status`].
+    Status,
+    /// Compile again and replace the program. Answer: [`Reloaded`].
+    Reload {
+        /// Absolute paths of other scripts than the present ones.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        scripts: Option<Vec<PathBuf>>,
+    },
+    /// Run Lua code in the script's state. Answer: the results, an array.
+    Exec {
+        code: String,
+        /// What the code is called in messages.
+        #[serde(default)]
+        name: String,
+    },
+    /// The shared tables. Answer: an array of objects.
+    Tables,
+    Table {
+        table: String,
+        #[serde(flatten)]
+        operation: TableOperation,
+    },
+    /// From here on the connection brings events and takes no more requests. Answer: null.
+    Events,
+    /// Detach and end. Answer: null.
+    Stop,
+}
+
+/// What can be done with a shared table. Keys and values are JSON: numbers, booleans, strings, objects for records.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "operation", rename_all = "snake_case")]
+pub enum TableOperation {
+    /// Answer: the value, or null.
+    Get { key: Value },
+    /// Answer: null.
+    Set { key: Value, value: Value },
+    /// Answer: whether there was an entry.
+    Delete { key: Value },
+    /// Entries that follow `after` in the table's own order. Answer: an array of pairs; empty at the end.
+    Dump {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        after: Option<Value>,
+        limit: usize,
+    },
+    /// Sets many. Answer: how many.
+    Load { entries: Vec<(Value, Value)> },
+    /// Removes all entries. Answer: how many.
+    Clear,
+}
+
+/// A request as a line has it.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Envelope {
+    pub version: u32,
+    #[serde(flatten)]
+    pub request: Request,
+}
+
+/// Just enough of a request to judge its version before its content.
+#[derive(Deserialize)]
+struct Versioned {
+    version: u32,
+}
+
+/// Reads a line.
+pub(crate) fn parse(line: &[u8]) -> Result<Request, DaemonError> {
+    let problem = |error: serde_json::Error| DaemonError::Request { problem: error.to_string() };
+    let Versioned { version } = serde_json::from_slice(line).map_err(problem)?;
+    if version != VERSION {
+        let problem = format!("it is of version {version}, this is version {VERSION}");
+        return Err(DaemonError::Request { problem });
+    }
+    Ok(serde_json::from_slice::<Envelope>(line).map_err(problem)?.request)
+}
+
+/// What a request comes to.
+pub type Answer = Result<Value, Failure>;
+
+/// An answer as a line has it.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct AnswerLine {
+    pub version: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Failure>,
+    #[serde(default)]
+    pub answer: Value,
+}
+
+impl From<Answer> for AnswerLine {
+    fn from(answer: Answer) -> AnswerLine {
+        match answer {
+            Ok(answer) => AnswerLine { version: VERSION, error: None, answer },
+            Err(error) => AnswerLine { version: VERSION, error: Some(error), answer: Value::Null },
+        }
+    }
+}
+
+/// A diagnostic on its way to a client.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    pub code: String,
+    pub message: String,
+    #[serde(default)]
+    pub place: Option<Place>,
+    #[serde(default)]
+    pub reason: Option<String>,
+    #[serde(default)]
+    pub help: Option<String>,
+    /// What a command that gets this ends with.
+    pub exit: u8,
+}
+
+impl Failure {
+    pub fn new(diagnostic: Diagnostic, exit: u8) -> Failure {
+        let Diagnostic { code, message, place, reason, help } = diagnostic;
+        Failure { code: code.to_string(), message, place, reason, help, exit }
+    }
+}
+
+/// A failure of the host's side, exit code 3.
+impl From<DaemonError> for Failure {
+    fn from(error: DaemonError) -> Failure {
+        Failure::new(error.diagnostic(), 3)
+    }
+}
+
+/// Whoever answers requests, on a thread of their own choice.
+pub trait Service {
+    /// Answers every request but [`Request::Events`], which the server sees to.
+    fn answer(&mut self, request: Request) -> Answer;
+}
+
+/// A request that waits for its answer. Dropped without one, the client is told so.
+#[derive(Debug)]
+pub struct Pending {
+    request: Option<Request>,
+    reply: SyncSender<Answer>,
+}
+
+impl Pending {
+    pub(crate) fn new(request: Request, reply: SyncSender<Answer>) -> Pending {
+        Pending { request: Some(request), reply }
+    }
+
+    /// Has the service answer.
+    pub fn serve(mut self, service: &mut dyn Service) {
+        if let Some(request) = self.request.take() {
+            // A client that has gone meanwhile needs no answer; the room in the channel is for this one.
+            let _ = self.reply.try_send(service.answer(request));
+        }
+    }
+}
+
+/// A running script as `moonhook list` shows it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    pub name: Name,
+    pub pid: u32,
+    pub interface: String,
+    /// The network namespace, if it was named.
+    pub netns: Option<String>,
+    pub hook: String,
+    pub mode: String,
+    pub scripts: Vec<String>,
+    pub uptime_seconds: u64,
+    /// How often the program was replaced.
+    pub reloads: u64,
+    /// Frames that the handlers have seen.
+    pub packets: u64,
+    /// Run-time errors of handlers.
+    pub errors: u64,
+    /// Prints and errors that nobody saw because the ring was full.
+    pub lost_events: u64,
+    /// The program outlives the process.
+    pub pinned: bool,
+}
+
+/// What a reload did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reloaded {
+    pub scripts: Vec<String>,
+    pub tables: Vec<TableKept>,
+    pub variables: Vec<TableKept>,
+    pub timing: Timing,
+}
+
+/// What became of the content of a table or variable.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TableKept {
+    pub name: String,
+    #[serde(flatten)]
+    pub outcome: Kept,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum Kept {
+    Kept,
+    /// It has another shape, and begins anew.
+    Reset {
+        from: String,
+        to: String,
+    },
+    New,
+    Dropped,
+}
+
+/// How long the parts of a reload took, in microseconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Timing {
+    /// Running the script, and compiling what its handlers are.
+    pub compile: u64,
+    /// Loading into the kernel, the verifier's work included.
+    pub verify: u64,
+    /// The update of the link alone.
+    pub update: u64,
+    /// From the request to the update's end.
+    pub total: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn requests_are_lines_of_json() {
+        let get = TableOperation::Get { key: json!("192.0.2.1") };
+        for (request, line) in [
+            (Request::Status, json!({"version": 1, "request": "status"})),
+            (Request::Reload { scripts: None }, json!({"version": 1, "request": "reload"})),
+            (
+                Request::Table { table: "t".into(), operation: get },
+                json!({"version": 1, "request": "table", "table": "t", "operation": "get", "key": "192.0.2.1"}),
+            ),
+        ] {
+            let written =
+                serde_json::to_value(Envelope { version: VERSION, request: request.clone() }).unwrap();
+            assert_eq!(written, line);
+            assert_eq!(parse(line.to_string().as_bytes()).unwrap(), request);
+        }
+    }
+
+    #[test]
+    fn other_lines_are_refused() {
+        for (line, part) in [
+            (&b""[..], "EOF"),
+            (b"[]", "missing field"),
+            (b"{\"request\":\"status\"}", "version"),
+            (b"{\"version\":2,\"request\":\"status\"}", "version 2"),
+            (b"{\"version\":2,\"request\":\"new\"}", "version 2"),
+            (b"{\"version\":1,\"request\":\"format\"}", "unknown variant"),
+            (b"{\"version\":1}", "request"),
+            (b"\xff\xff", "expected value"),
+            (b"{\"version\":1,\"request\":\"table\",\"table\":\"t\"}", "operation"),
+        ] {
+            let problem = parse(line).unwrap_err().to_string();
+            assert!(problem.contains(part), "{}: {problem}", line.escape_ascii());
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Listening on a script's socket.
+
+use crate::{Claim, DaemonError, Pending, Publisher, connection};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use std::collections::BTreeMap;
+use std::net::Shutdown;
+use std::os::fd::AsFd;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Connections at a time. The longest idle one gives way to a new one.
+const MAX_CONNECTIONS: usize = 64;
+/// Connections that watch events, at a time.
+const MAX_WATCHERS: usize = 32;
+
+/// The socket of a running script. Dropping it ends all connections and frees the name.
+#[derive(Debug)]
+pub struct Server {
+    shared: Arc<Shared>,
+    /// Writing here, or closing it, ends the listening thread.
+    wake: Option<UnixStream>,
+    listener: Option<JoinHandle<()>>,
+    claim: Claim,
+}
+
+/// What a connection is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activity {
+    /// Waits for a request, or for the rest of one.
+    Idle,
+    Busy,
+    Watching,
+}
+
+/// What all connections have in common.
+pub struct Shared {
+    deliver: Box<dyn Fn(Pending) + Send + Sync>,
+    publisher: Publisher,
+    connections: Mutex<BTreeMap<u64, Connection>>,
+}
+
+struct Connection {
+    stream: UnixStream,
+    activity: Activity,
+    since: Instant,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Listens on the claimed name's socket. Each request is given to `deliver`, on a thread of the connection's; events come
+    /// from `publisher`.
+    ///
+    /// # Errors
+    /// `Socket`.
+    pub fn start(
+        claim: Claim,
+        publisher: Publisher,
+        deliver: impl Fn(Pending) + Send + Sync + 'static,
+    ) -> Result<Server, DaemonError> {
+        let path = claim.socket();
+        let failed =
+            |error: std::io::Error| DaemonError::Socket { path: path.clone(), problem: error.to_string() };
+        claim.remove_socket().map_err(failed)?;
+        let listener = UnixListener::bind(&path).map_err(failed)?;
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        let (wake, woken) = UnixStream::pair().map_err(failed)?;
+        let connections = Mutex::default();
+        let shared = Arc::new(Shared { deliver: Box::new(deliver), publisher, connections });
+        let of_thread = Arc::clone(&shared);
+        let thread = std::thread::Builder::new().name("socket".to_string());
+        let thread = thread.spawn(move || listen(&listener, &woken, &of_thread)).map_err(failed)?;
+        Ok(Server { shared, wake: Some(wake), listener: Some(thread), claim })
+    }
+
+    pub fn claim(&self) -> &Claim {
+        &self.claim
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.wake.take());
+        if let Some(thread) = self.listener.take() {
+            let _ = thread.join();
+        }
+        self.shared.publisher.close();
+        self.shared.end_all();
+    }
+}
+
+/// Accepts connections until the other end of `woken` is closed.
+fn listen(listener: &UnixListener, woken: &UnixStream, shared: &Arc<Shared>) {
+    let mut id = 0;
+    loop {
+        let mut descriptors =
+            [PollFd::new(listener.as_fd(), PollFlags::POLLIN), PollFd::new(woken.as_fd(), PollFlags::POLLIN)];
+        let _ = poll(&mut descriptors, PollTimeout::NONE);
+        if descriptors[1].any().unwrap_or(true) {
+            return;
+        }
+        match listener.accept() {
+            Ok((stream, _)) => {
+                id += 1;
+                shared.begin(id, stream);
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+            // No descriptors or no memory: others may give some back.
+            Err(_) => std::thread::sleep(Duration::from_millis(50)),
+        }
+    }
+}
+
+impl Shared {
+    pub fn deliver(&self, pending: Pending) {
+        (self.deliver)(pending);
+    }
+
+    pub fn publisher(&self) -> &Publisher {
+        &self.publisher
+    }
+
+    fn connections(&self) -> MutexGuard<'_, BTreeMap<u64, Connection>> {
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes what a connection does from now on; false if it may not, there being too many that do.
+    pub fn mark(&self, id: u64, activity: Activity) -> bool {
+        let mut connections = self.connections();
+        let watchers = connections.values().filter(|other| other.activity == Activity::Watching).count();
+        if activity == Activity::Watching && watchers >= MAX_WATCHERS {
+            return false;
+        }
+        if let Some(connection) = connections.get_mut(&id) {
+            (connection.activity, connection.since) = (activity, Instant::now());
+        }
+        true
+    }
+
+    /// Serves a new client on a thread of its own, if there is room or room can be made.
+    fn begin(self: &Arc<Self>, id: u64, stream: UnixStream) {
+        let mut connections = self.connections();
+        connections
+            .retain(|_, connection| connection.thread.as_ref().is_none_or(|thread| !thread.is_finished()));
+        if connections.len() >= MAX_CONNECTIONS && !make_room(&mut connections) {
+            return;
+        }
+        let Ok(own) = stream.try_clone() else { return };
+        if stream.set_nonblocking(false).is_err() {
+            return;
+        }
+        let (activity, since) = (Activity::Idle, Instant::now());
+        connections.insert(id, Connection { stream, activity, since, thread: None });
+        let shared = Arc::clone(self);
+        let thread = std::thread::Builder::new().name("client".to_string());
+        let spawned = thread.spawn(move || {
+            connection::serve(&own, &shared, id);
+            let _ = own.shutdown(Shutdown::Both);
+        });
+        match (spawned, connections.get_mut(&id)) {
+            (Ok(thread), Some(connection)) => connection.thread = Some(thread),
+            _ => drop(connections.remove(&id)),
+        }
+    }
+
+    /// Ends all connections and waits for their threads.
+    fn end_all(&self) {
+        let connections = std::mem::take(&mut *self.connections());
+        for connection in connections.values() {
+            let _ = connection.stream.shutdown(Shutdown::Read);
+            // Who waits for an answer gets it; who does not read what there is has had the time.
+            if connection.activity != Activity::Busy {
+                let _ = connection.stream.shutdown(Shutdown::Both);
+            }
+        }
+        for thread in connections.into_values().filter_map(|connection| connection.thread) {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Sends the longest idle connection away; false if all are at work.
+fn make_room(connections: &mut BTreeMap<u64, Connection>) -> bool {
+    let idle = connections.iter().filter(|(_, connection)| connection.activity == Activity::Idle);
+    let Some(id) = idle.min_by_key(|(_, connection)| connection.since).map(|(id, _)| *id) else {
+        return false;
+    };
+    if let Some(connection) = connections.remove(&id) {
+        let _ = connection.stream.shutdown(Shutdown::Both);
+    }
+    true
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("connections", &self.connections().len()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,211 @@
+//! A server and its clients: order, bounds, and that nobody can hold up others.
+
+use moonhook_daemon::{
+    Answer, Client, DaemonError, Failure, MAX_REQUEST, Name, Pending, Publisher, Request, RuntimeFolder,
+    Server, Service,
+};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+/// Answers `exec` with its code and refuses the rest.
+struct Echo;
+
+impl Service for Echo {
+    fn answer(&mut self, request: Request) -> Answer {
+        match request {
+            Request::Exec { code, .. } => Ok(code.into()),
+            other => Err(Failure::from(DaemonError::Unavailable { what: format!("{other:?}") })),
+        }
+    }
+}
+
+struct Place {
+    server: Option<Server>,
+    publisher: Publisher,
+    folder: RuntimeFolder,
+    name: Name,
+    _files: tempfile::TempDir,
+}
+
+impl Place {
+    /// A server whose requests are answered by `Echo`.
+    fn answering() -> Place {
+        let (place, pending) = Place::silent();
+        std::thread::spawn(move || pending.iter().for_each(|pending| pending.serve(&mut Echo)));
+        place
+    }
+
+    /// A server whose requests nobody answers.
+    fn silent() -> (Place, Receiver<Pending>) {
+        let files = tempfile::tempdir().unwrap();
+        let folder = RuntimeFolder::new(files.path().join("run"));
+        let name: Name = "test".parse().unwrap();
+        let (sender, receiver) = channel();
+        let publisher = Publisher::default();
+        let claim = folder.claim(&name).unwrap();
+        let server =
+            Server::start(claim, publisher.clone(), move |pending| drop(sender.send(pending))).unwrap();
+        (Place { server: Some(server), publisher, folder, name, _files: files }, receiver)
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.folder.socket(&self.name)
+    }
+
+    fn client(&self) -> Client {
+        let client = Client::connect(&self.folder, &self.name).unwrap();
+        client.set_timeout(Some(Duration::from_secs(20))).unwrap();
+        client
+    }
+
+    fn raw(&self) -> (UnixStream, BufReader<UnixStream>) {
+        let stream = UnixStream::connect(self.socket()).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let reader = BufReader::new(stream.try_clone().unwrap());
+        (stream, reader)
+    }
+}
+
+fn exec(code: &str) -> Request {
+    Request::Exec { code: code.to_string(), name: String::new() }
+}
+
+fn line(reader: &mut impl BufRead) -> Value {
+    let mut text = String::new();
+    reader.read_line(&mut text).unwrap();
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{text:?}: {error}"))
+}
+
+#[test]
+fn requests_are_answered_in_order_and_failures_have_codes() {
+    let place = Place::answering();
+    let mut client = place.client();
+    for number in 0..100 {
+        let answer: String = client.ask(&exec(&number.to_string())).unwrap().unwrap();
+        assert_eq!(answer, number.to_string());
+    }
+    let refused = client.ask::<Value>(&Request::Status).unwrap().unwrap_err();
+    assert_eq!((refused.code.as_str(), refused.exit), ("MH0810", 3));
+    let (mut stream, mut reader) = place.raw();
+    let requests: String = (0..50)
+        .map(|n| json!({"version": 1, "request": "exec", "code": n.to_string()}).to_string() + "\n")
+        .collect();
+    stream.write_all(requests.as_bytes()).unwrap();
+    for number in 0..50 {
+        assert_eq!(line(&mut reader)["answer"], number.to_string());
+    }
+}
+
+#[test]
+fn bad_lines_are_answered_and_hurt_nobody() {
+    let place = Place::answering();
+    let (mut stream, mut reader) = place.raw();
+    let huge = vec![b'x'; MAX_REQUEST + 1];
+    for bad in
+        [&b"hello"[..], b"", b"\xff\xfe", b"{\"version\":9}", b"{\"version\":1,\"request\":\"fly\"}", &huge]
+    {
+        stream.write_all(bad).unwrap();
+        stream.write_all(b"\n").unwrap();
+        assert_eq!(line(&mut reader)["error"]["code"], "MH0806");
+    }
+    let mut largest = json!({"version": 1, "request": "exec", "code": ""}).to_string();
+    let code = "y".repeat(MAX_REQUEST - largest.len());
+    largest = json!({"version": 1, "request": "exec", "code": code}).to_string();
+    assert_eq!(largest.len(), MAX_REQUEST);
+    writeln!(stream, "{largest}").unwrap();
+    assert_eq!(line(&mut reader)["answer"].as_str().unwrap().len(), code.len());
+    // A client that goes in the middle of a line, or without reading its answer.
+    drop(place.raw().0.write_all(b"{\"version\":1,"));
+    let (mut gone, _) = place.raw();
+    writeln!(gone, "{}", json!({"version": 1, "request": "exec", "code": "x"})).unwrap();
+    drop(gone);
+    assert_eq!(place.client().ask::<String>(&exec("z")).unwrap().unwrap(), "z");
+}
+
+#[test]
+fn silent_clients_give_way() {
+    let place = Place::answering();
+    let silent: Vec<_> = (0..200).map(|_| place.raw()).collect();
+    let started = Instant::now();
+    for _ in 0..10 {
+        assert_eq!(place.client().ask::<String>(&exec("z")).unwrap().unwrap(), "z");
+    }
+    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+    let mut rest = Vec::new();
+    { silent }.swap_remove(0).1.read_to_end(&mut rest).unwrap();
+    assert!(rest.is_empty());
+}
+
+#[test]
+fn watchers_get_events_and_slow_ones_lose_some() {
+    let place = Place::answering();
+    let mut quick = place.client();
+    quick.ask::<Value>(&Request::Events).unwrap().unwrap();
+    let (mut slow, mut slow_reader) = place.raw();
+    writeln!(slow, "{}", json!({"version": 1, "request": "events"})).unwrap();
+    assert_eq!(line(&mut slow_reader)["answer"], Value::Null);
+    const COUNT: u64 = 30_000;
+    let started = Instant::now();
+    for number in 0..COUNT {
+        place.publisher.publish(|| json!({"number": number, "filler": "x".repeat(200)}));
+        if number % 2000 == 0 {
+            while quick.event().unwrap().unwrap()["number"] != number {}
+        }
+    }
+    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+    // What the slow one gets and what it is told of make up the whole.
+    let (mut seen, mut lost, mut last) = (0, 0, 0);
+    place.publisher.publish(|| json!({"number": COUNT}));
+    while last < COUNT {
+        let event = line(&mut slow_reader);
+        match event["count"].as_u64() {
+            Some(count) => lost += count,
+            None => {
+                seen += 1;
+                last = event["number"].as_u64().unwrap();
+            }
+        }
+        if last < COUNT && seen + lost + 4096 > COUNT {
+            place.publisher.publish(|| json!({"number": COUNT}));
+        }
+    }
+    assert!(lost > 0 && seen >= 4096, "{seen} seen, {lost} lost");
+}
+
+#[test]
+fn requests_that_nobody_answers_are_ended_by_the_end() {
+    let (mut place, pending) = Place::silent();
+    let mut client = place.client();
+    let asking = std::thread::spawn(move || client.ask::<Value>(&exec("x")).unwrap());
+    drop(pending.recv_timeout(Duration::from_secs(20)).unwrap());
+    assert_eq!(asking.join().unwrap().unwrap_err().code, "MH0810");
+    let mut watcher = place.client();
+    watcher.ask::<Value>(&Request::Events).unwrap().unwrap();
+    drop(place.server.take());
+    assert!(watcher.event().unwrap().is_none());
+    assert!(!place.socket().exists());
+    let gone = Client::connect(&place.folder, &place.name).err().unwrap();
+    assert_eq!(gone.code(), "MH0804");
+}
+
+#[test]
+fn a_socket_that_a_dead_process_left_is_taken_over() {
+    let files = tempfile::tempdir().unwrap();
+    let folder = RuntimeFolder::new(files.path().join("run"));
+    let name: Name = "test".parse().unwrap();
+    folder.create().unwrap();
+    drop(std::os::unix::net::UnixListener::bind(folder.socket(&name)).unwrap());
+    assert_eq!(Client::connect(&folder, &name).err().unwrap().code(), "MH0804");
+    let claim = folder.claim(&name).unwrap();
+    let _server = Server::start(claim, Publisher::default(), |pending| pending.serve(&mut Echo)).unwrap();
+    let mode = std::fs::metadata(folder.socket(&name)).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let mut client = Client::connect(&folder, &name).unwrap();
+    assert_eq!(client.ask::<String>(&exec("z")).unwrap().unwrap(), "z");
+    assert_eq!(folder.claim(&name).unwrap_err().code(), "MH0803");
+}

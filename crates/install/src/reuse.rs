@@ -1,0 +1,55 @@
+//! Maps of an earlier program in the place of an object's own.
+
+use crate::map::access;
+use crate::test_run::page_size;
+use crate::{InstallError, Program, sys};
+use libbpf_rs::{AsRawLibbpf, OpenObject};
+use nix::errno::Errno;
+use nix::libc::{self, c_void};
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// Puts `map` in the place of the map or data section `name`, which must be of its type and sizes.
+pub(crate) fn reuse(opened: &mut OpenObject, name: &str, map: BorrowedFd<'_>) -> Result<(), InstallError> {
+    let existing = opened.maps().map(|map| map.name().to_string_lossy().into_owned()).collect();
+    let mut own = opened
+        .maps_mut()
+        .find(|own| own.name() == name)
+        .ok_or_else(|| InstallError::NoSuchItem { kind: "map", name: name.to_string(), existing })?;
+    let there = sys::map_info(map).map_err(|errno| failed(name, errno))?;
+    let pointer = own.as_libbpf_object().as_ptr();
+    // SAFETY: the map belongs to the object, which is borrowed.
+    let (map_type, key_size, value_size) = unsafe {
+        let key_size = libbpf_sys::bpf_map__key_size(pointer);
+        (libbpf_sys::bpf_map__type(pointer), key_size, libbpf_sys::bpf_map__value_size(pointer))
+    };
+    if (map_type, key_size, value_size) != (there.type_, there.key_size, there.value_size) {
+        let problem = "the map to be used again is of another type or size".to_string();
+        return Err(InstallError::MapAccess { map: name.to_string(), problem });
+    }
+    own.reuse_fd(map).map_err(|error| access(name, &error))
+}
+
+/// Makes [`Program::data_section`] show the section that was used again: libbpf maps only those into memory that it made.
+pub(crate) fn show(program: &Program, name: &str) -> Result<(), InstallError> {
+    let map = program.map(name)?;
+    let mut length = 0;
+    // SAFETY: the map belongs to the program's object.
+    let start =
+        unsafe { libbpf_sys::bpf_map__initial_value(map.as_libbpf_object().as_ptr(), &raw mut length) };
+    if start.is_null() {
+        return Ok(());
+    }
+    let (whole, flags) =
+        ((length as usize).next_multiple_of(page_size()), libc::MAP_SHARED | libc::MAP_FIXED);
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: `start` is libbpf's private mapping of the section's initial bytes, of that many pages; nobody refers to it,
+    // and libbpf unmaps what is there when the object is closed.
+    let mapped = unsafe {
+        libc::mmap(start.cast::<c_void>(), whole, access, flags, program.map_fd(name)?.as_raw_fd(), 0)
+    };
+    if mapped == libc::MAP_FAILED { Err(failed(name, Errno::last())) } else { Ok(()) }
+}
+
+fn failed(name: &str, errno: Errno) -> InstallError {
+    InstallError::MapAccess { map: name.to_string(), problem: errno.desc().to_string() }
+}

@@ -1,0 +1,105 @@
+//! Calls of the scripts' functions when load time is over, each within a limit of time.
+//!
+//! A call runs in a coroutine of its own: after an error its stack still stands, for the traceback.
+
+use std::ffi::CStr;
+use std::time::{Duration, Instant};
+
+use mlua::thread::ThreadStatus;
+use mlua::{Function, MultiValue, Table, Thread, Value, ffi};
+
+use crate::Loaded;
+use crate::run::{is_memory_error, message};
+
+/// A function of a script failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct CallError {
+    /// With the `file:line: ` that Lua puts in front.
+    pub message: String,
+    /// The active calls, innermost first, as Lua's traceback has them.
+    pub traceback: Vec<String>,
+}
+
+impl Loaded {
+    /// Calls `function`, which may take the time `limit`; `None`: any time.
+    ///
+    /// # Errors
+    /// The function raised an error, yielded, or was stopped because its time or the state's memory was used up. The state stays
+    /// usable. Time inside one library function (a pattern match, a sort) is not limited.
+    pub fn call(
+        &self,
+        function: &Function,
+        arguments: MultiValue,
+        limit: Option<Duration>,
+    ) -> Result<MultiValue, CallError> {
+        self.attempt(function, arguments, limit).unwrap_or_else(|error| Err(bare(error.to_string())))
+    }
+
+    fn attempt(
+        &self,
+        function: &Function,
+        arguments: MultiValue,
+        limit: Option<Duration>,
+    ) -> mlua::Result<Result<MultiValue, CallError>> {
+        let resume: Function = self.lua.globals().get::<Table>("coroutine")?.get("resume")?;
+        let thread = self.lua.create_thread(function.clone())?;
+        self.meter.watch(&thread);
+        let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
+        self.meter.limit_time(deadline);
+        let mut all = arguments;
+        all.push_front(Value::Thread(thread.clone()));
+        let outcome = resume.call::<MultiValue>(all);
+        let exhausted = self.meter.is_exhausted();
+        self.meter.limit_time(None);
+        // Undoes what the limit does to stop a function that catches errors.
+        self.lua.set_memory_limit(self.memory_limit)?;
+        let problem = match outcome {
+            _ if exhausted => {
+                let seconds = limit.unwrap_or_default().as_secs_f64();
+                format!("the function was stopped: it ran for more than {seconds} seconds")
+            }
+            Ok(results) if results.front() != Some(&Value::Boolean(true)) => {
+                self.described(results.get(1).unwrap_or(&Value::Nil))
+            }
+            Ok(_) if thread.status() == ThreadStatus::Resumable => {
+                "attempt to yield from outside a coroutine".to_string()
+            }
+            Ok(mut results) => {
+                results.pop_front();
+                return Ok(Ok(results));
+            }
+            Err(error) => self.described(&Value::Error(Box::new(error))),
+        };
+        Ok(Err(CallError { message: problem, traceback: self.traceback(&thread) }))
+    }
+
+    fn described(&self, value: &Value) -> String {
+        if is_memory_error(value) { "not enough memory".to_string() } else { message(value) }
+    }
+
+    /// The calls that are on the stack of a thread that does not run (`lauxlib.c`, `luaL_traceback`).
+    fn traceback(&self, thread: &Thread) -> Vec<String> {
+        let mut text = String::new();
+        // SAFETY: the closure runs in protected mode; the string stays on the stack while it is read, and `text` is assigned
+        // when nothing can be raised any more.
+        let made = unsafe {
+            self.lua.exec_raw::<()>((), |state| {
+                ffi::luaL_traceback(state, thread.state(), std::ptr::null(), 0);
+                let start = ffi::lua_tolstring(state, -1, std::ptr::null_mut());
+                text = CStr::from_ptr(start).to_string_lossy().into_owned();
+                ffi::lua_pop(state, 1);
+            })
+        };
+        let calls = text.lines().skip(1).map(|line| line.trim_start().to_owned());
+        // `error`, and what is ours between it and the script, have no place that a person could look at.
+        let is_ours =
+            |call: &String| call.starts_with("?: ") || call.starts_with("[C]:") && call.ends_with("'error'");
+        let calls = calls.skip_while(is_ours);
+        if made.is_ok() { calls.collect() } else { Vec::new() }
+    }
+}
+
+fn bare(message: String) -> CallError {
+    CallError { message, traceback: Vec::new() }
+}

@@ -1,0 +1,56 @@
+//! `require "linux"`: time and random numbers of the kernel, with Lunatik's names.
+
+use std::hash::{BuildHasher, RandomState};
+
+use mlua::{Lua, Table, Value};
+use nix::time::{ClockId, clock_gettime};
+
+use super::{Context, Module, integer};
+use crate::library::key;
+
+pub(super) const MODULE: Module = Module { name: "linux", open };
+
+type Body = fn(&Lua, &[Value], &str) -> Result<i64, String>;
+
+const FUNCTIONS: &[(&str, Body)] =
+    &[("linux.time", time), ("linux.difftime", difference), ("linux.random", random)];
+
+fn open(context: &mut Context) -> mlua::Result<Table> {
+    let table = context.lua.create_table()?;
+    for &(name, body) in FUNCTIONS {
+        let function = context
+            .function(name, move |lua, arguments| body(lua, arguments, key(name)).map(Value::Integer))?;
+        table.raw_set(key(name), function)?;
+    }
+    Ok(table)
+}
+
+/// Nanoseconds since 1970 by `CLOCK_TAI`, the one of the clocks of that epoch which programs in the kernel can read.
+fn time(_: &Lua, _: &[Value], _: &str) -> Result<i64, String> {
+    let now = clock_gettime(ClockId::CLOCK_TAI).map_err(|error| error.to_string())?;
+    Ok(now.tv_sec().wrapping_mul(1_000_000_000).wrapping_add(now.tv_nsec()))
+}
+
+fn difference(lua: &Lua, arguments: &[Value], function: &str) -> Result<i64, String> {
+    let later = integer(lua, arguments, 1, function)?;
+    Ok(later.wrapping_sub(integer(lua, arguments, 2, function)?))
+}
+
+/// `random()`: 64 random bits; `random(n)`: 1 … n; `random(m, n)`: m … n.
+fn random(lua: &Lua, arguments: &[Value], function: &str) -> Result<i64, String> {
+    // Each state has keys of its own, from the system's random numbers.
+    let bits = RandomState::new().hash_one(0);
+    let (low, high) = match arguments.len() {
+        0 => return Ok(bits as i64),
+        1 => (1, integer(lua, arguments, 1, function)?),
+        2 => (integer(lua, arguments, 1, function)?, integer(lua, arguments, 2, function)?),
+        _ => return Err("wrong number of arguments".to_string()),
+    };
+    if low > high {
+        return Err(format!("bad argument #1 to '{function}' (interval is empty)"));
+    }
+    let Some(size) = high.checked_sub(low).and_then(|distance| distance.checked_add(1)) else {
+        return Err(format!("bad argument #1 to '{function}' (interval too large)"));
+    };
+    Ok(low.wrapping_add((bits % size as u64) as i64))
+}

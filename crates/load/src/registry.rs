@@ -1,0 +1,111 @@
+//! What scripts register while they are loaded: handlers, tables that are to be shared, and work for the time after.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::rc::Rc;
+use std::time::Duration;
+
+use mlua::{Function, Table};
+use moonhook_shape::Declaration;
+
+use crate::modules::Handlers;
+
+/// Everything that is registered with one state. Clones are the same registry.
+#[derive(Clone, Default)]
+pub(crate) struct Registry {
+    pub handlers: Handlers,
+    pub declared: Declared,
+    pub requests: Requests,
+}
+
+/// The tables that `map{…}` and its like have made.
+#[derive(Clone, Default)]
+pub(crate) struct Declared {
+    tables: Rc<RefCell<HashMap<*const c_void, (Table, Declaration)>>>,
+    closed: Rc<Cell<bool>>,
+}
+
+impl Declared {
+    /// Remembers a table, which is held so that its address is not used twice.
+    ///
+    /// # Errors
+    /// Load time is over.
+    pub fn add(&self, table: &Table, declaration: Declaration) -> Result<(), String> {
+        if self.closed.get() {
+            return Err("shared tables are made at load time, before packets arrive".into());
+        }
+        self.tables.borrow_mut().insert(table.to_pointer(), (table.clone(), declaration));
+        Ok(())
+    }
+
+    pub fn of(&self, table: &Table) -> Option<Declaration> {
+        self.tables.borrow().get(&table.to_pointer()).map(|(_, declaration)| declaration.clone())
+    }
+
+    /// Ends load time: the tables are what they are now.
+    pub fn close(&self) {
+        self.closed.set(true);
+        self.tables.borrow_mut().clear();
+    }
+}
+
+/// What a script wants to be done while its handlers run.
+#[derive(Clone, Debug)]
+pub enum Request {
+    /// Call `function` when `delay` has passed and, if it `repeats`, again and again after that time.
+    Timer { id: u64, delay: Duration, repeats: bool, function: Function },
+    /// Forget the timer of that number, if there is one.
+    Cancel { id: u64 },
+    /// Call `function` with the values of each event of this name.
+    Listen { event: Vec<u8>, function: Function },
+    /// Call `function` with the signal's name each time the process gets the signal.
+    Signal { signal: Signal, function: Function },
+    /// An event of the script's own, for those who listen.
+    Event { name: Vec<u8>, values: Vec<mlua::Value> },
+}
+
+/// Signals that scripts can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Signal {
+    Hangup,
+    User1,
+    User2,
+}
+
+impl Signal {
+    pub const ALL: [Signal; 3] = [Signal::Hangup, Signal::User1, Signal::User2];
+
+    /// `HUP`, `USR1`, `USR2`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Signal::Hangup => "HUP",
+            Signal::User1 => "USR1",
+            Signal::User2 => "USR2",
+        }
+    }
+}
+
+/// The requests that nobody has taken yet. Functions of the scripts may add to them at any time. Clones are the same list.
+#[derive(Clone, Default)]
+pub struct Requests {
+    waiting: Rc<RefCell<Vec<Request>>>,
+    timers: Rc<Cell<u64>>,
+}
+
+impl Requests {
+    pub(crate) fn add(&self, request: Request) {
+        self.waiting.borrow_mut().push(request);
+    }
+
+    /// A number for a new timer, from 1.
+    pub(crate) fn new_timer(&self) -> u64 {
+        self.timers.set(self.timers.get() + 1);
+        self.timers.get()
+    }
+
+    /// What was requested since the last time, in order.
+    pub fn take(&self) -> Vec<Request> {
+        self.waiting.take()
+    }
+}

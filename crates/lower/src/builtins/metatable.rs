@@ -1,0 +1,66 @@
+//! Metatables and raw access (Lua manual § 6.1), of tables made at packet time.
+
+use super::{Call, Row, refuse, returns, row};
+use crate::context::{Context, Result};
+use crate::join::Arm;
+use crate::made::Key;
+use crate::value::{Abs, Object};
+
+pub const ROWS: &[Row] = &[
+    row("setmetatable", set_metatable),
+    row("getmetatable", get_metatable),
+    row("rawget", raw_get),
+    row("rawset", raw_set),
+];
+
+/// Metamethods that mean something to the collector only, or to a variable that is closed.
+const UNKNOWN: [&str; 4] = ["__gc", "__mode", "__close", "__metatable"];
+
+fn set_metatable(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    let (Abs::Object(Object::Made(table)), metatable) = (call.arg(1), call.arg(2)) else {
+        return refuse(context, call);
+    };
+    let metatable = match metatable {
+        Abs::Nil if call.args.len() > 1 => None,
+        Abs::Object(object @ (Object::Table(_) | Object::Made(_))) => Some(object),
+        _ => return refuse(context, call),
+    };
+    let old = context.metatable_of(&Object::Made(table));
+    for known in old.iter().chain(&metatable) {
+        if UNKNOWN.iter().any(|event| context.metafield(known, event) != Abs::Nil) {
+            return refuse(context, call);
+        }
+    }
+    if let Some(made) = context.state.tables.get_mut(&table) {
+        made.metatable = metatable;
+    }
+    returns(context, vec![call.arg(1)])
+}
+
+fn get_metatable(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    let Abs::Object(object @ (Object::Made(_) | Object::Table(_))) = call.arg(1) else {
+        return refuse(context, call);
+    };
+    let Some(metatable) = context.metatable_of(&object) else { return returns(context, vec![Abs::Nil]) };
+    match context.metafield(&metatable, "__metatable") {
+        Abs::Nil => returns(context, vec![Abs::Object(metatable)]),
+        protected => returns(context, vec![protected]),
+    }
+}
+
+fn raw_get(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    match call.arg(1) {
+        Abs::Object(Object::Made(table)) if call.args.len() > 1 => context.made_lookup(table, &call.arg(2)),
+        _ => refuse(context, call),
+    }
+}
+
+fn raw_set(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    match (call.arg(1), Key::of(&call.arg(2))) {
+        (Abs::Object(Object::Made(table)), Some(key)) if call.args.len() > 2 => {
+            context.set_made_field(table, key, call.arg(3));
+            returns(context, vec![call.arg(1)])
+        }
+        _ => refuse(context, call),
+    }
+}

@@ -1,0 +1,241 @@
+//! Tables that packet code makes and uses with known keys. They take no memory: each field is a cell of the state, like a
+//! captured variable, and the table itself is only a name for its cells.
+//!
+//! A key that depends on the packet has no cell. Where a loop makes it so, the loop is walked once for each turn
+//! ([`crate::unroll`]); what is left has a form in general code only.
+
+use crate::context::{Context, Result, Stop};
+use crate::error::LowerErrorKind;
+use crate::join::Arm;
+use crate::ops;
+use crate::state::State;
+use crate::value::{Abs, Object, Str, Word};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A table made at packet time, as the state knows it.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Made {
+    /// The cell of each key. A key whose cell holds nil is not there.
+    pub fields: BTreeMap<Key, u32>,
+    pub metatable: Option<Object>,
+}
+
+/// A key that is known now.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Key {
+    Boolean(bool),
+    Integer(i64),
+    Text(Arc<[u8]>),
+}
+
+/// Fields that a key of packet time is compared with, one by one.
+const MAX_COMPARED: usize = 8;
+
+/// In numbers of cells: what stands in the place of a register for a table.
+const TABLE: usize = usize::MAX;
+
+impl Key {
+    /// The key that `value` is, with integral floats as integers (manual § 2.1).
+    pub fn of(value: &Abs) -> Option<Key> {
+        match value {
+            Abs::Bool(Word::Imm(imm)) => Some(Key::Boolean(*imm != 0)),
+            Abs::Int(Word::Imm(imm)) => Some(Key::Integer(*imm)),
+            Abs::Float(x) if x.fract() == 0.0 && x.abs() < 9e15 => Some(Key::Integer(*x as i64)),
+            Abs::Str(Str::Const(text)) => Some(Key::Text(text.clone())),
+            _ => None,
+        }
+    }
+
+    pub fn value(&self) -> Abs {
+        match self {
+            Key::Boolean(value) => Abs::bool(*value),
+            Key::Integer(value) => Abs::int(*value),
+            Key::Text(text) => Abs::Str(Str::Const(text.clone())),
+        }
+    }
+}
+
+impl Context<'_> {
+    /// The number of a captured variable or table: it depends only on the way of calls, the turns of unrolled loops and the
+    /// place, so that walking a loop again finds the same.
+    pub fn cell_number(&mut self, place: usize) -> u32 {
+        let mut key: Vec<usize> = self.calls.iter().map(|call| call.pc).collect();
+        key.extend(&self.turns);
+        key.push(place);
+        let next = self.next_cell();
+        *self.cell_numbers.entry(key).or_insert(next)
+    }
+
+    fn next_cell(&self) -> u32 {
+        (self.cell_numbers.len() + self.field_cells.len()) as u32
+    }
+
+    fn field_cell(&mut self, table: u32, key: &Key) -> u32 {
+        let next = self.next_cell();
+        *self.field_cells.entry((table, key.clone())).or_insert(next)
+    }
+
+    /// A new table without fields.
+    pub fn make_table(&mut self) -> u32 {
+        let table = self.cell_number(TABLE);
+        // What an earlier turn of a loop made here is out of reach: see `refuse_escapes`.
+        let cells = self.field_cells.iter().filter(|((owner, _), _)| *owner == table);
+        for (_, cell) in cells {
+            self.state.cells.remove(cell);
+        }
+        self.state.tables.insert(table, Made::default());
+        table
+    }
+
+    /// The table's field, without its metatable.
+    pub fn made_field(&self, table: u32, key: &Key) -> Abs {
+        let cell = self.state.tables.get(&table).and_then(|made| made.fields.get(key));
+        cell.and_then(|cell| self.state.cells.get(cell)).cloned().unwrap_or(Abs::Nil)
+    }
+
+    pub fn set_made_field(&mut self, table: u32, key: Key, value: Abs) {
+        let cell = self.field_cell(table, &key);
+        if let Some(made) = self.state.tables.get_mut(&table) {
+            made.fields.insert(key, cell);
+            self.state.cells.insert(cell, value);
+        }
+    }
+
+    /// `rawget` with any key.
+    pub fn made_lookup(&mut self, table: u32, key: &Abs) -> Result<Vec<Arm>> {
+        if let Some(key) = Key::of(key) {
+            let value = self.made_field(table, &key);
+            return self.only(value);
+        }
+        match key {
+            Abs::Union(_) => {
+                let mut arms = Vec::new();
+                for (state, key) in self.alternatives(key) {
+                    self.state = state;
+                    arms.extend(self.made_lookup(table, &key)?);
+                }
+                Ok(arms)
+            }
+            Abs::Nil | Abs::Float(_) => self.only(Abs::Nil),
+            Abs::Object(_) => self.needs_memory("["),
+            _ => self.made_search(table, key),
+        }
+    }
+
+    /// Compares a key of packet time with those of its type.
+    fn made_search(&mut self, table: u32, key: &Abs) -> Result<Vec<Arm>> {
+        let of_type = |candidate: &Key| key.type_name() == candidate.value().type_name();
+        let made = self.state.tables.get(&table).cloned().unwrap_or_default();
+        let candidates: Vec<Key> = made.fields.into_keys().filter(of_type).collect();
+        if candidates.len() > MAX_COMPARED {
+            return self.needs_memory("[");
+        }
+        let mut arms = Vec::new();
+        for candidate in candidates {
+            let same = ops::equal(self, key, &candidate.value())?;
+            let (same, others) = self.split_truth(&same);
+            for state in same {
+                self.state = state;
+                let value = self.made_field(table, &candidate);
+                arms.push(Arm { state: self.take_state(), values: vec![value] });
+            }
+            self.enter(others)?;
+        }
+        arms.push(Arm { state: self.take_state(), values: vec![Abs::Nil] });
+        Ok(arms)
+    }
+
+    /// `#table` where nothing about it depends on the packet: all elements are known to be there, or known not to be, and
+    /// none comes after the border.
+    pub fn made_length(&mut self, table: u32) -> Result<i64> {
+        let made = self.state.tables.get(&table).cloned().unwrap_or_default();
+        let mut border = 0;
+        let mut after = false;
+        for (key, cell) in &made.fields {
+            let Key::Integer(index) = key else { continue };
+            match self.state.cells.get(cell) {
+                None | Some(Abs::Nil) => {}
+                Some(Abs::Union(union)) if union.shapes.contains(&crate::value::Shape::Nil) => {
+                    return self.needs_memory("#");
+                }
+                Some(_) if *index == border + 1 => border += 1,
+                Some(_) => after |= *index > border,
+            }
+        }
+        if after { self.needs_memory("#") } else { Ok(border) }
+    }
+
+    /// The value of a metatable's field, e.g. `__index`.
+    pub fn metafield(&mut self, metatable: &Object, event: &str) -> Abs {
+        match metatable {
+            Object::Table(table) => {
+                let key = moonhook_snapshot::Value::string(event);
+                let value = crate::tables::raw_get(self.snapshot, *table, &key);
+                self.lift(&value)
+            }
+            Object::Made(table) => self.made_field(*table, &Key::Text(Arc::from(event.as_bytes()))),
+            _ => Abs::Nil,
+        }
+    }
+
+    pub fn metatable_of(&self, object: &Object) -> Option<Object> {
+        match object {
+            Object::Table(table) => self.snapshot.table(*table).metatable.map(Object::Table),
+            Object::Made(table) => self.state.tables.get(table).and_then(|made| made.metatable.clone()),
+            _ => None,
+        }
+    }
+
+    /// Something about a table depends on the packet: the table needs memory, which expanded code does not have.
+    pub fn needs_memory<T>(&mut self, name: &str) -> Result<T> {
+        self.unroll_or_refuse(LowerErrorKind::TableConstructor, name)
+    }
+
+    /// Where a loop may be why something has no form, lowering starts again with the innermost loop unrolled.
+    pub fn unroll_or_refuse<T>(&mut self, kind: LowerErrorKind, name: &str) -> Result<T> {
+        let refusal = self.refuse(kind, Some(name));
+        if let (Some(innermost), Err(Stop::Error(error))) = (self.active_loops.last().cloned(), &refusal) {
+            self.unrolled.entry(innermost).or_insert_with(|| error.clone());
+            return Err(Stop::Restart);
+        }
+        refusal
+    }
+}
+
+/// Makes the ways that meet agree on the tables and their keys. `false`: a table has another metatable on each way.
+pub fn align(arms: &mut [Arm]) -> bool {
+    let mut all: BTreeMap<u32, Made> = BTreeMap::new();
+    for arm in arms.iter() {
+        for (id, made) in &arm.state.tables {
+            match all.get_mut(id) {
+                None => {
+                    all.insert(*id, made.clone());
+                }
+                Some(known) if known.metatable != made.metatable => return false,
+                Some(known) => {
+                    known.fields.extend(made.fields.iter().map(|(key, cell)| (key.clone(), *cell)))
+                }
+            }
+        }
+    }
+    arms.iter_mut().for_each(|arm| arm.state.tables = all.clone());
+    true
+}
+
+/// Gives the tables that enter a loop the keys that come round it. Says whether that changed anything.
+pub fn align_entry(entry: &mut State, back: &[State]) -> bool {
+    let mut changed = false;
+    for state in back {
+        for (id, made) in &mut entry.tables {
+            let Some(coming) = state.tables.get(id) else { continue };
+            for (key, cell) in &coming.fields {
+                if made.fields.insert(key.clone(), *cell).is_none() {
+                    entry.cells.insert(*cell, Abs::Nil);
+                    changed = true;
+                }
+            }
+        }
+    }
+    changed
+}

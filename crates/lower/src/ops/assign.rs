@@ -1,0 +1,152 @@
+//! Assignments to fields, and table constructors (Lua manual § 3.3.3, § 3.4.9).
+
+use crate::context::{Context, Result};
+use crate::error::LowerErrorKind;
+use crate::interpret::{Frame, Next};
+use crate::made::Key;
+use crate::names::{self, Name};
+use crate::opcode::{Instruction, Opcode};
+use crate::tables;
+use crate::value::{Abs, Object, Str};
+use crate::variables::VariableId;
+use moonhook_snapshot::Value;
+
+pub fn execute<'a>(
+    context: &mut Context<'a>,
+    frame: &mut Frame<'a>,
+    opcode: Opcode,
+    i: Instruction,
+    pc: usize,
+) -> Result<Next> {
+    match opcode {
+        Opcode::NewTable => {
+            let table = context.make_table();
+            context.set(i.a(), Abs::Object(Object::Made(table)));
+            Ok(Next::Continue)
+        }
+        Opcode::SetList => set_list(context, frame, i, pc),
+        _ => assign(context, frame, opcode, i),
+    }
+}
+
+/// `R[A][C + n] := R[A + n]`: the elements of a constructor (manual § 3.4.9).
+fn set_list<'a>(context: &mut Context<'a>, frame: &mut Frame<'a>, i: Instruction, pc: usize) -> Result<Next> {
+    let extra = match frame.prototype.code.get(pc + 1) {
+        Some(extra) if i.k() => Instruction(*extra).ax() << 10,
+        _ => 0,
+    };
+    let values: Vec<Abs> = match (i.vb(), frame.open.take()) {
+        (0, Some((base, open))) => {
+            (i.a() + 1..base).map(|register| context.get(register)).chain(open).collect()
+        }
+        (count, _) => (1..=count).map(|number| context.get(i.a() + number)).collect(),
+    };
+    let Abs::Object(Object::Made(table)) = context.get(i.a()) else {
+        return context.refuse(LowerErrorKind::TableConstructor, Some("{"));
+    };
+    let first = (i.vc() + extra + 1) as i64;
+    for (index, value) in (first..).zip(values) {
+        context.set_made_field(table, Key::Integer(index), value);
+    }
+    Ok(Next::Continue)
+}
+
+fn assign<'a>(context: &mut Context<'a>, frame: &Frame<'a>, opcode: Opcode, i: Instruction) -> Result<Next> {
+    let value = context.register_or_constant(frame, i);
+    let (object, name) = match opcode {
+        Opcode::SetTabUp => (
+            super::loads::read_upvalue(context, frame, i.a()),
+            Some(names::of_upvalue(frame.prototype, i.a())),
+        ),
+        _ => (context.get(i.a()), context.register_name(i.a())),
+    };
+    let key = match opcode {
+        Opcode::SetTable => context.get(i.b()),
+        Opcode::SetI => Abs::int(i.b() as i64),
+        _ => context.constant(frame, i.b()),
+    };
+    assign_field(context, &object, &key, &value, &name)?;
+    Ok(Next::Continue)
+}
+
+fn assign_field(
+    context: &mut Context<'_>,
+    object: &Abs,
+    key: &Abs,
+    value: &Abs,
+    name: &Option<Name>,
+) -> Result<()> {
+    match (object, key) {
+        (Abs::Object(Object::Table(table)), _) if context.is_shared(*table) => {
+            context.write_shared(*table, key, value)
+        }
+        (Abs::Object(Object::Made(table)), _) => assign_made(context, *table, key, value),
+        (Abs::Object(Object::Table(table)), Abs::Str(Str::Const(field)))
+            if context.snapshot.table(*table).metatable.is_none() =>
+        {
+            let initial = tables::raw_get(context.snapshot, *table, &Value::String(field.clone()));
+            let field_name = String::from_utf8_lossy(field).into_owned();
+            context.assign(VariableId::Field(*table, field.clone()), &initial, value, &field_name)
+        }
+        (Abs::Object(Object::Table(table)), _) => context.share(*table),
+        (Abs::Object(Object::Packet | Object::Argument | Object::Header(_)), _) => {
+            context.certain_error(
+                "protocol fields are read-only".to_string(),
+                Some(&field_text(key)).filter(|field| !field.is_empty()).map(String::as_str),
+                "write the frame's bytes, for example with `pkt:setuint8(offset, value)`",
+            );
+            Ok(())
+        }
+        (Abs::Union(_), _) => {
+            context.dispatch(object, &mut |context, object| {
+                match object {
+                    Abs::Nil | Abs::Bool(_) | Abs::Int(_) | Abs::Str(_) => {
+                        not_indexable(context, &object, name, false)
+                    }
+                    object => assign_field(context, &object, key, value, name)?,
+                }
+                Ok(vec![])
+            })?;
+            Ok(())
+        }
+        (other, _) => {
+            not_indexable(context, other, name, true);
+            Ok(())
+        }
+    }
+}
+
+/// A field of a table made at packet time.
+fn assign_made(context: &mut Context<'_>, table: u32, key: &Abs, value: &Abs) -> Result<()> {
+    let object = Abs::Object(Object::Made(table));
+    tables::refuse_metamethod(context, &object, "__newindex", None)?;
+    if matches!(key, Abs::Union(_)) {
+        context.dispatch(key, &mut |context, key| {
+            assign_made(context, table, &key, value)?;
+            Ok(vec![])
+        })?;
+        return Ok(());
+    }
+    match Key::of(key) {
+        Some(key) => context.set_made_field(table, key, value.clone()),
+        None if *key == Abs::Nil => {
+            context.certain_error("table index is nil".to_string(), None, "use a key that is not nil");
+        }
+        None => return context.needs_memory("["),
+    }
+    Ok(())
+}
+
+/// A field's name, as far as it is constant.
+fn field_text(key: &Abs) -> String {
+    match key {
+        Abs::Str(Str::Const(text)) => String::from_utf8_lossy(text).into_owned(),
+        _ => String::new(),
+    }
+}
+
+fn not_indexable(context: &mut Context<'_>, object: &Abs, name: &Option<Name>, certain: bool) {
+    let type_name = object.message_name();
+    let message = format!("attempt to index a {type_name} value{}", names::suffix(name));
+    context.type_error(message, certain, name.as_ref().map(|(_, name)| name.as_str()));
+}

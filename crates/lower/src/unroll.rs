@@ -1,0 +1,45 @@
+//! Loops that are walked once for each turn, so that what depends on the turn is known.
+
+use crate::context::{Context, LoopKey, Result, Stop};
+use crate::interpret::Frame;
+use crate::join::Arm;
+
+/// Turns of one loop at most. A loop that needs more is no loop over a few known things.
+const MAX_TURNS: usize = 64;
+
+impl<'a> Context<'a> {
+    /// The loop at `header`, by the way of calls to it.
+    pub fn loop_key(&self, frame: &Frame<'a>, header: usize) -> LoopKey {
+        let mut key = frame.path.clone();
+        key.push(frame.flow.blocks[header].start);
+        (key, header)
+    }
+
+    /// Executes the loop at `header`, entered in the current state, turn by turn.
+    pub fn unroll_loop(&mut self, frame: &mut Frame<'a>, header: usize, members: &[usize]) -> Result<()> {
+        let key = self.loop_key(frame, header);
+        let Some(why) = self.unrolled.get(&key).cloned() else { return Ok(()) };
+        self.turns.push(0);
+        loop {
+            self.set_pc(frame, frame.flow.blocks[header].start);
+            self.spend_budget();
+            let start = self.take_state();
+            frame.pending.insert(header, vec![start]);
+            self.run_blocks(frame, members, Some(header))?;
+            let back = frame.pending.remove(&header).unwrap_or_default();
+            let arms = back
+                .into_iter()
+                .map(|state| Arm { state: self.at_entry(state, frame, header), values: vec![] });
+            let arms = arms.collect();
+            if self.join(arms)?.is_none() {
+                break;
+            }
+            let turn = self.turns.last_mut();
+            if turn.is_some_and(|turn| std::mem::replace(turn, *turn + 1) >= MAX_TURNS) {
+                return Err(Stop::Error(why));
+            }
+        }
+        self.turns.pop();
+        Ok(())
+    }
+}

@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# Examples on a veth between two namespaces: real datagrams, dropped or passed, and what the handlers print about them.
+set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/../../scripts/lib.sh"
+
+LEFT=mh-examples-left-$$
+RIGHT=mh-examples-right-$$
+WORK=$(mktemp -d /tmp/moonhook-examples.XXXXXX)
+RUN=
+
+skip() {
+    echo "$*"
+    exit 77
+}
+
+clean_up() {
+    local status=$? side
+    trap - EXIT
+    [ -z "$RUN" ] || kill -KILL "$RUN" 2>/dev/null || true
+    for side in "$LEFT" "$RIGHT"; do
+        [ ! -e "/run/netns/$side" ] || ip netns del "$side" || status=1
+    done
+    rm -rf "$WORK"
+    exit "$status"
+}
+trap clean_up EXIT
+trap 'exit 130' INT TERM HUP
+
+[ -n "${MOONHOOK:-}" ] || die "MOONHOOK must name the command"
+REASON=$("$REPO/scripts/can-bpf") || skip "$REASON"
+ip netns add "$LEFT" 2>"$WORK/log" || skip "network namespaces cannot be made: $(tail -n 1 "$WORK/log")"
+ip netns add "$RIGHT"
+ip link add left0 netns "$LEFT" type veth peer name right0 netns "$RIGHT"
+ip -n "$LEFT" address add 192.0.2.1/24 dev left0
+ip -n "$RIGHT" address add 192.0.2.2/24 dev right0
+ip -n "$LEFT" link set left0 up
+ip -n "$RIGHT" link set right0 up
+
+# eventually WHAT COMMAND…: fails the test unless the command is true within twenty seconds.
+eventually() {
+    local what=$1 deadline=$((SECONDS + 20))
+    shift
+    until "$@"; do
+        if [ "$SECONDS" -ge "$deadline" ]; then
+            tail -n 20 "$WORK"/*.out "$WORK"/*.err >&2
+            die "it did not happen: $what"
+        fi
+        sleep 0.1
+    done
+}
+
+# send PORT BYTES: one datagram; BYTES as printf takes them.
+send() {
+    ip netns exec "$LEFT" bash -c "printf '$2' >/dev/udp/192.0.2.2/$1"
+}
+
+# Datagrams that reached the right side's UDP, where nobody listens (RFC 4113, udpNoPorts).
+arrived() {
+    ip netns exec "$RIGHT" awk '$1 == "Udp:" && $2 ~ /^[0-9]/ { print $3 }' /proc/net/snmp
+}
+
+# example NAME: attaches examples/NAME.lua, calls the function `send_NAME`, which sends datagrams, and waits for `last`, the line
+# that the last of them makes.
+example() {
+    local name=$1 last=$2
+    env --default-signal=INT "$MOONHOOK" run right0 "$REPO/examples/$name.lua" --netns "$RIGHT" --mode native \
+        >"$WORK/$name.out" 2>"$WORK/$name.err" </dev/null &
+    RUN=$!
+    eventually "$name attaches" grep -qs '^attached' "$WORK/$name.out"
+    before=$(arrived)
+    "send_$name"
+    eventually "$name prints its last line" grep -qFx -- "$last" "$WORK/$name.out"
+    kill -INT "$RUN"
+    wait "$RUN" || die "$name ended with $?"
+    RUN=
+}
+
+# passed NAME COUNT: checks how many datagrams reached the right side since `example`.
+passed() {
+    [ "$(arrived)" = "$((before + $2))" ] || die "$1 passed $(($(arrived) - before)) datagrams, not $2"
+}
+
+send_word_count() {
+    send 7000 'offer after offer'
+    send 7000 'bread and butter and bread'
+}
+echo "word_count.lua"
+example word_count "butter	1"
+passed word_count 1
+grep -qFx "bread	2" "$WORK/word_count.out" || die "the most frequent word is not printed"
+
+send_classes() {
+    send 5100 'PING 7'
+    send 7000 'anything'
+    send 5100 'GET'
+}
+echo "classes.lua"
+example classes "dropped: internal services from 192.0.2.1"
+passed classes 2
+
+# A header of 12 bytes, then the question.
+HEADER='\001\002\001\000\000\001\000\000\000\000\000\000'
+send_dns_names() {
+    send 53 "$HEADER"'\003www\007example\003org\000\000\001\000\001'
+    send 53 "$HEADER"'\001a\007tracker\007example\000\000\001\000\001'
+}
+echo "dns_names.lua"
+example dns_names "192.0.2.1 asked for a.tracker.example, under tracker.example"
+passed dns_names 1
+
+echo "everything went as expected"
