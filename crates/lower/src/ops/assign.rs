@@ -9,7 +9,7 @@ use crate::opcode::{Instruction, Opcode};
 use crate::tables;
 use crate::value::{Abs, Object, Str};
 use crate::variables::VariableId;
-use moonhook_snapshot::Value;
+use moonhook_snapshot::{TableId, Value};
 
 pub fn execute<'a>(
     context: &mut Context<'a>,
@@ -82,7 +82,7 @@ fn assign_field(
         }
         (Abs::Object(Object::Made(table)), _) => assign_made(context, *table, key, value),
         (Abs::Object(Object::Table(table)), Abs::Str(Str::Const(field)))
-            if context.snapshot.table(*table).metatable.is_none() =>
+            if !has_newindex(context, *table) =>
         {
             let initial = tables::raw_get(context.snapshot, *table, &Value::String(field.clone()));
             let field_name = String::from_utf8_lossy(field).into_owned();
@@ -114,6 +114,12 @@ fn assign_field(
             Ok(())
         }
     }
+}
+
+/// Whether assigning a field that is not there would do something else (manual § 2.4).
+fn has_newindex(context: &mut Context<'_>, table: TableId) -> bool {
+    let metatable = context.metatable_of(&Object::Table(table));
+    metatable.is_some_and(|metatable| context.metafield(&metatable, "__newindex") != Abs::Nil)
 }
 
 /// A field of a table made at packet time.
