@@ -16,6 +16,7 @@ mod number;
 pub mod output;
 mod pattern;
 mod quote;
+mod replace;
 mod string;
 mod table;
 
@@ -49,6 +50,7 @@ const FAMILIES: &[&[Row]] = &[
     number::ROWS,
     output::ROWS,
     pattern::ROWS,
+    replace::ROWS,
     string::ROWS,
     table::ROWS,
 ];

@@ -102,7 +102,7 @@ fn numeral_table() -> Vec<u8> {
         (FRACTION | HEX_FRACTION | EXPONENT_DIGITS | FLOAT_END, 1) => FLOAT_END,
         _ => WRONG,
     };
-    table(&class, 16, &next)
+    table(&class, WRONG + 1, &next)
 }
 
 fn table(class: &dyn Fn(u8) -> u8, states: usize, next: &dyn Fn(usize, usize) -> usize) -> Vec<u8> {
@@ -120,7 +120,7 @@ fn entry(context: &mut Context<'_>, map: ir::MapId, base: u32, offset: Word, mas
     context.load(place, 0, Size::B1, false)
 }
 
-/// The automaton's next state. The table has 16 states or its rows are repeated up to that.
+/// The automaton's next state.
 fn step(context: &mut Context<'_>, map: ir::MapId, state: Word, class: Word) -> Word {
     let row = context.shl(state, 4);
     let index = context.add(row, class);
@@ -138,50 +138,9 @@ fn hex_digit(context: &mut Context<'_>, byte: Word) -> Word {
 /// A text of packet time. One way to return with the integer, one with nil; texts of floats end in an error.
 fn numeral(context: &mut Context<'_>, slice: Slice) -> Result<Vec<Arm>> {
     use numerals::*;
-    let map = context.add_data("numerals", numeral_table());
-    let initial = [Word::Imm(0), Word::Imm(START as i64), Word::Imm(0), Word::Imm(0), Word::Imm(0)];
-    let arms = context.repeat(&initial, &mut |context, variables| {
-        let mut iteration = Iteration::default();
-        let [at, state, value, negative, large] = variables[..] else { return Ok(iteration) };
-        let over = context.compare(CompareOp::SGe, at, slice.length);
-        let (over, within) = context.split(over);
-        let results = [state, value, negative, large];
-        iteration.leave_in(over, results.map(Abs::Int).to_vec());
-        context.state = within;
-        let byte = context.byte_at(slice, at)?;
-        let class = entry(context, map, 0, byte, 255);
-        let next = step(context, map, state, class);
-        let wrong = context.compare_apart(CompareOp::Eq, next, WRONG as i64);
-        let (wrong, fine) = context.split(wrong);
-        iteration.leave_in(wrong, [WRONG as i64, 0, 0, 0].map(Abs::int).to_vec());
-        context.state = fine;
-        let at = context.add(at, 1);
-        for (of, known) in [(DECIMAL, false), (HEX, false), (SIGN, false), (START, true)] {
-            let this = match known {
-                true => crate::code::Cond::Known(true),
-                false => context.compare_apart(CompareOp::Eq, next, of as i64),
-            };
-            let (this, other) = context.split(this);
-            context.state = this;
-            let (mut value, mut negative, mut large) = (value, negative, large);
-            match of {
-                DECIMAL => (value, large) = decimal_digit(context, byte, value, negative, large)?,
-                HEX => {
-                    let digit = hex_digit(context, byte);
-                    value = context.shl(value, 4);
-                    value = context.add(value, digit);
-                }
-                SIGN => {
-                    let minus = context.compare_apart(CompareOp::Eq, byte, i64::from(b'-'));
-                    negative = context.condition_word(minus);
-                }
-                _ => {}
-            }
-            iteration.again(context, vec![at, next, value, negative, large]);
-            context.state = other;
-        }
-        Ok(iteration)
-    })?;
+    let initial = [0, START as i64, 0, 0, 0].map(Word::Imm);
+    let arms =
+        context.repeat(&initial, &mut |context, variables| numeral_character(context, slice, variables))?;
     let Some(values) = context.join(arms)? else { return Ok(vec![]) };
     let [Abs::Int(state), Abs::Int(value), Abs::Int(negative), Abs::Int(large)] = values[..] else {
         return Ok(vec![]);
@@ -206,6 +165,50 @@ fn numeral(context: &mut Context<'_>, slice: Slice) -> Result<Vec<Arm>> {
     Ok(arms)
 }
 
+/// One turn of the automaton. Its variables: the offset, the state, the value so far, 1 behind a minus, 1 if the value is too
+/// large for an integer. It leaves with all but the first.
+fn numeral_character(context: &mut Context<'_>, slice: Slice, variables: &[Word]) -> Result<Iteration> {
+    use numerals::*;
+    let mut iteration = Iteration::default();
+    let [at, state, value, negative, large] = *variables else { return Ok(iteration) };
+    let map = context.add_data("numerals", numeral_table());
+    let over = context.compare(CompareOp::SGe, at, slice.length);
+    let (over, within) = context.split(over);
+    iteration.leave_in(over, [state, value, negative, large].map(Abs::Int).to_vec());
+    context.state = within;
+    let byte = context.byte_at(slice, at)?;
+    let class = entry(context, map, 0, byte, 255);
+    let next = step(context, map, state, class);
+    let wrong = context.compare_apart(CompareOp::Eq, next, WRONG as i64);
+    let (wrong, fine) = context.split(wrong);
+    iteration.leave_in(wrong, [WRONG as i64, 0, 0, 0].map(Abs::int).to_vec());
+    context.state = fine;
+    let at = context.add(at, 1);
+    let turn_to = |context: &mut Context<'_>, state: usize| {
+        let is = context.compare_apart(CompareOp::Eq, next, state as i64);
+        let (is, other) = context.split(is);
+        context.state = is;
+        other
+    };
+    let other = turn_to(context, DECIMAL);
+    let (larger, too_large) = decimal_digit(context, byte, value, negative, large);
+    iteration.again(context, vec![at, next, larger, negative, too_large]);
+    context.state = other;
+    let other = turn_to(context, HEX);
+    let digit = hex_digit(context, byte);
+    let larger = context.shl(value, 4);
+    let larger = context.add(larger, digit);
+    iteration.again(context, vec![at, next, larger, negative, large]);
+    context.state = other;
+    let other = turn_to(context, SIGN);
+    let minus = context.compare_apart(CompareOp::Eq, byte, i64::from(b'-'));
+    let minus = context.condition_word(minus);
+    iteration.again(context, vec![at, next, value, minus, large]);
+    context.state = other;
+    iteration.again(context, vec![at, next, value, negative, large]);
+    Ok(iteration)
+}
+
 /// Appends a decimal digit: the value, and whether it has become too large for an integer.
 fn decimal_digit(
     context: &mut Context<'_>,
@@ -213,7 +216,7 @@ fn decimal_digit(
     value: Word,
     negative: Word,
     large: Word,
-) -> Result<(Word, Word)> {
+) -> (Word, Word) {
     let digit = context.and(byte, 15);
     // The largest value is 2^63 - 1, or 2^63 behind a minus; wrapping comes after that.
     let limit = context.add(negative, i64::MAX);
@@ -223,7 +226,7 @@ fn decimal_digit(
     let beyond = context.condition_word(beyond);
     let large = context.binary(BinaryOp::Or, large, beyond);
     let value = context.binary(BinaryOp::Mul, value, 10);
-    Ok((context.add(value, digit), large))
+    (context.add(value, digit), large)
 }
 
 fn signed(context: &mut Context<'_>, value: Word, negative: Word) -> Word {
@@ -298,48 +301,11 @@ const DIGITS: i64 = 2;
 const BEHIND: i64 = 3;
 
 fn digits_in_base(context: &mut Context<'_>, slice: Slice, base: Word) -> Result<Vec<Arm>> {
-    let map = context.add_data("digits", (0..=255).map(digit_of).collect());
-    let mut failed = Vec::new();
     let initial = [0, BEFORE, 0, 0].map(Word::Imm);
-    let exits = context.repeat(&initial, &mut |context, variables| {
-        let mut iteration = Iteration::default();
-        let [at, state, value, negative] = variables[..] else { return Ok(iteration) };
-        let over = context.compare(CompareOp::SGe, at, slice.length);
-        let (over, within) = context.split(over);
-        iteration.leave_in(over, [state, value, negative].map(Abs::Int).to_vec());
-        context.state = within;
-        let byte = context.byte_at(slice, at)?;
-        let at = context.add(at, 1);
-        let digit = entry(context, map, 0, byte, 255);
-        let is_digit = context.compare_apart(CompareOp::SLt, digit, base);
-        let (is_digit, other) = context.split(is_digit);
-        context.state = is_digit;
-        let misplaced = context.compare_apart(CompareOp::Eq, state, BEHIND);
-        leave_wrong(context, &mut iteration, misplaced);
-        let larger = context.binary(BinaryOp::Mul, value, base);
-        let larger = context.add(larger, digit);
-        iteration.again(context, vec![at, Word::Imm(DIGITS), larger, negative]);
-        context.state = other;
-        let space = context.compare_apart(CompareOp::Eq, digit, i64::from(SPACE));
-        let (space, other) = context.split(space);
-        context.state = space;
-        let misplaced = context.compare_apart(CompareOp::Eq, state, SIGNED);
-        leave_wrong(context, &mut iteration, misplaced);
-        let before = context.compare_apart(CompareOp::Eq, state, BEFORE);
-        let (before, behind) = context.split(before);
-        let next = context.either(before, Word::Imm(BEFORE), behind, Word::Imm(BEHIND))?;
-        iteration.again(context, vec![at, next, value, negative]);
-        context.state = other;
-        let misplaced = context.compare_apart(CompareOp::Ne, state, BEFORE);
-        leave_wrong(context, &mut iteration, misplaced);
-        let sign = context.sub(digit, i64::from(PLUS));
-        let no_sign = context.compare_apart(CompareOp::UGt, sign, 1);
-        leave_wrong(context, &mut iteration, no_sign);
-        iteration.again(context, vec![at, Word::Imm(SIGNED), value, sign]);
-        Ok(iteration)
-    })?;
+    let exits = context
+        .repeat(&initial, &mut |context, variables| based_character(context, slice, base, variables))?;
     let (whole, wrong): (Vec<Arm>, Vec<Arm>) = exits.into_iter().partition(|arm| !arm.values.is_empty());
-    failed.extend(wrong.into_iter().map(|arm| arm.state));
+    let mut failed: Vec<State> = wrong.into_iter().map(|arm| arm.state).collect();
     let mut arms = Vec::new();
     if let Some([Abs::Int(state), Abs::Int(value), Abs::Int(negative)]) = context.join(whole)?.as_deref() {
         let (value, negative) = (*value, *negative);
@@ -351,6 +317,52 @@ fn digits_in_base(context: &mut Context<'_>, slice: Slice, base: Word) -> Result
     context.enter(failed)?;
     arms.push(Arm { state: context.take_state(), values: vec![Abs::Nil] });
     Ok(arms)
+}
+
+/// One turn of the automaton. Its variables: the offset, the state, the value so far, 1 behind a minus. It leaves with all but
+/// the first, or with nothing where the text is no numeral.
+fn based_character(
+    context: &mut Context<'_>,
+    slice: Slice,
+    base: Word,
+    variables: &[Word],
+) -> Result<Iteration> {
+    let mut iteration = Iteration::default();
+    let [at, state, value, negative] = *variables else { return Ok(iteration) };
+    let map = context.add_data("digits", (0..=255).map(digit_of).collect());
+    let over = context.compare(CompareOp::SGe, at, slice.length);
+    let (over, within) = context.split(over);
+    iteration.leave_in(over, [state, value, negative].map(Abs::Int).to_vec());
+    context.state = within;
+    let byte = context.byte_at(slice, at)?;
+    let at = context.add(at, 1);
+    let digit = entry(context, map, 0, byte, 255);
+    let is_digit = context.compare_apart(CompareOp::SLt, digit, base);
+    let (is_digit, other) = context.split(is_digit);
+    context.state = is_digit;
+    let misplaced = context.compare_apart(CompareOp::Eq, state, BEHIND);
+    leave_wrong(context, &mut iteration, misplaced);
+    let larger = context.binary(BinaryOp::Mul, value, base);
+    let larger = context.add(larger, digit);
+    iteration.again(context, vec![at, Word::Imm(DIGITS), larger, negative]);
+    context.state = other;
+    let space = context.compare_apart(CompareOp::Eq, digit, i64::from(SPACE));
+    let (space, other) = context.split(space);
+    context.state = space;
+    let misplaced = context.compare_apart(CompareOp::Eq, state, SIGNED);
+    leave_wrong(context, &mut iteration, misplaced);
+    let before = context.compare_apart(CompareOp::Eq, state, BEFORE);
+    let (before, behind) = context.split(before);
+    let next = context.either(before, Word::Imm(BEFORE), behind, Word::Imm(BEHIND))?;
+    iteration.again(context, vec![at, next, value, negative]);
+    context.state = other;
+    let misplaced = context.compare_apart(CompareOp::Ne, state, BEFORE);
+    leave_wrong(context, &mut iteration, misplaced);
+    let sign = context.sub(digit, i64::from(PLUS));
+    let no_sign = context.compare_apart(CompareOp::UGt, sign, 1);
+    leave_wrong(context, &mut iteration, no_sign);
+    iteration.again(context, vec![at, Word::Imm(SIGNED), value, sign]);
+    Ok(iteration)
 }
 
 fn leave_wrong(context: &mut Context<'_>, iteration: &mut Iteration, wrong: crate::code::Cond) {
