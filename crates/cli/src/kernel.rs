@@ -63,6 +63,7 @@ impl Kernel {
         let name = xdp_program(object)?.name.clone();
         let options = LoadOptions { name: name.clone(), log };
         let program = moonhook_install::load_with_maps(&object.elf, &options, maps)?;
+        crate::tables::fill(&program, module, &|map| maps.iter().any(|(kept, _)| kept == map))?;
         Ok(Kernel { program, name, decoder: Decoder::new(module) })
     }
 

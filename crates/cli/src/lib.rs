@@ -27,6 +27,7 @@ mod replay;
 mod report;
 mod run;
 mod stop;
+pub mod tables;
 mod terminal;
 mod verdict;
 

@@ -45,6 +45,8 @@ pub struct SharedTable {
     pub shape: moonhook_shape::Shape,
     /// Its number in the snapshot, by which the Lua state of load time knows it.
     pub table: u32,
+    /// The entries that load time left in it.
+    pub contents: Vec<(moonhook_shape::Datum, moonhook_shape::Datum)>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -107,6 +109,7 @@ pub enum MapType {
     PerCpuHash = 5,
     PerCpuArray = 6,
     LruHash = 9,
+    LruPerCpuHash = 10,
     LpmTrie = 11,
     RingBuf = 27,
 }

@@ -5,6 +5,7 @@ use crate::error::{LowerError, LowerErrorKind};
 use crate::flow::{Flow, RegisterSet};
 use crate::general::thunks::Thunk;
 use crate::join::Form;
+use crate::shared::SharedTables;
 use crate::state::{Facts, Slot, State};
 use crate::value::{Object, Word};
 use crate::variables::Variables;
@@ -55,6 +56,7 @@ pub struct Context<'a> {
     pub objects: Vec<Object>,
     pub pool: Pool,
     pub variables: Variables,
+    pub shared: SharedTables,
     /// Numbers of captured registers and tables, by call path, turns of unrolled loops, and place.
     pub cell_numbers: HashMap<Vec<usize>, u32>,
     /// Numbers of fields of tables made at packet time.
@@ -179,6 +181,7 @@ impl<'a> Context<'a> {
             objects: Vec::new(),
             pool: Pool::default(),
             variables: Variables::default(),
+            shared: SharedTables::default(),
             sums: HashMap::new(),
             cell_numbers: HashMap::new(),
             field_cells: HashMap::new(),

@@ -27,8 +27,8 @@ pub enum LowerErrorKind {
     Recursion { name: String },
     #[error("the handler needs more than {limit} instructions before optimisation")]
     TooLarge { limit: usize },
-    #[error("{what} is changed at packet time")]
-    TableWrite { what: String },
+    #[error("`{table}` cannot become a map: {problem}")]
+    SharedTable { table: String, problem: String, declaration: String },
     #[error("the pattern is not known before packets arrive")]
     PatternNotConstant,
     #[error("{message}")]
@@ -90,11 +90,10 @@ impl LowerErrorKind {
                 "the code grew too much when calls were expanded into it",
                 "split the work among several handlers, or call large functions from fewer places".into(),
             ),
-            TableWrite { .. } => (
+            SharedTable { declaration, .. } => (
                 "MH0208",
-                "tables of load time are constant for packet code",
-                "keep changing state in a local variable outside the handler (an upvalue) or in a global"
-                    .into(),
+                "a table that handlers write is a map with one type of keys and one of values",
+                format!("say what it holds: `{declaration}`"),
             ),
             PatternNotConstant => (
                 "MH0209",

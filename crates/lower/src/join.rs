@@ -136,7 +136,7 @@ impl Context<'_> {
         let block = self.function.new_block();
         let columns = encoded[0].len();
         let mut merged = Vec::with_capacity(columns);
-        let mut params = Vec::new();
+        let (mut params, mut sums) = (Vec::new(), Vec::new());
         for column in 0..columns {
             let first = encoded[0][column];
             if encoded.iter().all(|words| words[column] == first) {
@@ -144,6 +144,8 @@ impl Context<'_> {
                 continue;
             }
             let range = encoded.iter().map(|words| self.range(words[column])).reduce(Range::join);
+            let ways: Vec<_> = encoded.iter().zip(&states).map(|(w, s)| (w[column], &s.facts)).collect();
+            sums.extend(self.shared.additions.of_join(&ways).map(|sum| (column, sum)));
             let param = self.function.add_param(block);
             self.set_range(param, range.unwrap_or(Range::FULL));
             merged.push(Word::Value(param));
@@ -179,6 +181,7 @@ impl Context<'_> {
         state.block = Some(block);
         self.state = state;
         self.hide_texts(forms, &mut merged, &params);
+        sums.into_iter().for_each(|(column, sum)| self.shared.additions.set(merged[column], sum));
         let mut state = self.state.clone();
         let mut at = 0;
         let mut values = Vec::with_capacity(extra);

@@ -31,6 +31,7 @@ mod patterns;
 mod program;
 mod protocols;
 mod script_loops;
+mod shared;
 mod state;
 mod strings;
 mod tables;
@@ -103,9 +104,11 @@ pub fn lower(snapshot: &Snapshot, options: &Options) -> Result<Module, LowerErro
         return general::lower(snapshot, options);
     }
     match program::lower(snapshot, options) {
-        Err(error) if options.form == Form::Auto && general::takes(&error.kind) => {
+        Err(refusal)
+            if options.form == Form::Auto && !refusal.shares && general::takes(&refusal.error.kind) =>
+        {
             general::lower(snapshot, options)
         }
-        outcome => outcome,
+        outcome => outcome.map_err(|refusal| refusal.error),
     }
 }

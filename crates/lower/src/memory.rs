@@ -7,10 +7,12 @@
 use crate::code::Cond;
 use crate::context::{Context, Result};
 use crate::events::Message;
+use crate::shared::MAX_VALUE;
 use crate::state::{Pointer, State};
 use crate::value::{Space, Word};
 use moonhook_ir as ir;
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
+use moonhook_shape::MAX_KEY;
 
 /// No frame is longer, and the verifier takes no larger offset into a packet (`MAX_PACKET_OFF`).
 pub const MAX_FRAME: i64 = 0xffff;
@@ -22,7 +24,10 @@ pub const STRINGS_END: i64 = 0x1_0000;
 pub const RECORD_START: i64 = STRINGS_END;
 pub const RECORD_SIZE: i64 = 0x4000;
 /// With [`crate::Options::frags`], a copy of a frame that lies in several buffers follows.
-pub const COPY_START: i64 = RECORD_START + RECORD_SIZE + 64;
+pub const COPY_START: i64 = VALUE_START + 2 * MAX_VALUE as i64 + 64;
+/// Keys and values of shared tables that are too large for the stack, with as much behind them as a masked offset reaches.
+pub const KEY_START: i64 = RECORD_START + RECORD_SIZE + 64;
+pub const VALUE_START: i64 = KEY_START + 2 * MAX_KEY as i64 + 64;
 const REGION_SIZE: u32 = COPY_START as u32;
 const COPY_SIZE: u32 = 0x1_0000 + 64;
 

@@ -4,7 +4,7 @@ use crate::context::{Context, Result, Site, Stop};
 use crate::error::LowerError;
 use crate::events::Message;
 use crate::value::{Abs, CellRef, Closure, Object, Word};
-use crate::{Options, variables::Variables};
+use crate::{Options, shared::SharedTables, variables::Variables};
 use moonhook_ir as ir;
 use moonhook_ir::{CompareOp, Op, Operand, Size};
 use moonhook_snapshot::Snapshot;
@@ -18,24 +18,37 @@ const LAST_VERDICT: i64 = 4;
 /// Slots for verdict counters.
 const VERDICTS: usize = 8;
 
+/// Why there is no expanded code.
+pub struct Refusal {
+    pub error: LowerError,
+    /// The script shares tables with user space, for which only expanded code has a form.
+    pub shares: bool,
+}
+
 /// Walks until nothing new is learned of the script's variables.
-pub fn lower(snapshot: &Snapshot, options: &Options) -> std::result::Result<ir::Module, LowerError> {
+pub fn lower(snapshot: &Snapshot, options: &Options) -> std::result::Result<ir::Module, Refusal> {
     let mut variables = Variables::default();
+    let mut shared = SharedTables::default();
     let mut objects = Vec::new();
     let mut unrolled = HashMap::new();
     loop {
         variables.start_over();
+        shared.start_over();
         let hook = snapshot.handlers.first().map_or("xdp", |handler| handler.hook.name());
         let section = if options.frags { format!("{hook}.frags") } else { hook.to_string() };
         let mut context =
             Context::new(snapshot, options, variables, objects, &program_name(&snapshot.script), &section);
+        context.shared = shared;
         context.unrolled = unrolled;
         let outcome = context.lower_handlers();
         match outcome {
-            Ok(()) => return context.finish(),
-            Err(Stop::Error(error)) => return Err(*error),
+            Ok(()) => return context.finish().map_err(|error| Refusal { error, shares: false }),
+            Err(Stop::Error(error)) => {
+                return Err(Refusal { error: *error, shares: context.shares_tables() });
+            }
             Err(Stop::Restart) => {
                 (variables, objects, unrolled) = (context.variables, context.objects, context.unrolled);
+                shared = context.shared;
             }
         }
     }

@@ -282,6 +282,7 @@ impl<'a> Context<'a> {
         self.ranges.truncate(count as usize);
         self.sums.retain(|value, _| value.0 < count);
         self.variables.forget_values(count);
+        self.shared.forget(count, self.function.slots.len());
     }
 }
 

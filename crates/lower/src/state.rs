@@ -46,6 +46,8 @@ pub struct Facts {
     pub region: Option<ir::Value>,
     /// The packet may have been written.
     pub written: bool,
+    /// Entries of shared tables that were looked up and are not there.
+    pub absent: Vec<ir::Value>,
 }
 
 /// The packet's start plus `offset`, which is within 0 … 0xffff.
@@ -72,6 +74,7 @@ impl Facts {
             walks: self.walks.iter().filter(|walk| other.walks.contains(walk)).cloned().collect(),
             region: self.region.filter(|region| other.region == Some(*region)),
             written: self.written || other.written,
+            absent: self.absent.iter().filter(|entry| other.absent.contains(entry)).copied().collect(),
         }
     }
 

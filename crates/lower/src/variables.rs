@@ -7,7 +7,6 @@
 use crate::context::{Context, Result, Stop};
 use crate::error::LowerErrorKind;
 use crate::join::Form;
-use crate::state::Slot;
 use crate::value::{Abs, CellRef, Object, Shape, Word};
 use moonhook_ir as ir;
 use moonhook_ir::{Op, Size};
@@ -70,6 +69,12 @@ impl Variables {
 }
 
 impl Context<'_> {
+    /// Notes that `sum` is `a + b`: assigned to where `a` or `b` was read from, it is an addition.
+    pub fn note_addition(&mut self, sum: Word, a: Word, b: Word) {
+        self.variables.note_addition(sum, a, b);
+        self.shared.additions.note_addition(sum, a, b);
+    }
+
     fn state_map(&mut self) -> ir::MapId {
         self.map("state", || ir::MapKind::Data(Vec::new()))
     }
@@ -131,7 +136,8 @@ impl Context<'_> {
             let old = self.emit(Op::AtomicAdd { size: Size::B8, base, disp: 8, value: added_value });
             let new = self.add(old, added);
             self.variables.loads.retain(|_, loaded| *loaded != index);
-            return self.replace(*sum, new);
+            self.replace(*sum, new);
+            return;
         }
         // What was read before is not what a later `x = x + n` adds to.
         self.variables.loads.retain(|_, loaded| *loaded != index);
@@ -140,21 +146,6 @@ impl Context<'_> {
         for (index, word) in words.iter().enumerate() {
             self.store(base, first + 8 * index as i16, Size::B8, *word);
         }
-    }
-
-    /// After an atomic addition: what was computed from the value read before gives way to the sum really stored.
-    fn replace(&mut self, old: ir::Value, new: Word) {
-        let swap = |value: &mut Abs| {
-            if *value == Abs::Int(Word::Value(old)) {
-                *value = Abs::Int(new);
-            }
-        };
-        for slot in &mut self.state.registers {
-            if let Slot::Direct(value) = slot {
-                swap(value);
-            }
-        }
-        self.state.cells.values_mut().for_each(swap);
     }
 
     /// The shapes of a value that can be kept between packets.

@@ -57,6 +57,7 @@ impl Context<'_> {
     pub fn packet_written(&mut self) {
         self.state.facts.walks.clear();
         self.state.facts.written = true;
+        self.forget_packet_keys();
     }
 
     /// The same value, with packet bytes copied.

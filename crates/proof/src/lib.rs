@@ -22,6 +22,7 @@ pub mod outcome;
 pub mod pair;
 pub mod patterns;
 pub mod random;
+mod shared;
 pub mod shrink;
 pub mod trial;
 

@@ -4,7 +4,7 @@ use moonhook_cli::records::Text;
 use std::fmt;
 
 /// What one tier did with one frame.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     pub verdict: u32,
     /// The frame afterwards.
@@ -13,6 +13,8 @@ pub struct Seen {
     pub output: Vec<Text>,
     /// The message of the run-time error, with position.
     pub error: Option<Text>,
+    /// The entries of the tables that are maps, a line each, sorted.
+    pub tables: Vec<String>,
 }
 
 /// The two tiers' views of a frame about which they disagree.
@@ -51,6 +53,8 @@ pub fn compare(kernel: Seen, user: Seen) -> Result<Seen, Box<Difference>> {
         "output"
     } else if kernel.data != user.data {
         "frame"
+    } else if kernel.tables != user.tables {
+        "tables"
     } else {
         return Ok(user);
     };
@@ -94,6 +98,14 @@ impl fmt::Display for Difference {
                 width = (line + 1).ilog10() as usize + 6
             )?;
         }
+        for (tier, tables, other) in [
+            ("kernel", &self.kernel.tables, &self.user.tables),
+            ("user", &self.user.tables, &self.kernel.tables),
+        ] {
+            for line in tables.iter().filter(|line| !other.contains(line)).take(4) {
+                write!(f, "\n    only {tier}: {line}")?;
+            }
+        }
         let places = self.kernel.data.iter().zip(&self.user.data).enumerate();
         for (offset, (kernel, user)) in places.filter(|(_, (a, b))| a != b).take(8) {
             write!(f, "\n    byte {offset}: kernel {kernel:#04x}, user {user:#04x}")?;
@@ -120,7 +132,7 @@ mod tests {
     use super::*;
 
     fn seen() -> Seen {
-        Seen { verdict: 2, data: vec![1, 2], output: vec![], error: None }
+        Seen { verdict: 2, data: vec![1, 2], ..Seen::default() }
     }
 
     fn text(text: &str) -> Text {
@@ -130,11 +142,12 @@ mod tests {
     #[test]
     fn every_part_is_compared() {
         type Change = (&'static str, fn(&mut Seen));
-        let changes: [Change; 6] = [
+        let changes: [Change; 7] = [
             ("verdict", |seen| seen.verdict = 1),
             ("frame", |seen| seen.data[1] = 9),
             ("frame", |seen| seen.data.push(0)),
             ("output", |seen| seen.output.push(text("x"))),
+            ("tables", |seen| seen.tables.push("t[1] = 2".into())),
             ("error", |seen| seen.error = Some(text("x.lua:1: bad"))),
             ("error", |seen| seen.error = Some(text("step budget exhausted"))),
         ];

@@ -5,10 +5,12 @@
 
 use crate::ProofError;
 use crate::outcome::{Seen, compare};
+use crate::shared::{self, Tables};
 use moonhook_cli::driver::{self, Settings};
 use moonhook_cli::records::{Decoder, Message, Text};
 use moonhook_cli::{CliError, Verdict};
 use moonhook_install::{Events, InstallError, LoadOptions, LogDetail, Program, ProgramStatistics};
+use moonhook_ir::Module;
 use moonhook_lower::Form;
 use moonhook_user::UserTier;
 use std::path::Path;
@@ -25,11 +27,13 @@ const USER_BUDGET: u64 = 4_000_000;
 pub struct Pair {
     user: UserTier,
     kernel: Kernel,
+    tables: Tables,
 }
 
 struct Kernel {
     program: Program,
     name: String,
+    module: Module,
     decoder: Decoder,
     events: Option<(Events, Receiver<Vec<u8>>)>,
 }
@@ -55,8 +59,11 @@ impl Pair {
         if matches!(&program, Err(InstallError::Rejected(_))) && compiled.generalise()? {
             program = moonhook_install::load(&compiled.object.elf, &options);
         }
-        let kernel = Kernel::new(program?, Decoder::new(&compiled.module))?;
-        Ok(Pair { user: UserTier::new(compiled.loaded, user_options(USER_BUDGET))?, kernel })
+        let program = program?;
+        moonhook_cli::tables::fill(&program, &compiled.module, &|_| false)?;
+        let tables = Tables::new(&compiled.loaded, &compiled.module);
+        let kernel = Kernel::new(program, compiled.module)?;
+        Ok(Pair { tables, user: UserTier::new(compiled.loaded, user_options(USER_BUDGET))?, kernel })
     }
 
     /// Runs a frame through both tiers; gives what both did.
@@ -76,7 +83,8 @@ impl Pair {
 
     /// Runs a frame that the kernel cannot be given through real Lua only.
     pub fn run_user(&mut self, frame: &[u8]) -> Seen {
-        seen(self.user.run(frame))
+        let seen = seen(self.user.run(frame));
+        Seen { tables: self.tables.of_lua(), ..seen }
     }
 
     /// What the verifier says about the program.
@@ -95,7 +103,8 @@ fn form() -> Form {
 }
 
 impl Kernel {
-    fn new(program: Program, decoder: Decoder) -> Result<Kernel, ProofError> {
+    fn new(program: Program, module: Module) -> Result<Kernel, ProofError> {
+        let decoder = Decoder::new(&module);
         let name = program.programs().into_iter().next().ok_or(ProofError::NoProgram)?;
         let has_events = program.maps().iter().any(|map| map.name == "events");
         let events = if has_events {
@@ -108,12 +117,13 @@ impl Kernel {
         } else {
             None
         };
-        Ok(Kernel { program, name, decoder, events })
+        Ok(Kernel { program, name, module, decoder, events })
     }
 
     fn run(&mut self, frame: &[u8]) -> Result<Seen, ProofError> {
         let run = self.program.test_run(&self.name, frame, 1)?;
-        let mut seen = Seen { verdict: run.verdict, data: run.data, output: Vec::new(), error: None };
+        let tables = shared::of_kernel(&self.program, &self.module)?;
+        let mut seen = Seen { verdict: run.verdict, data: run.data, tables, ..Seen::default() };
         let Some((events, records)) = &mut self.events else { return Ok(seen) };
         events.consume()?;
         for record in records.try_iter() {
@@ -144,6 +154,7 @@ fn seen(outcome: moonhook_user::Outcome) -> Seen {
         data: outcome.data,
         output: outcome.output.into_iter().map(Text::whole).collect(),
         error: outcome.error.map(|error| Text::whole(error.message.into_bytes())),
+        tables: Vec::new(),
     }
 }
 

@@ -182,6 +182,9 @@ fn uncertain(mut arms: Vec<Arm>) -> Vec<Arm> {
 
 /// A table of load time, with `__index` (manual § 2.4).
 fn index_table(context: &mut Context<'_>, table: TableId, key: &Abs, chain: usize) -> Result<Vec<Arm>> {
+    if context.is_shared(table) {
+        return context.read_shared(table, key);
+    }
     if context.snapshot.table(table).metatable.is_none() && !matches!(key, Abs::Str(Str::Const(_))) {
         return Ok(uncertain(tables::lookup_arms(context, table, key)?));
     }

@@ -251,13 +251,13 @@ fn integers(context: &mut Context<'_>, operator: Operator, a: Word, b: Word) -> 
     let word = match operator {
         Operator::Add => {
             let sum = context.add(a, b);
-            context.variables.note_addition(sum, a, b);
+            context.note_addition(sum, a, b);
             sum
         }
         Operator::Sub => {
             let difference = context.sub(a, b);
             if let Word::Imm(imm) = b {
-                context.variables.note_addition(difference, a, Word::Imm(imm.wrapping_neg()));
+                context.note_addition(difference, a, Word::Imm(imm.wrapping_neg()));
             }
             difference
         }

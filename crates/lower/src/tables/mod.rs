@@ -77,6 +77,9 @@ pub fn refuse_metamethod(
 
 /// `#table` (manual § 3.4.7): the border that the array part gives.
 pub fn length(context: &mut Context<'_>, table: TableId) -> Result<Abs> {
+    if context.is_shared(table) {
+        return context.refuse_shared(table, "the length of", "count the entries in a variable");
+    }
     refuse_metamethod(context, &Abs::Object(Object::Table(table)), "__len", Some("#"))?;
     Ok(Abs::int(context.snapshot.table(table).array.len() as i64))
 }
@@ -89,6 +92,9 @@ pub fn lookup(context: &mut Context<'_>, table: TableId, key: &Abs) -> Result<Ab
 
 /// [`lookup`], with one arm for each way of finding something or nothing.
 pub fn lookup_arms(context: &mut Context<'_>, table: TableId, key: &Abs) -> Result<Vec<Arm>> {
+    if context.is_shared(table) {
+        return context.read_shared(table, key);
+    }
     if context.variables.any_field_of(table) && matches!(key, Abs::Str(_)) {
         let what = "indexing a table whose fields the handler changes, by a name that is not constant";
         return context.unsupported(

@@ -1,0 +1,277 @@
+//! Reading, assigning and deleting entries.
+
+use super::keys::{Unfit, is_address};
+use super::values::Place;
+use super::{Kind, Seen};
+use crate::context::{Context, Result};
+use crate::events::Message;
+use crate::join::Arm;
+use crate::value::{Abs, Object, Shape as Form, Str, Word};
+use moonhook_ir as ir;
+use moonhook_ir::{CompareOp, Op, Size};
+use moonhook_shape::{Shape, Type};
+use moonhook_snapshot::TableId;
+
+const HELPER_LOOKUP: u32 = 1;
+const HELPER_UPDATE: u32 = 2;
+const HELPER_DELETE: u32 = 3;
+
+/// Flags of `bpf_map_update_elem`: whatever is there; only if nothing is there.
+const ANY: i64 = 0;
+const NOEXIST: i64 = 1;
+
+impl Context<'_> {
+    /// `table[key]`, with one arm for each way of finding something or nothing.
+    pub fn read_shared(&mut self, table: TableId, key: &Abs) -> Result<Vec<Arm>> {
+        let key = &plain_key(key);
+        if self.is_split(table, key)? {
+            let mut arms = Vec::new();
+            for (state, key) in self.alternatives(key) {
+                self.state = state;
+                arms.extend(self.read_shared(table, &key)?);
+            }
+            return Ok(arms);
+        }
+        if matches!(key, Abs::Nil | Abs::Float(_) | Abs::Object(_)) {
+            return self.only(Abs::Nil);
+        }
+        let Some((map, shape)) = self.shared_map(table)? else { return self.only(Abs::Nil) };
+        if let (Type::Ipv4 | Type::Address | Type::Mac, Abs::Str(Str::Slice { .. })) = (&shape.key, key) {
+            return self.widen_by_text(table, &shape.key);
+        }
+        let mut unfit = Unfit::default();
+        let address = self.key_address(&shape.key, key, &mut unfit)?;
+        let mut arms = Vec::new();
+        if self.state.alive() {
+            let entry = self.lookup(map, address);
+            let missing = self.compare(CompareOp::Eq, entry, 0);
+            let (missing, found) = self.split(missing);
+            self.state = missing;
+            self.state.facts.absent.push(entry);
+            arms.push(Arm { state: self.take_state(), values: vec![Abs::Nil] });
+            self.state = found;
+            self.leave_expired(&shape, entry, &mut arms);
+            let at = Place { base: entry, disp: shape.value_offset() as i16 };
+            let found = self.value_arms(at, &shape.value)?;
+            self.note_load(table, key, at, &found);
+            arms.extend(found);
+        }
+        arms.extend(unfit.states().into_iter().map(|state| Arm { state, values: vec![Abs::Nil] }));
+        Ok(arms)
+    }
+
+    /// Strings made at packet time are used as keys where only addresses were seen.
+    fn widen_by_text<T>(&mut self, table: TableId, declared: &Type) -> Result<T> {
+        self.note(table, &Seen::kind(Kind::Text), &Seen::default())?;
+        let help = format!(
+            "use addresses of packets (`pkt.ip.src`), or declare the key a string, not \"{declared}\""
+        );
+        self.refuse_shared(table, "a string made of packet bytes as an address, a key of", &help)
+    }
+
+    /// Whether each type that the key may have is looked up by itself.
+    fn is_split(&mut self, table: TableId, key: &Abs) -> Result<bool> {
+        let Abs::Union(_) = key else { return Ok(false) };
+        let known = self.shared_map(table)?;
+        Ok(!known.is_some_and(|(_, shape)| shape.key == Type::Address && is_address(key)))
+    }
+
+    /// Leaves where the entry's time is over.
+    fn leave_expired(&mut self, shape: &Shape, entry: ir::Value, arms: &mut Vec<Arm>) {
+        if shape.lifetime.is_none() {
+            return;
+        }
+        let deadline = self.load(entry, 0, Size::B8, false);
+        let now = self.now();
+        let expired = self.compare(CompareOp::ULe, deadline, now);
+        let (expired, alive) = self.split(expired);
+        self.state = expired;
+        self.state.facts.absent.push(entry);
+        arms.push(Arm { state: self.take_state(), values: vec![Abs::Nil] });
+        self.state = alive;
+    }
+
+    pub(super) fn lookup(&mut self, map: ir::MapId, key: ir::Value) -> ir::Value {
+        let map = self.emit(Op::MapReference(map));
+        self.emit(Op::Helper { id: HELPER_LOOKUP, args: vec![map, key] })
+    }
+
+    /// `table[key] = value`.
+    pub fn write_shared(&mut self, table: TableId, key: &Abs, value: &Abs) -> Result<()> {
+        let key = &plain_key(key);
+        if self.is_split(table, key)? {
+            return self.each(key, &mut |context, key| context.write_shared(table, &key, value));
+        }
+        match key {
+            Abs::Nil => {
+                self.fail(Message::new("table index is nil"));
+                return Ok(());
+            }
+            Abs::Float(_) | Abs::Object(_) => {
+                let help = "use integers, strings and booleans as keys";
+                let what = format!("a {} as a key of", key.message_name());
+                return self.refuse_shared(table, &what, help);
+            }
+            _ => {}
+        }
+        let (key_seen, value_seen) = (self.seen(table, key)?, self.seen(table, value)?);
+        self.note(table, &key_seen, &value_seen)?;
+        let address_value = |shape: &Shape| shape.value == Type::Address && is_address(value);
+        let known = self.shared_map(table)?;
+        if matches!(value, Abs::Union(_)) && !known.as_ref().is_some_and(|(_, shape)| address_value(shape)) {
+            return self.each(value, &mut |context, value| context.write_shared(table, key, &value));
+        }
+        // Only nil was assigned so far: nothing is in the table.
+        let Some((map, shape)) = known else { return Ok(()) };
+        if *value == Abs::Nil {
+            self.delete(table, map, &shape, key)
+        } else if self.add_shared(table, map, &shape, key, value)? {
+            Ok(())
+        } else {
+            self.assign_shared(table, map, &shape, key, value)
+        }
+    }
+
+    /// Runs `body` for each type that `value` may have.
+    fn each(&mut self, value: &Abs, body: &mut dyn FnMut(&mut Self, Abs) -> Result<()>) -> Result<()> {
+        self.dispatch(value, &mut |context, value| {
+            body(context, value)?;
+            Ok(vec![])
+        })?;
+        Ok(())
+    }
+
+    fn delete(&mut self, table: TableId, map: ir::MapId, shape: &Shape, key: &Abs) -> Result<()> {
+        let mut unfit = Unfit::default();
+        let address = self.key_address(&shape.key, key, &mut unfit)?;
+        if self.state.alive() {
+            let map = self.emit(Op::MapReference(map));
+            self.emit(Op::Helper { id: HELPER_DELETE, args: vec![map, address] });
+        }
+        self.forget_entries(table);
+        // What cannot be in the table is not.
+        let mut states = unfit.states();
+        states.push(self.take_state());
+        self.enter(states)
+    }
+
+    fn assign_shared(
+        &mut self,
+        table: TableId,
+        map: ir::MapId,
+        shape: &Shape,
+        key: &Abs,
+        value: &Abs,
+    ) -> Result<()> {
+        let address = self.fitting_key(table, shape, key)?;
+        let mut done = Vec::new();
+        // A value of one word is replaced in place, any other one as a whole, so that readers never see half of it.
+        if shape.value_size() == 8 && self.state.alive() {
+            let entry = self.lookup(map, address);
+            let missing = self.compare(CompareOp::Eq, entry, 0);
+            let (missing, found) = self.split(missing);
+            self.state = found;
+            let mut unfit = Unfit::default();
+            self.put(Place { base: entry, disp: 0 }, &shape.value, value, &mut unfit)?;
+            self.fail_unfit(table, "value", unfit)?;
+            done.push(self.take_state());
+            self.state = missing;
+        }
+        let value = self.fitting_value(table, shape, value)?;
+        let result = self.update(map, address, value, ANY);
+        self.check_full(table, result);
+        self.forget_entries(table);
+        done.push(self.take_state());
+        self.enter(done)
+    }
+
+    /// The bytes of a key; an error where it does not fit.
+    pub(super) fn fitting_key(&mut self, table: TableId, shape: &Shape, key: &Abs) -> Result<ir::Value> {
+        let mut unfit = Unfit::default();
+        let address = self.key_address(&shape.key, key, &mut unfit)?;
+        self.fail_unfit(table, "key", unfit)?;
+        Ok(address)
+    }
+
+    pub(super) fn fitting_value(&mut self, table: TableId, shape: &Shape, value: &Abs) -> Result<ir::Value> {
+        let mut unfit = Unfit::default();
+        let address = self.value_address(shape, value, &mut unfit)?;
+        self.fail_unfit(table, "value", unfit)?;
+        Ok(address)
+    }
+
+    fn fail_unfit(&mut self, table: TableId, what: &str, unfit: Unfit) -> Result<()> {
+        let name = self.table_name(table).to_string();
+        self.fail_in(unfit.too_long, |context| {
+            context.fail(Message::new(format!("{what} too long for table '{name}'")));
+            Ok(())
+        })?;
+        for (state, expected, got) in unfit.wrong {
+            let after = std::mem::replace(&mut self.state, state);
+            let message = format!("bad {what} for table '{name}' ({expected} expected, got {got})");
+            let certain = !after.alive();
+            self.type_error(message, certain, Some(&name));
+            self.state = after;
+        }
+        Ok(())
+    }
+
+    pub(super) fn update(&mut self, map: ir::MapId, key: ir::Value, value: ir::Value, flags: i64) -> Word {
+        let map = self.emit(Op::MapReference(map));
+        let result = self.helper(HELPER_UPDATE, &[map.into(), key.into(), value.into(), Word::Imm(flags)]);
+        let low = self.value(result);
+        // An `int`, as the calling convention has it.
+        self.unary(ir::UnaryOp::SignExtend32, low)
+    }
+
+    /// Updates where there is no entry yet.
+    pub(super) fn insert(&mut self, map: ir::MapId, key: ir::Value, value: ir::Value) -> Word {
+        self.update(map, key, value, NOEXIST)
+    }
+
+    /// The only reasons for which an update of such maps fails are that there is no room (`-E2BIG`, `-ENOMEM`) or that
+    /// memory for it is being taken by whom this program interrupted (`-EBUSY`).
+    pub(super) fn check_full(&mut self, table: TableId, result: Word) {
+        let failed = self.compare(CompareOp::SLt, result, 0);
+        let message = format!("table '{}' is full", self.table_name(table));
+        self.check(failed, || Message::new(message));
+    }
+
+    /// What kinds of keys or values a value adds to the table.
+    fn seen(&mut self, table: TableId, value: &Abs) -> Result<Seen> {
+        Ok(match value {
+            Abs::Nil => Seen::default(),
+            Abs::Bool(_) => Seen::kind(Kind::Boolean),
+            Abs::Int(_) => Seen::kind(Kind::Integer),
+            Abs::Str(Str::Const(text)) => Seen::constant(text),
+            Abs::Str(Str::Slice { .. }) => Seen::kind(Kind::Text),
+            Abs::Str(Str::Ipv4(_)) => Seen::kind(Kind::Ipv4),
+            Abs::Str(Str::Ipv6(..)) => Seen::kind(Kind::Ipv6),
+            Abs::Str(Str::Mac(_)) => Seen::kind(Kind::Mac),
+            Abs::Object(Object::Text(text)) => Seen::constant(text),
+            Abs::Union(union) => {
+                let mut seen = Seen::default();
+                for shape in union.shapes.clone() {
+                    let value = match shape {
+                        Form::Object(id) => self.object_value(id),
+                        shape => shape.value(union.payload).unwrap_or(Abs::Nil),
+                    };
+                    seen.add(&self.seen(table, &value)?);
+                }
+                seen
+            }
+            Abs::Float(_) | Abs::Object(_) => {
+                let what = format!("keeping a {} in", value.message_name());
+                return self.refuse_shared(table, &what, "keep integers, strings and booleans");
+            }
+        })
+    }
+}
+
+/// The key with floats of integral value as integers (manual § 2.1).
+fn plain_key(key: &Abs) -> Abs {
+    match key {
+        Abs::Float(x) if x.fract() == 0.0 && x.abs() < 9e15 => Abs::int(*x as i64),
+        key => key.clone(),
+    }
+}

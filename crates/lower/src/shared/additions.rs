@@ -1,0 +1,213 @@
+//! `t[k] = t[k] + n` and `t[k] = (t[k] or 0) + n`: atomic, and no count is lost however many CPUs do it at once.
+//!
+//! What a lookup gave is followed through arithmetic and joins: a value is an entry's value, counted as 0 where there is no
+//! entry, plus something. Assigned to the entry that it came from, it becomes an addition to that entry.
+
+use super::values::Place;
+use crate::context::{Context, Result};
+use crate::join::Arm;
+use crate::state::{Facts, Slot};
+use crate::value::{Abs, Space, Str, Word};
+use moonhook_ir as ir;
+use moonhook_ir::{CompareOp, Op, Size};
+use moonhook_shape::Shape;
+use moonhook_snapshot::TableId;
+use std::collections::HashMap;
+
+const EEXIST: i64 = 17;
+
+/// Where values came from.
+#[derive(Debug, Default)]
+pub struct Additions {
+    loads: Vec<Load>,
+    /// Values that are what a load gave plus something.
+    sums: HashMap<ir::Value, (usize, Word)>,
+}
+
+/// A read of a word of an entry.
+#[derive(Debug)]
+struct Load {
+    table: TableId,
+    key: Abs,
+    /// Where the word is; the base is 0 where there is no entry.
+    at: Place,
+}
+
+impl Additions {
+    pub fn forget(&mut self, count: u32) {
+        let known = |word: Word| !matches!(word, Word::Value(value) if value.0 >= count);
+        self.sums.retain(|sum, (_, added)| sum.0 < count && known(*added));
+    }
+
+    /// Notes that `sum` is `a + b`.
+    pub fn note_addition(&mut self, sum: Word, a: Word, b: Word) {
+        let Word::Value(sum) = sum else { return };
+        for (one, other) in [(a, b), (b, a)] {
+            if let Word::Value(one) = one
+                && let Some((load, added)) = self.sums.get(&one).copied()
+            {
+                let total = match (added, other) {
+                    (Word::Imm(0), other) => other,
+                    (Word::Imm(x), Word::Imm(y)) => Word::Imm(x.wrapping_add(y)),
+                    _ => return,
+                };
+                self.sums.insert(sum, (load, total));
+                return;
+            }
+        }
+    }
+
+    /// What the value of a join is, where `words` come on ways with these facts: a sum on some, and on the others, where there
+    /// is no entry, what is added.
+    pub fn of_join(&self, words: &[(Word, &Facts)]) -> Option<(usize, Word)> {
+        let sum = |word: &Word| match word {
+            Word::Value(value) => self.sums.get(value).copied(),
+            Word::Imm(_) => None,
+        };
+        let (load, added) = words.iter().find_map(|(word, _)| sum(word))?;
+        let entry = self.loads[load].at.base;
+        let fits = |(word, facts): &(Word, &Facts)| {
+            sum(word) == Some((load, added)) || *word == added && facts.absent.contains(&entry)
+        };
+        words.iter().all(fits).then_some((load, added))
+    }
+
+    pub fn set(&mut self, value: Word, sum: (usize, Word)) {
+        if let Word::Value(value) = value {
+            self.sums.insert(value, sum);
+        }
+    }
+}
+
+impl Context<'_> {
+    /// Notes that `arms` carry what is at a place of the entry with that key.
+    pub(super) fn note_load(&mut self, table: TableId, key: &Abs, at: Place, arms: &[Arm]) {
+        if let [Arm { values, .. }] = arms
+            && let [Abs::Int(Word::Value(value))] = values.as_slice()
+        {
+            let additions = &mut self.shared.additions;
+            additions.loads.push(Load { table, key: key.clone(), at });
+            additions.sums.insert(*value, (additions.loads.len() - 1, Word::Imm(0)));
+        }
+    }
+
+    /// What was read of the table is not what a later addition adds to.
+    pub(super) fn forget_entries(&mut self, table: TableId) {
+        let Additions { loads, sums } = &mut self.shared.additions;
+        sums.retain(|_, (load, _)| loads[*load].table != table);
+    }
+
+    /// The packet was written: keys that are bytes of it are others now.
+    pub fn forget_packet_keys(&mut self) {
+        let of_packet = |key: &Abs| matches!(key, Abs::Str(Str::Slice { space: Space::Packet, .. }));
+        let Additions { loads, sums } = &mut self.shared.additions;
+        sums.retain(|_, (load, _)| !of_packet(&loads[*load].key));
+    }
+
+    /// Assigns a value that is the entry's own plus something; says whether it is.
+    pub(super) fn add_shared(
+        &mut self,
+        table: TableId,
+        map: ir::MapId,
+        shape: &Shape,
+        key: &Abs,
+        value: &Abs,
+    ) -> Result<bool> {
+        let Abs::Int(Word::Value(sum)) = value else { return Ok(false) };
+        let additions = &self.shared.additions;
+        let Some((load, added)) = additions.sums.get(sum).copied() else { return Ok(false) };
+        let Load { table: from, key: of, at } = &additions.loads[load];
+        if *from != table || of != key {
+            return Ok(false);
+        }
+        let (at, sum) = (*at, *sum);
+        let missing = self.compare(CompareOp::Eq, at.base, 0);
+        let (missing, found) = self.split(missing);
+        self.state = found;
+        let mut arms = self.add_to(shape, at, added)?;
+        self.state = missing;
+        self.mark_cold();
+        let address = self.fitting_key(table, shape, key)?;
+        let first = self.fitting_value(table, shape, &Abs::Int(added))?;
+        let result = self.insert(map, address, first);
+        let there = self.compare(CompareOp::Eq, result, -EEXIST);
+        let (there, inserted) = self.split(there);
+        self.state = inserted;
+        self.check_full(table, result);
+        arms.push(Arm { state: self.take_state(), values: vec![Abs::Int(added)] });
+        // Another CPU was faster.
+        self.state = there;
+        let entry = self.lookup(map, address);
+        let gone = self.compare(CompareOp::Eq, entry, 0);
+        let (gone, there) = self.split(gone);
+        self.state = there;
+        arms.extend(self.add_to(shape, Place { base: entry, ..at }, added)?);
+        self.state = gone;
+        let result = self.update(map, address, first, 0);
+        self.check_full(table, result);
+        arms.push(Arm { state: self.take_state(), values: vec![Abs::Int(added)] });
+        self.forget_entries(table);
+        if let Some([Abs::Int(new)]) = self.join(arms)?.as_deref() {
+            self.replace(sum, *new);
+        }
+        Ok(true)
+    }
+
+    fn mark_cold(&mut self) {
+        if let Some(block) = self.state.block {
+            self.function.block_mut(block).cold = true;
+        }
+    }
+
+    /// Adds to the word at a place of an entry that is there; each arm carries the new value.
+    fn add_to(&mut self, shape: &Shape, at: Place, added: Word) -> Result<Vec<Arm>> {
+        let Some(lifetime) = shape.lifetime else {
+            let new = self.atomic_add(at, added);
+            return Ok(vec![Arm { state: self.take_state(), values: vec![Abs::Int(new)] }]);
+        };
+        let now = self.now();
+        let deadline = self.add(now, lifetime as i64);
+        let old_deadline = self.load(at.base, 0, Size::B8, false);
+        let expired = self.compare(CompareOp::ULe, old_deadline, now);
+        let (expired, alive) = self.split(expired);
+        // Who moves an expired deadline first takes the old count away; all others add to what is there.
+        self.state = expired;
+        let stale = self.load(at.base, at.disp, Size::B8, false);
+        let distance = self.sub(deadline, old_deadline);
+        let distance = self.value(distance);
+        let before = self.emit(Op::AtomicAdd { size: Size::B8, base: at.base, disp: 0, value: distance });
+        let first = self.compare(CompareOp::ULe, before, now);
+        let (first, late) = self.split(first);
+        self.state = first;
+        let change = self.sub(added, stale);
+        let new = self.atomic_add(at, change);
+        let mut arms = vec![Arm { state: self.take_state(), values: vec![Abs::Int(new)] }];
+        self.enter(vec![late, alive])?;
+        let new = self.atomic_add(at, added);
+        self.store(at.base, 0, Size::B8, deadline);
+        arms.push(Arm { state: self.take_state(), values: vec![Abs::Int(new)] });
+        Ok(arms)
+    }
+
+    /// Gives the new value.
+    fn atomic_add(&mut self, at: Place, added: Word) -> Word {
+        let value = self.value(added);
+        let old = self.emit(Op::AtomicAdd { size: Size::B8, base: at.base, disp: at.disp, value });
+        self.add(old, added)
+    }
+
+    /// What was computed from a value read before gives way to the sum really stored.
+    pub fn replace(&mut self, old: ir::Value, new: Word) {
+        let swap = |value: &mut Abs| {
+            if *value == Abs::Int(Word::Value(old)) {
+                *value = Abs::Int(new);
+            }
+        };
+        for slot in &mut self.state.registers {
+            if let Slot::Direct(value) = slot {
+                swap(value);
+            }
+        }
+        self.state.cells.values_mut().for_each(swap);
+    }
+}

@@ -1,0 +1,172 @@
+//! Keys as bytes: on the stack if they are small, else in the region.
+
+use super::values::Place;
+use crate::context::{Context, Result};
+use crate::memory::{Address, KEY_START};
+use crate::state::State;
+use crate::value::{Abs, Shape as Form, Str, Word};
+use moonhook_ir as ir;
+use moonhook_ir::{BinaryOp, CompareOp, Op, Size, UnaryOp};
+use moonhook_shape::Type;
+
+/// The largest key or value that is made on the stack.
+const SMALL: usize = 64;
+
+/// Where a key or value that does not fit goes, and why it does not.
+#[derive(Default)]
+pub struct Unfit {
+    /// A string is too long for the table.
+    pub too_long: Vec<State>,
+    /// Something has another type than the table takes: what was expected, and what there is.
+    pub wrong: Vec<(State, String, &'static str)>,
+}
+
+impl Unfit {
+    pub fn states(self) -> Vec<State> {
+        self.too_long.into_iter().chain(self.wrong.into_iter().map(|(state, ..)| state)).collect()
+    }
+}
+
+impl Context<'_> {
+    /// Makes the bytes of a key (no union, or one of addresses); gives their address. The current state is dead
+    /// afterwards if no such key fits.
+    pub(super) fn key_address(&mut self, ty: &Type, key: &Abs, unfit: &mut Unfit) -> Result<ir::Value> {
+        let size = ty.key_size();
+        let base = self.room(size, has_text(ty), KEY_START)?;
+        self.put(Place { base, disp: 0 }, ty, key, unfit)?;
+        Ok(base)
+    }
+
+    /// The address of memory for a key or value of `size` bytes. Strings are made in the region at `start`.
+    pub(super) fn room(&mut self, size: usize, text: bool, start: i64) -> Result<ir::Value> {
+        if text || size > SMALL {
+            let region = self.region()?;
+            return Ok(self.emit(Op::Binary(BinaryOp::Add, region, ir::Operand::Imm(start as i32))));
+        }
+        // A key and a value are there at the same time.
+        let key = u32::from(start == KEY_START);
+        let size = size.next_multiple_of(8) as u32;
+        let known = self.shared.slots.iter().find(|(id, _)| *id == size << 1 | key).map(|(_, slot)| *slot);
+        let slot = known.unwrap_or_else(|| {
+            let slot = self.function.new_slot(size);
+            self.shared.slots.push((size << 1 | key, slot));
+            slot
+        });
+        Ok(self.emit(Op::SlotAddress(slot)))
+    }
+
+    /// Writes a value at a place.
+    pub(super) fn put(&mut self, at: Place, ty: &Type, value: &Abs, unfit: &mut Unfit) -> Result<()> {
+        match (ty, value) {
+            (Type::Boolean, Abs::Bool(word)) | (Type::Integer, Abs::Int(word)) => self.put_word(at, 0, *word),
+            (Type::Ipv4, Abs::Str(Str::Ipv4(word))) | (Type::Mac, Abs::Str(Str::Mac(word))) => {
+                self.put_word(at, 0, *word);
+            }
+            (Type::Address, value) if self.put_address(at, value) => {}
+            (Type::Ipv4 | Type::Mac, Abs::Str(Str::Const(text))) => {
+                let known = match ty {
+                    Type::Ipv4 => crate::addresses::ipv4(text),
+                    _ => crate::addresses::mac(text),
+                };
+                match known {
+                    Some(word) => self.put_word(at, 0, Word::Imm(word)),
+                    None => self.wrong(ty, "string", unfit),
+                }
+            }
+            (Type::Text { capacity }, Abs::Str(text)) => self.put_text(at, *capacity, text, unfit)?,
+            (ty, value) => self.wrong(ty, value.type_name().unwrap_or("value"), unfit),
+        }
+        Ok(())
+    }
+
+    /// The current state leaves: a value of another type.
+    fn wrong(&mut self, ty: &Type, got: &'static str, unfit: &mut Unfit) {
+        if self.state.alive() {
+            unfit.wrong.push((self.take_state(), ty.to_string(), got));
+        }
+    }
+
+    fn put_word(&mut self, at: Place, offset: i16, word: Word) {
+        self.store(at.base, at.disp + offset, Size::B8, word);
+    }
+
+    /// An address of either family; says whether it is one.
+    fn put_address(&mut self, at: Place, value: &Abs) -> bool {
+        let words = match value {
+            Abs::Str(Str::Ipv4(word)) => [Word::Imm(4), Word::Imm(0), *word],
+            Abs::Str(Str::Ipv6(high, low)) => [Word::Imm(6), *high, *low],
+            Abs::Str(Str::Const(text)) => {
+                match (crate::addresses::ipv4(text), crate::addresses::ipv6(text)) {
+                    (Some(word), _) => [4, 0, word].map(Word::Imm),
+                    (_, Some([high, low])) => [6, high, low].map(Word::Imm),
+                    _ => return false,
+                }
+            }
+            Abs::Union(union) if is_address(value) => {
+                let [first, second] = union.payload;
+                // Branch-free: all ones for IPv6.
+                let six = self.compare(CompareOp::Eq, union.tag, Form::Ipv6.tag());
+                let six = self.condition_word(six);
+                let mask = self.unary(UnaryOp::Neg, six);
+                let family = self.shl(six, 1);
+                let high = self.and(first, mask);
+                let change = self.binary(BinaryOp::Xor, first, second);
+                let change = self.and(change, mask);
+                [self.add(family, 4), high, self.binary(BinaryOp::Xor, first, change)]
+            }
+            _ => return false,
+        };
+        for (number, word) in words.into_iter().enumerate() {
+            self.put_word(at, 8 * number as i16, word);
+        }
+        true
+    }
+
+    /// Length, bytes, zeros.
+    fn put_text(&mut self, at: Place, capacity: u16, text: &Str, unfit: &mut Unfit) -> Result<()> {
+        let size = Type::Text { capacity }.size();
+        if let Str::Const(bytes) = text {
+            if bytes.len() > usize::from(capacity) {
+                unfit.too_long.push(self.take_state());
+                return Ok(());
+            }
+            let mut all = (bytes.len() as u32).to_le_bytes().to_vec();
+            all.extend_from_slice(bytes);
+            all.resize(size, 0);
+            for (number, word) in all.as_chunks().0.iter().enumerate() {
+                self.put_word(at, 8 * number as i16, Word::Imm(i64::from_le_bytes(*word)));
+            }
+            return Ok(());
+        }
+        let (space, start, length) = self.slice(text)?;
+        let too_long = self.compare(CompareOp::UGt, length, i64::from(capacity));
+        self.leave_if(too_long, &mut unfit.too_long);
+        for number in 0..size / 8 {
+            self.put_word(at, 8 * number as i16, Word::Imm(0));
+        }
+        self.store(at.base, at.disp, Size::B4, length);
+        let bytes = self.emit(Op::Binary(BinaryOp::Add, at.base, ir::Operand::Imm(i32::from(at.disp) + 4)));
+        let mask = usize::from(capacity).next_power_of_two() as i64 - 1;
+        self.copy_bytes(space, start, length, &mut |context, at| -> Result<Address> {
+            context.masked(bytes, at, mask)
+        })
+    }
+}
+
+/// Whether the value is surely an address of one family or the other.
+pub(super) fn is_address(value: &Abs) -> bool {
+    match value {
+        Abs::Union(union) => union.shapes.iter().all(|shape| matches!(shape, Form::Ipv4 | Form::Ipv6)),
+        Abs::Str(Str::Ipv4(_) | Str::Ipv6(..)) => true,
+        _ => false,
+    }
+}
+
+/// Whether strings are part of a type.
+pub(super) fn has_text(ty: &Type) -> bool {
+    match ty {
+        Type::Text { .. } => true,
+        Type::Record(fields) => fields.iter().any(|field| has_text(&field.ty)),
+        _ => false,
+    }
+}

@@ -1,0 +1,256 @@
+//! Tables of load time that handlers write by key: BPF maps, shared by all CPUs and with user space.
+//!
+//! Which tables these are is learned while lowering, like variables ([`crate::variables`]): a write by a key that is no
+//! constant name, and a key or value of a new kind, stop the walk, and the next one knows. Their bytes in the map are those
+//! of the crate `moonhook_shape`. [`access`] reads and writes entries, [`additions`] makes `t[k] = t[k] + n` atomic, [`keys`]
+//! and [`values`] convert.
+
+mod access;
+mod additions;
+mod keys;
+mod seen;
+mod values;
+
+pub use additions::Additions;
+pub use seen::{Kind, Seen};
+
+use crate::context::{Context, Result, Stop};
+use crate::error::LowerErrorKind;
+use moonhook_ir as ir;
+use moonhook_shape::{CAPACITY, Datum, MAX_KEY, Shape, Type, WhenFull};
+use moonhook_snapshot::{Snapshot, Table, TableId, Value};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// Bytes of a value at most: it is made in the region.
+pub const MAX_VALUE: usize = 4096;
+
+/// The shared tables, and what is known of them.
+#[derive(Debug, Default)]
+pub struct SharedTables {
+    known: BTreeMap<TableId, Known>,
+    pub additions: Additions,
+    /// Stack slots where keys and values are made, by size.
+    slots: Vec<(u32, ir::Slot)>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    key: Seen,
+    value: Seen,
+    /// In the module being made.
+    map: Option<(ir::MapId, Rc<Shape>)>,
+}
+
+impl SharedTables {
+    /// Before a new walk.
+    pub fn start_over(&mut self) {
+        self.known.values_mut().for_each(|known| known.map = None);
+        self.additions = Additions::default();
+        self.slots.clear();
+    }
+
+    /// Forgets values from `values` on and slots from `slots` on.
+    pub fn forget(&mut self, values: u32, slots: usize) {
+        self.additions.forget(values);
+        self.slots.retain(|(_, slot)| slot.index() < slots);
+    }
+}
+
+impl Context<'_> {
+    /// Whether the table is a map.
+    pub fn is_shared(&self, table: TableId) -> bool {
+        self.shared.known.contains_key(&table) || self.snapshot.table(table).declaration.is_some()
+    }
+
+    /// Whether any table is a map.
+    pub fn shares_tables(&self) -> bool {
+        let declared = |table: &Table| table.declaration.is_some();
+        !self.shared.known.is_empty() || self.snapshot.tables.iter().any(declared)
+    }
+
+    /// What a person calls the table.
+    pub fn table_name(&self, table: TableId) -> &str {
+        self.snapshot.table(table).name.as_deref().unwrap_or("?")
+    }
+
+    /// Makes a map of the table, from the next walk on.
+    pub fn share(&mut self, table: TableId) -> Result<()> {
+        self.know(table)?;
+        Err(Stop::Restart)
+    }
+
+    /// What is known of a shared table.
+    fn know(&mut self, table: TableId) -> Result<&mut Known> {
+        if !self.shared.known.contains_key(&table) {
+            let known = match initial(self.snapshot, self.snapshot.table(table)) {
+                Ok(known) => known,
+                Err(problem) => return self.refuse_table(table, &Known::default(), problem),
+            };
+            self.shared.known.insert(table, known);
+        }
+        Ok(self.shared.known.entry(table).or_default())
+    }
+
+    /// Takes note of a key and a value that the handlers use with the table.
+    fn note(&mut self, table: TableId, key: &Seen, value: &Seen) -> Result<()> {
+        let known = self.know(table)?;
+        if known.key.add(key) | known.value.add(value) { Err(Stop::Restart) } else { Ok(()) }
+    }
+
+    /// Map and shape of the table; `None` as long as nothing was seen that tells its types.
+    fn shared_map(&mut self, table: TableId) -> Result<Option<(ir::MapId, Rc<Shape>)>> {
+        let declaration = self.snapshot.table(table).declaration.clone().unwrap_or_default();
+        let known = self.know(table)?;
+        if known.map.is_some() {
+            return Ok(known.map.clone());
+        }
+        if known.key.is_empty() && declaration.key.is_none()
+            || known.value.is_empty() && declaration.value.is_none()
+        {
+            return Ok(None);
+        }
+        let key = declaration.key.map_or_else(|| known.key.ty(), Ok);
+        let value = declaration.value.map_or_else(|| known.value.ty(), Ok);
+        let problem = match (key, value) {
+            (Ok(key), Ok(value)) => {
+                let shape = Shape {
+                    key,
+                    value,
+                    capacity: declaration.capacity.unwrap_or(CAPACITY),
+                    when_full: declaration.when_full,
+                    lifetime: declaration.lifetime,
+                    per_cpu: declaration.per_cpu,
+                };
+                if shape.key_size() <= MAX_KEY && shape.value_size() <= MAX_VALUE {
+                    return Ok(Some(self.make_map(table, shape)));
+                }
+                let (what, size, most) = match shape.key_size() > MAX_KEY {
+                    true => ("keys", shape.key_size(), MAX_KEY),
+                    false => ("values", shape.value_size(), MAX_VALUE),
+                };
+                format!("its {what} take {size} bytes, {most} at most are possible")
+            }
+            (Err(words), _) => format!("its keys are {words}"),
+            (_, Err(words)) => format!("its values are {words}"),
+        };
+        let known = std::mem::take(known);
+        self.refuse_table(table, &known, problem)
+    }
+
+    fn make_map(&mut self, table: TableId, shape: Shape) -> (ir::MapId, Rc<Shape>) {
+        let id = ir::MapId(self.module.maps.len() as u32);
+        let name = self.map_name(self.table_name(table));
+        let kind = ir::MapKind::Map(definition(&shape));
+        self.module.maps.push(ir::Map { name, kind });
+        self.module.tables.push(ir::SharedTable {
+            name: self.table_name(table).to_string(),
+            map: id,
+            shape: shape.clone(),
+            table: table.0,
+            contents: contents(self.snapshot, self.snapshot.table(table)),
+        });
+        let made = (id, Rc::new(shape));
+        self.shared.known.entry(table).or_default().map = Some(made.clone());
+        made
+    }
+
+    /// A C identifier that no other map has, made from a table's name.
+    fn map_name(&self, name: &str) -> String {
+        const MOST: usize = 15;
+        let plain: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+        let start = if plain.starts_with(|c: char| c.is_ascii_digit()) { "t" } else { "" };
+        let candidate = |number: usize| {
+            let end = if number == 0 { String::new() } else { number.to_string() };
+            let mut name = format!("{start}{plain}");
+            name.truncate(MOST - end.len());
+            name + &end
+        };
+        let taken = |name: &String| RESERVED.contains(&name.as_str()) || self.known_map(name).is_some();
+        (0..).map(candidate).find(|name| !taken(name)).unwrap_or_default()
+    }
+
+    fn refuse_table<T>(&self, table: TableId, known: &Known, problem: String) -> Result<T> {
+        let name = self.table_name(table).to_string();
+        let word = |seen: &Seen, unknown: &str| match seen.ty() {
+            Ok(ty @ Type::Record(_)) => ty.to_string(),
+            Ok(ty) => format!("\"{ty}\""),
+            Err(_) => unknown.to_string(),
+        };
+        let (key, value) = (word(&known.key, "\"string:64\""), word(&known.value, "\"int\""));
+        let variable = name.rsplit('.').next().unwrap_or("t");
+        let declaration = format!("local {variable} = map{{key = {key}, value = {value}}}");
+        self.refuse(LowerErrorKind::SharedTable { table: name.clone(), problem, declaration }, Some(&name))
+    }
+
+    /// Refuses what cannot be done with a shared table.
+    pub fn refuse_shared<T>(&self, table: TableId, what: &str, help: &str) -> Result<T> {
+        let name = self.table_name(table);
+        self.unsupported(format!("{what} `{name}`, which handlers write,"), help, Some(name))
+    }
+}
+
+/// Names that the compiler's own maps may get later in the walk.
+const RESERVED: [&str; 8] = ["state", "pool", "opaque", "region", "events", "counters", "verdicts", "arena"];
+
+fn definition(shape: &Shape) -> ir::MapDefinition {
+    /// `BPF_F_NO_PREALLOC`, which tries demand.
+    const NO_PREALLOC: u32 = 1;
+    let map_type = match (shape.is_prefixes(), shape.when_full, shape.per_cpu) {
+        (true, ..) => ir::MapType::LpmTrie,
+        (_, WhenFull::Error, false) => ir::MapType::Hash,
+        (_, WhenFull::Error, true) => ir::MapType::PerCpuHash,
+        (_, WhenFull::Evict, false) => ir::MapType::LruHash,
+        (_, WhenFull::Evict, true) => ir::MapType::LruPerCpuHash,
+    };
+    ir::MapDefinition {
+        map_type,
+        key_size: shape.key_size() as u32,
+        value_size: shape.value_size() as u32,
+        max_entries: shape.capacity,
+        flags: if shape.is_prefixes() { NO_PREALLOC } else { 0 },
+    }
+}
+
+/// All entries of a table of load time.
+fn entries(table: &Table) -> impl Iterator<Item = (Value, &Value)> {
+    let array =
+        table.array.iter().enumerate().map(|(index, value)| (Value::Integer(index as i64 + 1), value));
+    array.chain(table.entries.iter().map(|(key, value)| (key.clone(), value)))
+}
+
+/// What the entries of load time tell of the table's types; else why it cannot be a map.
+fn initial(snapshot: &Snapshot, table: &Table) -> std::result::Result<Known, String> {
+    if table.metatable.is_some() {
+        return Err("it has a metatable".to_string());
+    }
+    let mut known = Known::default();
+    for (key, value) in entries(table) {
+        let kind = |kind: &str| format!("it has a {kind} in it");
+        known.key.add(&Seen::of_value(snapshot, &key).map_err(kind)?);
+        known.value.add(&Seen::of_value(snapshot, value).map_err(kind)?);
+    }
+    Ok(known)
+}
+
+fn contents(snapshot: &Snapshot, table: &Table) -> Vec<(Datum, Datum)> {
+    entries(table).map(|(key, value)| (datum(snapshot, &key), datum(snapshot, value))).collect()
+}
+
+fn datum(snapshot: &Snapshot, value: &Value) -> Datum {
+    match value {
+        Value::Boolean(value) => Datum::Boolean(*value),
+        Value::Integer(value) => Datum::Integer(*value),
+        Value::String(text) => Datum::Text(text.to_vec()),
+        Value::Table(table) => {
+            let field = |(key, value): &(Value, Value)| match key {
+                Value::String(name) => {
+                    Some((String::from_utf8_lossy(name).into_owned(), datum(snapshot, value)))
+                }
+                _ => None,
+            };
+            Datum::Record(snapshot.table(*table).entries.iter().filter_map(field).collect())
+        }
+        _ => Datum::Nil,
+    }
+}

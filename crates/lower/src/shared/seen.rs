@@ -1,0 +1,197 @@
+//! What keys and values of a shared table were seen to be, and the type that follows.
+//!
+//! Kinds are only ever added, so that starting the walk again with what was learned comes to an end.
+
+use moonhook_shape::{Field, MAX_FIELDS, Type};
+use moonhook_snapshot::{Snapshot, TableId, Value};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Bytes of a string where nothing longer was seen.
+const TEXT: u16 = 64;
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Kind {
+    Boolean,
+    Integer,
+    Ipv4,
+    Ipv6,
+    Mac,
+    /// A string made at packet time, or a constant that is no address.
+    Text,
+    /// Constants that are exactly an address's text.
+    Ipv4Text,
+    Ipv6Text,
+    MacText,
+}
+
+/// What was seen so far.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Seen {
+    kinds: BTreeSet<Kind>,
+    /// The longest constant string.
+    longest: usize,
+    /// Fields of tables.
+    fields: Option<BTreeMap<String, Seen>>,
+}
+
+impl Seen {
+    pub fn kind(kind: Kind) -> Seen {
+        Seen { kinds: BTreeSet::from([kind]), ..Seen::default() }
+    }
+
+    pub fn constant(text: &[u8]) -> Seen {
+        let kind = match text {
+            text if crate::addresses::ipv4(text).is_some() => Kind::Ipv4Text,
+            text if crate::addresses::ipv6(text).is_some() => Kind::Ipv6Text,
+            text if crate::addresses::mac(text).is_some() => Kind::MacText,
+            _ => Kind::Text,
+        };
+        Seen { longest: text.len(), ..Seen::kind(kind) }
+    }
+
+    pub fn record(fields: BTreeMap<String, Seen>) -> Seen {
+        Seen { fields: Some(fields), ..Seen::default() }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.kinds.is_empty() && self.fields.is_none()
+    }
+
+    /// Adds what another value was seen to be; says whether that is something new.
+    pub fn add(&mut self, other: &Seen) -> bool {
+        let before = self.kinds.len();
+        self.kinds.extend(&other.kinds);
+        let mut new = self.kinds.len() > before;
+        // A shorter string than is provided for says nothing new.
+        let provided = self.longest.max(usize::from(TEXT));
+        if other.longest > provided {
+            self.longest = other.longest;
+            new = true;
+        }
+        if let Some(fields) = &other.fields {
+            new |= self.fields.is_none();
+            let known = self.fields.get_or_insert_default();
+            for (name, field) in fields {
+                new |= !known.contains_key(name);
+                new |= known.entry(name.clone()).or_default().add(field);
+            }
+        }
+        new
+    }
+
+    /// The type; `Err` says what there is instead, in words for a person ("integers and strings").
+    pub fn ty(&self) -> Result<Type, String> {
+        use Kind::*;
+        let any = |kinds: &[Kind]| kinds.iter().any(|kind| self.kinds.contains(kind));
+        let text = any(&[Text, Ipv4, Ipv6, Mac, Ipv4Text, Ipv6Text, MacText]);
+        let ways = [any(&[Boolean]), any(&[Integer]), text, self.fields.is_some()];
+        if ways.iter().filter(|way| **way).count() != 1 {
+            return Err(self.words(ways));
+        }
+        if let Some(fields) = &self.fields {
+            return record(fields);
+        }
+        let address = any(&[Ipv4, Ipv6, Ipv4Text, Ipv6Text]);
+        let mac = any(&[Mac, MacText]);
+        Ok(match () {
+            () if any(&[Boolean]) => Type::Boolean,
+            () if any(&[Integer]) => Type::Integer,
+            () if any(&[Text]) || address && mac => {
+                let capacity = self.longest.max(usize::from(TEXT)).next_multiple_of(4);
+                Type::Text { capacity: u16::try_from(capacity).map_err(|_| "very long strings".to_string())? }
+            }
+            () if mac => Type::Mac,
+            () if any(&[Ipv6, Ipv6Text]) => Type::Address,
+            () => Type::Ipv4,
+        })
+    }
+
+    fn words(&self, ways: [bool; 4]) -> String {
+        let names = ["booleans", "integers", "strings", "tables"];
+        let words: Vec<&str> =
+            names.iter().zip(ways).filter(|(_, way)| *way).map(|(name, _)| *name).collect();
+        match words.split_last() {
+            None => "unknown".to_string(),
+            Some((last, [])) => last.to_string(),
+            Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+        }
+    }
+
+    /// What a value of load time is; `Err` is the name of a type that has no place in a map.
+    pub fn of_value(snapshot: &Snapshot, value: &Value) -> Result<Seen, &'static str> {
+        Ok(match value {
+            Value::Boolean(_) => Seen::kind(Kind::Boolean),
+            Value::Integer(_) => Seen::kind(Kind::Integer),
+            Value::String(text) => Seen::constant(text),
+            Value::Table(table) => Seen::of_record(snapshot, *table)?,
+            Value::Float(_) => return Err("float"),
+            other => return Err(other.type_name()),
+        })
+    }
+
+    fn of_record(snapshot: &Snapshot, table: TableId) -> Result<Seen, &'static str> {
+        let table = snapshot.table(table);
+        if table.metatable.is_some() || !table.array.is_empty() {
+            return Err("table");
+        }
+        let mut fields = BTreeMap::new();
+        for (key, value) in &table.entries {
+            let Value::String(name) = key else { return Err("table") };
+            let name = String::from_utf8_lossy(name).into_owned();
+            fields.insert(name, Seen::of_value(snapshot, value)?);
+        }
+        Ok(Seen::record(fields))
+    }
+}
+
+fn record(fields: &BTreeMap<String, Seen>) -> Result<Type, String> {
+    if fields.is_empty() || fields.len() > MAX_FIELDS {
+        return Err(format!("tables with {} fields", fields.len()));
+    }
+    let field = |(name, seen): (&String, &Seen)| match seen.ty() {
+        Ok(ty) => Ok(Field { name: name.clone(), ty }),
+        Err(words) => Err(format!("tables whose field `{name}` is {words}")),
+    };
+    Ok(Type::Record(fields.iter().map(field).collect::<Result<_, _>>()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ty(all: &[Seen]) -> String {
+        let mut seen = Seen::default();
+        all.iter().for_each(|other| {
+            seen.add(other);
+            assert!(!seen.add(other), "{other:?} is nothing new the second time");
+        });
+        seen.ty().map_or_else(|words| format!("!{words}"), |ty| ty.to_string())
+    }
+
+    #[test]
+    fn types_follow_from_what_was_seen() {
+        let kind = Seen::kind;
+        let text = |text: &str| Seen::constant(text.as_bytes());
+        let record = |ty: Seen| Seen::record(BTreeMap::from([("n".to_string(), ty)]));
+        for (seen, expected) in [
+            (vec![kind(Kind::Integer)], "int"),
+            (vec![kind(Kind::Boolean)], "boolean"),
+            (vec![kind(Kind::Ipv4)], "ipv4"),
+            (vec![kind(Kind::Ipv4), kind(Kind::Ipv6)], "ip"),
+            (vec![text("192.0.2.7"), text("::1")], "ip"),
+            (vec![kind(Kind::Ipv4), text("02:00:00:00:00:01")], "string:64"),
+            (vec![kind(Kind::Mac), text("02:00:00:00:00:01")], "mac"),
+            (vec![kind(Kind::Ipv4), text("localhost")], "string:64"),
+            (vec![text(&"x".repeat(65))], "string:68"),
+            (vec![record(kind(Kind::Integer))], "{n = \"int\"}"),
+            (vec![kind(Kind::Integer), text("x")], "!integers and strings"),
+            (
+                vec![record(kind(Kind::Integer)), record(text("x"))],
+                "!tables whose field `n` is integers and strings",
+            ),
+            (vec![], "!unknown"),
+        ] {
+            assert_eq!(ty(&seen), expected);
+        }
+    }
+}
