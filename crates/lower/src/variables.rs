@@ -271,5 +271,6 @@ fn type_name(shape: Shape) -> &'static str {
         Shape::Ipv6 => "IPv6 address",
         Shape::Mac => "MAC address",
         Shape::Object(_) => "object",
+        Shape::Entry(_) => "table",
     }
 }
