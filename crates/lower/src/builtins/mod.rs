@@ -8,6 +8,7 @@ mod byte;
 mod byteorder;
 mod convert;
 mod data;
+mod digits;
 mod format;
 mod linux;
 mod math;
