@@ -272,6 +272,5 @@ fn type_name(shape: Shape) -> &'static str {
         Shape::Mac => "MAC address",
         Shape::Entry(_) => "entry",
         Shape::Object(_) => "object",
-        Shape::Entry(_) => "table",
     }
 }
