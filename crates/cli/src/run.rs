@@ -8,6 +8,7 @@ pub mod content;
 mod inbox;
 mod inherit;
 mod installed;
+mod remote_tables;
 mod reporter;
 mod service;
 mod session;
@@ -185,6 +186,8 @@ fn start<'a>(
         earlier: Counters::default(),
         watcher,
         pins,
+        dumps: Vec::new(),
+        last_dump: 0,
         stopping: false,
     };
     session.keep_pins()?;

@@ -18,7 +18,7 @@ struct Echo;
 impl Service for Echo {
     fn answer(&mut self, request: Request) -> Answer {
         match request {
-            Request::Exec { code, .. } => Ok(code.into()),
+            Request::Exec { code } => Ok(code.into()),
             other => Err(Failure::from(DaemonError::Unavailable { what: format!("{other:?}") })),
         }
     }
@@ -72,7 +72,7 @@ impl Place {
 }
 
 fn exec(code: &str) -> Request {
-    Request::Exec { code: code.to_string(), name: String::new() }
+    Request::Exec { code: code.to_string() }
 }
 
 fn line(reader: &mut impl BufRead) -> Value {

@@ -6,6 +6,7 @@ use super::inherit::{self, Inheritance};
 use crate::driver::{self, Settings, Timings};
 use crate::kernel::Kernel;
 use crate::{CliError, report};
+use moonhook_control::Control;
 use moonhook_install::{Events, InstallError, LogDetail};
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
@@ -20,6 +21,8 @@ const NAP: Duration = Duration::from_millis(100);
 /// A program in the kernel with what it takes to run and to replace it.
 pub struct Installed {
     pub kernel: Kernel,
+    /// The Lua state that the scripts ran in.
+    pub control: Control,
     pub timings: Timings,
     pub content: Content,
     /// Every file that the script was made of.
@@ -53,8 +56,10 @@ impl Installed {
             let Some(kernel) = Kernel::load_or_generalise(&mut compiled, LogDetail::Nothing, &maps)? else {
                 continue;
             };
-            let (timings, files) = (compiled.timings, compiled.loaded.files);
-            return Ok((Installed { kernel, timings, content, files, consumer: None }, plan));
+            let (timings, files) = (compiled.timings, compiled.loaded.files.clone());
+            let options = moonhook_control::Options::default();
+            let control = Control::new(compiled.loaded, &compiled.module, &kernel.program, options)?;
+            return Ok((Installed { kernel, control, timings, content, files, consumer: None }, plan));
         }
     }
 

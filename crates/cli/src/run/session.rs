@@ -4,6 +4,7 @@ use super::Arguments;
 use super::inbox::{Inbox, Incoming};
 use super::inherit;
 use super::installed::{Installed, Retired};
+use super::remote_tables::OpenDump;
 use super::reporter::Reporter;
 use super::watcher::Watcher;
 use crate::CliError;
@@ -39,6 +40,9 @@ pub struct Session<'a> {
     pub watcher: Option<Watcher>,
     /// Where the script is pinned, if it is.
     pub pins: Option<Pins>,
+    /// Dumps of tables that are to go on, and the number of the last one.
+    pub dumps: Vec<OpenDump>,
+    pub last_dump: u64,
     pub stopping: bool,
 }
 
@@ -128,6 +132,7 @@ impl Session<'_> {
         let timing = Timing { compile: next.timings.total - verify, verify, update, total };
         let before = std::mem::replace(&mut self.installed, next);
         self.retired.push(Retired::new(before));
+        self.dumps.clear();
         (self.scripts, self.reloads) = (scripts, self.reloads + 1);
         if let Some(watcher) = &self.watcher {
             watcher.watch(&self.installed.files);
