@@ -32,51 +32,14 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 pub fn list(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
     let folder = arguments.remote.folder();
-    let found = folder.names().into_iter().filter_map(|name| status(&folder, &name).transpose());
-    let mut found: Vec<Status> = found.collect::<Result<_, _>>()?;
-    let pinned =
-        arguments.pins.names().into_iter().filter(|name| found.iter().all(|status| status.name != *name));
-    let left: Vec<Status> = pinned.map(|name| arguments.pins.of(&folder, &name).status(&name)).collect();
-    found.extend(left);
-    found.sort_by(|a, b| a.name.cmp(&b.name));
-    if arguments.json {
-        let text = serde_json::to_string_pretty(&found).map_err(std::io::Error::from)?;
-        writeln!(out, "{text}")?;
-    } else {
-        table(&found, out)?;
+    let (mut found, mut silent) = (Vec::new(), None);
+    for name in folder.names() {
+        match status(&folder, &name) {
+            Ok(status) => found.extend(status),
+            // The others are listed all the same.
+            Err(error) => silent = Some(error),
+        }
     }
-    Ok(Exit::Success)
-}
-
-/// `None` if the script has ended.
-fn status(folder: &RuntimeFolder, name: &Name) -> Result<Option<Status>, CliError> {
-    let mut client = match Client::connect(folder, name) {
-        Err(DaemonError::NotRunning { .. }) => return Ok(None),
-        client => client?,
-    };
-    client.set_timeout(Some(PATIENCE))?;
-    ask(&mut client, &Request::Status).map(Some)
-}
-
-const TITLES: [&str; 8] = ["NAME", "INTERFACE", "HOOK", "PID", "UPTIME", "PACKETS", "ERRORS", "SCRIPTS"];
-
-fn table(found: &[Status], out: &mut dyn Write) -> Result<(), CliError> {
-    let rows: Vec<[String; 8]> =
-        std::iter::once(TITLES.map(str::to_string)).chain(found.iter().map(row)).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..TITLES.len()).map(width).collect();
-    for row in &rows {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
-        writeln!(out, "{}", cells.collect::<Vec<_>>().join("  ").trim_end())?;
-    }
-    Ok(())
-}
-
-fn row(status: &Status) -> [String; 8] {
-    let interface = match &status.netns {
-        Some(netns) => format!("{} ({netns})", status.interface),
-        None => status.interface.clone(),
-    };
     let pinned = if status.pinned { ", pinned" } else { "" };
     [
         status.name.to_string(),

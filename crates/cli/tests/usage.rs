@@ -122,6 +122,11 @@ fn scripts_that_do_not_run_cannot_be_reached() {
     place.run(&[&["exec", "x", "-e", "1"][..], &folder].concat()).ends_with(3).complains("MH0804");
     place.run(&[&["exec", "x", "none.lua"][..], &folder].concat()).ends_with(3).complains("MH0012");
     place.run(&[&["table", "x", "t", "get", "1"][..], &folder].concat()).ends_with(3).complains("MH0804");
+    place
+        .run(&[&["run", "lo", "x.lua", "--pin", "--bpffs", "no-bpffs"][..], &folder].concat())
+        .ends_with(3)
+        .complains("MH0519");
+    std::fs::remove_dir(place.path("run")).unwrap();
     std::fs::write(place.path("run"), "").unwrap();
     place.run(&[&["run", "lo", "x.lua"][..], &folder].concat()).ends_with(3).complains("MH0801");
 }

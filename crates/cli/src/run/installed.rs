@@ -30,9 +30,22 @@ pub struct Installed {
     consumer: Option<Consumer>,
 }
 
+/// The thread that takes records out of the ring; it ends soon after this is dropped.
 struct Consumer {
     ended: Arc<AtomicBool>,
-    thread: JoinHandle<Result<(), InstallError>>,
+    thread: Option<JoinHandle<Result<(), InstallError>>>,
+}
+
+impl Consumer {
+    fn end(&self) {
+        self.ended.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Consumer {
+    fn drop(&mut self) {
+        self.end();
+    }
 }
 
 impl Installed {
@@ -73,28 +86,27 @@ impl Installed {
         let flag = Arc::clone(&ended);
         let thread = std::thread::Builder::new().name("events".to_string());
         let thread = thread.spawn(move || consume(events, &flag))?;
-        self.consumer = Some(Consumer { ended, thread });
+        self.consumer = Some(Consumer { ended, thread: Some(thread) });
         Ok(())
     }
 
     /// Lets the consumer end when it has taken what is there.
     pub fn end_events(&self) {
         if let Some(consumer) = &self.consumer {
-            consumer.ended.store(true, Ordering::Relaxed);
+            consumer.end();
         }
     }
 
     /// No more records come in.
     pub fn events_have_ended(&self) -> bool {
-        self.consumer.as_ref().is_none_or(|consumer| consumer.thread.is_finished())
+        let thread = self.consumer.as_ref().and_then(|consumer| consumer.thread.as_ref());
+        thread.is_none_or(JoinHandle::is_finished)
     }
 
     /// Waits for the consumer; what it failed of, if it did.
     pub fn join(&mut self) -> Result<(), InstallError> {
-        match self.consumer.take() {
-            None => Ok(()),
-            Some(consumer) => consumer.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-        }
+        let thread = self.consumer.as_mut().and_then(|consumer| consumer.thread.take());
+        thread.map_or(Ok(()), |thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     }
 }
 

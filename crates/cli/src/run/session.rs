@@ -125,8 +125,13 @@ impl Session<'_> {
         let (mut next, plan) = Installed::load(&scripts, &self.settings, json, Some(&self.installed))?;
         next.consume(&self.inbox)?;
         inherit::copy_variables(&plan, &self.installed, &next.kernel)?;
+        // What is pinned is there before the program is: nothing can fail behind the update.
+        self.keep_pins(&next, &scripts)?;
         let mut update = 0;
-        timed(&mut update, || self.link.update(&next.kernel.program, &next.kernel.name))?;
+        if let Err(error) = timed(&mut update, || self.link.update(&next.kernel.program, &next.kernel.name)) {
+            self.keep_pins(&self.installed, &self.scripts)?;
+            return Err(error.into());
+        }
         let total = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
         let verify = next.timings.kernel_load.unwrap_or(0);
         let timing = Timing { compile: next.timings.total - verify, verify, update, total };
@@ -137,7 +142,6 @@ impl Session<'_> {
         if let Some(watcher) = &self.watcher {
             watcher.watch(&self.installed.files);
         }
-        self.keep_pins()?;
         let shown = self.scripts.iter().map(|script| script.to_string_lossy().into_owned());
         let reloaded =
             Reloaded { scripts: shown.collect(), tables: plan.tables, variables: plan.variables, timing };
@@ -146,18 +150,18 @@ impl Session<'_> {
         Ok(reloaded)
     }
 
-    /// Pins what there is now, if the script is to outlive the process.
-    pub fn keep_pins(&self) -> Result<(), CliError> {
+    /// Pins what a program has, if the script is to outlive the process.
+    pub fn keep_pins(&self, installed: &Installed, scripts: &[PathBuf]) -> Result<(), CliError> {
         let Some(pins) = &self.pins else { return Ok(()) };
         let record = Record {
             interface: self.link.interface().name.clone(),
             netns: self.arguments.netns.clone(),
             mode: self.link.mode().to_string(),
-            scripts: self.scripts.clone(),
-            content: self.installed.content.clone(),
+            scripts: scripts.to_vec(),
+            content: installed.content.clone(),
             maps: BTreeMap::new(),
         };
-        pins.keep(&self.link, &self.installed.kernel.program, record)
+        pins.keep(&self.link, &installed.kernel.program, record)
     }
 
     /// Takes the program out of the hook, unless it is pinned and nobody has asked for its end. Says whether it is still there.
