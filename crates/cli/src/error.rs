@@ -3,6 +3,7 @@
 use crate::Exit;
 use crate::records::RecordError;
 use moonhook_capture::CaptureError;
+use moonhook_control::ControlError;
 use moonhook_daemon::{DaemonError, Failure};
 use moonhook_diagnostic::Diagnostic;
 use moonhook_emit::EmitError;
@@ -27,6 +28,8 @@ pub enum CliError {
     Capture(#[from] CaptureError),
     #[error(transparent)]
     User(#[from] UserError),
+    #[error(transparent)]
+    Control(#[from] ControlError),
     #[error(transparent)]
     Daemon(#[from] DaemonError),
     /// What the process of a running script answered.
@@ -70,6 +73,7 @@ impl CliError {
             CliError::Install(error) => error.code(),
             CliError::Capture(error) => error.code(),
             CliError::User(error) => error.code(),
+            CliError::Control(error) => error.code(),
             CliError::Daemon(error) => error.code(),
             CliError::Remote(failure) => crate::explain::known_code(&failure.code),
             CliError::Unwritable { .. } => "MH0001",
@@ -93,6 +97,7 @@ impl CliError {
             CliError::Install(error) => return error.diagnostic(),
             CliError::Capture(error) => return error.diagnostic(),
             CliError::User(error) => return error.diagnostic(),
+            CliError::Control(error) => return error.diagnostic(),
             CliError::Daemon(error) => return error.diagnostic(),
             CliError::Remote(failure) => return remote(failure),
             CliError::Unwritable { .. } => "check the path, its permissions and the free space",
@@ -119,17 +124,14 @@ impl CliError {
             CliError::Emit(EmitError::Malformed { .. } | EmitError::Registers { .. })
             | CliError::Emit(EmitError::ObjectFile { .. }) => Exit::Bug,
             CliError::Lower(_) | CliError::Emit(_) | CliError::User(_) => Exit::Refused,
-            CliError::Install(
-                InstallError::Rejected(_)
-                | InstallError::MalformedObject { .. }
-                | InstallError::NoSuchItem { .. },
-            ) => Exit::Bug,
+            CliError::Install(error) | CliError::Control(ControlError::Install(error)) => install_exit(error),
+            CliError::Control(ControlError::State(_)) => Exit::Host,
+            CliError::Control(_) => Exit::Refused,
             CliError::NoPage { .. } | CliError::SameFile { .. } => Exit::Usage,
             CliError::Daemon(DaemonError::InvalidName { .. }) => Exit::Usage,
             CliError::Remote(failure) => Exit::from(failure.exit),
             CliError::Record(_) | CliError::NoProgram => Exit::Bug,
-            CliError::Install(_)
-            | CliError::Capture(_)
+            CliError::Capture(_)
             | CliError::Daemon(_)
             | CliError::Unwritable { .. }
             | CliError::NothingToMeasure { .. }
@@ -150,6 +152,15 @@ impl CliError {
 fn remote(failure: &Failure) -> Diagnostic {
     let Failure { code, message, place, reason, help, .. } = failure.clone();
     Diagnostic { code: crate::explain::known_code(&code), message, place, reason, help }
+}
+
+fn install_exit(error: &InstallError) -> Exit {
+    match error {
+        InstallError::Rejected(_)
+        | InstallError::MalformedObject { .. }
+        | InstallError::NoSuchItem { .. } => Exit::Bug,
+        _ => Exit::Host,
+    }
 }
 
 fn load_exit(error: &LoadError) -> Exit {

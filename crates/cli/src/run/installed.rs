@@ -5,6 +5,7 @@ use super::inherit::{self, Inheritance};
 use crate::driver::{self, Settings, Timings};
 use crate::kernel::Kernel;
 use crate::{CliError, report};
+use moonhook_control::Control;
 use moonhook_install::{Events, InstallError, LogDetail};
 use moonhook_ir::{SharedTable, Variable};
 use std::path::PathBuf;
@@ -19,6 +20,8 @@ const NAP: Duration = Duration::from_millis(100);
 /// A program in the kernel with what it takes to run and to replace it.
 pub struct Installed {
     pub kernel: Kernel,
+    /// The Lua state that the scripts ran in.
+    pub control: Control,
     pub timings: Timings,
     pub tables: Vec<Table>,
     pub variables: Vec<Variable>,
@@ -62,12 +65,16 @@ impl Installed {
         let map = |id| compiled.module.map(id).name.clone();
         let tables = compiled.module.tables.iter();
         let tables = tables.map(|table| Table { shared: table.clone(), map: map(table.map) }).collect();
+        let files = compiled.loaded.files.clone();
+        let options = moonhook_control::Options::default();
+        let control = Control::new(compiled.loaded, &compiled.module, &kernel.program, options)?;
         let installed = Installed {
             kernel,
+            control,
             timings: compiled.timings,
             tables,
             variables: compiled.module.variables,
-            files: compiled.loaded.files,
+            files,
             consumer: None,
         };
         Ok((installed, inheritance))
