@@ -40,6 +40,49 @@ pub fn list(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError
             Err(error) => silent = Some(error),
         }
     }
+    let pinned =
+        arguments.pins.names().into_iter().filter(|name| found.iter().all(|status| status.name != *name));
+    let left: Vec<Status> = pinned.map(|name| arguments.pins.of(&folder, &name).status(&name)).collect();
+    found.extend(left);
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    if arguments.json {
+        let text = serde_json::to_string_pretty(&found).map_err(std::io::Error::from)?;
+        writeln!(out, "{text}")?;
+    } else {
+        table(&found, out)?;
+    }
+    silent.map_or(Ok(Exit::Success), |error| if arguments.json { Ok(error.exit()) } else { Err(error) })
+}
+
+/// `None` if the script has ended.
+fn status(folder: &RuntimeFolder, name: &Name) -> Result<Option<Status>, CliError> {
+    let mut client = match Client::connect(folder, name) {
+        Err(DaemonError::NotRunning { .. }) => return Ok(None),
+        client => client?,
+    };
+    client.set_timeout(Some(PATIENCE))?;
+    ask(&mut client, &Request::Status).map(Some)
+}
+
+const TITLES: [&str; 8] = ["NAME", "INTERFACE", "HOOK", "PID", "UPTIME", "PACKETS", "ERRORS", "SCRIPTS"];
+
+fn table(found: &[Status], out: &mut dyn Write) -> Result<(), CliError> {
+    let rows: Vec<[String; 8]> =
+        std::iter::once(TITLES.map(str::to_string)).chain(found.iter().map(row)).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..TITLES.len()).map(width).collect();
+    for row in &rows {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+        writeln!(out, "{}", cells.collect::<Vec<_>>().join("  ").trim_end())?;
+    }
+    Ok(())
+}
+
+fn row(status: &Status) -> [String; 8] {
+    let interface = match &status.netns {
+        Some(netns) => format!("{} ({netns})", status.interface),
+        None => status.interface.clone(),
+    };
     let pinned = if status.pinned { ", pinned" } else { "" };
     [
         status.name.to_string(),

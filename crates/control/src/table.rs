@@ -6,6 +6,7 @@ use moonhook_install::{Batch, Cursor, InstallError, Program, TableMap};
 use moonhook_ir::Module;
 use moonhook_shape::{Datum, Shape, ShapeError, decode_key, encode_key};
 use nix::time::{ClockId, clock_gettime};
+use std::borrow::Borrow;
 
 /// A table of a script that lives in a map of the kernel. Expired entries are not there for anyone who asks.
 #[derive(Debug)]
@@ -96,11 +97,14 @@ impl SharedTable {
     ///
     /// # Errors
     /// As for [`SharedTable::set`]; nil is no value here.
-    pub fn load(&self, entries: impl IntoIterator<Item = (Datum, Datum)>) -> Result<usize, ControlError> {
+    pub fn load<D: Borrow<Datum>>(
+        &self,
+        entries: impl IntoIterator<Item = (D, D)>,
+    ) -> Result<usize, ControlError> {
         let (mut batch, mut waiting, mut set) = (Batch::default(), 0, 0);
         let deadline = self.deadline();
         for (key, value) in entries {
-            batch.push(&self.key(&key)?, &self.bytes(&value, deadline)?);
+            batch.push(&self.key(key.borrow())?, &self.bytes(value.borrow(), deadline)?);
             waiting += 1;
             if waiting == LOAD {
                 set += self.fill(&std::mem::take(&mut batch), waiting)?;

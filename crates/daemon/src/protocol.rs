@@ -290,7 +290,7 @@ mod tests {
     fn other_lines_are_refused() {
         for (line, part) in [
             (&b""[..], "EOF"),
-            (b"[]", "missing field"),
+            (b"[]", "invalid length"),
             (b"{\"request\":\"status\"}", "version"),
             (b"{\"version\":2,\"request\":\"status\"}", "version 2"),
             (b"{\"version\":2,\"request\":\"new\"}", "version 2"),

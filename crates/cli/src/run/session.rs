@@ -11,6 +11,7 @@ use crate::CliError;
 use crate::counters::Counters;
 use crate::driver::{Settings, timed};
 use crate::pins::{Pins, Record};
+use crate::records::Message;
 use moonhook_daemon::{Name, Publisher, Reloaded, Timing};
 use moonhook_install::XdpLink;
 use std::collections::BTreeMap;
@@ -56,7 +57,8 @@ impl Session<'_> {
             && !self.stopping
             && duration.is_none_or(|duration| start.elapsed() < duration)
         {
-            let until = next_counters.min(next_look);
+            let due = self.turn()?;
+            let until = next_counters.min(next_look).min(due.unwrap_or(next_look));
             match self.inbox.next(until.saturating_duration_since(Instant::now())) {
                 Some(incoming) => self.see_to(incoming)?,
                 None => self.reporter.flush()?,
@@ -82,8 +84,7 @@ impl Session<'_> {
         match incoming {
             Incoming::Message(message) => {
                 let message = message?;
-                self.publisher.publish(|| super::reporter::message_json(&message));
-                self.reporter.message(&message)
+                self.show(&message)
             }
             Incoming::Request(request) => {
                 request.serve(self);
@@ -91,6 +92,19 @@ impl Session<'_> {
             }
             Incoming::Changed => self.changed(),
         }
+    }
+
+    /// Lets the scripts' control code do what is due; gives when something will be.
+    fn turn(&mut self) -> Result<Option<Instant>, CliError> {
+        let mut messages = Vec::new();
+        let due = self.installed.control.turn(&mut |report| messages.push(Message::from(report)));
+        messages.iter().try_for_each(|message| self.show(message))?;
+        Ok(due)
+    }
+
+    fn show(&mut self, message: &Message) -> Result<(), CliError> {
+        self.publisher.publish(|| super::reporter::message_json(message));
+        self.reporter.message(message)
     }
 
     /// Reloads; where that fails says so, and the present program goes on.
