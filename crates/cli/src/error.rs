@@ -3,7 +3,7 @@
 use crate::Exit;
 use crate::records::RecordError;
 use moonhook_capture::CaptureError;
-use moonhook_daemon::{DaemonError, Failure};
+use moonhook_daemon::{DaemonError, Failure, Name};
 use moonhook_diagnostic::Diagnostic;
 use moonhook_emit::EmitError;
 use moonhook_install::InstallError;
@@ -44,6 +44,8 @@ pub enum CliError {
     Record(#[from] RecordError),
     #[error("signals cannot be handled: {problem}")]
     Signals { problem: String },
+    #[error("a script named '{name}' is pinned")]
+    Pinned { name: Name },
     #[error("files cannot be watched: {source}")]
     Watch { source: io::Error },
     #[error("the interface '{name}' is gone")]
@@ -82,6 +84,7 @@ impl CliError {
             CliError::Output(_) => "MH0008",
             CliError::NoProgram => "MH0009",
             CliError::Watch { .. } => "MH0010",
+            CliError::Pinned { .. } => "MH0011",
         }
     }
 
@@ -105,6 +108,11 @@ impl CliError {
             CliError::Signals { .. } => "use `--duration` to end after some time",
             CliError::Watch { .. } => {
                 "leave `--watch` out, and use `moonhook reload`; or raise fs.inotify.max_user_instances (sysctl)"
+            }
+            CliError::Pinned { name } => {
+                let help =
+                    format!("`--pin` takes over, `moonhook stop {name}` removes it; or use another `--name`");
+                return Diagnostic::new(self.code(), self.to_string()).help(help);
             }
             CliError::InterfaceGone { .. } => "start again when it is back",
             CliError::Output(_) => "check where standard output leads",
@@ -136,6 +144,7 @@ impl CliError {
             | CliError::Signals { .. }
             | CliError::InterfaceGone { .. }
             | CliError::Watch { .. }
+            | CliError::Pinned { .. }
             | CliError::Output(_) => Exit::Host,
         }
     }

@@ -20,6 +20,7 @@ mod frames;
 mod kernel;
 mod list;
 mod options;
+mod pins;
 pub mod records;
 mod reload;
 mod remote;

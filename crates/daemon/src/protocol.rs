@@ -174,20 +174,21 @@ impl Pending {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Status {
     pub name: Name,
-    pub pid: u32,
+    /// `None` if the process has ended, and the program is pinned.
+    pub pid: Option<u32>,
     pub interface: String,
     /// The network namespace, if it was named.
     pub netns: Option<String>,
     pub hook: String,
     pub mode: String,
     pub scripts: Vec<String>,
-    pub uptime_seconds: u64,
+    pub uptime_seconds: Option<u64>,
     /// How often the program was replaced.
     pub reloads: u64,
     /// Frames that the handlers have seen.
     pub packets: u64,
     /// Run-time errors of handlers.
-    pub errors: u64,
+    pub errors: Option<u64>,
     /// Prints and errors that nobody saw because the ring was full.
     pub lost_events: u64,
     /// The program outlives the process.

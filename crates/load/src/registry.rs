@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use mlua::{Function, Table};
-use moonhook_shape::Declaration;
+use moonhook_shape::{Datum, Declaration};
 
 use crate::modules::Handlers;
 
@@ -61,8 +61,8 @@ pub enum Request {
     Listen { event: Vec<u8>, function: Function },
     /// Call `function` with the signal's name each time the process gets the signal.
     Signal { signal: Signal, function: Function },
-    /// An event of the script's own, for those who listen.
-    Event { name: Vec<u8>, values: Vec<mlua::Value> },
+    /// An event of the script's own, for those who listen: values that handlers can send too.
+    Event { name: Vec<u8>, values: Vec<Datum> },
 }
 
 /// Signals that scripts can have.
@@ -102,6 +102,10 @@ impl Requests {
     pub(crate) fn new_timer(&self) -> u64 {
         self.timers.set(self.timers.get() + 1);
         self.timers.get()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.waiting.borrow().is_empty()
     }
 
     /// What was requested since the last time, in order.

@@ -28,7 +28,7 @@ pub enum LowerErrorKind {
     #[error("the handler needs more than {limit} instructions before optimisation")]
     TooLarge { limit: usize },
     #[error("`{table}` cannot become a map: {problem}")]
-    SharedTable { table: String, problem: String, declaration: String },
+    SharedTable { table: String, problem: String, help: String },
     #[error("the pattern is not known before packets arrive")]
     PatternNotConstant,
     #[error("{message}")]
@@ -90,10 +90,10 @@ impl LowerErrorKind {
                 "the code grew too much when calls were expanded into it",
                 "split the work among several handlers, or call large functions from fewer places".into(),
             ),
-            SharedTable { declaration, .. } => (
+            SharedTable { help, .. } => (
                 "MH0208",
                 "a table that handlers write is a map with one type of keys and one of values",
-                format!("say what it holds: `{declaration}`"),
+                help.clone(),
             ),
             PatternNotConstant => (
                 "MH0209",

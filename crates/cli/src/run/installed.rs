@@ -1,12 +1,13 @@
 //! One generation of a running script: the program in the kernel, and the thread that takes its records.
 
+use super::content::{Content, Earlier};
 use super::inbox::Inbox;
 use super::inherit::{self, Inheritance};
 use crate::driver::{self, Settings, Timings};
 use crate::kernel::Kernel;
 use crate::{CliError, report};
 use moonhook_install::{Events, InstallError, LogDetail};
-use moonhook_ir::{SharedTable, Variable};
+use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,18 +21,10 @@ const NAP: Duration = Duration::from_millis(100);
 pub struct Installed {
     pub kernel: Kernel,
     pub timings: Timings,
-    pub tables: Vec<Table>,
-    pub variables: Vec<Variable>,
+    pub content: Content,
     /// Every file that the script was made of.
     pub files: Vec<PathBuf>,
     consumer: Option<Consumer>,
-}
-
-/// A shared table and the map that it lives in.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Table {
-    pub shared: SharedTable,
-    pub map: String,
 }
 
 struct Consumer {
@@ -48,29 +41,21 @@ impl Installed {
         scripts: &[PathBuf],
         settings: &Settings,
         prints_to_stderr: bool,
-        earlier: Option<&Installed>,
+        earlier: Option<&dyn Earlier>,
     ) -> Result<(Installed, Inheritance), CliError> {
         let compile = || driver::compile(scripts, settings);
         let mut compiled = report::with_prints_to_stderr(prints_to_stderr, compile)?;
-        let (mut kernel, mut inheritance) = (None, Inheritance::default());
-        while kernel.is_none() {
-            inheritance = inherit::plan(&compiled.module, earlier);
-            let maps = inherit::maps(&inheritance, earlier)?;
-            kernel = Kernel::load_or_generalise(&mut compiled, LogDetail::Nothing, &maps)?;
+        loop {
+            let content = Content::of(&compiled.module);
+            let plan = inherit::plan(&content, earlier);
+            let maps = inherit::maps(&plan, earlier);
+            // Expanded code that the verifier finds too complicated has become general code, with another content.
+            let Some(kernel) = Kernel::load_or_generalise(&mut compiled, LogDetail::Nothing, &maps)? else {
+                continue;
+            };
+            let (timings, files) = (compiled.timings, compiled.loaded.files);
+            return Ok((Installed { kernel, timings, content, files, consumer: None }, plan));
         }
-        let kernel = kernel.ok_or(CliError::NoProgram)?;
-        let map = |id| compiled.module.map(id).name.clone();
-        let tables = compiled.module.tables.iter();
-        let tables = tables.map(|table| Table { shared: table.clone(), map: map(table.map) }).collect();
-        let installed = Installed {
-            kernel,
-            timings: compiled.timings,
-            tables,
-            variables: compiled.module.variables,
-            files: compiled.loaded.files,
-            consumer: None,
-        };
-        Ok((installed, inheritance))
     }
 
     /// Begins to take the handlers' records out of the ring.
@@ -105,6 +90,16 @@ impl Installed {
             None => Ok(()),
             Some(consumer) => consumer.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
         }
+    }
+}
+
+impl Earlier for Installed {
+    fn content(&self) -> &Content {
+        &self.content
+    }
+
+    fn map(&self, name: &str) -> Option<BorrowedFd<'_>> {
+        self.kernel.program.map_fd(name).ok()
     }
 }
 

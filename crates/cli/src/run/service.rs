@@ -28,18 +28,18 @@ impl Session<'_> {
         let counters = self.counters()?;
         Ok(Status {
             name: self.name.clone(),
-            pid: std::process::id(),
+            pid: Some(std::process::id()),
             interface: self.link.interface().name.clone(),
             netns: self.arguments.netns.clone(),
             hook: "xdp".to_string(),
             mode: self.link.mode().to_string(),
             scripts: self.scripts.iter().map(|script| script.to_string_lossy().into_owned()).collect(),
-            uptime_seconds: self.started.elapsed().as_secs(),
+            uptime_seconds: Some(self.started.elapsed().as_secs()),
             reloads: self.reloads,
             packets: counters.verdicts.iter().sum(),
-            errors: counters.errors,
+            errors: Some(counters.errors),
             lost_events: counters.lost_events,
-            pinned: false,
+            pinned: self.pins.is_some(),
         })
     }
 }

@@ -9,8 +9,10 @@ use super::watcher::Watcher;
 use crate::CliError;
 use crate::counters::Counters;
 use crate::driver::{Settings, timed};
+use crate::pins::{Pins, Record};
 use moonhook_daemon::{Name, Publisher, Reloaded, Timing};
 use moonhook_install::XdpLink;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,6 +37,8 @@ pub struct Session<'a> {
     /// Errors and losses of generations that are gone.
     pub earlier: Counters,
     pub watcher: Option<Watcher>,
+    /// Where the script is pinned, if it is.
+    pub pins: Option<Pins>,
     pub stopping: bool,
 }
 
@@ -116,7 +120,7 @@ impl Session<'_> {
         let json = self.arguments.json;
         let (mut next, plan) = Installed::load(&scripts, &self.settings, json, Some(&self.installed))?;
         next.consume(&self.inbox)?;
-        inherit::copy_variables(&plan, &self.installed, &next)?;
+        inherit::copy_variables(&plan, &self.installed, &next.kernel)?;
         let mut update = 0;
         timed(&mut update, || self.link.update(&next.kernel.program, &next.kernel.name))?;
         let total = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
@@ -124,16 +128,42 @@ impl Session<'_> {
         let timing = Timing { compile: next.timings.total - verify, verify, update, total };
         let before = std::mem::replace(&mut self.installed, next);
         self.retired.push(Retired::new(before));
+        (self.scripts, self.reloads) = (scripts, self.reloads + 1);
         if let Some(watcher) = &self.watcher {
             watcher.watch(&self.installed.files);
         }
-        (self.scripts, self.reloads) = (scripts, self.reloads + 1);
+        self.keep_pins()?;
         let shown = self.scripts.iter().map(|script| script.to_string_lossy().into_owned());
         let reloaded =
             Reloaded { scripts: shown.collect(), tables: plan.tables, variables: plan.variables, timing };
         self.publisher.publish(|| super::reporter::reloaded_json(&reloaded));
         self.reporter.reloaded(&reloaded)?;
         Ok(reloaded)
+    }
+
+    /// Pins what there is now, if the script is to outlive the process.
+    pub fn keep_pins(&self) -> Result<(), CliError> {
+        let Some(pins) = &self.pins else { return Ok(()) };
+        let record = Record {
+            interface: self.link.interface().name.clone(),
+            netns: self.arguments.netns.clone(),
+            mode: self.link.mode().to_string(),
+            scripts: self.scripts.clone(),
+            content: self.installed.content.clone(),
+            maps: BTreeMap::new(),
+        };
+        pins.keep(&self.link, &self.installed.kernel.program, record)
+    }
+
+    /// Takes the program out of the hook, unless it is pinned and nobody has asked for its end. Says whether it is still there.
+    pub fn detach(&self) -> Result<bool, CliError> {
+        let is_attached = self.link.is_attached();
+        match &self.pins {
+            Some(pins) if self.stopping || !is_attached => pins.remove().map(|_| false),
+            Some(_) => Ok(true),
+            None if is_attached => self.link.detach().map(|()| false).map_err(CliError::from),
+            None => Ok(false),
+        }
     }
 
     /// Lets go of replaced generations that have nothing more to say.

@@ -7,6 +7,7 @@ use crate::join::Arm;
 use crate::made::Key;
 use crate::names::{self, Name};
 use crate::opcode::{Instruction, Opcode};
+use crate::shared::STALE;
 use crate::value::{Abs, Object, Shape, Str, Union, Word};
 use crate::variables::VariableId;
 use crate::{builtins, protocols, tables};
@@ -117,6 +118,8 @@ fn index_value(
     match object {
         Abs::Object(Object::Table(table)) => index_table(context, *table, key, 0),
         Abs::Object(Object::Made(table)) => index_made(context, *table, key, 0),
+        Abs::Entry { path, base } => context.read_entry(*path, *base, key),
+        stale if *stale == STALE => context.refuse_stale(name.as_ref().map(|(_, name)| name.as_str())),
         Abs::Object(Object::Packet | Object::Argument | Object::Header(_)) => {
             let Abs::Object(object) = object else { return Ok(vec![]) };
             match key {

@@ -1,0 +1,126 @@
+//! Between values of Lua and data of shared tables.
+
+use crate::record::Level;
+use mlua::{Lua, MultiValue, Table, Value};
+use moonhook_load::Raising;
+use moonhook_shape::Datum;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::rc::Rc;
+
+/// What all proxies of a state share.
+pub(crate) struct Space {
+    pub raising: Raising,
+    /// What `next` of the scripts asks, by metatable.
+    pub walkers: Table,
+    /// What a table with this metatable stands for.
+    pub kinds: RefCell<HashMap<*const c_void, Kind>>,
+}
+
+/// What a proxy stands for.
+#[derive(Clone)]
+pub(crate) enum Kind {
+    /// A whole shared table.
+    Table,
+    /// A record in an entry.
+    Record(Rc<Level>),
+}
+
+/// Deeper than any shape; a table that holds itself ends here.
+const MAX_DEPTH: usize = 32;
+
+impl Space {
+    pub fn kind(&self, table: &Table) -> Option<Kind> {
+        self.kinds.borrow().get(&table.metatable()?.to_pointer()).cloned()
+    }
+
+    /// The data in a value of a script. Floats of integral value are integers, as in keys of Lua's tables.
+    ///
+    /// # Errors
+    /// Says what cannot be kept.
+    pub fn datum(&self, value: &Value) -> Result<Datum, String> {
+        self.nested(value, 0)
+    }
+
+    fn nested(&self, value: &Value, depth: usize) -> Result<Datum, String> {
+        match value {
+            Value::Nil => Ok(Datum::Nil),
+            Value::Boolean(value) => Ok(Datum::Boolean(*value)),
+            Value::Integer(value) => Ok(Datum::Integer(*value)),
+            Value::Number(value) if value.fract() == 0.0 && value.abs() < 9.2e18 => {
+                Ok(Datum::Integer(*value as i64))
+            }
+            Value::Number(_) => Err(unkept("a float")),
+            Value::String(text) => Ok(Datum::Text(text.as_bytes().to_vec())),
+            Value::Table(_) if depth == MAX_DEPTH => Err("tables are nested too deeply".into()),
+            Value::Table(table) => match self.kind(table) {
+                None => self.record(table, depth),
+                Some(Kind::Table) => Err(unkept("another shared table")),
+                Some(Kind::Record(level)) => level.datum(table),
+            },
+            other => Err(unkept(&format!("a {} value", other.type_name()))),
+        }
+    }
+
+    fn record(&self, table: &Table, depth: usize) -> Result<Datum, String> {
+        let mut fields = Vec::new();
+        for pair in table.pairs::<Value, Value>() {
+            let (name, value) = pair.map_err(|error| error.to_string())?;
+            let Value::String(name) = name else { return Err("the fields of a record have names".into()) };
+            fields.push((name.to_string_lossy(), self.nested(&value, depth + 1)?));
+        }
+        fields.sort_by(|(a, _), (b, _)| a.cmp(b));
+        Ok(Datum::Record(fields))
+    }
+}
+
+fn unkept(what: &str) -> String {
+    format!("integers, strings, booleans and records of them can be kept, not {what}")
+}
+
+/// A value for a script; records are tables of their own, which nothing else sees.
+pub(crate) fn value(lua: &Lua, datum: &Datum) -> mlua::Result<Value> {
+    Ok(match datum {
+        Datum::Nil => Value::Nil,
+        Datum::Boolean(value) => Value::Boolean(*value),
+        Datum::Integer(value) => Value::Integer(*value),
+        Datum::Text(bytes) => Value::String(lua.create_string(bytes)?),
+        Datum::Record(fields) => {
+            let table = lua.create_table()?;
+            for (name, datum) in fields {
+                table.raw_set(name.as_str(), value(lua, datum)?)?;
+            }
+            Value::Table(table)
+        }
+    })
+}
+
+/// One result of a function.
+pub(crate) fn one(value: Value) -> MultiValue {
+    MultiValue::from_iter([value])
+}
+
+/// The argument at `index`, from 0.
+pub(crate) fn argument(arguments: &MultiValue, index: usize) -> Value {
+    arguments.get(index).cloned().unwrap_or(Value::Nil)
+}
+
+/// Errors of Lua itself (no memory) as text.
+pub(crate) fn said(error: impl ToString) -> String {
+    error.to_string()
+}
+
+/// As people write it: strings quoted, records with their fields.
+pub(crate) fn shown(datum: &Datum) -> String {
+    match datum {
+        Datum::Nil => "nil".to_string(),
+        Datum::Boolean(value) => value.to_string(),
+        Datum::Integer(value) => value.to_string(),
+        Datum::Text(bytes) => format!("\"{}\"", bytes.escape_ascii()),
+        Datum::Record(fields) => {
+            let fields = fields.iter().map(|(name, value)| format!("{name} = {}", shown(value)));
+            format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! What can go wrong between a script's Lua state and the maps of its handlers.
+
+use moonhook_diagnostic::Diagnostic;
+use moonhook_install::InstallError;
+use moonhook_load::CallError;
+use moonhook_shape::ShapeError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum ControlError {
+    /// `what` is `key` or `value`.
+    #[error("bad {what} for table '{table}' ({problem})")]
+    Unfit { table: String, what: &'static str, problem: ShapeError },
+    #[error("table '{table}' is full")]
+    Full { table: String },
+    #[error("the entry of table '{table}' is gone")]
+    Gone { table: String },
+    #[error("there is no table '{name}'")]
+    NoSuchTable { name: String, existing: Vec<String> },
+    #[error(transparent)]
+    Call(#[from] CallError),
+    #[error("the Lua state failed: {0}")]
+    State(#[from] mlua::Error),
+    #[error(transparent)]
+    Install(#[from] InstallError),
+}
+
+impl ControlError {
+    /// The stable code; `moonhook explain` has a page about it.
+    pub fn code(&self) -> &'static str {
+        match self {
+            ControlError::Unfit { .. } => "MH0701",
+            ControlError::Full { .. } => "MH0702",
+            ControlError::Gone { .. } => "MH0703",
+            ControlError::NoSuchTable { .. } => "MH0704",
+            ControlError::Call(_) => "MH0705",
+            ControlError::State(_) => "MH0706",
+            ControlError::Install(error) => error.code(),
+        }
+    }
+
+    pub fn diagnostic(&self) -> Diagnostic {
+        if let ControlError::Install(error) = self {
+            return error.diagnostic();
+        }
+        let diagnostic = Diagnostic::new(self.code(), self.to_string());
+        let diagnostic = match self {
+            ControlError::Call(error) if !error.traceback.is_empty() => {
+                diagnostic.reason(format!("at {}", error.traceback.join(", ")))
+            }
+            _ => diagnostic,
+        };
+        diagnostic.help(self.help())
+    }
+
+    fn help(&self) -> String {
+        match self {
+            ControlError::Unfit { .. } => {
+                "declare the type that you need: `map{key = …, value = …}`".to_string()
+            }
+            ControlError::Full { .. } => {
+                "declare more: `map{capacity = …}`, or let old entries go: `map{evict = \"lru\"}`".to_string()
+            }
+            ControlError::Gone { .. } => "assign a whole record to the key".to_string(),
+            ControlError::NoSuchTable { existing, .. } if existing.is_empty() => {
+                "a table becomes a shared one if handlers write it, or if it is made with `map{…}`"
+                    .to_string()
+            }
+            ControlError::NoSuchTable { existing, .. } => format!("there are {}", existing.join(", ")),
+            ControlError::Call(_) => "correct the text, or the function it calls".to_string(),
+            ControlError::State(_) => "a larger `--load-memory` may help; else please report it".to_string(),
+            ControlError::Install(_) => String::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_has_a_code_and_says_what_to_do() {
+        let table = || "t".to_string();
+        let call =
+            CallError { message: "exec:1: no".into(), traceback: vec!["exec:1: in main chunk".into()] };
+        let no_such = |existing| ControlError::NoSuchTable { name: table(), existing };
+        for (error, code, message, help) in [
+            (
+                ControlError::Unfit {
+                    table: table(),
+                    what: "key",
+                    problem: ShapeError::TooLong { length: 3, capacity: 2 },
+                },
+                "MH0701",
+                "bad key for table 't' (the string has 3 bytes, the table takes 2)",
+                "declare the type that you need",
+            ),
+            (ControlError::Full { table: table() }, "MH0702", "table 't' is full", "declare more"),
+            (
+                ControlError::Gone { table: table() },
+                "MH0703",
+                "the entry of table 't' is gone",
+                "assign a whole",
+            ),
+            (no_such(vec![]), "MH0704", "there is no table 't'", "a table becomes a shared one"),
+            (no_such(vec![table()]), "MH0704", "there is no table 't'", "there are t"),
+            (ControlError::Call(call), "MH0705", "exec:1: no", "correct the text"),
+            (
+                ControlError::State(mlua::Error::StackError),
+                "MH0706",
+                "the Lua state failed: out of Lua stack, too many arguments to a Lua function or too many return values from a callback",
+                "a larger `--load-memory`",
+            ),
+        ] {
+            let diagnostic = error.diagnostic();
+            assert_eq!((diagnostic.code, diagnostic.message.as_str()), (code, message));
+            assert!(diagnostic.help.is_some_and(|given| given.starts_with(help)), "{code}");
+        }
+    }
+}

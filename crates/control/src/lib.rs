@@ -1,0 +1,26 @@
+//! Control: what the Lua state of load time does while the script's handlers run in the kernel.
+//!
+//! Reads a loaded script, the module that was made of it and the program in the kernel. Turns the script's tables that became
+//! maps into proxies of them, runs timers and listeners when [`Control::turn`] is called, carries out Lua text from outside
+//! ([`Control::exec`]) and gives access to the tables by name ([`Control::table`]). Knows nothing of packets and eBPF
+//! instructions. See `docs/control.md`.
+//!
+//! Guarantees: one function at a time, each within a limit of time; an error of one ends that function and nothing else.
+
+mod convert;
+mod error;
+mod exec;
+mod proxy;
+mod record;
+mod signals;
+mod table;
+mod timers;
+mod turn;
+mod values;
+mod walk;
+
+pub use error::ControlError;
+pub use exec::{Answer, Shown};
+pub use moonhook_load::CallError;
+pub use table::{Entries, SharedTable};
+pub use turn::{Control, Options, Report};

@@ -1,0 +1,214 @@
+//! Records in entries: tables whose fields are read and assigned in the map, as long as the entry is there.
+
+use crate::ControlError;
+use crate::convert::{Kind, Space, argument, one, said, shown, value};
+use crate::table::SharedTable;
+use mlua::{LightUserData, Lua, MultiValue, Table, Value};
+use moonhook_shape::{Datum, Field, ShapeError, Type};
+use std::ffi::c_void;
+use std::rc::Rc;
+
+/// The records at one place of a table's values: the values themselves, or a field of them that is a record.
+pub(crate) struct Level {
+    space: Rc<Space>,
+    table: Rc<SharedTable>,
+    /// The names of the fields on the way.
+    path: Vec<String>,
+    fields: Vec<Field>,
+    metatable: Table,
+    /// The records among the fields.
+    inner: Vec<(String, Rc<Level>)>,
+}
+
+/// Its address is the key under which a record has the bytes of its entry's key. Scripts cannot make such a key.
+static ENTRY: u8 = 0;
+
+fn entry() -> Value {
+    let address: *const u8 = &raw const ENTRY;
+    Value::LightUserData(LightUserData(address.cast::<c_void>().cast_mut()))
+}
+
+type Body = fn(&Rc<Level>, &Lua, &MultiValue) -> Result<MultiValue, String>;
+
+impl Level {
+    pub fn make(
+        lua: &Lua,
+        space: &Rc<Space>,
+        table: &Rc<SharedTable>,
+        path: Vec<String>,
+        fields: &[Field],
+    ) -> mlua::Result<Rc<Level>> {
+        let mut inner = Vec::new();
+        for field in fields {
+            if let Type::Record(fields) = &field.ty {
+                let path = [path.as_slice(), std::slice::from_ref(&field.name)].concat();
+                inner.push((field.name.clone(), Level::make(lua, space, table, path, fields)?));
+            }
+        }
+        let metatable = lua.create_table()?;
+        let (space, table, fields) = (Rc::clone(space), Rc::clone(table), fields.to_vec());
+        let level = Rc::new(Level { space, table, path, fields, metatable, inner });
+        level.fill_metatable(lua)?;
+        Ok(level)
+    }
+
+    fn fill_metatable(self: &Rc<Level>, lua: &Lua) -> mlua::Result<()> {
+        let function = |body: Body| {
+            let level = Rc::clone(self);
+            self.space.raising.function(lua, move |lua, arguments| body(&level, lua, &arguments))
+        };
+        let methods: [(&str, Body); 6] = [
+            ("__index", Level::index),
+            ("__newindex", Level::assign),
+            ("__pairs", Level::pairs),
+            ("__len", |_, _, _| Ok(one(Value::Integer(0)))),
+            ("__eq", Level::equal),
+            ("__tostring", Level::text),
+        ];
+        for (name, body) in methods {
+            self.metatable.raw_set(name, function(body)?)?;
+        }
+        self.metatable.raw_set("__metatable", false)?;
+        self.space.walkers.raw_set(&self.metatable, function(Level::step)?)?;
+        self.space.kinds.borrow_mut().insert(self.metatable.to_pointer(), Kind::Record(Rc::clone(self)));
+        Ok(())
+    }
+
+    /// The record in the entry whose key has these bytes.
+    pub fn proxy(&self, lua: &Lua, key: &[u8]) -> mlua::Result<Value> {
+        let proxy = lua.create_table()?;
+        proxy.raw_set(entry(), lua.create_string(key)?)?;
+        proxy.set_metatable(Some(self.metatable.clone()))?;
+        Ok(Value::Table(proxy))
+    }
+
+    /// The fields that the record has now.
+    ///
+    /// # Errors
+    /// The entry is gone.
+    pub fn datum(&self, record: &Table) -> Result<Datum, String> {
+        let key = self.entry_key(record)?;
+        let Some(mut datum) = self.table.value(&key).map_err(said)? else { return Err(self.gone()) };
+        for name in &self.path {
+            datum = field(&datum, name);
+        }
+        if datum == Datum::Nil { Err(self.gone()) } else { Ok(datum) }
+    }
+
+    fn gone(&self) -> String {
+        ControlError::Gone { table: self.table.name().to_string() }.to_string()
+    }
+
+    fn entry_key(&self, record: &Table) -> Result<Vec<u8>, String> {
+        match record.raw_get::<Value>(entry()).map_err(said)? {
+            Value::String(key) => Ok(key.as_bytes().to_vec()),
+            _ => Err(self.gone()),
+        }
+    }
+
+    /// The fields of the first argument; none if the entry is gone: a reader sees nil.
+    fn fields(&self, arguments: &MultiValue) -> Datum {
+        let record = argument(arguments, 0);
+        record.as_table().and_then(|record| self.datum(record).ok()).unwrap_or(Datum::Nil)
+    }
+
+    fn index(self: &Rc<Level>, lua: &Lua, arguments: &MultiValue) -> Result<MultiValue, String> {
+        let Value::String(name) = argument(arguments, 1) else { return Ok(one(Value::Nil)) };
+        let name = name.to_string_lossy();
+        let datum = field(&self.fields(arguments), &name);
+        self.field_value(lua, arguments, &name, &datum).map(one)
+    }
+
+    fn field_value(
+        &self,
+        lua: &Lua,
+        arguments: &MultiValue,
+        name: &str,
+        datum: &Datum,
+    ) -> Result<Value, String> {
+        let inner = self.inner.iter().find(|(known, _)| known == name);
+        if let (Some((_, inner)), Datum::Record(_), Value::Table(record)) =
+            (inner, datum, argument(arguments, 0))
+        {
+            return inner.proxy(lua, &self.entry_key(&record)?).map_err(said);
+        }
+        value(lua, datum).map_err(said)
+    }
+
+    fn assign(self: &Rc<Level>, _: &Lua, arguments: &MultiValue) -> Result<MultiValue, String> {
+        let (record, name) = (argument(arguments, 0), argument(arguments, 1));
+        let Value::Table(record) = record else { return Err(self.gone()) };
+        let name = name.to_string().map_err(said)?;
+        if !self.fields.iter().any(|field| field.name == name) {
+            let problem = ShapeError::NoSuchField { name, what: "value" };
+            return Err(self.table.unfit("value", problem).to_string());
+        }
+        let new = self.space.datum(&argument(arguments, 2));
+        let new =
+            new.map_err(|problem| format!("bad value for table '{}' ({problem})", self.table.name()))?;
+        let key = self.entry_key(&record)?;
+        let Some(mut whole) = self.table.value(&key).map_err(said)? else { return Err(self.gone()) };
+        let mut place = &mut whole;
+        for name in self.path.iter().chain([&name]) {
+            place = field_mut(place, name).ok_or_else(|| self.gone())?;
+        }
+        *place = new;
+        self.table.assign(&key, &whole).map_err(said)?;
+        Ok(MultiValue::new())
+    }
+
+    fn pairs(self: &Rc<Level>, _: &Lua, arguments: &MultiValue) -> Result<MultiValue, String> {
+        let step = self.space.walkers.raw_get::<Value>(&self.metatable).map_err(said)?;
+        Ok(MultiValue::from_iter([step, argument(arguments, 0), Value::Nil]))
+    }
+
+    /// `next(record, name)`: fields come in order of their names.
+    fn step(self: &Rc<Level>, lua: &Lua, arguments: &MultiValue) -> Result<MultiValue, String> {
+        let Datum::Record(fields) = self.fields(arguments) else { return Ok(one(Value::Nil)) };
+        let after = match argument(arguments, 1) {
+            Value::Nil => String::new(),
+            name => name.to_string().map_err(said)?,
+        };
+        let Some((name, datum)) = fields.iter().find(|(name, _)| *name > after) else {
+            return Ok(one(Value::Nil));
+        };
+        let datum = self.field_value(lua, arguments, name, datum)?;
+        let name = Value::String(lua.create_string(name).map_err(said)?);
+        Ok(MultiValue::from_iter([name, datum]))
+    }
+
+    /// Records of the same entry are the same record.
+    fn equal(self: &Rc<Level>, _: &Lua, arguments: &MultiValue) -> Result<MultiValue, String> {
+        let key = |index: usize| match argument(arguments, index) {
+            Value::Table(table) if table.metatable().as_ref() == Some(&self.metatable) => {
+                self.entry_key(&table).ok()
+            }
+            _ => None,
+        };
+        Ok(one(Value::Boolean(key(0).is_some_and(|first| Some(first) == key(1)))))
+    }
+
+    fn text(self: &Rc<Level>, lua: &Lua, arguments: &MultiValue) -> Result<MultiValue, String> {
+        let text = lua.create_string(shown(&self.fields(arguments))).map_err(said)?;
+        Ok(one(Value::String(text)))
+    }
+}
+
+fn field(datum: &Datum, name: &str) -> Datum {
+    let Datum::Record(fields) = datum else { return Datum::Nil };
+    let found = fields.iter().find(|(known, _)| known == name);
+    found.map_or(Datum::Nil, |(_, datum)| datum.clone())
+}
+
+/// The field of a record, which gets it if it has none yet.
+fn field_mut<'a>(datum: &'a mut Datum, name: &str) -> Option<&'a mut Datum> {
+    let Datum::Record(fields) = datum else { return None };
+    let at = match fields.binary_search_by(|(known, _)| known.as_str().cmp(name)) {
+        Ok(at) => at,
+        Err(at) => {
+            fields.insert(at, (name.to_string(), Datum::Nil));
+            at
+        }
+    };
+    Some(&mut fields[at].1)
+}

@@ -1,0 +1,222 @@
+//! A shared table by its name and shape: entries as data, in and out of the map.
+
+use crate::ControlError;
+use crate::values::{merged, spread};
+use moonhook_install::{Batch, Cursor, InstallError, Program, TableMap};
+use moonhook_ir::Module;
+use moonhook_shape::{Datum, Shape, ShapeError, decode_key, encode_key};
+use nix::time::{ClockId, clock_gettime};
+
+/// A table of a script that lives in a map of the kernel. Expired entries are not there for anyone who asks.
+#[derive(Debug)]
+pub struct SharedTable {
+    name: String,
+    shape: Shape,
+    map: TableMap,
+}
+
+/// Entries that one call of the kernel gets while many are loaded.
+const LOAD: usize = 4096;
+
+impl SharedTable {
+    /// The table `table` of the module, in the loaded program.
+    ///
+    /// # Errors
+    /// `Install` where the program has no such map.
+    pub fn open(
+        program: &Program,
+        module: &Module,
+        table: &moonhook_ir::SharedTable,
+    ) -> Result<SharedTable, InstallError> {
+        let map = program.table(&module.map(table.map).name)?;
+        Ok(SharedTable { name: table.name.clone(), shape: table.shape.clone(), map })
+    }
+
+    /// What the script calls it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// The value at `key`; nil without entry, and for a key that no entry can have.
+    ///
+    /// # Errors
+    /// `Install`.
+    pub fn get(&self, key: &Datum) -> Result<Datum, ControlError> {
+        match encode_key(&self.shape, key) {
+            Ok(key) => Ok(self.value(&key)?.unwrap_or(Datum::Nil)),
+            Err(_) => Ok(Datum::Nil),
+        }
+    }
+
+    /// Assigns a value; nil deletes the entry.
+    ///
+    /// # Errors
+    /// `Unfit`, `Full`, `Install`.
+    pub fn set(&self, key: &Datum, value: &Datum) -> Result<(), ControlError> {
+        if *value == Datum::Nil {
+            return self.delete(key).map(drop);
+        }
+        let key = self.key(key)?;
+        self.assign(&key, value)
+    }
+
+    /// Removes an entry; says whether there was one.
+    ///
+    /// # Errors
+    /// `Install`.
+    pub fn delete(&self, key: &Datum) -> Result<bool, ControlError> {
+        let Ok(key) = encode_key(&self.shape, key) else { return Ok(false) };
+        let alive = self.value(&key)?.is_some();
+        Ok(self.map.delete(&key)? && alive)
+    }
+
+    /// All entries, in no particular order. Those that come or go meanwhile may be there or not.
+    pub fn entries(&self) -> Entries<'_> {
+        Entries { table: self, pairs: Pairs::default() }
+    }
+
+    /// How many entries there are: all of them are looked at.
+    ///
+    /// # Errors
+    /// `Install`.
+    pub fn count(&self) -> Result<usize, ControlError> {
+        let mut pairs = Pairs::default();
+        let mut count = 0;
+        while pairs.next(self)?.is_some() {
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    /// Assigns many entries, with a few calls of the kernel. Gives how many. Before an error, earlier ones may have been assigned.
+    ///
+    /// # Errors
+    /// As for [`SharedTable::set`]; nil is no value here.
+    pub fn load(&self, entries: impl IntoIterator<Item = (Datum, Datum)>) -> Result<usize, ControlError> {
+        let (mut batch, mut waiting, mut set) = (Batch::default(), 0, 0);
+        let deadline = self.deadline();
+        for (key, value) in entries {
+            batch.push(&self.key(&key)?, &self.bytes(&value, deadline)?);
+            waiting += 1;
+            if waiting == LOAD {
+                set += self.fill(&std::mem::take(&mut batch), waiting)?;
+                waiting = 0;
+            }
+        }
+        Ok(set + self.fill(&batch, waiting)?)
+    }
+
+    fn fill(&self, batch: &Batch, entries: usize) -> Result<usize, ControlError> {
+        if self.map.fill(batch)? < entries {
+            return Err(ControlError::Full { table: self.name.clone() });
+        }
+        Ok(entries)
+    }
+
+    /// Removes all entries; gives how many there were, expired ones too.
+    ///
+    /// # Errors
+    /// `Install`.
+    pub fn clear(&self) -> Result<usize, ControlError> {
+        Ok(self.map.clear()?)
+    }
+
+    /// The bytes of a key.
+    pub(crate) fn key(&self, key: &Datum) -> Result<Vec<u8>, ControlError> {
+        encode_key(&self.shape, key).map_err(|problem| self.unfit("key", problem))
+    }
+
+    /// The value of the entry with the key of these bytes.
+    pub(crate) fn value(&self, key: &[u8]) -> Result<Option<Datum>, ControlError> {
+        let Some(bytes) = self.map.lookup(key)? else { return Ok(None) };
+        Ok(self.alive(&bytes, now()))
+    }
+
+    /// Assigns the value of the entry with the key of these bytes.
+    pub(crate) fn assign(&self, key: &[u8], value: &Datum) -> Result<(), ControlError> {
+        let bytes = self.bytes(value, self.deadline())?;
+        match self.map.update(key, &bytes)? {
+            true => Ok(()),
+            false => Err(ControlError::Full { table: self.name.clone() }),
+        }
+    }
+
+    fn bytes(&self, value: &Datum, deadline: u64) -> Result<Vec<u8>, ControlError> {
+        let bytes = spread(&self.shape, value, deadline, self.map.cpus());
+        bytes.map_err(|problem| self.unfit("value", problem))
+    }
+
+    /// The value in the bytes of an entry, unless its time is over.
+    fn alive(&self, bytes: &[u8], now: u64) -> Option<Datum> {
+        let (deadline, value) = merged(&self.shape, bytes);
+        (self.shape.lifetime.is_none() || deadline > now).then_some(value)
+    }
+
+    fn deadline(&self) -> u64 {
+        self.shape.lifetime.map_or(0, |lifetime| now().saturating_add(lifetime))
+    }
+
+    pub(crate) fn unfit(&self, what: &'static str, problem: ShapeError) -> ControlError {
+        ControlError::Unfit { table: self.name.clone(), what, problem }
+    }
+}
+
+/// `CLOCK_MONOTONIC` in nanoseconds: what `bpf_ktime_get_ns` gives.
+fn now() -> u64 {
+    // The clock is there on every Linux (clock_gettime(2)).
+    clock_gettime(ClockId::CLOCK_MONOTONIC)
+        .map_or(0, |time| time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
+}
+
+/// A walk through a table's entries.
+#[derive(Debug, Default)]
+pub(crate) struct Pairs {
+    cursor: Cursor,
+    batch: Batch,
+    at: usize,
+}
+
+/// An entry: the bytes of its key, and its value.
+pub(crate) type Pair = (Vec<u8>, Datum);
+
+impl Pairs {
+    /// The next entry that has not expired.
+    pub fn next(&mut self, table: &SharedTable) -> Result<Option<Pair>, ControlError> {
+        let now = now();
+        loop {
+            let (key_size, value_size) = (table.map.key_size(), table.map.value_size());
+            while let Some(key) = self.batch.keys.chunks_exact(key_size).nth(self.at) {
+                let start = self.at * value_size;
+                self.at += 1;
+                if let Some(value) = table.alive(&self.batch.values[start..start + value_size], now) {
+                    return Ok(Some((key.to_vec(), value)));
+                }
+            }
+            self.at = 0;
+            self.batch = table.map.read(&mut self.cursor)?;
+            if self.batch.keys.is_empty() {
+                return Ok(None);
+            }
+        }
+    }
+}
+
+/// The iterator of [`SharedTable::entries`].
+#[derive(Debug)]
+pub struct Entries<'table> {
+    table: &'table SharedTable,
+    pairs: Pairs,
+}
+
+impl Iterator for Entries<'_> {
+    type Item = Result<(Datum, Datum), ControlError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let pair = self.pairs.next(self.table).transpose()?;
+        Some(pair.map(|(key, value)| (decode_key(&self.table.shape, &key), value)))
+    }
+}

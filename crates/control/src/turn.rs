@@ -1,0 +1,197 @@
+//! The state and its turns: timers, signals and events, one function after another.
+
+use crate::convert::{Space, value};
+use crate::signals::Seen;
+use crate::table::SharedTable;
+use crate::timers::Timers;
+use crate::{ControlError, proxy};
+use mlua::{Function, MultiValue, Table};
+use moonhook_install::Program;
+use moonhook_ir::Module;
+use moonhook_load::{CallError, Loaded, Raising, Request, Signal, capture_print, captured_print};
+use moonhook_shape::Datum;
+use moonhook_snapshot::TableId;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+/// What control code may use.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How long one function may run.
+    pub time_limit: Duration,
+}
+
+impl Default for Options {
+    /// Ten seconds.
+    fn default() -> Self {
+        Options { time_limit: Duration::from_secs(10) }
+    }
+}
+
+/// What comes out of control code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Report {
+    /// A line that it printed, without line end.
+    Print(Vec<u8>),
+    Error(CallError),
+}
+
+/// The Lua state of an installed script.
+///
+/// It belongs to one thread. Nothing happens by itself: [`Control::turn`] does what is due.
+pub struct Control {
+    pub(crate) loaded: Loaded,
+    options: Options,
+    tables: Vec<Rc<SharedTable>>,
+    /// The proxies by name.
+    pub(crate) proxies: Table,
+    timers: Timers,
+    listeners: Vec<(Vec<u8>, Function)>,
+    signals: Vec<(Signal, Function)>,
+    seen: Seen,
+}
+
+impl Control {
+    /// Connects the tables of the scripts in `loaded` with the maps of `program`, which was made of `module`. What load time
+    /// left in these tables is in the maps already; here it is forgotten.
+    ///
+    /// # Errors
+    /// `Install` where a map is not to be had, `State` where Lua has no memory left.
+    pub fn new(
+        mut loaded: Loaded,
+        module: &Module,
+        program: &Program,
+        options: Options,
+    ) -> Result<Control, ControlError> {
+        let (raising, walkers) = (Raising::new(&loaded.lua)?, loaded.walkers.clone());
+        let space = Rc::new(Space { raising, walkers, kinds: Default::default() });
+        let proxies = loaded.lua.create_table()?;
+        let mut tables = Vec::new();
+        for table in &module.tables {
+            let shared = Rc::new(SharedTable::open(program, module, table)?);
+            if let Some(target) = loaded.table(TableId(table.table)) {
+                proxy::connect(&loaded.lua, &space, &target, &shared)?;
+                if !proxies.contains_key(table.name.as_str())? {
+                    proxies.raw_set(table.name.as_str(), target)?;
+                }
+            }
+            tables.push(shared);
+        }
+        loaded.forget_tables()?;
+        let control = Control {
+            loaded,
+            options,
+            tables,
+            proxies,
+            timers: Timers::default(),
+            listeners: Vec::new(),
+            signals: Vec::new(),
+            seen: Seen::default(),
+        };
+        Ok(control)
+    }
+
+    /// The shared tables, in the order of the module.
+    pub fn tables(&self) -> &[Rc<SharedTable>] {
+        &self.tables
+    }
+
+    /// The first shared table of that name.
+    ///
+    /// # Errors
+    /// `NoSuchTable`.
+    pub fn table(&self, name: &str) -> Result<&Rc<SharedTable>, ControlError> {
+        self.tables.iter().find(|table| table.name() == name).ok_or_else(|| ControlError::NoSuchTable {
+            name: name.to_string(),
+            existing: self.tables.iter().map(|table| table.name().to_string()).collect(),
+        })
+    }
+
+    /// Does what is due: requests of the scripts, signals, timers, each at most once. Gives when it should be called again at
+    /// the latest; `None`: when something happens. What the functions print and their errors go to `report`.
+    pub fn turn(&mut self, report: &mut dyn FnMut(Report)) -> Option<Instant> {
+        let requests = self.loaded.requests.take();
+        requests.into_iter().for_each(|request| self.begin(request, report));
+        for (signal, function) in self.arrived() {
+            self.perform(&function, &[Datum::Text(signal.name().into())], report);
+        }
+        let now = Instant::now();
+        while let Some(function) = self.timers.take_due(now) {
+            self.perform(&function, &[], report);
+        }
+        if self.loaded.requests.is_empty() { self.timers.next_due() } else { Some(Instant::now()) }
+    }
+
+    /// Calls those who listen to events of this name.
+    pub fn event(&mut self, name: &[u8], values: &[Datum], report: &mut dyn FnMut(Report)) {
+        // What was requested before is done before: the first event may come before the first turn.
+        let requests = self.loaded.requests.take();
+        requests.into_iter().for_each(|request| self.begin(request, report));
+        self.deliver(name, values, report);
+    }
+
+    fn deliver(&mut self, name: &[u8], values: &[Datum], report: &mut dyn FnMut(Report)) {
+        let listeners = self.listeners.iter().filter(|(event, _)| event == name);
+        let listeners: Vec<_> = listeners.map(|(_, function)| function.clone()).collect();
+        for function in listeners {
+            self.perform(&function, values, report);
+        }
+    }
+
+    fn begin(&mut self, request: Request, report: &mut dyn FnMut(Report)) {
+        match request {
+            Request::Timer { id, delay, repeats, function } => {
+                self.timers.add(id, Instant::now(), delay, repeats, function);
+            }
+            Request::Cancel { id } => self.timers.cancel(id),
+            Request::Listen { event, function } => self.listeners.push((event, function)),
+            Request::Signal { signal, function } => {
+                if !self.signals.iter().any(|(known, _)| *known == signal) {
+                    self.seen.watch(signal);
+                }
+                self.signals.push((signal, function));
+            }
+            Request::Event { name, values } => self.deliver(&name, &values, report),
+        }
+    }
+
+    fn arrived(&mut self) -> Vec<(Signal, Function)> {
+        let arrived = Signal::ALL.map(|signal| self.seen.has_arrived(signal));
+        self.signals.iter().filter(|(signal, _)| arrived[*signal as usize]).cloned().collect()
+    }
+
+    /// Calls a function; whatever it does is reported.
+    fn perform(&mut self, function: &Function, values: &[Datum], report: &mut dyn FnMut(Report)) {
+        let (result, printed) = self.call(function, values);
+        printed.into_iter().for_each(|line| report(Report::Print(line)));
+        if let Err(error) = result {
+            report(Report::Error(error));
+        }
+    }
+
+    fn call(&self, function: &Function, values: &[Datum]) -> (Result<MultiValue, CallError>, Vec<Vec<u8>>) {
+        let arguments: mlua::Result<MultiValue> =
+            values.iter().map(|datum| value(&self.loaded.lua, datum)).collect();
+        match arguments {
+            Ok(arguments) => self.limited(function, arguments),
+            Err(error) => {
+                let error = CallError { message: error.to_string(), traceback: Vec::new() };
+                (Err(error), Vec::new())
+            }
+        }
+    }
+
+    /// Calls a function within the limits; gives the lines that it printed too.
+    pub(crate) fn limited(
+        &self,
+        function: &Function,
+        arguments: MultiValue,
+    ) -> (Result<MultiValue, CallError>, Vec<Vec<u8>>) {
+        // Where there is no memory for an empty table, what is printed goes to standard output.
+        let capturing = capture_print(&self.loaded.lua).is_ok();
+        let result = self.loaded.call(function, arguments, Some(self.options.time_limit));
+        let printed =
+            if capturing { captured_print(&self.loaded.lua).unwrap_or_default() } else { Vec::new() };
+        (result, printed)
+    }
+}

@@ -1,0 +1,84 @@
+//! Values of per-CPU tables: one for readers, and one for each CPU.
+
+use moonhook_shape::{Datum, Shape, ShapeError, decode_value, encode_value};
+
+/// Deadline and value of an entry whose bytes are those of all CPUs: integers are sums, anything else is that of the first
+/// CPU that has it.
+pub(crate) fn merged(shape: &Shape, bytes: &[u8]) -> (u64, Datum) {
+    let mut values = bytes.chunks_exact(shape.value_size()).map(|bytes| decode_value(shape, bytes));
+    let first = values.next().unwrap_or((0, Datum::Nil));
+    values.fold(first, |(deadline, sum), (other, value)| (deadline.max(other), add(sum, value)))
+}
+
+fn add(sum: Datum, value: Datum) -> Datum {
+    match (sum, value) {
+        (Datum::Integer(a), Datum::Integer(b)) => Datum::Integer(a.wrapping_add(b)),
+        (Datum::Record(mut fields), Datum::Record(more)) => {
+            for (name, value) in more {
+                match fields.binary_search_by(|(known, _)| known.cmp(&name)) {
+                    Ok(at) => {
+                        let known = std::mem::replace(&mut fields[at].1, Datum::Nil);
+                        fields[at].1 = add(known, value);
+                    }
+                    Err(at) => fields.insert(at, (name, value)),
+                }
+            }
+            Datum::Record(fields)
+        }
+        (sum, _) => sum,
+    }
+}
+
+/// The bytes of a value for `cpus` CPUs: the first has it, the others have it with 0 for its integers, so that the sum is
+/// the value.
+pub(crate) fn spread(
+    shape: &Shape,
+    value: &Datum,
+    deadline: u64,
+    cpus: usize,
+) -> Result<Vec<u8>, ShapeError> {
+    let mut bytes = encode_value(shape, value, deadline)?;
+    if cpus > 1 {
+        let other = encode_value(shape, &without_integers(value), deadline)?;
+        bytes.extend(other.repeat(cpus - 1));
+    }
+    Ok(bytes)
+}
+
+fn without_integers(value: &Datum) -> Datum {
+    match value {
+        Datum::Integer(_) => Datum::Integer(0),
+        Datum::Record(fields) => Datum::Record(
+            fields.iter().map(|(name, value)| (name.clone(), without_integers(value))).collect(),
+        ),
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use moonhook_shape::{Field, Type, WhenFull};
+
+    #[test]
+    fn integers_are_summed_and_the_rest_is_kept() {
+        let field = |name: &str, ty| Field { name: name.into(), ty };
+        let value = Type::Record(vec![field("n", Type::Integer), field("s", Type::Text { capacity: 4 })]);
+        let shape = Shape {
+            key: Type::Integer,
+            value,
+            capacity: 1,
+            when_full: WhenFull::Error,
+            lifetime: Some(1),
+            per_cpu: true,
+        };
+        let text = || ("s".to_string(), Datum::Text(b"ab".to_vec()));
+        let record = Datum::Record(vec![("n".into(), Datum::Integer(7)), text()]);
+        let mut bytes = spread(&shape, &record, 9, 3).unwrap();
+        assert_eq!(merged(&shape, &bytes), (9, record.clone()));
+        let more = encode_value(&shape, &Datum::Record(vec![("n".into(), Datum::Integer(-2))]), 12).unwrap();
+        bytes.extend(more);
+        let sum = Datum::Record(vec![("n".into(), Datum::Integer(5)), text()]);
+        assert_eq!(merged(&shape, &bytes), (12, sum));
+    }
+}

@@ -1,0 +1,69 @@
+//! `pairs` and `next` of proxies: the entries come in the order of the map, which is none in particular.
+
+use crate::convert::{argument, one, said};
+use crate::proxy::Proxy;
+use crate::table::Pairs;
+use mlua::{Function, Lua, MultiValue, Value};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// `__pairs`: an iterator of its own for each loop.
+pub(crate) fn pairs(proxy: &Rc<Proxy>, lua: &Lua, arguments: &MultiValue) -> Result<MultiValue, String> {
+    let walk = RefCell::new(Pairs::default());
+    let walked = Rc::clone(proxy);
+    let iterator =
+        proxy.space.raising.function(lua, move |lua, _| Ok(advance(&walked, lua, &mut walk.borrow_mut())?.1));
+    let iterator = Value::Function(iterator.map_err(said)?);
+    Ok(MultiValue::from_iter([iterator, argument(arguments, 0), Value::Nil]))
+}
+
+/// Where the last `next` of a table stands.
+#[derive(Default)]
+struct Walk {
+    pairs: Pairs,
+    /// The bytes of the key that it gave.
+    last: Option<Vec<u8>>,
+}
+
+/// What `next(proxy, key)` calls.
+pub(crate) fn step(lua: &Lua, proxy: &Rc<Proxy>) -> mlua::Result<Function> {
+    let walk = RefCell::new(Walk::default());
+    let walked = Rc::clone(proxy);
+    proxy.space.raising.function(lua, move |lua, arguments| {
+        let walk = &mut *walk.borrow_mut();
+        place(&walked, walk, &argument(&arguments, 1))?;
+        let (last, results) = advance(&walked, lua, &mut walk.pairs)?;
+        walk.last = last;
+        Ok(results)
+    })
+}
+
+/// Brings the walk behind `key`. A loop that goes on has it there already.
+fn place(proxy: &Rc<Proxy>, walk: &mut Walk, key: &Value) -> Result<(), String> {
+    if key.is_nil() {
+        *walk = Walk::default();
+        return Ok(());
+    }
+    let bytes = proxy.space.datum(key).ok().and_then(|key| proxy.table.key(&key).ok());
+    let bytes = bytes.ok_or("invalid key to 'next'")?;
+    if walk.last.as_ref() == Some(&bytes) {
+        return Ok(());
+    }
+    *walk = Walk::default();
+    while let Some((found, _)) = walk.pairs.next(&proxy.table).map_err(said)? {
+        if found == bytes {
+            return Ok(());
+        }
+    }
+    Err("invalid key to 'next'".into())
+}
+
+/// The next key, as bytes, and what a traversal gives for it: key and value, or nil.
+fn advance(proxy: &Proxy, lua: &Lua, pairs: &mut Pairs) -> Result<(Option<Vec<u8>>, MultiValue), String> {
+    let Some((key, datum)) = pairs.next(&proxy.table).map_err(said)? else {
+        return Ok((None, one(Value::Nil)));
+    };
+    let value = proxy.value(lua, &key, &datum).map_err(said)?;
+    let results = MultiValue::from_iter([proxy.key(lua, &key).map_err(said)?, value]);
+    Ok((Some(key), results))
+}

@@ -1,0 +1,8 @@
+//! Tests of control code against maps of the running kernel.
+
+mod support;
+
+mod exec;
+mod proxies;
+mod tables;
+mod turns;

@@ -1,0 +1,115 @@
+//! A script and a program that has maps for the script's tables, but no handler that uses them.
+
+use moonhook_control::{Answer, Control, Options, Report};
+use moonhook_install::{LoadOptions, Program};
+use moonhook_ir::{Map, MapDefinition, MapId, MapKind, MapType, Module, SharedTable};
+use moonhook_load::Loaded;
+use moonhook_shape::{Field, Shape, Type, WhenFull};
+use std::time::Duration;
+
+/// Whether kernel tests can run here. If not, says why, or fails under MOONHOOK_REQUIRE_KERNEL=1.
+pub fn kernel() -> bool {
+    let Err(error) = install(&module(&[])) else { return true };
+    assert!(std::env::var_os("MOONHOOK_REQUIRE_KERNEL").is_none_or(|v| v != "1"), "no kernel tests: {error}");
+    println!("skipped: {error}");
+    false
+}
+
+pub fn shape(key: Type, value: Type) -> Shape {
+    Shape { key, value, capacity: 64, when_full: WhenFull::Error, lifetime: None, per_cpu: false }
+}
+
+pub fn text(capacity: u16) -> Type {
+    Type::Text { capacity }
+}
+
+pub fn record(fields: &[(&str, Type)]) -> Type {
+    let field = |(name, ty): &(&str, Type)| Field { name: name.to_string(), ty: ty.clone() };
+    Type::Record(fields.iter().map(field).collect())
+}
+
+fn definition(shape: &Shape) -> MapDefinition {
+    let map_type = match (shape.is_prefixes(), shape.when_full, shape.per_cpu) {
+        (true, ..) => MapType::LpmTrie,
+        (_, WhenFull::Evict, _) => MapType::LruHash,
+        (_, _, true) => MapType::PerCpuHash,
+        _ => MapType::Hash,
+    };
+    let (key_size, value_size) = (shape.key_size() as u32, shape.value_size() as u32);
+    let flags = u32::from(shape.is_prefixes());
+    MapDefinition { map_type, key_size, value_size, max_entries: shape.capacity, flags }
+}
+
+/// A module with a program that lets everything pass, and maps of these tables: name, number in the snapshot, shape.
+fn module(tables: &[(&str, u32, Shape)]) -> Module {
+    let mut module =
+        moonhook_ir::parse("function main(v0) program \"xdp\" {\nb0():\n  return 2\n}\n").unwrap();
+    for (index, (name, table, shape)) in tables.iter().enumerate() {
+        module.maps.push(Map { name: format!("t{index}"), kind: MapKind::Map(definition(shape)) });
+        let map = MapId(index as u32);
+        let (name, shape) = (name.to_string(), shape.clone());
+        module.tables.push(SharedTable { name, map, shape, table: *table, contents: Vec::new() });
+    }
+    module
+}
+
+fn install(module: &Module) -> Result<Program, moonhook_install::InstallError> {
+    let object = moonhook_emit::emit(module, &moonhook_emit::Options::default()).unwrap();
+    moonhook_install::load(&object.elf, &LoadOptions::default())
+}
+
+fn load(script: &str) -> Loaded {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.lua");
+    std::fs::write(&path, script).unwrap();
+    moonhook_load::load(&[path], &moonhook_load::Options::default()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The state of `script`, whose tables of these names are maps. It has to attach a handler that reaches them.
+pub fn control(script: &str, tables: &[(&str, Shape)]) -> Control {
+    let loaded = load(script);
+    let number =
+        |name: &str| loaded.snapshot.tables.iter().position(|table| table.name.as_deref() == Some(name));
+    let number = |name: &str| number(name).unwrap_or_else(|| panic!("no table {name}")) as u32;
+    let tables: Vec<_> = tables.iter().map(|(name, shape)| (*name, number(name), shape.clone())).collect();
+    let module = module(&tables);
+    let program = install(&module).unwrap();
+    Control::new(loaded, &module, &program, Options { time_limit: Duration::from_secs(2) }).unwrap()
+}
+
+/// A state with one table `t` that is a map of this shape.
+pub fn one_table(shape: Shape) -> Control {
+    control("local t = {old = 1}\nrequire('xdp').attach(function() return t.x end)", &[("t", shape)])
+}
+
+/// The results of a piece of text, separated by spaces; an error as its message.
+pub fn run(control: &mut Control, code: &str) -> String {
+    let Answer { result, .. } = control.exec(code);
+    match result {
+        Ok(shown) => {
+            shown.iter().map(|shown| String::from_utf8_lossy(&shown.text)).collect::<Vec<_>>().join(" ")
+        }
+        Err(error) => error.message,
+    }
+}
+
+/// Each piece of text gives what stands behind it.
+pub fn expect(control: &mut Control, cases: &[(&str, &str)]) {
+    for (code, expected) in cases {
+        assert_eq!(run(control, code), *expected, "{code}");
+    }
+}
+
+/// What one turn reports, errors with `error: ` in front.
+pub fn turn(control: &mut Control) -> Vec<String> {
+    let mut lines = Vec::new();
+    control.turn(&mut |report| lines.push(line(report)));
+    lines
+}
+
+pub fn line(report: Report) -> String {
+    match report {
+        Report::Print(line) => String::from_utf8(line).unwrap(),
+        Report::Error(error) => format!("error: {}", error.message),
+    }
+}
