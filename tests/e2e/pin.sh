@@ -127,6 +127,12 @@ status=0
 [ "$status" = 3 ] || die "it ended with $status"
 contains plain.err 'error\[MH0011\]'
 
+status=0
+"$MOONHOOK" run left0 "$WORK/count.lua" --netns "$NETNS" --pin --bpffs "$BPFFS" >"$WORK/plain.out" 2>"$WORK/plain.err" || status=$?
+[ "$status" = 3 ] || die "another interface ended with $status"
+contains plain.err 'error\[MH0520\]'
+[ "$(attached)" = "$before" ] || die "the program was disturbed"
+
 echo "the next run takes over, with the count, and never leaves the hook"
 script two >"$WORK/count.lua"
 start second

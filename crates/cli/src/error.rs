@@ -1,8 +1,10 @@
 //! What can go wrong in a command: the errors of the stages, and the `MH00xx` diagnostics of the command line itself.
 
 use crate::Exit;
+use crate::datum::NoDatum;
 use crate::records::RecordError;
 use moonhook_capture::CaptureError;
+use moonhook_control::ControlError;
 use moonhook_daemon::{DaemonError, Failure, Name};
 use moonhook_diagnostic::Diagnostic;
 use moonhook_emit::EmitError;
@@ -28,6 +30,8 @@ pub enum CliError {
     #[error(transparent)]
     User(#[from] UserError),
     #[error(transparent)]
+    Control(#[from] ControlError),
+    #[error(transparent)]
     Daemon(#[from] DaemonError),
     /// What the process of a running script answered.
     #[error("{}", .0.message)]
@@ -44,6 +48,16 @@ pub enum CliError {
     Record(#[from] RecordError),
     #[error("signals cannot be handled: {problem}")]
     Signals { problem: String },
+    #[error("{} cannot be read: {source}", path.display())]
+    Unreadable { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    NoDatum(#[from] NoDatum),
+    #[error("`{operation}` has other operands")]
+    Operands { operation: String },
+    #[error("{}:{line}: {problem}", path.display())]
+    Entry { path: PathBuf, line: u64, problem: String },
+    #[error("the dump of table '{name}' cannot go on")]
+    DumpGone { name: String },
     #[error("a script named '{name}' is pinned")]
     Pinned { name: Name },
     #[error("files cannot be watched: {source}")]
@@ -72,6 +86,7 @@ impl CliError {
             CliError::Install(error) => error.code(),
             CliError::Capture(error) => error.code(),
             CliError::User(error) => error.code(),
+            CliError::Control(error) => error.code(),
             CliError::Daemon(error) => error.code(),
             CliError::Remote(failure) => crate::explain::known_code(&failure.code),
             CliError::Unwritable { .. } => "MH0001",
@@ -85,6 +100,11 @@ impl CliError {
             CliError::NoProgram => "MH0009",
             CliError::Watch { .. } => "MH0010",
             CliError::Pinned { .. } => "MH0011",
+            CliError::Unreadable { .. } => "MH0012",
+            CliError::NoDatum(_) => "MH0013",
+            CliError::Operands { .. } => "MH0014",
+            CliError::Entry { .. } => "MH0015",
+            CliError::DumpGone { .. } => "MH0016",
         }
     }
 
@@ -96,6 +116,7 @@ impl CliError {
             CliError::Install(error) => return error.diagnostic(),
             CliError::Capture(error) => return error.diagnostic(),
             CliError::User(error) => return error.diagnostic(),
+            CliError::Control(error) => return error.diagnostic(),
             CliError::Daemon(error) => return error.diagnostic(),
             CliError::Remote(failure) => return remote(failure),
             CliError::Unwritable { .. } => "check the path, its permissions and the free space",
@@ -109,6 +130,11 @@ impl CliError {
             CliError::Watch { .. } => {
                 "leave `--watch` out, and use `moonhook reload`; or raise fs.inotify.max_user_instances (sysctl)"
             }
+            CliError::Unreadable { .. } => "check the path and its permissions",
+            CliError::NoDatum(_) => "write an integer, true, false, a JSON object, or a string",
+            CliError::Operands { .. } => "`moonhook table --help` shows the operands of each operation",
+            CliError::Entry { .. } => "correct the line; `moonhook table --help` describes the formats",
+            CliError::DumpGone { .. } => "begin again: the script was reloaded meanwhile",
             CliError::Pinned { name } => {
                 let help =
                     format!("`--pin` takes over, `moonhook stop {name}` removes it; or use another `--name`");
@@ -127,17 +153,18 @@ impl CliError {
             CliError::Emit(EmitError::Malformed { .. } | EmitError::Registers { .. })
             | CliError::Emit(EmitError::ObjectFile { .. }) => Exit::Bug,
             CliError::Lower(_) | CliError::Emit(_) | CliError::User(_) => Exit::Refused,
-            CliError::Install(
-                InstallError::Rejected(_)
-                | InstallError::MalformedObject { .. }
-                | InstallError::NoSuchItem { .. },
-            ) => Exit::Bug,
-            CliError::NoPage { .. } | CliError::SameFile { .. } => Exit::Usage,
+            CliError::Install(error) | CliError::Control(ControlError::Install(error)) => install_exit(error),
+            CliError::Control(ControlError::State(_)) => Exit::Host,
+            CliError::Control(_) => Exit::Refused,
+            CliError::NoPage { .. }
+            | CliError::SameFile { .. }
+            | CliError::NoDatum(_)
+            | CliError::Operands { .. } => Exit::Usage,
+            CliError::Entry { .. } => Exit::Refused,
             CliError::Daemon(DaemonError::InvalidName { .. }) => Exit::Usage,
             CliError::Remote(failure) => Exit::from(failure.exit),
             CliError::Record(_) | CliError::NoProgram => Exit::Bug,
-            CliError::Install(_)
-            | CliError::Capture(_)
+            CliError::Capture(_)
             | CliError::Daemon(_)
             | CliError::Unwritable { .. }
             | CliError::NothingToMeasure { .. }
@@ -145,6 +172,8 @@ impl CliError {
             | CliError::InterfaceGone { .. }
             | CliError::Watch { .. }
             | CliError::Pinned { .. }
+            | CliError::Unreadable { .. }
+            | CliError::DumpGone { .. }
             | CliError::Output(_) => Exit::Host,
         }
     }
@@ -159,6 +188,15 @@ impl CliError {
 fn remote(failure: &Failure) -> Diagnostic {
     let Failure { code, message, place, reason, help, .. } = failure.clone();
     Diagnostic { code: crate::explain::known_code(&code), message, place, reason, help }
+}
+
+fn install_exit(error: &InstallError) -> Exit {
+    match error {
+        InstallError::Rejected(_)
+        | InstallError::MalformedObject { .. }
+        | InstallError::NoSuchItem { .. } => Exit::Bug,
+        _ => Exit::Host,
+    }
 }
 
 fn load_exit(error: &LoadError) -> Exit {

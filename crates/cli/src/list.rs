@@ -32,8 +32,14 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 pub fn list(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
     let folder = arguments.remote.folder();
-    let found = folder.names().into_iter().filter_map(|name| status(&folder, &name).transpose());
-    let mut found: Vec<Status> = found.collect::<Result<_, _>>()?;
+    let (mut found, mut silent) = (Vec::new(), None);
+    for name in folder.names() {
+        match status(&folder, &name) {
+            Ok(status) => found.extend(status),
+            // The others are listed all the same.
+            Err(error) => silent = Some(error),
+        }
+    }
     let pinned =
         arguments.pins.names().into_iter().filter(|name| found.iter().all(|status| status.name != *name));
     let left: Vec<Status> = pinned.map(|name| arguments.pins.of(&folder, &name).status(&name)).collect();
@@ -45,7 +51,7 @@ pub fn list(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError
     } else {
         table(&found, out)?;
     }
-    Ok(Exit::Success)
+    silent.map_or(Ok(Exit::Success), |error| if arguments.json { Ok(error.exit()) } else { Err(error) })
 }
 
 /// `None` if the script has ended.

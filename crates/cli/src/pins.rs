@@ -65,6 +65,14 @@ impl Pins {
         self.link().exists()
     }
 
+    /// Makes the folder.
+    ///
+    /// # Errors
+    /// `Install` where there can be no pins.
+    pub fn create(&self) -> Result<(), CliError> {
+        Ok(create_pin_folder(&self.folder)?)
+    }
+
     fn map(&self, id: u32) -> PathBuf {
         self.folder.join(format!("map-{id}"))
     }
@@ -87,7 +95,7 @@ impl Pins {
 
     /// Pins the link and the content's maps, says what they are, and removes the pins of earlier generations.
     pub fn keep(&self, link: &XdpLink, program: &Program, record: Record) -> Result<(), CliError> {
-        create_pin_folder(&self.folder)?;
+        self.create()?;
         let mut maps = BTreeMap::new();
         for name in record.content.maps() {
             let id = program.map_id(name)?;

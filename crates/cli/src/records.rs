@@ -4,6 +4,7 @@
 //! printed, or the error's message with position and traceback, in the words of real Lua.
 
 use crate::conversion::{Argument, convert};
+use moonhook_control::Report;
 use moonhook_ir::{ArgumentKind, Event, EventKind, Module, Piece};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -13,6 +14,19 @@ pub enum Message {
     /// A line that a handler printed.
     Print(Text),
     Error(Failure),
+}
+
+impl From<Report> for Message {
+    /// What control code prints and its errors look like those of handlers.
+    fn from(report: Report) -> Message {
+        match report {
+            Report::Print(line) => Message::Print(Text::whole(line)),
+            Report::Error(error) => {
+                let message = Text::whole(error.message.into_bytes());
+                Message::Error(Failure { message, traceback: error.traceback })
+            }
+        }
+    }
 }
 
 /// A run-time error of a handler.

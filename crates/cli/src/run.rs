@@ -8,6 +8,7 @@ pub mod content;
 mod inbox;
 mod inherit;
 mod installed;
+mod remote_tables;
 mod reporter;
 mod service;
 mod session;
@@ -185,9 +186,11 @@ fn start<'a>(
         earlier: Counters::default(),
         watcher,
         pins,
+        dumps: Vec::new(),
+        last_dump: 0,
         stopping: false,
     };
-    session.keep_pins()?;
+    session.keep_pins(&session.installed, &session.scripts)?;
     Ok((session, server))
 }
 
@@ -195,7 +198,7 @@ fn start<'a>(
 fn pins(arguments: &Arguments, name: &Name) -> Result<Option<Pins>, CliError> {
     let pins = arguments.pins.of(&arguments.remote.folder(), name);
     match arguments.pin {
-        true => Ok(Some(pins)),
+        true => pins.create().map(|()| Some(pins)),
         false if pins.exist() => Err(CliError::Pinned { name: name.clone() }),
         false => Ok(None),
     }

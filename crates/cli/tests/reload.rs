@@ -3,13 +3,15 @@
 mod common;
 
 use common::Place;
-use moonhook_daemon::{Client, Name, Reloaded, Request, RuntimeFolder, Status, Timing};
+use moonhook_daemon::{
+    Client, Dumped, Name, Reloaded, Request, RuntimeFolder, Status, TableOperation, Timing,
+};
 use moonhook_install::netns;
 use moonhook_proof::host::{kernel_available, setting};
 use std::net::UdpSocket;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// Two namespaces with a veth pair between them; they go with this value.
@@ -20,7 +22,9 @@ struct Network {
 
 impl Network {
     fn new() -> Network {
-        let name = |side| format!("mh-reload-{side}-{}", std::process::id());
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = |side| format!("mh-reload-{side}{number}-{}", std::process::id());
         let network = Network { left: name("l"), right: name("r") };
         let (left, right) = (&network.left, &network.right);
         for command in [
@@ -190,6 +194,24 @@ fn no_packet_is_lost_or_handled_twice_while_programs_are_replaced() {
     let status: Status = running.client().ask(&Request::Status).unwrap().unwrap();
     assert_eq!((status.reloads, status.errors), (reloads, Some(0)));
     assert!(status.packets > flood.sent, "{status:?}");
+    running.stop();
+}
+
+#[test]
+fn a_dump_that_nobody_began_cannot_go_on() {
+    if !kernel_available("a_dump_that_nobody_began_cannot_go_on") {
+        return;
+    }
+    let script = "local seen = {} require('xdp').attach(function(pkt) seen[#pkt] = true end)";
+    let place = Place::with(&[("a.lua", script)]);
+    let network = Network::new();
+    let running = Running::start(&network, &place, "a.lua");
+    let dump = |dump| {
+        let operation = TableOperation::Dump { dump };
+        running.client().ask::<Dumped>(&Request::Table { table: "seen".into(), operation }).unwrap()
+    };
+    assert_eq!(dump(Some(7)).unwrap_err().code, "MH0016");
+    assert_eq!(dump(None).unwrap().dump, None);
     running.stop();
 }
 

@@ -6,6 +6,7 @@ use moonhook_install::{Batch, Cursor, InstallError, Program, TableMap};
 use moonhook_ir::Module;
 use moonhook_shape::{Datum, Shape, ShapeError, decode_key, encode_key};
 use nix::time::{ClockId, clock_gettime};
+use std::borrow::Borrow;
 
 /// A table of a script that lives in a map of the kernel. Expired entries are not there for anyone who asks.
 #[derive(Debug)]
@@ -96,11 +97,14 @@ impl SharedTable {
     ///
     /// # Errors
     /// As for [`SharedTable::set`]; nil is no value here.
-    pub fn load(&self, entries: impl IntoIterator<Item = (Datum, Datum)>) -> Result<usize, ControlError> {
+    pub fn load<D: Borrow<Datum>>(
+        &self,
+        entries: impl IntoIterator<Item = (D, D)>,
+    ) -> Result<usize, ControlError> {
         let (mut batch, mut waiting, mut set) = (Batch::default(), 0, 0);
         let deadline = self.deadline();
         for (key, value) in entries {
-            batch.push(&self.key(&key)?, &self.bytes(&value, deadline)?);
+            batch.push(&self.key(key.borrow())?, &self.bytes(value.borrow(), deadline)?);
             waiting += 1;
             if waiting == LOAD {
                 set += self.fill(&std::mem::take(&mut batch), waiting)?;
@@ -202,6 +206,25 @@ impl Pairs {
                 return Ok(None);
             }
         }
+    }
+}
+
+/// Where a walk through a table stands that goes on later.
+#[derive(Debug, Default)]
+pub struct Walk(Pairs);
+
+impl SharedTable {
+    /// The next entries of a walk, `limit` at most; none at its end.
+    ///
+    /// # Errors
+    /// `Install`.
+    pub fn next_entries(&self, walk: &mut Walk, limit: usize) -> Result<Vec<(Datum, Datum)>, ControlError> {
+        let mut entries = Vec::new();
+        while entries.len() < limit {
+            let Some((key, value)) = walk.0.next(self)? else { break };
+            entries.push((decode_key(&self.shape, &key), value));
+        }
+        Ok(entries)
     }
 }
 

@@ -78,6 +78,8 @@ impl Control {
             tables.push(shared);
         }
         loaded.forget_tables()?;
+        // Only the compiler needed these.
+        (loaded.snapshot, loaded.handlers) = Default::default();
         let control = Control {
             loaded,
             options,

@@ -8,8 +8,10 @@
 mod addresses;
 mod builtins;
 mod code;
+mod concatenation;
 mod context;
 mod copy;
+mod decimals;
 mod dispatch;
 mod error;
 mod events;

@@ -4,7 +4,7 @@
 //! over if the variables in it are the same; otherwise those of the same name and type are copied over when the programs are
 //! exchanged. The counters of verdicts are common to all generations.
 
-use super::content::{Content, Earlier, STATE, Variable};
+use super::content::{Content, Earlier, STATE, Table, Variable};
 use crate::CliError;
 use crate::kernel::{Kernel, VERDICTS};
 use moonhook_daemon::{Kept, TableKept};
@@ -46,9 +46,14 @@ fn reset(name: &str, from: &str, to: &str) -> TableKept {
 
 fn tables(plan: &mut Inheritance, new: &Content, old: &Content, is_there: &dyn Fn(&str) -> bool) {
     for table in &new.tables {
+        // Which is which of several tables of one name is not known.
+        let is_unique = [&new.tables, &old.tables]
+            .iter()
+            .all(|tables| tables.iter().filter(|other| other.name == table.name).count() == 1);
+        let same = |old: &Table| (&old.shape, &old.map) == (&table.shape, &table.map);
         let kept = match old.tables.iter().find(|old| old.name == table.name) {
             None => TableKept { name: table.name.clone(), outcome: Kept::New },
-            Some(old) if old.shape == table.shape && is_there(&old.map) => {
+            Some(old) if is_unique && same(old) && is_there(&old.map) => {
                 plan.maps.push((table.map.clone(), old.map.clone()));
                 TableKept { name: table.name.clone(), outcome: Kept::Kept }
             }
@@ -113,7 +118,6 @@ pub fn copy_variables(plan: &Inheritance, earlier: &dyn Earlier, new: &Kernel) -
 
 #[cfg(test)]
 mod tests {
-    use super::super::content::Table;
     use super::*;
     use std::os::fd::AsFd;
 
@@ -175,7 +179,9 @@ mod tests {
         let plan = planned(&new, old.clone(), "");
         assert_eq!(outcomes(&plan.tables), [("b", "kept"), ("a", "reset"), ("d", "new"), ("c", "dropped")]);
         assert_eq!(plan.maps[0], ("map_b".to_string(), "map_b".to_string()));
-        assert_eq!(outcomes(&planned(&new, old, "map_b").tables)[0], ("b", "reset"));
+        assert_eq!(outcomes(&planned(&new, old.clone(), "map_b").tables)[0], ("b", "reset"));
+        let twice = content(&[("b", "int → int"), ("b", "int → int")], &[]);
+        assert_eq!(outcomes(&planned(&twice, old, "").tables)[..2], [("b", "reset"), ("b", "reset")]);
     }
 
     #[test]

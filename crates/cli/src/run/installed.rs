@@ -6,6 +6,7 @@ use super::inherit::{self, Inheritance};
 use crate::driver::{self, Settings, Timings};
 use crate::kernel::Kernel;
 use crate::{CliError, report};
+use moonhook_control::Control;
 use moonhook_install::{Events, InstallError, LogDetail};
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
@@ -20,6 +21,8 @@ const NAP: Duration = Duration::from_millis(100);
 /// A program in the kernel with what it takes to run and to replace it.
 pub struct Installed {
     pub kernel: Kernel,
+    /// The Lua state that the scripts ran in.
+    pub control: Control,
     pub timings: Timings,
     pub content: Content,
     /// Every file that the script was made of.
@@ -27,9 +30,22 @@ pub struct Installed {
     consumer: Option<Consumer>,
 }
 
+/// The thread that takes records out of the ring; it ends soon after this is dropped.
 struct Consumer {
     ended: Arc<AtomicBool>,
-    thread: JoinHandle<Result<(), InstallError>>,
+    thread: Option<JoinHandle<Result<(), InstallError>>>,
+}
+
+impl Consumer {
+    fn end(&self) {
+        self.ended.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Consumer {
+    fn drop(&mut self) {
+        self.end();
+    }
 }
 
 impl Installed {
@@ -53,8 +69,10 @@ impl Installed {
             let Some(kernel) = Kernel::load_or_generalise(&mut compiled, LogDetail::Nothing, &maps)? else {
                 continue;
             };
-            let (timings, files) = (compiled.timings, compiled.loaded.files);
-            return Ok((Installed { kernel, timings, content, files, consumer: None }, plan));
+            let (timings, files) = (compiled.timings, compiled.loaded.files.clone());
+            let options = moonhook_control::Options::default();
+            let control = Control::new(compiled.loaded, &compiled.module, &kernel.program, options)?;
+            return Ok((Installed { kernel, control, timings, content, files, consumer: None }, plan));
         }
     }
 
@@ -68,28 +86,27 @@ impl Installed {
         let flag = Arc::clone(&ended);
         let thread = std::thread::Builder::new().name("events".to_string());
         let thread = thread.spawn(move || consume(events, &flag))?;
-        self.consumer = Some(Consumer { ended, thread });
+        self.consumer = Some(Consumer { ended, thread: Some(thread) });
         Ok(())
     }
 
     /// Lets the consumer end when it has taken what is there.
     pub fn end_events(&self) {
         if let Some(consumer) = &self.consumer {
-            consumer.ended.store(true, Ordering::Relaxed);
+            consumer.end();
         }
     }
 
     /// No more records come in.
     pub fn events_have_ended(&self) -> bool {
-        self.consumer.as_ref().is_none_or(|consumer| consumer.thread.is_finished())
+        let thread = self.consumer.as_ref().and_then(|consumer| consumer.thread.as_ref());
+        thread.is_none_or(JoinHandle::is_finished)
     }
 
     /// Waits for the consumer; what it failed of, if it did.
     pub fn join(&mut self) -> Result<(), InstallError> {
-        match self.consumer.take() {
-            None => Ok(()),
-            Some(consumer) => consumer.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-        }
+        let thread = self.consumer.as_mut().and_then(|consumer| consumer.thread.take());
+        thread.map_or(Ok(()), |thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::session::Session;
 use crate::CliError;
 use crate::report::JsonError;
-use moonhook_daemon::{Answer, DaemonError, Failure, Request, Service, Status};
+use moonhook_daemon::{Answer, Failure, Request, Service, Status};
 use serde_json::Value;
 
 impl Service for Session<'_> {
@@ -15,8 +15,9 @@ impl Service for Session<'_> {
                 self.stopping = true;
                 Ok(Value::Null)
             }
-            Request::Exec { .. } => Err(unavailable("running Lua code")),
-            Request::Tables | Request::Table { .. } => Err(unavailable("access to tables")),
+            Request::Exec { code } => json(Ok(self.exec(&code))),
+            Request::Tables => json(Ok(self.tables())),
+            Request::Table { table, operation } => json(self.table(&table, &operation)),
             // The server's own.
             Request::Events => Ok(Value::Null),
         }
@@ -52,8 +53,4 @@ fn json<T: serde::Serialize>(result: Result<T, CliError>) -> Answer {
 /// The error as a client gets it, with the exit code that it would have had here.
 fn failure(error: &CliError) -> Failure {
     Failure::new(JsonError::new(error).diagnostic, error.exit() as u8)
-}
-
-fn unavailable(what: &str) -> Failure {
-    DaemonError::Unavailable { what: what.to_string() }.into()
 }

@@ -4,12 +4,14 @@ use super::Arguments;
 use super::inbox::{Inbox, Incoming};
 use super::inherit;
 use super::installed::{Installed, Retired};
+use super::remote_tables::OpenDump;
 use super::reporter::Reporter;
 use super::watcher::Watcher;
 use crate::CliError;
 use crate::counters::Counters;
 use crate::driver::{Settings, timed};
 use crate::pins::{Pins, Record};
+use crate::records::Message;
 use moonhook_daemon::{Name, Publisher, Reloaded, Timing};
 use moonhook_install::XdpLink;
 use std::collections::BTreeMap;
@@ -39,6 +41,9 @@ pub struct Session<'a> {
     pub watcher: Option<Watcher>,
     /// Where the script is pinned, if it is.
     pub pins: Option<Pins>,
+    /// Dumps of tables that are to go on, and the number of the last one.
+    pub dumps: Vec<OpenDump>,
+    pub last_dump: u64,
     pub stopping: bool,
 }
 
@@ -52,7 +57,8 @@ impl Session<'_> {
             && !self.stopping
             && duration.is_none_or(|duration| start.elapsed() < duration)
         {
-            let until = next_counters.min(next_look);
+            let due = self.turn()?;
+            let until = next_counters.min(next_look).min(due.unwrap_or(next_look));
             match self.inbox.next(until.saturating_duration_since(Instant::now())) {
                 Some(incoming) => self.see_to(incoming)?,
                 None => self.reporter.flush()?,
@@ -78,8 +84,7 @@ impl Session<'_> {
         match incoming {
             Incoming::Message(message) => {
                 let message = message?;
-                self.publisher.publish(|| super::reporter::message_json(&message));
-                self.reporter.message(&message)
+                self.show(&message)
             }
             Incoming::Request(request) => {
                 request.serve(self);
@@ -87,6 +92,19 @@ impl Session<'_> {
             }
             Incoming::Changed => self.changed(),
         }
+    }
+
+    /// Lets the scripts' control code do what is due; gives when something will be.
+    fn turn(&mut self) -> Result<Option<Instant>, CliError> {
+        let mut messages = Vec::new();
+        let due = self.installed.control.turn(&mut |report| messages.push(Message::from(report)));
+        messages.iter().try_for_each(|message| self.show(message))?;
+        Ok(due)
+    }
+
+    fn show(&mut self, message: &Message) -> Result<(), CliError> {
+        self.publisher.publish(|| super::reporter::message_json(message));
+        self.reporter.message(message)
     }
 
     /// Reloads; where that fails says so, and the present program goes on.
@@ -121,18 +139,23 @@ impl Session<'_> {
         let (mut next, plan) = Installed::load(&scripts, &self.settings, json, Some(&self.installed))?;
         next.consume(&self.inbox)?;
         inherit::copy_variables(&plan, &self.installed, &next.kernel)?;
+        // What is pinned is there before the program is: nothing can fail behind the update.
+        self.keep_pins(&next, &scripts)?;
         let mut update = 0;
-        timed(&mut update, || self.link.update(&next.kernel.program, &next.kernel.name))?;
+        if let Err(error) = timed(&mut update, || self.link.update(&next.kernel.program, &next.kernel.name)) {
+            self.keep_pins(&self.installed, &self.scripts)?;
+            return Err(error.into());
+        }
         let total = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
         let verify = next.timings.kernel_load.unwrap_or(0);
         let timing = Timing { compile: next.timings.total - verify, verify, update, total };
         let before = std::mem::replace(&mut self.installed, next);
         self.retired.push(Retired::new(before));
+        self.dumps.clear();
         (self.scripts, self.reloads) = (scripts, self.reloads + 1);
         if let Some(watcher) = &self.watcher {
             watcher.watch(&self.installed.files);
         }
-        self.keep_pins()?;
         let shown = self.scripts.iter().map(|script| script.to_string_lossy().into_owned());
         let reloaded =
             Reloaded { scripts: shown.collect(), tables: plan.tables, variables: plan.variables, timing };
@@ -141,18 +164,18 @@ impl Session<'_> {
         Ok(reloaded)
     }
 
-    /// Pins what there is now, if the script is to outlive the process.
-    pub fn keep_pins(&self) -> Result<(), CliError> {
+    /// Pins what a program has, if the script is to outlive the process.
+    pub fn keep_pins(&self, installed: &Installed, scripts: &[PathBuf]) -> Result<(), CliError> {
         let Some(pins) = &self.pins else { return Ok(()) };
         let record = Record {
             interface: self.link.interface().name.clone(),
             netns: self.arguments.netns.clone(),
             mode: self.link.mode().to_string(),
-            scripts: self.scripts.clone(),
-            content: self.installed.content.clone(),
+            scripts: scripts.to_vec(),
+            content: installed.content.clone(),
             maps: BTreeMap::new(),
         };
-        pins.keep(&self.link, &self.installed.kernel.program, record)
+        pins.keep(&self.link, &installed.kernel.program, record)
     }
 
     /// Takes the program out of the hook, unless it is pinned and nobody has asked for its end. Says whether it is still there.

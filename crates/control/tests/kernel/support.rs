@@ -48,7 +48,7 @@ fn module(tables: &[(&str, u32, Shape)]) -> Module {
         module.maps.push(Map { name: format!("t{index}"), kind: MapKind::Map(definition(shape)) });
         let map = MapId(index as u32);
         let (name, shape) = (name.to_string(), shape.clone());
-        module.tables.push(SharedTable { name, map, shape, table: *table });
+        module.tables.push(SharedTable { name, map, shape, table: *table, contents: Vec::new() });
     }
     module
 }
