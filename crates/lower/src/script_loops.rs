@@ -20,6 +20,7 @@ impl<'a> Context<'a> {
             return self.unroll_loop(frame, header, members);
         }
         self.active_loops.push(key.clone());
+        self.same.packet_may_change();
         let mut key = key;
         key.0.extend(&self.turns);
         let mut entry = self.take_state();
@@ -314,6 +315,7 @@ impl<'a> Context<'a> {
         self.sums.retain(|value, _| value.0 < count);
         self.variables.forget_values(count);
         self.shared.forget(count, self.function.slots.len());
+        self.same.forget(count);
     }
 }
 
