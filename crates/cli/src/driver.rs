@@ -88,13 +88,18 @@ impl Compiled {
     /// # Errors
     /// What a stage refuses.
     pub fn generalise(&mut self) -> Result<bool, CliError> {
-        if self.settings.form != Form::Auto || self.module.arena().is_some() {
+        if self.settings.form != Form::Auto || !may_generalise(&self.module) {
             return Ok(false);
         }
         self.settings.form = Form::General;
         (self.module, self.object) = translate(&self.loaded.snapshot, &self.settings, &mut self.timings)?;
         Ok(true)
     }
+}
+
+/// Whether general code is another form of the program, and has one for all of it: not for tables that are maps.
+fn may_generalise(module: &Module) -> bool {
+    module.arena().is_none() && module.tables.is_empty()
 }
 
 /// Makes a program of a snapshot.
@@ -108,7 +113,7 @@ pub fn translate(
     match timed(&mut timings.emit, || emit(&module)) {
         Ok(object) => Ok((module, object)),
         // Expanded code can outgrow what a program may be.
-        Err(_) if settings.form == Form::Auto && module.arena().is_none() => {
+        Err(_) if settings.form == Form::Auto && may_generalise(&module) => {
             let settings = Settings { form: Form::General, ..settings.clone() };
             translate(snapshot, &settings, timings)
         }

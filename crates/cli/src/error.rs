@@ -1,10 +1,11 @@
 //! What can go wrong in a command: the errors of the stages, and the `MH00xx` diagnostics of the command line itself.
 
 use crate::Exit;
+use crate::datum::NoDatum;
 use crate::records::RecordError;
 use moonhook_capture::CaptureError;
 use moonhook_control::ControlError;
-use moonhook_daemon::{DaemonError, Failure};
+use moonhook_daemon::{DaemonError, Failure, Name};
 use moonhook_diagnostic::Diagnostic;
 use moonhook_emit::EmitError;
 use moonhook_install::InstallError;
@@ -47,6 +48,18 @@ pub enum CliError {
     Record(#[from] RecordError),
     #[error("signals cannot be handled: {problem}")]
     Signals { problem: String },
+    #[error("{} cannot be read: {source}", path.display())]
+    Unreadable { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    NoDatum(#[from] NoDatum),
+    #[error("`{operation}` has other operands")]
+    Operands { operation: String },
+    #[error("{}:{line}: {problem}", path.display())]
+    Entry { path: PathBuf, line: u64, problem: String },
+    #[error("the dump of table '{name}' cannot go on")]
+    DumpGone { name: String },
+    #[error("a script named '{name}' is pinned")]
+    Pinned { name: Name },
     #[error("files cannot be watched: {source}")]
     Watch { source: io::Error },
     #[error("the interface '{name}' is gone")]
@@ -86,6 +99,12 @@ impl CliError {
             CliError::Output(_) => "MH0008",
             CliError::NoProgram => "MH0009",
             CliError::Watch { .. } => "MH0010",
+            CliError::Pinned { .. } => "MH0011",
+            CliError::Unreadable { .. } => "MH0012",
+            CliError::NoDatum(_) => "MH0013",
+            CliError::Operands { .. } => "MH0014",
+            CliError::Entry { .. } => "MH0015",
+            CliError::DumpGone { .. } => "MH0016",
         }
     }
 
@@ -111,6 +130,16 @@ impl CliError {
             CliError::Watch { .. } => {
                 "leave `--watch` out, and use `moonhook reload`; or raise fs.inotify.max_user_instances (sysctl)"
             }
+            CliError::Unreadable { .. } => "check the path and its permissions",
+            CliError::NoDatum(_) => "write an integer, true, false, a JSON object, or a string",
+            CliError::Operands { .. } => "`moonhook table --help` shows the operands of each operation",
+            CliError::Entry { .. } => "correct the line; `moonhook table --help` describes the formats",
+            CliError::DumpGone { .. } => "begin again: the script was reloaded meanwhile",
+            CliError::Pinned { name } => {
+                let help =
+                    format!("`--pin` takes over, `moonhook stop {name}` removes it; or use another `--name`");
+                return Diagnostic::new(self.code(), self.to_string()).help(help);
+            }
             CliError::InterfaceGone { .. } => "start again when it is back",
             CliError::Output(_) => "check where standard output leads",
         };
@@ -127,7 +156,11 @@ impl CliError {
             CliError::Install(error) | CliError::Control(ControlError::Install(error)) => install_exit(error),
             CliError::Control(ControlError::State(_)) => Exit::Host,
             CliError::Control(_) => Exit::Refused,
-            CliError::NoPage { .. } | CliError::SameFile { .. } => Exit::Usage,
+            CliError::NoPage { .. }
+            | CliError::SameFile { .. }
+            | CliError::NoDatum(_)
+            | CliError::Operands { .. } => Exit::Usage,
+            CliError::Entry { .. } => Exit::Refused,
             CliError::Daemon(DaemonError::InvalidName { .. }) => Exit::Usage,
             CliError::Remote(failure) => Exit::from(failure.exit),
             CliError::Record(_) | CliError::NoProgram => Exit::Bug,
@@ -138,6 +171,9 @@ impl CliError {
             | CliError::Signals { .. }
             | CliError::InterfaceGone { .. }
             | CliError::Watch { .. }
+            | CliError::Pinned { .. }
+            | CliError::Unreadable { .. }
+            | CliError::DumpGone { .. }
             | CliError::Output(_) => Exit::Host,
         }
     }

@@ -9,17 +9,20 @@ mod build;
 mod check;
 mod conversion;
 mod counters;
+mod datum;
 mod doctor;
 pub mod driver;
 mod dump;
 mod error;
 mod events;
+mod exec;
 mod exit;
 mod explain;
 mod frames;
 mod kernel;
 mod list;
 mod options;
+mod pins;
 pub mod records;
 mod reload;
 mod remote;
@@ -27,6 +30,7 @@ mod replay;
 mod report;
 mod run;
 mod stop;
+mod table;
 pub mod tables;
 mod terminal;
 mod verdict;
@@ -53,6 +57,8 @@ enum Command {
     Run(run::Arguments),
     List(list::Arguments),
     Reload(reload::Arguments),
+    Exec(exec::Arguments),
+    Table(table::Arguments),
     Events(events::Arguments),
     Stop(stop::Arguments),
     Check(check::Arguments),
@@ -70,6 +76,8 @@ impl Command {
             Command::Run(arguments) => run::run(arguments, out),
             Command::List(arguments) => list::list(arguments, out),
             Command::Reload(arguments) => reload::reload(arguments, out),
+            Command::Exec(arguments) => exec::exec(arguments, out),
+            Command::Table(arguments) => table::table(arguments, out),
             Command::Events(arguments) => events::events(arguments, out),
             Command::Stop(arguments) => stop::stop(arguments, out),
             Command::Check(arguments) => check::check(arguments, out),
@@ -87,6 +95,8 @@ impl Command {
             Command::Run(arguments) => arguments.json,
             Command::List(arguments) => arguments.json,
             Command::Reload(arguments) => arguments.json,
+            Command::Exec(arguments) => arguments.json,
+            Command::Table(arguments) => arguments.json,
             Command::Events(arguments) => arguments.json,
             Command::Stop(arguments) => arguments.json,
             Command::Check(arguments) => arguments.json,

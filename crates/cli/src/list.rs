@@ -1,5 +1,6 @@
 //! `moonhook list`: the scripts that run.
 
+use crate::pins::PinOptions;
 use crate::remote::{RemoteOptions, ask};
 use crate::{CliError, Exit};
 use moonhook_daemon::{Client, DaemonError, Name, Request, RuntimeFolder, Status};
@@ -9,6 +10,8 @@ use std::time::Duration;
 /// List the scripts that run
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+A script without a process is one that `run --pin` has left attached.
+
 Examples:
   moonhook list
   moonhook list --json | jq -r '.[].name'
@@ -17,6 +20,8 @@ Exit codes: 0 listed, also if there are none, 3 a script cannot be asked")]
 pub struct Arguments {
     #[command(flatten)]
     remote: RemoteOptions,
+    #[command(flatten)]
+    pins: PinOptions,
     /// One JSON array of objects
     #[arg(long)]
     pub json: bool,
@@ -27,15 +32,26 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 pub fn list(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
     let folder = arguments.remote.folder();
-    let found = folder.names().into_iter().filter_map(|name| status(&folder, &name).transpose());
-    let found: Vec<Status> = found.collect::<Result<_, _>>()?;
+    let (mut found, mut silent) = (Vec::new(), None);
+    for name in folder.names() {
+        match status(&folder, &name) {
+            Ok(status) => found.extend(status),
+            // The others are listed all the same.
+            Err(error) => silent = Some(error),
+        }
+    }
+    let pinned =
+        arguments.pins.names().into_iter().filter(|name| found.iter().all(|status| status.name != *name));
+    let left: Vec<Status> = pinned.map(|name| arguments.pins.of(&folder, &name).status(&name)).collect();
+    found.extend(left);
+    found.sort_by(|a, b| a.name.cmp(&b.name));
     if arguments.json {
         let text = serde_json::to_string_pretty(&found).map_err(std::io::Error::from)?;
         writeln!(out, "{text}")?;
     } else {
         table(&found, out)?;
     }
-    Ok(Exit::Success)
+    silent.map_or(Ok(Exit::Success), |error| if arguments.json { Ok(error.exit()) } else { Err(error) })
 }
 
 /// `None` if the script has ended.
@@ -72,10 +88,10 @@ fn row(status: &Status) -> [String; 8] {
         status.name.to_string(),
         interface,
         format!("{} {}{pinned}", status.hook, status.mode),
-        status.pid.to_string(),
-        uptime(status.uptime_seconds),
+        status.pid.map_or("-".to_string(), |pid| pid.to_string()),
+        status.uptime_seconds.map_or("-".to_string(), uptime),
         status.packets.to_string(),
-        status.errors.to_string(),
+        status.errors.map_or("-".to_string(), |errors| errors.to_string()),
         status.scripts.join(" "),
     ]
 }

@@ -4,9 +4,11 @@
 //! thread takes out of the ring buffer, and the requests of other commands, which the socket's threads bring. Where packets
 //! bring more than can be shown, the ring buffer fills up and the kernel counts what is lost.
 
+pub mod content;
 mod inbox;
 mod inherit;
 mod installed;
+mod remote_tables;
 mod reporter;
 mod service;
 mod session;
@@ -15,12 +17,14 @@ mod watcher;
 use crate::counters::Counters;
 use crate::driver::Settings;
 use crate::options::ProgramOptions;
+use crate::pins::{PinOptions, Pins};
 use crate::remote::RemoteOptions;
 use crate::{CliError, Exit};
+use content::Earlier;
 use inbox::Inbox;
 use installed::Installed;
 use moonhook_daemon::{Claim, DaemonError, Name, Publisher, Server};
-use moonhook_install::RequestedMode;
+use moonhook_install::{RequestedMode, XdpLink};
 use reporter::Reporter;
 pub use reporter::reloaded_text;
 use session::Session;
@@ -35,7 +39,7 @@ use watcher::Watcher;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Handlers' prints go to standard output, run-time errors to standard error with a traceback. A line of counters is shown now
-and then. The program is detached when the command ends, however it ends. Meanwhile `moonhook list`, `reload`, `events` and
+and then. The program is detached when the command ends, however it ends (unless `--pin`). Meanwhile `moonhook list`, `reload`, `events` and
 `stop` reach it by its name.
 
 Examples:
@@ -44,6 +48,7 @@ Examples:
   moonhook run veth0 a.lua b.lua --netns blue --duration 60
   moonhook run eth0 filter.lua --mode native --frags     # an MTU of more than one page
   moonhook run eth0 filter.lua --name edge               # and then, elsewhere: moonhook reload edge
+  moonhook run eth0 filter.lua --pin                     # outlives the process; `moonhook stop filter` detaches
   moonhook run eth0 filter.lua --watch                   # reload whenever the file is saved
 
 Exit codes: 0 ended by Ctrl-C, SIGTERM or --duration, 1 script refused, 2 usage, 3 privilege, interface, kernel or file,
@@ -76,6 +81,12 @@ pub struct Arguments {
     /// Reload when a file that the script was made of changes: scripts, modules, lists
     #[arg(long)]
     watch: bool,
+    /// Pin the program: it goes on when this process ends, however it ends, until `moonhook stop`; the next `run --pin` of the
+    /// same name takes over, with tables and variables
+    #[arg(long)]
+    pin: bool,
+    #[command(flatten)]
+    pins: PinOptions,
     #[command(flatten)]
     remote: RemoteOptions,
     /// Show what handlers print and their errors, nothing else
@@ -114,24 +125,52 @@ fn seconds(text: &str) -> Result<Duration, String> {
 
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
     let stop = stop_on_signals()?;
+    let (mut session, server) = start(arguments, out)?;
+    let watched = session.watch(&stop);
+    // First no more events come in, then those that are there are shown.
+    let detached = session.detach();
+    let finished = session.finish(watched.is_ok());
+    drop(server);
+    watched.and(finished)?;
+    if detached? {
+        session.reporter.left(&session.name)?;
+    }
+    Ok(Exit::Success)
+}
+
+/// Compiles, attaches, or takes over what is pinned, and listens.
+fn start<'a>(
+    arguments: &'a Arguments,
+    out: &'a mut dyn Write,
+) -> Result<(Session<'a>, Option<Server>), CliError> {
     let claim = claim(arguments)?;
+    let name = claim.as_ref().map_or_else(|| default_name(arguments), |claim| claim.name().clone());
+    let pins = pins(arguments, &name)?;
     let settings = Settings { count_verdicts: true, ..arguments.program.settings() };
-    let (mut installed, _) = Installed::load(&arguments.scripts, &settings, arguments.json, None)?;
+    let leftover = pins.as_ref().and_then(Pins::leftover);
+    let earlier = leftover.as_ref().map(|leftover| leftover as &dyn Earlier);
+    let (mut installed, plan) = Installed::load(&arguments.scripts, &settings, arguments.json, earlier)?;
     let inbox = Arc::new(Inbox::default());
     installed.consume(&inbox)?;
-    let mode = RequestedMode::from(arguments.mode);
-    let (kernel, netns) = (&installed.kernel, arguments.netns.as_deref());
-    let link = kernel.program.attach_xdp(&kernel.name, arguments.interface.as_str(), mode, netns)?;
+    if let Some(earlier) = earlier {
+        inherit::copy_variables(&plan, earlier, &installed.kernel)?;
+    }
+    let (link, taken_over) = attach(arguments, pins.as_ref(), &installed)?;
     let mut reporter = Reporter { out, json: arguments.json, quiet: arguments.quiet };
-    let name = claim.as_ref().map_or_else(|| default_name(arguments), |claim| claim.name().clone());
-    reporter.attached(&name, &link, mode, &arguments.scripts)?;
+    reporter.attached(
+        &name,
+        &link,
+        arguments.mode.into(),
+        &arguments.scripts,
+        taken_over.then_some(&plan),
+    )?;
     let publisher = Publisher::default();
     let server = claim.map(|claim| serve(claim, &publisher, &inbox)).transpose()?;
     let watcher = arguments.watch.then(|| Watcher::start(&inbox)).transpose()?;
     if let Some(watcher) = &watcher {
         watcher.watch(&installed.files);
     }
-    let mut session = Session {
+    let session = Session {
         arguments,
         settings,
         name,
@@ -146,15 +185,42 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError>
         retired: Vec::new(),
         earlier: Counters::default(),
         watcher,
+        pins,
+        dumps: Vec::new(),
+        last_dump: 0,
         stopping: false,
     };
-    let watched = session.watch(&stop);
-    // First no more events come in, then those that are there are shown.
-    let detached = if session.link.is_attached() { session.link.detach() } else { Ok(()) };
-    let finished = session.finish(watched.is_ok());
-    drop(server);
-    watched.and(detached.map_err(CliError::from)).and(finished)?;
-    Ok(Exit::Success)
+    session.keep_pins(&session.installed, &session.scripts)?;
+    Ok((session, server))
+}
+
+/// Where the script is to be pinned, if it is.
+fn pins(arguments: &Arguments, name: &Name) -> Result<Option<Pins>, CliError> {
+    let pins = arguments.pins.of(&arguments.remote.folder(), name);
+    match arguments.pin {
+        true => pins.create().map(|()| Some(pins)),
+        false if pins.exist() => Err(CliError::Pinned { name: name.clone() }),
+        false => Ok(None),
+    }
+}
+
+/// Puts the program into the hook, or in the place of the one that is pinned there; says which.
+fn attach(
+    arguments: &Arguments,
+    pins: Option<&Pins>,
+    installed: &Installed,
+) -> Result<(XdpLink, bool), CliError> {
+    let (kernel, interface, netns) =
+        (&installed.kernel, arguments.interface.as_str(), arguments.netns.as_deref());
+    if let Some(pins) = pins {
+        if let Some(mut link) = XdpLink::pinned(&pins.link(), interface, netns)? {
+            link.update(&kernel.program, &kernel.name)?;
+            return Ok((link, true));
+        }
+        // Of an interface that is gone.
+        pins.remove()?;
+    }
+    Ok((kernel.program.attach_xdp(&kernel.name, interface, arguments.mode.into(), netns)?, false))
 }
 
 /// Listens for requests, which go into the inbox.

@@ -1,12 +1,13 @@
 //! `moonhook stop`: detach a running script.
 
+use crate::pins::PinOptions;
 use crate::remote::{RemoteOptions, ask};
 use crate::{CliError, Exit};
 use moonhook_daemon::{Client, Name, Request};
 use std::io::Write;
 use std::time::Duration;
 
-/// Detach a running script and end its process
+/// Detach a running script and end its process, or remove what `run --pin` has left
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -18,6 +19,8 @@ pub struct Arguments {
     name: Name,
     #[command(flatten)]
     remote: RemoteOptions,
+    #[command(flatten)]
+    pins: PinOptions,
     /// One JSON object
     #[arg(long)]
     pub json: bool,
@@ -27,15 +30,26 @@ pub struct Arguments {
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub fn stop(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
-    let mut client = Client::connect(&arguments.remote.folder(), &arguments.name)?;
-    client.set_timeout(Some(PATIENCE))?;
-    ask::<()>(&mut client, &Request::Stop)?;
-    // It closes the connection when it has detached.
-    while client.event()?.is_some() {}
+    let folder = arguments.remote.folder();
+    match Client::connect(&folder, &arguments.name) {
+        Ok(client) => end(client)?,
+        // No process, but perhaps what one has left.
+        Err(error) if !arguments.pins.of(&folder, &arguments.name).remove()? => return Err(error.into()),
+        Err(_) => {}
+    }
     if arguments.json {
         writeln!(out, "{}", serde_json::json!({ "stopped": arguments.name }))?;
     } else {
         writeln!(out, "stopped '{}'", arguments.name)?;
     }
     Ok(Exit::Success)
+}
+
+/// Has the process detach its program and end.
+fn end(mut client: Client) -> Result<(), CliError> {
+    client.set_timeout(Some(PATIENCE))?;
+    ask::<()>(&mut client, &Request::Stop)?;
+    // It closes the connection when it has detached.
+    while client.event()?.is_some() {}
+    Ok(())
 }

@@ -33,6 +33,9 @@ fn usage_errors_end_with_2() {
         &["run", "lo", "x.lua", "--name", "a/b"],
         &["reload"],
         &["stop", ".x"],
+        &["exec", "x"],
+        &["exec", "x", "x.lua", "-e", "1"],
+        &["table", "x", "t", "frobnicate"],
     ] {
         let run = place.run(arguments).ends_with(2);
         assert!(run.stderr().contains("--help"), "{arguments:?}: {}", run.stderr());
@@ -113,9 +116,17 @@ fn scripts_that_do_not_run_cannot_be_reached() {
     let place = Place::with(&[("x.lua", PASS)]);
     let folder = ["--socket-dir", "run"];
     assert_eq!(place.run(&[&["list", "--json"][..], &folder].concat()).ends_with(0).stdout(), "[]\n");
-    for command in ["reload", "events", "stop"] {
+    for command in ["reload", "events", "stop", "table"] {
         place.run(&[&[command, "x"][..], &folder].concat()).ends_with(3).complains("MH0804");
     }
+    place.run(&[&["exec", "x", "-e", "1"][..], &folder].concat()).ends_with(3).complains("MH0804");
+    place.run(&[&["exec", "x", "none.lua"][..], &folder].concat()).ends_with(3).complains("MH0012");
+    place.run(&[&["table", "x", "t", "get", "1"][..], &folder].concat()).ends_with(3).complains("MH0804");
+    place
+        .run(&[&["run", "lo", "x.lua", "--pin", "--bpffs", "no-bpffs"][..], &folder].concat())
+        .ends_with(3)
+        .complains("MH0519");
+    std::fs::remove_dir(place.path("run")).unwrap();
     std::fs::write(place.path("run"), "").unwrap();
     place.run(&[&["run", "lo", "x.lua"][..], &folder].concat()).ends_with(3).complains("MH0801");
 }

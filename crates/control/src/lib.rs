@@ -22,5 +22,5 @@ mod walk;
 pub use error::ControlError;
 pub use exec::{Answer, Shown};
 pub use moonhook_load::CallError;
-pub use table::{Entries, SharedTable};
+pub use table::{Entries, SharedTable, Walk};
 pub use turn::{Control, Options, Report};

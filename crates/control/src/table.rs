@@ -209,6 +209,25 @@ impl Pairs {
     }
 }
 
+/// Where a walk through a table stands that goes on later.
+#[derive(Debug, Default)]
+pub struct Walk(Pairs);
+
+impl SharedTable {
+    /// The next entries of a walk, `limit` at most; none at its end.
+    ///
+    /// # Errors
+    /// `Install`.
+    pub fn next_entries(&self, walk: &mut Walk, limit: usize) -> Result<Vec<(Datum, Datum)>, ControlError> {
+        let mut entries = Vec::new();
+        while entries.len() < limit {
+            let Some((key, value)) = walk.0.next(self)? else { break };
+            entries.push((decode_key(&self.shape, &key), value));
+        }
+        Ok(entries)
+    }
+}
+
 /// The iterator of [`SharedTable::entries`].
 #[derive(Debug)]
 pub struct Entries<'table> {

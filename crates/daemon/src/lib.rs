@@ -24,8 +24,8 @@ pub use error::DaemonError;
 pub use folder::{Claim, RuntimeFolder};
 pub use name::Name;
 pub use protocol::{
-    Answer, Failure, Kept, MAX_REQUEST, Pending, Reloaded, Request, Service, Status, TableKept,
-    TableOperation, Timing, VERSION,
+    Answer, Dumped, Executed, Failure, Kept, MAX_REQUEST, Pending, Reloaded, Request, Service, Status,
+    TableInfo, TableKept, TableOperation, Timing, VERSION,
 };
 pub use publisher::{Publisher, Subscription};
 pub use server::Server;

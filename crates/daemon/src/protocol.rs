@@ -25,14 +25,9 @@ pub enum Request {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         scripts: Option<Vec<PathBuf>>,
     },
-    /// Run Lua code in the script's state. Answer: the results, an array.
-    Exec {
-        code: String,
-        /// What the code is called in messages.
-        #[serde(default)]
-        name: String,
-    },
-    /// The shared tables. Answer: an array of objects.
+    /// Run Lua code in the script's state. Answer: [`Executed`].
+    Exec { code: String },
+    /// The shared tables. Answer: an array of [`TableInfo`].
     Tables,
     Table {
         table: String,
@@ -55,14 +50,16 @@ pub enum TableOperation {
     Set { key: Value, value: Value },
     /// Answer: whether there was an entry.
     Delete { key: Value },
-    /// Entries that follow `after` in the table's own order. Answer: an array of pairs; empty at the end.
+    /// Some of the entries, in the table's own order. Answer: [`Dumped`].
     Dump {
+        /// Which dump is to go on, as the answer before has it; a new one begins without it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        after: Option<Value>,
-        limit: usize,
+        dump: Option<u64>,
     },
     /// Sets many. Answer: how many.
     Load { entries: Vec<(Value, Value)> },
+    /// Answer: how many entries there are.
+    Count,
     /// Removes all entries. Answer: how many.
     Clear,
 }
@@ -170,24 +167,53 @@ impl Pending {
     }
 }
 
+/// What came of Lua code.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Executed {
+    /// Lines that it printed.
+    pub printed: Vec<String>,
+    /// Its results as `tostring` shows them; strings, here and above, have U+FFFD for what is not UTF-8.
+    pub results: Vec<String>,
+    pub error: Option<Failure>,
+}
+
+/// A shared table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TableInfo {
+    pub name: String,
+    /// Types of keys and values, in the words of declarations.
+    pub key: String,
+    pub value: String,
+    pub capacity: u32,
+}
+
+/// A part of a table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Dumped {
+    /// With this number the dump goes on; `None` at the end.
+    pub dump: Option<u64>,
+    pub entries: Vec<(Value, Value)>,
+}
+
 /// A running script as `moonhook list` shows it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Status {
     pub name: Name,
-    pub pid: u32,
+    /// `None` if the process has ended, and the program is pinned.
+    pub pid: Option<u32>,
     pub interface: String,
     /// The network namespace, if it was named.
     pub netns: Option<String>,
     pub hook: String,
     pub mode: String,
     pub scripts: Vec<String>,
-    pub uptime_seconds: u64,
+    pub uptime_seconds: Option<u64>,
     /// How often the program was replaced.
     pub reloads: u64,
     /// Frames that the handlers have seen.
     pub packets: u64,
     /// Run-time errors of handlers.
-    pub errors: u64,
+    pub errors: Option<u64>,
     /// Prints and errors that nobody saw because the ring was full.
     pub lost_events: u64,
     /// The program outlives the process.
@@ -264,7 +290,7 @@ mod tests {
     fn other_lines_are_refused() {
         for (line, part) in [
             (&b""[..], "EOF"),
-            (b"[]", "missing field"),
+            (b"[]", "invalid length"),
             (b"{\"request\":\"status\"}", "version"),
             (b"{\"version\":2,\"request\":\"status\"}", "version 2"),
             (b"{\"version\":2,\"request\":\"new\"}", "version 2"),

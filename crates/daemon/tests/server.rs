@@ -18,7 +18,7 @@ struct Echo;
 impl Service for Echo {
     fn answer(&mut self, request: Request) -> Answer {
         match request {
-            Request::Exec { code, .. } => Ok(code.into()),
+            Request::Exec { code } => Ok(code.into()),
             other => Err(Failure::from(DaemonError::Unavailable { what: format!("{other:?}") })),
         }
     }
@@ -72,7 +72,7 @@ impl Place {
 }
 
 fn exec(code: &str) -> Request {
-    Request::Exec { code: code.to_string(), name: String::new() }
+    Request::Exec { code: code.to_string() }
 }
 
 fn line(reader: &mut impl BufRead) -> Value {
@@ -208,4 +208,31 @@ fn a_socket_that_a_dead_process_left_is_taken_over() {
     let mut client = Client::connect(&folder, &name).unwrap();
     assert_eq!(client.ask::<String>(&exec("z")).unwrap().unwrap(), "z");
     assert_eq!(folder.claim(&name).unwrap_err().code(), "MH0803");
+}
+
+#[test]
+fn an_answer_that_does_not_come_is_not_waited_for() {
+    let (place, _pending) = Place::silent();
+    let mut client = place.client();
+    client.set_timeout(Some(Duration::from_millis(50))).unwrap();
+    assert_eq!(client.ask::<Value>(&exec("x")).unwrap_err().code(), "MH0807");
+}
+
+#[test]
+fn watchers_are_bounded_and_leave_room_for_others() {
+    let place = Place::answering();
+    let watch = |place: &Place| {
+        let mut client = place.client();
+        let answer = client.ask::<Value>(&Request::Events).unwrap();
+        (client, answer)
+    };
+    let watchers: Vec<_> = (0..40).map(|_| watch(&place)).collect();
+    let refused = watchers.iter().filter_map(|(_, answer)| answer.as_ref().err());
+    assert_eq!(refused.map(|failure| failure.code.as_str()).collect::<Vec<_>>(), ["MH0809"; 8]);
+    assert_eq!(place.client().ask::<String>(&exec("z")).unwrap().unwrap(), "z");
+    drop(watchers);
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while watch(&place).1.is_err() {
+        assert!(Instant::now() < deadline, "watchers that went still count");
+    }
 }

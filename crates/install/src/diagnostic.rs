@@ -28,6 +28,8 @@ impl InstallError {
             InstallError::MtuTooLarge { .. } => "MH0516",
             InstallError::AttachFailed { .. } => "MH0517",
             InstallError::UpdateFailed { .. } => "MH0518",
+            InstallError::PinFailed { .. } => "MH0519",
+            InstallError::PinnedElsewhere { .. } => "MH0520",
         }
     }
 
@@ -102,6 +104,13 @@ impl InstallError {
             }
             InstallError::UpdateFailed { .. } => {
                 "the earlier program still runs; stop and start again to replace it".to_string()
+            }
+            InstallError::PinFailed { .. } => {
+                "pins need root and a BPF file system: `mount -t bpf bpf /sys/fs/bpf`, or name another with `--bpffs`"
+                    .to_string()
+            }
+            InstallError::PinnedElsewhere { .. } => {
+                "stop what is pinned with `moonhook stop NAME`, or run the script under another `--name`".to_string()
             }
             InstallError::MapAccess { .. }
             | InstallError::TestRunRefused { .. }

@@ -4,6 +4,7 @@ use crate::privilege::Capability;
 use moonhook_diagnostic::Place;
 use nix::errno::Errno;
 use serde::Serialize;
+use std::path::PathBuf;
 
 /// Who has a hook that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -92,6 +93,10 @@ pub enum InstallError {
     AttachFailed { interface: String, errno: Errno },
     #[error("cannot replace the program at '{interface}' ({errno})")]
     UpdateFailed { interface: String, errno: Errno },
+    #[error("cannot pin {} ({errno})", path.display())]
+    PinFailed { path: PathBuf, errno: Errno },
+    #[error("the pinned link {} is attached to another interface (number {index})", path.display())]
+    PinnedElsewhere { path: PathBuf, index: u32 },
 }
 
 impl InstallError {

@@ -5,7 +5,7 @@
 //! sections, events). [`probe`] finds out, by trying, what the host can do.
 //!
 //! Guarantees: whatever was loaded or attached is owned by a value of this crate and goes when the value is dropped or
-//! the process dies, however it dies; a failure leaves nothing behind; libbpf writes nothing to stderr.
+//! the process dies, however it dies, unless it was pinned; a failure leaves nothing behind; libbpf writes nothing to stderr.
 
 mod arena;
 mod diagnostic;
@@ -17,6 +17,7 @@ mod log;
 mod map;
 mod messages;
 pub mod netns;
+mod pin;
 mod privilege;
 mod probe;
 mod program;
@@ -32,6 +33,7 @@ pub use error::{Holder, InstallError, Rejection};
 pub use events::Events;
 pub use interface::{Interface, InterfaceName};
 pub use map::{DataSection, MapInfo};
+pub use pin::{PinnedMap, create_pin_folder, section_bytes, unpin};
 pub use privilege::{Capability, effective_capabilities};
 pub use probe::{Feature, Host, Need, Outcome, kernel_version, probe};
 pub use program::{LoadOptions, LogDetail, Program, load, load_with_maps};

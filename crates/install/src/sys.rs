@@ -3,9 +3,11 @@
 use libbpf_sys as bpf;
 use nix::errno::Errno;
 use nix::libc;
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::mem::size_of;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// libbpf's result convention: negative is `-errno`.
 fn check(result: i32) -> Result<i32, Errno> {
@@ -40,6 +42,17 @@ pub(crate) fn map_info(map: BorrowedFd<'_>) -> Result<bpf::bpf_map_info, Errno> 
     // SAFETY: as in `program_info`.
     check(unsafe { bpf::bpf_map_get_info_by_fd(map.as_raw_fd(), &raw mut info, &raw mut size) })?;
     Ok(info)
+}
+
+/// The value at index 0 of an array, of `size` bytes.
+pub(crate) fn first_value(map: BorrowedFd<'_>, size: usize) -> Result<Vec<u8>, Errno> {
+    let mut value = vec![0; size];
+    let key = 0u32;
+    // SAFETY: the key is four bytes, as of every array, and the value has room for `size` bytes, the map's own value size.
+    let found = unsafe {
+        bpf::bpf_map_lookup_elem(map.as_raw_fd(), (&raw const key).cast(), value.as_mut_ptr().cast())
+    };
+    check(found).map(|_| value)
 }
 
 /// The name in a `bpf_prog_info`: at most 15 bytes, as the kernel keeps it.
@@ -93,6 +106,34 @@ pub(crate) fn link_update(link: BorrowedFd<'_>, program: BorrowedFd<'_>) -> Resu
 pub(crate) fn link_detach(link: BorrowedFd<'_>) -> Result<(), Errno> {
     // SAFETY: the descriptor is open.
     check(unsafe { bpf::bpf_link_detach(link.as_raw_fd()) }).map(drop)
+}
+
+/// The interface's index of an XDP link: 0 when the interface is gone. `EINVAL` for other links.
+pub(crate) fn xdp_link_interface(link: BorrowedFd<'_>) -> Result<u32, Errno> {
+    let info = link_info(link)?;
+    if info.type_ != bpf::BPF_LINK_TYPE_XDP {
+        return Err(Errno::EINVAL);
+    }
+    // SAFETY: for a link of type XDP the kernel has filled in the `xdp` member.
+    Ok(unsafe { info.__bindgen_anon_1.xdp.ifindex })
+}
+
+fn c_path(path: &Path) -> Result<CString, Errno> {
+    CString::new(path.as_os_str().as_bytes()).map_err(|_| Errno::EINVAL)
+}
+
+/// `BPF_OBJ_PIN`.
+pub(crate) fn pin(object: BorrowedFd<'_>, path: &Path) -> Result<(), Errno> {
+    let path = c_path(path)?;
+    // SAFETY: the descriptor is open and the path a C string.
+    check(unsafe { bpf::bpf_obj_pin(object.as_raw_fd(), path.as_ptr()) }).map(drop)
+}
+
+/// `BPF_OBJ_GET`.
+pub(crate) fn pinned(path: &Path) -> Result<OwnedFd, Errno> {
+    let path = c_path(path)?;
+    // SAFETY: the path is a C string.
+    owned(unsafe { bpf::bpf_obj_get(path.as_ptr()) })
 }
 
 /// The ids of all links there are. Needs CAP_SYS_ADMIN; without it there are none.

@@ -172,6 +172,15 @@ fn native_error(errno: Errno, interface: &Interface) -> InstallError {
 }
 
 impl XdpLink {
+    pub(crate) fn new(
+        link: OwnedFd,
+        interface: Interface,
+        mode: Mode,
+        native_refused: Option<String>,
+    ) -> XdpLink {
+        XdpLink { link, interface, mode, native_refused }
+    }
+
     /// The mode that the program got.
     pub fn mode(&self) -> Mode {
         self.mode
@@ -193,8 +202,7 @@ impl XdpLink {
 
     /// Whether the interface still exists.
     pub fn is_attached(&self) -> bool {
-        // SAFETY: the kernel fills in the `xdp` member for a link of this type; it is 0 when the interface is gone.
-        sys::link_info(self.as_fd()).is_ok_and(|info| unsafe { info.__bindgen_anon_1.xdp.ifindex } != 0)
+        sys::xdp_link_interface(self.as_fd()).is_ok_and(|index| index != 0)
     }
 
     /// Puts another program in the place of the present one, between two frames.

@@ -19,6 +19,7 @@ mod registry;
 mod run;
 mod sandbox;
 mod table_order;
+mod traversal;
 mod upvalues;
 
 use std::path::{Path, PathBuf};

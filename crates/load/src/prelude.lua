@@ -2,8 +2,8 @@
 -- original would reach outside the sandbox, or would make the outcome of a script differ from run to run.
 --
 -- Reads `lib` (the untouched standard library), `raw` (Rust functions that return values and never raise, Moonhook's
--- modules by name, and `walkers`: the functions that walk tables whose content is elsewhere, by metatable) and `globals`
--- (the script's). Returns the functions by canonical name.
+-- modules by name, `walkers`: the functions that walk tables whose content is elsewhere, by metatable, and makers of `next`
+-- and `pairs`) and `globals` (the script's). Returns the functions by canonical name.
 
 local lib, raw, globals = ...
 local error, next, rawequal, rawget, select, setmetatable, type =
@@ -191,11 +191,7 @@ local function position(traversal, key)
   return traversal.index[key]
 end
 
-local function ordered_next(...)
-  local t, key = ...
-  if type(t) ~= "table" then
-    error(bad_argument(1, "next", expected("table", t, select("#", ...))), 2)
-  end
+local function ordered_next(t, key)
   local meta = getmetatable(t)
   local step = meta and walkers[meta]
   if step then return step(t, key) end
@@ -226,21 +222,7 @@ local function ordered_next(...)
   return nil
 end
 
-M["next"] = ordered_next
-
-M["pairs"] = function(...)
-  local t = ...
-  if select("#", ...) == 0 then
-    error(bad_argument(1, "pairs", "value expected"), 2)
-  end
-  local meta = getmetatable(t)
-  local walk = meta and rawget(meta, "__pairs")
-  if walk ~= nil then
-    local f, state, first, closing = walk(t)
-    return f, state, first, closing
-  end
-  if type(t) ~= "table" then return next, t, nil end
-  return ordered_next, t, nil
-end
+M["next"] = raw.next(ordered_next)
+M["pairs"] = raw.pairs(M["next"])
 
 return M

@@ -18,7 +18,7 @@ use crate::globals::GLOBALS;
 use crate::library::{LIBRARIES, key};
 use crate::modules::{Context, MODULES};
 use crate::registry::Registry;
-use crate::table_order;
+use crate::{table_order, traversal};
 
 const PRELUDE: &str = include_str!("prelude.lua");
 
@@ -120,6 +120,8 @@ pub(crate) fn globals(
     let raw = files::functions(lua, folder, files, &globals)?;
     raw.set("modules", open_modules(lua, registry, names)?)?;
     raw.set("walkers", walkers)?;
+    raw.set("next", lua.create_function(traversal::next)?)?;
+    raw.set("pairs", lua.create_function(traversal::pairs)?)?;
     let replaced: Table = without_lines(lua, PRELUDE)?.call((lua.globals(), raw, &globals))?;
 
     let package: Table = globals.get("package")?;

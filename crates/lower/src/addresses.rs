@@ -77,32 +77,19 @@ fn ipv4_text(context: &mut Context<'_>, word: Word) -> Result<(Word, Word)> {
     Ok((start, length))
 }
 
-/// Writes a dotted quad; gives its end. Each number is made with three digits and a dot in one word, out of which the
-/// leading zeros are shifted.
-fn put_ipv4(context: &mut Context<'_>, word: Word, start: Word) -> Result<Word> {
-    const ZEROS_AND_DOT: i64 = i64::from_le_bytes([b'0', b'0', b'0', b'.', 0, 0, 0, 0]);
+/// Writes a dotted quad and a byte behind it; gives its end.
+pub fn put_ipv4(context: &mut Context<'_>, word: Word, start: Word) -> Result<Word> {
     let mut at = start;
     for shift in [24, 16, 8, 0] {
         let number = context.shr(word, shift);
         let number = context.and(number, 255);
-        let hundreds = context.binary(BinaryOp::UDiv, number, 100);
-        let tens = context.binary(BinaryOp::UDiv, number, 10);
-        let (skipped_hundreds, skipped_tens) =
-            (context.binary(BinaryOp::Mul, hundreds, 10), context.binary(BinaryOp::Mul, tens, 10));
-        let (ten, one) = (context.sub(tens, skipped_hundreds), context.sub(number, skipped_tens));
-        let (ten, one) = (context.shl(ten, 8), context.shl(one, 16));
-        let text = context.add(hundreds, ten);
-        let text = context.add(text, one);
-        let text = context.add(text, ZEROS_AND_DOT);
-        let two = at_least(context, number, 10, 8);
-        let three = at_least(context, number, 100, 8);
-        let digits = context.add(two, three);
-        let unused = context.sub(2, digits);
-        let unused = context.shl(unused, 3);
-        let text = context.shr(text, unused);
+        let (text, count) = crate::decimals::word_of(context, number, 255);
+        let bits = context.shl(count, 3);
+        let dot = context.shl(i64::from(b'.'), bits);
+        let text = context.binary(BinaryOp::Or, text, dot);
         put(context, at, Size::B4, text)?;
-        at = context.add(at, digits);
-        at = context.add(at, 2);
+        at = context.add(at, count);
+        at = context.add(at, 1);
     }
     Ok(context.sub(at, 1))
 }

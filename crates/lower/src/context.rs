@@ -253,6 +253,15 @@ impl<'a> Context<'a> {
         self.flow(call.prototype).live_across(code, &captured, call.pc)
     }
 
+    /// Registers of the innermost call that are read behind the current instruction.
+    pub fn registers_used_later(&mut self) -> RegisterSet {
+        let Some(call) = self.calls.last().cloned() else { return RegisterSet::default() };
+        let snapshot = self.snapshot;
+        let code = &snapshot.prototype(call.prototype).code;
+        let captured = |inner: usize| captured(snapshot, call.prototype, inner);
+        self.flow(call.prototype).live_after(code, &captured, call.pc)
+    }
+
     // ---- control flow ------------------------------------------------------------------------------------------
 
     /// Ends the current block; nothing is appended until another state is entered.

@@ -1,5 +1,6 @@
 //! Values of unknown type: one piece of code for each type that the value can have.
 
+use crate::code::Cond;
 use crate::context::{Context, Result};
 use crate::error::{LowerError, LowerErrorKind};
 use crate::events::Message;
@@ -18,7 +19,7 @@ impl Context<'_> {
             let state = if index + 1 == union.shapes.len() {
                 self.take_state()
             } else {
-                let cond = self.compare_apart(CompareOp::Eq, union.tag, shape.tag());
+                let cond = self.has_shape(union, *shape);
                 let (then, otherwise) = self.split(cond);
                 self.state = otherwise;
                 then
@@ -59,7 +60,7 @@ impl Context<'_> {
             let state = if rest.is_empty() {
                 self.take_state()
             } else {
-                let cond = self.compare_apart(CompareOp::Eq, union.tag, shape.tag());
+                let cond = self.has_shape(union, shape);
                 let (then, otherwise) = self.split(cond);
                 self.state = otherwise;
                 then
@@ -80,6 +81,15 @@ impl Context<'_> {
             truthy.push(narrow(state, union, &value));
         }
         (truthy, falsy)
+    }
+
+    /// Whether the value has that shape, which is not its last one.
+    fn has_shape(&mut self, union: &Union, shape: Shape) -> Cond {
+        match union.shapes.last() {
+            // The verifier knows of the address itself whether it is one.
+            Some(Shape::Entry(_)) => self.compare(CompareOp::Eq, union.payload[0], 0),
+            _ => self.compare_apart(CompareOp::Eq, union.tag, shape.tag()),
+        }
     }
 
     /// Runs `body` in `state` and comes back.

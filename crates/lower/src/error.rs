@@ -28,7 +28,7 @@ pub enum LowerErrorKind {
     #[error("the handler needs more than {limit} instructions before optimisation")]
     TooLarge { limit: usize },
     #[error("`{table}` cannot become a map: {problem}")]
-    SharedTable { table: String, problem: String, declaration: String },
+    SharedTable { table: String, problem: String, help: String },
     #[error("the pattern is not known before packets arrive")]
     PatternNotConstant,
     #[error("{message}")]
@@ -53,28 +53,36 @@ impl LowerErrorKind {
         self.describe().0
     }
 
-    /// Code, reason, help.
+    /// Whether it is refused for the form that was asked for only.
+    fn has_general_form(&self) -> bool {
+        crate::general::takes(self)
+    }
+
+    /// Code, reason, help. Of what is refused in expanded code only, the help says how to stay with that.
     fn describe(&self) -> (&'static str, &'static str, String) {
         use LowerErrorKind::*;
         match self {
             Float { help, .. } => ("MH0201", "the kernel has no floating-point numbers", help.clone()),
             TableConstructor => (
                 "MH0202",
-                "tables can be made at load time only",
+                "expanded code makes no tables",
                 "make the table outside the handler, or keep the values in local variables".into(),
             ),
             Metamethod { .. } => (
                 "MH0203",
-                "of the metamethods, only `__index` works at packet time",
+                "of the metamethods, expanded code calls `__index` only",
                 "call an ordinary function, for example a method of the table".into(),
             ),
+            Builtin { help, .. } if self.has_general_form() => {
+                ("MH0204", "it has no expanded form", help.clone())
+            }
             Builtin { help, .. } => ("MH0204", "it has no form that runs in the kernel", help.clone()),
             CertainError { help, .. } => {
                 ("MH0205", "this is an error whenever it is reached", (*help).into())
             }
             Recursion { .. } => (
                 "MH0206",
-                "calls are expanded in place, which would not end",
+                "expanded code expands calls in place, which would not end",
                 "write the function as a loop".into(),
             ),
             TooLarge { .. } => (
@@ -82,21 +90,21 @@ impl LowerErrorKind {
                 "the code grew too much when calls were expanded into it",
                 "split the work among several handlers, or call large functions from fewer places".into(),
             ),
-            SharedTable { declaration, .. } => (
+            SharedTable { help, .. } => (
                 "MH0208",
                 "a table that handlers write is a map with one type of keys and one of values",
-                format!("say what it holds: `{declaration}`"),
+                help.clone(),
             ),
             PatternNotConstant => (
                 "MH0209",
-                "patterns are compiled at load time",
+                "expanded code has the patterns that load time knows",
                 "use a string literal, or a variable that the handler does not change".into(),
             ),
             BadPattern { .. } => ("MH0210", "the pattern is malformed", "see Lua manual § 6.5.1".into()),
             NoSuchField { known, .. } => {
                 ("MH0211", "there is no such field", format!("its fields are {known}"))
             }
-            Unsupported { help, .. } => ("MH0212", "it has no form that runs in the kernel", help.clone()),
+            Unsupported { help, .. } => ("MH0212", "it has no expanded form", help.clone()),
             IrreducibleLoop => (
                 "MH0213",
                 "`goto` jumps into the middle of a loop",
@@ -123,7 +131,10 @@ impl LowerError {
     }
 
     pub fn diagnostic(&self) -> Diagnostic {
-        let (code, reason, help) = self.kind.describe();
+        let (code, reason, mut help) = self.kind.describe();
+        if self.kind.has_general_form() {
+            help = format!("leave out `--form expanded`, or {help}");
+        }
         Diagnostic::new(code, self.kind.to_string()).at((*self.place).clone()).reason(reason).help(help)
     }
 }

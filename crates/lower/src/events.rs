@@ -205,7 +205,7 @@ impl Context<'_> {
             Abs::Str(Str::Ipv6(high, low)) => (ArgumentKind::Ipv6, vec![*high, *low]),
             Abs::Str(Str::Mac(word)) => (ArgumentKind::Mac, vec![*word]),
             Abs::Str(text) => return self.put_string(base, at, text, RECORD_MAX),
-            Abs::Float(_) | Abs::Object(_) | Abs::Union(_) => (ArgumentKind::Nil, vec![]),
+            Abs::Float(_) | Abs::Object(_) | Abs::Entry { .. } | Abs::Union(_) => (ArgumentKind::Nil, vec![]),
         };
         let address = self.record_address(base, at)?;
         self.store(address.base, address.disp, Size::B8, kind as i64);

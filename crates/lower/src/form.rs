@@ -22,6 +22,7 @@ impl Context<'_> {
             Abs::Str(Str::Ipv6(..)) => vec![Shape::Ipv6],
             Abs::Str(Str::Mac(_)) => vec![Shape::Mac],
             Abs::Object(object) => vec![Shape::Object(self.intern(object))],
+            Abs::Entry { path, .. } => vec![Shape::Entry(*path)],
             Abs::Union(union) => union.shapes.clone(),
         })
     }
@@ -42,6 +43,15 @@ impl Context<'_> {
                     return self.refuse(LowerErrorKind::Float { what, help }, None);
                 }
             }
+        }
+        let entries = shapes.iter().filter(|shape| matches!(shape, Shape::Entry(_))).count();
+        let others = shapes.iter().filter(|shape| !matches!(shape, Shape::Entry(_) | Shape::Nil)).count();
+        if entries > 1 || entries == 1 && others > 0 {
+            return self.unsupported(
+                "a variable that holds an entry of a shared table or something else",
+                "use a variable for each",
+                None,
+            );
         }
         Ok(self.form_of_shapes(shapes))
     }
@@ -99,6 +109,13 @@ impl Context<'_> {
                 Form::Union(more) => shapes.extend(more.iter().copied()),
             }
         }
+        if shapes.iter().any(|shape| matches!(shape, Shape::Entry(_))) {
+            return self.unsupported(
+                "an entry of a shared table in a variable that changes in a loop",
+                "look the entry up within the loop",
+                None,
+            );
+        }
         Ok(self.form_of_shapes(shapes))
     }
 
@@ -140,6 +157,7 @@ impl Context<'_> {
                 }
             }
             Abs::Object(object) => (Shape::Object(self.intern(object)), [none; 2]),
+            Abs::Entry { path, base } => (Shape::Entry(*path), [*base, none]),
             Abs::Union(union) => return self.encode_union(&union.clone(), shapes),
         };
         (Word::Imm(shape.tag()), payload)

@@ -28,6 +28,12 @@ pub struct Conversion {
 }
 
 impl Conversion {
+    /// Whether it makes what `tostring` makes of an integer.
+    pub fn is_plain(&self) -> bool {
+        *self == Conversion { letter: b'd', ..Conversion::default() }
+            || *self == Conversion { letter: b'i', ..Conversion::default() }
+    }
+
     fn is_signed(&self) -> bool {
         matches!(self.letter, b'd' | b'i')
     }
@@ -169,6 +175,17 @@ fn digits_before(
 
 /// The decimal text of an integer (`%d`).
 pub fn decimal(context: &mut Context<'_>, word: Word) -> Result<Str> {
+    if let Word::Imm(value) = word {
+        return Ok(constant(value.to_string()));
+    }
+    let start = context.allocate(Word::Imm(NUMBER_ROOM))?;
+    let end = context.write_integer(word, start)?;
+    let length = context.sub(end, start);
+    Ok(scratch(start, length))
+}
+
+/// The decimal text of any integer, digit after digit.
+pub fn long_decimal(context: &mut Context<'_>, word: Word) -> Result<Str> {
     integer(context, word, &Conversion { letter: b'd', ..Conversion::default() })
 }
 

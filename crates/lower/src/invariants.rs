@@ -53,6 +53,7 @@ fn pointers(function: &Function, flow: &ControlFlow) -> BTreeSet<Value> {
     let context = function.context();
     let mut pointers: BTreeSet<Value> = context.into_iter().collect();
     for block in &flow.order {
+        pointers.extend(pointer_params(function, flow, *block, &pointers));
         for inst in &function.block(*block).insts {
             let is_pointer = match &inst.op {
                 Op::DataAddress { .. } | Op::MapReference(_) | Op::SlotAddress(_) => true,
@@ -66,6 +67,27 @@ fn pointers(function: &Function, flow: &ControlFlow) -> BTreeSet<Value> {
         }
     }
     pointers
+}
+
+/// The parameters of a block for which some way to it brings an address.
+fn pointer_params(
+    function: &Function,
+    flow: &ControlFlow,
+    block: Block,
+    pointers: &BTreeSet<Value>,
+) -> Vec<Value> {
+    let params = &function.block(block).params;
+    let mut found = Vec::new();
+    for before in &flow.predecessors[block.index()] {
+        let Some((terminator, _)) = &function.block(*before).terminator else { continue };
+        terminator.for_each_target(|target| {
+            if target.block == block {
+                let pairs = params.iter().zip(&target.args);
+                found.extend(pairs.filter(|(_, arg)| pointers.contains(arg)).map(|(param, _)| *param));
+            }
+        });
+    }
+    found
 }
 
 /// The blocks from which the header is reached again without leaving the loop, and the header.

@@ -206,6 +206,11 @@ impl Context<'_> {
         for form in forms {
             let words = at..at + form.words();
             at = words.end;
+            let entry = |shapes: &[Shape]| shapes.iter().any(|shape| matches!(shape, Shape::Entry(_)));
+            // Addresses of entries cannot be hidden; they tell themselves whether they are nil.
+            if matches!(form, Form::Union(shapes) if entry(shapes)) {
+                continue;
+            }
             if matches!(form, Form::Union(_) | Form::One(Shape::Slice(_))) {
                 hidden.extend(words.filter(|column| params.contains(column)));
             }

@@ -3,6 +3,7 @@
 use crate::made::Made;
 use crate::value::{Abs, Word};
 use moonhook_ir as ir;
+use moonhook_snapshot::TableId;
 use std::collections::BTreeMap;
 
 /// What a register holds.
@@ -48,6 +49,16 @@ pub struct Facts {
     pub written: bool,
     /// Entries of shared tables that were looked up and are not there.
     pub absent: Vec<ir::Value>,
+    /// Entries that were looked up and are there.
+    pub present: Vec<Present>,
+}
+
+/// The address of a shared table's entry.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Present {
+    pub table: TableId,
+    pub key: Abs,
+    pub entry: ir::Value,
 }
 
 /// The packet's start plus `offset`, which is within 0 … 0xffff.
@@ -75,6 +86,7 @@ impl Facts {
             region: self.region.filter(|region| other.region == Some(*region)),
             written: self.written || other.written,
             absent: self.absent.iter().filter(|entry| other.absent.contains(entry)).copied().collect(),
+            present: self.present.iter().filter(|entry| other.present.contains(entry)).cloned().collect(),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::join::Arm;
 use crate::loops::Iteration;
 use crate::state::State;
 use crate::value::{Abs, Space, Str, Word};
-use moonhook_ir::{CompareOp, Size, UnaryOp};
+use moonhook_ir::{BinaryOp, CompareOp, Size, UnaryOp};
 
 /// A string slice in words: where, first byte, length.
 #[derive(Clone, Copy, Debug)]
@@ -322,6 +322,23 @@ impl Context<'_> {
         let less = self.compare(CompareOp::SLt, a, b);
         let (then, otherwise) = self.split(less);
         self.either(then, b, otherwise, a)
+    }
+
+    /// The larger of two numbers whose difference is no less than `i64::MIN`, without a branch: the verifier has one way
+    /// to follow, and knows nothing of the result.
+    pub fn larger(&mut self, a: Word, b: Word) -> Word {
+        let difference = self.sub(a, b);
+        let less = self.binary(BinaryOp::AShr, difference, 63);
+        let missing = self.and(difference, less);
+        self.sub(a, missing)
+    }
+
+    /// The smaller of two numbers, as [`Context::larger`].
+    pub fn smaller(&mut self, a: Word, b: Word) -> Word {
+        let difference = self.sub(a, b);
+        let less = self.binary(BinaryOp::AShr, difference, 63);
+        let excess = self.and(difference, less);
+        self.add(b, excess)
     }
 
     /// Joins two ways, each with its number.

@@ -1,10 +1,10 @@
-//! Making strings: copies, concatenation, and writing them to the packet.
+//! Making strings: copies, and writing them to the packet.
 
 use crate::context::{Context, Result};
 use crate::loops::Iteration;
 use crate::memory::Address;
 use crate::strings::Slice;
-use crate::value::{Abs, Space, Str, Word};
+use crate::value::{Space, Str, Word};
 use moonhook_ir::{CompareOp, Size};
 
 impl Context<'_> {
@@ -60,50 +60,6 @@ impl Context<'_> {
             context.address(Space::Scratch, place, 8)
         })?;
         Ok(Str::Slice { space: Space::Scratch, start, length })
-    }
-
-    /// `a .. b .. c` of strings and integers.
-    pub fn concatenate(&mut self, parts: &[Abs]) -> Result<Abs> {
-        let mut constant = Vec::new();
-        let mut strings = Vec::new();
-        for part in parts {
-            match part {
-                Abs::Str(Str::Const(text)) => constant.extend_from_slice(text),
-                Abs::Int(Word::Imm(value)) => constant.extend(value.to_string().bytes()),
-                other => {
-                    strings.push(Str::Const(std::mem::take(&mut constant).into()));
-                    strings.push(match other {
-                        Abs::Str(text) => text.clone(),
-                        Abs::Int(word) => self.integer_text(*word)?,
-                        _ => continue,
-                    });
-                }
-            }
-        }
-        strings.push(Str::Const(constant.into()));
-        strings.retain(|text| !matches!(text, Str::Const(bytes) if bytes.is_empty()));
-        match strings.as_slice() {
-            [] => return Ok(Abs::text("")),
-            [only] => return Ok(Abs::Str(only.clone())),
-            _ => {}
-        }
-        let mut slices = Vec::new();
-        let mut total = Word::Imm(0);
-        for text in &strings {
-            let (space, start, length) = self.slice(text)?;
-            total = self.add(total, length);
-            slices.push(Slice { space, start, length });
-        }
-        let start = self.allocate(total)?;
-        let mut to = start;
-        for slice in slices {
-            self.copy_bytes(slice.space, slice.start, slice.length, &mut |context, at| {
-                let place = context.add(to, at);
-                context.address(Space::Scratch, place, 8)
-            })?;
-            to = self.add(to, slice.length);
-        }
-        Ok(Abs::Str(Str::Slice { space: Space::Scratch, start, length: total }))
     }
 
     /// A copy of a string in the scratch region.

@@ -47,6 +47,11 @@ pub enum Abs {
     Float(f64),
     Str(Str),
     Object(Object),
+    /// An entry of a shared table, or a table in it: [`crate::shared::Path`] by number, and the entry's address.
+    Entry {
+        path: u32,
+        base: Word,
+    },
     Union(Rc<Union>),
 }
 
@@ -134,6 +139,8 @@ pub enum Shape {
     Ipv4,
     Ipv6,
     Mac,
+    /// The path of an [`Abs::Entry`]. Stands alone or with nil, whose payload is 0: no word of it may be computed with.
+    Entry(u32),
     /// An interned [`Object`].
     Object(u32),
 }
@@ -151,6 +158,7 @@ impl Shape {
             Shape::Ipv4 => 6,
             Shape::Ipv6 => 7,
             Shape::Mac => 8,
+            Shape::Entry(path) => -1 - i64::from(path),
             Shape::Object(id) => 16 + i64::from(id),
         }
     }
@@ -159,7 +167,7 @@ impl Shape {
     pub fn words(self) -> usize {
         match self {
             Shape::Nil | Shape::Object(_) => 0,
-            Shape::Bool | Shape::Int | Shape::Ipv4 | Shape::Mac => 1,
+            Shape::Bool | Shape::Int | Shape::Ipv4 | Shape::Mac | Shape::Entry(_) => 1,
             Shape::Slice(_) | Shape::Ipv6 => 2,
         }
     }
@@ -175,6 +183,7 @@ impl Shape {
             Shape::Ipv4 => Abs::Str(Str::Ipv4(first)),
             Shape::Ipv6 => Abs::Str(Str::Ipv6(first, second)),
             Shape::Mac => Abs::Str(Str::Mac(first)),
+            Shape::Entry(path) => Abs::Entry { path, base: first },
             Shape::Object(_) => return None,
         })
     }
@@ -204,6 +213,7 @@ impl Abs {
             Abs::Int(_) | Abs::Float(_) => "number",
             Abs::Str(_) => "string",
             Abs::Object(object) => object.type_name(),
+            Abs::Entry { .. } => "table",
             Abs::Union(_) => return None,
         })
     }

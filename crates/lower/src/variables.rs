@@ -162,6 +162,7 @@ impl Context<'_> {
             match shape {
                 Shape::Slice(_) => return self.refuse(what("a string made of packet bytes"), Some(name)),
                 Shape::Ipv6 => return self.refuse(what("an IPv6 address"), Some(name)),
+                Shape::Entry(_) => return self.refuse(what("an entry of a shared table"), Some(name)),
                 Shape::Object(id) => {
                     if let Some(Object::Made(_)) = self.objects.get(id as usize) {
                         return self.refuse(LowerErrorKind::TableConstructor, Some(name));
@@ -269,6 +270,7 @@ fn type_name(shape: Shape) -> &'static str {
         Shape::Ipv4 => "IPv4 address",
         Shape::Ipv6 => "IPv6 address",
         Shape::Mac => "MAC address",
+        Shape::Entry(_) => "entry",
         Shape::Object(_) => "object",
     }
 }

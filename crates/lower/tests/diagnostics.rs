@@ -109,7 +109,7 @@ fn number(kind: &LowerErrorKind) -> u32 {
         CertainError { .. } => 205,
         Recursion { .. } => 206,
         TooLarge { .. } => 207,
-        TableWrite { .. } => 208,
+        SharedTable { .. } => 208,
         PatternNotConstant => 209,
         BadPattern { .. } => 210,
         NoSuchField { .. } => 211,

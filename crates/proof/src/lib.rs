@@ -20,6 +20,7 @@ pub mod layers;
 pub mod ledger;
 pub mod outcome;
 pub mod pair;
+pub mod patterns;
 pub mod random;
 mod shared;
 pub mod shrink;

@@ -176,6 +176,13 @@ impl Flow {
         captured: &dyn Fn(usize) -> Vec<usize>,
         pc: usize,
     ) -> RegisterSet {
+        let mut live = self.live_after(code, captured, pc);
+        (Instruction(code[pc]).a()..256).for_each(|register| live.remove(register));
+        live
+    }
+
+    /// Registers whose values behind the instruction at `pc` are read later.
+    pub fn live_after(&self, code: &[u32], captured: &dyn Fn(usize) -> Vec<usize>, pc: usize) -> RegisterSet {
         let mut live = RegisterSet::default();
         let Some(block) = self.blocks.iter().find(|block| (block.start..block.end).contains(&pc)) else {
             return live;
@@ -184,7 +191,6 @@ impl Flow {
             live.union(&self.blocks[to].live_in);
         }
         (pc + 1..block.end).rev().for_each(|pc| registers_read(code, captured, pc, &mut live));
-        (Instruction(code[pc]).a()..256).for_each(|register| live.remove(register));
         live
     }
 

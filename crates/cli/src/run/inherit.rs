@@ -1,19 +1,14 @@
-//! What a program takes over from the one that it replaces: the content of tables and variables.
+//! What a program takes over from the one that it replaces.
 //!
 //! A table is taken over as it is, map and all, if name and shape are the same. Variables live in one data section: it is taken
 //! over if the variables in it are the same; otherwise those of the same name and type are copied over when the programs are
 //! exchanged. The counters of verdicts are common to all generations.
 
-use super::installed::Installed;
+use super::content::{Content, Earlier, STATE, Table, Variable};
 use crate::CliError;
-use crate::kernel::VERDICTS;
+use crate::kernel::{Kernel, VERDICTS};
 use moonhook_daemon::{Kept, TableKept};
-use moonhook_ir::{Module, Variable};
-use moonhook_shape::{Shape, WhenFull};
 use std::os::fd::BorrowedFd;
-
-/// The data section of variables.
-const STATE: &str = ".data.state";
 
 /// What becomes of each table and variable.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,96 +22,188 @@ pub struct Inheritance {
 }
 
 /// Compares what a new program has with what the earlier one has.
-pub fn plan(module: &Module, earlier: Option<&Installed>) -> Inheritance {
+pub fn plan(new: &Content, earlier: Option<&dyn Earlier>) -> Inheritance {
     let mut plan = Inheritance::default();
     let Some(earlier) = earlier else { return plan };
-    tables(&mut plan, module, earlier);
-    variables(&mut plan, &module.variables, &earlier.variables);
-    let has_verdicts = |name: &str| module.maps.iter().any(|map| name == format!(".data.{}", map.name));
-    if has_verdicts(VERDICTS) && earlier.kernel.has_map(VERDICTS) {
+    let old = earlier.content();
+    let is_there = |map: &str| earlier.map(map).is_some();
+    tables(&mut plan, new, old, &is_there);
+    if old.general || (new.general && !old.variables.is_empty()) {
+        let form = |general| if general { "general code" } else { "expanded code" };
+        plan.variables = vec![reset("(all)", form(old.general), form(new.general))];
+    } else {
+        variables(&mut plan, new, old, is_there(STATE));
+    }
+    if new.sections.iter().any(|section| section == VERDICTS) && is_there(VERDICTS) {
         plan.maps.push((VERDICTS.to_string(), VERDICTS.to_string()));
     }
     plan
 }
 
-fn tables(plan: &mut Inheritance, module: &Module, earlier: &Installed) {
-    for table in &module.tables {
-        let outcome = match earlier.tables.iter().find(|old| old.shared.name == table.name) {
-            None => Kept::New,
-            Some(old) if old.shared.shape == table.shape => {
-                plan.maps.push((module.map(table.map).name.clone(), old.map.clone()));
-                Kept::Kept
-            }
-            Some(old) => Kept::Reset { from: described(&old.shared.shape), to: described(&table.shape) },
-        };
-        plan.tables.push(TableKept { name: table.name.clone(), outcome });
-    }
-    let is_gone = |name: &str| module.tables.iter().all(|table| table.name != name);
-    let gone = earlier.tables.iter().map(|old| &old.shared.name).filter(|name| is_gone(name));
-    plan.tables.extend(gone.map(|name| TableKept { name: name.clone(), outcome: Kept::Dropped }));
+fn reset(name: &str, from: &str, to: &str) -> TableKept {
+    TableKept { name: name.to_string(), outcome: Kept::Reset { from: from.to_string(), to: to.to_string() } }
 }
 
-fn variables(plan: &mut Inheritance, new: &[Variable], old: &[Variable]) {
-    if !new.is_empty() && new == old && new.iter().all(|variable| variable.portable) {
+fn tables(plan: &mut Inheritance, new: &Content, old: &Content, is_there: &dyn Fn(&str) -> bool) {
+    for table in &new.tables {
+        // Which is which of several tables of one name is not known.
+        let is_unique = [&new.tables, &old.tables]
+            .iter()
+            .all(|tables| tables.iter().filter(|other| other.name == table.name).count() == 1);
+        let same = |old: &Table| (&old.shape, &old.map) == (&table.shape, &table.map);
+        let kept = match old.tables.iter().find(|old| old.name == table.name) {
+            None => TableKept { name: table.name.clone(), outcome: Kept::New },
+            Some(old) if is_unique && same(old) && is_there(&old.map) => {
+                plan.maps.push((table.map.clone(), old.map.clone()));
+                TableKept { name: table.name.clone(), outcome: Kept::Kept }
+            }
+            Some(old) => reset(&table.name, &old.shape, &table.shape),
+        };
+        plan.tables.push(kept);
+    }
+    let names = |content: &Content| content.tables.iter().map(|table| table.name.clone()).collect::<Vec<_>>();
+    dropped(&mut plan.tables, &names(new), &names(old));
+}
+
+fn dropped(kept: &mut Vec<TableKept>, new: &[String], old: &[String]) {
+    let gone = old.iter().filter(|name| !new.contains(name));
+    kept.extend(gone.map(|name| TableKept { name: name.clone(), outcome: Kept::Dropped }));
+}
+
+fn variables(plan: &mut Inheritance, new: &Content, old: &Content, is_there: bool) {
+    let shared = is_there
+        && !new.variables.is_empty()
+        && new.variables == old.variables
+        && new.variables.iter().all(|variable| variable.portable);
+    if shared {
         plan.maps.push((STATE.to_string(), STATE.to_string()));
     }
-    let shared = plan.maps.iter().any(|(name, _)| name == STATE);
-    for variable in new {
-        let same_name = old.iter().filter(|old| old.name == variable.name);
-        let outcome = match same_name.collect::<Vec<_>>()[..] {
-            [] => Kept::New,
-            [old] if old.ty == variable.ty && old.portable && variable.portable => {
+    for variable in &new.variables {
+        let same_name = |old: &&Variable| old.name == variable.name;
+        let kept = match old.variables.iter().find(same_name) {
+            None => TableKept { name: variable.name.clone(), outcome: Kept::New },
+            Some(old) if is_there && old.ty == variable.ty && old.portable && variable.portable => {
                 if !shared {
                     plan.copies.push((old.offset, variable.offset));
                 }
-                Kept::Kept
+                TableKept { name: variable.name.clone(), outcome: Kept::Kept }
             }
-            [old, ..] => Kept::Reset { from: old.ty.clone(), to: variable.ty.clone() },
+            Some(old) => reset(&variable.name, &old.ty, &variable.ty),
         };
-        plan.variables.push(TableKept { name: variable.name.clone(), outcome });
+        plan.variables.push(kept);
     }
-    let is_gone = |name: &str| new.iter().all(|variable| variable.name != name);
-    let gone = old.iter().map(|old| &old.name).filter(|name| is_gone(name));
-    plan.variables.extend(gone.map(|name| TableKept { name: name.clone(), outcome: Kept::Dropped }));
+    let names = |content: &Content| content.variables.iter().map(|v| v.name.clone()).collect::<Vec<_>>();
+    dropped(&mut plan.variables, &names(new), &names(old));
 }
 
-/// The maps of the earlier program that the new one takes over.
-pub fn maps<'a>(
-    plan: &Inheritance,
-    earlier: Option<&'a Installed>,
-) -> Result<Vec<(String, BorrowedFd<'a>)>, CliError> {
-    let Some(earlier) = earlier else { return Ok(Vec::new()) };
-    let map = |(name, old): &(String, String)| Ok((name.clone(), earlier.kernel.program.map_fd(old)?));
-    plan.maps.iter().map(map).collect()
+/// The maps of the earlier program that the new one takes over, by their names in the new object.
+pub fn maps<'a>(plan: &Inheritance, earlier: Option<&'a dyn Earlier>) -> Vec<(String, BorrowedFd<'a>)> {
+    let Some(earlier) = earlier else { return Vec::new() };
+    plan.maps.iter().filter_map(|(name, old)| Some((name.clone(), earlier.map(old)?))).collect()
 }
 
 /// Copies variables, just before the programs are exchanged: what the earlier program assigns in between is lost.
-pub fn copy_variables(plan: &Inheritance, earlier: &Installed, new: &Installed) -> Result<(), CliError> {
-    if plan.copies.is_empty() {
-        return Ok(());
-    }
-    let (from, to) = (earlier.kernel.program.data_section(STATE)?, new.kernel.program.data_section(STATE)?);
+pub fn copy_variables(plan: &Inheritance, earlier: &dyn Earlier, new: &Kernel) -> Result<(), CliError> {
+    let Some(section) = earlier.map(STATE).filter(|_| !plan.copies.is_empty()) else { return Ok(()) };
+    let from = moonhook_install::section_bytes(section)?;
+    let to = new.program.data_section(STATE)?;
     for (old, new) in &plan.copies {
-        for word in (0..Variable::SIZE).step_by(8) {
-            if let Some(value) = from.load((old + word) as usize) {
-                to.store((new + word) as usize, value);
-            }
+        let words = from.get(*old as usize..).unwrap_or_default().as_chunks().0.iter();
+        for (index, word) in words.take(moonhook_ir::Variable::SIZE as usize / 8).enumerate() {
+            to.store(*new as usize + 8 * index, u64::from_ne_bytes(*word));
         }
     }
     Ok(())
 }
 
-/// A shape in one line: `ipv4 → {pkts = "int"}, 65536 entries`.
-pub fn described(shape: &Shape) -> String {
-    let mut text = format!("{} → {}, {} entries", shape.key, shape.value, shape.capacity);
-    if shape.when_full == WhenFull::Evict {
-        text.push_str(", evicting");
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsFd;
+
+    struct Old {
+        content: Content,
+        file: std::fs::File,
+        missing: &'static str,
     }
-    if let Some(lifetime) = shape.lifetime {
-        text.push_str(&format!(", for {} s", lifetime as f64 / 1e9));
+
+    impl Earlier for Old {
+        fn content(&self) -> &Content {
+            &self.content
+        }
+
+        fn map(&self, name: &str) -> Option<BorrowedFd<'_>> {
+            (name != self.missing).then(|| self.file.as_fd())
+        }
     }
-    if shape.per_cpu {
-        text.push_str(", per CPU");
+
+    fn content(tables: &[(&str, &str)], variables: &[(&str, &str)]) -> Content {
+        let table = |(name, shape): &(&str, &str)| Table {
+            name: name.to_string(),
+            shape: shape.to_string(),
+            map: format!("map_{name}"),
+        };
+        let variable = |(index, (name, ty)): (usize, &(&str, &str))| Variable {
+            name: name.to_string(),
+            offset: index as u32 * moonhook_ir::Variable::SIZE,
+            ty: ty.to_string(),
+            portable: *ty != "string",
+        };
+        Content {
+            tables: tables.iter().map(table).collect(),
+            variables: variables.iter().enumerate().map(variable).collect(),
+            general: false,
+            sections: vec![VERDICTS.to_string()],
+        }
     }
-    text
+
+    fn planned(new: &Content, old: Content, missing: &'static str) -> Inheritance {
+        let old = Old { content: old, file: std::fs::File::open("/dev/null").unwrap(), missing };
+        plan(new, Some(&old))
+    }
+
+    fn outcomes(kept: &[TableKept]) -> Vec<(&str, &str)> {
+        let outcome = |kept: &TableKept| match kept.outcome {
+            Kept::Kept => "kept",
+            Kept::Reset { .. } => "reset",
+            Kept::New => "new",
+            Kept::Dropped => "dropped",
+        };
+        kept.iter().map(|kept| (kept.name.as_str(), outcome(kept))).collect()
+    }
+
+    #[test]
+    fn tables_of_the_same_name_and_shape_are_kept() {
+        let old = content(&[("a", "int → int"), ("b", "int → int"), ("c", "int → int")], &[]);
+        let new = content(&[("b", "int → int"), ("a", "ip → int"), ("d", "int → int")], &[]);
+        let plan = planned(&new, old.clone(), "");
+        assert_eq!(outcomes(&plan.tables), [("b", "kept"), ("a", "reset"), ("d", "new"), ("c", "dropped")]);
+        assert_eq!(plan.maps[0], ("map_b".to_string(), "map_b".to_string()));
+        assert_eq!(outcomes(&planned(&new, old.clone(), "map_b").tables)[0], ("b", "reset"));
+        let twice = content(&[("b", "int → int"), ("b", "int → int")], &[]);
+        assert_eq!(outcomes(&planned(&twice, old, "").tables)[..2], [("b", "reset"), ("b", "reset")]);
+    }
+
+    #[test]
+    fn variables_are_shared_or_copied() {
+        let same = content(&[], &[("n", "integer"), ("m", "boolean")]);
+        let plan = planned(&same, same.clone(), "");
+        assert_eq!((outcomes(&plan.variables).len(), plan.copies.len(), plan.maps.len()), (2, 0, 2));
+        let old = content(&[], &[("x", "integer"), ("n", "integer"), ("s", "string"), ("m", "integer")]);
+        let new = content(&[], &[("n", "integer"), ("m", "boolean"), ("s", "string"), ("y", "nil")]);
+        let plan = planned(&new, old.clone(), "");
+        let expected = [("n", "kept"), ("m", "reset"), ("s", "reset"), ("y", "new"), ("x", "dropped")];
+        assert_eq!(outcomes(&plan.variables), expected);
+        assert_eq!((&plan.copies[..], plan.maps.len()), (&[(24, 0)][..], 1));
+        assert_eq!(outcomes(&planned(&new, old, STATE).variables)[0], ("n", "reset"));
+    }
+
+    #[test]
+    fn variables_of_general_code_are_reset() {
+        let expanded = content(&[], &[("n", "integer")]);
+        let general = Content { general: true, ..content(&[], &[]) };
+        for (new, old) in [(&expanded, &general), (&general, &expanded), (&general, &general)] {
+            assert_eq!(outcomes(&planned(new, old.clone(), "").variables), [("(all)", "reset")]);
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! One generation of a running script: the program in the kernel, and the thread that takes its records.
 
+use super::content::{Content, Earlier};
 use super::inbox::Inbox;
 use super::inherit::{self, Inheritance};
 use crate::driver::{self, Settings, Timings};
@@ -7,7 +8,7 @@ use crate::kernel::Kernel;
 use crate::{CliError, report};
 use moonhook_control::Control;
 use moonhook_install::{Events, InstallError, LogDetail};
-use moonhook_ir::{SharedTable, Variable};
+use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,23 +24,28 @@ pub struct Installed {
     /// The Lua state that the scripts ran in.
     pub control: Control,
     pub timings: Timings,
-    pub tables: Vec<Table>,
-    pub variables: Vec<Variable>,
+    pub content: Content,
     /// Every file that the script was made of.
     pub files: Vec<PathBuf>,
     consumer: Option<Consumer>,
 }
 
-/// A shared table and the map that it lives in.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Table {
-    pub shared: SharedTable,
-    pub map: String,
-}
-
+/// The thread that takes records out of the ring; it ends soon after this is dropped.
 struct Consumer {
     ended: Arc<AtomicBool>,
-    thread: JoinHandle<Result<(), InstallError>>,
+    thread: Option<JoinHandle<Result<(), InstallError>>>,
+}
+
+impl Consumer {
+    fn end(&self) {
+        self.ended.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Consumer {
+    fn drop(&mut self) {
+        self.end();
+    }
 }
 
 impl Installed {
@@ -51,33 +57,23 @@ impl Installed {
         scripts: &[PathBuf],
         settings: &Settings,
         prints_to_stderr: bool,
-        earlier: Option<&Installed>,
+        earlier: Option<&dyn Earlier>,
     ) -> Result<(Installed, Inheritance), CliError> {
         let compile = || driver::compile(scripts, settings);
         let mut compiled = report::with_prints_to_stderr(prints_to_stderr, compile)?;
-        let (mut kernel, mut inheritance) = (None, Inheritance::default());
-        while kernel.is_none() {
-            inheritance = inherit::plan(&compiled.module, earlier);
-            let maps = inherit::maps(&inheritance, earlier)?;
-            kernel = Kernel::load_or_generalise(&mut compiled, LogDetail::Nothing, &maps)?;
+        loop {
+            let content = Content::of(&compiled.module);
+            let plan = inherit::plan(&content, earlier);
+            let maps = inherit::maps(&plan, earlier);
+            // Expanded code that the verifier finds too complicated has become general code, with another content.
+            let Some(kernel) = Kernel::load_or_generalise(&mut compiled, LogDetail::Nothing, &maps)? else {
+                continue;
+            };
+            let (timings, files) = (compiled.timings, compiled.loaded.files.clone());
+            let options = moonhook_control::Options::default();
+            let control = Control::new(compiled.loaded, &compiled.module, &kernel.program, options)?;
+            return Ok((Installed { kernel, control, timings, content, files, consumer: None }, plan));
         }
-        let kernel = kernel.ok_or(CliError::NoProgram)?;
-        let map = |id| compiled.module.map(id).name.clone();
-        let tables = compiled.module.tables.iter();
-        let tables = tables.map(|table| Table { shared: table.clone(), map: map(table.map) }).collect();
-        let files = compiled.loaded.files.clone();
-        let options = moonhook_control::Options::default();
-        let control = Control::new(compiled.loaded, &compiled.module, &kernel.program, options)?;
-        let installed = Installed {
-            kernel,
-            control,
-            timings: compiled.timings,
-            tables,
-            variables: compiled.module.variables,
-            files,
-            consumer: None,
-        };
-        Ok((installed, inheritance))
     }
 
     /// Begins to take the handlers' records out of the ring.
@@ -90,28 +86,37 @@ impl Installed {
         let flag = Arc::clone(&ended);
         let thread = std::thread::Builder::new().name("events".to_string());
         let thread = thread.spawn(move || consume(events, &flag))?;
-        self.consumer = Some(Consumer { ended, thread });
+        self.consumer = Some(Consumer { ended, thread: Some(thread) });
         Ok(())
     }
 
     /// Lets the consumer end when it has taken what is there.
     pub fn end_events(&self) {
         if let Some(consumer) = &self.consumer {
-            consumer.ended.store(true, Ordering::Relaxed);
+            consumer.end();
         }
     }
 
     /// No more records come in.
     pub fn events_have_ended(&self) -> bool {
-        self.consumer.as_ref().is_none_or(|consumer| consumer.thread.is_finished())
+        let thread = self.consumer.as_ref().and_then(|consumer| consumer.thread.as_ref());
+        thread.is_none_or(JoinHandle::is_finished)
     }
 
     /// Waits for the consumer; what it failed of, if it did.
     pub fn join(&mut self) -> Result<(), InstallError> {
-        match self.consumer.take() {
-            None => Ok(()),
-            Some(consumer) => consumer.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-        }
+        let thread = self.consumer.as_mut().and_then(|consumer| consumer.thread.take());
+        thread.map_or(Ok(()), |thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    }
+}
+
+impl Earlier for Installed {
+    fn content(&self) -> &Content {
+        &self.content
+    }
+
+    fn map(&self, name: &str) -> Option<BorrowedFd<'_>> {
+        self.kernel.program.map_fd(name).ok()
     }
 }
 

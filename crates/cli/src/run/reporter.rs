@@ -1,5 +1,6 @@
 //! What `moonhook run` shows, as text or as JSON lines.
 
+use super::inherit::Inheritance;
 use crate::CliError;
 use crate::counters::Counters;
 use crate::records::{Failure, Message, Text};
@@ -26,17 +27,22 @@ impl Reporter<'_> {
         link: &XdpLink,
         requested: RequestedMode,
         scripts: &[PathBuf],
+        taken_over: Option<&Inheritance>,
     ) -> Result<(), CliError> {
         let scripts: Vec<_> = scripts.iter().map(|script| script.to_string_lossy()).collect();
         let (interface, mode) = (&link.interface().name, link.mode());
         let refused = link.native_refused();
         if self.json {
-            let line = json!({
+            let mut line = json!({
                 "type": "attached", "name": name, "interface": interface, "mode": mode, "native_refused": refused, "scripts": scripts,
             });
+            if let Some(plan) = taken_over {
+                (line["tables"], line["variables"]) = (json!(plan.tables), json!(plan.variables));
+            }
             self.line(&line)?;
         } else if !self.quiet {
             let why = match (requested, refused) {
+                _ if taken_over.is_some() => "in the place of the one that was pinned".to_string(),
                 (RequestedMode::Auto, Some(why)) => format!("native mode is not to be had: {why}"),
                 (RequestedMode::Auto, None) => "the driver can".to_string(),
                 (RequestedMode::Native | RequestedMode::Generic, _) => "as asked".to_string(),
@@ -46,6 +52,8 @@ impl Reporter<'_> {
                 "attached {} to {interface} in {mode} mode ({why}), as '{name}'",
                 scripts.join(" ")
             )?;
+            let kept = taken_over.map(|plan| kept_text(&plan.tables, &plan.variables)).unwrap_or_default();
+            self.out.write_all(kept.as_bytes())?;
         }
         self.flush()
     }
@@ -102,6 +110,16 @@ impl Reporter<'_> {
         self.flush()
     }
 
+    /// Says that the program goes on without the process.
+    pub fn left(&mut self, name: &Name) -> Result<(), CliError> {
+        if self.json {
+            self.line(&json!({ "type": "left", "name": name }))?;
+        } else if !self.quiet {
+            writeln!(self.out, "the program stays attached: `moonhook stop {name}` detaches it")?;
+        }
+        self.flush()
+    }
+
     /// Says why a changed script is not run.
     pub fn refused(&mut self, error: &CliError) -> Result<(), CliError> {
         if self.json {
@@ -153,7 +171,14 @@ pub fn reloaded_text(reloaded: &Reloaded) -> String {
         time.verify as f64 / 1e3,
         time.update as f64 / 1e3,
     );
-    for (what, items) in [("table", &reloaded.tables), ("variable", &reloaded.variables)] {
+    text.push_str(&kept_text(&reloaded.tables, &reloaded.variables));
+    text
+}
+
+/// A line for each table and variable.
+fn kept_text(tables: &[TableKept], variables: &[TableKept]) -> String {
+    let mut text = String::new();
+    for (what, items) in [("table", tables), ("variable", variables)] {
         for TableKept { name, outcome } in items {
             let outcome = match outcome {
                 Kept::Kept => "kept".to_string(),

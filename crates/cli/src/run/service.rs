@@ -3,7 +3,7 @@
 use super::session::Session;
 use crate::CliError;
 use crate::report::JsonError;
-use moonhook_daemon::{Answer, DaemonError, Failure, Request, Service, Status};
+use moonhook_daemon::{Answer, Failure, Request, Service, Status};
 use serde_json::Value;
 
 impl Service for Session<'_> {
@@ -15,8 +15,9 @@ impl Service for Session<'_> {
                 self.stopping = true;
                 Ok(Value::Null)
             }
-            Request::Exec { .. } => Err(unavailable("running Lua code")),
-            Request::Tables | Request::Table { .. } => Err(unavailable("access to tables")),
+            Request::Exec { code } => json(Ok(self.exec(&code))),
+            Request::Tables => json(Ok(self.tables())),
+            Request::Table { table, operation } => json(self.table(&table, &operation)),
             // The server's own.
             Request::Events => Ok(Value::Null),
         }
@@ -28,18 +29,18 @@ impl Session<'_> {
         let counters = self.counters()?;
         Ok(Status {
             name: self.name.clone(),
-            pid: std::process::id(),
+            pid: Some(std::process::id()),
             interface: self.link.interface().name.clone(),
             netns: self.arguments.netns.clone(),
             hook: "xdp".to_string(),
             mode: self.link.mode().to_string(),
             scripts: self.scripts.iter().map(|script| script.to_string_lossy().into_owned()).collect(),
-            uptime_seconds: self.started.elapsed().as_secs(),
+            uptime_seconds: Some(self.started.elapsed().as_secs()),
             reloads: self.reloads,
             packets: counters.verdicts.iter().sum(),
-            errors: counters.errors,
+            errors: Some(counters.errors),
             lost_events: counters.lost_events,
-            pinned: false,
+            pinned: self.pins.is_some(),
         })
     }
 }
@@ -52,8 +53,4 @@ fn json<T: serde::Serialize>(result: Result<T, CliError>) -> Answer {
 /// The error as a client gets it, with the exit code that it would have had here.
 fn failure(error: &CliError) -> Failure {
     Failure::new(JsonError::new(error).diagnostic, error.exit() as u8)
-}
-
-fn unavailable(what: &str) -> Failure {
-    DaemonError::Unavailable { what: what.to_string() }.into()
 }

@@ -4,14 +4,17 @@ use super::Arguments;
 use super::inbox::{Inbox, Incoming};
 use super::inherit;
 use super::installed::{Installed, Retired};
+use super::remote_tables::OpenDump;
 use super::reporter::Reporter;
 use super::watcher::Watcher;
 use crate::CliError;
 use crate::counters::Counters;
 use crate::driver::{Settings, timed};
+use crate::pins::{Pins, Record};
 use crate::records::Message;
 use moonhook_daemon::{Name, Publisher, Reloaded, Timing};
 use moonhook_install::XdpLink;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,6 +39,11 @@ pub struct Session<'a> {
     /// Errors and losses of generations that are gone.
     pub earlier: Counters,
     pub watcher: Option<Watcher>,
+    /// Where the script is pinned, if it is.
+    pub pins: Option<Pins>,
+    /// Dumps of tables that are to go on, and the number of the last one.
+    pub dumps: Vec<OpenDump>,
+    pub last_dump: u64,
     pub stopping: bool,
 }
 
@@ -130,24 +138,55 @@ impl Session<'_> {
         let json = self.arguments.json;
         let (mut next, plan) = Installed::load(&scripts, &self.settings, json, Some(&self.installed))?;
         next.consume(&self.inbox)?;
-        inherit::copy_variables(&plan, &self.installed, &next)?;
+        inherit::copy_variables(&plan, &self.installed, &next.kernel)?;
+        // What is pinned is there before the program is: nothing can fail behind the update.
+        self.keep_pins(&next, &scripts)?;
         let mut update = 0;
-        timed(&mut update, || self.link.update(&next.kernel.program, &next.kernel.name))?;
+        if let Err(error) = timed(&mut update, || self.link.update(&next.kernel.program, &next.kernel.name)) {
+            self.keep_pins(&self.installed, &self.scripts)?;
+            return Err(error.into());
+        }
         let total = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
         let verify = next.timings.kernel_load.unwrap_or(0);
         let timing = Timing { compile: next.timings.total - verify, verify, update, total };
         let before = std::mem::replace(&mut self.installed, next);
         self.retired.push(Retired::new(before));
+        self.dumps.clear();
+        (self.scripts, self.reloads) = (scripts, self.reloads + 1);
         if let Some(watcher) = &self.watcher {
             watcher.watch(&self.installed.files);
         }
-        (self.scripts, self.reloads) = (scripts, self.reloads + 1);
         let shown = self.scripts.iter().map(|script| script.to_string_lossy().into_owned());
         let reloaded =
             Reloaded { scripts: shown.collect(), tables: plan.tables, variables: plan.variables, timing };
         self.publisher.publish(|| super::reporter::reloaded_json(&reloaded));
         self.reporter.reloaded(&reloaded)?;
         Ok(reloaded)
+    }
+
+    /// Pins what a program has, if the script is to outlive the process.
+    pub fn keep_pins(&self, installed: &Installed, scripts: &[PathBuf]) -> Result<(), CliError> {
+        let Some(pins) = &self.pins else { return Ok(()) };
+        let record = Record {
+            interface: self.link.interface().name.clone(),
+            netns: self.arguments.netns.clone(),
+            mode: self.link.mode().to_string(),
+            scripts: scripts.to_vec(),
+            content: installed.content.clone(),
+            maps: BTreeMap::new(),
+        };
+        pins.keep(&self.link, &installed.kernel.program, record)
+    }
+
+    /// Takes the program out of the hook, unless it is pinned and nobody has asked for its end. Says whether it is still there.
+    pub fn detach(&self) -> Result<bool, CliError> {
+        let is_attached = self.link.is_attached();
+        match &self.pins {
+            Some(pins) if self.stopping || !is_attached => pins.remove().map(|_| false),
+            Some(_) => Ok(true),
+            None if is_attached => self.link.detach().map(|()| false).map_err(CliError::from),
+            None => Ok(false),
+        }
     }
 
     /// Lets go of replaced generations that have nothing more to say.

@@ -10,6 +10,7 @@ pub struct Place {
 }
 
 /// Passes every frame.
+#[allow(dead_code)]
 pub const PASS: &str = "require('xdp').attach(function() end)";
 /// Prints, fails, writes and drops, depending on the frame's first byte.
 #[allow(dead_code)]
@@ -51,6 +52,7 @@ impl Place {
         write_capture(&self.path(name), frames);
     }
 
+    #[allow(dead_code)]
     pub fn run(&self, arguments: &[&str]) -> Run {
         let mut command = Command::new(env!("CARGO_BIN_EXE_moonhook"));
         command.args(arguments).current_dir(self.folder.path()).env_remove("NO_COLOR");

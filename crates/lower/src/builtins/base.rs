@@ -161,6 +161,10 @@ pub fn text_of(context: &mut Context<'_>, value: &Abs) -> Result<Str> {
             })
         }
         Abs::Object(object) => object_text(context, object),
+        Abs::Entry { .. } => {
+            let what = "the text of a table (real Lua shows an address)";
+            context.unsupported(what, "print its fields", Some("tostring"))
+        }
         Abs::Float(_) | Abs::Union(_) => {
             let help = "use integers, strings and booleans";
             context.unsupported("the text of a float", help, Some("tostring"))

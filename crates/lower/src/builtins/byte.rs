@@ -1,6 +1,6 @@
 //! `string.byte` and `string.char` (Lua manual § 6.5).
 
-use super::string::position;
+use super::string::between;
 use super::{Call, Row, returns, row};
 use crate::code::Cond;
 use crate::context::{Context, Result};
@@ -66,12 +66,7 @@ fn several_bytes(context: &mut Context<'_>, slice: Slice, from: Word, to: Word) 
         let help = "give two positions that are not far from each other, or take byte after byte in a loop";
         return context.unsupported("`string.byte` of that many bytes", help, Some("byte"));
     }
-    let first = position(context, from, slice.length)?;
-    let first = context.maximum(first, Word::Imm(1))?;
-    let last = position(context, to, slice.length)?;
-    let last = context.minimum(last, slice.length)?;
-    let before = context.sub(first, 1);
-    let count = context.sub(last, before);
+    let (before, count) = between(context, from, to, slice.length);
     let (mut arms, mut bytes) = (Vec::new(), Vec::new());
     for number in 0..=most {
         let all = match number == most {

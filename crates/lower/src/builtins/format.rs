@@ -38,6 +38,8 @@ fn format(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
         for part in parts {
             texts.push(match part {
                 Part::Text(text) => Abs::text(text),
+                Part::Number(conversion, _, word) if conversion.is_plain() => Abs::Int(word),
+                Part::Value(Abs::Int(word)) => Abs::Int(word),
                 Part::Number(conversion, _, word) => {
                     Abs::Str(formatting::integer(context, word, &conversion)?)
                 }

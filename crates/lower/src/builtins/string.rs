@@ -5,7 +5,7 @@ use crate::context::{Context, Result};
 use crate::join::Arm;
 use crate::memory::MAX_FRAME;
 use crate::value::{Abs, Str, Word};
-use moonhook_ir::CompareOp;
+use moonhook_ir::BinaryOp;
 
 pub const ROWS: &[Row] = &[row("string.len", length), row("string.sub", sub)];
 
@@ -27,22 +27,23 @@ fn sub(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
         return returns(context, vec![Abs::text(part(text, from, to))]);
     }
     let (space, start, size) = context.slice(&text)?;
-    let first = position(context, from, size)?;
-    let first = context.maximum(first, Word::Imm(1))?;
-    let last = position(context, to, size)?;
-    let last = context.minimum(last, size)?;
-    let empty = context.compare(CompareOp::SGt, first, last);
-    let (empty, some) = context.split(empty);
-    context.state = some;
-    let skipped = context.sub(first, 1);
+    let (skipped, length) = between(context, from, to, size);
     let start = context.add(start, skipped);
-    let length = context.sub(last, skipped);
     let (start, length) = (context.and(start, MAX_FRAME), context.and(length, MAX_FRAME));
-    let state = context.take_state();
-    Ok(vec![
-        Arm { state, values: vec![Abs::Str(Str::Slice { space, start, length })] },
-        Arm { state: empty, values: vec![Abs::text("")] },
-    ])
+    returns(context, vec![Abs::Str(Str::Slice { space, start, length })])
+}
+
+/// What lies between two positions of a string of `size` bytes: how many bytes are before it, and how many are in it.
+/// There is no branch in it, whatever the positions are.
+pub fn between(context: &mut Context<'_>, from: Word, to: Word, size: Word) -> (Word, Word) {
+    let first = position(context, from, size);
+    let first = context.larger(first, Word::Imm(1));
+    let skipped = context.sub(first, 1);
+    let skipped = context.smaller(skipped, size);
+    let last = position(context, to, size);
+    let last = context.smaller(last, size);
+    let length = context.sub(last, skipped);
+    (skipped, context.larger(length, Word::Imm(0)))
 }
 
 /// The bytes of a known string between two positions.
@@ -54,29 +55,15 @@ pub fn part(text: &[u8], from: i64, to: i64) -> &[u8] {
 }
 
 /// A position counted from the start: negative ones count from the end.
-pub fn position(context: &mut Context<'_>, position: Word, size: Word) -> Result<Word> {
+fn position(context: &mut Context<'_>, position: Word, size: Word) -> Word {
     match position {
-        Word::Imm(imm) if imm >= 0 => Ok(position),
-        Word::Imm(imm) => {
-            let counted = context.add(size, imm.saturating_add(1));
-            context.maximum(counted, Word::Imm(0))
-        }
+        Word::Imm(0..) => position,
+        Word::Imm(imm) => context.add(size, imm.saturating_add(1)),
         position => {
-            let negative = context.compare(CompareOp::SLt, position, 0);
-            let (then, otherwise) = context.split(negative);
-            context.state = then;
-            let counted = context.add(size, position);
-            let counted = context.add(counted, 1);
-            let counted = context.maximum(counted, Word::Imm(0))?;
-            let state = context.take_state();
-            let arms = vec![
-                Arm { state, values: vec![Abs::Int(counted)] },
-                Arm { state: otherwise, values: vec![Abs::Int(position)] },
-            ];
-            Ok(match context.join(arms)?.as_deref() {
-                Some([Abs::Int(word)]) => *word,
-                _ => position,
-            })
+            let negative = context.binary(BinaryOp::AShr, position, 63);
+            let behind = context.add(size, 1);
+            let counted = context.and(behind, negative);
+            context.add(position, counted)
         }
     }
 }

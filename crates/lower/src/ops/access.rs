@@ -7,6 +7,7 @@ use crate::join::Arm;
 use crate::made::Key;
 use crate::names::{self, Name};
 use crate::opcode::{Instruction, Opcode};
+use crate::shared::STALE;
 use crate::value::{Abs, Object, Shape, Str, Union, Word};
 use crate::variables::VariableId;
 use crate::{builtins, protocols, tables};
@@ -64,6 +65,12 @@ pub(super) fn take_arms<'a>(
     let decides = match next.opcode() {
         Some(Opcode::Test) => next.a() == register,
         Some(Opcode::GetField | Opcode::Self_ | Opcode::TestSet) => next.b() == register,
+        // Arithmetic on nil ends the way, so that what goes on is the one with a number.
+        Some(opcode) if super::arithmetic::is_binary(opcode) => {
+            let is_some =
+                |arm: &&Arm| arm.state.alive() && !matches!(arm.values.first(), None | Some(Abs::Nil));
+            arms.iter().filter(is_some).count() == 1 && [next.b(), next.c()].contains(&register)
+        }
         _ => false,
     };
     let jumped_to = frame.flow.blocks.iter().any(|block| block.start == pc + 1);
@@ -117,6 +124,8 @@ fn index_value(
     match object {
         Abs::Object(Object::Table(table)) => index_table(context, *table, key, 0),
         Abs::Object(Object::Made(table)) => index_made(context, *table, key, 0),
+        Abs::Entry { path, base } => context.read_entry(*path, *base, key),
+        stale if *stale == STALE => context.refuse_stale(name.as_ref().map(|(_, name)| name.as_str())),
         Abs::Object(Object::Packet | Object::Argument | Object::Header(_)) => {
             let Abs::Object(object) = object else { return Ok(vec![]) };
             match key {

@@ -83,6 +83,11 @@ impl Named {
     }
 }
 
+/// Whether it computes a value from two.
+pub fn is_binary(opcode: Opcode) -> bool {
+    Operator::of(opcode).is_some()
+}
+
 pub fn execute<'a>(
     context: &mut Context<'a>,
     frame: &mut Frame<'a>,
@@ -382,6 +387,8 @@ fn length(context: &mut Context<'_>, operand: Named, certain: bool) -> Result<Ab
             refuse_metamethod(context, &operand.value, "__len", Some("#"))?;
             Ok(Abs::int(context.made_length(*table)?))
         }
+        // Fields have names.
+        Abs::Entry { .. } => Ok(Abs::int(0)),
         Abs::Union(_) => context.dispatch_one(&operand.value, &mut |context, value| {
             length(context, Named { value, name: operand.name.clone() }, false)
         }),

@@ -6,10 +6,11 @@ use crate::interpret::{Frame, Next};
 use crate::made::Key;
 use crate::names::{self, Name};
 use crate::opcode::{Instruction, Opcode};
+use crate::shared::STALE;
 use crate::tables;
 use crate::value::{Abs, Object, Str};
 use crate::variables::VariableId;
-use moonhook_snapshot::Value;
+use moonhook_snapshot::{TableId, Value};
 
 pub fn execute<'a>(
     context: &mut Context<'a>,
@@ -76,19 +77,22 @@ fn assign_field(
     value: &Abs,
     name: &Option<Name>,
 ) -> Result<()> {
+    let title = name.as_ref().map(|(_, name)| name.as_str()).filter(|name| *name != "?");
     match (object, key) {
         (Abs::Object(Object::Table(table)), _) if context.is_shared(*table) => {
             context.write_shared(*table, key, value)
         }
+        (Abs::Entry { path, base }, key) => context.write_entry(*path, *base, key, value),
+        (stale, _) if *stale == STALE => context.refuse_stale(title),
         (Abs::Object(Object::Made(table)), _) => assign_made(context, *table, key, value),
         (Abs::Object(Object::Table(table)), Abs::Str(Str::Const(field)))
-            if context.snapshot.table(*table).metatable.is_none() =>
+            if !has_newindex(context, *table) =>
         {
             let initial = tables::raw_get(context.snapshot, *table, &Value::String(field.clone()));
             let field_name = String::from_utf8_lossy(field).into_owned();
             context.assign(VariableId::Field(*table, field.clone()), &initial, value, &field_name)
         }
-        (Abs::Object(Object::Table(table)), _) => context.share(*table),
+        (Abs::Object(Object::Table(table)), _) => context.share(*table, title),
         (Abs::Object(Object::Packet | Object::Argument | Object::Header(_)), _) => {
             context.certain_error(
                 "protocol fields are read-only".to_string(),
@@ -114,6 +118,12 @@ fn assign_field(
             Ok(())
         }
     }
+}
+
+/// Whether assigning a field that is not there would do something else (manual § 2.4).
+fn has_newindex(context: &mut Context<'_>, table: TableId) -> bool {
+    let metatable = context.metatable_of(&Object::Table(table));
+    metatable.is_some_and(|metatable| context.metafield(&metatable, "__newindex") != Abs::Nil)
 }
 
 /// A field of a table made at packet time.

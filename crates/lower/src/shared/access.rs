@@ -1,11 +1,13 @@
 //! Reading, assigning and deleting entries.
 
-use super::keys::{Unfit, is_address};
+use super::additions::{EEXIST, Load};
+use super::keys::{Unfit, has_text, is_address};
 use super::values::Place;
 use super::{Kind, Seen};
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::join::Arm;
+use crate::state::Present;
 use crate::value::{Abs, Object, Shape as Form, Str, Word};
 use moonhook_ir as ir;
 use moonhook_ir::{CompareOp, Op, Size};
@@ -32,18 +34,25 @@ impl Context<'_> {
             }
             return Ok(arms);
         }
-        if matches!(key, Abs::Nil | Abs::Float(_) | Abs::Object(_)) {
+        if matches!(key, Abs::Nil | Abs::Float(_) | Abs::Object(_) | Abs::Entry { .. })
+            && !self.is_key_record(table, key)
+        {
             return self.only(Abs::Nil);
         }
         let Some((map, shape)) = self.shared_map(table)? else { return self.only(Abs::Nil) };
         if let (Type::Ipv4 | Type::Address | Type::Mac, Abs::Str(Str::Slice { .. })) = (&shape.key, key) {
             return self.widen_by_text(table, &shape.key);
         }
+        let same = |present: &&Present| present.table == table && present.key == *key;
+        if let Some(entry) = self.state.facts.present.iter().find(same).map(|present| present.entry) {
+            return self.entry_arms(table, key, &shape, entry);
+        }
         let mut unfit = Unfit::default();
         let address = self.key_address(&shape.key, key, &mut unfit)?;
         let mut arms = Vec::new();
         if self.state.alive() {
             let entry = self.lookup(map, address);
+            self.note_read(table, key, entry);
             let missing = self.compare(CompareOp::Eq, entry, 0);
             let (missing, found) = self.split(missing);
             self.state = missing;
@@ -51,13 +60,23 @@ impl Context<'_> {
             arms.push(Arm { state: self.take_state(), values: vec![Abs::Nil] });
             self.state = found;
             self.leave_expired(&shape, entry, &mut arms);
-            let at = Place { base: entry, disp: shape.value_offset() as i16 };
-            let found = self.value_arms(at, &shape.value)?;
-            self.note_load(table, key, at, &found);
-            arms.extend(found);
+            self.state.facts.present.push(Present { table, key: key.clone(), entry });
+            arms.extend(self.entry_arms(table, key, &shape, entry)?);
         }
         arms.extend(unfit.states().into_iter().map(|state| Arm { state, values: vec![Abs::Nil] }));
         Ok(arms)
+    }
+
+    /// The value of an entry that is there.
+    fn entry_arms(&mut self, table: TableId, key: &Abs, shape: &Shape, entry: ir::Value) -> Result<Vec<Arm>> {
+        if let Type::Record(_) = shape.value {
+            let record = self.entry(table, Vec::new(), entry);
+            return self.only(record);
+        }
+        let at = Place { base: entry, disp: shape.value_offset() as i16 };
+        let found = self.value_arms(at, &shape.value)?;
+        self.note_load(Load { table, key: Some(key.clone()), at, marker: entry }, &found);
+        Ok(found)
     }
 
     /// Strings made at packet time are used as keys where only addresses were seen.
@@ -102,27 +121,31 @@ impl Context<'_> {
         if self.is_split(table, key)? {
             return self.each(key, &mut |context, key| context.write_shared(table, &key, value));
         }
+        let is_record = self.is_key_record(table, key);
         match key {
             Abs::Nil => {
                 self.fail(Message::new("table index is nil"));
                 return Ok(());
             }
-            Abs::Float(_) | Abs::Object(_) => {
+            Abs::Float(_) | Abs::Object(_) | Abs::Entry { .. } if !is_record => {
                 let help = "use integers, strings and booleans as keys";
                 let what = format!("a {} as a key of", key.message_name());
                 return self.refuse_shared(table, &what, help);
             }
             _ => {}
         }
-        let (key_seen, value_seen) = (self.seen(table, key)?, self.seen(table, value)?);
+        let key_seen = if is_record { Seen::default() } else { self.seen(table, key)? };
+        let value_seen = self.seen(table, value)?;
         self.note(table, &key_seen, &value_seen)?;
         let address_value = |shape: &Shape| shape.value == Type::Address && is_address(value);
         let known = self.shared_map(table)?;
         if matches!(value, Abs::Union(_)) && !known.as_ref().is_some_and(|(_, shape)| address_value(shape)) {
             return self.each(value, &mut |context, value| context.write_shared(table, key, &value));
         }
-        // Only nil was assigned so far: nothing is in the table.
-        let Some((map, shape)) = known else { return Ok(()) };
+        let Some((map, shape)) = known else {
+            // Only nil was assigned so far: nothing is in the table.
+            return if *value == Abs::Nil { Ok(()) } else { self.refuse_unknown(table) };
+        };
         if *value == Abs::Nil {
             self.delete(table, map, &shape, key)
         } else if self.add_shared(table, map, &shape, key, value)? {
@@ -148,7 +171,7 @@ impl Context<'_> {
             let map = self.emit(Op::MapReference(map));
             self.emit(Op::Helper { id: HELPER_DELETE, args: vec![map, address] });
         }
-        self.forget_entries(table);
+        self.entries_change(table);
         // What cannot be in the table is not.
         let mut states = unfit.states();
         states.push(self.take_state());
@@ -166,7 +189,8 @@ impl Context<'_> {
         let address = self.fitting_key(table, shape, key)?;
         let mut done = Vec::new();
         // A value of one word is replaced in place, any other one as a whole, so that readers never see half of it.
-        if shape.value_size() == 8 && self.state.alive() {
+        let in_place = shape.value_size() == 8 && !has_text(&shape.value);
+        if in_place && self.state.alive() {
             let entry = self.lookup(map, address);
             let missing = self.compare(CompareOp::Eq, entry, 0);
             let (missing, found) = self.split(missing);
@@ -177,10 +201,26 @@ impl Context<'_> {
             done.push(self.take_state());
             self.state = missing;
         }
-        let value = self.fitting_value(table, shape, value)?;
-        let result = self.update(map, address, value, ANY);
-        self.check_full(table, result);
-        self.forget_entries(table);
+        let bytes = self.fitting_value(table, shape, value)?;
+        // A new record is not put in the place of one that another CPU has made meanwhile.
+        let absent = self.shared.additions.is_absent(table, key, &self.state.facts);
+        if absent && matches!(value, Abs::Object(_)) {
+            let result = self.insert(map, address, bytes);
+            let there = self.compare(CompareOp::Eq, result, -EEXIST);
+            let (there, inserted) = self.split(there);
+            self.state = inserted;
+            self.check_full(table, result);
+            let inserted = self.take_state();
+            self.enter(vec![there, inserted])?;
+        } else {
+            let result = self.update(map, address, bytes, ANY);
+            self.check_full(table, result);
+        }
+        match absent || in_place {
+            true => self.forget_sums(table),
+            false => self.entries_change(table),
+        }
+        self.bind_entry(table, map, shape, key, value)?;
         done.push(self.take_state());
         self.enter(done)
     }
@@ -200,7 +240,7 @@ impl Context<'_> {
         Ok(address)
     }
 
-    fn fail_unfit(&mut self, table: TableId, what: &str, unfit: Unfit) -> Result<()> {
+    pub(super) fn fail_unfit(&mut self, table: TableId, what: &str, unfit: Unfit) -> Result<()> {
         let name = self.table_name(table).to_string();
         self.fail_in(unfit.too_long, |context| {
             context.fail(Message::new(format!("{what} too long for table '{name}'")));
@@ -238,7 +278,7 @@ impl Context<'_> {
     }
 
     /// What kinds of keys or values a value adds to the table.
-    fn seen(&mut self, table: TableId, value: &Abs) -> Result<Seen> {
+    pub(super) fn seen(&mut self, table: TableId, value: &Abs) -> Result<Seen> {
         Ok(match value {
             Abs::Nil => Seen::default(),
             Abs::Bool(_) => Seen::kind(Kind::Boolean),
@@ -260,9 +300,14 @@ impl Context<'_> {
                 }
                 seen
             }
-            Abs::Float(_) | Abs::Object(_) => {
+            Abs::Object(Object::Made(made)) => self.seen_of_made(table, *made)?,
+            Abs::Float(_) | Abs::Object(_) | Abs::Entry { .. } => {
                 let what = format!("keeping a {} in", value.message_name());
-                return self.refuse_shared(table, &what, "keep integers, strings and booleans");
+                return self.refuse_shared(
+                    table,
+                    &what,
+                    "keep integers, strings, booleans, and new tables of them",
+                );
             }
         })
     }

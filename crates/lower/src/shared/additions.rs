@@ -6,7 +6,7 @@
 use super::values::Place;
 use crate::context::{Context, Result};
 use crate::join::Arm;
-use crate::state::{Facts, Slot};
+use crate::state::Facts;
 use crate::value::{Abs, Space, Str, Word};
 use moonhook_ir as ir;
 use moonhook_ir::{CompareOp, Op, Size};
@@ -14,11 +14,13 @@ use moonhook_shape::Shape;
 use moonhook_snapshot::TableId;
 use std::collections::HashMap;
 
-const EEXIST: i64 = 17;
+pub(super) const EEXIST: i64 = 17;
 
 /// Where values came from.
 #[derive(Debug, Default)]
 pub struct Additions {
+    /// All reads of entries: table, key, and the address, which is in [`Facts::absent`] where there is nothing.
+    reads: Vec<(TableId, Abs, ir::Value)>,
     loads: Vec<Load>,
     /// Values that are what a load gave plus something.
     sums: HashMap<ir::Value, (usize, Word)>,
@@ -26,11 +28,14 @@ pub struct Additions {
 
 /// A read of a word of an entry.
 #[derive(Debug)]
-struct Load {
-    table: TableId,
-    key: Abs,
+pub(super) struct Load {
+    pub table: TableId,
+    /// Nothing for a field of a record.
+    pub key: Option<Abs>,
     /// Where the word is; the base is 0 where there is no entry.
-    at: Place,
+    pub at: Place,
+    /// Stands in [`Facts::absent`] where there is no such word; it counts as 0 then.
+    pub marker: ir::Value,
 }
 
 impl Additions {
@@ -65,11 +70,25 @@ impl Additions {
             Word::Imm(_) => None,
         };
         let (load, added) = words.iter().find_map(|(word, _)| sum(word))?;
-        let entry = self.loads[load].at.base;
+        let marker = self.loads[load].marker;
         let fits = |(word, facts): &(Word, &Facts)| {
-            sum(word) == Some((load, added)) || *word == added && facts.absent.contains(&entry)
+            sum(word) == Some((load, added)) || *word == added && facts.absent.contains(&marker)
         };
         words.iter().all(fits).then_some((load, added))
+    }
+
+    /// The value as what is at a place of a record, plus what is given.
+    pub(super) fn sum_at(&self, value: &Abs, place: Place) -> Option<(ir::Value, Word)> {
+        let Abs::Int(Word::Value(sum)) = value else { return None };
+        let (load, added) = self.sums.get(sum)?;
+        let load = &self.loads[*load];
+        (load.key.is_none() && load.at == place).then_some((*sum, *added))
+    }
+
+    /// Whether the key was looked up, and is not there.
+    pub(super) fn is_absent(&self, table: TableId, key: &Abs, facts: &Facts) -> bool {
+        let same = |(of, other, _): &&(TableId, Abs, ir::Value)| *of == table && other == key;
+        self.reads.iter().filter(same).any(|(.., entry)| facts.absent.contains(entry))
     }
 
     pub fn set(&mut self, value: Word, sum: (usize, Word)) {
@@ -80,28 +99,36 @@ impl Additions {
 }
 
 impl Context<'_> {
-    /// Notes that `arms` carry what is at a place of the entry with that key.
-    pub(super) fn note_load(&mut self, table: TableId, key: &Abs, at: Place, arms: &[Arm]) {
+    /// Notes that an entry was looked up.
+    pub(super) fn note_read(&mut self, table: TableId, key: &Abs, entry: ir::Value) {
+        self.shared.additions.reads.push((table, key.clone(), entry));
+    }
+
+    /// Notes that `arms` carry what was loaded.
+    pub(super) fn note_load(&mut self, load: Load, arms: &[Arm]) {
         if let [Arm { values, .. }] = arms
             && let [Abs::Int(Word::Value(value))] = values.as_slice()
         {
             let additions = &mut self.shared.additions;
-            additions.loads.push(Load { table, key: key.clone(), at });
+            additions.loads.push(load);
             additions.sums.insert(*value, (additions.loads.len() - 1, Word::Imm(0)));
         }
     }
 
     /// What was read of the table is not what a later addition adds to.
-    pub(super) fn forget_entries(&mut self, table: TableId) {
-        let Additions { loads, sums } = &mut self.shared.additions;
+    pub(super) fn forget_sums(&mut self, table: TableId) {
+        let Additions { loads, sums, reads } = &mut self.shared.additions;
         sums.retain(|_, (load, _)| loads[*load].table != table);
+        reads.retain(|(of, ..)| *of != table);
     }
 
     /// The packet was written: keys that are bytes of it are others now.
     pub fn forget_packet_keys(&mut self) {
         let of_packet = |key: &Abs| matches!(key, Abs::Str(Str::Slice { space: Space::Packet, .. }));
-        let Additions { loads, sums } = &mut self.shared.additions;
-        sums.retain(|_, (load, _)| !of_packet(&loads[*load].key));
+        let Additions { loads, sums, reads } = &mut self.shared.additions;
+        sums.retain(|_, (load, _)| !loads[*load].key.as_ref().is_some_and(of_packet));
+        reads.retain(|(_, key, _)| !of_packet(key));
+        self.state.facts.present.retain(|present| !of_packet(&present.key));
     }
 
     /// Assigns a value that is the entry's own plus something; says whether it is.
@@ -116,8 +143,8 @@ impl Context<'_> {
         let Abs::Int(Word::Value(sum)) = value else { return Ok(false) };
         let additions = &self.shared.additions;
         let Some((load, added)) = additions.sums.get(sum).copied() else { return Ok(false) };
-        let Load { table: from, key: of, at } = &additions.loads[load];
-        if *from != table || of != key {
+        let Load { table: from, key: of, at, .. } = &additions.loads[load];
+        if *from != table || of.as_ref() != Some(key) {
             return Ok(false);
         }
         let (at, sum) = (*at, *sum);
@@ -146,7 +173,7 @@ impl Context<'_> {
         let result = self.update(map, address, first, 0);
         self.check_full(table, result);
         arms.push(Arm { state: self.take_state(), values: vec![Abs::Int(added)] });
-        self.forget_entries(table);
+        self.forget_sums(table);
         if let Some([Abs::Int(new)]) = self.join(arms)?.as_deref() {
             self.replace(sum, *new);
         }
@@ -190,7 +217,7 @@ impl Context<'_> {
     }
 
     /// Gives the new value.
-    fn atomic_add(&mut self, at: Place, added: Word) -> Word {
+    pub(super) fn atomic_add(&mut self, at: Place, added: Word) -> Word {
         let value = self.value(added);
         let old = self.emit(Op::AtomicAdd { size: Size::B8, base: at.base, disp: at.disp, value });
         self.add(old, added)
@@ -198,16 +225,6 @@ impl Context<'_> {
 
     /// What was computed from a value read before gives way to the sum really stored.
     pub fn replace(&mut self, old: ir::Value, new: Word) {
-        let swap = |value: &mut Abs| {
-            if *value == Abs::Int(Word::Value(old)) {
-                *value = Abs::Int(new);
-            }
-        };
-        for slot in &mut self.state.registers {
-            if let Slot::Direct(value) = slot {
-                swap(value);
-            }
-        }
-        self.state.cells.values_mut().for_each(swap);
+        self.swap(&|value| (*value == Abs::Int(Word::Value(old))).then_some(Abs::Int(new)));
     }
 }

@@ -4,10 +4,10 @@ use super::values::Place;
 use crate::context::{Context, Result};
 use crate::memory::{Address, KEY_START};
 use crate::state::State;
-use crate::value::{Abs, Shape as Form, Str, Word};
+use crate::value::{Abs, Object, Shape as Form, Str, Word};
 use moonhook_ir as ir;
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size, UnaryOp};
-use moonhook_shape::Type;
+use moonhook_shape::{Datum, Shape, Type, WhenFull, encode_key};
 
 /// The largest key or value that is made on the stack.
 const SMALL: usize = 64;
@@ -33,7 +33,13 @@ impl Context<'_> {
     pub(super) fn key_address(&mut self, ty: &Type, key: &Abs, unfit: &mut Unfit) -> Result<ir::Value> {
         let size = ty.key_size();
         let base = self.room(size, has_text(ty), KEY_START)?;
-        self.put(Place { base, disp: 0 }, ty, key, unfit)?;
+        let at = Place { base, disp: 0 };
+        match (ty, key) {
+            (Type::Record(fields), Abs::Object(Object::Made(made))) => {
+                self.put_key_record(at, fields, *made, unfit)?;
+            }
+            _ => self.put(at, ty, key, unfit)?,
+        }
         Ok(base)
     }
 
@@ -72,6 +78,10 @@ impl Context<'_> {
                     Some(word) => self.put_word(at, 0, Word::Imm(word)),
                     None => self.wrong(ty, "string", unfit),
                 }
+            }
+            (Type::Prefix4 | Type::Prefix6, value) if self.put_prefix(at, ty, value) => {}
+            (Type::Record(fields), Abs::Object(Object::Made(made))) => {
+                self.put_record(at, fields, *made, unfit)?;
             }
             (Type::Text { capacity }, Abs::Str(text)) => self.put_text(at, *capacity, text, unfit)?,
             (ty, value) => self.wrong(ty, value.type_name().unwrap_or("value"), unfit),
@@ -122,6 +132,37 @@ impl Context<'_> {
         true
     }
 
+    /// `struct bpf_lpm_trie_key_u8` of an address, which is a prefix of full length, or of a constant; says whether it is one.
+    fn put_prefix(&mut self, at: Place, ty: &Type, value: &Abs) -> bool {
+        let halves = |context: &mut Self, word: Word| {
+            let high = context.shr(word, 32);
+            [high, word].map(|half| context.unary(UnaryOp::Swap32, half))
+        };
+        let words = match (ty, value) {
+            (Type::Prefix4, Abs::Str(Str::Ipv4(word))) => {
+                vec![Word::Imm(32), self.unary(UnaryOp::Swap32, *word)]
+            }
+            (Type::Prefix6, Abs::Str(Str::Ipv6(high, low))) => {
+                let (high, low) = (halves(self, *high), halves(self, *low));
+                [Word::Imm(128)].into_iter().chain(high).chain(low).collect()
+            }
+            (_, Abs::Str(Str::Const(text))) => match prefix(ty, text) {
+                Some(bytes) => bytes
+                    .as_chunks()
+                    .0
+                    .iter()
+                    .map(|word| i64::from(i32::from_le_bytes(*word)).into())
+                    .collect(),
+                None => return false,
+            },
+            _ => return false,
+        };
+        for (number, word) in words.into_iter().enumerate() {
+            self.store(at.base, at.disp + 4 * number as i16, Size::B4, word);
+        }
+        true
+    }
+
     /// Length, bytes, zeros.
     fn put_text(&mut self, at: Place, capacity: u16, text: &Str, unfit: &mut Unfit) -> Result<()> {
         let size = Type::Text { capacity }.size();
@@ -151,6 +192,19 @@ impl Context<'_> {
             context.masked(bytes, at, mask)
         })
     }
+}
+
+/// The key of a prefix that a constant is the text of.
+fn prefix(ty: &Type, text: &[u8]) -> Option<Vec<u8>> {
+    let shape = Shape {
+        key: ty.clone(),
+        value: Type::Integer,
+        capacity: 1,
+        when_full: WhenFull::Error,
+        lifetime: None,
+        per_cpu: false,
+    };
+    encode_key(&shape, &Datum::Text(text.to_vec())).ok()
 }
 
 /// Whether the value is surely an address of one family or the other.

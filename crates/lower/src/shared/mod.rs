@@ -3,21 +3,29 @@
 //! Which tables these are is learned while lowering, like variables ([`crate::variables`]): a write by a key that is no
 //! constant name, and a key or value of a new kind, stop the walk, and the next one knows. Their bytes in the map are those
 //! of the crate `moonhook_shape`. [`access`] reads and writes entries, [`additions`] makes `t[k] = t[k] + n` atomic, [`keys`]
-//! and [`values`] convert.
+//! and [`values`] convert, [`records`] are values with fields.
 
 mod access;
 mod additions;
+mod held;
 mod keys;
+mod made;
+mod records;
 mod seen;
 mod values;
 
 pub use additions::Additions;
+pub use held::STALE;
+pub use records::Path;
 pub use seen::{Kind, Seen};
 
 use crate::context::{Context, Result, Stop};
-use crate::error::LowerErrorKind;
+use crate::error::{LowerError, LowerErrorKind};
+use moonhook_diagnostic::Place;
 use moonhook_ir as ir;
-use moonhook_shape::{CAPACITY, Datum, MAX_KEY, Shape, Type, WhenFull};
+use moonhook_shape::{
+    CAPACITY, Datum, Declaration, MAX_KEY, Shape, ShapeError, Type, WhenFull, encode_key, encode_value,
+};
 use moonhook_snapshot::{Snapshot, Table, TableId, Value};
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -32,6 +40,8 @@ pub struct SharedTables {
     pub additions: Additions,
     /// Stack slots where keys and values are made, by size.
     slots: Vec<(u32, ir::Slot)>,
+    /// Records in values, as [`crate::value::Abs::Entry`] numbers them.
+    paths: Vec<Path>,
 }
 
 #[derive(Debug, Default)]
@@ -74,68 +84,52 @@ impl Context<'_> {
         self.snapshot.table(table).name.as_deref().unwrap_or("?")
     }
 
-    /// Makes a map of the table, from the next walk on.
-    pub fn share(&mut self, table: TableId) -> Result<()> {
-        self.know(table)?;
+    /// Makes a map of the table, which the script calls `title` here, from the next walk on.
+    pub fn share(&mut self, table: TableId, title: Option<&str>) -> Result<()> {
+        if let Err(problem) = initial(self.snapshot, self.snapshot.table(table)) {
+            let help = "use a table of its own for what changes by key".to_string();
+            let table = self.table_name(table).to_string();
+            return self.refuse(LowerErrorKind::SharedTable { table, problem, help }, title);
+        }
+        self.know(table);
         Err(Stop::Restart)
     }
 
     /// What is known of a shared table.
-    fn know(&mut self, table: TableId) -> Result<&mut Known> {
-        if !self.shared.known.contains_key(&table) {
-            let known = match initial(self.snapshot, self.snapshot.table(table)) {
-                Ok(known) => known,
-                Err(problem) => return self.refuse_table(table, &Known::default(), problem),
-            };
-            self.shared.known.insert(table, known);
-        }
-        Ok(self.shared.known.entry(table).or_default())
+    fn know(&mut self, table: TableId) -> &mut Known {
+        let snapshot = self.snapshot;
+        // What is wrong with a table is found when its map is made.
+        let initial = || initial(snapshot, snapshot.table(table)).unwrap_or_default();
+        self.shared.known.entry(table).or_insert_with(initial)
     }
 
     /// Takes note of a key and a value that the handlers use with the table.
     fn note(&mut self, table: TableId, key: &Seen, value: &Seen) -> Result<()> {
-        let known = self.know(table)?;
+        let known = self.know(table);
         if known.key.add(key) | known.value.add(value) { Err(Stop::Restart) } else { Ok(()) }
     }
 
     /// Map and shape of the table; `None` as long as nothing was seen that tells its types.
     fn shared_map(&mut self, table: TableId) -> Result<Option<(ir::MapId, Rc<Shape>)>> {
         let declaration = self.snapshot.table(table).declaration.clone().unwrap_or_default();
-        let known = self.know(table)?;
+        let known = self.know(table);
         if known.map.is_some() {
             return Ok(known.map.clone());
         }
         if known.key.is_empty() && declaration.key.is_none()
-            || known.value.is_empty() && declaration.value.is_none()
+            || (known.value.is_empty() || known.value.has_no_fields()) && declaration.value.is_none()
         {
             return Ok(None);
         }
-        let key = declaration.key.map_or_else(|| known.key.ty(), Ok);
-        let value = declaration.value.map_or_else(|| known.value.ty(), Ok);
-        let problem = match (key, value) {
-            (Ok(key), Ok(value)) => {
-                let shape = Shape {
-                    key,
-                    value,
-                    capacity: declaration.capacity.unwrap_or(CAPACITY),
-                    when_full: declaration.when_full,
-                    lifetime: declaration.lifetime,
-                    per_cpu: declaration.per_cpu,
-                };
-                if shape.key_size() <= MAX_KEY && shape.value_size() <= MAX_VALUE {
-                    return Ok(Some(self.make_map(table, shape)));
-                }
-                let (what, size, most) = match shape.key_size() > MAX_KEY {
-                    true => ("keys", shape.key_size(), MAX_KEY),
-                    false => ("values", shape.value_size(), MAX_VALUE),
-                };
-                format!("its {what} take {size} bytes, {most} at most are possible")
+        let shape = shape(known, declaration);
+        let checked = shape.and_then(|shape| check(self.snapshot, self.snapshot.table(table), shape));
+        match checked {
+            Ok(shape) => Ok(Some(self.make_map(table, shape))),
+            Err(problem) => {
+                let known = std::mem::take(self.know(table));
+                self.refuse_table(table, &known, problem)
             }
-            (Err(words), _) => format!("its keys are {words}"),
-            (_, Err(words)) => format!("its values are {words}"),
-        };
-        let known = std::mem::take(known);
-        self.refuse_table(table, &known, problem)
+        }
     }
 
     fn make_map(&mut self, table: TableId, shape: Shape) -> (ir::MapId, Rc<Shape>) {
@@ -170,6 +164,10 @@ impl Context<'_> {
         (0..).map(candidate).find(|name| !taken(name)).unwrap_or_default()
     }
 
+    pub(super) fn refuse_unknown<T>(&self, table: TableId) -> Result<T> {
+        self.refuse_table(table, &Known::default(), "its values are tables without fields".to_string())
+    }
+
     fn refuse_table<T>(&self, table: TableId, known: &Known, problem: String) -> Result<T> {
         let name = self.table_name(table).to_string();
         let word = |seen: &Seen, unknown: &str| match seen.ty() {
@@ -179,8 +177,8 @@ impl Context<'_> {
         };
         let (key, value) = (word(&known.key, "\"string:64\""), word(&known.value, "\"int\""));
         let variable = name.rsplit('.').next().unwrap_or("t");
-        let declaration = format!("local {variable} = map{{key = {key}, value = {value}}}");
-        self.refuse(LowerErrorKind::SharedTable { table: name.clone(), problem, declaration }, Some(&name))
+        let help = format!("say what it holds: `local {variable} = map{{key = {key}, value = {value}}}`");
+        self.refuse(LowerErrorKind::SharedTable { table: name.clone(), problem, help }, Some(&name))
     }
 
     /// Refuses what cannot be done with a shared table.
@@ -190,8 +188,63 @@ impl Context<'_> {
     }
 }
 
+/// What general code has to say of a script that declares shared tables, for which it has no form.
+pub fn declared(snapshot: &Snapshot) -> Option<LowerError> {
+    let table = snapshot.tables.iter().find(|table| table.declaration.is_some())?;
+    let handler = snapshot.closure(snapshot.handlers.first()?.closure);
+    let prototype = snapshot.prototype(handler.prototype);
+    let source = prototype.source.map(|source| snapshot.source(source));
+    let place = Place {
+        file: source.map_or_else(|| snapshot.script.clone(), |source| source.name.clone()),
+        line: prototype.line_defined,
+        text: source.map_or_else(String::new, |source| source.line(prototype.line_defined).to_string()),
+        name: None,
+    };
+    let what = format!("using the shared table `{}` in general code", table.name.as_deref().unwrap_or("?"));
+    let kind = LowerErrorKind::Unsupported { what, help: "use `--form auto`".to_string() };
+    Some(LowerError { kind, place: place.into() })
+}
+
 /// Names that the compiler's own maps may get later in the walk.
 const RESERVED: [&str; 8] = ["state", "pool", "opaque", "region", "events", "counters", "verdicts", "arena"];
+
+/// What is declared, and for the rest what was seen; else what is wrong with it.
+fn shape(known: &Known, declaration: Declaration) -> std::result::Result<Shape, String> {
+    let seen = |what: &str, seen: &Seen| seen.ty().map_err(|words| format!("its {what} are {words}"));
+    Ok(Shape {
+        key: declaration.key.map_or_else(|| seen("keys", &known.key), Ok)?,
+        value: declaration.value.map_or_else(|| seen("values", &known.value), Ok)?,
+        capacity: declaration.capacity.unwrap_or(CAPACITY),
+        when_full: declaration.when_full,
+        lifetime: declaration.lifetime,
+        per_cpu: declaration.per_cpu,
+    })
+}
+
+/// Whether a map of that shape is possible, and takes what load time left in the table.
+fn check(snapshot: &Snapshot, table: &Table, shape: Shape) -> std::result::Result<Shape, String> {
+    initial(snapshot, table)?;
+    for (what, size, most) in [("keys", shape.key_size(), MAX_KEY), ("values", shape.value_size(), MAX_VALUE)]
+    {
+        if size > most {
+            return Err(format!("its {what} take {size} bytes, {most} at most are possible"));
+        }
+    }
+    let contents = contents(snapshot, table);
+    if contents.len() > shape.capacity as usize {
+        return Err(format!(
+            "it has {} entries at load time, and room for {}",
+            contents.len(),
+            shape.capacity
+        ));
+    }
+    let unfit = |error: ShapeError| format!("what is in it does not fit its declaration: {error}");
+    for (key, value) in &contents {
+        encode_key(&shape, key).map_err(unfit)?;
+        encode_value(&shape, value, 0).map_err(unfit)?;
+    }
+    Ok(shape)
+}
 
 fn definition(shape: &Shape) -> ir::MapDefinition {
     /// `BPF_F_NO_PREALLOC`, which tries demand.

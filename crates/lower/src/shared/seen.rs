@@ -57,6 +57,12 @@ impl Seen {
         self.kinds.is_empty() && self.fields.is_none()
     }
 
+    /// Nothing but tables in which nothing was seen.
+    pub fn has_no_fields(&self) -> bool {
+        let empty = |fields: &BTreeMap<String, Seen>| fields.values().all(Seen::is_empty);
+        self.kinds.is_empty() && self.fields.as_ref().is_some_and(empty)
+    }
+
     /// Adds what another value was seen to be; says whether that is something new.
     pub fn add(&mut self, other: &Seen) -> bool {
         let before = self.kinds.len();
@@ -145,6 +151,8 @@ impl Seen {
 }
 
 fn record(fields: &BTreeMap<String, Seen>) -> Result<Type, String> {
+    // A field that was only ever nil is none.
+    let fields: Vec<_> = fields.iter().filter(|(_, seen)| !seen.is_empty()).collect();
     if fields.is_empty() || fields.len() > MAX_FIELDS {
         return Err(format!("tables with {} fields", fields.len()));
     }
@@ -152,7 +160,7 @@ fn record(fields: &BTreeMap<String, Seen>) -> Result<Type, String> {
         Ok(ty) => Ok(Field { name: name.clone(), ty }),
         Err(words) => Err(format!("tables whose field `{name}` is {words}")),
     };
-    Ok(Type::Record(fields.iter().map(field).collect::<Result<_, _>>()?))
+    Ok(Type::Record(fields.into_iter().map(field).collect::<Result<_, _>>()?))
 }
 
 #[cfg(test)]

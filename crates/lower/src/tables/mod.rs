@@ -127,7 +127,7 @@ pub fn lookup_arms(context: &mut Context<'_>, table: TableId, key: &Abs) -> Resu
             ])
         }
         Abs::Object(object) => found(context, table, &object_key(object).unwrap_or(Value::Nil)),
-        Abs::Nil | Abs::Float(_) => context.only(Abs::Nil),
+        Abs::Nil | Abs::Float(_) | Abs::Entry { .. } => context.only(Abs::Nil),
     }
 }
 

@@ -1,9 +1,7 @@
 local xdp = require "xdp"
 
-local Filter = {}
-Filter.__index = Filter
-local filter = setmetatable({ count = 0 }, Filter)
-function Filter:see() self.count = self.count + 1 end
+local changes = {}
+local filter = setmetatable({}, { __newindex = changes })
 xdp.attach(function(pkt)
-  filter:see()
+  filter.count = #pkt
 end)

@@ -215,7 +215,11 @@ impl Generator {
         if !self.has(Features::RANDOM) {
             return Vec::new();
         }
+        // What is drawn before is not the same in both tiers.
+        let features = self.features;
+        self.features = features.without(Features::RANDOM);
         let seed = self.integer(1);
+        self.features = features;
         vec![line!("math.randomseed($)", seed)]
     }
 }

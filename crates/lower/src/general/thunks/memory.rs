@@ -82,7 +82,7 @@ impl Context<'_> {
     /// Stores a value of known type at an address of the arena.
     pub(super) fn store_value(&mut self, address: Word, value: &Abs) -> Result<()> {
         let (tag, payload) = match value {
-            Abs::Nil | Abs::Union(_) => (Word::Imm(TAG_NIL), Word::Imm(0)),
+            Abs::Nil | Abs::Union(_) | Abs::Entry { .. } => (Word::Imm(TAG_NIL), Word::Imm(0)),
             // `TAG_TRUE` follows.
             Abs::Bool(word) => (self.add(*word, TAG_FALSE), Word::Imm(0)),
             Abs::Int(word) => (Word::Imm(TAG_INT), *word),

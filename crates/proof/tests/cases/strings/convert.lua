@@ -8,8 +8,8 @@ xdp.attach(function(pkt)
   print(s:lower(), s:upper(), s:reverse(), known:lower(), known:upper(), known:reverse(), (""):upper())
   print(s:upper():lower() == s:lower(), s:reverse():reverse() == s, #s:reverse(), s:lower() == s, string.lower(n * 1000))
   print(s:rep(3), s:rep(n), s:rep(0), s:rep(1), s:rep(-n), s:rep(2, ", "), s:rep(n, dash), s:rep(n, s))
-  print(known:rep(n), known:rep(2), known:rep(n, "/"), dash:rep(n), dash:rep(20), (""):rep(n), (""):rep(n, "+"), (n):rep(n))
+  print(known:rep(n), known:rep(2), known:rep(n, "/"), dash:rep(n), dash:rep(20), (""):rep(n), (""):rep(n, "+"), string.rep(n, n))
   print(#(""):rep(1 << 40 | n), s:rep(4):sub(2, 9):upper():reverse())
-  if n == 1 then print(s:rep(math.maxinteger - n)) end
-  if n == 3 then print(s:upper(1), s:rep("x")) end
+  if n == 1 then print(s:rep(math.maxinteger, dash)) end
+  if n == 3 then print(s:upper(1), s:rep(n == 3 and dash or n)) end
 end)

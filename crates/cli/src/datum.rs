@@ -1,0 +1,142 @@
+//! Values of shared tables as people and programs write them: JSON, words of a command line, fields of CSV.
+//!
+//! JSON has numbers, booleans, strings, objects for records, null for nil; a string that is not UTF-8 is an array of its
+//! bytes. A word is an integer, `true`, `false`, `nil`, JSON in quotes, brackets or braces, or else the string that it is.
+
+use moonhook_shape::Datum;
+use serde_json::{Map, Value};
+
+/// Why something is no value of a table.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text} is no value of a table: {problem}")]
+pub struct NoDatum {
+    text: String,
+    problem: String,
+}
+
+fn no_datum(text: impl ToString, problem: impl ToString) -> NoDatum {
+    NoDatum { text: text.to_string(), problem: problem.to_string() }
+}
+
+/// The value in JSON.
+pub fn to_json(datum: &Datum) -> Value {
+    match datum {
+        Datum::Nil => Value::Null,
+        Datum::Boolean(boolean) => (*boolean).into(),
+        Datum::Integer(integer) => (*integer).into(),
+        Datum::Text(bytes) => match std::str::from_utf8(bytes) {
+            Ok(text) => text.into(),
+            Err(_) => bytes.iter().copied().collect(),
+        },
+        Datum::Record(fields) => {
+            fields.iter().map(|(name, datum)| (name.clone(), to_json(datum))).collect::<Map<_, _>>().into()
+        }
+    }
+}
+
+/// The value that JSON stands for.
+///
+/// # Errors
+/// Numbers that are no 64-bit integers, arrays that are not of bytes.
+pub fn from_json(json: &Value) -> Result<Datum, NoDatum> {
+    Ok(match json {
+        Value::Null => Datum::Nil,
+        Value::Bool(boolean) => Datum::Boolean(*boolean),
+        Value::Number(number) => {
+            let problem = || no_datum(json, "numbers are integers of 64 bits");
+            Datum::Integer(number.as_i64().ok_or_else(problem)?)
+        }
+        Value::String(text) => Datum::Text(text.clone().into_bytes()),
+        Value::Array(bytes) => {
+            let byte = |value: &Value| value.as_u64().and_then(|byte| u8::try_from(byte).ok());
+            let bytes: Option<Vec<u8>> = bytes.iter().map(byte).collect();
+            Datum::Text(bytes.ok_or_else(|| no_datum(json, "an array has the bytes of a string"))?)
+        }
+        Value::Object(fields) => {
+            let field = |(name, value): (&String, &Value)| Ok((name.clone(), from_json(value)?));
+            let mut fields = fields.iter().map(field).collect::<Result<Vec<_>, NoDatum>>()?;
+            fields.retain(|(_, datum)| *datum != Datum::Nil);
+            fields.sort_by(|a, b| a.0.cmp(&b.0));
+            Datum::Record(fields)
+        }
+    })
+}
+
+/// The JSON of a word.
+///
+/// # Errors
+/// What begins like JSON and is none, or is no value.
+pub fn word(text: &str) -> Result<Value, NoDatum> {
+    let integer = text.parse::<i64>().ok();
+    let json = match text {
+        _ if integer.is_some() => integer.into(),
+        "true" => true.into(),
+        "false" => false.into(),
+        "nil" => Value::Null,
+        _ if text.starts_with(['"', '{', '[']) => {
+            serde_json::from_str(text).map_err(|error| no_datum(text, error))?
+        }
+        _ => text.into(),
+    };
+    from_json(&json).map(|_| json)
+}
+
+/// A value as a person reads it: strings bare, unless they would be read as something else.
+pub fn shown(json: &Value) -> String {
+    match json {
+        Value::Null => "nil".to_string(),
+        Value::String(text) if word(text).as_ref() == Ok(json) && !text.contains(char::is_whitespace) => {
+            text.clone()
+        }
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn words_are_what_they_look_like() {
+        for (text, json) in [
+            ("42", json!(42)),
+            ("-1", json!(-1)),
+            ("true", json!(true)),
+            ("nil", json!(null)),
+            ("192.0.2.1", json!("192.0.2.1")),
+            ("10.0.0.0/8", json!("10.0.0.0/8")),
+            ("\"42\"", json!("42")),
+            ("\"\\u0000\"", json!("\0")),
+            ("{\"pkts\": 3}", json!({"pkts": 3})),
+            ("[255, 0]", json!([255, 0])),
+            ("9223372036854775808", json!("9223372036854775808")),
+            ("", json!("")),
+        ] {
+            assert_eq!(word(text).unwrap(), json, "{text}");
+        }
+        for text in ["\"x", "{1}", "[256]", "[\"a\"]", "{\"a\": 1.5}"] {
+            assert!(word(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn values_go_there_and_back() {
+        let record =
+            vec![("a".to_string(), Datum::Integer(i64::MIN)), ("b".to_string(), Datum::Boolean(false))];
+        for datum in [
+            Datum::Nil,
+            Datum::Boolean(true),
+            Datum::Integer(i64::MAX),
+            Datum::Text(b"gr\xc3\xbcn\0".to_vec()),
+            Datum::Text(b"\xff\x00".to_vec()),
+            Datum::Text(b"7".to_vec()),
+            Datum::Text(b"a b".to_vec()),
+            Datum::Record(record),
+        ] {
+            let json = to_json(&datum);
+            assert_eq!(from_json(&json).unwrap(), datum);
+            assert_eq!(word(&shown(&json)).unwrap(), json, "{json}");
+        }
+    }
+}

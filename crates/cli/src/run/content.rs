@@ -1,0 +1,122 @@
+//! What a program has that can outlast it: tables, variables, counters of verdicts, each in a map.
+
+use crate::kernel::VERDICTS;
+use moonhook_ir::Module;
+use moonhook_shape::{Shape, WhenFull};
+use serde::{Deserialize, Serialize};
+use std::os::fd::BorrowedFd;
+
+/// The data section of variables.
+pub const STATE: &str = ".data.state";
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Content {
+    pub tables: Vec<Table>,
+    pub variables: Vec<Variable>,
+    /// Variables are somewhere else, in the memory of general code.
+    pub general: bool,
+    /// Names of the data sections that can be taken over.
+    pub sections: Vec<String>,
+}
+
+/// A shared table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Table {
+    pub name: String,
+    /// The whole shape, as a line. Equal shapes have equal lines.
+    pub shape: String,
+    /// The name of the map that it lives in.
+    pub map: String,
+}
+
+/// As [`moonhook_ir::Variable`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Variable {
+    pub name: String,
+    pub offset: u32,
+    #[serde(rename = "type")]
+    pub ty: String,
+    pub portable: bool,
+}
+
+/// A program whose content another one can take over.
+pub trait Earlier {
+    fn content(&self) -> &Content;
+    /// The descriptor of a table's map or of a section; `None` if it is gone.
+    fn map(&self, name: &str) -> Option<BorrowedFd<'_>>;
+}
+
+impl Content {
+    pub fn of(module: &Module) -> Content {
+        let table = |table: &moonhook_ir::SharedTable| Table {
+            name: table.name.clone(),
+            shape: described(&table.shape),
+            map: module.map(table.map).name.clone(),
+        };
+        let variable = |variable: &moonhook_ir::Variable| Variable {
+            name: variable.name.clone(),
+            offset: variable.offset,
+            ty: variable.ty.clone(),
+            portable: variable.portable,
+        };
+        let is_there =
+            |section: &&str| module.maps.iter().any(|map| *section == format!(".data.{}", map.name));
+        Content {
+            tables: module.tables.iter().map(table).collect(),
+            variables: module.variables.iter().map(variable).collect(),
+            general: module.arena().is_some(),
+            sections: [STATE, VERDICTS].into_iter().filter(is_there).map(str::to_string).collect(),
+        }
+    }
+
+    /// The names of all maps of this content.
+    pub fn maps(&self) -> impl Iterator<Item = &str> {
+        self.tables.iter().map(|table| table.map.as_str()).chain(self.sections.iter().map(String::as_str))
+    }
+}
+
+/// A shape in one line: `ipv4 → {pkts = "int"}, 65536 entries`.
+fn described(shape: &Shape) -> String {
+    let mut text = format!("{} → {}, {} entries", shape.key, shape.value, shape.capacity);
+    if shape.when_full == WhenFull::Evict {
+        text.push_str(", evicting");
+    }
+    if let Some(lifetime) = shape.lifetime {
+        text.push_str(&format!(", for {} s", lifetime as f64 / 1e9));
+    }
+    if shape.per_cpu {
+        text.push_str(", per CPU");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use moonhook_shape::{Field, Type};
+
+    #[test]
+    fn different_shapes_have_different_lines() {
+        let shape = Shape {
+            key: Type::Ipv4,
+            value: Type::Record(vec![Field { name: "pkts".into(), ty: Type::Integer }]),
+            capacity: 100,
+            when_full: WhenFull::Error,
+            lifetime: None,
+            per_cpu: false,
+        };
+        assert_eq!(described(&shape), "ipv4 → {pkts = \"int\"}, 100 entries");
+        let others = [
+            Shape { key: Type::Address, ..shape.clone() },
+            Shape { value: Type::Integer, ..shape.clone() },
+            Shape { capacity: 101, ..shape.clone() },
+            Shape { when_full: WhenFull::Evict, ..shape.clone() },
+            Shape { lifetime: Some(1), ..shape.clone() },
+            Shape { lifetime: Some(2), ..shape.clone() },
+            Shape { per_cpu: true, ..shape.clone() },
+            shape,
+        ];
+        let lines: std::collections::BTreeSet<String> = others.iter().map(described).collect();
+        assert_eq!(lines.len(), others.len(), "{lines:?}");
+    }
+}

@@ -1,0 +1,92 @@
+//! Answers about the Lua state and the shared tables.
+
+use super::session::Session;
+use crate::datum::{from_json, to_json};
+use crate::{CliError, Exit};
+use moonhook_control::{ControlError, Walk};
+use moonhook_daemon::{Dumped, Executed, Failure, TableInfo, TableOperation};
+use moonhook_shape::Datum;
+use serde_json::{Value, json};
+
+/// A dump that goes on when it is asked for.
+pub struct OpenDump {
+    id: u64,
+    table: String,
+    walk: Walk,
+}
+
+/// Dumps that are remembered; the oldest one is forgotten.
+const OPEN_DUMPS: usize = 16;
+/// Entries of one answer.
+const PAGE: usize = 1000;
+
+impl Session<'_> {
+    /// Carries out Lua code.
+    pub fn exec(&mut self, code: &str) -> Executed {
+        let answer = self.installed.control.exec(code);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let printed = answer.printed.iter().map(|line| text(line)).collect();
+        let (results, error) = match answer.result {
+            Ok(shown) => (shown.iter().map(|shown| text(&shown.text)).collect(), None),
+            Err(error) => {
+                let diagnostic = ControlError::Call(error).diagnostic();
+                (Vec::new(), Some(Failure::new(diagnostic, Exit::Refused as u8)))
+            }
+        };
+        Executed { printed, results, error }
+    }
+
+    pub fn tables(&self) -> Vec<TableInfo> {
+        let info = |table: &std::rc::Rc<moonhook_control::SharedTable>| TableInfo {
+            name: table.name().to_string(),
+            key: table.shape().key.to_string(),
+            value: table.shape().value.to_string(),
+            capacity: table.shape().capacity,
+        };
+        self.installed.control.tables().iter().map(info).collect()
+    }
+
+    /// Does one thing with a table.
+    pub fn table(&mut self, name: &str, operation: &TableOperation) -> Result<Value, CliError> {
+        let table = self.installed.control.table(name)?;
+        Ok(match operation {
+            TableOperation::Get { key } => to_json(&table.get(&from_json(key)?)?),
+            TableOperation::Set { key, value } => {
+                table.set(&from_json(key)?, &from_json(value)?)?;
+                Value::Null
+            }
+            TableOperation::Delete { key } => table.delete(&from_json(key)?)?.into(),
+            TableOperation::Load { entries } => {
+                let entry = |(key, value): &(Value, Value)| Ok((from_json(key)?, from_json(value)?));
+                let entries = entries.iter().map(entry).collect::<Result<Vec<(Datum, Datum)>, CliError>>()?;
+                table.load(entries)?.into()
+            }
+            TableOperation::Count => table.count()?.into(),
+            TableOperation::Clear => table.clear()?.into(),
+            TableOperation::Dump { dump } => return self.dump(name, *dump),
+        })
+    }
+
+    fn dump(&mut self, name: &str, dump: Option<u64>) -> Result<Value, CliError> {
+        let table = self.installed.control.table(name)?;
+        let known = |open: &OpenDump| Some(open.id) == dump && open.table == name;
+        let mut open = match self.dumps.iter().position(known) {
+            Some(position) => self.dumps.remove(position),
+            None if dump.is_some() => return Err(CliError::DumpGone { name: name.to_string() }),
+            None => {
+                self.last_dump += 1;
+                OpenDump { id: self.last_dump, table: name.to_string(), walk: Walk::default() }
+            }
+        };
+        let entries = table.next_entries(&mut open.walk, PAGE)?;
+        let entries: Vec<_> = entries.iter().map(|(key, value)| (to_json(key), to_json(value))).collect();
+        let id = (entries.len() == PAGE).then_some(open.id);
+        if id.is_some() {
+            if self.dumps.len() == OPEN_DUMPS {
+                self.dumps.remove(0);
+            }
+            self.dumps.push(open);
+        }
+        Ok(json!(Dumped { dump: id, entries }))
+    }
+}

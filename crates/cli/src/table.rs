@@ -1,0 +1,199 @@
+//! `moonhook table`: the shared tables of a running script.
+
+mod file;
+mod listing;
+
+use crate::datum::{shown, word};
+use crate::remote::{RemoteOptions, ask};
+use crate::{CliError, Exit};
+use listing::Listing;
+use moonhook_daemon::{Client, Dumped, Name, Request, TableInfo, TableOperation};
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Look at and change the tables that a running script's handlers use
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Without TABLE the tables are listed, without an operation the table is described. Keys and values are integers, true, false, JSON
+objects for records, or strings; \"7\" in quotes is a string.
+
+  get KEY          show the value; exit code 1 if there is none
+  set KEY VALUE    assign it
+  delete KEY       remove the entry; exit code 1 if there is none
+  dump             show all entries
+  load FILE        assign many: one key a line (the value is true), CSV of key and value (.csv; a first line `key,FIELD,…` names
+                   the fields of records), or JSON lines of [KEY, VALUE] (.json, .jsonl)
+  clear            remove all entries
+
+Examples:
+  moonhook table filter
+  moonhook table filter blocked set 192.0.2.7 true
+  moonhook table filter limits get 10.0.0.0/8 --json
+  moonhook table filter names load blocklist.txt
+  moonhook table filter counts dump --csv > counts.csv
+
+Exit codes: 0 done, 1 no such table or entry, or the table cannot take the value, 2 usage, 3 no such script or file")]
+pub struct Arguments {
+    /// The running script, as `moonhook list` names it
+    name: Name,
+    /// The table's name: the variable that holds it
+    table: Option<String>,
+    #[arg(value_enum)]
+    operation: Option<Operation>,
+    /// A key, or the file to load
+    #[arg(value_name = "KEY|FILE", allow_negative_numbers = true)]
+    key: Option<String>,
+    #[arg(value_name = "VALUE", allow_negative_numbers = true)]
+    value: Option<String>,
+    #[command(flatten)]
+    remote: RemoteOptions,
+    /// JSON: one document, or for `dump` one array [KEY, VALUE] a line
+    #[arg(long)]
+    pub json: bool,
+    /// `dump` as CSV with a line of titles, as `load` reads it
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Operation {
+    Get,
+    Set,
+    Delete,
+    Dump,
+    Load,
+    Clear,
+}
+
+pub fn table(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
+    let operation = arguments.operation();
+    let mut client = Client::connect(&arguments.remote.folder(), &arguments.name)?;
+    let mut command = Command { arguments, client: &mut client, out };
+    match (&arguments.table, operation?) {
+        (None, _) => command.list(),
+        (Some(table), None) => command.describe(table),
+        (Some(table), Some(Wanted::Dump)) => command.dump(table),
+        (Some(table), Some(Wanted::Load(path))) => command.load(table, path),
+        (Some(table), Some(Wanted::One(operation))) => command.one(table, operation),
+    }
+}
+
+/// What is to be done, with its operands.
+enum Wanted {
+    One(TableOperation),
+    Dump,
+    Load(PathBuf),
+}
+
+impl Arguments {
+    fn operation(&self) -> Result<Option<Wanted>, CliError> {
+        let Some(operation) = self.operation else { return Ok(None) };
+        let key = || word(self.key.as_deref().unwrap_or_default());
+        Ok(Some(match (operation, &self.key, &self.value) {
+            (Operation::Get, Some(_), None) => Wanted::One(TableOperation::Get { key: key()? }),
+            (Operation::Delete, Some(_), None) => Wanted::One(TableOperation::Delete { key: key()? }),
+            (Operation::Set, Some(_), Some(value)) => {
+                Wanted::One(TableOperation::Set { key: key()?, value: word(value)? })
+            }
+            (Operation::Dump, None, None) => Wanted::Dump,
+            (Operation::Load, Some(file), None) => Wanted::Load(file.into()),
+            (Operation::Clear, None, None) => Wanted::One(TableOperation::Clear),
+            _ => return Err(CliError::Operands { operation: format!("{operation:?}").to_lowercase() }),
+        }))
+    }
+}
+
+struct Command<'a> {
+    arguments: &'a Arguments,
+    client: &'a mut Client,
+    out: &'a mut dyn Write,
+}
+
+impl Command<'_> {
+    fn ask(&mut self, table: &str, operation: TableOperation) -> Result<Value, CliError> {
+        ask(self.client, &Request::Table { table: table.to_string(), operation })
+    }
+
+    fn list(&mut self) -> Result<Exit, CliError> {
+        let tables: Vec<TableInfo> = ask(self.client, &Request::Tables)?;
+        if self.arguments.json {
+            let text = serde_json::to_string_pretty(&tables).map_err(std::io::Error::from)?;
+            writeln!(self.out, "{text}")?;
+        } else {
+            for TableInfo { name, key, value, capacity } in &tables {
+                writeln!(self.out, "{name}: {key} → {value}, {capacity} entries at most")?;
+            }
+        }
+        Ok(Exit::Success)
+    }
+
+    fn describe(&mut self, table: &str) -> Result<Exit, CliError> {
+        let count = self.ask(table, TableOperation::Count)?;
+        let tables: Vec<TableInfo> = ask(self.client, &Request::Tables)?;
+        let Some(info) = tables.into_iter().find(|info| info.name == table) else { return Ok(Exit::Refused) };
+        if self.arguments.json {
+            let mut line = serde_json::to_value(&info).map_err(std::io::Error::from)?;
+            line["entries"] = count;
+            writeln!(self.out, "{line:#}")?;
+        } else {
+            let TableInfo { name, key, value, capacity } = info;
+            writeln!(self.out, "{name}: {key} → {value}, {count} of {capacity} entries")?;
+        }
+        Ok(Exit::Success)
+    }
+
+    /// `get`, `set`, `delete` and `clear`.
+    fn one(&mut self, table: &str, operation: TableOperation) -> Result<Exit, CliError> {
+        let answer = self.ask(table, operation.clone())?;
+        let (answer, found) = match operation {
+            TableOperation::Get { .. } => (answer.clone(), answer != Value::Null),
+            TableOperation::Delete { .. } => (json!({ "deleted": answer }), answer == json!(true)),
+            TableOperation::Clear => (json!({ "removed": answer }), true),
+            _ => (json!({ "set": true }), true),
+        };
+        if self.arguments.json {
+            writeln!(self.out, "{answer}")?;
+        } else if matches!(operation, TableOperation::Get { .. }) {
+            writeln!(self.out, "{}", shown(&answer))?;
+        } else if let Some(removed) = answer.get("removed") {
+            writeln!(self.out, "{removed} entries removed")?;
+        }
+        Ok(if found { Exit::Success } else { Exit::Refused })
+    }
+
+    fn dump(&mut self, table: &str) -> Result<Exit, CliError> {
+        let mut listing = Listing::new(self.arguments.json, self.arguments.csv);
+        let mut dump = None;
+        loop {
+            let page = self.ask(table, TableOperation::Dump { dump })?;
+            let page: Dumped = serde_json::from_value(page).map_err(std::io::Error::from)?;
+            for (key, value) in &page.entries {
+                listing.entry(self.out, key, value)?;
+            }
+            dump = page.dump;
+            if dump.is_none() {
+                return Ok(Exit::Success);
+            }
+        }
+    }
+
+    fn load(&mut self, table: &str, path: PathBuf) -> Result<Exit, CliError> {
+        let mut entries = file::Entries::open(path)?;
+        let progress = entries.progress();
+        let mut count = 0;
+        while let Some(part) = entries.next_part()? {
+            let lines = part.lines;
+            let answer = self.ask(table, TableOperation::Load { entries: part.entries });
+            count += answer.map_err(|error| entries.placed(error, lines))?.as_u64().unwrap_or(0);
+            progress.set_position(entries.read());
+        }
+        progress.finish_and_clear();
+        if self.arguments.json {
+            writeln!(self.out, "{}", json!({ "loaded": count }))?;
+        } else {
+            writeln!(self.out, "{count} entries loaded")?;
+        }
+        Ok(Exit::Success)
+    }
+}

@@ -1,0 +1,220 @@
+//! Entries whose values are records: tables with named fields.
+//!
+//! What is read of such a table is the entry itself ([`Abs::Entry`]): its fields are read and assigned in the map, as those of
+//! the table that it is in Lua. What happens to those who hold it is in [`super::held`].
+
+use super::Seen;
+use super::additions::Load;
+use super::keys::{Unfit, has_text};
+use super::values::Place;
+use crate::context::{Context, Result};
+use crate::join::Arm;
+use crate::made::Key;
+use crate::memory::VALUE_START;
+use crate::state::State;
+use crate::value::{Abs, Object, Word};
+use moonhook_ir as ir;
+use moonhook_ir::{BinaryOp, CompareOp, Size};
+use moonhook_shape::Type;
+use moonhook_snapshot::TableId;
+use std::collections::BTreeMap;
+
+/// A record in the values of a shared table: the table, and the fields that lead there.
+pub type Path = (TableId, Vec<String>);
+
+impl Context<'_> {
+    /// The record at a path, of the entry at an address.
+    pub(super) fn entry(&mut self, table: TableId, path: Vec<String>, base: ir::Value) -> Abs {
+        let path = (table, path);
+        let known = self.shared.paths.iter().position(|known| *known == path);
+        let number = known.unwrap_or_else(|| {
+            self.shared.paths.push(path);
+            self.shared.paths.len() - 1
+        });
+        Abs::Entry { path: number as u32, base: Word::Value(base) }
+    }
+
+    /// Where the record is, and its type.
+    fn record_of(&mut self, path: u32, base: Word) -> Result<Option<(Place, Type)>> {
+        let (table, names) = self.shared.paths[path as usize].clone();
+        let Some((_, shape)) = self.shared_map(table)? else { return Ok(None) };
+        let (mut offset, mut ty) = (shape.value_offset(), &shape.value);
+        for name in &names {
+            let Some((_, at, field)) = ty.field(name) else { return Ok(None) };
+            (offset, ty) = (offset + at, field);
+        }
+        let (base, ty) = (self.value(base), ty.clone());
+        Ok(Some((Place { base, disp: offset as i16 }, ty)))
+    }
+
+    /// `entry[key]`, with one arm for each way of getting it.
+    pub fn read_entry(&mut self, path: u32, base: Word, key: &Abs) -> Result<Vec<Arm>> {
+        let (table, _) = self.shared.paths[path as usize];
+        let name = match Key::of(key) {
+            Some(Key::Text(name)) => String::from_utf8_lossy(&name).into_owned(),
+            Some(_) => return self.only(Abs::Nil),
+            None => return self.refuse_shared(table, "a key that is no constant, in an entry of", NAMES),
+        };
+        let Some((at, ty)) = self.record_of(path, base)? else { return self.only(Abs::Nil) };
+        let Some((number, offset, ty)) = ty.field(&name) else { return self.only(Abs::Nil) };
+        let fields = self.load(at.base, at.disp, Size::B8, false);
+        let fields = self.value(fields);
+        let (there, missing) = self.split_bit(fields, number);
+        self.state = missing;
+        self.state.facts.absent.push(fields);
+        let mut arms = vec![Arm { state: self.take_state(), values: vec![Abs::Nil] }];
+        self.state = there;
+        let place = Place { disp: at.disp + offset as i16, ..at };
+        if matches!(ty, Type::Record(_)) {
+            let mut names = self.shared.paths[path as usize].1.clone();
+            names.push(name);
+            let entry = self.entry(table, names, at.base);
+            arms.extend(self.only(entry)?);
+            return Ok(arms);
+        }
+        let found = self.value_arms(place, ty)?;
+        self.note_load(Load { table, key: None, at: place, marker: fields }, &found);
+        arms.extend(found);
+        Ok(arms)
+    }
+
+    /// Where bit `number` of a word is set, and where it is not.
+    fn split_bit(&mut self, word: ir::Value, number: usize) -> (State, State) {
+        let bit = self.shr(word, number as i64);
+        let bit = self.and(bit, 1);
+        let set = self.compare(CompareOp::Ne, bit, 0);
+        self.split(set)
+    }
+
+    /// `entry[key] = value`.
+    pub fn write_entry(&mut self, path: u32, base: Word, key: &Abs, value: &Abs) -> Result<()> {
+        let (table, names) = self.shared.paths[path as usize].clone();
+        let Some(Key::Text(name)) = Key::of(key) else {
+            return self.refuse_shared(table, "a key that is no constant name, in an entry of", NAMES);
+        };
+        let name = String::from_utf8_lossy(&name).into_owned();
+        let mut seen = Seen::record(BTreeMap::from([(name.clone(), self.seen(table, value)?)]));
+        for name in names.iter().rev() {
+            seen = Seen::record(BTreeMap::from([(name.clone(), seen)]));
+        }
+        self.note(table, &Seen::default(), &seen)?;
+        let Some((at, ty)) = self.record_of(path, base)? else { return Ok(()) };
+        let Some((number, offset, ty)) = ty.field(&name) else {
+            return match value {
+                Abs::Nil => Ok(()),
+                _ => self.refuse_field(table, &name),
+            };
+        };
+        let place = Place { disp: at.disp + offset as i16, ..at };
+        self.prolong(table, at.base)?;
+        if let Some((sum, added)) = self.shared.additions.sum_at(value, place) {
+            self.set_there(at, number, true)?;
+            let new = self.atomic_add(place, added);
+            self.forget_sums(table);
+            self.replace(sum, new);
+            return Ok(());
+        }
+        let mut unfit = Unfit::default();
+        self.dispatch(value, &mut |context, value| {
+            match value {
+                Abs::Nil => context.zero(place, ty.size()),
+                ref value => context.put_in_map(place, ty, value, &mut unfit)?,
+            }
+            if context.state.alive() {
+                context.set_there(at, number, value != Abs::Nil)?;
+            }
+            Ok(vec![])
+        })?;
+        self.fail_unfit(table, "value", unfit)?;
+        self.forget_sums(table);
+        if self.holds_made(value)?
+            && let Abs::Object(Object::Made(made)) = *value
+        {
+            let mut names = names;
+            names.push(name);
+            self.bind(table, made, names, at.base);
+        }
+        Ok(())
+    }
+
+    /// Writes a value at a place of an entry. Strings, whose length is not known, are made elsewhere and copied whole.
+    fn put_in_map(&mut self, at: Place, ty: &Type, value: &Abs, unfit: &mut Unfit) -> Result<()> {
+        if !has_text(ty) {
+            return self.put(at, ty, value, unfit);
+        }
+        let base = self.room(ty.size(), true, VALUE_START)?;
+        self.put(Place { base, disp: 0 }, ty, value, unfit)?;
+        if self.state.alive() {
+            for disp in (0..ty.size() as i16).step_by(8) {
+                let word = self.load(base, disp, Size::B8, false);
+                self.store(at.base, at.disp + disp, Size::B8, word);
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes in a record's first word whether a field is there.
+    fn set_there(&mut self, at: Place, number: usize, is_there: bool) -> Result<()> {
+        let there = self.load(at.base, at.disp, Size::B8, false);
+        let there = self.value(there);
+        let (set, clear) = self.split_bit(there, number);
+        let (change, same) = if is_there { (clear, set) } else { (set, clear) };
+        self.state = change;
+        let changed = self.binary(BinaryOp::Xor, there, 1i64 << number);
+        self.store(at.base, at.disp, Size::B8, changed);
+        let changed = self.take_state();
+        self.enter(vec![changed, same])
+    }
+
+    fn refuse_field<T>(&mut self, table: TableId, name: &str) -> Result<T> {
+        let what = format!("a field `{name}`, which is not declared, in an entry of");
+        self.refuse_shared(table, &what, "add the field to the declaration")
+    }
+
+    /// What a table made at packet time adds to the types of a shared one.
+    pub(super) fn seen_of_made(&mut self, table: TableId, made: u32) -> Result<Seen> {
+        let help = "copy what is needed into a table with named fields";
+        let Some(known) = self.state.tables.get(&made).cloned() else { return Ok(Seen::default()) };
+        if known.metatable.is_some() {
+            return self.refuse_shared(table, "keeping a table with a metatable in", help);
+        }
+        let mut fields = BTreeMap::new();
+        for key in known.fields.keys() {
+            let value = self.made_field(made, key);
+            match key {
+                Key::Text(name) => {
+                    let seen = self.seen(table, &value)?;
+                    fields.insert(String::from_utf8_lossy(name).into_owned(), seen);
+                }
+                _ if value == Abs::Nil => {}
+                _ => return self.refuse_shared(table, "keeping a list in", help),
+            }
+        }
+        self.check_declared(table, &fields)?;
+        Ok(Seen::record(fields))
+    }
+
+    fn check_declared(&mut self, table: TableId, fields: &BTreeMap<String, Seen>) -> Result<()> {
+        let declared =
+            self.snapshot.table(table).declaration.as_ref().and_then(|declared| declared.value.as_ref());
+        let Some(ty @ Type::Record(_)) = declared else { return Ok(()) };
+        let unknown = fields.iter().find(|(name, seen)| !seen.is_empty() && ty.field(name).is_none());
+        match unknown.map(|(name, _)| name.clone()) {
+            Some(name) => self.refuse_field(table, &name),
+            None => Ok(()),
+        }
+    }
+
+    /// An assignment gives the entry another lifetime.
+    fn prolong(&mut self, table: TableId, entry: ir::Value) -> Result<()> {
+        if let Some((_, shape)) = self.shared_map(table)?
+            && let Some(lifetime) = shape.lifetime
+        {
+            let deadline = self.deadline(lifetime);
+            self.store(entry, 0, Size::B8, deadline);
+        }
+        Ok(())
+    }
+}
+
+const NAMES: &str = "write the field's name after a dot";

@@ -1,0 +1,186 @@
+#!/usr/bin/env bash
+# `moonhook run --pin`: filtering survives kill -9, the next run takes over with what variables hold, and stop removes all.
+set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/../../scripts/lib.sh"
+
+NETNS=mh-pin-$$
+WORK=$(mktemp -d /tmp/moonhook-pin.XXXXXX)
+export MOONHOOK_RUNTIME_DIR=$WORK/run
+BPFFS=/sys/fs/bpf/mh-pin-$$
+RUN=
+
+skip() {
+    echo "$*"
+    exit 77
+}
+
+clean_up() {
+    local status=$?
+    trap - EXIT
+    [ -z "$RUN" ] || kill -KILL "$RUN" 2>/dev/null || true
+    rm -rf "$BPFFS"
+    [ ! -e "/run/netns/$NETNS" ] || ip netns del "$NETNS" || status=1
+    rm -rf "$WORK"
+    exit "$status"
+}
+trap clean_up EXIT
+trap 'exit 130' INT TERM HUP
+
+[ -n "${MOONHOOK:-}" ] || die "MOONHOOK must name the command"
+REASON=$("$REPO/scripts/can-bpf") || skip "$REASON"
+mount_bpffs
+[ "$(stat -f -c %T /sys/fs/bpf)" = bpf_fs ] || skip "there is no BPF file system"
+ip netns add "$NETNS" 2>"$WORK/log" || skip "network namespaces cannot be made: $(tail -n 1 "$WORK/log")"
+
+make_pair() {
+    ip -n "$NETNS" link add left0 type veth peer name right0
+    ip -n "$NETNS" address add 192.0.2.1/24 dev left0
+    ip -n "$NETNS" neigh add 192.0.2.2 lladdr 02:00:00:00:00:02 dev left0
+    ip -n "$NETNS" link set left0 up
+    ip -n "$NETNS" link set right0 up
+}
+make_pair
+
+# script WORD: counts the datagrams to port 7001 and prints the count after WORD.
+script() {
+    cat <<LUA
+local count = 0
+require("xdp").attach(function(pkt)
+  local udp = pkt.udp
+  if udp and udp.dport == 7001 then
+    count = count + 1
+    print("$1", count)
+    return 1
+  end
+end)
+LUA
+}
+
+# eventually WHAT COMMAND…: fails the test unless the command is true within ten seconds.
+eventually() {
+    local what=$1 deadline=$((SECONDS + 10))
+    shift
+    until "$@"; do
+        if [ "$SECONDS" -ge "$deadline" ]; then
+            tail -n 20 "$WORK"/*.out "$WORK"/*.err >&2
+            die "it did not happen: $what"
+        fi
+        sleep 0.1
+    done
+}
+
+# start OUT OPTION…: runs count.lua, pinned, and waits until it is attached.
+start() {
+    local out=$1
+    shift
+    env --default-signal=INT "$MOONHOOK" run right0 "$WORK/count.lua" --netns "$NETNS" --pin --bpffs "$BPFFS" "$@" \
+        >"$WORK/$out.out" 2>"$WORK/$out.err" </dev/null &
+    RUN=$!
+    eventually "moonhook run attaches" grep -qs '^attached' "$WORK/$out.out"
+    eventually "moonhook run listens" test -e "$WORK/run/count.sock"
+}
+
+killed() {
+    kill -KILL "$RUN"
+    wait "$RUN" 2>/dev/null || true
+    RUN=
+}
+
+send() {
+    ip netns exec "$NETNS" bash -c 'echo x >/dev/udp/192.0.2.2/7001'
+}
+
+# The id of the program in the hook.
+attached() {
+    ip -n "$NETNS" -j link show dev right0 | jq '.[0].xdp.prog.id // empty'
+}
+
+contains() {
+    grep -q -- "$2" "$WORK/$1" || {
+        cat "$WORK/$1" >&2
+        die "$1 does not contain: $2"
+    }
+}
+
+dropped() {
+    "$MOONHOOK" list --bpffs "$BPFFS" --json | jq -e ".[0].packets == $1" >/dev/null
+}
+
+echo "filtering survives kill -9"
+script one >"$WORK/count.lua"
+start first
+send
+eventually "the print is shown" grep -qx 'one	1' "$WORK/first.out"
+killed
+before=$(attached)
+[ -n "$before" ] || die "the program is gone"
+seen=$("$MOONHOOK" list --bpffs "$BPFFS" --json | jq '.[0].packets')
+send
+send
+eventually "packets are counted without a process" dropped "$((seen + 2))"
+"$MOONHOOK" list --bpffs "$BPFFS" >"$WORK/list.out"
+contains list.out "^count  *right0 ($NETNS)  *xdp native, pinned  *-  *-  *$((seen + 2))  *-  "
+
+echo "a run that does not pin is refused"
+status=0
+"$MOONHOOK" run right0 "$WORK/count.lua" --netns "$NETNS" --bpffs "$BPFFS" >"$WORK/plain.out" 2>"$WORK/plain.err" || status=$?
+[ "$status" = 3 ] || die "it ended with $status"
+contains plain.err 'error\[MH0011\]'
+
+status=0
+"$MOONHOOK" run left0 "$WORK/count.lua" --netns "$NETNS" --pin --bpffs "$BPFFS" >"$WORK/plain.out" 2>"$WORK/plain.err" || status=$?
+[ "$status" = 3 ] || die "another interface ended with $status"
+contains plain.err 'error\[MH0520\]'
+[ "$(attached)" = "$before" ] || die "the program was disturbed"
+
+echo "the next run takes over, with the count, and never leaves the hook"
+script two >"$WORK/count.lua"
+start second
+contains second.out 'in the place of the one that was pinned'
+contains second.out '^  variable count: kept$'
+after=$(attached)
+[ -n "$after" ] && [ "$after" != "$before" ] || die "the program was not replaced"
+send
+eventually "the count goes on" grep -qx 'two	4' "$WORK/second.out"
+
+echo "a reload is pinned, too"
+sed 's/local count = 0/local first, count = 0, 0/; s/return 1/first = 7 return 1/' "$WORK/count.lua" >"$WORK/other.lua"
+"$MOONHOOK" reload count "$WORK/other.lua" >"$WORK/reload.out"
+contains reload.out '^  variable count: kept$'
+contains reload.out '^  variable first: new$'
+send
+eventually "the count goes on" grep -qx 'two	5' "$WORK/second.out"
+killed
+script three >"$WORK/count.lua"
+start third
+contains third.out '^  variable first: dropped$'
+send
+eventually "the count goes on" grep -qx 'three	6' "$WORK/third.out"
+
+echo "Ctrl-C leaves it attached, stop does not"
+kill -INT "$RUN"
+wait "$RUN" || die "it ended with $?"
+RUN=
+contains third.out 'the program stays attached'
+[ -n "$(attached)" ] || die "after Ctrl-C the program is gone"
+"$MOONHOOK" stop count --bpffs "$BPFFS"
+[ -z "$(attached)" ] || die "after stop a program is attached"
+[ -z "$(ls "$BPFFS" "$WORK/run" | grep -v :)" ] || die "left behind: $(ls "$BPFFS" "$WORK/run")"
+start fourth
+grep -q 'in native mode (the driver can)' "$WORK/fourth.out" || die "it did not start anew"
+send
+eventually "the count begins anew" grep -qx 'three	1' "$WORK/fourth.out"
+
+echo "an interface that went and came back"
+killed
+ip -n "$NETNS" link del left0
+make_pair
+start fifth
+send
+eventually "the program runs again" grep -q '^three' "$WORK/fifth.out"
+"$MOONHOOK" stop count --bpffs "$BPFFS"
+wait "$RUN" || die "it ended with $?"
+RUN=
+[ -z "$(attached)" ] || die "after stop a program is attached"
+[ -z "$(ls "$BPFFS" "$WORK/run" | grep -v :)" ] || die "left behind: $(ls "$BPFFS" "$WORK/run")"
+echo "everything went as expected"

@@ -1,0 +1,193 @@
+#!/usr/bin/env bash
+# `moonhook table` and `moonhook exec`: a running script's tables from outside, what handlers make of it, and reloads and pins that keep
+# them.
+set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/../../scripts/lib.sh"
+
+NETNS=mh-tables-$$
+WORK=$(mktemp -d /tmp/moonhook-tables.XXXXXX)
+export MOONHOOK_RUNTIME_DIR=$WORK/run
+BPFFS=/sys/fs/bpf/mh-tables-$$
+RUN=
+
+skip() {
+    echo "$*"
+    exit 77
+}
+
+clean_up() {
+    local status=$?
+    trap - EXIT
+    [ -z "$RUN" ] || kill -KILL "$RUN" 2>/dev/null || true
+    rm -rf "$BPFFS"
+    [ ! -e "/run/netns/$NETNS" ] || ip netns del "$NETNS" || status=1
+    rm -rf "$WORK"
+    exit "$status"
+}
+trap clean_up EXIT
+trap 'exit 130' INT TERM HUP
+
+[ -n "${MOONHOOK:-}" ] || die "MOONHOOK must name the command"
+REASON=$("$REPO/scripts/can-bpf") || skip "$REASON"
+mount_bpffs
+[ "$(stat -f -c %T /sys/fs/bpf)" = bpf_fs ] || skip "there is no BPF file system"
+ip netns add "$NETNS" 2>"$WORK/log" || skip "network namespaces cannot be made: $(tail -n 1 "$WORK/log")"
+ip -n "$NETNS" link add left0 type veth peer name right0
+ip -n "$NETNS" address add 192.0.2.1/24 dev left0
+ip -n "$NETNS" neigh add 192.0.2.2 lladdr 02:00:00:00:00:02 dev left0
+ip -n "$NETNS" link set left0 up
+ip -n "$NETNS" link set right0 up
+
+cat >"$WORK/guard.lua" <<'LUA'
+-- Counts datagrams by port, and drops those to blocked ports.
+limit = 5
+blocked = map { key = "int", value = "boolean", capacity = 200000 }
+blocked[7009] = true
+local counts = {}
+local flows = {}
+
+require("xdp").attach(function(pkt)
+  local udp = pkt.udp
+  if not udp then
+    return
+  end
+  counts[udp.dport] = (counts[udp.dport] or 0) + 1
+  flows[pkt.ip.src] = udp.dport
+  if blocked[udp.dport] then
+    print("blocked", udp.dport)
+    return 1
+  end
+end)
+LUA
+
+# eventually WHAT COMMAND…: fails the test unless the command is true within ten seconds.
+eventually() {
+    local what=$1 deadline=$((SECONDS + 10))
+    shift
+    until "$@"; do
+        if [ "$SECONDS" -ge "$deadline" ]; then
+            tail -n 20 "$WORK"/*.out "$WORK"/*.err >&2
+            die "it did not happen: $what"
+        fi
+        sleep 0.1
+    done
+}
+
+start() {
+    "$MOONHOOK" run right0 "$WORK/guard.lua" --netns "$NETNS" --pin --bpffs "$BPFFS" >"$WORK/$1.out" 2>"$WORK/$1.err" </dev/null &
+    RUN=$!
+    eventually "moonhook run attaches" grep -qs '^attached' "$WORK/$1.out"
+    eventually "moonhook run listens" test -e "$WORK/run/guard.sock"
+}
+
+send() {
+    ip netns exec "$NETNS" bash -c "echo x >/dev/udp/192.0.2.2/$1"
+}
+
+table() {
+    "$MOONHOOK" table guard "$@"
+}
+
+# is EXPECTED COMMAND…: the command prints that.
+is() {
+    local expected=$1 found
+    shift
+    found=$("$@" 2>&1) || true
+    [ "$found" = "$expected" ] || die "'$*' printed: $found"
+}
+
+# fails CODE COMMAND…: the command ends with CODE.
+fails() {
+    local code=$1 status=0
+    shift
+    "$@" >"$WORK/fails.out" 2>"$WORK/fails.err" || status=$?
+    [ "$status" = "$code" ] || die "'$*' ended with $status: $(cat "$WORK/fails.err")"
+}
+
+start first
+echo "tables are listed and described"
+table --json | jq -e '[.[].name] | sort == ["blocked", "counts", "flows"]' >/dev/null || die "the tables are: $(table)"
+is 'blocked: int → boolean, 1 of 200000 entries' table blocked
+
+echo "what handlers write can be read"
+for port in 7001 7001 7009; do send "$port"; done
+eventually "the handler blocks" grep -qx 'blocked	7009' "$WORK/first.out"
+is 2 table counts get 7001
+is 7009 table flows get 192.0.2.1
+is nil table counts get 1
+fails 1 table counts get 1
+
+echo "what is written from outside handlers see"
+table blocked set 7001 true
+send 7001
+eventually "the handler blocks" grep -qx 'blocked	7001' "$WORK/first.out"
+table blocked delete 7001
+fails 1 table blocked delete 7001
+is true table blocked get 7009 --json
+table flows set 192.0.2.9 -1
+is -1 table flows get 192.0.2.9
+fails 1 table flows set nowhere true
+grep -q 'error\[MH0701\]' "$WORK/fails.err" || die "it said: $(cat "$WORK/fails.err")"
+fails 1 table absent get 1
+grep -q 'error\[MH0704\]' "$WORK/fails.err" || die "it said: $(cat "$WORK/fails.err")"
+fails 2 table blocked get '{1'
+fails 2 table blocked set 1
+
+echo "in bulk, and as CSV and JSON"
+seq 10000 109999 >"$WORK/ports.txt"
+is '100000 entries loaded' table blocked load "$WORK/ports.txt"
+is 'blocked: int → boolean, 100001 of 200000 entries' table blocked
+[ "$(table blocked dump | wc -l)" = 100001 ] || die "the dump has another length"
+[ "$(table blocked dump --json | jq -s 'map(.[0]) | unique | length')" = 100001 ] || die "the dump has not every entry"
+is '100001 entries removed' table blocked clear
+table flows dump --csv >"$WORK/flows.csv"
+sort "$WORK/flows.csv" | diff - <(printf '192.0.2.1,7001\n192.0.2.9,-1\nkey,value\n') || die "the CSV differs"
+table flows clear >/dev/null
+is '2 entries loaded' table flows load "$WORK/flows.csv"
+is -1 table flows get 192.0.2.9
+printf '7001,1\n7002\n' >"$WORK/bad.csv"
+fails 1 table counts load "$WORK/bad.csv"
+grep -q 'bad.csv:2' "$WORK/fails.err" || die "no line: $(cat "$WORK/fails.err")"
+printf '"x"\n' >"$WORK/bad.txt"
+fails 1 table counts load "$WORK/bad.txt"
+grep -q 'in lines 1 to 1 of' "$WORK/fails.err" || die "no line: $(cat "$WORK/fails.err")"
+
+echo "Lua code in the script's state"
+is $'6\tx' "$MOONHOOK" exec guard -e 'limit + 1, "x"'
+is '' "$MOONHOOK" exec guard -e 'limit = 8 blocked[7002] = true'
+is 8 "$MOONHOOK" exec guard -e limit
+send 7002
+eventually "the handler blocks" grep -qx 'blocked	7002' "$WORK/first.out"
+printf 'for port, count in pairs(counts) do\n  if port == 7001 then print(port, count) end\nend\n' >"$WORK/code.lua"
+is '7001	3' "$MOONHOOK" exec guard "$WORK/code.lua"
+fails 1 "$MOONHOOK" exec guard -e 'print "before" error "no"'
+grep -q 'error\[MH0705\]: exec:1: no' "$WORK/fails.err" && grep -qx before "$WORK/fails.out" || die "it said: $(cat "$WORK/fails.err")"
+"$MOONHOOK" exec guard -e '1, "a\n"' --json | jq -e '.results == ["1", "a\n"] and .error == null' >/dev/null || die "no JSON"
+
+echo "a reload keeps tables of the same shape"
+sed 's/= udp.dport$/= udp.dport > 7000/; s/print("blocked"/print("stopped"/' \
+    "$WORK/guard.lua" >"$WORK/next.lua"
+"$MOONHOOK" reload guard "$WORK/next.lua" >"$WORK/reload.out"
+grep -qx '  table blocked: kept' "$WORK/reload.out" && grep -qx '  table counts: kept' "$WORK/reload.out" &&
+    grep -q '^  table flows: reset (it was ip.* → int, .*, it is ip.* → boolean, ' "$WORK/reload.out" || die "it says: $(cat "$WORK/reload.out")"
+is 3 table counts get 7001
+is nil table flows get 192.0.2.9
+send 7002
+eventually "the new handler blocks" grep -qx 'stopped	7002' "$WORK/first.out"
+is 2 table counts get 7002
+
+echo "a killed process keeps them for the next one"
+kill -KILL "$RUN"
+wait "$RUN" 2>/dev/null || true
+RUN=
+send 7002
+start second
+grep -qx '  table blocked: kept' "$WORK/second.out" || die "it says: $(cat "$WORK/second.out")"
+is 3 table counts get 7002
+send 7002
+eventually "the handler blocks" grep -qx 'blocked	7002' "$WORK/second.out"
+"$MOONHOOK" stop guard --bpffs "$BPFFS"
+wait "$RUN" || die "it ended with $?"
+RUN=
+[ -z "$(ls "$BPFFS" "$WORK/run" | grep -v :)" ] || die "left behind: $(ls "$BPFFS" "$WORK/run")"
+echo "everything went as expected"
