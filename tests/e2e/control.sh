@@ -95,6 +95,7 @@ xdp.attach(function(pkt)
     return action.PASS
   end
   count[udp.dport] = count[udp.dport] + 1
+  event("datagram", pkt.ip.src, udp.dport, pkt.payload)
   if blocked[udp.dport] then
     return action.DROP
   end
@@ -112,6 +113,9 @@ timer.every(0.05, function()
 end)
 on("block", function(port, seen)
   print("event", port, seen)
+end)
+on("datagram", function(src, port, payload)
+  print("datagram", src, port, payload)
 end)
 timer.after(0.1, function()
   error("a timer that fails")
@@ -132,6 +136,7 @@ before=$(arrived)
 send 7001
 send 7001
 send 7002
+eventually "the handler's event reaches its listener" has limit.out "datagram	192.0.2.1	7002	ping"
 eventually "port 7001 is blocked" has limit.out "blocked	7001"
 eventually "the event reaches its listener" has limit.out "event	7001	2"
 eventually "the failing timer is reported" grep -q 'limit.lua:[0-9]*: a timer that fails' "$WORK/limit.err"
