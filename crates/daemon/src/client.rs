@@ -53,7 +53,10 @@ impl Client {
     ///
     /// # Errors
     /// `NoAnswer`. The inner error is what the script's process answered.
-    pub fn ask<T: DeserializeOwned>(&mut self, request: &Request) -> Result<Result<T, Failure>, DaemonError> {
+    pub fn ask<T: DeserializeOwned>(
+        &mut self,
+        request: &Request,
+    ) -> Result<Result<T, Box<Failure>>, DaemonError> {
         let envelope = Envelope { version: VERSION, request: request.clone() };
         let mut line = serde_json::to_vec(&envelope).map_err(|error| self.no_answer(error.to_string()))?;
         line.push(b'\n');
