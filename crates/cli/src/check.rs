@@ -1,6 +1,7 @@
 //! `moonhook check`: compile, let the verifier judge, attach nothing.
 
 mod costs;
+mod tables;
 
 use crate::driver::{self, Compiled, Timings};
 use crate::kernel::{Kernel, xdp_program};
@@ -14,6 +15,7 @@ use moonhook_snapshot::Snapshot;
 use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
+use tables::TableReport;
 
 /// Compile scripts and let the kernel's verifier judge, without attaching anything
 #[derive(Debug, clap::Args)]
@@ -47,6 +49,8 @@ struct Report {
     script: String,
     handlers: Vec<Handler>,
     program: Program,
+    /// The tables that are maps.
+    tables: Vec<TableReport>,
     maps: Vec<MapInfo>,
     /// Bytes of all maps: what the kernel has allocated, or, without it, keys and values.
     map_memory: u64,
@@ -105,6 +109,7 @@ fn report(compiled: &Compiled, kernel: Option<&Kernel>) -> Result<Report, CliErr
         script: snapshot.script.clone(),
         handlers: handlers(snapshot),
         program: program(compiled, kernel)?,
+        tables: tables::tables(&compiled.module, &maps),
         map_memory: maps.iter().map(|map| map.memory).sum(),
         maps,
         object_bytes: compiled.object.elf.len(),
@@ -206,6 +211,7 @@ fn show(report: &Report, timings: bool, out: &mut dyn Write) -> Result<(), CliEr
     if costs.len() > 1 {
         costs::show(costs, out)?;
     }
+    tables::show(&report.tables, out)?;
     writeln!(out, "  maps                   {}, {} bytes", report.maps.len(), report.map_memory)?;
     let width = |text: fn(&MapInfo) -> &str| report.maps.iter().map(|map| text(map).len()).max().unwrap_or(0);
     let (names, types) = (width(|map| &map.name), width(|map| &map.map_type));

@@ -14,7 +14,8 @@ const MAX_IMMEDIATE: usize = 64;
 const INTEGER_ROOM: i64 = 24;
 const IPV4_ROOM: i64 = 16;
 
-enum Piece {
+/// A part of a text.
+pub enum Piece {
     Known(Vec<u8>),
     Integer(Word),
     Ipv4(Word),
@@ -23,7 +24,7 @@ enum Piece {
 
 impl Piece {
     /// Its length, or what that is at most.
-    fn room(&self) -> Word {
+    pub fn room(&self) -> Word {
         match self {
             Piece::Known(text) => Word::Imm(text.len() as i64),
             Piece::Integer(_) => Word::Imm(INTEGER_ROOM),
@@ -71,7 +72,7 @@ impl Context<'_> {
     }
 
     /// Writes a piece; gives its end.
-    fn write_piece(&mut self, piece: &Piece, to: Word) -> Result<Word> {
+    pub fn write_piece(&mut self, piece: &Piece, to: Word) -> Result<Word> {
         match piece {
             Piece::Known(text) if text.len() <= MAX_IMMEDIATE => {
                 self.write_known(text, to)?;

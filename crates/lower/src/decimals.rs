@@ -100,7 +100,7 @@ mod tests {
         let exact = |limit: u64, divisor: u64, factor: u64, shift: u32| {
             let near = (0..limit).step_by(divisor as usize).chain([limit]);
             let near = near.flat_map(|multiple| [multiple.saturating_sub(1), multiple.min(limit - 1)]);
-            near.into_iter().all(|number| number * factor >> shift == number / divisor)
+            near.into_iter().all(|number| (number * factor) >> shift == number / divisor)
         };
         assert!(exact(1000, 10, 205, 11) && exact(1000, 100, 41, 12));
         assert!(exact(100_000_000, 10_000, 109_951_163, 40));

@@ -103,7 +103,10 @@ impl Default for Options {
 /// has no form at packet time.
 pub fn lower(snapshot: &Snapshot, options: &Options) -> Result<Module, LowerError> {
     if options.form == Form::General {
-        return general::lower(snapshot, options);
+        return match shared::declared(snapshot) {
+            Some(refusal) => Err(refusal),
+            None => general::lower(snapshot, options),
+        };
     }
     match program::lower(snapshot, options) {
         Err(refusal)

@@ -270,7 +270,7 @@ fn type_name(shape: Shape) -> &'static str {
         Shape::Ipv4 => "IPv4 address",
         Shape::Ipv6 => "IPv6 address",
         Shape::Mac => "MAC address",
+        Shape::Entry(_) => "entry",
         Shape::Object(_) => "object",
-        Shape::Entry(_) => "table",
     }
 }

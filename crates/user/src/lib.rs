@@ -11,6 +11,7 @@ mod error;
 mod object;
 pub mod protocol;
 mod steps;
+mod tables;
 
 use mlua::{Function, Lua};
 
@@ -57,6 +58,7 @@ pub struct Outcome {
 impl UserTier {
     /// Takes over what the load stage made of a script.
     pub fn new(loaded: moonhook_load::Loaded, options: Options) -> Result<Self, UserError> {
+        tables::limit(&loaded)?;
         Self::from_parts(loaded.lua, loaded.handlers, options)
     }
 

@@ -8,6 +8,7 @@ mod byte;
 mod byteorder;
 mod convert;
 mod data;
+mod digits;
 mod format;
 mod linux;
 mod math;
@@ -16,6 +17,7 @@ mod number;
 pub mod output;
 mod pattern;
 mod quote;
+mod replace;
 mod string;
 mod table;
 
@@ -49,6 +51,7 @@ const FAMILIES: &[&[Row]] = &[
     number::ROWS,
     output::ROWS,
     pattern::ROWS,
+    replace::ROWS,
     string::ROWS,
     table::ROWS,
 ];

@@ -1,11 +1,11 @@
 //! `tonumber` (Lua manual § 6.1): known texts are converted now, others by automata that take a byte at a time.
 
+use super::digits::in_base;
 use super::{Call, Row, returns, row};
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::join::Arm;
 use crate::loops::Iteration;
-use crate::state::State;
 use crate::strings::{Slice, parse_integer};
 use crate::value::{Abs, Str, Word};
 use moonhook_ir as ir;
@@ -14,7 +14,7 @@ use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
 pub const ROWS: &[Row] = &[row("tonumber", to_number)];
 
 /// What `tonumber` skips around a numeral (`isspace` in the C locale).
-const SPACES: &[u8] = b" \x0c\n\r\t\x0b";
+pub const SPACES: &[u8] = b" \x0c\n\r\t\x0b";
 
 /// Columns of an automaton's table.
 const CLASSES: usize = 16;
@@ -102,7 +102,7 @@ fn numeral_table() -> Vec<u8> {
         (FRACTION | HEX_FRACTION | EXPONENT_DIGITS | FLOAT_END, 1) => FLOAT_END,
         _ => WRONG,
     };
-    table(&class, 16, &next)
+    table(&class, WRONG + 1, &next)
 }
 
 fn table(class: &dyn Fn(u8) -> u8, states: usize, next: &dyn Fn(usize, usize) -> usize) -> Vec<u8> {
@@ -112,7 +112,7 @@ fn table(class: &dyn Fn(u8) -> u8, states: usize, next: &dyn Fn(usize, usize) ->
 }
 
 /// The byte of a table at an offset that is masked to `mask`.
-fn entry(context: &mut Context<'_>, map: ir::MapId, base: u32, offset: Word, mask: i64) -> Word {
+pub fn entry(context: &mut Context<'_>, map: ir::MapId, base: u32, offset: Word, mask: i64) -> Word {
     let base = context.emit(Op::DataAddress { map, offset: base });
     let offset = context.and(offset, mask);
     let offset = context.value(offset);
@@ -120,7 +120,7 @@ fn entry(context: &mut Context<'_>, map: ir::MapId, base: u32, offset: Word, mas
     context.load(place, 0, Size::B1, false)
 }
 
-/// The automaton's next state. The table has 16 states or its rows are repeated up to that.
+/// The automaton's next state.
 fn step(context: &mut Context<'_>, map: ir::MapId, state: Word, class: Word) -> Word {
     let row = context.shl(state, 4);
     let index = context.add(row, class);
@@ -138,50 +138,9 @@ fn hex_digit(context: &mut Context<'_>, byte: Word) -> Word {
 /// A text of packet time. One way to return with the integer, one with nil; texts of floats end in an error.
 fn numeral(context: &mut Context<'_>, slice: Slice) -> Result<Vec<Arm>> {
     use numerals::*;
-    let map = context.add_data("numerals", numeral_table());
-    let initial = [Word::Imm(0), Word::Imm(START as i64), Word::Imm(0), Word::Imm(0), Word::Imm(0)];
-    let arms = context.repeat(&initial, &mut |context, variables| {
-        let mut iteration = Iteration::default();
-        let [at, state, value, negative, large] = variables[..] else { return Ok(iteration) };
-        let over = context.compare(CompareOp::SGe, at, slice.length);
-        let (over, within) = context.split(over);
-        let results = [state, value, negative, large];
-        iteration.leave_in(over, results.map(Abs::Int).to_vec());
-        context.state = within;
-        let byte = context.byte_at(slice, at)?;
-        let class = entry(context, map, 0, byte, 255);
-        let next = step(context, map, state, class);
-        let wrong = context.compare_apart(CompareOp::Eq, next, WRONG as i64);
-        let (wrong, fine) = context.split(wrong);
-        iteration.leave_in(wrong, [WRONG as i64, 0, 0, 0].map(Abs::int).to_vec());
-        context.state = fine;
-        let at = context.add(at, 1);
-        for (of, known) in [(DECIMAL, false), (HEX, false), (SIGN, false), (START, true)] {
-            let this = match known {
-                true => crate::code::Cond::Known(true),
-                false => context.compare_apart(CompareOp::Eq, next, of as i64),
-            };
-            let (this, other) = context.split(this);
-            context.state = this;
-            let (mut value, mut negative, mut large) = (value, negative, large);
-            match of {
-                DECIMAL => (value, large) = decimal_digit(context, byte, value, negative, large)?,
-                HEX => {
-                    let digit = hex_digit(context, byte);
-                    value = context.shl(value, 4);
-                    value = context.add(value, digit);
-                }
-                SIGN => {
-                    let minus = context.compare_apart(CompareOp::Eq, byte, i64::from(b'-'));
-                    negative = context.condition_word(minus);
-                }
-                _ => {}
-            }
-            iteration.again(context, vec![at, next, value, negative, large]);
-            context.state = other;
-        }
-        Ok(iteration)
-    })?;
+    let initial = [0, START as i64, 0, 0, 0].map(Word::Imm);
+    let arms =
+        context.repeat(&initial, &mut |context, variables| numeral_character(context, slice, variables))?;
     let Some(values) = context.join(arms)? else { return Ok(vec![]) };
     let [Abs::Int(state), Abs::Int(value), Abs::Int(negative), Abs::Int(large)] = values[..] else {
         return Ok(vec![]);
@@ -206,6 +165,50 @@ fn numeral(context: &mut Context<'_>, slice: Slice) -> Result<Vec<Arm>> {
     Ok(arms)
 }
 
+/// One turn of the automaton. Its variables: the offset, the state, the value so far, 1 behind a minus, 1 if the value is too
+/// large for an integer. It leaves with all but the first.
+fn numeral_character(context: &mut Context<'_>, slice: Slice, variables: &[Word]) -> Result<Iteration> {
+    use numerals::*;
+    let mut iteration = Iteration::default();
+    let [at, state, value, negative, large] = *variables else { return Ok(iteration) };
+    let map = context.add_data("numerals", numeral_table());
+    let over = context.compare(CompareOp::SGe, at, slice.length);
+    let (over, within) = context.split(over);
+    iteration.leave_in(over, [state, value, negative, large].map(Abs::Int).to_vec());
+    context.state = within;
+    let byte = context.byte_at(slice, at)?;
+    let class = entry(context, map, 0, byte, 255);
+    let next = step(context, map, state, class);
+    let wrong = context.compare_apart(CompareOp::Eq, next, WRONG as i64);
+    let (wrong, fine) = context.split(wrong);
+    iteration.leave_in(wrong, [WRONG as i64, 0, 0, 0].map(Abs::int).to_vec());
+    context.state = fine;
+    let at = context.add(at, 1);
+    let turn_to = |context: &mut Context<'_>, state: usize| {
+        let is = context.compare_apart(CompareOp::Eq, next, state as i64);
+        let (is, other) = context.split(is);
+        context.state = is;
+        other
+    };
+    let other = turn_to(context, DECIMAL);
+    let (larger, too_large) = decimal_digit(context, byte, value, negative, large);
+    iteration.again(context, vec![at, next, larger, negative, too_large]);
+    context.state = other;
+    let other = turn_to(context, HEX);
+    let digit = hex_digit(context, byte);
+    let larger = context.shl(value, 4);
+    let larger = context.add(larger, digit);
+    iteration.again(context, vec![at, next, larger, negative, large]);
+    context.state = other;
+    let other = turn_to(context, SIGN);
+    let minus = context.compare_apart(CompareOp::Eq, byte, i64::from(b'-'));
+    let minus = context.condition_word(minus);
+    iteration.again(context, vec![at, next, value, minus, large]);
+    context.state = other;
+    iteration.again(context, vec![at, next, value, negative, large]);
+    Ok(iteration)
+}
+
 /// Appends a decimal digit: the value, and whether it has become too large for an integer.
 fn decimal_digit(
     context: &mut Context<'_>,
@@ -213,7 +216,7 @@ fn decimal_digit(
     value: Word,
     negative: Word,
     large: Word,
-) -> Result<(Word, Word)> {
+) -> (Word, Word) {
     let digit = context.and(byte, 15);
     // The largest value is 2^63 - 1, or 2^63 behind a minus; wrapping comes after that.
     let limit = context.add(negative, i64::MAX);
@@ -223,138 +226,12 @@ fn decimal_digit(
     let beyond = context.condition_word(beyond);
     let large = context.binary(BinaryOp::Or, large, beyond);
     let value = context.binary(BinaryOp::Mul, value, 10);
-    Ok((context.add(value, digit), large))
+    (context.add(value, digit), large)
 }
 
-fn signed(context: &mut Context<'_>, value: Word, negative: Word) -> Word {
+/// The value, negated if `negative` is 1.
+pub fn signed(context: &mut Context<'_>, value: Word, negative: Word) -> Word {
     let mask = context.binary(BinaryOp::Sub, 0, negative);
     let flipped = context.binary(BinaryOp::Xor, value, mask);
     context.add(flipped, negative)
-}
-
-/// What characters are in a numeral with a base: the value of a digit or letter, or one of these.
-const SPACE: u8 = 64;
-const PLUS: u8 = 65;
-const MINUS: u8 = 66;
-const OTHER: u8 = 67;
-
-fn digit_of(byte: u8) -> u8 {
-    match byte {
-        b'0'..=b'9' => byte - b'0',
-        b'a'..=b'z' => byte - b'a' + 10,
-        b'A'..=b'Z' => byte - b'A' + 10,
-        b'+' => PLUS,
-        b'-' => MINUS,
-        byte if SPACES.contains(&byte) => SPACE,
-        _ => OTHER,
-    }
-}
-
-/// `tonumber(text, base)` (`luaB_tonumber`, `l_str2int`, lbaselib.c).
-fn in_base(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
-    let base = call.integer(context, 2)?;
-    let text = match call.arg(1) {
-        Abs::Str(text) => text,
-        _ if !context.state.alive() => return Ok(vec![]),
-        _ => {
-            call.wrong_type(context, 1, "string");
-            return Ok(vec![]);
-        }
-    };
-    let shifted = context.sub(base, 2);
-    let wrong = context.compare(CompareOp::UGt, shifted, 34);
-    context.fail_if(wrong, |context| call.argument_error(context, 2, "base out of range"));
-    if !context.state.alive() {
-        return Ok(vec![]);
-    }
-    if let (Str::Const(text), Word::Imm(base)) = (&text, base) {
-        return returns(context, vec![known_in_base(text, base).map_or(Abs::Nil, Abs::int)]);
-    }
-    let slice = context.slice_of(&text)?;
-    digits_in_base(context, slice, base)
-}
-
-fn known_in_base(text: &[u8], base: i64) -> Option<i64> {
-    let start = text.iter().position(|byte| !SPACES.contains(byte))?;
-    let end = text.iter().rposition(|byte| !SPACES.contains(byte))? + 1;
-    let (negative, digits) = match &text[start..end] {
-        [b'-', digits @ ..] => (true, digits),
-        [b'+', digits @ ..] => (false, digits),
-        digits => (false, digits),
-    };
-    if digits.is_empty() || digits.iter().any(|byte| i64::from(digit_of(*byte)) >= base) {
-        return None;
-    }
-    let value = digits
-        .iter()
-        .fold(0i64, |value, byte| value.wrapping_mul(base).wrapping_add(i64::from(digit_of(*byte))));
-    Some(if negative { value.wrapping_neg() } else { value })
-}
-
-/// The automaton's states: before the numeral, behind its sign, in its digits, behind them.
-const BEFORE: i64 = 0;
-const SIGNED: i64 = 1;
-const DIGITS: i64 = 2;
-const BEHIND: i64 = 3;
-
-fn digits_in_base(context: &mut Context<'_>, slice: Slice, base: Word) -> Result<Vec<Arm>> {
-    let map = context.add_data("digits", (0..=255).map(digit_of).collect());
-    let mut failed = Vec::new();
-    let initial = [0, BEFORE, 0, 0].map(Word::Imm);
-    let exits = context.repeat(&initial, &mut |context, variables| {
-        let mut iteration = Iteration::default();
-        let [at, state, value, negative] = variables[..] else { return Ok(iteration) };
-        let over = context.compare(CompareOp::SGe, at, slice.length);
-        let (over, within) = context.split(over);
-        iteration.leave_in(over, [state, value, negative].map(Abs::Int).to_vec());
-        context.state = within;
-        let byte = context.byte_at(slice, at)?;
-        let at = context.add(at, 1);
-        let digit = entry(context, map, 0, byte, 255);
-        let is_digit = context.compare_apart(CompareOp::SLt, digit, base);
-        let (is_digit, other) = context.split(is_digit);
-        context.state = is_digit;
-        let misplaced = context.compare_apart(CompareOp::Eq, state, BEHIND);
-        leave_wrong(context, &mut iteration, misplaced);
-        let larger = context.binary(BinaryOp::Mul, value, base);
-        let larger = context.add(larger, digit);
-        iteration.again(context, vec![at, Word::Imm(DIGITS), larger, negative]);
-        context.state = other;
-        let space = context.compare_apart(CompareOp::Eq, digit, i64::from(SPACE));
-        let (space, other) = context.split(space);
-        context.state = space;
-        let misplaced = context.compare_apart(CompareOp::Eq, state, SIGNED);
-        leave_wrong(context, &mut iteration, misplaced);
-        let before = context.compare_apart(CompareOp::Eq, state, BEFORE);
-        let (before, behind) = context.split(before);
-        let next = context.either(before, Word::Imm(BEFORE), behind, Word::Imm(BEHIND))?;
-        iteration.again(context, vec![at, next, value, negative]);
-        context.state = other;
-        let misplaced = context.compare_apart(CompareOp::Ne, state, BEFORE);
-        leave_wrong(context, &mut iteration, misplaced);
-        let sign = context.sub(digit, i64::from(PLUS));
-        let no_sign = context.compare_apart(CompareOp::UGt, sign, 1);
-        leave_wrong(context, &mut iteration, no_sign);
-        iteration.again(context, vec![at, Word::Imm(SIGNED), value, sign]);
-        Ok(iteration)
-    })?;
-    let (whole, wrong): (Vec<Arm>, Vec<Arm>) = exits.into_iter().partition(|arm| !arm.values.is_empty());
-    failed.extend(wrong.into_iter().map(|arm| arm.state));
-    let mut arms = Vec::new();
-    if let Some([Abs::Int(state), Abs::Int(value), Abs::Int(negative)]) = context.join(whole)?.as_deref() {
-        let (value, negative) = (*value, *negative);
-        let none = context.compare(CompareOp::ULt, *state, DIGITS);
-        context.leave_if(none, &mut failed);
-        let value = signed(context, value, negative);
-        arms.push(Arm { state: context.take_state(), values: vec![Abs::Int(value)] });
-    }
-    context.enter(failed)?;
-    arms.push(Arm { state: context.take_state(), values: vec![Abs::Nil] });
-    Ok(arms)
-}
-
-fn leave_wrong(context: &mut Context<'_>, iteration: &mut Iteration, wrong: crate::code::Cond) {
-    let (wrong, fine): (State, State) = context.split(wrong);
-    iteration.leave_in(wrong, vec![]);
-    context.state = fine;
 }

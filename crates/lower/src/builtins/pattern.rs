@@ -5,7 +5,7 @@ use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 use crate::join::Arm;
 use crate::patterns::matcher::{self, Match};
-use crate::patterns::parse;
+use crate::patterns::parse::{self, Pattern};
 use crate::state::State;
 use crate::strings::Slice;
 use crate::value::{Abs, Str, Word};
@@ -76,6 +76,16 @@ fn finish(
     Ok(arms)
 }
 
+/// The pattern that a call is given; refuses one that is not known or malformed.
+pub fn compiled(context: &mut Context<'_>, call: &Call, pattern: Str, plain: bool) -> Result<Pattern> {
+    let name = call.called.as_ref().map(|(_, name)| name.as_str());
+    let Str::Const(pattern) = pattern else {
+        return context.refuse(LowerErrorKind::PatternNotConstant, name);
+    };
+    let pattern = if plain { Ok(parse::literal(&pattern)) } else { parse::parse(&pattern) };
+    pattern.or_else(|message| context.refuse(LowerErrorKind::BadPattern { message }, name))
+}
+
 /// Searches as the arguments say; `None`, with the state dead, if one of them is wrong.
 fn search(context: &mut Context<'_>, call: &Call, plain: bool) -> Result<Option<Search>> {
     let Some(text) = call.string(context, 1)? else { return Ok(None) };
@@ -84,15 +94,7 @@ fn search(context: &mut Context<'_>, call: &Call, plain: bool) -> Result<Option<
     if !context.state.alive() {
         return Ok(None);
     }
-    let name = call.called.as_ref().map(|(_, name)| name.as_str());
-    let Str::Const(pattern) = pattern else {
-        return context.refuse(LowerErrorKind::PatternNotConstant, name);
-    };
-    let pattern = if plain { Ok(parse::literal(&pattern)) } else { parse::parse(&pattern) };
-    let pattern = match pattern {
-        Ok(pattern) => pattern,
-        Err(message) => return context.refuse(LowerErrorKind::BadPattern { message }, name),
-    };
+    let pattern = compiled(context, call, pattern, plain)?;
     let (space, start, length) = context.slice(&text)?;
     let subject = Slice { space, start, length };
     let skipped = first_offset(context, init, length)?;

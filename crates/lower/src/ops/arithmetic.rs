@@ -83,6 +83,11 @@ impl Named {
     }
 }
 
+/// Whether it computes a value from two.
+pub fn is_binary(opcode: Opcode) -> bool {
+    Operator::of(opcode).is_some()
+}
+
 pub fn execute<'a>(
     context: &mut Context<'a>,
     frame: &mut Frame<'a>,

@@ -210,27 +210,21 @@ impl Parser<'_> {
         }
     }
 
-    /// What follows `[`. A `]` in first place stands for itself.
+    /// What follows `[`. As in Lua, the set's end is found first, without regard to ranges, so that `[a-%]]` is a range up to `%` and
+    /// a `]`.
     fn bracket(&mut self) -> Result<Set, String> {
-        const MISSING: &str = "malformed pattern (missing ']')";
         let negated = self.peek(0) == Some(b'^');
         if negated {
             self.at += 1;
         }
+        let end = self.end_of_set()?;
         let mut set = Set::EMPTY;
-        let mut first = true;
-        loop {
-            let byte = self.peek(0).ok_or(MISSING)?;
-            if byte == b']' && !first {
-                self.at += 1;
-                break;
-            }
-            first = false;
+        while self.at < end {
+            let byte = self.peek(0).unwrap_or(0);
             if byte == b'%' {
-                let class = self.peek(1).ok_or(MISSING)?;
-                set = set.union(class_of(class));
+                set = set.union(class_of(self.peek(1).unwrap_or(0)));
                 self.at += 2;
-            } else if self.peek(1) == Some(b'-') && self.peek(2).is_some_and(|last| last != b']') {
+            } else if self.peek(1) == Some(b'-') && self.at + 2 < end {
                 let last = self.peek(2).unwrap_or(0);
                 set = set.union(Set::of(|b| (byte..=last).contains(&b)));
                 self.at += 3;
@@ -239,7 +233,20 @@ impl Parser<'_> {
                 self.at += 1;
             }
         }
+        self.at = end + 1;
         Ok(if negated { set.complement() } else { set })
+    }
+
+    /// Where the `]` stands that ends the set; one in first place and one after a `%` stand for themselves.
+    fn end_of_set(&self) -> Result<usize, String> {
+        let mut ahead = 0;
+        loop {
+            let byte = self.peek(ahead).ok_or("malformed pattern (missing ']')")?;
+            ahead += if byte == b'%' && self.peek(ahead + 1).is_some() { 2 } else { 1 };
+            if self.peek(ahead) == Some(b']') {
+                return Ok(self.at + ahead);
+            }
+        }
     }
 }
 
@@ -256,6 +263,8 @@ fn class_of(letter: u8) -> Set {
         b'u' => Set::of(|b| b.is_ascii_uppercase()),
         b'w' => Set::of(|b| b.is_ascii_alphanumeric()),
         b'x' => Set::of(|b| b.is_ascii_hexdigit()),
+        // Of older manuals, and still in the library.
+        b'z' => Set::of(|b| b == 0),
         _ => return Set::of(|b| b == letter),
     };
     if letter.is_ascii_uppercase() { set.complement() } else { set }
@@ -291,9 +300,13 @@ mod tests {
         };
         assert!(set("[]a]").contains(b']'));
         assert!(set("[a-]").contains(b'-'));
+        assert_eq!(set("[a-%]]").runs(), [(b']', b']')]);
+        assert_eq!(set("[+-%%]").runs(), [(b']', b']')]);
+        assert_eq!(set("[%a-z]").runs(), [(b'-', b'-'), (b'A', b'Z'), (b'a', b'z')]);
         assert!(!set("[^%s]").contains(b' '));
         assert_eq!(set("%%").single(), Some(b'%'));
         assert_eq!(set("[0-9A-F]").runs(), [(b'0', b'9'), (b'A', b'F')]);
         assert_eq!(set("%D").complement(), set("%d"));
+        assert_eq!(set("%Z").complement().single(), Some(0));
     }
 }

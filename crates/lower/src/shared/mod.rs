@@ -7,17 +7,21 @@
 
 mod access;
 mod additions;
+mod held;
 mod keys;
+mod made;
 mod records;
 mod seen;
 mod values;
 
 pub use additions::Additions;
-pub use records::{Path, STALE};
+pub use held::STALE;
+pub use records::Path;
 pub use seen::{Kind, Seen};
 
 use crate::context::{Context, Result, Stop};
-use crate::error::LowerErrorKind;
+use crate::error::{LowerError, LowerErrorKind};
+use moonhook_diagnostic::Place;
 use moonhook_ir as ir;
 use moonhook_shape::{
     CAPACITY, Datum, Declaration, MAX_KEY, Shape, ShapeError, Type, WhenFull, encode_key, encode_value,
@@ -182,6 +186,23 @@ impl Context<'_> {
         let name = self.table_name(table);
         self.unsupported(format!("{what} `{name}`, which handlers write,"), help, Some(name))
     }
+}
+
+/// What general code has to say of a script that declares shared tables, for which it has no form.
+pub fn declared(snapshot: &Snapshot) -> Option<LowerError> {
+    let table = snapshot.tables.iter().find(|table| table.declaration.is_some())?;
+    let handler = snapshot.closure(snapshot.handlers.first()?.closure);
+    let prototype = snapshot.prototype(handler.prototype);
+    let source = prototype.source.map(|source| snapshot.source(source));
+    let place = Place {
+        file: source.map_or_else(|| snapshot.script.clone(), |source| source.name.clone()),
+        line: prototype.line_defined,
+        text: source.map_or_else(String::new, |source| source.line(prototype.line_defined).to_string()),
+        name: None,
+    };
+    let what = format!("using the shared table `{}` in general code", table.name.as_deref().unwrap_or("?"));
+    let kind = LowerErrorKind::Unsupported { what, help: "use `--form auto`".to_string() };
+    Some(LowerError { kind, place: place.into() })
 }
 
 /// Names that the compiler's own maps may get later in the walk.

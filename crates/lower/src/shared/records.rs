@@ -1,32 +1,26 @@
 //! Entries whose values are records: tables with named fields.
 //!
 //! What is read of such a table is the entry itself ([`Abs::Entry`]): its fields are read and assigned in the map, as those of
-//! the table that it is in Lua. A table made at packet time is copied into the map when it is assigned, and whoever holds it
-//! then holds the entry. An entry that may have been replaced or deleted since cannot be used any more.
+//! the table that it is in Lua. What happens to those who hold it is in [`super::held`].
 
 use super::Seen;
 use super::additions::Load;
 use super::keys::{Unfit, has_text};
 use super::values::Place;
 use crate::context::{Context, Result};
-use crate::events::Message;
 use crate::join::Arm;
 use crate::made::Key;
 use crate::memory::VALUE_START;
-use crate::state::{Slot, State};
+use crate::state::State;
 use crate::value::{Abs, Object, Word};
 use moonhook_ir as ir;
 use moonhook_ir::{BinaryOp, CompareOp, Size};
-use moonhook_shape::{Field, Shape, Type};
+use moonhook_shape::Type;
 use moonhook_snapshot::TableId;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// A record in the values of a shared table: the table, and the fields that lead there.
 pub type Path = (TableId, Vec<String>);
-
-/// What an entry becomes that must not be used any more.
-pub const STALE: Abs = Abs::Object(Object::Opaque("table"));
 
 impl Context<'_> {
     /// The record at a path, of the entry at an address.
@@ -177,76 +171,6 @@ impl Context<'_> {
         self.refuse_shared(table, &what, "add the field to the declaration")
     }
 
-    /// Writes a table made at packet time as a record.
-    pub(super) fn put_record(
-        &mut self,
-        at: Place,
-        fields: &[Field],
-        made: u32,
-        unfit: &mut Unfit,
-    ) -> Result<()> {
-        let mut there = Word::Imm(0);
-        let mut offset = 8;
-        for (number, Field { name, ty }) in fields.iter().enumerate() {
-            let place = Place { disp: at.disp + offset, ..at };
-            let value = self.made_field(made, &Key::Text(Arc::from(name.as_bytes())));
-            let bits = self.dispatch(&value, &mut |context, value| {
-                let bit = if value == Abs::Nil { 0 } else { 1i64 << number };
-                match value {
-                    Abs::Nil => context.zero(place, ty.size()),
-                    value => context.put(place, ty, &value, unfit)?,
-                }
-                Ok(vec![Abs::int(bit)])
-            })?;
-            if let Some(Abs::Int(bit)) = bits.first() {
-                there = self.binary(BinaryOp::Or, there, *bit);
-            }
-            offset += ty.size() as i16;
-        }
-        if self.state.alive() {
-            self.store(at.base, at.disp, Size::B8, there);
-        }
-        Ok(())
-    }
-
-    /// Writes a table made at packet time as a key, which has all fields.
-    pub(super) fn put_key_record(
-        &mut self,
-        at: Place,
-        fields: &[Field],
-        made: u32,
-        unfit: &mut Unfit,
-    ) -> Result<()> {
-        let mut disp = at.disp;
-        for Field { name, ty } in fields {
-            let value = self.made_field(made, &Key::Text(Arc::from(name.as_bytes())));
-            self.dispatch(&value, &mut |context, value| {
-                match (ty, &value) {
-                    (Type::Record(inner), Abs::Object(Object::Made(made))) => {
-                        context.put_key_record(Place { disp, ..at }, inner, *made, unfit)?;
-                    }
-                    _ => context.put(Place { disp, ..at }, ty, &value, unfit)?,
-                }
-                Ok(vec![])
-            })?;
-            disp += ty.key_size() as i16;
-        }
-        Ok(())
-    }
-
-    /// Whether the key is a table made at packet time, and the table's keys are declared to be such.
-    pub(super) fn is_key_record(&self, table: TableId, key: &Abs) -> bool {
-        let declared =
-            self.snapshot.table(table).declaration.as_ref().and_then(|declared| declared.key.as_ref());
-        matches!((declared, key), (Some(Type::Record(_)), Abs::Object(Object::Made(_))))
-    }
-
-    pub(super) fn zero(&mut self, at: Place, size: usize) {
-        for word in 0..size as i16 / 8 {
-            self.store(at.base, at.disp + 8 * word, Size::B8, 0);
-        }
-    }
-
     /// What a table made at packet time adds to the types of a shared one.
     pub(super) fn seen_of_made(&mut self, table: TableId, made: u32) -> Result<Seen> {
         let help = "copy what is needed into a table with named fields";
@@ -279,134 +203,6 @@ impl Context<'_> {
             Some(name) => self.refuse_field(table, &name),
             None => Ok(()),
         }
-    }
-
-    /// Whether something that is used later on holds the table made at packet time that `value` is.
-    pub(super) fn holds_made(&mut self, value: &Abs) -> Result<bool> {
-        let Abs::Object(Object::Made(made)) = value else { return Ok(false) };
-        let reach = self.reach(*made);
-        let is = |value: &Abs| matches!(value, Abs::Object(Object::Made(id)) if reach.iter().any(|(_, made)| made == id));
-        let live = self.registers_used_later();
-        let registers = self.state.registers.iter().enumerate();
-        let mut held = registers
-            .filter(|(register, _)| live.contains(*register))
-            .any(|(_, slot)| matches!(slot, Slot::Direct(value) if is(value)));
-        let own: Vec<u32> = reach
-            .iter()
-            .filter_map(|(_, made)| self.state.tables.get(made))
-            .flat_map(|made| made.fields.values().copied())
-            .collect();
-        held |= self.state.cells.iter().any(|(cell, value)| !own.contains(cell) && is(value));
-        for index in 0..self.calls.len().saturating_sub(1) {
-            let live = self.live_registers(index);
-            let Some(registers) = self.callers.get(index + 1) else { continue };
-            let held = |(register, slot): (usize, &Slot)| {
-                live.contains(register) && matches!(slot, Slot::Direct(value) if is(value))
-            };
-            if registers.iter().enumerate().any(held) {
-                return self.unsupported(
-                    "keeping a table that a calling function goes on using",
-                    "return the table, and keep it in the function that made it",
-                    None,
-                );
-            }
-        }
-        Ok(held)
-    }
-
-    /// A table made at packet time and those in its fields, with the names that lead there.
-    fn reach(&self, made: u32) -> Vec<(Vec<String>, u32)> {
-        let mut found = vec![(Vec::new(), made)];
-        let mut next = 0;
-        while let Some((names, made)) = found.get(next).cloned() {
-            next += 1;
-            let Some(table) = self.state.tables.get(&made) else { continue };
-            for (key, cell) in &table.fields {
-                if let (Key::Text(name), Some(Abs::Object(Object::Made(inner)))) =
-                    (key, self.state.cells.get(cell))
-                {
-                    let mut names = names.clone();
-                    names.push(String::from_utf8_lossy(name).into_owned());
-                    found.push((names, *inner));
-                }
-            }
-        }
-        found
-    }
-
-    /// From now on, what holds the table holds the record at that path.
-    pub(super) fn bind(&mut self, table: TableId, made: u32, names: Vec<String>, base: ir::Value) {
-        for (inner, id) in self.reach(made) {
-            let path = names.iter().cloned().chain(inner).collect();
-            let entry = self.entry(table, path, base);
-            self.swap(&|value| (*value == Abs::Object(Object::Made(id))).then(|| entry.clone()));
-        }
-    }
-
-    /// Binds what holds the table, if anything does, to the entry that it was assigned to.
-    pub(super) fn bind_entry(
-        &mut self,
-        table: TableId,
-        map: ir::MapId,
-        shape: &Shape,
-        key: &Abs,
-        value: &Abs,
-    ) -> Result<()> {
-        let Abs::Object(Object::Made(made)) = value else { return Ok(()) };
-        if !self.state.alive() || !self.holds_made(value)? {
-            return Ok(());
-        }
-        let address = self.fitting_key(table, shape, key)?;
-        let entry = self.lookup(map, address);
-        let gone = self.compare(CompareOp::Eq, entry, 0);
-        let message = format!("an entry of table '{}' is gone", self.table_name(table));
-        self.check(gone, || Message::new(message));
-        self.bind(table, *made, Vec::new(), entry);
-        Ok(())
-    }
-
-    /// Entries of the table that are held may be replaced or gone: they are not used any more.
-    pub(super) fn entries_change(&mut self, table: TableId) {
-        self.forget_sums(table);
-        self.state.facts.present.retain(|present| present.table != table);
-        let paths = &self.shared.paths;
-        let of_table: Vec<bool> = paths.iter().map(|(of, _)| *of == table).collect();
-        let stale = |value: &Abs| match value {
-            Abs::Entry { path, .. } if of_table[*path as usize] => Some(STALE),
-            _ => None,
-        };
-        self.swap(&stale);
-        for slot in self.callers.iter_mut().flatten() {
-            if let Slot::Direct(value) = slot
-                && let Some(new) = stale(value)
-            {
-                *value = new;
-            }
-        }
-    }
-
-    /// Replaces values that are held.
-    pub(super) fn swap(&mut self, new: &dyn Fn(&Abs) -> Option<Abs>) {
-        let swap = |value: &mut Abs| {
-            if let Some(new) = new(value) {
-                *value = new;
-            }
-        };
-        for slot in &mut self.state.registers {
-            if let Slot::Direct(value) = slot {
-                swap(value);
-            }
-        }
-        self.state.cells.values_mut().for_each(swap);
-    }
-
-    /// Refuses the use of an entry that may be gone.
-    pub fn refuse_stale<T>(&self, name: Option<&str>) -> Result<T> {
-        self.unsupported(
-            "using an entry of a shared table after entries were assigned or deleted",
-            "look the entry up again",
-            name,
-        )
     }
 
     /// An assignment gives the entry another lifetime.

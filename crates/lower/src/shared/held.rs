@@ -1,0 +1,145 @@
+//! What the handler holds of shared tables: a table that was assigned is the entry from then on, and an entry that may have been
+//! replaced or deleted is not used any more.
+
+use crate::context::{Context, Result};
+use crate::events::Message;
+use crate::made::Key;
+use crate::state::Slot;
+use crate::value::{Abs, Object};
+use moonhook_ir as ir;
+use moonhook_ir::CompareOp;
+use moonhook_shape::Shape;
+use moonhook_snapshot::TableId;
+
+/// What an entry becomes that must not be used any more.
+pub const STALE: Abs = Abs::Object(Object::Opaque("table"));
+
+impl Context<'_> {
+    /// Whether something that is used later on holds the table made at packet time that `value` is.
+    pub(super) fn holds_made(&mut self, value: &Abs) -> Result<bool> {
+        let Abs::Object(Object::Made(made)) = value else { return Ok(false) };
+        let reach = self.reach(*made);
+        let is = |value: &Abs| matches!(value, Abs::Object(Object::Made(id)) if reach.iter().any(|(_, made)| made == id));
+        let live = self.registers_used_later();
+        let registers = self.state.registers.iter().enumerate();
+        let mut held = registers
+            .filter(|(register, _)| live.contains(*register))
+            .any(|(_, slot)| matches!(slot, Slot::Direct(value) if is(value)));
+        let own: Vec<u32> = reach
+            .iter()
+            .filter_map(|(_, made)| self.state.tables.get(made))
+            .flat_map(|made| made.fields.values().copied())
+            .collect();
+        held |= self.state.cells.iter().any(|(cell, value)| !own.contains(cell) && is(value));
+        for index in 0..self.calls.len().saturating_sub(1) {
+            let live = self.live_registers(index);
+            let Some(registers) = self.callers.get(index + 1) else { continue };
+            let held = |(register, slot): (usize, &Slot)| {
+                live.contains(register) && matches!(slot, Slot::Direct(value) if is(value))
+            };
+            if registers.iter().enumerate().any(held) {
+                return self.unsupported(
+                    "keeping a table that a calling function goes on using",
+                    "return the table, and keep it in the function that made it",
+                    None,
+                );
+            }
+        }
+        Ok(held)
+    }
+
+    /// A table made at packet time and those in its fields, with the names that lead there.
+    fn reach(&self, made: u32) -> Vec<(Vec<String>, u32)> {
+        let mut found = vec![(Vec::new(), made)];
+        let mut next = 0;
+        while let Some((names, made)) = found.get(next).cloned() {
+            next += 1;
+            let Some(table) = self.state.tables.get(&made) else { continue };
+            for (key, cell) in &table.fields {
+                if let (Key::Text(name), Some(Abs::Object(Object::Made(inner)))) =
+                    (key, self.state.cells.get(cell))
+                {
+                    let mut names = names.clone();
+                    names.push(String::from_utf8_lossy(name).into_owned());
+                    found.push((names, *inner));
+                }
+            }
+        }
+        found
+    }
+
+    /// From now on, what holds the table holds the record at that path.
+    pub(super) fn bind(&mut self, table: TableId, made: u32, names: Vec<String>, base: ir::Value) {
+        for (inner, id) in self.reach(made) {
+            let path = names.iter().cloned().chain(inner).collect();
+            let entry = self.entry(table, path, base);
+            self.swap(&|value| (*value == Abs::Object(Object::Made(id))).then(|| entry.clone()));
+        }
+    }
+
+    /// Binds what holds the table, if anything does, to the entry that it was assigned to.
+    pub(super) fn bind_entry(
+        &mut self,
+        table: TableId,
+        map: ir::MapId,
+        shape: &Shape,
+        key: &Abs,
+        value: &Abs,
+    ) -> Result<()> {
+        let Abs::Object(Object::Made(made)) = value else { return Ok(()) };
+        if !self.state.alive() || !self.holds_made(value)? {
+            return Ok(());
+        }
+        let address = self.fitting_key(table, shape, key)?;
+        let entry = self.lookup(map, address);
+        let gone = self.compare(CompareOp::Eq, entry, 0);
+        let message = format!("an entry of table '{}' is gone", self.table_name(table));
+        self.check(gone, || Message::new(message));
+        self.bind(table, *made, Vec::new(), entry);
+        Ok(())
+    }
+
+    /// Entries of the table that are held may be replaced or gone: they are not used any more.
+    pub(super) fn entries_change(&mut self, table: TableId) {
+        self.forget_sums(table);
+        self.state.facts.present.retain(|present| present.table != table);
+        let paths = &self.shared.paths;
+        let of_table: Vec<bool> = paths.iter().map(|(of, _)| *of == table).collect();
+        let stale = |value: &Abs| match value {
+            Abs::Entry { path, .. } if of_table[*path as usize] => Some(STALE),
+            _ => None,
+        };
+        self.swap(&stale);
+        for slot in self.callers.iter_mut().flatten() {
+            if let Slot::Direct(value) = slot
+                && let Some(new) = stale(value)
+            {
+                *value = new;
+            }
+        }
+    }
+
+    /// Replaces values that are held.
+    pub(super) fn swap(&mut self, new: &dyn Fn(&Abs) -> Option<Abs>) {
+        let swap = |value: &mut Abs| {
+            if let Some(new) = new(value) {
+                *value = new;
+            }
+        };
+        for slot in &mut self.state.registers {
+            if let Slot::Direct(value) = slot {
+                swap(value);
+            }
+        }
+        self.state.cells.values_mut().for_each(swap);
+    }
+
+    /// Refuses the use of an entry that may be gone.
+    pub fn refuse_stale<T>(&self, name: Option<&str>) -> Result<T> {
+        self.unsupported(
+            "using an entry of a shared table after entries were assigned or deleted",
+            "look the entry up again",
+            name,
+        )
+    }
+}

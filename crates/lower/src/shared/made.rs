@@ -1,0 +1,83 @@
+//! Tables made at packet time as bytes of keys and values.
+
+use super::keys::Unfit;
+use super::values::Place;
+use crate::context::{Context, Result};
+use crate::made::Key;
+use crate::value::{Abs, Object, Word};
+use moonhook_ir::{BinaryOp, Size};
+use moonhook_shape::{Field, Type};
+use moonhook_snapshot::TableId;
+use std::sync::Arc;
+
+impl Context<'_> {
+    /// Writes a table made at packet time as a record.
+    pub(super) fn put_record(
+        &mut self,
+        at: Place,
+        fields: &[Field],
+        made: u32,
+        unfit: &mut Unfit,
+    ) -> Result<()> {
+        let mut there = Word::Imm(0);
+        let mut offset = 8;
+        for (number, Field { name, ty }) in fields.iter().enumerate() {
+            let place = Place { disp: at.disp + offset, ..at };
+            let value = self.made_field(made, &Key::Text(Arc::from(name.as_bytes())));
+            let bits = self.dispatch(&value, &mut |context, value| {
+                let bit = if value == Abs::Nil { 0 } else { 1i64 << number };
+                match value {
+                    Abs::Nil => context.zero(place, ty.size()),
+                    value => context.put(place, ty, &value, unfit)?,
+                }
+                Ok(vec![Abs::int(bit)])
+            })?;
+            if let Some(Abs::Int(bit)) = bits.first() {
+                there = self.binary(BinaryOp::Or, there, *bit);
+            }
+            offset += ty.size() as i16;
+        }
+        if self.state.alive() {
+            self.store(at.base, at.disp, Size::B8, there);
+        }
+        Ok(())
+    }
+
+    /// Writes a table made at packet time as a key, which has all fields.
+    pub(super) fn put_key_record(
+        &mut self,
+        at: Place,
+        fields: &[Field],
+        made: u32,
+        unfit: &mut Unfit,
+    ) -> Result<()> {
+        let mut disp = at.disp;
+        for Field { name, ty } in fields {
+            let value = self.made_field(made, &Key::Text(Arc::from(name.as_bytes())));
+            self.dispatch(&value, &mut |context, value| {
+                match (ty, &value) {
+                    (Type::Record(inner), Abs::Object(Object::Made(made))) => {
+                        context.put_key_record(Place { disp, ..at }, inner, *made, unfit)?;
+                    }
+                    _ => context.put(Place { disp, ..at }, ty, &value, unfit)?,
+                }
+                Ok(vec![])
+            })?;
+            disp += ty.key_size() as i16;
+        }
+        Ok(())
+    }
+
+    /// Whether the key is a table made at packet time, and the table's keys are declared to be such.
+    pub(super) fn is_key_record(&self, table: TableId, key: &Abs) -> bool {
+        let declared =
+            self.snapshot.table(table).declaration.as_ref().and_then(|declared| declared.key.as_ref());
+        matches!((declared, key), (Some(Type::Record(_)), Abs::Object(Object::Made(_))))
+    }
+
+    pub(super) fn zero(&mut self, at: Place, size: usize) {
+        for word in 0..size as i16 / 8 {
+            self.store(at.base, at.disp + 8 * word, Size::B8, 0);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+#!/usr/bin/env bash
+# The JavaScript challenge: nginx, a challenge server that stores cookies through the socket of the running script, and two
+# clients on a veth: headless Chromium gets in, curl is blocked.
+set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/../../scripts/lib.sh"
+
+CLIENT=mh-js-client-$$
+SERVER=mh-js-server-$$
+WORK=$(mktemp -d /tmp/moonhook-js.XXXXXX)
+EXAMPLE=$REPO/examples/js_challenge
+export MOONHOOK_RUNTIME_DIR=$WORK/run
+PIDS=()
+
+skip() {
+    echo "$*"
+    exit 77
+}
+
+clean_up() {
+    local status=$? pid side
+    trap - EXIT
+    for pid in "${PIDS[@]}"; do kill -TERM "$pid" 2>/dev/null || true; done
+    for pid in "${PIDS[@]}"; do wait "$pid" 2>/dev/null || true; done
+    for side in "$CLIENT" "$SERVER"; do
+        [ ! -e "/run/netns/$side" ] || ip netns del "$side" || status=1
+    done
+    rm -rf "$WORK"
+    exit "$status"
+}
+trap clean_up EXIT
+trap 'exit 130' INT TERM HUP
+
+[ -n "${MOONHOOK:-}" ] || die "MOONHOOK must name the command"
+REASON=$("$REPO/scripts/can-bpf") || skip "$REASON"
+BROWSER=$(command -v chromium-headless-shell || command -v chromium || true)
+[ -n "$BROWSER" ] || skip "chromium is not installed"
+have python3 || skip "python3 is not installed"
+ip netns add "$CLIENT" 2>"$WORK/log" || skip "network namespaces cannot be made: $(tail -n 1 "$WORK/log")"
+ip netns add "$SERVER"
+ip link add client0 netns "$CLIENT" type veth peer name server0 netns "$SERVER"
+# curl and the browser are two clients: each has an address of its own.
+ip -n "$CLIENT" address add 192.0.2.1/24 dev client0
+ip -n "$CLIENT" address add 192.0.2.9/24 dev client0
+ip -n "$SERVER" address add 192.0.2.2/24 dev server0
+ip -n "$CLIENT" link set client0 up
+ip -n "$CLIENT" link set lo up
+ip -n "$SERVER" link set server0 up
+ip -n "$SERVER" link set lo up
+
+# eventually WHAT COMMAND…: fails the test unless the command is true within twenty seconds.
+eventually() {
+    local what=$1 deadline=$((SECONDS + 20))
+    shift
+    until "$@"; do
+        if [ "$SECONDS" -ge "$deadline" ]; then
+            tail -n 20 "$WORK"/*.out "$WORK"/*.log >&2 || true
+            die "it did not happen: $what"
+        fi
+        sleep 0.1
+    done
+}
+
+# background NAME COMMAND…: starts a command in the server's namespace.
+background() {
+    local name=$1
+    shift
+    ip netns exec "$SERVER" "$@" >"$WORK/$name.out" 2>&1 </dev/null &
+    PIDS+=("$!")
+}
+
+# table TABLE COMMAND…: asks the running script.
+table() {
+    "$MOONHOOK" table filter "$@"
+}
+
+fetch() {
+    ip netns exec "$CLIENT" curl --silent --max-time 2 --interface 192.0.2.9 "$@" http://192.0.2.2/
+}
+
+browse() {
+    ip netns exec "$CLIENT" timeout 60 "$BROWSER" --headless --no-sandbox --disable-gpu --disable-extensions \
+        --user-data-dir="$WORK/browser" --virtual-time-budget=10000 --dump-dom http://192.0.2.2/ 2>"$WORK/browser.log"
+}
+
+mkdir -p "$WORK/www"
+echo '<!doctype html><title>Welcome</title><p>Inside' >"$WORK/www/index.html"
+chmod -R a+rX "$WORK"
+sed "s|FOLDER|$WORK|" "$EXAMPLE/nginx.conf" >"$WORK/nginx.conf"
+background nginx nginx -c "$WORK/nginx.conf" -g 'daemon off; user root;'
+background filter "$MOONHOOK" run server0 "$EXAMPLE/filter.lua" --mode native
+eventually "the filter is attached" grep -qs '^attached' "$WORK/filter.out"
+background challenge python3 "$EXAMPLE/challenge.py" 8081 "$WORK/run/filter.sock"
+eventually "the challenge is answered" ip netns exec "$SERVER" bash -c ': </dev/tcp/127.0.0.1/8081'
+eventually "nginx listens" ip netns exec "$SERVER" bash -c ': </dev/tcp/127.0.0.1/80'
+
+# A client without a browser's abilities gets the challenge once, and nothing more.
+fetch >"$WORK/first" || die "the first request was not answered"
+grep -q '__mh=' "$WORK/first" || die "the first answer is not the challenge"
+value=$(table cookies get 192.0.2.9) || die "the value is not stored"
+grep -q "__mh=$(tr -d '"' <<<"$value");" "$WORK/first" || die "the stored value is $value"
+! fetch >"$WORK/second" || die "a request without the cookie was answered"
+[ "$(table blocked get 192.0.2.9)" = true ] || die "the client is not blocked"
+! fetch --header "Cookie: __mh=$value" >"$WORK/third" || die "a blocked client was answered"
+
+# A browser runs the page's script and comes back with the cookie.
+browse >"$WORK/page" || die "the browser failed: $(tail -n 3 "$WORK/browser.log")"
+grep -q 'Inside' "$WORK/page" || die "the browser did not get in: $(cat "$WORK/page")"
+! table blocked get 192.0.2.1 >"$WORK/log" 2>&1 || die "the browser is blocked"
+
+# Whoever unblocks the client through the socket lets it in with its cookie.
+table blocked delete 192.0.2.9
+fetch --header "Cookie: a=b; __mh=$(tr -d '"' <<<"$value")" | grep -q Inside || die "the cookie does not count"
+echo "chromium got in, curl was blocked"

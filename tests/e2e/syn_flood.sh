@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# examples/syn_flood.lua on a veth: one source sends SYNs in a burst, of which a bucketful gets through; others do not notice.
+set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/../../scripts/lib.sh"
+
+LEFT=mh-syn-left-$$
+RIGHT=mh-syn-right-$$
+WORK=$(mktemp -d /tmp/moonhook-syn.XXXXXX)
+export MOONHOOK_RUNTIME_DIR=$WORK/run
+RUN=
+
+skip() {
+    echo "$*"
+    exit 77
+}
+
+clean_up() {
+    local status=$? side
+    trap - EXIT
+    [ -z "$RUN" ] || kill -KILL "$RUN" 2>/dev/null || true
+    for side in "$LEFT" "$RIGHT"; do
+        [ ! -e "/run/netns/$side" ] || ip netns del "$side" || status=1
+    done
+    rm -rf "$WORK"
+    exit "$status"
+}
+trap clean_up EXIT
+trap 'exit 130' INT TERM HUP
+
+[ -n "${MOONHOOK:-}" ] || die "MOONHOOK must name the command"
+REASON=$("$REPO/scripts/can-bpf") || skip "$REASON"
+have python3 || skip "python3 is not installed"
+ip netns add "$LEFT" 2>"$WORK/log" || skip "network namespaces cannot be made: $(tail -n 1 "$WORK/log")"
+ip netns add "$RIGHT"
+ip link add left0 netns "$LEFT" type veth peer name right0 netns "$RIGHT"
+ip -n "$LEFT" address add 192.0.2.1/24 dev left0
+ip -n "$RIGHT" address add 192.0.2.2/24 dev right0
+ip -n "$LEFT" link set left0 up
+ip -n "$RIGHT" link set right0 up
+
+# send COUNT SOURCE…: COUNT SYNs from each source to port 9 of the right side, over raw sockets.
+send() {
+    ip netns exec "$LEFT" python3 - "$@" <<'PYTHON'
+import socket, struct, sys
+
+def total(data):
+    words = sum(struct.unpack("!%dH" % (len(data) // 2), data))
+    while words >> 16:
+        words = (words & 0xFFFF) + (words >> 16)
+    return ~words & 0xFFFF
+
+raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
+count, target = int(sys.argv[1]), socket.inet_aton("192.0.2.2")
+for source in sys.argv[2:]:
+    source = socket.inet_aton(source)
+    for port in range(count):
+        syn = struct.pack("!HHIIBBHHH", 10000 + port, 9, 1, 0, 0x50, 2, 1024, 0, 0)
+        check = total(source + target + struct.pack("!HH", 6, len(syn)) + syn)
+        syn = syn[:16] + struct.pack("!H", check) + syn[18:]
+        header = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 40, 0, 0, 64, 6, 0, source, target)
+        raw.sendto(header + syn, ("192.0.2.2", 0))
+PYTHON
+}
+
+# TCP segments that came in on the right side.
+arrived() {
+    ip netns exec "$RIGHT" awk '$1 == "Tcp:" && $2 ~ /^[0-9]/ { print $11 }' /proc/net/snmp
+}
+
+# expect WHAT LEAST MOST: checks how many segments came in since the last call.
+SEEN=0
+expect() {
+    local now difference
+    sleep 0.3
+    now=$(arrived)
+    difference=$((now - SEEN))
+    SEEN=$now
+    [ "$difference" -ge "$2" ] && [ "$difference" -le "$3" ] || die "$1: $difference segments, not $2 to $3"
+}
+
+"$MOONHOOK" run right0 "$REPO/examples/syn_flood.lua" --netns "$RIGHT" --mode native >"$WORK/out" 2>&1 </dev/null &
+RUN=$!
+for _ in $(seq 100); do
+    ! grep -qs '^attached' "$WORK/out" || break
+    sleep 0.1
+done
+SEEN=$(arrived)
+send 10 192.0.2.50
+expect "a few SYNs" 10 10
+# 50 at once, and one more for each twentieth of a second that sending takes.
+send 400 192.0.2.60
+expect "a burst" 50 150
+send 10 192.0.2.51 192.0.2.52
+expect "other sources during it" 20 20
+sleep 1.5
+send 20 192.0.2.60
+expect "the same source later" 20 20
+[ "$("$MOONHOOK" table syn_flood sources dump --csv | grep -c '^192')" = 4 ] || die "there are not four sources"
+kill -INT "$RUN"
+wait "$RUN" || die "it ended with $?"
+RUN=
+echo "a burst was limited, others were not"
