@@ -28,7 +28,7 @@ pub struct Arguments {
 }
 
 /// A script that takes longer to answer is not waited for: it may be compiling.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(5);
 
 pub fn list(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
     let folder = arguments.remote.folder();
