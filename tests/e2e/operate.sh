@@ -96,6 +96,7 @@ grep -Eq "^count +right0 \($NETNS\) +xdp native +$RUN +" "$WORK/list" || die "th
 "$MOONHOOK" events count --json >"$WORK/events" &
 EVENTS=$!
 PIDS+=("$EVENTS")
+eventually "events are watched" grep -q watching "$WORK/events"
 send
 eventually "the print is shown" grep -qx 'one	1' "$WORK/count.out"
 
@@ -157,9 +158,9 @@ echo "stop detaches before it returns"
 ! has_xdp || die "after stop a program is still attached"
 wait "$RUN" || die "it ended with $?"
 wait "$EVENTS" || die "events ended with $?"
-jq -es '[.[] | .text // .type] == ["one\t1", "reloaded", "two\t2", "two\t3", "reloaded", "other\ttrue\t1"]' "$WORK/events" \
+jq -es '[.[] | .text // .type] == ["watching", "one\t1", "reloaded", "two\t2", "two\t3", "reloaded", "other\ttrue\t1"]' "$WORK/events" \
     >/dev/null || die "the events are: $(cat "$WORK/events")"
-[ -z "$(ls "$WORK/run")" ] || die "left behind: $(ls "$WORK/run")"
+[ ! -e "$WORK/run" ] || die "left behind: $(ls "$WORK/run")"
 
 echo "--watch follows the files, also a list that the script reads"
 printf '7001\n' >"$WORK/ports.txt"
