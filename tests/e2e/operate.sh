@@ -151,6 +151,7 @@ chmod 755 "$WORK" "$WORK/run"
 chmod 666 "$WORK/run/count.sock"
 fails 3 MH0808 setpriv --reuid=65534 --regid=65534 --clear-groups "$MOONHOOK" stop count
 chmod 700 "$WORK/run"
+fails 3 MH0801 setpriv --reuid=65534 --regid=65534 --clear-groups "$MOONHOOK" list
 fails 3 MH0805 setpriv --reuid=65534 --regid=65534 --clear-groups "$MOONHOOK" stop count
 
 echo "stop detaches before it returns"

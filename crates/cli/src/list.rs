@@ -33,7 +33,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub fn list(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
     let folder = arguments.remote.folder();
     let (mut found, mut silent) = (Vec::new(), None);
-    for name in folder.names() {
+    for name in folder.names()? {
         match status(&folder, &name) {
             Ok(status) => found.extend(status),
             // The others are listed all the same.

@@ -32,7 +32,7 @@ impl Client {
             Ok(stream) => stream,
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {
                 let answers = |name: &Name| UnixStream::connect(folder.socket(name)).is_ok();
-                let running = folder.names().into_iter().filter(answers).collect();
+                let running = folder.names().unwrap_or_default().into_iter().filter(answers).collect();
                 return Err(DaemonError::NotRunning { name: name.clone(), running });
             }
             Err(error) => return Err(failed(error)),

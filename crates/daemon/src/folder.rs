@@ -35,14 +35,23 @@ impl RuntimeFolder {
         self.path.join(format!("{name}.sock"))
     }
 
-    /// Names that have a socket, sorted. A socket need not have anybody behind it.
-    pub fn names(&self) -> Vec<Name> {
-        let entries = std::fs::read_dir(&self.path).into_iter().flatten().flatten();
+    /// Names that have a socket, sorted; none if there is no folder. A socket need not have anybody behind it.
+    ///
+    /// # Errors
+    /// `Folder` if it cannot be read.
+    pub fn names(&self) -> Result<Vec<Name>, DaemonError> {
+        let entries = match std::fs::read_dir(&self.path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(|error| DaemonError::Folder {
+                path: self.path.clone(),
+                problem: error.to_string(),
+            })?,
+        };
         let name = |file: String| file.strip_suffix(".sock")?.parse().ok();
-        let mut names: Vec<Name> =
-            entries.filter_map(|entry| name(entry.file_name().to_string_lossy().into_owned())).collect();
+        let files = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let mut names: Vec<Name> = files.filter_map(name).collect();
         names.sort();
-        names
+        Ok(names)
     }
 
     /// Makes the folder, with mode 0700, if it is not there; says whether it was made.
