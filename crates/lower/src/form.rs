@@ -60,7 +60,24 @@ impl Context<'_> {
         matches!(shape, Shape::Object(id) if matches!(self.objects.get(*id as usize), Some(Object::Text(_))))
     }
 
+    /// The empty string, which is an empty slice of any space.
+    fn is_empty_text(&self, shape: &Shape) -> bool {
+        matches!(shape, Shape::Object(id) if matches!(self.objects.get(*id as usize), Some(Object::Text(text)) if text.is_empty()))
+    }
+
+    /// Where a constant string that has no shape of its own among `shapes` is, as a slice.
+    fn slice_of_text(&mut self, text: &[u8], shapes: &[Shape]) -> (Shape, i64) {
+        let slice = shapes.iter().find(|shape| matches!(shape, Shape::Slice(_)));
+        match slice {
+            Some(slice) if text.is_empty() => (*slice, 0),
+            _ => (Shape::Slice(Space::Pool), i64::from(self.pool.intern(text))),
+        }
+    }
+
     fn form_of_shapes(&self, mut shapes: BTreeSet<Shape>) -> Form {
+        if shapes.iter().any(|shape| matches!(shape, Shape::Slice(_))) {
+            shapes.retain(|shape| !self.is_empty_text(shape));
+        }
         let texts = shapes.iter().filter(|shape| self.is_text(shape)).count();
         let pool = Shape::Slice(Space::Pool);
         if texts > MAX_TEXTS || (texts > 0 && shapes.contains(&pool)) {
@@ -152,8 +169,8 @@ impl Context<'_> {
                 if shapes.contains(&object) {
                     (object, [none; 2])
                 } else {
-                    let start = i64::from(self.pool.intern(text));
-                    (Shape::Slice(Space::Pool), [Word::Imm(start), Word::Imm(text.len() as i64)])
+                    let (slice, start) = self.slice_of_text(text, shapes);
+                    (slice, [Word::Imm(start), Word::Imm(text.len() as i64)])
                 }
             }
             Abs::Object(object) => (Shape::Object(self.intern(object)), [none; 2]),
@@ -170,7 +187,7 @@ impl Context<'_> {
         for shape in missing {
             let Shape::Object(id) = shape else { continue };
             let Some(Object::Text(text)) = self.objects.get(id as usize).cloned() else { continue };
-            let start = i64::from(self.pool.intern(&text));
+            let (slice, start) = self.slice_of_text(&text, shapes);
             // Branch-free: mask is all ones exactly if the tag is this text's.
             let is = self.compare(ir::CompareOp::Eq, tag, shape.tag());
             let is = self.condition_word(is);
@@ -182,7 +199,7 @@ impl Context<'_> {
             };
             payload[0] = choose(self, payload[0], start);
             payload[1] = choose(self, payload[1], text.len() as i64);
-            tag = choose(self, tag, Shape::Slice(Space::Pool).tag());
+            tag = choose(self, tag, slice.tag());
         }
         (tag, payload)
     }
@@ -212,8 +229,14 @@ impl Context<'_> {
                     Form::Same(_) => &[],
                 };
                 let pool = accepted.contains(&Shape::Slice(Space::Pool));
+                let slice = accepted.iter().any(|shape| matches!(shape, Shape::Slice(_)));
+                let fits = |context: &Self, shape: &Shape| {
+                    let as_slice =
+                        (pool && context.is_text(shape)) || (slice && context.is_empty_text(shape));
+                    accepted.contains(shape) || as_slice
+                };
                 match self.shapes(value) {
-                    Some(shapes) => shapes.iter().all(|s| accepted.contains(s) || (pool && self.is_text(s))),
+                    Some(shapes) => shapes.iter().all(|shape| fits(self, shape)),
                     None => false,
                 }
             }
