@@ -2,7 +2,7 @@
 
 use crate::ProofError;
 use mlua::Value;
-use moonhook_cli::{CliError, tables};
+use moonhook_cli::tables;
 use moonhook_install::Program;
 use moonhook_ir::Module;
 use moonhook_load::Loaded;
@@ -37,7 +37,7 @@ impl Tables {
 pub fn of_kernel(program: &Program, module: &Module) -> Result<Vec<String>, ProofError> {
     let mut lines = Vec::new();
     for table in &module.tables {
-        let entries = tables::entries(program, module, table).map_err(CliError::from)?;
+        let entries = tables::entries(program, module, table)?;
         lines.extend(entries.iter().map(|(key, value)| line(&table.name, key, value)));
     }
     Ok(sorted(lines))
