@@ -8,7 +8,7 @@ use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::join::Arm;
 use crate::state::Present;
-use crate::value::{Abs, Object, Shape as Form, Str, Word};
+use crate::value::{Abs, Object, Shape as Form, Str, Union, Word};
 use moonhook_ir as ir;
 use moonhook_ir::{CompareOp, Op, Size};
 use moonhook_shape::{Shape, Type};
@@ -156,28 +156,35 @@ impl Context<'_> {
             }
             _ => {}
         }
-        if let Abs::Entry { path, base } = value
-            && self.shared.additions.is_entry(table, &self.identity(key), *base)
-            && self.shared.paths[*path as usize] == (table, Vec::new())
-        {
-            // `t[k] = t[k] or …`: the entry is assigned to itself.
-            let base = self.value(*base);
+        let holds_entry = |union: &Union| union.shapes.iter().any(|shape| matches!(shape, Form::Entry(_)));
+        match value {
+            Abs::Entry { path, base } => self.write_held(table, key, *path, *base),
+            Abs::Union(union) if holds_entry(union) => {
+                self.each(value, &mut |context, value| context.write_shared(table, key, &value))
+            }
+            value => self.write_value(table, key, value),
+        }
+    }
+
+    /// Assigns an entry that the handler holds: only to itself (`t[k] = t[k] or …`).
+    fn write_held(&mut self, table: TableId, key: &Abs, path: u32, base: Word) -> Result<()> {
+        let whole = self.shared.paths[path as usize] == (table, Vec::new());
+        if whole && self.shared.additions.is_entry(table, &self.identity(key), base) {
+            let base = self.value(base);
             return self.prolong(table, base);
         }
-        if let Abs::Union(union) = value
-            && union.shapes.iter().any(|shape| matches!(shape, Form::Entry(_)))
-        {
-            return self.each(value, &mut |context, value| context.write_shared(table, key, &value));
-        }
-        if let Abs::Entry { .. } = value
-            && let Some((_, shape)) = self.shared_map(table)?
-        {
+        if let Some((_, shape)) = self.shared_map(table)? {
             self.fitting_key(table, &shape, key)?;
             if !self.state.alive() {
                 return Ok(());
             }
         }
-        let key_seen = if is_record { Seen::default() } else { self.seen(table, key)? };
+        self.refuse_kept(table, &Abs::Entry { path, base })
+    }
+
+    /// Assigns a value that is no entry. The key is one that maps can have.
+    fn write_value(&mut self, table: TableId, key: &Abs, value: &Abs) -> Result<()> {
+        let key_seen = if self.is_key_record(table, key) { Seen::default() } else { self.seen(table, key)? };
         let value_seen = self.seen(table, value)?;
         self.note(table, &key_seen, &value_seen)?;
         let address_value = |shape: &Shape| shape.value == Type::Address && is_address(value);
@@ -320,6 +327,11 @@ impl Context<'_> {
         self.check(failed, || Message::new(message));
     }
 
+    fn refuse_kept<T>(&self, table: TableId, value: &Abs) -> Result<T> {
+        let what = format!("keeping a {} in", value.message_name());
+        self.refuse_shared(table, &what, "keep integers, strings, booleans, and new tables of them")
+    }
+
     /// What kinds of keys or values a value adds to the table.
     pub(super) fn seen(&mut self, table: TableId, value: &Abs) -> Result<Seen> {
         Ok(match value {
@@ -344,14 +356,7 @@ impl Context<'_> {
                 seen
             }
             Abs::Object(Object::Made(made)) => self.seen_of_made(table, *made)?,
-            Abs::Float(_) | Abs::Object(_) | Abs::Entry { .. } => {
-                let what = format!("keeping a {} in", value.message_name());
-                return self.refuse_shared(
-                    table,
-                    &what,
-                    "keep integers, strings, booleans, and new tables of them",
-                );
-            }
+            Abs::Float(_) | Abs::Object(_) | Abs::Entry { .. } => return self.refuse_kept(table, value),
         })
     }
 }
