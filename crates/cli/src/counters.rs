@@ -32,7 +32,11 @@ impl Counters {
     pub fn new(verdicts: Vec<u64>, counters: &[u64], decoder: &Decoder) -> Counters {
         let (lost_events, counts) =
             counters.split_first().map_or((0, [].as_slice()), |(lost, rest)| (*lost, rest));
-        let errors = decoder.events().iter().zip(counts).filter(|(event, _)| event.kind != EventKind::Print);
+        let errors = decoder
+            .events()
+            .iter()
+            .zip(counts)
+            .filter(|(event, _)| matches!(event.kind, EventKind::Error | EventKind::Raised));
         let site = |(event, count): (_, &u64)| Site { error: decoder.site(event), count: *count };
         let sites: Vec<Site> = errors.map(site).filter(|site| site.count > 0).collect();
         Counters { verdicts, errors: sites.iter().map(|site| site.count).sum(), lost_events, sites }

@@ -6,6 +6,7 @@
 use crate::conversion::{Argument, convert};
 use moonhook_control::Report;
 use moonhook_ir::{ArgumentKind, Event, EventKind, Module, Piece};
+use moonhook_shape::Datum;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// What a record says.
@@ -14,6 +15,16 @@ pub enum Message {
     /// A line that a handler printed.
     Print(Text),
     Error(Failure),
+    Event(Notice),
+}
+
+/// An event of a handler: a name and values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    pub name: Vec<u8>,
+    pub values: Vec<Datum>,
+    /// `event`, name and values with tabs between them.
+    pub line: Text,
 }
 
 impl From<Report> for Message {
@@ -108,6 +119,7 @@ impl Decoder {
         }
         Ok(match event.kind {
             EventKind::Print => Message::Print(text),
+            EventKind::Event => Message::Event(notice(&mut reader)?),
             EventKind::Error => Message::Error(Failure { message: text, traceback: self.traceback(event) }),
             EventKind::Raised => {
                 let traceback = self.recorded_traceback(&mut reader)?;
@@ -169,16 +181,41 @@ impl Decoder {
     }
 }
 
+fn notice(reader: &mut Reader<'_>) -> Result<Notice, RecordError> {
+    let mut arguments = vec![reader.argument()?];
+    while !reader.0.is_empty() {
+        arguments.push(reader.argument()?);
+    }
+    let mut line = Text::whole(b"event".to_vec());
+    for argument in &arguments {
+        line.bytes.push(b'\t');
+        append_argument("%s", argument, &mut line);
+    }
+    Ok(Notice { name: arguments[0].text(), values: arguments[1..].iter().map(datum).collect(), line })
+}
+
+fn datum(argument: &Argument<'_>) -> Datum {
+    match argument {
+        Argument::Nil => Datum::Nil,
+        Argument::Boolean(value) => Datum::Boolean(*value),
+        Argument::Integer(value) => Datum::Integer(*value),
+        text => Datum::Text(text.text()),
+    }
+}
+
+fn append_argument(specification: &str, argument: &Argument<'_>, text: &mut Text) {
+    convert(specification, argument, &mut text.bytes);
+    if matches!(argument, Argument::CutString(_)) {
+        text.cut.get_or_insert(text.bytes.len());
+        text.bytes.extend("…".bytes());
+    }
+}
+
 fn append(piece: &Piece, reader: &mut Reader<'_>, text: &mut Text) -> Result<(), RecordError> {
     match piece {
         Piece::Text(bytes) => text.bytes.extend(bytes),
         Piece::Argument(spec) => {
-            let argument = reader.argument()?;
-            convert(spec, &argument, &mut text.bytes);
-            if matches!(argument, Argument::CutString(_)) {
-                text.cut.get_or_insert(text.bytes.len());
-                text.bytes.extend("…".bytes());
-            }
+            append_argument(spec, &reader.argument()?, text);
         }
     }
     Ok(())
@@ -323,6 +360,18 @@ mod tests {
             Text::whole(b"abc".to_vec()).agrees_with(b"abc")
                 && !Text::whole(b"abc".to_vec()).agrees_with(b"abcd")
         );
+    }
+
+    #[test]
+    fn events_have_a_name_and_values() {
+        let decoder = decoder(EventKind::Event, 1, vec![]);
+        let name = u64::from_ne_bytes(*b"name\0\0\0\0");
+        let record = record(&[3, 4, name, 2, 7, 1, 1, 0, 4, 0xc000_0207, 7, 2], b"ab\0\0\0\0\0\0");
+        let Ok(Message::Event(notice)) = decoder.decode(&record) else { panic!("no event") };
+        let text = |text: &str| Datum::Text(text.as_bytes().to_vec());
+        let values = [Datum::Integer(7), Datum::Boolean(true), Datum::Nil, text("192.0.2.7"), text("ab")];
+        assert_eq!((notice.name.as_slice(), notice.values.as_slice()), (&b"name"[..], &values[..]));
+        assert_eq!(notice.line.lossy(), "event\tname\t7\ttrue\tnil\t192.0.2.7\tab…");
     }
 
     #[test]

@@ -140,6 +140,8 @@ pub enum EventKind {
     /// the format's arguments: an integer, how many calls were active, and for each of them, innermost first, an integer,
     /// the index of the source, an integer, the line, and a string, the function's name. Calls may be left out at the end.
     Raised,
+    /// `event`; its format is empty. The record has the event's name, a string, and its values, as many as there is room for.
+    Event,
 }
 
 /// A part of an event's text.

@@ -134,6 +134,7 @@ fn event(line: &mut Line) -> Result<Event, String> {
         "Error" => EventKind::Error,
         "Print" => EventKind::Print,
         "Raised" => EventKind::Raised,
+        "Event" => EventKind::Event,
         other => return Err(format!("unknown event kind `{other}`")),
     };
     let (source, at) = place(line)?;

@@ -44,6 +44,20 @@ pub fn captured_print(lua: &Lua) -> mlua::Result<Vec<Vec<u8>>> {
     lines.sequence_values::<mlua::LuaString>().map(|line| Ok(line?.as_bytes().to_vec())).collect()
 }
 
+/// Adds a line to those that are kept, if any are.
+pub(crate) fn capture_line(lua: &Lua, line: &[u8]) -> mlua::Result<()> {
+    // SAFETY: the closure uses two stack slots, and owns nothing.
+    unsafe {
+        lua.exec_raw::<()>(lua.create_string(line)?, |state| {
+            if ffi::lua_rawgetp(state, ffi::LUA_REGISTRYINDEX, key()) == ffi::LUA_TTABLE {
+                ffi::lua_insert(state, -2);
+                ffi::lua_rawseti(state, -2, ffi::lua_rawlen(state, -2) as i64 + 1);
+            }
+            ffi::lua_settop(state, 0);
+        })
+    }
+}
+
 unsafe extern "C-unwind" fn print(state: *mut lua_State) -> c_int {
     // SAFETY: at most LUA_MINSTACK slots are used beyond those checked for; nothing with a destructor is alive where an
     // error may be raised.

@@ -6,7 +6,7 @@ use std::ffi::c_void;
 use std::rc::Rc;
 use std::time::Duration;
 
-use mlua::{Function, Table};
+use mlua::{Function, Lua, Table};
 use moonhook_shape::{Datum, Declaration};
 
 use crate::modules::Handlers;
@@ -91,11 +91,36 @@ impl Signal {
 pub struct Requests {
     waiting: Rc<RefCell<Vec<Request>>>,
     timers: Rc<Cell<u64>>,
+    events_as_lines: Rc<Cell<bool>>,
 }
 
 impl Requests {
     pub(crate) fn add(&self, request: Request) {
         self.waiting.borrow_mut().push(request);
+    }
+
+    /// From now on events are lines of what is printed, `event`, name and values with tabs between them, and no requests.
+    pub fn print_events(&self) {
+        self.events_as_lines.set(true);
+    }
+
+    /// An event of a name and values.
+    pub(crate) fn event(&self, lua: &Lua, name: Vec<u8>, values: Vec<Datum>) -> mlua::Result<()> {
+        if !self.events_as_lines.get() {
+            self.add(Request::Event { name, values });
+            return Ok(());
+        }
+        let mut line = [b"event\t".to_vec(), name].concat();
+        for value in &values {
+            line.push(b'\t');
+            match value {
+                Datum::Boolean(value) => line.extend(value.to_string().bytes()),
+                Datum::Integer(value) => line.extend(value.to_string().bytes()),
+                Datum::Text(text) => line.extend(text),
+                Datum::Nil | Datum::Record(_) => line.extend(b"nil"),
+            }
+        }
+        crate::print::capture_line(lua, &line)
     }
 
     /// A number for a new timer, from 1.

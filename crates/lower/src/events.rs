@@ -55,7 +55,7 @@ impl Context<'_> {
     /// Registers an event; equal ones share an id.
     pub fn event(&mut self, kind: EventKind, pieces: Vec<Piece>, positioned: bool) -> u32 {
         let traceback = match kind {
-            EventKind::Print | EventKind::Raised => Vec::new(),
+            EventKind::Print | EventKind::Raised | EventKind::Event => Vec::new(),
             EventKind::Error => self.traceback(),
         };
         let line = if positioned || kind == EventKind::Print { self.loc.line } else { 0 };
@@ -107,6 +107,12 @@ impl Context<'_> {
     pub fn print(&mut self, pieces: Vec<Piece>, arguments: &[Abs]) -> Result<()> {
         let id = self.event(EventKind::Print, pieces, true);
         self.send(id, arguments)
+    }
+
+    /// `event`: sends a name and values.
+    pub fn send_event(&mut self, values: &[Abs]) -> Result<()> {
+        let id = self.event(EventKind::Event, Vec::new(), true);
+        self.send(id, values)
     }
 
     fn counters(&mut self) -> ir::MapId {

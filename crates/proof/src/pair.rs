@@ -129,6 +129,7 @@ impl Kernel {
         for record in records.try_iter() {
             match self.decoder.decode(&record).map_err(CliError::from)? {
                 Message::Print(line) => seen.output.push(line),
+                Message::Event(notice) => seen.output.push(notice.line),
                 Message::Error(failure) => seen.error = Some(lossy(failure.message)),
             }
         }

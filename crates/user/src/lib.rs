@@ -59,6 +59,7 @@ impl UserTier {
     /// Takes over what the load stage made of a script.
     pub fn new(loaded: moonhook_load::Loaded, options: Options) -> Result<Self, UserError> {
         tables::limit(&loaded)?;
+        loaded.requests.print_events();
         Self::from_parts(loaded.lua, loaded.handlers, options)
     }
 

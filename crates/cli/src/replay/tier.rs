@@ -128,6 +128,7 @@ impl Runner {
         for message in self.messages.try_iter() {
             match message? {
                 Message::Print(text) => decision.prints.push(text),
+                Message::Event(notice) => decision.prints.push(notice.line),
                 Message::Error(failure) => decision.error = Some(failure),
             }
         }

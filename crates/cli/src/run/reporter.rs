@@ -3,11 +3,12 @@
 use super::inherit::Inheritance;
 use crate::CliError;
 use crate::counters::Counters;
-use crate::records::{Failure, Message, Text};
+use crate::records::{Failure, Message, Notice, Text};
 use crate::report::{self, JsonError};
 use crate::terminal::{printable, printable_error};
 use moonhook_daemon::{Kept, Name, Reloaded, TableKept};
 use moonhook_install::{RequestedMode, XdpLink};
+use moonhook_shape::Datum;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::PathBuf;
@@ -66,6 +67,8 @@ impl Reporter<'_> {
                 Ok(self.out.write_all(b"\n")?)
             }
             Message::Error(failure) => self.error(failure),
+            // They are for those who listen.
+            Message::Event(_) => Ok(()),
         }
     }
 
@@ -143,9 +146,23 @@ impl Reporter<'_> {
 pub fn message_json(message: &Message) -> Value {
     match message {
         Message::Print(text) => json!({ "type": "print", "text": text.lossy() }),
+        Message::Event(Notice { name, values, .. }) => {
+            let values: Vec<Value> = values.iter().map(json_value).collect();
+            json!({ "type": "event", "name": String::from_utf8_lossy(name), "values": values })
+        }
         Message::Error(Failure { message, traceback }) => {
             json!({ "type": "error", "message": message.lossy(), "traceback": traceback })
         }
+    }
+}
+
+/// A value of an event. Bytes that are not UTF-8 become replacement characters.
+fn json_value(datum: &Datum) -> Value {
+    match datum {
+        Datum::Boolean(value) => json!(value),
+        Datum::Integer(value) => json!(value),
+        Datum::Text(bytes) => json!(String::from_utf8_lossy(bytes)),
+        Datum::Nil | Datum::Record(_) => Value::Null,
     }
 }
 

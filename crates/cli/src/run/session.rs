@@ -102,9 +102,15 @@ impl Session<'_> {
         Ok(due)
     }
 
+    /// Shows a message; an event goes to those who listen, too.
     fn show(&mut self, message: &Message) -> Result<(), CliError> {
         self.publisher.publish(|| super::reporter::message_json(message));
-        self.reporter.message(message)
+        self.reporter.message(message)?;
+        let Message::Event(notice) = message else { return Ok(()) };
+        let mut messages = Vec::new();
+        let control = &mut self.installed.control;
+        control.event(&notice.name, &notice.values, &mut |report| messages.push(Message::from(report)));
+        messages.iter().try_for_each(|message| self.show(message))
     }
 
     /// Reloads; where that fails says so, and the present program goes on.

@@ -45,7 +45,7 @@ pub(crate) struct Handlers {
 pub(crate) struct Context<'a> {
     pub lua: &'a Lua,
     pub registry: &'a Registry,
-    names: &'a mut Names,
+    pub names: &'a mut Names,
     raising: Raising,
 }
 

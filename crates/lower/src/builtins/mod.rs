@@ -9,6 +9,7 @@ mod byteorder;
 mod convert;
 mod data;
 mod digits;
+pub mod event;
 mod format;
 mod linux;
 mod math;
@@ -44,6 +45,7 @@ const FAMILIES: &[&[Row]] = &[
     byteorder::ROWS,
     convert::ROWS,
     data::ROWS,
+    event::ROWS,
     format::ROWS,
     linux::ROWS,
     math::ROWS,

@@ -9,12 +9,14 @@ use moonhook_ir::FunctionId;
 
 /// Prints strings: the arguments, with tabs between them.
 const PRINT: &str = "prim.print";
+/// Sends an event: its name, and its values.
+const EVENT: &str = "event";
 /// The text of an object: the bytes of a packet; of a header, for which Lua shows an address, `header: ` and its name.
 const TEXT: &str = "prim.object_text";
 
 /// Whether there is a thunk for the library function of that canonical name.
 pub fn is_own(name: &str) -> bool {
-    name == PRINT || name == TEXT || row(name).is_some()
+    name == PRINT || name == EVENT || name == TEXT || row(name).is_some()
 }
 
 /// The function as it is expanded in place elsewhere.
@@ -30,6 +32,7 @@ impl Thunks<'_> {
         let title = name.replace('.', "_");
         let row = match name {
             PRINT => return self.make(&title, with_context(2), super::records::print).map(Some),
+            EVENT => return self.make(&title, with_context(2), event).map(Some),
             TEXT => return self.make(&title, with_context(2), text).map(Some),
             name => row(name),
         };
@@ -67,6 +70,11 @@ fn run(context: &mut Context<'_>, row: &builtins::Row, args: Vec<Abs>) -> Result
         }
     }
     Ok(())
+}
+
+fn event(context: &mut Context<'_>, parameters: &[Word]) -> Result<()> {
+    set_arguments(context, parameters);
+    super::records::event(context, parameters)
 }
 
 fn text(context: &mut Context<'_>, parameters: &[Word]) -> Result<()> {

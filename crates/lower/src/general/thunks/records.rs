@@ -1,6 +1,7 @@
 //! Event records of general code: printed lines, and errors with a traceback that is known at packet time only.
 
 use super::{Thunks, with_context, without_context};
+use crate::builtins::event::VALUES;
 use crate::context::{Context, Result};
 use crate::events::{RECORD_HEADER, RECORD_MAX};
 use crate::join::Arm;
@@ -8,7 +9,9 @@ use crate::loops::Iteration;
 use crate::value::{Abs, Str, Word};
 use moonhook_ir as ir;
 use moonhook_ir::{CompareOp, EventKind, FunctionId, Piece, Size};
-use moonhook_runtime::layout::{L_ERROR, L_TRACE, VALUE_SIZE};
+use moonhook_runtime::layout::{
+    L_ERROR, L_TRACE, TAG_FALSE, TAG_INT, TAG_NIL, TAG_STRING, TAG_TRUE, VALUE_SIZE,
+};
 
 /// Where the message of an error ends in its record at the latest, and the calls of the traceback.
 const MESSAGE_END: i64 = RECORD_MAX - TRACEBACK_SIZE;
@@ -16,6 +19,8 @@ const TRACEBACK_SIZE: i64 = 4096;
 /// Bytes of a call's name that are sent, and of the whole call: two integers and a string, each with its tag.
 const NAME_SIZE: i64 = 128;
 const CALL_SIZE: i64 = 16 + 16 + 16 + NAME_SIZE;
+/// Bytes of an argument that is a number, or of a string's tag and length.
+const ARGUMENT_SIZE: i64 = 16;
 /// Bytes of a call in arena memory.
 const FRAME_SIZE: i64 = 32;
 
@@ -62,6 +67,73 @@ pub(super) fn print(context: &mut Context<'_>, parameters: &[Word]) -> Result<()
     context.send_record(record, at)?;
     context.leave(0);
     Ok(())
+}
+
+/// Sends an event: `n` values from `base` on, of which the first is its name. No results.
+pub(super) fn event(context: &mut Context<'_>, parameters: &[Word]) -> Result<()> {
+    let &[base, count] = parameters else { return Ok(()) };
+    let Some(name) = context.string_argument(1)? else { return Ok(()) };
+    let id = context.event(EventKind::Event, vec![], true);
+    let record = context.start_record(id)?;
+    let at = context.put_argument(record, Word::Imm(RECORD_HEADER), &Abs::Str(name))?;
+    let arms = context.repeat(&[Word::Imm(1), at], &mut |context, variables| {
+        let mut iteration = Iteration::default();
+        let (index, at) = (variables[0], variables[1]);
+        for over in [
+            context.compare(CompareOp::SGe, index, count),
+            context.compare(CompareOp::SGt, at, RECORD_MAX - ARGUMENT_SIZE),
+        ] {
+            let (over, more) = context.split(over);
+            iteration.leave_in(over, vec![Abs::Int(at)]);
+            context.state = more;
+        }
+        let at = put_value(context, record, [base, count, index], at)?;
+        let index = context.add(index, 1);
+        iteration.again(context, vec![index, at]);
+        Ok(iteration)
+    })?;
+    let end = joined(context, arms)?;
+    let end = context.unknown(end);
+    context.send_record(record, end)?;
+    context.leave(0);
+    Ok(())
+}
+
+/// Puts value number `index` of `count` from `base` on into the record; an error if events cannot carry it.
+fn put_value(
+    context: &mut Context<'_>,
+    record: ir::Value,
+    [base, count, index]: [Word; 3],
+    at: Word,
+) -> Result<Word> {
+    let offset = context.binary(ir::BinaryOp::Mul, index, VALUE_SIZE);
+    let address = context.add(base, offset);
+    let tag = context.load_arena(address);
+    let mut arms = Vec::new();
+    for known in [TAG_NIL, TAG_FALSE, TAG_TRUE, TAG_INT, TAG_STRING] {
+        let is = context.compare(CompareOp::Eq, tag, known);
+        let (is, other) = context.split(is);
+        context.state = is;
+        let payload = context.add(address, 8);
+        let value = match known {
+            TAG_NIL => Abs::Nil,
+            TAG_FALSE => Abs::Bool(Word::Imm(0)),
+            TAG_TRUE => Abs::Bool(Word::Imm(1)),
+            TAG_INT => Abs::Int(context.load_arena(payload)),
+            _ => {
+                let payload = context.load_arena(payload);
+                Abs::Str(context.text_of_payload(payload))
+            }
+        };
+        let after = context.put_argument(record, at, &value)?;
+        arms.push(Arm { state: context.take_state(), values: vec![Abs::Int(after)] });
+        context.state = other;
+    }
+    let number = context.add(index, 1);
+    let expected = Word::Imm(context.image_string(VALUES.as_bytes()));
+    context.raise_by("type_error", &[base, count, number, expected]);
+    let after = joined(context, arms)?;
+    Ok(context.unknown(after))
 }
 
 /// A value in arena memory: the address of its payload.
