@@ -75,6 +75,7 @@ impl Context<'_> {
             self.copy_frame()?;
         }
         self.run_handlers()?;
+        self.check_typed()?;
         self.finish_fail_block()?;
         self.finish_exit_block();
         Ok(())

@@ -138,7 +138,7 @@ fn entries_expire() {
     assert_eq!(entries(&program, &module, "t"), ["1 2"]);
     assert_eq!(entries(&program, &module, "f"), ["1 n=2"]);
     std::thread::sleep(Duration::from_millis(300));
-    assert_eq!(entries(&program, &module, "t"), [String::new(); 0]);
+    assert!(entries(&program, &module, "t").is_empty());
     assert_eq!(run(), 2);
     assert_eq!(entries(&program, &module, "t"), ["1 1"]);
     assert_eq!(entries(&program, &module, "f"), ["1 n=1"]);

@@ -26,6 +26,9 @@ impl Context<'_> {
     /// `table[key]`, with one arm for each way of finding something or nothing.
     pub fn read_shared(&mut self, table: TableId, key: &Abs) -> Result<Vec<Arm>> {
         let key = &plain_key(key);
+        if self.shared_map(table)?.is_none() {
+            return self.read_untyped(table, key);
+        }
         if self.is_split(table, key)? {
             let mut arms = Vec::new();
             for (state, key) in self.alternatives(key) {
@@ -66,6 +69,19 @@ impl Context<'_> {
         }
         arms.extend(unfit.states().into_iter().map(|state| Arm { state, values: vec![Abs::Nil] }));
         Ok(arms)
+    }
+
+    /// Reads a table of which no value was seen so far. If that remains so, user space is to write it, and only its declaration
+    /// can tell what.
+    fn read_untyped(&mut self, table: TableId, key: &Abs) -> Result<Vec<Arm>> {
+        if self.snapshot.table(table).declaration.is_some() {
+            if self.know(table).key.is_empty() {
+                let seen = self.seen(table, key)?;
+                self.note(table, &seen, &Seen::default())?;
+            }
+            self.shared.untyped.get_or_insert((table, self.loc));
+        }
+        self.only(Abs::Nil)
     }
 
     /// The value of an entry that is there.

@@ -40,6 +40,8 @@ pub struct SharedTables {
     pub additions: Additions,
     /// Stack slots where keys and values are made, by size.
     slots: Vec<(u32, ir::Slot)>,
+    /// A declared table that was read, and where, without a type of its values being known.
+    untyped: Option<(TableId, ir::Loc)>,
     /// Records in values, as [`crate::value::Abs::Entry`] numbers them.
     paths: Vec<Path>,
 }
@@ -58,6 +60,7 @@ impl SharedTables {
         self.known.values_mut().for_each(|known| known.map = None);
         self.additions = Additions::default();
         self.slots.clear();
+        self.untyped = None;
     }
 
     /// Forgets values from `values` on and slots from `slots` on.
@@ -179,6 +182,17 @@ impl Context<'_> {
         let variable = name.rsplit('.').next().unwrap_or("t");
         let help = format!("say what it holds: `local {variable} = map{{key = {key}, value = {value}}}`");
         self.refuse(LowerErrorKind::SharedTable { table: name.clone(), problem, help }, Some(&name))
+    }
+
+    /// Refuses tables that are read and whose types nothing tells.
+    pub fn check_typed(&mut self) -> Result<()> {
+        let Some((table, loc)) = self.shared.untyped else { return Ok(()) };
+        if self.shared_map(table)?.is_some() {
+            return Ok(());
+        }
+        self.loc = loc;
+        let known = std::mem::take(self.know(table));
+        self.refuse_table(table, &known, "what its values are is not known".to_string())
     }
 
     /// Refuses what cannot be done with a shared table.
