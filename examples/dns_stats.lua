@@ -32,7 +32,7 @@ xdp.attach(function(pkt)
     if length == 0 then
       break
     end
-    name = name .. message:sub(at + 1, at + length):lower() .. "."
+    name = name .. message:sub(at + 1, at + length) .. "."
     at = at + 1 + length
   end
   local high, low = message:byte(at + 1, at + 2)
@@ -40,7 +40,7 @@ xdp.attach(function(pkt)
     return action.PASS
   end
   local kind = high * 256 + low
-  local key = name .. " " .. (types[kind] or kind)
+  local key = name:lower() .. " " .. (types[kind] or kind)
   questions[key] = (questions[key] or 0) + 1
   return action.PASS
 end)

@@ -96,6 +96,7 @@ grep -Eq "^count +right0 \($NETNS\) +xdp native +$RUN +" "$WORK/list" || die "th
 "$MOONHOOK" events count --json >"$WORK/events" &
 EVENTS=$!
 PIDS+=("$EVENTS")
+eventually "events are watched" grep -q watching "$WORK/events"
 send
 eventually "the print is shown" grep -qx 'one	1' "$WORK/count.out"
 
@@ -150,6 +151,7 @@ chmod 755 "$WORK" "$WORK/run"
 chmod 666 "$WORK/run/count.sock"
 fails 3 MH0808 setpriv --reuid=65534 --regid=65534 --clear-groups "$MOONHOOK" stop count
 chmod 700 "$WORK/run"
+fails 3 MH0801 setpriv --reuid=65534 --regid=65534 --clear-groups "$MOONHOOK" list
 fails 3 MH0805 setpriv --reuid=65534 --regid=65534 --clear-groups "$MOONHOOK" stop count
 
 echo "stop detaches before it returns"
@@ -157,9 +159,9 @@ echo "stop detaches before it returns"
 ! has_xdp || die "after stop a program is still attached"
 wait "$RUN" || die "it ended with $?"
 wait "$EVENTS" || die "events ended with $?"
-jq -es '[.[] | .text // .type] == ["one\t1", "reloaded", "two\t2", "two\t3", "reloaded", "other\ttrue\t1"]' "$WORK/events" \
+jq -es '[.[] | .text // .type] == ["watching", "one\t1", "reloaded", "two\t2", "two\t3", "reloaded", "other\ttrue\t1"]' "$WORK/events" \
     >/dev/null || die "the events are: $(cat "$WORK/events")"
-[ -z "$(ls "$WORK/run")" ] || die "left behind: $(ls "$WORK/run")"
+[ ! -e "$WORK/run" ] || die "left behind: $(ls "$WORK/run")"
 
 echo "--watch follows the files, also a list that the script reads"
 printf '7001\n' >"$WORK/ports.txt"

@@ -189,5 +189,5 @@ eventually "the handler blocks" grep -qx 'blocked	7002' "$WORK/second.out"
 "$MOONHOOK" stop guard --bpffs "$BPFFS"
 wait "$RUN" || die "it ended with $?"
 RUN=
-[ -z "$(ls "$BPFFS" "$WORK/run" | grep -v :)" ] || die "left behind: $(ls "$BPFFS" "$WORK/run")"
+[ -z "$(find "$BPFFS" "$WORK/run" -mindepth 1 2>/dev/null)" ] || die "left behind: $(find "$BPFFS" "$WORK/run")"
 echo "everything went as expected"

@@ -22,7 +22,7 @@ pub struct Arguments {
     name: Name,
     #[command(flatten)]
     remote: RemoteOptions,
-    /// One JSON object a line: print, error, reloaded, refused, lost
+    /// One JSON object a line: watching, then print, error, reloaded, refused, lost
     #[arg(long)]
     pub json: bool,
 }
@@ -30,6 +30,10 @@ pub struct Arguments {
 pub fn events(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
     let mut client = Client::connect(&arguments.remote.folder(), &arguments.name)?;
     ask::<()>(&mut client, &Request::Events)?;
+    if arguments.json {
+        writeln!(out, "{}", serde_json::json!({ "type": "watching", "name": arguments.name }))?;
+        out.flush()?;
+    }
     while let Some(event) = client.event()? {
         if arguments.json {
             writeln!(out, "{event}")?;

@@ -28,12 +28,12 @@ pub struct Arguments {
 }
 
 /// A script that takes longer to answer is not waited for: it may be compiling.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(5);
 
 pub fn list(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
     let folder = arguments.remote.folder();
     let (mut found, mut silent) = (Vec::new(), None);
-    for name in folder.names() {
+    for name in folder.names()? {
         match status(&folder, &name) {
             Ok(status) => found.extend(status),
             // The others are listed all the same.

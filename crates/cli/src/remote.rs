@@ -38,5 +38,5 @@ fn from_environment() -> Option<PathBuf> {
 
 /// Asks over a connection; a refusal of the other side is the command's error.
 pub fn ask<T: DeserializeOwned>(client: &mut Client, request: &Request) -> Result<T, CliError> {
-    client.ask(request)?.map_err(|failure| CliError::Remote(Box::new(failure)))
+    client.ask(request)?.map_err(CliError::Remote)
 }

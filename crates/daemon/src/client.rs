@@ -32,7 +32,7 @@ impl Client {
             Ok(stream) => stream,
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {
                 let answers = |name: &Name| UnixStream::connect(folder.socket(name)).is_ok();
-                let running = folder.names().into_iter().filter(answers).collect();
+                let running = folder.names().unwrap_or_default().into_iter().filter(answers).collect();
                 return Err(DaemonError::NotRunning { name: name.clone(), running });
             }
             Err(error) => return Err(failed(error)),
@@ -53,7 +53,10 @@ impl Client {
     ///
     /// # Errors
     /// `NoAnswer`. The inner error is what the script's process answered.
-    pub fn ask<T: DeserializeOwned>(&mut self, request: &Request) -> Result<Result<T, Failure>, DaemonError> {
+    pub fn ask<T: DeserializeOwned>(
+        &mut self,
+        request: &Request,
+    ) -> Result<Result<T, Box<Failure>>, DaemonError> {
         let envelope = Envelope { version: VERSION, request: request.clone() };
         let mut line = serde_json::to_vec(&envelope).map_err(|error| self.no_answer(error.to_string()))?;
         line.push(b'\n');

@@ -35,21 +35,31 @@ impl RuntimeFolder {
         self.path.join(format!("{name}.sock"))
     }
 
-    /// Names that have a socket, sorted. A socket need not have anybody behind it.
-    pub fn names(&self) -> Vec<Name> {
-        let entries = std::fs::read_dir(&self.path).into_iter().flatten().flatten();
+    /// Names that have a socket, sorted; none if there is no folder. A socket need not have anybody behind it.
+    ///
+    /// # Errors
+    /// `Folder` if it cannot be read.
+    pub fn names(&self) -> Result<Vec<Name>, DaemonError> {
+        let entries = match std::fs::read_dir(&self.path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(|error| DaemonError::Folder {
+                path: self.path.clone(),
+                problem: error.to_string(),
+            })?,
+        };
         let name = |file: String| file.strip_suffix(".sock")?.parse().ok();
-        let mut names: Vec<Name> =
-            entries.filter_map(|entry| name(entry.file_name().to_string_lossy().into_owned())).collect();
+        let files = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let mut names: Vec<Name> = files.filter_map(name).collect();
         names.sort();
-        names
+        Ok(names)
     }
 
-    /// Makes the folder, with mode 0700, if it is not there.
+    /// Makes the folder, with mode 0700, if it is not there; says whether it was made.
     ///
     /// # Errors
     /// `Folder`, also for one that others own or may write to: they could put a socket of theirs there.
-    pub fn create(&self) -> Result<(), DaemonError> {
+    pub fn create(&self) -> Result<bool, DaemonError> {
+        let is_new = !self.path.exists();
         let failed = |problem: String| DaemonError::Folder { path: self.path.clone(), problem };
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&self.path);
         made.map_err(|error| failed(error.to_string()))?;
@@ -60,7 +70,7 @@ impl RuntimeFolder {
         if metadata.mode() & 0o022 != 0 {
             return Err(failed("others may write to it".to_string()));
         }
-        Ok(())
+        Ok(is_new)
     }
 
     /// Takes the name for this process.
@@ -68,14 +78,18 @@ impl RuntimeFolder {
     /// # Errors
     /// `NameTaken`, `Folder`.
     pub fn claim(&self, name: &Name) -> Result<Claim, DaemonError> {
-        self.create()?;
         let path = self.path.join(format!("{name}.lock"));
         let failed =
             |error: std::io::Error| DaemonError::Folder { path: path.clone(), problem: error.to_string() };
         loop {
+            let made_folder = self.create()?;
             let mut options = OpenOptions::new();
             let file = options.read(true).write(true).create(true).truncate(false).mode(0o600);
-            let file = file.open(&path).map_err(failed)?;
+            let file = match file.open(&path) {
+                // Whoever made the folder has removed it meanwhile.
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                file => file.map_err(failed)?,
+            };
             let lock = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
                 Ok(lock) => lock,
                 Err((mut file, Errno::EWOULDBLOCK)) => {
@@ -85,7 +99,8 @@ impl RuntimeFolder {
             };
             // Who gives up a name removes the file; a lock on a removed file is none.
             if is_at(&lock, &path) {
-                let claim = Claim { folder: self.clone(), name: name.clone(), lock, path: path.clone() };
+                let claim =
+                    Claim { folder: self.clone(), name: name.clone(), lock, path: path.clone(), made_folder };
                 claim.write_pid().map_err(failed)?;
                 return Ok(claim);
             }
@@ -127,6 +142,8 @@ pub struct Claim {
     name: Name,
     lock: Flock<File>,
     path: PathBuf,
+    /// The folder goes with this, if nothing else is in it by then.
+    made_folder: bool,
 }
 
 impl Claim {
@@ -160,6 +177,9 @@ impl Drop for Claim {
     fn drop(&mut self) {
         let _ = self.remove_socket();
         let _ = std::fs::remove_file(&self.path);
+        if self.made_folder {
+            let _ = std::fs::remove_dir(self.folder.path());
+        }
     }
 }
 
@@ -185,6 +205,9 @@ mod tests {
         assert_eq!(folder.claim_unique(&name).unwrap().name().as_str(), "a");
         drop(second);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        drop(std::fs::remove_dir(folder.path()));
+        drop(folder.claim(&name).unwrap());
+        assert!(!folder.path().exists(), "the folder is left");
     }
 
     #[test]

@@ -90,14 +90,14 @@ pub(crate) fn parse(line: &[u8]) -> Result<Request, DaemonError> {
 }
 
 /// What a request comes to.
-pub type Answer = Result<Value, Failure>;
+pub type Answer = Result<Value, Box<Failure>>;
 
 /// An answer as a line has it.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct AnswerLine {
     pub version: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<Failure>,
+    pub error: Option<Box<Failure>>,
     #[serde(default)]
     pub answer: Value,
 }
@@ -134,9 +134,9 @@ impl Failure {
 }
 
 /// A failure of the host's side, exit code 3.
-impl From<DaemonError> for Failure {
-    fn from(error: DaemonError) -> Failure {
-        Failure::new(error.diagnostic(), 3)
+impl From<DaemonError> for Box<Failure> {
+    fn from(error: DaemonError) -> Box<Failure> {
+        Box::new(Failure::new(error.diagnostic(), 3))
     }
 }
 

@@ -1,8 +1,8 @@
 //! A server and its clients: order, bounds, and that nobody can hold up others.
 
 use moonhook_daemon::{
-    Answer, Client, DaemonError, Failure, MAX_REQUEST, Name, Pending, Publisher, Request, RuntimeFolder,
-    Server, Service,
+    Answer, Client, DaemonError, MAX_REQUEST, Name, Pending, Publisher, Request, RuntimeFolder, Server,
+    Service,
 };
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -19,7 +19,7 @@ impl Service for Echo {
     fn answer(&mut self, request: Request) -> Answer {
         match request {
             Request::Exec { code } => Ok(code.into()),
-            other => Err(Failure::from(DaemonError::Unavailable { what: format!("{other:?}") })),
+            other => Err(DaemonError::Unavailable { what: format!("{other:?}") }.into()),
         }
     }
 }

@@ -224,6 +224,7 @@ impl Context<'_> {
         let rhs = self.operand(b);
         let value = self.emit(Op::Binary(op, lhs, rhs));
         self.set_range(value, range);
+        self.same.note_binary(op, a, b, value);
         let constant = match (op, b) {
             (BinaryOp::Add, Word::Imm(constant)) => Some(constant),
             (BinaryOp::Sub, Word::Imm(constant)) => Some(constant.wrapping_neg()),

@@ -5,6 +5,7 @@ use crate::error::{LowerError, LowerErrorKind};
 use crate::flow::{Flow, RegisterSet};
 use crate::general::thunks::Thunk;
 use crate::join::Form;
+use crate::same::Same;
 use crate::shared::SharedTables;
 use crate::state::{Facts, Slot, State};
 use crate::value::{Object, Word};
@@ -57,6 +58,7 @@ pub struct Context<'a> {
     pub pool: Pool,
     pub variables: Variables,
     pub shared: SharedTables,
+    pub same: Same,
     /// Numbers of captured registers and tables, by call path, turns of unrolled loops, and place.
     pub cell_numbers: HashMap<Vec<usize>, u32>,
     /// Numbers of fields of tables made at packet time.
@@ -182,6 +184,7 @@ impl<'a> Context<'a> {
             pool: Pool::default(),
             variables: Variables::default(),
             shared: SharedTables::default(),
+            same: Same::default(),
             sums: HashMap::new(),
             cell_numbers: HashMap::new(),
             field_cells: HashMap::new(),

@@ -1,6 +1,5 @@
 //! Values of unknown type: one piece of code for each type that the value can have.
 
-use crate::code::Cond;
 use crate::context::{Context, Result};
 use crate::error::{LowerError, LowerErrorKind};
 use crate::events::Message;
@@ -19,10 +18,7 @@ impl Context<'_> {
             let state = if index + 1 == union.shapes.len() {
                 self.take_state()
             } else {
-                let cond = self.has_shape(union, *shape);
-                let (then, otherwise) = self.split(cond);
-                self.state = otherwise;
-                then
+                self.split_shape(union, *shape)
             };
             if !state.alive() {
                 continue;
@@ -57,14 +53,7 @@ impl Context<'_> {
                 continue;
             }
             rest.retain(|other| *other != shape);
-            let state = if rest.is_empty() {
-                self.take_state()
-            } else {
-                let cond = self.has_shape(union, shape);
-                let (then, otherwise) = self.split(cond);
-                self.state = otherwise;
-                then
-            };
+            let state = if rest.is_empty() { self.take_state() } else { self.split_shape(union, shape) };
             let concrete = self.concrete(union, shape);
             self.with_state(narrow(state, union, &concrete), |context| {
                 let (yes, no) = context.split_truth(&concrete);
@@ -83,13 +72,26 @@ impl Context<'_> {
         (truthy, falsy)
     }
 
-    /// Whether the value has that shape, which is not its last one.
-    fn has_shape(&mut self, union: &Union, shape: Shape) -> Cond {
-        match union.shapes.last() {
-            // The verifier knows of the address itself whether it is one.
-            Some(Shape::Entry(_)) => self.compare(CompareOp::Eq, union.payload[0], 0),
+    /// Splits the current state: where the value has that shape, which is not its last one, and the rest, which becomes the
+    /// current state.
+    fn split_shape(&mut self, union: &Union, shape: Shape) -> State {
+        let address = union.payload[0];
+        let cond = match (union.shapes.as_slice(), shape) {
+            (_, Shape::Entry(_)) => self.compare(CompareOp::Ne, address, 0),
+            ([Shape::Nil, Shape::Entry(_)], _) => self.compare(CompareOp::Eq, address, 0),
+            (shapes, _) if shapes.iter().any(|shape| matches!(shape, Shape::Entry(_))) => {
+                self.compare(CompareOp::Eq, union.tag, shape.tag())
+            }
             _ => self.compare_apart(CompareOp::Eq, union.tag, shape.tag()),
+        };
+        let (mut then, mut otherwise) = self.split(cond);
+        match (union.shapes.as_slice(), shape) {
+            (_, Shape::Entry(_)) => self.note_no_entry(&mut otherwise, address),
+            ([Shape::Nil, Shape::Entry(_)], _) => self.note_no_entry(&mut then, address),
+            _ => {}
         }
+        self.state = otherwise;
+        then
     }
 
     /// Runs `body` in `state` and comes back.

@@ -45,8 +45,9 @@ impl Context<'_> {
             }
         }
         let entries = shapes.iter().filter(|shape| matches!(shape, Shape::Entry(_))).count();
-        let others = shapes.iter().filter(|shape| !matches!(shape, Shape::Entry(_) | Shape::Nil)).count();
-        if entries > 1 || entries == 1 && others > 0 {
+        let words =
+            shapes.iter().filter(|shape| !matches!(shape, Shape::Entry(_)) && shape.words() > 0).count();
+        if entries > 1 || entries == 1 && words > 0 {
             return self.unsupported(
                 "a variable that holds an entry of a shared table or something else",
                 "use a variable for each",

@@ -136,7 +136,7 @@ impl Context<'_> {
         let block = self.function.new_block();
         let columns = encoded[0].len();
         let mut merged = Vec::with_capacity(columns);
-        let (mut params, mut sums) = (Vec::new(), Vec::new());
+        let (mut params, mut sums, mut entries) = (Vec::new(), Vec::new(), Vec::new());
         for column in 0..columns {
             let first = encoded[0][column];
             if encoded.iter().all(|words| words[column] == first) {
@@ -146,6 +146,7 @@ impl Context<'_> {
             let range = encoded.iter().map(|words| self.range(words[column])).reduce(Range::join);
             let ways: Vec<_> = encoded.iter().zip(&states).map(|(w, s)| (w[column], &s.facts)).collect();
             sums.extend(self.shared.additions.of_join(&ways).map(|sum| (column, sum)));
+            entries.extend(self.shared.additions.entry_of_join(&ways).map(|entry| (column, entry)));
             let param = self.function.add_param(block);
             self.set_range(param, range.unwrap_or(Range::FULL));
             merged.push(Word::Value(param));
@@ -182,6 +183,9 @@ impl Context<'_> {
         self.state = state;
         self.hide_texts(forms, &mut merged, &params);
         sums.into_iter().for_each(|(column, sum)| self.shared.additions.set(merged[column], sum));
+        entries
+            .into_iter()
+            .for_each(|(column, entry)| self.shared.additions.set_entry(merged[column], entry));
         let mut state = self.state.clone();
         let mut at = 0;
         let mut values = Vec::with_capacity(extra);

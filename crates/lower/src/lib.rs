@@ -32,6 +32,7 @@ mod ops;
 mod patterns;
 mod program;
 mod protocols;
+mod same;
 mod script_loops;
 mod shared;
 mod state;

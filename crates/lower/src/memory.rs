@@ -9,7 +9,7 @@ use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::shared::MAX_VALUE;
 use crate::state::{Pointer, State};
-use crate::value::{Space, Word};
+use crate::value::{Abs, Space, Word};
 use moonhook_ir as ir;
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
 use moonhook_shape::MAX_KEY;
@@ -62,7 +62,9 @@ impl Context<'_> {
         }
         let (start, end) = (self.packet_start, self.packet_end);
         let length = self.binary(BinaryOp::Sub, end, start);
-        self.and(length, MAX_FRAME)
+        let length = self.and(length, MAX_FRAME);
+        self.note_read("#", Word::Imm(0), &Abs::Int(length));
+        length
     }
 
     /// The address of `size` bytes at `offset` of the frame, in the current state; and the states in which they do not

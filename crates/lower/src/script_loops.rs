@@ -20,6 +20,7 @@ impl<'a> Context<'a> {
             return self.unroll_loop(frame, header, members);
         }
         self.active_loops.push(key.clone());
+        self.same.packet_may_change();
         let mut key = key;
         key.0.extend(&self.turns);
         let mut entry = self.take_state();
@@ -31,6 +32,7 @@ impl<'a> Context<'a> {
         let (certain, pending) = (self.certain.len(), frame.pending.clone());
         let returns = frame.returns.len();
         let outer = self.loop_start;
+        let mut narrowed = false;
         loop {
             self.state = entry.clone();
             self.state.facts = facts.clone();
@@ -49,13 +51,19 @@ impl<'a> Context<'a> {
             self.refuse_escapes(&entry, &back)?;
             let wider = self.what_varies(&at_head, &forms, &back)?;
             let fewer = back.iter().fold(facts.clone(), |facts, state| facts.intersect(&state.facts));
-            if wider.is_none() && fewer == facts && !captured {
+            let settled = wider.is_none() && fewer == facts && !captured;
+            let narrower = match settled && !narrowed {
+                true => self.narrower(&entry, &forms, &back)?,
+                false => None,
+            };
+            if settled && narrower.is_none() {
                 self.loop_forms.insert(key, forms.clone());
                 self.loop_start = outer;
                 self.active_loops.pop();
                 return self.close_loop(head, &forms, back);
             }
-            forms = wider.unwrap_or(forms);
+            narrowed |= narrower.is_some();
+            forms = narrower.or(wider).unwrap_or(forms);
             facts = fewer;
             self.function.rollback(&checkpoint);
             let block = self.function.block_mut(before);
@@ -254,6 +262,30 @@ impl<'a> Context<'a> {
         Ok(changed.then_some(wider))
     }
 
+    /// The forms without shapes that only earlier walks came upon, when less was known to vary: in `s = s .. x`, what `"" .. x` is.
+    fn narrower(
+        &mut self,
+        entry: &State,
+        forms: &BTreeMap<Variable, Form>,
+        back: &[State],
+    ) -> Result<Option<BTreeMap<Variable, Form>>> {
+        let shapes = |form: &Form| match form {
+            Form::Same(_) => 0,
+            Form::One(_) => 1,
+            Form::Union(shapes) => shapes.len(),
+        };
+        let mut narrower = forms.clone();
+        for (variable, form) in forms.iter().filter(|(_, form)| shapes(form) > 1) {
+            let states = std::iter::once(entry).chain(back);
+            let values: Vec<Abs> = states.map(|state| read_variable(state, *variable)).collect();
+            let met = self.form_of(&values.iter().collect::<Vec<_>>(), true)?;
+            if shapes(&met) < shapes(form) {
+                narrower.insert(*variable, met);
+            }
+        }
+        Ok((narrower != *forms).then_some(narrower))
+    }
+
     /// Connects the back edges to the header.
     fn close_loop(
         &mut self,
@@ -283,6 +315,7 @@ impl<'a> Context<'a> {
         self.sums.retain(|value, _| value.0 < count);
         self.variables.forget_values(count);
         self.shared.forget(count, self.function.slots.len());
+        self.same.forget(count);
     }
 }
 

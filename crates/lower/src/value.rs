@@ -139,7 +139,8 @@ pub enum Shape {
     Ipv4,
     Ipv6,
     Mac,
-    /// The path of an [`Abs::Entry`]. Stands alone or with nil, whose payload is 0: no word of it may be computed with.
+    /// The path of an [`Abs::Entry`]. Stands alone or with shapes without words, whose payload is 0: the address tells itself
+    /// whether it is one, and must not be computed with.
     Entry(u32),
     /// An interned [`Object`].
     Object(u32),

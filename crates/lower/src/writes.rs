@@ -57,7 +57,8 @@ impl Context<'_> {
     pub fn packet_written(&mut self) {
         self.state.facts.walks.clear();
         self.state.facts.written = true;
-        self.forget_packet_keys();
+        self.same.packet_may_change();
+        self.forget_lookups();
     }
 
     /// The same value, with packet bytes copied.

@@ -49,7 +49,13 @@ fn text(datum: &Datum) -> String {
 
 /// Runs a frame on two CPUs at once, `count` times on each.
 fn run_twice(program: &Program, name: &str, frame: &[u8], count: u32) {
-    let run = |fd: OwnedFd| {
+    let start = std::sync::Barrier::new(2);
+    let run = |cpu: usize, fd: OwnedFd| {
+        let mut cpus = nix::sched::CpuSet::new();
+        cpus.set(cpu).unwrap();
+        // With a single CPU there is nothing to lose.
+        let _ = nix::sched::sched_setaffinity(nix::unistd::Pid::from_raw(0), &cpus);
+        start.wait();
         let mut options = libbpf_sys::bpf_test_run_opts {
             sz: size_of::<libbpf_sys::bpf_test_run_opts>() as _,
             data_in: frame.as_ptr().cast(),
@@ -64,8 +70,8 @@ fn run_twice(program: &Program, name: &str, frame: &[u8], count: u32) {
     let fd = || program.program_fd(name).unwrap().try_clone_to_owned().unwrap();
     let (first, second) = (fd(), fd());
     std::thread::scope(|scope| {
-        scope.spawn(|| run(first));
-        scope.spawn(|| run(second));
+        scope.spawn(|| run(0, first));
+        scope.spawn(|| run(1, second));
     });
 }
 
@@ -77,7 +83,7 @@ fn no_count_is_lost() {
     }
     let (program, module, name) = loaded(
         "local xdp = require 'xdp'
-        local plain, known, fields = {}, {}, {}
+        local plain, known, fields, sources, ports = {}, {}, {}, {}, {}
         local each = map { key = 'int', value = 'int', percpu = true }
         local timed = map { key = 'int', value = 'int', ttl = 1000 }
         xdp.attach(function(pkt)
@@ -89,9 +95,11 @@ fn no_count_is_lost() {
           f.bytes = f.bytes + #pkt
           each[1] = (each[1] or 0) + 1
           timed[1] = (timed[1] or 0) + 1
+          sources[pkt.ip.src] = (sources[pkt.ip.src] or 0) + 1
+          ports[pkt:getuint16(36) & 0xff] = (ports[pkt:getuint16(36) & 0xff] or 0) + 1
         end)",
     );
-    const COUNT: u32 = 200_000;
+    const COUNT: u32 = 500_000;
     let frame = frame("tcp");
     run_twice(&program, &name, &frame, COUNT);
     let (count, bytes) = (2 * COUNT as usize, 2 * COUNT as usize * frame.len());
@@ -99,6 +107,8 @@ fn no_count_is_lost() {
     assert_eq!(entries(&program, &module, "known"), [format!("7 {bytes}")]);
     assert_eq!(entries(&program, &module, "fields"), [format!("192.0.2.7 bytes={bytes},n={count}")]);
     assert_eq!(entries(&program, &module, "each"), [format!("1 {count}")]);
+    assert_eq!(entries(&program, &module, "sources"), [format!("192.0.2.7 {count}")]);
+    assert_eq!(entries(&program, &module, "ports"), [format!("{} {count}", frame[36])]);
     assert_eq!(entries(&program, &module, "timed"), [format!("1 {count}")]);
 }
 

@@ -51,6 +51,6 @@ fn json<T: serde::Serialize>(result: Result<T, CliError>) -> Answer {
 }
 
 /// The error as a client gets it, with the exit code that it would have had here.
-fn failure(error: &CliError) -> Failure {
-    Failure::new(JsonError::new(error).diagnostic, error.exit() as u8)
+fn failure(error: &CliError) -> Box<Failure> {
+    Box::new(Failure::new(JsonError::new(error).diagnostic, error.exit() as u8))
 }

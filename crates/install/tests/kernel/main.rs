@@ -6,6 +6,7 @@ mod load;
 mod maps;
 mod probe;
 mod process;
+mod reuse;
 mod support;
 mod tables;
 mod xdp;

@@ -71,6 +71,7 @@ fn get(context: &mut Context<'_>, call: &Call, size: Size, signed: bool) -> Resu
         return Ok(vec![]);
     }
     let value = context.load_at(address, size, signed);
+    context.note_read(call.name, offset, &Abs::Int(value));
     returns(context, vec![Abs::Int(value)])
 }
 

@@ -44,7 +44,50 @@ pub fn execute<'a>(
         context.set(i.a() + 1, object.clone());
     }
     let arms = index_arms(context, &object, &key, &name)?;
-    take_arms(context, frame, i.a(), arms, pc)
+    let next = take_arms(context, frame, i.a(), arms, pc)?;
+    note_field(context, frame, &object, &key, i, &next, pc);
+    Ok(next)
+}
+
+/// Notes which field of the packet was read, also where the next instruction has read a field of that one at once.
+fn note_field(
+    context: &mut Context<'_>,
+    frame: &Frame<'_>,
+    object: &Abs,
+    key: &Abs,
+    i: Instruction,
+    next: &Next,
+    pc: usize,
+) {
+    let (Some(header), Abs::Str(Str::Const(field))) = (header_name(context, object), key) else { return };
+    let mut what = format!("{header}{}", String::from_utf8_lossy(field));
+    let mut register = i.a();
+    if let Next::At(_) = next {
+        let inner = Instruction(frame.prototype.code.get(pc + 1).copied().unwrap_or(0));
+        let name = frame.prototype.constants.get(inner.c());
+        let (Some(Opcode::GetField), Some(Value::String(name))) = (inner.opcode(), name) else { return };
+        what = format!("{what}.{}", String::from_utf8_lossy(name));
+        register = inner.a();
+    }
+    let value = context.get(register);
+    context.note_read(&what, Word::Imm(0), &value);
+}
+
+/// What stands before the field's name, if the object is the packet or a header of it, or nil.
+fn header_name(context: &Context<'_>, object: &Abs) -> Option<String> {
+    let of = |object: &Object| match object {
+        Object::Packet => Some(String::new()),
+        Object::Header(name) => Some(format!("{name}.")),
+        _ => None,
+    };
+    match object {
+        Abs::Object(object) => of(object),
+        Abs::Union(union) => match union.shapes.as_slice() {
+            [Shape::Nil, Shape::Object(id)] => of(context.objects.get(*id as usize)?),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// Puts a value that depends on the way into a register. Where the next instruction tests or indexes that register, it is

@@ -79,6 +79,8 @@ fn udp_payload(context: &mut Context<'_>, header: Word) -> Result<Arm> {
 fn between(context: &mut Context<'_>, start: Word, end: Word) -> Result<Arm> {
     let length = context.sub(end, start);
     let length = context.maximum(length, Word::Imm(0))?;
+    // Each way through the headers gives them other bounds; the verifier would walk what follows for each.
+    let (start, length) = (context.unknown(start), context.unknown(length));
     let state = context.take_state();
     Ok(Arm { state, values: [Word::Imm(1), start, length].map(Abs::Int).to_vec() })
 }

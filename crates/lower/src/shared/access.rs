@@ -43,7 +43,8 @@ impl Context<'_> {
         if let (Type::Ipv4 | Type::Address | Type::Mac, Abs::Str(Str::Slice { .. })) = (&shape.key, key) {
             return self.widen_by_text(table, &shape.key);
         }
-        let same = |present: &&Present| present.table == table && present.key == *key;
+        let identity = self.identity(key);
+        let same = |present: &&Present| present.table == table && present.key == identity;
         if let Some(entry) = self.state.facts.present.iter().find(same).map(|present| present.entry) {
             return self.entry_arms(table, key, &shape, entry);
         }
@@ -52,7 +53,7 @@ impl Context<'_> {
         let mut arms = Vec::new();
         if self.state.alive() {
             let entry = self.lookup(map, address);
-            self.note_read(table, key, entry);
+            self.note_lookup(table, key, entry);
             let missing = self.compare(CompareOp::Eq, entry, 0);
             let (missing, found) = self.split(missing);
             self.state = missing;
@@ -60,7 +61,7 @@ impl Context<'_> {
             arms.push(Arm { state: self.take_state(), values: vec![Abs::Nil] });
             self.state = found;
             self.leave_expired(&shape, entry, &mut arms);
-            self.state.facts.present.push(Present { table, key: key.clone(), entry });
+            self.state.facts.present.push(Present { table, key: identity, entry });
             arms.extend(self.entry_arms(table, key, &shape, entry)?);
         }
         arms.extend(unfit.states().into_iter().map(|state| Arm { state, values: vec![Abs::Nil] }));
@@ -75,7 +76,7 @@ impl Context<'_> {
         }
         let at = Place { base: entry, disp: shape.value_offset() as i16 };
         let found = self.value_arms(at, &shape.value)?;
-        self.note_load(Load { table, key: Some(key.clone()), at, marker: entry }, &found);
+        self.note_load(Load { table, key: Some(self.identity(key)), at, marker: entry }, &found);
         Ok(found)
     }
 
@@ -118,6 +119,11 @@ impl Context<'_> {
     /// `table[key] = value`.
     pub fn write_shared(&mut self, table: TableId, key: &Abs, value: &Abs) -> Result<()> {
         let key = &plain_key(key);
+        if let Abs::Union(_) = key {
+            // All types that it may have, before each is taken by itself.
+            let seen = self.seen(table, key)?;
+            self.note(table, &seen, &Seen::default())?;
+        }
         if self.is_split(table, key)? {
             return self.each(key, &mut |context, key| context.write_shared(table, &key, value));
         }
@@ -133,6 +139,27 @@ impl Context<'_> {
                 return self.refuse_shared(table, &what, help);
             }
             _ => {}
+        }
+        if let Abs::Entry { path, base } = value
+            && self.shared.additions.is_entry(table, &self.identity(key), *base)
+            && self.shared.paths[*path as usize] == (table, Vec::new())
+        {
+            // `t[k] = t[k] or …`: the entry is assigned to itself.
+            let base = self.value(*base);
+            return self.prolong(table, base);
+        }
+        if let Abs::Union(union) = value
+            && union.shapes.iter().any(|shape| matches!(shape, Form::Entry(_)))
+        {
+            return self.each(value, &mut |context, value| context.write_shared(table, key, &value));
+        }
+        if let Abs::Entry { .. } = value
+            && let Some((_, shape)) = self.shared_map(table)?
+        {
+            self.fitting_key(table, &shape, key)?;
+            if !self.state.alive() {
+                return Ok(());
+            }
         }
         let key_seen = if is_record { Seen::default() } else { self.seen(table, key)? };
         let value_seen = self.seen(table, value)?;
@@ -203,8 +230,8 @@ impl Context<'_> {
         }
         let bytes = self.fitting_value(table, shape, value)?;
         // A new record is not put in the place of one that another CPU has made meanwhile.
-        let absent = self.shared.additions.is_absent(table, key, &self.state.facts);
-        if absent && matches!(value, Abs::Object(_)) {
+        let absent = self.shared.additions.is_absent(table, &self.identity(key), &self.state.facts);
+        if absent && shape.lifetime.is_none() && matches!(value, Abs::Object(_)) {
             let result = self.insert(map, address, bytes);
             let there = self.compare(CompareOp::Eq, result, -EEXIST);
             let (there, inserted) = self.split(there);

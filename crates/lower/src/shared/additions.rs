@@ -6,8 +6,8 @@
 use super::values::Place;
 use crate::context::{Context, Result};
 use crate::join::Arm;
-use crate::state::Facts;
-use crate::value::{Abs, Space, Str, Word};
+use crate::state::{Facts, State};
+use crate::value::{Abs, Word};
 use moonhook_ir as ir;
 use moonhook_ir::{CompareOp, Op, Size};
 use moonhook_shape::Shape;
@@ -19,11 +19,30 @@ pub(super) const EEXIST: i64 = 17;
 /// Where values came from.
 #[derive(Debug, Default)]
 pub struct Additions {
-    /// All reads of entries: table, key, and the address, which is in [`Facts::absent`] where there is nothing.
-    reads: Vec<(TableId, Abs, ir::Value)>,
+    lookups: Vec<Lookup>,
+    /// Values that are the address that a lookup gave, or 0.
+    entries: HashMap<ir::Value, EntryOf>,
     loads: Vec<Load>,
     /// Values that are what a load gave plus something.
     sums: HashMap<ir::Value, (usize, Word)>,
+}
+
+#[derive(Debug)]
+struct Lookup {
+    table: TableId,
+    key: Abs,
+    /// The address; stands in [`Facts::absent`] where there is no entry.
+    entry: ir::Value,
+    /// Nothing was added to the table since, as far as is known.
+    holds: bool,
+}
+
+/// What an address, or 0, is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EntryOf {
+    lookup: usize,
+    /// 0 means that the lookup found nothing.
+    zero_is_absent: bool,
 }
 
 /// A read of a word of an entry.
@@ -42,6 +61,7 @@ impl Additions {
     pub fn forget(&mut self, count: u32) {
         let known = |word: Word| !matches!(word, Word::Value(value) if value.0 >= count);
         self.sums.retain(|sum, (_, added)| sum.0 < count && known(*added));
+        self.entries.retain(|entry, _| entry.0 < count);
     }
 
     /// Notes that `sum` is `a + b`.
@@ -87,8 +107,41 @@ impl Additions {
 
     /// Whether the key was looked up, and is not there.
     pub(super) fn is_absent(&self, table: TableId, key: &Abs, facts: &Facts) -> bool {
-        let same = |(of, other, _): &&(TableId, Abs, ir::Value)| *of == table && other == key;
-        self.reads.iter().filter(same).any(|(.., entry)| facts.absent.contains(entry))
+        let same = |lookup: &&Lookup| lookup.holds && lookup.table == table && lookup.key == *key;
+        self.lookups.iter().filter(same).any(|lookup| facts.absent.contains(&lookup.entry))
+    }
+
+    /// Whether the value is the address of the entry with that key.
+    pub(super) fn is_entry(&self, table: TableId, key: &Abs, value: Word) -> bool {
+        let Word::Value(value) = value else { return false };
+        let lookup = self.entries.get(&value).map(|entry| &self.lookups[entry.lookup]);
+        lookup.is_some_and(|lookup| lookup.table == table && lookup.key == *key)
+    }
+
+    /// What the value of a join is, where `words` come: an entry's address on some ways, and 0 on the others.
+    pub fn entry_of_join(&self, words: &[(Word, &Facts)]) -> Option<EntryOf> {
+        let entry = |word: &Word| match word {
+            Word::Value(value) => self.entries.get(value).copied(),
+            Word::Imm(_) => None,
+        };
+        let first = words.iter().find_map(|(word, _)| entry(word))?;
+        let mut zero_is_absent = true;
+        for (word, facts) in words {
+            match (word, entry(word)) {
+                (Word::Imm(0), _) => {
+                    zero_is_absent &= facts.absent.contains(&self.lookups[first.lookup].entry);
+                }
+                (_, Some(entry)) if entry.lookup == first.lookup => zero_is_absent &= entry.zero_is_absent,
+                _ => return None,
+            }
+        }
+        Some(EntryOf { zero_is_absent, ..first })
+    }
+
+    pub fn set_entry(&mut self, value: Word, entry: EntryOf) {
+        if let Word::Value(value) = value {
+            self.entries.insert(value, entry);
+        }
     }
 
     pub fn set(&mut self, value: Word, sum: (usize, Word)) {
@@ -100,8 +153,21 @@ impl Additions {
 
 impl Context<'_> {
     /// Notes that an entry was looked up.
-    pub(super) fn note_read(&mut self, table: TableId, key: &Abs, entry: ir::Value) {
-        self.shared.additions.reads.push((table, key.clone(), entry));
+    pub(super) fn note_lookup(&mut self, table: TableId, key: &Abs, entry: ir::Value) {
+        let key = self.identity(key);
+        let Additions { lookups, entries, .. } = &mut self.shared.additions;
+        entries.insert(entry, EntryOf { lookup: lookups.len(), zero_is_absent: true });
+        lookups.push(Lookup { table, key, entry, holds: true });
+    }
+
+    /// In `state`, `address` is 0.
+    pub fn note_no_entry(&self, state: &mut State, address: Word) {
+        let Additions { lookups, entries, .. } = &self.shared.additions;
+        if let Word::Value(address) = address
+            && let Some(entry) = entries.get(&address).filter(|entry| entry.zero_is_absent)
+        {
+            state.facts.absent.push(lookups[entry.lookup].entry);
+        }
     }
 
     /// Notes that `arms` carry what was loaded.
@@ -117,18 +183,18 @@ impl Context<'_> {
 
     /// What was read of the table is not what a later addition adds to.
     pub(super) fn forget_sums(&mut self, table: TableId) {
-        let Additions { loads, sums, reads } = &mut self.shared.additions;
+        let Additions { loads, sums, lookups, .. } = &mut self.shared.additions;
         sums.retain(|_, (load, _)| loads[*load].table != table);
-        reads.retain(|(of, ..)| *of != table);
+        lookups.iter_mut().filter(|lookup| lookup.table == table).for_each(|lookup| lookup.holds = false);
     }
 
-    /// The packet was written: keys that are bytes of it are others now.
-    pub fn forget_packet_keys(&mut self) {
-        let of_packet = |key: &Abs| matches!(key, Abs::Str(Str::Slice { space: Space::Packet, .. }));
-        let Additions { loads, sums, reads } = &mut self.shared.additions;
-        sums.retain(|_, (load, _)| !loads[*load].key.as_ref().is_some_and(of_packet));
-        reads.retain(|(_, key, _)| !of_packet(key));
-        self.state.facts.present.retain(|present| !of_packet(&present.key));
+    /// The packet was written: what was looked up may have had another key.
+    pub fn forget_lookups(&mut self) {
+        let Additions { sums, lookups, .. } = &mut self.shared.additions;
+        sums.clear();
+        // Equal to no key from now on.
+        lookups.iter_mut().for_each(|lookup| lookup.key = Abs::Nil);
+        self.state.facts.present.clear();
     }
 
     /// Assigns a value that is the entry's own plus something; says whether it is.
@@ -144,7 +210,7 @@ impl Context<'_> {
         let additions = &self.shared.additions;
         let Some((load, added)) = additions.sums.get(sum).copied() else { return Ok(false) };
         let Load { table: from, key: of, at, .. } = &additions.loads[load];
-        if *from != table || of.as_ref() != Some(key) {
+        if *from != table || of.as_ref() != Some(&self.identity(key)) {
             return Ok(false);
         }
         let (at, sum) = (*at, *sum);

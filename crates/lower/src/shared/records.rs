@@ -206,7 +206,7 @@ impl Context<'_> {
     }
 
     /// An assignment gives the entry another lifetime.
-    fn prolong(&mut self, table: TableId, entry: ir::Value) -> Result<()> {
+    pub(super) fn prolong(&mut self, table: TableId, entry: ir::Value) -> Result<()> {
         if let Some((_, shape)) = self.shared_map(table)?
             && let Some(lifetime) = shape.lifetime
         {
