@@ -108,4 +108,14 @@ echo "dns_names.lua"
 example dns_names "192.0.2.1 asked for a.tracker.example, under tracker.example"
 passed dns_names 1
 
+send_dns_stats() {
+    local _
+    for _ in 1 2 3; do send 53 "$HEADER"'\003www\007Example\003org\000\000\001\000\001'; done
+    send 53 "$HEADER"'\003www\007example\003org\000\000\034\000\001'
+}
+echo "dns_stats.lua"
+example dns_stats "       1  www.example.org. AAAA"
+passed dns_stats 4
+grep -qFx "       3  www.example.org. A" "$WORK/dns_stats.out" || die "the most frequent question is not printed"
+
 echo "everything went as expected"

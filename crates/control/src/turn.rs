@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// What control code may use.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How long one function may run.
+    /// How long one function may run, in time on a processor.
     pub time_limit: Duration,
 }
 

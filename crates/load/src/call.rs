@@ -3,12 +3,13 @@
 //! A call runs in a coroutine of its own: after an error its stack still stands, for the traceback.
 
 use std::ffi::CStr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mlua::thread::ThreadStatus;
 use mlua::{Function, MultiValue, Table, Thread, Value, ffi};
 
 use crate::Loaded;
+use crate::limits::processor_time;
 use crate::run::{is_memory_error, message};
 
 /// A function of a script failed.
@@ -22,7 +23,7 @@ pub struct CallError {
 }
 
 impl Loaded {
-    /// Calls `function`, which may take the time `limit`; `None`: any time.
+    /// Calls `function`, which may take that much processor time; `None`: any time.
     ///
     /// # Errors
     /// The function raised an error, yielded, or was stopped because its time or the state's memory was used up. The state stays
@@ -45,7 +46,7 @@ impl Loaded {
         let resume: Function = self.lua.globals().get::<Table>("coroutine")?.get("resume")?;
         let thread = self.lua.create_thread(function.clone())?;
         self.meter.watch(&thread);
-        let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
+        let deadline = limit.and_then(|limit| processor_time().checked_add(limit));
         self.meter.limit_time(deadline);
         let mut all = arguments;
         all.push_front(Value::Thread(thread.clone()));
@@ -93,8 +94,10 @@ impl Loaded {
         };
         let calls = text.lines().skip(1).map(|line| line.trim_start().to_owned());
         // `error`, and what is ours between it and the script, have no place that a person could look at.
-        let is_ours =
-            |call: &String| call.starts_with("?: ") || call.starts_with("[C]:") && call.ends_with("'error'");
+        let is_ours = |call: &String| {
+            let starts = ["?: ", "(...tail calls"].iter().any(|start| call.starts_with(start));
+            starts || call.starts_with("[C]:") && call.ends_with("'error'")
+        };
         let calls = calls.skip_while(is_ours);
         if made.is_ok() { calls.collect() } else { Vec::new() }
     }

@@ -6,9 +6,10 @@
 
 use std::ffi::{c_int, c_void};
 
-use std::time::Instant;
+use std::time::Duration;
 
 use mlua::{Lua, Thread, ffi};
+use nix::time::{ClockId, clock_gettime};
 
 /// Instructions between two looks at the budget.
 const INTERVAL: c_int = 1000;
@@ -18,15 +19,21 @@ static KEY: u8 = 0;
 
 struct Budget {
     remaining: u64,
-    /// When time is up.
-    deadline: Option<Instant>,
+    /// When time is up, on the clock of [`processor_time`].
+    deadline: Option<Duration>,
     exhausted: bool,
 }
 
 impl Budget {
     fn is_spent(&self) -> bool {
-        self.remaining == 0 || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+        self.remaining == 0 || self.deadline.is_some_and(|deadline| processor_time() >= deadline)
     }
+}
+
+/// The time that this thread has run on a processor: waiting for one does not count.
+pub(crate) fn processor_time() -> Duration {
+    // The clock is there on every Linux (clock_gettime(2)).
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
 }
 
 /// The instruction budget of a Lua state. It lives in that state as a userdata.
@@ -67,8 +74,8 @@ impl Meter {
         unsafe { (*self.budget).exhausted }
     }
 
-    /// From now on all threads have the time until `deadline`, if there is one, and any number of instructions.
-    pub fn limit_time(&self, deadline: Option<Instant>) {
+    /// From now on all threads have the time until `deadline` on the clock of [`processor_time`], if there is one, and any number of instructions.
+    pub fn limit_time(&self, deadline: Option<Duration>) {
         // SAFETY: as in `is_exhausted`.
         unsafe { self.budget.write(Budget { remaining: u64::MAX, deadline, exhausted: false }) }
     }

@@ -32,6 +32,13 @@ fn declarations_are_part_of_the_snapshot() {
     );
     assert_eq!((declaration.capacity, declaration.when_full), (Some(1_000_000), WhenFull::Evict));
     assert_eq!((declaration.lifetime, declaration.per_cpu), (Some(500_000_000), true));
+    let shared = |call: &str| {
+        let loaded =
+            load_handler(&format!("local t = require('rcu').{call}\nfunction handler() return t[1] end"));
+        let Frozen::Table(id) = upvalue(&loaded.snapshot, "t") else { panic!("no table") };
+        loaded.snapshot.table(*id).declaration.clone().and_then(|declaration| declaration.capacity)
+    };
+    assert_eq!((shared("table()"), shared("table(100000)")), (Some(65_536), Some(100_000)));
     let prefixes = declared("{lpm = true, value = 'boolean'}");
     assert_eq!((prefixes.key, prefixes.prefixes), (Some(Type::Prefix4), true));
     assert_eq!(declared("{key = 'ipv6', lpm = true}").key, Some(Type::Prefix6));
@@ -76,6 +83,7 @@ fn bad_declarations_say_what_is_possible() {
         ),
         ("timer.every(0, print)", "bad argument #1 to 'every' (at least 0.001 seconds expected)"),
         ("timer.after(-1, print)", "bad argument #1 to 'after' (a number of seconds expected)"),
+        ("require('rcu').table(0)", "bad argument #1 to 'table' (out of bounds)"),
         ("timer.after(1)", "bad argument #2 to 'after' (function expected, got no value)"),
         ("on(1, print)", "bad argument #1 to 'on' (string expected, got number)"),
         (

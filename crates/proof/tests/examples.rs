@@ -79,8 +79,10 @@ fn every_prefix_of_every_frame() {
     }
 }
 
-/// Examples on frames that they are about: description, verdict (1 drops, 2 passes) and printed lines.
-const DECISIONS: &[(&str, &[(&str, u32, &[&str])])] = &[
+/// A frame that an example is about: description, verdict (1 drops, 2 passes) and printed lines.
+type Decision = (&'static str, u32, &'static [&'static str]);
+
+const DECISIONS: &[(&str, &[Decision])] = &[
     (
         "word_count.lua",
         &[

@@ -6,6 +6,7 @@
 mod byteorder;
 mod linux;
 mod linux_xdp;
+mod rcu;
 mod xdp;
 
 use std::cell::RefCell;
@@ -25,7 +26,8 @@ pub(crate) struct Module {
     pub open: fn(&mut Context) -> mlua::Result<Table>,
 }
 
-pub(crate) const MODULES: &[Module] = &[byteorder::MODULE, linux::MODULE, linux_xdp::MODULE, xdp::MODULE];
+pub(crate) const MODULES: &[Module] =
+    &[byteorder::MODULE, linux::MODULE, linux_xdp::MODULE, rcu::MODULE, xdp::MODULE];
 
 /// A handler as `attach` got it.
 pub(crate) struct Registration {
