@@ -87,6 +87,11 @@ impl Pair {
         Seen { tables: self.tables.of_lua(), ..seen }
     }
 
+    /// Whether the handlers keep entries from packet to packet.
+    pub fn has_tables(&self) -> bool {
+        !self.kernel.module.tables.is_empty()
+    }
+
     /// What the verifier says about the program.
     pub fn statistics(&self) -> ProgramStatistics {
         self.kernel.program.statistics().into_iter().next().unwrap_or_default()
