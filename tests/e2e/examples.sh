@@ -1,17 +1,12 @@
 #!/usr/bin/env bash
 # Examples on a veth between two namespaces: real datagrams, dropped or passed, and what the handlers print about them.
 set -euo pipefail
-. "$(dirname "${BASH_SOURCE[0]}")/../../scripts/lib.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/common"
 
 LEFT=mh-examples-left-$$
 RIGHT=mh-examples-right-$$
 WORK=$(mktemp -d /tmp/moonhook-examples.XXXXXX)
 RUN=
-
-skip() {
-    echo "$*"
-    exit 77
-}
 
 clean_up() {
     local status=$? side
@@ -26,8 +21,7 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 130' INT TERM HUP
 
-[ -n "${MOONHOOK:-}" ] || die "MOONHOOK must name the command"
-REASON=$("$REPO/scripts/can-bpf") || skip "$REASON"
+need_kernel
 ip netns add "$LEFT" 2>"$WORK/log" || skip "network namespaces cannot be made: $(tail -n 1 "$WORK/log")"
 ip netns add "$RIGHT"
 ip link add left0 netns "$LEFT" type veth peer name right0 netns "$RIGHT"
@@ -35,19 +29,6 @@ ip -n "$LEFT" address add 192.0.2.1/24 dev left0
 ip -n "$RIGHT" address add 192.0.2.2/24 dev right0
 ip -n "$LEFT" link set left0 up
 ip -n "$RIGHT" link set right0 up
-
-# eventually WHAT COMMAND…: fails the test unless the command is true within twenty seconds.
-eventually() {
-    local what=$1 deadline=$((SECONDS + 20))
-    shift
-    until "$@"; do
-        if [ "$SECONDS" -ge "$deadline" ]; then
-            tail -n 20 "$WORK"/*.out "$WORK"/*.err >&2
-            die "it did not happen: $what"
-        fi
-        sleep 0.1
-    done
-}
 
 # send PORT BYTES: one datagram; BYTES as printf takes them.
 send() {

@@ -2,7 +2,7 @@
 # The JavaScript challenge: nginx, a challenge server that stores cookies through the socket of the running script, and two
 # clients on a veth: headless Chromium gets in, curl is blocked.
 set -euo pipefail
-. "$(dirname "${BASH_SOURCE[0]}")/../../scripts/lib.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/common"
 
 CLIENT=mh-js-client-$$
 SERVER=mh-js-server-$$
@@ -10,11 +10,6 @@ WORK=$(mktemp -d /tmp/moonhook-js.XXXXXX)
 EXAMPLE=$REPO/examples/js_challenge
 export MOONHOOK_RUNTIME_DIR=$WORK/run
 PIDS=()
-
-skip() {
-    echo "$*"
-    exit 77
-}
 
 clean_up() {
     local status=$? pid side
@@ -30,8 +25,7 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 130' INT TERM HUP
 
-[ -n "${MOONHOOK:-}" ] || die "MOONHOOK must name the command"
-REASON=$("$REPO/scripts/can-bpf") || skip "$REASON"
+need_kernel
 BROWSER=$(command -v chromium-headless-shell || command -v chromium || true)
 [ -n "$BROWSER" ] || skip "chromium is not installed"
 have python3 || skip "python3 is not installed"
@@ -46,19 +40,6 @@ ip -n "$CLIENT" link set client0 up
 ip -n "$CLIENT" link set lo up
 ip -n "$SERVER" link set server0 up
 ip -n "$SERVER" link set lo up
-
-# eventually WHAT COMMAND…: fails the test unless the command is true within twenty seconds.
-eventually() {
-    local what=$1 deadline=$((SECONDS + 20))
-    shift
-    until "$@"; do
-        if [ "$SECONDS" -ge "$deadline" ]; then
-            tail -n 20 "$WORK"/*.out "$WORK"/*.log >&2 || true
-            die "it did not happen: $what"
-        fi
-        sleep 0.1
-    done
-}
 
 # background NAME COMMAND…: starts a command in the server's namespace.
 background() {

@@ -1,17 +1,12 @@
 #!/usr/bin/env bash
 # Running scripts from outside: list, reload, events, stop, --watch, refusals, peers, and what a killed process leaves.
 set -euo pipefail
-. "$(dirname "${BASH_SOURCE[0]}")/../../scripts/lib.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/common"
 
 NETNS=mh-operate-$$
 WORK=$(mktemp -d /tmp/moonhook-operate.XXXXXX)
 export MOONHOOK_RUNTIME_DIR=$WORK/run
 PIDS=()
-
-skip() {
-    echo "$*"
-    exit 77
-}
 
 clean_up() {
     local status=$? pid
@@ -24,8 +19,7 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 130' INT TERM HUP
 
-[ -n "${MOONHOOK:-}" ] || die "MOONHOOK must name the command"
-REASON=$("$REPO/scripts/can-bpf") || skip "$REASON"
+need_kernel
 ip netns add "$NETNS" 2>"$WORK/log" || skip "network namespaces cannot be made: $(tail -n 1 "$WORK/log")"
 ip -n "$NETNS" link add left0 type veth peer name right0
 ip -n "$NETNS" address add 192.0.2.1/24 dev left0
@@ -45,19 +39,6 @@ require("xdp").attach(function(pkt)
   end
 end)
 LUA
-}
-
-# eventually WHAT COMMAND…: fails the test unless the command is true within ten seconds.
-eventually() {
-    local what=$1 deadline=$((SECONDS + 10))
-    shift
-    until "$@"; do
-        if [ "$SECONDS" -ge "$deadline" ]; then
-            tail -n 20 "$WORK"/*.out "$WORK"/*.err >&2
-            die "it did not happen: $what"
-        fi
-        sleep 0.1
-    done
 }
 
 # start NAME OPTION…: runs NAME.lua in the background and waits until it is attached.

@@ -1,18 +1,13 @@
 #!/usr/bin/env bash
 # `moonhook run --pin`: filtering survives kill -9, the next run takes over with what variables hold, and stop removes all.
 set -euo pipefail
-. "$(dirname "${BASH_SOURCE[0]}")/../../scripts/lib.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/common"
 
 NETNS=mh-pin-$$
 WORK=$(mktemp -d /tmp/moonhook-pin.XXXXXX)
 export MOONHOOK_RUNTIME_DIR=$WORK/run
 BPFFS=/sys/fs/bpf/mh-pin-$$
 RUN=
-
-skip() {
-    echo "$*"
-    exit 77
-}
 
 clean_up() {
     local status=$?
@@ -26,8 +21,7 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 130' INT TERM HUP
 
-[ -n "${MOONHOOK:-}" ] || die "MOONHOOK must name the command"
-REASON=$("$REPO/scripts/can-bpf") || skip "$REASON"
+need_kernel
 mount_bpffs
 [ "$(stat -f -c %T /sys/fs/bpf)" = bpf_fs ] || skip "there is no BPF file system"
 ip netns add "$NETNS" 2>"$WORK/log" || skip "network namespaces cannot be made: $(tail -n 1 "$WORK/log")"
@@ -54,19 +48,6 @@ require("xdp").attach(function(pkt)
   end
 end)
 LUA
-}
-
-# eventually WHAT COMMAND…: fails the test unless the command is true within ten seconds.
-eventually() {
-    local what=$1 deadline=$((SECONDS + 10))
-    shift
-    until "$@"; do
-        if [ "$SECONDS" -ge "$deadline" ]; then
-            tail -n 20 "$WORK"/*.out "$WORK"/*.err >&2
-            die "it did not happen: $what"
-        fi
-        sleep 0.1
-    done
 }
 
 # start OUT OPTION…: runs count.lua, pinned, and waits until it is attached.

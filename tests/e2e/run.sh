@@ -2,18 +2,13 @@
 # `moonhook run` on a veth between two namespaces: native and generic mode, jumbo frames, prints, errors, counters, refusals,
 # and that nothing is left behind by Ctrl-C, by SIGTERM, by --duration, by kill -9, or by the end of the interface.
 set -euo pipefail
-. "$(dirname "${BASH_SOURCE[0]}")/../../scripts/lib.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/common"
 
 LEFT=mh-run-left-$$
 RIGHT=mh-run-right-$$
 WORK=$(mktemp -d /tmp/moonhook-run.XXXXXX)
 export MOONHOOK_RUNTIME_DIR=$WORK/sockets
 RUN=
-
-skip() {
-    echo "$*"
-    exit 77
-}
 
 clean_up() {
     local status=$? side pid
@@ -28,8 +23,7 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 130' INT TERM HUP
 
-[ -n "${MOONHOOK:-}" ] || die "MOONHOOK must name the command"
-REASON=$("$REPO/scripts/can-bpf") || skip "$REASON"
+need_kernel
 ip netns add "$LEFT" 2>"$WORK/log" || skip "network namespaces cannot be made: $(tail -n 1 "$WORK/log")"
 ip netns add "$RIGHT"
 
@@ -88,19 +82,6 @@ start() {
         >"$WORK/$name.out" 2>"$WORK/$name.err" </dev/null &
     RUN=$!
     eventually "moonhook run attaches" grep -qs '^attached' "$WORK/$name.out"
-}
-
-# eventually WHAT COMMAND…: fails the test unless the command is true within ten seconds.
-eventually() {
-    local what=$1 deadline=$((SECONDS + 10))
-    shift
-    until "$@"; do
-        if [ "$SECONDS" -ge "$deadline" ]; then
-            tail -n 20 "$WORK"/*.out "$WORK"/*.err >&2
-            die "it did not happen: $what"
-        fi
-        sleep 0.1
-    done
 }
 
 # ends SIGNAL CODE: sends the signal and checks the exit code.

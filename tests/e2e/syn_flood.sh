@@ -1,18 +1,13 @@
 #!/usr/bin/env bash
 # examples/syn_flood.lua on a veth: one source sends SYNs in a burst, of which a bucketful gets through; others do not notice.
 set -euo pipefail
-. "$(dirname "${BASH_SOURCE[0]}")/../../scripts/lib.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/common"
 
 LEFT=mh-syn-left-$$
 RIGHT=mh-syn-right-$$
 WORK=$(mktemp -d /tmp/moonhook-syn.XXXXXX)
 export MOONHOOK_RUNTIME_DIR=$WORK/run
 RUN=
-
-skip() {
-    echo "$*"
-    exit 77
-}
 
 clean_up() {
     local status=$? side
@@ -27,8 +22,7 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 130' INT TERM HUP
 
-[ -n "${MOONHOOK:-}" ] || die "MOONHOOK must name the command"
-REASON=$("$REPO/scripts/can-bpf") || skip "$REASON"
+need_kernel
 have python3 || skip "python3 is not installed"
 ip netns add "$LEFT" 2>"$WORK/log" || skip "network namespaces cannot be made: $(tail -n 1 "$WORK/log")"
 ip netns add "$RIGHT"
@@ -78,12 +72,9 @@ expect() {
     [ "$difference" -ge "$2" ] && [ "$difference" -le "$3" ] || die "$1: $difference segments, not $2 to $3"
 }
 
-"$MOONHOOK" run right0 "$REPO/examples/syn_flood.lua" --netns "$RIGHT" --mode native >"$WORK/out" 2>&1 </dev/null &
+"$MOONHOOK" run right0 "$REPO/examples/syn_flood.lua" --netns "$RIGHT" --mode native >"$WORK/run.out" 2>&1 </dev/null &
 RUN=$!
-for _ in $(seq 100); do
-    ! grep -qs '^attached' "$WORK/out" || break
-    sleep 0.1
-done
+eventually "it is attached" grep -qs '^attached' "$WORK/run.out"
 SEEN=$(arrived)
 send 10 192.0.2.50
 expect "a few SYNs" 10 10

@@ -2,18 +2,13 @@
 # `moonhook table` and `moonhook exec`: a running script's tables from outside, what handlers make of it, and reloads and pins that keep
 # them.
 set -euo pipefail
-. "$(dirname "${BASH_SOURCE[0]}")/../../scripts/lib.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/common"
 
 NETNS=mh-tables-$$
 WORK=$(mktemp -d /tmp/moonhook-tables.XXXXXX)
 export MOONHOOK_RUNTIME_DIR=$WORK/run
 BPFFS=/sys/fs/bpf/mh-tables-$$
 RUN=
-
-skip() {
-    echo "$*"
-    exit 77
-}
 
 clean_up() {
     local status=$?
@@ -27,8 +22,7 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 130' INT TERM HUP
 
-[ -n "${MOONHOOK:-}" ] || die "MOONHOOK must name the command"
-REASON=$("$REPO/scripts/can-bpf") || skip "$REASON"
+need_kernel
 mount_bpffs
 [ "$(stat -f -c %T /sys/fs/bpf)" = bpf_fs ] || skip "there is no BPF file system"
 ip netns add "$NETNS" 2>"$WORK/log" || skip "network namespaces cannot be made: $(tail -n 1 "$WORK/log")"
@@ -59,19 +53,6 @@ require("xdp").attach(function(pkt)
   end
 end)
 LUA
-
-# eventually WHAT COMMAND…: fails the test unless the command is true within ten seconds.
-eventually() {
-    local what=$1 deadline=$((SECONDS + 10))
-    shift
-    until "$@"; do
-        if [ "$SECONDS" -ge "$deadline" ]; then
-            tail -n 20 "$WORK"/*.out "$WORK"/*.err >&2
-            die "it did not happen: $what"
-        fi
-        sleep 0.1
-    done
-}
 
 start() {
     "$MOONHOOK" run right0 "$WORK/guard.lua" --netns "$NETNS" --pin --bpffs "$BPFFS" >"$WORK/$1.out" 2>"$WORK/$1.err" </dev/null &
