@@ -41,7 +41,7 @@ impl Key {
         match value {
             Abs::Bool(Word::Imm(imm)) => Some(Key::Boolean(*imm != 0)),
             Abs::Int(Word::Imm(imm)) => Some(Key::Integer(*imm)),
-            Abs::Float(x) if x.fract() == 0.0 && x.abs() < 9e15 => Some(Key::Integer(*x as i64)),
+            Abs::Float(x) => ops::integral(*x).map(Key::Integer),
             Abs::Str(Str::Const(text)) => Some(Key::Text(text.clone())),
             _ => None,
         }

@@ -10,7 +10,7 @@ mod loads;
 
 pub use access::index;
 pub use arithmetic::{is_float_numeral, to_integer};
-pub use comparison::equal;
+pub use comparison::{equal, integral};
 
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;

@@ -22,5 +22,7 @@ xdp.attach(function(pkt)
   print(t.x, t.y)
 
   local q = { 10, 20, 30, [true] = "yes", [false] = "no" }
+  t[10000000000000000] = "large"
+  print(t[1e16], t[2.0], t[0.5])
   print(q[pkt:getuint8(5) % 4], q[pkt:getuint8(5) > 60], rawget(q, true), rawlen(q), rawequal(q, q), #q)
 end)
