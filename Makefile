@@ -2,11 +2,12 @@
 
 PREFIX ?= /usr/local
 N ?= 10000
+SECONDS ?= 600
 CARGO_TARGET_DIR ?= target
 
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help demo test build install lint bench fuzz
+.PHONY: help demo test build install lint bench fuzz soak
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -33,6 +34,10 @@ lint: ## check formatting and lints, warnings are errors
 bench: ## measure against hand-written C, Lua and LuaJIT; writes bench/results
 	@scripts/setup bench
 	@scripts/bench
+
+soak: ## run a script for SECONDS=600 with reloads, lists and events at once, and count exactly; nothing may be lost or stay
+	@scripts/setup test
+	@scripts/soak $(SECONDS)
 
 fuzz: ## random programs and packets through both tiers (N=10000 cases, SEED=…)
 	@scripts/setup test

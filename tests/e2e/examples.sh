@@ -3,32 +3,7 @@
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common"
 
-LEFT=mh-examples-left-$$
-RIGHT=mh-examples-right-$$
-WORK=$(mktemp -d /tmp/moonhook-examples.XXXXXX)
-RUN=
-
-clean_up() {
-    local status=$? side
-    trap - EXIT
-    [ -z "$RUN" ] || kill -KILL "$RUN" 2>/dev/null || true
-    for side in "$LEFT" "$RIGHT"; do
-        [ ! -e "/run/netns/$side" ] || ip netns del "$side" || status=1
-    done
-    rm -rf "$WORK"
-    exit "$status"
-}
-trap clean_up EXIT
-trap 'exit 130' INT TERM HUP
-
-need_kernel
-ip netns add "$LEFT" 2>"$WORK/log" || skip "network namespaces cannot be made: $(tail -n 1 "$WORK/log")"
-ip netns add "$RIGHT"
-ip link add left0 netns "$LEFT" type veth peer name right0 netns "$RIGHT"
-ip -n "$LEFT" address add 192.0.2.1/24 dev left0
-ip -n "$RIGHT" address add 192.0.2.2/24 dev right0
-ip -n "$LEFT" link set left0 up
-ip -n "$RIGHT" link set right0 up
+veth_pair examples
 
 # send PORT BYTES: one datagram; BYTES as printf takes them.
 send() {

@@ -3,34 +3,8 @@
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common"
 
-LEFT=mh-syn-left-$$
-RIGHT=mh-syn-right-$$
-WORK=$(mktemp -d /tmp/moonhook-syn.XXXXXX)
-export MOONHOOK_RUNTIME_DIR=$WORK/run
-RUN=
-
-clean_up() {
-    local status=$? side
-    trap - EXIT
-    [ -z "$RUN" ] || kill -KILL "$RUN" 2>/dev/null || true
-    for side in "$LEFT" "$RIGHT"; do
-        [ ! -e "/run/netns/$side" ] || ip netns del "$side" || status=1
-    done
-    rm -rf "$WORK"
-    exit "$status"
-}
-trap clean_up EXIT
-trap 'exit 130' INT TERM HUP
-
-need_kernel
+veth_pair syn
 have python3 || skip "python3 is not installed"
-ip netns add "$LEFT" 2>"$WORK/log" || skip "network namespaces cannot be made: $(tail -n 1 "$WORK/log")"
-ip netns add "$RIGHT"
-ip link add left0 netns "$LEFT" type veth peer name right0 netns "$RIGHT"
-ip -n "$LEFT" address add 192.0.2.1/24 dev left0
-ip -n "$RIGHT" address add 192.0.2.2/24 dev right0
-ip -n "$LEFT" link set left0 up
-ip -n "$RIGHT" link set right0 up
 
 # send COUNT SOURCE…: COUNT SYNs from each source to port 9 of the right side, over raw sockets.
 send() {

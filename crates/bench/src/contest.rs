@@ -63,6 +63,9 @@ impl<'a> Builder<'a> {
         }];
         if !self.arguments.peers_only {
             let program = ScriptProgram::load(&self.compiled_script(work)?, &frames)?;
+            if let Some(table) = work.table {
+                program.fill(table, &lists::shared_entries(&work.list))?;
+            }
             entries.push(Entry {
                 title: "Moonhook".into(),
                 role: Role::Moonhook,

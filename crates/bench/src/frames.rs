@@ -80,19 +80,38 @@ pub fn udp(port: u16, size: usize) -> Vec<u8> {
     udp_frame(port, &Numbers::new(17).bytes(size.saturating_sub(14 + 20 + 8)))
 }
 
+/// A frame of `size` bytes (at least 62) with a UDP datagram over IPv6 to `port`.
+pub fn udp6(port: u16, size: usize) -> Vec<u8> {
+    let mut segment = udp_segment(port, &Numbers::new(17).bytes(size.saturating_sub(14 + 40 + 8)));
+    let addresses = [0x0a, 7].map(|host: u128| (0x2001_0db8 << 96 | host).to_be_bytes()).concat();
+    put_checksum(17, 6, &addresses, &mut segment);
+    let mut frame = ethernet(0x86dd);
+    frame.extend([0x60, 0, 0, 0]);
+    frame.extend((segment.len() as u16).to_be_bytes());
+    frame.extend([17, 64]);
+    frame.extend(addresses);
+    frame.extend(segment);
+    frame
+}
+
 /// A frame with a UDP datagram to `port` that carries `text`.
 pub fn udp_text(port: u16, text: &str) -> Vec<u8> {
     udp_frame(port, text.as_bytes())
 }
 
 fn udp_frame(port: u16, payload: &[u8]) -> Vec<u8> {
+    finish(17, 6, udp_segment(port, payload))
+}
+
+/// Its checksum is 0.
+fn udp_segment(port: u16, payload: &[u8]) -> Vec<u8> {
     let mut segment = Vec::new();
     segment.extend(40_000u16.to_be_bytes());
     segment.extend(port.to_be_bytes());
     segment.extend(((payload.len() + 8) as u16).to_be_bytes());
     segment.extend([0, 0]);
     segment.extend(payload);
-    finish(17, 6, segment)
+    segment
 }
 
 fn tcp_frame(port: u16, payload: &[u8]) -> Vec<u8> {
@@ -112,11 +131,7 @@ fn tcp_frame(port: u16, payload: &[u8]) -> Vec<u8> {
 /// Puts the segment's checksum at `checksum_at` in it, and IPv4 and Ethernet before it.
 fn finish(proto: u8, checksum_at: usize, mut segment: Vec<u8>) -> Vec<u8> {
     let addresses = [192, 0, 2, 10, 198, 51, 100, 7];
-    let mut pseudo = addresses.to_vec();
-    pseudo.extend([0, proto]);
-    pseudo.extend((segment.len() as u16).to_be_bytes());
-    pseudo.extend(&segment);
-    segment[checksum_at..checksum_at + 2].copy_from_slice(&checksum(&pseudo).to_be_bytes());
+    put_checksum(proto, checksum_at, &addresses, &mut segment);
 
     let mut ip = vec![0x45, 0];
     ip.extend(((20 + segment.len()) as u16).to_be_bytes());
@@ -125,10 +140,25 @@ fn finish(proto: u8, checksum_at: usize, mut segment: Vec<u8>) -> Vec<u8> {
     let sum = checksum(&ip).to_be_bytes();
     ip[10..12].copy_from_slice(&sum);
 
-    let mut frame = vec![0x52, 0x54, 0, 0, 0, 2, 0x52, 0x54, 0, 0, 0, 1, 8, 0];
+    let mut frame = ethernet(0x0800);
     frame.extend(ip);
     frame.extend(segment);
     frame
+}
+
+fn ethernet(ethertype: u16) -> Vec<u8> {
+    let mut header = vec![0x52, 0x54, 0, 0, 0, 2, 0x52, 0x54, 0, 0, 0, 1];
+    header.extend(ethertype.to_be_bytes());
+    header
+}
+
+/// Puts the checksum of a segment between these addresses, of either family, at `at` in it.
+fn put_checksum(proto: u8, at: usize, addresses: &[u8], segment: &mut [u8]) {
+    let mut pseudo = addresses.to_vec();
+    pseudo.extend([0, proto]);
+    pseudo.extend((segment.len() as u16).to_be_bytes());
+    pseudo.extend(&*segment);
+    segment[at..at + 2].copy_from_slice(&checksum(&pseudo).to_be_bytes());
 }
 
 /// The Internet checksum (RFC 1071).
@@ -173,6 +203,7 @@ mod tests {
         assert_eq!(http_get(None).len(), 450);
         assert_eq!(http_get(Some("curl/8.5.0")).len(), 450);
         assert_eq!(udp(5060, 300).len(), 300);
+        assert_eq!(udp6(5060, 128).len(), 128);
     }
 
     #[test]

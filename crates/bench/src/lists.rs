@@ -56,6 +56,17 @@ pub fn padded_key(name: &str) -> Option<[u8; 64]> {
     padded(name.as_bytes())
 }
 
+/// Keys and values of a shared table `map{key = "string:64", value = "boolean"}` in which each item is true: length, text and
+/// zeros; 1.
+pub fn shared_entries(list: &[String]) -> Vec<(Vec<u8>, [u8; 8])> {
+    let entry = |text: &String| {
+        let name: [u8; 68] = padded(text.as_bytes())?;
+        let length = u32::try_from(text.len()).ok()?;
+        Some(([&length.to_ne_bytes(), &name[..]].concat(), 1u64.to_ne_bytes()))
+    };
+    list.iter().filter_map(entry).collect()
+}
+
 /// Key and value of the maps that are found by hash: bench/c/hash.h, with `BYTES` bytes for the text in the value.
 pub fn hashed_entry<const BYTES: usize>(text: &str) -> Option<([u8; 8], Vec<u8>)> {
     let bytes = text.as_bytes();

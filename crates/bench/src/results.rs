@@ -23,7 +23,7 @@ pub struct WorkResult {
     pub title: String,
     /// What Moonhook may cost, as a multiple of what the reference costs; None where that is no target.
     pub at_most: Option<f64>,
-    /// How many times faster than the interpreter Moonhook must be.
+    /// How many times faster than the interpreter Moonhook must be, where there is one.
     pub faster: f64,
     pub cases: Vec<String>,
     pub contestants: Vec<ContestantResult>,
@@ -85,17 +85,16 @@ impl WorkResult {
     }
 
     fn targets(&self) -> Vec<Target> {
-        let (Some(moonhook), Some(interpreter)) = (self.of(Role::Moonhook), self.of(Role::Interpreter))
-        else {
-            return Vec::new();
-        };
+        let Some(moonhook) = self.of(Role::Moonhook) else { return Vec::new() };
         let mut targets = Vec::new();
         for (case, name) in self.cases.iter().enumerate() {
             let what = format!("{}, {name}", self.title);
             if let (Some(at_most), Some(reference)) = (self.at_most, self.of(Role::Reference)) {
                 targets.push(self.against_reference(&what, case, at_most, moonhook, reference));
             }
-            targets.push(self.against_interpreter(&what, case, moonhook, interpreter));
+            if let Some(interpreter) = self.of(Role::Interpreter) {
+                targets.push(self.against_interpreter(&what, case, moonhook, interpreter));
+            }
         }
         targets
     }

@@ -38,6 +38,18 @@ impl ScriptProgram {
             runs: 0,
         })
     }
+
+    /// Puts entries (keys and values) into the shared table whose map is `map`: an object only describes it.
+    pub fn fill(&self, map: &str, entries: &[(Vec<u8>, [u8; 8])]) -> Result<(), Error> {
+        for (program, (key, value)) in
+            self.instances.iter().flat_map(|program| entries.iter().map(move |entry| (program, entry)))
+        {
+            program
+                .map_update(map, key, value)
+                .map_err(|error| Error::Peer { contestant: self.path.clone(), message: error.to_string() })?;
+        }
+        Ok(())
+    }
 }
 
 impl Contestant for ScriptProgram {

@@ -1,9 +1,9 @@
 //! The pipeline, strung together: how a script becomes a program.
 
 use crate::{CliError, Verdict};
-use moonhook_emit::Object;
+use moonhook_emit::{EmitError, Object};
 use moonhook_ir::Module;
-use moonhook_load::Loaded;
+use moonhook_load::{Content, Loaded};
 use moonhook_lower::Form;
 use moonhook_snapshot::Snapshot;
 use serde::Serialize;
@@ -78,8 +78,48 @@ pub fn compile(scripts: &[PathBuf], settings: &Settings) -> Result<Compiled, Cli
     let mut timings = Timings::default();
     let loaded = timed(&mut timings.load, || load(scripts, &settings.load))?;
     let (module, object) = translate(&loaded.snapshot, settings, &mut timings)?;
-    timings.total = timings.load + timings.lower + timings.passes + timings.emit;
+    timings.sum();
     Ok(Compiled { loaded, module, object, timings, settings: settings.clone() })
+}
+
+/// What the stages between `load` and `install` make of a snapshot. They know no Lua state: any thread can do it.
+pub struct Translated {
+    pub snapshot: Snapshot,
+    pub module: Module,
+    pub object: Object,
+    pub timings: Timings,
+    pub settings: Settings,
+}
+
+impl Translated {
+    /// # Errors
+    /// What a stage refuses.
+    pub fn make(
+        snapshot: Snapshot,
+        settings: Settings,
+        mut timings: Timings,
+    ) -> Result<Translated, CliError> {
+        let (module, object) = translate(&snapshot, &settings, &mut timings)?;
+        timings.sum();
+        Ok(Translated { snapshot, module, object, timings, settings })
+    }
+
+    /// As [`Compiled::generalise`].
+    pub fn generalise(&mut self) -> Result<bool, CliError> {
+        if self.settings.form != Form::Auto || !may_generalise(&self.module) {
+            return Ok(false);
+        }
+        self.settings.form = Form::General;
+        (self.module, self.object) = translate(&self.snapshot, &self.settings, &mut self.timings)?;
+        self.timings.sum();
+        Ok(true)
+    }
+}
+
+impl Timings {
+    fn sum(&mut self) {
+        self.total = self.load + self.lower + self.passes + self.emit;
+    }
 }
 
 impl Compiled {
@@ -108,9 +148,15 @@ pub fn translate(
     settings: &Settings,
     timings: &mut Timings,
 ) -> Result<(Module, Object), CliError> {
-    let mut module = timed(&mut timings.lower, || lower(snapshot, settings))?;
-    timed(&mut timings.passes, || moonhook_passes::optimise(&mut module));
-    match timed(&mut timings.emit, || emit(&module)) {
+    let (module, outcome) = attempt(snapshot, settings, true, timings)?;
+    let (module, outcome) = match outcome {
+        // A function that the program calls has a stack frame of its own.
+        Err(CliError::Emit(EmitError::ChainTooLarge { .. })) if module.arena().is_none() => {
+            attempt(snapshot, settings, false, timings)?
+        }
+        outcome => (module, outcome),
+    };
+    match outcome {
         Ok(object) => Ok((module, object)),
         // Expanded code can outgrow what a program may be.
         Err(_) if settings.form == Form::Auto && may_generalise(&module) => {
@@ -121,13 +167,35 @@ pub fn translate(
     }
 }
 
+/// All stages after load once; `subprograms` is [`moonhook_lower::Options::subprograms`].
+fn attempt(
+    snapshot: &Snapshot,
+    settings: &Settings,
+    subprograms: bool,
+    timings: &mut Timings,
+) -> Result<(Module, Result<Object, CliError>), CliError> {
+    let mut module = timed(&mut timings.lower, || lower(snapshot, settings, subprograms))?;
+    timed(&mut timings.passes, || moonhook_passes::optimise(&mut module));
+    let outcome = timed(&mut timings.emit, || emit(&module));
+    Ok((module, outcome))
+}
+
 /// Runs the scripts and snapshots what their handlers reach.
 pub fn load(scripts: &[PathBuf], limits: &moonhook_load::Options) -> Result<Loaded, CliError> {
     Ok(moonhook_load::load(scripts, limits)?)
 }
 
-/// Makes IR of a snapshot.
-pub fn lower(snapshot: &Snapshot, settings: &Settings) -> Result<Module, CliError> {
+/// As [`load`], with other contents of tables than the scripts have left there.
+pub fn load_with_contents(
+    scripts: &[PathBuf],
+    limits: &moonhook_load::Options,
+    contents: &[Content],
+) -> Result<Loaded, CliError> {
+    Ok(moonhook_load::load_with_contents(scripts, limits, contents)?)
+}
+
+/// Makes IR of a snapshot; `subprograms` is [`moonhook_lower::Options::subprograms`].
+pub fn lower(snapshot: &Snapshot, settings: &Settings, subprograms: bool) -> Result<Module, CliError> {
     let options = moonhook_lower::Options {
         on_error: settings.on_error as u32,
         budget: settings.budget,
@@ -136,14 +204,16 @@ pub fn lower(snapshot: &Snapshot, settings: &Settings) -> Result<Module, CliErro
         frags: settings.frags,
         form: settings.form,
         memory: settings.memory,
+        subprograms,
         ..moonhook_lower::Options::default()
     };
     Ok(moonhook_lower::lower(snapshot, &options)?)
 }
 
-/// Makes the object file of a module.
+/// Makes the object file of a module. The listings of its functions have no texts.
 pub fn emit(module: &Module) -> Result<Object, CliError> {
-    Ok(moonhook_emit::emit(module, &moonhook_emit::Options::default())?)
+    let options = moonhook_emit::Options { texts: false, ..moonhook_emit::Options::default() };
+    Ok(moonhook_emit::emit(module, &options)?)
 }
 
 /// Runs `work` and stores how many microseconds it took.

@@ -51,7 +51,7 @@ fn text(arguments: &Arguments, settings: &Settings) -> Result<String, CliError> 
     if arguments.stage == Stage::Snapshot {
         return Ok(moonhook_snapshot::dump(&loaded.snapshot));
     }
-    let mut module = driver::lower(&loaded.snapshot, settings)?;
+    let mut module = driver::lower(&loaded.snapshot, settings, true)?;
     if arguments.stage == Stage::Ir {
         return Ok(module.to_string());
     }
@@ -59,6 +59,6 @@ fn text(arguments: &Arguments, settings: &Settings) -> Result<String, CliError> 
     if arguments.stage == Stage::Opt {
         return Ok(module.to_string());
     }
-    let object = driver::emit(&module)?;
+    let object = moonhook_emit::emit(&module, &moonhook_emit::Options::default())?;
     Ok(moonhook_emit::dump(&object, &module))
 }

@@ -58,6 +58,8 @@ pub enum CliError {
     Entry { path: PathBuf, line: u64, problem: String },
     #[error("the dump of table '{name}' cannot go on")]
     DumpGone { name: String },
+    #[error("there is no list for table '{table}'")]
+    NoList { table: String },
     #[error("a script named '{name}' is pinned")]
     Pinned { name: Name },
     #[error("files cannot be watched: {source}")]
@@ -105,6 +107,7 @@ impl CliError {
             CliError::Operands { .. } => "MH0014",
             CliError::Entry { .. } => "MH0015",
             CliError::DumpGone { .. } => "MH0016",
+            CliError::NoList { .. } => "MH0017",
         }
     }
 
@@ -135,6 +138,9 @@ impl CliError {
             CliError::Operands { .. } => "`moonhook table --help` shows the operands of each operation",
             CliError::Entry { .. } => "correct the line; `moonhook table --help` describes the formats",
             CliError::DumpGone { .. } => "begin again: the script was reloaded meanwhile",
+            CliError::NoList { .. } => {
+                "begin again: something was wrong with the list, or the script was reloaded meanwhile"
+            }
             CliError::Pinned { name } => {
                 let help =
                     format!("`--pin` takes over, `moonhook stop {name}` removes it; or use another `--name`");
@@ -160,7 +166,7 @@ impl CliError {
             | CliError::SameFile { .. }
             | CliError::NoDatum(_)
             | CliError::Operands { .. } => Exit::Usage,
-            CliError::Entry { .. } => Exit::Refused,
+            CliError::Entry { .. } | CliError::NoList { .. } => Exit::Refused,
             CliError::Daemon(DaemonError::InvalidName { .. }) => Exit::Usage,
             CliError::Remote(failure) => Exit::from(failure.exit),
             CliError::Record(_) | CliError::NoProgram => Exit::Bug,

@@ -62,6 +62,7 @@ fn shown(event: &Value) -> String {
             let scripts = event["scripts"].as_array().into_iter().flatten().filter_map(Value::as_str);
             format!("(reloaded {})", scripts.collect::<Vec<_>>().join(" "))
         }
+        "replaced" => format!("(replaced table {}: {} entries)", text("table"), event["entries"]),
         "refused" => format!("(not reloaded: {})", event["error"]["message"].as_str().unwrap_or_default()),
         _ => event.to_string(),
     }

@@ -13,7 +13,7 @@ pub struct ScriptOptions {
     /// Steps that the handlers may use for one frame
     #[arg(long, value_name = "STEPS", default_value_t = BUDGET, value_parser = clap::value_parser!(u32).range(1..))]
     pub budget: u32,
-    /// Memory of each CPU for the tables and strings that handlers make, in bytes or with a unit (KiB, MiB, GiB) [default: 256KiB]
+    /// Memory of each CPU for the tables and strings that handlers make, and for keys of tables that they traverse, in bytes or with a unit (KiB, MiB, GiB) [default: 256KiB]
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     memory: Option<usize>,
     /// What handlers are compiled to: `expanded` is fastest and takes a part of the language, `general` takes all of it

@@ -3,10 +3,13 @@
 //! Reads the records that [`moonhook_ir::Event`] describes and the module's table of events; gives the line that was
 //! printed, or the error's message with position and traceback, in the words of real Lua.
 
+mod notice;
+
+pub use notice::Notice;
+
 use crate::conversion::{Argument, convert};
 use moonhook_control::Report;
 use moonhook_ir::{ArgumentKind, Event, EventKind, Module, Piece};
-use moonhook_shape::Datum;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// What a record says.
@@ -16,15 +19,6 @@ pub enum Message {
     Print(Text),
     Error(Failure),
     Event(Notice),
-}
-
-/// An event of a handler: a name and values.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Notice {
-    pub name: Vec<u8>,
-    pub values: Vec<Datum>,
-    /// `event`, name and values with tabs between them.
-    pub line: Text,
 }
 
 impl From<Report> for Message {
@@ -119,7 +113,7 @@ impl Decoder {
         }
         Ok(match event.kind {
             EventKind::Print => Message::Print(text),
-            EventKind::Event => Message::Event(notice(&mut reader)?),
+            EventKind::Event => Message::Event(Notice::read(&mut reader)?),
             EventKind::Error => Message::Error(Failure { message: text, traceback: self.traceback(event) }),
             EventKind::Raised => {
                 let traceback = self.recorded_traceback(&mut reader)?;
@@ -155,17 +149,21 @@ impl Decoder {
         event.traceback.iter().map(call).collect()
     }
 
-    /// The traceback of [`EventKind::Raised`]; the last line says how many calls the record has no room for.
+    /// The traceback of [`EventKind::Raised`]; the last line says how many calls the record has no room for. Functions of our own
+    /// modules have no lines, and are left out.
     fn recorded_traceback(&self, reader: &mut Reader<'_>) -> Result<Vec<String>, RecordError> {
         let count = reader.integer()?;
-        let mut calls = Vec::new();
+        let (mut calls, mut read) = (Vec::new(), 0);
         while !reader.0.is_empty() {
             let source = u16::try_from(reader.integer()?).map_err(|_| problem("no such source"))?;
             let line = reader.integer()?;
             let name = reader.argument()?.text();
-            calls.push(self.call(source, line, &String::from_utf8_lossy(&name)));
+            if line > 0 {
+                calls.push(self.call(source, line, &String::from_utf8_lossy(&name)));
+            }
+            read += 1;
         }
-        let missing = count - calls.len() as i64;
+        let missing = count - read;
         if missing > 0 {
             calls.push(format!("...\t(skipping {missing} levels)"));
         }
@@ -181,28 +179,7 @@ impl Decoder {
     }
 }
 
-fn notice(reader: &mut Reader<'_>) -> Result<Notice, RecordError> {
-    let mut arguments = vec![reader.argument()?];
-    while !reader.0.is_empty() {
-        arguments.push(reader.argument()?);
-    }
-    let mut line = Text::whole(b"event".to_vec());
-    for argument in &arguments {
-        line.bytes.push(b'\t');
-        append_argument("%s", argument, &mut line);
-    }
-    Ok(Notice { name: arguments[0].text(), values: arguments[1..].iter().map(datum).collect(), line })
-}
-
-fn datum(argument: &Argument<'_>) -> Datum {
-    match argument {
-        Argument::Nil => Datum::Nil,
-        Argument::Boolean(value) => Datum::Boolean(*value),
-        Argument::Integer(value) => Datum::Integer(*value),
-        text => Datum::Text(text.text()),
-    }
-}
-
+/// Appends an argument by a conversion of printf; an ellipsis says where it was cut.
 fn append_argument(specification: &str, argument: &Argument<'_>, text: &mut Text) {
     convert(specification, argument, &mut text.bytes);
     if matches!(argument, Argument::CutString(_)) {
@@ -260,6 +237,17 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Whether a record comes next; if so, how many fields it has.
+    fn fields(&mut self) -> Result<Option<u64>, RecordError> {
+        let mut ahead = Reader(self.0);
+        if ahead.u64()? != ArgumentKind::Record as u64 {
+            return Ok(None);
+        }
+        let count = ahead.u64()?;
+        self.0 = ahead.0;
+        Ok(Some(count))
+    }
+
     fn argument(&mut self) -> Result<Argument<'a>, RecordError> {
         const NIL: u64 = ArgumentKind::Nil as u64;
         const BOOLEAN: u64 = ArgumentKind::Boolean as u64;
@@ -294,14 +282,14 @@ mod tests {
     use super::*;
     use moonhook_ir::SourceFile;
 
-    fn decoder(kind: EventKind, line: u32, format: Vec<Piece>) -> Decoder {
+    pub fn decoder(kind: EventKind, line: u32, format: Vec<Piece>) -> Decoder {
         let traceback = vec![(0, 7, "upvalue 'inner'".to_string())];
         let event = Event { kind, source: 0, line, format, traceback };
         let source = SourceFile { name: "x.lua".into(), text: String::new() };
         Decoder::new(&Module { sources: vec![source], events: vec![event], ..Module::default() })
     }
 
-    fn record(words: &[u64], bytes: &[u8]) -> Vec<u8> {
+    pub fn record(words: &[u64], bytes: &[u8]) -> Vec<u8> {
         let mut payload: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         payload.extend(bytes);
         let mut record = 0u32.to_ne_bytes().to_vec();
@@ -360,18 +348,6 @@ mod tests {
             Text::whole(b"abc".to_vec()).agrees_with(b"abc")
                 && !Text::whole(b"abc".to_vec()).agrees_with(b"abcd")
         );
-    }
-
-    #[test]
-    fn events_have_a_name_and_values() {
-        let decoder = decoder(EventKind::Event, 1, vec![]);
-        let name = u64::from_ne_bytes(*b"name\0\0\0\0");
-        let record = record(&[3, 4, name, 2, 7, 1, 1, 0, 4, 0xc000_0207, 7, 2], b"ab\0\0\0\0\0\0");
-        let Ok(Message::Event(notice)) = decoder.decode(&record) else { panic!("no event") };
-        let text = |text: &str| Datum::Text(text.as_bytes().to_vec());
-        let values = [Datum::Integer(7), Datum::Boolean(true), Datum::Nil, text("192.0.2.7"), text("ab")];
-        assert_eq!((notice.name.as_slice(), notice.values.as_slice()), (&b"name"[..], &values[..]));
-        assert_eq!(notice.line.lossy(), "event\tname\t7\ttrue\tnil\t192.0.2.7\tab…");
     }
 
     #[test]

@@ -4,10 +4,13 @@
 //! thread takes out of the ring buffer, and the requests of other commands, which the socket's threads bring. Where packets
 //! bring more than can be shown, the ring buffer fills up and the kernel counts what is lost.
 
+mod changes;
 pub mod content;
 mod inbox;
 mod inherit;
 mod installed;
+mod lists;
+mod making;
 mod remote_tables;
 mod reporter;
 mod service;
@@ -28,6 +31,7 @@ use moonhook_install::{RequestedMode, XdpLink};
 use reporter::Reporter;
 pub use reporter::reloaded_text;
 use session::Session;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -188,9 +192,12 @@ fn start<'a>(
         pins,
         dumps: Vec::new(),
         last_dump: 0,
+        lists: BTreeMap::new(),
+        changes: VecDeque::new(),
+        making: None,
         stopping: false,
     };
-    session.keep_pins(&session.installed, &session.scripts)?;
+    session.keep_pins(&session.installed.content, &session.installed.kernel, &session.scripts)?;
     Ok((session, server))
 }
 
@@ -226,7 +233,7 @@ fn attach(
 /// Listens for requests, which go into the inbox.
 fn serve(claim: Claim, publisher: &Publisher, inbox: &Arc<Inbox>) -> Result<Server, CliError> {
     let inbox = Arc::clone(inbox);
-    Ok(Server::start(claim, publisher.clone(), move |request| inbox.request(request))?)
+    Ok(Server::start(claim, publisher.clone(), move |delivery| inbox.deliver(delivery))?)
 }
 
 fn default_name(arguments: &Arguments) -> Name {

@@ -5,9 +5,10 @@ mod listing;
 
 use crate::datum::{shown, word};
 use crate::remote::{RemoteOptions, ask};
+use crate::run::reloaded_text;
 use crate::{CliError, Exit};
 use listing::Listing;
-use moonhook_daemon::{Client, Dumped, Name, Request, TableInfo, TableOperation};
+use moonhook_daemon::{Client, Dumped, Name, Replaced, Request, TableInfo, TableOperation};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::PathBuf;
@@ -22,15 +23,18 @@ objects for records, or strings; \"7\" in quotes is a string.
   set KEY VALUE    assign it
   delete KEY       remove the entry; exit code 1 if there is none
   dump             show all entries
-  load FILE        assign many: one key a line (the value is true), CSV of key and value (.csv; a first line `key,FIELD,…` names
-                   the fields of records), or JSON lines of [KEY, VALUE] (.json, .jsonl)
+  load FILE        put the entries of a file in the place of all there are: one key a line (the value is true), CSV of key and
+                   value (.csv; a first line `key,FIELD,…` names the fields of records), or JSON lines of [KEY, VALUE] (.json,
+                   .jsonl). Every packet sees the old content or the new one, whole; a file with an error changes nothing
+  load FILE --add  assign them one after another, and leave the others alone
   clear            remove all entries
 
 Examples:
   moonhook table filter
   moonhook table filter blocked set 192.0.2.7 true
   moonhook table filter limits get 10.0.0.0/8 --json
-  moonhook table filter names load blocklist.txt
+  moonhook table filter names load blocklist.txt         # these and no others from now on
+  moonhook table filter names load more.txt --add
   moonhook table filter counts dump --csv > counts.csv
 
 Exit codes: 0 done, 1 no such table or entry, or the table cannot take the value, 2 usage, 3 no such script or file")]
@@ -51,6 +55,9 @@ pub struct Arguments {
     /// JSON: one document, or for `dump` one array [KEY, VALUE] a line
     #[arg(long)]
     pub json: bool,
+    /// `load` adds to the entries that there are
+    #[arg(long)]
+    add: bool,
     /// `dump` as CSV with a line of titles, as `load` reads it
     #[arg(long, conflicts_with = "json")]
     csv: bool,
@@ -182,17 +189,35 @@ impl Command<'_> {
         let mut entries = file::Entries::open(path)?;
         let progress = entries.progress();
         let mut count = 0;
-        while let Some(part) = entries.next_part()? {
-            let lines = part.lines;
-            let answer = self.ask(table, TableOperation::Load { entries: part.entries });
-            count += answer.map_err(|error| entries.placed(error, lines))?.as_u64().unwrap_or(0);
+        let adds = self.arguments.add;
+        if !adds {
+            self.ask(table, TableOperation::Begin)?;
+        }
+        while let Some(mut part) = entries.next_part()? {
+            let (some, keys) = (std::mem::take(&mut part.entries), std::mem::take(&mut part.keys));
+            let operation = match adds {
+                true => TableOperation::Load { entries: some, keys },
+                false => TableOperation::Add { entries: some, keys },
+            };
+            let answer = self.ask(table, operation);
+            count += answer.map_err(|error| entries.placed(error, &part))?.as_u64().unwrap_or(0);
             progress.set_position(entries.read());
         }
+        let replaced = if adds { None } else { Some(self.ask(table, TableOperation::Commit)?) };
         progress.finish_and_clear();
+        self.loaded(count, replaced)
+    }
+
+    fn loaded(&mut self, count: u64, replaced: Option<Value>) -> Result<Exit, CliError> {
+        let replaced: Option<Replaced> =
+            replaced.map(serde_json::from_value).transpose().map_err(std::io::Error::from)?;
+        let reloaded = replaced.as_ref().and_then(|replaced| replaced.reloaded.as_ref());
         if self.arguments.json {
-            writeln!(self.out, "{}", json!({ "loaded": count }))?;
+            writeln!(self.out, "{}", json!({ "loaded": count, "reloaded": reloaded }))?;
         } else {
             writeln!(self.out, "{count} entries loaded")?;
+            let text = reloaded.map(reloaded_text).unwrap_or_default();
+            self.out.write_all(text.as_bytes())?;
         }
         Ok(Exit::Success)
     }

@@ -1,103 +1,15 @@
 //! Programs are replaced while numbered packets flow: each packet goes through one program, once.
 
 mod common;
+mod flood;
 
 use common::Place;
-use moonhook_daemon::{
-    Client, Dumped, Name, Reloaded, Request, RuntimeFolder, Status, TableOperation, Timing,
-};
-use moonhook_install::netns;
+use flood::{Flood, Network, Running, flood};
+use moonhook_daemon::{Dumped, Reloaded, Request, Status, TableOperation, Timing};
 use moonhook_proof::host::{kernel_available, setting};
-use std::net::UdpSocket;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-
-/// Two namespaces with a veth pair between them; they go with this value.
-struct Network {
-    left: String,
-    right: String,
-}
-
-impl Network {
-    fn new() -> Network {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = |side| format!("mh-reload-{side}{number}-{}", std::process::id());
-        let network = Network { left: name("l"), right: name("r") };
-        let (left, right) = (&network.left, &network.right);
-        for command in [
-            format!("netns add {left}"),
-            format!("netns add {right}"),
-            format!("link add left0 netns {left} type veth peer name right0 netns {right}"),
-            format!("-n {left} address add 192.0.2.1/24 dev left0"),
-            format!("-n {right} address add 192.0.2.2/24 dev right0"),
-            format!("-n {left} link set left0 up"),
-            format!("-n {right} link set right0 up"),
-        ] {
-            ip(&command);
-        }
-        network
-    }
-
-    fn socket(&self, netns: &str, address: &str) -> UdpSocket {
-        let socket = netns::within(Some(netns), || UdpSocket::bind(address).unwrap()).unwrap();
-        socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
-        socket
-    }
-}
-
-impl Drop for Network {
-    fn drop(&mut self) {
-        ip(&format!("netns delete {}", self.left));
-        ip(&format!("netns delete {}", self.right));
-    }
-}
-
-fn ip(arguments: &str) {
-    let status = Command::new("ip").args(arguments.split(' ')).status().unwrap();
-    assert!(status.success(), "ip {arguments}");
-}
-
-/// `moonhook run`; killed if the test fails.
-struct Running {
-    child: Child,
-    folder: RuntimeFolder,
-    name: Name,
-}
-
-impl Running {
-    fn start(network: &Network, place: &Place, script: &str) -> Running {
-        let folder = place.path("run");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_moonhook"));
-        command.args(["run", "right0", "--netns", &network.right, "--name", "flood", "--socket-dir"]);
-        let child = command.arg(&folder).arg(place.path(script)).stdout(Stdio::null()).spawn().unwrap();
-        let running = Running { child, folder: RuntimeFolder::new(folder), name: "flood".parse().unwrap() };
-        let deadline = Instant::now() + Duration::from_secs(20);
-        while Client::connect(&running.folder, &running.name).is_err() {
-            assert!(Instant::now() < deadline, "moonhook run does not listen");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        running
-    }
-
-    fn client(&self) -> Client {
-        Client::connect(&self.folder, &self.name).unwrap()
-    }
-
-    fn stop(mut self) {
-        self.client().ask::<()>(&Request::Stop).unwrap().unwrap();
-        assert!(self.child.wait().unwrap().success());
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
 
 /// Counts datagrams, adds one to byte 8 of their payload and sets byte 9. A datagram to port 7002 gets the count instead.
 fn script(mark: u8) -> String {
@@ -115,49 +27,6 @@ fn script(mark: u8) -> String {
            end\n\
          end)\n"
     )
-}
-
-const MARKS: [u8; 2] = [b'a', b'b'];
-/// Datagrams on their way at a time: as many as the receiver surely has room for.
-const WINDOW: u64 = 64;
-
-/// What became of the datagrams.
-#[derive(Default)]
-struct Flood {
-    sent: u64,
-    /// How many each script has marked.
-    marked: [u64; 2],
-    /// When another script's mark was seen than before.
-    changes: Vec<Instant>,
-}
-
-/// Sends numbered datagrams until told to stop.
-fn flood(sender: &UdpSocket, receiver: &UdpSocket, stop: &AtomicBool) -> Flood {
-    let mut flood = Flood::default();
-    let mut last = 0;
-    let mut datagram = [0; 10];
-    while !stop.load(Ordering::Relaxed) {
-        let first = flood.sent;
-        for number in first..first + WINDOW {
-            datagram[..8].copy_from_slice(&number.to_be_bytes());
-            assert_eq!(sender.send_to(&datagram, "192.0.2.2:7001").unwrap(), 10);
-        }
-        flood.sent += WINDOW;
-        for number in first..flood.sent {
-            let mut received = [0; 100];
-            let length =
-                receiver.recv(&mut received).unwrap_or_else(|error| panic!("{number} is lost: {error}"));
-            assert_eq!((length, &received[..8]), (10, &number.to_be_bytes()[..]), "lost, or twice");
-            assert_eq!(received[8], 1, "{number} was handled {} times", received[8]);
-            let mark = MARKS.iter().position(|mark| *mark == received[9]).expect("a mark");
-            flood.marked[mark] += 1;
-            if mark != last {
-                flood.changes.push(Instant::now());
-                last = mark;
-            }
-        }
-    }
-    flood
 }
 
 #[test]
@@ -213,6 +82,78 @@ fn a_dump_that_nobody_began_cannot_go_on() {
     assert_eq!(dump(Some(7)).unwrap_err().code, "MH0016");
     assert_eq!(dump(None).unwrap().dump, None);
     running.stop();
+}
+
+#[test]
+fn a_list_that_nobody_began_is_refused() {
+    if !kernel_available("a_list_that_nobody_began_is_refused") {
+        return;
+    }
+    let script = "names = map{key = 'int', value = 'boolean', capacity = 3} names[9] = true\n\
+                  require('xdp').attach(function(pkt) return names[#pkt] and 1 or 2 end)";
+    let place = Place::with(&[("a.lua", script)]);
+    let network = Network::new();
+    let running = Running::start(&network, &place, "a.lua");
+    let mut client = running.client();
+    let mut ask = |operation| {
+        client.ask::<serde_json::Value>(&Request::Table { table: "names".into(), operation }).unwrap()
+    };
+    let add = |keys: &[i64]| {
+        let keys = keys.iter().map(|key| (*key).into()).collect();
+        TableOperation::Add { entries: Vec::new(), keys }
+    };
+    assert_eq!(ask(add(&[1])).unwrap_err().code, "MH0017");
+    assert_eq!(ask(TableOperation::Commit).unwrap_err().code, "MH0017");
+    ask(TableOperation::Begin).unwrap();
+    assert_eq!(ask(add(&[1, 2])).unwrap(), 2);
+    let full = ask(add(&[3, 4])).unwrap_err();
+    assert_eq!((full.code.as_str(), full.entry), ("MH0702", Some(1)));
+    assert_eq!(ask(TableOperation::Commit).unwrap_err().code, "MH0017");
+    assert_eq!(ask(TableOperation::Get { key: 9.into() }).unwrap(), true);
+    ask(TableOperation::Begin).unwrap();
+    assert_eq!(ask(add(&[5])).unwrap(), 1);
+    assert_eq!(ask(TableOperation::Commit).unwrap()["entries"], 1);
+    assert_eq!(ask(TableOperation::Get { key: 9.into() }).unwrap(), serde_json::Value::Null);
+    assert_eq!(ask(TableOperation::Get { key: 5.into() }).unwrap(), true);
+    running.stop();
+}
+
+#[test]
+fn requests_are_answered_while_a_program_is_made() {
+    if !kernel_available("requests_are_answered_while_a_program_is_made") {
+        return;
+    }
+    let lines = |count: u32| {
+        let line = |number| format!("if pkt:getbyte({number}) == 7 then count = count + {number} end\n");
+        let lines: String = (0..count).map(line).collect();
+        format!("local count = 0 require('xdp').attach(function(pkt)\n{lines}end)")
+    };
+    let place = Place::with(&[("short.lua", &lines(1)), ("long.lua", &lines(500))]);
+    let network = Network::new();
+    let mut running = Running::start(&network, &place, "short.lua");
+    let reload = Request::Reload { scripts: Some(vec![place.path("long.lua")]) };
+    let (answered, timing) = std::thread::scope(|scope| {
+        let reloading = scope.spawn(|| running.client().ask::<Reloaded>(&reload).unwrap().unwrap());
+        let (mut client, mut answered) = (running.client(), 0);
+        while client.ask::<Status>(&Request::Status).unwrap().unwrap().reloads == 0 {
+            answered += 1;
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        (answered, reloading.join().unwrap().timing)
+    });
+    println!(
+        "{answered} requests in {} µs: compile {}, verify {}",
+        timing.total, timing.compile, timing.verify
+    );
+    assert!(answered >= 5, "{answered} requests were answered in {timing:?}");
+    // Nor does the end wait for it.
+    std::thread::scope(|scope| {
+        let reloading = scope.spawn(|| running.client().ask::<Reloaded>(&reload).unwrap());
+        std::thread::sleep(Duration::from_millis(200));
+        running.client().ask::<()>(&Request::Stop).unwrap().unwrap();
+        assert_eq!(reloading.join().unwrap().unwrap_err().code, "MH0810");
+    });
+    assert!(running.child.wait().unwrap().success());
 }
 
 /// Reloads with one script after the other, each of which keeps the count.

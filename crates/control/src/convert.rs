@@ -2,12 +2,12 @@
 
 use crate::record::Level;
 use mlua::{Lua, MultiValue, Table, Value};
-use moonhook_load::Raising;
+use moonhook_load::{Proxied, Raising};
 use moonhook_shape::Datum;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::c_void;
-use std::rc::Rc;
+use std::rc::Weak;
 
 /// What all proxies of a state share.
 pub(crate) struct Space {
@@ -23,8 +23,8 @@ pub(crate) struct Space {
 pub(crate) enum Kind {
     /// A whole shared table.
     Table,
-    /// A record in an entry.
-    Record(Rc<Level>),
+    /// A record in an entry. The metatable's functions hold the level: held from here too, neither would ever go.
+    Record(Weak<Level>),
 }
 
 /// Deeper than any shape; a table that holds itself ends here.
@@ -43,6 +43,18 @@ impl Space {
         self.nested(value, 0)
     }
 
+    /// What events carry of a proxy: a record as it is now, nil if its entry is gone, nothing of a whole shared table. `None`
+    /// for a table that is no proxy.
+    pub fn in_event(&self, table: &Table) -> Option<Proxied> {
+        Some(match self.kind(table)? {
+            Kind::Table => Proxied::Nothing,
+            Kind::Record(level) => {
+                let value = level.upgrade().and_then(|level| level.datum(table).ok());
+                Proxied::Value(value.unwrap_or(Datum::Nil))
+            }
+        })
+    }
+
     fn nested(&self, value: &Value, depth: usize) -> Result<Datum, String> {
         match value {
             Value::Nil => Ok(Datum::Nil),
@@ -57,7 +69,10 @@ impl Space {
             Value::Table(table) => match self.kind(table) {
                 None => self.record(table, depth),
                 Some(Kind::Table) => Err(unkept("another shared table")),
-                Some(Kind::Record(level)) => level.datum(table),
+                // It is there as long as its metatable is.
+                Some(Kind::Record(level)) => {
+                    level.upgrade().map_or(Ok(Datum::Nil), |level| level.datum(table))
+                }
             },
             other => Err(unkept(&format!("a {} value", other.type_name()))),
         }

@@ -12,6 +12,9 @@ pub enum ControlError {
     Unfit { table: String, what: &'static str, problem: ShapeError },
     #[error("table '{table}' is full")]
     Full { table: String },
+    /// Entry number `entry`, from 0, of those that were to be loaded.
+    #[error("{error}")]
+    Entry { entry: usize, error: Box<ControlError> },
     #[error("the entry of table '{table}' is gone")]
     Gone { table: String },
     #[error("there is no table '{name}'")]
@@ -25,11 +28,22 @@ pub enum ControlError {
 }
 
 impl ControlError {
+    /// The error as one of an entry of many.
+    pub(crate) fn of_entry(self, entry: usize) -> ControlError {
+        ControlError::Entry { entry, error: Box::new(self) }
+    }
+
+    /// Which of the entries that were to be loaded the error is about.
+    pub fn entry(&self) -> Option<usize> {
+        if let ControlError::Entry { entry, .. } = self { Some(*entry) } else { None }
+    }
+
     /// The stable code; `moonhook explain` has a page about it.
     pub fn code(&self) -> &'static str {
         match self {
             ControlError::Unfit { .. } => "MH0701",
             ControlError::Full { .. } => "MH0702",
+            ControlError::Entry { error, .. } => error.code(),
             ControlError::Gone { .. } => "MH0703",
             ControlError::NoSuchTable { .. } => "MH0704",
             ControlError::Call(_) => "MH0705",
@@ -39,8 +53,10 @@ impl ControlError {
     }
 
     pub fn diagnostic(&self) -> Diagnostic {
-        if let ControlError::Install(error) = self {
-            return error.diagnostic();
+        match self {
+            ControlError::Install(error) => return error.diagnostic(),
+            ControlError::Entry { error, .. } => return error.diagnostic(),
+            _ => {}
         }
         let diagnostic = Diagnostic::new(self.code(), self.to_string());
         let diagnostic = match self {
@@ -68,7 +84,7 @@ impl ControlError {
             ControlError::NoSuchTable { existing, .. } => format!("there are {}", existing.join(", ")),
             ControlError::Call(_) => "correct the text, or the function it calls".to_string(),
             ControlError::State(_) => "a larger `--load-memory` may help; else please report it".to_string(),
-            ControlError::Install(_) => String::new(),
+            ControlError::Install(_) | ControlError::Entry { .. } => String::new(),
         }
     }
 }

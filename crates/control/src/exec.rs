@@ -22,16 +22,34 @@ pub struct Shown {
     pub is_string: bool,
 }
 
-/// Names are looked up among the script's globals, then among the shared tables, which may be local variables of the
-/// script; what is assigned becomes a global variable of the script.
+/// A name is that of the first script that has such a global variable, then a shared table, then an upvalue that handlers
+/// assign; tables and upvalues may be local variables of the script. What is assigned goes to the variable that is found so;
+/// else it becomes a global variable of the script whose handlers assign that, or of the first one.
 const ENVIRONMENT: &str = "
-    local globals, tables, setmetatable = ...
+    local scripts, tables, upvalues, holders, lib = ...
+    local ipairs, getupvalue, setupvalue = lib.ipairs, lib.debug.getupvalue, lib.debug.setupvalue
+    local function owner(name)
+      for _, globals in ipairs(scripts) do
+        if globals[name] ~= nil then return globals end
+      end
+    end
     local function index(_, name)
-      local value = globals[name]
-      if value == nil then return tables[name] end
+      local globals, upvalue = owner(name), upvalues[name]
+      if globals then return globals[name] end
+      if tables[name] ~= nil or not upvalue then return tables[name] end
+      local _, value = getupvalue(upvalue[1], upvalue[2])
       return value
     end
-    return setmetatable({}, {__index = index, __newindex = globals})";
+    local function assign(_, name, value)
+      local globals, upvalue = owner(name), upvalues[name]
+      if not globals and upvalue and tables[name] == nil then
+        setupvalue(upvalue[1], upvalue[2], value)
+      else
+        globals = globals or holders[name] or scripts[1]
+        globals[name] = value
+      end
+    end
+    return lib.setmetatable({}, {__index = index, __newindex = assign})";
 
 /// Turns each argument into a string, and says which were strings.
 const SHOW: &str = "
@@ -47,7 +65,7 @@ const SHOW: &str = "
 
 impl Control {
     /// Carries out `code`: as an expression if it is one, else as statements, whose results are what they return. Its global
-    /// variables are those of the first script, and the shared tables by their names.
+    /// variables are those of the scripts, and, by their names, shared tables and variables that handlers assign.
     pub fn exec(&mut self, code: &str) -> Answer {
         let function = match self.compile(code) {
             Ok(function) => function,
@@ -64,10 +82,12 @@ impl Control {
     }
 
     fn compile(&self, code: &str) -> mlua::Result<Function> {
-        let globals = &self.loaded.scripts[0].globals;
-        let setmetatable: Function = self.loaded.lua.globals().get("setmetatable")?;
-        let environment = self.loaded.lua.load(ENVIRONMENT).set_name("=moonhook");
-        let environment: Table = environment.call((globals, &self.proxies, setmetatable))?;
+        let lua = &self.loaded.lua;
+        let scripts = lua.create_sequence_from(self.loaded.scripts.iter().map(|script| &script.globals))?;
+        let (upvalues, holders) = self.variables.by_name(lua)?;
+        let environment = lua.load(ENVIRONMENT).set_name("=moonhook");
+        let environment: Table =
+            environment.call((scripts, &self.proxies, upvalues, holders, lua.globals()))?;
         let load = |text: String| {
             let chunk = self.loaded.lua.load(text).set_name("=exec").set_mode(ChunkMode::Text);
             chunk.set_environment(environment.clone()).into_function()

@@ -2,8 +2,9 @@
 //!
 //! Reads a loaded script, the module that was made of it and the program in the kernel. Turns the script's tables that became
 //! maps into proxies of them, runs timers and listeners when [`Control::turn`] is called, carries out Lua text from outside
-//! ([`Control::exec`]) and gives access to the tables by name ([`Control::table`]). Knows nothing of packets and eBPF
-//! instructions. See `docs/control.md`.
+//! ([`Control::exec`]) and gives access to the tables by name ([`Control::table`]). Variables that handlers assign are common to
+//! both sides, and entries whose time is over are removed. Knows nothing of packets and eBPF instructions. See
+//! `docs/control.md`.
 //!
 //! Guarantees: one function at a time, each within a limit of time; an error of one ends that function and nothing else.
 
@@ -13,10 +14,12 @@ mod exec;
 mod proxy;
 mod record;
 mod signals;
+mod sweep;
 mod table;
 mod timers;
 mod turn;
 mod values;
+mod variables;
 mod walk;
 
 pub use error::ControlError;

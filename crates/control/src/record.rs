@@ -70,7 +70,7 @@ impl Level {
         }
         self.metatable.raw_set("__metatable", false)?;
         self.space.walkers.raw_set(&self.metatable, function(Level::step)?)?;
-        self.space.kinds.borrow_mut().insert(self.metatable.to_pointer(), Kind::Record(Rc::clone(self)));
+        self.space.kinds.borrow_mut().insert(self.metatable.to_pointer(), Kind::Record(Rc::downgrade(self)));
         Ok(())
     }
 

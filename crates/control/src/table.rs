@@ -7,13 +7,16 @@ use moonhook_ir::Module;
 use moonhook_shape::{Datum, Shape, ShapeError, decode_key, encode_key};
 use nix::time::{ClockId, clock_gettime};
 use std::borrow::Borrow;
+use std::cell::RefCell;
+use std::rc::Rc;
 
 /// A table of a script that lives in a map of the kernel. Expired entries are not there for anyone who asks.
 #[derive(Debug)]
 pub struct SharedTable {
     name: String,
     shape: Shape,
-    map: TableMap,
+    /// Another one when the table's content was replaced.
+    map: RefCell<Rc<TableMap>>,
 }
 
 /// Entries that one call of the kernel gets while many are loaded.
@@ -30,7 +33,27 @@ impl SharedTable {
         table: &moonhook_ir::SharedTable,
     ) -> Result<SharedTable, InstallError> {
         let map = program.table(&module.map(table.map).name)?;
+        let map = RefCell::new(Rc::new(map));
         Ok(SharedTable { name: table.name.clone(), shape: table.shape.clone(), map })
+    }
+
+    /// An empty table of the same name and shape, in a map that no program uses yet.
+    ///
+    /// # Errors
+    /// `Install`, also for want of memory.
+    pub fn twin(&self) -> Result<SharedTable, ControlError> {
+        let map = RefCell::new(Rc::new(self.map().twin()?));
+        Ok(SharedTable { name: self.name.clone(), shape: self.shape.clone(), map })
+    }
+
+    /// From now on this table is in the map of `other`, which has the same shape. Walks that have begun go on in the old map.
+    pub fn become_like(&self, other: &SharedTable) {
+        self.map.replace(other.map());
+    }
+
+    /// The map that the table is in.
+    pub fn map(&self) -> Rc<TableMap> {
+        Rc::clone(&self.map.borrow())
     }
 
     /// What the script calls it.
@@ -72,7 +95,7 @@ impl SharedTable {
     pub fn delete(&self, key: &Datum) -> Result<bool, ControlError> {
         let Ok(key) = encode_key(&self.shape, key) else { return Ok(false) };
         let alive = self.value(&key)?.is_some();
-        Ok(self.map.delete(&key)? && alive)
+        Ok(self.map().delete(&key)? && alive)
     }
 
     /// All entries, in no particular order. Those that come or go meanwhile may be there or not.
@@ -96,7 +119,7 @@ impl SharedTable {
     /// Assigns many entries, with a few calls of the kernel. Gives how many. Before an error, earlier ones may have been assigned.
     ///
     /// # Errors
-    /// As for [`SharedTable::set`]; nil is no value here.
+    /// `Entry` with the entry's number and an error as of [`SharedTable::set`]; nil is no value here.
     pub fn load<D: Borrow<Datum>>(
         &self,
         entries: impl IntoIterator<Item = (D, D)>,
@@ -104,19 +127,24 @@ impl SharedTable {
         let (mut batch, mut waiting, mut set) = (Batch::default(), 0, 0);
         let deadline = self.deadline();
         for (key, value) in entries {
-            batch.push(&self.key(key.borrow())?, &self.bytes(value.borrow(), deadline)?);
+            let bytes =
+                self.key(key.borrow()).and_then(|key| Ok((key, self.bytes(value.borrow(), deadline)?)));
+            let (key, value) = bytes.map_err(|error| error.of_entry(set + waiting))?;
+            batch.push(&key, &value);
             waiting += 1;
             if waiting == LOAD {
-                set += self.fill(&std::mem::take(&mut batch), waiting)?;
-                waiting = 0;
+                set += self.fill(&batch, waiting, set)?;
+                (waiting, batch) = (0, Batch::default());
             }
         }
-        Ok(set + self.fill(&batch, waiting)?)
+        Ok(set + self.fill(&batch, waiting, set)?)
     }
 
-    fn fill(&self, batch: &Batch, entries: usize) -> Result<usize, ControlError> {
-        if self.map.fill(batch)? < entries {
-            return Err(ControlError::Full { table: self.name.clone() });
+    /// Sets so many entries, the first of which is number `first`.
+    fn fill(&self, batch: &Batch, entries: usize, first: usize) -> Result<usize, ControlError> {
+        let set = self.map().fill(batch)?;
+        if set < entries {
+            return Err(ControlError::Full { table: self.name.clone() }.of_entry(first + set));
         }
         Ok(entries)
     }
@@ -126,7 +154,51 @@ impl SharedTable {
     /// # Errors
     /// `Install`.
     pub fn clear(&self) -> Result<usize, ControlError> {
-        Ok(self.map.clear()?)
+        Ok(self.map().clear()?)
+    }
+
+    /// Removes entries whose time was over at `time`, among those of some `batches` behind the cursor. Says whether these were the
+    /// last ones.
+    ///
+    /// # Errors
+    /// `Install`.
+    pub(crate) fn sweep(&self, cursor: &mut Cursor, batches: usize, time: u64) -> Result<bool, ControlError> {
+        let map = self.map();
+        let (key_size, value_size) = (map.key_size(), map.value_size());
+        for _ in 0..batches {
+            let batch = map.read(cursor)?;
+            if batch.keys.is_empty() {
+                return Ok(true);
+            }
+            let entries = batch.keys.chunks_exact(key_size).zip(batch.values.chunks_exact(value_size));
+            for (key, value) in entries {
+                if self.deadline_in(value) <= time {
+                    self.remove_expired(key, time)?;
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Removes an entry that had expired when it was read. It may have been assigned since: then it stays, or comes back.
+    fn remove_expired(&self, key: &[u8], time: u64) -> Result<(), ControlError> {
+        let alive = |value: &Vec<u8>| self.deadline_in(value) > time;
+        let map = self.map();
+        if map.lookup(key)?.is_none_or(|value| alive(&value)) {
+            return Ok(());
+        }
+        if let Some(value) = map.take(key)?.filter(alive) {
+            // What a handler has assigned in the meantime is newer. Where there is no room, another entry has taken it.
+            map.insert(key, &value)?;
+        }
+        Ok(())
+    }
+
+    /// When the time of an entry with these bytes is over, on the CPU where it is longest.
+    fn deadline_in(&self, value: &[u8]) -> u64 {
+        let each = value.chunks_exact(self.shape.value_size());
+        let deadline = |value: &[u8]| value.first_chunk().map_or(0, |word| u64::from_ne_bytes(*word));
+        each.map(deadline).max().unwrap_or(0)
     }
 
     /// The bytes of a key.
@@ -136,28 +208,27 @@ impl SharedTable {
 
     /// The value of the entry with the key of these bytes.
     pub(crate) fn value(&self, key: &[u8]) -> Result<Option<Datum>, ControlError> {
-        let Some(bytes) = self.map.lookup(key)? else { return Ok(None) };
+        let Some(bytes) = self.map().lookup(key)? else { return Ok(None) };
         Ok(self.alive(&bytes, now()))
     }
 
     /// Assigns the value of the entry with the key of these bytes.
     pub(crate) fn assign(&self, key: &[u8], value: &Datum) -> Result<(), ControlError> {
         let bytes = self.bytes(value, self.deadline())?;
-        match self.map.update(key, &bytes)? {
+        match self.map().update(key, &bytes)? {
             true => Ok(()),
             false => Err(ControlError::Full { table: self.name.clone() }),
         }
     }
 
     fn bytes(&self, value: &Datum, deadline: u64) -> Result<Vec<u8>, ControlError> {
-        let bytes = spread(&self.shape, value, deadline, self.map.cpus());
+        let bytes = spread(&self.shape, value, deadline, self.map().cpus());
         bytes.map_err(|problem| self.unfit("value", problem))
     }
 
     /// The value in the bytes of an entry, unless its time is over.
     fn alive(&self, bytes: &[u8], now: u64) -> Option<Datum> {
-        let (deadline, value) = merged(&self.shape, bytes);
-        (self.shape.lifetime.is_none() || deadline > now).then_some(value)
+        merged(&self.shape, bytes, now)
     }
 
     fn deadline(&self) -> u64 {
@@ -170,7 +241,7 @@ impl SharedTable {
 }
 
 /// `CLOCK_MONOTONIC` in nanoseconds: what `bpf_ktime_get_ns` gives.
-fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     // The clock is there on every Linux (clock_gettime(2)).
     clock_gettime(ClockId::CLOCK_MONOTONIC)
         .map_or(0, |time| time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
@@ -179,6 +250,8 @@ fn now() -> u64 {
 /// A walk through a table's entries.
 #[derive(Debug, Default)]
 pub(crate) struct Pairs {
+    /// The map that the walk began in.
+    map: Option<Rc<TableMap>>,
     cursor: Cursor,
     batch: Batch,
     at: usize,
@@ -191,8 +264,9 @@ impl Pairs {
     /// The next entry that has not expired.
     pub fn next(&mut self, table: &SharedTable) -> Result<Option<Pair>, ControlError> {
         let now = now();
+        let map = Rc::clone(self.map.get_or_insert_with(|| table.map()));
         loop {
-            let (key_size, value_size) = (table.map.key_size(), table.map.value_size());
+            let (key_size, value_size) = (map.key_size(), map.value_size());
             while let Some(key) = self.batch.keys.chunks_exact(key_size).nth(self.at) {
                 let start = self.at * value_size;
                 self.at += 1;
@@ -201,7 +275,7 @@ impl Pairs {
                 }
             }
             self.at = 0;
-            self.batch = table.map.read(&mut self.cursor)?;
+            self.batch = map.read(&mut self.cursor)?;
             if self.batch.keys.is_empty() {
                 return Ok(None);
             }

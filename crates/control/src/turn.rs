@@ -2,8 +2,10 @@
 
 use crate::convert::{Space, value};
 use crate::signals::Seen;
+use crate::sweep::Sweeper;
 use crate::table::SharedTable;
 use crate::timers::Timers;
+use crate::variables::Variables;
 use crate::{ControlError, proxy};
 use mlua::{Function, MultiValue, Table};
 use moonhook_install::Program;
@@ -43,17 +45,19 @@ pub struct Control {
     pub(crate) loaded: Loaded,
     options: Options,
     tables: Vec<Rc<SharedTable>>,
+    pub(crate) variables: Variables,
     /// The proxies by name.
     pub(crate) proxies: Table,
     timers: Timers,
     listeners: Vec<(Vec<u8>, Function)>,
     signals: Vec<(Signal, Function)>,
     seen: Seen,
+    sweeper: Sweeper,
 }
 
 impl Control {
-    /// Connects the tables of the scripts in `loaded` with the maps of `program`, which was made of `module`. What load time
-    /// left in these tables is in the maps already; here it is forgotten.
+    /// Connects the tables and variables of the scripts in `loaded` with those of `program`, which was made of `module`. What load
+    /// time left in these tables is in the maps already; here it is forgotten.
     ///
     /// # Errors
     /// `Install` where a map is not to be had, `State` where Lua has no memory left.
@@ -65,6 +69,10 @@ impl Control {
     ) -> Result<Control, ControlError> {
         let (raising, walkers) = (Raising::new(&loaded.lua)?, loaded.walkers.clone());
         let space = Rc::new(Space { raising, walkers, kinds: Default::default() });
+        loaded.requests.read_proxies(Rc::new({
+            let space = Rc::clone(&space);
+            move |table| space.in_event(table)
+        }));
         let proxies = loaded.lua.create_table()?;
         let mut tables = Vec::new();
         for table in &module.tables {
@@ -77,13 +85,14 @@ impl Control {
             }
             tables.push(shared);
         }
-        loaded.forget_tables()?;
-        // Only the compiler needed these.
-        (loaded.snapshot, loaded.handlers) = Default::default();
+        let variables = Variables::open(&loaded, module, program)?;
+        loaded.forget_snapshot()?;
         let control = Control {
             loaded,
             options,
+            sweeper: Sweeper::new(&tables),
             tables,
+            variables,
             proxies,
             timers: Timers::default(),
             listeners: Vec::new(),
@@ -109,8 +118,9 @@ impl Control {
         })
     }
 
-    /// Does what is due: requests of the scripts, signals, timers, each at most once. Gives when it should be called again at
-    /// the latest; `None`: when something happens. What the functions print and their errors go to `report`.
+    /// Does what is due: requests of the scripts, signals, timers, each at most once, and a step of removing entries whose time is
+    /// over. Gives when it should be called again at the latest; `None`: when something happens. What the functions print and all
+    /// errors go to `report`.
     pub fn turn(&mut self, report: &mut dyn FnMut(Report)) -> Option<Instant> {
         let requests = self.loaded.requests.take();
         requests.into_iter().for_each(|request| self.begin(request, report));
@@ -121,7 +131,14 @@ impl Control {
         while let Some(function) = self.timers.take_due(now) {
             self.perform(&function, &[], report);
         }
-        if self.loaded.requests.is_empty() { self.timers.next_due() } else { Some(Instant::now()) }
+        let (next_step, failed) = self.sweeper.step();
+        if let Some(error) = failed {
+            report(Report::Error(CallError { message: error.to_string(), traceback: Vec::new() }));
+        }
+        if !self.loaded.requests.is_empty() {
+            return Some(Instant::now());
+        }
+        self.timers.next_due().into_iter().chain(next_step).min()
     }
 
     /// Calls those who listen to events of this name.
@@ -183,17 +200,24 @@ impl Control {
         }
     }
 
-    /// Calls a function within the limits; gives the lines that it printed too.
+    /// Calls a function within the limits; gives the lines that it printed too. Meanwhile the variables of the handlers are
+    /// those of the Lua state.
     pub(crate) fn limited(
         &self,
         function: &Function,
         arguments: MultiValue,
     ) -> (Result<MultiValue, CallError>, Vec<Vec<u8>>) {
+        let failed = |message| CallError { message, traceback: Vec::new() };
+        let fetched = match self.variables.fetch(&self.loaded.lua) {
+            Ok(fetched) => fetched,
+            Err(error) => return (Err(failed(error.to_string())), Vec::new()),
+        };
         // Where there is no memory for an empty table, what is printed goes to standard output.
         let capturing = capture_print(&self.loaded.lua).is_ok();
         let result = self.loaded.call(function, arguments, Some(self.options.time_limit));
         let printed =
             if capturing { captured_print(&self.loaded.lua).unwrap_or_default() } else { Vec::new() };
-        (result, printed)
+        let published = self.variables.publish(&self.loaded.lua, &fetched);
+        (result.and_then(|results| published.map(|()| results).map_err(failed)), printed)
     }
 }

@@ -2,12 +2,12 @@
 
 use moonhook_shape::{Datum, Shape, ShapeError, decode_value, encode_value};
 
-/// Deadline and value of an entry whose bytes are those of all CPUs: integers are sums, anything else is that of the first
-/// CPU that has it.
-pub(crate) fn merged(shape: &Shape, bytes: &[u8]) -> (u64, Datum) {
-    let mut values = bytes.chunks_exact(shape.value_size()).map(|bytes| decode_value(shape, bytes));
-    let first = values.next().unwrap_or((0, Datum::Nil));
-    values.fold(first, |(deadline, sum), (other, value)| (deadline.max(other), add(sum, value)))
+/// The value of an entry whose bytes are those of all CPUs: integers are sums, anything else is that of the first CPU that has
+/// it. With a lifetime, CPUs where the time is over at `now` have nothing; `None` if that are all.
+pub(crate) fn merged(shape: &Shape, bytes: &[u8], now: u64) -> Option<Datum> {
+    let values = bytes.chunks_exact(shape.value_size()).map(|bytes| decode_value(shape, bytes));
+    let alive = values.filter(|(deadline, _)| shape.lifetime.is_none() || *deadline > now);
+    alive.map(|(_, value)| value).reduce(add)
 }
 
 fn add(sum: Datum, value: Datum) -> Datum {
@@ -75,10 +75,14 @@ mod tests {
         let text = || ("s".to_string(), Datum::Text(b"ab".to_vec()));
         let record = Datum::Record(vec![("n".into(), Datum::Integer(7)), text()]);
         let mut bytes = spread(&shape, &record, 9, 3).unwrap();
-        assert_eq!(merged(&shape, &bytes), (9, record.clone()));
+        assert_eq!(merged(&shape, &bytes, 8), Some(record.clone()));
+        assert_eq!(merged(&shape, &bytes, 9), None);
         let more = encode_value(&shape, &Datum::Record(vec![("n".into(), Datum::Integer(-2))]), 12).unwrap();
         bytes.extend(more);
         let sum = Datum::Record(vec![("n".into(), Datum::Integer(5)), text()]);
-        assert_eq!(merged(&shape, &bytes), (12, sum));
+        assert_eq!(merged(&shape, &bytes, 8), Some(sum));
+        let left = Datum::Record(vec![("n".into(), Datum::Integer(-2))]);
+        assert_eq!(merged(&shape, &bytes, 9), Some(left.clone()));
+        assert_eq!(merged(&Shape { lifetime: None, ..shape }, &bytes[..0], 9), None);
     }
 }

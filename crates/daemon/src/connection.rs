@@ -3,7 +3,7 @@
 use crate::protocol::{self, AnswerLine};
 use crate::request_line::{Line, Lines};
 use crate::server::{Activity, Shared};
-use crate::{Answer, DaemonError, MAX_REQUEST, Pending, Request, Subscription};
+use crate::{Answer, ClientId, DaemonError, Delivery, MAX_REQUEST, Pending, Reply, Request, Subscription};
 use nix::sys::socket::sockopt::PeerCredentials;
 use nix::sys::socket::{MsgFlags, getsockopt, recv};
 use nix::unistd::geteuid;
@@ -44,7 +44,7 @@ fn requests(stream: &UnixStream, shared: &Shared, id: u64) -> io::Result<()> {
         shared.mark(id, Activity::Busy);
         match parsed {
             Ok(Request::Events) => return watch(stream, shared, id),
-            Ok(request) => write_answer(stream, answer(request, shared))?,
+            Ok(request) => write_answer(stream, answer(request, shared, ClientId(id)))?,
             Err(error) => write_answer(stream, Err(error.into()))?,
         }
     }
@@ -56,9 +56,9 @@ fn allowed(stream: &UnixStream) -> Result<(), DaemonError> {
     if uid == 0 || uid == geteuid().as_raw() { Ok(()) } else { Err(DaemonError::NotAllowed { uid }) }
 }
 
-fn answer(request: Request, shared: &Shared) -> Answer {
+fn answer(request: Request, shared: &Shared, client: ClientId) -> Answer {
     let (reply, answer) = sync_channel(1);
-    shared.deliver(Pending::new(request, reply));
+    shared.deliver(Delivery::Request(Pending { client, request, reply: Reply::new(reply) }));
     let unanswered = || DaemonError::Unavailable { what: "an answer of a script that is ending".to_string() };
     answer.recv().unwrap_or_else(|_| Err(unanswered().into()))
 }

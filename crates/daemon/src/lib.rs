@@ -1,7 +1,7 @@
 //! Reaching running scripts from outside: each has a name and listens on a unix socket for lines of JSON.
 //!
 //! A process that runs a script claims a [`Name`] in a [`RuntimeFolder`] and starts a [`Server`] there; a command connects
-//! with a [`Client`]. What requests mean is the business of whoever implements [`Service`]: nothing here knows Lua, BPF or the
+//! with a [`Client`]. What requests mean is the business of whoever takes the [`Delivery`]: nothing here knows Lua, BPF or the
 //! kernel's hooks. The protocol is in `docs/operate.md`.
 //!
 //! Guarantees: a name belongs to one process at a time, and is free when the process has died, however it died. Requests
@@ -24,8 +24,8 @@ pub use error::DaemonError;
 pub use folder::{Claim, RuntimeFolder};
 pub use name::Name;
 pub use protocol::{
-    Answer, Dumped, Executed, Failure, Kept, MAX_REQUEST, Pending, Reloaded, Request, Service, Status,
-    TableInfo, TableKept, TableOperation, Timing, VERSION,
+    Answer, ClientId, Delivery, Dumped, Executed, Failure, Kept, MAX_REQUEST, Pending, Reloaded, Replaced,
+    Reply, Request, Status, TableInfo, TableKept, TableOperation, Timing, VERSION,
 };
 pub use publisher::{Publisher, Subscription};
 pub use server::Server;

@@ -57,7 +57,26 @@ pub enum TableOperation {
         dump: Option<u64>,
     },
     /// Sets many. Answer: how many.
-    Load { entries: Vec<(Value, Value)> },
+    Load {
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        entries: Vec<(Value, Value)>,
+        /// Keys whose value is true.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        keys: Vec<Value>,
+    },
+    /// Begins a list that is to take the place of the table's content. A connection has one list at most; it is forgotten
+    /// when the connection ends, or anything about it fails. Answer: null.
+    Begin,
+    /// Adds to the list that was begun. Answer: how many.
+    Add {
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        entries: Vec<(Value, Value)>,
+        /// Keys whose value is true.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        keys: Vec<Value>,
+    },
+    /// Puts the list that was begun in the place of the table's content, at once. Answer: [`Replaced`].
+    Commit,
     /// Answer: how many entries there are.
     Count,
     /// Removes all entries. Answer: how many.
@@ -124,12 +143,15 @@ pub struct Failure {
     pub help: Option<String>,
     /// What a command that gets this ends with.
     pub exit: u8,
+    /// Which entry of the request it is about, from 0; keys come after other entries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry: Option<usize>,
 }
 
 impl Failure {
     pub fn new(diagnostic: Diagnostic, exit: u8) -> Failure {
         let Diagnostic { code, message, place, reason, help } = diagnostic;
-        Failure { code: code.to_string(), message, place, reason, help, exit }
+        Failure { code: code.to_string(), message, place, reason, help, exit, entry: None }
     }
 }
 
@@ -140,30 +162,38 @@ impl From<DaemonError> for Box<Failure> {
     }
 }
 
-/// Whoever answers requests, on a thread of their own choice.
-pub trait Service {
-    /// Answers every request but [`Request::Events`], which the server sees to.
-    fn answer(&mut self, request: Request) -> Answer;
+/// One connection: no other one of the same server has this number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ClientId(pub u64);
+
+/// What a server hands over to whoever answers requests.
+#[derive(Debug)]
+pub enum Delivery {
+    Request(Pending),
+    /// The connection has ended. There are no more requests of it.
+    Gone(ClientId),
 }
 
-/// A request that waits for its answer. Dropped without one, the client is told so.
+/// A request that waits for its answer: any but [`Request::Events`], which the server sees to.
 #[derive(Debug)]
 pub struct Pending {
-    request: Option<Request>,
-    reply: SyncSender<Answer>,
+    pub client: ClientId,
+    pub request: Request,
+    pub reply: Reply,
 }
 
-impl Pending {
-    pub(crate) fn new(request: Request, reply: SyncSender<Answer>) -> Pending {
-        Pending { request: Some(request), reply }
+/// Takes the answer to a request, on whatever thread. Dropped without one, the client is told so.
+#[derive(Debug)]
+pub struct Reply(SyncSender<Answer>);
+
+impl Reply {
+    pub(crate) fn new(sender: SyncSender<Answer>) -> Reply {
+        Reply(sender)
     }
 
-    /// Has the service answer.
-    pub fn serve(mut self, service: &mut dyn Service) {
-        if let Some(request) = self.request.take() {
-            // A client that has gone meanwhile needs no answer; the room in the channel is for this one.
-            let _ = self.reply.try_send(service.answer(request));
-        }
+    pub fn send(self, answer: Answer) {
+        // A client that has gone meanwhile needs no answer; the room in the channel is for this one.
+        let _ = self.0.try_send(answer);
     }
 }
 
@@ -227,6 +257,17 @@ pub struct Reloaded {
     pub tables: Vec<TableKept>,
     pub variables: Vec<TableKept>,
     pub timing: Timing,
+}
+
+/// What became of a list that was to be a table's content.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Replaced {
+    /// How many entries were given; equal keys count each time.
+    pub entries: u64,
+    /// The script was compiled again, with the list as the content of a table that handlers only read.
+    pub reloaded: Option<Reloaded>,
+    /// The update of the link alone, in microseconds.
+    pub update: u64,
 }
 
 /// What became of the content of a table or variable.

@@ -1,6 +1,6 @@
 //! Listening on a script's socket.
 
-use crate::{Claim, DaemonError, Pending, Publisher, connection};
+use crate::{Claim, ClientId, DaemonError, Delivery, Publisher, connection};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::collections::BTreeMap;
 use std::net::Shutdown;
@@ -37,7 +37,7 @@ pub enum Activity {
 
 /// What all connections have in common.
 pub struct Shared {
-    deliver: Box<dyn Fn(Pending) + Send + Sync>,
+    deliver: Box<dyn Fn(Delivery) + Send + Sync>,
     publisher: Publisher,
     connections: Mutex<BTreeMap<u64, Connection>>,
 }
@@ -50,15 +50,15 @@ struct Connection {
 }
 
 impl Server {
-    /// Listens on the claimed name's socket. Each request is given to `deliver`, on a thread of the connection's; events come
-    /// from `publisher`.
+    /// Listens on the claimed name's socket. Each request is given to `deliver`, and at last the connection's end, on a thread of
+    /// the connection's; events come from `publisher`.
     ///
     /// # Errors
     /// `Socket`.
     pub fn start(
         claim: Claim,
         publisher: Publisher,
-        deliver: impl Fn(Pending) + Send + Sync + 'static,
+        deliver: impl Fn(Delivery) + Send + Sync + 'static,
     ) -> Result<Server, DaemonError> {
         let path = claim.socket();
         let failed =
@@ -115,8 +115,8 @@ fn listen(listener: &UnixListener, woken: &UnixStream, shared: &Arc<Shared>) {
 }
 
 impl Shared {
-    pub fn deliver(&self, pending: Pending) {
-        (self.deliver)(pending);
+    pub fn deliver(&self, delivery: Delivery) {
+        (self.deliver)(delivery);
     }
 
     pub fn publisher(&self) -> &Publisher {
@@ -159,6 +159,7 @@ impl Shared {
         let spawned = thread.spawn(move || {
             connection::serve(&own, &shared, id);
             let _ = own.shutdown(Shutdown::Both);
+            shared.deliver(Delivery::Gone(ClientId(id)));
         });
         match (spawned, connections.get_mut(&id)) {
             (Ok(thread), Some(connection)) => connection.thread = Some(thread),

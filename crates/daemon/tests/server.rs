@@ -1,8 +1,7 @@
 //! A server and its clients: order, bounds, and that nobody can hold up others.
 
 use moonhook_daemon::{
-    Answer, Client, DaemonError, MAX_REQUEST, Name, Pending, Publisher, Request, RuntimeFolder, Server,
-    Service,
+    Client, DaemonError, Delivery, MAX_REQUEST, Name, Publisher, Request, RuntimeFolder, Server,
 };
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -13,15 +12,12 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 /// Answers `exec` with its code and refuses the rest.
-struct Echo;
-
-impl Service for Echo {
-    fn answer(&mut self, request: Request) -> Answer {
-        match request {
-            Request::Exec { code } => Ok(code.into()),
-            other => Err(DaemonError::Unavailable { what: format!("{other:?}") }.into()),
-        }
-    }
+fn echo(delivery: Delivery) {
+    let Delivery::Request(pending) = delivery else { return };
+    pending.reply.send(match pending.request {
+        Request::Exec { code } => Ok(code.into()),
+        other => Err(DaemonError::Unavailable { what: format!("{other:?}") }.into()),
+    });
 }
 
 struct Place {
@@ -33,15 +29,15 @@ struct Place {
 }
 
 impl Place {
-    /// A server whose requests are answered by `Echo`.
+    /// A server whose requests are answered by `echo`.
     fn answering() -> Place {
         let (place, pending) = Place::silent();
-        std::thread::spawn(move || pending.iter().for_each(|pending| pending.serve(&mut Echo)));
+        std::thread::spawn(move || pending.iter().for_each(echo));
         place
     }
 
     /// A server whose requests nobody answers.
-    fn silent() -> (Place, Receiver<Pending>) {
+    fn silent() -> (Place, Receiver<Delivery>) {
         let files = tempfile::tempdir().unwrap();
         let folder = RuntimeFolder::new(files.path().join("run"));
         let name: Name = "test".parse().unwrap();
@@ -202,7 +198,7 @@ fn a_socket_that_a_dead_process_left_is_taken_over() {
     drop(std::os::unix::net::UnixListener::bind(folder.socket(&name)).unwrap());
     assert_eq!(Client::connect(&folder, &name).err().unwrap().code(), "MH0804");
     let claim = folder.claim(&name).unwrap();
-    let _server = Server::start(claim, Publisher::default(), |pending| pending.serve(&mut Echo)).unwrap();
+    let _server = Server::start(claim, Publisher::default(), echo).unwrap();
     let mode = std::fs::metadata(folder.socket(&name)).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     let mut client = Client::connect(&folder, &name).unwrap();
@@ -235,4 +231,17 @@ fn watchers_are_bounded_and_leave_room_for_others() {
     while watch(&place).1.is_err() {
         assert!(Instant::now() < deadline, "watchers that went still count");
     }
+}
+
+#[test]
+fn the_end_of_a_connection_is_told_behind_its_requests() {
+    let (place, deliveries) = Place::silent();
+    let (mut stream, _reader) = place.raw();
+    writeln!(stream, "{}", json!({"version": 1, "request": "status"})).unwrap();
+    drop((stream, _reader));
+    let next = || deliveries.recv_timeout(Duration::from_secs(20)).unwrap();
+    let Delivery::Request(pending) = next() else { panic!("no request") };
+    let client = pending.client;
+    drop(pending.reply);
+    assert!(matches!(next(), Delivery::Gone(gone) if gone == client));
 }

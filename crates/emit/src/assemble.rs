@@ -12,7 +12,10 @@ pub enum Reference {
     /// The address of a data section's bytes; the offset is in the immediate.
     Data(MapId),
     Map(MapId),
+    /// A function that is called here.
     Function(FunctionId),
+    /// A function that a helper is to call; the offset in its section is in the immediate.
+    Callback(FunctionId),
 }
 
 /// One 8-byte slot of a function.
@@ -178,6 +181,7 @@ impl Assembler<'_> {
                 self.push_wide(dst, i64::from(offset), Some(Reference::Data(map)))
             }
             Machine::Map(map) => self.push_wide(dst, 0, Some(Reference::Map(map))),
+            Machine::Function(function) => self.push_wide(dst, 0, Some(Reference::Callback(function))),
             Machine::FrameAddress(offset) => {
                 self.push(isa::mov(dst, Source::Register(isa::FRAME)));
                 self.push(isa::binary(moonhook_ir::BinaryOp::Add, dst, Source::Imm(offset)));

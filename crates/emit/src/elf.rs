@@ -1,10 +1,11 @@
 //! The ELF file: a relocatable object as `clang -target bpf` writes it, for libbpf and what is built on it.
 
-use crate::assemble::Reference;
+use crate::assemble::{CodeWord, Reference};
 use crate::describe::{Description, section_of};
 use crate::error::EmitError;
+use crate::isa::Word;
 use crate::program::{ARENA_IMAGE, Code, DATA_ALIGNMENT, data_section};
-use moonhook_ir::{Function, FunctionKind, MapKind, Module};
+use moonhook_ir::{Function, FunctionId, FunctionKind, MapKind, Module};
 use object::write::{Object, Relocation, SectionId, Symbol, SymbolId, SymbolSection};
 use object::{
     Architecture, BinaryFormat, Endianness, RelocationFlags, SectionKind, SymbolFlags, SymbolKind,
@@ -39,6 +40,17 @@ pub fn write(
 
 fn problem(error: object::write::Error) -> EmitError {
     EmitError::ObjectFile { problem: error.to_string() }
+}
+
+/// A word's bytes, with the offset of a function that a helper is to call.
+fn bytes_of(word: &CodeWord, codes: &[Code]) -> [u8; 8] {
+    match word.reference {
+        Some(Reference::Callback(callee)) => {
+            let offset = codes[callee.0 as usize].offset;
+            Word { imm: offset as i32, ..word.word }.bytes()
+        }
+        _ => word.word.bytes(),
+    }
 }
 
 struct Writer<'a> {
@@ -113,7 +125,7 @@ impl<'a> Writer<'a> {
     fn functions(&mut self, module: &'a Module, codes: &[Code]) {
         for (function, code) in module.functions.iter().zip(codes) {
             let id = self.code_section(function);
-            let bytes: Vec<u8> = code.words.iter().flat_map(|word| word.word.bytes()).collect();
+            let bytes: Vec<u8> = code.words.iter().flat_map(|word| bytes_of(word, codes)).collect();
             self.object.append_section_data(id, &bytes, 8);
             let global = !matches!(function.kind, FunctionKind::Subprogram { global: false, .. });
             let (offset, size) = (u64::from(code.offset), bytes.len() as u64);
@@ -132,6 +144,12 @@ impl<'a> Writer<'a> {
         id
     }
 
+    /// libbpf takes addresses of static functions as offsets in their section (`sym_is_subprog`).
+    fn section_symbol(&mut self, module: &'a Module, function: FunctionId) -> SymbolId {
+        let id = self.code_section(module.function(function));
+        self.object.section_symbol(id)
+    }
+
     fn relocations(&mut self, module: &'a Module, codes: &[Code]) -> Result<(), EmitError> {
         for (function, code) in module.functions.iter().zip(codes) {
             let section = self.code_section(function);
@@ -142,6 +160,7 @@ impl<'a> Writer<'a> {
                         (self.maps[map.0 as usize], elf::R_BPF_64_64)
                     }
                     Reference::Function(callee) => (self.functions[callee.0 as usize], elf::R_BPF_64_32),
+                    Reference::Callback(callee) => (self.section_symbol(module, callee), elf::R_BPF_64_64),
                 };
                 let relocation = Relocation {
                     offset: u64::from(code.offset) + index as u64 * 8,

@@ -61,9 +61,7 @@ impl EmitError {
             EmitError::ChainTooLarge { .. } => {
                 "keep fewer values alive across the calls: use them before, or compute them again"
             }
-            EmitError::TooManyFunctions { .. } => {
-                "define fewer functions, or split the handlers over programs"
-            }
+            EmitError::TooManyFunctions { .. } => "split the handlers over several scripts",
             EmitError::Malformed { .. } | EmitError::Registers { .. } | EmitError::ObjectFile { .. } => {
                 "this is a bug in Moonhook; please report it with the script"
             }

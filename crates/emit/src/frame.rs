@@ -2,14 +2,12 @@
 //! fit what the kernel gives.
 
 use crate::error::EmitError;
-use moonhook_ir::{Function, FunctionKind, Module, Op, Slot};
+use moonhook_ir::{Function, FunctionKind, MAX_FUNCTIONS, Module, Op, Slot};
 
 /// `MAX_BPF_STACK` (include/linux/filter.h): for all nested frames together.
 pub const MAX_STACK: u32 = 512;
 /// `MAX_CALL_FRAMES` (include/linux/bpf_verifier.h).
 const MAX_FRAMES: usize = 8;
-/// `BPF_MAX_SUBPROGS` (include/linux/bpf_verifier.h): of one program, itself included.
-const MAX_FUNCTIONS: usize = 256;
 /// Spilled registers are whole, aligned words: the verifier then knows what they hold.
 const WORD: u32 = 8;
 
@@ -153,7 +151,7 @@ fn callees(function: &Function) -> Vec<usize> {
     let insts = function.blocks.iter().flat_map(|block| &block.insts);
     let mut callees: Vec<usize> = insts
         .filter_map(|inst| match inst.op {
-            Op::Call { function, .. } => Some(function.0 as usize),
+            Op::Call { function, .. } | Op::FunctionReference(function) => Some(function.0 as usize),
             _ => None,
         })
         .collect();

@@ -49,11 +49,13 @@ const MAX_INSTRUCTIONS: usize = 1_000_000;
 pub struct Options {
     /// The license that programs declare; some helpers need one compatible with the GPL.
     pub license: String,
+    /// Whether listings have the instructions as text, which takes time to write.
+    pub texts: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { license: "Dual MIT/GPL".to_string() }
+        Options { license: "Dual MIT/GPL".to_string(), texts: true }
     }
 }
 
@@ -85,7 +87,8 @@ pub fn emit(module: &Module, options: &Options) -> Result<Object, EmitError> {
     let license: Vec<u8> = options.license.bytes().filter(|b| *b != 0).chain([0]).collect();
     let description = describe::describe(module, &codes, license.len())?;
     let elf = elf::write(module, &codes, description, &license)?;
-    let functions = module.functions.iter().zip(&codes).map(|(f, code)| listing::report(module, f, code));
+    let functions =
+        module.functions.iter().zip(&codes).map(|(f, code)| listing::report(module, f, code, options.texts));
     Ok(Object { functions: functions.collect(), elf })
 }
 
@@ -179,7 +182,8 @@ mod tests {
 
     #[test]
     fn addresses_of_what_is_not_there_are_refused() {
-        for address in [Op::DataAddress { map: MapId(0), offset: 0 }, Op::SlotAddress(Slot(3))] {
+        let program = Op::FunctionReference(FunctionId(0));
+        for address in [Op::DataAddress { map: MapId(0), offset: 0 }, Op::SlotAddress(Slot(3)), program] {
             let mut f = build::program("f");
             let base = f.op(address);
             f.store(Size::B8, base, 0, 1);

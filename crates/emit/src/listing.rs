@@ -25,7 +25,7 @@ pub struct FunctionReport {
 pub struct ListedInstruction {
     /// Slots from the function's start.
     pub index: usize,
-    /// Empty for the second slot of a two-slot instruction.
+    /// Empty for the second slot of a two-slot instruction, and where no texts are wanted ([`crate::Options::texts`]).
     pub text: String,
     /// Index into [`Module::sources`].
     pub source: u16,
@@ -35,14 +35,18 @@ pub struct ListedInstruction {
     pub word: [u8; 8],
 }
 
-/// Reports on the function that became `code`.
-pub fn report(module: &Module, function: &Function, code: &Code) -> FunctionReport {
+/// Reports on the function that became `code`, with the instructions' texts if these are wanted.
+pub fn report(module: &Module, function: &Function, code: &Code, texts: bool) -> FunctionReport {
     let mut listing = Vec::with_capacity(code.words.len());
     let mut wide = None;
     for (index, at) in code.words.iter().enumerate() {
         let next = code.words.get(index + 1).map_or(0, |next| next.word.imm);
         let second_half = wide.take().is_some();
-        let text = if second_half { String::new() } else { text(module, at.word, next, at.reference, index) };
+        let text = if second_half || !texts {
+            String::new()
+        } else {
+            text(module, at.word, next, at.reference, index)
+        };
         wide = (!second_half && at.word.is_wide()).then_some(());
         let Loc { source, line } = at.loc;
         listing.push(ListedInstruction { index, text, source, line, word: at.word.bytes() });

@@ -61,6 +61,8 @@ pub enum Machine {
     Data { map: MapId, offset: u32 },
     /// def. What helpers take as a map.
     Map(MapId),
+    /// def. A function of the module, for helpers that call it.
+    Function(FunctionId),
     /// def. The frame pointer plus so many bytes.
     FrameAddress(i32),
     /// use, def (the same register), use if the operation has a register on the right.

@@ -25,6 +25,7 @@ fn wide(module: &Module, word: Word, next: i32, reference: Option<Reference>) ->
     match reference {
         Some(Reference::Data(map)) => format!("r{} = &{}[{}]", word.dst, name(map), word.imm),
         Some(Reference::Map(map)) => format!("r{} = map {}", word.dst, name(map)),
+        Some(Reference::Callback(function)) => format!("r{} = &{}", word.dst, module.function(function).name),
         _ => format!("r{} = {:#x} ll", word.dst, u64::from(next as u32) << 32 | u64::from(word.imm as u32)),
     }
 }

@@ -2,7 +2,7 @@
 //! comparisons that a branch can do itself. Also which operations are needed at all.
 
 use moonhook_ir::{
-    BinaryOp, Block, CompareOp, Condition, Function, MapId, Op, Operand, Slot, Terminator, Value,
+    BinaryOp, Block, CompareOp, Condition, Function, FunctionId, MapId, Op, Operand, Slot, Terminator, Value,
 };
 
 /// How a value can be had without keeping it in a register.
@@ -14,6 +14,7 @@ pub enum Definition {
     /// An address in a data section.
     Data(MapId, u32),
     Map(MapId),
+    Function(FunctionId),
     /// An address in a stack slot, as bytes from its start.
     Frame(Slot, i32),
     /// Computed, but a branch on it can compare for itself.
@@ -123,6 +124,7 @@ impl Values {
             Op::Const(constant) => Definition::Const(constant),
             Op::DataAddress { map, offset } => Definition::Data(map, offset),
             Op::MapReference(map) => Definition::Map(map),
+            Op::FunctionReference(function) => Definition::Function(function),
             Op::SlotAddress(slot) => Definition::Frame(slot, 0),
             Op::Compare(condition) => Definition::Compared(condition),
             Op::Binary(BinaryOp::Add, lhs, rhs) => self.displaced(lhs, rhs).unwrap_or(Definition::Computed),

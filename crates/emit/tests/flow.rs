@@ -228,6 +228,52 @@ fn maps_read_only_data_and_helpers() {
     assert_eq!(value.as_deref(), Some(41u64.to_ne_bytes().as_slice()));
 }
 
+/// A helper calls a function, which is not the first of its section, for each entry of a map; it reads and writes the
+/// caller's stack.
+#[test]
+fn helpers_call_functions_back() {
+    if !kernel::available() {
+        return;
+    }
+    let definition =
+        MapDefinition { map_type: MapType::Hash, key_size: 4, value_size: 8, max_entries: 16, flags: 0 };
+    let maps = vec![build::io(2), Map { name: "counts".into(), kind: MapKind::Map(definition) }];
+    let mut f = program("walk");
+    let slot = f.f.new_slot(8);
+    let sum = f.op(Op::SlotAddress(slot));
+    let seven = f.op(Op::Call { function: FunctionId(1), args: vec![] });
+    f.store(Size::B8, sum, 0, seven);
+    let map = f.op(Op::MapReference(MapId(1)));
+    let function = f.op(Op::FunctionReference(FunctionId(2)));
+    let flags = f.constant(0);
+    let visited = f.op(Op::Helper { id: 164, args: vec![map, function, sum, flags] });
+    f.output(0, visited);
+    let sum = f.load(Size::B8, sum, 0);
+    f.output(1, sum);
+    f.ret(0);
+    let mut first = subprogram("seven", false, 0);
+    first.ret(7);
+    let mut add = subprogram("add_value", false, 4);
+    let (value, context) = (add.f.params[2], add.f.params[3]);
+    let (value, sum) = (add.load(Size::B8, value, 0), add.load(Size::B8, context, 0));
+    let sum = add.binary(BinaryOp::Add, sum, value);
+    add.store(Size::B8, context, 0, sum);
+    add.ret(0);
+    let module = build::module(vec![f.done(), first.done(), add.done()], maps);
+    let mut loaded = kernel::load(&module);
+    {
+        use libbpf_rs::{MapCore, MapFlags};
+        for key in 1..=5u32 {
+            let value = u64::from(key) * 100;
+            loaded.map("counts").update(&key.to_ne_bytes(), &value.to_ne_bytes(), MapFlags::ANY).unwrap();
+        }
+    }
+    assert_eq!(loaded.run(&[0; 64]).0, 0);
+    let word =
+        |index: usize| u64::from_ne_bytes(loaded.data(".data.io")[8 * index..][..8].try_into().unwrap());
+    assert_eq!((word(0), word(1)), (5, 1507));
+}
+
 /// Jumps over more than 32,767 instructions, in both directions and of every kind.
 #[test]
 fn far_jumps() {

@@ -5,11 +5,12 @@
 //! `MAP_FIXED`, over whatever is there. So the place is reserved first, in a way that fails where it is taken, be it by
 //! another arena of this process or by anything else.
 
-use crate::InstallError;
 use crate::test_run::page_size;
+use crate::{InstallError, Program};
 use libbpf_rs::{AsRawLibbpf, OpenObject, libbpf_sys};
 use nix::errno::Errno;
 use nix::libc::{self, c_void};
+use std::os::fd::{AsFd, AsRawFd};
 
 /// The places are the multiples of 4 GiB from 2^44 on, below 2^45. No kernel that has arenas puts anything there unasked:
 /// it allots addresses from the top of user space, or from a third or a quarter of it upwards.
@@ -27,11 +28,12 @@ pub(crate) struct Arena {
     image: Vec<u8>,
 }
 
-/// Finds a place for the arena of `opened`, if it has one, and tells libbpf.
-pub(crate) fn reserve(opened: &mut OpenObject) -> Result<Option<Arena>, InstallError> {
-    let Some(mut map) = opened.maps_mut().find(|map| is_arena(map.as_libbpf_object().as_ptr())) else {
-        return Ok(None);
-    };
+/// Finds a place for the arena of `opened`, if it has one of its own (not among `given`), and tells libbpf.
+pub(crate) fn reserve(opened: &mut OpenObject, given: &[&str]) -> Result<Option<Arena>, InstallError> {
+    let is_given = |name: &std::ffi::OsStr| given.iter().any(|given| name == *given);
+    let mut maps = opened.maps_mut();
+    let arena = maps.find(|map| is_arena(map.as_libbpf_object().as_ptr()) && !is_given(map.name()));
+    let Some(mut map) = arena else { return Ok(None) };
     let length = map.max_entries() as usize * page_size();
     let mut arena = place(length).map_err(|errno| failed("finding addresses for", errno))?;
     arena.image = map.initial_value().unwrap_or_default().to_vec();
@@ -59,7 +61,34 @@ fn place(length: usize) -> Result<Arena, Errno> {
     Err(Errno::EEXIST)
 }
 
+impl Program {
+    /// Takes the arena of an earlier program, which this one was loaded with, into this process: the earlier one has it no more.
+    /// Does nothing where there is no arena.
+    ///
+    /// # Errors
+    /// `LoadFailed`: the arena is out of this process's reach, and the programs go on with it.
+    pub fn succeed(&mut self, earlier: Program) -> Result<(), InstallError> {
+        let Program { object, arena, .. } = earlier;
+        // libbpf unmaps the arena; the page before it keeps the place.
+        drop(object);
+        let Some(arena) = arena else { return Ok(()) };
+        let own = self.object.maps().find(|map| is_arena(map.as_libbpf_object().as_ptr()));
+        let Some(map) = own else { return Ok(()) };
+        arena.map(map.as_fd().as_raw_fd()).map_err(|errno| failed("taking over", errno))?;
+        self.arena = Some(arena);
+        Ok(())
+    }
+}
+
 impl Arena {
+    /// Maps an arena of this place's into it again.
+    fn map(&self, arena: i32) -> Result<(), Errno> {
+        let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_FIXED);
+        // SAFETY: the place is ours, and nothing is mapped there since libbpf has unmapped the arena.
+        let mapped = unsafe { libc::mmap(self.start(), self.length, access, flags, arena, 0) };
+        if mapped == libc::MAP_FAILED { Err(Errno::last()) } else { Ok(()) }
+    }
+
     /// Reserves the addresses; `EEXIST` if one of them is in use.
     fn at(start: usize, length: usize) -> Result<Arena, Errno> {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;

@@ -30,6 +30,7 @@ impl InstallError {
             InstallError::UpdateFailed { .. } => "MH0518",
             InstallError::PinFailed { .. } => "MH0519",
             InstallError::PinnedElsewhere { .. } => "MH0520",
+            InstallError::Replaced { .. } => "MH0521",
         }
     }
 
@@ -104,6 +105,9 @@ impl InstallError {
             }
             InstallError::UpdateFailed { .. } => {
                 "the earlier program still runs; stop and start again to replace it".to_string()
+            }
+            InstallError::Replaced { program_id, .. } => {
+                format!("see whose it is with `bpftool prog show id {program_id}`; or stop this script and start it again")
             }
             InstallError::PinFailed { .. } => {
                 "pins need root and a BPF file system: `mount -t bpf bpf /sys/fs/bpf`, or name another with `--bpffs`"

@@ -93,6 +93,9 @@ pub enum InstallError {
     AttachFailed { interface: String, errno: Errno },
     #[error("cannot replace the program at '{interface}' ({errno})")]
     UpdateFailed { interface: String, errno: Errno },
+    /// Not by us: `BPF_F_REPLACE` found another program.
+    #[error("somebody else has replaced the program at '{interface}': program {program_id} is there now")]
+    Replaced { interface: String, program_id: u32 },
     #[error("cannot pin {} ({errno})", path.display())]
     PinFailed { path: PathBuf, errno: Errno },
     #[error("the pinned link {} is attached to another interface (number {index})", path.display())]

@@ -140,7 +140,8 @@ impl Program {
         // SAFETY: the map belongs to the object that `self` owns.
         let start =
             unsafe { libbpf_sys::bpf_map__initial_value(map.as_libbpf_object().as_ptr(), &raw mut length) };
-        if start.is_null() {
+        // Of an arena that another program has, libbpf gives the bytes that it would begin with.
+        if start.is_null() || is_arena(map.as_libbpf_object().as_ptr()) {
             let problem = "not a data section that user space can see".to_string();
             return Err(InstallError::MapAccess { map: name.to_string(), problem });
         }
@@ -159,6 +160,14 @@ pub struct DataSection<'program> {
 }
 
 impl DataSection<'_> {
+    /// The `length` bytes at `start`.
+    ///
+    /// # Safety
+    /// They are a section that is mapped, writable and from the start of a page, for as long as the result lives.
+    pub(crate) unsafe fn over(start: *mut u8, length: usize) -> Self {
+        DataSection { start, length, writable: true, object: PhantomData }
+    }
+
     /// Its length in bytes.
     pub fn len(&self) -> usize {
         self.length

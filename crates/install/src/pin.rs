@@ -152,7 +152,7 @@ impl XdpLink {
             }
             let generic = holder::of_xdp(&interface).is_some_and(|holder| holder.generic);
             let mode = if generic { Mode::Generic } else { Mode::Native };
-            Ok(Some(XdpLink::new(link, interface, mode, None)))
+            Ok(Some(XdpLink::found(link, interface, mode)))
         })?
     }
 

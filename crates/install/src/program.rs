@@ -57,7 +57,7 @@ pub fn load(elf: &[u8], options: &LoadOptions) -> Result<Program, InstallError> 
 }
 
 /// As [`load`], with maps that exist already in the place of the object's maps and data sections of those names. They keep
-/// what is in them, and belong to both programs.
+/// what is in them, and belong to both programs. Of an arena one program at a time has the bytes: [`Program::succeed`].
 ///
 /// # Errors
 /// As [`load`]; `NoSuchItem`; `MapAccess` if sizes or types differ.
@@ -89,7 +89,8 @@ fn attempt(
         message: fatal_message(&said).unwrap_or_else(|| error.to_string()),
     })?;
     let logs = request_logs(&mut opened, options.log);
-    let arena = arena::reserve(&mut opened)?;
+    let given: Vec<_> = maps.iter().map(|(name, _)| name.as_str()).collect();
+    let arena = arena::reserve(&mut opened, &given)?;
     for (name, map) in maps {
         reuse::reuse(&mut opened, name, *map)?;
     }

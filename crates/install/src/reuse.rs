@@ -1,5 +1,6 @@
 //! Maps of an earlier program in the place of an object's own.
 
+use crate::arena::is_arena;
 use crate::map::access;
 use crate::test_run::page_size;
 use crate::{InstallError, Program, sys};
@@ -32,6 +33,9 @@ pub(crate) fn reuse(opened: &mut OpenObject, name: &str, map: BorrowedFd<'_>) ->
 /// Makes [`Program::data_section`] show the section that was used again: libbpf maps only those into memory that it made.
 pub(crate) fn show(program: &Program, name: &str) -> Result<(), InstallError> {
     let map = program.map(name)?;
+    if is_arena(map.as_libbpf_object().as_ptr()) {
+        return Ok(());
+    }
     let mut length = 0;
     // SAFETY: the map belongs to the program's object.
     let start =

@@ -44,6 +44,21 @@ pub(crate) fn map_info(map: BorrowedFd<'_>) -> Result<bpf::bpf_map_info, Errno> 
     Ok(info)
 }
 
+/// A new map of the same type, sizes and flags, under the same name.
+pub(crate) fn map_like(info: &bpf::bpf_map_info) -> Result<OwnedFd, Errno> {
+    let options = bpf::bpf_map_create_opts {
+        sz: size_of::<bpf::bpf_map_create_opts>() as _,
+        map_flags: info.map_flags,
+        map_extra: info.map_extra,
+        ..Default::default()
+    };
+    let (key_size, value_size, entries) = (info.key_size, info.value_size, info.max_entries);
+    // SAFETY: the name in `info` is a C string, as the kernel has written it, and `options` outlives the call.
+    owned(unsafe {
+        bpf::bpf_map_create(info.type_, info.name.as_ptr(), key_size, value_size, entries, &raw const options)
+    })
+}
+
 /// The value at index 0 of an array, of `size` bytes.
 pub(crate) fn first_value(map: BorrowedFd<'_>, size: usize) -> Result<Vec<u8>, Errno> {
     let mut value = vec![0; size];
@@ -96,10 +111,22 @@ pub(crate) fn netfilter_link_create(program: BorrowedFd<'_>, family: u32) -> Res
     owned(unsafe { bpf::bpf_link_create(program.as_raw_fd(), 0, bpf::BPF_NETFILTER, &raw const options) })
 }
 
-/// `BPF_LINK_UPDATE`: atomically puts `program` in the place of the link's program.
-pub(crate) fn link_update(link: BorrowedFd<'_>, program: BorrowedFd<'_>) -> Result<(), Errno> {
-    // SAFETY: both descriptors are open; null options are allowed.
-    check(unsafe { bpf::bpf_link_update(link.as_raw_fd(), program.as_raw_fd(), std::ptr::null()) }).map(drop)
+/// `BPF_LINK_UPDATE`: atomically puts `program` in the place of the link's program. With `before`, only in the place of that
+/// one (`BPF_F_REPLACE`): `EPERM` if the link has another.
+pub(crate) fn link_update(
+    link: BorrowedFd<'_>,
+    program: BorrowedFd<'_>,
+    before: Option<BorrowedFd<'_>>,
+) -> Result<(), Errno> {
+    let options = bpf::bpf_link_update_opts {
+        sz: size_of::<bpf::bpf_link_update_opts>() as _,
+        flags: if before.is_some() { bpf::BPF_F_REPLACE } else { 0 },
+        old_prog_fd: before.map_or(0, |before| before.as_raw_fd() as u32),
+        ..Default::default()
+    };
+    // SAFETY: all descriptors are open, and `options` outlives the call.
+    check(unsafe { bpf::bpf_link_update(link.as_raw_fd(), program.as_raw_fd(), &raw const options) })
+        .map(drop)
 }
 
 /// `BPF_LINK_DETACH`: the hook is free when this returns, whoever else holds the link.

@@ -3,16 +3,16 @@
 //! Keys and values are bytes, as the map has them. In a per-CPU map a value is that of every CPU, one after another, each
 //! padded to 8 bytes. A [`TableMap`] stays usable when the program is gone.
 
-use crate::{InstallError, Program};
-use libbpf_rs::{MapCore, MapHandle, libbpf_sys as bpf};
+use crate::{InstallError, Program, sys};
+use libbpf_rs::{MapCore, libbpf_sys as bpf};
 use nix::errno::Errno;
 use std::ffi::c_void;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 /// A map of keys and values: hash, LRU hash or trie of prefixes, per CPU or not.
 #[derive(Debug)]
 pub struct TableMap {
-    map: MapHandle,
+    map: OwnedFd,
     name: String,
     key_size: usize,
     /// Of all CPUs together.
@@ -48,19 +48,40 @@ impl Program {
     /// # Errors
     /// `NoSuchItem`; `MapAccess` where the kernel gives no second descriptor.
     pub fn table(&self, name: &str) -> Result<TableMap, InstallError> {
-        let found = self.map(name)?;
-        let map = MapHandle::try_from(&found).map_err(|error| crate::map::access(name, &error))?;
+        let map = self.map(name)?;
         let kind = map.map_type();
         let cpus = if kind.is_percpu() { libbpf_rs::num_possible_cpus() } else { Ok(1) };
         let cpus = cpus.map_err(|error| crate::map::access(name, &error))?;
         let each = map.value_size() as usize;
         let value_size = if kind.is_percpu() { each.next_multiple_of(8) * cpus } else { each };
         let (key_size, is_trie) = (map.key_size() as usize, kind == libbpf_rs::MapType::LpmTrie);
+        let map = map.as_fd().try_clone_to_owned();
+        let map = map.map_err(|error| failed(name, Errno::from_raw(error.raw_os_error().unwrap_or(0))))?;
         Ok(TableMap { map, name: name.to_string(), key_size, value_size, cpus, is_trie })
     }
 }
 
 impl TableMap {
+    /// An empty map of the same definition, which belongs to no program yet ([`crate::load_with_maps`] takes it).
+    ///
+    /// # Errors
+    /// `MapAccess`, also for want of memory.
+    pub fn twin(&self) -> Result<TableMap, InstallError> {
+        let map = sys::map_info(self.as_fd()).and_then(|info| sys::map_like(&info));
+        let map = map.map_err(|errno| self.failed(errno))?;
+        Ok(TableMap { map, name: self.name.clone(), ..*self })
+    }
+
+    /// The map's descriptor.
+    pub fn as_fd(&self) -> BorrowedFd<'_> {
+        self.map.as_fd()
+    }
+
+    /// The map's name in the object.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Bytes of a key.
     pub fn key_size(&self) -> usize {
         self.key_size
@@ -98,14 +119,18 @@ impl TableMap {
     /// # Errors
     /// As [`TableMap::lookup`].
     pub fn update(&self, key: &[u8], value: &[u8]) -> Result<bool, InstallError> {
+        self.put(key, value, bpf::BPF_ANY.into())
+    }
+
+    fn put(&self, key: &[u8], value: &[u8], flags: u64) -> Result<bool, InstallError> {
         self.check(key, self.key_size)?;
         self.check(value, self.value_size)?;
         // SAFETY: both have the sizes that the map wants.
         let result =
-            unsafe { bpf::bpf_map_update_elem(self.fd(), key.as_ptr().cast(), value.as_ptr().cast(), 0) };
+            unsafe { bpf::bpf_map_update_elem(self.fd(), key.as_ptr().cast(), value.as_ptr().cast(), flags) };
         match errno(result) {
             Ok(()) => Ok(true),
-            Err(errno) if is_full(errno) => Ok(false),
+            Err(errno) if is_full(errno) || errno == Errno::EEXIST => Ok(false),
             Err(errno) => Err(self.failed(errno)),
         }
     }
@@ -123,6 +148,36 @@ impl TableMap {
             Err(Errno::ENOENT) => Ok(false),
             Err(errno) => Err(self.failed(errno)),
         }
+    }
+
+    /// Removes the entry at `key` and gives what it was in the end: nothing that a program writes in between is lost unseen. Of a
+    /// trie, where the kernel has no such operation, the value is not known, and an empty one is given.
+    ///
+    /// # Errors
+    /// As [`TableMap::lookup`].
+    pub fn take(&self, key: &[u8]) -> Result<Option<Vec<u8>>, InstallError> {
+        if self.is_trie {
+            return Ok(self.delete(key)?.then(Vec::new));
+        }
+        self.check(key, self.key_size)?;
+        let mut value = vec![0; self.value_size];
+        // SAFETY: the key is as long as the map's keys, `value` has room for the values of all CPUs.
+        let result = unsafe {
+            bpf::bpf_map_lookup_and_delete_elem(self.fd(), key.as_ptr().cast(), value.as_mut_ptr().cast())
+        };
+        match errno(result) {
+            Ok(()) => Ok(Some(value)),
+            Err(Errno::ENOENT) => Ok(None),
+            Err(errno) => Err(self.failed(errno)),
+        }
+    }
+
+    /// Sets the value at `key` if there is none. `false`, and nothing done, if there is one, or if the map is full.
+    ///
+    /// # Errors
+    /// As [`TableMap::lookup`].
+    pub fn insert(&self, key: &[u8], value: &[u8]) -> Result<bool, InstallError> {
+        self.put(key, value, bpf::BPF_NOEXIST.into())
     }
 
     /// The entries behind the cursor, some at a time; an empty batch at the end. Entries that come or go meanwhile may be
@@ -234,7 +289,7 @@ impl TableMap {
     }
 
     fn fd(&self) -> i32 {
-        self.map.as_fd().as_raw_fd()
+        self.map.as_raw_fd()
     }
 
     fn check(&self, bytes: &[u8], size: usize) -> Result<(), InstallError> {
@@ -246,7 +301,7 @@ impl TableMap {
     }
 
     fn failed(&self, errno: Errno) -> InstallError {
-        InstallError::MapAccess { map: self.name.clone(), problem: errno.desc().to_string() }
+        failed(&self.name, errno)
     }
 }
 
@@ -256,6 +311,10 @@ impl Batch {
         self.keys.extend_from_slice(key);
         self.values.extend_from_slice(value);
     }
+}
+
+fn failed(map: &str, errno: Errno) -> InstallError {
+    InstallError::MapAccess { map: map.to_string(), problem: errno.desc().to_string() }
 }
 
 fn errno(result: i32) -> Result<(), Errno> {

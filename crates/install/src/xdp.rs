@@ -53,6 +53,8 @@ impl Mode {
 #[derive(Debug)]
 pub struct XdpLink {
     link: OwnedFd,
+    /// The program that was put there last; `None` if this process may not know which one is.
+    program: Option<OwnedFd>,
     interface: Interface,
     mode: Mode,
     native_refused: Option<String>,
@@ -104,7 +106,7 @@ fn attach_here(
             },
         },
     };
-    Ok(XdpLink { link, interface, mode, native_refused })
+    Ok(XdpLink { link, program: program.try_clone_to_owned().ok(), interface, mode, native_refused })
 }
 
 /// Why native mode is out of the question, if that is what the error says: then generic mode is worth a try.
@@ -172,13 +174,11 @@ fn native_error(errno: Errno, interface: &Interface) -> InstallError {
 }
 
 impl XdpLink {
-    pub(crate) fn new(
-        link: OwnedFd,
-        interface: Interface,
-        mode: Mode,
-        native_refused: Option<String>,
-    ) -> XdpLink {
-        XdpLink { link, interface, mode, native_refused }
+    /// A link that is there already, with whatever program it has.
+    pub(crate) fn found(link: OwnedFd, interface: Interface, mode: Mode) -> XdpLink {
+        let info = sys::link_info(link.as_fd());
+        let program = info.and_then(|info| sys::program_by_id(info.prog_id)).ok();
+        XdpLink { link, program, interface, mode, native_refused: None }
     }
 
     /// The mode that the program got.
@@ -208,13 +208,29 @@ impl XdpLink {
     /// Puts another program in the place of the present one, between two frames.
     ///
     /// # Errors
-    /// `NoSuchItem`, `UpdateFailed` (the present program stays), `Privilege`.
+    /// `NoSuchItem`, `UpdateFailed`, `Privilege`; `Replaced` if somebody else has updated the link. The present program stays.
     pub fn update(&mut self, with: &Program, program: &str) -> Result<(), InstallError> {
         let fd = with.program_fd(program)?;
-        sys::link_update(self.as_fd(), fd).map_err(|errno| match errno {
-            Errno::EPERM => InstallError::permission("replacing an XDP program", &[Capability::Bpf], errno),
-            errno => InstallError::UpdateFailed { interface: self.interface.name.clone(), errno },
-        })
+        let before = self.program.as_ref().map(OwnedFd::as_fd);
+        sys::link_update(self.as_fd(), fd, before).map_err(|errno| self.update_error(errno))?;
+        self.program = fd.try_clone_to_owned().ok();
+        Ok(())
+    }
+
+    fn update_error(&self, errno: Errno) -> InstallError {
+        let interface = self.interface.name.clone();
+        let present = sys::link_info(self.as_fd()).map(|info| info.prog_id);
+        let ours = self.program.as_ref().map(|program| sys::program_info(program.as_fd()));
+        match (errno, present, ours) {
+            // What the kernel says where the link has another program than the one to be replaced (`bpf_xdp_link_update`).
+            (Errno::EPERM, Ok(present), Some(Ok(ours))) if present != ours.id => {
+                InstallError::Replaced { interface, program_id: present }
+            }
+            (Errno::EPERM, ..) => {
+                InstallError::permission("replacing an XDP program", &[Capability::Bpf], errno)
+            }
+            (errno, ..) => InstallError::UpdateFailed { interface, errno },
+        }
     }
 
     /// Detaches now, and says if that failed.

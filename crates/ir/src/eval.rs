@@ -133,6 +133,7 @@ impl Machine {
             }
             Op::DataAddress { map, offset } => ((FIRST_DATA + map.0 as u64) << 32) + *offset as u64,
             Op::MapReference(map) => ((FIRST_DATA + map.0 as u64) << 32) | 0xffff_0000,
+            Op::FunctionReference(function) => ((FIRST_DATA - 1) << 32) | u64::from(function.0),
             Op::SlotAddress(slot) => frame.region + ((slot.0 as u64) << 32),
             Op::Helper { id, args } => {
                 self.helpers.push((*id, args.iter().map(|arg| frame.value(*arg)).collect()));

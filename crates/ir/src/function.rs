@@ -134,6 +134,9 @@ pub enum Op {
         id: u32,
         args: Vec<Value>,
     },
+    /// What helpers that call back take as their function: a subprogram of the module that is not global. What it is given,
+    /// and what it may give, the helper says.
+    FunctionReference(FunctionId),
     /// A call of another function of the module, at most 5 arguments.
     Call {
         function: FunctionId,
@@ -336,7 +339,11 @@ impl Op {
     /// Calls `visit` with each value operand.
     pub fn for_each_value(&self, mut visit: impl FnMut(Value)) {
         match self {
-            Op::Const(_) | Op::DataAddress { .. } | Op::MapReference(_) | Op::SlotAddress(_) => {}
+            Op::Const(_)
+            | Op::DataAddress { .. }
+            | Op::MapReference(_)
+            | Op::SlotAddress(_)
+            | Op::FunctionReference(_) => {}
             Op::Binary(_, lhs, rhs) => {
                 visit(*lhs);
                 rhs.value().map(visit);
@@ -359,7 +366,11 @@ impl Op {
     /// Replaces each value operand.
     pub fn map_values(&mut self, mut map: impl FnMut(Value) -> Value) {
         match self {
-            Op::Const(_) | Op::DataAddress { .. } | Op::MapReference(_) | Op::SlotAddress(_) => {}
+            Op::Const(_)
+            | Op::DataAddress { .. }
+            | Op::MapReference(_)
+            | Op::SlotAddress(_)
+            | Op::FunctionReference(_) => {}
             Op::Binary(_, lhs, rhs) => {
                 *lhs = map(*lhs);
                 rhs.map_value(map);

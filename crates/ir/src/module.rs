@@ -29,6 +29,50 @@ pub struct Variable {
     pub ty: String,
     /// Its words mean the same in every program where it has this type, and no other variable has its name.
     pub portable: bool,
+    pub home: VariableHome,
+    /// What its words can stand for. A single kind with a payload is meant whatever the tag is.
+    pub kinds: Vec<VariableKind>,
+}
+
+/// Where the Lua state of load time has a variable; numbers of the snapshot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VariableHome {
+    /// A variable that functions share.
+    Cell(u32),
+    /// A field of a table; of the globals too.
+    Field { table: u32, key: Vec<u8> },
+}
+
+/// The values of one tag.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VariableKind {
+    pub tag: u64,
+    pub content: VariableContent,
+}
+
+/// What stands in the payload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VariableContent {
+    Nil,
+    /// 0 or 1.
+    Boolean,
+    Integer,
+    /// An address in host order, whose text is the value.
+    Ipv4,
+    /// 48 bits in host order; the value is the text.
+    Mac,
+    /// Nothing: the value is this string.
+    Text(Vec<u8>),
+    /// Nothing: the value is a table or function.
+    Object,
+}
+
+impl VariableContent {
+    /// The first payload word means something.
+    pub fn has_payload(&self) -> bool {
+        use VariableContent::*;
+        matches!(self, Boolean | Integer | Ipv4 | Mac)
+    }
 }
 
 impl Variable {
@@ -58,6 +102,9 @@ pub struct SourceFile {
 /// Index into [`Module::maps`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct MapId(pub u32);
+
+/// How many functions the kernel takes in one program, itself included: `BPF_MAX_SUBPROGS` (include/linux/bpf_verifier.h).
+pub const MAX_FUNCTIONS: usize = 256;
 
 /// Index into [`Module::functions`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -173,6 +220,10 @@ pub enum ArgumentKind {
     Mac = 6,
     /// `u64` length, then the bytes of a string that was cut to fit the record.
     CutString = 7,
+    /// `u64` number of fields, then for each of them, in order of the names, an argument that is a string, its name, and an
+    /// argument that is its value. A field whose value is nil is not there. Where the record has no room for all fields it
+    /// ends behind some name or value.
+    Record = 8,
 }
 
 impl Module {

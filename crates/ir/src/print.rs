@@ -162,6 +162,7 @@ impl Display for Op {
             }
             Op::DataAddress { map, offset } => write!(f, "data m{}+{offset}", map.0),
             Op::MapReference(map) => write!(f, "map m{}", map.0),
+            Op::FunctionReference(function) => write!(f, "function f{}", function.0),
             Op::SlotAddress(slot) => write!(f, "slot {slot}"),
             Op::Helper { id, args } => write!(f, "helper {id}({})", List(args)),
             Op::Call { function, args } => write!(f, "call f{}({})", function.0, List(args)),

@@ -33,6 +33,7 @@ b1(v5, v6):
   v16 = ashr v15, v6
   v17 = compare test v16, 1
   v18 = arena v17
+  v19 = function f3
   store.32 v18+8, v17
   may_goto b1(v5, v17), b2()
 b2() cold:
@@ -47,6 +48,11 @@ b0():
 function with_context(v0) global context {
 b0():
   return 0
+}
+
+function called_back(v0, v1, v2, v3) static {
+b0():
+  return 1
 }
 "#;
 

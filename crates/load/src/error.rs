@@ -25,6 +25,8 @@ pub enum LoadError {
     Chunk { reason: String },
     #[error("the Lua state failed: {reason}")]
     State { reason: String },
+    #[error("table '{table}' cannot be replaced: {problem}")]
+    Content { table: String, problem: &'static str },
 }
 
 /// A message of Lua, taken apart.
@@ -62,6 +64,7 @@ impl LoadError {
             LoadError::Precompiled { .. } => "MH0108",
             LoadError::Chunk { .. } => "MH0109",
             LoadError::State { .. } => "MH0110",
+            LoadError::Content { .. } => "MH0111",
         }
     }
 
@@ -106,6 +109,9 @@ impl LoadError {
             LoadError::Module(_) => {
                 "modules are found in the script's folder (`a.b` is a/b.lua or a/b/init.lua) and in Moonhook's library"
                     .into()
+            }
+            LoadError::Content { .. } => {
+                "give the table a name of its own: that of the variable that holds it".into()
             }
             LoadError::Precompiled { .. } => "give the source text of the script".into(),
             LoadError::Chunk { .. } | LoadError::State { .. } => {

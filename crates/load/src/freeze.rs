@@ -23,8 +23,9 @@ use crate::sandbox::Names;
 use crate::table_order::{self, Entries};
 use crate::upvalues::{Variable, variables};
 
-/// The snapshot of what `handlers` reach, and its tables as an array of Lua: that of number `i` at `i + 1`. `sources` has the
-/// text of every file that was run.
+/// The snapshot of what `handlers` reach, its tables as an array of Lua: that of number `i` at `i + 1`, and its cells: a function
+/// that has cell `i` at `2 * i + 1`, and the number that it has there, from 1, behind it. `sources` has the text of every file
+/// that was run.
 pub(crate) fn freeze(
     lua: &Lua,
     script: String,
@@ -32,16 +33,17 @@ pub(crate) fn freeze(
     names: &Names,
     declared: &Declared,
     sources: Vec<Source>,
-) -> Result<(Snapshot, Table), LoadError> {
+) -> Result<(Snapshot, Table, Table), LoadError> {
     let tables = lua.create_table().map_err(state_error)?;
-    let mut walk = Walk::new(lua, names, declared, &tables, sources);
+    let cells = lua.create_table().map_err(state_error)?;
+    let mut walk = Walk::new(lua, names, declared, [&tables, &cells], sources);
     walk.snapshot.script = script;
     for registration in handlers {
         let closure = walk.closure(&registration.function);
         walk.snapshot.handlers.push(Handler { hook: registration.hook, closure });
     }
     walk.run()?;
-    Ok((walk.snapshot, tables))
+    Ok((walk.snapshot, tables, cells))
 }
 
 /// An object that has its number and waits for its content.
@@ -57,6 +59,8 @@ struct Walk<'a> {
     declared: &'a Declared,
     /// The tables by their numbers. One handle holds them all: there may be more of them than there can be handles.
     by_number: &'a Table,
+    /// Functions and numbers by the numbers of the cells that they have.
+    by_cell: &'a Table,
     texts: Vec<Source>,
     snapshot: Snapshot,
     queue: VecDeque<Pending>,
@@ -75,7 +79,7 @@ impl<'a> Walk<'a> {
         lua: &'a Lua,
         names: &'a Names,
         declared: &'a Declared,
-        by_number: &'a Table,
+        [by_number, by_cell]: [&'a Table; 2],
         texts: Vec<Source>,
     ) -> Self {
         Walk {
@@ -83,6 +87,7 @@ impl<'a> Walk<'a> {
             names,
             declared,
             by_number,
+            by_cell,
             texts,
             snapshot: Snapshot::default(),
             queue: VecDeque::new(),
@@ -176,7 +181,13 @@ impl<'a> Walk<'a> {
         for (index, variable) in variables(self.lua, function).map_err(state_error)?.into_iter().enumerate() {
             let described = self.snapshot.prototype(prototype).upvalues.get(index);
             let name = described.map(|upvalue| upvalue.name.clone()).unwrap_or_default();
-            upvalues.push(self.cell(variable, &name));
+            let known = self.snapshot.cells.len();
+            let cell = self.cell(variable, &name);
+            if cell.index() == known {
+                self.by_cell.raw_set(2 * known + 1, function).map_err(state_error)?;
+                self.by_cell.raw_set(2 * known + 2, index + 1).map_err(state_error)?;
+            }
+            upvalues.push(cell);
         }
         self.snapshot.closures[id.index()] = Closure { prototype, upvalues };
         Ok(())

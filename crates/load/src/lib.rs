@@ -5,6 +5,7 @@
 
 mod call;
 pub mod chunk;
+mod contents;
 mod error;
 mod files;
 mod freeze;
@@ -26,13 +27,15 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use mlua::{Function, Lua, Table};
-use moonhook_snapshot::{Snapshot, TableId};
+use moonhook_snapshot::{CellId, Snapshot, TableId};
 
 pub use crate::call::CallError;
+pub use crate::contents::Content;
 pub use crate::error::{Failure, LoadError};
 pub use crate::functions::Raising;
 pub use crate::print::{capture_print, captured_print};
-pub use crate::registry::{Request, Requests, Signal};
+pub use crate::registry::{Proxied, ReadProxy, Request, Requests, Signal};
+pub use crate::upvalues::Upvalue;
 pub use moonhook_snapshot::dump;
 
 use crate::files::Files;
@@ -74,6 +77,8 @@ pub struct Loaded {
     pub walkers: Table,
     /// The snapshot's tables, from 1.
     tables: Table,
+    /// Functions that have the snapshot's cells, and which variable of theirs it is.
+    cells: Table,
     meter: Meter,
     memory_limit: usize,
 }
@@ -86,19 +91,39 @@ pub struct Script {
 }
 
 impl Loaded {
-    /// The table that has this number in the snapshot; `None` after [`Loaded::forget_tables`].
+    /// The table that has this number in the snapshot; `None` after [`Loaded::forget_snapshot`].
     pub fn table(&self, id: TableId) -> Option<Table> {
         self.tables.raw_get(i64::from(id.0) + 1).ok()
     }
 
-    /// Lets go of the tables that only the snapshot reached.
-    pub fn forget_tables(&mut self) -> mlua::Result<()> {
-        self.tables.clear()
+    /// The variable that has this number in the snapshot; `None` after [`Loaded::forget_snapshot`].
+    pub fn cell(&self, id: CellId) -> Option<Upvalue> {
+        let at = 2 * i64::from(id.0) + 1;
+        Some(Upvalue { function: self.cells.raw_get(at).ok()?, number: self.cells.raw_get(at + 1).ok()? })
+    }
+
+    /// Lets go of what only the snapshot needed: it, the handlers, and tables and variables by number.
+    pub fn forget_snapshot(&mut self) -> mlua::Result<()> {
+        (self.snapshot, self.handlers) = Default::default();
+        self.tables.clear()?;
+        self.cells.clear()
     }
 }
 
 /// Runs `scripts` in order, each with its own globals, and snapshots what their handlers reach.
 pub fn load(scripts: &[PathBuf], options: &Options) -> Result<Loaded, LoadError> {
+    load_with_contents(scripts, options, &[])
+}
+
+/// As [`load`], but puts `contents` into tables when the scripts have ended, before the snapshot is made.
+///
+/// # Errors
+/// As of [`load`]; `Content` where there is no such table, or more than one.
+pub fn load_with_contents(
+    scripts: &[PathBuf],
+    options: &Options,
+    contents: &[Content],
+) -> Result<Loaded, LoadError> {
     let lua = sandbox::new_state().map_err(state_error)?;
     let meter = Meter::new(&lua, options.instruction_limit).map_err(state_error)?;
     let walkers = lua.create_table().map_err(state_error)?;
@@ -114,11 +139,18 @@ pub fn load(scripts: &[PathBuf], options: &Options) -> Result<Loaded, LoadError>
     meter.limit_time(None);
 
     let registered = registry.handlers.all.take();
+    let shown: Vec<_> = scripts.iter().map(|script| script.to_string_lossy()).collect();
+    let freeze = || {
+        let sources = files.sources();
+        freeze::freeze(&lua, shown.join(" "), &registered, &names, &registry.declared, sources)
+    };
+    if !contents.is_empty() {
+        let (snapshot, tables, _) = freeze()?;
+        contents::put(&lua, &snapshot, &tables, contents, options.memory_limit)?;
+    }
     // The snapshot is made from what the scripts left; reading it needs a little memory of its own.
     lua.set_memory_limit(0).map_err(state_error)?;
-    let shown: Vec<_> = scripts.iter().map(|script| script.to_string_lossy()).collect();
-    let (snapshot, tables) =
-        freeze::freeze(&lua, shown.join(" "), &registered, &names, &registry.declared, files.sources())?;
+    let (snapshot, tables, cells) = freeze()?;
     registry.declared.close();
     drop(names);
     lua.set_memory_limit(options.memory_limit).map_err(state_error)?;
@@ -132,6 +164,7 @@ pub fn load(scripts: &[PathBuf], options: &Options) -> Result<Loaded, LoadError>
         requests: registry.requests,
         walkers,
         tables,
+        cells,
         meter,
         memory_limit: options.memory_limit,
     })

@@ -92,7 +92,21 @@ pub struct Requests {
     waiting: Rc<RefCell<Vec<Request>>>,
     timers: Rc<Cell<u64>>,
     events_as_lines: Rc<Cell<bool>>,
+    proxies: Rc<RefCell<Option<Rc<ReadProxy>>>>,
 }
+
+/// What events carry of a table that is a proxy.
+#[derive(Clone, Debug)]
+pub enum Proxied {
+    Value(Datum),
+    /// The fields of another table.
+    Fields(Table),
+    /// Nothing: sending it is an error.
+    Nothing,
+}
+
+/// What a table stands for; `None` if it is no proxy.
+pub type ReadProxy = dyn Fn(&Table) -> Option<Proxied>;
 
 impl Requests {
     pub(crate) fn add(&self, request: Request) {
@@ -104,6 +118,17 @@ impl Requests {
         self.events_as_lines.set(true);
     }
 
+    /// From now on, events carry what `read` says that a proxy stands for.
+    pub fn read_proxies(&self, read: Rc<ReadProxy>) {
+        self.proxies.replace(Some(read));
+    }
+
+    /// What events carry of a table that is a proxy, see [`ReadProxy`].
+    pub(crate) fn proxy(&self, table: &Table) -> Option<Proxied> {
+        let read = self.proxies.borrow().clone();
+        read.and_then(|read| read(table))
+    }
+
     /// An event of a name and values.
     pub(crate) fn event(&self, lua: &Lua, name: Vec<u8>, values: Vec<Datum>) -> mlua::Result<()> {
         if !self.events_as_lines.get() {
@@ -113,12 +138,7 @@ impl Requests {
         let mut line = [b"event\t".to_vec(), name].concat();
         for value in &values {
             line.push(b'\t');
-            match value {
-                Datum::Boolean(value) => line.extend(value.to_string().bytes()),
-                Datum::Integer(value) => line.extend(value.to_string().bytes()),
-                Datum::Text(text) => line.extend(text),
-                Datum::Nil | Datum::Record(_) => line.extend(b"nil"),
-            }
+            line.extend(value.line());
         }
         crate::print::capture_line(lua, &line)
     }

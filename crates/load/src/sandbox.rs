@@ -85,8 +85,13 @@ pub(crate) fn new_state() -> mlua::Result<Lua> {
     lua.globals().get::<Table>("math")?.get::<Function>("randomseed")?.call::<()>(0)?;
     lua.globals().set("print", crate::print::function(&lua)?)?;
     remove_file_writing(&lua)?;
+    // References to values have a stack of their own, which must be able to grow: it does so before memory is limited.
+    drop((0..REFERENCES).map(|_| lua.globals()).collect::<Vec<_>>());
     Ok(lua)
 }
+
+/// References that a script's surroundings may hold at once, with some to spare.
+const REFERENCES: usize = 1024;
 
 /// A chunk of our own, stripped: should an error be blamed on it (a script that calls it in tail position has left the
 /// stack), the message has no position at all rather than one inside it.
@@ -118,11 +123,14 @@ pub(crate) fn globals(
 ) -> mlua::Result<Globals> {
     let globals = lua.create_table()?;
     let raw = files::functions(lua, folder, files, &globals)?;
-    raw.set("modules", open_modules(lua, registry, names)?)?;
+    let modules = lua.create_table()?;
+    raw.set("modules", &modules)?;
     raw.set("walkers", walkers)?;
     raw.set("next", lua.create_function(traversal::next)?)?;
     raw.set("pairs", lua.create_function(traversal::pairs)?)?;
     let replaced: Table = without_lines(lua, PRELUDE)?.call((lua.globals(), raw, &globals))?;
+    let pairs = replaced.get("pairs")?;
+    open_modules(lua, registry, names, &pairs, &modules)?;
 
     let package: Table = globals.get("package")?;
     let loaded: Table = package.get("loaded")?;
@@ -151,7 +159,7 @@ pub(crate) fn globals(
         tables.insert(library.name, table);
     }
     for global in GLOBALS {
-        let value = (global.open)(&mut Context::new(lua, registry, names)?)?;
+        let value = (global.open)(&mut Context::new(lua, registry, names, &pairs)?)?;
         if let Value::Table(table) = &value {
             names.add_table(global.name, table.clone());
         }
@@ -175,13 +183,18 @@ fn use_string_methods(lua: &Lua, string: &Table) -> mlua::Result<()> {
     metatable.raw_set("__metatable", false)
 }
 
-fn open_modules(lua: &Lua, registry: &Registry, names: &mut Names) -> mlua::Result<Table> {
-    let opened = lua.create_table()?;
+fn open_modules(
+    lua: &Lua,
+    registry: &Registry,
+    names: &mut Names,
+    pairs: &Function,
+    opened: &Table,
+) -> mlua::Result<()> {
     for module in MODULES {
-        let mut context = Context::new(lua, registry, names)?;
+        let mut context = Context::new(lua, registry, names, pairs)?;
         let table = (module.open)(&mut context)?;
         opened.raw_set(module.name, &table)?;
         names.add_table(module.name, table);
     }
-    Ok(opened)
+    Ok(())
 }

@@ -2,7 +2,31 @@
 
 use std::ffi::c_void;
 
-use mlua::{Function, Lua, MultiValue, Value, ffi};
+use mlua::{Function, Lua, MultiValue, Table, Value, ffi};
+
+/// A variable that functions share, by one of the functions that have it.
+#[derive(Clone, Debug)]
+pub struct Upvalue {
+    pub function: Function,
+    /// Which of the function's variables it is, from 1.
+    pub number: i64,
+}
+
+impl Upvalue {
+    pub fn get(&self, lua: &Lua) -> mlua::Result<Value> {
+        let (_, value): (Value, Value) = debug(lua, "getupvalue")?.call((&self.function, self.number))?;
+        Ok(value)
+    }
+
+    pub fn set(&self, lua: &Lua, value: &Value) -> mlua::Result<()> {
+        debug(lua, "setupvalue")?.call((&self.function, self.number, value))
+    }
+}
+
+/// A function of the debug library, which no script can reach.
+fn debug(lua: &Lua, name: &str) -> mlua::Result<Function> {
+    lua.globals().get::<Table>("debug")?.get(name)
+}
 
 /// One upvalue of a closure.
 pub(crate) struct Variable {

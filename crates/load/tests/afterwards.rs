@@ -91,9 +91,26 @@ fn bad_declarations_say_what_is_possible() {
             "bad argument #1 to 'on' (there is no signal 'KILL'; there are HUP, USR1, USR2)",
         ),
         (
-            "event('x', {})",
-            "bad argument #2 to 'event' (integer, string, boolean or nil expected, got table)",
+            "event('x', 1, {1})",
+            "bad argument #3 to 'event' (integer, string, boolean, nil or record of those expected, got table)",
         ),
+        (
+            "event('x', {a = {b = print}})",
+            "bad argument #2 to 'event' (integer, string, boolean, nil or record of those expected, got table)",
+        ),
+        (
+            "local t = {}; t.t = t; event('x', t)",
+            "bad argument #2 to 'event' (integer, string, boolean, nil or record of those expected, got table)",
+        ),
+        (
+            "event('x', 0.5)",
+            "bad argument #2 to 'event' (integer, string, boolean, nil or record of those expected, got number)",
+        ),
+        (
+            "event('x', setmetatable({1}, {__name = 'list'}))",
+            "bad argument #2 to 'event' (integer, string, boolean, nil or record of those expected, got list)",
+        ),
+        ("event({}, print)", "bad argument #1 to 'event' (string expected, got table)"),
     ] {
         let error = load_text(&format!("\n{declaration}")).err().expect(declaration);
         let place = error.diagnostic().place.expect("a place");
@@ -106,6 +123,7 @@ fn requests_are_kept_in_order() {
     let loaded = load_handler(
         "local t = timer.every(0.25, print); timer.after(1, print); timer.cancel(t)
          on('alarm', print); signal.on('USR1', print); event('alarm', 1, 'x', true)
+         event(7, {b = 1, a = {c = 'x'}}, nil, setmetatable({}, {__index = {d = 1}, __pairs = print}))
          function handler() end",
     );
     let shown: Vec<String> = loaded.requests.take().iter().map(shown).collect();
@@ -115,7 +133,8 @@ fn requests_are_kept_in_order() {
         "cancel 1",
         "listen alarm",
         "signal USR1",
-        "event alarm 3",
+        "event alarm 1 x true",
+        "event 7 {a = {c = x}, b = 1} nil {}",
     ];
     assert_eq!(shown, expected);
     assert!(loaded.requests.take().is_empty());
@@ -128,7 +147,12 @@ fn shown(request: &Request) -> String {
         Request::Listen { event, .. } => format!("listen {}", String::from_utf8_lossy(event)),
         Request::Signal { signal, .. } => format!("signal {}", signal.name()),
         Request::Event { name, values } => {
-            format!("event {} {}", String::from_utf8_lossy(name), values.len())
+            let values: Vec<_> = values.iter().map(|value| value.line()).collect();
+            format!(
+                "event {} {}",
+                String::from_utf8_lossy(name),
+                String::from_utf8_lossy(&values.join(&b' '))
+            )
         }
     }
 }

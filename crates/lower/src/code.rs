@@ -386,6 +386,14 @@ impl Context<'_> {
         }
     }
 
+    /// A condition of which nothing is known.
+    pub fn unknown_condition(&mut self) -> Cond {
+        match self.launder(&[Word::Imm(0)]).first() {
+            Some(word) => self.compare(CompareOp::Eq, *word, 0),
+            None => Cond::Known(true),
+        }
+    }
+
     /// The condition as a word, 0 or 1.
     pub fn condition_word(&mut self, cond: Cond) -> Word {
         match cond {

@@ -8,6 +8,7 @@ use crate::join::Form;
 use crate::same::Same;
 use crate::shared::SharedTables;
 use crate::state::{Facts, Slot, State};
+use crate::stored::Stored;
 use crate::value::{Object, Word};
 use crate::variables::Variables;
 use crate::{Options, names};
@@ -58,6 +59,9 @@ pub struct Context<'a> {
     pub pool: Pool,
     pub variables: Variables,
     pub shared: SharedTables,
+    pub stored: Stored,
+    /// Where each table made at packet time is made.
+    pub table_sites: HashMap<u32, Vec<usize>>,
     pub same: Same,
     /// Numbers of captured registers and tables, by call path, turns of unrolled loops, and place.
     pub cell_numbers: HashMap<Vec<usize>, u32>,
@@ -76,6 +80,8 @@ pub struct Context<'a> {
     /// Errors that happen whenever an instruction is executed in some state, for code that is not rolled back, with that
     /// instruction. They are no reason to refuse the script if it is among [`Context::passed`].
     pub certain: Vec<(Option<Site>, LowerError)>,
+    /// A refusal that holds unless the walk has to start again.
+    pub deferred: Option<Box<LowerError>>,
     /// Instructions that were executed without an error in some state.
     pub passed: HashSet<Site>,
     /// What varies in each loop, learned on earlier walks through it; the key is the call path and the header.
@@ -90,6 +96,10 @@ pub struct Context<'a> {
     pub copy: Option<crate::copy::Copy>,
     /// In code that general code calls: what takes the place of the program around it.
     pub thunk: Option<Thunk<'a>>,
+    /// In a subprogram that raises no errors ([`Context::subprogram`]).
+    pub leaf: bool,
+    /// The program's subprograms; in code that general code calls they are parts of that program.
+    pub subprograms: Vec<ir::Function>,
     /// Takes an event id: sends the event and ends with the verdict for errors.
     pub fail_block: ir::Block,
     /// Takes the verdict.
@@ -169,6 +179,7 @@ impl<'a> Context<'a> {
             facts: Facts::default(),
             budget: Word::Imm(i64::from(options.budget)),
             scratch: Word::Imm(crate::memory::STRINGS_START),
+            heap: Word::Imm(0),
         };
         let mut context = Context {
             snapshot,
@@ -184,6 +195,8 @@ impl<'a> Context<'a> {
             pool: Pool::default(),
             variables: Variables::default(),
             shared: SharedTables::default(),
+            stored: Stored::default(),
+            table_sites: HashMap::new(),
             same: Same::default(),
             sums: HashMap::new(),
             cell_numbers: HashMap::new(),
@@ -193,6 +206,7 @@ impl<'a> Context<'a> {
             turns: Vec::new(),
             loop_start: 0,
             certain: Vec::new(),
+            deferred: None,
             passed: HashSet::new(),
             loop_forms: HashMap::new(),
             flows: HashMap::new(),
@@ -202,6 +216,8 @@ impl<'a> Context<'a> {
             packet_end: ir::Value(0),
             copy: None,
             thunk: None,
+            leaf: false,
+            subprograms: Vec::new(),
             fail_block,
             exit_block,
         };
@@ -345,6 +361,16 @@ impl<'a> Context<'a> {
         name: Option<&str>,
     ) -> Result<T> {
         self.refuse(LowerErrorKind::Unsupported { what: what.into(), help: help.into() }, name)
+    }
+
+    /// Goes on after a refusal, to see whether handlers do something further on that makes the walk start again.
+    pub fn refuse_later<T>(&mut self, refusal: Result<T>) -> Result<()> {
+        match refusal {
+            Err(Stop::Error(error)) => self.deferred.get_or_insert(error),
+            Err(Stop::Restart) => return Err(Stop::Restart),
+            Ok(_) => return Ok(()),
+        };
+        Ok(())
     }
 
     /// The instruction being executed.

@@ -15,7 +15,7 @@ pub struct LowerError {
 pub enum LowerErrorKind {
     #[error("{what} at packet time")]
     Float { what: String, help: String },
-    #[error("a table is made at packet time")]
+    #[error("a table that only general code can make")]
     TableConstructor,
     #[error("the metamethod `{event}` is called at packet time")]
     Metamethod { event: &'static str },
@@ -37,6 +37,9 @@ pub enum LowerErrorKind {
     NoSuchField { header: &'static str, field: String, known: String },
     #[error("{what} is not possible at packet time")]
     Unsupported { what: String, help: String },
+    /// What no form of code can do with a shared table.
+    #[error("{what} is not possible at packet time")]
+    SharedUse { what: String, help: String },
     #[error("the loop is entered at two places")]
     IrreducibleLoop,
     #[error("a function that captures a loop's variable outlives its iteration")]
@@ -65,12 +68,13 @@ impl LowerErrorKind {
             Float { help, .. } => ("MH0201", "the kernel has no floating-point numbers", help.clone()),
             TableConstructor => (
                 "MH0202",
-                "expanded code makes no tables",
-                "make the table outside the handler, or keep the values in local variables".into(),
+                "expanded code makes no such table",
+                "keep integers, booleans or strings under keys from the packet, and tables under known keys"
+                    .into(),
             ),
             Metamethod { .. } => (
                 "MH0203",
-                "of the metamethods, expanded code calls `__index` only",
+                "of the metamethods, expanded code calls `__index` and `__len` only",
                 "call an ordinary function, for example a method of the table".into(),
             ),
             Builtin { help, .. } if self.has_general_form() => {
@@ -105,6 +109,7 @@ impl LowerErrorKind {
                 ("MH0211", "there is no such field", format!("its fields are {known}"))
             }
             Unsupported { help, .. } => ("MH0212", "it has no expanded form", help.clone()),
+            SharedUse { help, .. } => ("MH0212", "a map cannot do that", help.clone()),
             IrreducibleLoop => (
                 "MH0213",
                 "`goto` jumps into the middle of a loop",

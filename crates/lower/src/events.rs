@@ -1,14 +1,15 @@
 //! Events: run-time errors and `print`, sent through the ring buffer to whoever watches.
 //!
 //! A record is built in the region (or, without arguments, on the stack) in the layout that [`moonhook_ir::Event`]
-//! documents, and handed to `bpf_ringbuf_output`. Where the ring is full the record is dropped and counted.
+//! documents ([`crate::arguments`]), and handed to `bpf_ringbuf_output`. Where the ring is full the record is dropped and counted.
 
+use crate::arguments::End;
 use crate::code::Cond;
 use crate::context::{Context, Result};
-use crate::memory::{Address, RECORD_SIZE, RECORD_START};
+use crate::memory::{RECORD_SIZE, RECORD_START};
 use crate::value::{Abs, Space, Str, Word};
 use moonhook_ir as ir;
-use moonhook_ir::{ArgumentKind, BinaryOp, CompareOp, EventKind, Op, Piece, Size};
+use moonhook_ir::{BinaryOp, CompareOp, EventKind, Op, Piece, Size};
 
 const HELPER_RINGBUF_OUTPUT: u32 = 130;
 const RING_BYTES: u32 = 1 << 20;
@@ -73,7 +74,8 @@ impl Context<'_> {
             let source = prototype.source.map_or(0, |s| s.0 as u16);
             (source, prototype.lines.get(call.pc).copied().unwrap_or(0), call.name.clone())
         };
-        self.calls.iter().rev().map(line).collect()
+        // Functions of our own modules have no lines.
+        self.calls.iter().rev().map(line).filter(|(_, line, _)| *line > 0).collect()
     }
 
     /// Raises an error whose text is known: the current state ends.
@@ -83,6 +85,9 @@ impl Context<'_> {
         }
         if self.thunk.is_some() {
             return self.raise(message);
+        }
+        if self.leaf {
+            return self.give(0);
         }
         let id = self.event(EventKind::Error, message.pieces, message.positioned);
         self.count_event(id);
@@ -109,10 +114,15 @@ impl Context<'_> {
         self.send(id, arguments)
     }
 
-    /// `event`: sends a name and values.
+    /// `event`: sends a name and values, as many as there is room for.
     pub fn send_event(&mut self, values: &[Abs]) -> Result<()> {
         let id = self.event(EventKind::Event, Vec::new(), true);
-        self.send(id, values)
+        let base = self.start_record(id)?;
+        let mut end = End::START;
+        for value in values {
+            end = self.put_sent(base, end, value, 0)?;
+        }
+        self.send_record(base, end.at)
     }
 
     fn counters(&mut self) -> ir::MapId {
@@ -181,84 +191,6 @@ impl Context<'_> {
         self.store(base, 4, Size::B4, payload);
         let size = if self.range(at).within(1, RECORD_SIZE) { at } else { self.and(at, RECORD_SIZE - 1) };
         self.output(base, size)
-    }
-
-    /// Where in the record offset `at` is.
-    pub fn record_address(&mut self, base: ir::Value, at: Word) -> Result<Address> {
-        match at {
-            Word::Imm(offset) => Ok(Address { base, disp: offset as i16 }),
-            at => self.masked(base, at, RECORD_SIZE - 1),
-        }
-    }
-
-    /// Appends one argument; gives the offset behind it.
-    pub fn put_argument(&mut self, base: ir::Value, at: Word, argument: &Abs) -> Result<Word> {
-        if let Abs::Union(_) = argument {
-            let after = self.dispatch(argument, &mut |context, value| {
-                let after = context.put_argument(base, at, &value)?;
-                Ok(vec![Abs::Int(after)])
-            })?;
-            return Ok(match after.first() {
-                Some(Abs::Int(word)) => self.unknown(*word),
-                _ => at,
-            });
-        }
-        let (kind, words): (ArgumentKind, Vec<Word>) = match argument {
-            Abs::Nil => (ArgumentKind::Nil, vec![]),
-            Abs::Bool(word) => (ArgumentKind::Boolean, vec![*word]),
-            Abs::Int(word) => (ArgumentKind::Integer, vec![*word]),
-            Abs::Str(Str::Ipv4(word)) => (ArgumentKind::Ipv4, vec![*word]),
-            Abs::Str(Str::Ipv6(high, low)) => (ArgumentKind::Ipv6, vec![*high, *low]),
-            Abs::Str(Str::Mac(word)) => (ArgumentKind::Mac, vec![*word]),
-            Abs::Str(text) => return self.put_string(base, at, text, RECORD_MAX),
-            Abs::Float(_) | Abs::Object(_) | Abs::Entry { .. } | Abs::Union(_) => (ArgumentKind::Nil, vec![]),
-        };
-        let address = self.record_address(base, at)?;
-        self.store(address.base, address.disp, Size::B8, kind as i64);
-        for (index, word) in words.iter().enumerate() {
-            let place = address.plus(8 * (index as i16 + 1));
-            self.store(place.base, place.disp, Size::B8, *word);
-        }
-        Ok(self.add(at, 8 + 8 * words.len() as i64))
-    }
-
-    /// Appends a string's bytes, cut so that they end at offset `end` or before.
-    pub fn put_string(&mut self, base: ir::Value, at: Word, text: &Str, end: i64) -> Result<Word> {
-        let (space, start, length) = self.slice(text)?;
-        let header = self.add(at, 16);
-        let room = self.sub(end, header);
-        let length = self.put_string_header(base, at, length, room)?;
-        self.copy_bytes(space, start, length, &mut |context, offset| {
-            let place = context.add(header, offset);
-            context.record_address(base, place)
-        })?;
-        let padded = self.add(length, 7);
-        let padded = self.and(padded, -8);
-        let after = self.add(header, padded);
-        Ok(self.unknown(after))
-    }
-
-    /// Appends a string's kind and length; gives how many bytes follow: `length`, or `room` if there is no more.
-    pub fn put_string_header(&mut self, base: ir::Value, at: Word, length: Word, room: Word) -> Result<Word> {
-        let too_long = self.compare(CompareOp::SGt, length, room);
-        let kinds = |kind: ArgumentKind, length: Word| vec![Abs::int(kind as i64), Abs::Int(length)];
-        let (cut, whole) = self.split(too_long);
-        self.state = cut;
-        let negative = self.compare(CompareOp::SLt, room, 0);
-        let (none, some) = self.split(negative);
-        let arms = [
-            (none, kinds(ArgumentKind::CutString, Word::Imm(0))),
-            (some, kinds(ArgumentKind::CutString, room)),
-            (whole, kinds(ArgumentKind::String, length)),
-        ];
-        let joined =
-            self.join(arms.into_iter().map(|(state, values)| crate::join::Arm { state, values }).collect())?;
-        let Some([Abs::Int(kind), Abs::Int(length)]) = joined.as_deref() else { return Ok(length) };
-        let (kind, length) = (*kind, *length);
-        let address = self.record_address(base, at)?;
-        self.store(address.base, address.disp, Size::B8, kind);
-        self.store(address.base, address.disp + 8, Size::B8, length);
-        Ok(length)
     }
 
     /// Fills the block that [`Context::fail`] jumps to.

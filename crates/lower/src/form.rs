@@ -44,6 +44,12 @@ impl Context<'_> {
                 }
             }
         }
+        self.check_entries(&shapes)?;
+        Ok(self.form_of_shapes(shapes))
+    }
+
+    /// An entry stands alone, or with what takes no words.
+    fn check_entries(&self, shapes: &BTreeSet<Shape>) -> Result<()> {
         let entries = shapes.iter().filter(|shape| matches!(shape, Shape::Entry(_))).count();
         let words =
             shapes.iter().filter(|shape| !matches!(shape, Shape::Entry(_)) && shape.words() > 0).count();
@@ -54,7 +60,7 @@ impl Context<'_> {
                 None,
             );
         }
-        Ok(self.form_of_shapes(shapes))
+        Ok(())
     }
 
     fn is_text(&self, shape: &Shape) -> bool {
@@ -127,13 +133,7 @@ impl Context<'_> {
                 Form::Union(more) => shapes.extend(more.iter().copied()),
             }
         }
-        if shapes.iter().any(|shape| matches!(shape, Shape::Entry(_))) {
-            return self.unsupported(
-                "an entry of a shared table in a variable that changes in a loop",
-                "look the entry up within the loop",
-                None,
-            );
-        }
+        self.check_entries(&shapes)?;
         Ok(self.form_of_shapes(shapes))
     }
 
@@ -162,7 +162,7 @@ impl Context<'_> {
             Abs::Bool(word) => (Shape::Bool, [*word, none]),
             Abs::Int(word) => (Shape::Int, [*word, none]),
             Abs::Str(Str::Slice { space, start, length }) => (Shape::Slice(*space), [*start, *length]),
-            Abs::Str(Str::Ipv4(word)) => (Shape::Ipv4, [*word, none]),
+            Abs::Str(Str::Ipv4(word)) => (Shape::Ipv4, [none, *word]),
             Abs::Str(Str::Ipv6(high, low)) => (Shape::Ipv6, [*high, *low]),
             Abs::Str(Str::Mac(word)) => (Shape::Mac, [*word, none]),
             Abs::Str(Str::Const(text)) => {

@@ -10,7 +10,7 @@ use crate::error::LowerErrorKind;
 use crate::events::Message;
 use crate::flow::Flow;
 use crate::join::Arm;
-use crate::opcode::Instruction;
+use crate::opcode::{Instruction, Opcode};
 use crate::ops;
 use crate::state::{Slot, State};
 use crate::value::{Abs, Closure, Object};
@@ -136,7 +136,17 @@ impl<'a> Context<'a> {
     /// Forgets registers that the block and what follows do not read. Captured ones stay captured until their scope ends: a
     /// later assignment is seen by the closures.
     pub fn at_entry(&mut self, mut state: State, frame: &Frame<'a>, block: usize) -> State {
-        let live = &frame.flow.blocks[block].live_in;
+        let mut live = frame.flow.blocks[block].live_in;
+        let first = Instruction(frame.prototype.code[frame.flow.blocks[block].start]);
+        // A traversal does not need the key of the entry that it comes from.
+        if first.opcode() == Some(Opcode::TForCall)
+            && matches!(
+                state.registers.get(first.a()),
+                Some(Slot::Direct(Abs::Object(Object::Traversal { .. })))
+            )
+        {
+            live.remove(first.a() + 3);
+        }
         for (register, slot) in state.registers.iter_mut().enumerate() {
             if !live.contains(register) && !matches!(slot, Slot::Cell(_)) {
                 *slot = Slot::Dead;
@@ -146,8 +156,10 @@ impl<'a> Context<'a> {
     }
 
     pub fn set_pc(&mut self, frame: &Frame<'a>, pc: usize) {
-        let source = frame.prototype.source.map_or(0, |s| s.0 as u16);
-        self.loc = ir::Loc { source, line: frame.prototype.lines.get(pc).copied().unwrap_or(0) };
+        // Functions of our own modules have no lines: what they do happens where the script calls them.
+        if let Some(line) = frame.prototype.lines.get(pc).copied() {
+            self.loc = ir::Loc { source: frame.prototype.source.map_or(0, |s| s.0 as u16), line };
+        }
         if let Some(call) = self.calls.last_mut() {
             call.pc = pc;
         }
@@ -230,6 +242,12 @@ impl<'a> Context<'a> {
                 let call = crate::builtins::Call { name: builtin, args, called: name, narrowed: false };
                 crate::builtins::call(self, call)
             }
+            Abs::Object(Object::Entries { table, position }) => match name {
+                Some(("for iterator", _)) => self.next_stored(*table, *position),
+                // The function is `next`, which goes by the key that it is given.
+                _ => self.refuse_stored("pairs"),
+            },
+            Abs::Object(Object::Matches(matches)) => crate::builtins::gmatch::next_match(self, matches),
             Abs::Union(_) => {
                 let mut arms = Vec::new();
                 for (state, value) in self.alternatives(callee) {
@@ -259,6 +277,28 @@ impl<'a> Context<'a> {
                 Ok(vec![])
             }
         }
+    }
+
+    /// Where the active function of that level is: 1 is the running one, 2 the one that called it. A function that has made a
+    /// tail call is not active any more. `None` for level 0, above the handler, and where the function has no lines.
+    pub fn location_at(&self, level: usize) -> Option<ir::Loc> {
+        let mut active = self.calls.iter().rev().filter(|call| !self.is_replaced(call));
+        // The running function is the last call, which no tail call has replaced: it calls `error`.
+        let running = self.calls.last()?;
+        let call = match level {
+            0 => return None,
+            1 => running,
+            level => active.by_ref().filter(|call| !std::ptr::eq(*call, running)).nth(level - 2)?,
+        };
+        let prototype = self.snapshot.prototype(call.prototype);
+        let line = prototype.lines.get(call.pc).copied().filter(|line| *line > 0)?;
+        Some(ir::Loc { source: prototype.source.map_or(0, |source| source.0 as u16), line })
+    }
+
+    /// The call has made a tail call, which is running.
+    fn is_replaced(&self, call: &ActiveCall) -> bool {
+        let code = self.snapshot.prototype(call.prototype).code.get(call.pc);
+        code.and_then(|code| Instruction(*code).opcode()) == Some(Opcode::TailCall)
     }
 
     /// `file:line` of a function's definition, as tracebacks have it.

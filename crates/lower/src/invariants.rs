@@ -50,13 +50,25 @@ fn definitions(function: &Function) -> BTreeMap<Value, Block> {
 
 /// Values that are addresses: comparing those narrows no number, and they must not be computed with.
 fn pointers(function: &Function, flow: &ControlFlow) -> BTreeSet<Value> {
+    let mut pointers: BTreeSet<Value> = function.context().into_iter().collect();
+    // An address may come round a loop to where it was met first.
+    loop {
+        let before = pointers.len();
+        add_pointers(function, flow, &mut pointers);
+        if pointers.len() == before {
+            return pointers;
+        }
+    }
+}
+
+fn add_pointers(function: &Function, flow: &ControlFlow, pointers: &mut BTreeSet<Value>) {
     let context = function.context();
-    let mut pointers: BTreeSet<Value> = context.into_iter().collect();
     for block in &flow.order {
-        pointers.extend(pointer_params(function, flow, *block, &pointers));
+        pointers.extend(pointer_params(function, flow, *block, pointers));
         for inst in &function.block(*block).insts {
             let is_pointer = match &inst.op {
                 Op::DataAddress { .. } | Op::MapReference(_) | Op::SlotAddress(_) => true,
+                Op::FunctionReference(_) => true,
                 Op::Unary(UnaryOp::Arena, _) => true,
                 Op::Load { base, .. } => Some(*base) == context,
                 Op::Helper { id, .. } => *id == HELPER_MAP_LOOKUP,
@@ -66,7 +78,6 @@ fn pointers(function: &Function, flow: &ControlFlow) -> BTreeSet<Value> {
             pointers.extend(inst.result.filter(|_| is_pointer));
         }
     }
-    pointers
 }
 
 /// The parameters of a block for which some way to it brings an address.

@@ -5,7 +5,7 @@
 
 use crate::code::Range;
 use crate::context::{Context, Result, Stop};
-use crate::state::{Slot, State};
+use crate::state::{Looked, Slot, State, Zero};
 use crate::value::{Abs, Shape, Word};
 use moonhook_ir as ir;
 use std::collections::BTreeSet;
@@ -20,6 +20,7 @@ pub enum Variable {
     Cell(u32),
     Budget,
     Scratch,
+    Heap,
     /// A word of a header walk: the walk's name and the word's number.
     Walk(&'static str, usize),
 }
@@ -46,6 +47,18 @@ impl Form {
             Form::Same(_) => 0,
             Form::One(shape) => shape.words(),
             Form::Union(shapes) => 1 + shapes.iter().map(|shape| shape.words()).max().unwrap_or(0),
+        }
+    }
+}
+
+impl Form {
+    /// Which of its words may be an entry's address.
+    pub fn address(&self) -> Option<usize> {
+        let is_entry = |shape: &Shape| matches!(shape, Shape::Entry(_));
+        match self {
+            Form::One(shape) if is_entry(shape) => Some(0),
+            Form::Union(shapes) if shapes.iter().any(is_entry) => Some(1),
+            _ => None,
         }
     }
 }
@@ -78,13 +91,22 @@ impl Context<'_> {
             let form = self.form_of(&values.iter().collect::<Vec<_>>(), false);
             forms.push(self.naming(*variable, form)?);
         }
+        let looked = looked_of(&arms);
         let extra = arms.iter().map(|arm| arm.values.len()).max().unwrap_or(0);
         for index in 0..extra {
             let values: Vec<Abs> =
                 arms.iter().map(|arm| arm.values.get(index).cloned().unwrap_or(Abs::Nil)).collect();
             forms.push(self.form_of(&values.iter().collect::<Vec<_>>(), false)?);
         }
-        Ok(Some(self.connect(arms, &variables, &forms, extra)))
+        Ok(Some(self.connect(arms, &variables, &forms, extra, looked)))
+    }
+
+    /// Merges ways of which each brings one number; gives the merged one.
+    pub fn join_word(&mut self, arms: Vec<Arm>) -> Result<Word> {
+        Ok(match self.join(arms)?.as_deref() {
+            Some([Abs::Int(word)]) => *word,
+            _ => Word::Imm(0),
+        })
     }
 
     /// A refusal that has no name to underline yet is about `variable`.
@@ -104,7 +126,7 @@ impl Context<'_> {
             .filter(|r| arms.iter().all(|arm| matches!(arm.state.registers.get(*r), Some(Slot::Direct(_)))));
         let mut variables: Vec<Variable> = registers.map(Variable::Register).collect();
         variables.extend(state.cells.keys().map(|id| Variable::Cell(*id)));
-        variables.extend([Variable::Budget, Variable::Scratch]);
+        variables.extend([Variable::Budget, Variable::Scratch, Variable::Heap]);
         for (key, words) in &state.facts.walks {
             let everywhere =
                 arms.iter().all(|arm| arm.state.facts.walk(key).is_some_and(|w| w.len() == words.len()));
@@ -116,7 +138,14 @@ impl Context<'_> {
     }
 
     /// Encodes each arm's variables, makes the block where they meet, and its state.
-    fn connect(&mut self, arms: Vec<Arm>, variables: &[Variable], forms: &[Form], extra: usize) -> Vec<Abs> {
+    fn connect(
+        &mut self,
+        arms: Vec<Arm>,
+        variables: &[Variable],
+        forms: &[Form],
+        extra: usize,
+        mut looked: Vec<Looked>,
+    ) -> Vec<Abs> {
         let loc = self.loc;
         let mut encoded: Vec<Vec<Word>> = Vec::new();
         let mut states = Vec::new();
@@ -130,6 +159,9 @@ impl Context<'_> {
                 };
                 words.extend(self.encode(&value, form));
             }
+            let address =
+                |looked: &Looked| self.state.facts.looked(looked.table, &looked.key).map(|own| own.address);
+            words.extend(looked.iter().map(|looked| address(looked).unwrap_or(Word::Imm(0))));
             encoded.push(words);
             states.push(self.take_state());
         }
@@ -141,6 +173,12 @@ impl Context<'_> {
             let first = encoded[0][column];
             if encoded.iter().all(|words| words[column] == first) {
                 merged.push(first);
+                continue;
+            }
+            let same = |other: &usize| encoded.iter().all(|words| words[*other] == words[column]);
+            let of_looked = column + looked.len() >= columns;
+            if let Some(other) = (0..column).find(same).filter(|_| of_looked) {
+                merged.push(merged[other]);
                 continue;
             }
             let range = encoded.iter().map(|words| self.range(words[column])).reduce(Range::join);
@@ -180,6 +218,9 @@ impl Context<'_> {
         self.loc = loc;
         let Some(mut state) = result else { return Vec::new() };
         state.block = Some(block);
+        let addresses = &merged[columns - looked.len()..];
+        looked.iter_mut().zip(addresses).for_each(|(looked, address)| looked.address = *address);
+        state.facts.looked = looked;
         self.state = state;
         self.hide_texts(forms, &mut merged, &params);
         sums.into_iter().for_each(|(column, sum)| self.shared.additions.set(merged[column], sum));
@@ -210,9 +251,8 @@ impl Context<'_> {
         for form in forms {
             let words = at..at + form.words();
             at = words.end;
-            let entry = |shapes: &[Shape]| shapes.iter().any(|shape| matches!(shape, Shape::Entry(_)));
             // Addresses of entries cannot be hidden; they tell themselves whether they are nil.
-            if matches!(form, Form::Union(shapes) if entry(shapes)) {
+            if form.address().is_some() {
                 continue;
             }
             if matches!(form, Form::Union(_) | Form::One(Shape::Slice(_))) {
@@ -254,6 +294,24 @@ impl Context<'_> {
     }
 }
 
+/// What is known of looked up entries where these ways meet; the addresses are those of one of the ways.
+fn looked_of(arms: &[Arm]) -> Vec<Looked> {
+    let mut all: Vec<Looked> = Vec::new();
+    for looked in arms.iter().flat_map(|arm| &arm.state.facts.looked) {
+        if all.iter().any(|other| (other.table, &other.key) == (looked.table, &looked.key)) {
+            continue;
+        }
+        let zero = |arm: &Arm| {
+            arm.state.facts.looked(looked.table, &looked.key).map_or(Zero::Unknown, |own| own.zero)
+        };
+        let zero = arms.iter().map(zero).max().unwrap_or(Zero::Unknown);
+        all.push(Looked { zero, ..looked.clone() });
+    }
+    // Where nothing is known, nothing is to be remembered.
+    all.retain(|looked| looked.zero != Zero::Unknown || looked.address != Word::Imm(0));
+    all
+}
+
 pub fn read_variable(state: &State, variable: Variable) -> Abs {
     match variable {
         Variable::Register(register) => match state.registers.get(register) {
@@ -264,6 +322,7 @@ pub fn read_variable(state: &State, variable: Variable) -> Abs {
         Variable::Cell(cell) => state.cells.get(&cell).cloned().unwrap_or(Abs::Nil),
         Variable::Budget => Abs::Int(state.budget),
         Variable::Scratch => Abs::Int(state.scratch),
+        Variable::Heap => Abs::Int(state.heap),
         Variable::Walk(key, number) => {
             let word = state.facts.walk(key).and_then(|words| words.get(number)).copied();
             Abs::Int(word.unwrap_or(Word::Imm(0)))
@@ -279,6 +338,7 @@ pub fn write_variable(state: &mut State, variable: Variable, value: Abs) {
         }
         (Variable::Budget, Abs::Int(word)) => state.budget = word,
         (Variable::Scratch, Abs::Int(word)) => state.scratch = word,
+        (Variable::Heap, Abs::Int(word)) => state.heap = word,
         (Variable::Walk(key, number), Abs::Int(word)) => {
             let words = state.facts.walks.iter_mut().find(|(k, _)| *k == key);
             if let Some(place) = words.and_then(|(_, words)| words.get_mut(number)) {

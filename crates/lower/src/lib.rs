@@ -6,6 +6,7 @@
 //! Does not know registers, files or the running kernel.
 
 mod addresses;
+mod arguments;
 mod builtins;
 mod code;
 mod concatenation;
@@ -34,11 +35,15 @@ mod program;
 mod protocols;
 mod same;
 mod script_loops;
+mod sent;
 mod shared;
 mod state;
+mod stored;
 mod strings;
+mod subprograms;
 mod tables;
 mod texts;
+mod turns;
 mod unroll;
 mod value;
 mod variables;
@@ -68,6 +73,8 @@ pub struct Options {
     pub frags: bool,
     /// Count verdicts in the data section `verdicts`: a `u64` each.
     pub count_verdicts: bool,
+    /// Give what few packets need functions of its own. Their frames come out of the program's 512 bytes of stack.
+    pub subprograms: bool,
     pub form: Form,
 }
 
@@ -93,6 +100,7 @@ impl Default for Options {
             max_values: 400_000,
             frags: false,
             count_verdicts: false,
+            subprograms: true,
             form: Form::Auto,
         }
     }
@@ -104,17 +112,12 @@ impl Default for Options {
 /// has no form at packet time.
 pub fn lower(snapshot: &Snapshot, options: &Options) -> Result<Module, LowerError> {
     if options.form == Form::General {
-        return match shared::declared(snapshot) {
-            Some(refusal) => Err(refusal),
-            None => general::lower(snapshot, options),
-        };
+        return general::lower(snapshot, options, program::learn(snapshot, options));
     }
     match program::lower(snapshot, options) {
-        Err(refusal)
-            if options.form == Form::Auto && !refusal.shares && general::takes(&refusal.error.kind) =>
-        {
-            general::lower(snapshot, options)
+        Err(refusal) if options.form == Form::Auto && general::takes(&refusal.error.kind) => {
+            general::lower(snapshot, options, *refusal.shared)
         }
-        outcome => outcome.map_err(|refusal| refusal.error),
+        outcome => outcome.map_err(|refusal| *refusal.error),
     }
 }

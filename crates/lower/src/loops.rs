@@ -44,8 +44,7 @@ impl Context<'_> {
         if !self.state.alive() {
             return Ok(vec![]);
         }
-        // What general code calls loops over data of bounded size only, which is not charged for.
-        let metered = self.thunk.is_none();
+        let metered = self.metered();
         let budget = |context: &Self| metered.then_some(context.state.budget);
         let words: Vec<Word> = budget(self).into_iter().chain(initial.iter().copied()).collect();
         let words = self.launder(&words);

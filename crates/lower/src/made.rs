@@ -35,6 +35,12 @@ const MAX_COMPARED: usize = 8;
 /// In numbers of cells: what stands in the place of a register for a table.
 const TABLE: usize = usize::MAX;
 
+/// What stands there for the state of an iterator, by number from the last on.
+pub const ITERATOR: usize = usize::MAX - 1;
+
+/// What stands there for tables that are made of a shared table's keys, by number from the last on.
+const GIVEN: usize = usize::MAX - 16;
+
 impl Key {
     /// The key that `value` is, with integral floats as integers (manual § 2.1).
     pub fn of(value: &Abs) -> Option<Key> {
@@ -60,11 +66,14 @@ impl Context<'_> {
     /// The number of a captured variable or table: it depends only on the way of calls, the turns of unrolled loops and the
     /// place, so that walking a loop again finds the same.
     pub fn cell_number(&mut self, place: usize) -> u32 {
-        let mut key: Vec<usize> = self.calls.iter().map(|call| call.pc).collect();
-        key.extend(&self.turns);
-        key.push(place);
+        let site = self.cell_site(place);
         let next = self.next_cell();
-        *self.cell_numbers.entry(key).or_insert(next)
+        *self.cell_numbers.entry(site).or_insert(next)
+    }
+
+    fn cell_site(&self, place: usize) -> Vec<usize> {
+        let calls = self.calls.iter().map(|call| call.pc);
+        calls.chain(self.turns.iter().copied()).chain([place]).collect()
     }
 
     fn next_cell(&self) -> u32 {
@@ -77,13 +86,33 @@ impl Context<'_> {
     }
 
     /// A new table without fields.
-    pub fn make_table(&mut self) -> u32 {
-        let table = self.cell_number(TABLE);
+    pub fn make_table(&mut self) -> Result<Abs> {
+        let site = self.cell_site(TABLE);
+        let table = self.new_table(TABLE);
+        let stored = self.make_stored(table, &site)?;
+        self.table_sites.insert(table, site);
+        Ok(stored.unwrap_or(Abs::Object(Object::Made(table))))
+    }
+
+    /// A new table without fields, the one with that number of those that the current instruction gives as keys or entries.
+    pub fn make_numbered_table(&mut self, number: usize) -> u32 {
+        self.new_table(GIVEN - number)
+    }
+
+    fn new_table(&mut self, place: usize) -> u32 {
+        let table = self.cell_number(place);
         // What an earlier turn of a loop made here is out of reach: see `refuse_escapes`.
         let cells = self.field_cells.iter().filter(|((owner, _), _)| *owner == table);
         for (_, cell) in cells {
             self.state.cells.remove(cell);
         }
+        self.state.tables.insert(table, Made::default());
+        table
+    }
+
+    /// A table that has no place in the script, by a number.
+    pub fn make_table_numbered(&mut self, number: usize) -> u32 {
+        let table = self.cell_number(TABLE - 1 - number);
         self.state.tables.insert(table, Made::default());
         table
     }
@@ -129,7 +158,7 @@ impl Context<'_> {
         let made = self.state.tables.get(&table).cloned().unwrap_or_default();
         let candidates: Vec<Key> = made.fields.into_keys().filter(of_type).collect();
         if candidates.len() > MAX_COMPARED {
-            return self.needs_memory("[");
+            return self.needs_entries(table, Some(key), "[");
         }
         let mut arms = Vec::new();
         for candidate in candidates {
@@ -157,13 +186,13 @@ impl Context<'_> {
             match self.state.cells.get(cell) {
                 None | Some(Abs::Nil) => {}
                 Some(Abs::Union(union)) if union.shapes.contains(&crate::value::Shape::Nil) => {
-                    return self.needs_memory("#");
+                    return self.needs_entries(table, None, "#");
                 }
                 Some(_) if *index == border + 1 => border += 1,
                 Some(_) => after |= *index > border,
             }
         }
-        if after { self.needs_memory("#") } else { Ok(border) }
+        if after { self.needs_entries(table, None, "#") } else { Ok(border) }
     }
 
     /// The value of a metatable's field, e.g. `__index`.

@@ -28,8 +28,8 @@ pub const COPY_START: i64 = VALUE_START + 2 * MAX_VALUE as i64 + 64;
 /// Keys and values of shared tables that are too large for the stack, with as much behind them as a masked offset reaches.
 pub const KEY_START: i64 = RECORD_START + RECORD_SIZE + 64;
 pub const VALUE_START: i64 = KEY_START + 2 * MAX_KEY as i64 + 64;
-const REGION_SIZE: u32 = COPY_START as u32;
-const COPY_SIZE: u32 = 0x1_0000 + 64;
+const REGION_SIZE: i64 = COPY_START;
+const COPY_SIZE: i64 = 0x1_0000 + 64;
 
 /// A pointer is bounded so that this many bytes behind it can be proved, so that later accesses a little further on need no
 /// tighter bound. No first buffer of a frame is so long (it is one page at most) that this would exclude any of its bytes.
@@ -227,7 +227,7 @@ impl Context<'_> {
                     Word::Imm(offset) if (0..=MAX_DISPLACEMENT).contains(&offset) => {
                         Ok(Address { base: region, disp: offset as i16 })
                     }
-                    offset => self.masked(region, offset, 0xffff),
+                    offset => self.masked(region, offset, self.scratch_mask()),
                 }
             }
         }
@@ -245,6 +245,26 @@ impl Context<'_> {
         self.load(address.base, address.disp, size, signed)
     }
 
+    /// Bytes of the region; keys of shared tables that are traversed follow in programs that do that.
+    pub fn region_size(&self) -> i64 {
+        match (self.stored.is_used(), self.options.frags) {
+            (true, _) => self.tables_end() + 64,
+            (false, true) => REGION_SIZE + COPY_SIZE,
+            (false, false) => REGION_SIZE,
+        }
+    }
+
+    /// The address of this CPU's region, which has at least so many bytes.
+    pub fn region_of(&mut self, bytes: i64) -> Result<ir::Value> {
+        let region = self.region()?;
+        if let Some(map) = self.known_map("region")
+            && let ir::MapKind::Map(definition) = &mut self.module.maps[map.0 as usize].kind
+        {
+            definition.value_size = definition.value_size.max(bytes as u32).next_multiple_of(8);
+        }
+        Ok(region)
+    }
+
     /// The address of this CPU's region; an error where the machine has more CPUs than the program was made for.
     pub fn region(&mut self) -> Result<ir::Value> {
         if let Some(region) = self.state.facts.region {
@@ -254,7 +274,7 @@ impl Context<'_> {
         let definition = ir::MapDefinition {
             map_type: ir::MapType::Array,
             key_size: 4,
-            value_size: REGION_SIZE + if self.options.frags { COPY_SIZE } else { 0 },
+            value_size: self.region_size() as u32,
             max_entries: entries,
             flags: 0,
         };

@@ -16,7 +16,7 @@ pub fn local_name(prototype: &Prototype, register: usize, pc: usize) -> Option<&
 }
 
 /// The last instruction before `last` that surely set `register`.
-fn setter(prototype: &Prototype, mut last: usize, register: usize) -> Option<usize> {
+pub fn setter(prototype: &Prototype, mut last: usize, register: usize) -> Option<usize> {
     use Opcode::*;
     let op = |pc: usize| Instruction(prototype.code[pc]).opcode();
     if matches!(op(last), Some(MmBin | MmBinI | MmBinK)) {

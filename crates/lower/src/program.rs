@@ -3,6 +3,7 @@
 use crate::context::{Context, Result, Site, Stop};
 use crate::error::LowerError;
 use crate::events::Message;
+use crate::stored::Stored;
 use crate::value::{Abs, CellRef, Closure, Object, Word};
 use crate::{Options, shared::SharedTables, variables::Variables};
 use moonhook_ir as ir;
@@ -20,35 +21,54 @@ const VERDICTS: usize = 8;
 
 /// Why there is no expanded code.
 pub struct Refusal {
-    pub error: LowerError,
-    /// The script shares tables with user space, for which only expanded code has a form.
-    pub shares: bool,
+    pub error: Box<LowerError>,
+    /// What was learned of shared tables until then.
+    pub shared: Box<SharedTables>,
+}
+
+/// What can be learned of shared tables from code that may have no expanded form.
+pub fn learn(snapshot: &Snapshot, options: &Options) -> SharedTables {
+    match walk(snapshot, options) {
+        Ok(mut context) => std::mem::take(&mut context.shared),
+        Err(refusal) => *refusal.shared,
+    }
+}
+
+pub fn lower(snapshot: &Snapshot, options: &Options) -> std::result::Result<ir::Module, Refusal> {
+    let mut context = walk(snapshot, options)?;
+    let shared = Box::new(std::mem::take(&mut context.shared));
+    context.finish().map_err(|error| Refusal { error: error.into(), shared })
 }
 
 /// Walks until nothing new is learned of the script's variables.
-pub fn lower(snapshot: &Snapshot, options: &Options) -> std::result::Result<ir::Module, Refusal> {
+fn walk<'a>(snapshot: &'a Snapshot, options: &'a Options) -> std::result::Result<Context<'a>, Refusal> {
     let mut variables = Variables::default();
     let mut shared = SharedTables::default();
     let mut objects = Vec::new();
     let mut unrolled = HashMap::new();
+    let mut stored = Stored::default();
     loop {
         variables.start_over();
         shared.start_over();
+        stored.start_over();
         let hook = snapshot.handlers.first().map_or("xdp", |handler| handler.hook.name());
         let section = if options.frags { format!("{hook}.frags") } else { hook.to_string() };
         let mut context =
             Context::new(snapshot, options, variables, objects, &program_name(&snapshot.script), &section);
         context.shared = shared;
         context.unrolled = unrolled;
-        let outcome = context.lower_handlers();
+        context.stored = stored;
+        context.state.heap = context.tables_heap();
+        let outcome = match (context.lower_handlers(), context.deferred.take()) {
+            (Ok(()) | Err(Stop::Error(_)), Some(refusal)) => Err(Stop::Error(refusal)),
+            (outcome, _) => outcome,
+        };
         match outcome {
-            Ok(()) => return context.finish().map_err(|error| Refusal { error, shares: false }),
-            Err(Stop::Error(error)) => {
-                return Err(Refusal { error: *error, shares: context.shares_tables() });
-            }
+            Ok(()) => return Ok(context),
+            Err(Stop::Error(error)) => return Err(Refusal { error, shared: context.shared.into() }),
             Err(Stop::Restart) => {
                 (variables, objects, unrolled) = (context.variables, context.objects, context.unrolled);
-                shared = context.shared;
+                (shared, stored) = (context.shared, context.stored);
             }
         }
     }
@@ -222,12 +242,15 @@ impl Context<'_> {
         self.finish_variables();
         self.finish_pool();
         // Programs and maps are symbols of one object.
-        while self.module.maps.iter().any(|map| map.name == self.function.name) {
+        while self.module.maps.iter().any(|map| map.name == self.function.name)
+            || self.subprograms.iter().any(|function| function.name == self.function.name)
+        {
             self.function.name.truncate(14);
             self.function.name.push('_');
         }
         crate::invariants::make_unknown(&mut self.function, self.opaque_map);
         self.module.functions.push(self.function);
+        self.module.functions.append(&mut self.subprograms);
         Ok(self.module)
     }
 }

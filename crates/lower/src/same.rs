@@ -4,7 +4,7 @@
 //! Says nothing of where a value is available, so it never replaces one by the other.
 
 use crate::context::Context;
-use crate::value::{Abs, Shape, Str, Union, Word};
+use crate::value::{Abs, Object, Shape, Str, Union, Word};
 use moonhook_ir as ir;
 use moonhook_ir::BinaryOp;
 use std::collections::HashMap;
@@ -57,7 +57,27 @@ impl Same {
     }
 }
 
+/// A value with each word replaced by the first that is the same: equal for values that are the same. Of a table made at packet
+/// time, its fields as they are now.
+pub type Identity = Vec<Abs>;
+
 impl Context<'_> {
+    /// The identity of a key of a shared table.
+    pub fn key_identity(&self, key: &Abs) -> Identity {
+        let made = match key {
+            Abs::Object(Object::Made(made)) => self.state.tables.get(made),
+            _ => None,
+        };
+        let Some(made) = made else { return vec![self.identity(key)] };
+        let mut identity = vec![Abs::int(made.fields.len() as i64)];
+        for (name, cell) in &made.fields {
+            identity.push(name.value());
+            let value = self.state.cells.get(cell);
+            identity.extend(value.map(|value| self.key_identity(value)).unwrap_or_default());
+        }
+        identity
+    }
+
     /// Notes that `value` is what `what` at `at` of the packet is now.
     pub fn note_read(&mut self, what: &str, at: Word, value: &Abs) {
         let shapes = match value {
@@ -74,8 +94,7 @@ impl Context<'_> {
         }
     }
 
-    /// The value with each word replaced by the first that is the same: equal for values that are the same.
-    pub fn identity(&self, value: &Abs) -> Abs {
+    fn identity(&self, value: &Abs) -> Abs {
         let word = |word: Word| self.same.of(word);
         match value {
             Abs::Int(value) => Abs::Int(word(*value)),

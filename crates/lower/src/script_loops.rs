@@ -7,7 +7,7 @@ use crate::events::Message;
 use crate::interpret::Frame;
 use crate::join::{Form, Variable, read_variable, write_variable};
 use crate::made::Made;
-use crate::state::{Slot, State};
+use crate::state::{Slot, State, Zero};
 use crate::value::{Abs, CellRef, Object, Shape, Word};
 use moonhook_ir as ir;
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,6 +26,8 @@ impl<'a> Context<'a> {
         let mut entry = self.take_state();
         let mut forms = self.initial_forms(&entry, self.loop_forms.get(&key).cloned().unwrap_or_default())?;
         let mut facts = entry.facts.clone();
+        // The verifier would walk the loop for each of the two.
+        facts.looked.retain(|looked| looked.zero == Zero::Never);
         let checkpoint = self.function.checkpoint();
         let Some(before) = entry.block else { return Ok(()) };
         let length = self.function.block(before).insts.len();
@@ -45,8 +47,9 @@ impl<'a> Context<'a> {
             frame.pending.insert(header, vec![start]);
             self.run_blocks(frame, members, Some(header))?;
             let back = frame.pending.remove(&header).unwrap_or_default();
-            let back: Vec<State> =
+            let mut back: Vec<State> =
                 back.into_iter().map(|state| self.at_entry(state, frame, header)).collect();
+            back.iter_mut().for_each(|state| self.give_back_strings(&at_head, state));
             let captured = self.capture_before_loop(&mut entry, &back);
             self.refuse_escapes(&entry, &back)?;
             let wider = self.what_varies(&at_head, &forms, &back)?;
@@ -89,7 +92,7 @@ impl<'a> Context<'a> {
                     matches!(entry.registers.get(register), Some(Slot::Direct(_)))
                 }
                 Variable::Cell(cell) => entry.cells.contains_key(&cell),
-                Variable::Budget | Variable::Scratch => true,
+                Variable::Budget | Variable::Scratch | Variable::Heap => true,
                 Variable::Walk(..) => false,
             };
             if exists {
@@ -104,13 +107,7 @@ impl<'a> Context<'a> {
 
     /// Makes the header block, jumps to it and makes its state current.
     fn enter_loop(&mut self, forms: &BTreeMap<Variable, Form>) -> Result<ir::Block> {
-        let mut words = Vec::new();
-        for (variable, form) in forms {
-            let value = read_variable(&self.state, *variable);
-            words.extend(self.encode(&value, form));
-        }
-        let words = self.launder(&words);
-        let args = words.into_iter().map(|word| self.value(word)).collect();
+        let args = self.loop_arguments(forms);
         self.loop_start = self.function.value_count;
         let head = self.function.new_block();
         let mut params = words_of(forms).map(|_| {
@@ -143,9 +140,14 @@ impl<'a> Context<'a> {
         Ok(())
     }
 
+    /// Whether loops are charged for. What general code calls, and subprograms, loop over data of bounded size only.
+    pub fn metered(&self) -> bool {
+        self.thunk.is_none() && !self.leaf
+    }
+
     /// One step of the budget.
     pub fn spend_budget(&mut self) {
-        if self.thunk.is_some() {
+        if !self.metered() {
             return;
         }
         let left = self.sub(self.state.budget, 1);
@@ -214,6 +216,14 @@ impl<'a> Context<'a> {
                         }
                     }
                 }
+                Abs::Object(Object::Matches(matches)) => cells.extend(matches.cells),
+                Abs::Object(Object::Entries { table, position }) => {
+                    cells.insert(*position);
+                    tables.insert(*table);
+                }
+                Abs::Object(Object::Stored(table)) => {
+                    tables.insert(*table);
+                }
                 Abs::Object(Object::Made(table)) if tables.insert(*table) => {
                     let Some(made) = state.tables.get(table) else { continue };
                     work.extend(made.metatable.clone().map(Abs::Object));
@@ -242,8 +252,8 @@ impl<'a> Context<'a> {
             let registers =
                 (0..head.registers.len()).filter(|r| matches!(head.registers[*r], Slot::Direct(_)));
             let cells = head.cells.keys().map(|cell| Variable::Cell(*cell));
-            let variables =
-                registers.map(Variable::Register).chain(cells).chain([Variable::Budget, Variable::Scratch]);
+            let variables = registers.map(Variable::Register).chain(cells);
+            let variables = variables.chain([Variable::Budget, Variable::Scratch, Variable::Heap]);
             for variable in variables {
                 let value = read_variable(state, variable);
                 let form = match wider.get(&variable) {
@@ -295,13 +305,7 @@ impl<'a> Context<'a> {
     ) -> Result<()> {
         for state in back {
             self.state = state;
-            let mut words = Vec::new();
-            for (variable, form) in forms {
-                let value = read_variable(&self.state, *variable);
-                words.extend(self.encode(&value, form));
-            }
-            let words = self.launder(&words);
-            let args = words.into_iter().map(|word| self.value(word)).collect();
+            let args = self.loop_arguments(forms);
             self.terminate(ir::Terminator::Jump(ir::Target::new(head, args)));
         }
         self.state.block = None;

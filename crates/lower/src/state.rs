@@ -1,6 +1,8 @@
 //! The state of symbolic execution at one point of the program.
 
 use crate::made::Made;
+use crate::same::Identity;
+use crate::stored::Found;
 use crate::value::{Abs, Word};
 use moonhook_ir as ir;
 use moonhook_snapshot::TableId;
@@ -32,6 +34,8 @@ pub struct State {
     pub budget: Word,
     /// Bytes of the scratch region in use.
     pub scratch: Word,
+    /// Where the next entries of a stored table that grows are put.
+    pub heap: Word,
 }
 
 /// What is known of the packet. Each fact can be dropped: it only saves work.
@@ -49,16 +53,31 @@ pub struct Facts {
     pub written: bool,
     /// Entries of shared tables that were looked up and are not there.
     pub absent: Vec<ir::Value>,
-    /// Entries that were looked up and are there.
-    pub present: Vec<Present>,
+    /// Entries of shared tables that were looked up.
+    pub looked: Vec<Looked>,
+    /// Keys of stored tables that were looked up.
+    pub found: Vec<Found>,
 }
 
-/// The address of a shared table's entry.
+/// What looking up a key of a shared table gave.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Present {
+pub struct Looked {
     pub table: TableId,
-    pub key: Abs,
-    pub entry: ir::Value,
+    pub key: Identity,
+    /// The entry's address, or 0.
+    pub address: Word,
+    pub zero: Zero,
+}
+
+/// What it says that an address is 0.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Zero {
+    /// It is not.
+    Never,
+    /// There is no such entry.
+    Absent,
+    /// Nothing.
+    Unknown,
 }
 
 /// The packet's start plus `offset`, which is within 0 … 0xffff.
@@ -86,12 +105,22 @@ impl Facts {
             region: self.region.filter(|region| other.region == Some(*region)),
             written: self.written || other.written,
             absent: self.absent.iter().filter(|entry| other.absent.contains(entry)).copied().collect(),
-            present: self.present.iter().filter(|entry| other.present.contains(entry)).cloned().collect(),
+            looked: self.looked.iter().filter(|entry| other.looked.contains(entry)).cloned().collect(),
+            found: self.found.iter().filter(|found| other.found.contains(found)).cloned().collect(),
         }
     }
 
     pub fn walk(&self, key: &str) -> Option<&[Word]> {
         self.walks.iter().find(|(k, _)| *k == key).map(|(_, words)| words.as_slice())
+    }
+
+    pub fn looked(&self, table: TableId, key: &Identity) -> Option<&Looked> {
+        self.looked.iter().find(|looked| looked.table == table && looked.key == *key)
+    }
+
+    pub fn set_looked(&mut self, table: TableId, key: &Identity, address: Word, zero: Zero) {
+        self.looked.retain(|looked| looked.table != table || looked.key != *key);
+        self.looked.push(Looked { table, key: key.clone(), address, zero });
     }
 
     pub fn pointer(&mut self, offset: ir::Value) -> Option<&mut Pointer> {

@@ -225,10 +225,7 @@ impl Context<'_> {
             Arm { state: decided, values: vec![Abs::Int(sign)] },
             Arm { state, values: vec![Abs::Int(difference)] },
         ];
-        Ok(match self.join(arms)?.as_deref() {
-            Some([Abs::Int(word)]) => *word,
-            _ => Word::Imm(0),
-        })
+        self.join_word(arms)
     }
 
     /// The smaller of two numbers.
@@ -259,10 +256,7 @@ impl Context<'_> {
             let state = self.take_state();
             arms.push(Arm { state, values: vec![Abs::Int(word)] });
         }
-        Ok(match self.join(arms)?.as_deref() {
-            Some([Abs::Int(word)]) => *word,
-            _ => Word::Imm(0),
-        })
+        self.join_word(arms)
     }
 
     /// The 1 to 7 bytes at `offset` as a little-endian word, padded with zeros.
@@ -290,10 +284,7 @@ impl Context<'_> {
             let word = self.shr(word, unused);
             arms.push(Arm { state: self.take_state(), values: vec![Abs::Int(word)] });
         }
-        Ok(match self.join(arms)?.as_deref() {
-            Some([Abs::Int(word)]) => *word,
-            _ => Word::Imm(0),
-        })
+        self.join_word(arms)
     }
 }
 

@@ -1,8 +1,10 @@
 //! Loops that are walked once for each turn, so that what depends on the turn is known.
 
-use crate::context::{Context, LoopKey, Result, Stop};
+use crate::context::{Context, LoopKey, Result};
 use crate::interpret::Frame;
 use crate::join::Arm;
+use crate::opcode::{Instruction, Opcode};
+use crate::value::{Abs, Object, Word};
 
 /// Turns of one loop at most. A loop that needs more is no loop over a few known things.
 const MAX_TURNS: usize = 64;
@@ -18,7 +20,9 @@ impl<'a> Context<'a> {
     /// Executes the loop at `header`, entered in the current state, turn by turn.
     pub fn unroll_loop(&mut self, frame: &mut Frame<'a>, header: usize, members: &[usize]) -> Result<()> {
         let key = self.loop_key(frame, header);
-        let Some(why) = self.unrolled.get(&key).cloned() else { return Ok(()) };
+        if !self.has_known_turns(frame, header, members) {
+            return self.give_up_unrolling(key);
+        }
         self.turns.push(0);
         loop {
             self.set_pc(frame, frame.flow.blocks[header].start);
@@ -36,10 +40,30 @@ impl<'a> Context<'a> {
             }
             let turn = self.turns.last_mut();
             if turn.is_some_and(|turn| std::mem::replace(turn, *turn + 1) >= MAX_TURNS) {
-                return Err(Stop::Error(why));
+                return self.give_up_unrolling(key);
             }
         }
         self.turns.pop();
         Ok(())
+    }
+
+    /// Whether the number of turns of a `for` loop can be known when it is entered; `true` for other loops.
+    fn has_known_turns(&self, frame: &Frame<'a>, header: usize, members: &[usize]) -> bool {
+        let code = &frame.prototype.code;
+        let start = frame.flow.blocks[header].start;
+        let first = Instruction(code[start]);
+        if first.opcode() == Some(Opcode::TForCall) {
+            let iterator = self.get(first.a());
+            return !matches!(iterator, Abs::Object(Object::Matches(_) | Object::Entries { .. }));
+        }
+        let ends = members.iter().map(|block| frame.flow.blocks[*block].end - 1);
+        let mut numeric = ends.filter(|pc| {
+            let last = Instruction(code[*pc]);
+            last.opcode() == Some(Opcode::ForLoop) && (pc + 1).checked_sub(last.bx()) == Some(start)
+        });
+        match numeric.next() {
+            Some(pc) => matches!(self.get(Instruction(code[pc]).a()), Abs::Int(Word::Imm(_))),
+            None => true,
+        }
     }
 }

@@ -90,13 +90,27 @@ pub enum Object {
     Table(TableId),
     /// A table made at packet time: [`crate::state::State::tables`].
     Made(u32),
+    /// One that is in memory ([`crate::stored`]), by the same number.
+    Stored(u32),
+    /// What `pairs` returned for a stored table; a cell says how far the walk is.
+    Entries {
+        table: u32,
+        position: u32,
+    },
     Closure(Rc<Closure>),
     Builtin(&'static str),
+    /// What `string.gmatch` returned.
+    Matches(Rc<Matches>),
     Packet,
     /// The handler's second argument.
     Argument,
     /// A protocol header of this packet that is known to be there; the name is its row in the table of protocols.
     Header(&'static str),
+    /// The iterator of a generic `for` over a shared table that is within `depth` others.
+    Traversal {
+        table: TableId,
+        depth: u32,
+    },
     /// A constant string, when it stands in a union.
     Text(Arc<[u8]>),
     /// Something of load time that packet code can only pass around; the name is its Lua type.
@@ -108,6 +122,14 @@ pub enum Object {
 pub struct Closure {
     pub prototype: PrototypeId,
     pub upvalues: Vec<CellRef>,
+}
+
+/// The iterator of `string.gmatch`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Matches {
+    pub pattern: crate::patterns::parse::Pattern,
+    /// The cells of its state: the subject; where the next search begins; whether there was a match.
+    pub cells: [u32; 3],
 }
 
 /// A captured variable.
@@ -168,8 +190,9 @@ impl Shape {
     pub fn words(self) -> usize {
         match self {
             Shape::Nil | Shape::Object(_) => 0,
-            Shape::Bool | Shape::Int | Shape::Ipv4 | Shape::Mac | Shape::Entry(_) => 1,
-            Shape::Slice(_) | Shape::Ipv6 => 2,
+            Shape::Bool | Shape::Int | Shape::Mac | Shape::Entry(_) => 1,
+            // The first one of an IPv4 address is 0: those of both families are what a key or value of type `ip` has.
+            Shape::Slice(_) | Shape::Ipv4 | Shape::Ipv6 => 2,
         }
     }
 
@@ -181,7 +204,7 @@ impl Shape {
             Shape::Bool => Abs::Bool(first),
             Shape::Int => Abs::Int(first),
             Shape::Slice(space) => Abs::Str(Str::Slice { space, start: first, length: second }),
-            Shape::Ipv4 => Abs::Str(Str::Ipv4(first)),
+            Shape::Ipv4 => Abs::Str(Str::Ipv4(second)),
             Shape::Ipv6 => Abs::Str(Str::Ipv6(first, second)),
             Shape::Mac => Abs::Str(Str::Mac(first)),
             Shape::Entry(path) => Abs::Entry { path, base: first },
@@ -239,6 +262,15 @@ impl Abs {
 }
 
 impl Object {
+    /// Whether it is a function that has variables of this packet.
+    pub fn has_cells(&self) -> bool {
+        match self {
+            Object::Closure(closure) => closure.upvalues.iter().any(|cell| matches!(cell, CellRef::Local(_))),
+            Object::Matches(_) | Object::Entries { .. } => true,
+            _ => false,
+        }
+    }
+
     /// What messages call its type: userdata have names of their own there (`luaT_objtypename`).
     pub fn message_name(&self) -> &'static str {
         match self {
@@ -250,8 +282,9 @@ impl Object {
 
     pub fn type_name(&self) -> &'static str {
         match self {
-            Object::Table(_) | Object::Made(_) => "table",
-            Object::Closure(_) | Object::Builtin(_) => "function",
+            Object::Table(_) | Object::Made(_) | Object::Stored(_) => "table",
+            Object::Closure(_) | Object::Builtin(_) | Object::Matches(_) => "function",
+            Object::Entries { .. } | Object::Traversal { .. } => "function",
             Object::Packet | Object::Argument | Object::Header(_) => "userdata",
             Object::Text(_) => "string",
             Object::Opaque(name) => name,

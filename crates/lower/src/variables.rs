@@ -7,7 +7,7 @@
 use crate::context::{Context, Result, Stop};
 use crate::error::LowerErrorKind;
 use crate::join::Form;
-use crate::value::{Abs, CellRef, Object, Shape, Word};
+use crate::value::{Abs, Object, Shape, Word};
 use moonhook_ir as ir;
 use moonhook_ir::{Op, Size};
 use moonhook_snapshot::{CellId, Snapshot, TableId, Value};
@@ -40,6 +40,14 @@ impl Variables {
     /// Some field of the table is assigned at packet time.
     pub fn any_field_of(&self, table: TableId) -> bool {
         self.known.iter().any(|(id, _)| matches!(id, VariableId::Field(t, _) if *t == table))
+    }
+
+    /// The names of the table's fields that are assigned at packet time.
+    pub fn fields_of(&self, table: TableId) -> impl Iterator<Item = Arc<[u8]>> {
+        self.known.iter().filter_map(move |(id, _)| match id {
+            VariableId::Field(of, name) if *of == table => Some(name.clone()),
+            _ => None,
+        })
     }
 
     /// Before a new walk.
@@ -164,7 +172,7 @@ impl Context<'_> {
                 Shape::Ipv6 => return self.refuse(what("an IPv6 address"), Some(name)),
                 Shape::Entry(_) => return self.refuse(what("an entry of a shared table"), Some(name)),
                 Shape::Object(id) => {
-                    if let Some(Object::Made(_)) = self.objects.get(id as usize) {
+                    if let Some(Object::Made(_) | Object::Stored(_)) = self.objects.get(id as usize) {
                         return self.refuse(LowerErrorKind::TableConstructor, Some(name));
                     }
                     if let Some(Object::Packet | Object::Argument | Object::Header(_)) =
@@ -172,9 +180,7 @@ impl Context<'_> {
                     {
                         return self.refuse(what("the packet or a header of it"), Some(name));
                     }
-                    if let Some(Object::Closure(closure)) = self.objects.get(id as usize)
-                        && closure.upvalues.iter().any(|cell| matches!(cell, CellRef::Local(_)))
-                    {
+                    if self.objects.get(id as usize).is_some_and(Object::has_cells) {
                         let what = what("a function that captures the handler's local variables");
                         return self.refuse(what, Some(name));
                     }
@@ -226,7 +232,7 @@ impl Context<'_> {
         let names: Vec<String> =
             self.variables.known.iter().map(|(id, _)| variable_name(self.snapshot, id)).collect();
         let is_unique = |name: &String| names.iter().filter(|other| *other == name).count() == 1;
-        let variable = |(index, (_, shapes)): (usize, &(VariableId, BTreeSet<Shape>))| {
+        let variable = |(index, (id, shapes)): (usize, &(VariableId, BTreeSet<Shape>))| {
             let types: Vec<&str> = shapes.iter().map(|shape| type_name(*shape)).collect();
             let is_number = |shape: &Shape| shape.words() == 1 || *shape == Shape::Nil;
             ir::Variable {
@@ -235,9 +241,35 @@ impl Context<'_> {
                 ty: types.join(" or "),
                 // Strings and objects are places and numbers of this program.
                 portable: is_unique(&names[index]) && shapes.iter().all(is_number),
+                home: match id {
+                    VariableId::Cell(cell) => ir::VariableHome::Cell(cell.0),
+                    VariableId::Field(table, key) => {
+                        ir::VariableHome::Field { table: table.0, key: key.to_vec() }
+                    }
+                },
+                kinds: shapes.iter().map(|shape| self.kind(*shape)).collect(),
             }
         };
         self.variables.known.iter().enumerate().map(variable).collect()
+    }
+}
+
+impl Context<'_> {
+    /// What a shape of a variable means to user space.
+    fn kind(&self, shape: Shape) -> ir::VariableKind {
+        let content = match shape {
+            Shape::Nil => ir::VariableContent::Nil,
+            Shape::Bool => ir::VariableContent::Boolean,
+            Shape::Int => ir::VariableContent::Integer,
+            Shape::Ipv4 => ir::VariableContent::Ipv4,
+            Shape::Mac => ir::VariableContent::Mac,
+            Shape::Object(id) => match self.objects.get(id as usize) {
+                Some(Object::Text(text)) => ir::VariableContent::Text(text.to_vec()),
+                _ => ir::VariableContent::Object,
+            },
+            Shape::Slice(_) | Shape::Ipv6 | Shape::Entry(_) => ir::VariableContent::Object,
+        };
+        ir::VariableKind { tag: shape.tag() as u64, content }
     }
 }
 

@@ -31,9 +31,13 @@ fn options() -> Options {
 
 /// All stages up to the object; gives its number of instructions.
 fn compile(script: &Path) -> Result<usize, LowerError> {
+    compile_with(script, &options())
+}
+
+fn compile_with(script: &Path, options: &Options) -> Result<usize, LowerError> {
     let loaded = moonhook_load::load(&[script.to_path_buf()], &Default::default())
         .unwrap_or_else(|error| panic!("{}", error.diagnostic().render(false)));
-    let mut module = moonhook_lower::lower(&loaded.snapshot, &options())?;
+    let mut module = moonhook_lower::lower(&loaded.snapshot, options)?;
     verify(&module, "lower", script);
     moonhook_passes::optimise(&mut module);
     verify(&module, "passes", script);
@@ -85,6 +89,19 @@ fn refusals_read_as_expected() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// What has no form in general code either.
+#[test]
+fn refusals_of_general_code_read_as_expected() {
+    let options = Options { form: Form::General, ..Options::default() };
+    let wrong = scripts(&format!("{FOLDER}/general")).into_iter().filter_map(|script| {
+        let error = compile_with(&script, &options).err();
+        let text = error.map_or_else(|| "accepted".to_string(), |error| error.diagnostic().render(false));
+        check(&script.with_extension("expected"), &(text + "\n"))
+    });
+    let wrong: Vec<String> = wrong.collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 fn refusals_have_place_reason_and_one_help() {
     for (script, error) in refused() {
@@ -113,7 +130,7 @@ fn number(kind: &LowerErrorKind) -> u32 {
         PatternNotConstant => 209,
         BadPattern { .. } => 210,
         NoSuchField { .. } => 211,
-        Unsupported { .. } => 212,
+        Unsupported { .. } | SharedUse { .. } => 212,
         IrreducibleLoop => 213,
         EscapingCapture => 214,
         StateType { .. } => 215,
@@ -142,7 +159,8 @@ fn every_kind_has_a_case_and_a_page() {
 #[test]
 fn what_is_fine_in_lua_is_accepted() {
     // Tables that must vanish are cases of the comparison with real Lua too.
-    let made = scripts("../proof/tests/cases/made");
+    let mut made = scripts("../proof/tests/cases/made");
+    made.extend(scripts("../proof/tests/cases/stored"));
     for script in scripts("tests/diagnostics/accepted").into_iter().chain(made) {
         if let Err(error) = compile(&script) {
             panic!("{}", error.diagnostic().render(false));

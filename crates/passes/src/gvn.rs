@@ -137,7 +137,12 @@ impl<'a> Numbering<'a> {
 
     /// Replaces the result if it is known, else makes it known.
     fn number(&mut self, op: &Op, result: Value) {
-        if let Op::Const(_) | Op::DataAddress { .. } | Op::MapReference(_) | Op::SlotAddress(_) = op {
+        if let Op::Const(_)
+        | Op::DataAddress { .. }
+        | Op::MapReference(_)
+        | Op::SlotAddress(_)
+        | Op::FunctionReference(_) = op
+        {
             return self.number_cheap(op, result);
         }
         let Some(key) = self.key(op) else { return };
@@ -155,6 +160,7 @@ impl<'a> Numbering<'a> {
             Op::DataAddress { map, offset } => [2, map.0 as u64, offset as u64],
             Op::MapReference(map) => [3, map.0 as u64, 0],
             Op::SlotAddress(slot) => [4, slot.0 as u64, 0],
+            Op::FunctionReference(function) => [9, function.0 as u64, 0],
             _ => return,
         };
         let stretch = self.stretch;

@@ -22,6 +22,8 @@ const TRACE_PRINTK: u32 = 6;
 const GET_PRANDOM_U32: u32 = 7;
 const GET_SMP_PROCESSOR_ID: u32 = 8;
 const RINGBUF_OUTPUT: u32 = 130;
+/// The functions that it calls write values of maps only.
+const FOR_EACH_MAP_ELEM: u32 = 164;
 
 /// What this operation can change, if it is a call.
 pub(crate) fn effect(op: &Op) -> Effect {
@@ -30,7 +32,7 @@ pub(crate) fn effect(op: &Op) -> Effect {
             MAP_LOOKUP_ELEM | KTIME_GET_NS | TRACE_PRINTK | GET_PRANDOM_U32 | GET_SMP_PROCESSOR_ID => {
                 Effect::Nothing
             }
-            MAP_UPDATE_ELEM | MAP_DELETE_ELEM | RINGBUF_OUTPUT => Effect::Maps,
+            MAP_UPDATE_ELEM | MAP_DELETE_ELEM | RINGBUF_OUTPUT | FOR_EACH_MAP_ELEM => Effect::Maps,
             _ => Effect::Everything,
         },
         Op::Call { .. } => Effect::Everything,

@@ -6,11 +6,13 @@
 //! Knows SSA and eBPF's arithmetic; nothing of Lua, registers or encodings.
 
 mod branch_facts;
+pub mod combine;
 mod dce;
 mod fold;
 mod gvn;
 mod hash;
 mod helpers;
+mod liveness;
 mod range;
 mod simplify_cfg;
 mod thread;
@@ -37,26 +39,21 @@ pub const PASSES: &[Pass] = &[
 /// Rounds per function at most; most functions settle after two or three.
 const ROUNDS: usize = 6;
 
-/// Optimises every function.
+/// Optimises every function, and combines functions of programs that have too many ([`combine`]).
 pub fn optimise(module: &mut Module) {
     let Module { functions, maps, .. } = module;
     functions.iter_mut().for_each(|function| optimise_function(function, maps));
+    combine::run(module);
 }
 
 /// Runs all passes until none changes anything, but a bounded number of rounds. A malformed function is left as it is.
 pub fn optimise_function(function: &mut Function, maps: &[Map]) {
-    for _ in 0..ROUNDS {
-        let mut changed = false;
-        for pass in PASSES {
-            changed |= (pass.run)(function, maps);
-            debug_assert_eq!(
-                moonhook_ir::verify::verify(function),
-                Ok(()),
-                "after {}\n{function}",
-                pass.name
-            );
-        }
-        if !changed {
+    // Passes in a row that changed nothing: once those are all, each has seen the function as it is.
+    let mut idle = 0;
+    for pass in (0..ROUNDS).flat_map(|_| PASSES) {
+        idle = if (pass.run)(function, maps) { 0 } else { idle + 1 };
+        debug_assert_eq!(moonhook_ir::verify::verify(function), Ok(()), "after {}\n{function}", pass.name);
+        if idle == PASSES.len() {
             return;
         }
     }

@@ -1,5 +1,5 @@
-//! Runs `tests/filetests/*.ir`: each file has a first line `# passes: NAME…` (`optimise` is the whole list), the input, a
-//! line `# ---`, and what the passes must make of it. `MOONHOOK_BLESS=1` writes that part anew.
+//! Runs `tests/filetests/*.ir`: each file has a first line `# passes: NAME…` (`optimise` is the whole list, `combine:N`
+//! combines functions of programs that have more than N), the input, a line `# ---`, and what the passes must make of it. `MOONHOOK_BLESS=1` writes that part anew.
 
 use moonhook_ir::{Module, parse, verify::verify};
 use std::fs;
@@ -43,6 +43,9 @@ fn run(path: &Path, input: &str) -> String {
     for name in names.split_whitespace() {
         if name == "optimise" {
             moonhook_passes::optimise(&mut module);
+        } else if let Some(limit) = name.strip_prefix("combine:") {
+            let limit = limit.parse().unwrap_or_else(|_| panic!("{at}: `{limit}` is no number"));
+            moonhook_passes::combine::run_above(&mut module, limit, limit);
         } else {
             let pass = moonhook_passes::pass(name).unwrap_or_else(|| panic!("{at}: no pass `{name}`"));
             let Module { functions, maps, .. } = &mut module;

@@ -23,7 +23,7 @@ impl Tables {
     /// One line for each entry, sorted.
     pub fn of_lua(&self) -> Vec<String> {
         let entries = |(name, table): &(String, mlua::Table)| {
-            let pairs = table.pairs::<Value, Value>().filter_map(Result::ok);
+            let pairs = moonhook_user::content(table).unwrap_or_default().into_iter();
             pairs.map(|(key, value)| line(name, &datum(&key), &datum(&value))).collect::<Vec<_>>()
         };
         sorted(self.0.iter().flat_map(entries).collect())
@@ -73,8 +73,12 @@ fn datum(value: &Value) -> Datum {
         Value::Integer(value) => Datum::Integer(*value),
         Value::String(text) => Datum::Text(text.as_bytes().to_vec()),
         Value::Table(table) => {
-            let field = |(name, value): (mlua::LuaString, Value)| (name.to_string_lossy(), datum(&value));
-            let mut fields: Vec<(String, Datum)> = table.pairs().filter_map(Result::ok).map(field).collect();
+            let field = |(name, value): &(Value, Value)| match name {
+                Value::String(name) => Some((name.to_string_lossy(), datum(value))),
+                _ => None,
+            };
+            let fields = moonhook_user::content(table).unwrap_or_default();
+            let mut fields: Vec<(String, Datum)> = fields.iter().filter_map(field).collect();
             fields.sort_by(|(a, _), (b, _)| a.cmp(b));
             Datum::Record(fields)
         }

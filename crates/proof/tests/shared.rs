@@ -4,6 +4,7 @@ use moonhook_cli::driver::{self, Settings};
 use moonhook_cli::tables;
 use moonhook_install::{LoadOptions, Program};
 use moonhook_ir::Module;
+use moonhook_lower::Form;
 use moonhook_proof::{frames, host};
 use moonhook_shape::Datum;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -11,10 +12,15 @@ use std::time::Duration;
 
 /// The program of a script's text, and its name.
 fn loaded(text: &str) -> (Program, Module, String) {
+    loaded_as(text, Form::Auto)
+}
+
+fn loaded_as(text: &str, form: Form) -> (Program, Module, String) {
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("shared.lua");
     std::fs::write(&script, text).unwrap();
-    let compiled = driver::compile(&[script], &Settings::default()).unwrap_or_else(|error| panic!("{error}"));
+    let settings = Settings { form, ..Settings::default() };
+    let compiled = driver::compile(&[script], &settings).unwrap_or_else(|error| panic!("{error}"));
     let program = moonhook_install::load(&compiled.object.elf, &LoadOptions::default())
         .unwrap_or_else(|error| panic!("{error}"));
     tables::fill(&program, &compiled.module, &|_| false).unwrap();
@@ -45,6 +51,11 @@ fn text(datum: &Datum) -> String {
         }
         other => format!("{other:?}"),
     }
+}
+
+/// Packets in the tests that count on two CPUs at once.
+fn packets() -> u32 {
+    u32::try_from(host::setting("MOONHOOK_COUNTS", 1_000_000)).unwrap()
 }
 
 /// Runs a frame on two CPUs at once, `count` times on each.
@@ -86,7 +97,14 @@ fn no_count_is_lost() {
         local plain, known, fields, sources, ports = {}, {}, {}, {}, {}
         local each = map { key = 'int', value = 'int', percpu = true }
         local timed = map { key = 'int', value = 'int', ttl = 1000 }
+        local by_end = map { key = { src = 'ip', port = 'int' }, value = 'int' }
+        local twice, total = {}, 0
+        local words = map { key = 'string:16', value = 'int' }
         xdp.attach(function(pkt)
+          if pkt.udp then
+            pkt:setint64(0, total)
+            return
+          end
           plain[#pkt] = (plain[#pkt] or 0) + 1
           if known[7] then known[7] = known[7] + #pkt else known[7] = (known[7] or 0) + #pkt end
           local f = fields[pkt.ip.src]
@@ -97,12 +115,28 @@ fn no_count_is_lost() {
           timed[1] = (timed[1] or 0) + 1
           sources[pkt.ip.src] = (sources[pkt.ip.src] or 0) + 1
           ports[pkt:getuint16(36) & 0xff] = (ports[pkt:getuint16(36) & 0xff] or 0) + 1
+          local k = pkt.ip.src
+          if not twice[k] then twice[k] = { n = 0, bytes = 0 } end
+          twice[k].n = twice[k].n + 1
+          twice[k].bytes = twice[k].bytes + #pkt
+          local ends = { src = k, port = pkt.tcp.dport }
+          by_end[ends] = (by_end[ends] or 0) + 1
+          local word = pkt:getstring(26, pkt:getuint8(14) & 15)
+          words[word] = (words[word] or 0) + 1
+          total = total + #pkt
         end)",
     );
-    const COUNT: u32 = 500_000;
+    let each = packets() / 2;
     let frame = frame("tcp");
-    run_twice(&program, &name, &frame, COUNT);
-    let (count, bytes) = (2 * COUNT as usize, 2 * COUNT as usize * frame.len());
+    let before = std::time::Instant::now();
+    run_twice(&program, &name, &frame, each);
+    let (count, bytes) = (2 * each as usize, 2 * each as usize * frame.len());
+    println!("{count} packets on two CPUs in {:?}", before.elapsed());
+    assert_eq!(program.test_run(&name, &self::frame("udp"), 1).unwrap().data[..8], bytes.to_le_bytes());
+    assert_eq!(entries(&program, &module, "twice"), [format!("192.0.2.7 bytes={bytes},n={count}")]);
+    let words = entries(&program, &module, "words");
+    assert!(words.len() == 1 && words[0].ends_with(&format!(" {count}")), "{words:?}");
+    assert_eq!(entries(&program, &module, "by_end"), [format!("port=443,src=192.0.2.7 {count}")]);
     assert_eq!(entries(&program, &module, "plain"), [format!("{} {count}", frame.len())]);
     assert_eq!(entries(&program, &module, "known"), [format!("7 {bytes}")]);
     assert_eq!(entries(&program, &module, "fields"), [format!("192.0.2.7 bytes={bytes},n={count}")]);
@@ -110,6 +144,55 @@ fn no_count_is_lost() {
     assert_eq!(entries(&program, &module, "sources"), [format!("192.0.2.7 {count}")]);
     assert_eq!(entries(&program, &module, "ports"), [format!("{} {count}", frame[36])]);
     assert_eq!(entries(&program, &module, "timed"), [format!("1 {count}")]);
+}
+
+/// The same in general code, where reading and assigning are instructions of their own.
+#[test]
+fn no_count_is_lost_in_general_code() {
+    if !host::kernel_available("shared tables") {
+        return;
+    }
+    let (program, module, name) = loaded_as(
+        "local xdp = require 'xdp'
+        local words = map { key = 'string:16', value = 'int' }
+        local plain = map { key = 'int', value = 'int' }
+        local each = map { key = 'int', value = 'int', percpu = true }
+        plain[8] = 0
+        local fields = map { key = 'ip', value = { n = 'int', bytes = 'int' } }
+        fields['192.0.2.1'] = { n = 0 }
+        local timed = map { key = 'ip', value = 'int', ttl = 1000 }
+        local nested = map { key = 'int', value = 'int' }
+        local function count(t, k, n) t[k] = (t[k] or 0) + n return n end
+        xdp.attach(function(pkt)
+          for w in pkt:getstring(42):gmatch('%a+') do words[w] = (words[w] or 0) + 1 end
+          if plain[7] then plain[7] = #pkt + plain[7] else plain[7] = (plain[7] or 0) + #pkt end
+          plain[8] = plain[8] - 2
+          each[1] = (each[1] or 0) + 1
+          timed[pkt.ip.src] = (timed[pkt.ip.src] or 0) + 1
+          nested[1] = (nested[1] or 0) + count(words, 'counted', 3)
+          count(nested, 2, 5)
+          local f = fields['192.0.2.1']
+          f.n = f.n + 1
+          f.bytes = (f.bytes or 0) + #pkt
+          fields['192.0.2.1'].n = fields['192.0.2.1'].n + 1
+        end)",
+        Form::General,
+    );
+    const COUNT: u32 = 500_000;
+    let frame = frame("udp:one\\stwo\\sone");
+    run_twice(&program, &name, &frame, COUNT);
+    let (count, bytes) = (2 * COUNT as usize, 2 * COUNT as usize * frame.len());
+    let expected = [format!("counted {}", 3 * count), format!("one {}", 2 * count), format!("two {count}")];
+    assert_eq!(entries(&program, &module, "words"), expected);
+    assert_eq!(entries(&program, &module, "each"), [format!("1 {count}")]);
+    assert_eq!(entries(&program, &module, "timed"), [format!("192.0.2.7 {count}")]);
+    assert_eq!(
+        entries(&program, &module, "nested"),
+        [format!("1 {}", 3 * count), format!("2 {}", 5 * count)]
+    );
+    let expected = format!("192.0.2.1 bytes={bytes},n={}", 2 * count);
+    assert_eq!(entries(&program, &module, "fields"), [expected]);
+    assert_eq!(entries(&program, &module, "plain"), [format!("7 {bytes}"), format!("8 -{}", 2 * count)]);
 }
 
 /// Entries go when their time is over, and start anew.
@@ -162,13 +245,159 @@ fn declared_kinds_of_maps() {
           for i = 1, 1000 do recent[i] = i end
           local n = by_end[{ src = pkt.ip.src, port = pkt.tcp.dport }]
           by_end[{ src = pkt.ip.src, port = pkt.tcp.dport }] = (n or 0) + 5
+          local key = { src = pkt.ip.src, port = 1 }
+          by_end[key] = (by_end[key] or 0) + 1
+          key.port = 2
+          by_end[key] = (by_end[key] or 100) + 1
           return nets[pkt.ip.src]
         end)",
     );
     let run = || program.test_run(&name, &frame("tcp"), 1).unwrap().verdict;
     assert_eq!((run(), run()), (1, 1));
     assert_eq!(entries(&program, &module, "nets"), ["10.0.0.0/8 9", "192.0.0.0/8 3", "192.0.2.0/24 1"]);
-    assert_eq!(entries(&program, &module, "by_end"), ["port=443,src=192.0.2.7 10"]);
+    assert_eq!(
+        entries(&program, &module, "by_end"),
+        ["port=1,src=192.0.2.7 2", "port=2,src=192.0.2.7 102", "port=443,src=192.0.2.7 10"]
+    );
     let recent = entries(&program, &module, "recent");
     assert!((1..=64).contains(&recent.len()) && recent.contains(&"1000 1000".to_string()), "{recent:?}");
+}
+
+/// Of a per-CPU table, each CPU has values of its own: none, where they have lifetimes, and else zeros, once another CPU has made
+/// the entry.
+#[test]
+fn cpus_have_values_of_their_own() {
+    if !host::kernel_available("shared tables") {
+        return;
+    }
+    let (program, module, name) = loaded(
+        "local xdp = require 'xdp'
+        local plain = map { key = 'int', value = 'int', percpu = true }
+        local timed = map { key = 'int', value = 'int', percpu = true, ttl = 1000 }
+        xdp.attach(function(pkt)
+          local first, second = plain[1], timed[1]
+          plain[1], timed[1] = 7, 8
+          if first == nil and second == nil then return 1 end
+          if first == 0 and second == nil then return 3 end
+          if first == 7 and second == 8 then return 4 end
+        end)",
+    );
+    let frame = frame("tcp");
+    let run = |cpu: usize| {
+        let mut cpus = nix::sched::CpuSet::new();
+        cpus.set(cpu).unwrap();
+        nix::sched::sched_setaffinity(nix::unistd::Pid::from_raw(0), &cpus).ok()?;
+        Some(program.test_run(&name, &frame, 1).unwrap().verdict)
+    };
+    // Without a second CPU there is nothing to see.
+    let (first, Some(second)) = (run(0), run(1)) else { return };
+    assert_eq!((first, second, run(0), run(1)), (Some(1), 3, Some(4), Some(4)));
+    assert_eq!(entries(&program, &module, "plain"), ["1 14"]);
+    assert_eq!(entries(&program, &module, "timed"), ["1 16"]);
+}
+
+/// Keys with fields are new tables in each tier, and cannot be compared.
+#[test]
+fn traversals_give_keys_with_fields() {
+    if !host::kernel_available("shared tables") {
+        return;
+    }
+    let (program, module, name) = loaded(
+        "local xdp = require 'xdp'
+        local by_end = map { key = { src = 'ip', port = 'int', at = { length = 'int' } }, value = 'int' }
+        local seen = map { key = 'ip', value = 'int' }
+        xdp.attach(function(pkt)
+          by_end[{ src = pkt.ip.src, port = 7, at = { length = #pkt } }] = 1
+          for key, n in pairs(by_end) do
+            by_end[key] = n + 1
+            seen[key.src] = key.port + key.at.length * by_end[key]
+          end
+          local key = next(by_end)
+          if key.port == 7 then return 1 end
+        end)",
+    );
+    let frame = frame("tcp");
+    let run = || program.test_run(&name, &frame, 1).unwrap().verdict;
+    assert_eq!((run(), run()), (1, 1));
+    let length = frame.len();
+    assert_eq!(entries(&program, &module, "by_end"), [format!("at=length={length},port=7,src=192.0.2.7 2")]);
+    assert_eq!(entries(&program, &module, "seen"), [format!("192.0.2.7 {}", 7 + 2 * length)]);
+}
+
+/// A traversal leaves out entries whose time is over, and so does `next`.
+#[test]
+fn traversals_leave_out_what_has_expired() {
+    if !host::kernel_available("shared tables") {
+        return;
+    }
+    let (program, _, name) = loaded(
+        "local xdp = require 'xdp'
+        local t = map { ttl = 0.2 }
+        for i = 1, 10 do t[i] = i end
+        xdp.attach(function(pkt)
+          local sum = 0
+          for _, v in pairs(t) do sum = sum + v end
+          if sum == 55 and next(t) and #t == 10 then return 1 end
+          if sum == 0 and not next(t) and #t == 0 then return 4 end
+        end)",
+    );
+    let run = || program.test_run(&name, &frame("tcp"), 1).unwrap().verdict;
+    assert_eq!(run(), 1);
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(run(), 4);
+}
+
+/// Keys that are more than the packet memory holds are an error, not a part of the table.
+#[test]
+fn traversals_need_room_for_all_keys() {
+    if !host::kernel_available("shared tables") {
+        return;
+    }
+    let script = |count: usize| {
+        format!(
+            "local xdp = require 'xdp'
+            local t, done = map {{ key = 'string:250', value = 'int' }}, {{}}
+            for i = 1, {count} do t[tostring(i)] = i end
+            xdp.attach(function(pkt)
+              local n = 0
+              for _ in pairs(t) do n = n + 1 end
+              done[1] = n
+              for i = 1, 5 do t['new ' .. i] = 1 end
+              if next(t) then return 1 end
+            end)"
+        )
+    };
+    let (program, module, name) = loaded(&script(1020));
+    let run = || program.test_run(&name, &frame("tcp"), 1).unwrap().verdict;
+    assert_eq!(run(), 1, "256 bytes for each of 1020 keys");
+    assert_eq!(entries(&program, &module, "done"), ["1 1020"]);
+    // 1025 now: one more than there is room for.
+    assert_eq!(run(), 2, "the verdict for errors");
+    assert_eq!(entries(&program, &module, "done"), ["1 1020"]);
+}
+
+/// While one CPU makes and deletes entries, the other visits what is there: nothing that was never there, and nothing ends badly.
+#[test]
+fn tables_change_while_they_are_traversed() {
+    if !host::kernel_available("shared tables") {
+        return;
+    }
+    let (program, module, name) = loaded(
+        "local xdp = require 'xdp'
+        local t = map { key = 'int', value = 'int', capacity = 256 }
+        local turns, wrong = {}, { [1] = 0 }
+        xdp.attach(function(pkt)
+          local turn = (turns[1] or 0) + 1
+          turns[1] = (turns[1] or 0) + 1
+          t[turn % 97] = turn % 97
+          t[(turn * 7) % 97] = nil
+          for k, v in pairs(t) do
+            if k ~= v or k < 0 or k > 96 then wrong[1] = wrong[1] + 1 end
+          end
+          if next(t) then return 1 end
+        end)",
+    );
+    run_twice(&program, &name, &frame("tcp"), 20_000);
+    assert_eq!(entries(&program, &module, "turns"), ["1 40000"]);
+    assert_eq!(entries(&program, &module, "wrong"), ["1 0"]);
 }

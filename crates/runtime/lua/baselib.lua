@@ -22,17 +22,28 @@ function base_rawequal(L, base, n)
   return inline.result(base, TAG_FALSE + value_equal(base, base + 16), 0)
 end
 
+-- Shared tables and records in them have nothing of their own to look at.
+local function is_shared(t)
+  return u64(t + T_FLAGS) & FLAG_SHARED ~= 0
+end
+
+local function refuse_raw(L)
+  return raise(L, "a table that handlers share has no raw access at packet time")
+end
+
 function base_rawlen(L, base, n)
   local tag = u64(base)
   local payload = u64(base + 8)
   if n >= 1 and tag == TAG_STRING then return inline.result(base, TAG_INT, payload >> 32) end
   if n < 1 or tag ~= TAG_TABLE then return type_error(L, base, n, 1, "table or string") end
+  if is_shared(payload) then return refuse_raw(L) end
   return inline.result(base, TAG_INT, u64(payload + T_COUNT))
 end
 
 function base_rawget(L, base, n)
   if n < 1 or u64(base) ~= TAG_TABLE then return type_error(L, base, n, 1, "table") end
   if n < 2 then return arg_error(L, 2, "value expected") end
+  if is_shared(u64(base + 8)) then return refuse_raw(L) end
   inline.copy_value(base - 16, table_get(u64(base + 8), base + 16))
   return 1
 end
@@ -41,6 +52,7 @@ function base_rawset(L, base, n)
   if n < 1 or u64(base) ~= TAG_TABLE then return type_error(L, base, n, 1, "table") end
   if n < 3 then return arg_error(L, n + 1, "value expected") end
   local t = u64(base + 8)
+  if is_shared(t) then return refuse_raw(L) end
   if t < u64(L + L_IMAGE_END) and u64(t + T_FLAGS) & FLAG_GLOBALS == 0 then
     return raise(L, "a table of load time cannot be changed at packet time")
   end

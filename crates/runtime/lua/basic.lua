@@ -36,6 +36,7 @@ function base_setmetatable(L, base, n)
   if old ~= 0 and u64(table_get_text(old, "__metatable", text_hash("__metatable"))) ~= TAG_NIL then
     return raise(L, "cannot change a protected metatable")
   end
+  if u64(t + T_FLAGS) & FLAG_ENTRY ~= 0 then return raise(L, "an entry of a shared table cannot get a metatable") end
   if t < u64(L + L_IMAGE_END) then return raise(L, "a table of load time cannot be changed at packet time") end
   local meta = 0
   if u64(base + 16) == TAG_TABLE then meta = u64(base + 24) end
@@ -119,7 +120,7 @@ end
 -- For the library: the metatable itself, whatever `__metatable` says; nil if there is none.
 function raw_metatable(L, base, n)
   local meta = metatable_of(L, base)
-  if meta == 0 then return inline.result(base, TAG_NIL, 0) end
+  if meta == 0 or meta == u64(L + L_SHARED_META) then return inline.result(base, TAG_NIL, 0) end
   return inline.result(base, TAG_TABLE, meta)
 end
 
@@ -145,10 +146,20 @@ function plain_texts(L, base, n)
   while i < n do
     local value = base + (i << 4)
     local tag = u64(value)
-    if tag == TAG_OBJECT or tag == TAG_TABLE and u64(u64(value + 8) + T_META) ~= 0 then answer = TAG_FALSE end
+    if tag == TAG_OBJECT or tag == TAG_TABLE and metatable_of(L, value) ~= 0 then answer = TAG_FALSE end
     i = i + 1
   end
   return inline.result(base, answer, 0)
+end
+
+-- For the library: whether some of the values is a table.
+function any_table(L, base, n)
+  local i = 0
+  while i < n do
+    if u64(base + (i << 4)) == TAG_TABLE then return inline.result(base, TAG_TRUE, 0) end
+    i = i + 1
+  end
+  return inline.result(base, TAG_FALSE, 0)
 end
 
 -- For the library: the texts of values that `plain_texts` is true for.

@@ -3,7 +3,11 @@
 -- The metatable of a value: 0 if it has none.
 function metatable_of(L, value)
   local tag = u64(value)
-  if tag == TAG_TABLE then return u64(u64(value + 8) + T_META) end
+  if tag == TAG_TABLE then
+    local meta = u64(u64(value + 8) + T_META)
+    if meta == u64(L + L_SHARED_META) then return 0 end
+    return meta
+  end
   if tag == TAG_STRING then return u64(L + L_STRING_META) end
   return 0
 end
@@ -24,7 +28,16 @@ function request_binary(L, handler, first, second, dest)
   return inline.request(L, top, 2, dest, 1)
 end
 
--- dest := object[key]. 0, FAIL, REQUEST, or OBJECT for a field of a packet object.
+-- Asks for an access to a shared table or a record in one: reading to `place`, or assigning what is there.
+function inline.request_shared(L, t, key, place, writes)
+  set64(L + L_CALL_FUNC, t)
+  set64(L + L_CALL_COUNT, key)
+  set64(L + L_CALL_DEST, place)
+  set64(L + L_CALL_WANT, writes)
+  return SHARED
+end
+
+-- dest := object[key]. 0, FAIL, REQUEST, OBJECT for a field of a packet object, or SHARED.
 function index(L, dest, object, key)
   local turns = 0
   while turns < 2000 do
@@ -44,6 +57,7 @@ function index(L, dest, object, key)
         set64(dest + 8, u64(value + 8))
         return 0
       end
+      if u64(t + T_FLAGS) & FLAG_SHARED ~= 0 then return inline.request_shared(L, t, key, dest, 0) end
       handler = table_get_text(meta, "__index", text_hash("__index"))
       if u64(handler) == TAG_NIL then
         set64(dest, TAG_NIL)
@@ -104,6 +118,7 @@ function set_index(L, object, key, value)
       local t = u64(object + 8)
       local meta = u64(t + T_META)
       if meta ~= 0 then
+        if u64(t + T_FLAGS) & FLAG_SHARED ~= 0 then return inline.request_shared(L, t, key, value, 1) end
         handler = table_get_text(meta, "__newindex", text_hash("__newindex"))
         if u64(handler) ~= TAG_NIL and u64(table_get(t, key)) ~= TAG_NIL then handler = ADDR_NIL end
       end
@@ -164,6 +179,9 @@ function length(L, dest, object)
   local handler = metamethod(L, object, "__len", text_hash("__len"))
   if u64(handler) ~= TAG_NIL then return request_binary(L, handler, object, object, dest) end
   if tag == TAG_TABLE then
+    if u64(u64(object + 8) + T_FLAGS) & (FLAG_SHARED | FLAG_ENTRY) == FLAG_SHARED then
+      return raise_here(L, "the length of a table that handlers share is not known at packet time")
+    end
     set64(dest + 8, table_length(u64(object + 8)))
     set64(dest, TAG_INT)
     return 0

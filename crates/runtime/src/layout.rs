@@ -104,7 +104,20 @@ constants! {
     /// The text that a concatenation made longer last: its end, and the end of the room behind it. 0 at the start of a packet.
     L_GROW_END = 352;
     L_GROW_LIMIT = 360;
-    L_SIZE = 368;
+    /// Two words that a routine gives besides its status.
+    L_RESULT = 368;
+    /// Number of the run of a handler, so that notes of earlier ones are told apart.
+    L_RUN = 384;
+    /// Shared tables: the metatable that marks them, a table of tables of the entries that the handler holds (0: none),
+    /// counts of assignments (`WRITE_SLOTS` words), and what was read in order to be added to (`READ_SLOTS` times `READ_SIZE`).
+    L_SHARED_META = 392;
+    L_ENTRIES = 400;
+    L_WRITES = 408;
+    L_READS = 472;
+    L_SIZE = 984;
+    WRITE_SLOTS = 8;
+    READ_SLOTS = 8;
+    READ_SIZE = 64;
     SCRATCH_SIZE = 4096;
     PATTERNS_SIZE = 16384;
     PATTERN_SLOTS = 64;
@@ -118,6 +131,8 @@ constants! {
     T_COUNT = 16;
     /// How many values there is room for at `T_ARRAY`.
     T_ARRAY_CAP = 24;
+    /// Of an entry of a shared table: its key, a value.
+    T_KEY = 24;
     /// Address of the other entries, in the order of insertion.
     T_ENTRIES = 32;
     /// Entries in use, dead ones included.
@@ -137,6 +152,12 @@ constants! {
     FLAG_PARTIAL = 1;
     /// The table of global variables: those that packet code assigns can change.
     FLAG_GLOBALS = 2;
+    /// A table that is a map, or a record in one. Its number stands in the flags from bit `FLAG_NUMBER` on; it has no entries
+    /// of its own, and the metatable `L_SHARED_META`, so that whoever looks at metatables meets it.
+    FLAG_SHARED = 4;
+    /// Of those: a record.
+    FLAG_ENTRY = 8;
+    FLAG_NUMBER = 8;
 
     E_KEY_TAG = 0;
     E_KEY = 8;
@@ -171,6 +192,9 @@ constants! {
     HANDLED = 8;
     /// An error has been caught: end the frame that did so (`finish_marker`).
     CAUGHT = 9;
+    /// Read (`L_CALL_WANT` is 0) or assign (1) what has the key at `L_CALL_COUNT` in the shared table or record `L_CALL_FUNC`,
+    /// to or from the value at `L_CALL_DEST`.
+    SHARED = 10;
 
     // Errors without text so far: `text` (A) with the position of the call of a library function, or of the running function; about
     // argument A: problem B; about argument A: expected type B, value at C or 0; operand at A: attempt B, name C; values at A and B.
@@ -259,7 +283,19 @@ constants! {
     S_TRACE = 56;
     /// The metamethod that the instruction may call, as ` (metamethod 'add')`.
     S_EVENT = 64;
-    SITE_SIZE = 72;
+    /// Of an instruction that assigns a sum: the site that reads what is added to, if one does; of that one: its own.
+    S_READ = 72;
+    SITE_SIZE = 80;
+
+    // What was read in order to be added to: the frame and site that did so, which word, its key, what it was, the count of
+    // assignments, the run.
+    READ_FRAME = 0;
+    READ_SITE = 8;
+    READ_WORD = 16;
+    READ_KEY = 24;
+    READ_VALUE = 40;
+    READ_WRITES = 48;
+    READ_RUN = 56;
 
     /// Numbers of library functions that change frames.
     BUILTIN_PCALL = 0;

@@ -21,6 +21,7 @@ mod bytes;
 mod text;
 
 pub use bytes::{decode_key, decode_value, encode_key, encode_value};
+pub use text::{mac, mac_text};
 
 use std::fmt;
 
@@ -82,7 +83,10 @@ pub const MAX_FIELDS: usize = 64;
 /// Bytes of a key at most (`MAX_BPF_STACK`): keys are made on the stack.
 pub const MAX_KEY: usize = 256;
 
-/// A Lua value on its way into or out of a shared table.
+/// How deep tables in events are nested at most: a table whose fields are no tables is 1 deep.
+pub const MAX_NESTED: usize = 8;
+
+/// A Lua value on its way into or out of a shared table, or in an event.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Datum {
     Nil,
@@ -143,6 +147,14 @@ impl Type {
         match self {
             Type::Record(fields) => fields.iter().map(|field| field.ty.key_size()).sum(),
             other => other.size(),
+        }
+    }
+
+    /// How deep records are nested in it: 0 for what is no record.
+    pub fn depth(&self) -> usize {
+        match self {
+            Type::Record(fields) => 1 + fields.iter().map(|field| field.ty.depth()).max().unwrap_or(0),
+            _ => 0,
         }
     }
 
@@ -207,6 +219,22 @@ impl fmt::Display for Type {
 }
 
 impl Datum {
+    /// As `print` shows it; a record with its fields: `{length = 60, src = 192.0.2.1}`.
+    pub fn line(&self) -> Vec<u8> {
+        match self {
+            Datum::Nil => b"nil".to_vec(),
+            Datum::Boolean(value) => value.to_string().into_bytes(),
+            Datum::Integer(value) => value.to_string().into_bytes(),
+            Datum::Text(bytes) => bytes.clone(),
+            Datum::Record(fields) => {
+                let fields = fields
+                    .iter()
+                    .map(|(name, value)| [name.as_bytes(), b" = ", value.line().as_slice()].concat());
+                [b"{", fields.collect::<Vec<_>>().join(&b", "[..]).as_slice(), b"}"].concat()
+            }
+        }
+    }
+
     /// The Lua type name.
     pub fn type_name(&self) -> &'static str {
         match self {

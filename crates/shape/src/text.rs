@@ -27,6 +27,7 @@ pub fn mac(text: &[u8]) -> Result<u64, ShapeError> {
     }
 }
 
+/// The text of 48 bits in host order.
 pub fn mac_text(mac: u64) -> String {
     let byte = |number: u64| mac >> (8 * number) & 0xff;
     (0..6).rev().map(|number| format!("{:02x}", byte(number))).collect::<Vec<_>>().join(":")

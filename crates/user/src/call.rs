@@ -142,10 +142,20 @@ unsafe fn text(state: *mut lua_State) -> String {
     }
 }
 
+/// Functions of our own modules have no source.
+fn is_ours(call: &str) -> bool {
+    call.starts_with("?: ")
+}
+
 /// The entries of `luaL_traceback`'s text, without its title and without our own frame below the handler.
 fn frames(traceback: &str) -> Vec<String> {
-    let mut frames: Vec<String> =
-        traceback.lines().skip(1).map(|line| line.trim_start().to_owned()).collect();
+    let mut frames: Vec<String> = traceback
+        .lines()
+        .skip(1)
+        .map(str::trim_start)
+        .filter(|line| !is_ours(line))
+        .map(str::to_owned)
+        .collect();
     if frames.last().is_some_and(|last| last == "[C]: in ?") {
         frames.pop();
     }

@@ -16,6 +16,7 @@ mod tables;
 use mlua::{Function, Lua};
 
 pub use error::{RuntimeError, UserError};
+pub use tables::content;
 
 /// `PASS` of `require "linux.xdp"`: what a handler's verdict is when it returns nothing.
 const PASS: u32 = 2;

@@ -2,8 +2,9 @@
 //!
 //! Messages wait in a queue of bounded length, whose senders wait where it is full; requests never wait behind them.
 
+use super::making::Made;
 use crate::records::{Message, RecordError};
-use moonhook_daemon::Pending;
+use moonhook_daemon::{ClientId, Delivery, Failure, Pending};
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -18,8 +19,12 @@ pub type Queued = Result<Message, RecordError>;
 pub enum Incoming {
     Message(Queued),
     Request(Pending),
+    /// There are no more requests of this client.
+    Gone(ClientId),
     /// A file that the script was made of has changed.
     Changed,
+    /// What a thread was to make is there, or why not.
+    Made(Result<Made, Box<Failure>>),
 }
 
 #[derive(Debug, Default)]
@@ -32,7 +37,8 @@ pub struct Inbox {
 #[derive(Debug, Default)]
 struct Waiting {
     messages: VecDeque<Queued>,
-    requests: VecDeque<Pending>,
+    deliveries: VecDeque<Delivery>,
+    made: Option<Result<Made, Box<Failure>>>,
     changed: bool,
     closed: bool,
 }
@@ -54,12 +60,18 @@ impl Inbox {
     }
 
     /// There are no more requests than connections, which are bounded.
-    pub fn request(&self, request: Pending) {
+    pub fn deliver(&self, delivery: Delivery) {
         let mut waiting = self.waiting();
         if !waiting.closed {
-            waiting.requests.push_back(request);
+            waiting.deliveries.push_back(delivery);
             self.arrived.notify_one();
         }
+    }
+
+    /// One thing is made at a time.
+    pub fn made(&self, made: Result<Made, Box<Failure>>) {
+        self.waiting().made = Some(made);
+        self.arrived.notify_one();
     }
 
     pub fn change(&self) {
@@ -70,12 +82,20 @@ impl Inbox {
     /// The next thing to see to; `None` when the time is over.
     pub fn next(&self, timeout: Duration) -> Option<Incoming> {
         let empty = |waiting: &mut Waiting| {
-            waiting.messages.is_empty() && waiting.requests.is_empty() && !waiting.changed
+            waiting.messages.is_empty()
+                && waiting.deliveries.is_empty()
+                && waiting.made.is_none()
+                && !waiting.changed
         };
         let waited = self.arrived.wait_timeout_while(self.waiting(), timeout, empty);
         let (mut waiting, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        if let Some(request) = waiting.requests.pop_front() {
-            return Some(Incoming::Request(request));
+        if let Some(made) = waiting.made.take() {
+            return Some(Incoming::Made(made));
+        }
+        match waiting.deliveries.pop_front() {
+            Some(Delivery::Request(request)) => return Some(Incoming::Request(request)),
+            Some(Delivery::Gone(client)) => return Some(Incoming::Gone(client)),
+            None => {}
         }
         if std::mem::take(&mut waiting.changed) {
             return Some(Incoming::Changed);
@@ -89,7 +109,7 @@ impl Inbox {
     pub fn close(&self) {
         let mut waiting = self.waiting();
         waiting.closed = true;
-        waiting.requests.clear();
+        waiting.deliveries.clear();
         self.room.notify_all();
     }
 }

@@ -2,12 +2,14 @@
 
 use super::content::{Content, Earlier};
 use super::inbox::Inbox;
-use super::inherit::{self, Inheritance};
-use crate::driver::{self, Settings, Timings};
+use super::inherit::Inheritance;
+use super::making::{Blueprint, Heritage, Program};
+use crate::driver::{self, Settings, Timings, timed};
 use crate::kernel::Kernel;
 use crate::{CliError, report};
 use moonhook_control::Control;
-use moonhook_install::{Events, InstallError, LogDetail};
+use moonhook_install::{Events, InstallError};
+use moonhook_load::Loaded;
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,6 +29,8 @@ pub struct Installed {
     pub content: Content,
     /// Every file that the script was made of.
     pub files: Vec<PathBuf>,
+    /// The names of tables that handlers only read.
+    pub constants: Vec<String>,
     consumer: Option<Consumer>,
 }
 
@@ -59,21 +63,41 @@ impl Installed {
         prints_to_stderr: bool,
         earlier: Option<&dyn Earlier>,
     ) -> Result<(Installed, Inheritance), CliError> {
-        let compile = || driver::compile(scripts, settings);
-        let mut compiled = report::with_prints_to_stderr(prints_to_stderr, compile)?;
-        loop {
-            let content = Content::of(&compiled.module);
-            let plan = inherit::plan(&content, earlier);
-            let maps = inherit::maps(&plan, earlier);
-            // Expanded code that the verifier finds too complicated has become general code, with another content.
-            let Some(kernel) = Kernel::load_or_generalise(&mut compiled, LogDetail::Nothing, &maps)? else {
-                continue;
-            };
-            let (timings, files) = (compiled.timings, compiled.loaded.files.clone());
-            let options = moonhook_control::Options::default();
-            let control = Control::new(compiled.loaded, &compiled.module, &kernel.program, options)?;
-            return Ok((Installed { kernel, control, timings, content, files, consumer: None }, plan));
-        }
+        let earlier = earlier.map(Heritage::of).transpose()?;
+        let (loaded, blueprint) = Installed::prepare(scripts, settings, prints_to_stderr, &[], earlier)?;
+        Installed::assemble(loaded, blueprint.make()?)
+    }
+
+    /// Runs the scripts, and says what a program is to be made of. Tables of these names get other contents than the scripts give
+    /// them.
+    ///
+    /// # Errors
+    /// What the load stage refuses.
+    pub fn prepare(
+        scripts: &[PathBuf],
+        settings: &Settings,
+        prints_to_stderr: bool,
+        contents: &[moonhook_load::Content],
+        earlier: Option<Heritage>,
+    ) -> Result<(Loaded, Blueprint), CliError> {
+        let mut timings = Timings::default();
+        let load = || driver::load_with_contents(scripts, &settings.load, contents);
+        let loaded = timed(&mut timings.load, || report::with_prints_to_stderr(prints_to_stderr, load));
+        let mut loaded = loaded?;
+        let snapshot = std::mem::take(&mut loaded.snapshot);
+        Ok((loaded, Blueprint { snapshot, settings: settings.clone(), timings, earlier }))
+    }
+
+    /// Connects the Lua state with the program that was made of it.
+    ///
+    /// # Errors
+    /// `Control`.
+    pub fn assemble(loaded: Loaded, program: Program) -> Result<(Installed, Inheritance), CliError> {
+        let Program { kernel, module, content, plan, timings, constants } = program;
+        let files = loaded.files.clone();
+        let options = moonhook_control::Options::default();
+        let control = Control::new(loaded, &module, &kernel.program, options)?;
+        Ok((Installed { kernel, control, timings, content, files, constants, consumer: None }, plan))
     }
 
     /// Begins to take the handlers' records out of the ring.

@@ -1,11 +1,11 @@
 //! Answers about the Lua state and the shared tables.
 
+use super::lists::data;
 use super::session::Session;
 use crate::datum::{from_json, to_json};
 use crate::{CliError, Exit};
 use moonhook_control::{ControlError, Walk};
-use moonhook_daemon::{Dumped, Executed, Failure, TableInfo, TableOperation};
-use moonhook_shape::Datum;
+use moonhook_daemon::{ClientId, Dumped, Executed, Failure, TableInfo, TableOperation};
 use serde_json::{Value, json};
 
 /// A dump that goes on when it is asked for.
@@ -47,7 +47,19 @@ impl Session<'_> {
     }
 
     /// Does one thing with a table.
-    pub fn table(&mut self, name: &str, operation: &TableOperation) -> Result<Value, CliError> {
+    pub fn table(
+        &mut self,
+        client: ClientId,
+        name: &str,
+        operation: &TableOperation,
+    ) -> Result<Value, CliError> {
+        match operation {
+            TableOperation::Begin => return self.begin_list(client, name).map(|()| Value::Null),
+            TableOperation::Add { entries, keys } => {
+                return self.add_to_list(client, name, entries, keys).map(Value::from);
+            }
+            _ => {}
+        }
         let table = self.installed.control.table(name)?;
         Ok(match operation {
             TableOperation::Get { key } => to_json(&table.get(&from_json(key)?)?),
@@ -56,14 +68,12 @@ impl Session<'_> {
                 Value::Null
             }
             TableOperation::Delete { key } => table.delete(&from_json(key)?)?.into(),
-            TableOperation::Load { entries } => {
-                let entry = |(key, value): &(Value, Value)| Ok((from_json(key)?, from_json(value)?));
-                let entries = entries.iter().map(entry).collect::<Result<Vec<(Datum, Datum)>, CliError>>()?;
-                table.load(entries)?.into()
-            }
+            TableOperation::Load { entries, keys } => table.load(data(entries, keys)?)?.into(),
             TableOperation::Count => table.count()?.into(),
             TableOperation::Clear => table.clear()?.into(),
             TableOperation::Dump { dump } => return self.dump(name, *dump),
+            // Seen to above, and by who changes the program.
+            TableOperation::Begin | TableOperation::Add { .. } | TableOperation::Commit => Value::Null,
         })
     }
 

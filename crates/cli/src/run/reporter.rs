@@ -113,6 +113,16 @@ impl Reporter<'_> {
         self.flush()
     }
 
+    /// Says that a table has another content.
+    pub fn replaced(&mut self, table: &str, entries: u64) -> Result<(), CliError> {
+        if self.json {
+            self.line(&replaced_json(table, entries))?;
+        } else if !self.quiet {
+            writeln!(self.out, "replaced table {table}: {entries} entries")?;
+        }
+        self.flush()
+    }
+
     /// Says that the program goes on without the process.
     pub fn left(&mut self, name: &Name) -> Result<(), CliError> {
         if self.json {
@@ -162,7 +172,10 @@ fn json_value(datum: &Datum) -> Value {
         Datum::Boolean(value) => json!(value),
         Datum::Integer(value) => json!(value),
         Datum::Text(bytes) => json!(String::from_utf8_lossy(bytes)),
-        Datum::Nil | Datum::Record(_) => Value::Null,
+        Datum::Nil => Value::Null,
+        Datum::Record(fields) => {
+            fields.iter().map(|(name, datum)| (name.clone(), json_value(datum))).collect()
+        }
     }
 }
 
@@ -171,6 +184,10 @@ pub fn reloaded_json(reloaded: &Reloaded) -> Value {
         "type": "reloaded", "scripts": reloaded.scripts, "tables": reloaded.tables,
         "variables": reloaded.variables, "timing_us": reloaded.timing,
     })
+}
+
+pub fn replaced_json(table: &str, entries: u64) -> Value {
+    json!({ "type": "replaced", "table": table, "entries": entries })
 }
 
 pub fn refused_json(error: &CliError) -> Value {

@@ -1,30 +1,48 @@
 //! Answers to requests from the socket.
 
+use super::changes::Wanted;
 use super::session::Session;
 use crate::CliError;
 use crate::report::JsonError;
-use moonhook_daemon::{Answer, Failure, Request, Service, Status};
+use moonhook_daemon::{Answer, ClientId, Failure, Pending, Request, Status, TableOperation};
 use serde_json::Value;
 
-impl Service for Session<'_> {
-    fn answer(&mut self, request: Request) -> Answer {
+impl Session<'_> {
+    /// Answers, at once or when the program was changed.
+    pub fn answer(&mut self, pending: Pending) -> Result<(), CliError> {
+        let Pending { client, request, reply } = pending;
+        let wanted = match request {
+            Request::Reload { scripts } => Ok(Wanted::Reload { scripts }),
+            Request::Table { table, operation: TableOperation::Commit } => self.finish_list(client, &table),
+            request => {
+                reply.send(self.answer_now(client, request));
+                return Ok(());
+            }
+        };
+        match wanted {
+            Ok(wanted) => self.want(wanted, Some(reply)),
+            Err(error) => {
+                reply.send(Err(failure(&error)));
+                Ok(())
+            }
+        }
+    }
+
+    fn answer_now(&mut self, client: ClientId, request: Request) -> Answer {
         match request {
             Request::Status => json(self.status()),
-            Request::Reload { scripts } => json(self.reload(scripts)),
             Request::Stop => {
                 self.stopping = true;
                 Ok(Value::Null)
             }
             Request::Exec { code } => json(Ok(self.exec(&code))),
             Request::Tables => json(Ok(self.tables())),
-            Request::Table { table, operation } => json(self.table(&table, &operation)),
-            // The server's own.
-            Request::Events => Ok(Value::Null),
+            Request::Table { table, operation } => json(self.table(client, &table, &operation)),
+            // The server's own, and what has an answer later.
+            Request::Events | Request::Reload { .. } => Ok(Value::Null),
         }
     }
-}
 
-impl Session<'_> {
     fn status(&self) -> Result<Status, CliError> {
         let counters = self.counters()?;
         Ok(Status {
@@ -51,6 +69,10 @@ fn json<T: serde::Serialize>(result: Result<T, CliError>) -> Answer {
 }
 
 /// The error as a client gets it, with the exit code that it would have had here.
-fn failure(error: &CliError) -> Box<Failure> {
-    Box::new(Failure::new(JsonError::new(error).diagnostic, error.exit() as u8))
+pub fn failure(error: &CliError) -> Box<Failure> {
+    if let CliError::Remote(failure) = error {
+        return failure.clone();
+    }
+    let entry = if let CliError::Control(error) = error { error.entry() } else { None };
+    Box::new(Failure { entry, ..Failure::new(JsonError::new(error).diagnostic, error.exit() as u8) })
 }

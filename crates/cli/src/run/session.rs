@@ -1,20 +1,23 @@
 //! A script that is attached: shows what happens, answers requests, replaces the program.
 
 use super::Arguments;
+use super::changes::{Change, Making};
+use super::content::Content;
 use super::inbox::{Inbox, Incoming};
-use super::inherit;
 use super::installed::{Installed, Retired};
+use super::lists::List;
 use super::remote_tables::OpenDump;
 use super::reporter::Reporter;
 use super::watcher::Watcher;
 use crate::CliError;
 use crate::counters::Counters;
-use crate::driver::{Settings, timed};
+use crate::driver::Settings;
+use crate::kernel::Kernel;
 use crate::pins::{Pins, Record};
 use crate::records::Message;
-use moonhook_daemon::{Name, Publisher, Reloaded, Timing};
+use moonhook_daemon::{ClientId, Name, Publisher};
 use moonhook_install::XdpLink;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -44,6 +47,11 @@ pub struct Session<'a> {
     /// Dumps of tables that are to go on, and the number of the last one.
     pub dumps: Vec<OpenDump>,
     pub last_dump: u64,
+    /// Lists that clients have begun.
+    pub lists: BTreeMap<ClientId, List>,
+    /// Changes of the program that are wanted, and the one that is on its way.
+    pub changes: VecDeque<Change>,
+    pub making: Option<Making>,
     pub stopping: bool,
 }
 
@@ -73,6 +81,7 @@ impl Session<'_> {
                 if !self.link.is_attached() {
                     return Err(CliError::InterfaceGone { name: self.link.interface().name.clone() });
                 }
+                self.look_after_making();
                 self.bury()?;
                 next_look = now + NAP;
             }
@@ -86,11 +95,13 @@ impl Session<'_> {
                 let message = message?;
                 self.show(&message)
             }
-            Incoming::Request(request) => {
-                request.serve(self);
+            Incoming::Request(request) => self.answer(request),
+            Incoming::Gone(client) => {
+                self.lists.remove(&client);
                 Ok(())
             }
-            Incoming::Changed => self.changed(),
+            Incoming::Changed => self.files_changed(),
+            Incoming::Made(made) => self.made(made),
         }
     }
 
@@ -113,17 +124,6 @@ impl Session<'_> {
         messages.iter().try_for_each(|message| self.show(message))
     }
 
-    /// Reloads; where that fails says so, and the present program goes on.
-    fn changed(&mut self) -> Result<(), CliError> {
-        match self.reload(None) {
-            Ok(_) => Ok(()),
-            Err(error) => {
-                self.publisher.publish(|| super::reporter::refused_json(&error));
-                self.reporter.refused(&error)
-            }
-        }
-    }
-
     /// What all generations have counted.
     pub fn counters(&self) -> Result<Counters, CliError> {
         let mut counters = self.installed.kernel.counters()?;
@@ -134,54 +134,18 @@ impl Session<'_> {
         Ok(counters)
     }
 
-    /// Compiles the scripts anew, or others, and puts their program in the place of the present one.
-    ///
-    /// # Errors
-    /// What a stage refuses; the present program stays, and its scripts too.
-    pub fn reload(&mut self, scripts: Option<Vec<PathBuf>>) -> Result<Reloaded, CliError> {
-        let start = Instant::now();
-        let scripts = scripts.unwrap_or_else(|| self.scripts.clone());
-        let json = self.arguments.json;
-        let (mut next, plan) = Installed::load(&scripts, &self.settings, json, Some(&self.installed))?;
-        next.consume(&self.inbox)?;
-        inherit::copy_variables(&plan, &self.installed, &next.kernel)?;
-        // What is pinned is there before the program is: nothing can fail behind the update.
-        self.keep_pins(&next, &scripts)?;
-        let mut update = 0;
-        if let Err(error) = timed(&mut update, || self.link.update(&next.kernel.program, &next.kernel.name)) {
-            self.keep_pins(&self.installed, &self.scripts)?;
-            return Err(error.into());
-        }
-        let total = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
-        let verify = next.timings.kernel_load.unwrap_or(0);
-        let timing = Timing { compile: next.timings.total - verify, verify, update, total };
-        let before = std::mem::replace(&mut self.installed, next);
-        self.retired.push(Retired::new(before));
-        self.dumps.clear();
-        (self.scripts, self.reloads) = (scripts, self.reloads + 1);
-        if let Some(watcher) = &self.watcher {
-            watcher.watch(&self.installed.files);
-        }
-        let shown = self.scripts.iter().map(|script| script.to_string_lossy().into_owned());
-        let reloaded =
-            Reloaded { scripts: shown.collect(), tables: plan.tables, variables: plan.variables, timing };
-        self.publisher.publish(|| super::reporter::reloaded_json(&reloaded));
-        self.reporter.reloaded(&reloaded)?;
-        Ok(reloaded)
-    }
-
     /// Pins what a program has, if the script is to outlive the process.
-    pub fn keep_pins(&self, installed: &Installed, scripts: &[PathBuf]) -> Result<(), CliError> {
+    pub fn keep_pins(&self, content: &Content, kernel: &Kernel, scripts: &[PathBuf]) -> Result<(), CliError> {
         let Some(pins) = &self.pins else { return Ok(()) };
         let record = Record {
             interface: self.link.interface().name.clone(),
             netns: self.arguments.netns.clone(),
             mode: self.link.mode().to_string(),
             scripts: scripts.to_vec(),
-            content: installed.content.clone(),
+            content: content.clone(),
             maps: BTreeMap::new(),
         };
-        pins.keep(&self.link, &installed.kernel.program, record)
+        pins.keep(&self.link, &kernel.program, record)
     }
 
     /// Takes the program out of the hook, unless it is pinned and nobody has asked for its end. Says whether it is still there.
@@ -227,6 +191,9 @@ impl Session<'_> {
             }
         }
         self.inbox.close();
+        // Who waits for a change is told that there will be none.
+        self.changes.clear();
+        self.making = None;
         for installed in
             self.retired.iter_mut().map(|retired| &mut retired.installed).chain([&mut self.installed])
         {

@@ -6,7 +6,6 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Map, Value};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
-use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 /// Bytes of a file's lines that go into one request, about: a request may have a mebibyte, and should not take long.
@@ -23,10 +22,13 @@ pub struct Entries {
 }
 
 /// Entries that go into one request.
+#[derive(Debug, Default)]
 pub struct Part {
     pub entries: Vec<(Value, Value)>,
-    /// Their lines.
-    pub lines: RangeInclusive<u64>,
+    /// Keys whose value is true; where there are such, there are no other entries.
+    pub keys: Vec<Value>,
+    /// The line of each.
+    lines: Vec<u64>,
 }
 
 /// What a line is.
@@ -65,40 +67,42 @@ impl Entries {
 
     /// The next entries; `None` at the end of the file.
     pub fn next_part(&mut self) -> Result<Option<Part>, CliError> {
-        let (first, end) = (self.line + 1, self.read + PART as u64);
-        let mut entries = Vec::new();
+        let end = self.read + PART as u64;
+        let mut part = Part::default();
+        let mut line = String::new();
         while self.read < end {
-            let mut line = String::new();
+            line.clear();
             let length = self.file.read_line(&mut line);
             let length = length.map_err(|source| CliError::Unreadable { path: self.path.clone(), source })?;
             if length == 0 {
-                break;
+                return Ok(if part.lines.is_empty() { None } else { Some(part) });
             }
             (self.read, self.line) = (self.read + length as u64, self.line + 1);
             let line = line.trim_end_matches(['\n', '\r']);
-            if !line.is_empty() {
-                entries.extend(self.entry(line).map_err(|problem| self.malformed(problem))?);
+            if !line.is_empty() && self.entry(line, &mut part).map_err(|problem| self.malformed(problem))? {
+                part.lines.push(self.line);
             }
         }
-        let at_end = entries.is_empty() && self.line < first;
-        Ok(if at_end { None } else { Some(Part { entries, lines: first..=self.line }) })
+        Ok(Some(part))
     }
 
-    /// The entry in a line; none in a line of titles.
-    fn entry(&mut self, line: &str) -> Result<Option<(Value, Value)>, String> {
+    /// Takes the entry in a line; there is none in a line of titles.
+    fn entry(&mut self, line: &str, part: &mut Part) -> Result<bool, String> {
         let word = |text: &str| word(text).map_err(|error| error.to_string());
-        match &mut self.format {
-            // A list of names has no integers and no JSON in it.
-            Format::Keys => Ok(Some((word(line)?, Value::Bool(true)))),
+        let entry = match &mut self.format {
+            Format::Keys => {
+                part.keys.push(word(line)?);
+                return Ok(true);
+            }
             Format::Json => match serde_json::from_str(line) {
-                Ok((key, value)) => Ok(Some((key, value))),
+                Ok((key, value)) => Ok((key, value)),
                 Err(error) => Err(format!("no JSON array of a key and a value: {error}")),
             },
             Format::Csv { fields } => {
                 let cells = cells(line)?;
                 if self.line == 1 && cells[0] == "key" && cells.len() > 1 {
                     *fields = (cells[1..] != ["value"]).then(|| cells[1..].to_vec());
-                    return Ok(None);
+                    return Ok(false);
                 }
                 let values = cells[1..].iter().map(|cell| word(cell)).collect::<Result<Vec<_>, _>>()?;
                 let value = match (fields, values.as_slice()) {
@@ -108,25 +112,24 @@ impl Entries {
                     }
                     _ => return Err("another number of cells".to_string()),
                 };
-                Ok(Some((word(&cells[0])?, value)))
+                Ok((word(&cells[0])?, value))
             }
-        }
+        };
+        part.entries.push(entry?);
+        Ok(true)
     }
 
     fn malformed(&self, problem: String) -> CliError {
         CliError::Entry { path: self.path.clone(), line: self.line, problem }
     }
 
-    /// A refusal of the table, with the lines that it is about.
-    pub fn placed(&self, error: CliError, lines: RangeInclusive<u64>) -> CliError {
-        match error {
-            CliError::Remote(mut failure) => {
-                let (first, last) = lines.into_inner();
-                failure.reason = Some(format!("in lines {first} to {last} of {}", self.path.display()));
-                CliError::Remote(failure)
-            }
-            other => other,
+    /// A refusal of the table, with the line that it is about.
+    pub fn placed(&self, error: CliError, part: &Part) -> CliError {
+        let CliError::Remote(mut failure) = error else { return error };
+        if let Some(line) = failure.entry.and_then(|entry| part.lines.get(entry)) {
+            failure.reason = Some(format!("in line {line} of {}", self.path.display()));
         }
+        CliError::Remote(failure)
     }
 }
 
@@ -184,6 +187,7 @@ mod tests {
         let mut all = Vec::new();
         while let Some(part) = file.next_part()? {
             all.extend(part.entries);
+            all.extend(part.keys.into_iter().map(|key| (key, Value::Bool(true))));
         }
         assert_eq!(file.read(), text.len() as u64);
         Ok(all)

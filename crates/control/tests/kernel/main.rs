@@ -4,5 +4,7 @@ mod support;
 
 mod exec;
 mod proxies;
+mod sweep;
 mod tables;
 mod turns;
+mod variables;

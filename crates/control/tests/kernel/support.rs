@@ -1,8 +1,11 @@
 //! A script and a program that has maps for the script's tables, but no handler that uses them.
 
 use moonhook_control::{Answer, Control, Options, Report};
-use moonhook_install::{LoadOptions, Program};
-use moonhook_ir::{Map, MapDefinition, MapId, MapKind, MapType, Module, SharedTable};
+use moonhook_install::{LoadOptions, Program, Section};
+use moonhook_ir::{
+    Map, MapDefinition, MapId, MapKind, MapType, Module, SharedTable, Variable, VariableContent,
+    VariableHome, VariableKind,
+};
 use moonhook_load::Loaded;
 use moonhook_shape::{Field, Shape, Type, WhenFull};
 use std::time::Duration;
@@ -53,21 +56,67 @@ fn module(tables: &[(&str, u32, Shape)]) -> Module {
     module
 }
 
+/// A variable of the handler: its name, what load time left in it as tag and payload, and what it can be.
+pub type Described<'a> = (&'a str, [u64; 2], &'a [(u64, VariableContent)]);
+
+/// The state of `scripts`, whose first handler has these upvalues; fields are `global.field`, globals `_G.name`. Also gives the
+/// words of the variables, three each.
+pub fn variables(scripts: &[&str], variables: &[Described<'_>]) -> (Control, Section) {
+    let loaded = load_all(scripts);
+    let mut module = module(&[]);
+    let mut bytes = Vec::new();
+    for (name, words, kinds) in variables {
+        let kind =
+            |(tag, content): &(u64, VariableContent)| VariableKind { tag: *tag, content: content.clone() };
+        module.variables.push(Variable {
+            name: name.trim_start_matches("_G.").to_string(),
+            offset: bytes.len() as u32,
+            ty: String::new(),
+            portable: true,
+            home: home(&loaded, name),
+            kinds: kinds.iter().map(kind).collect(),
+        });
+        bytes.extend([words[0], words[1], 0].iter().flat_map(|word| word.to_ne_bytes()));
+    }
+    module.maps.push(Map { name: "state".into(), kind: MapKind::Data(bytes) });
+    let program = install(&module).unwrap();
+    let section = program.section(".data.state").unwrap();
+    (Control::new(loaded, &module, &program, Options::default()).unwrap(), section)
+}
+
+fn home(loaded: &Loaded, name: &str) -> VariableHome {
+    let snapshot = &loaded.snapshot;
+    if let Some((table, key)) = name.split_once('.') {
+        let table = snapshot.tables.iter().position(|known| known.name.as_deref() == Some(table));
+        let table = table.unwrap_or_else(|| panic!("no table of {name}")) as u32;
+        return VariableHome::Field { table, key: key.as_bytes().to_vec() };
+    }
+    let closure = snapshot.closure(snapshot.handlers[0].closure);
+    let upvalues = &snapshot.prototype(closure.prototype).upvalues;
+    let index = upvalues.iter().position(|upvalue| upvalue.name == name).expect("an upvalue of that name");
+    VariableHome::Cell(closure.upvalues[index].0)
+}
+
 fn install(module: &Module) -> Result<Program, moonhook_install::InstallError> {
     let object = moonhook_emit::emit(module, &moonhook_emit::Options::default()).unwrap();
     moonhook_install::load(&object.elf, &LoadOptions::default())
 }
 
-fn load(script: &str) -> Loaded {
+/// The first script is `x.lua`.
+fn load_all(scripts: &[&str]) -> Loaded {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("x.lua");
-    std::fs::write(&path, script).unwrap();
-    moonhook_load::load(&[path], &moonhook_load::Options::default()).unwrap_or_else(|error| panic!("{error}"))
+    let paths = scripts.iter().zip(["x.lua", "y.lua"]).map(|(script, name)| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, script).unwrap();
+        path
+    });
+    let paths: Vec<_> = paths.collect();
+    moonhook_load::load(&paths, &moonhook_load::Options::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The state of `script`, whose tables of these names are maps. It has to attach a handler that reaches them.
 pub fn control(script: &str, tables: &[(&str, Shape)]) -> Control {
-    let loaded = load(script);
+    let loaded = load_all(&[script]);
     let number =
         |name: &str| loaded.snapshot.tables.iter().position(|table| table.name.as_deref() == Some(name));
     let number = |name: &str| number(name).unwrap_or_else(|| panic!("no table {name}")) as u32;

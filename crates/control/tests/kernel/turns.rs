@@ -1,6 +1,6 @@
 //! Timers, signals and events.
 
-use crate::support::{control, expect, kernel, line, shape, turn};
+use crate::support::{control, expect, kernel, line, record, shape, turn};
 use moonhook_shape::{Datum, Type};
 use std::time::{Duration, Instant};
 
@@ -67,6 +67,61 @@ fn events_reach_those_who_listen() {
     lines.extend(turn(&mut state));
     assert_eq!(lines, ["me\t7\ttrue\tnil", "4", "echo\t7"]);
     expect(&mut state, &[("seen.me", "7")]);
+}
+
+#[test]
+fn events_carry_records() {
+    if !kernel() {
+        return;
+    }
+    let script = "local flows = map()
+         local function shown(t)
+           if type(t) ~= 'table' then return tostring(t) end
+           local names, texts = {}, {}
+           for name in pairs(t) do names[#names + 1] = name end
+           table.sort(names)
+           for i, name in ipairs(names) do texts[i] = name .. '=' .. shown(t[name]) end
+           return '{' .. table.concat(texts, ',') .. '}'
+         end
+         on('flow', function(t, ...)
+           print(shown(t), ...)
+           if t then t.new = true end
+         end)
+         on('flow', function(t) print(shown(t)) end)
+         on('store', function(t)
+           flows.x = t
+           local held = flows.x
+           event('flow', held, 1)
+           event('flow', {inner = held.last, held = held})
+           flows.x = nil
+           event('flow', held)
+           event('flow', {held = held})
+         end)
+         local function send(...) event(...) end
+         on('whole', function() print(pcall(send, 'flow', flows)) end)
+         on('whole', function() print(pcall(send, 'flow', 1, {flows = flows})) end)
+         require('xdp').attach(function() return flows.x end)";
+    let value = record(&[("n", Type::Integer), ("last", record(&[("length", Type::Integer)]))]);
+    let mut state = control(script, &[("flows", shape(Type::Text { capacity: 8 }, value))]);
+    let last = Datum::Record(vec![("length".into(), Datum::Integer(60))]);
+    let flow = Datum::Record(vec![("last".into(), last), ("n".into(), Datum::Integer(7))]);
+    let mut lines = Vec::new();
+    state.event(b"flow", std::slice::from_ref(&flow), &mut |report| lines.push(line(report)));
+    assert_eq!(lines, ["{last={length=60},n=7}"; 2]);
+    lines.clear();
+    state.event(b"store", &[flow], &mut |report| lines.push(line(report)));
+    lines.extend(turn(&mut state));
+    let held = "{last={length=60},n=7}";
+    let nested = format!("{{held={held},inner={{length=60}}}}");
+    let first = format!("{held}\t1");
+    assert_eq!(lines, [&first, held, &nested, &nested, "nil", "nil", "{}", "{}"]);
+    lines.clear();
+    state.event(b"whole", &[], &mut |report| lines.push(line(report)));
+    let problem = "(integer, string, boolean, nil or record of those expected, got table)";
+    for (line, number) in lines.iter().zip([2, 3]) {
+        assert!(line.ends_with(&format!(": bad argument #{number} to 'event' {problem}")), "{line}");
+    }
+    assert_eq!(lines.len(), 2);
 }
 
 #[test]

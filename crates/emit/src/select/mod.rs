@@ -160,6 +160,7 @@ impl Selector<'_> {
             Definition::Const(constant) => Machine::Imm(constant),
             Definition::Data(map, offset) => Machine::Data { map, offset },
             Definition::Map(map) => Machine::Map(map),
+            Definition::Function(function) => Machine::Function(function),
             Definition::Frame(slot, offset) => Machine::FrameAddress(self.slots.offset(slot)? + offset),
         };
         if let Machine::Data { map, .. } | Machine::Map(map) = op {
@@ -168,6 +169,12 @@ impl Selector<'_> {
             let is_data = |kind: &MapKind| matches!(kind, MapKind::ReadOnlyData(_) | MapKind::Data(_));
             if map.is_none_or(|map| is_data(&map.kind) != data) {
                 return Err(malformed(self.function, "no such map, or not of that kind"));
+            }
+        }
+        if let Machine::Function(function) = op {
+            let called = self.module.functions.get(function.0 as usize).map(|function| &function.kind);
+            if !matches!(called, Some(FunctionKind::Subprogram { global: false, .. })) {
+                return Err(malformed(self.function, "a reference to a function that helpers cannot call"));
             }
         }
         let register = self.out.new_vreg();

@@ -41,7 +41,8 @@ impl Selector<'_> {
             (Op::Unary(op, value), Some(result)) => self.unary(*op, *value, result),
             (Op::Compare(condition), Some(result)) => self.set(*condition, inst.result, result),
             // Made where they are used.
-            (Op::Const(_) | Op::DataAddress { .. } | Op::MapReference(_) | Op::SlotAddress(_), _) => Ok(()),
+            (Op::Const(_) | Op::DataAddress { .. } | Op::MapReference(_), _) => Ok(()),
+            (Op::SlotAddress(_) | Op::FunctionReference(_), _) => Ok(()),
             (_, None) => Err(malformed(self.function, "an operation without result")),
         }
     }

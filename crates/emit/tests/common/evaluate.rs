@@ -80,7 +80,9 @@ impl<'a> Evaluator<'a> {
                 let args: Vec<u64> = args.iter().map(|arg| values[arg]).collect();
                 self.call(self.module.function(*function), &args)
             }
-            Op::MapReference(_) | Op::Helper { .. } => panic!("`{op}` needs the kernel"),
+            Op::MapReference(_) | Op::FunctionReference(_) | Op::Helper { .. } => {
+                panic!("`{op}` needs the kernel")
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! Objects with an arena: memory that programs reach by offsets.
 
 use crate::support::kernel;
-use moonhook_install::{LoadOptions, LogDetail, Program, load};
+use moonhook_install::{LoadOptions, LogDetail, Program, load, load_with_maps};
 
 /// An XDP program that calls two functions: one gets the context and adds up bytes of the packet, the other fills an array
 /// in the arena with multiples of a constant of the image and sums it up.
@@ -125,6 +125,30 @@ fn the_arena_is_memory_of_both_sides() {
     assert_eq!(arena.part(4095..4106).unwrap(), [0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0]);
     assert_eq!(arena.part(16 * 4096 - 1..16 * 4096), Some(vec![0]));
     assert_eq!(arena.part(16 * 4096..16 * 4096 + 1), None);
+}
+
+#[test]
+fn a_later_program_takes_the_arena_over() {
+    if !kernel() {
+        return;
+    }
+    let object = emitted(SUMS);
+    let mut last = load(&object, &LoadOptions::default()).unwrap();
+    assert!(last.data_section("memory").unwrap().store(8, 5));
+    for turn in 0..3 {
+        let maps = [("memory".to_string(), last.map_fd("memory").unwrap())];
+        let mut next = load_with_maps(&object, &LoadOptions::default(), &maps).unwrap();
+        assert!(next.data_section("memory").is_err(), "the earlier one has it");
+        next.test_run("main", &[0; 64], 1).unwrap();
+        assert_eq!(last.data_section("memory").unwrap().load(4096 + 8 * 99), Some((5 + turn) * 99));
+        next.succeed(last).unwrap();
+        let arena = next.data_section("memory").unwrap();
+        assert_eq!((arena.load(8), arena.load(4096 + 8 * 99)), (Some(5 + turn), Some((5 + turn) * 99)));
+        assert!(arena.store(8, 6 + turn));
+        next.test_run("main", &[0; 64], 1).unwrap();
+        assert_eq!(results(&next)[1], (6 + turn) * 99 * 100 / 2);
+        last = next;
+    }
 }
 
 /// Every object has an arena of its own, however many are loaded at the same time.

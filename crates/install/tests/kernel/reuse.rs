@@ -97,9 +97,19 @@ fn pinned_links_and_maps_are_found_again() {
     let maps = [("limits".to_string(), map.as_fd())];
     let second = load_with_maps(&compile("basic.c"), &LoadOptions::default(), &maps).unwrap();
     assert_eq!(second.map_lookup("limits", &KEY).unwrap(), Some(vec![9; 8]));
+    let mut other = pinned("left").unwrap().unwrap();
     link.update(&second, "count").unwrap();
-    drop(link);
-    assert_ne!(namespace.xdp("left").unwrap().1, before.1);
+    let after = namespace.xdp("left").unwrap().1;
+    assert_ne!(after, before.1);
+    // Who does not know of that replaces nothing.
+    let replaced = other.update(&load_c("drop.c"), "drop_all").unwrap_err();
+    assert!(
+        matches!(&replaced, InstallError::Replaced { program_id, .. } if u64::from(*program_id) == after),
+        "{replaced:?}"
+    );
+    assert_eq!(replaced.diagnostic().code, "MH0521");
+    assert_eq!(namespace.xdp("left").unwrap().1, after);
+    drop((link, other));
 
     assert!(XdpLink::detach_pinned(&link_path).unwrap());
     assert_eq!(namespace.xdp("left"), None);

@@ -48,6 +48,12 @@ fn batches_of_a_hash_table_come_back() {
     assert_eq!(entries.len(), 100_000);
     assert!((0..100_000).all(|number| entries[&word(number)] == word(number * 3)));
     assert!(!many.update(&word(100_000), &word(0)).unwrap());
+    let twin = many.twin().unwrap();
+    assert_eq!((twin.key_size(), twin.value_size(), twin.name()), (8, 8, many.name()));
+    assert_eq!(twin.lookup(&word(7)).unwrap(), None);
+    assert!(twin.update(&word(7), &word(8)).unwrap());
+    assert_eq!(twin.lookup(&word(7)).unwrap().unwrap(), word(8));
+    assert_eq!(many.lookup(&word(7)).unwrap().unwrap(), word(21));
     assert_eq!(many.fill(&batch(&many, 100_001, word)).unwrap(), 100_000);
     assert!(many.delete(&word(7)).unwrap() && !many.delete(&word(7)).unwrap());
     assert_eq!((many.lookup(&word(7)).unwrap(), many.lookup(&word(8)).unwrap()), (None, Some(word(24))));

@@ -82,6 +82,7 @@ fn operation(name: &str, line: &mut Line) -> Result<Option<Op>, String> {
         "compare" => Op::Compare(condition(line)?),
         "data" => Op::DataAddress { map: MapId(line.index("m")?), offset: line.number()? },
         "map" => Op::MapReference(MapId(line.index("m")?)),
+        "function" => Op::FunctionReference(FunctionId(line.index("f")?)),
         "slot" => Op::SlotAddress(Slot(line.index("s")?)),
         "helper" => Op::Helper { id: line.number()?, args: line.values()? },
         "call" => Op::Call { function: FunctionId(line.index("f")?), args: line.values()? },

@@ -4,24 +4,32 @@
 use std::ffi::{CStr, c_int};
 
 use mlua::ffi::{self, lua_State};
-use mlua::{Function, MultiValue, Value};
-use moonhook_shape::Datum;
+use mlua::{Function, MultiValue, Table, Value};
+use moonhook_shape::{Datum, MAX_NESTED};
 
 use super::Global;
 use crate::modules::Context;
+use crate::registry::{Proxied, Requests};
 
 pub(super) const GLOBAL: Global = Global { name: "event", open };
 
-const VALUES: &CStr = c"integer, string, boolean or nil";
+const VALUES: &CStr = c"integer, string, boolean, nil or record of those";
 
 fn open(context: &mut Context) -> mlua::Result<Value> {
     let requests = context.registry.requests.clone();
+    // Gives the number of the first argument that events do not carry, 0 if they carry all.
     let send = context.lua.create_function(move |lua, arguments: MultiValue| {
-        let mut values: Vec<Datum> = arguments.iter().map(datum).collect();
-        match values.remove(0) {
-            Datum::Text(name) => requests.event(lua, name, values),
-            _ => Ok(()),
+        let mut values = Vec::new();
+        for (index, argument) in arguments.iter().enumerate() {
+            match datum(&requests, argument, 0) {
+                Some(datum) => values.push(datum),
+                None => return Ok(index + 1),
+            }
         }
+        if let Datum::Text(name) = values.remove(0) {
+            requests.event(lua, name, values)?;
+        }
+        Ok(0)
     })?;
     // SAFETY: `event` keeps to what C functions may do, and gets the one upvalue that it uses.
     let function: Function =
@@ -30,33 +38,55 @@ fn open(context: &mut Context) -> mlua::Result<Value> {
     Ok(Value::Function(function))
 }
 
-fn datum(value: &Value) -> Datum {
-    match value {
+/// A value, which `depth` tables are around, as events carry it; `None` if they do not.
+fn datum(requests: &Requests, value: &Value, depth: usize) -> Option<Datum> {
+    Some(match value {
+        Value::Nil => Datum::Nil,
         Value::Boolean(value) => Datum::Boolean(*value),
         Value::Integer(value) => Datum::Integer(*value),
         Value::String(text) => Datum::Text(text.as_bytes().to_vec()),
-        _ => Datum::Nil,
-    }
+        Value::Table(table) => match requests.proxy(table) {
+            Some(Proxied::Value(datum)) => datum,
+            Some(Proxied::Nothing) => return None,
+            _ if depth == MAX_NESTED => return None,
+            Some(Proxied::Fields(fields)) => record(requests, &fields, depth + 1)?,
+            None => record(requests, table, depth + 1)?,
+        },
+        _ => return None,
+    })
 }
 
-/// Looks at the arguments and gives them to its upvalue.
+fn record(requests: &Requests, table: &Table, depth: usize) -> Option<Datum> {
+    let mut fields = Vec::new();
+    for pair in table.pairs::<Value, Value>() {
+        let (Value::String(name), value) = pair.ok()? else { return None };
+        match datum(requests, &value, depth)? {
+            Datum::Nil => {}
+            datum => fields.push((name.as_bytes().to_vec(), datum)),
+        }
+    }
+    fields.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let text = |name: Vec<u8>| String::from_utf8_lossy(&name).into_owned();
+    Some(Datum::Record(fields.into_iter().map(|(name, value)| (text(name), value)).collect()))
+}
+
+/// Makes a string of its first argument, gives all of them to its upvalue and raises the error about the one that it refuses.
 unsafe extern "C-unwind" fn event(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls C functions with LUA_MINSTACK stack slots beyond the arguments; nothing here has a destructor.
+    // SAFETY: Lua calls C functions with LUA_MINSTACK stack slots beyond the arguments, and `luaL_checkstack` makes room for
+    // the copies; nothing here has a destructor.
     unsafe {
         let count = ffi::lua_gettop(state);
         ffi::luaL_checklstring(state, 1, std::ptr::null_mut());
-        for index in 2..=count {
-            let is_number = |index| ffi::lua_type(state, index) == ffi::LUA_TNUMBER;
-            match ffi::lua_type(state, index) {
-                ffi::LUA_TNIL | ffi::LUA_TBOOLEAN | ffi::LUA_TSTRING => {}
-                _ if is_number(index) && ffi::lua_isinteger(state, index) != 0 => {}
-                _ => return wrong_type(state, index),
-            }
-        }
+        ffi::luaL_checkstack(state, count + 1, c"too many values".as_ptr());
         ffi::lua_pushvalue(state, ffi::lua_upvalueindex(1));
-        ffi::lua_insert(state, 1);
-        ffi::lua_call(state, count, 0);
-        0
+        for index in 1..=count {
+            ffi::lua_pushvalue(state, index);
+        }
+        ffi::lua_call(state, count, 1);
+        match ffi::lua_tointeger(state, -1) as c_int {
+            0 => 0,
+            refused => wrong_type(state, refused),
+        }
     }
 }
 

@@ -7,17 +7,18 @@ mod byteorder;
 mod linux;
 mod linux_xdp;
 mod rcu;
+mod set;
 mod xdp;
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use mlua::{Function, Lua, MultiValue, Table, Value};
+use mlua::{FromLua, Function, Lua, MultiValue, Table, Value};
 use moonhook_snapshot::Hook;
 
 use crate::functions::Raising;
 use crate::registry::Registry;
-use crate::sandbox::Names;
+use crate::sandbox::{Names, without_lines};
 
 /// A module of Moonhook's own library.
 pub(crate) struct Module {
@@ -27,7 +28,7 @@ pub(crate) struct Module {
 }
 
 pub(crate) const MODULES: &[Module] =
-    &[byteorder::MODULE, linux::MODULE, linux_xdp::MODULE, rcu::MODULE, xdp::MODULE];
+    &[byteorder::MODULE, linux::MODULE, linux_xdp::MODULE, rcu::MODULE, set::MODULE, xdp::MODULE];
 
 /// A handler as `attach` got it.
 pub(crate) struct Registration {
@@ -48,12 +49,25 @@ pub(crate) struct Context<'a> {
     pub lua: &'a Lua,
     pub registry: &'a Registry,
     pub names: &'a mut Names,
+    /// The script's `pairs`.
+    pairs: &'a Function,
     raising: Raising,
 }
 
 impl<'a> Context<'a> {
-    pub fn new(lua: &'a Lua, registry: &'a Registry, names: &'a mut Names) -> mlua::Result<Self> {
-        Ok(Context { lua, registry, names, raising: Raising::new(lua)? })
+    pub fn new(
+        lua: &'a Lua,
+        registry: &'a Registry,
+        names: &'a mut Names,
+        pairs: &'a Function,
+    ) -> mlua::Result<Self> {
+        Ok(Context { lua, registry, names, pairs, raising: Raising::new(lua)? })
+    }
+
+    /// What Lua text of our own returns; it is given the standard library as Lua made it, and the script's `pairs`. Its functions
+    /// have no names of their own: handlers that call them have them compiled like the script's.
+    pub fn chunk<T: FromLua>(&self, text: &str) -> mlua::Result<T> {
+        without_lines(self.lua, text)?.call((self.lua.globals(), self.pairs))
     }
 
     /// A function with this canonical name. An `Err` is raised at the line of the script that called it.

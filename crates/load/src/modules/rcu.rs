@@ -1,10 +1,10 @@
 //! `require "rcu"`: tables that several parties share, under the name that Lunatik gave them. Its tables grow without bound and
 //! take a number of hash buckets; a map has a capacity, which here is no smaller than that of any other shared table.
 
-use mlua::{Table, Value};
+use mlua::{Function, Table, Value};
 use moonhook_shape::{CAPACITY, Declaration};
 
-use super::{Context, Module, type_error};
+use super::{Context, Module, integer};
 
 pub(super) const MODULE: Module = Module { name: "rcu", open };
 
@@ -14,8 +14,7 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
     let table = context.function("rcu.table", move |lua, arguments| {
         let buckets = match arguments.first() {
             None | Some(Value::Nil) => 1,
-            Some(Value::Integer(buckets)) => *buckets,
-            Some(_) => return Err(type_error(arguments, 1, "table", "number")),
+            Some(_) => integer(lua, arguments, 1, "table")?,
         };
         let capacity = u32::try_from(buckets).ok().filter(|buckets| *buckets > 0);
         let capacity = capacity.ok_or("bad argument #1 to 'table' (out of bounds)")?.max(CAPACITY);
@@ -24,5 +23,6 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
         Ok(Value::Table(table))
     })?;
     module.raw_set("table", table)?;
+    module.raw_set("map", context.chunk::<Function>(include_str!("rcu.lua"))?)?;
     Ok(module)
 }

@@ -72,19 +72,25 @@ fn assert(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     Ok(arms)
 }
 
+/// `error(value, level)`: the level says which of the active functions is blamed.
 fn error(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
-    let positioned = match call.args.get(1) {
-        None | Some(Abs::Nil) | Some(Abs::Int(Word::Imm(1))) => true,
-        Some(Abs::Int(Word::Imm(0))) => false,
+    let level = match call.args.get(1) {
+        None | Some(Abs::Nil) => 1,
+        Some(Abs::Int(Word::Imm(level))) => *level,
         _ => {
             return context.unsupported(
-                "`error` with a level other than 0 and 1",
-                "leave the level out",
+                "`error` with a level that depends on the packet",
+                "write the level as a number, or leave it out",
                 Some("error"),
             );
         }
     };
-    raise(context, &call.arg(1), positioned)?;
+    let here = context.loc;
+    let blamed = usize::try_from(level).ok().and_then(|level| context.location_at(level));
+    context.loc = blamed.unwrap_or(here);
+    let raised = raise(context, &call.arg(1), blamed.is_some());
+    context.loc = here;
+    raised?;
     Ok(vec![])
 }
 
@@ -209,6 +215,10 @@ fn raw_len(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
         Abs::Object(crate::value::Object::Made(table)) => {
             let length = context.made_length(table)?;
             returns(context, vec![Abs::int(length)])
+        }
+        Abs::Object(crate::value::Object::Stored(table)) => {
+            let length = context.stored_length(table)?;
+            returns(context, vec![Abs::Int(length)])
         }
         _ => {
             context.type_error("table or string expected".into(), !call.narrowed, Some("rawlen"));

@@ -38,7 +38,7 @@ fn set_metatable(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
 }
 
 fn get_metatable(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
-    let Abs::Object(object @ (Object::Made(_) | Object::Table(_))) = call.arg(1) else {
+    let Abs::Object(object @ (Object::Made(_) | Object::Stored(_) | Object::Table(_))) = call.arg(1) else {
         return refuse(context, call);
     };
     let Some(metatable) = context.metatable_of(&object) else { return returns(context, vec![Abs::Nil]) };
@@ -51,6 +51,7 @@ fn get_metatable(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
 fn raw_get(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     match call.arg(1) {
         Abs::Object(Object::Made(table)) if call.args.len() > 1 => context.made_lookup(table, &call.arg(2)),
+        Abs::Object(Object::Stored(table)) if call.args.len() > 1 => context.read_stored(table, &call.arg(2)),
         _ => refuse(context, call),
     }
 }
@@ -59,6 +60,10 @@ fn raw_set(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     match (call.arg(1), Key::of(&call.arg(2))) {
         (Abs::Object(Object::Made(table)), Some(key)) if call.args.len() > 2 => {
             context.set_made_field(table, key, call.arg(3));
+            returns(context, vec![call.arg(1)])
+        }
+        (Abs::Object(Object::Stored(table)), _) if call.args.len() > 2 => {
+            context.write_stored(table, &call.arg(2), &call.arg(3))?;
             returns(context, vec![call.arg(1)])
         }
         _ => refuse(context, call),

@@ -11,6 +11,7 @@ mod data;
 mod digits;
 pub mod event;
 mod format;
+pub mod gmatch;
 mod linux;
 mod math;
 mod metatable;
@@ -21,6 +22,7 @@ mod quote;
 mod replace;
 mod string;
 mod table;
+pub mod traversal;
 
 pub use base::{object_text, text_of};
 
@@ -47,6 +49,7 @@ const FAMILIES: &[&[Row]] = &[
     data::ROWS,
     event::ROWS,
     format::ROWS,
+    gmatch::ROWS,
     linux::ROWS,
     math::ROWS,
     metatable::ROWS,
@@ -56,6 +59,7 @@ const FAMILIES: &[&[Row]] = &[
     replace::ROWS,
     string::ROWS,
     table::ROWS,
+    traversal::ROWS,
 ];
 
 /// A call of a built-in.

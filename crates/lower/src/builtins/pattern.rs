@@ -14,18 +14,18 @@ use moonhook_ir::CompareOp;
 pub const ROWS: &[Row] = &[row("string.find", find), row("string.match", match_)];
 
 /// A search that was made: the match with its state, if there can be one, and the states without.
-struct Search {
-    subject: Slice,
-    found: Option<Match>,
+pub struct Search {
+    pub subject: Slice,
+    pub found: Option<Match>,
     /// For each capture, whether it is a position.
-    positions: Vec<bool>,
-    failed: Vec<State>,
+    pub positions: Vec<bool>,
+    pub failed: Vec<State>,
 }
 
 fn find(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     let plain = call.arg(4).truth() == Some(true);
     let Some(search) = search(context, call, plain)? else { return Ok(vec![]) };
-    finish(context, search, |context, subject, found| {
+    finish(context, search, vec![Abs::Nil], |context, subject, found| {
         let last = context.sub(found.end, subject.start);
         vec![position(context, subject, found.start), Abs::Int(last)]
     })
@@ -33,13 +33,16 @@ fn find(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
 
 fn match_(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     let Some(search) = search(context, call, false)? else { return Ok(vec![]) };
-    finish(context, search, |context, subject, found| {
-        if !found.captures.is_empty() {
-            return vec![];
-        }
-        let length = context.sub(found.end, found.start);
-        vec![Abs::Str(Str::Slice { space: subject.space, start: found.start, length })]
-    })
+    finish(context, search, vec![Abs::Nil], whole_match)
+}
+
+/// The whole match, which is a result where the pattern has no captures.
+pub fn whole_match(context: &mut Context<'_>, subject: Slice, found: &Match) -> Vec<Abs> {
+    if !found.captures.is_empty() {
+        return vec![];
+    }
+    let length = context.sub(found.end, found.start);
+    vec![Abs::Str(Str::Slice { space: subject.space, start: found.start, length })]
 }
 
 /// A position of the subject as Lua counts: from 1.
@@ -48,10 +51,11 @@ fn position(context: &mut Context<'_>, subject: Slice, at: Word) -> Abs {
     Abs::Int(context.add(offset, 1))
 }
 
-/// The ways out: what `first` makes of the match, followed by the captures; nil without a match.
-fn finish(
+/// The ways out: what `first` makes of the match, followed by the captures; `missing` without a match.
+pub fn finish(
     context: &mut Context<'_>,
     search: Search,
+    missing: Vec<Abs>,
     first: impl FnOnce(&mut Context<'_>, Slice, &Match) -> Vec<Abs>,
 ) -> Result<Vec<Arm>> {
     let mut arms: Vec<Arm> = Vec::new();
@@ -71,19 +75,21 @@ fn finish(
     context.enter(search.failed)?;
     if context.state.alive() {
         let state = context.take_state();
-        arms.push(Arm { state, values: vec![Abs::Nil] });
+        arms.push(Arm { state, values: missing });
     }
     Ok(arms)
 }
 
+/// How a pattern's text is read.
+pub type Reading = fn(&[u8]) -> std::result::Result<Pattern, String>;
+
 /// The pattern that a call is given; refuses one that is not known or malformed.
-pub fn compiled(context: &mut Context<'_>, call: &Call, pattern: Str, plain: bool) -> Result<Pattern> {
+pub fn compiled(context: &mut Context<'_>, call: &Call, pattern: Str, reading: Reading) -> Result<Pattern> {
     let name = call.called.as_ref().map(|(_, name)| name.as_str());
     let Str::Const(pattern) = pattern else {
         return context.refuse(LowerErrorKind::PatternNotConstant, name);
     };
-    let pattern = if plain { Ok(parse::literal(&pattern)) } else { parse::parse(&pattern) };
-    pattern.or_else(|message| context.refuse(LowerErrorKind::BadPattern { message }, name))
+    reading(&pattern).or_else(|message| context.refuse(LowerErrorKind::BadPattern { message }, name))
 }
 
 /// Searches as the arguments say; `None`, with the state dead, if one of them is wrong.
@@ -94,7 +100,8 @@ fn search(context: &mut Context<'_>, call: &Call, plain: bool) -> Result<Option<
     if !context.state.alive() {
         return Ok(None);
     }
-    let pattern = compiled(context, call, pattern, plain)?;
+    let reading: Reading = if plain { |text| Ok(parse::literal(text)) } else { parse::parse };
+    let pattern = compiled(context, call, pattern, reading)?;
     let (space, start, length) = context.slice(&text)?;
     let subject = Slice { space, start, length };
     let skipped = first_offset(context, init, length)?;
@@ -109,7 +116,7 @@ fn search(context: &mut Context<'_>, call: &Call, plain: bool) -> Result<Option<
 
 /// The optional third argument as an offset from 0 (`posrelatI` in `lstrlib.c`): negative ones count from the end, and
 /// none is before the start.
-fn first_offset(context: &mut Context<'_>, init: Word, length: Word) -> Result<Word> {
+pub fn first_offset(context: &mut Context<'_>, init: Word, length: Word) -> Result<Word> {
     match init {
         Word::Imm(imm) if imm > 0 => Ok(Word::Imm(imm - 1)),
         Word::Imm(0) => Ok(Word::Imm(0)),

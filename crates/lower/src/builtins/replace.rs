@@ -10,7 +10,7 @@ use crate::join::Arm;
 use crate::loops::Iteration;
 use crate::memory::{MAX_FRAME, STRINGS_END};
 use crate::patterns::matcher::{self, Match};
-use crate::patterns::parse::Pattern;
+use crate::patterns::parse::{self, Pattern};
 use crate::strings::Slice;
 use crate::value::{Abs, Str, Word};
 use moonhook_ir::CompareOp;
@@ -73,7 +73,7 @@ fn gsub(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
             return context.unsupported("`gsub` with a replacement that is not known", help, Some("gsub"));
         }
     };
-    let pattern = compiled(context, call, pattern, false)?;
+    let pattern = compiled(context, call, pattern, parse::parse)?;
     let Some(parts) = parts(&replacement, pattern.captures.len()) else {
         let help = "write `%%` for a percent sign, and `%1` for the first capture";
         return context.unsupported("`gsub` with a malformed replacement", help, Some("gsub"));

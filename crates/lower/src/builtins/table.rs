@@ -24,7 +24,7 @@ const MAX_RESULTS: i64 = 64;
 
 fn ipairs(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     match call.arg(1) {
-        table @ Abs::Object(Object::Made(_) | Object::Table(_)) => {
+        table @ Abs::Object(Object::Made(_) | Object::Stored(_) | Object::Table(_)) => {
             returns(context, vec![Abs::Object(Object::Builtin(NEXT_ELEMENT)), table, Abs::int(0)])
         }
         _ => refuse(context, call),
@@ -57,6 +57,12 @@ fn sequence(context: &mut Context<'_>, call: &Call) -> Result<Option<(u32, i64)>
 }
 
 fn insert(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    if let (Abs::Object(Object::Stored(table)), 2) = (call.arg(1), call.args.len()) {
+        let length = context.stored_length(table)?;
+        let index = context.add(length, 1);
+        context.write_stored(table, &Abs::Int(index), &call.arg(2))?;
+        return returns(context, vec![]);
+    }
     let Some((table, length)) = sequence(context, call)? else { return refuse(context, call) };
     let (position, value) = match call.args.len() {
         2 => (length + 1, call.arg(2)),

@@ -5,6 +5,7 @@
 //! an error writes its site's number into the frame first; where a call was made, execution goes on at that site.
 
 use super::code::Code;
+use super::counts::Counts;
 use super::known::Known;
 use super::ops;
 use super::sites::Site;
@@ -30,6 +31,9 @@ pub struct Body<'u, 'g, 'a> {
     pub base: Value,
     /// What is known of registers since the start of the block.
     pub known: HashMap<usize, Known>,
+    counts: Counts,
+    /// Sites of the instructions that read what is added to, by their place.
+    read_sites: HashMap<usize, usize>,
     blocks: HashMap<usize, (Block, Vec<Value>)>,
 }
 
@@ -43,8 +47,10 @@ impl<'u, 'g, 'a> Body<'u, 'g, 'a> {
             blocks.insert(block.start, unit.code.new_block(2));
         }
         let none = Value(0);
-        let known = HashMap::new();
-        let mut body = Body { unit, index, prototype, pc: 0, frame: none, base: none, known, blocks };
+        let counts = Counts::new(prototype);
+        let (known, read_sites) = (HashMap::new(), HashMap::new());
+        let (pc, frame, base) = (0, none, none);
+        let mut body = Body { unit, index, prototype, pc, frame, base, known, counts, read_sites, blocks };
         let entry = body.blocks[&0].0;
         let site = body.new_site(Some(entry));
         for block in &flow.blocks {
@@ -131,7 +137,14 @@ impl<'u, 'g, 'a> Body<'u, 'g, 'a> {
 
     /// Registers a site at the current instruction; execution can go on at `resume`.
     pub fn new_site(&mut self, resume: Option<Block>) -> u32 {
-        let site = Site::new(self.unit.general, self.index, self.pc);
+        let mut site = Site::new(self.unit.general, self.index, self.pc);
+        let number = self.unit.general.sites.len();
+        if self.counts.is_read(self.pc) {
+            self.read_sites.insert(self.pc, number);
+            site.read = number as u64;
+        } else if let Some(read) = self.counts.read_of(self.pc).and_then(|pc| self.read_sites.get(&pc)) {
+            site.read = *read as u64;
+        }
         self.unit.add_site(site, resume)
     }
 

@@ -2,6 +2,7 @@
 
 use super::General;
 use super::code::Code;
+use super::thunks::shared::Accesses;
 use crate::error::{LowerError, LowerErrorKind};
 use moonhook_ir as ir;
 use moonhook_ir::{BinaryOp, CompareOp, Op, Value};
@@ -21,7 +22,8 @@ struct Parts {
     report: Option<ir::FunctionId>,
     copy: Option<ir::FunctionId>,
     count: Option<ir::FunctionId>,
-    object: Option<ir::FunctionId>,
+    /// Accesses to objects of the packet, and to shared tables.
+    accesses: (Option<ir::FunctionId>, Vec<(usize, Accesses)>),
 }
 
 /// Bytes of each CPU's state (scratch memory of routines included), frames and stack.
@@ -39,7 +41,7 @@ impl General<'_> {
         handlers: &[u64],
         statics: &[(i64, u64)],
         units: &[(u32, ir::FunctionId)],
-        object: Option<ir::FunctionId>,
+        accesses: (Option<ir::FunctionId>, Vec<(usize, Accesses)>),
     ) -> Result<ir::Module, LowerError> {
         let list = self.image.words(handlers);
         let memory = i64::from(self.options.memory.next_multiple_of(PAGE as u32));
@@ -64,7 +66,7 @@ impl General<'_> {
             report: self.report(),
             copy: if self.options.frags { self.copy_frame() } else { None },
             count: if self.options.count_verdicts { self.count_verdict() } else { None },
-            object,
+            accesses,
         };
         if let Err(error) = self.add_routines() {
             return Err(self.internal(error.to_string()));
@@ -80,6 +82,7 @@ impl General<'_> {
         let arena = ir::Map { name: "arena".into(), kind: ir::MapKind::Arena { pages: pages as u32, image } };
         self.module.maps.push(arena);
         self.module.functions = self.functions_made.into_iter().flatten().collect();
+        name_maps_apart(&mut self.module);
         super::thunks::finish(&mut self.module);
         Ok(self.module)
     }
@@ -108,7 +111,11 @@ impl General<'_> {
         let section = if self.options.frags { format!("{hook}.frags") } else { hook.to_string() };
         let mut name = crate::program::program_name(&self.functions.snapshot.script);
         // Subprograms are symbols of the same object.
-        while self.functions_made.iter().flatten().any(|function| function.name == name) {
+        let taken = |name: &str| {
+            self.functions_made.iter().flatten().any(|function| function.name == name)
+                || self.module.maps.iter().any(|map| map.name == name)
+        };
+        while taken(&name) {
             name.truncate(14);
             name.push('_');
         }
@@ -128,7 +135,7 @@ impl General<'_> {
         let (next, _) = code.new_block(0);
         let (start, _) = code.new_block(0);
         code.jump(next, &[]);
-        let (head, ended, status) = self.run_units(&mut code, state, units, parts.object);
+        let (head, ended, status) = self.run_units(&mut code, state, units, &parts.accesses);
         code.block = next;
         let number = code.load(state, L_HANDLER);
         let pass = code.constant(PASS);
@@ -238,5 +245,24 @@ impl General<'_> {
         }
         code.jump(ready, &[]);
         code.block = ready;
+    }
+}
+
+/// Maps and functions are symbols of one object. The runtime's functions keep their names: what a shared table is called for
+/// people stands elsewhere.
+fn name_maps_apart(module: &mut ir::Module) {
+    const MOST: usize = 15;
+    for index in module.tables.iter().map(|table| table.map.0 as usize) {
+        let taken = |name: &str| {
+            module.functions.iter().any(|function| function.name == name)
+                || module.maps.iter().enumerate().any(|(other, map)| other != index && map.name == name)
+        };
+        let stem = module.maps[index].name.clone();
+        let numbered = |number: usize| {
+            let end = if number == 0 { String::new() } else { format!("_{number}") };
+            stem[..stem.len().min(MOST - end.len())].to_string() + &end
+        };
+        let free = (0..).map(numbered).find(|name| !taken(name));
+        module.maps[index].name = free.unwrap_or_default();
     }
 }

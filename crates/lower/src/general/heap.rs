@@ -54,7 +54,7 @@ impl General<'_> {
             return *known;
         }
         let snapshot = self.functions.snapshot;
-        let array = snapshot.table(id).array.len();
+        let array = if self.shared.is_shared(id) { 0 } else { snapshot.table(id).array.len() };
         let size = moonhook_runtime::image::table_size(array, self.entries(id).len());
         let address = self.image.reserve(size);
         self.tables.insert(id, address);
@@ -66,6 +66,11 @@ impl General<'_> {
     pub fn finish_tables(&mut self) {
         while let Some(id) = self.pending_tables.pop() {
             let snapshot = self.functions.snapshot;
+            if self.shared.is_shared(id) {
+                let content = self.shared_content(id);
+                self.write_table(self.tables[&id], &content);
+                continue;
+            }
             let table = snapshot.table(id);
             let entries = self.entries(id);
             let content = TableContent {
@@ -77,10 +82,14 @@ impl General<'_> {
                 metatable: table.metatable.map_or(0, |meta| self.table(meta)),
                 flags: flags(snapshot, id),
             };
-            let address = self.tables[&id];
-            let bytes = write_table(address, &content);
-            self.image.bytes[address as usize..address as usize + bytes.len()].copy_from_slice(&bytes);
+            self.write_table(self.tables[&id], &content);
         }
+    }
+
+    /// Puts a table at an address that was reserved for it.
+    pub fn write_table(&mut self, address: u64, content: &TableContent) {
+        let bytes = write_table(address, content);
+        self.image.bytes[address as usize..address as usize + bytes.len()].copy_from_slice(&bytes);
     }
 
     fn key_hash(&mut self, key: &Value) -> u64 {
@@ -125,6 +134,9 @@ impl General<'_> {
 
     /// The entries of a table that are in the program. Global variables that packet code assigns have a place from the start.
     fn entries(&self, id: TableId) -> Vec<(Value, Value)> {
+        if self.shared.is_shared(id) {
+            return Vec::new();
+        }
         let snapshot = self.functions.snapshot;
         let array = snapshot.table(id).array.len();
         let mut entries: Vec<(Value, Value)> =

@@ -48,7 +48,8 @@ impl Body<'_, '_, '_> {
                 Some(Known::Builtin(full))
             }
             Known::Value(Value::Table(table)) => {
-                if self.unit.general.reach.is_assigned(snapshot, *table, name) {
+                let general = &self.unit.general;
+                if general.shared.is_shared(*table) || general.reach.is_assigned(snapshot, *table, name) {
                     return None;
                 }
                 let key = Value::string(name);

@@ -9,6 +9,7 @@
 
 mod body;
 mod code;
+mod counts;
 mod entry;
 mod heap;
 mod image;
@@ -19,19 +20,23 @@ mod own;
 mod program;
 mod reach;
 mod routines;
+mod shared;
 mod sites;
 mod statics;
+mod stores;
 pub mod thunks;
 mod unit;
 
 use crate::Options;
 use crate::error::{LowerError, LowerErrorKind};
+use crate::shared::SharedTables;
 use image::Image;
 use library::{Direct, Kind};
 use moonhook_ir as ir;
 use moonhook_ir::FunctionId;
 use moonhook_snapshot::{CellId, ClosureId, Snapshot, TableId};
 use reach::{Functions, Reach};
+use shared::Shared;
 use sites::Site;
 use std::collections::HashMap;
 
@@ -72,6 +77,7 @@ pub struct General<'a> {
     closures: HashMap<ClosureId, u64>,
     cells: HashMap<CellId, u64>,
     records: HashMap<usize, u64>,
+    shared: Shared,
     /// Functions with a record whose code is still to be made.
     uncompiled: Vec<usize>,
 }
@@ -99,9 +105,12 @@ pub fn is_library_function(name: &str) -> bool {
 }
 
 /// Lowers all handlers of a snapshot to one program of general code.
-pub fn lower(snapshot: &Snapshot, options: &Options) -> Result<ir::Module, LowerError> {
+///
+/// `known` is what was learned of tables that are maps.
+pub fn lower(snapshot: &Snapshot, options: &Options, known: SharedTables) -> Result<ir::Module, LowerError> {
     let functions = Functions { snapshot, library: library::library() };
     let reach = Reach::new(&functions);
+    let shared = Shared::new(&functions, &reach, known);
     // The program itself is function 0, and then those of `Ids`.
     let ids = Ids { builtin: FunctionId(1) };
     let general = General {
@@ -124,6 +133,7 @@ pub fn lower(snapshot: &Snapshot, options: &Options) -> Result<ir::Module, Lower
         closures: HashMap::new(),
         cells: HashMap::new(),
         records: HashMap::new(),
+        shared,
         uncompiled: Vec::new(),
     };
     general.build()

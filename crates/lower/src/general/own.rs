@@ -3,12 +3,17 @@
 use super::General;
 use super::thunks::{self, Thunks};
 use crate::context::{Result, Stop};
+use crate::shared::SharedTables;
 use moonhook_ir as ir;
-use moonhook_ir::FunctionId;
+use moonhook_ir::{FunctionId, Loc};
 
 impl thunks::Host for General<'_> {
     fn module(&mut self) -> &mut ir::Module {
         &mut self.module
+    }
+
+    fn shared(&mut self) -> Option<&mut SharedTables> {
+        Some(&mut self.shared.known)
     }
 
     fn placed(&self, name: &str) -> Option<FunctionId> {
@@ -37,9 +42,18 @@ impl thunks::Host for General<'_> {
 
 impl General<'_> {
     /// Has a thunk made. The first failure is kept for the end.
-    fn thunk<T>(&mut self, make: impl FnOnce(&mut Thunks<'_>) -> Result<T>) -> Option<T> {
+    pub(super) fn thunk<T>(&mut self, make: impl FnOnce(&mut Thunks<'_>) -> Result<T>) -> Option<T> {
+        self.thunk_at(Loc::default(), make)
+    }
+
+    /// The same, for code that a place of the script asks for.
+    pub(super) fn thunk_at<T>(
+        &mut self,
+        loc: Loc,
+        make: impl FnOnce(&mut Thunks<'_>) -> Result<T>,
+    ) -> Option<T> {
         let (snapshot, options) = (self.functions.snapshot, self.options);
-        match make(&mut Thunks::new(snapshot, options, self)) {
+        match make(&mut Thunks::new(snapshot, options, self).at(loc)) {
             Ok(made) => Some(made),
             Err(Stop::Error(error)) => {
                 self.failure.get_or_insert(*error);

@@ -4,10 +4,11 @@
 
 use super::code::Code;
 use super::library;
+use super::thunks::shared::Accesses;
 use super::{General, UNIT, UNIT_SIZE, unit};
 use crate::error::LowerError;
 use moonhook_ir as ir;
-use moonhook_ir::{Block, CompareOp, FunctionId, Target, Terminator, Value};
+use moonhook_ir::{BinaryOp, Block, CompareOp, FunctionId, Target, Terminator, Value};
 use moonhook_runtime::layout::*;
 use moonhook_snapshot::Value as Snapshot;
 
@@ -40,10 +41,11 @@ impl General<'_> {
             self.image.put(record + P_ENTRY as u64, site.into());
         }
         let object = self.object_access();
+        let shared = self.shared_accesses().unwrap_or_default();
         self.make_builtin();
         let statics = self.finish_statics(string_meta);
         self.finish_tables();
-        self.finish_program(&handlers, &statics, &units, object)
+        self.finish_program(&handlers, &statics, &units, (object, shared))
     }
 
     /// Functions for the next unit.
@@ -114,7 +116,7 @@ impl General<'_> {
         code: &mut Code,
         state: Value,
         units: &[(u32, FunctionId)],
-        object: Option<FunctionId>,
+        (object, shared): &(Option<FunctionId>, Vec<(usize, Accesses)>),
     ) -> (Block, Block, Value) {
         let (head, params) = code.new_block(1);
         let status = params[0];
@@ -138,6 +140,7 @@ impl General<'_> {
         let dispatched = block_for(code, CompareOp::Eq, DISPATCH);
         let requested = block_for(code, CompareOp::Eq, REQUEST);
         let accessed = block_for(code, CompareOp::Eq, OBJECT);
+        let of_map = block_for(code, CompareOp::Eq, SHARED);
         let by_routine = [
             (block_for(code, CompareOp::SLt, 0), "unwind"),
             (block_for(code, CompareOp::Eq, SLOW), "arithmetic_slow"),
@@ -154,10 +157,12 @@ impl General<'_> {
         let context = code.param(0);
         let address = code.load(state, L_SELF);
         let status = match object {
-            Some(object) => code.call(object, &[context, address]),
+            Some(object) => code.call(*object, &[context, address]),
             None => code.constant(FAIL),
         };
         Self::go_on(code, status, head);
+        code.block = of_map;
+        Self::access_shared(code, state, shared, head);
         for (block, name) in by_routine {
             code.block = block;
             let routine = self.routine(name);
@@ -166,6 +171,39 @@ impl General<'_> {
             Self::go_on(code, status, head);
         }
         (head, ended, end[0])
+    }
+
+    /// The access to a shared table, or a record in one, that `L_CALL_…` describe.
+    fn access_shared(code: &mut Code, state: Value, all: &[(usize, Accesses)], head: Block) {
+        let table = code.load(state, L_CALL_FUNC);
+        let flags = code.arena(table);
+        let flags = code.load(flags, T_FLAGS);
+        let number = code.binary(BinaryOp::LShr, flags, FLAG_NUMBER as i32);
+        let writes = code.load(state, L_CALL_WANT);
+        let (missing, _) = code.cold_block(0);
+        let mut targets = Vec::new();
+        let mut blocks = Vec::new();
+        for (number, accesses) in all {
+            let (block, _) = code.new_block(0);
+            targets.push((*number as i64, block));
+            blocks.push((block, accesses));
+        }
+        code.switch(number, &targets, missing, &[]);
+        for (block, accesses) in blocks {
+            code.block = block;
+            let (write, _) = code.new_block(0);
+            code.leave_if(CompareOp::Ne, writes, 0, write, &[]);
+            for (function, block) in [(accesses.read, None), (accesses.write, Some(write))] {
+                code.block = block.unwrap_or(code.block);
+                let [address, key, place] =
+                    [L_SELF, L_CALL_COUNT, L_CALL_DEST].map(|field| code.load(state, field));
+                let status = code.call(function, &[address, table, key, place]);
+                Self::go_on(code, status, head);
+            }
+        }
+        code.block = missing;
+        let status = code.constant(FAIL);
+        code.jump(head, &[status]);
     }
 
     /// Goes on at the running frame's site if a status is 0, sees to it otherwise.

@@ -18,6 +18,8 @@ pub struct Site {
     method: u64,
     trace: u64,
     event: u64,
+    /// See [`super::counts`].
+    pub read: u64,
 }
 
 impl Site {
@@ -143,6 +145,7 @@ impl Site {
             (S_METHOD, self.method),
             (S_TRACE, self.trace),
             (S_EVENT, self.event),
+            (S_READ, self.read),
         ];
         for (offset, word) in fields {
             words[(offset / 8) as usize] = word;

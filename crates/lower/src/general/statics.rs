@@ -1,7 +1,7 @@
 //! Load-time data that routines find through the state: sites, names, the metatable of strings.
 
 use super::{General, library, reach};
-use moonhook_runtime::image::{TableContent, table_size, write_table};
+use moonhook_runtime::image::{TableContent, table_size};
 use moonhook_runtime::layout::*;
 use moonhook_snapshot::{TableId, Value};
 
@@ -42,7 +42,9 @@ impl General<'_> {
         let objects = unnumbered.chain(super::thunks::object_names());
         let objects: Vec<u64> = objects.map(|name| self.image.text(name.as_bytes())).collect();
         let sites: Vec<u64> = self.sites.iter().flat_map(|site| site.words()).collect();
+        let shared_meta = self.shared_metatable();
         vec![
+            (L_SHARED_META, shared_meta),
             (L_EVENTS, self.image.words(&events)),
             (L_BUILTIN_NAMES, self.image.words(&names)),
             (L_OBJECT_NAMES, self.image.words(&objects)),
@@ -51,10 +53,9 @@ impl General<'_> {
         ]
     }
 
-    fn put_table(&mut self, content: &TableContent) -> u64 {
+    pub fn put_table(&mut self, content: &TableContent) -> u64 {
         let address = self.image.reserve(table_size(content.array.len(), content.entries.len()));
-        let bytes = write_table(address, content);
-        self.image.bytes[address as usize..address as usize + bytes.len()].copy_from_slice(&bytes);
+        self.write_table(address, content);
         address
     }
 

@@ -9,7 +9,6 @@ use crate::names::{self, Name};
 use crate::opcode::{Instruction, Opcode};
 use crate::shared::STALE;
 use crate::value::{Abs, Object, Shape, Str, Union, Word};
-use crate::variables::VariableId;
 use crate::{builtins, protocols, tables};
 use moonhook_snapshot::{TableId, Value};
 use std::rc::Rc;
@@ -167,6 +166,7 @@ fn index_value(
     match object {
         Abs::Object(Object::Table(table)) => index_table(context, *table, key, 0),
         Abs::Object(Object::Made(table)) => index_made(context, *table, key, 0),
+        Abs::Object(Object::Stored(table)) => context.read_stored(*table, key).map(uncertain),
         Abs::Entry { path, base } => context.read_entry(*path, *base, key),
         stale if *stale == STALE => context.refuse_stale(name.as_ref().map(|(_, name)| name.as_str())),
         Abs::Object(Object::Packet | Object::Argument | Object::Header(_)) => {
@@ -241,13 +241,7 @@ fn index_table(context: &mut Context<'_>, table: TableId, key: &Abs, chain: usiz
         return Ok(uncertain(tables::lookup_arms(context, table, key)?));
     }
     let value = match key {
-        Abs::Str(Str::Const(text)) => match context.read_assigned(&VariableId::Field(table, text.clone())) {
-            Some(value) => value,
-            None => {
-                let value = tables::raw_get(context.snapshot, table, &Value::String(text.clone()));
-                context.lift(&value)
-            }
-        },
+        Abs::Str(Str::Const(text)) => context.field_of_table(table, text),
         key => tables::lookup(context, table, key)?,
     };
     index_missing(context, Object::Table(table), value, key, chain)

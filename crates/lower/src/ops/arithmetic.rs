@@ -109,7 +109,8 @@ pub fn execute<'a>(
                 }
                 _ => (left, register(context, i.c())),
             };
-            binary(context, operator, operator.event(), left, right, true)?
+            let event = written_event(context, frame, opcode).unwrap_or(operator.event());
+            binary(context, operator, event, left, right, true)?
         }
         None => {
             let operand = register(context, i.b());
@@ -127,6 +128,23 @@ pub fn execute<'a>(
     };
     context.set(i.a(), result);
     Ok(Next::Continue)
+}
+
+/// The metamethod of what the script has in the place of `OP_ADDI` and `OP_SHRI`, which also stand for `x - 1` and `x << 1`: the
+/// instruction behind them knows (`finishbinexpneg` in lcode.c, `TMS` in ltm.h).
+fn written_event(context: &Context<'_>, frame: &Frame<'_>, opcode: Opcode) -> Option<&'static str> {
+    const SUB: usize = 7;
+    const SHL: usize = 16;
+    if !matches!(opcode, Opcode::AddI | Opcode::ShrI) {
+        return None;
+    }
+    let pc = context.calls.last()?.pc;
+    let next = Instruction(*frame.prototype.code.get(pc + 1)?);
+    match (next.opcode()?, next.c()) {
+        (Opcode::MmBinI, SUB) => Some("__sub"),
+        (Opcode::MmBinI, SHL) => Some("__shl"),
+        _ => None,
+    }
 }
 
 fn binary(
@@ -373,8 +391,22 @@ fn not(context: &mut Context<'_>, value: &Abs) -> Result<Abs> {
     context.dispatch_one(value, &mut |context, value| not(context, &value))
 }
 
+/// The function that says what the length of a table is (manual § 2.4).
+fn length_metamethod(context: &mut Context<'_>, value: &Abs) -> Option<Abs> {
+    use crate::value::Object;
+    let Abs::Object(object) = value else { return None };
+    let metatable = context.metatable_of(object)?;
+    let handler = context.metafield(&metatable, "__len");
+    matches!(handler, Abs::Object(Object::Closure(_))).then_some(handler)
+}
+
 fn length(context: &mut Context<'_>, operand: Named, certain: bool) -> Result<Abs> {
     use crate::value::Object;
+    if let Some(handler) = length_metamethod(context, &operand.value) {
+        let name = Some(("metamethod", "len".to_string()));
+        let arms = context.call(&handler, vec![operand.value.clone(), operand.value], name)?;
+        return Ok(context.join(arms)?.and_then(|values| values.into_iter().next()).unwrap_or(Abs::Nil));
+    }
     match &operand.value {
         Abs::Str(text) => {
             let word = context.string_length(text)?;
@@ -387,6 +419,7 @@ fn length(context: &mut Context<'_>, operand: Named, certain: bool) -> Result<Ab
             refuse_metamethod(context, &operand.value, "__len", Some("#"))?;
             Ok(Abs::int(context.made_length(*table)?))
         }
+        Abs::Object(Object::Stored(table)) => Ok(Abs::Int(context.stored_length(*table)?)),
         // Fields have names.
         Abs::Entry { .. } => Ok(Abs::int(0)),
         Abs::Union(_) => context.dispatch_one(&operand.value, &mut |context, value| {

@@ -21,8 +21,8 @@ pub fn execute<'a>(
 ) -> Result<Next> {
     match opcode {
         Opcode::NewTable => {
-            let table = context.make_table();
-            context.set(i.a(), Abs::Object(Object::Made(table)));
+            let table = context.make_table()?;
+            context.set(i.a(), table);
             Ok(Next::Continue)
         }
         Opcode::SetList => set_list(context, frame, i, pc),
@@ -42,12 +42,14 @@ fn set_list<'a>(context: &mut Context<'a>, frame: &mut Frame<'a>, i: Instruction
         }
         (count, _) => (1..=count).map(|number| context.get(i.a() + number)).collect(),
     };
-    let Abs::Object(Object::Made(table)) = context.get(i.a()) else {
-        return context.refuse(LowerErrorKind::TableConstructor, Some("{"));
-    };
+    let table = context.get(i.a());
     let first = (i.vc() + extra + 1) as i64;
     for (index, value) in (first..).zip(values) {
-        context.set_made_field(table, Key::Integer(index), value);
+        match &table {
+            Abs::Object(Object::Made(table)) => context.set_made_field(*table, Key::Integer(index), value),
+            Abs::Object(Object::Stored(table)) => context.write_stored(*table, &Abs::int(index), &value)?,
+            _ => return context.refuse(LowerErrorKind::TableConstructor, Some("{")),
+        }
     }
     Ok(Next::Continue)
 }
@@ -85,6 +87,7 @@ fn assign_field(
         (Abs::Entry { path, base }, key) => context.write_entry(*path, *base, key, value),
         (stale, _) if *stale == STALE => context.refuse_stale(title),
         (Abs::Object(Object::Made(table)), _) => assign_made(context, *table, key, value),
+        (Abs::Object(Object::Stored(table)), _) => context.write_stored(*table, key, value),
         (Abs::Object(Object::Table(table)), Abs::Str(Str::Const(field)))
             if !has_newindex(context, *table) =>
         {
@@ -142,7 +145,8 @@ fn assign_made(context: &mut Context<'_>, table: u32, key: &Abs, value: &Abs) ->
         None if *key == Abs::Nil => {
             context.certain_error("table index is nil".to_string(), None, "use a key that is not nil");
         }
-        None => return context.needs_memory("["),
+        None if matches!(key, Abs::Object(_)) => return context.needs_memory("["),
+        None => return context.needs_entries(table, Some(key), "["),
     }
     Ok(())
 }

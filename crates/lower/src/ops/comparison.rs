@@ -132,7 +132,9 @@ pub fn equal(context: &mut Context<'_>, a: &Abs, b: &Abs) -> Result<Abs> {
         }
         (Abs::Object(first), Abs::Object(second)) => {
             if first != second
-                && [first, second].iter().all(|object| matches!(object, Object::Table(_) | Object::Made(_)))
+                && [first, second]
+                    .iter()
+                    .all(|object| matches!(object, Object::Table(_) | Object::Made(_) | Object::Stored(_)))
             {
                 refuse_metamethod(context, a, "__eq", Some("=="))?;
                 refuse_metamethod(context, b, "__eq", Some("=="))?;

@@ -1,12 +1,14 @@
 //! Jumps, loops and the end of scopes.
 
+use crate::builtins::traversal::NEXT;
 use crate::context::{Context, Result};
 use crate::interpret::{Frame, Next};
 use crate::join::Arm;
 use crate::opcode::{Instruction, Opcode};
 use crate::state::Slot;
-use crate::value::{Abs, Word};
+use crate::value::{Abs, Object, Word};
 use moonhook_ir::{BinaryOp, CompareOp};
+use moonhook_snapshot::TableId;
 
 pub fn execute<'a>(
     context: &mut Context<'a>,
@@ -36,18 +38,16 @@ pub fn execute<'a>(
             }
             context.set(i.a() + 2, closing);
             context.set(i.a() + 3, control);
+            begin_traversal(context, i)?;
             jump(context, frame, pc + 1 + i.bx())
         }
-        Opcode::TForCall => generic_for_call(context, i),
-        Opcode::TForLoop => {
-            let control = context.get(i.a() + 3);
-            let nil = super::equal(context, &control, &Abs::Nil)?;
-            let (done, more) = context.split_truth(&nil);
-            more.into_iter()
-                .for_each(|state| context.enter_block(frame, (pc + 1).saturating_sub(i.bx()), state));
-            done.into_iter().for_each(|state| context.enter_block(frame, pc + 1, state));
-            Ok(Next::Done)
-        }
+        Opcode::TForCall => match context.get(i.a()) {
+            Abs::Object(Object::Traversal { table, depth }) => {
+                traversal_turn(context, frame, i, pc, (table, depth))
+            }
+            _ => generic_for_call(context, frame, i, pc),
+        },
+        Opcode::TForLoop => generic_for_loop(context, frame, i, pc),
         _ => global_defined(context, frame, i),
     }
 }
@@ -201,17 +201,81 @@ fn for_loop<'a>(context: &mut Context<'a>, frame: &mut Frame<'a>, i: Instruction
     Ok(Next::Done)
 }
 
-/// `R[A + 3], … := R[A](R[A + 1], R[A + 3])`.
-fn generic_for_call(context: &mut Context<'_>, i: Instruction) -> Result<Next> {
+/// `R[A + 3], … := R[A](R[A + 1], R[A + 3])`, and the instruction behind it, which goes on or ends the loop: for each way to
+/// return by itself, since most say which it is.
+fn generic_for_call<'a>(
+    context: &mut Context<'a>,
+    frame: &mut Frame<'a>,
+    i: Instruction,
+    pc: usize,
+) -> Result<Next> {
     let iterator = context.get(i.a());
     let args = vec![context.get(i.a() + 1), context.get(i.a() + 3)];
-    let mut arms = context.call(&iterator, args, Some(("for iterator", "for iterator".to_string())))?;
-    arms.iter_mut().for_each(|arm| arm.values.resize(i.c(), Abs::Nil));
-    let Some(values) = context.join(arms)? else { return Ok(Next::Done) };
-    for (offset, value) in values.into_iter().enumerate() {
-        context.set(i.a() + 3 + offset, value);
+    let arms = context.call(&iterator, args, Some(("for iterator", "for iterator".to_string())))?;
+    let next = Instruction(frame.prototype.code[pc + 1]);
+    for mut arm in arms.into_iter().filter(|arm| arm.state.alive()) {
+        arm.values.resize(i.c(), Abs::Nil);
+        context.state = arm.state;
+        for (offset, value) in arm.values.into_iter().enumerate() {
+            context.set(i.a() + 3 + offset, value);
+        }
+        context.set_pc(frame, pc + 1);
+        generic_for_loop(context, frame, next, pc + 1)?;
     }
-    Ok(Next::Continue)
+    Ok(Next::Done)
+}
+
+/// `OP_TFORLOOP`: another turn unless the control variable is nil.
+fn generic_for_loop<'a>(
+    context: &mut Context<'a>,
+    frame: &mut Frame<'a>,
+    i: Instruction,
+    pc: usize,
+) -> Result<Next> {
+    let control = context.get(i.a() + 3);
+    let nil = super::equal(context, &control, &Abs::Nil)?;
+    let (done, more) = context.split_truth(&nil);
+    more.into_iter().for_each(|state| context.enter_block(frame, (pc + 1).saturating_sub(i.bx()), state));
+    done.into_iter().for_each(|state| context.enter_block(frame, pc + 1, state));
+    Ok(Next::Done)
+}
+
+/// A loop with `next` over a shared table, from the first entry on, becomes a traversal.
+fn begin_traversal(context: &mut Context<'_>, i: Instruction) -> Result<()> {
+    let (iterator, state, control) = (context.get(i.a()), context.get(i.a() + 1), context.get(i.a() + 3));
+    if let (Abs::Object(Object::Builtin(NEXT)), Abs::Object(Object::Table(table)), Abs::Nil) =
+        (iterator, state, control)
+        && context.is_shared(table)
+    {
+        let traversal = context.traverse(table)?;
+        context.set(i.a(), traversal.iterator);
+        context.set(i.a() + 1, traversal.left);
+    }
+    Ok(())
+}
+
+/// The call of the iterator, and the test that follows, of a traversal.
+fn traversal_turn<'a>(
+    context: &mut Context<'a>,
+    frame: &mut Frame<'a>,
+    i: Instruction,
+    pc: usize,
+    (table, depth): (TableId, u32),
+) -> Result<Next> {
+    let Abs::Int(left) = context.get(i.a() + 1) else { return Ok(Next::Done) };
+    let body = Instruction(frame.prototype.code[pc + 1]).bx();
+    let turn = context.traverse_on(table, depth, left)?;
+    turn.end.into_iter().for_each(|state| context.enter_block(frame, pc + 2, state));
+    if let Some(mut values) = context.join(turn.entries)? {
+        context.set(i.a() + 1, values.pop().unwrap_or(Abs::Nil));
+        values.resize(i.c(), Abs::Nil);
+        for (offset, value) in values.into_iter().enumerate() {
+            context.set(i.a() + 3 + offset, value);
+        }
+        let state = context.take_state();
+        context.enter_block(frame, (pc + 2).saturating_sub(body), state);
+    }
+    Ok(Next::Done)
 }
 
 /// `OP_ERRNNIL`: a `global` declaration with a value, for a global that is there already.

@@ -76,12 +76,16 @@ pub fn run(
             if arm.values.is_empty() { failed.push(arm.state) } else { arms.push(arm) }
         }
     }
-    let Some(values) = context.join(arms)? else { return Ok((None, failed)) };
+    Ok((join_matches(context, arms)?, failed))
+}
+
+/// The match in which ways meet, each with the words of its match: start, end, and those of the captures.
+pub fn join_matches(context: &mut Context<'_>, arms: Vec<Arm>) -> Result<Option<Match>> {
+    let Some(values) = context.join(arms)? else { return Ok(None) };
     let words: Words =
         values.iter().map(|v| if let Abs::Int(word) = v { *word } else { Word::Imm(0) }).collect();
     let captures = words[2..].chunks(2).map(|pair| (pair[0], pair[1])).collect();
-    let found = Match { state: context.take_state(), start: words[0], end: words[1], captures };
-    Ok((Some(found), failed))
+    Ok(Some(Match { state: context.take_state(), start: words[0], end: words[1], captures }))
 }
 
 fn with_start(mut arm: Arm, start: Word) -> Arm {
@@ -295,7 +299,7 @@ impl Matcher<'_> {
             let byte = self.byte(context, before)?;
             arms.push(Arm { state: context.take_state(), values: vec![Abs::Int(byte)] });
         }
-        let before = first_word(context, arms)?;
+        let before = context.join_word(arms)?;
         let (failed, outside) = split_set(context, before, set)?;
         context.state = outside;
         let last = context.compare(CompareOp::SGe, at, self.end);
@@ -306,7 +310,7 @@ impl Matcher<'_> {
             let byte = self.byte(context, at)?;
             arms.push(Arm { state: context.take_state(), values: vec![Abs::Int(byte)] });
         }
-        let after = first_word(context, arms)?;
+        let after = context.join_word(arms)?;
         let (inside, also_failed) = split_set(context, after, set)?;
         context.state = inside;
         let mut outcome = self.items(context, index + 1, words, fixed)?;
@@ -361,7 +365,7 @@ impl Matcher<'_> {
         }
         let mut outcome = Outcome::default();
         if !closed.is_empty() {
-            words[0] = first_word(context, closed)?;
+            words[0] = context.join_word(closed)?;
             outcome = self.items(context, index + 1, words, false)?;
         }
         outcome.failed.extend(failed);
@@ -398,11 +402,4 @@ impl Matcher<'_> {
         outcome.failed.push(short);
         Ok(outcome)
     }
-}
-
-pub(super) fn first_word(context: &mut Context<'_>, arms: Vec<Arm>) -> Result<Word> {
-    Ok(match context.join(arms)?.as_deref() {
-        Some([Abs::Int(word)]) => *word,
-        _ => Word::Imm(0),
-    })
 }

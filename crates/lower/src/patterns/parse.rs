@@ -95,7 +95,15 @@ const MAX_CAPTURES: usize = 32;
 
 /// The pattern, or what Lua says of it.
 pub fn parse(text: &[u8]) -> Result<Pattern, String> {
-    let anchored = text.first() == Some(&b'^');
+    parse_as(text, text.first() == Some(&b'^'))
+}
+
+/// The pattern of `string.gmatch`, where `^` is a byte like any other.
+pub fn parse_repeated(text: &[u8]) -> Result<Pattern, String> {
+    parse_as(text, false)
+}
+
+fn parse_as(text: &[u8], anchored: bool) -> Result<Pattern, String> {
     let mut parser = Parser { text, at: usize::from(anchored), open: Vec::new(), closed: Vec::new() };
     let mut items = Vec::new();
     let mut captures = Vec::new();
@@ -107,6 +115,15 @@ pub fn parse(text: &[u8]) -> Result<Pattern, String> {
         return Err("unfinished capture".into());
     }
     Ok(Pattern { anchored, items, captures })
+}
+
+impl Pattern {
+    /// Whether no match is empty, as far as that shows without looking at sets.
+    pub fn takes_bytes(&self) -> bool {
+        let takes =
+            |item: &Item| matches!(item, Item::Single(_, Repeat::Once | Repeat::Some) | Item::Balanced(..));
+        self.items.iter().any(takes)
+    }
 }
 
 /// The pattern that matches exactly `text`.

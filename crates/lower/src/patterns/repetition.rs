@@ -1,12 +1,13 @@
 //! Items that match more than once: `*`, `+`, `?`, `-`.
 
-use super::matcher::{Matcher, Outcome, Words, first_word};
+use super::matcher::{Matcher, Outcome, Words};
 use super::parse::{Item, Repeat, Set};
-use super::search;
+use super::{search, sets};
 use crate::context::{Context, Result};
 use crate::join::Arm;
 use crate::loops::Iteration;
 use crate::state::State;
+use crate::strings::Slice;
 use crate::value::{Abs, Word};
 use moonhook_ir::CompareOp;
 
@@ -85,10 +86,13 @@ impl Matcher<'_> {
             let next = context.add(at, 1);
             let mut arms = vec![Arm { state: context.take_state(), values: vec![Abs::Int(next)] }];
             arms.extend(outside.into_iter().map(|state| Arm { state, values: vec![Abs::Int(at)] }));
-            return first_word(context, arms);
+            return context.join_word(arms);
         }
         if *set == Set::ALL {
             return Ok(self.end);
+        }
+        if most.is_none() && sets::by_words(set) {
+            return self.run_by_words(context, at, set);
         }
         let arms = context.repeat(&[at], &mut |context, variables| {
             let mut iteration = Iteration::default();
@@ -100,7 +104,34 @@ impl Matcher<'_> {
             iteration.again(context, vec![next]);
             Ok(iteration)
         })?;
-        first_word(context, arms)
+        context.join_word(arms)
+    }
+
+    /// [`Self::run_of`], looking at 8 bytes in one step.
+    fn run_by_words(&self, context: &mut Context<'_>, at: Word, set: &Set) -> Result<Word> {
+        let whole = Slice { start: Word::Imm(0), ..self.subject };
+        let arms = context.repeat(&[at], &mut |context, variables| {
+            let mut iteration = Iteration::default();
+            let at = variables[0];
+            let left = context.sub(self.end, at);
+            let over = context.compare(CompareOp::SLe, left, 0);
+            let (over, within) = context.split(over);
+            iteration.leave_in(over, vec![Abs::Int(self.end)]);
+            context.state = within;
+            // Behind the end the word has zeros: they end the run at the end, or the next step does.
+            let word = context.word_at(whole, at, left)?;
+            let outside = sets::marks_outside(context, word, set);
+            let none = context.compare(CompareOp::Eq, outside, 0);
+            let (none, some) = context.split(none);
+            context.state = some;
+            let place = search::candidate(context, at, outside);
+            iteration.leave(context, vec![Abs::Int(place)]);
+            context.state = none;
+            let next = context.add(at, 8);
+            iteration.again(context, vec![next]);
+            Ok(iteration)
+        })?;
+        context.join_word(arms)
     }
 
     /// As few bytes of the set as the rest allows.

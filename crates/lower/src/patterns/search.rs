@@ -11,8 +11,8 @@ use crate::strings::Slice;
 use crate::value::{Abs, Word};
 use moonhook_ir::{BinaryOp, CompareOp, Size, UnaryOp};
 
-const ONES: i64 = 0x0101_0101_0101_0101;
-const HIGHS: i64 = 0x8080_8080_8080_8080_u64 as i64;
+pub(super) const ONES: i64 = 0x0101_0101_0101_0101;
+pub(super) const HIGHS: i64 = 0x8080_8080_8080_8080_u64 as i64;
 
 /// Bytes looked at in one step where so many are left.
 const STRIDE: i64 = 32;
@@ -137,7 +137,7 @@ fn zero_bytes(context: &mut Context<'_>, word: Word, byte: i64) -> Word {
 }
 
 /// The position of the lowest marked byte: its mark, `1 << 8n` after shifting, times `0x0001020304050607` has n on top.
-fn candidate(context: &mut Context<'_>, at: Word, zeros: Word) -> Word {
+pub(super) fn candidate(context: &mut Context<'_>, at: Word, zeros: Word) -> Word {
     let negative = context.unary(UnaryOp::Neg, zeros);
     let lowest = context.and(zeros, negative);
     let unit = context.shr(lowest, 7);

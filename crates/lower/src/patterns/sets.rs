@@ -1,6 +1,7 @@
 //! Tests whether a byte is in a set.
 
 use super::parse::Set;
+use super::search::{HIGHS, ONES};
 use crate::code::Cond;
 use crate::context::{Context, Result};
 use crate::state::State;
@@ -41,4 +42,42 @@ fn in_run(context: &mut Context<'_>, byte: Word, (first, last): (u8, u8)) -> Con
     }
     let offset = context.sub(byte, i64::from(first));
     context.compare(CompareOp::ULe, offset, i64::from(last - first))
+}
+
+/// Runs of bytes that are tested in a word, at most.
+const MAX_RUNS: usize = 3;
+
+/// Whether 8 bytes can be tested in one step: the set, or what is not in it, are few runs of ASCII.
+pub fn by_words(set: &Set) -> bool {
+    is_few_ascii(set) || is_few_ascii(&set.complement())
+}
+
+fn is_few_ascii(set: &Set) -> bool {
+    let runs = set.runs();
+    runs.len() <= MAX_RUNS && runs.iter().all(|(_, last)| *last < 0x80)
+}
+
+/// The high bit of each byte of the word that is not in the set, which is one of [`by_words`].
+pub fn marks_outside(context: &mut Context<'_>, word: Word, set: &Set) -> Word {
+    if !is_few_ascii(set) {
+        return marks_inside(context, word, &set.complement());
+    }
+    let inside = marks_inside(context, word, set);
+    context.binary(BinaryOp::Xor, inside, HIGHS)
+}
+
+/// The high bit of each byte of the word that is in a few runs of ASCII. With its own high bit cleared, a byte plus
+/// `0x80 - first` has that bit if it is not less than `first`, and plus `0x7f - last` if it is greater than `last`.
+fn marks_inside(context: &mut Context<'_>, word: Word, set: &Set) -> Word {
+    let low = context.and(word, !HIGHS);
+    let mut any = Word::Imm(0);
+    for (first, last) in set.runs() {
+        let from = context.add(low, (0x80 - i64::from(first)).wrapping_mul(ONES));
+        let beyond = context.add(low, (0x7f - i64::from(last)).wrapping_mul(ONES));
+        let within = context.binary(BinaryOp::Xor, from, beyond);
+        any = context.binary(BinaryOp::Or, any, within);
+    }
+    let ascii = context.binary(BinaryOp::Xor, word, -1);
+    let any = context.and(any, ascii);
+    context.and(any, HIGHS)
 }

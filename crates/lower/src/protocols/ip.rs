@@ -7,6 +7,9 @@ use crate::join::Arm;
 use crate::value::{Abs, Str, Word};
 use moonhook_ir::{CompareOp, Size};
 
+/// Bytes of an IPv6 fragment header.
+const FRAGMENT: u32 = 8;
+
 pub const PROTOCOL: Protocol = Protocol {
     name: "ip",
     find: |context| context.header_arms("ip", network::walk),
@@ -136,7 +139,7 @@ fn v6_address(context: &mut Context<'_>, start: Word, at: i64) -> Result<Abs> {
 
 fn identification(context: &mut Context<'_>) -> Result<Vec<Arm>> {
     let words = words(context)?;
-    let (start, id) = (words[Part::Start as usize], words[Part::Identification as usize]);
+    let (start, fragment) = (words[Part::Start as usize], words[Part::FragmentHeader as usize]);
     let [(four, _), (six, _)] = network::by_version(context, &words);
     let mut arms = Vec::new();
     context.state = four;
@@ -146,9 +149,14 @@ fn identification(context: &mut Context<'_>) -> Result<Vec<Arm>> {
         arms.push(Arm { state, values: vec![value] });
     }
     context.state = six;
-    let none = context.compare(CompareOp::SLt, id, 0);
+    let none = context.compare(CompareOp::Eq, fragment, 0);
     let (none, some) = context.split(none);
     arms.push(Arm { state: none, values: vec![Abs::Nil] });
-    arms.push(Arm { state: some, values: vec![Abs::Int(id)] });
+    context.state = some;
+    if context.state.alive() {
+        let id = context.header_field(fragment, 4, Size::B4, FRAGMENT)?;
+        let state = context.take_state();
+        arms.push(Arm { state, values: vec![Abs::Int(id)] });
+    }
     Ok(arms)
 }

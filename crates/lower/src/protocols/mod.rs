@@ -5,6 +5,7 @@
 //! Nothing is parsed before it is asked for.
 
 mod eth;
+mod extensions;
 mod icmp;
 mod ip;
 mod link;
@@ -166,19 +167,37 @@ impl Context<'_> {
             let (yes, no) = self.split(there);
             return Ok((yes, words, vec![no]));
         }
+        let (present, absent) = self.found_apart(key, walk)?;
+        self.enter(present)?;
+        let words = self.state.facts.walk(key).unwrap_or_default().to_vec();
+        Ok((self.take_state(), words, absent))
+    }
+
+    /// As [`Context::found`], with the ways on which the header is there kept apart. Each state has the words among its facts.
+    pub fn found_apart(
+        &mut self,
+        key: &'static str,
+        walk: impl FnOnce(&mut Self) -> Result<Vec<Arm>>,
+    ) -> Result<(Vec<State>, Vec<State>)> {
+        if self.state.facts.walk(key).is_some() {
+            let (state, _, absent) = self.found(key, walk)?;
+            return Ok((vec![state], absent));
+        }
         let arms = walk(self)?;
-        let is_absent = |arm: &Arm| matches!(arm.values.first(), None | Some(Abs::Int(Word::Imm(0))));
-        let (absent, present): (Vec<Arm>, Vec<Arm>) = arms.into_iter().partition(is_absent);
-        let mut states: Vec<State> = absent.into_iter().map(|arm| arm.state).collect();
-        let count = present.iter().map(|arm| arm.values.len()).max().unwrap_or(0);
-        states.iter_mut().for_each(|state| state.facts.walks.push((key, vec![Word::Imm(0); count.max(1)])));
+        let count = arms.iter().map(|arm| arm.values.len()).max().unwrap_or(0);
         let word = |value: Abs| match value {
             Abs::Int(word) => word,
             _ => Word::Imm(0),
         };
-        let words: Words = self.join(present)?.unwrap_or_default().into_iter().map(word).collect();
-        self.state.facts.walks.push((key, words.clone()));
-        Ok((self.take_state(), words, states))
+        let (mut present, mut absent) = (Vec::new(), Vec::new());
+        for Arm { mut state, values } in arms {
+            let there = !matches!(values.first(), None | Some(Abs::Int(Word::Imm(0))));
+            let mut words: Words = values.into_iter().map(word).collect();
+            words.resize(count, Word::Imm(0));
+            state.facts.walks.push((key, words));
+            if there { present.push(state) } else { absent.push(state) }
+        }
+        Ok((present, absent))
     }
 
     /// The header object where the walk finds it, nil where it does not.

@@ -1,9 +1,8 @@
 //! The network layer: IPv4 (RFC 791) and IPv6 with its extension headers (RFC 8200 § 4).
 
-use super::{absent, link};
+use super::{absent, extensions, link};
 use crate::context::{Context, Result};
 use crate::join::Arm;
-use crate::loops::Iteration;
 use crate::memory::MAX_FRAME;
 use crate::state::State;
 use crate::value::{Abs, Word};
@@ -24,8 +23,8 @@ pub enum Part {
     FragmentOffset,
     /// 0 or 1.
     MoreFragments,
-    /// IPv6: of the fragment header, -1 without one.
-    Identification,
+    /// IPv6: where the last fragment header starts, 0 without one.
+    FragmentHeader,
 }
 
 const PARTS: usize = 7;
@@ -33,13 +32,6 @@ const PARTS: usize = 7;
 /// Fixed header lengths in bytes.
 pub const IPV4: u32 = 20;
 pub const IPV6: u32 = 40;
-
-/// The most extension headers that are passed over.
-const MAX_EXTENSIONS: i64 = 8;
-
-/// A mask that no place behind the extension headers exceeds: eight of at most 2,048 bytes after the fixed headers. Said to
-/// the verifier so, the place needs no further checks.
-const FURTHEST: i64 = 0x7fff;
 
 pub fn walk(context: &mut Context<'_>) -> Result<Vec<Arm>> {
     let (state, words, none) = context.found("link", link::walk)?;
@@ -109,7 +101,7 @@ fn ipv4(context: &mut Context<'_>, start: Word, arms: &mut Vec<Arm>) -> Result<(
     let more = context.shr(fragment, 13);
     let more = context.and(more, 1);
     let state = context.take_state();
-    arms.push(arm(state, [Word::Imm(4), start, next, protocol, offset, more, Word::Imm(-1)]));
+    arms.push(arm(state, [Word::Imm(4), start, next, protocol, offset, more, Word::Imm(0)]));
     Ok(())
 }
 
@@ -127,110 +119,20 @@ fn ipv6(context: &mut Context<'_>, start: Word, arms: &mut Vec<Arm>) -> Result<(
     context.state = right;
     let protocol = context.load_at(header.plus(6), Size::B1, false);
     let next = context.add(start, i64::from(IPV6));
-    let (extended, plain) = split_extension(context, protocol);
-    let no_fragment = [Word::Imm(0), Word::Imm(0), Word::Imm(-1)];
-    let [offset, more, id] = no_fragment;
-    let mut ways = vec![arm(plain, [Word::Imm(6), start, next, protocol, offset, more, id])];
+    let (extended, plain) = extensions::split_extension(context, protocol);
+    let none = Word::Imm(0);
+    arms.push(arm(plain, [Word::Imm(6), start, next, protocol, none, none, none]));
     context.enter(extended)?;
-    for way in extensions(context, next, protocol)? {
-        let mut words = vec![Abs::int(6), Abs::Int(start)];
-        words.extend(way.values);
-        context.state = way.state;
-        if let Abs::Int(next) = words[Part::Next as usize] {
-            words[Part::Next as usize] = Abs::Int(context.and(next, FURTHEST));
-        }
-        ways.push(Arm { state: context.take_state(), values: words });
-    }
-    arms.extend(ways);
-    Ok(())
-}
-
-/// The extension headers that are passed over: hop-by-hop 0, routing 43, fragment 44, authentication 51, destination
-/// options 60, mobility 135.
-fn split_extension(context: &mut Context<'_>, protocol: Word) -> (Vec<State>, State) {
-    let mut extended = Vec::new();
-    for number in [0, 43, 44, 51, 60, 135] {
-        let is = context.compare(CompareOp::Eq, protocol, number);
-        let (is, other) = context.split(is);
-        extended.push(is);
-        context.state = other;
-    }
-    (extended, context.take_state())
-}
-
-/// Passes over extension headers; each way carries next, protocol, fragment offset, more fragments, identification.
-fn extensions(context: &mut Context<'_>, next: Word, protocol: Word) -> Result<Vec<Arm>> {
-    let initial = [next, protocol, Word::Imm(0), Word::Imm(-1), Word::Imm(MAX_EXTENSIONS)];
-    context.repeat(&initial, &mut |context, variables| {
-        let mut iteration = Iteration::default();
-        let [next, protocol, more, id, left] = *variables else { return Ok(iteration) };
-        let end = |offset: Word, next: Word, protocol: Word, more: Word, id: Word| {
-            [next, protocol, offset, more, id].map(Abs::Int).to_vec()
-        };
-        let stopped = end(Word::Imm(0), next, protocol, more, id);
-        let done = context.compare(CompareOp::SLe, left, 0);
-        let (done, going) = context.split(done);
-        iteration.leave_in(done, stopped.clone());
-        context.state = going;
-        let (extended, plain) = split_extension(context, protocol);
-        iteration.leave_in(plain, stopped.clone());
-        context.enter(extended)?;
-        let (header, outside) = context.locate(next, 8);
-        outside.into_iter().for_each(|state| iteration.leave_in(state, stopped.clone()));
-        let length = extension_length(context, protocol, header)?;
-        let after = context.add(next, length);
-        let (_, outside) = context.locate(after, 0);
-        outside.into_iter().for_each(|state| iteration.leave_in(state, stopped.clone()));
-        let following = context.load_at(header, Size::B1, false);
-        let left = context.sub(left, 1);
-        let fragment = context.compare(CompareOp::Eq, protocol, 44);
-        let (fragment, other) = context.split(fragment);
-        context.state = other;
-        iteration.again(context, vec![after, following, more, id, left]);
-        context.state = fragment;
-        let flags = context.load_at(header.plus(2), Size::B2, false);
-        let flags = context.host_order(flags, Size::B2);
+    if let Some(block) = context.state.block {
+        context.function.block_mut(block).cold = true;
+        let extensions::Behind { next, protocol, flags, fragment } =
+            extensions::pass_over(context, next, protocol)?;
         let offset = context.and(flags, 0xfff8);
         let more = context.and(flags, 1);
-        let id = context.load_at(header.plus(4), Size::B4, false);
-        let id = context.host_order(id, Size::B4);
-        let later = context.compare(CompareOp::Ne, offset, 0);
-        let (later, first) = context.split(later);
-        iteration.leave_in(later, end(offset, after, following, more, id));
-        context.state = first;
-        iteration.again(context, vec![after, following, more, id, left]);
-        Ok(iteration)
-    })
-}
-
-/// Bytes of an extension header: (n + 1) × 8; authentication (n + 2) × 4; fragment 8.
-fn extension_length(
-    context: &mut Context<'_>,
-    protocol: Word,
-    header: crate::memory::Address,
-) -> Result<Word> {
-    let stated = context.load_at(header.plus(1), Size::B1, false);
-    let mut arms = Vec::new();
-    let fragment = context.compare(CompareOp::Eq, protocol, 44);
-    let (fragment, other) = context.split(fragment);
-    arms.push(Arm { state: fragment, values: vec![Abs::int(8)] });
-    context.state = other;
-    let authentication = context.compare(CompareOp::Eq, protocol, 51);
-    let (authentication, other) = context.split(authentication);
-    context.state = authentication;
-    let length = context.add(stated, 2);
-    let length = context.shl(length, 2);
-    let state = context.take_state();
-    arms.push(Arm { state, values: vec![Abs::Int(length)] });
-    context.state = other;
-    let length = context.add(stated, 1);
-    let length = context.shl(length, 3);
-    let state = context.take_state();
-    arms.push(Arm { state, values: vec![Abs::Int(length)] });
-    Ok(match context.join(arms)?.as_deref() {
-        Some([Abs::Int(length)]) => *length,
-        _ => Word::Imm(8),
-    })
+        let state = context.take_state();
+        arms.push(arm(state, [Word::Imm(6), start, next, protocol, offset, more, fragment]));
+    }
+    Ok(())
 }
 
 /// Where the IP packet ends: by its length field, but no further than the frame.

@@ -106,8 +106,5 @@ pub fn payload_offset(context: &mut Context<'_>) -> Result<Word> {
         let state = context.take_state();
         arms.push(Arm { state, values: vec![Abs::Int(length)] });
     }
-    Ok(match context.join(arms)?.as_deref() {
-        Some([Abs::Int(offset)]) => *offset,
-        _ => Word::Imm(0),
-    })
+    context.join_word(arms)
 }

@@ -15,12 +15,28 @@ pub fn locate(
     header: u32,
     arms: &mut Vec<Arm>,
 ) -> Result<Option<(Word, crate::memory::Address)>> {
-    let (state, words, none) = context.found("ip", network::walk)?;
+    // Each way to an IP header decides by itself whether it goes on, so that most know what they compare.
+    let (ways, none) = context.found_apart("ip", network::walk)?;
     arms.extend(absent(none));
-    context.state = state;
-    if !context.state.alive() {
-        return Ok(None);
+    let mut right = Vec::new();
+    for state in ways {
+        context.state = state;
+        if let Some(words) = context.state.facts.walk("ip").map(<[Word]>::to_vec) {
+            follow(context, &words, numbers, arms)?;
+            right.push(context.take_state());
+        }
     }
+    context.enter(right)?;
+    let Some(start) = context.state.facts.walk("ip").map(|words| words[Part::Next as usize]) else {
+        return Ok(None);
+    };
+    let (address, outside) = context.locate(start, header);
+    arms.extend(absent(outside));
+    Ok(context.state.alive().then_some((start, address)))
+}
+
+/// Goes on where the protocol's header follows an IP header with these words.
+fn follow(context: &mut Context<'_>, words: &[Word], numbers: [i64; 2], arms: &mut Vec<Arm>) -> Result<()> {
     let number = words[Part::Protocol as usize];
     if numbers[0] == numbers[1] {
         let other = context.compare(CompareOp::Ne, number, numbers[0]);
@@ -29,7 +45,7 @@ pub fn locate(
         context.state = same;
     } else {
         let mut right = Vec::new();
-        for ((state, _), wanted) in network::by_version(context, &words).into_iter().zip(numbers) {
+        for ((state, _), wanted) in network::by_version(context, words).into_iter().zip(numbers) {
             context.state = state;
             let other = context.compare(CompareOp::Ne, number, wanted);
             let (other, same) = context.split(other);
@@ -42,8 +58,5 @@ pub fn locate(
     let (later, first) = context.split(later);
     arms.extend(absent([later]));
     context.state = first;
-    let start = words[Part::Next as usize];
-    let (address, outside) = context.locate(start, header);
-    arms.extend(absent(outside));
-    Ok(context.state.alive().then_some((start, address)))
+    Ok(())
 }

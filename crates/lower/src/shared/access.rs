@@ -3,11 +3,11 @@
 use super::additions::{EEXIST, Load};
 use super::keys::{Unfit, has_text, is_address};
 use super::values::Place;
-use super::{Kind, Seen};
+use super::{Kind, STALE, Seen};
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::join::Arm;
-use crate::state::Present;
+use crate::same::Identity;
 use crate::value::{Abs, Object, Shape as Form, Str, Union, Word};
 use moonhook_ir as ir;
 use moonhook_ir::{CompareOp, Op, Size};
@@ -46,53 +46,35 @@ impl Context<'_> {
         if let (Type::Ipv4 | Type::Address | Type::Mac, Abs::Str(Str::Slice { .. })) = (&shape.key, key) {
             return self.widen_by_text(table, &shape.key);
         }
-        let identity = self.identity(key);
-        let same = |present: &&Present| present.table == table && present.key == identity;
-        if let Some(entry) = self.state.facts.present.iter().find(same).map(|present| present.entry) {
-            return self.entry_arms(table, key, &shape, entry);
-        }
-        let mut unfit = Unfit::default();
-        let address = self.key_address(&shape.key, key, &mut unfit)?;
-        let mut arms = Vec::new();
-        if self.state.alive() {
-            let entry = self.lookup(map, address);
-            self.note_lookup(table, key, entry);
-            let missing = self.compare(CompareOp::Eq, entry, 0);
-            let (missing, found) = self.split(missing);
-            self.state = missing;
-            self.state.facts.absent.push(entry);
-            arms.push(Arm { state: self.take_state(), values: vec![Abs::Nil] });
-            self.state = found;
-            self.leave_expired(&shape, entry, &mut arms);
-            self.state.facts.present.push(Present { table, key: identity, entry });
-            arms.extend(self.entry_arms(table, key, &shape, entry)?);
-        }
-        arms.extend(unfit.states().into_iter().map(|state| Arm { state, values: vec![Abs::Nil] }));
-        Ok(arms)
+        self.read_by_key(table, map, &shape, key)
     }
 
     /// Reads a table of which no value was seen so far. If that remains so, user space is to write it, and only its declaration
     /// can tell what.
     fn read_untyped(&mut self, table: TableId, key: &Abs) -> Result<Vec<Arm>> {
-        if self.snapshot.table(table).declaration.is_some() {
-            if self.know(table).key.is_empty() {
-                let seen = self.seen(table, key)?;
-                self.note(table, &seen, &Seen::default())?;
-            }
-            self.shared.untyped.get_or_insert((table, self.loc));
+        if self.snapshot.table(table).declaration.is_some() && self.know(table).key.is_empty() {
+            let seen = self.seen(table, key)?;
+            self.note(table, &seen, &Seen::default())?;
         }
+        self.note_untyped(table);
         self.only(Abs::Nil)
     }
 
     /// The value of an entry that is there.
-    fn entry_arms(&mut self, table: TableId, key: &Abs, shape: &Shape, entry: ir::Value) -> Result<Vec<Arm>> {
+    pub(super) fn entry_arms(
+        &mut self,
+        table: TableId,
+        key: &Abs,
+        shape: &Shape,
+        entry: ir::Value,
+    ) -> Result<Vec<Arm>> {
         if let Type::Record(_) = shape.value {
             let record = self.entry(table, Vec::new(), entry);
             return self.only(record);
         }
         let at = Place { base: entry, disp: shape.value_offset() as i16 };
         let found = self.value_arms(at, &shape.value)?;
-        self.note_load(Load { table, key: Some(self.identity(key)), at, marker: entry }, &found);
+        self.note_load(Load { table, key: Some(self.key_identity(key)), at, marker: entry }, &found);
         Ok(found)
     }
 
@@ -102,7 +84,10 @@ impl Context<'_> {
         let help = format!(
             "use addresses of packets (`pkt.ip.src`), or declare the key a string, not \"{declared}\""
         );
-        self.refuse_shared(table, "a string made of packet bytes as an address, a key of", &help)
+        let name = self.table_name(table);
+        let what =
+            format!("a string made of packet bytes as an address, a key of the shared table `{name}`,");
+        self.unsupported(what, help, Some(name))
     }
 
     /// Whether each type that the key may have is looked up by itself.
@@ -113,7 +98,14 @@ impl Context<'_> {
     }
 
     /// Leaves where the entry's time is over.
-    fn leave_expired(&mut self, shape: &Shape, entry: ir::Value, arms: &mut Vec<Arm>) {
+    pub(super) fn leave_expired(
+        &mut self,
+        table: TableId,
+        key: &Identity,
+        shape: &Shape,
+        entry: ir::Value,
+        arms: &mut Vec<Arm>,
+    ) {
         if shape.lifetime.is_none() {
             return;
         }
@@ -121,9 +113,7 @@ impl Context<'_> {
         let now = self.now();
         let expired = self.compare(CompareOp::ULe, deadline, now);
         let (expired, alive) = self.split(expired);
-        self.state = expired;
-        self.state.facts.absent.push(entry);
-        arms.push(Arm { state: self.take_state(), values: vec![Abs::Nil] });
+        arms.push(self.missing(table, key, expired, entry));
         self.state = alive;
     }
 
@@ -168,8 +158,9 @@ impl Context<'_> {
 
     /// Assigns an entry that the handler holds: only to itself (`t[k] = t[k] or …`).
     fn write_held(&mut self, table: TableId, key: &Abs, path: u32, base: Word) -> Result<()> {
-        let whole = self.shared.paths[path as usize] == (table, Vec::new());
-        if whole && self.shared.additions.is_entry(table, &self.identity(key), base) {
+        let is_prefixes = self.shared_map(table)?.is_some_and(|(_, shape)| shape.is_prefixes());
+        let whole = self.shared.paths[path as usize] == (table, Vec::new()) && !is_prefixes;
+        if whole && self.shared.additions.is_entry(table, &self.key_identity(key), base) {
             let base = self.value(base);
             return self.prolong(table, base);
         }
@@ -186,6 +177,7 @@ impl Context<'_> {
     fn write_value(&mut self, table: TableId, key: &Abs, value: &Abs) -> Result<()> {
         let key_seen = if self.is_key_record(table, key) { Seen::default() } else { self.seen(table, key)? };
         let value_seen = self.seen(table, value)?;
+        self.check_declared(table, &value_seen)?;
         self.note(table, &key_seen, &value_seen)?;
         let address_value = |shape: &Shape| shape.value == Type::Address && is_address(value);
         let known = self.shared_map(table)?;
@@ -237,9 +229,11 @@ impl Context<'_> {
         value: &Abs,
     ) -> Result<()> {
         let address = self.fitting_key(table, shape, key)?;
+        self.entries_come(table);
         let mut done = Vec::new();
-        // A value of one word is replaced in place, any other one as a whole, so that readers never see half of it.
-        let in_place = shape.value_size() == 8 && !has_text(&shape.value);
+        // A value of one word is replaced in place, any other one as a whole, so that readers never see half of it. What is found
+        // in a table of prefixes may be a shorter one.
+        let in_place = shape.value_size() == 8 && !has_text(&shape.value) && !shape.is_prefixes();
         if in_place && self.state.alive() {
             let entry = self.lookup(map, address);
             let missing = self.compare(CompareOp::Eq, entry, 0);
@@ -253,7 +247,7 @@ impl Context<'_> {
         }
         let bytes = self.fitting_value(table, shape, value)?;
         // A new record is not put in the place of one that another CPU has made meanwhile.
-        let absent = self.shared.additions.is_absent(table, &self.identity(key), &self.state.facts);
+        let absent = self.shared.additions.is_absent(table, &self.key_identity(key), &self.state.facts);
         if absent && shape.lifetime.is_none() && matches!(value, Abs::Object(_)) {
             let result = self.insert(map, address, bytes);
             let there = self.compare(CompareOp::Eq, result, -EEXIST);
@@ -266,7 +260,7 @@ impl Context<'_> {
             let result = self.update(map, address, bytes, ANY);
             self.check_full(table, result);
         }
-        match absent || in_place {
+        match (absent || in_place) && !shape.is_prefixes() {
             true => self.forget_sums(table),
             false => self.entries_change(table),
         }
@@ -328,6 +322,15 @@ impl Context<'_> {
     }
 
     fn refuse_kept<T>(&self, table: TableId, value: &Abs) -> Result<T> {
+        if matches!(value, Abs::Entry { .. }) || *value == STALE {
+            let name = self.table_name(table);
+            let help = "copy what is needed into a new table";
+            return self.unsupported(
+                format!("keeping an entry in the shared table `{name}`"),
+                help,
+                Some(name),
+            );
+        }
         let what = format!("keeping a {} in", value.message_name());
         self.refuse_shared(table, &what, "keep integers, strings, booleans, and new tables of them")
     }

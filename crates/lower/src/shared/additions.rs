@@ -6,7 +6,8 @@
 use super::values::Place;
 use crate::context::{Context, Result};
 use crate::join::Arm;
-use crate::state::{Facts, State};
+use crate::same::Identity;
+use crate::state::{Facts, State, Zero};
 use crate::value::{Abs, Word};
 use moonhook_ir as ir;
 use moonhook_ir::{CompareOp, Op, Size};
@@ -24,13 +25,22 @@ pub struct Additions {
     entries: HashMap<ir::Value, EntryOf>,
     loads: Vec<Load>,
     /// Values that are what a load gave plus something.
-    sums: HashMap<ir::Value, (usize, Word)>,
+    sums: HashMap<ir::Value, Sum>,
+}
+
+/// What a load gave plus something.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sum {
+    load: usize,
+    added: Word,
+    /// There was a word to load, on all ways.
+    there: bool,
 }
 
 #[derive(Debug)]
 struct Lookup {
     table: TableId,
-    key: Abs,
+    key: Identity,
     /// The address; stands in [`Facts::absent`] where there is no entry.
     entry: ir::Value,
     /// Nothing was added to the table since, as far as is known.
@@ -50,7 +60,7 @@ pub struct EntryOf {
 pub(super) struct Load {
     pub table: TableId,
     /// Nothing for a field of a record.
-    pub key: Option<Abs>,
+    pub key: Option<Identity>,
     /// Where the word is; the base is 0 where there is no entry.
     pub at: Place,
     /// Stands in [`Facts::absent`] where there is no such word; it counts as 0 then.
@@ -60,7 +70,7 @@ pub(super) struct Load {
 impl Additions {
     pub fn forget(&mut self, count: u32) {
         let known = |word: Word| !matches!(word, Word::Value(value) if value.0 >= count);
-        self.sums.retain(|sum, (_, added)| sum.0 < count && known(*added));
+        self.sums.retain(|sum, Sum { added, .. }| sum.0 < count && known(*added));
         self.entries.retain(|entry, _| entry.0 < count);
     }
 
@@ -69,14 +79,14 @@ impl Additions {
         let Word::Value(sum) = sum else { return };
         for (one, other) in [(a, b), (b, a)] {
             if let Word::Value(one) = one
-                && let Some((load, added)) = self.sums.get(&one).copied()
+                && let Some(sum_of) = self.sums.get(&one).copied()
             {
-                let total = match (added, other) {
+                let total = match (sum_of.added, other) {
                     (Word::Imm(0), other) => other,
                     (Word::Imm(x), Word::Imm(y)) => Word::Imm(x.wrapping_add(y)),
                     _ => return,
                 };
-                self.sums.insert(sum, (load, total));
+                self.sums.insert(sum, Sum { added: total, ..sum_of });
                 return;
             }
         }
@@ -84,35 +94,39 @@ impl Additions {
 
     /// What the value of a join is, where `words` come on ways with these facts: a sum on some, and on the others, where there
     /// is no entry, what is added.
-    pub fn of_join(&self, words: &[(Word, &Facts)]) -> Option<(usize, Word)> {
+    pub fn of_join(&self, words: &[(Word, &Facts)]) -> Option<Sum> {
         let sum = |word: &Word| match word {
             Word::Value(value) => self.sums.get(value).copied(),
             Word::Imm(_) => None,
         };
-        let (load, added) = words.iter().find_map(|(word, _)| sum(word))?;
-        let marker = self.loads[load].marker;
-        let fits = |(word, facts): &(Word, &Facts)| {
-            sum(word) == Some((load, added)) || *word == added && facts.absent.contains(&marker)
-        };
-        words.iter().all(fits).then_some((load, added))
+        let mut whole = words.iter().find_map(|(word, _)| sum(word))?;
+        let marker = self.loads[whole.load].marker;
+        for (word, facts) in words {
+            match sum(word) {
+                Some(sum) if (sum.load, sum.added) == (whole.load, whole.added) => whole.there &= sum.there,
+                None if *word == whole.added && facts.absent.contains(&marker) => whole.there = false,
+                _ => return None,
+            }
+        }
+        Some(whole)
     }
 
-    /// The value as what is at a place of a record, plus what is given.
-    pub(super) fn sum_at(&self, value: &Abs, place: Place) -> Option<(ir::Value, Word)> {
-        let Abs::Int(Word::Value(sum)) = value else { return None };
-        let (load, added) = self.sums.get(sum)?;
-        let load = &self.loads[*load];
-        (load.key.is_none() && load.at == place).then_some((*sum, *added))
+    /// The value as what is at a place of a record, plus what is given; and whether the field was there.
+    pub(super) fn sum_at(&self, value: &Abs, place: Place) -> Option<(ir::Value, Word, bool)> {
+        let Abs::Int(Word::Value(value)) = value else { return None };
+        let sum = self.sums.get(value)?;
+        let load = &self.loads[sum.load];
+        (load.key.is_none() && load.at == place).then_some((*value, sum.added, sum.there))
     }
 
     /// Whether the key was looked up, and is not there.
-    pub(super) fn is_absent(&self, table: TableId, key: &Abs, facts: &Facts) -> bool {
+    pub(super) fn is_absent(&self, table: TableId, key: &Identity, facts: &Facts) -> bool {
         let same = |lookup: &&Lookup| lookup.holds && lookup.table == table && lookup.key == *key;
         self.lookups.iter().filter(same).any(|lookup| facts.absent.contains(&lookup.entry))
     }
 
     /// Whether the value is the address of the entry with that key.
-    pub(super) fn is_entry(&self, table: TableId, key: &Abs, value: Word) -> bool {
+    pub(super) fn is_entry(&self, table: TableId, key: &Identity, value: Word) -> bool {
         let Word::Value(value) = value else { return false };
         let lookup = self.entries.get(&value).map(|entry| &self.lookups[entry.lookup]);
         lookup.is_some_and(|lookup| lookup.table == table && lookup.key == *key)
@@ -144,7 +158,7 @@ impl Additions {
         }
     }
 
-    pub fn set(&mut self, value: Word, sum: (usize, Word)) {
+    pub fn set(&mut self, value: Word, sum: Sum) {
         if let Word::Value(value) = value {
             self.sums.insert(value, sum);
         }
@@ -153,8 +167,7 @@ impl Additions {
 
 impl Context<'_> {
     /// Notes that an entry was looked up.
-    pub(super) fn note_lookup(&mut self, table: TableId, key: &Abs, entry: ir::Value) {
-        let key = self.identity(key);
+    pub(super) fn note_lookup(&mut self, table: TableId, key: Identity, entry: ir::Value) {
         let Additions { lookups, entries, .. } = &mut self.shared.additions;
         entries.insert(entry, EntryOf { lookup: lookups.len(), zero_is_absent: true });
         lookups.push(Lookup { table, key, entry, holds: true });
@@ -177,14 +190,15 @@ impl Context<'_> {
         {
             let additions = &mut self.shared.additions;
             additions.loads.push(load);
-            additions.sums.insert(*value, (additions.loads.len() - 1, Word::Imm(0)));
+            let sum = Sum { load: additions.loads.len() - 1, added: Word::Imm(0), there: true };
+            additions.sums.insert(*value, sum);
         }
     }
 
     /// What was read of the table is not what a later addition adds to.
     pub(super) fn forget_sums(&mut self, table: TableId) {
         let Additions { loads, sums, lookups, .. } = &mut self.shared.additions;
-        sums.retain(|_, (load, _)| loads[*load].table != table);
+        sums.retain(|_, sum| loads[sum.load].table != table);
         lookups.iter_mut().filter(|lookup| lookup.table == table).for_each(|lookup| lookup.holds = false);
     }
 
@@ -193,8 +207,8 @@ impl Context<'_> {
         let Additions { sums, lookups, .. } = &mut self.shared.additions;
         sums.clear();
         // Equal to no key from now on.
-        lookups.iter_mut().for_each(|lookup| lookup.key = Abs::Nil);
-        self.state.facts.present.clear();
+        lookups.iter_mut().for_each(|lookup| lookup.key.clear());
+        self.state.facts.looked.clear();
     }
 
     /// Assigns a value that is the entry's own plus something; says whether it is.
@@ -207,16 +221,23 @@ impl Context<'_> {
         value: &Abs,
     ) -> Result<bool> {
         let Abs::Int(Word::Value(sum)) = value else { return Ok(false) };
+        // What was read may be the value of a shorter prefix than the one that is assigned.
+        if shape.is_prefixes() {
+            return Ok(false);
+        }
         let additions = &self.shared.additions;
-        let Some((load, added)) = additions.sums.get(sum).copied() else { return Ok(false) };
+        let Some(Sum { load, added, .. }) = additions.sums.get(sum).copied() else { return Ok(false) };
         let Load { table: from, key: of, at, .. } = &additions.loads[load];
-        if *from != table || of.as_ref() != Some(&self.identity(key)) {
+        let identity = self.key_identity(key);
+        if *from != table || of.as_ref() != Some(&identity) {
             return Ok(false);
         }
         let (at, sum) = (*at, *sum);
+        self.entries_come(table);
         let missing = self.compare(CompareOp::Eq, at.base, 0);
         let (missing, found) = self.split(missing);
         self.state = found;
+        self.state.facts.set_looked(table, &identity, at.base.into(), Zero::Never);
         let mut arms = self.add_to(shape, at, added)?;
         self.state = missing;
         self.mark_cold();
@@ -246,7 +267,7 @@ impl Context<'_> {
         Ok(true)
     }
 
-    fn mark_cold(&mut self) {
+    pub(super) fn mark_cold(&mut self) {
         if let Some(block) = self.state.block {
             self.function.block_mut(block).cold = true;
         }

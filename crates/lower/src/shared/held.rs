@@ -4,7 +4,7 @@
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::made::Key;
-use crate::state::Slot;
+use crate::state::{Slot, Zero};
 use crate::value::{Abs, Object};
 use moonhook_ir as ir;
 use moonhook_ir::CompareOp;
@@ -96,13 +96,20 @@ impl Context<'_> {
         let message = format!("an entry of table '{}' is gone", self.table_name(table));
         self.check(gone, || Message::new(message));
         self.bind(table, *made, Vec::new(), entry);
+        let key = self.key_identity(key);
+        self.state.facts.set_looked(table, &key, entry.into(), Zero::Never);
         Ok(())
+    }
+
+    /// There may be an entry of the table where there was none.
+    pub(super) fn entries_come(&mut self, table: TableId) {
+        self.state.facts.looked.retain(|looked| looked.table != table || looked.zero == Zero::Never);
     }
 
     /// Entries of the table that are held may be replaced or gone: they are not used any more.
     pub(super) fn entries_change(&mut self, table: TableId) {
         self.forget_sums(table);
-        self.state.facts.present.retain(|present| present.table != table);
+        self.state.facts.looked.retain(|looked| looked.table != table);
         let paths = &self.shared.paths;
         let of_table: Vec<bool> = paths.iter().map(|(of, _)| *of == table).collect();
         let stale = |value: &Abs| match value {

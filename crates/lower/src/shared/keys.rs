@@ -2,7 +2,7 @@
 
 use super::values::Place;
 use crate::context::{Context, Result};
-use crate::memory::{Address, KEY_START};
+use crate::memory::KEY_START;
 use crate::state::State;
 use crate::value::{Abs, Object, Shape as Form, Str, Word};
 use moonhook_ir as ir;
@@ -113,16 +113,10 @@ impl Context<'_> {
                 }
             }
             Abs::Union(union) if is_address(value) => {
-                let [first, second] = union.payload;
-                // Branch-free: all ones for IPv6.
-                let six = self.compare(CompareOp::Eq, union.tag, Form::Ipv6.tag());
-                let six = self.condition_word(six);
-                let mask = self.unary(UnaryOp::Neg, six);
-                let family = self.shl(six, 1);
-                let high = self.and(first, mask);
-                let change = self.binary(BinaryOp::Xor, first, second);
-                let change = self.and(change, mask);
-                [self.add(family, 4), high, self.binary(BinaryOp::Xor, first, change)]
+                // The family is 4 or 6.
+                let twice = self.shl(union.tag, 1);
+                let [high, low] = union.payload;
+                [self.add(twice, 4 - 2 * Form::Ipv4.tag()), high, low]
             }
             _ => return false,
         };
@@ -182,15 +176,7 @@ impl Context<'_> {
         let (space, start, length) = self.slice(text)?;
         let too_long = self.compare(CompareOp::UGt, length, i64::from(capacity));
         self.leave_if(too_long, &mut unfit.too_long);
-        for number in 0..size / 8 {
-            self.put_word(at, 8 * number as i16, Word::Imm(0));
-        }
-        self.store(at.base, at.disp, Size::B4, length);
-        let bytes = self.emit(Op::Binary(BinaryOp::Add, at.base, ir::Operand::Imm(i32::from(at.disp) + 4)));
-        let mask = usize::from(capacity).next_power_of_two() as i64 - 1;
-        self.copy_bytes(space, start, length, &mut |context, at| -> Result<Address> {
-            context.masked(bytes, at, mask)
-        })
+        self.put_slice(at, usize::from(capacity), space, start, length)
     }
 }
 

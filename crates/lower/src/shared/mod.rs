@@ -2,17 +2,23 @@
 //!
 //! Which tables these are is learned while lowering, like variables ([`crate::variables`]): a write by a key that is no
 //! constant name, and a key or value of a new kind, stop the walk, and the next one knows. Their bytes in the map are those
-//! of the crate `moonhook_shape`. [`access`] reads and writes entries, [`additions`] makes `t[k] = t[k] + n` atomic, [`keys`]
-//! and [`values`] convert, [`records`] are values with fields.
+//! of the crate `moonhook_shape`. [`access`] reads and writes entries, [`lookups`] finds them, [`additions`] makes
+//! `t[k] = t[k] + n` atomic, [`keys`], [`values`] and [`texts`] convert, [`records`] are values with fields. [`walk`] copies a
+//! table's keys, which [`traversal`] visits one by one, and [`border`] is `#`.
 
 mod access;
 mod additions;
+mod border;
 mod held;
 mod keys;
+mod lookups;
 mod made;
 mod records;
 mod seen;
+mod texts;
+mod traversal;
 mod values;
+mod walk;
 
 pub use additions::Additions;
 pub use held::STALE;
@@ -20,8 +26,7 @@ pub use records::Path;
 pub use seen::{Kind, Seen};
 
 use crate::context::{Context, Result, Stop};
-use crate::error::{LowerError, LowerErrorKind};
-use moonhook_diagnostic::Place;
+use crate::error::LowerErrorKind;
 use moonhook_ir as ir;
 use moonhook_shape::{
     CAPACITY, Datum, Declaration, MAX_KEY, Shape, ShapeError, Type, WhenFull, encode_key, encode_value,
@@ -63,6 +68,25 @@ impl SharedTables {
         self.untyped = None;
     }
 
+    /// Before the code of another function that uses the same maps.
+    pub fn start_function(&mut self) {
+        self.additions = Additions::default();
+        self.slots.clear();
+    }
+
+    /// Tables that were seen to be assigned by key.
+    pub fn tables(&self) -> impl Iterator<Item = TableId> {
+        self.known.keys().copied()
+    }
+
+    /// Takes addresses for the texts that they are, which general code has of them.
+    pub fn take_addresses_for_texts(&mut self) {
+        for known in self.known.values_mut() {
+            known.key.take_addresses_for_texts();
+            known.value.take_addresses_for_texts();
+        }
+    }
+
     /// Forgets values from `values` on and slots from `slots` on.
     pub fn forget(&mut self, values: u32, slots: usize) {
         self.additions.forget(values);
@@ -76,12 +100,6 @@ impl Context<'_> {
         self.shared.known.contains_key(&table) || self.snapshot.table(table).declaration.is_some()
     }
 
-    /// Whether any table is a map.
-    pub fn shares_tables(&self) -> bool {
-        let declared = |table: &Table| table.declaration.is_some();
-        !self.shared.known.is_empty() || self.snapshot.tables.iter().any(declared)
-    }
-
     /// What a person calls the table.
     pub fn table_name(&self, table: TableId) -> &str {
         self.snapshot.table(table).name.as_deref().unwrap_or("?")
@@ -89,13 +107,17 @@ impl Context<'_> {
 
     /// Makes a map of the table, which the script calls `title` here, from the next walk on.
     pub fn share(&mut self, table: TableId, title: Option<&str>) -> Result<()> {
-        if let Err(problem) = initial(self.snapshot, self.snapshot.table(table)) {
-            let help = "use a table of its own for what changes by key".to_string();
-            let table = self.table_name(table).to_string();
-            return self.refuse(LowerErrorKind::SharedTable { table, problem, help }, title);
-        }
+        self.check_contents(table, title)?;
         self.know(table);
         Err(Stop::Restart)
+    }
+
+    /// Refuses a table with something in it that no map can hold.
+    fn check_contents(&self, table: TableId, title: Option<&str>) -> Result<()> {
+        let Err(problem) = initial(self.snapshot, self.snapshot.table(table)) else { return Ok(()) };
+        let help = "use a table of its own for what changes by key".to_string();
+        let table = self.table_name(table).to_string();
+        self.refuse(LowerErrorKind::SharedTable { table, problem, help }, title)
     }
 
     /// What is known of a shared table.
@@ -106,8 +128,11 @@ impl Context<'_> {
         self.shared.known.entry(table).or_insert_with(initial)
     }
 
-    /// Takes note of a key and a value that the handlers use with the table.
+    /// Takes note of a key and a value that the handlers use with the table. In thunks its types are settled.
     fn note(&mut self, table: TableId, key: &Seen, value: &Seen) -> Result<()> {
+        if self.thunk.is_some() {
+            return Ok(());
+        }
         let known = self.know(table);
         if known.key.add(key) | known.value.add(value) { Err(Stop::Restart) } else { Ok(()) }
     }
@@ -133,6 +158,16 @@ impl Context<'_> {
                 self.refuse_table(table, &known, problem)
             }
         }
+    }
+
+    /// The shape of a table whose types must be known by now.
+    pub fn settled_shape(&mut self, table: TableId) -> Result<Rc<Shape>> {
+        self.check_contents(table, Some(self.table_name(table)))?;
+        if let Some((_, shape)) = self.shared_map(table)? {
+            return Ok(shape);
+        }
+        let known = std::mem::take(self.know(table));
+        self.refuse_table(table, &known, "the types of its keys and values are not known".to_string())
     }
 
     fn make_map(&mut self, table: TableId, shape: Shape) -> (ir::MapId, Rc<Shape>) {
@@ -173,15 +208,25 @@ impl Context<'_> {
 
     fn refuse_table<T>(&self, table: TableId, known: &Known, problem: String) -> Result<T> {
         let name = self.table_name(table).to_string();
-        let word = |seen: &Seen, unknown: &str| match seen.ty() {
-            Ok(ty @ Type::Record(_)) => ty.to_string(),
-            Ok(ty) => format!("\"{ty}\""),
-            Err(_) => unknown.to_string(),
-        };
-        let (key, value) = (word(&known.key, "\"string:64\""), word(&known.value, "\"int\""));
+        let word =
+            |declared: Option<Type>, seen: &Seen, unknown: &str| match declared.or_else(|| seen.ty().ok()) {
+                Some(ty @ Type::Record(_)) => ty.to_string(),
+                Some(ty) => format!("\"{ty}\""),
+                None => unknown.to_string(),
+            };
+        let declared = self.snapshot.table(table).declaration.clone().unwrap_or_default();
+        let key = word(declared.key, &known.key, "\"string:64\"");
+        let value = word(declared.value, &known.value, "\"int\"");
         let variable = name.rsplit('.').next().unwrap_or("t");
         let help = format!("say what it holds: `local {variable} = map{{key = {key}, value = {value}}}`");
         self.refuse(LowerErrorKind::SharedTable { table: name.clone(), problem, help }, Some(&name))
+    }
+
+    /// Notes that a table is read of which nothing tells the types so far.
+    fn note_untyped(&mut self, table: TableId) {
+        if self.snapshot.table(table).declaration.is_some() {
+            self.shared.untyped.get_or_insert((table, self.loc));
+        }
     }
 
     /// Refuses tables that are read and whose types nothing tells.
@@ -198,25 +243,9 @@ impl Context<'_> {
     /// Refuses what cannot be done with a shared table.
     pub fn refuse_shared<T>(&self, table: TableId, what: &str, help: &str) -> Result<T> {
         let name = self.table_name(table);
-        self.unsupported(format!("{what} `{name}`, which handlers write,"), help, Some(name))
+        let what = format!("{what} `{name}`, which handlers write,");
+        self.refuse(LowerErrorKind::SharedUse { what, help: help.to_string() }, Some(name))
     }
-}
-
-/// What general code has to say of a script that declares shared tables, for which it has no form.
-pub fn declared(snapshot: &Snapshot) -> Option<LowerError> {
-    let table = snapshot.tables.iter().find(|table| table.declaration.is_some())?;
-    let handler = snapshot.closure(snapshot.handlers.first()?.closure);
-    let prototype = snapshot.prototype(handler.prototype);
-    let source = prototype.source.map(|source| snapshot.source(source));
-    let place = Place {
-        file: source.map_or_else(|| snapshot.script.clone(), |source| source.name.clone()),
-        line: prototype.line_defined,
-        text: source.map_or_else(String::new, |source| source.line(prototype.line_defined).to_string()),
-        name: None,
-    };
-    let what = format!("using the shared table `{}` in general code", table.name.as_deref().unwrap_or("?"));
-    let kind = LowerErrorKind::Unsupported { what, help: "use `--form auto`".to_string() };
-    Some(LowerError { kind, place: place.into() })
 }
 
 /// Names that the compiler's own maps may get later in the walk.

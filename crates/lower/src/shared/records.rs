@@ -18,6 +18,7 @@ use moonhook_ir::{BinaryOp, CompareOp, Size};
 use moonhook_shape::Type;
 use moonhook_snapshot::TableId;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A record in the values of a shared table: the table, and the fields that lead there.
 pub type Path = (TableId, Vec<String>);
@@ -45,6 +46,22 @@ impl Context<'_> {
         }
         let (base, ty) = (self.value(base), ty.clone());
         Ok(Some((Place { base, disp: offset as i16 }, ty)))
+    }
+
+    /// The names of the fields that the record may have, in order.
+    pub fn entry_names(&mut self, path: u32, base: Word) -> Result<Vec<Arc<[u8]>>> {
+        Ok(match self.record_of(path, base)? {
+            Some((_, Type::Record(fields))) => {
+                fields.iter().map(|field| Arc::from(field.name.as_bytes())).collect()
+            }
+            _ => Vec::new(),
+        })
+    }
+
+    /// Whether the records in the record are nested at most so deep.
+    pub fn entry_is_within(&mut self, path: u32, base: Word, depth: usize) -> Result<bool> {
+        let record = self.record_of(path, base)?;
+        Ok(record.is_none_or(|(_, ty)| ty.depth() <= depth))
     }
 
     /// `entry[key]`, with one arm for each way of getting it.
@@ -97,6 +114,7 @@ impl Context<'_> {
         for name in names.iter().rev() {
             seen = Seen::record(BTreeMap::from([(name.clone(), seen)]));
         }
+        self.check_declared(table, &seen)?;
         self.note(table, &Seen::default(), &seen)?;
         let Some((at, ty)) = self.record_of(path, base)? else { return Ok(()) };
         let Some((number, offset, ty)) = ty.field(&name) else {
@@ -107,8 +125,10 @@ impl Context<'_> {
         };
         let place = Place { disp: at.disp + offset as i16, ..at };
         self.prolong(table, at.base)?;
-        if let Some((sum, added)) = self.shared.additions.sum_at(value, place) {
-            self.set_there(at, number, true)?;
+        if let Some((sum, added, there)) = self.shared.additions.sum_at(value, place) {
+            if !there {
+                self.set_there(at, number, true)?;
+            }
             let new = self.atomic_add(place, added);
             self.forget_sums(table);
             self.replace(sum, new);
@@ -166,6 +186,12 @@ impl Context<'_> {
         self.enter(vec![changed, same])
     }
 
+    /// Refuses `pairs` and `next` of a record.
+    pub fn refuse_traversed_entry<T>(&self, path: u32) -> Result<T> {
+        let (table, _) = self.shared.paths[path as usize];
+        self.refuse_shared(table, "traversing the fields of an entry of", NAMES)
+    }
+
     fn refuse_field<T>(&mut self, table: TableId, name: &str) -> Result<T> {
         let what = format!("a field `{name}`, which is not declared, in an entry of");
         self.refuse_shared(table, &what, "add the field to the declaration")
@@ -190,23 +216,21 @@ impl Context<'_> {
                 _ => return self.refuse_shared(table, "keeping a list in", help),
             }
         }
-        self.check_declared(table, &fields)?;
         Ok(Seen::record(fields))
     }
 
-    fn check_declared(&mut self, table: TableId, fields: &BTreeMap<String, Seen>) -> Result<()> {
+    /// Refuses fields that the declaration has not.
+    pub(super) fn check_declared(&mut self, table: TableId, value: &Seen) -> Result<()> {
         let declared =
             self.snapshot.table(table).declaration.as_ref().and_then(|declared| declared.value.as_ref());
-        let Some(ty @ Type::Record(_)) = declared else { return Ok(()) };
-        let unknown = fields.iter().find(|(name, seen)| !seen.is_empty() && ty.field(name).is_none());
-        match unknown.map(|(name, _)| name.clone()) {
+        match declared.and_then(|declared| value.unknown_field(declared)) {
             Some(name) => self.refuse_field(table, &name),
             None => Ok(()),
         }
     }
 
     /// An assignment gives the entry another lifetime.
-    pub(super) fn prolong(&mut self, table: TableId, entry: ir::Value) -> Result<()> {
+    pub fn prolong(&mut self, table: TableId, entry: ir::Value) -> Result<()> {
         if let Some((_, shape)) = self.shared_map(table)?
             && let Some(lifetime) = shape.lifetime
         {

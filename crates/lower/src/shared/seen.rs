@@ -40,17 +40,32 @@ impl Seen {
     }
 
     pub fn constant(text: &[u8]) -> Seen {
-        let kind = match text {
-            text if crate::addresses::ipv4(text).is_some() => Kind::Ipv4Text,
-            text if crate::addresses::ipv6(text).is_some() => Kind::Ipv6Text,
-            text if crate::addresses::mac(text).is_some() => Kind::MacText,
-            _ => Kind::Text,
-        };
-        Seen { longest: text.len(), ..Seen::kind(kind) }
+        Seen { longest: text.len(), ..Seen::kind(Seen::kind_of_text(text)) }
     }
 
     pub fn record(fields: BTreeMap<String, Seen>) -> Seen {
         Seen { fields: Some(fields), ..Seen::default() }
+    }
+
+    /// Makes texts of addresses.
+    pub fn take_addresses_for_texts(&mut self) {
+        use Kind::{Boolean, Integer, Text};
+        let others = self.kinds.len();
+        self.kinds.retain(|kind| matches!(kind, Boolean | Integer | Text));
+        if self.kinds.len() < others {
+            self.kinds.insert(Text);
+        }
+        self.fields.iter_mut().flat_map(BTreeMap::values_mut).for_each(Seen::take_addresses_for_texts);
+    }
+
+    /// A field that was seen to be more than nil, and that the type has not.
+    pub fn unknown_field(&self, ty: &Type) -> Option<String> {
+        let Type::Record(_) = ty else { return None };
+        let seen = self.fields.iter().flatten().filter(|(_, seen)| !seen.is_empty());
+        seen.into_iter().find_map(|(name, seen)| match ty.field(name) {
+            None => Some(name.clone()),
+            Some((_, _, inside)) => seen.unknown_field(inside),
+        })
     }
 
     pub fn is_empty(&self) -> bool {
@@ -133,6 +148,16 @@ impl Seen {
             Value::Float(_) => return Err("float"),
             other => return Err(other.type_name()),
         })
+    }
+
+    /// Of the types that strings have in tables, the one that a constant has.
+    pub fn kind_of_text(text: &[u8]) -> Kind {
+        match text {
+            text if crate::addresses::ipv4(text).is_some() => Kind::Ipv4Text,
+            text if crate::addresses::ipv6(text).is_some() => Kind::Ipv6Text,
+            text if crate::addresses::mac(text).is_some() => Kind::MacText,
+            _ => Kind::Text,
+        }
     }
 
     fn of_record(snapshot: &Snapshot, table: TableId) -> Result<Seen, &'static str> {

@@ -6,7 +6,7 @@ use crate::join::Arm;
 use crate::memory::VALUE_START;
 use crate::value::{Abs, Space, Str, Word};
 use moonhook_ir as ir;
-use moonhook_ir::{CompareOp, Size};
+use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
 use moonhook_shape::{Shape, Type};
 
 /// A place in a key or value: an address and an offset behind it.
@@ -17,7 +17,7 @@ pub struct Place {
 }
 
 /// Up to so many bytes of a string are copied without a loop.
-const UNROLLED: usize = 128;
+pub(super) const UNROLLED: usize = 128;
 
 const HELPER_KTIME: u32 = 5;
 
@@ -83,48 +83,47 @@ impl Context<'_> {
         let start = self.allocate(Word::Imm(capacity.next_multiple_of(8) as i64))?;
         if capacity <= UNROLLED {
             for offset in (0..capacity).step_by(8) {
-                self.copy_word(at, Word::Imm(offset as i64), start, capacity)?;
+                self.copy_part(at, offset, start, capacity)?;
             }
-        } else {
-            let arms = self.repeat(&[Word::Imm(0)], &mut |context, variables| {
-                let mut iteration = crate::loops::Iteration::default();
-                let offset = variables[0];
-                let done = context.compare(CompareOp::SGe, offset, length);
+            return Ok(Str::Slice { space: Space::Scratch, start, length });
+        }
+        // Half a word follows the whole ones.
+        let half = Type::Text { capacity: capacity as u16 }.size() - 8;
+        let arms = self.repeat(&[Word::Imm(0)], &mut |context, variables| {
+            let mut iteration = crate::loops::Iteration::default();
+            let offset = variables[0];
+            // The second one proves to the verifier that the word lies within.
+            for (op, end) in [(CompareOp::SGe, length), (CompareOp::UGt, Word::Imm(half as i64 - 8))] {
+                let done = context.compare(op, offset, end);
                 let (done, more) = context.split(done);
                 iteration.leave_in(done, vec![]);
                 context.state = more;
-                context.copy_word(at, offset, start, capacity)?;
-                let next = context.add(offset, 8);
-                iteration.again(context, vec![next]);
-                Ok(iteration)
-            })?;
-            self.join(arms)?;
+            }
+            let from = context.value(offset);
+            let from = context.emit(Op::Binary(BinaryOp::Add, at.base, from.into()));
+            let word = context.load(from, at.disp + 4, Size::B8, false);
+            let to = context.add(start, offset);
+            let to = context.address(Space::Scratch, to, 8)?;
+            context.store(to.base, to.disp, Size::B8, word);
+            let next = context.add(offset, 8);
+            iteration.again(context, vec![next]);
+            Ok(iteration)
+        })?;
+        self.join(arms)?;
+        if half < capacity {
+            self.copy_part(at, half, start, capacity)?;
         }
         Ok(Str::Slice { space: Space::Scratch, start, length })
     }
 
     /// Copies the word at `offset` of the string at a place. Its bytes begin in the middle of a word, and the last one may be
     /// half of one.
-    fn copy_word(&mut self, at: Place, offset: Word, start: Word, capacity: usize) -> Result<()> {
-        let (word, place) = match offset {
-            Word::Imm(imm) => {
-                let left = capacity as i64 - imm;
-                let disp = at.disp + 4 + imm as i16;
-                let size = if left >= 8 { Size::B8 } else { Size::B4 };
-                (self.load(at.base, disp, size, false), self.add(start, imm))
-            }
-            offset => {
-                // Two halves, so that nothing behind the value is read.
-                let mask = capacity.next_power_of_two() as i64 - 1;
-                let address = self.masked(at.base, offset, mask & !7)?;
-                let low = self.load(address.base, at.disp + 4, Size::B4, false);
-                let high = self.load(address.base, at.disp + 8, Size::B4, false);
-                let high = self.shl(high, 32);
-                (self.binary(ir::BinaryOp::Or, low, high), self.add(start, offset))
-            }
-        };
-        let target = self.address(Space::Scratch, place, 8)?;
-        self.store(target.base, target.disp, Size::B8, word);
+    fn copy_part(&mut self, at: Place, offset: usize, start: Word, capacity: usize) -> Result<()> {
+        let size = if capacity - offset > 4 { Size::B8 } else { Size::B4 };
+        let word = self.load(at.base, at.disp + 4 + offset as i16, size, false);
+        let to = self.add(start, offset as i64);
+        let to = self.address(Space::Scratch, to, 8)?;
+        self.store(to.base, to.disp, Size::B8, word);
         Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! Finding keys: perfect hashes of integers, strings and addresses.
 
+use super::words::{self, Lengths, Place, Subject};
 use super::{INTEGER_SLOT, MAX_COMPARED, first_of, lay_out};
 use crate::code::Cond;
 use crate::context::{Context, Result};
@@ -47,16 +48,19 @@ pub(super) fn find_slot(
     context.emit(Op::Binary(BinaryOp::Add, base, offset.into()))
 }
 
-fn hash_step(context: &mut Context<'_>, hash: Word, word: Word) -> Word {
-    let mixed = context.binary(BinaryOp::Xor, hash, word);
-    let mixed = context.binary(BinaryOp::Mul, mixed, hashing::MULTIPLIER);
-    let high = context.shr(mixed, 32);
-    context.binary(BinaryOp::Xor, mixed, high)
+impl Context<'_> {
+    /// [`hashing::step`].
+    pub(super) fn hash_step(&mut self, hash: Word, word: Word) -> Word {
+        let mixed = self.binary(BinaryOp::Xor, hash, word);
+        let mixed = self.binary(BinaryOp::Mul, mixed, hashing::MULTIPLIER);
+        let high = self.shr(mixed, 32);
+        self.binary(BinaryOp::Xor, mixed, high)
+    }
 }
 
 pub(super) fn hash_integer(context: &mut Context<'_>, key: Word) -> Word {
-    let hash = hash_step(context, Word::Imm(0), key);
-    hash_step(context, hash, Word::Imm(0))
+    let hash = context.hash_step(Word::Imm(0), key);
+    context.hash_step(hash, Word::Imm(0))
 }
 
 pub(super) fn string_lookup(context: &mut Context<'_>, id: TableId, text: &Str) -> Result<Vec<Arm>> {
@@ -85,9 +89,18 @@ pub(super) fn string_lookup(context: &mut Context<'_>, id: TableId, text: &Str) 
         _ => {}
     }
     let hashable = keys.iter().all(|(key, _)| key.len() <= MAX_HASHED_KEY);
-    let hashes: Vec<i64> = keys.iter().map(|(key, _)| hashing::of_bytes(key)).collect();
-    match (keys.len() > MAX_COMPARED && hashable).then(|| hashing::place(&hashes)).flatten() {
-        Some(placement) => hashed(context, text, &keys, &hashes, &placement),
+    if keys.len() <= MAX_COMPARED || !hashable {
+        return compared(context, text, &keys);
+    }
+    let texts: Vec<&[u8]> = keys.iter().map(|(key, _)| *key).collect();
+    let places = words::telling_apart(&texts);
+    let hash = |key: &&[u8]| match &places {
+        Some(places) => words::hash_key(key, places),
+        None => hashing::of_bytes(key),
+    };
+    let hashes: Vec<i64> = texts.iter().map(hash).collect();
+    match hashing::place(&hashes) {
+        Some(placement) => hashed(context, text, &keys, &Hashing { hashes, places, placement }),
         None => compared(context, text, &keys),
     }
 }
@@ -147,24 +160,39 @@ fn compared(context: &mut Context<'_>, text: &Str, keys: &[(&[u8], &Value)]) -> 
     Ok(arms)
 }
 
+/// How a table's strings are hashed.
+struct Hashing {
+    /// By key.
+    hashes: Vec<i64>,
+    /// The words of a key that make its hash; `None` for all bytes.
+    places: Option<Vec<Place>>,
+    placement: Placement,
+}
+
 fn hashed(
     context: &mut Context<'_>,
     text: &Str,
     keys: &[(&[u8], &Value)],
-    hashes: &[i64],
-    placement: &Placement,
+    hashing: &Hashing,
 ) -> Result<Vec<Arm>> {
-    let (space, start, length) = context.slice(text)?;
-    let slice = Slice { space, start, length };
-    let longest = keys.iter().map(|(key, _)| key.len()).max().unwrap_or(0);
-    let shortest = keys.iter().map(|(key, _)| key.len()).min().unwrap_or(0);
+    let slice = context.slice_of(text)?;
+    let length = slice.length;
+    let lengths = Lengths::of(&keys.iter().map(|(key, _)| *key).collect::<Vec<_>>());
+    let Lengths { shortest, longest } = lengths;
     let mut missing: Vec<State> = Vec::new();
     let outside = context.sub(length, shortest as i64);
     let outside = context.compare(CompareOp::UGt, outside, (longest - shortest) as i64);
     leave(context, outside, &mut missing);
-    let (keys_map, slots) = string_slots(context, keys, hashes, placement);
-    let hash = hash_slice(context, slice, longest)?;
-    let slot = find_slot(context, placement, slots, STRING_SLOT, hash);
+    let (keys_map, slots) = string_slots(context, keys, hashing, longest);
+    let subject = match &hashing.places {
+        Some(places) if context.state.alive() => Some((Subject::new(context, slice, lengths)?, places)),
+        _ => None,
+    };
+    let hash = match &subject {
+        Some((subject, places)) => subject.hash(context, places),
+        None => hash_slice(context, slice, longest)?,
+    };
+    let slot = find_slot(context, &hashing.placement, slots, STRING_SLOT, hash);
     let stored = context.load(slot, 0, Size::B4, false);
     let high = context.shr(hash, 32);
     let differs = context.compare(CompareOp::Ne, stored, high);
@@ -173,7 +201,12 @@ fn hashed(
     let differs = context.compare(CompareOp::Ne, stored, length);
     leave(context, differs, &mut missing);
     if context.state.alive() {
-        same_key(context, slice, longest, slot, keys_map, keys, &mut missing)?;
+        let total: usize = keys.iter().map(|(key, _)| key.len().next_multiple_of(8)).sum();
+        let offset = context.load(slot, 4, Size::B4, false);
+        match &subject {
+            Some((subject, _)) => subject.compare(context, keys_map, offset, total, &mut missing)?,
+            None => same_key(context, slice, longest, offset, keys_map, total, &mut missing)?,
+        }
     }
     let values: Vec<Value> = keys.iter().map(|(_, value)| (*value).clone()).collect();
     let rows = lay_out(context, &values)?;
@@ -189,7 +222,7 @@ fn hashed(
     Ok(arms)
 }
 
-fn leave(context: &mut Context<'_>, cond: Cond, to: &mut Vec<State>) {
+pub(super) fn leave(context: &mut Context<'_>, cond: Cond, to: &mut Vec<State>) {
     let (then, otherwise) = context.split(cond);
     to.push(then);
     context.state = otherwise;
@@ -199,9 +232,10 @@ fn leave(context: &mut Context<'_>, cond: Cond, to: &mut Vec<State>) {
 fn string_slots(
     context: &mut Context<'_>,
     keys: &[(&[u8], &Value)],
-    hashes: &[i64],
-    placement: &Placement,
+    hashing: &Hashing,
+    longest: usize,
 ) -> (ir::MapId, Vec<u8>) {
+    let Hashing { hashes, placement, .. } = hashing;
     let mut bytes = Vec::new();
     let mut slots = vec![0; placement.slots * STRING_SLOT];
     // An empty slot's length fits no key.
@@ -216,8 +250,8 @@ fn string_slots(
         // Padded to whole words with zeros, as the last word of the subject is.
         bytes.resize(bytes.len().next_multiple_of(8), 0);
     }
-    // Any offset below the next power of two may be read as far as the verifier knows.
-    bytes.resize(bytes.len().next_power_of_two() + 8, 0);
+    // As far as the verifier knows, a key may be read from any offset below the next power of two on.
+    bytes.resize(bytes.len().next_power_of_two() + longest.next_multiple_of(8), 0);
     (context.add_data("keys", bytes), slots)
 }
 
@@ -268,23 +302,21 @@ fn fold_words(
 
 fn hash_slice(context: &mut Context<'_>, slice: Slice, longest: usize) -> Result<Word> {
     let hash = fold_words(context, slice, longest, slice.length, &mut |context, _, word, hash| {
-        Ok(hash_step(context, hash, word))
+        Ok(context.hash_step(hash, word))
     })?;
-    Ok(hash_step(context, hash, Word::Imm(0)))
+    Ok(context.hash_step(hash, Word::Imm(0)))
 }
 
-/// Leaves where the slice's bytes are not those of the slot's key.
+/// Leaves where the slice's bytes are not those of the key at `offset`.
 fn same_key(
     context: &mut Context<'_>,
     slice: Slice,
     longest: usize,
-    slot: ir::Value,
+    offset: Word,
     keys_map: ir::MapId,
-    keys: &[(&[u8], &Value)],
+    total: usize,
     missing: &mut Vec<State>,
 ) -> Result<()> {
-    let total: usize = keys.iter().map(|(key, _)| key.len().next_multiple_of(8)).sum();
-    let offset = context.load(slot, 4, Size::B4, false);
     let base = context.emit(Op::DataAddress { map: keys_map, offset: 0 });
     let difference =
         fold_words(context, slice, longest, Word::Imm(0), &mut |context, index, word, difference| {

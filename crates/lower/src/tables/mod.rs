@@ -4,6 +4,7 @@
 //! part is indexed.
 
 mod keys;
+mod words;
 
 use self::keys::{find_slot, hash_integer, string_lookup};
 use crate::context::{Context, Result};
@@ -75,10 +76,17 @@ pub fn refuse_metamethod(
     }
 }
 
+/// Some entry that the table has at load time.
+pub fn first_entry(snapshot: &Snapshot, table: TableId) -> Option<(Value, Value)> {
+    let table = snapshot.table(table);
+    let element = table.array.first().map(|value| (Value::Integer(1), value.clone()));
+    element.or_else(|| table.entries.first().cloned())
+}
+
 /// `#table` (manual § 3.4.7): the border that the array part gives.
 pub fn length(context: &mut Context<'_>, table: TableId) -> Result<Abs> {
     if context.is_shared(table) {
-        return context.refuse_shared(table, "the length of", "count the entries in a variable");
+        return context.shared_length(table);
     }
     refuse_metamethod(context, &Abs::Object(Object::Table(table)), "__len", Some("#"))?;
     Ok(Abs::int(context.snapshot.table(table).array.len() as i64))

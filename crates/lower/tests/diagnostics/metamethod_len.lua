@@ -1,6 +1,7 @@
 local xdp = require "xdp"
 
-local list = setmetatable({}, { __len = function() return 5 end })
+local length = setmetatable({}, { __call = function() return 5 end })
+local list = setmetatable({}, { __len = length })
 xdp.attach(function(pkt)
   if #pkt > #list then return 1 end
 end)

@@ -1,5 +1,5 @@
 local xdp = require "xdp"
 
 xdp.attach(function(pkt)
-  if #pkt < 60 then error("short frame", 2) end
+  if #pkt < 60 then error("short frame", #pkt) end
 end)

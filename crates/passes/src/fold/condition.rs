@@ -43,7 +43,7 @@ impl Folder<'_> {
         if let Some(holds) = Range::of_bits(bits).decide(op, by as u64) {
             return Verdict::Known(holds);
         }
-        if let Some(verdict) = self.of_comparison(op, lhs, by) {
+        if let Some(verdict) = self.of_comparison(op, lhs, by).or_else(|| self.of_swapped(op, lhs, by)) {
             return verdict;
         }
         // `x & mask` against 0 is a test, unless something else needs `x & mask` anyway.
@@ -53,10 +53,34 @@ impl Folder<'_> {
             let condition = Condition::new(Test, value, mask);
             return Verdict::Condition { condition, flipped: op == Eq };
         }
+        // A shift that loses no bits changes nothing about being 0.
+        if let (Eq | Ne, 0, Definition::Binary(BinaryOp::Shl, value, Operand::Imm(shift))) =
+            (op, by, self.definition(lhs))
+            && self.is_used_once(lhs)
+            && self.bits[value.index()].leading_zeros() >= (shift & 63) as u32
+        {
+            return replace(Condition::new(op, value, 0));
+        }
         match (rhs, i32::try_from(by)) {
             (Operand::Value(_), Ok(imm)) => replace(Condition::new(op, lhs, imm)),
             _ => Verdict::Same,
         }
+    }
+
+    /// Comparing swapped bytes with a constant, or testing bits of them, is that with the swapped constant.
+    fn of_swapped(&self, op: CompareOp, lhs: Value, by: i64) -> Option<Verdict> {
+        let Definition::Unary(swap, value) = self.definition(lhs) else { return None };
+        if !matches!(op, Eq | Ne | Test) {
+            return None;
+        }
+        let (by, width) = match swap {
+            UnaryOp::Swap16 => (i64::from(u16::try_from(by).ok()?.swap_bytes()), 0xffff),
+            UnaryOp::Swap32 => (i64::from(u32::try_from(by).ok()?.swap_bytes()), 0xffff_ffff),
+            _ => return None,
+        };
+        let whole = self.bits[value.index()] & !width == 0;
+        (whole && self.is_used_once(lhs)).then_some(())?;
+        Some(replace(Condition::new(op, value, i32::try_from(by).ok()?)))
     }
 
     /// A condition on the result of a comparison is that comparison. Its operands may be packet pointers, so nothing

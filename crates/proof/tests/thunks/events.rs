@@ -109,18 +109,21 @@ fn errors_have_a_traceback_of_packet_time() {
     let failure = raise(text, &[(0, 3, "local 'f'"), (1, 70, "handler")]);
     assert_eq!(failure.message.lossy(), "a.lua:3: bad");
     assert_eq!(failure.traceback, ["a.lua:3: in local 'f'", "b.lua:70: in handler"]);
+    // Functions of the library have no lines, and are not shown.
+    let failure = raise(text, &[(0, 0, "function 'pairs'"), (1, 70, "handler")]);
+    assert_eq!(failure.traceback, ["b.lua:70: in handler"]);
     let failure = raise(text, &[]);
     assert_eq!((failure.message.lossy().as_str(), failure.traceback.len()), ("a.lua:3: bad", 0));
     let long = harness.put_text(HEAP, &[b'z'; 16_000]);
     let name = "n".repeat(200);
-    let calls: Vec<(u64, u64, &str)> = (0..100).map(|line| (1, line, name.as_str())).collect();
+    let calls: Vec<(u64, u64, &str)> = (1..=100).map(|line| (1, line, name.as_str())).collect();
     let failure = raise(long, &calls);
     assert!(failure.message.cut.is_some() && failure.message.agrees_with(&[b'z'; 16_000]));
-    assert_eq!(failure.traceback[20], format!("b.lua:20: in {}", &name[..128]));
+    assert_eq!(failure.traceback[20], format!("b.lua:21: in {}", &name[..128]));
     assert!(failure.traceback.last().unwrap().starts_with("...\t(skipping "));
     let counters = harness.program.data_section(".data.counters").unwrap();
     let event = harness.module.events.iter().position(|event| event.kind == EventKind::Raised).unwrap();
-    assert_eq!(counters.load(8 + 8 * event), Some(3));
+    assert_eq!(counters.load(8 + 8 * event), Some(4));
 }
 
 #[test]

@@ -52,7 +52,7 @@ impl Thunks<'_> {
             ];
             if let Some([Abs::Int(key)]) = context.join(arms.into())?.as_deref() {
                 let failed = context.call_function(missing, &[state, object, *key]);
-                context.leave(failed);
+                context.give(failed);
             }
             Ok(())
         })
@@ -72,7 +72,7 @@ impl Access {
     fn call(&self, context: &mut Context<'_>, thunk: FunctionId) {
         if context.state.alive() {
             let result = context.call_function(thunk, &[self.program, self.state, self.object, self.out]);
-            context.leave(result);
+            context.give(result);
         }
     }
 
@@ -117,8 +117,5 @@ fn key_text(context: &mut Context<'_>, tag: Word, payload: Word) -> Result<Word>
     }
     let name = context.call_routine_without_state("tag_name", &[tag]);
     arms.push(Arm { state: context.take_state(), values: vec![Abs::Int(name)] });
-    Ok(match context.join(arms)?.as_deref() {
-        Some([Abs::Int(word)]) => *word,
-        _ => Word::Imm(0),
-    })
+    context.join_word(arms)
 }

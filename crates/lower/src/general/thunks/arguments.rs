@@ -48,7 +48,7 @@ impl Context<'_> {
         let args = [place.base, place.count, Word::Imm(place.number as i64)];
         let converted = self.call_routine(convert, &args);
         let failed = self.compare(CompareOp::Ne, converted, 1);
-        self.fail_if(failed, |context| context.leave(FAIL));
+        self.fail_if(failed, |context| context.give(FAIL));
         let converted = self.take_state();
         self.enter(vec![right, converted])?;
         let payload = self.add(place.address, 8);
@@ -123,7 +123,7 @@ impl Context<'_> {
             let address = self.add(base, VALUE_SIZE * (index as i64 - 1));
             self.store_value(address, value)?;
         }
-        self.leave(results.len() as i64);
+        self.give(results.len() as i64);
         Ok(())
     }
 }

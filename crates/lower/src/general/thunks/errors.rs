@@ -28,7 +28,7 @@ impl Context<'_> {
     /// Calls a routine that raises an error, and ends the thunk.
     pub(super) fn raise_by(&mut self, routine: &str, args: &[Word]) {
         self.call_routine(routine, args);
-        self.leave(FAIL);
+        self.give(FAIL);
     }
 
     /// What [`Context::fail`] does in a thunk. Equal errors share a block.

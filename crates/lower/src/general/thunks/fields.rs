@@ -32,7 +32,7 @@ impl Thunks<'_> {
                 let state = context.state_address();
                 let key = Word::Imm(context.image_string(name));
                 let failed = context.call_function(missing, &[state, object, key]);
-                context.leave(failed);
+                context.give(failed);
                 Ok(())
             })
         };
@@ -83,10 +83,10 @@ impl Thunks<'_> {
         self.make("copy_frame", with_context(0), |context, _| {
             context.load_packet_pointers();
             let scattered = context.split_scattered()?;
-            context.leave(0);
+            context.give(0);
             context.state = scattered;
             context.copy_frame()?;
-            context.leave(0);
+            context.give(0);
             Ok(())
         })
     }
@@ -94,7 +94,7 @@ impl Thunks<'_> {
 
 fn store_and_leave(context: &mut Context<'_>, out: Word, value: &Abs) -> Result<()> {
     context.store_value(out, value)?;
-    context.leave(0);
+    context.give(0);
     Ok(())
 }
 

@@ -9,8 +9,9 @@ use moonhook_ir::FunctionId;
 
 /// Prints strings: the arguments, with tabs between them.
 const PRINT: &str = "prim.print";
-/// Sends an event: its name, and its values.
-const EVENT: &str = "event";
+/// Sends an event: its name, and its values. Of a record, the list of its names comes first, then name and value of each
+/// field.
+const EVENT: &str = "prim.event";
 /// The text of an object: the bytes of a packet; of a header, for which Lua shows an address, `header: ` and its name.
 const TEXT: &str = "prim.object_text";
 

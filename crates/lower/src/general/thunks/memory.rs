@@ -40,7 +40,7 @@ impl Context<'_> {
         let room = self.add(length, 8);
         let start = self.call_routine("alloc", &[room]);
         let none = self.compare(CompareOp::Eq, start, 0);
-        self.fail_if(none, |context| context.leave(FAIL));
+        self.fail_if(none, |context| context.give(FAIL));
         start
     }
 

@@ -14,15 +14,17 @@ mod fields;
 mod functions;
 mod memory;
 mod records;
+pub mod shared;
 
 pub use functions::is_own;
 
 use crate::Options;
 use crate::context::{Context, Result};
 use crate::protocols;
+use crate::shared::SharedTables;
 use crate::value::{Abs, Object, Word};
 use moonhook_ir as ir;
-use moonhook_ir::{FunctionId, Op};
+use moonhook_ir::FunctionId;
 use moonhook_runtime::layout::{FAIL, OBJECT_PACKET};
 use moonhook_snapshot::Snapshot;
 
@@ -42,6 +44,10 @@ pub fn object_names() -> Vec<&'static str> {
 pub trait Host {
     /// The module for maps and events. It is empty while a thunk is being made.
     fn module(&mut self) -> &mut ir::Module;
+    /// What is known of shared tables, if there are any. It is away while a thunk is being made, too.
+    fn shared(&mut self) -> Option<&mut SharedTables> {
+        None
+    }
     /// A function that was placed before, by its name.
     fn placed(&self, name: &str) -> Option<FunctionId>;
     /// Makes a function a part of the program.
@@ -58,6 +64,8 @@ pub trait Host {
 pub struct Thunks<'t> {
     snapshot: &'t Snapshot,
     options: &'t Options,
+    /// The script's place that is to blame where a thunk cannot be made.
+    loc: ir::Loc,
     host: &'t mut dyn Host,
 }
 
@@ -70,6 +78,18 @@ pub struct Thunk<'a> {
     arguments: Option<[ir::Value; 2]>,
     /// Blocks that raise an error: its text, whether it gets a position, the block.
     errors: Vec<(Vec<u8>, bool, ir::Block)>,
+}
+
+impl Thunk<'_> {
+    /// [`Host::placed`].
+    pub fn placed(&self, name: &str) -> Option<FunctionId> {
+        self.host.placed(name)
+    }
+
+    /// [`Host::place`].
+    pub fn place(&mut self, function: ir::Function) -> FunctionId {
+        self.host.place(function)
+    }
 }
 
 /// What a thunk's parameters are.
@@ -98,7 +118,12 @@ pub fn finish(module: &mut ir::Module) {
 
 impl<'t> Thunks<'t> {
     pub fn new(snapshot: &'t Snapshot, options: &'t Options, host: &'t mut dyn Host) -> Thunks<'t> {
-        Thunks { snapshot, options, host }
+        Thunks { snapshot, options, loc: ir::Loc::default(), host }
+    }
+
+    /// The same, for code that a place of the script asks for.
+    pub fn at(self, loc: ir::Loc) -> Thunks<'t> {
+        Thunks { loc, ..self }
     }
 
     /// Makes the thunk `name`, unless it is there. `body` gets its parameters after the runtime's state.
@@ -117,12 +142,18 @@ impl<'t> Thunks<'t> {
         let (state, rest) = (function.params[first], function.params[first + 1..].to_vec());
         let module = std::mem::take(self.host.module());
         let mut context = Context::of_function(self.snapshot, self.options, module, function);
+        context.shared = self.host.shared().map(std::mem::take).unwrap_or_default();
+        context.shared.start_function();
+        context.loc = self.loc;
         context.thunk = Some(Thunk { host: &mut *self.host, state, arguments: None, errors: Vec::new() });
         let parameters: Vec<Word> = rest.into_iter().map(Word::Value).collect();
         let outcome = body(&mut context, &parameters);
         context.close_unused_blocks();
-        let Context { module, mut function, opaque_map, .. } = context;
+        let Context { module, mut function, opaque_map, shared, .. } = context;
         *self.host.module() = module;
+        if let Some(known) = self.host.shared() {
+            *known = shared;
+        }
         outcome?;
         crate::invariants::make_unknown(&mut function, opaque_map);
         Ok(self.host.place(function))
@@ -141,21 +172,6 @@ impl Context<'_> {
             self.use_copy()?;
         }
         body(self)
-    }
-
-    /// Ends the thunk.
-    fn leave(&mut self, result: impl Into<Word>) {
-        let result = match result.into() {
-            Word::Imm(imm) => ir::Operand::Imm(imm as i32),
-            Word::Value(value) => ir::Operand::Value(value),
-        };
-        self.terminate(ir::Terminator::Return(result));
-    }
-
-    /// A call of another function of the module.
-    fn call_function(&mut self, function: FunctionId, args: &[Word]) -> Word {
-        let args = args.iter().map(|arg| self.value(*arg)).collect();
-        Word::Value(self.emit(Op::Call { function, args }))
     }
 
     /// Runs `body` for each concrete alternative of `value`; `body` must end the state.

@@ -8,9 +8,9 @@ use crate::join::Arm;
 use crate::loops::Iteration;
 use crate::value::{Abs, Str, Word};
 use moonhook_ir as ir;
-use moonhook_ir::{CompareOp, EventKind, FunctionId, Piece, Size};
+use moonhook_ir::{ArgumentKind, CompareOp, EventKind, FunctionId, Piece, Size};
 use moonhook_runtime::layout::{
-    L_ERROR, L_TRACE, TAG_FALSE, TAG_INT, TAG_NIL, TAG_STRING, TAG_TRUE, VALUE_SIZE,
+    L_ERROR, L_TRACE, T_COUNT, TAG_FALSE, TAG_INT, TAG_NIL, TAG_STRING, TAG_TABLE, TAG_TRUE, VALUE_SIZE,
 };
 
 /// Where the message of an error ends in its record at the latest, and the calls of the traceback.
@@ -41,7 +41,7 @@ impl Thunks<'_> {
             let at = context.put_string(record, Word::Imm(RECORD_HEADER), &error, MESSAGE_END)?;
             let at = put_calls(context, record, at, calls)?;
             context.send_record(record, at)?;
-            context.leave(0);
+            context.give(0);
             Ok(())
         })
     }
@@ -52,7 +52,7 @@ impl Thunks<'_> {
             if let (true, &[verdict]) = (context.options.count_verdicts, parameters) {
                 context.count_verdict(verdict);
             }
-            context.leave(0);
+            context.give(0);
             Ok(())
         })
     }
@@ -65,11 +65,12 @@ pub(super) fn print(context: &mut Context<'_>, parameters: &[Word]) -> Result<()
     let record = context.start_record(id)?;
     let at = put_line(context, record, base, count)?;
     context.send_record(record, at)?;
-    context.leave(0);
+    context.give(0);
     Ok(())
 }
 
-/// Sends an event: `n` values from `base` on, of which the first is its name. No results.
+/// Sends an event: `n` values from `base` on, of which the first is its name. A list of names among them is the beginning of
+/// a record: names and values of its fields follow. No results.
 pub(super) fn event(context: &mut Context<'_>, parameters: &[Word]) -> Result<()> {
     let &[base, count] = parameters else { return Ok(()) };
     let Some(name) = context.string_argument(1)? else { return Ok(()) };
@@ -95,7 +96,7 @@ pub(super) fn event(context: &mut Context<'_>, parameters: &[Word]) -> Result<()
     let end = joined(context, arms)?;
     let end = context.unknown(end);
     context.send_record(record, end)?;
-    context.leave(0);
+    context.give(0);
     Ok(())
 }
 
@@ -110,7 +111,7 @@ fn put_value(
     let address = context.add(base, offset);
     let tag = context.load_arena(address);
     let mut arms = Vec::new();
-    for known in [TAG_NIL, TAG_FALSE, TAG_TRUE, TAG_INT, TAG_STRING] {
+    for known in [TAG_NIL, TAG_FALSE, TAG_TRUE, TAG_INT, TAG_STRING, TAG_TABLE] {
         let is = context.compare(CompareOp::Eq, tag, known);
         let (is, other) = context.split(is);
         context.state = is;
@@ -119,13 +120,16 @@ fn put_value(
             TAG_NIL => Abs::Nil,
             TAG_FALSE => Abs::Bool(Word::Imm(0)),
             TAG_TRUE => Abs::Bool(Word::Imm(1)),
-            TAG_INT => Abs::Int(context.load_arena(payload)),
-            _ => {
+            TAG_STRING => {
                 let payload = context.load_arena(payload);
                 Abs::Str(context.text_of_payload(payload))
             }
+            _ => Abs::Int(context.load_arena(payload)),
         };
-        let after = context.put_argument(record, at, &value)?;
+        let after = match (known, &value) {
+            (TAG_TABLE, Abs::Int(names)) => put_record(context, record, *names, at)?,
+            _ => context.put_argument(record, at, &value)?,
+        };
         arms.push(Arm { state: context.take_state(), values: vec![Abs::Int(after)] });
         context.state = other;
     }
@@ -134,6 +138,16 @@ fn put_value(
     context.raise_by("type_error", &[base, count, number, expected]);
     let after = joined(context, arms)?;
     Ok(context.unknown(after))
+}
+
+/// Begins a record that has the names in the list at `names`.
+fn put_record(context: &mut Context<'_>, record: ir::Value, names: Word, at: Word) -> Result<Word> {
+    let count = context.add(names, T_COUNT);
+    let count = context.load_arena(count);
+    let address = context.record_address(record, at)?;
+    context.store(address.base, address.disp, Size::B8, ArgumentKind::Record as i64);
+    context.store(address.base, address.disp + 8, Size::B8, count);
+    Ok(context.add(at, ARGUMENT_SIZE))
 }
 
 /// A value in arena memory: the address of its payload.
@@ -146,10 +160,7 @@ fn payload_at(context: &mut Context<'_>, base: Word, index: Word) -> Word {
 
 /// The single number that all ways out of a loop carry.
 fn joined(context: &mut Context<'_>, arms: Vec<Arm>) -> Result<Word> {
-    Ok(match context.join(arms)?.as_deref() {
-        Some([Abs::Int(word)]) => *word,
-        _ => Word::Imm(0),
-    })
+    context.join_word(arms)
 }
 
 /// The record's only argument is the line, cut if it is too long; gives its end.

@@ -1,0 +1,96 @@
+//! Filters that become straight code.
+
+use super::{Fill, Home, Kind, Role, Work, case, peer, sni_cases};
+use crate::contestant::{DROP, PASS};
+use crate::frames;
+use crate::lists::{self, LISTED_AGENT, UNLISTED_AGENT};
+
+/// `PORT` of bench/c/length_check.c and its Lua counterparts.
+const LENGTH_CHECK_PORT: u16 = 5060;
+
+pub fn all() -> Vec<Work> {
+    vec![
+        Work {
+            title: "SNI, one name",
+            at_most: Some(1.25),
+            faster: 10.0,
+            script: "sni_filter",
+            home: Home::Examples,
+            list_file: Some("blocklist.txt"),
+            list: lists::names(1),
+            table: None,
+            cases: sni_cases(),
+            peers: const {
+                &[
+                    peer("C, inline compare", Role::Reference, Kind::C(Fill::Nothing), "sni_one"),
+                    peer("LuaJIT", Role::UserSpace, Kind::LuaJit, "sni"),
+                    peer("PUC Lua 5.5", Role::Interpreter, Kind::Puc, "sni"),
+                ]
+            },
+        },
+        Work {
+            title: "SNI, 10,000 names",
+            at_most: Some(1.0),
+            faster: 10.0,
+            script: "sni_filter",
+            home: Home::Examples,
+            list_file: Some("blocklist.txt"),
+            list: lists::names(10_000),
+            table: None,
+            cases: sni_cases(),
+            peers: const {
+                &[
+                    peer("C, 64-byte key", Role::Reference, Kind::C(Fill::PaddedNames), "sni_hash"),
+                    peer("C, hash as key", Role::Other, Kind::C(Fill::HashedNames), "sni_hash_u64"),
+                    peer("LuaJIT", Role::UserSpace, Kind::LuaJit, "sni"),
+                    peer("PUC Lua 5.5", Role::Interpreter, Kind::Puc, "sni"),
+                ]
+            },
+        },
+        Work {
+            title: "User-Agent pattern",
+            at_most: Some(1.25),
+            faster: 10.0,
+            script: "user_agent",
+            home: Home::Examples,
+            list_file: Some("agents.txt"),
+            list: lists::agents(),
+            table: None,
+            cases: vec![
+                case("listed", frames::http_get(Some(LISTED_AGENT)), DROP),
+                case("unlisted", frames::http_get(Some(UNLISTED_AGENT)), PASS),
+                case("no such header", frames::http_get(None), PASS),
+            ],
+            peers: const {
+                &[
+                    peer("C, 8 bytes a step", Role::Reference, Kind::C(Fill::HashedAgents), "user_agent"),
+                    peer("C, in a copy", Role::Other, Kind::C(Fill::HashedAgents), "user_agent_copy"),
+                    peer("LuaJIT, by hand", Role::UserSpace, Kind::LuaJit, "user_agent_by_hand"),
+                    peer("LuaJIT, string.match", Role::UserSpace, Kind::LuaJit, "user_agent_match"),
+                    peer("PUC Lua 5.5", Role::Interpreter, Kind::Puc, "user_agent"),
+                ]
+            },
+        },
+        Work {
+            title: "UDP length check",
+            at_most: Some(1.1),
+            faster: 10.0,
+            script: "length_check",
+            home: Home::Examples,
+            list_file: None,
+            list: Vec::new(),
+            table: None,
+            cases: vec![
+                case("long", frames::udp(LENGTH_CHECK_PORT, 300), DROP),
+                case("short", frames::udp(LENGTH_CHECK_PORT, 100), PASS),
+            ],
+            peers: const {
+                &[
+                    peer("C", Role::Reference, Kind::C(Fill::Nothing), "length_check"),
+                    peer("LuaJIT", Role::UserSpace, Kind::LuaJit, "length_check"),
+                    peer("PUC Lua 5.5", Role::Interpreter, Kind::Puc, "length_check"),
+                ]
+            },
+        },
+    ]
+}

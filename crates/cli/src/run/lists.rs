@@ -1,0 +1,97 @@
+//! Lists that are to become a table's content: collected apart from it, and then put in its place at once.
+//!
+//! A table that handlers share with user space gets a new map, which the kernel fills in bulk and no program sees. A table that
+//! handlers only read is constant data of the program: its list waits for the program to be compiled with it.
+
+use super::changes::Wanted;
+use super::session::Session;
+use crate::CliError;
+use crate::datum::from_json;
+use moonhook_control::SharedTable;
+use moonhook_daemon::ClientId;
+use moonhook_load::Content;
+use moonhook_shape::Datum;
+use serde_json::Value;
+
+/// A client's list.
+pub struct List {
+    table: String,
+    entries: u64,
+    place: Place,
+}
+
+/// Where the entries are meanwhile.
+enum Place {
+    /// In a table like the one that they are for.
+    Shared(SharedTable),
+    Constant(Vec<(Datum, Datum)>),
+}
+
+impl Session<'_> {
+    /// Begins a list for a table. One of the same client that was not finished is forgotten.
+    ///
+    /// # Errors
+    /// `Control` if handlers have no such table.
+    pub fn begin_list(&mut self, client: ClientId, table: &str) -> Result<(), CliError> {
+        self.lists.remove(&client);
+        let place = match self.installed.control.table(table) {
+            Ok(shared) => Place::Shared(shared.twin()?),
+            Err(_) if self.installed.constants.iter().any(|constant| constant == table) => {
+                Place::Constant(Vec::new())
+            }
+            Err(error) => return Err(error.into()),
+        };
+        self.lists.insert(client, List { table: table.to_string(), entries: 0, place });
+        Ok(())
+    }
+
+    /// Adds to the client's list. If anything is wrong with an entry, the list is forgotten.
+    ///
+    /// # Errors
+    /// `NoList`; `NoDatum`, `Control` for what the table cannot take.
+    pub fn add_to_list(
+        &mut self,
+        client: ClientId,
+        table: &str,
+        entries: &[(Value, Value)],
+        keys: &[Value],
+    ) -> Result<usize, CliError> {
+        let mut list = self.take_list(client, table)?;
+        let entries = data(entries, keys)?;
+        let count = entries.len();
+        match &mut list.place {
+            Place::Shared(table) => drop(table.load(entries)?),
+            Place::Constant(all) => all.extend(entries),
+        }
+        list.entries += count as u64;
+        self.lists.insert(client, list);
+        Ok(count)
+    }
+
+    /// What the client's list is to bring about.
+    ///
+    /// # Errors
+    /// `NoList`.
+    pub fn finish_list(&mut self, client: ClientId, table: &str) -> Result<Wanted, CliError> {
+        let List { table, entries, place } = self.take_list(client, table)?;
+        Ok(match place {
+            Place::Shared(list) => Wanted::List { table, list, entries },
+            Place::Constant(list) => Wanted::Constant { content: Content { table, entries: list }, entries },
+        })
+    }
+
+    fn take_list(&mut self, client: ClientId, table: &str) -> Result<List, CliError> {
+        let list = self.lists.remove(&client).filter(|list| list.table == table);
+        list.ok_or_else(|| CliError::NoList { table: table.to_string() })
+    }
+}
+
+/// The entries, and behind them the keys whose value is true.
+///
+/// # Errors
+/// `NoDatum`.
+pub fn data(entries: &[(Value, Value)], keys: &[Value]) -> Result<Vec<(Datum, Datum)>, CliError> {
+    let entry = |(key, value): &(Value, Value)| Ok((from_json(key)?, from_json(value)?));
+    let key = |key: &Value| Ok((from_json(key)?, Datum::Boolean(true)));
+    entries.iter().map(entry).chain(keys.iter().map(key)).collect()
+}

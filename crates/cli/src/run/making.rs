@@ -1,0 +1,138 @@
+//! Making a program: all that needs no Lua state, so that a thread can do it while the present program and its Lua state go on.
+
+use super::content::{Content, Earlier};
+use super::inbox::Inbox;
+use super::inherit::{self, Inheritance};
+use super::service::failure;
+use crate::CliError;
+use crate::driver::{Settings, Timings, Translated};
+use crate::kernel::{Again, Kernel};
+use moonhook_ir::Module;
+use moonhook_snapshot::Snapshot;
+use std::collections::BTreeMap;
+use std::fmt::{self, Debug, Formatter};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+/// What a program leaves to the next one.
+pub struct Heritage {
+    content: Content,
+    maps: BTreeMap<String, OwnedFd>,
+}
+
+impl Heritage {
+    /// # Errors
+    /// Where there are no descriptors left.
+    pub fn of(earlier: &dyn Earlier) -> Result<Heritage, CliError> {
+        let content = earlier.content().clone();
+        let mut maps = BTreeMap::new();
+        for name in content.maps() {
+            if let Some(map) = earlier.map(name) {
+                maps.insert(name.to_string(), map.try_clone_to_owned()?);
+            }
+        }
+        Ok(Heritage { content, maps })
+    }
+}
+
+impl Earlier for Heritage {
+    fn content(&self) -> &Content {
+        &self.content
+    }
+
+    fn map(&self, name: &str) -> Option<BorrowedFd<'_>> {
+        self.maps.get(name).map(AsFd::as_fd)
+    }
+}
+
+/// What a program is made of.
+pub struct Blueprint {
+    pub snapshot: Snapshot,
+    pub settings: Settings,
+    /// How long load time took.
+    pub timings: Timings,
+    pub earlier: Option<Heritage>,
+}
+
+/// A program in the kernel that nothing runs yet.
+pub struct Program {
+    pub kernel: Kernel,
+    pub module: Module,
+    pub content: Content,
+    /// What it takes over.
+    pub plan: Inheritance,
+    pub timings: Timings,
+    /// The names of tables that handlers only read.
+    pub constants: Vec<String>,
+}
+
+impl Blueprint {
+    /// Compiles and loads; tables and variables that the earlier program has, too, are common to both.
+    ///
+    /// # Errors
+    /// What a stage refuses.
+    pub fn make(self) -> Result<Program, CliError> {
+        let Blueprint { snapshot, settings, timings, earlier } = self;
+        let earlier = earlier.as_ref().map(|earlier| earlier as &dyn Earlier);
+        let mut translated = Translated::make(snapshot, settings, timings)?;
+        loop {
+            let content = Content::of(&translated.module);
+            let plan = inherit::plan(&content, earlier);
+            let maps = inherit::maps(&plan, earlier);
+            // Expanded code that the verifier finds too complicated has become general code, with another content.
+            let Some(kernel) = Kernel::load_or_generalise(&mut translated, &maps)? else { continue };
+            let Translated { snapshot, module, timings, .. } = translated;
+            let constants = constants(&snapshot, &module);
+            return Ok(Program { kernel, module, content, plan, timings, constants });
+        }
+    }
+}
+
+fn constants(snapshot: &Snapshot, module: &Module) -> Vec<String> {
+    let is_shared = |id: usize| module.tables.iter().any(|table| table.table as usize == id);
+    let tables = snapshot.tables.iter().enumerate();
+    let constant = tables.filter(|(id, table)| table.declaration.is_none() && !is_shared(*id));
+    constant.filter_map(|(_, table)| table.name.clone()).collect()
+}
+
+/// What a thread is to make.
+pub enum Order {
+    New(Box<Blueprint>),
+    /// The present program, with another map.
+    Again(Again),
+}
+
+/// What has become of an [`Order`].
+pub enum Made {
+    New(Box<Program>),
+    Again(Box<Kernel>),
+}
+
+impl Debug for Made {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Made::New(_) => "New",
+            Made::Again(_) => "Again",
+        })
+    }
+}
+
+impl Order {
+    fn make(self) -> Result<Made, CliError> {
+        Ok(match self {
+            Order::New(blueprint) => Made::New(Box::new(blueprint.make()?)),
+            Order::Again(again) => Made::Again(Box::new(again.load()?)),
+        })
+    }
+
+    /// Makes it on a thread; what comes of it goes to the inbox. What a stage refuses goes there as its diagnostic.
+    pub fn start(self, inbox: &Arc<Inbox>) -> Result<JoinHandle<()>, CliError> {
+        let inbox = Arc::clone(inbox);
+        let thread = std::thread::Builder::new().name("make".to_string()).stack_size(STACK);
+        Ok(thread.spawn(move || inbox.made(self.make().map_err(|error| failure(&error))))?)
+    }
+}
+
+/// What the main thread usually has: the stages recurse into what scripts nest.
+const STACK: usize = 8 << 20;

@@ -1,0 +1,86 @@
+//! Entries whose time is over leave their maps.
+
+use crate::support::{control, expect, kernel, shape, turn};
+use moonhook_control::Control;
+use moonhook_shape::{Datum, Shape, Type, WhenFull};
+use std::time::{Duration, Instant};
+
+/// Lets turns happen for so long.
+fn let_pass(state: &mut Control, time: Duration) {
+    let end = Instant::now() + time;
+    while Instant::now() < end {
+        let due = state.turn(&mut |report| panic!("{report:?}"));
+        let next = due.expect("a table with a lifetime is looked after");
+        std::thread::sleep(next.min(end).saturating_duration_since(Instant::now()));
+    }
+}
+
+#[test]
+fn expired_entries_make_room() {
+    if !kernel() {
+        return;
+    }
+    let kept = Shape { capacity: 3000, ..shape(Type::Integer, Type::Integer) };
+    let short = Shape { lifetime: Some(50_000_000), ..kept.clone() };
+    let long = Shape { lifetime: Some(3_600_000_000_000), ..kept.clone() };
+    let each = Shape { per_cpu: true, ..short.clone() };
+    let evicting = Shape { when_full: WhenFull::Evict, ..short.clone() };
+    let prefixes = Shape { key: Type::Prefix4, capacity: 2, ..short.clone() };
+    let script = "local short, long, kept, each, evicting, prefixes = {}, {}, {}, {}, {}, {}
+        require('xdp').attach(function() return short, long, kept, each, evicting, prefixes end)";
+    let tables = [
+        ("short", short),
+        ("long", long),
+        ("kept", kept),
+        ("each", each),
+        ("evicting", evicting),
+        ("prefixes", prefixes),
+    ];
+    let mut state = control(script, &tables);
+    let entries = |from: i64| (from..from + 3000).map(|n| (Datum::Integer(n), Datum::Integer(n)));
+    for table in ["short", "long", "kept", "each"] {
+        assert_eq!(state.table(table).unwrap().load(entries(0)).unwrap(), 3000);
+    }
+    state.table("evicting").unwrap().load(entries(0).take(100)).unwrap();
+    expect(&mut state, &[("prefixes['10.0.0.0/8'] = 1; prefixes['10.1.0.0/16'] = 2", "")]);
+    // A pass is one of many steps; entries are removed some time after their end.
+    let_pass(&mut state, Duration::from_millis(1500));
+    for table in ["short", "each"] {
+        let table = state.table(table).unwrap();
+        assert_eq!(table.clear().unwrap(), 0, "{} is empty", table.name());
+        assert_eq!(table.load(entries(10_000)).unwrap(), 3000);
+    }
+    expect(&mut state, &[("prefixes['10.0.0.0/9'] = 1; prefixes['10.1.0.0/17'] = 2", "")]);
+    assert_eq!(state.table("evicting").unwrap().clear().unwrap(), 0);
+    for table in ["long", "kept"] {
+        assert_eq!(state.table(table).unwrap().clear().unwrap(), 3000);
+    }
+}
+
+#[test]
+fn entries_that_are_assigned_again_stay() {
+    if !kernel() {
+        return;
+    }
+    let timed = Shape { lifetime: Some(200_000_000), ..shape(Type::Integer, Type::Integer) };
+    let script = "local t = {}; require('xdp').attach(function() return t end)
+        local n = 0
+        timer.every(0.02, function() n = n + 1; t[1] = n; if n == 1 then t[2] = n end end)";
+    let mut state = control(script, &[("t", timed)]);
+    let_pass(&mut state, Duration::from_millis(900));
+    expect(&mut state, &[("t[1] > 5, t[2]", "true nil")]);
+    assert_eq!(state.table("t").unwrap().clear().unwrap(), 1);
+}
+
+#[test]
+fn nothing_is_due_without_lifetimes() {
+    if !kernel() {
+        return;
+    }
+    let mut state = control(
+        "local t = {}; require('xdp').attach(function() return t end)",
+        &[("t", shape(Type::Integer, Type::Integer))],
+    );
+    assert!(turn(&mut state).is_empty());
+    assert_eq!(state.turn(&mut |_| {}), None);
+}

@@ -1,0 +1,108 @@
+//! `pairs` and `next` (Lua manual § 6.1), of tables that lie in maps or in memory.
+
+use super::{Call, Row, refuse, returns, row};
+use crate::context::{Context, Result};
+use crate::join::Arm;
+use crate::made::Key;
+use crate::shared::{Kind, Seen};
+use crate::tables;
+use crate::value::{Abs, Object, Space, Str, Word};
+use moonhook_snapshot::{TableId, Value};
+
+pub const ROWS: &[Row] = &[row("pairs", pairs), row(NEXT, next)];
+
+/// What `pairs` gives as iterator. A generic `for` that begins with it and a shared table does not call it.
+pub const NEXT: &str = "next";
+
+fn pairs(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    if let Abs::Object(Object::Stored(table)) = call.arg(1) {
+        let walk = context.walk_stored(table);
+        return returns(context, vec![Abs::Object(walk), call.arg(1), Abs::Nil]);
+    }
+    if !is_no_table(call) && table_of(context, call)?.is_none() {
+        return refuse(context, call);
+    }
+    returns(context, vec![Abs::Object(Object::Builtin(NEXT)), call.arg(1), Abs::Nil])
+}
+
+fn next(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    if is_no_table(call) {
+        call.wrong_type(context, 1, "table");
+        return Ok(vec![]);
+    }
+    let Some(table) = table_of(context, call)? else { return refuse(context, call) };
+    if !context.is_shared(table) {
+        return first_of_load_time(context, table);
+    }
+    if call.arg(2) != Abs::Nil {
+        let help = "visit the entries with `for k, v in pairs(t) do`; `next(t)` gives any one of them";
+        return context.refuse_shared(table, "the entry after another one, with `next(t, k)`, of", help);
+    }
+    context.any_entry(table)
+}
+
+/// Whether the call is about a plain value, of which it is `next` that says that it is no table.
+fn is_no_table(call: &Call) -> bool {
+    matches!(call.args.first(), Some(Abs::Nil | Abs::Bool(_) | Abs::Int(_) | Abs::Str(_)))
+}
+
+/// The table of load time that the call is about.
+fn table_of(context: &mut Context<'_>, call: &Call) -> Result<Option<TableId>> {
+    match call.arg(1) {
+        Abs::Object(Object::Table(table)) => {
+            if !context.is_shared(table) {
+                // Handlers may turn out to write it further on.
+                let refusal = refuse(context, call);
+                context.refuse_later(refusal)?;
+            }
+            Ok(Some(table))
+        }
+        Abs::Entry { path, .. } => context.refuse_traversed_entry(path),
+        _ => Ok(None),
+    }
+}
+
+/// The first entry, or none: for a walk that ends with a refusal or begins anew, but must see all that handlers do before.
+fn first_of_load_time(context: &mut Context<'_>, table: TableId) -> Result<Vec<Arm>> {
+    let nothing = context.unknown_condition();
+    let (nothing, something) = context.split(nothing);
+    let mut arms = vec![Arm { state: nothing, values: vec![Abs::Nil] }];
+    context.state = something;
+    match tables::first_entry(context.snapshot, table) {
+        Some((key, value)) => {
+            let values = vec![context.unknown_like(&key, 0), context.unknown_like(&value, 1)];
+            arms.extend(returns(context, values)?);
+        }
+        None => arms.extend(returns(context, vec![Abs::Nil])?),
+    }
+    Ok(arms)
+}
+
+impl Context<'_> {
+    /// A value of which no more is known than the type of one of load time. Tables are the ones with numbers from `number` on
+    /// of this instruction.
+    fn unknown_like(&mut self, value: &Value, number: usize) -> Abs {
+        let mut unknown = || self.launder(&[Word::Imm(0)]).pop().unwrap_or(Word::Imm(0));
+        match value {
+            Value::Boolean(_) => Abs::Bool(unknown()),
+            Value::Integer(_) => Abs::Int(unknown()),
+            Value::String(text) => Abs::Str(match Seen::kind_of_text(text) {
+                Kind::Ipv4Text => Str::Ipv4(unknown()),
+                Kind::Ipv6Text => Str::Ipv6(unknown(), unknown()),
+                Kind::MacText => Str::Mac(unknown()),
+                _ => Str::Slice { space: Space::Pool, start: unknown(), length: unknown() },
+            }),
+            Value::Table(table) => {
+                let made = self.make_numbered_table(number);
+                for (key, value) in &self.snapshot.table(*table).entries {
+                    if let Value::String(name) = key {
+                        let value = self.unknown_like(value, 2 * number + 1);
+                        self.set_made_field(made, Key::Text(name.clone()), value);
+                    }
+                }
+                Abs::Object(Object::Made(made))
+            }
+            other => self.lift(other),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Tables of load time that are maps: which ones, and what stands for them in the image.
+
+use super::General;
+use super::reach::{self, Functions, Reach};
+use super::stores::Stores;
+use super::thunks::shared::{Accesses, Record};
+use crate::shared::SharedTables;
+use moonhook_ir::Loc;
+use moonhook_runtime::image::TableContent;
+use moonhook_runtime::layout::{FLAG_NUMBER, FLAG_SHARED};
+use moonhook_snapshot::{Snapshot, TableId};
+
+#[derive(Default)]
+pub struct Shared {
+    /// Keys and values of the tables.
+    pub known: SharedTables,
+    /// The tables, by number, and where each of them is used.
+    tables: Vec<(TableId, Loc)>,
+    /// The metatable that marks them.
+    metatable: Option<u64>,
+}
+
+impl Shared {
+    /// Tables that are declared to be maps, of which `known` says so, or that a function of the script assigns by key.
+    pub fn new(functions: &Functions<'_>, reach: &Reach, mut known: SharedTables) -> Shared {
+        let snapshot = functions.snapshot;
+        let stores = Stores::new(functions, reach);
+        let assigned = stores.by_key.keys().filter(|table| is_plain(snapshot, **table)).copied();
+        let declared = (0..snapshot.tables.len() as u32)
+            .map(TableId)
+            .filter(|table| snapshot.table(*table).declaration.is_some());
+        let mut tables: Vec<TableId> = known.tables().chain(assigned).chain(declared).collect();
+        tables.sort();
+        tables.dedup();
+        known.start_over();
+        known.take_addresses_for_texts();
+        let handler = snapshot.handlers.first().map(|handler| snapshot.closure(handler.closure));
+        let handler = handler.map_or(Loc::default(), |closure| {
+            let prototype = snapshot.prototype(closure.prototype);
+            Loc { source: prototype.source.map_or(0, |source| source.0 as u16), line: prototype.line_defined }
+        });
+        let place = |table| *stores.by_key.get(table).or(stores.used.get(table)).unwrap_or(&handler);
+        let tables = tables.iter().map(|table| (*table, place(table))).collect();
+        Shared { known, tables, metatable: None }
+    }
+
+    fn number(&self, table: TableId) -> Option<usize> {
+        self.tables.iter().position(|(known, _)| *known == table)
+    }
+
+    pub fn is_shared(&self, table: TableId) -> bool {
+        self.number(table).is_some()
+    }
+}
+
+/// Whether assignments by key change the table itself, and it is the script's.
+fn is_plain(snapshot: &Snapshot, table: TableId) -> bool {
+    snapshot.table(table).metatable.is_none() && !reach::is_library(snapshot, table)
+}
+
+impl General<'_> {
+    /// What stands in the image for a shared table.
+    pub fn shared_content(&mut self, table: TableId) -> TableContent {
+        let number = self.shared.number(table).unwrap_or_default() as u64;
+        let flags = FLAG_SHARED as u64 | number << FLAG_NUMBER;
+        TableContent { metatable: self.shared_metatable(), flags, ..TableContent::default() }
+    }
+
+    /// The metatable of all shared tables, which is empty.
+    pub fn shared_metatable(&mut self) -> u64 {
+        if let Some(known) = self.shared.metatable {
+            return known;
+        }
+        let address = self.put_table(&TableContent::default());
+        *self.shared.metatable.insert(address)
+    }
+
+    /// What reads and assigns each shared table that some function can get at, and each record in one, by their numbers.
+    pub fn shared_accesses(&mut self) -> Option<Vec<(usize, Accesses)>> {
+        let tables = self.shared.tables.clone();
+        let mut all = Vec::new();
+        let mut next = tables.len();
+        for (number, (table, loc)) in tables.into_iter().enumerate() {
+            if !self.tables.contains_key(&table) {
+                continue;
+            }
+            let (accesses, record) =
+                self.thunk_at(loc, |thunks| thunks.shared_table(table, number, &mut next))?;
+            all.push((number, accesses));
+            for record in record.iter().flat_map(Record::all) {
+                all.push((record.number, self.thunk(|thunks| thunks.shared_record(table, record))?));
+            }
+        }
+        all.sort_by_key(|(number, _)| *number);
+        Some(all)
+    }
+}

@@ -1,0 +1,236 @@
+//! Shared tables as general code uses them: what reads and assigns the entries of one table, with keys and values in arena
+//! memory.
+
+mod given;
+mod made;
+mod records;
+
+pub use records::Record;
+
+use super::{Thunks, without_context};
+use crate::context::{Context, Result};
+use crate::events::Message;
+use crate::join::Arm;
+use crate::state::State;
+use crate::value::{Abs, Word};
+use moonhook_ir as ir;
+use moonhook_ir::{CompareOp, FunctionId};
+use moonhook_runtime::layout::{L_RESULT, TAG_NIL};
+use moonhook_shape::{Shape, Type};
+use moonhook_snapshot::TableId;
+use std::rc::Rc;
+
+/// The code for one shared table, or for one record in its values.
+#[derive(Clone, Copy, Debug)]
+pub struct Accesses {
+    /// `(L, table, key, out) -> 0 | FAIL`: stores what the key has.
+    pub read: FunctionId,
+    /// `(L, table, key, value) -> 0 | FAIL`.
+    pub write: FunctionId,
+}
+
+impl Thunks<'_> {
+    /// What reads and assigns the entries of the shared table with that number, and the records that its values are, if they are
+    /// such, numbered from `next` on. A refusal where the table's types are not known, or have no form in general code.
+    pub fn shared_table(
+        &mut self,
+        table: TableId,
+        number: usize,
+        next: &mut usize,
+    ) -> Result<(Accesses, Option<Record>)> {
+        let mut record = None;
+        let word = Word::Imm(number as i64);
+        let read =
+            self.make(&format!("shared_read_{number}"), without_context(3), |context, parameters| {
+                let &[_, key, out] = parameters else { return Ok(()) };
+                let shape = context.shape_of(table)?;
+                record = Record::new(&shape.value, &[], next);
+                let (found, mut nothing) = context.find(table, &shape, key)?;
+                let mut done = Vec::new();
+                for arm in found {
+                    context.state = arm.state;
+                    match (arm.values.first(), &record) {
+                        (None | Some(Abs::Nil), _) => nothing.push(context.take_state()),
+                        (Some(_), Some(record)) => done.push(context.store_entry(record.number, key, out)?),
+                        (Some(value), None) => {
+                            context.store_value(out, value)?;
+                            done.push(context.take_state());
+                        }
+                    }
+                }
+                context.enter(nothing)?;
+                context.store_value(out, &Abs::Nil)?;
+                done.push(context.take_state());
+                context.enter(done)?;
+                if shape.value == Type::Integer {
+                    context.call_routine("shared_note_read", &[word, key, out]);
+                }
+                context.give(0);
+                Ok(())
+            })?;
+        let write =
+            self.make(&format!("shared_write_{number}"), without_context(3), |context, parameters| {
+                let &[_, key, value] = parameters else { return Ok(()) };
+                let shape = context.shape_of(table)?;
+                let done = context.write_by_key(table, &shape, [key, value], (word, record.as_ref()))?;
+                context.enter(done)?;
+                context.give(0);
+                Ok(())
+            })?;
+        Ok((Accesses { read, write }, record))
+    }
+}
+
+impl Context<'_> {
+    /// The table's shape. The script is to blame for a table without one, but not for the code that follows.
+    fn shape_of(&mut self, table: TableId) -> Result<Rc<Shape>> {
+        let shape = self.settled_shape(table)?;
+        if matches!(shape.key, Type::Record(_)) {
+            let help =
+                "put the parts of the key into one string, or write handlers that have an expanded form";
+            return self.refuse_shared(table, "tables as keys, in general code, of", help);
+        }
+        self.loc = ir::Loc::default();
+        Ok(shape)
+    }
+
+    /// What a key has, with one arm for each way of finding something or nothing; and where no entry can have such a key.
+    fn find(&mut self, table: TableId, shape: &Shape, key: Word) -> Result<(Vec<Arm>, Vec<State>)> {
+        let given = self.given_key(key, &shape.key)?;
+        let mut nothing = given.others;
+        nothing.push(given.nil);
+        nothing.extend(given.too_long);
+        let found = match self.join(given.fits)?.as_deref() {
+            Some([key]) => self.read_shared(table, key)?,
+            _ => Vec::new(),
+        };
+        Ok((found, nothing))
+    }
+
+    /// Assigns a value to a key; gives where that was done without an error.
+    fn write_by_key(
+        &mut self,
+        table: TableId,
+        shape: &Shape,
+        [key_place, value_place]: [Word; 2],
+        (word, record): (Word, Option<&Record>),
+    ) -> Result<Vec<State>> {
+        let given = self.given_key(key_place, &shape.key)?;
+        self.state = given.nil;
+        self.fail(Message::new("table index is nil"));
+        self.enter(given.others)?;
+        let mut done = vec![self.leave_deletion(value_place)];
+        self.raise_unfit(table, "key", &shape.key, given.tag)?;
+        self.enter(given.too_long)?;
+        done.push(self.leave_deletion(value_place));
+        self.raise_too_long(table, "key");
+        let Some(keys) = self.join(given.fits)? else { return Ok(done) };
+        let [key] = keys.as_slice() else { return Ok(done) };
+        let deleting = self.leave_deletion(value_place);
+        let assigning = std::mem::replace(&mut self.state, deleting);
+        match record {
+            Some(record) => self.forget_entry(record, key_place),
+            None if shape.value == Type::Integer => {
+                self.call_routine("shared_addition", &[word, key_place, value_place]);
+            }
+            None => {}
+        }
+        self.write_shared(table, key, &Abs::Nil)?;
+        done.push(self.take_state());
+        self.state = assigning;
+        if let Some(record) = record {
+            done.extend(self.write_record(table, key, record, [key_place, value_place])?);
+            return Ok(done);
+        }
+        let Some(value) = self.fitting(table, &shape.value, value_place)? else { return Ok(done) };
+        if shape.value == Type::Integer {
+            let (adds, assigns) = self.leave_addition(word, key_place, value_place);
+            self.state = adds;
+            self.add_for_thunk(table, key)?;
+            done.push(self.take_state());
+            self.state = assigns;
+        }
+        self.write_shared(table, key, &value)?;
+        done.push(self.take_state());
+        Ok(done)
+    }
+
+    /// Goes on where a value, which is not nil, is of the type; an error elsewhere.
+    fn fitting(&mut self, table: TableId, ty: &Type, place: Word) -> Result<Option<Abs>> {
+        let given = self.given(place, ty)?;
+        let mut unfit = given.others;
+        unfit.push(given.nil);
+        self.enter(unfit)?;
+        self.raise_unfit(table, "value", ty, given.tag)?;
+        self.enter(given.too_long)?;
+        self.raise_too_long(table, "value");
+        Ok(self.join(given.fits)?.and_then(|values| values.into_iter().next()))
+    }
+
+    /// Splits the current state: where a value that is assigned is the word's own value plus what is in the state's result.
+    fn leave_addition(&mut self, word: Word, key: Word, value: Word) -> (State, State) {
+        let adds = self.call_routine("shared_addition", &[word, key, value]);
+        let adds = self.compare(CompareOp::Ne, adds, 0);
+        self.split(adds)
+    }
+
+    /// Splits off where the value to be assigned is nil; goes on where it is not.
+    fn leave_deletion(&mut self, value: Word) -> State {
+        let tag = self.load_arena(value);
+        let nil = self.compare(CompareOp::Eq, tag, TAG_NIL);
+        let (nil, other) = self.split(nil);
+        self.state = other;
+        nil
+    }
+
+    /// Adds what a routine has put into the state's result.
+    fn add_for_thunk(&mut self, table: TableId, key: &Abs) -> Result<()> {
+        let added = self.result_word();
+        let arms = self.read_shared(table, key)?;
+        let sums = self.sums_of(arms, added);
+        if let Some([sum]) = self.join(sums)?.as_deref() {
+            self.write_shared(table, key, sum)?;
+        }
+        Ok(())
+    }
+
+    fn result_word(&mut self) -> Word {
+        let place = self.add(self.state_address(), L_RESULT);
+        self.load_arena(place)
+    }
+
+    /// What was read plus something; nil counts as 0. The expansion knows such a sum again where it is assigned.
+    fn sums_of(&mut self, arms: Vec<Arm>, added: Word) -> Vec<Arm> {
+        let mut sums = Vec::new();
+        for arm in arms {
+            self.state = arm.state;
+            let sum = match arm.values.first() {
+                Some(Abs::Int(old)) => {
+                    let sum = self.add(*old, added);
+                    self.note_addition(sum, *old, added);
+                    sum
+                }
+                _ => added,
+            };
+            sums.push(Arm { state: self.take_state(), values: vec![Abs::Int(sum)] });
+        }
+        sums
+    }
+
+    fn raise_too_long(&mut self, table: TableId, what: &str) {
+        let message = format!("{what} too long for table '{}'", self.table_name(table));
+        self.fail(Message::new(message));
+    }
+
+    /// `bad key for table 'hits' (ip expected, got number)`, by a value's tag. The current state ends.
+    fn raise_unfit(&mut self, table: TableId, what: &str, ty: &Type, tag: Word) -> Result<()> {
+        if !self.state.alive() {
+            return Ok(());
+        }
+        let before = format!("bad {what} for table '{}' ({ty} expected, got ", self.table_name(table));
+        let name = self.call_routine_without_state("tag_name", &[tag]);
+        let name = Abs::Str(self.text_of_payload(name));
+        let text = self.concatenate(&[Abs::text(before), name, Abs::text(")")])?;
+        self.raise_text(&text, true)
+    }
+}

@@ -1,0 +1,287 @@
+//! Entries that are records, as general code holds them: tables that know which record they are, and of which key
+//! (`runtime/lua/entries.lua`).
+
+use super::super::{Thunks, without_context};
+use super::Accesses;
+use crate::context::{Context, Result};
+use crate::events::Message;
+use crate::join::Arm;
+use crate::state::State;
+use crate::strings::Slice;
+use crate::value::{Abs, Str, Word};
+use moonhook_ir::CompareOp;
+use moonhook_runtime::layout::{FAIL, T_KEY, TAG_STRING, TAG_TABLE};
+use moonhook_shape::{Shape, Type};
+use moonhook_snapshot::TableId;
+
+/// A record in the values of a shared table.
+#[derive(Clone, Debug)]
+pub struct Record {
+    pub number: usize,
+    /// The fields that lead there.
+    pub path: Vec<String>,
+    /// Name, type, and for records what is in them.
+    pub fields: Vec<(String, Type, Option<Record>)>,
+}
+
+impl Record {
+    /// The record of that type, if it is one; it and those inside it are numbered from `next` on.
+    pub fn new(ty: &Type, path: &[String], next: &mut usize) -> Option<Record> {
+        let Type::Record(fields) = ty else { return None };
+        let number = *next;
+        *next += 1;
+        let inside = |field: &moonhook_shape::Field| {
+            let path: Vec<String> = path.iter().chain([&field.name]).cloned().collect();
+            (field.name.clone(), field.ty.clone(), Record::new(&field.ty, &path, next))
+        };
+        let fields = fields.iter().map(inside).collect();
+        Some(Record { number, path: path.to_vec(), fields })
+    }
+
+    /// It and all records inside it, in the order of their numbers.
+    pub fn all(&self) -> Vec<&Record> {
+        let inside = self.fields.iter().filter_map(|(.., record)| record.as_ref());
+        [self].into_iter().chain(inside.flat_map(Record::all)).collect()
+    }
+
+    /// What routines call the word that a field is.
+    fn word(&self, field: usize) -> Word {
+        Word::Imm(((self.number as i64 + 1) << 8) + field as i64)
+    }
+}
+
+impl Thunks<'_> {
+    /// What reads and assigns the fields of one of a shared table's records.
+    pub fn shared_record(&mut self, table: TableId, record: &Record) -> Result<Accesses> {
+        let number = record.number;
+        let read =
+            self.make(&format!("shared_read_{number}"), without_context(3), |context, parameters| {
+                let &[entry, name, out] = parameters else { return Ok(()) };
+                let done = context.read_field(table, record, [entry, name, out])?;
+                context.enter(done)?;
+                context.give(0);
+                Ok(())
+            })?;
+        let write =
+            self.make(&format!("shared_write_{number}"), without_context(3), |context, parameters| {
+                let &[entry, name, value] = parameters else { return Ok(()) };
+                let done = context.write_field(table, record, [entry, name, value])?;
+                context.enter(done)?;
+                context.give(0);
+                Ok(())
+            })?;
+        Ok(Accesses { read, write })
+    }
+}
+
+/// An entry that is there.
+struct Found {
+    key: Word,
+    path: u32,
+    base: Word,
+}
+
+impl Context<'_> {
+    /// Stores the table for an entry's record; gives where that was done.
+    pub(super) fn store_entry(&mut self, number: usize, key: Word, out: Word) -> Result<State> {
+        let number = Word::Imm(number as i64);
+        let held = self.call_routine("entry_find", &[number, key]);
+        let none = self.compare(CompareOp::Eq, held, 0);
+        let (none, some) = self.split(none);
+        self.state = none;
+        let made = self.call_routine("table_new", &[Word::Imm(0), Word::Imm(0)]);
+        let failed = self.compare(CompareOp::Eq, made, 0);
+        self.fail_if(failed, |context| context.give(FAIL));
+        let failed = self.call_routine("entry_become", &[made, number, key]);
+        let failed = self.compare(CompareOp::SLt, failed, 0);
+        self.fail_if(failed, |context| context.give(FAIL));
+        let none = self.take_state();
+        let entry = self.either(some, held, none, made)?;
+        self.store_arena(out, Word::Imm(TAG_TABLE));
+        let payload = self.add(out, 8);
+        self.store_arena(payload, entry);
+        Ok(self.take_state())
+    }
+
+    /// What the handler holds of the entry is of no use any more.
+    pub(super) fn forget_entry(&mut self, record: &Record, key: Word) {
+        let last = record.number + record.all().len() - 1;
+        let [first, last] = [record.number, last].map(|number| Word::Imm(number as i64));
+        let failed = self.call_routine("entry_forget", &[first, last, key]);
+        let failed = self.compare(CompareOp::SLt, failed, 0);
+        self.fail_if(failed, |context| context.give(FAIL));
+    }
+
+    /// The record that a table stands for; an error where there is none any more.
+    fn live_entry(&mut self, table: TableId, record: &Record, entry: Word) -> Result<Option<Found>> {
+        let shape: std::rc::Rc<Shape> = self.shape_of(table)?;
+        let key = self.add(entry, T_KEY);
+        let (arms, mut gone) = self.find(table, &shape, key)?;
+        let mut arms = self.there(arms, &mut gone);
+        for name in &record.path {
+            let Some(values) = self.join(std::mem::take(&mut arms))? else { break };
+            let Some(Abs::Entry { path, base }) = values.first() else { break };
+            let inside = self.read_entry(*path, *base, &Abs::text(name))?;
+            arms = self.there(inside, &mut gone);
+            if arms.is_empty() {
+                break;
+            }
+        }
+        let there = self.take_state();
+        self.enter(gone)?;
+        self.fail(Message::new(format!("an entry of table '{}' is gone", self.table_name(table))));
+        self.state = there;
+        let values = self.join(arms)?;
+        Ok(match values.as_deref() {
+            Some([Abs::Entry { path, base }]) => Some(Found { key, path: *path, base: *base }),
+            _ => None,
+        })
+    }
+
+    /// The arms with an entry; the states of the others go to `gone`.
+    fn there(&mut self, arms: Vec<Arm>, gone: &mut Vec<State>) -> Vec<Arm> {
+        let (there, missing): (Vec<Arm>, Vec<Arm>) =
+            arms.into_iter().partition(|arm| matches!(arm.values.first(), Some(Abs::Entry { .. })));
+        gone.extend(missing.into_iter().map(|arm| arm.state));
+        there
+    }
+
+    /// Splits the current state by which of a record's fields the value at `name` is the name of; the last one is where it is
+    /// none.
+    fn split_field(&mut self, record: &Record, name: Word) -> Result<(Vec<State>, State)> {
+        let tag = self.load_arena(name);
+        let other = self.compare(CompareOp::Ne, tag, TAG_STRING);
+        let mut none = Vec::new();
+        self.leave_if(other, &mut none);
+        let payload = self.add(name, 8);
+        let payload = self.load_arena(payload);
+        let Str::Slice { space, start, length } = self.text_of_payload(payload) else {
+            return Ok((Vec::new(), self.take_state()));
+        };
+        let mut fields = Vec::new();
+        for (name, ..) in &record.fields {
+            // Mostly it is a constant of the script, the very text of the image.
+            let constant = self.image_string(name.as_bytes());
+            let same = self.compare(CompareOp::Eq, payload, constant);
+            let (same, other) = self.split(same);
+            self.state = other;
+            let (equal, different) =
+                self.split_equal_constant(Slice { space, start, length }, name.as_bytes())?;
+            self.enter([vec![same], equal].concat())?;
+            fields.push(self.take_state());
+            self.enter(different)?;
+        }
+        none.push(self.take_state());
+        self.enter(none)?;
+        Ok((fields, self.take_state()))
+    }
+
+    fn read_field(
+        &mut self,
+        table: TableId,
+        record: &Record,
+        [entry, name, out]: [Word; 3],
+    ) -> Result<Vec<State>> {
+        let Some(found) = self.live_entry(table, record, entry)? else { return Ok(Vec::new()) };
+        let (states, none) = self.split_field(record, name)?;
+        let (mut done, mut nothing) = (Vec::new(), vec![none]);
+        for (index, (state, (name, ty, inside))) in states.into_iter().zip(&record.fields).enumerate() {
+            self.state = state;
+            let mut read = Vec::new();
+            for arm in self.read_entry(found.path, found.base, &Abs::text(name))? {
+                self.state = arm.state;
+                match (arm.values.first(), inside) {
+                    (None | Some(Abs::Nil), _) if *ty != Type::Integer => nothing.push(self.take_state()),
+                    (Some(Abs::Entry { .. }), Some(inside)) => {
+                        read.push(self.store_entry(inside.number, found.key, out)?);
+                    }
+                    (value, _) => {
+                        self.store_value(out, value.unwrap_or(&Abs::Nil))?;
+                        read.push(self.take_state());
+                    }
+                }
+            }
+            self.enter(read)?;
+            if *ty == Type::Integer && self.state.alive() {
+                self.call_routine("shared_note_read", &[record.word(index), found.key, out]);
+            }
+            done.push(self.take_state());
+        }
+        self.enter(nothing)?;
+        self.store_value(out, &Abs::Nil)?;
+        done.push(self.take_state());
+        Ok(done)
+    }
+
+    fn write_field(
+        &mut self,
+        table: TableId,
+        record: &Record,
+        [entry, name, value]: [Word; 3],
+    ) -> Result<Vec<State>> {
+        let Some(found) = self.live_entry(table, record, entry)? else { return Ok(Vec::new()) };
+        let (states, none) = self.split_field(record, name)?;
+        self.state = none;
+        let mut done = vec![self.leave_deletion(value)];
+        let message = format!("an entry of table '{}' has no such field", self.table_name(table));
+        self.fail(Message::new(message));
+        for (index, (state, field)) in states.into_iter().zip(&record.fields).enumerate() {
+            self.state = state;
+            done.extend(self.write_one(table, &found, field, record.word(index), value)?);
+        }
+        Ok(done)
+    }
+
+    fn write_one(
+        &mut self,
+        table: TableId,
+        found: &Found,
+        (name, ty, inside): &(String, Type, Option<Record>),
+        word: Word,
+        place: Word,
+    ) -> Result<Vec<State>> {
+        let field = Abs::text(name);
+        let adds = match ty {
+            Type::Integer => Some(self.leave_addition(word, found.key, place)),
+            _ => None,
+        };
+        let mut done = Vec::new();
+        if let Some((adds, assigns)) = adds {
+            self.state = adds;
+            let added = self.result_word();
+            let arms = self.read_entry(found.path, found.base, &field)?;
+            let sums = self.sums_of(arms, added);
+            if let Some([sum]) = self.join(sums)?.as_deref() {
+                self.write_entry(found.path, found.base, &field, sum)?;
+            }
+            done.push(self.take_state());
+            self.state = assigns;
+        }
+        let deleting = self.leave_deletion(place);
+        let assigning = std::mem::replace(&mut self.state, deleting);
+        if let Some(inside) = inside {
+            self.forget_entry(inside, found.key);
+        }
+        self.write_entry(found.path, found.base, &field, &Abs::Nil)?;
+        done.push(self.take_state());
+        self.state = assigning;
+        match inside {
+            None => {
+                let Some(value) = self.fitting(table, ty, place)? else { return Ok(done) };
+                self.write_entry(found.path, found.base, &field, &value)?;
+                done.push(self.take_state());
+            }
+            Some(inside) => {
+                let (made, same) = self.made_of(table, inside, found.key, place)?;
+                done.extend(same);
+                if let Some(made) = made {
+                    self.forget_entry(inside, found.key);
+                    self.write_entry(found.path, found.base, &field, &made)?;
+                    self.become_entries(inside, found.key, place)?;
+                    done.push(self.take_state());
+                }
+            }
+        }
+        Ok(done)
+    }
+}

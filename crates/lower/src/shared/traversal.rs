@@ -1,0 +1,152 @@
+//! `pairs` and `next` of shared tables.
+//!
+//! A generic `for` over a shared table copies its keys ([`super::walk`]) and takes them one by one, the last one first. What
+//! it keeps is the number of bytes of the keys that are still to come, in the place of the state that Lua passes to an
+//! iterator, which scripts cannot see.
+
+use super::additions::Load;
+use super::values::Place;
+use super::walk::{Extent, Keys};
+use crate::context::{Context, Result};
+use crate::join::Arm;
+use crate::loops::Iteration;
+use crate::made::Key;
+use crate::state::{State, Zero};
+use crate::value::{Abs, Object, Word};
+use moonhook_ir as ir;
+use moonhook_ir::CompareOp;
+use moonhook_shape::{Field, Type};
+use moonhook_snapshot::TableId;
+use std::sync::Arc;
+
+/// What a generic `for` over a shared table holds: the iterator, and how much is still to come.
+pub struct Traversal {
+    pub iterator: Abs,
+    pub left: Abs,
+}
+
+/// How a turn of a traversal begins: with no entry, or with one, whose key, value and what is left then are the arms' values.
+pub struct Turn {
+    pub end: Vec<State>,
+    pub entries: Vec<Arm>,
+}
+
+impl Context<'_> {
+    /// Begins a traversal of all of the table.
+    pub fn traverse(&mut self, table: TableId) -> Result<Traversal> {
+        let depth = self.traversals_around();
+        let left = match self.keys_of(table, depth)? {
+            Some(keys) => self.copy_keys(table, &keys, Extent::All)?,
+            None => Word::Imm(0),
+        };
+        let iterator = Abs::Object(Object::Traversal { table, depth });
+        Ok(Traversal { iterator, left: Abs::Int(left) })
+    }
+
+    /// Goes on to the next entry that is there. The current state is dead afterwards.
+    pub fn traverse_on(&mut self, table: TableId, depth: u32, left: Word) -> Result<Turn> {
+        let mut turn = Turn { end: Vec::new(), entries: Vec::new() };
+        let Some(keys) = self.keys_of(table, depth)? else {
+            turn.end.push(self.take_state());
+            return Ok(turn);
+        };
+        let exits = self.repeat(&[left], &mut |context, variables| {
+            let mut iteration = Iteration::default();
+            let done = context.compare(CompareOp::Eq, variables[0], 0);
+            let (done, more) = context.split(done);
+            iteration.leave_in(done, vec![]);
+            context.state = more;
+            let left = context.sub(variables[0], keys.shape.key_size() as i64);
+            let key = context.key_at(&keys, left)?;
+            let mut missing = Vec::new();
+            let entry = context.present_entry(keys.map, &keys.shape, key, &mut missing);
+            iteration.next = missing.into_iter().map(|state| (state, vec![left])).collect();
+            for mut arm in context.key_and_value(table, &keys, key, entry)? {
+                arm.values.push(Abs::Int(left));
+                iteration.exits.push(arm);
+            }
+            Ok(iteration)
+        })?;
+        for exit in exits {
+            match exit.values.is_empty() {
+                true => turn.end.push(exit.state),
+                false => turn.entries.push(exit),
+            }
+        }
+        Ok(turn)
+    }
+
+    /// `next(table)`: any entry, or nil.
+    pub fn any_entry(&mut self, table: TableId) -> Result<Vec<Arm>> {
+        let depth = self.traversals_around();
+        let Some(keys) = self.keys_of(table, depth)? else { return self.only(Abs::Nil) };
+        // Again where another CPU deletes the entry in between.
+        self.repeat(&[], &mut |context, _| {
+            let mut iteration = Iteration::default();
+            let found = context.copy_keys(table, &keys, Extent::One)?;
+            let none = context.compare(CompareOp::Eq, found, 0);
+            let (none, found) = context.split(none);
+            iteration.leave_in(none, vec![Abs::Nil]);
+            context.state = found;
+            let key = context.key_at(&keys, Word::Imm(0))?;
+            let mut missing = Vec::new();
+            let entry = context.present_entry(keys.map, &keys.shape, key, &mut missing);
+            iteration.next = missing.into_iter().map(|state| (state, vec![])).collect();
+            iteration.exits.extend(context.key_and_value(table, &keys, key, entry)?);
+            Ok(iteration)
+        })
+    }
+
+    /// Key and value of an entry that is there, with one arm for each way of getting them.
+    fn key_and_value(
+        &mut self,
+        table: TableId,
+        keys: &Keys,
+        key: ir::Value,
+        entry: ir::Value,
+    ) -> Result<Vec<Arm>> {
+        let key = self.key_value(Place { base: key, disp: 0 }, &keys.shape.key, 0)?.0;
+        // A record's fields may change, and it is another key then.
+        if !matches!(key, Abs::Object(_)) {
+            let identity = self.key_identity(&key);
+            self.note_lookup(table, identity.clone(), entry);
+            self.state.facts.set_looked(table, &identity, entry.into(), Zero::Never);
+        }
+        let mut arms = match keys.shape.value {
+            Type::Record(_) => {
+                let record = self.entry(table, Vec::new(), entry);
+                self.only(record)?
+            }
+            ref ty => {
+                let at = Place { base: entry, disp: keys.shape.value_offset() as i16 };
+                let found = self.value_arms(at, ty)?;
+                if !matches!(key, Abs::Object(_)) {
+                    let identity = self.key_identity(&key);
+                    self.note_load(Load { table, key: Some(identity), at, marker: entry }, &found);
+                }
+                found
+            }
+        };
+        arms.iter_mut().for_each(|arm| arm.values.insert(0, key.clone()));
+        Ok(arms)
+    }
+
+    /// A key as a Lua value. A record becomes a new table, the one with number `place` of this instruction; gives the next
+    /// such number too.
+    fn key_value(&mut self, at: Place, ty: &Type, place: usize) -> Result<(Abs, usize)> {
+        let Type::Record(fields) = ty else {
+            let arms = self.value_arms(at, ty)?;
+            let value = self.join(arms)?.and_then(|values| values.into_iter().next());
+            return Ok((value.unwrap_or(Abs::Nil), place));
+        };
+        let table = self.make_numbered_table(place);
+        let (mut disp, mut next) = (at.disp, place + 1);
+        for Field { name, ty } in fields {
+            let value;
+            (value, next) = self.key_value(Place { disp, ..at }, ty, next)?;
+            self.set_made_field(table, Key::Text(Arc::from(name.as_bytes())), value);
+            disp += ty.key_size() as i16;
+        }
+        Ok((Abs::Object(Object::Made(table)), next))
+    }
+}

@@ -1,0 +1,140 @@
+//! Keys of stored tables as words: a code for the kind, a word, and a hash.
+//!
+//! A string of up to 8 bytes is its length and its bytes; a longer one is a place in the region, and is compared by its bytes.
+
+use super::Kind;
+use crate::context::{Context, Result};
+use crate::hashing::MULTIPLIER;
+use crate::join::Arm;
+use crate::loops::Iteration;
+use crate::ops;
+use crate::strings::Slice;
+use crate::value::{Abs, Space, Str, Word};
+use moonhook_ir::{BinaryOp, CompareOp};
+
+/// Codes: lengths up to [`SHORT`] are those of strings.
+pub(super) const SHORT: i64 = 8;
+pub(super) const LONG: i64 = 9;
+pub(super) const INTEGER: i64 = 10;
+pub(super) const BOOLEAN: i64 = 11;
+
+/// A key in words.
+#[derive(Clone, PartialEq, Debug)]
+pub struct KeyWords {
+    pub code: Word,
+    pub word: Word,
+    pub hash: Word,
+    /// Where the bytes of a longer string are, from offset `word & 0xffff_ffff` on, `word >> 32` of them.
+    pub space: Space,
+}
+
+impl Kind {
+    /// The kind of a key that is neither nil nor of unknown type; `None` for what stored tables do not take as a key.
+    pub(super) fn of(key: &Abs) -> Option<Kind> {
+        match key {
+            Abs::Bool(_) => Some(Kind::Boolean),
+            Abs::Int(_) => Some(Kind::Integer),
+            Abs::Float(x) => ops::integral(*x).map(|_| Kind::Integer),
+            Abs::Str(_) => Some(Kind::Text),
+            _ => None,
+        }
+    }
+}
+
+impl Context<'_> {
+    /// A key of one of the kinds.
+    pub(super) fn key_words(&mut self, key: &Abs) -> Result<KeyWords> {
+        let plain = |context: &mut Self, code: i64, word: Word| {
+            let hash = context.mix(Word::Imm(code), word);
+            KeyWords { code: Word::Imm(code), word, hash, space: Space::Scratch }
+        };
+        Ok(match key {
+            Abs::Bool(word) => plain(self, BOOLEAN, *word),
+            Abs::Float(x) => plain(self, INTEGER, Word::Imm(ops::integral(*x).unwrap_or(0))),
+            Abs::Str(Str::Const(text)) if text.len() <= SHORT as usize => {
+                let mut bytes = [0; 8];
+                bytes[..text.len()].copy_from_slice(text);
+                plain(self, text.len() as i64, Word::Imm(i64::from_le_bytes(bytes)))
+            }
+            Abs::Str(text) => {
+                let slice = self.slice_of(text)?;
+                self.text_words(slice)?
+            }
+            Abs::Int(word) => plain(self, INTEGER, *word),
+            _ => plain(self, INTEGER, Word::Imm(0)),
+        })
+    }
+
+    fn mix(&mut self, hash: Word, word: Word) -> Word {
+        let mixed = self.binary(BinaryOp::Xor, hash, word);
+        let mixed = self.binary(BinaryOp::Mul, mixed, MULTIPLIER);
+        let high = self.shr(mixed, 32);
+        self.binary(BinaryOp::Xor, mixed, high)
+    }
+
+    fn text_words(&mut self, slice: Slice) -> Result<KeyWords> {
+        let long = self.compare(CompareOp::UGt, slice.length, SHORT);
+        let (long, short) = self.split(long);
+        let mut arms = Vec::new();
+        self.state = long;
+        if self.state.alive() {
+            let hash = self.hash_of_long(slice)?;
+            let word = self.shl(slice.length, 32);
+            let word = self.binary(BinaryOp::Or, word, slice.start);
+            let values = [Word::Imm(LONG), word, hash].map(Abs::Int).to_vec();
+            arms.push(Arm { state: self.take_state(), values });
+        }
+        self.state = short;
+        if self.state.alive() {
+            let word = self.short_word(slice)?;
+            let hash = self.mix(slice.length, word);
+            let values = [slice.length, word, hash].map(Abs::Int).to_vec();
+            arms.push(Arm { state: self.take_state(), values });
+        }
+        Ok(match self.join(arms)?.as_deref() {
+            Some([Abs::Int(code), Abs::Int(word), Abs::Int(hash)]) => {
+                KeyWords { code: *code, word: *word, hash: *hash, space: slice.space }
+            }
+            _ => KeyWords { code: Word::Imm(0), word: Word::Imm(0), hash: Word::Imm(0), space: slice.space },
+        })
+    }
+
+    /// The bytes of a string of up to 8 bytes.
+    fn short_word(&mut self, slice: Slice) -> Result<Word> {
+        let empty = self.compare(CompareOp::Eq, slice.length, 0);
+        let (empty, some) = self.split(empty);
+        self.state = some;
+        let word = match self.state.alive() {
+            true => self.last_bytes(slice.space, slice.start, slice.length)?,
+            false => Word::Imm(0),
+        };
+        let some = self.take_state();
+        self.either(some, word, empty, Word::Imm(0))
+    }
+
+    fn hash_of_long(&mut self, slice: Slice) -> Result<Word> {
+        let initial = [Word::Imm(0), slice.length];
+        let arms = self.repeat(&initial, &mut |context, variables| {
+            let mut iteration = Iteration::default();
+            let (at, hash) = (variables[0], variables[1]);
+            let left = context.sub(slice.length, at);
+            let done = context.compare(CompareOp::SLe, left, 0);
+            let (done, more) = context.split(done);
+            iteration.leave_in(done, vec![Abs::Int(hash)]);
+            context.state = more;
+            let word = context.word_at(slice, at, left)?;
+            let hash = context.mix(hash, word);
+            let next = context.add(at, 8);
+            iteration.again(context, vec![next, hash]);
+            Ok(iteration)
+        })?;
+        self.join_word(arms)
+    }
+
+    /// The string that the word of a longer one stands for.
+    pub(super) fn long_slice(&mut self, word: Word, space: Space) -> Slice {
+        let start = self.and(word, 0xffff_ffff);
+        let length = self.shr(word, 32);
+        Slice { space, start, length }
+    }
+}

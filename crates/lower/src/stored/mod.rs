@@ -1,0 +1,215 @@
+//! Tables of packet time whose keys are not known: hash tables in the per-CPU region.
+//!
+//! A table that is used with known keys takes no memory ([`crate::made`]). Where a key depends on the packet, lowering starts
+//! again with all tables that are made at that place stored; what they hold is learned in the same way. They hold what has
+//! words: integers, booleans, strings, and functions and tables of load time. Everything else (metatables, tables in tables,
+//! sorting …) has a form in general code only.
+//!
+//! The region's upper part has a counter, then for each place in the script a *header* and the first entries, then entries
+//! of tables that grew. An entry belongs to the table if it has the table's *stamp*, which no table before had: so nothing
+//! has to be cleared. [`probe`] finds a key's entry by open addressing, [`keys`] makes words of keys, [`values`] of values,
+//! [`write`] assigns and grows, [`walk`] visits.
+
+mod keys;
+mod probe;
+mod values;
+mod walk;
+mod write;
+
+pub use probe::Found;
+
+use crate::context::{Context, LoopKey, Result, Stop};
+use crate::error::LowerErrorKind;
+use crate::memory::{Address, STRINGS_END};
+use crate::value::{Abs, Object, Shape, Space, Str, Word};
+use moonhook_ir::Size;
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// Places in the script that make such tables, at most.
+const MAX_SITES: usize = 8;
+
+/// Bytes of an entry: stamp and kind of key, key, hash, tag, payload, and where the entry is that came into the table next.
+const ENTRY: i64 = 64;
+const E_KEY: i16 = 8;
+const E_HASH: i16 = 16;
+const E_TAG: i16 = 24;
+const E_PAYLOAD: i16 = 32;
+const E_NEXT: i16 = 48;
+
+/// Entries of a new table.
+const FIRST_ENTRIES: i64 = 64;
+
+/// Fields of a header: the stamp, above 8 bits of zeros; where the entries are; bytes of all entries but one; entries in use;
+/// a border; where the entry is that came last (or the header). At [`E_NEXT`], as in an entry, stands where the first one is.
+const H_STAMP: i16 = 0;
+const H_ENTRIES: i16 = 8;
+const H_MASK: i16 = 16;
+const H_USED: i16 = 24;
+const H_BORDER: i16 = 32;
+const H_LAST: i16 = 40;
+const HEADER: i64 = 64;
+
+const SITE: i64 = HEADER + FIRST_ENTRIES * ENTRY;
+
+/// A place in the script: the way of calls and turns of unrolled loops to it.
+type Site = Vec<usize>;
+
+/// The stored tables, and what is known of them.
+#[derive(Debug, Default)]
+pub struct Stored {
+    sites: HashMap<Site, Holds>,
+    /// Where each table of this walk was made.
+    tables: HashMap<u32, Site>,
+    /// Loops with an unknown number of turns, which are not unrolled.
+    endless: HashSet<LoopKey>,
+}
+
+/// What a table was seen to hold.
+#[derive(Debug, Default)]
+struct Holds {
+    /// The number of its place in the region.
+    number: usize,
+    keys: BTreeSet<Kind>,
+    values: BTreeSet<Shape>,
+}
+
+/// What kind of key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Boolean,
+    Integer,
+    Text,
+}
+
+impl Stored {
+    /// Before a new walk.
+    pub fn start_over(&mut self) {
+        self.tables.clear();
+    }
+
+    pub fn is_used(&self) -> bool {
+        !self.sites.is_empty()
+    }
+
+    /// Whether some table may hold strings made at packet time.
+    pub fn holds_strings(&self) -> bool {
+        let made = Shape::Slice(Space::Scratch);
+        self.sites.values().any(|holds| holds.keys.contains(&Kind::Text) || holds.values.contains(&made))
+    }
+}
+
+impl Context<'_> {
+    /// The largest offset of the region at which strings are read.
+    pub fn scratch_mask(&self) -> i64 {
+        if self.stored.is_used() { self.tables_end() - 1 } else { STRINGS_END - 1 }
+    }
+
+    /// Where the region's part for tables ends: a power of two. Behind it is a margin for accesses at any masked offset.
+    pub fn tables_end(&self) -> i64 {
+        let memory = i64::from(self.options.memory).max(SITE * MAX_SITES as i64);
+        (self.tables_start() + memory).cast_unsigned().next_power_of_two().cast_signed()
+    }
+
+    fn tables_start(&self) -> i64 {
+        if self.options.frags { 0x3_0000 } else { 0x2_0000 }
+    }
+
+    /// Where entries of growing tables are put.
+    pub fn tables_heap(&self) -> Word {
+        Word::Imm(self.tables_start() + HEADER + SITE * self.stored.sites.len() as i64)
+    }
+
+    /// A key of a table depends on the packet (`key`, if it is a value that the table was used with). Starts again: with the
+    /// innermost loop unrolled if its turns may be why, else with the table stored.
+    pub fn needs_entries<T>(&mut self, table: u32, key: Option<&Abs>, name: &str) -> Result<T> {
+        let from_packet = matches!(key, Some(Abs::Str(Str::Slice { space: Space::Packet, .. })));
+        let innermost = self.active_loops.last().filter(|key| !self.stored.endless.contains(key));
+        if innermost.is_some() && !from_packet {
+            return self.needs_memory(name);
+        }
+        let site = self.table_sites.get(&table).cloned();
+        match site {
+            Some(site) if self.stored.sites.len() < MAX_SITES && self.thunk.is_none() => {
+                let number = self.stored.sites.len();
+                self.stored.sites.entry(site).or_insert(Holds { number, ..Holds::default() });
+                Err(Stop::Restart)
+            }
+            _ => self.refuse(LowerErrorKind::TableConstructor, Some(name)),
+        }
+    }
+
+    /// A loop cannot be unrolled: its turns depend on the packet.
+    pub fn give_up_unrolling<T>(&mut self, key: LoopKey) -> Result<T> {
+        match self.unrolled.remove(&key) {
+            Some(why) if !self.stored.endless.insert(key) => Err(Stop::Error(why)),
+            _ => Err(Stop::Restart),
+        }
+    }
+
+    /// The table that the current instruction makes, if tables made here are stored.
+    pub fn make_stored(&mut self, table: u32, site: &Site) -> Result<Option<Abs>> {
+        let Some(number) = self.stored.sites.get(site).map(|holds| holds.number) else { return Ok(None) };
+        self.stored.tables.insert(table, site.clone());
+        self.state.facts.found.retain(|found| found.table != table);
+        let counter = self.entry_at(Word::Imm(self.tables_start()))?;
+        let last = self.load_at(counter, Size::B8, false);
+        let stamp = self.add(last, 1 << 8);
+        self.store(counter.base, counter.disp, Size::B8, stamp);
+        let header = self.header_offset(number);
+        let place = self.entry_at(Word::Imm(header))?;
+        let fields = [
+            (H_STAMP, stamp),
+            (H_ENTRIES, Word::Imm(header + HEADER)),
+            (H_MASK, Word::Imm((FIRST_ENTRIES - 1) * ENTRY)),
+            (H_USED, Word::Imm(0)),
+            (H_BORDER, Word::Imm(0)),
+            (H_LAST, Word::Imm(header)),
+            (E_NEXT, Word::Imm(0)),
+        ];
+        for (field, word) in fields {
+            self.store(place.base, place.disp + field, Size::B8, word);
+        }
+        Ok(Some(Abs::Object(Object::Stored(table))))
+    }
+
+    fn holds(&self, table: u32) -> Option<&Holds> {
+        self.stored.sites.get(self.stored.tables.get(&table)?)
+    }
+
+    /// Takes note of what a table holds.
+    fn note_stored(&mut self, table: u32, key: Option<Kind>, values: &[Shape]) -> Result<()> {
+        let site = self.stored.tables.get(&table);
+        let Some(holds) = site.and_then(|site| self.stored.sites.get_mut(site)) else { return Ok(()) };
+        let before = (holds.keys.len(), holds.values.len());
+        holds.keys.extend(key);
+        holds.values.extend(values);
+        if before == (holds.keys.len(), holds.values.len()) { Ok(()) } else { Err(Stop::Restart) }
+    }
+
+    /// Where the header of the tables with that number is.
+    fn header_offset(&self, number: usize) -> i64 {
+        self.tables_start() + HEADER + SITE * number as i64
+    }
+
+    /// The header of a table.
+    fn table_header(&mut self, table: u32) -> Result<Address> {
+        let number = self.holds(table).map_or(0, |holds| holds.number);
+        self.entry_at(Word::Imm(self.header_offset(number)))
+    }
+
+    /// A field of a header.
+    fn table_field(&mut self, header: Address, field: i16) -> Word {
+        self.load(header.base, header.disp + field, Size::B8, false)
+    }
+
+    /// The memory at an offset of the region that is the program's own computation.
+    fn entry_at(&mut self, offset: Word) -> Result<Address> {
+        let region = self.region()?;
+        self.masked(region, offset, self.tables_end() - 1)
+    }
+
+    /// Refuses, for general code to take over, what has no form with a stored table.
+    pub fn refuse_stored<T>(&mut self, name: &str) -> Result<T> {
+        self.refuse(LowerErrorKind::TableConstructor, Some(name))
+    }
+}

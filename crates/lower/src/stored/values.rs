@@ -1,0 +1,150 @@
+//! Values of stored tables: reading entries, and the words of what is assigned.
+
+use super::{E_PAYLOAD, E_TAG, H_BORDER, Kind};
+use crate::context::{Context, Result};
+use crate::join::Arm;
+use crate::loops::Iteration;
+use crate::memory::Address;
+use crate::value::{Abs, Object, Shape, Space, Str, Union, Word};
+use moonhook_ir::{CompareOp, Size};
+use std::rc::Rc;
+
+impl Context<'_> {
+    /// `table[key]`, with one arm where there is an entry and one where there is none.
+    pub fn read_stored(&mut self, table: u32, key: &Abs) -> Result<Vec<Arm>> {
+        if let Abs::Union(_) = key {
+            let mut arms = Vec::new();
+            for (state, key) in self.alternatives(key) {
+                self.state = state;
+                arms.extend(self.read_stored(table, &key)?);
+            }
+            return Ok(arms);
+        }
+        let values = self.holds(table).map(|holds| holds.values.clone()).unwrap_or_default();
+        let held = |kind: Kind| self.holds(table).is_some_and(|holds| holds.keys.contains(&kind));
+        match Kind::of(key) {
+            Some(kind) if held(kind) && !values.is_empty() => {}
+            None if matches!(key, Abs::Object(_) | Abs::Entry { .. }) => return self.refuse_stored("["),
+            // Nothing of that kind is ever in the table.
+            _ => return self.only(Abs::Nil),
+        }
+        let found = self.find_entry(table, key)?;
+        let place = self.entry_at(found.entry)?;
+        let first = self.load_at(place, Size::B8, false);
+        let free = self.is_free(first, found.stamp);
+        let (free, taken) = self.split(free);
+        self.state = taken;
+        let value = self.entry_value(table, place, true);
+        let state = self.take_state();
+        Ok(vec![Arm { state, values: vec![value] }, Arm { state: free, values: vec![Abs::Nil] }])
+    }
+
+    /// The value of an entry that is taken; `maybe_nil` unless it is known not to be nil.
+    pub(super) fn entry_value(&mut self, table: u32, place: Address, maybe_nil: bool) -> Abs {
+        let values = self.holds(table).map(|holds| holds.values.clone()).unwrap_or_default();
+        let shapes: Vec<Shape> =
+            values.into_iter().filter(|shape| maybe_nil || *shape != Shape::Nil).collect();
+        let words = shapes.iter().map(|shape| shape.words()).max().unwrap_or(0);
+        let mut payload = [Word::Imm(0); 2];
+        for (number, word) in payload.iter_mut().enumerate().take(words) {
+            *word = self.load(place.base, place.disp + E_PAYLOAD + 8 * number as i16, Size::B8, false);
+        }
+        match shapes.as_slice() {
+            [] => Abs::Nil,
+            [Shape::Object(id)] => self.object_value(*id),
+            [shape] => shape.value(payload).unwrap_or(Abs::Nil),
+            _ => {
+                let tag = self.load(place.base, place.disp + E_TAG, Size::B8, false);
+                Abs::Union(Rc::new(Union { shapes, tag, payload }))
+            }
+        }
+    }
+
+    /// A value as stored tables keep it: strings in the region or the pool. `None` where they cannot keep it.
+    pub(super) fn storable_value(&mut self, value: &Abs) -> Result<Option<Abs>> {
+        Ok(match value {
+            Abs::Str(Str::Const(text)) => {
+                let start = Word::Imm(i64::from(self.pool.intern(text)));
+                let length = Word::Imm(text.len() as i64);
+                Some(Abs::Str(Str::Slice { space: Space::Pool, start, length }))
+            }
+            Abs::Str(text @ Str::Slice { space: Space::Packet, .. }) => {
+                let text = self.copied(text.clone())?;
+                Some(Abs::Str(text))
+            }
+            Abs::Float(_) | Abs::Entry { .. } | Abs::Union(_) => None,
+            Abs::Object(object) => self.is_kept_object(object).then(|| value.clone()),
+            value => Some(value.clone()),
+        })
+    }
+
+    fn is_kept_object(&self, object: &Object) -> bool {
+        !object.has_cells()
+            && matches!(
+                object,
+                Object::Table(_) | Object::Closure(_) | Object::Builtin(_) | Object::Opaque(_)
+            )
+    }
+
+    /// Whether a value of unknown type can be kept as it is.
+    pub(super) fn is_storable_union(&self, union: &Union) -> bool {
+        union.shapes.iter().all(|shape| match shape {
+            Shape::Slice(Space::Packet) | Shape::Entry(_) => false,
+            Shape::Object(id) => match self.objects.get(*id as usize) {
+                Some(Object::Text(_)) | None => false,
+                Some(object) => self.is_kept_object(object),
+            },
+            _ => true,
+        })
+    }
+
+    /// Whether there is an element with that index, as 0 or 1.
+    fn has_element(&mut self, table: u32, index: Word) -> Result<Word> {
+        let arms = self.read_stored(table, &Abs::Int(index))?;
+        let mut found = Vec::new();
+        for arm in arms {
+            self.state = arm.state;
+            let value = arm.values.into_iter().next().unwrap_or(Abs::Nil);
+            for (state, value) in self.alternatives(&value) {
+                found.push(Arm { state, values: vec![Abs::int((value != Abs::Nil).into())] });
+            }
+        }
+        self.join_word(found)
+    }
+
+    /// `#table`: a border (manual § 3.4.7), found from the last one on.
+    pub fn stored_length(&mut self, table: u32) -> Result<Word> {
+        let header = self.table_header(table)?;
+        let hint = self.table_field(header, H_BORDER);
+        let up = self.step_border(table, hint, 1)?;
+        // Where the last border's element is gone, the next one below is a border.
+        let border = self.step_border(table, up, -1)?;
+        let header = self.table_header(table)?;
+        self.store(header.base, header.disp + H_BORDER, Size::B8, border);
+        Ok(border)
+    }
+
+    /// Moves up as long as the next element is there, or down as long as this one is not.
+    fn step_border(&mut self, table: u32, from: Word, step: i64) -> Result<Word> {
+        let arms = self.repeat(&[from], &mut |context, variables| {
+            let mut iteration = Iteration::default();
+            let at = variables[0];
+            if step < 0 {
+                let none = context.compare(CompareOp::SLe, at, 0);
+                let (none, some) = context.split(none);
+                iteration.leave_in(none, vec![Abs::int(0)]);
+                context.state = some;
+            }
+            let looked_at = if step > 0 { context.add(at, 1) } else { at };
+            let there = context.has_element(table, looked_at)?;
+            let leave = context.compare(if step > 0 { CompareOp::Eq } else { CompareOp::Ne }, there, 0);
+            let (leave, more) = context.split(leave);
+            iteration.leave_in(leave, vec![Abs::Int(at)]);
+            context.state = more;
+            let next = context.add(at, step);
+            iteration.again(context, vec![next]);
+            Ok(iteration)
+        })?;
+        self.join_word(arms)
+    }
+}

@@ -1,0 +1,76 @@
+//! Functions that the program calls instead of having their code in place: what few packets need must not take registers
+//! from the code of the others, nor be walked by the verifier once for every way to it.
+
+use crate::context::{Context, Result};
+use crate::value::Word;
+use moonhook_ir as ir;
+use moonhook_ir::{FunctionId, FunctionKind, Op, Operand};
+
+impl Context<'_> {
+    /// The function `name`, made by `body` unless it is there: verified on its own, it takes the program's context and
+    /// `parameters` numbers, which `body` gets, and gives a number ([`Context::give`]). It raises no errors, and its loops
+    /// are bounded by themselves: they take nothing from the budget.
+    pub fn subprogram(
+        &mut self,
+        name: &str,
+        parameters: u32,
+        body: fn(&mut Context<'_>, &[Word]) -> Result<()>,
+    ) -> Result<FunctionId> {
+        if let Some(known) = self.known_subprogram(name) {
+            return Ok(known);
+        }
+        let kind = FunctionKind::Subprogram { global: true, context: true };
+        let function = ir::Function::new(name, kind, 1 + parameters);
+        let words: Vec<Word> = function.params[1..].iter().copied().map(Word::Value).collect();
+        let module = std::mem::take(&mut self.module);
+        let mut inner = Context::of_function(self.snapshot, self.options, module, function);
+        inner.leaf = true;
+        inner.loc = self.loc;
+        inner.load_packet_pointers();
+        let outcome = body(&mut inner, &words);
+        for block in [inner.fail_block, inner.exit_block] {
+            inner.state.block = Some(block);
+            inner.give(0);
+        }
+        let Context { module, mut function, opaque_map, .. } = inner;
+        self.module = module;
+        outcome?;
+        crate::invariants::make_unknown(&mut function, opaque_map);
+        Ok(self.place_subprogram(function))
+    }
+
+    /// Adds a function to the module; gives its number.
+    pub fn place_subprogram(&mut self, function: ir::Function) -> FunctionId {
+        match &mut self.thunk {
+            Some(thunk) => thunk.place(function),
+            None => {
+                self.subprograms.push(function);
+                FunctionId(self.subprograms.len() as u32)
+            }
+        }
+    }
+
+    /// The program is function 0; the others follow in the order in which they were made.
+    pub fn known_subprogram(&self, name: &str) -> Option<FunctionId> {
+        if let Some(thunk) = &self.thunk {
+            return thunk.placed(name);
+        }
+        let index = self.subprograms.iter().position(|function| function.name == name)?;
+        Some(FunctionId(index as u32 + 1))
+    }
+
+    /// A call of another function of the module.
+    pub fn call_function(&mut self, function: FunctionId, args: &[Word]) -> Word {
+        let args = args.iter().map(|arg| self.value(*arg)).collect();
+        Word::Value(self.emit(Op::Call { function, args }))
+    }
+
+    /// Ends a subprogram with its result.
+    pub fn give(&mut self, result: impl Into<Word>) {
+        let result = match result.into() {
+            Word::Imm(imm) => Operand::Imm(imm as i32),
+            Word::Value(value) => Operand::Value(value),
+        };
+        self.terminate(ir::Terminator::Return(result));
+    }
+}

@@ -1,0 +1,131 @@
+//! Which functions of a module call which, and how long and how large chains of calls get.
+
+use super::frame;
+use moonhook_ir::*;
+
+/// The larger a function is, the less values that are spilled in different parts of it share their places: the allocator needs about
+/// one more for so many instructions.
+const UNSHARED: usize = 500;
+
+/// The calls of a module. Functions that were combined are one, under the index of the first.
+#[derive(Clone)]
+pub struct Calls {
+    /// By function, each once.
+    callees: Vec<Vec<usize>>,
+    /// By function, in how many places it is called.
+    sites: Vec<u32>,
+    /// By function: frames in the longest chain of calls that starts there.
+    heights: Vec<usize>,
+    /// Instructions.
+    sizes: Vec<usize>,
+    /// By function, the bytes of its frame at the place where most are needed, by estimate; 0 as long as they are not known.
+    frames: Vec<u32>,
+    /// By function, what it is part of: itself, unless it was combined with another.
+    whole: Vec<usize>,
+}
+
+impl Calls {
+    /// `None` if functions call each other in circles, or one that does not exist.
+    pub fn new(module: &Module) -> Option<Self> {
+        let count = module.functions.len();
+        let mut sites = vec![0; count];
+        let mut callees = Vec::with_capacity(count);
+        for function in &module.functions {
+            let mut called = Vec::new();
+            for inst in function.blocks.iter().flat_map(|block| &block.insts) {
+                if let Op::Call { function, .. } = inst.op {
+                    *sites.get_mut(function.0 as usize)? += 1;
+                    called.push(function.0 as usize);
+                }
+            }
+            called.sort_unstable();
+            called.dedup();
+            callees.push(called);
+        }
+        let heights = heights(&callees)?;
+        let sizes = module.functions.iter().map(size).collect();
+        Some(Calls { callees, sites, heights, sizes, frames: vec![0; count], whole: (0..count).collect() })
+    }
+
+    pub fn estimate_frames(&mut self, module: &Module) {
+        self.frames = module.functions.iter().map(frame::estimate).collect();
+    }
+
+    /// In how many places a function is called.
+    pub fn sites(&self, index: usize) -> u32 {
+        self.sites[index]
+    }
+
+    /// Frames in the longest chain of calls that starts with a function.
+    pub fn height(&self, index: usize) -> usize {
+        self.heights[index]
+    }
+
+    /// Bytes of a function's frame, by estimate, rounded as the verifier rounds them.
+    pub fn frame(&self, index: usize) -> u32 {
+        let unshared = 8 * (self.sizes[index] / UNSHARED) as u32;
+        (self.frames[index] + unshared).next_multiple_of(16)
+    }
+
+    /// The functions that are part of a program, itself included, in ascending order; combined ones once.
+    pub fn reached(&self, program: usize) -> Vec<usize> {
+        let mut reached = vec![false; self.callees.len()];
+        let mut work = vec![program];
+        while let Some(index) = work.pop() {
+            let index = self.whole[index];
+            if !std::mem::replace(&mut reached[index], true) {
+                work.extend(&self.callees[index]);
+            }
+        }
+        (0..reached.len()).filter(|index| reached[*index]).collect()
+    }
+
+    /// Notes that two functions of the same height become one.
+    pub fn combine(&mut self, first: usize, other: usize) {
+        let callees = std::mem::take(&mut self.callees[other]);
+        self.callees[first].extend(callees);
+        self.frames[first] = self.frames[first].max(self.frames[other]);
+        self.sizes[first] += self.sizes[other];
+        self.whole[other] = first;
+    }
+
+    /// Whether a function is one made of several.
+    pub fn is_combined(&self, index: usize) -> bool {
+        self.whole.iter().filter(|whole| **whole == index).count() > 1
+    }
+
+    /// Bytes of the frames of the largest chain of calls, by estimate.
+    pub fn deepest(&self) -> u32 {
+        // Callees have smaller heights than their callers.
+        let mut order: Vec<usize> = (0..self.callees.len()).collect();
+        order.sort_by_key(|index| self.heights[*index]);
+        let mut bytes = vec![0; order.len()];
+        for index in order {
+            let below = self.callees[index].iter().map(|callee| bytes[self.whole[*callee]]);
+            bytes[index] = self.frame(index) + below.max().unwrap_or(0);
+        }
+        bytes.into_iter().max().unwrap_or(0)
+    }
+}
+
+/// Instructions of a function, terminators included.
+pub fn size(function: &Function) -> usize {
+    function.blocks.iter().map(|block| block.insts.len() + 1).sum()
+}
+
+/// By function, frames in the longest chain of calls from there; `None` if there is no longest.
+fn heights(callees: &[Vec<usize>]) -> Option<Vec<usize>> {
+    let mut heights = vec![1; callees.len()];
+    // Each round settles one more height; a round that is one too many means a circle.
+    for _ in 0..=callees.len() {
+        let mut changed = false;
+        for index in (0..callees.len()).rev() {
+            let height = 1 + callees[index].iter().map(|callee| heights[*callee]).max().unwrap_or(0);
+            changed |= std::mem::replace(&mut heights[index], height) != height;
+        }
+        if !changed {
+            return Some(heights);
+        }
+    }
+    None
+}

@@ -1,0 +1,161 @@
+//! Combines functions of programs that have more of them than the kernel takes: several global functions become one, which
+//! takes the number of the function that is meant behind the parameters.
+//!
+//! Programs that the kernel takes are not changed, and others no more than needed. The verifier's work stays what it was: a
+//! global function is verified once, for all arguments, and the parts of a combined one do not meet. Functions are combined only
+//! if the longest chain of calls from each has the same length. So none of them calls another, no chain of calls
+//! gets longer, and recursion cannot arise. The frame is as large as the largest of the parts' frames; [`frame`] estimates them,
+//! and chains whose frames grow beyond what is known to be harmless are not made.
+
+mod calls;
+mod dispatch;
+mod frame;
+
+use calls::Calls;
+use moonhook_ir::*;
+use std::collections::{BTreeMap, HashSet};
+
+/// Where combining ends: some functions below the limit.
+const ENOUGH: usize = MAX_FUNCTIONS - 8;
+/// Functions in one, at most: a call compares its number four times then.
+const MOST_PARTS: usize = 16;
+/// Functions with more instructions stay alone: what a script's own code became is looked at by function.
+const LARGE: usize = 500;
+/// The frames of a chain of calls may grow to this many bytes by estimate, or to those of the largest chain there is. The kernel gives
+/// 512; estimates are sometimes too low.
+const HARMLESS: u32 = 320;
+
+/// Combines functions of programs with more than [`MAX_FUNCTIONS`] of them; gives whether there were any. A module whose
+/// functions call each other in circles, or functions that it does not have, is left as it is.
+pub fn run(module: &mut Module) -> bool {
+    run_above(module, MAX_FUNCTIONS, ENOUGH)
+}
+
+/// The same for programs with more than `limit` functions, until they have `enough`.
+pub fn run_above(module: &mut Module, limit: usize, enough: usize) -> bool {
+    let is_program = |function: &Function| matches!(function.kind, FunctionKind::Program { .. });
+    let programs: Vec<usize> =
+        (0..module.functions.len()).filter(|index| is_program(&module.functions[*index])).collect();
+    let Some(mut calls) = Calls::new(module) else { return false };
+    if programs.iter().all(|program| calls.reached(*program).len() <= limit) {
+        return false;
+    }
+    calls.estimate_frames(module);
+    let mut groups = Vec::new();
+    for program in programs {
+        if calls.reached(program).len() > limit {
+            groups.extend(choose(module, &mut calls, program, enough));
+        }
+    }
+    if groups.is_empty() {
+        return false;
+    }
+    replace(module, &groups);
+    true
+}
+
+/// What functions of one group have in common: the longest chain of calls below, whether they take the context, how many
+/// parameters they have.
+type Class = (usize, bool, usize);
+
+/// Chooses groups of functions of a program and notes in `calls` that each is one function, until there are few enough or
+/// nothing can be combined. Functions without a frame come first, which make no chain larger; then those that are called in few
+/// places, for these are called seldom, too.
+fn choose(module: &Module, calls: &mut Calls, program: usize, enough: usize) -> Vec<Vec<usize>> {
+    let most = calls.deepest().max(HARMLESS);
+    let reached = calls.reached(program);
+    let mut classes: BTreeMap<Class, Vec<usize>> = BTreeMap::new();
+    for index in &reached {
+        let class = class(&module.functions[*index], calls.height(*index));
+        if let Some(class) = class.filter(|_| !calls.is_combined(*index)) {
+            classes.entry(class).or_default().push(*index);
+        }
+    }
+    classes
+        .values_mut()
+        .for_each(|members| members.sort_by_key(|index| (calls.frame(*index), calls.sites(*index), *index)));
+    let mut groups = Vec::new();
+    let mut count = reached.len();
+    while count > enough {
+        // The largest class; of several, the first.
+        let largest = classes.values_mut().rev().max_by_key(|members| members.len());
+        let Some(members) = largest.filter(|members| members.len() > 1) else { break };
+        let group = first_group(members, calls, most, count - enough + 1);
+        members.retain(|member| !group.contains(member));
+        count -= group.len() - 1;
+        if group.len() > 1 {
+            groups.push(group);
+        }
+    }
+    groups
+}
+
+/// `None` for functions that are not to be combined.
+fn class(function: &Function, height: usize) -> Option<Class> {
+    let FunctionKind::Subprogram { global: true, context } = function.kind else { return None };
+    // One of the five parameters there can be is for the number.
+    (calls::size(function) <= LARGE && function.params.len() < 5).then_some((
+        height,
+        context,
+        function.params.len(),
+    ))
+}
+
+/// The first of `members` and those that can be combined with it, at most `wanted`.
+fn first_group(members: &[usize], calls: &mut Calls, most: u32, wanted: usize) -> Vec<usize> {
+    let mut group = vec![members[0]];
+    for member in &members[1..] {
+        if group.len() == wanted.min(MOST_PARTS) {
+            break;
+        }
+        let before = calls.clone();
+        calls.combine(group[0], *member);
+        if calls.deepest() <= most {
+            group.push(*member);
+        } else {
+            *calls = before;
+        }
+    }
+    group
+}
+
+/// Puts one function in the place of each group's first and lets all calls go there.
+fn replace(module: &mut Module, groups: &[Vec<usize>]) {
+    let mut selected = vec![None; module.functions.len()];
+    let mut removed: HashSet<usize> = HashSet::new();
+    let mut names: HashSet<String> = module.functions.iter().map(|function| function.name.clone()).collect();
+    names.extend(module.maps.iter().map(|map| map.name.clone()));
+    for group in groups {
+        let name = free_name(&mut names);
+        let parts: Vec<&Function> = group.iter().map(|index| &module.functions[*index]).collect();
+        let combined = dispatch::combine(name, &parts);
+        module.functions[group[0]] = combined;
+        for (number, index) in group.iter().enumerate() {
+            selected[*index] = Some((group[0], number as i64));
+        }
+        removed.extend(&group[1..]);
+    }
+    let mut next = 0..;
+    let ids: Vec<Option<u32>> = (0..module.functions.len())
+        .map(|index| (!removed.contains(&index)).then(|| next.next()).flatten())
+        .collect();
+    let mut index = 0..;
+    module.functions.retain(|_| index.next().is_some_and(|index| !removed.contains(&index)));
+    let target = |function: FunctionId| match selected[function.0 as usize] {
+        Some((first, number)) => (FunctionId(ids[first].unwrap_or_default()), Some(number)),
+        None => (FunctionId(ids[function.0 as usize].unwrap_or_default()), None),
+    };
+    module.functions.iter_mut().for_each(|function| dispatch::redirect(function, target));
+}
+
+/// A name that neither a function nor a map has.
+fn free_name(taken: &mut HashSet<String>) -> String {
+    let mut name = String::new();
+    for number in 0.. {
+        name = format!("combined_{number}");
+        if taken.insert(name.clone()) {
+            break;
+        }
+    }
+    name
+}

@@ -1,0 +1,140 @@
+//! Room and lengths of declared tables.
+
+use std::cell::Cell;
+
+use mlua::{Lua, MultiValue, Table, Value};
+use moonhook_load::Raising;
+use moonhook_shape::{CAPACITY, Datum, Declaration, Shape, Type, WhenFull, encode_key};
+
+/// What a declared table can take.
+pub(super) struct Limits {
+    pub name: String,
+    /// Entries at most; none where old ones give way.
+    capacity: Option<usize>,
+    /// The declared types.
+    key: Option<Type>,
+    value: Option<Type>,
+    /// Entries there were when they were counted, and those added since.
+    counted: Cell<usize>,
+}
+
+impl Limits {
+    pub fn new(name: &str, declaration: &Declaration) -> Limits {
+        let capacity = declaration.capacity.unwrap_or(CAPACITY) as usize;
+        Limits {
+            name: name.to_string(),
+            capacity: (declaration.when_full == WhenFull::Error).then_some(capacity),
+            key: declaration.key.clone(),
+            value: declaration.value.clone(),
+            counted: Cell::new(usize::MAX),
+        }
+    }
+
+    /// Lua calls `__newindex` for entries that are not there yet.
+    pub fn apply(self, lua: &Lua, raising: &Raising, table: &Table) -> mlua::Result<()> {
+        let metatable = lua.create_table()?;
+        metatable.set("__newindex", raising.function(lua, move |_, arguments| self.insert(arguments))?)?;
+        table.set_metatable(Some(metatable))
+    }
+
+    fn insert(&self, arguments: MultiValue) -> Result<MultiValue, String> {
+        let arguments = Vec::from_iter(arguments);
+        let [Value::Table(table), key, value] = arguments.as_slice() else {
+            return Ok(MultiValue::new());
+        };
+        if *key == Value::Nil {
+            return Err("table index is nil".to_string());
+        }
+        if *value != Value::Nil {
+            self.check(key, value)?;
+            self.make_room(table)?;
+        }
+        table.raw_set(key, value).map_err(|error| error.to_string())?;
+        Ok(MultiValue::new())
+    }
+
+    /// Key and value have the declared types, and their strings are not too long.
+    pub fn check(&self, key: &Value, value: &Value) -> Result<(), String> {
+        for (what, value, ty) in [("key", key, &self.key), ("value", value, &self.value)] {
+            let Some(ty) = ty else { continue };
+            fits(ty, value).map_err(|problem| match problem {
+                Problem::TooLong => format!("{what} too long for table '{}'", self.name),
+                Problem::Type { expected, got } => {
+                    format!("bad {what} for table '{}' ({expected} expected, got {got})", self.name)
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    pub fn bad_key(&self, ty: &Type, key: &Value) -> String {
+        format!("bad key for table '{}' ({ty} expected, got {})", self.name, type_name(key))
+    }
+
+    /// There is room for an entry in the table that holds them.
+    pub fn make_room(&self, table: &Table) -> Result<(), String> {
+        let Some(capacity) = self.capacity else { return Ok(()) };
+        // Deletions are not seen: only where the table may be full its entries are counted.
+        if self.counted.get() >= capacity {
+            self.counted.set(table.pairs::<Value, Value>().count());
+        }
+        if self.counted.get() >= capacity {
+            return Err(format!("table '{}' is full", self.name));
+        }
+        self.counted.set(self.counted.get() + 1);
+        Ok(())
+    }
+}
+
+enum Problem {
+    TooLong,
+    Type { expected: String, got: &'static str },
+}
+
+/// Whether a value can be kept as one of this type. Of a record, fields that are not there are none.
+fn fits(ty: &Type, value: &Value) -> Result<(), Problem> {
+    let fits = match (ty, value) {
+        (Type::Integer, Value::Integer(_)) | (Type::Boolean, Value::Boolean(_)) => true,
+        (Type::Integer, Value::Number(number)) => number.fract() == 0.0,
+        (Type::Text { capacity }, Value::String(text)) => {
+            if text.as_bytes().len() > usize::from(*capacity) {
+                return Err(Problem::TooLong);
+            }
+            true
+        }
+        (Type::Record(fields), Value::Table(record)) => {
+            for field in fields {
+                let value = record.get::<Value>(field.name.as_str()).unwrap_or(Value::Nil);
+                if !value.is_nil() {
+                    self::fits(&field.ty, &value)?;
+                }
+            }
+            true
+        }
+        (Type::Boolean | Type::Integer | Type::Text { .. } | Type::Record(_), _) => false,
+        (address, Value::String(text)) => is_address(address, &text.as_bytes()),
+        _ => false,
+    };
+    if fits { Ok(()) } else { Err(Problem::Type { expected: ty.to_string(), got: type_name(value) }) }
+}
+
+/// Whether a text is that of an address or prefix.
+fn is_address(ty: &Type, text: &[u8]) -> bool {
+    let shape = Shape {
+        key: ty.clone(),
+        value: Type::Boolean,
+        capacity: 1,
+        when_full: WhenFull::Error,
+        lifetime: None,
+        per_cpu: false,
+    };
+    encode_key(&shape, &Datum::Text(text.to_vec())).is_ok()
+}
+
+/// The Lua type name; mlua's own tell integers from floats.
+fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Integer(_) | Value::Number(_) => "number",
+        other => other.type_name(),
+    }
+}
