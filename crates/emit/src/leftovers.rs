@@ -2,8 +2,9 @@
 //!
 //! At a loop's head the verifier compares states strictly while the loop is still being walked: it looks into every stack
 //! slot, dead ones included (`stacksafe` with `RANGE_WITHIN`, kernel/bpf/verifier.c). A slot that held now a constant and
-//! now something else would make it walk the loop for every combination of such slots. Reads the assembled blocks; adds, at
-//! the end of the blocks that jump back, a store of 0 to each slot that the loop writes and its head does not need.
+//! now something else would make it walk the loop for every combination of such slots. Reads the assembled blocks; adds a
+//! store of 0 to each slot that the loop writes and its head does not need: at the end of the blocks that jump back, or, where
+//! one of them branches, at the head itself.
 
 use crate::assemble::{CodeBlock, CodeWord, End};
 use crate::isa::{self, Source, Word, class};
@@ -30,13 +31,13 @@ pub fn clear(blocks: &mut [CodeBlock], first: i16) {
         let body = body(blocks, &predecessors, header);
         let written: Slots = body.iter().flat_map(|block| usage[*block].written.iter().copied()).collect();
         let left: Vec<i16> = written.difference(&live[header]).copied().collect();
-        for &back in predecessors[header].iter().filter(|block| body.contains(block)) {
-            if blocks[back].end == End::Jump(header) {
-                let loc = blocks[back].loc;
-                let store = |slot: &i16| isa::store(Size::B8, isa::FRAME, *slot, Source::Imm(0));
-                let words = left.iter().map(|slot| CodeWord { word: store(slot), loc, reference: None });
-                blocks[back].words.extend(words);
-            }
+        let backs = predecessors[header].iter().copied().filter(|block| body.contains(block));
+        let jump = backs.clone().all(|back| blocks[back].end == End::Jump(header));
+        for block in if jump { backs.collect() } else { vec![header] } {
+            let loc = blocks[block].loc;
+            let store = |slot: &i16| isa::store(Size::B8, isa::FRAME, *slot, Source::Imm(0));
+            let words = left.iter().map(|slot| CodeWord { word: store(slot), loc, reference: None });
+            blocks[block].words.extend(words);
         }
     }
 }

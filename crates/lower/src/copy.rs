@@ -41,13 +41,13 @@ impl Context<'_> {
         let base = self.copy_base()?;
         let unusable = self.sub(total, 1);
         let unusable = self.compare(CompareOp::UGe, unusable, MAX_FRAME);
-        self.check(unusable, || Message::bare("out of packet memory"));
+        self.check(unusable, || Message::bare("not enough memory"));
         let length = self.and(total, MAX_FRAME);
         let empty = self.compare(CompareOp::Eq, length, 0);
-        self.check(empty, || Message::bare("out of packet memory"));
+        self.check(empty, || Message::bare("not enough memory"));
         let failed = self.helper(HELPER_LOAD, &[context.into(), Word::Imm(0), base.into(), length]);
         let failed = self.compare(CompareOp::Ne, failed, 0);
-        self.check(failed, || Message::bare("out of packet memory"));
+        self.check(failed, || Message::bare("not enough memory"));
         self.copy = Some(Copy { base, length });
         Ok(())
     }

@@ -286,7 +286,7 @@ impl Context<'_> {
         let map = self.emit(Op::MapReference(map));
         let region = self.helper(HELPER_MAP_LOOKUP, &[map.into(), key.into()]);
         let missing = self.compare(CompareOp::Eq, region, 0);
-        self.fail_if(missing, |context| context.fail(Message::bare("out of packet memory")));
+        self.fail_if(missing, |context| context.fail(Message::bare("not enough memory")));
         let region = self.value(region);
         self.state.facts.region = Some(region);
         Ok(region)
@@ -299,10 +299,10 @@ impl Context<'_> {
         }
         let start = self.unknown(self.state.scratch);
         let too_long = self.compare(CompareOp::UGt, length, MAX_FRAME);
-        self.fail_if(too_long, |context| context.fail(Message::bare("out of packet memory")));
+        self.fail_if(too_long, |context| context.fail(Message::bare("not enough memory")));
         let end = self.add(start, length);
         let full = self.compare(CompareOp::UGt, end, STRINGS_END - 8);
-        self.fail_if(full, |context| context.fail(Message::bare("out of packet memory")));
+        self.fail_if(full, |context| context.fail(Message::bare("not enough memory")));
         self.state.scratch = end;
         Ok(start)
     }

@@ -15,6 +15,8 @@ pub enum ProofError {
     User(#[from] UserError),
     #[error("the object has no program")]
     NoProgram,
+    #[error("cannot keep to one CPU: {0}")]
+    Cpu(#[from] nix::Error),
     #[error("{}: {problem}", path.display())]
     Case { path: PathBuf, problem: String },
     #[error("frame {frame}: {difference}")]

@@ -1,6 +1,8 @@
 //! What the tests need of the machine they run on.
 
 use moonhook_install::{Need, Outcome};
+use nix::sched::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
+use nix::unistd::Pid;
 use std::io::Write;
 use std::sync::OnceLock;
 
@@ -41,4 +43,27 @@ pub fn note_skipped(test: &str, reason: &str) {
 /// A number from the environment.
 pub fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+/// The CPU this thread is on.
+///
+/// # Errors
+/// As getcpu(2).
+pub fn current_cpu() -> nix::Result<usize> {
+    sched_getcpu()
+}
+
+/// Does `work` on one CPU; the thread goes where it likes afterwards.
+///
+/// # Errors
+/// As sched_setaffinity(2): there is no such CPU, or this process may not use it.
+pub fn on_cpu<T>(cpu: usize, work: impl FnOnce() -> T) -> nix::Result<T> {
+    let this_thread = Pid::from_raw(0);
+    let before = sched_getaffinity(this_thread)?;
+    let mut only = CpuSet::new();
+    only.set(cpu)?;
+    sched_setaffinity(this_thread, &only)?;
+    let done = work();
+    sched_setaffinity(this_thread, &before)?;
+    Ok(done)
 }

@@ -4,6 +4,7 @@
 //! be given in the same order to both: [`Pair::run`] does that.
 
 use crate::ProofError;
+use crate::host;
 use crate::outcome::{Seen, compare};
 use crate::shared::{self, Tables};
 use moonhook_cli::driver::{self, Settings};
@@ -36,6 +37,9 @@ struct Kernel {
     module: Module,
     decoder: Decoder,
     events: Option<(Events, Receiver<Vec<u8>>)>,
+    /// Where all frames run: what belongs to a CPU, as the state of `math.random` does, goes on from frame to frame, as in real
+    /// Lua.
+    cpu: usize,
 }
 
 impl Pair {
@@ -122,11 +126,11 @@ impl Kernel {
         } else {
             None
         };
-        Ok(Kernel { program, name, module, decoder, events })
+        Ok(Kernel { program, name, module, decoder, events, cpu: host::current_cpu()? })
     }
 
     fn run(&mut self, frame: &[u8]) -> Result<Seen, ProofError> {
-        let run = self.program.test_run(&self.name, frame, 1)?;
+        let run = host::on_cpu(self.cpu, || self.program.test_run(&self.name, frame, 1))??;
         let tables = shared::of_kernel(&self.program, &self.module)?;
         let mut seen = Seen { verdict: run.verdict, data: run.data, tables, ..Seen::default() };
         let Some((events, records)) = &mut self.events else { return Ok(seen) };

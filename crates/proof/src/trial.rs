@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 /// Frames per program.
 pub const FRAMES: usize = 24;
 
-/// The code of a compile error that says that an error is certain.
-const CERTAIN: &str = "MH0205";
+/// The codes of compile errors that say that an error is certain: of an operation, of a pattern.
+const CERTAIN: [&str; 2] = ["MH0205", "MH0210"];
 
 /// The code of a handler that is too large.
 const TOO_LARGE: &str = "MH0207";
@@ -164,7 +164,10 @@ fn compared(program: &Program, frames: &[Vec<u8>], folder: &Path) -> Verdict {
 /// time, provided that it is one in real Lua.
 fn loaded(path: &Path, frames: &[Vec<u8>]) -> Result<Pair, ProofError> {
     match Pair::new(path) {
-        Err(error) if error.code() == Some(CERTAIN) && lua_fails_too(path, frames, &error) => {
+        Err(error)
+            if error.code().is_some_and(|code| CERTAIN.contains(&code))
+                && lua_fails_too(path, frames, &error) =>
+        {
             Pair::in_form(path, Form::General)
         }
         outcome => outcome,

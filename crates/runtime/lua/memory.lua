@@ -8,7 +8,7 @@ function inline.alloc(L, bytes)
   local size = (bytes + 7) & ~7
   -- Unsigned: a negative number of bytes is too many as well. The rounding of the largest numbers gives 0.
   if ult(free, size) or ult(size, bytes) then
-    inline.throw_text(L, "out of packet memory")
+    inline.throw_text(L, "not enough memory")
     return 0
   end
   set64(L + L_HEAP, address + size)

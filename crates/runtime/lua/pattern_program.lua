@@ -86,7 +86,7 @@ function pattern_prepare(L, M, subject, pattern, lasting)
       program = u64(M + MATCH_LIMIT) - size
       set64(M + MATCH_LIMIT, program)
       if program < u64(L + L_HEAP) then
-        raise_plain(L, "out of packet memory")
+        raise_plain(L, "not enough memory")
         program = 0
       end
     end

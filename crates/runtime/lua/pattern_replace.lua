@@ -7,7 +7,7 @@ local ZERO <const> = 48
 -- Appends n bytes to the result that ends at `out`, in the memory before `limit`: its new end, or 0 after an error.
 function pattern_append(L, out, limit, from, n)
   if n > limit - 8 - out then
-    raise_plain(L, "out of packet memory")
+    raise_plain(L, "not enough memory")
     return 0
   end
   copy_bytes(out, from, n)
@@ -40,7 +40,7 @@ function pattern_append_capture(L, M, out, limit, c)
     local index = c - ZERO - 1
     local value = out + 7 & -8
     if value > limit - 32 then
-      raise_plain(L, "out of packet memory")
+      raise_plain(L, "not enough memory")
       return 0
     elseif pattern_capture(L, M, index, value) ~= 0 then
       return 0

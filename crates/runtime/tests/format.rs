@@ -198,5 +198,5 @@ fn memory_runs_out() {
     let pair = Pair::new();
     pair.simulator.set_field(moonhook_runtime::layout::L_HEAP_END, pair.simulator.field(8) + 600);
     let args: [Value; 7] = ["%99d%99d%99d%99d%99d%99d", "1", "1", "1", "1", "1", "1"].map(Value::from);
-    assert_eq!(pair.simulator.call_primitive("string_format", &args), Err("out of packet memory".into()));
+    assert_eq!(pair.simulator.call_primitive("string_format", &args), Err("not enough memory".into()));
 }

@@ -14,7 +14,7 @@ fn alloc_gives_aligned_memory_until_there_is_none() {
     assert_eq!((first % 8, second - first), (0, 8));
     for bytes in [1024, -1, -9, i64::MAX, i64::MIN] {
         assert_eq!(simulator.call("alloc", &[simulator.state(), bytes]).unwrap(), 0);
-        assert_eq!(simulator.error().as_deref(), Some("out of packet memory"));
+        assert_eq!(simulator.error().as_deref(), Some("not enough memory"));
     }
     assert_ne!(simulator.call("alloc", &[simulator.state(), 1000]).unwrap(), 0);
     assert_eq!(simulator.call("alloc", &[simulator.state(), 1]).unwrap(), 0);

@@ -212,7 +212,7 @@ impl Replacement<'_> {
     fn write(&self, context: &mut Context<'_>, piece: &Piece, to: Word) -> Result<Word> {
         let end = context.add(to, piece.room());
         let full = context.compare_apart(CompareOp::UGt, end, STRINGS_END - 8);
-        context.check(full, || Message::bare("out of packet memory"));
+        context.check(full, || Message::bare("not enough memory"));
         context.write_piece(piece, to)
     }
 }

@@ -63,7 +63,8 @@ impl Context<'_> {
             iteration.next = missing.into_iter().map(|state| (state, vec![left])).collect();
             for mut arm in context.key_and_value(table, &keys, key, entry)? {
                 arm.values.push(Abs::Int(left));
-                iteration.exits.push(arm);
+                let moved = context.confirmed(&keys, key, entry, arm, &mut iteration.exits);
+                iteration.next.extend(moved.map(|state| (state, vec![variables[0]])));
             }
             Ok(iteration)
         })?;
@@ -92,9 +93,35 @@ impl Context<'_> {
             let mut missing = Vec::new();
             let entry = context.present_entry(keys.map, &keys.shape, key, &mut missing);
             iteration.next = missing.into_iter().map(|state| (state, vec![])).collect();
-            iteration.exits.extend(context.key_and_value(table, &keys, key, entry)?);
+            for arm in context.key_and_value(table, &keys, key, entry)? {
+                let moved = context.confirmed(&keys, key, entry, arm, &mut iteration.exits);
+                iteration.next.extend(moved.map(|state| (state, vec![])));
+            }
             Ok(iteration)
         })
+    }
+
+    /// Passes an arm on to `exits` where the key still has the entry its value is from, and gives the state where it has not:
+    /// the kernel may give a deleted entry's memory to another key at once (`kernel/bpf/hashtab.c`), whose value was read
+    /// then. The fields of a record are read later, one by one, and are not confirmed.
+    fn confirmed(
+        &mut self,
+        keys: &Keys,
+        key: ir::Value,
+        entry: ir::Value,
+        arm: Arm,
+        exits: &mut Vec<Arm>,
+    ) -> Option<State> {
+        if matches!(keys.shape.value, Type::Record(_)) {
+            exits.push(arm);
+            return None;
+        }
+        self.state = arm.state;
+        let now = self.lookup(keys.map, key);
+        let moved = self.compare(CompareOp::Ne, now, entry);
+        let (moved, same) = self.split(moved);
+        exits.push(Arm { state: same, values: arm.values });
+        Some(moved)
     }
 
     /// Key and value of an entry that is there, with one arm for each way of getting them.

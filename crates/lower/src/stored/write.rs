@@ -154,7 +154,7 @@ impl Context<'_> {
         let start = self.unknown(self.state.heap);
         let end = self.add(start, size);
         let full = self.compare(CompareOp::UGt, end, self.tables_end() - ENTRY);
-        self.fail_if(full, |context| context.fail(Message::bare("out of packet memory")));
+        self.fail_if(full, |context| context.fail(Message::bare("not enough memory")));
         self.state.heap = end;
         let clear = self.repeat(&[start], &mut |context, variables| {
             let mut iteration = Iteration::default();

@@ -53,10 +53,6 @@ impl Features {
         self.0 & other.0 == other.0
     }
 
-    pub fn without(self, other: Features) -> Features {
-        Features(self.0 & !other.0)
-    }
-
     /// Those whose names stand in `text`, separated by commas or spaces; `all` is every one.
     ///
     /// # Errors

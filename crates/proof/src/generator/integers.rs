@@ -215,11 +215,8 @@ impl Generator {
         if !self.has(Features::RANDOM) {
             return Vec::new();
         }
-        // What is drawn before is not the same in both tiers.
-        let features = self.features;
-        self.features = features.without(Features::RANDOM);
-        let seed = self.integer(1);
-        self.features = features;
+        // What is drawn before is not the same in both tiers: nothing is called here that could draw.
+        let seed = if self.random.below(2) == 0 { self.constant() } else { self.integer_variable() };
         vec![line!("math.randomseed($)", seed)]
     }
 }

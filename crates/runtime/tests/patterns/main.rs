@@ -82,7 +82,7 @@ fn packet_memory_can_be_too_small() {
         r#"ours.gsub(("x"):rep(4000), "^x", { x = "y" })"#,
         r#"ours.gmatch("x", ("[ab]x"):rep(300))"#,
     ] {
-        assert_eq!(failure(|library| library.limit_memory(8192), call), "out of packet memory", "{call}");
+        assert_eq!(failure(|library| library.limit_memory(8192), call), "not enough memory", "{call}");
     }
 }
 
