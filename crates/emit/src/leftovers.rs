@@ -4,7 +4,7 @@
 //! slot, dead ones included (`stacksafe` with `RANGE_WITHIN`, kernel/bpf/verifier.c). A slot that held now a constant and
 //! now something else would make it walk the loop for every combination of such slots. Reads the assembled blocks; adds a
 //! store of 0 to each slot that the loop writes and its head does not need: at the end of the blocks that jump back, or, where
-//! one of them branches, at the head itself.
+//! one of them branches, at the start of the head itself.
 
 use crate::assemble::{CodeBlock, CodeWord, End};
 use crate::isa::{self, Source, Word, class};
@@ -37,7 +37,9 @@ pub fn clear(blocks: &mut [CodeBlock], first: i16) {
             let loc = blocks[block].loc;
             let store = |slot: &i16| isa::store(Size::B8, isa::FRAME, *slot, Source::Imm(0));
             let words = left.iter().map(|slot| CodeWord { word: store(slot), loc, reference: None });
-            blocks[block].words.extend(words);
+            // The head may write some of them itself, for what follows.
+            let place = if jump { blocks[block].words.len() } else { 0 };
+            blocks[block].words.splice(place..place, words);
         }
     }
 }
@@ -165,5 +167,26 @@ mod tests {
         let cleared: Vec<Word> = blocks[3].words[2..].iter().map(|word| word.word).collect();
         assert_eq!(cleared, [isa::store(Size::B8, isa::FRAME, -24, Source::Imm(0))]);
         assert_eq!(blocks[0].words.len() + blocks[2].words.len(), 5, "other blocks are as they were");
+    }
+
+    #[test]
+    fn a_head_that_a_branch_goes_back_to_clears_before_it_writes() {
+        let store = |slot| isa::store(Size::B8, isa::FRAME, slot, Source::Register(1));
+        let load = |slot| isa::load(Size::B8, false, 1, isa::FRAME, slot);
+        let op = moonhook_ir::CompareOp::Eq;
+        let mut blocks = vec![
+            block(&[], End::Jump(1)),
+            block(&[store(-8)], End::MayGoto { go: 2, stop: 3 }),
+            block(
+                &[load(-8), store(-16)],
+                End::Branch { op, lhs: 1, rhs: Source::Imm(0), then: 1, otherwise: 3 },
+            ),
+            block(&[], End::Return),
+        ];
+        clear(&mut blocks, -8);
+        let zero = |slot| isa::store(Size::B8, isa::FRAME, slot, Source::Imm(0));
+        let head: Vec<Word> = blocks[1].words.iter().map(|word| word.word).collect();
+        assert_eq!(head, [zero(-16), zero(-8), store(-8)]);
+        assert_eq!(blocks[2].words.len(), 2);
     }
 }
