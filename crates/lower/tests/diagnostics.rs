@@ -193,7 +193,9 @@ fn outcome(script: &Path) -> String {
 
 /// What this thread has used so far; other work on the machine does not count.
 fn processor_time() -> Duration {
-    nix::time::clock_gettime(nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID).expect("the thread's own clock").into()
+    nix::time::clock_gettime(nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID)
+        .expect("the thread's own clock")
+        .into()
 }
 
 #[test]

@@ -42,7 +42,12 @@ const KIT: [(&str, &str, &[&str]); 10] = [
     (
         "value",
         "x",
-        &["if type(x) == \"table\" then return rawget(x, \"v\") or 0 end", "return tonumber(x) or 0"],
+        // What would be a float counts as 0.
+        &[
+            "if type(x) == \"table\" then return rawget(x, \"v\") or 0 end",
+            "if type(x) == \"string\" and (#x > 18 or x:find(\"[.eEpP]\")) then return 0 end",
+            "return tonumber(x) or 0",
+        ],
     ),
     // Something that says when it is closed, and because of which error; for places under protection, as the error that ends
     // a handler is no value that is the same in both tiers.
