@@ -77,6 +77,10 @@ function unwind(L)
   if kind == KIND_ENTRY then
     take_traceback(L)
     set64(frame + F_VALUE, TAG_NIL)
+    if u64(L + L_ERROR_TAG) == TAG_NIL then
+      set64(frame + F_VALUE, TAG_STRING)
+      set64(frame + F_VALUE + 8, "(error object is a nil value)")
+    end
     local text = metamethod(L, L + L_ERROR_TAG, "__tostring", text_hash("__tostring"))
     if u64(L + L_ERROR_TAG) ~= TAG_STRING and u64(text) ~= TAG_NIL then
       inline.copy_value(frame + F_FAILURE, L + L_ERROR_TAG)
@@ -130,6 +134,11 @@ end
 function throw_to(L, frame)
   set64(L + L_CI, frame)
   inline.copy_value(frame + F_FAILURE, L + L_ERROR_TAG)
+  -- Who catches errors, or is closed because of one, never sees nil (luaG_errormsg).
+  if u64(frame + F_FAILURE) == TAG_NIL then
+    set64(frame + F_FAILURE, TAG_STRING)
+    set64(frame + F_FAILURE + 8, "<no error object>")
+  end
   if u64(frame + F_KIND) ~= KIND_CLOSING then
     set64(frame + F_CAUGHT, u64(frame + F_KIND))
     set64(frame + F_KIND, KIND_CLOSING)
@@ -156,11 +165,6 @@ function close_more(L)
   set64(from, TAG_FALSE)
   set64(from + 8, 0)
   inline.copy_value(from + 16, frame + F_FAILURE)
-  -- What catches errors never sees nil as one (luaD_seterrorobj).
-  if u64(from + 16) == TAG_NIL then
-    set64(from + 16, TAG_STRING)
-    set64(from + 24, "<no error object>")
-  end
   set64(frame + F_KIND, kind)
   set64(frame + F_TOP, from + 32)
   return CAUGHT
