@@ -4,7 +4,8 @@
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common"
 
-veth_pair control
+begin control
+veth_pair
 
 # start NAME SCRIPT: runs the script in the background and waits until it is attached.
 start() {

@@ -3,7 +3,8 @@
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common"
 
-veth_pair examples
+begin examples
+veth_pair
 
 # send PORT BYTES: one datagram; BYTES as printf takes them.
 send() {

@@ -4,33 +4,13 @@
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common"
 
-CLIENT=mh-js-client-$$
-SERVER=mh-js-server-$$
-WORK=$(mktemp -d /tmp/moonhook-js.XXXXXX)
 EXAMPLE=$REPO/examples/js_challenge
-export MOONHOOK_RUNTIME_DIR=$WORK/run
-PIDS=()
-
-clean_up() {
-    local status=$? pid side
-    trap - EXIT
-    for pid in "${PIDS[@]}"; do kill -TERM "$pid" 2>/dev/null || true; done
-    for pid in "${PIDS[@]}"; do wait "$pid" 2>/dev/null || true; done
-    for side in "$CLIENT" "$SERVER"; do
-        [ ! -e "/run/netns/$side" ] || ip netns del "$side" || status=1
-    done
-    rm -rf "$WORK"
-    exit "$status"
-}
-trap clean_up EXIT
-trap 'exit 130' INT TERM HUP
-
-need_kernel
+begin js
 BROWSER=$(command -v chromium-headless-shell || command -v chromium || true)
 [ -n "$BROWSER" ] || skip "chromium is not installed"
 have python3 || skip "python3 is not installed"
-ip netns add "$CLIENT" 2>"$WORK/log" || skip "network namespaces cannot be made: $(tail -n 1 "$WORK/log")"
-ip netns add "$SERVER"
+namespace CLIENT client
+namespace SERVER server
 ip link add client0 netns "$CLIENT" type veth peer name server0 netns "$SERVER"
 # curl and the browser are two clients: each has an address of its own.
 ip -n "$CLIENT" address add 192.0.2.1/24 dev client0

@@ -4,33 +4,9 @@
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common"
 
-NETNS=mh-lists-$$
-WORK=$(mktemp -d /tmp/moonhook-lists.XXXXXX)
-export MOONHOOK_RUNTIME_DIR=$WORK/run
-BPFFS=/sys/fs/bpf/mh-lists-$$
-PIDS=()
-
-clean_up() {
-    local status=$? pid
-    trap - EXIT
-    for pid in "${PIDS[@]}"; do kill -KILL "$pid" 2>/dev/null || true; done
-    rm -rf "$BPFFS"
-    [ ! -e "/run/netns/$NETNS" ] || ip netns del "$NETNS" || status=1
-    rm -rf "$WORK"
-    exit "$status"
-}
-trap clean_up EXIT
-trap 'exit 130' INT TERM HUP
-
-need_kernel
-mount_bpffs
-[ "$(stat -f -c %T /sys/fs/bpf)" = bpf_fs ] || skip "there is no BPF file system"
-ip netns add "$NETNS" 2>"$WORK/log" || skip "network namespaces cannot be made: $(tail -n 1 "$WORK/log")"
-ip -n "$NETNS" link add left0 type veth peer name right0
-ip -n "$NETNS" address add 192.0.2.1/24 dev left0
-ip -n "$NETNS" neigh add 192.0.2.2 lladdr 02:00:00:00:00:02 dev left0
-ip -n "$NETNS" link set left0 up
-ip -n "$NETNS" link set right0 up
+begin lists
+need_bpffs
+local_pair
 
 # A datagram has two names of seven bytes: one of the first list, one of the second.
 cat >"$WORK/guard.lua" <<'LUA'
@@ -80,14 +56,6 @@ table() {
 
 seen() {
     table seen get "$1" || true
-}
-
-# is EXPECTED COMMAND…: the command prints that.
-is() {
-    local expected=$1 found
-    shift
-    found=$("$@" 2>&1) || true
-    [ "$found" = "$expected" ] || die "'$*' printed: $found"
 }
 
 # refused TEXT… -- FILE: `load` ends with 1 and says all that, and the list stays.

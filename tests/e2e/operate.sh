@@ -3,29 +3,8 @@
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common"
 
-NETNS=mh-operate-$$
-WORK=$(mktemp -d /tmp/moonhook-operate.XXXXXX)
-export MOONHOOK_RUNTIME_DIR=$WORK/run
-PIDS=()
-
-clean_up() {
-    local status=$? pid
-    trap - EXIT
-    for pid in "${PIDS[@]}"; do kill -KILL "$pid" 2>/dev/null || true; done
-    [ ! -e "/run/netns/$NETNS" ] || ip netns del "$NETNS" || status=1
-    rm -rf "$WORK"
-    exit "$status"
-}
-trap clean_up EXIT
-trap 'exit 130' INT TERM HUP
-
-need_kernel
-ip netns add "$NETNS" 2>"$WORK/log" || skip "network namespaces cannot be made: $(tail -n 1 "$WORK/log")"
-ip -n "$NETNS" link add left0 type veth peer name right0
-ip -n "$NETNS" address add 192.0.2.1/24 dev left0
-ip -n "$NETNS" neigh add 192.0.2.2 lladdr 02:00:00:00:00:02 dev left0
-ip -n "$NETNS" link set left0 up
-ip -n "$NETNS" link set right0 up
+begin operate
+local_pair
 
 # script WORD: a handler that counts the datagrams to port 7001 and prints the count after WORD.
 script() {
@@ -59,12 +38,11 @@ has_xdp() {
     ip -n "$NETNS" link show dev right0 | grep -q xdp
 }
 
-# fails CODE DIAGNOSTIC COMMAND…: the command ends with CODE and complains of DIAGNOSTIC.
-fails() {
-    local code=$1 diagnostic=$2 status=0
+# refuses CODE DIAGNOSTIC COMMAND…: the command ends with CODE and complains of DIAGNOSTIC.
+refuses() {
+    local code=$1 diagnostic=$2
     shift 2
-    "$@" >"$WORK/fails.out" 2>"$WORK/fails.err" || status=$?
-    [ "$status" = "$code" ] || die "'$*' ended with $status: $(cat "$WORK/fails.err")"
+    fails "$code" "$@"
     grep -qF "error[$diagnostic]" "$WORK/fails.err" || die "'$*' said: $(cat "$WORK/fails.err")"
 }
 
@@ -90,11 +68,11 @@ eventually "the new script prints" grep -qx 'two	2' "$WORK/count.out"
 
 echo "a script that is refused leaves the present one running"
 echo 'x = = 1' >"$WORK/bad.lua"
-fails 1 MH0102 "$MOONHOOK" reload count "$WORK/bad.lua"
+refuses 1 MH0102 "$MOONHOOK" reload count "$WORK/bad.lua"
 grep -qF "$WORK/bad.lua:1:3" "$WORK/fails.err" || die "no line: $(cat "$WORK/fails.err")"
 echo 'require("xdp").attach(function(pkt) return 1.5 * #pkt end)' >"$WORK/bad.lua"
-fails 1 MH0201 "$MOONHOOK" reload count "$WORK/bad.lua"
-fails 3 MH0101 "$MOONHOOK" reload count "$WORK/none.lua"
+refuses 1 MH0201 "$MOONHOOK" reload count "$WORK/bad.lua"
+refuses 3 MH0101 "$MOONHOOK" reload count "$WORK/none.lua"
 send
 eventually "the present script prints" grep -qx 'two	3' "$WORK/count.out"
 
@@ -119,7 +97,7 @@ eventually "the other script prints" grep -qx 'other	true	1' "$WORK/count.out"
 "$MOONHOOK" list --json | jq -e '.[0] | .reloads == 2 and .packets >= 4 and .errors == 0' >/dev/null || die "the list"
 
 echo "names are taken once"
-fails 3 MH0803 "$MOONHOOK" run left0 "$WORK/count.lua" --netns "$NETNS" --name count
+refuses 3 MH0803 "$MOONHOOK" run left0 "$WORK/count.lua" --netns "$NETNS" --name count
 "$MOONHOOK" run left0 "$WORK/count.lua" --netns "$NETNS" >"$WORK/second.out" 2>"$WORK/second.err" &
 SECOND=$!
 PIDS+=("$SECOND")
@@ -130,10 +108,10 @@ wait "$SECOND" || die "the second one ended with $?"
 echo "others are not answered"
 chmod 755 "$WORK" "$WORK/run"
 chmod 666 "$WORK/run/count.sock"
-fails 3 MH0808 setpriv --reuid=65534 --regid=65534 --clear-groups "$MOONHOOK" stop count
+refuses 3 MH0808 setpriv --reuid=65534 --regid=65534 --clear-groups "$MOONHOOK" stop count
 chmod 700 "$WORK/run"
-fails 3 MH0801 setpriv --reuid=65534 --regid=65534 --clear-groups "$MOONHOOK" list
-fails 3 MH0805 setpriv --reuid=65534 --regid=65534 --clear-groups "$MOONHOOK" stop count
+refuses 3 MH0801 setpriv --reuid=65534 --regid=65534 --clear-groups "$MOONHOOK" list
+refuses 3 MH0805 setpriv --reuid=65534 --regid=65534 --clear-groups "$MOONHOOK" stop count
 
 echo "stop detaches before it returns"
 "$MOONHOOK" stop count
@@ -177,7 +155,7 @@ wait "$RUN" 2>/dev/null || true
 eventually "the kernel detaches" eval '! has_xdp'
 [ -e "$WORK/run/watched.sock" ] || die "there is no stale socket to try"
 [ "$("$MOONHOOK" list --json)" = "[]" ] || die "a dead script is listed"
-fails 3 MH0804 "$MOONHOOK" reload watched
+refuses 3 MH0804 "$MOONHOOK" reload watched
 start watched
 "$MOONHOOK" list | grep -q '^watched ' || die "the name was not free"
 "$MOONHOOK" stop watched

@@ -3,37 +3,9 @@
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common"
 
-NETNS=mh-pin-$$
-WORK=$(mktemp -d /tmp/moonhook-pin.XXXXXX)
-export MOONHOOK_RUNTIME_DIR=$WORK/run
-BPFFS=/sys/fs/bpf/mh-pin-$$
-RUN=
-
-clean_up() {
-    local status=$?
-    trap - EXIT
-    [ -z "$RUN" ] || kill -KILL "$RUN" 2>/dev/null || true
-    rm -rf "$BPFFS"
-    [ ! -e "/run/netns/$NETNS" ] || ip netns del "$NETNS" || status=1
-    rm -rf "$WORK"
-    exit "$status"
-}
-trap clean_up EXIT
-trap 'exit 130' INT TERM HUP
-
-need_kernel
-mount_bpffs
-[ "$(stat -f -c %T /sys/fs/bpf)" = bpf_fs ] || skip "there is no BPF file system"
-ip netns add "$NETNS" 2>"$WORK/log" || skip "network namespaces cannot be made: $(tail -n 1 "$WORK/log")"
-
-make_pair() {
-    ip -n "$NETNS" link add left0 type veth peer name right0
-    ip -n "$NETNS" address add 192.0.2.1/24 dev left0
-    ip -n "$NETNS" neigh add 192.0.2.2 lladdr 02:00:00:00:00:02 dev left0
-    ip -n "$NETNS" link set left0 up
-    ip -n "$NETNS" link set right0 up
-}
-make_pair
+begin pin
+need_bpffs
+local_pair
 
 # script WORD: counts the datagrams to port 7001 and prints the count after WORD.
 script() {
@@ -156,7 +128,7 @@ eventually "the count begins anew" grep -qx 'three	1' "$WORK/fourth.out"
 echo "an interface that went and came back"
 killed
 ip -n "$NETNS" link del left0
-make_pair
+connect_locally
 start fifth
 send
 eventually "the program runs again" grep -q '^three' "$WORK/fifth.out"

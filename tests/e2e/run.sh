@@ -4,36 +4,8 @@
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common"
 
-LEFT=mh-run-left-$$
-RIGHT=mh-run-right-$$
-WORK=$(mktemp -d /tmp/moonhook-run.XXXXXX)
-export MOONHOOK_RUNTIME_DIR=$WORK/sockets
-RUN=
-
-clean_up() {
-    local status=$? side pid
-    trap - EXIT
-    [ -z "$RUN" ] || kill -KILL "$RUN" 2>/dev/null || true
-    for side in "$LEFT" "$RIGHT"; do
-        [ ! -e "/run/netns/$side" ] || ip netns del "$side" || status=1
-    done
-    rm -rf "$WORK"
-    exit "$status"
-}
-trap clean_up EXIT
-trap 'exit 130' INT TERM HUP
-
-need_kernel
-ip netns add "$LEFT" 2>"$WORK/log" || skip "network namespaces cannot be made: $(tail -n 1 "$WORK/log")"
-ip netns add "$RIGHT"
-
-make_pair() {
-    ip link add left0 netns "$LEFT" type veth peer name right0 netns "$RIGHT"
-    ip -n "$LEFT" address add 192.0.2.1/24 dev left0
-    ip -n "$RIGHT" address add 192.0.2.2/24 dev right0
-    ip -n "$LEFT" link set left0 up
-    ip -n "$RIGHT" link set right0 up
-}
+begin run
+veth_pair
 
 cat >"$WORK/ports.lua" <<'LUA'
 local xdp = require "xdp"
@@ -128,8 +100,6 @@ send_jumbo() {
 arrived() {
     ip netns exec "$RIGHT" awk '$1 == "Udp:" && $2 ~ /^[0-9]/ { print $3 }' /proc/net/snmp
 }
-
-make_pair
 
 echo "native mode, prints, errors, counters, Ctrl-C"
 start native --mode native --interval 0.5

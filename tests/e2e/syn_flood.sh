@@ -3,7 +3,8 @@
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common"
 
-veth_pair syn
+begin syn
+veth_pair
 have python3 || skip "python3 is not installed"
 
 # send COUNT SOURCE…: COUNT SYNs from each source to port 9 of the right side, over raw sockets.

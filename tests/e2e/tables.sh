@@ -4,33 +4,9 @@
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common"
 
-NETNS=mh-tables-$$
-WORK=$(mktemp -d /tmp/moonhook-tables.XXXXXX)
-export MOONHOOK_RUNTIME_DIR=$WORK/run
-BPFFS=/sys/fs/bpf/mh-tables-$$
-RUN=
-
-clean_up() {
-    local status=$?
-    trap - EXIT
-    [ -z "$RUN" ] || kill -KILL "$RUN" 2>/dev/null || true
-    rm -rf "$BPFFS"
-    [ ! -e "/run/netns/$NETNS" ] || ip netns del "$NETNS" || status=1
-    rm -rf "$WORK"
-    exit "$status"
-}
-trap clean_up EXIT
-trap 'exit 130' INT TERM HUP
-
-need_kernel
-mount_bpffs
-[ "$(stat -f -c %T /sys/fs/bpf)" = bpf_fs ] || skip "there is no BPF file system"
-ip netns add "$NETNS" 2>"$WORK/log" || skip "network namespaces cannot be made: $(tail -n 1 "$WORK/log")"
-ip -n "$NETNS" link add left0 type veth peer name right0
-ip -n "$NETNS" address add 192.0.2.1/24 dev left0
-ip -n "$NETNS" neigh add 192.0.2.2 lladdr 02:00:00:00:00:02 dev left0
-ip -n "$NETNS" link set left0 up
-ip -n "$NETNS" link set right0 up
+begin tables
+need_bpffs
+local_pair
 
 cat >"$WORK/guard.lua" <<'LUA'
 -- Counts datagrams by port, and drops those to blocked ports.
@@ -67,22 +43,6 @@ send() {
 
 table() {
     "$MOONHOOK" table guard "$@"
-}
-
-# is EXPECTED COMMAND…: the command prints that.
-is() {
-    local expected=$1 found
-    shift
-    found=$("$@" 2>&1) || true
-    [ "$found" = "$expected" ] || die "'$*' printed: $found"
-}
-
-# fails CODE COMMAND…: the command ends with CODE.
-fails() {
-    local code=$1 status=0
-    shift
-    "$@" >"$WORK/fails.out" 2>"$WORK/fails.err" || status=$?
-    [ "$status" = "$code" ] || die "'$*' ended with $status: $(cat "$WORK/fails.err")"
 }
 
 start first

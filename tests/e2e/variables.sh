@@ -4,7 +4,8 @@
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common"
 
-veth_pair variables
+begin variables
+veth_pair
 
 # send PORT: one datagram of 4 bytes.
 send() {
