@@ -227,6 +227,7 @@ impl General<'_> {
             (L_STACK_END, STACK_START + STACK - PAGE),
             (L_HEAP_START, STACK_START + STACK),
             (L_HEAP_END, stride),
+            (L_MEMORY_END, stride),
         ];
         for (field, offset) in relative {
             let place = code.add(address, offset);

@@ -3,7 +3,8 @@
 use super::General;
 use super::reach::{self, Functions, Reach};
 use super::stores::Stores;
-use super::thunks::shared::{Accesses, Record};
+use super::thunks::shared::{Accesses, Record, Uses};
+use crate::opcode::{Instruction, Opcode};
 use crate::shared::SharedTables;
 use moonhook_ir::Loc;
 use moonhook_runtime::image::TableContent;
@@ -51,6 +52,11 @@ impl Shared {
     pub fn is_shared(&self, table: TableId) -> bool {
         self.number(table).is_some()
     }
+
+    /// Whether there are any.
+    pub fn exist(&self) -> bool {
+        !self.tables.is_empty()
+    }
 }
 
 /// Whether assignments by key change the table itself, and it is the script's.
@@ -75,9 +81,28 @@ impl General<'_> {
         *self.shared.metatable.insert(address)
     }
 
+    /// Whether a call of a library function may end with the access to a shared table, so that the program's loop has to make it.
+    pub fn may_access(&self, name: &str) -> bool {
+        self.shared.exist() && matches!(name, "next" | "rawget" | "rawlen" | "rawset")
+    }
+
+    /// What the functions of the program do with whole tables.
+    fn uses_of_tables(&self) -> Uses {
+        let takes_length = |index: &usize| {
+            let code = &self.functions.get(*index).code;
+            code.iter().any(|word| Instruction(*word).opcode() == Some(Opcode::Len))
+        };
+        let called = |name: &str| self.reach.builtins.contains(name);
+        Uses {
+            traversal: called("next"),
+            length: called("rawlen") || self.reach.functions.iter().any(takes_length),
+        }
+    }
+
     /// What reads and assigns each shared table that some function can get at, and each record in one, by their numbers.
     pub fn shared_accesses(&mut self) -> Option<Vec<(usize, Accesses)>> {
         let tables = self.shared.tables.clone();
+        let uses = self.uses_of_tables();
         let mut all = Vec::new();
         let mut next = tables.len();
         for (number, (table, loc)) in tables.into_iter().enumerate() {
@@ -85,7 +110,7 @@ impl General<'_> {
                 continue;
             }
             let (accesses, record) =
-                self.thunk_at(loc, |thunks| thunks.shared_table(table, number, &mut next))?;
+                self.thunk_at(loc, |thunks| thunks.shared_table(table, (number, uses), &mut next))?;
             all.push((number, accesses));
             for record in record.iter().flat_map(Record::all) {
                 all.push((record.number, self.thunk(|thunks| thunks.shared_record(table, record))?));

@@ -39,7 +39,7 @@ impl Context<'_> {
     }
 
     /// The time of `CLOCK_MONOTONIC` in nanoseconds.
-    pub(super) fn now(&mut self) -> Word {
+    pub fn now(&mut self) -> Word {
         self.helper(HELPER_KTIME, &[])
     }
 
