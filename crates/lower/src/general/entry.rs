@@ -74,6 +74,7 @@ impl General<'_> {
         if let Some(failure) = self.failure.take() {
             return Err(failure);
         }
+        self.module.variables = self.described_variables();
         let image = std::mem::replace(&mut self.image, super::image::Image::new()).finish();
         let end = image.len() as i64;
         let function = self.entry((list, handlers.len()), statics, (end, stride), units, &parts);

@@ -10,6 +10,8 @@ use moonhook_ir::Loc;
 use moonhook_runtime::image::TableContent;
 use moonhook_runtime::layout::{FLAG_NUMBER, FLAG_SHARED};
 use moonhook_snapshot::{Snapshot, TableId};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 #[derive(Default)]
 pub struct Shared {
@@ -19,6 +21,8 @@ pub struct Shared {
     tables: Vec<(TableId, Loc)>,
     /// The metatable that marks them.
     metatable: Option<u64>,
+    /// Fields with constant names, of other tables, that are assigned.
+    fields: BTreeSet<(TableId, Arc<[u8]>)>,
 }
 
 impl Shared {
@@ -42,7 +46,7 @@ impl Shared {
         });
         let place = |table| *stores.by_key.get(table).or(stores.used.get(table)).unwrap_or(&handler);
         let tables = tables.iter().map(|table| (*table, place(table))).collect();
-        Shared { known, tables, metatable: None }
+        Shared { known, tables, metatable: None, fields: stores.fields }
     }
 
     fn number(&self, table: TableId) -> Option<usize> {
@@ -51,6 +55,12 @@ impl Shared {
 
     pub fn is_shared(&self, table: TableId) -> bool {
         self.number(table).is_some()
+    }
+
+    /// The constant names under which some function assigns fields of the table.
+    pub fn assigned_fields(&self, table: TableId) -> Vec<Arc<[u8]>> {
+        let fields = self.fields.iter().filter(|(owner, _)| *owner == table);
+        fields.map(|(_, name)| name.clone()).collect()
     }
 
     /// Whether there are any.

@@ -29,14 +29,16 @@ impl Thunks<'_> {
         number: usize,
         record: Option<&Record>,
     ) -> Result<Accesses> {
-        let begin = self.make(&format!("shared_walk_{number}"), without_context(3), |context, parameters| {
-            let &[address, _, place] = parameters else { return Ok(()) };
-            context.begin_traversal_of(table, address, place)
-        })?;
-        let next = self.make(&format!("shared_next_{number}"), without_context(3), |context, parameters| {
-            let &[_, traversal, out] = parameters else { return Ok(()) };
-            context.next_of_traversal(table, record, traversal, out)
-        })?;
+        let begin =
+            self.make(&format!("shared_walk_{number}"), without_context(3), |context, parameters| {
+                let &[address, _, place] = parameters else { return Ok(()) };
+                context.begin_traversal_of(table, address, place)
+            })?;
+        let next =
+            self.make(&format!("shared_next_{number}"), without_context(3), |context, parameters| {
+                let &[_, traversal, out] = parameters else { return Ok(()) };
+                context.next_of_traversal(table, record, traversal, out)
+            })?;
         let any = self.make(&format!("shared_any_{number}"), without_context(3), |context, parameters| {
             let &[_, _, out] = parameters else { return Ok(()) };
             context.any_of(table, record, out)
