@@ -135,7 +135,11 @@ constants! {
     L_KEYS = 1040;
     L_KEYS_FULL = 1048;
     L_KEYS_NOW = 1056;
-    L_SIZE = 1064;
+    /// Address of a list: by the numbers of shared tables and of records in them, lists of the names of the records' fields.
+    L_RECORD_NAMES = 1064;
+    /// Packet memory below this address must not be given back: entries that the handler holds are there.
+    L_KEPT = 1072;
+    L_SIZE = 1080;
     WRITE_SLOTS = 8;
     READ_SLOTS = 8;
     READ_SIZE = 64;

@@ -8,9 +8,9 @@ use crate::opcode::{Instruction, Opcode};
 use crate::shared::SharedTables;
 use moonhook_ir::Loc;
 use moonhook_runtime::image::TableContent;
-use moonhook_runtime::layout::{FLAG_NUMBER, FLAG_SHARED};
+use moonhook_runtime::layout::{FLAG_NUMBER, FLAG_SHARED, TAG_STRING};
 use moonhook_snapshot::{Snapshot, TableId};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 #[derive(Default)]
@@ -21,6 +21,8 @@ pub struct Shared {
     tables: Vec<(TableId, Loc)>,
     /// The metatable that marks them.
     metatable: Option<u64>,
+    /// The names of the fields of records, by the records' numbers.
+    names: BTreeMap<usize, Vec<String>>,
     /// Fields with constant names, of other tables, that are assigned.
     fields: BTreeSet<(TableId, Arc<[u8]>)>,
 }
@@ -46,7 +48,7 @@ impl Shared {
         });
         let place = |table| *stores.by_key.get(table).or(stores.used.get(table)).unwrap_or(&handler);
         let tables = tables.iter().map(|table| (*table, place(table))).collect();
-        Shared { known, tables, metatable: None, fields: stores.fields }
+        Shared { known, tables, metatable: None, names: BTreeMap::new(), fields: stores.fields }
     }
 
     fn number(&self, table: TableId) -> Option<usize> {
@@ -109,6 +111,17 @@ impl General<'_> {
         }
     }
 
+    /// The list of [`L_RECORD_NAMES`]; 0 where it has nothing. All accesses must be made.
+    pub fn record_names(&mut self) -> u64 {
+        let Some((last, _)) = self.shared.names.last_key_value() else { return 0 };
+        let mut lists = vec![0; last + 1];
+        for (number, names) in self.shared.names.clone() {
+            let array = names.iter().map(|name| (TAG_STRING, self.image.text(name.as_bytes()))).collect();
+            lists[number] = self.put_table(&TableContent { array, ..TableContent::default() });
+        }
+        self.image.words(&lists)
+    }
+
     /// What reads and assigns each shared table that some function can get at, and each record in one, by their numbers.
     pub fn shared_accesses(&mut self) -> Option<Vec<(usize, Accesses)>> {
         let tables = self.shared.tables.clone();
@@ -124,6 +137,8 @@ impl General<'_> {
             all.push((number, accesses));
             for record in record.iter().flat_map(Record::all) {
                 all.push((record.number, self.thunk(|thunks| thunks.shared_record(table, record))?));
+                let names = record.fields.iter().map(|(name, ..)| name.clone()).collect();
+                self.shared.names.insert(record.number, names);
             }
         }
         all.sort_by_key(|(number, _)| *number);
