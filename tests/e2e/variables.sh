@@ -119,4 +119,108 @@ eventually "there is room for others" is 'ports' 8008
 kill -INT "$RUN"
 wait "$RUN" || die "the scripts ended with $?"
 RUN=
+
+cat >"$WORK/general.lua" <<'LUA'
+local xdp = require "xdp"
+local action = require "linux.xdp"
+
+seen = 0                                     -- a global,
+local dropped, last, mode, burst = 0, nil, "open", 3   -- and upvalues
+local function counter()
+  local n = 0
+  return function(by) n = n + by return n end
+end
+local here, there = counter(), counter()
+local modes = {open = true, shut = false}
+local on_drop = nil
+local blocked = map{key = "int", value = "boolean", capacity = 16}
+
+xdp.attach(function(pkt)
+  local udp = pkt.udp
+  if not udp or udp.dport ~= 7000 or blocked[udp.dport] then return action.PASS end
+  seen = seen + 1
+  last = udp.sport
+  here(1)
+  there(2)
+  burst = burst + 0
+  if on_drop == nil then on_drop = false end
+  if udp.length == 1000 then on_drop = modes end
+  local ok, message = pcall(function() assert(modes[mode], "shut") end)
+  if not ok or seen > burst then
+    mode = ok and mode or "shut"
+    dropped = dropped + 1
+    return action.DROP
+  end
+  return action.PASS
+end)
+
+timer.every(0.05, function()
+  if dropped == 2 then
+    print("dropped two", seen, mode, here(0), there(0))
+    dropped = 100
+  end
+end)
+LUA
+run_general() {
+    env --default-signal=INT,HUP "$MOONHOOK" run right0 "$WORK/general.lua" --name count --netns "$RIGHT" \
+        --mode native --form general >"$WORK/general.out" 2>"$WORK/general.err" </dev/null &
+    RUN=$!
+    eventually "the script of general code attaches" grep -qs '^attached' "$WORK/general.out"
+}
+run_general
+
+echo "general code: control code sees what handlers assign"
+is 'seen, last, mode, on_drop' "$(printf '0\tnil\topen\tnil')" || die "$("$MOONHOOK" exec count -e 'seen, last, mode, on_drop')"
+for _ in 1 2 3; do send 7000; done
+eventually "the count is seen" is seen 3
+is 'math.type(last), mode, on_drop' "$(printf 'integer\topen\tfalse')" || die "$("$MOONHOOK" exec count -e 'last, mode, on_drop')"
+
+echo "general code: handlers see what control code assigns"
+send 7000
+eventually "the fourth is dropped" is dropped 1
+run 'seen = 0; burst = 50'
+send 7000
+eventually "counting goes on from there" is seen 1
+is dropped 1 || die "the packet after the reset was dropped"
+run 'mode = "shut"'
+send 7000
+eventually "the timer sees the upvalues" grep -qFx "dropped two	2	shut	6	12" "$WORK/general.out"
+eventually "the timer assigns one" is dropped 100
+run 'mode = "open"'
+run 'last = nil'
+run 'last = "shut"'
+is last shut || die "a string does not stay"
+run 'last = true'
+is last true || die "a boolean does not stay"
+
+echo "general code: what handlers cannot have is refused"
+refused() {
+    if "$MOONHOOK" exec count -e "$1" 2>"$WORK/log"; then die "$1 was taken"; fi
+    grep -qF "variable '$2" "$WORK/log" || die "$(cat "$WORK/log")"
+}
+refused 'seen = "open"' "seen' of the handlers has an integer: assign nil, and the string 'open' in a later function"
+refused 'mode = "no such text"' "mode' of the handlers is nil or a boolean or an integer or a string of the script: it cannot be the string 'no such text'"
+refused 'mode = {}' "mode' of the handlers is nil or a boolean or an integer or a string of the script: it cannot be a table value"
+is 'seen, mode' "$(printf '2\topen')" || die "the variables are not what they were"
+
+echo "general code: a reload keeps them"
+run 'mode = "shut"'
+sed -i 's/^local modes/local more = "another string"; local modes/' "$WORK/general.lua"
+"$MOONHOOK" reload count >"$WORK/log"
+is 'seen, dropped, mode, burst, last' "$(printf '2\t100\tshut\t50\ttrue')" || die "$(cat "$WORK/log")"
+grep -q 'kept' "$WORK/log" || die "$(cat "$WORK/log")"
+send 7000
+eventually "counting goes on" is 'seen, dropped' "$(printf '3\t101')"
+
+echo "general code: a list that is replaced leaves them alone"
+printf '7001\n7002\n' >"$WORK/ports.txt"
+"$MOONHOOK" table count blocked load "$WORK/ports.txt" >"$WORK/log"
+is 'seen, dropped, blocked[7002]' "$(printf '3\t101\ttrue')" || die "$(cat "$WORK/log")"
+run 'mode = "open"'
+send 7000
+eventually "counting goes on with the list" is 'seen, dropped, mode' "$(printf '4\t101\topen')"
+
+kill -INT "$RUN"
+wait "$RUN" || die "the scripts ended with $?"
+RUN=
 echo "everything went as expected"

@@ -181,4 +181,9 @@ impl Earlier for Leftover {
     fn map(&self, name: &str) -> Option<BorrowedFd<'_>> {
         self.maps.get(name).map(PinnedMap::as_fd)
     }
+
+    /// The process that had it is gone, or is another one.
+    fn arena(&self) -> Option<moonhook_install::ArenaSection> {
+        None
+    }
 }

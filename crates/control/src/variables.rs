@@ -2,7 +2,7 @@
 //! goes to the handlers behind it.
 
 use mlua::{Lua, Table, Value};
-use moonhook_install::{DataSection, Program, Section};
+use moonhook_install::{ArenaSection, DataSection, Program, Section};
 use moonhook_ir::{Module, Variable, VariableContent, VariableHome, VariableKind};
 use moonhook_load::{Loaded, Upvalue};
 use moonhook_snapshot::{CellId, TableId};
@@ -18,8 +18,16 @@ const ATTEMPTS: usize = 8;
 
 /// The variables that the handlers of a program assign.
 pub(crate) struct Variables {
-    section: Option<Section>,
+    memory: Memory,
     all: Vec<Shared>,
+}
+
+/// Where the handlers have them.
+enum Memory {
+    None,
+    Section(Section),
+    /// Of general code: values that any variable can have.
+    Arena(ArenaSection),
 }
 
 /// One of them, in both places.
@@ -57,8 +65,12 @@ impl Variables {
             })
         };
         let all: Vec<Shared> = module.variables.iter().filter_map(shared).collect();
-        let section = if all.is_empty() { None } else { Some(program.section(SECTION)?) };
-        Ok(Variables { section, all })
+        let memory = match program.arena_section() {
+            _ if all.is_empty() => Memory::None,
+            Some(arena) => Memory::Arena(arena),
+            None => Memory::Section(program.section(SECTION)?),
+        };
+        Ok(Variables { memory, all })
     }
 
     /// Gives the Lua state the handlers' values. The result is what the variables have there now, for [`Variables::publish`].
@@ -66,12 +78,14 @@ impl Variables {
     /// # Errors
     /// Lua has no memory left.
     pub fn fetch(&self, lua: &Lua) -> mlua::Result<Vec<Value>> {
-        let Some(section) = &self.section else { return Ok(Vec::new()) };
-        let fetched = |variable: &Shared| match variable.load(lua, &section.data())? {
-            Some(value) => variable.home.set(lua, &value).map(|()| value),
-            None => variable.home.get(lua),
+        let fetched = |section: &DataSection<'_>| {
+            let fetched = |variable: &Shared| match variable.load(lua, section)? {
+                Some(value) => variable.home.set(lua, &value).map(|()| value),
+                None => variable.home.get(lua),
+            };
+            self.all.iter().map(fetched).collect()
         };
-        self.all.iter().map(fetched).collect()
+        self.memory.with(fetched).unwrap_or_else(|| Ok(Vec::new()))
     }
 
     /// Gives the handlers what has been assigned since [`Variables::fetch`].
@@ -79,19 +93,22 @@ impl Variables {
     /// # Errors
     /// Says of the last variable for which it is so that the handlers can have no such value; it is as it was for them.
     pub fn publish(&self, lua: &Lua, fetched: &[Value]) -> Result<(), String> {
-        let Some(section) = &self.section else { return Ok(()) };
-        let mut result = Ok(());
-        for (variable, before) in self.all.iter().zip(fetched) {
-            let now = variable.home.get(lua).map_err(|error| error.to_string())?;
-            if is_same(&now, before) {
-                continue;
+        let published = |section: &DataSection<'_>| {
+            let mut result = Ok(());
+            for (variable, before) in self.all.iter().zip(fetched) {
+                let now = variable.home.get(lua).map_err(|error| error.to_string())?;
+                if is_same(&now, before) {
+                    continue;
+                }
+                let stored = match &self.memory {
+                    Memory::Arena(_) => variable.store_tagged(section, &now),
+                    _ => variable.store_as_declared(section, &now),
+                };
+                result = stored.and(result);
             }
-            match variable.words(&now) {
-                Some(words) => variable.store(&section.data(), words),
-                None => result = Err(variable.refusal(&now)),
-            }
-        }
-        result
+            result
+        };
+        self.memory.with(published).unwrap_or(Ok(()))
     }
 
     /// The upvalues by name, as tables of function and number, and the tables that hold the others; the first of a name counts.
@@ -113,6 +130,17 @@ impl Variables {
     }
 }
 
+impl Memory {
+    /// `None` where there is none, or no longer.
+    fn with<R>(&self, use_bytes: impl FnOnce(&DataSection<'_>) -> R) -> Option<R> {
+        match self {
+            Memory::None => None,
+            Memory::Section(section) => Some(use_bytes(&section.data())),
+            Memory::Arena(arena) => arena.with(use_bytes),
+        }
+    }
+}
+
 /// Nothing was assigned, as far as anyone can see. A float is not the integer of its value: it has to become that.
 fn is_same(now: &Value, before: &Value) -> bool {
     std::mem::discriminant(now) == std::mem::discriminant(before) && now == before
@@ -130,6 +158,12 @@ impl Shared {
             VariableContent::Ipv4 => text(lua, Ipv4Addr::from(payload as u32).to_string().as_bytes())?,
             VariableContent::Mac => text(lua, moonhook_shape::mac_text(payload).as_bytes())?,
             VariableContent::Text(bytes) => text(lua, bytes)?,
+            VariableContent::Truth(truth) => Value::Boolean(*truth),
+            VariableContent::Float => Value::Number(f64::from_bits(payload)),
+            VariableContent::Texts(_) => match section.part(range_of(payload)) {
+                Some(bytes) => text(lua, &bytes)?,
+                None => return Ok(None),
+            },
             VariableContent::Object => return Ok(None),
         }))
     }
@@ -162,6 +196,35 @@ impl Shared {
         self.kinds.iter().find_map(words)
     }
 
+    /// Gives the handlers a value of one of the kinds that the variable has.
+    fn store_as_declared(&self, section: &DataSection<'_>, value: &Value) -> Result<(), String> {
+        let words = self.words(value).ok_or_else(|| self.refusal(value))?;
+        self.store(section, words);
+        Ok(())
+    }
+
+    /// The same where every read is one of two words. A handler that reads at this moment has the old tag with the old payload or
+    /// the new one: so a payload that means something is not replaced by one that means something else.
+    fn store_tagged(&self, section: &DataSection<'_>, value: &Value) -> Result<(), String> {
+        let [tag, payload] = self.words(value).ok_or_else(|| self.refusal(value))?;
+        let [present, _] = self.steady(section);
+        let has_payload = |tag: u64| self.kind(tag).is_none_or(|kind| kind.content.has_payload());
+        if !has_payload(tag) {
+            section.store(self.offset, tag);
+            return Ok(());
+        }
+        if tag != present && has_payload(present) {
+            let name = &self.name;
+            let present = self.kind(present).map_or("an object".to_string(), |kind| described(&kind.content));
+            let what = given(value);
+            return Err(format!(
+                "variable '{name}' of the handlers has {present}: assign nil, and {what} in a later function"
+            ));
+        }
+        self.store(section, [tag, payload]);
+        Ok(())
+    }
+
     /// The tag comes last: it says what the payload is.
     fn store(&self, section: &DataSection<'_>, [tag, payload]: [u64; 2]) {
         section.store(self.offset + 8, payload);
@@ -169,12 +232,10 @@ impl Shared {
     }
 
     fn refusal(&self, value: &Value) -> String {
-        let possible: Vec<String> = self.kinds.iter().map(|kind| described(&kind.content)).collect();
-        let what = match value {
-            Value::String(text) => format!("the string '{}'", text.to_string_lossy()),
-            Value::Number(number) => format!("the number {number}"),
-            other => format!("a {} value", other.type_name()),
-        };
+        let assignable = self.kinds.iter().filter(|kind| kind.content != VariableContent::Float);
+        let mut possible: Vec<String> = assignable.map(|kind| described(&kind.content)).collect();
+        possible.dedup();
+        let what = given(value);
         format!("variable '{}' of the handlers is {}: it cannot be {what}", self.name, possible.join(" or "))
     }
 }
@@ -195,6 +256,22 @@ impl Home {
     }
 }
 
+/// What a person calls a value that was assigned.
+fn given(value: &Value) -> String {
+    match value {
+        Value::String(text) => format!("the string '{}'", text.to_string_lossy()),
+        Value::Integer(number) => format!("the integer {number}"),
+        Value::Number(number) => format!("the number {number}"),
+        other => format!("a {} value", other.type_name()),
+    }
+}
+
+/// The bytes of a string in the arena.
+fn range_of(payload: u64) -> std::ops::Range<usize> {
+    let (start, length) = (payload as u32 as usize, (payload >> 32) as usize);
+    start..start + length
+}
+
 /// What a person calls the values of a kind.
 fn described(content: &VariableContent) -> String {
     match content {
@@ -205,6 +282,9 @@ fn described(content: &VariableContent) -> String {
         VariableContent::Mac => "a MAC address".to_string(),
         VariableContent::Text(text) => format!("'{}'", text.escape_ascii()),
         VariableContent::Object => "an object".to_string(),
+        VariableContent::Truth(_) => "a boolean".to_string(),
+        VariableContent::Float => "a float".to_string(),
+        VariableContent::Texts(_) => "a string of the script".to_string(),
     }
 }
 
@@ -218,6 +298,7 @@ fn payload(content: &VariableContent, value: &Value) -> Option<u64> {
     match (content, value) {
         (VariableContent::Nil, Value::Nil) => Some(0),
         (VariableContent::Boolean, Value::Boolean(value)) => Some((*value).into()),
+        (VariableContent::Truth(truth), Value::Boolean(value)) => (truth == value).then_some(0),
         (VariableContent::Integer, Value::Integer(value)) => Some(*value as u64),
         (VariableContent::Integer, Value::Number(number)) if integral(*number) => Some(*number as i64 as u64),
         (content, Value::String(text)) => address(content, &text.as_bytes()),
@@ -229,6 +310,7 @@ fn payload(content: &VariableContent, value: &Value) -> Option<u64> {
 fn address(content: &VariableContent, text: &[u8]) -> Option<u64> {
     match content {
         VariableContent::Text(known) => (known == text).then_some(0),
+        VariableContent::Texts(known) => known.get(text).copied(),
         VariableContent::Ipv4 => {
             let address: Ipv4Addr = std::str::from_utf8(text).ok()?.parse().ok()?;
             (address.to_string().as_bytes() == text).then_some(u32::from(address).into())

@@ -5,12 +5,14 @@
 //! `MAP_FIXED`, over whatever is there. So the place is reserved first, in a way that fails where it is taken, be it by
 //! another arena of this process or by anything else.
 
+use crate::map::DataSection;
 use crate::test_run::page_size;
 use crate::{InstallError, Program};
 use libbpf_rs::{AsRawLibbpf, OpenObject, libbpf_sys};
 use nix::errno::Errno;
 use nix::libc::{self, c_void};
 use std::os::fd::{AsFd, AsRawFd};
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// The places are the multiples of 4 GiB from 2^44 on, below 2^45. No kernel that has arenas puts anything there unasked:
 /// it allots addresses from the top of user space, or from a third or a quarter of it upwards.
@@ -26,6 +28,44 @@ pub(crate) struct Arena {
     length: usize,
     /// What the arena begins with.
     image: Vec<u8>,
+    /// Whether an object has the arena mapped there.
+    mapped: RwLock<bool>,
+}
+
+/// Says that an object has its arena mapped, until it is dropped: before the object.
+#[derive(Debug)]
+pub(crate) struct Presence(Option<Arc<Arena>>);
+
+impl Presence {
+    pub(crate) fn of(arena: Option<&Arc<Arena>>) -> Presence {
+        if let Some(arena) = arena {
+            arena.set_mapped(true);
+        }
+        Presence(arena.cloned())
+    }
+}
+
+impl Drop for Presence {
+    fn drop(&mut self) {
+        if let Some(arena) = &self.0 {
+            arena.set_mapped(false);
+        }
+    }
+}
+
+/// An arena by itself, for those who may outlive its program.
+#[derive(Clone, Debug)]
+pub struct ArenaSection(Arc<Arena>);
+
+impl ArenaSection {
+    /// Gives the arena's bytes to `use_bytes`; `None` where no program of this process has the arena any more. The program
+    /// is not dropped meanwhile.
+    pub fn with<R>(&self, use_bytes: impl FnOnce(&DataSection<'_>) -> R) -> Option<R> {
+        let mapped = self.0.mapped.read().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: it is mapped, writable, and from the start of a page, until the lock is released.
+        let section = unsafe { DataSection::over(self.0.start().cast(), self.0.length) };
+        mapped.then(|| use_bytes(&section))
+    }
 }
 
 /// Finds a place for the arena of `opened`, if it has one of its own (not among `given`), and tells libbpf.
@@ -62,19 +102,26 @@ fn place(length: usize) -> Result<Arena, Errno> {
 }
 
 impl Program {
+    /// The arena, if the program has one.
+    pub fn arena_section(&self) -> Option<ArenaSection> {
+        self.arena.clone().map(ArenaSection)
+    }
+
     /// Takes the arena of an earlier program, which this one was loaded with, into this process: the earlier one has it no more.
     /// Does nothing where there is no arena.
     ///
     /// # Errors
     /// `LoadFailed`: the arena is out of this process's reach, and the programs go on with it.
     pub fn succeed(&mut self, earlier: Program) -> Result<(), InstallError> {
-        let Program { object, arena, .. } = earlier;
+        let Program { object, arena, presence, .. } = earlier;
+        drop(presence);
         // libbpf unmaps the arena; the page before it keeps the place.
         drop(object);
         let Some(arena) = arena else { return Ok(()) };
         let own = self.object.maps().find(|map| is_arena(map.as_libbpf_object().as_ptr()));
         let Some(map) = own else { return Ok(()) };
         arena.map(map.as_fd().as_raw_fd()).map_err(|errno| failed("taking over", errno))?;
+        self.presence = Presence::of(Some(&arena));
         self.arena = Some(arena);
         Ok(())
     }
@@ -98,7 +145,7 @@ impl Arena {
         let found = unsafe { libc::mmap(before as *mut c_void, whole, libc::PROT_NONE, flags, -1, 0) };
         match found {
             libc::MAP_FAILED => Err(Errno::last()),
-            _ => Ok(Arena { start, length, image: Vec::new() }),
+            _ => Ok(Arena { start, length, image: Vec::new(), mapped: RwLock::default() }),
         }
     }
 
@@ -118,6 +165,10 @@ impl Arena {
             bytes[..self.image.len()].copy_from_slice(&self.image);
         }
         Ok(())
+    }
+
+    fn set_mapped(&self, mapped: bool) {
+        *self.mapped.write().unwrap_or_else(PoisonError::into_inner) = mapped;
     }
 
     pub(crate) fn start(&self) -> *mut c_void {

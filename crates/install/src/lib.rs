@@ -30,6 +30,7 @@ mod test_run;
 mod verifier_log;
 mod xdp;
 
+pub use arena::ArenaSection;
 pub use error::{Holder, InstallError, Rejection};
 pub use events::Events;
 pub use interface::{Interface, InterfaceName};

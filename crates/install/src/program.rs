@@ -1,6 +1,6 @@
 //! Loading: object bytes to a [`Program`] in the kernel, or the reason why not.
 
-use crate::arena::{self, Arena};
+use crate::arena::{self, Arena, Presence};
 use crate::log::Log;
 use crate::privilege::{self, LOAD};
 use crate::statistics::{self, ProgramStatistics};
@@ -10,6 +10,7 @@ use libbpf_rs::{AsRawLibbpf, Object, ObjectBuilder, OpenObject};
 use nix::errno::Errno;
 use std::borrow::Cow;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::sync::Arc;
 
 /// How much the verifier is asked to say about programs that it accepts. About a rejected one it always says all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,8 +42,9 @@ impl Default for LoadOptions {
 /// An arena has all its pages from the start, so that programs can write to any offset below its length.
 #[derive(Debug)]
 pub struct Program {
+    pub(crate) presence: Presence,
     pub(crate) object: Object,
-    pub(crate) arena: Option<Arena>,
+    pub(crate) arena: Option<Arc<Arena>>,
     logs: Vec<Log>,
     warnings: String,
 }
@@ -96,8 +98,10 @@ fn attempt(
     }
     let (loaded, said) = messages::collect(|| load_object(opened));
     let object = loaded.map_err(|errno| failure(errno, &said, &logs))?;
-    let program = Program { object, arena, logs, warnings: said };
-    program.arena.as_ref().map_or(Ok(()), Arena::populate)?;
+    let arena = arena.map(Arc::new);
+    let presence = Presence::of(arena.as_ref());
+    let program = Program { presence, object, arena, logs, warnings: said };
+    program.arena.as_ref().map_or(Ok(()), |arena| arena.populate())?;
     for (name, _) in maps {
         reuse::show(&program, name)?;
     }

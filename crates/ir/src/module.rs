@@ -1,6 +1,8 @@
 //! Modules: functions, maps and events.
 
 use crate::Function;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Everything that becomes one object file.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -14,16 +16,17 @@ pub struct Module {
     pub events: Vec<Event>,
     /// The maps that are tables of the script, which user space reaches too.
     pub tables: Vec<SharedTable>,
-    /// What lies in the data section `state`.
+    /// What lies in the data section `state`; of a module with an arena, in its first part.
     pub variables: Vec<Variable>,
 }
 
-/// A variable of the script that handlers assign: a tag and two payload words in the data section `state`.
+/// A variable of the script that handlers assign: a tag and two payload words in the data section `state`, or a tag and one payload word in
+/// the arena.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
     /// As the script calls it: `count`, `limits.burst`.
     pub name: String,
-    /// In bytes from the section's start.
+    /// In bytes from the start of the section or arena.
     pub offset: u32,
     /// The types that its values have, as a person reads them.
     pub ty: String,
@@ -65,13 +68,19 @@ pub enum VariableContent {
     Text(Vec<u8>),
     /// Nothing: the value is a table or function.
     Object,
+    /// Nothing: the value is this boolean.
+    Truth(bool),
+    /// The bits of a number that handlers do not compute with.
+    Float,
+    /// Where the string is in the arena: the address in the low half, the length in the high one. What can be assigned is one of these.
+    Texts(Arc<BTreeMap<Vec<u8>, u64>>),
 }
 
 impl VariableContent {
     /// The first payload word means something.
     pub fn has_payload(&self) -> bool {
         use VariableContent::*;
-        matches!(self, Boolean | Integer | Ipv4 | Mac)
+        matches!(self, Boolean | Integer | Ipv4 | Mac | Float | Texts(_))
     }
 }
 

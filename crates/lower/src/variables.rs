@@ -274,7 +274,7 @@ impl Context<'_> {
 }
 
 /// What the script calls a variable.
-fn variable_name(snapshot: &Snapshot, id: &VariableId) -> String {
+pub fn variable_name(snapshot: &Snapshot, id: &VariableId) -> String {
     match id {
         VariableId::Cell(cell) => {
             let name = |closure: &moonhook_snapshot::Closure| {

@@ -16,11 +16,14 @@ fn loaded(text: &str) -> (Program, Module, String) {
 }
 
 fn loaded_as(text: &str, form: Form) -> (Program, Module, String) {
+    loaded_with(text, &Settings { form, ..Settings::default() })
+}
+
+fn loaded_with(text: &str, settings: &Settings) -> (Program, Module, String) {
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("shared.lua");
     std::fs::write(&script, text).unwrap();
-    let settings = Settings { form, ..Settings::default() };
-    let compiled = driver::compile(&[script], &settings).unwrap_or_else(|error| panic!("{error}"));
+    let compiled = driver::compile(&[script], settings).unwrap_or_else(|error| panic!("{error}"));
     let program = moonhook_install::load(&compiled.object.elf, &LoadOptions::default())
         .unwrap_or_else(|error| panic!("{error}"));
     tables::fill(&program, &compiled.module, &|_| false).unwrap();
@@ -330,8 +333,7 @@ fn traversals_leave_out_what_has_expired() {
     if !host::kernel_available("shared tables") {
         return;
     }
-    let (program, _, name) = loaded(
-        "local xdp = require 'xdp'
+    let text = "local xdp = require 'xdp'
         local t = map { ttl = 0.2 }
         for i = 1, 10 do t[i] = i end
         xdp.attach(function(pkt)
@@ -339,12 +341,14 @@ fn traversals_leave_out_what_has_expired() {
           for _, v in pairs(t) do sum = sum + v end
           if sum == 55 and next(t) and #t == 10 then return 1 end
           if sum == 0 and not next(t) and #t == 0 then return 4 end
-        end)",
-    );
-    let run = || program.test_run(&name, &frame("tcp"), 1).unwrap().verdict;
-    assert_eq!(run(), 1);
-    std::thread::sleep(Duration::from_millis(300));
-    assert_eq!(run(), 4);
+        end)";
+    for form in [Form::Auto, Form::General] {
+        let (program, _, name) = loaded_as(text, form);
+        let run = || program.test_run(&name, &frame("tcp"), 1).unwrap().verdict;
+        assert_eq!(run(), 1, "{form:?}");
+        std::thread::sleep(Duration::from_millis(300));
+        assert_eq!(run(), 4, "{form:?}");
+    }
 }
 
 /// Keys that are more than the packet memory holds are an error, not a part of the table.
@@ -376,16 +380,78 @@ fn traversals_need_room_for_all_keys() {
     assert_eq!(entries(&program, &module, "done"), ["1 1020"]);
 }
 
+/// General code keeps all traversals' keys in packet memory, and gives it back when the next loop begins.
+#[test]
+fn traversals_of_general_code_give_memory_back() {
+    if !host::kernel_available("shared tables") {
+        return;
+    }
+    let settings = Settings { form: Form::General, budget: 10_000_000, ..Settings::default() };
+    let (program, module, name) = loaded_with(
+        "local xdp = require 'xdp'
+        local t = map { key = 'int', value = 'int' }
+        local done = map { key = 'string:16', value = 'int' }
+        local said = map { key = 'int', value = 'string:90' }
+        local nets = map { key = 'ipv4', value = { n = 'int' }, lpm = true }
+        nets['10.0.0.0/8'] = { n = 1 }
+        for i = 1, 12000 do t[i] = i end
+        local function count(n, inner)
+          for k, v in pairs(t) do
+            n = n + 1
+            if inner then break end
+          end
+          if inner and inner > 0 then return count(n, inner - 1) end
+          return n
+        end
+        local function try(n, f, ...)
+          local ok, message = pcall(f, ...)
+          said[n] = message:match('^.*%.lua:%d+: (.*)$') or message
+        end
+        xdp.attach(function(pkt)
+          -- 96,000 bytes each: two within one another fit, three do not.
+          for i = 1, 20 do done.again = count(0) + i end
+          for k in pairs(t) do
+            done.nested = count(0)
+            if k > 0 then break end
+          end
+          for a in pairs(t) do
+            for b in pairs(t) do
+              try(1, count, 0)
+              break
+            end
+            break
+          end
+          done.after = count(0)
+          done.tail = count(0, 50)
+          try(2, next, t, 1)
+          try(3, function() for k in pairs(nets) do end end)
+          try(4, next, nets)
+          try(5, function() for k in pairs(nets['10.1.1.1']) do end end)
+          try(6, function() for k in next, t, 5 do end end)
+          try(7, next, nets['10.1.1.1'])
+        end)",
+        &settings,
+    );
+    program.test_run(&name, &frame("tcp"), 1).unwrap();
+    let done = entries(&program, &module, "done");
+    assert_eq!(done, ["after 12000", "again 12020", "nested 12000", "tail 51"]);
+    let next = "the entry after another one of a table that handlers share is not known at packet time";
+    let entry = "the fields of an entry of a shared table cannot be traversed";
+    let nets = "the prefixes of table 'nets' cannot be traversed";
+    let said = ["table 't' has too many entries to traverse", next, nets, nets, entry, next, entry];
+    let said: Vec<String> = said.iter().enumerate().map(|(n, text)| format!("{} {text}", n + 1)).collect();
+    assert_eq!(entries(&program, &module, "said"), said);
+}
+
 /// While one CPU makes and deletes entries, the other visits what is there: nothing that was never there, and nothing ends badly.
 #[test]
 fn tables_change_while_they_are_traversed() {
     if !host::kernel_available("shared tables") {
         return;
     }
-    let (program, module, name) = loaded(
-        "local xdp = require 'xdp'
+    let text = "local xdp = require 'xdp'
         local t = map { key = 'int', value = 'int', capacity = 256 }
-        local turns, wrong = {}, { [1] = 0 }
+        local turns, wrong = { [1] = 0 }, { [1] = 0 }
         xdp.attach(function(pkt)
           local turn = (turns[1] or 0) + 1
           turns[1] = (turns[1] or 0) + 1
@@ -395,9 +461,11 @@ fn tables_change_while_they_are_traversed() {
             if k ~= v or k < 0 or k > 96 then wrong[1] = wrong[1] + 1 end
           end
           if next(t) then return 1 end
-        end)",
-    );
-    run_twice(&program, &name, &frame("tcp"), 20_000);
-    assert_eq!(entries(&program, &module, "turns"), ["1 40000"]);
-    assert_eq!(entries(&program, &module, "wrong"), ["1 0"]);
+        end)";
+    for form in [Form::Auto, Form::General] {
+        let (program, module, name) = loaded_as(text, form);
+        run_twice(&program, &name, &frame("tcp"), 20_000);
+        assert_eq!(entries(&program, &module, "turns"), ["1 40000"], "{form:?}");
+        assert_eq!(entries(&program, &module, "wrong"), ["1 0"], "{form:?}");
+    }
 }

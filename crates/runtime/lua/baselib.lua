@@ -22,13 +22,9 @@ function base_rawequal(L, base, n)
   return inline.result(base, TAG_FALSE + value_equal(base, base + 16), 0)
 end
 
--- Shared tables and records in them have nothing of their own to look at.
+-- Shared tables and records in them have nothing of their own to look at: what there is comes from the map, without metamethods.
 local function is_shared(t)
   return u64(t + T_FLAGS) & FLAG_SHARED ~= 0
-end
-
-local function refuse_raw(L)
-  return raise(L, "a table that handlers share has no raw access at packet time")
 end
 
 function base_rawlen(L, base, n)
@@ -36,15 +32,18 @@ function base_rawlen(L, base, n)
   local payload = u64(base + 8)
   if n >= 1 and tag == TAG_STRING then return inline.result(base, TAG_INT, payload >> 32) end
   if n < 1 or tag ~= TAG_TABLE then return type_error(L, base, n, 1, "table or string") end
-  if is_shared(payload) then return refuse_raw(L) end
+  if u64(payload + T_FLAGS) & (FLAG_SHARED | FLAG_ENTRY) == FLAG_SHARED then
+    return inline.request_for_call(L, payload, 0, base - 16, ACCESS_LENGTH)
+  end
   return inline.result(base, TAG_INT, u64(payload + T_COUNT))
 end
 
 function base_rawget(L, base, n)
   if n < 1 or u64(base) ~= TAG_TABLE then return type_error(L, base, n, 1, "table") end
   if n < 2 then return arg_error(L, 2, "value expected") end
-  if is_shared(u64(base + 8)) then return refuse_raw(L) end
-  inline.copy_value(base - 16, table_get(u64(base + 8), base + 16))
+  local t = u64(base + 8)
+  if is_shared(t) then return inline.request_for_call(L, t, base + 16, base - 16, ACCESS_READ) end
+  inline.copy_value(base - 16, table_get(t, base + 16))
   return 1
 end
 
@@ -52,7 +51,10 @@ function base_rawset(L, base, n)
   if n < 1 or u64(base) ~= TAG_TABLE then return type_error(L, base, n, 1, "table") end
   if n < 3 then return arg_error(L, n + 1, "value expected") end
   local t = u64(base + 8)
-  if is_shared(t) then return refuse_raw(L) end
+  if is_shared(t) then
+    inline.copy_value(base - 16, base)
+    return inline.request_for_call(L, t, base + 16, base + 32, ACCESS_WRITE)
+  end
   if t < u64(L + L_IMAGE_END) and u64(t + T_FLAGS) & FLAG_GLOBALS == 0 then
     return raise(L, "a table of load time cannot be changed at packet time")
   end
@@ -62,6 +64,7 @@ end
 
 function base_next(L, base, n)
   if n < 1 or u64(base) ~= TAG_TABLE then return type_error(L, base, n, 1, "table") end
+  if is_shared(u64(base + 8)) then return inline.next_of_shared(L, base, n) end
   if n < 2 then set64(base + 16, TAG_NIL) end
   local found = table_next(L, u64(base + 8), base + 16, base - 16)
   if found < 0 then return FAIL end

@@ -173,12 +173,14 @@ function to_texts(L, base, n)
   return n
 end
 
--- For the library: where packet memory begins that is given back by `release_memory`, if nothing refers to it any more.
+-- For the library: where packet memory begins that is given back by `release_memory`, if nothing refers to it any more; nothing is
+-- given back if the handler has got hold of an entry meanwhile.
 function memory_mark(L, base, n)
   return inline.result(base, TAG_INT, u64(L + L_HEAP))
 end
 
 function release_memory(L, base, n)
+  if u64(base + 8) < u64(L + L_KEPT) then return 0 end
   set64(L + L_HEAP, u64(base + 8))
   set64(L + L_GROW_END, 0)
   return 0

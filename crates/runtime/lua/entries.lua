@@ -41,6 +41,7 @@ function entry_become(L, t, number, key)
   local held = held_for(L, number)
   if held == 0 then return FAIL end
   if table_set(L, held, key, inline.as_value(L, t)) < 0 then return FAIL end
+  set64(L + L_KEPT, u64(L + L_HEAP))
   set64(t + T_META, u64(L + L_SHARED_META))
   set64(t + T_COUNT, 0)
   set64(t + T_USED, 0)
@@ -88,4 +89,13 @@ function entry_source(L, t, number, key, name)
   if what ~= 0 then what = text_join(L, what, name) end
   if what ~= 0 then what = text_join(L, what, "'") end
   return raise_here(L, what)
+end
+
+-- For the library: the names of the fields that an entry can have, as a list; nil for a table that is none, false for a whole
+-- shared table.
+function entry_names(L, base, n)
+  local flags = u64(u64(base + 8) + T_FLAGS)
+  if flags & FLAG_SHARED == 0 then return inline.result(base, TAG_NIL, 0) end
+  if flags & FLAG_ENTRY == 0 then return inline.result(base, TAG_FALSE, 0) end
+  return inline.result(base, TAG_TABLE, u64(u64(L + L_RECORD_NAMES) + (flags >> FLAG_NUMBER << 3)))
 end

@@ -28,12 +28,20 @@ function request_binary(L, handler, first, second, dest)
   return inline.request(L, top, 2, dest, 1)
 end
 
--- Asks for an access to a shared table or a record in one: reading to `place`, or assigning what is there.
-function inline.request_shared(L, t, key, place, writes)
-  set64(L + L_CALL_FUNC, t)
-  set64(L + L_CALL_COUNT, key)
-  set64(L + L_CALL_DEST, place)
-  set64(L + L_CALL_WANT, writes)
+-- Asks for an access to a shared table or a record in one (ACCESS_…), with a key and a place for the value.
+function inline.request_shared(L, t, key, place, kind)
+  set64(L + L_ACCESS_TABLE, t)
+  set64(L + L_ACCESS_KEY, key)
+  set64(L + L_ACCESS_PLACE, place)
+  set64(L + L_ACCESS_KIND, kind)
+  set64(L + L_ACCESS_CALL, 0)
+  return SHARED
+end
+
+-- The same, by a library function whose call was requested and ends with the access.
+function inline.request_for_call(L, t, key, place, kind)
+  inline.request_shared(L, t, key, place, kind)
+  set64(L + L_ACCESS_CALL, 1)
   return SHARED
 end
 
@@ -57,7 +65,7 @@ function index(L, dest, object, key)
         set64(dest + 8, u64(value + 8))
         return 0
       end
-      if u64(t + T_FLAGS) & FLAG_SHARED ~= 0 then return inline.request_shared(L, t, key, dest, 0) end
+      if u64(t + T_FLAGS) & FLAG_SHARED ~= 0 then return inline.request_shared(L, t, key, dest, ACCESS_READ) end
       handler = table_get_text(meta, "__index", text_hash("__index"))
       if u64(handler) == TAG_NIL then
         set64(dest, TAG_NIL)
@@ -118,7 +126,7 @@ function set_index(L, object, key, value)
       local t = u64(object + 8)
       local meta = u64(t + T_META)
       if meta ~= 0 then
-        if u64(t + T_FLAGS) & FLAG_SHARED ~= 0 then return inline.request_shared(L, t, key, value, 1) end
+        if u64(t + T_FLAGS) & FLAG_SHARED ~= 0 then return inline.request_shared(L, t, key, value, ACCESS_WRITE) end
         handler = table_get_text(meta, "__newindex", text_hash("__newindex"))
         if u64(handler) ~= TAG_NIL and u64(table_get(t, key)) ~= TAG_NIL then handler = ADDR_NIL end
       end
@@ -180,7 +188,7 @@ function length(L, dest, object)
   if u64(handler) ~= TAG_NIL then return request_binary(L, handler, object, object, dest) end
   if tag == TAG_TABLE then
     if u64(u64(object + 8) + T_FLAGS) & (FLAG_SHARED | FLAG_ENTRY) == FLAG_SHARED then
-      return raise_here(L, "the length of a table that handlers share is not known at packet time")
+      return inline.request_shared(L, u64(object + 8), 0, dest, ACCESS_LENGTH)
     end
     set64(dest + 8, table_length(u64(object + 8)))
     set64(dest, TAG_INT)

@@ -268,9 +268,6 @@ end
 
 -- The key and value that follow the key at `k` (nil: the first ones), at `out` and `out` + 16: 1; 0 at the end.
 function table_next(L, t, k, out)
-  if u64(t + T_FLAGS) & FLAG_SHARED ~= 0 then
-    return raise(L, "a table that handlers share cannot be traversed at packet time")
-  end
   local position = 0
   if u64(k) ~= TAG_NIL then
     position = table_position(t, k)

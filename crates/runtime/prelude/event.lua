@@ -54,12 +54,25 @@ end
 function prim.add_record(list, count, record, nested)
   local names = {}
   local fields = 0
-  for name in next, record do
-    if type(name) ~= "string" then
-      return nil
+  local known = prim.entry_names(record)
+  if known then
+    -- An entry of a shared table has the fields of its type, if they are there.
+    for i = 1, #known do
+      if rawget(record, known[i]) ~= nil then
+        fields = fields + 1
+        names[fields] = known[i]
+      end
     end
-    fields = fields + 1
-    names[fields] = name
+  elseif known == nil then
+    for name in next, record do
+      if type(name) ~= "string" then
+        return nil
+      end
+      fields = fields + 1
+      names[fields] = name
+    end
+  else
+    return nil
   end
   if fields > 1 then
     table.sort(names)

@@ -15,6 +15,8 @@ macro_rules! constants {
 constants! {
     /// What a routine returns after an error, and when the kernel's limit for loops is used up.
     FAIL = -1;
+    /// What a routine returns that wants the access to a shared table which `L_ACCESS_…` describe.
+    SHARED = -3;
     /// What a routine `fast_…` returns that has done nothing: the library function of the prelude is to be called.
     GENERAL = -2;
 
@@ -36,6 +38,9 @@ constants! {
     /// A packet, a header, …: a userdata for Lua.
     TAG_OBJECT = 9;
     TAG_OPAQUE = 10;
+    /// In the place of the iterator of a generic `for`, where scripts do not see it: the payload is the address of the shared table that is
+    /// traversed.
+    TAG_TRAVERSAL = 11;
     VALUE_SIZE = 16;
 
     /// Steps left, signed.
@@ -114,7 +119,27 @@ constants! {
     L_ENTRIES = 400;
     L_WRITES = 408;
     L_READS = 472;
-    L_SIZE = 984;
+    /// The access to a shared table, or a record in one, that a routine asks for with `SHARED`: the table, where the key stands, where
+    /// the value stands or goes, what is to be done (`ACCESS_…`), and whether the requested call (`L_CALL_…`) ends with it.
+    L_ACCESS_TABLE = 984;
+    L_ACCESS_KEY = 992;
+    L_ACCESS_PLACE = 1000;
+    L_ACCESS_KIND = 1008;
+    L_ACCESS_CALL = 1016;
+    /// Where packet memory ends; traversals keep keys there, and `L_HEAP_END` is below them.
+    L_MEMORY_END = 1024;
+    /// The innermost traversal of a shared table (`lua/traversal.lua`), or 0.
+    L_TRAVERSAL = 1032;
+    /// Keys being copied, downwards: where the last one is, whether there was no room for all, the time at which entries
+    /// must be alive.
+    L_KEYS = 1040;
+    L_KEYS_FULL = 1048;
+    L_KEYS_NOW = 1056;
+    /// Address of a list: by the numbers of shared tables and of records in them, lists of the names of the records' fields.
+    L_RECORD_NAMES = 1064;
+    /// Packet memory below this address must not be given back: entries that the handler holds are there.
+    L_KEPT = 1072;
+    L_SIZE = 1080;
     WRITE_SLOTS = 8;
     READ_SLOTS = 8;
     READ_SIZE = 64;
@@ -192,9 +217,22 @@ constants! {
     HANDLED = 8;
     /// An error has been caught: end the frame that did so (`finish_marker`).
     CAUGHT = 9;
-    /// Read (`L_CALL_WANT` is 0) or assign (1) what has the key at `L_CALL_COUNT` in the shared table or record `L_CALL_FUNC`,
-    /// to or from the value at `L_CALL_DEST`.
-    SHARED = 10;
+
+    // Accesses to shared tables. Reading stores the value, assigning takes it; `TRAVERSE` begins the traversal of the generic `for` whose
+    // registers are at the place, `NEXT` stores the next key and value of the one whose state is at the key, `ANY` stores some key
+    // and value and `LENGTH` a border.
+    ACCESS_READ = 0;
+    ACCESS_WRITE = 1;
+    ACCESS_TRAVERSE = 2;
+    ACCESS_NEXT = 3;
+    ACCESS_ANY = 4;
+    ACCESS_LENGTH = 5;
+
+    // A traversal of a shared table: the registers of its generic `for`, the traversal around it, then the keys that are still to
+    // come, below. It ends when another one begins at the same registers or at lower ones.
+    TRAVERSAL_PLACE = 0;
+    TRAVERSAL_AROUND = 8;
+    TRAVERSAL_SIZE = 16;
 
     // Errors without text so far: `text` (A) with the position of the call of a library function, or of the running function; about
     // argument A: problem B; about argument A: expected type B, value at C or 0; operand at A: attempt B, name C; values at A and B.

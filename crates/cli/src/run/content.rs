@@ -1,7 +1,8 @@
 //! What a program has that can outlast it: tables, variables, counters of verdicts, each in a map.
 
 use crate::kernel::VERDICTS;
-use moonhook_ir::Module;
+use moonhook_install::ArenaSection;
+use moonhook_ir::{Module, VariableKind};
 use moonhook_shape::{Shape, WhenFull};
 use serde::{Deserialize, Serialize};
 use std::os::fd::BorrowedFd;
@@ -15,6 +16,9 @@ pub struct Content {
     pub variables: Vec<Variable>,
     /// Variables are somewhere else, in the memory of general code.
     pub general: bool,
+    /// What they all can be there.
+    #[serde(skip)]
+    pub kinds: Vec<VariableKind>,
     /// Names of the data sections that can be taken over.
     pub sections: Vec<String>,
 }
@@ -44,6 +48,8 @@ pub trait Earlier {
     fn content(&self) -> &Content;
     /// The descriptor of a table's map or of a section; `None` if it is gone.
     fn map(&self, name: &str) -> Option<BorrowedFd<'_>>;
+    /// The memory of general code, as far as this process has it.
+    fn arena(&self) -> Option<ArenaSection>;
 }
 
 impl Content {
@@ -61,10 +67,12 @@ impl Content {
         };
         let is_there =
             |section: &&str| module.maps.iter().any(|map| *section == format!(".data.{}", map.name));
+        let of_general = module.variables.first().filter(|_| module.arena().is_some());
         Content {
             tables: module.tables.iter().map(table).collect(),
             variables: module.variables.iter().map(variable).collect(),
             general: module.arena().is_some(),
+            kinds: of_general.map_or_else(Vec::new, |variable| variable.kinds.clone()),
             sections: [STATE, VERDICTS].into_iter().filter(is_there).map(str::to_string).collect(),
         }
     }

@@ -2,12 +2,14 @@
 //!
 //! A table is taken over as it is, map and all, if name and shape are the same. Variables live in one data section: it is taken
 //! over if the variables in it are the same; otherwise those of the same name and type are copied over when the programs are
-//! exchanged. The counters of verdicts are common to all generations.
+//! exchanged. Those of general code lie in its arena, and are always copied. The counters of verdicts are common to all generations.
 
 use super::content::{Content, Earlier, STATE, Table, Variable};
 use crate::CliError;
 use crate::kernel::{Kernel, VERDICTS};
 use moonhook_daemon::{Kept, TableKept};
+use moonhook_install::DataSection;
+use moonhook_ir::{VariableContent, VariableKind};
 use std::os::fd::BorrowedFd;
 
 /// What becomes of each table and variable.
@@ -19,6 +21,8 @@ pub struct Inheritance {
     maps: Vec<(String, String)>,
     /// Offsets of variables to copy: from, to.
     copies: Vec<(u32, u32)>,
+    /// What the variables of general code, to which these offsets belong, can be in the new program.
+    kinds: Option<Vec<VariableKind>>,
 }
 
 /// Compares what a new program has with what the earlier one has.
@@ -28,7 +32,10 @@ pub fn plan(new: &Content, earlier: Option<&dyn Earlier>) -> Inheritance {
     let old = earlier.content();
     let is_there = |map: &str| earlier.map(map).is_some();
     tables(&mut plan, new, old, &is_there);
-    if old.general || (new.general && !old.variables.is_empty()) {
+    if new.general && old.general && earlier.arena().is_some() {
+        plan.kinds = Some(new.kinds.clone());
+        variables(&mut plan, new, old, true);
+    } else if old.general || (new.general && !old.variables.is_empty()) {
         let form = |general| if general { "general code" } else { "expanded code" };
         plan.variables = vec![reset("(all)", form(old.general), form(new.general))];
     } else {
@@ -72,6 +79,7 @@ fn dropped(kept: &mut Vec<TableKept>, new: &[String], old: &[String]) {
 
 fn variables(plan: &mut Inheritance, new: &Content, old: &Content, is_there: bool) {
     let shared = is_there
+        && !new.general
         && !new.variables.is_empty()
         && new.variables == old.variables
         && new.variables.iter().all(|variable| variable.portable);
@@ -104,6 +112,10 @@ pub fn maps<'a>(plan: &Inheritance, earlier: Option<&'a dyn Earlier>) -> Vec<(St
 
 /// Copies variables, just before the programs are exchanged: what the earlier program assigns in between is lost.
 pub fn copy_variables(plan: &Inheritance, earlier: &dyn Earlier, new: &Kernel) -> Result<(), CliError> {
+    if let Some(kinds) = &plan.kinds {
+        copy_in_arenas(plan, kinds, earlier, new);
+        return Ok(());
+    }
     let Some(section) = earlier.map(STATE).filter(|_| !plan.copies.is_empty()) else { return Ok(()) };
     let from = moonhook_install::section_bytes(section)?;
     let to = new.program.data_section(STATE)?;
@@ -116,9 +128,36 @@ pub fn copy_variables(plan: &Inheritance, earlier: &dyn Earlier, new: &Kernel) -
     Ok(())
 }
 
+/// Copies tags and payloads. What one program alone can have, functions and tables, and strings that the new one does not
+/// have, stays as load time left it.
+fn copy_in_arenas(plan: &Inheritance, kinds: &[VariableKind], earlier: &dyn Earlier, new: &Kernel) {
+    let (Some(from), Some(to)) = (earlier.arena(), new.program.arena_section()) else { return };
+    from.with(|from| {
+        to.with(|to| {
+            for (old, new) in &plan.copies {
+                if let Some([tag, payload]) = translated(kinds, from, *old as usize) {
+                    to.store(*new as usize + 8, payload);
+                    to.store(*new as usize, tag);
+                }
+            }
+        })
+    });
+}
+
+/// Tag and payload, for the new program, of what the earlier one has at an offset.
+fn translated(kinds: &[VariableKind], from: &DataSection<'_>, offset: usize) -> Option<[u64; 2]> {
+    let (tag, payload) = (from.load(offset)?, from.load(offset + 8)?);
+    let kind = kinds.iter().find(|kind| kind.tag == tag)?;
+    let VariableContent::Texts(texts) = &kind.content else { return Some([tag, payload]) };
+    let (start, length) = (payload as u32 as usize, (payload >> 32) as usize);
+    let text = from.part(start..start + length)?;
+    Some([tag, *texts.get(&text)?])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use moonhook_install::ArenaSection;
     use std::os::fd::AsFd;
 
     struct Old {
@@ -134,6 +173,10 @@ mod tests {
 
         fn map(&self, name: &str) -> Option<BorrowedFd<'_>> {
             (name != self.missing).then(|| self.file.as_fd())
+        }
+
+        fn arena(&self) -> Option<ArenaSection> {
+            None
         }
     }
 
@@ -153,6 +196,7 @@ mod tests {
             tables: tables.iter().map(table).collect(),
             variables: variables.iter().enumerate().map(variable).collect(),
             general: false,
+            kinds: Vec::new(),
             sections: vec![VERDICTS.to_string()],
         }
     }

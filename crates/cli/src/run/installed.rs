@@ -8,7 +8,7 @@ use crate::driver::{self, Settings, Timings, timed};
 use crate::kernel::Kernel;
 use crate::{CliError, report};
 use moonhook_control::Control;
-use moonhook_install::{Events, InstallError};
+use moonhook_install::{ArenaSection, Events, InstallError};
 use moonhook_load::Loaded;
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
@@ -141,6 +141,10 @@ impl Earlier for Installed {
 
     fn map(&self, name: &str) -> Option<BorrowedFd<'_>> {
         self.kernel.program.map_fd(name).ok()
+    }
+
+    fn arena(&self) -> Option<ArenaSection> {
+        self.kernel.program.arena_section()
     }
 }
 

@@ -7,6 +7,7 @@ use super::service::failure;
 use crate::CliError;
 use crate::driver::{Settings, Timings, Translated};
 use crate::kernel::{Again, Kernel};
+use moonhook_install::ArenaSection;
 use moonhook_ir::Module;
 use moonhook_snapshot::Snapshot;
 use std::collections::BTreeMap;
@@ -19,6 +20,7 @@ use std::thread::JoinHandle;
 pub struct Heritage {
     content: Content,
     maps: BTreeMap<String, OwnedFd>,
+    arena: Option<ArenaSection>,
 }
 
 impl Heritage {
@@ -32,7 +34,7 @@ impl Heritage {
                 maps.insert(name.to_string(), map.try_clone_to_owned()?);
             }
         }
-        Ok(Heritage { content, maps })
+        Ok(Heritage { content, maps, arena: earlier.arena() })
     }
 }
 
@@ -43,6 +45,10 @@ impl Earlier for Heritage {
 
     fn map(&self, name: &str) -> Option<BorrowedFd<'_>> {
         self.maps.get(name).map(AsFd::as_fd)
+    }
+
+    fn arena(&self) -> Option<ArenaSection> {
+        self.arena.clone()
     }
 }
 

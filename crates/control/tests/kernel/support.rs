@@ -1,7 +1,7 @@
 //! A script and a program that has maps for the script's tables, but no handler that uses them.
 
 use moonhook_control::{Answer, Control, Options, Report};
-use moonhook_install::{LoadOptions, Program, Section};
+use moonhook_install::{ArenaSection, LoadOptions, Program, Section};
 use moonhook_ir::{
     Map, MapDefinition, MapId, MapKind, MapType, Module, SharedTable, Variable, VariableContent,
     VariableHome, VariableKind,
@@ -62,9 +62,30 @@ pub type Described<'a> = (&'a str, [u64; 2], &'a [(u64, VariableContent)]);
 /// The state of `scripts`, whose first handler has these upvalues; fields are `global.field`, globals `_G.name`. Also gives the
 /// words of the variables, three each.
 pub fn variables(scripts: &[&str], variables: &[Described<'_>]) -> (Control, Section) {
+    let (loaded, mut module, bytes) = described(scripts, variables, vec![]);
+    module.maps.push(Map { name: "state".into(), kind: MapKind::Data(bytes) });
+    let program = install(&module).unwrap();
+    let section = program.section(".data.state").unwrap();
+    (Control::new(loaded, &module, &program, Options::default()).unwrap(), section)
+}
+
+/// The same of general code: the variables lie in an arena behind these bytes. The program has to stay.
+pub fn variables_in_arena(
+    scripts: &[&str],
+    variables: &[Described<'_>],
+    before: &[u8],
+) -> (Control, Program, ArenaSection) {
+    let (loaded, mut module, image) = described(scripts, variables, before.to_vec());
+    module.maps.push(Map { name: "arena".into(), kind: MapKind::Arena { pages: 1, image } });
+    let program = install(&module).unwrap();
+    let arena = program.arena_section().unwrap();
+    (Control::new(loaded, &module, &program, Options::default()).unwrap(), program, arena)
+}
+
+/// A module with these variables, and their words behind `bytes`.
+fn described(scripts: &[&str], variables: &[Described<'_>], mut bytes: Vec<u8>) -> (Loaded, Module, Vec<u8>) {
     let loaded = load_all(scripts);
     let mut module = module(&[]);
-    let mut bytes = Vec::new();
     for (name, words, kinds) in variables {
         let kind =
             |(tag, content): &(u64, VariableContent)| VariableKind { tag: *tag, content: content.clone() };
@@ -78,10 +99,7 @@ pub fn variables(scripts: &[&str], variables: &[Described<'_>]) -> (Control, Sec
         });
         bytes.extend([words[0], words[1], 0].iter().flat_map(|word| word.to_ne_bytes()));
     }
-    module.maps.push(Map { name: "state".into(), kind: MapKind::Data(bytes) });
-    let program = install(&module).unwrap();
-    let section = program.section(".data.state").unwrap();
-    (Control::new(loaded, &module, &program, Options::default()).unwrap(), section)
+    (loaded, module, bytes)
 }
 
 fn home(loaded: &Loaded, name: &str) -> VariableHome {

@@ -1,7 +1,8 @@
 //! Variables that handlers assign, from Lua.
 
-use crate::support::{expect, kernel, turn, variables};
-use moonhook_ir::VariableContent::{Boolean, Integer, Ipv4, Mac, Nil, Object, Text};
+use crate::support::{expect, kernel, turn, variables, variables_in_arena};
+use moonhook_ir::VariableContent::{Boolean, Float, Integer, Ipv4, Mac, Nil, Object, Text, Texts, Truth};
+use std::sync::Arc;
 
 const SCRIPT: &str = "local n, mode, from, maybe, act = 5, 'open', '10.0.0.1', nil, print
     limits = {burst = 3}
@@ -76,4 +77,82 @@ fn names_are_looked_up_in_all_scripts() {
             ("error('mine')", "exec:1: mine"),
         ],
     );
+}
+
+#[test]
+fn variables_of_general_code_have_values_of_all_types() {
+    if !kernel() {
+        return;
+    }
+    // "openshut" at 0, and the variables from 8 on.
+    let texts = [("open", 4 << 32), ("shut", 4 | 4 << 32), ("", 3)];
+    let texts = texts.iter().map(|(text, payload)| (text.as_bytes().to_vec(), *payload)).collect();
+    let kinds = [
+        (0, Nil),
+        (1, Truth(false)),
+        (2, Truth(true)),
+        (3, Integer),
+        (4, Float),
+        (5, Texts(Arc::new(texts))),
+    ];
+    let all = [
+        ("n", [3, 5]),
+        ("mode", [5, 4 << 32]),
+        ("from", [4, 1.5f64.to_bits()]),
+        ("maybe", [0, 77]),
+        ("act", [7, 4096]),
+        ("_G.total", [0, 0]),
+    ];
+    let described: Vec<_> = all.iter().map(|(name, words)| (*name, *words, &kinds[..])).collect();
+    let (mut state, program, arena) = variables_in_arena(&[SCRIPT], &described, b"openshut");
+    let word = |variable: usize, word: usize| {
+        arena.with(|bytes| bytes.load(8 + 24 * variable + 8 * word).unwrap()).unwrap()
+    };
+    let words = |variable: usize| [word(variable, 0), word(variable, 1)];
+    expect(
+        &mut state,
+        &[
+            ("n, mode, from, maybe, act == print, total", "5 open 1.5 nil true nil"),
+            ("mode = 'shut'; maybe = true; n = step(); total = 2^40; act = nil", ""),
+        ],
+    );
+    let written = [[3, 6], [5, 4 | 4 << 32], [4, 1.5f64.to_bits()], [2, 77], [0, 4096], [3, 1 << 40]];
+    assert_eq!([0, 1, 2, 3, 4, 5].map(words), written);
+    let of = "of the handlers";
+    let is = "is nil or a boolean or an integer or a string of the script: it cannot be";
+    let later = "in a later function";
+    expect(
+        &mut state,
+        &[
+            ("mode = ''; maybe = false; act = 'open'", ""),
+            ("mode, maybe, act", " false open"),
+            // A payload gives way to one of its own type, or to none.
+            (
+                "n = 'open'",
+                &format!("variable 'n' {of} has an integer: assign nil, and the string 'open' {later}"),
+            ),
+            (
+                "mode = 7",
+                &format!(
+                    "variable 'mode' {of} has a string of the script: assign nil, and the integer 7 {later}"
+                ),
+            ),
+            ("from = 7", &format!("variable 'from' {of} has a float: assign nil, and the integer 7 {later}")),
+            ("mode = 'more'", &format!("variable 'mode' {of} {is} the string 'more'")),
+            ("maybe = 1.5", &format!("variable 'maybe' {of} {is} the number 1.5")),
+            ("maybe = {}", &format!("variable 'maybe' {of} {is} a table value")),
+            ("n, mode, from, maybe", "6  1.5 false"),
+            ("n = nil", ""),
+            ("n = 'open'", ""),
+            ("n, total", "open 1099511627776"),
+        ],
+    );
+    assert_eq!((words(0), words(3)), ([5, 4 << 32], [1, 77]));
+    // What only handlers can have leaves the Lua state as it is; nothing is there without the program.
+    let stored = arena.with(|bytes| bytes.store(8 + 24 * 5, 6));
+    assert_eq!(stored, Some(true));
+    expect(&mut state, &[("total", "1099511627776")]);
+    drop(program);
+    assert!(arena.with(|_| ()).is_none());
+    expect(&mut state, &[("total = 3; n = 9", ""), ("n, total", "9 3")]);
 }

@@ -74,6 +74,7 @@ impl General<'_> {
         if let Some(failure) = self.failure.take() {
             return Err(failure);
         }
+        self.module.variables = self.described_variables();
         let image = std::mem::replace(&mut self.image, super::image::Image::new()).finish();
         let end = image.len() as i64;
         let function = self.entry((list, handlers.len()), statics, (end, stride), units, &parts);
@@ -227,6 +228,7 @@ impl General<'_> {
             (L_STACK_END, STACK_START + STACK - PAGE),
             (L_HEAP_START, STACK_START + STACK),
             (L_HEAP_END, stride),
+            (L_MEMORY_END, stride),
         ];
         for (field, offset) in relative {
             let place = code.add(address, offset);

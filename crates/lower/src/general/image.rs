@@ -3,7 +3,7 @@
 //! Addresses are offsets from the start of the arena. Equal texts and equal constants are there once.
 
 use moonhook_runtime::layout::*;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// The bytes below the first address that is given out: no address, and the nil at [`ADDR_NIL`].
 const RESERVED: usize = 64;
@@ -49,6 +49,11 @@ impl Image {
         let payload = at | (text.len() as u64) << 32;
         self.texts.insert(text.to_vec(), payload);
         payload
+    }
+
+    /// All texts that stand by themselves, with their payload words.
+    pub fn texts(&self) -> BTreeMap<Vec<u8>, u64> {
+        self.texts.iter().map(|(text, payload)| (text.clone(), *payload)).collect()
     }
 
     /// The address of a constant value.

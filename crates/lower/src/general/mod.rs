@@ -26,6 +26,7 @@ mod statics;
 mod stores;
 pub mod thunks;
 mod unit;
+mod variables;
 
 use crate::Options;
 use crate::error::{LowerError, LowerErrorKind};

@@ -138,9 +138,10 @@ impl General<'_> {
             block
         };
         let dispatched = block_for(code, CompareOp::Eq, DISPATCH);
+        // It is negative, and so is what `unwind` is for.
+        let of_map = block_for(code, CompareOp::Eq, SHARED);
         let requested = block_for(code, CompareOp::Eq, REQUEST);
         let accessed = block_for(code, CompareOp::Eq, OBJECT);
-        let of_map = block_for(code, CompareOp::Eq, SHARED);
         let by_routine = [
             (block_for(code, CompareOp::SLt, 0), "unwind"),
             (block_for(code, CompareOp::Eq, SLOW), "arithmetic_slow"),
@@ -162,7 +163,7 @@ impl General<'_> {
         };
         Self::go_on(code, status, head);
         code.block = of_map;
-        Self::access_shared(code, state, shared, head);
+        self.access_shared(code, state, shared, head);
         for (block, name) in by_routine {
             code.block = block;
             let routine = self.routine(name);
@@ -173,14 +174,15 @@ impl General<'_> {
         (head, ended, end[0])
     }
 
-    /// The access to a shared table, or a record in one, that `L_CALL_…` describe.
-    fn access_shared(code: &mut Code, state: Value, all: &[(usize, Accesses)], head: Block) {
-        let table = code.load(state, L_CALL_FUNC);
+    /// The access to a shared table, or a record in one, that `L_ACCESS_…` describe.
+    fn access_shared(&mut self, code: &mut Code, state: Value, all: &[(usize, Accesses)], head: Block) {
+        let table = code.load(state, L_ACCESS_TABLE);
         let flags = code.arena(table);
         let flags = code.load(flags, T_FLAGS);
         let number = code.binary(BinaryOp::LShr, flags, FLAG_NUMBER as i32);
-        let writes = code.load(state, L_CALL_WANT);
+        let kind = code.load(state, L_ACCESS_KIND);
         let (missing, _) = code.cold_block(0);
+        let (accessed, status) = code.new_block(1);
         let mut targets = Vec::new();
         let mut blocks = Vec::new();
         for (number, accesses) in all {
@@ -191,19 +193,35 @@ impl General<'_> {
         code.switch(number, &targets, missing, &[]);
         for (block, accesses) in blocks {
             code.block = block;
-            let (write, _) = code.new_block(0);
-            code.leave_if(CompareOp::Ne, writes, 0, write, &[]);
-            for (function, block) in [(accesses.read, None), (accesses.write, Some(write))] {
-                code.block = block.unwrap_or(code.block);
+            let kinds: Vec<(i64, Block)> =
+                accesses.iter().map(|(kind, _)| (*kind, code.new_block(0).0)).collect();
+            code.switch(kind, &kinds, missing, &[]);
+            for ((_, function), (_, block)) in accesses.iter().zip(kinds) {
+                code.block = block;
                 let [address, key, place] =
-                    [L_SELF, L_CALL_COUNT, L_CALL_DEST].map(|field| code.load(state, field));
-                let status = code.call(function, &[address, table, key, place]);
-                Self::go_on(code, status, head);
+                    [L_SELF, L_ACCESS_KEY, L_ACCESS_PLACE].map(|field| code.load(state, field));
+                let status = code.call(*function, &[address, table, key, place]);
+                code.jump(accessed, &[status]);
             }
         }
         code.block = missing;
-        let status = code.constant(FAIL);
-        code.jump(head, &[status]);
+        let failed = code.constant(FAIL);
+        code.jump(head, &[failed]);
+        code.block = accessed;
+        self.finish_access(code, state, status[0], head);
+    }
+
+    /// After an access to a shared table: gives the library function's results if there was a call of one.
+    fn finish_access(&mut self, code: &mut Code, state: Value, status: Value, head: Block) {
+        let (called, _) = code.new_block(0);
+        code.leave_if(CompareOp::SLt, status, 0, head, &[status]);
+        let call = code.load(state, L_ACCESS_CALL);
+        code.leave_if(CompareOp::Ne, call, 0, called, &[]);
+        let dispatch = code.constant(DISPATCH);
+        code.jump(head, &[dispatch]);
+        code.block = called;
+        let results = code.add(status, 1);
+        self.deliver(code, state, results, head);
     }
 
     /// Goes on at the running frame's site if a status is 0, sees to it otherwise.
@@ -257,14 +275,18 @@ impl General<'_> {
         let (context, address) = (code.param(0), code.load(state, L_SELF));
         let results = code.call(self.ids.builtin, &[context, address, base, count, number]);
         code.leave_if(CompareOp::SLt, results, 0, head, &[results]);
-        let deliver = self.routine("deliver");
-        let address = code.load(state, L_SELF);
-        let status = code.call(deliver, &[address, results]);
-        Self::go_on(code, status, head);
+        self.deliver(code, state, results, head);
         code.block = other;
         let requested = self.routine("call_requested");
         let address = code.load(state, L_SELF);
         let status = code.call(requested, &[address]);
+        Self::go_on(code, status, head);
+    }
+    /// Hands the results of the library function that was called to the running frame.
+    fn deliver(&mut self, code: &mut Code, state: Value, results: Value, head: Block) {
+        let deliver = self.routine("deliver");
+        let address = code.load(state, L_SELF);
+        let status = code.call(deliver, &[address, results]);
         Self::go_on(code, status, head);
     }
 }

@@ -3,12 +3,15 @@
 use super::General;
 use super::reach::{self, Functions, Reach};
 use super::stores::Stores;
-use super::thunks::shared::{Accesses, Record};
+use super::thunks::shared::{Accesses, Record, Uses};
+use crate::opcode::{Instruction, Opcode};
 use crate::shared::SharedTables;
 use moonhook_ir::Loc;
 use moonhook_runtime::image::TableContent;
-use moonhook_runtime::layout::{FLAG_NUMBER, FLAG_SHARED};
+use moonhook_runtime::layout::{FLAG_NUMBER, FLAG_SHARED, TAG_STRING};
 use moonhook_snapshot::{Snapshot, TableId};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 #[derive(Default)]
 pub struct Shared {
@@ -18,6 +21,10 @@ pub struct Shared {
     tables: Vec<(TableId, Loc)>,
     /// The metatable that marks them.
     metatable: Option<u64>,
+    /// The names of the fields of records, by the records' numbers.
+    names: BTreeMap<usize, Vec<String>>,
+    /// Fields with constant names, of other tables, that are assigned.
+    fields: BTreeSet<(TableId, Arc<[u8]>)>,
 }
 
 impl Shared {
@@ -41,7 +48,7 @@ impl Shared {
         });
         let place = |table| *stores.by_key.get(table).or(stores.used.get(table)).unwrap_or(&handler);
         let tables = tables.iter().map(|table| (*table, place(table))).collect();
-        Shared { known, tables, metatable: None }
+        Shared { known, tables, metatable: None, names: BTreeMap::new(), fields: stores.fields }
     }
 
     fn number(&self, table: TableId) -> Option<usize> {
@@ -50,6 +57,17 @@ impl Shared {
 
     pub fn is_shared(&self, table: TableId) -> bool {
         self.number(table).is_some()
+    }
+
+    /// The constant names under which some function assigns fields of the table.
+    pub fn assigned_fields(&self, table: TableId) -> Vec<Arc<[u8]>> {
+        let fields = self.fields.iter().filter(|(owner, _)| *owner == table);
+        fields.map(|(_, name)| name.clone()).collect()
+    }
+
+    /// Whether there are any.
+    pub fn exist(&self) -> bool {
+        !self.tables.is_empty()
     }
 }
 
@@ -75,9 +93,39 @@ impl General<'_> {
         *self.shared.metatable.insert(address)
     }
 
+    /// Whether a call of a library function may end with the access to a shared table, so that the program's loop has to make it.
+    pub fn may_access(&self, name: &str) -> bool {
+        self.shared.exist() && matches!(name, "next" | "rawget" | "rawlen" | "rawset")
+    }
+
+    /// What the functions of the program do with whole tables.
+    fn uses_of_tables(&self) -> Uses {
+        let takes_length = |index: &usize| {
+            let code = &self.functions.get(*index).code;
+            code.iter().any(|word| Instruction(*word).opcode() == Some(Opcode::Len))
+        };
+        let called = |name: &str| self.reach.builtins.contains(name);
+        Uses {
+            traversal: called("next"),
+            length: called("rawlen") || self.reach.functions.iter().any(takes_length),
+        }
+    }
+
+    /// The list of [`L_RECORD_NAMES`]; 0 where it has nothing. All accesses must be made.
+    pub fn record_names(&mut self) -> u64 {
+        let Some((last, _)) = self.shared.names.last_key_value() else { return 0 };
+        let mut lists = vec![0; last + 1];
+        for (number, names) in self.shared.names.clone() {
+            let array = names.iter().map(|name| (TAG_STRING, self.image.text(name.as_bytes()))).collect();
+            lists[number] = self.put_table(&TableContent { array, ..TableContent::default() });
+        }
+        self.image.words(&lists)
+    }
+
     /// What reads and assigns each shared table that some function can get at, and each record in one, by their numbers.
     pub fn shared_accesses(&mut self) -> Option<Vec<(usize, Accesses)>> {
         let tables = self.shared.tables.clone();
+        let uses = self.uses_of_tables();
         let mut all = Vec::new();
         let mut next = tables.len();
         for (number, (table, loc)) in tables.into_iter().enumerate() {
@@ -85,10 +133,12 @@ impl General<'_> {
                 continue;
             }
             let (accesses, record) =
-                self.thunk_at(loc, |thunks| thunks.shared_table(table, number, &mut next))?;
+                self.thunk_at(loc, |thunks| thunks.shared_table(table, (number, uses), &mut next))?;
             all.push((number, accesses));
             for record in record.iter().flat_map(Record::all) {
                 all.push((record.number, self.thunk(|thunks| thunks.shared_record(table, record))?));
+                let names = record.fields.iter().map(|(name, ..)| name.clone()).collect();
+                self.shared.names.insert(record.number, names);
             }
         }
         all.sort_by_key(|(number, _)| *number);

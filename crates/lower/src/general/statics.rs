@@ -45,6 +45,7 @@ impl General<'_> {
         let shared_meta = self.shared_metatable();
         vec![
             (L_SHARED_META, shared_meta),
+            (L_RECORD_NAMES, self.record_names()),
             (L_EVENTS, self.image.words(&events)),
             (L_BUILTIN_NAMES, self.image.words(&names)),
             (L_OBJECT_NAMES, self.image.words(&objects)),

@@ -5,7 +5,8 @@ use crate::names;
 use crate::opcode::{Instruction, Opcode};
 use moonhook_ir::Loc;
 use moonhook_snapshot::{Prototype, TableId, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// What the reachable functions of the script do with tables of load time.
 #[derive(Default)]
@@ -14,6 +15,8 @@ pub struct Stores {
     pub by_key: BTreeMap<TableId, Loc>,
     /// Tables that are used in any way, and where first.
     pub used: BTreeMap<TableId, Loc>,
+    /// Fields with constant names that are assigned.
+    pub fields: BTreeSet<(TableId, Arc<[u8]>)>,
 }
 
 impl Stores {
@@ -41,6 +44,11 @@ impl Stores {
             _ => return,
         };
         let Some(table) = table else { return };
+        if let (Some(SetField | SetTabUp), Some(Value::String(name))) =
+            (i.opcode(), tables.prototype.constants.get(i.b()))
+        {
+            self.fields.insert((table, name.clone()));
+        }
         let loc = tables.loc(pc);
         self.used.entry(table).or_insert(loc);
         if by_key {

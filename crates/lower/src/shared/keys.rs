@@ -43,6 +43,11 @@ impl Context<'_> {
         Ok(base)
     }
 
+    /// The address of memory for the bytes of a key that are copied there.
+    pub fn room_for_key(&mut self, shape: &Shape) -> Result<ir::Value> {
+        self.room(shape.key_size(), has_text(&shape.key), KEY_START)
+    }
+
     /// The address of memory for a key or value of `size` bytes. Strings are made in the region at `start`.
     pub(super) fn room(&mut self, size: usize, text: bool, start: i64) -> Result<ir::Value> {
         if text || size > SMALL {

@@ -24,6 +24,8 @@ pub use additions::Additions;
 pub use held::STALE;
 pub use records::Path;
 pub use seen::{Kind, Seen};
+pub use traversal::Visit;
+pub use walk::Extent;
 
 use crate::context::{Context, Result, Stop};
 use crate::error::LowerErrorKind;
@@ -160,11 +162,11 @@ impl Context<'_> {
         }
     }
 
-    /// The shape of a table whose types must be known by now.
-    pub fn settled_shape(&mut self, table: TableId) -> Result<Rc<Shape>> {
+    /// Map and shape of a table whose types must be known by now.
+    pub fn settled_map(&mut self, table: TableId) -> Result<(ir::MapId, Rc<Shape>)> {
         self.check_contents(table, Some(self.table_name(table)))?;
-        if let Some((_, shape)) = self.shared_map(table)? {
-            return Ok(shape);
+        if let Some(known) = self.shared_map(table)? {
+            return Ok(known);
         }
         let known = std::mem::take(self.know(table));
         self.refuse_table(table, &known, "the types of its keys and values are not known".to_string())

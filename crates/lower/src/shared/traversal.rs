@@ -6,7 +6,7 @@
 
 use super::additions::Load;
 use super::values::Place;
-use super::walk::{Extent, Keys};
+use super::walk::Extent;
 use crate::context::{Context, Result};
 use crate::join::Arm;
 use crate::loops::Iteration;
@@ -15,7 +15,7 @@ use crate::state::{State, Zero};
 use crate::value::{Abs, Object, Word};
 use moonhook_ir as ir;
 use moonhook_ir::CompareOp;
-use moonhook_shape::{Field, Type};
+use moonhook_shape::{Field, Shape, Type};
 use moonhook_snapshot::TableId;
 use std::sync::Arc;
 
@@ -29,6 +29,16 @@ pub struct Traversal {
 pub struct Turn {
     pub end: Vec<State>,
     pub entries: Vec<Arm>,
+}
+
+/// What became of an entry whose key was copied.
+#[derive(Default)]
+pub struct Visit {
+    /// It is there: its key and value are the arms' values.
+    pub found: Vec<Arm>,
+    pub missing: Vec<State>,
+    /// Another entry may be there by now.
+    pub moved: Vec<State>,
 }
 
 impl Context<'_> {
@@ -58,13 +68,12 @@ impl Context<'_> {
             context.state = more;
             let left = context.sub(variables[0], keys.shape.key_size() as i64);
             let key = context.key_at(&keys, left)?;
-            let mut missing = Vec::new();
-            let entry = context.present_entry(keys.map, &keys.shape, key, &mut missing);
-            iteration.next = missing.into_iter().map(|state| (state, vec![left])).collect();
-            for mut arm in context.key_and_value(table, &keys, key, entry)? {
+            let visit = context.visit_key(table, (keys.map, &keys.shape), key)?;
+            iteration.next.extend(visit.missing.into_iter().map(|state| (state, vec![left])));
+            iteration.next.extend(visit.moved.into_iter().map(|state| (state, vec![variables[0]])));
+            for mut arm in visit.found {
                 arm.values.push(Abs::Int(left));
-                let moved = context.confirmed(&keys, key, entry, arm, &mut iteration.exits);
-                iteration.next.extend(moved.map(|state| (state, vec![variables[0]])));
+                iteration.exits.push(arm);
             }
             Ok(iteration)
         })?;
@@ -90,15 +99,28 @@ impl Context<'_> {
             iteration.leave_in(none, vec![Abs::Nil]);
             context.state = found;
             let key = context.key_at(&keys, Word::Imm(0))?;
-            let mut missing = Vec::new();
-            let entry = context.present_entry(keys.map, &keys.shape, key, &mut missing);
-            iteration.next = missing.into_iter().map(|state| (state, vec![])).collect();
-            for arm in context.key_and_value(table, &keys, key, entry)? {
-                let moved = context.confirmed(&keys, key, entry, arm, &mut iteration.exits);
-                iteration.next.extend(moved.map(|state| (state, vec![])));
-            }
+            let visit = context.visit_key(table, (keys.map, &keys.shape), key)?;
+            let gone = visit.missing.into_iter().chain(visit.moved);
+            iteration.next.extend(gone.map(|state| (state, vec![])));
+            iteration.exits.extend(visit.found);
             Ok(iteration)
         })
+    }
+
+    /// Looks up a key that was copied, at an address that is no one else's.
+    pub fn visit_key(
+        &mut self,
+        table: TableId,
+        (map, shape): (ir::MapId, &Shape),
+        key: ir::Value,
+    ) -> Result<Visit> {
+        let mut visit = Visit::default();
+        let entry = self.present_entry(map, shape, key, &mut visit.missing);
+        for arm in self.key_and_value(table, shape, key, entry)? {
+            let moved = self.confirmed((map, shape), key, entry, arm, &mut visit.found);
+            visit.moved.extend(moved);
+        }
+        Ok(visit)
     }
 
     /// Passes an arm on to `exits` where the key still has the entry its value is from, and gives the state where it has not:
@@ -106,18 +128,18 @@ impl Context<'_> {
     /// then. The fields of a record are read later, one by one, and are not confirmed.
     fn confirmed(
         &mut self,
-        keys: &Keys,
+        (map, shape): (ir::MapId, &Shape),
         key: ir::Value,
         entry: ir::Value,
         arm: Arm,
         exits: &mut Vec<Arm>,
     ) -> Option<State> {
-        if matches!(keys.shape.value, Type::Record(_)) {
+        if matches!(shape.value, Type::Record(_)) {
             exits.push(arm);
             return None;
         }
         self.state = arm.state;
-        let now = self.lookup(keys.map, key);
+        let now = self.lookup(map, key);
         let moved = self.compare(CompareOp::Ne, now, entry);
         let (moved, same) = self.split(moved);
         exits.push(Arm { state: same, values: arm.values });
@@ -128,24 +150,24 @@ impl Context<'_> {
     fn key_and_value(
         &mut self,
         table: TableId,
-        keys: &Keys,
+        shape: &Shape,
         key: ir::Value,
         entry: ir::Value,
     ) -> Result<Vec<Arm>> {
-        let key = self.key_value(Place { base: key, disp: 0 }, &keys.shape.key, 0)?.0;
+        let key = self.key_value(Place { base: key, disp: 0 }, &shape.key, 0)?.0;
         // A record's fields may change, and it is another key then.
         if !matches!(key, Abs::Object(_)) {
             let identity = self.key_identity(&key);
             self.note_lookup(table, identity.clone(), entry);
             self.state.facts.set_looked(table, &identity, entry.into(), Zero::Never);
         }
-        let mut arms = match keys.shape.value {
+        let mut arms = match shape.value {
             Type::Record(_) => {
                 let record = self.entry(table, Vec::new(), entry);
                 self.only(record)?
             }
             ref ty => {
-                let at = Place { base: entry, disp: keys.shape.value_offset() as i16 };
+                let at = Place { base: entry, disp: shape.value_offset() as i16 };
                 let found = self.value_arms(at, ty)?;
                 if !matches!(key, Abs::Object(_)) {
                     let identity = self.key_identity(&key);

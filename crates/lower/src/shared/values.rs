@@ -39,7 +39,7 @@ impl Context<'_> {
     }
 
     /// The time of `CLOCK_MONOTONIC` in nanoseconds.
-    pub(super) fn now(&mut self) -> Word {
+    pub fn now(&mut self) -> Word {
         self.helper(HELPER_KTIME, &[])
     }
 
@@ -78,6 +78,14 @@ impl Context<'_> {
 
     /// A copy of the string at a place: the entry may change.
     fn text_at(&mut self, at: Place, capacity: usize) -> Result<Str> {
+        let text = self.copied_text(at, capacity)?;
+        if let (true, Str::Slice { start, length, .. }) = (self.thunk.is_some(), &text) {
+            self.shorten_in_arena(*start, *length);
+        }
+        Ok(text)
+    }
+
+    fn copied_text(&mut self, at: Place, capacity: usize) -> Result<Str> {
         let length = self.load(at.base, at.disp, Size::B4, false);
         let length = self.and(length, 2 * capacity.next_power_of_two() as i64 - 1);
         let start = self.allocate(Word::Imm(capacity.next_multiple_of(8) as i64))?;

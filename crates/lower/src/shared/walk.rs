@@ -25,7 +25,7 @@ const KEYS: i16 = 24;
 
 /// How much of a table is walked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Extent {
+pub enum Extent {
     All,
     /// One entry that is alive, if there is any.
     One,
@@ -80,17 +80,22 @@ impl Context<'_> {
             let now = self.now();
             self.store(keys.part, NOW, Size::B8, now);
         }
-        let slot = self.slot_for_context();
-        self.store(slot, 0, Size::B8, Word::Value(keys.part));
         let function = self.function_for_keys(keys, extent);
-        let function = self.emit(Op::FunctionReference(function));
-        let map = self.emit(Op::MapReference(keys.map));
-        self.helper(HELPER_FOR_EACH_ELEM, &[map.into(), function.into(), slot.into(), Word::Imm(0)]);
+        self.for_each_entry(keys.map, function, keys.part.into());
         let full = self.load(keys.part, FULL, Size::B8, false);
         let full = self.compare(CompareOp::Ne, full, 0);
         let message = format!("table '{}' has too many entries to traverse", self.table_name(table));
         self.check(full, || Message::new(message));
         Ok(self.load(keys.part, USED, Size::B8, false))
+    }
+
+    /// Has the kernel call a function, `(map, key, value, &word)`, for each entry of a map until it gives 1.
+    pub fn for_each_entry(&mut self, map: ir::MapId, function: ir::FunctionId, word: Word) {
+        let slot = self.slot_for_context();
+        self.store(slot, 0, Size::B8, word);
+        let function = self.emit(Op::FunctionReference(function));
+        let map = self.emit(Op::MapReference(map));
+        self.helper(HELPER_FOR_EACH_ELEM, &[map.into(), function.into(), slot.into(), Word::Imm(0)]);
     }
 
     /// The address of the key whose first byte is so many bytes behind the first key's.

@@ -96,6 +96,7 @@ impl Simulator {
             (L_BUDGET, BUDGET),
             (L_HEAP, memory::HEAP),
             (L_HEAP_END, end),
+            (L_MEMORY_END, end),
             (L_STACK_END, memory::STACK_END),
             (L_SELF, memory::STATE),
             (L_CI, memory::FRAME),

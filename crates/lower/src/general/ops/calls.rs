@@ -48,8 +48,8 @@ fn request(body: &mut Body<'_, '_, '_>, func: Value, count: Value, want: i64) {
 fn call(body: &mut Body<'_, '_, '_>, i: Instruction) {
     let want = i.c() as i64 - 1;
     let name = body.known_builtin(i.a());
-    if let Some(name) = &name
-        && let Some(callee) = body.unit.general.direct(name)
+    if let Some(name) = name.as_deref()
+        && let Some(callee) = direct(body, name)
     {
         direct_call(body, i, callee, want);
         return;
@@ -89,6 +89,14 @@ pub fn call_dynamic(
     body.code().jump(leave, &[status]);
     body.enter(after);
     body.forget_from(func);
+}
+
+/// What is called for a library function that needs nothing from the program's loop.
+fn direct(body: &mut Body<'_, '_, '_>, name: &str) -> Option<Direct> {
+    if body.unit.general.may_access(name) {
+        return None;
+    }
+    body.unit.general.direct(name)
 }
 
 /// A call of a library function that is known now and calls nothing back.
@@ -154,7 +162,7 @@ fn tail_call(body: &mut Body<'_, '_, '_>, i: Instruction) {
         body.routine("close_variables", &[base]);
     }
     if let Some(name) = body.known_builtin(i.a())
-        && let Some(callee) = body.unit.general.direct(&name)
+        && let Some(callee) = direct(body, &name)
     {
         direct_call(body, i, callee, -1);
         let from = body.address(i.a());

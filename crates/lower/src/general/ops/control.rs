@@ -80,9 +80,49 @@ fn generic_prepare(body: &mut Body<'_, '_, '_>, i: Instruction) {
         body.code().store(base, at, word);
     }
     mark_closed(body, i.a() + 2);
+    if may_traverse(body) {
+        begin_traversal(body, i);
+    }
     body.go_to(body.pc + 1 + i.bx());
     let dead = body.code().new_block(2);
     body.enter(dead);
+}
+
+/// Whether a generic `for` may go through a shared table.
+fn may_traverse(body: &Body<'_, '_, '_>) -> bool {
+    body.unit.general.shared.exist() && body.unit.general.reach.builtins.contains("next")
+}
+
+/// Where the loop is one of `next` over a shared table, has the keys copied.
+fn begin_traversal(body: &mut Body<'_, '_, '_>, i: Instruction) {
+    let next_id = body.unit.general.builtin("next").1;
+    let after = body.may_call();
+    let args = [body.frame, body.base];
+    let tag = body.tag(i.a());
+    body.code().leave_if(CompareOp::Ne, tag, TAG_BUILTIN as i32, after.0, &args);
+    let id = body.payload(i.a());
+    body.code().leave_if(CompareOp::Ne, id, next_id as i32, after.0, &args);
+    let tag = body.tag(i.a() + 1);
+    body.code().leave_if(CompareOp::Ne, tag, TAG_TABLE as i32, after.0, &args);
+    let place = body.address(i.a());
+    let status = body.routine("traversal_begin", &[place]);
+    body.check_call(status, after);
+}
+
+/// The turn of a loop that goes through a shared table.
+fn traversal_step(body: &mut Body<'_, '_, '_>, i: Instruction) {
+    let (other, _) = body.code().new_block(0);
+    let tag = body.tag(i.a());
+    body.code().leave_if(CompareOp::Ne, tag, TAG_TRAVERSAL as i32, other, &[]);
+    for register in i.a() + 5..i.a() + 3 + i.c() {
+        body.set_constant(register, (TAG_NIL, 0));
+    }
+    let table = body.payload(i.a());
+    let (state, key) = (body.address(i.a() + 1), body.address(i.a() + 3));
+    let status = body.routine("traversal_next", &[table, state, key]);
+    let leave = body.unit.leave;
+    body.code().jump(leave, &[status]);
+    body.code().block = other;
 }
 
 /// Calls the iterator; `next` over a table, which `pairs` gives, in place.
@@ -102,6 +142,9 @@ fn generic_call(body: &mut Body<'_, '_, '_>, i: Instruction) {
     let args = [body.frame, body.base];
     body.code().jump(after.0, &args);
     body.code().block = general;
+    if may_traverse(body) {
+        traversal_step(body, i);
+    }
     let base = body.base;
     let at = |register: usize| 16 * register as i64;
     body.code().copy_value(base, at(i.a() + 5), base, at(i.a() + 3));

@@ -5,7 +5,7 @@ use crate::memory::{Address, MAX_DISPLACEMENT};
 use crate::value::{Abs, Object, Space, Str, Word};
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size, UnaryOp};
 use moonhook_runtime::layout::{
-    FAIL, TAG_BUILTIN, TAG_FALSE, TAG_FLOAT, TAG_INT, TAG_NIL, TAG_OBJECT, TAG_STRING,
+    FAIL, L_HEAP, TAG_BUILTIN, TAG_FALSE, TAG_FLOAT, TAG_INT, TAG_NIL, TAG_OBJECT, TAG_STRING,
 };
 
 impl Context<'_> {
@@ -42,6 +42,15 @@ impl Context<'_> {
         let none = self.compare(CompareOp::Eq, start, 0);
         self.fail_if(none, |context| context.give(FAIL));
         start
+    }
+
+    /// Gives back all of what was reserved last, at `start`, but the first bytes.
+    pub fn shorten_in_arena(&mut self, start: Word, length: Word) {
+        let length = self.add(length, 7);
+        let length = self.and(length, -8);
+        let end = self.add(start, length);
+        let heap = self.add(self.state_address(), L_HEAP);
+        self.store_arena(heap, end);
     }
 
     /// A constant string as a slice of the arena.

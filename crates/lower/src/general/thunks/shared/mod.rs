@@ -4,6 +4,7 @@
 mod given;
 mod made;
 mod records;
+mod traversal;
 
 pub use records::Record;
 
@@ -15,18 +16,21 @@ use crate::state::State;
 use crate::value::{Abs, Word};
 use moonhook_ir as ir;
 use moonhook_ir::{CompareOp, FunctionId};
-use moonhook_runtime::layout::{L_RESULT, TAG_NIL};
+use moonhook_runtime::layout::{ACCESS_LENGTH, ACCESS_READ, ACCESS_WRITE, L_RESULT, TAG_NIL};
 use moonhook_shape::{Shape, Type};
 use moonhook_snapshot::TableId;
 use std::rc::Rc;
 
-/// The code for one shared table, or for one record in its values.
-#[derive(Clone, Copy, Debug)]
-pub struct Accesses {
-    /// `(L, table, key, out) -> 0 | FAIL`: stores what the key has.
-    pub read: FunctionId,
-    /// `(L, table, key, value) -> 0 | FAIL`.
-    pub write: FunctionId,
+/// The code for one shared table, or for one record in its values: for each kind of access (`ACCESS_…`), in the order of their
+/// numbers, a function `(L, table, key, place) -> status`, which is 0 or `FAIL`; or 1 where the access is a library function's whole
+/// work, and it has two results.
+pub type Accesses = Vec<(i64, FunctionId)>;
+
+/// What is done with whole tables somewhere in the program.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Uses {
+    pub traversal: bool,
+    pub length: bool,
 }
 
 impl Thunks<'_> {
@@ -35,7 +39,7 @@ impl Thunks<'_> {
     pub fn shared_table(
         &mut self,
         table: TableId,
-        number: usize,
+        (number, uses): (usize, Uses),
         next: &mut usize,
     ) -> Result<(Accesses, Option<Record>)> {
         let mut record = None;
@@ -77,21 +81,33 @@ impl Thunks<'_> {
                 context.give(0);
                 Ok(())
             })?;
-        Ok((Accesses { read, write }, record))
+        let mut accesses = vec![(ACCESS_READ, read), (ACCESS_WRITE, write)];
+        if uses.traversal {
+            accesses.extend(self.traversal(table, number, record.as_ref())?);
+        }
+        if uses.length {
+            accesses.push((ACCESS_LENGTH, self.length_of_shared(table, number)?));
+        }
+        Ok((accesses, record))
     }
 }
 
 impl Context<'_> {
     /// The table's shape. The script is to blame for a table without one, but not for the code that follows.
     fn shape_of(&mut self, table: TableId) -> Result<Rc<Shape>> {
-        let shape = self.settled_shape(table)?;
+        Ok(self.map_of(table)?.1)
+    }
+
+    /// Its map, and its shape.
+    fn map_of(&mut self, table: TableId) -> Result<(ir::MapId, Rc<Shape>)> {
+        let (map, shape) = self.settled_map(table)?;
         if matches!(shape.key, Type::Record(_)) {
             let help =
                 "put the parts of the key into one string, or write handlers that have an expanded form";
             return self.refuse_shared(table, "tables as keys, in general code, of", help);
         }
         self.loc = ir::Loc::default();
-        Ok(shape)
+        Ok((map, shape))
     }
 
     /// What a key has, with one arm for each way of finding something or nothing; and where no entry can have such a key.

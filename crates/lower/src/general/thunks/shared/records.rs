@@ -10,7 +10,7 @@ use crate::state::State;
 use crate::strings::Slice;
 use crate::value::{Abs, Str, Word};
 use moonhook_ir::CompareOp;
-use moonhook_runtime::layout::{FAIL, T_KEY, TAG_STRING, TAG_TABLE};
+use moonhook_runtime::layout::{ACCESS_READ, ACCESS_WRITE, FAIL, T_KEY, TAG_STRING, TAG_TABLE};
 use moonhook_shape::{Shape, Type};
 use moonhook_snapshot::TableId;
 
@@ -70,7 +70,7 @@ impl Thunks<'_> {
                 context.give(0);
                 Ok(())
             })?;
-        Ok(Accesses { read, write })
+        Ok(vec![(ACCESS_READ, read), (ACCESS_WRITE, write)])
     }
 }
 
