@@ -43,9 +43,7 @@ impl Context<'_> {
             return self.only(Abs::Nil);
         }
         let Some((map, shape)) = self.shared_map(table)? else { return self.only(Abs::Nil) };
-        if let (Type::Ipv4 | Type::Address | Type::Mac, Abs::Str(Str::Slice { .. })) = (&shape.key, key) {
-            return self.widen_by_text(table, &shape.key);
-        }
+        self.check_comparable(table, &shape.key, key)?;
         self.read_by_key(table, map, &shape, key)
     }
 
@@ -78,8 +76,11 @@ impl Context<'_> {
         Ok(found)
     }
 
-    /// Strings made at packet time are used as keys where only addresses were seen.
-    fn widen_by_text<T>(&mut self, table: TableId, declared: &Type) -> Result<T> {
+    /// Strings made at packet time are used as keys where only addresses were seen: notes that, or refuses it.
+    pub(super) fn check_comparable(&mut self, table: TableId, declared: &Type, key: &Abs) -> Result<()> {
+        let (Type::Ipv4 | Type::Address | Type::Mac, Abs::Str(Str::Slice { .. })) = (declared, key) else {
+            return Ok(());
+        };
         self.note(table, &Seen::kind(Kind::Text), &Seen::default())?;
         let help = format!(
             "use addresses of packets (`pkt.ip.src`), or declare the key a string, not \"{declared}\""
@@ -365,7 +366,7 @@ impl Context<'_> {
 }
 
 /// The key with floats of integral value as integers (manual § 2.1).
-fn plain_key(key: &Abs) -> Abs {
+pub(super) fn plain_key(key: &Abs) -> Abs {
     match key {
         Abs::Float(x) if x.fract() == 0.0 && x.abs() < 9e15 => Abs::int(*x as i64),
         key => key.clone(),

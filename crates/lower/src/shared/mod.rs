@@ -55,6 +55,8 @@ pub struct SharedTables {
 struct Known {
     key: Seen,
     value: Seen,
+    /// Handlers go from one key to the next.
+    steps: bool,
     /// In the module being made.
     map: Option<(ir::MapId, Rc<Shape>)>,
 }

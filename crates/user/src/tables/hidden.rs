@@ -19,6 +19,9 @@ const KEYS: &str = "keys";
 const DEADLINES: &str = "deadlines";
 const NEXT: &str = "next";
 
+/// The only other error that `next` has.
+const INVALID_KEY: &str = "invalid key to 'next'";
+
 pub(super) struct Hidden {
     limits: Limits,
     /// In nanoseconds.
@@ -204,9 +207,16 @@ impl Hidden {
         let (entries, deadlines) = (hidden(table, ENTRIES), hidden(table, DEADLINES));
         let next: Option<Function> = table.metatable().and_then(|metatable| metatable.raw_get(NEXT).ok());
         let (Some(entries), Some(next)) = (entries, next) else { return Ok(MultiValue::new()) };
-        let mut key = if key.is_nil() { key } else { self.stored(lua, &key)? };
+        let mut key = match key {
+            Value::Nil => key,
+            key => self.stored(lua, &key).map_err(|_| INVALID_KEY)?,
+        };
         loop {
-            let mut results: MultiValue = next.call((&entries, key)).map_err(said)?;
+            let results = next.call::<MultiValue>((&entries, key));
+            let mut results = results.map_err(|error| match error {
+                mlua::Error::MemoryError(_) => said(error),
+                _ => INVALID_KEY.to_string(),
+            })?;
             key = results.pop_front().unwrap_or(Value::Nil);
             if key.is_nil() || is_alive(deadlines.as_ref(), &key) {
                 results.push_front(shown_key(hidden(table, KEYS).as_ref(), key).map_err(said)?);
