@@ -136,7 +136,7 @@ impl<'a> Context<'a> {
         self.state.block = Some(stop);
         self.fail(Message::bare("step budget exhausted"));
         self.state.block = Some(go);
-        self.spend_budget(1);
+        self.spend_budget();
         Ok(())
     }
 
@@ -145,12 +145,12 @@ impl<'a> Context<'a> {
         self.thunk.is_none() && !self.leaf
     }
 
-    /// So many steps of the budget.
-    pub fn spend_budget(&mut self, steps: u32) {
-        if !self.metered() || steps == 0 {
+    /// One step of the budget.
+    pub fn spend_budget(&mut self) {
+        if !self.metered() {
             return;
         }
-        let left = self.sub(self.state.budget, i64::from(steps));
+        let left = self.sub(self.state.budget, 1);
         let exhausted = self.compare(ir::CompareOp::SLt, left, 0);
         self.check(exhausted, || Message::bare("step budget exhausted"));
         self.state.budget = left;

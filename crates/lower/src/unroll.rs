@@ -26,7 +26,7 @@ impl<'a> Context<'a> {
         self.turns.push(0);
         loop {
             self.set_pc(frame, frame.flow.blocks[header].start);
-            self.spend_budget(1);
+            self.spend_budget();
             let start = self.take_state();
             frame.pending.insert(header, vec![start]);
             self.run_blocks(frame, members, Some(header))?;

@@ -115,9 +115,12 @@ impl Context<'_> {
         Ok(self.load(keys.part, USED, Size::B8, false))
     }
 
-    /// Looking through a whole table takes time, whatever is in it.
+    /// Looking through a whole table takes time, whatever is in it. Who goes on in a loop finds the budget exhausted.
     pub(super) fn spend_look(&mut self, keys: &Keys) {
-        self.spend_budget(keys.shape.capacity / PLACES_PER_STEP);
+        if self.metered() {
+            let left = self.sub(self.state.budget, i64::from(keys.shape.capacity / PLACES_PER_STEP));
+            self.state.budget = self.unknown(left);
+        }
     }
 
     /// The next step starts behind the key at an address, or before all keys.
