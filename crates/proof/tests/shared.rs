@@ -313,7 +313,7 @@ fn traversals_give_keys_with_fields() {
             seen[key.src] = key.port + key.at.length * by_end[key]
           end
           local key = next(by_end)
-          if key.port == 7 then return 1 end
+          if key.port == 7 and next(by_end, key) == nil then return 1 end
         end)",
     );
     let frame = frame("tcp");
@@ -399,5 +399,42 @@ fn tables_change_while_they_are_traversed() {
     );
     run_twice(&program, &name, &frame("tcp"), 20_000);
     assert_eq!(entries(&program, &module, "turns"), ["1 40000"]);
+    assert_eq!(entries(&program, &module, "wrong"), ["1 0"]);
+}
+
+/// While one CPU makes, replaces and deletes entries, the other goes from key to key, and back to none.
+#[test]
+fn tables_change_while_keys_are_stepped_through() {
+    if !host::kernel_available("shared tables") {
+        return;
+    }
+    let (program, module, name) = loaded(
+        "local xdp = require 'xdp'
+        local numbers = map { key = 'int', value = 'int', capacity = 128 }
+        local words = map { key = 'string:20', value = 'string:8', capacity = 128 }
+        local turns, wrong = {}, { [1] = 0 }
+        xdp.attach(function(pkt)
+          local turn = (turns[1] or 0) + 1
+          turns[1] = (turns[1] or 0) + 1
+          local new, old = turn % 61, turn * 7 % 61
+          numbers[new], numbers[old] = new, nil
+          words['the word ' .. new], words['the word ' .. old] = 'w' .. new, nil
+          local last, key, value = -1, next(numbers)
+          while key do
+            if key ~= value or key <= last or key > 60 then wrong[1] = wrong[1] + 1 end
+            last = key
+            key, value = next(numbers, key)
+          end
+          local count, word, short = 0, next(words)
+          while word do
+            count = count + 1
+            if word:sub(10) ~= short:sub(2) then wrong[1] = wrong[1] + 1 end
+            word, short = next(words, word)
+          end
+          if count > 61 then wrong[1] = wrong[1] + 1 end
+        end)",
+    );
+    run_twice(&program, &name, &frame("tcp"), 1_000);
+    assert_eq!(entries(&program, &module, "turns"), ["1 2000"]);
     assert_eq!(entries(&program, &module, "wrong"), ["1 0"]);
 }
