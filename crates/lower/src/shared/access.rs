@@ -171,7 +171,9 @@ impl Context<'_> {
                 return Ok(());
             }
         }
-        self.refuse_kept(table, &Abs::Entry { path, base })
+        // Further on, the handler may show more of its fields.
+        let refusal = self.refuse_kept_entry::<()>(table, path, base);
+        self.refuse_later(refusal)
     }
 
     /// Assigns a value that is no entry. The key is one that maps can have.
@@ -322,8 +324,11 @@ impl Context<'_> {
         self.check(failed, || Message::new(message));
     }
 
-    fn refuse_kept<T>(&self, table: TableId, value: &Abs) -> Result<T> {
-        if matches!(value, Abs::Entry { .. }) || *value == STALE {
+    fn refuse_kept<T>(&mut self, table: TableId, value: &Abs) -> Result<T> {
+        if let Abs::Entry { path, base } = *value {
+            return self.refuse_kept_entry(table, path, base);
+        }
+        if *value == STALE {
             let name = self.table_name(table);
             let help = "copy what is needed into a new table";
             return self.unsupported(

@@ -36,7 +36,7 @@ impl Context<'_> {
     }
 
     /// Where the record is, and its type.
-    fn record_of(&mut self, path: u32, base: Word) -> Result<Option<(Place, Type)>> {
+    pub(super) fn record_of(&mut self, path: u32, base: Word) -> Result<Option<(Place, Type)>> {
         let (table, names) = self.shared.paths[path as usize].clone();
         let Some((_, shape)) = self.shared_map(table)? else { return Ok(None) };
         let (mut offset, mut ty) = (shape.value_offset(), &shape.value);
