@@ -48,7 +48,8 @@ fn record(what: &str, table: &Table, depth: usize) -> Result<Type, String> {
     for pair in table.pairs::<Value, Value>() {
         let (name, value) = pair.map_err(|error| error.to_string())?;
         let Value::String(name) = &name else {
-            return Err(format!("the fields of {what} have names, not {} keys", type_name(&name)));
+            let example = "as in {first = \"int\", second = \"int\"}";
+            return Err(format!("the fields of {what} have names, not {} keys: {example}", type_name(&name)));
         };
         let name = name.to_str().map_err(|_| format!("a field of {what} has a name that is not UTF-8"))?;
         fields.push((name.to_string(), value));

@@ -337,6 +337,11 @@ impl Context<'_> {
                 Some(name),
             );
         }
+        if let Abs::Object(Object::Stored(_)) = value {
+            let help =
+                "copy what is needed into a table with named fields, or have a table for each of its keys";
+            return self.refuse_shared(table, "keeping a table whose keys come from the packet in", help);
+        }
         let what = format!("keeping a {} in", value.message_name());
         self.refuse_shared(table, &what, "keep integers, strings, booleans, and new tables of them")
     }

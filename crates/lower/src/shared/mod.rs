@@ -25,6 +25,7 @@ pub use held::STALE;
 pub use records::Path;
 pub use seen::{Kind, Seen};
 
+use self::seen::Misfit;
 use crate::context::{Context, Result, Stop};
 use crate::error::LowerErrorKind;
 use moonhook_ir as ir;
@@ -116,8 +117,8 @@ impl Context<'_> {
 
     /// Refuses a table with something in it that no map can hold.
     fn check_contents(&self, table: TableId, title: Option<&str>) -> Result<()> {
-        let Err(problem) = initial(self.snapshot, self.snapshot.table(table)) else { return Ok(()) };
-        let help = "use a table of its own for what changes by key".to_string();
+        let Err(misfit) = initial(self.snapshot, self.snapshot.table(table)) else { return Ok(()) };
+        let (problem, help) = (misfit.problem(), misfit.help().to_string());
         let table = self.table_name(table).to_string();
         self.refuse(LowerErrorKind::SharedTable { table, problem, help }, title)
     }
@@ -156,6 +157,7 @@ impl Context<'_> {
         match checked {
             Ok(shape) => Ok(Some(self.make_map(table, shape))),
             Err(problem) => {
+                self.check_contents(table, Some(self.table_name(table)))?;
                 let known = std::mem::take(self.know(table));
                 self.refuse_table(table, &known, problem)
             }
@@ -268,7 +270,7 @@ fn shape(known: &Known, declaration: Declaration) -> std::result::Result<Shape, 
 
 /// Whether a map of that shape is possible, and takes what load time left in the table.
 fn check(snapshot: &Snapshot, table: &Table, shape: Shape) -> std::result::Result<Shape, String> {
-    initial(snapshot, table)?;
+    initial(snapshot, table).map_err(Misfit::problem)?;
     for (what, size, most) in [("keys", shape.key_size(), MAX_KEY), ("values", shape.value_size(), MAX_VALUE)]
     {
         if size > most {
@@ -317,16 +319,15 @@ fn entries(table: &Table) -> impl Iterator<Item = (Value, &Value)> {
     array.chain(table.entries.iter().map(|(key, value)| (key.clone(), value)))
 }
 
-/// What the entries of load time tell of the table's types; else why it cannot be a map.
-fn initial(snapshot: &Snapshot, table: &Table) -> std::result::Result<Known, String> {
+/// What the entries of load time tell of the table's types; `Err` is what no map can hold: something in it, or its metatable.
+fn initial(snapshot: &Snapshot, table: &Table) -> std::result::Result<Known, Misfit> {
     if table.metatable.is_some() {
-        return Err("it has a metatable".to_string());
+        return Err(Misfit::Metatable);
     }
     let mut known = Known::default();
     for (key, value) in entries(table) {
-        let kind = |kind: &str| format!("it has a {kind} in it");
-        known.key.add(&Seen::of_value(snapshot, &key).map_err(kind)?);
-        known.value.add(&Seen::of_value(snapshot, value).map_err(kind)?);
+        known.key.add(&Seen::of_value(snapshot, &key)?);
+        known.value.add(&Seen::of_value(snapshot, value)?);
     }
     Ok(known)
 }

@@ -6,6 +6,7 @@
 use super::Seen;
 use super::additions::Load;
 use super::keys::{Unfit, has_text};
+use super::seen::NAME_PLACES;
 use super::values::Place;
 use crate::context::{Context, Result};
 use crate::join::Arm;
@@ -213,7 +214,8 @@ impl Context<'_> {
                     fields.insert(String::from_utf8_lossy(name).into_owned(), seen);
                 }
                 _ if value == Abs::Nil => {}
-                _ => return self.refuse_shared(table, "keeping a list in", help),
+                Key::Integer(_) => return self.refuse_shared(table, "keeping a list in", NAME_PLACES),
+                _ => return self.refuse_shared(table, "keeping a table whose keys are no names in", help),
             }
         }
         Ok(Seen::record(fields))

@@ -24,6 +24,46 @@ pub enum Kind {
     MacText,
 }
 
+/// What no map can hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Misfit {
+    /// A value of the type with that name.
+    Type(&'static str),
+    /// A table with values at positions.
+    List,
+    /// A table whose keys are no names and no positions.
+    Unnamed,
+    /// A table with a metatable.
+    Object,
+    /// The metatable of the table that is to be a map.
+    Metatable,
+}
+
+impl Misfit {
+    pub fn problem(self) -> String {
+        let what = match self {
+            Misfit::Metatable => return "it has a metatable".to_string(),
+            Misfit::Type(name) => name,
+            Misfit::List => "list",
+            Misfit::Unnamed => "table whose keys are no names",
+            Misfit::Object => "table with a metatable",
+        };
+        format!("it has a {what} in it")
+    }
+
+    /// What to write instead.
+    pub fn help(self) -> &'static str {
+        match self {
+            Misfit::List => NAME_PLACES,
+            _ => "use a table of its own for what changes by key",
+        }
+    }
+}
+
+/// What to write instead of a list.
+pub const NAME_PLACES: &str =
+    "give each place a name: `{first = 1, second = 2}` instead of `{1, 2}`; or have a table for each place";
+
 /// What was seen so far.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Seen {
@@ -138,15 +178,15 @@ impl Seen {
         }
     }
 
-    /// What a value of load time is; `Err` is the name of a type that has no place in a map.
-    pub fn of_value(snapshot: &Snapshot, value: &Value) -> Result<Seen, &'static str> {
+    /// What a value of load time is; `Err` where it has no place in a map.
+    pub fn of_value(snapshot: &Snapshot, value: &Value) -> Result<Seen, Misfit> {
         Ok(match value {
             Value::Boolean(_) => Seen::kind(Kind::Boolean),
             Value::Integer(_) => Seen::kind(Kind::Integer),
             Value::String(text) => Seen::constant(text),
             Value::Table(table) => Seen::of_record(snapshot, *table)?,
-            Value::Float(_) => return Err("float"),
-            other => return Err(other.type_name()),
+            Value::Float(_) => return Err(Misfit::Type("float")),
+            other => return Err(Misfit::Type(other.type_name())),
         })
     }
 
@@ -160,14 +200,21 @@ impl Seen {
         }
     }
 
-    fn of_record(snapshot: &Snapshot, table: TableId) -> Result<Seen, &'static str> {
+    fn of_record(snapshot: &Snapshot, table: TableId) -> Result<Seen, Misfit> {
         let table = snapshot.table(table);
-        if table.metatable.is_some() || !table.array.is_empty() {
-            return Err("table");
+        if table.metatable.is_some() {
+            return Err(Misfit::Object);
+        }
+        if !table.array.is_empty() {
+            return Err(Misfit::List);
         }
         let mut fields = BTreeMap::new();
         for (key, value) in &table.entries {
-            let Value::String(name) = key else { return Err("table") };
+            let name = match key {
+                Value::String(name) => name,
+                Value::Integer(_) => return Err(Misfit::List),
+                _ => return Err(Misfit::Unnamed),
+            };
             let name = String::from_utf8_lossy(name).into_owned();
             fields.insert(name, Seen::of_value(snapshot, value)?);
         }
