@@ -98,7 +98,7 @@ fn no_count_is_lost() {
         local each = map { key = 'int', value = 'int', percpu = true }
         local timed = map { key = 'int', value = 'int', ttl = 1000 }
         local by_end = map { key = { src = 'ip', port = 'int' }, value = 'int' }
-        local twice, total = {}, 0
+        local twice, total, lists = {}, 0, {}
         local words = map { key = 'string:16', value = 'int' }
         xdp.attach(function(pkt)
           if pkt.udp then
@@ -124,6 +124,10 @@ fn no_count_is_lost() {
           local word = pkt:getstring(26, pkt:getuint8(14) & 15)
           words[word] = (words[word] or 0) + 1
           total = total + #pkt
+          local list = lists[1]
+          if not list then list = { 0, 0 } lists[1] = list end
+          list[1] = list[1] + 1
+          list[2] = list[2] + #pkt
         end)",
     );
     let each = packets() / 2;
@@ -134,6 +138,7 @@ fn no_count_is_lost() {
     println!("{count} packets on two CPUs in {:?}", before.elapsed());
     assert_eq!(program.test_run(&name, &self::frame("udp"), 1).unwrap().data[..8], bytes.to_le_bytes());
     assert_eq!(entries(&program, &module, "twice"), [format!("192.0.2.7 bytes={bytes},n={count}")]);
+    assert_eq!(entries(&program, &module, "lists"), [format!("1 1={count},2={bytes}")]);
     let words = entries(&program, &module, "words");
     assert!(words.len() == 1 && words[0].ends_with(&format!(" {count}")), "{words:?}");
     assert_eq!(entries(&program, &module, "by_end"), [format!("port=443,src=192.0.2.7 {count}")]);

@@ -201,7 +201,11 @@ impl Context<'_> {
     }
 
     /// Runs `body` for each type that `value` may have.
-    fn each(&mut self, value: &Abs, body: &mut dyn FnMut(&mut Self, Abs) -> Result<()>) -> Result<()> {
+    pub(super) fn each(
+        &mut self,
+        value: &Abs,
+        body: &mut dyn FnMut(&mut Self, Abs) -> Result<()>,
+    ) -> Result<()> {
         self.dispatch(value, &mut |context, value| {
             body(context, value)?;
             Ok(vec![])

@@ -3,12 +3,11 @@
 
 use crate::context::{Context, Result};
 use crate::events::Message;
-use crate::made::Key;
 use crate::state::{Slot, Zero};
 use crate::value::{Abs, Object, Word};
 use moonhook_ir as ir;
 use moonhook_ir::CompareOp;
-use moonhook_shape::{Field, Shape, Type};
+use moonhook_shape::{Field, Shape, Type, constructed, position};
 use moonhook_snapshot::TableId;
 
 /// What an entry becomes that must not be used any more.
@@ -18,10 +17,12 @@ pub const STALE: Abs = Abs::Object(Object::Opaque("table"));
 fn copied(name: &str, ty: &Type) -> String {
     const MOST: usize = 6;
     let Type::Record(fields) = ty else { return name.to_string() };
-    let field = |field: &Field| {
-        let value = copied(&format!("{name}.{}", field.name), &field.ty);
-        format!("{} = {value}", field.name)
+    let part = |field: &Field| match position(&field.name) {
+        Some(position) => copied(&format!("{name}[{position}]"), &field.ty),
+        None => copied(&format!("{name}.{}", field.name), &field.ty),
     };
+    let fields = constructed(fields.iter().map(|field| (field.name.as_str(), field)));
+    let field = |(label, field): &(String, &Field)| format!("{label}{}", part(field));
     let mut texts: Vec<String> = fields.iter().take(MOST).map(field).collect();
     if fields.len() > MOST {
         texts.push("…".to_string());
@@ -71,11 +72,11 @@ impl Context<'_> {
             next += 1;
             let Some(table) = self.state.tables.get(&made) else { continue };
             for (key, cell) in &table.fields {
-                if let (Key::Text(name), Some(Abs::Object(Object::Made(inner)))) =
-                    (key, self.state.cells.get(cell))
+                if let (Some(name), Some(Abs::Object(Object::Made(inner)))) =
+                    (key.field_name(), self.state.cells.get(cell))
                 {
                     let mut names = names.clone();
-                    names.push(String::from_utf8_lossy(name).into_owned());
+                    names.push(name);
                     found.push((names, *inner));
                 }
             }

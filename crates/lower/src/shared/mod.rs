@@ -3,7 +3,7 @@
 //! Which tables these are is learned while lowering, like variables ([`crate::variables`]): a write by a key that is no
 //! constant name, and a key or value of a new kind, stop the walk, and the next one knows. Their bytes in the map are those
 //! of the crate `moonhook_shape`. [`access`] reads and writes entries, [`lookups`] finds them, [`additions`] makes
-//! `t[k] = t[k] + n` atomic, [`keys`], [`values`] and [`texts`] convert, [`records`] are values with fields. [`walk`] copies a
+//! `t[k] = t[k] + n` atomic, [`keys`], [`values`] and [`texts`] convert, [`records`] are values with fields. [`places`] are lists, [`walk`] copies a
 //! table's keys, which [`traversal`] visits one by one, and [`border`] is `#`.
 
 mod access;
@@ -13,6 +13,7 @@ mod held;
 mod keys;
 mod lookups;
 mod made;
+mod places;
 mod records;
 mod seen;
 mod texts;
@@ -28,6 +29,7 @@ pub use seen::{Kind, Seen};
 use self::seen::Misfit;
 use crate::context::{Context, Result, Stop};
 use crate::error::LowerErrorKind;
+use crate::made::Key;
 use moonhook_ir as ir;
 use moonhook_shape::{
     CAPACITY, Datum, Declaration, MAX_KEY, Shape, ShapeError, Type, WhenFull, encode_key, encode_value,
@@ -118,7 +120,8 @@ impl Context<'_> {
     /// Refuses a table with something in it that no map can hold.
     fn check_contents(&self, table: TableId, title: Option<&str>) -> Result<()> {
         let Err(misfit) = initial(self.snapshot, self.snapshot.table(table)) else { return Ok(()) };
-        let (problem, help) = (misfit.problem(), misfit.help().to_string());
+        let help = "use a table of its own for what changes by key".to_string();
+        let problem = misfit.problem();
         let table = self.table_name(table).to_string();
         self.refuse(LowerErrorKind::SharedTable { table, problem, help }, title)
     }
@@ -319,6 +322,15 @@ fn entries(table: &Table) -> impl Iterator<Item = (Value, &Value)> {
     array.chain(table.entries.iter().map(|(key, value)| (key.clone(), value)))
 }
 
+/// The name of the field of a record that has this key, if one can have it.
+fn field_name(key: &Value) -> Option<String> {
+    match key {
+        Value::Integer(position) => Key::Integer(*position).field_name(),
+        Value::String(name) => Key::Text(name.as_ref().into()).field_name(),
+        _ => None,
+    }
+}
+
 /// What the entries of load time tell of the table's types; `Err` is what no map can hold: something in it, or its metatable.
 fn initial(snapshot: &Snapshot, table: &Table) -> std::result::Result<Known, Misfit> {
     if table.metatable.is_some() {
@@ -342,13 +354,11 @@ fn datum(snapshot: &Snapshot, value: &Value) -> Datum {
         Value::Integer(value) => Datum::Integer(*value),
         Value::String(text) => Datum::Text(text.to_vec()),
         Value::Table(table) => {
-            let field = |(key, value): &(Value, Value)| match key {
-                Value::String(name) => {
-                    Some((String::from_utf8_lossy(name).into_owned(), datum(snapshot, value)))
-                }
-                _ => None,
-            };
-            Datum::Record(snapshot.table(*table).entries.iter().filter_map(field).collect())
+            let mut fields: Vec<(String, Datum)> = entries(snapshot.table(*table))
+                .filter_map(|(key, value)| Some((field_name(&key)?, datum(snapshot, value))))
+                .collect();
+            fields.sort_by(|(a, _), (b, _)| a.cmp(b));
+            Datum::Record(fields)
         }
         _ => Datum::Nil,
     }

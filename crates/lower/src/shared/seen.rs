@@ -29,9 +29,9 @@ pub enum Kind {
 pub enum Misfit {
     /// A value of the type with that name.
     Type(&'static str),
-    /// A table with values at positions.
-    List,
-    /// A table whose keys are no names and no positions.
+    /// A table with numbers as keys that are no places of a list.
+    LongList,
+    /// A table with keys that are no names and no numbers, or names that are numbers.
     Unnamed,
     /// A table with a metatable.
     Object,
@@ -44,25 +44,13 @@ impl Misfit {
         let what = match self {
             Misfit::Metatable => return "it has a metatable".to_string(),
             Misfit::Type(name) => name,
-            Misfit::List => "list",
+            Misfit::LongList => "table with other numbers as keys than 1 to 64",
             Misfit::Unnamed => "table whose keys are no names",
             Misfit::Object => "table with a metatable",
         };
         format!("it has a {what} in it")
     }
-
-    /// What to write instead.
-    pub fn help(self) -> &'static str {
-        match self {
-            Misfit::List => NAME_PLACES,
-            _ => "use a table of its own for what changes by key",
-        }
-    }
 }
-
-/// What to write instead of a list.
-pub const NAME_PLACES: &str =
-    "give each place a name: `{first = 1, second = 2}` instead of `{1, 2}`; or have a table for each place";
 
 /// What was seen so far.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -205,17 +193,12 @@ impl Seen {
         if table.metatable.is_some() {
             return Err(Misfit::Object);
         }
-        if !table.array.is_empty() {
-            return Err(Misfit::List);
-        }
         let mut fields = BTreeMap::new();
-        for (key, value) in &table.entries {
-            let name = match key {
-                Value::String(name) => name,
-                Value::Integer(_) => return Err(Misfit::List),
-                _ => return Err(Misfit::Unnamed),
-            };
-            let name = String::from_utf8_lossy(name).into_owned();
+        for (key, value) in super::entries(table).filter(|(_, value)| **value != Value::Nil) {
+            let name = super::field_name(&key).ok_or(match key {
+                Value::Integer(_) => Misfit::LongList,
+                _ => Misfit::Unnamed,
+            })?;
             fields.insert(name, Seen::of_value(snapshot, value)?);
         }
         Ok(Seen::record(fields))

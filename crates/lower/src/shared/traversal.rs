@@ -20,7 +20,6 @@ use moonhook_ir as ir;
 use moonhook_ir::CompareOp;
 use moonhook_shape::{Field, Type};
 use moonhook_snapshot::TableId;
-use std::sync::Arc;
 
 /// What a generic `for` over a shared table holds: the iterator, and how much is still to come.
 pub struct Traversal {
@@ -246,7 +245,7 @@ impl Context<'_> {
         for Field { name, ty } in fields {
             let value;
             (value, next) = self.key_value(Place { disp, ..at }, ty, next)?;
-            self.set_made_field(table, Key::Text(Arc::from(name.as_bytes())), value);
+            self.set_made_field(table, Key::of_field(name), value);
             disp += ty.key_size() as i16;
         }
         Ok((Abs::Object(Object::Made(table)), next))

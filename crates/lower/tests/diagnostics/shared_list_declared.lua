@@ -1,6 +1,5 @@
 local xdp = require "xdp"
-local ranges = map { key = "string:8", value = { low = "int", high = "int" } }
-ranges.web = { 80, 443 }
+local ranges = map { key = "string:8", value = { "int", "int" } }
 xdp.attach(function(pkt)
-  ranges[pkt:getstring(0, 3)] = { low = 1, high = 2 }
+  ranges[pkt:getstring(0, 3)] = { 1, 2, 3 }
 end)

@@ -1,5 +1,5 @@
 local xdp = require "xdp"
-local ranges = { dns = { 53, 53 }, web = { 80, 443 } }
+local ranges = { web = { 80, 443 }, dns = { [0] = 53 } }
 xdp.attach(function(pkt)
   ranges[pkt:getstring(0, 3)] = nil
 end)

@@ -8,7 +8,9 @@ use std::time::Instant;
 
 use mlua::{Function, Lua, MultiValue, Table, Value};
 use moonhook_load::{Proxied, Raising};
-use moonhook_shape::{Datum, Declaration, Shape, Type, WhenFull, decode_key, encode_key};
+use moonhook_shape::{
+    Datum, Declaration, Shape, Type, WhenFull, decode_key, encode_key, position, position_name,
+};
 
 use super::limits::Limits;
 
@@ -269,9 +271,16 @@ fn datum(value: &Value) -> Option<Datum> {
         Value::String(text) => Datum::Text(text.as_bytes().to_vec()),
         Value::Table(record) => {
             let mut fields = Vec::new();
-            for pair in record.pairs::<mlua::LuaString, Value>() {
-                let (name, value) = pair.ok()?;
-                fields.push((name.to_string_lossy(), datum(&value)?));
+            for pair in record.pairs::<Value, Value>() {
+                let (key, value) = pair.ok()?;
+                let name = match key {
+                    Value::Integer(place) => position_name(place)?,
+                    Value::String(name) => {
+                        Some(name.to_string_lossy()).filter(|name| position(name).is_none())?
+                    }
+                    _ => return None,
+                };
+                fields.push((name, datum(&value)?));
             }
             fields.sort_by(|(a, _), (b, _)| a.cmp(b));
             Datum::Record(fields)
@@ -313,6 +322,13 @@ impl Renewal {
         record.clear()?;
         let metatable = lua.create_table()?;
         metatable.raw_set("__index", &fields)?;
+        let length = |_: &Lua, arguments: MultiValue| {
+            let fields =
+                arguments.front().and_then(Value::as_table).and_then(|record| hidden(record, ENTRIES));
+            let length = fields.map_or(0, |fields| fields.raw_len());
+            Ok(MultiValue::from_iter([Value::Integer(length as i64)]))
+        };
+        metatable.raw_set("__len", raising.function(lua, length)?)?;
         metatable.raw_set(ENTRIES, fields)?;
         let (this, inside) = (self.clone(), raising.clone());
         let assign = move |lua: &Lua, arguments: MultiValue| {
