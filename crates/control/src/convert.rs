@@ -3,7 +3,7 @@
 use crate::record::Level;
 use mlua::{Lua, MultiValue, Table, Value};
 use moonhook_load::{Proxied, Raising};
-use moonhook_shape::Datum;
+use moonhook_shape::{Datum, constructed, position, position_name};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::c_void;
@@ -43,14 +43,17 @@ impl Space {
         self.nested(value, 0)
     }
 
-    /// What events carry of a proxy: a record as it is now, nil if its entry is gone, nothing of a whole shared table. `None`
-    /// for a table that is no proxy.
+    /// What events carry of a proxy: a record as it is now, nil if its entry is gone, nothing of lists and of a whole shared
+    /// table. `None` for a table that is no proxy.
     pub fn in_event(&self, table: &Table) -> Option<Proxied> {
         Some(match self.kind(table)? {
             Kind::Table => Proxied::Nothing,
             Kind::Record(level) => {
                 let value = level.upgrade().and_then(|level| level.datum(table).ok());
-                Proxied::Value(value.unwrap_or(Datum::Nil))
+                match value.unwrap_or(Datum::Nil) {
+                    value if value.has_list() => Proxied::Nothing,
+                    value => Proxied::Value(value),
+                }
             }
         })
     }
@@ -82,8 +85,8 @@ impl Space {
         let mut fields = Vec::new();
         for pair in table.pairs::<Value, Value>() {
             let (name, value) = pair.map_err(|error| error.to_string())?;
-            let Value::String(name) = name else { return Err("the fields of a record have names".into()) };
-            fields.push((name.to_string_lossy(), self.nested(&value, depth + 1)?));
+            let name = field_name(&name).ok_or("the fields of a record have names or places from 1 to 64")?;
+            fields.push((name, self.nested(&value, depth + 1)?));
         }
         fields.sort_by(|(a, _), (b, _)| a.cmp(b));
         Ok(Datum::Record(fields))
@@ -104,11 +107,29 @@ pub(crate) fn value(lua: &Lua, datum: &Datum) -> mlua::Result<Value> {
         Datum::Record(fields) => {
             let table = lua.create_table()?;
             for (name, datum) in fields {
-                table.raw_set(name.as_str(), value(lua, datum)?)?;
+                table.raw_set(field_key(lua, name)?, value(lua, datum)?)?;
             }
             Value::Table(table)
         }
     })
+}
+
+/// The name of the field of a record that has this key, if one can have it.
+pub(crate) fn field_name(key: &Value) -> Option<String> {
+    match key {
+        Value::Integer(place) => position_name(*place),
+        Value::Number(place) if place.fract() == 0.0 => position_name(*place as i64),
+        Value::String(name) => Some(name.to_string_lossy()).filter(|name| position(name).is_none()),
+        _ => None,
+    }
+}
+
+/// The key of a record's field.
+pub(crate) fn field_key(lua: &Lua, name: &str) -> mlua::Result<Value> {
+    match position(name) {
+        Some(position) => Ok(Value::Integer(position)),
+        None => lua.create_string(name).map(Value::String),
+    }
 }
 
 /// One result of a function.
@@ -134,7 +155,8 @@ pub(crate) fn shown(datum: &Datum) -> String {
         Datum::Integer(value) => value.to_string(),
         Datum::Text(bytes) => format!("\"{}\"", bytes.escape_ascii()),
         Datum::Record(fields) => {
-            let fields = fields.iter().map(|(name, value)| format!("{name} = {}", shown(value)));
+            let fields = constructed(fields.iter().map(|(name, value)| (name.as_str(), value)));
+            let fields = fields.iter().map(|(label, value)| format!("{label}{}", shown(value)));
             format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
         }
     }

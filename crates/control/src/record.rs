@@ -1,10 +1,10 @@
 //! Records in entries: tables whose fields are read and assigned in the map, as long as the entry is there.
 
 use crate::ControlError;
-use crate::convert::{Kind, Space, argument, one, said, shown, value};
+use crate::convert::{Kind, Space, argument, field_key, field_name, one, said, shown, value};
 use crate::table::SharedTable;
 use mlua::{LightUserData, Lua, MultiValue, Table, Value};
-use moonhook_shape::{Datum, Field, ShapeError, Type};
+use moonhook_shape::{Datum, Field, ShapeError, Type, position, position_name};
 use std::ffi::c_void;
 use std::rc::Rc;
 
@@ -61,7 +61,7 @@ impl Level {
             ("__index", Level::index),
             ("__newindex", Level::assign),
             ("__pairs", Level::pairs),
-            ("__len", |_, _, _| Ok(one(Value::Integer(0)))),
+            ("__len", Level::length),
             ("__eq", Level::equal),
             ("__tostring", Level::text),
         ];
@@ -113,8 +113,7 @@ impl Level {
     }
 
     fn index(self: &Rc<Level>, lua: &Lua, arguments: &MultiValue) -> Result<MultiValue, String> {
-        let Value::String(name) = argument(arguments, 1) else { return Ok(one(Value::Nil)) };
-        let name = name.to_string_lossy();
+        let Some(name) = field_name(&argument(arguments, 1)) else { return Ok(one(Value::Nil)) };
         let datum = field(&self.fields(arguments), &name);
         self.field_value(lua, arguments, &name, &datum).map(one)
     }
@@ -136,13 +135,13 @@ impl Level {
     }
 
     fn assign(self: &Rc<Level>, _: &Lua, arguments: &MultiValue) -> Result<MultiValue, String> {
-        let (record, name) = (argument(arguments, 0), argument(arguments, 1));
+        let (record, key) = (argument(arguments, 0), argument(arguments, 1));
         let Value::Table(record) = record else { return Err(self.gone()) };
-        let name = name.to_string().map_err(said)?;
-        if !self.fields.iter().any(|field| field.name == name) {
-            let problem = ShapeError::NoSuchField { name, what: "value" };
+        let known = field_name(&key).filter(|name| self.fields.iter().any(|field| field.name == *name));
+        let Some(name) = known else {
+            let problem = ShapeError::NoSuchField { name: key.to_string().map_err(said)?, what: "value" };
             return Err(self.table.unfit("value", problem).to_string());
-        }
+        };
         let new = self.space.datum(&argument(arguments, 2));
         let new =
             new.map_err(|problem| format!("bad value for table '{}' ({problem})", self.table.name()))?;
@@ -162,19 +161,29 @@ impl Level {
         Ok(MultiValue::from_iter([step, argument(arguments, 0), Value::Nil]))
     }
 
-    /// `next(record, name)`: fields come in order of their names.
+    /// `#record`: the number of places before the first that is nil.
+    fn length(self: &Rc<Level>, _: &Lua, arguments: &MultiValue) -> Result<MultiValue, String> {
+        let fields = self.fields(arguments);
+        let there =
+            |place: &i64| position_name(*place).is_some_and(|name| field(&fields, &name) != Datum::Nil);
+        let length = (1..).take_while(there).count();
+        Ok(one(Value::Integer(length as i64)))
+    }
+
+    /// `next(record, name)`: places come first, then fields in order of their names.
     fn step(self: &Rc<Level>, lua: &Lua, arguments: &MultiValue) -> Result<MultiValue, String> {
-        let Datum::Record(fields) = self.fields(arguments) else { return Ok(one(Value::Nil)) };
+        let Datum::Record(mut fields) = self.fields(arguments) else { return Ok(one(Value::Nil)) };
+        fields.sort_by_cached_key(|(name, _)| order(name));
         let after = match argument(arguments, 1) {
-            Value::Nil => String::new(),
-            name => name.to_string().map_err(said)?,
+            Value::Nil => None,
+            key => Some(order(&field_name(&key).unwrap_or_default())),
         };
-        let Some((name, datum)) = fields.iter().find(|(name, _)| *name > after) else {
-            return Ok(one(Value::Nil));
-        };
+        let mut behind =
+            fields.iter().filter(|(name, _)| after.as_ref().is_none_or(|after| order(name) > *after));
+        let Some((name, datum)) = behind.next() else { return Ok(one(Value::Nil)) };
         let datum = self.field_value(lua, arguments, name, datum)?;
-        let name = Value::String(lua.create_string(name).map_err(said)?);
-        Ok(MultiValue::from_iter([name, datum]))
+        let key = field_key(lua, name).map_err(said)?;
+        Ok(MultiValue::from_iter([key, datum]))
     }
 
     /// Records of the same entry are the same record.
@@ -198,6 +207,11 @@ fn field(datum: &Datum, name: &str) -> Datum {
     let Datum::Record(fields) = datum else { return Datum::Nil };
     let found = fields.iter().find(|(known, _)| known == name);
     found.map_or(Datum::Nil, |(_, datum)| datum.clone())
+}
+
+/// Where a field comes in a traversal.
+fn order(name: &str) -> (i64, String) {
+    (position(name).unwrap_or(i64::MAX), name.to_string())
 }
 
 /// The field of a record, which gets it if it has none yet.

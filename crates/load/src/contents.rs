@@ -4,7 +4,7 @@
 //! entries and no others; its metatable stays.
 
 use mlua::{Lua, Table, Value};
-use moonhook_shape::Datum;
+use moonhook_shape::{Datum, position};
 use moonhook_snapshot::{Snapshot, TableId};
 
 use crate::LoadError;
@@ -68,7 +68,11 @@ fn value(lua: &Lua, datum: &Datum) -> mlua::Result<Value> {
         Datum::Record(fields) => {
             let record = lua.create_table_with_capacity(0, fields.len())?;
             for (name, datum) in fields {
-                record.raw_set(name.as_str(), value(lua, datum)?)?;
+                let value = value(lua, datum)?;
+                match position(name) {
+                    Some(position) => record.raw_set(position, value)?,
+                    None => record.raw_set(name.as_str(), value)?,
+                }
             }
             Value::Table(record)
         }

@@ -61,7 +61,9 @@ fn bad_declarations_say_what_is_possible() {
             "map: 'string' of value.a: write \"string:N\" with the most bytes, 1 to 65535",
         ),
         ("map{value = {}}", "map: value has 0 fields; 1 to 64 are possible"),
-        ("map{value = {'int'}}", "map: the fields of value have names, not number keys"),
+        ("map{value = {[true] = 'int'}}", "map: the fields of value have names or places, not boolean keys"),
+        ("map{value = {['1'] = 'int'}}", "map: a field of value cannot have the name '1'"),
+        ("map{value = {[0] = 'int'}}", "map: the places of a list, as value is one, are 1 to 64, not 0"),
         (
             "map{value = 7}",
             "map: the type of value is \"int\", \"boolean\", \"string:N\", \"ipv4\", \"ip\", \"mac\" or a table of named fields, not a number value",

@@ -53,6 +53,23 @@ impl Key {
         }
     }
 
+    /// The key of the field of a record ([`moonhook_shape::position`]).
+    pub fn of_field(name: &str) -> Key {
+        moonhook_shape::position(name).map_or_else(|| Key::Text(Arc::from(name.as_bytes())), Key::Integer)
+    }
+
+    /// The name of the field of a record that has this key, if one can have it.
+    pub fn field_name(&self) -> Option<String> {
+        match self {
+            Key::Boolean(_) => None,
+            Key::Integer(position) => moonhook_shape::position_name(*position),
+            Key::Text(name) => {
+                let name = String::from_utf8_lossy(name);
+                moonhook_shape::position(&name).is_none().then(|| name.into_owned())
+            }
+        }
+    }
+
     pub fn value(&self) -> Abs {
         match self {
             Key::Boolean(value) => Abs::bool(*value),

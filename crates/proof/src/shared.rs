@@ -6,7 +6,7 @@ use moonhook_cli::tables;
 use moonhook_install::Program;
 use moonhook_ir::Module;
 use moonhook_load::Loaded;
-use moonhook_shape::Datum;
+use moonhook_shape::{Datum, constructed, position_name};
 use moonhook_snapshot::TableId;
 
 /// The tables of the living Lua state that are maps in the kernel, with their names.
@@ -59,9 +59,9 @@ fn shown(datum: &Datum) -> String {
         Datum::Integer(value) => value.to_string(),
         Datum::Text(bytes) => format!("\"{}\"", bytes.escape_ascii()),
         Datum::Record(fields) => {
-            let fields: Vec<String> =
-                fields.iter().map(|(name, value)| format!("{name} = {}", shown(value))).collect();
-            format!("{{{}}}", fields.join(", "))
+            let fields = constructed(fields.iter().map(|(name, value)| (name.as_str(), value)));
+            let fields = fields.iter().map(|(label, value)| format!("{label}{}", shown(value)));
+            format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
         }
     }
 }
@@ -75,6 +75,7 @@ fn datum(value: &Value) -> Datum {
         Value::Table(table) => {
             let field = |(name, value): &(Value, Value)| match name {
                 Value::String(name) => Some((name.to_string_lossy(), datum(value))),
+                Value::Integer(place) => Some((position_name(*place)?, datum(value))),
                 _ => None,
             };
             let fields = moonhook_user::content(table).unwrap_or_default();

@@ -101,7 +101,7 @@ fn no_count_is_lost() {
         local each = map { key = 'int', value = 'int', percpu = true }
         local timed = map { key = 'int', value = 'int', ttl = 1000 }
         local by_end = map { key = { src = 'ip', port = 'int' }, value = 'int' }
-        local twice, total = {}, 0
+        local twice, total, lists = {}, 0, {}
         local words = map { key = 'string:16', value = 'int' }
         xdp.attach(function(pkt)
           if pkt.udp then
@@ -127,6 +127,10 @@ fn no_count_is_lost() {
           local word = pkt:getstring(26, pkt:getuint8(14) & 15)
           words[word] = (words[word] or 0) + 1
           total = total + #pkt
+          local list = lists[1]
+          if not list then list = { 0, 0 } lists[1] = list end
+          list[1] = list[1] + 1
+          list[2] = list[2] + #pkt
         end)",
     );
     let each = packets() / 2;
@@ -137,6 +141,7 @@ fn no_count_is_lost() {
     println!("{count} packets on two CPUs in {:?}", before.elapsed());
     assert_eq!(program.test_run(&name, &self::frame("udp"), 1).unwrap().data[..8], bytes.to_le_bytes());
     assert_eq!(entries(&program, &module, "twice"), [format!("192.0.2.7 bytes={bytes},n={count}")]);
+    assert_eq!(entries(&program, &module, "lists"), [format!("1 1={count},2={bytes}")]);
     let words = entries(&program, &module, "words");
     assert!(words.len() == 1 && words[0].ends_with(&format!(" {count}")), "{words:?}");
     assert_eq!(entries(&program, &module, "by_end"), [format!("port=443,src=192.0.2.7 {count}")]);
@@ -316,7 +321,7 @@ fn traversals_give_keys_with_fields() {
             seen[key.src] = key.port + key.at.length * by_end[key]
           end
           local key = next(by_end)
-          if key.port == 7 then return 1 end
+          if key.port == 7 and next(by_end, key) == nil then return 1 end
         end)",
     );
     let frame = frame("tcp");
@@ -468,4 +473,41 @@ fn tables_change_while_they_are_traversed() {
         assert_eq!(entries(&program, &module, "turns"), ["1 40000"], "{form:?}");
         assert_eq!(entries(&program, &module, "wrong"), ["1 0"], "{form:?}");
     }
+}
+
+/// While one CPU makes, replaces and deletes entries, the other goes from key to key, and back to none.
+#[test]
+fn tables_change_while_keys_are_stepped_through() {
+    if !host::kernel_available("shared tables") {
+        return;
+    }
+    let (program, module, name) = loaded(
+        "local xdp = require 'xdp'
+        local numbers = map { key = 'int', value = 'int', capacity = 128 }
+        local words = map { key = 'string:20', value = 'string:8', capacity = 128 }
+        local turns, wrong = {}, { [1] = 0 }
+        xdp.attach(function(pkt)
+          local turn = (turns[1] or 0) + 1
+          turns[1] = (turns[1] or 0) + 1
+          local new, old = turn % 61, turn * 7 % 61
+          numbers[new], numbers[old] = new, nil
+          words['the word ' .. new], words['the word ' .. old] = 'w' .. new, nil
+          local last, key, value = -1, next(numbers)
+          while key do
+            if key ~= value or key <= last or key > 60 then wrong[1] = wrong[1] + 1 end
+            last = key
+            key, value = next(numbers, key)
+          end
+          local count, word, short = 0, next(words)
+          while word do
+            count = count + 1
+            if word:sub(10) ~= short:sub(2) then wrong[1] = wrong[1] + 1 end
+            word, short = next(words, word)
+          end
+          if count > 61 then wrong[1] = wrong[1] + 1 end
+        end)",
+    );
+    run_twice(&program, &name, &frame("tcp"), 1_000);
+    assert_eq!(entries(&program, &module, "turns"), ["1 2000"]);
+    assert_eq!(entries(&program, &module, "wrong"), ["1 0"]);
 }

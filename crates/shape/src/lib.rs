@@ -13,7 +13,7 @@
 //! | MAC address | `u64`, the low 48 bits in host order |
 //! | record | `u64` whose bit i says that field i is there, then the fields in order; a missing field is zeros |
 //!
-//! A record as key has all its fields. Keys of tables of prefixes are `struct bpf_lpm_trie_key_u8` instead: `u32` prefix
+//! A list is a record whose fields have their positions as names, in decimal ([`position`]). A record as key has all its fields. Keys of tables of prefixes are `struct bpf_lpm_trie_key_u8` instead: `u32` prefix
 //! length, then 4 or 16 bytes of address in network order. With a lifetime, a `u64` comes before the value: the time of
 //! `CLOCK_MONOTONIC`, in nanoseconds, from which on the entry is gone.
 
@@ -67,7 +67,7 @@ pub enum Type {
     /// Keys only: the longest prefix that contains an address; the text of a prefix (`10.0.0.0/8`) where entries are assigned.
     Prefix4,
     Prefix6,
-    /// A table with these fields, in order of their names.
+    /// A table with these fields, in order of their names. Those of a list are named by their positions.
     Record(Vec<Field>),
 }
 
@@ -83,6 +83,35 @@ pub const MAX_FIELDS: usize = 64;
 /// Bytes of a key at most (`MAX_BPF_STACK`): keys are made on the stack.
 pub const MAX_KEY: usize = 256;
 
+/// The position that a field's name stands for: fields of lists have the numbers 1 to [`MAX_FIELDS`] as names, in decimal. A
+/// string like that is the name of no field.
+pub fn position(name: &str) -> Option<i64> {
+    let position = name.parse().ok()?;
+    (position_name(position)? == name).then_some(position)
+}
+
+/// The name of the field at a position; `None` where a record has no field.
+pub fn position_name(position: i64) -> Option<String> {
+    (1..=MAX_FIELDS as i64).contains(&position).then(|| position.to_string())
+}
+
+/// Fields as a table constructor has them: the list first, then the others with what stands before their values, like `pkts = `.
+pub fn constructed<'a, T>(fields: impl IntoIterator<Item = (&'a str, T)>) -> Vec<(String, T)> {
+    let mut fields: Vec<_> =
+        fields.into_iter().map(|(name, value)| (position(name).unwrap_or(i64::MAX), name, value)).collect();
+    fields.sort_by_key(|(position, ..)| *position);
+    let mut length = 0;
+    let constructed = fields.into_iter().map(|(position, name, value)| match position {
+        i64::MAX => (format!("{name} = "), value),
+        position if position == length + 1 => {
+            length = position;
+            (String::new(), value)
+        }
+        position => (format!("[{position}] = "), value),
+    });
+    constructed.collect()
+}
+
 /// How deep tables in events are nested at most: a table whose fields are no tables is 1 deep.
 pub const MAX_NESTED: usize = 8;
 
@@ -93,7 +122,7 @@ pub enum Datum {
     Boolean(bool),
     Integer(i64),
     Text(Vec<u8>),
-    /// Fields that are not nil, in order of their names.
+    /// Fields that are not nil, in order of their names. Those of a list are named by their positions.
     Record(Vec<(String, Datum)>),
 }
 
@@ -158,6 +187,12 @@ impl Type {
         }
     }
 
+    /// Whether there is a list in it.
+    pub fn has_list(&self) -> bool {
+        let Type::Record(fields) = self else { return false };
+        fields.iter().any(|field| position(&field.name).is_some() || field.ty.has_list())
+    }
+
     /// Number, offset from the record's start and type of a field of a record in a value.
     pub fn field(&self, name: &str) -> Option<(usize, usize, &Type)> {
         let Type::Record(fields) = self else { return None };
@@ -191,7 +226,7 @@ impl Shape {
     }
 }
 
-/// As declarations write it: `int`, `string:64`, `{pkts = "int"}`.
+/// As declarations write it: `int`, `string:64`, `{pkts = "int"}`, `{"int", "int"}`.
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -205,11 +240,12 @@ impl fmt::Display for Type {
             Type::Prefix6 => f.write_str("ipv6 prefix"),
             Type::Record(fields) => {
                 f.write_str("{")?;
-                for (number, field) in fields.iter().enumerate() {
+                let fields = constructed(fields.iter().map(|field| (field.name.as_str(), &field.ty)));
+                for (number, (label, ty)) in fields.into_iter().enumerate() {
                     let comma = if number > 0 { ", " } else { "" };
-                    match &field.ty {
-                        Type::Record(_) => write!(f, "{comma}{} = {}", field.name, field.ty)?,
-                        ty => write!(f, "{comma}{} = \"{ty}\"", field.name)?,
+                    match ty {
+                        Type::Record(_) => write!(f, "{comma}{label}{ty}")?,
+                        ty => write!(f, "{comma}{label}\"{ty}\"")?,
                     }
                 }
                 f.write_str("}")
@@ -227,12 +263,18 @@ impl Datum {
             Datum::Integer(value) => value.to_string().into_bytes(),
             Datum::Text(bytes) => bytes.clone(),
             Datum::Record(fields) => {
-                let fields = fields
-                    .iter()
-                    .map(|(name, value)| [name.as_bytes(), b" = ", value.line().as_slice()].concat());
+                let fields = constructed(fields.iter().map(|(name, value)| (name.as_str(), value)));
+                let fields =
+                    fields.iter().map(|(label, value)| [label.as_bytes(), value.line().as_slice()].concat());
                 [b"{", fields.collect::<Vec<_>>().join(&b", "[..]).as_slice(), b"}"].concat()
             }
         }
+    }
+
+    /// Whether there is a list in it.
+    pub fn has_list(&self) -> bool {
+        let Datum::Record(fields) = self else { return false };
+        fields.iter().any(|(name, value)| position(name).is_some() || value.has_list())
     }
 
     /// The Lua type name.

@@ -122,6 +122,49 @@ fn records_are_proxies_of_their_fields() {
 }
 
 #[test]
+fn lists_are_proxies_of_their_places() {
+    if !kernel() {
+        return;
+    }
+    let inner = record(&[("1", text(4)), ("2", text(4))]);
+    let places: Vec<String> = (1..=12).map(|place: i64| place.to_string()).collect();
+    let mut fields: Vec<(&str, Type)> = places.iter().map(|name| (name.as_str(), Type::Integer)).collect();
+    fields.push(("names", inner));
+    fields.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let mut state = one_table(shape(Type::Integer, record(&fields)));
+    expect(
+        &mut state,
+        &[
+            ("t[1] = {1, 2, 3, [12] = 12, names = {'a', 'b'}}", ""),
+            ("t[1]", "{1, 2, 3, [12] = 12, names = {\"a\", \"b\"}}"),
+            ("#t[1], #t[1].names, #t[2 - 1]", "3 2 3"),
+            ("t[1][1], t[1][4], t[1][0], t[1]['1'], t[1][2.0], t[1].names[2]", "1 nil nil nil 2 b"),
+            ("t[1][2] = 20; t[1][4.0] = 4; t[1].names[1] = nil", ""),
+            ("t[1]", "{1, 20, 3, 4, [12] = 12, names = {[2] = \"b\"}}"),
+            ("local s = 0; for i, v in ipairs(t[1]) do s = s + i * v end; return s", "66"),
+            ("for i = 1, 11 do t[1][i] = i end; return #t[1]", "12"),
+            (
+                "local s = ''; for k, v in pairs(t[1]) do s = s .. k .. ' ' end; return s",
+                "1 2 3 4 5 6 7 8 9 10 11 12 names ",
+            ),
+            ("local s = 0; for k, v in next, t[1].names do s = s + k end; return s", "2"),
+            ("t[2] = t[1]; t[2][1] = 7; return t[1][1], t[2][1], t[2].names[2]", "1 7 b"),
+            ("t[1][13] = 1", "exec:1: bad value for table 't' (there is no field '13' in the table's value)"),
+            ("t[1]['1'] = 1", "exec:1: bad value for table 't' (there is no field '1' in the table's value)"),
+            ("t[1] = {'x'}", "exec:1: bad value for table 't' (integer expected, got string)"),
+            (
+                "t[1] = {[0] = 1}",
+                "exec:1: bad value for table 't' (the fields of a record have names or places from 1 to 64)",
+            ),
+            (
+                "t[3] = {}; return #t[3], t[3], pcall(function() event('x', t[1]) end)",
+                "0 {} false exec:1: bad argument #2 to 'event' (integer, string, boolean, nil or record of those expected, got table)",
+            ),
+        ],
+    );
+}
+
+#[test]
 fn traversals_visit_each_entry_once() {
     if !kernel() {
         return;

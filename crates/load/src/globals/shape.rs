@@ -1,12 +1,11 @@
 //! Types of keys and values as declarations write them.
 
 use mlua::{Table, Value};
-use moonhook_shape::{Field, MAX_FIELDS, Type};
+use moonhook_shape::{Field, MAX_FIELDS, Type, position, position_name};
 
 use crate::modules::type_name;
 
-const POSSIBLE: &str =
-    "\"int\", \"boolean\", \"string:N\", \"ipv4\", \"ip\", \"mac\" or a table of named fields";
+const POSSIBLE: &str = "\"int\", \"boolean\", \"string:N\", \"ipv4\", \"ip\", \"mac\" or a table of them";
 
 /// The type that `value` describes; `what` is it that has the type: `key`, `value`, `value.pkts`.
 pub(super) fn parse(what: &str, value: &Value) -> Result<Type, String> {
@@ -43,22 +42,37 @@ fn named(what: &str, text: &str) -> Result<Type, String> {
     })
 }
 
+/// The name of the field that has the key in a table.
+fn field_name(what: &str, key: &Value) -> Result<String, String> {
+    match key {
+        Value::Integer(place) => position_name(*place).ok_or_else(|| {
+            format!("the places of a list, as {what} is one, are 1 to {MAX_FIELDS}, not {place}")
+        }),
+        Value::String(name) => {
+            let name =
+                name.to_str().map_err(|_| format!("a field of {what} has a name that is not UTF-8"))?;
+            match position(&name) {
+                None => Ok(name.to_string()),
+                Some(place) => Err(format!("a field of {what} cannot have the name '{place}'")),
+            }
+        }
+        other => Err(format!("the fields of {what} have names or places, not {} keys", type_name(other))),
+    }
+}
+
 fn record(what: &str, table: &Table, depth: usize) -> Result<Type, String> {
     let mut fields = Vec::new();
     for pair in table.pairs::<Value, Value>() {
         let (name, value) = pair.map_err(|error| error.to_string())?;
-        let Value::String(name) = &name else {
-            return Err(format!("the fields of {what} have names, not {} keys", type_name(&name)));
-        };
-        let name = name.to_str().map_err(|_| format!("a field of {what} has a name that is not UTF-8"))?;
-        fields.push((name.to_string(), value));
+        fields.push((field_name(what, &name)?, value));
     }
     fields.sort_by(|(a, _), (b, _)| a.cmp(b));
     if fields.is_empty() || fields.len() > MAX_FIELDS {
         return Err(format!("{what} has {} fields; 1 to {MAX_FIELDS} are possible", fields.len()));
     }
     let fields = fields.into_iter().map(|(name, value)| {
-        let ty = nested(&format!("{what}.{name}"), &value, depth + 1)?;
+        let what = position(&name).map_or(format!("{what}.{name}"), |place| format!("{what}[{place}]"));
+        let ty = nested(&what, &value, depth + 1)?;
         Ok(Field { name, ty })
     });
     Ok(Type::Record(fields.collect::<Result<_, String>>()?))

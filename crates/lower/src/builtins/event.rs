@@ -78,7 +78,7 @@ fn check(context: &mut Context<'_>, call: &Call, number: usize, value: &Abs, dep
             })?;
         }
         stale if *stale == STALE => return context.refuse_stale(None),
-        Abs::Entry { path, base } if context.entry_is_within(*path, *base, MAX_NESTED - depth)? => {}
+        Abs::Entry { path, base } if context.entry_can_be_sent(*path, *base, MAX_NESTED - depth)? => {}
         Abs::Object(Object::Stored(_)) => return context.needs_memory(call.name),
         Abs::Object(Object::Table(table)) if context.is_shared(*table) => {
             return context.refuse_shared(*table, "an event with all of", "send its entries one by one");

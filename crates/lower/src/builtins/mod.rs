@@ -95,19 +95,27 @@ pub fn call(context: &mut Context<'_>, call: Call) -> Result<Vec<Arm>> {
     let Some(row) = find_row(call.name) else { return refuse(context, &call) };
     let unknown = call.args.iter().position(|arg| matches!(arg, Abs::Union(_)));
     match unknown {
-        Some(index) if !row.any_type => {
-            let mut arms = Vec::new();
-            for (state, value) in context.alternatives(&call.args[index].clone()) {
-                context.state = state;
-                let mut call = call.clone();
-                call.args[index] = value;
-                call.narrowed = true;
-                arms.extend(self::call(context, call)?);
-            }
-            Ok(arms)
-        }
+        Some(index) if !row.any_type => for_each_type(context, &call, index, self::call),
         _ => (row.emit)(context, &call),
     }
+}
+
+/// Makes the call once for each type that the argument at `index`, from 0, may have.
+fn for_each_type(
+    context: &mut Context<'_>,
+    call: &Call,
+    index: usize,
+    emit: fn(&mut Context<'_>, Call) -> Result<Vec<Arm>>,
+) -> Result<Vec<Arm>> {
+    let mut arms = Vec::new();
+    for (state, value) in context.alternatives(&call.args[index]) {
+        context.state = state;
+        let mut call = call.clone();
+        call.args[index] = value;
+        call.narrowed = true;
+        arms.extend(emit(context, call)?);
+    }
+    Ok(arms)
 }
 
 /// Refuses a call that has no form in expanded code.

@@ -2,6 +2,7 @@
 
 use super::{Call, Row, refuse, returns, row};
 use crate::context::{Context, Result};
+use crate::events::Message;
 use crate::join::Arm;
 use crate::made::Key;
 use crate::ops;
@@ -24,7 +25,14 @@ const MAX_RESULTS: i64 = 64;
 
 fn ipairs(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     match call.arg(1) {
-        table @ Abs::Object(Object::Made(_) | Object::Stored(_) | Object::Table(_)) => {
+        // What is no table is an error in the first turn.
+        table @ (Abs::Object(Object::Made(_) | Object::Stored(_) | Object::Table(_))
+        | Abs::Entry { .. }
+        | Abs::Nil
+        | Abs::Bool(_)
+        | Abs::Int(_))
+            if !call.args.is_empty() =>
+        {
             returns(context, vec![Abs::Object(Object::Builtin(NEXT_ELEMENT)), table, Abs::int(0)])
         }
         _ => refuse(context, call),
@@ -33,6 +41,10 @@ fn ipairs(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
 
 /// `ipairsaux`: the next index and its element, or nil.
 fn next_element(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    if let table @ (Abs::Nil | Abs::Bool(_) | Abs::Int(_)) = call.arg(1) {
+        context.fail(Message::bare(format!("attempt to index a {} value", table.message_name())));
+        return Ok(vec![]);
+    }
     let index = call.integer(context, 2)?;
     let index = context.add(index, 1);
     let mut arms = Vec::new();

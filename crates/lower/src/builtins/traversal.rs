@@ -1,6 +1,6 @@
 //! `pairs` and `next` (Lua manual § 6.1), of tables that lie in maps or in memory.
 
-use super::{Call, Row, refuse, returns, row};
+use super::{Call, Row, for_each_type, refuse, returns, row};
 use crate::context::{Context, Result};
 use crate::join::Arm;
 use crate::made::Key;
@@ -9,7 +9,7 @@ use crate::tables;
 use crate::value::{Abs, Object, Space, Str, Word};
 use moonhook_snapshot::{TableId, Value};
 
-pub const ROWS: &[Row] = &[row("pairs", pairs), row(NEXT, next)];
+pub const ROWS: &[Row] = &[row("pairs", pairs), Row { name: NEXT, any_type: true, emit: next }];
 
 /// What `pairs` gives as iterator. A generic `for` that begins with it and a shared table does not call it.
 pub const NEXT: &str = "next";
@@ -25,7 +25,11 @@ fn pairs(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     returns(context, vec![Abs::Object(Object::Builtin(NEXT)), call.arg(1), Abs::Nil])
 }
 
+/// The key may be of any type, and nil among others: one search is made for all.
 fn next(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    if let Some(Abs::Union(_)) = call.args.first() {
+        return for_each_type(context, call, 0, |context, call| next(context, &call));
+    }
     if is_no_table(call) {
         call.wrong_type(context, 1, "table");
         return Ok(vec![]);
@@ -34,11 +38,7 @@ fn next(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     if !context.is_shared(table) {
         return first_of_load_time(context, table);
     }
-    if call.arg(2) != Abs::Nil {
-        let help = "visit the entries with `for k, v in pairs(t) do`; `next(t)` gives any one of them";
-        return context.refuse_shared(table, "the entry after another one, with `next(t, k)`, of", help);
-    }
-    context.any_entry(table)
+    context.next_entry(table, &call.arg(2))
 }
 
 /// Whether the call is about a plain value, of which it is `next` that says that it is no table.

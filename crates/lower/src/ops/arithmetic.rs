@@ -420,8 +420,7 @@ fn length(context: &mut Context<'_>, operand: Named, certain: bool) -> Result<Ab
             Ok(Abs::int(context.made_length(*table)?))
         }
         Abs::Object(Object::Stored(table)) => Ok(Abs::Int(context.stored_length(*table)?)),
-        // Fields have names.
-        Abs::Entry { .. } => Ok(Abs::int(0)),
+        Abs::Entry { path, base } => context.entry_length(*path, *base),
         Abs::Union(_) => context.dispatch_one(&operand.value, &mut |context, value| {
             length(context, Named { value, name: operand.name.clone() }, false)
         }),

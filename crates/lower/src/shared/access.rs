@@ -43,9 +43,7 @@ impl Context<'_> {
             return self.only(Abs::Nil);
         }
         let Some((map, shape)) = self.shared_map(table)? else { return self.only(Abs::Nil) };
-        if let (Type::Ipv4 | Type::Address | Type::Mac, Abs::Str(Str::Slice { .. })) = (&shape.key, key) {
-            return self.widen_by_text(table, &shape.key);
-        }
+        self.check_comparable(table, &shape.key, key)?;
         self.read_by_key(table, map, &shape, key)
     }
 
@@ -78,8 +76,11 @@ impl Context<'_> {
         Ok(found)
     }
 
-    /// Strings made at packet time are used as keys where only addresses were seen.
-    fn widen_by_text<T>(&mut self, table: TableId, declared: &Type) -> Result<T> {
+    /// Strings made at packet time are used as keys where only addresses were seen: notes that, or refuses it.
+    pub(super) fn check_comparable(&mut self, table: TableId, declared: &Type, key: &Abs) -> Result<()> {
+        let (Type::Ipv4 | Type::Address | Type::Mac, Abs::Str(Str::Slice { .. })) = (declared, key) else {
+            return Ok(());
+        };
         self.note(table, &Seen::kind(Kind::Text), &Seen::default())?;
         let help = format!(
             "use addresses of packets (`pkt.ip.src`), or declare the key a string, not \"{declared}\""
@@ -170,7 +171,9 @@ impl Context<'_> {
                 return Ok(());
             }
         }
-        self.refuse_kept(table, &Abs::Entry { path, base })
+        // Further on, the handler may show more of its fields.
+        let refusal = self.refuse_kept_entry::<()>(table, path, base);
+        self.refuse_later(refusal)
     }
 
     /// Assigns a value that is no entry. The key is one that maps can have.
@@ -198,7 +201,11 @@ impl Context<'_> {
     }
 
     /// Runs `body` for each type that `value` may have.
-    fn each(&mut self, value: &Abs, body: &mut dyn FnMut(&mut Self, Abs) -> Result<()>) -> Result<()> {
+    pub(super) fn each(
+        &mut self,
+        value: &Abs,
+        body: &mut dyn FnMut(&mut Self, Abs) -> Result<()>,
+    ) -> Result<()> {
         self.dispatch(value, &mut |context, value| {
             body(context, value)?;
             Ok(vec![])
@@ -321,8 +328,11 @@ impl Context<'_> {
         self.check(failed, || Message::new(message));
     }
 
-    fn refuse_kept<T>(&self, table: TableId, value: &Abs) -> Result<T> {
-        if matches!(value, Abs::Entry { .. }) || *value == STALE {
+    fn refuse_kept<T>(&mut self, table: TableId, value: &Abs) -> Result<T> {
+        if let Abs::Entry { path, base } = *value {
+            return self.refuse_kept_entry(table, path, base);
+        }
+        if *value == STALE {
             let name = self.table_name(table);
             let help = "copy what is needed into a new table";
             return self.unsupported(
@@ -330,6 +340,11 @@ impl Context<'_> {
                 help,
                 Some(name),
             );
+        }
+        if let Abs::Object(Object::Stored(_)) = value {
+            let help =
+                "copy what is needed into a table with named fields, or have a table for each of its keys";
+            return self.refuse_shared(table, "keeping a table whose keys come from the packet in", help);
         }
         let what = format!("keeping a {} in", value.message_name());
         self.refuse_shared(table, &what, "keep integers, strings, booleans, and new tables of them")
@@ -365,7 +380,7 @@ impl Context<'_> {
 }
 
 /// The key with floats of integral value as integers (manual § 2.1).
-fn plain_key(key: &Abs) -> Abs {
+pub(super) fn plain_key(key: &Abs) -> Abs {
     match key {
         Abs::Float(x) if x.fract() == 0.0 && x.abs() < 9e15 => Abs::int(*x as i64),
         key => key.clone(),

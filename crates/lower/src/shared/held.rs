@@ -3,16 +3,32 @@
 
 use crate::context::{Context, Result};
 use crate::events::Message;
-use crate::made::Key;
 use crate::state::{Slot, Zero};
-use crate::value::{Abs, Object};
+use crate::value::{Abs, Object, Word};
 use moonhook_ir as ir;
 use moonhook_ir::CompareOp;
-use moonhook_shape::Shape;
+use moonhook_shape::{Field, Shape, Type, constructed, position};
 use moonhook_snapshot::TableId;
 
 /// What an entry becomes that must not be used any more.
 pub const STALE: Abs = Abs::Object(Object::Opaque("table"));
+
+/// The text of a table with the fields of the record that is called `name`.
+fn copied(name: &str, ty: &Type) -> String {
+    const MOST: usize = 6;
+    let Type::Record(fields) = ty else { return name.to_string() };
+    let part = |field: &Field| match position(&field.name) {
+        Some(position) => copied(&format!("{name}[{position}]"), &field.ty),
+        None => copied(&format!("{name}.{}", field.name), &field.ty),
+    };
+    let fields = constructed(fields.iter().map(|field| (field.name.as_str(), field)));
+    let field = |(label, field): &(String, &Field)| format!("{label}{}", part(field));
+    let mut texts: Vec<String> = fields.iter().take(MOST).map(field).collect();
+    if fields.len() > MOST {
+        texts.push("…".to_string());
+    }
+    format!("{{{}}}", texts.join(", "))
+}
 
 impl Context<'_> {
     /// Whether something that is used later on holds the table made at packet time that `value` is.
@@ -56,11 +72,11 @@ impl Context<'_> {
             next += 1;
             let Some(table) = self.state.tables.get(&made) else { continue };
             for (key, cell) in &table.fields {
-                if let (Key::Text(name), Some(Abs::Object(Object::Made(inner)))) =
-                    (key, self.state.cells.get(cell))
+                if let (Some(name), Some(Abs::Object(Object::Made(inner)))) =
+                    (key.field_name(), self.state.cells.get(cell))
                 {
                     let mut names = names.clone();
-                    names.push(String::from_utf8_lossy(name).into_owned());
+                    names.push(name);
                     found.push((names, *inner));
                 }
             }
@@ -139,6 +155,25 @@ impl Context<'_> {
             }
         }
         self.state.cells.values_mut().for_each(swap);
+    }
+
+    /// Refuses to keep an entry in the map `table`: in Lua both places would hold one table, and an assignment to a field would be
+    /// seen at both. Whether it is its own place under a key that comes another way, general code finds out.
+    pub(super) fn refuse_kept_entry<T>(&mut self, table: TableId, path: u32, base: Word) -> Result<T> {
+        let (from, names) = self.shared.paths[path as usize].clone();
+        let copy = match self.record_of(path, base)? {
+            Some((_, ty)) => copied("e", &ty),
+            None => "{…}".to_string(),
+        };
+        let may_be_the_same = from == table && names.is_empty();
+        let (from, name) = (self.table_name(from), self.table_name(table));
+        let entry = [format!("{from}[k]")].into_iter().chain(names).collect::<Vec<_>>().join(".");
+        let help = format!("copy its fields: `local e = {entry}`, then `{name}[k] = {copy}`");
+        if may_be_the_same {
+            let what = format!("keeping an entry of the shared table `{name}` under another key of it");
+            return self.unsupported(what, help, Some(name));
+        }
+        self.refuse_shared(table, &format!("keeping an entry of `{from}` in"), &help)
     }
 
     /// Refuses the use of an entry that may be gone.

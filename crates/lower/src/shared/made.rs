@@ -8,7 +8,6 @@ use crate::value::{Abs, Object, Word};
 use moonhook_ir::{BinaryOp, Size};
 use moonhook_shape::{Field, Type};
 use moonhook_snapshot::TableId;
-use std::sync::Arc;
 
 impl Context<'_> {
     /// Writes a table made at packet time as a record.
@@ -23,7 +22,7 @@ impl Context<'_> {
         let mut offset = 8;
         for (number, Field { name, ty }) in fields.iter().enumerate() {
             let place = Place { disp: at.disp + offset, ..at };
-            let value = self.made_field(made, &Key::Text(Arc::from(name.as_bytes())));
+            let value = self.made_field(made, &Key::of_field(name));
             let bits = self.dispatch(&value, &mut |context, value| {
                 let bit = if value == Abs::Nil { 0 } else { 1i64 << number };
                 match value {
@@ -53,7 +52,7 @@ impl Context<'_> {
     ) -> Result<()> {
         let mut disp = at.disp;
         for Field { name, ty } in fields {
-            let value = self.made_field(made, &Key::Text(Arc::from(name.as_bytes())));
+            let value = self.made_field(made, &Key::of_field(name));
             self.dispatch(&value, &mut |context, value| {
                 match (ty, &value) {
                     (Type::Record(inner), Abs::Object(Object::Made(made))) => {

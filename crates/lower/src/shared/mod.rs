@@ -3,7 +3,7 @@
 //! Which tables these are is learned while lowering, like variables ([`crate::variables`]): a write by a key that is no
 //! constant name, and a key or value of a new kind, stop the walk, and the next one knows. Their bytes in the map are those
 //! of the crate `moonhook_shape`. [`access`] reads and writes entries, [`lookups`] finds them, [`additions`] makes
-//! `t[k] = t[k] + n` atomic, [`keys`], [`values`] and [`texts`] convert, [`records`] are values with fields. [`walk`] copies a
+//! `t[k] = t[k] + n` atomic, [`keys`], [`values`] and [`texts`] convert, [`records`] are values with fields. [`places`] are lists, [`walk`] copies a
 //! table's keys, which [`traversal`] visits one by one, and [`border`] is `#`.
 
 mod access;
@@ -13,6 +13,7 @@ mod held;
 mod keys;
 mod lookups;
 mod made;
+mod places;
 mod records;
 mod seen;
 mod texts;
@@ -27,8 +28,10 @@ pub use seen::{Kind, Seen};
 pub use traversal::Visit;
 pub use walk::Extent;
 
+use self::seen::Misfit;
 use crate::context::{Context, Result, Stop};
 use crate::error::LowerErrorKind;
+use crate::made::Key;
 use moonhook_ir as ir;
 use moonhook_shape::{
     CAPACITY, Datum, Declaration, MAX_KEY, Shape, ShapeError, Type, WhenFull, encode_key, encode_value,
@@ -57,6 +60,8 @@ pub struct SharedTables {
 struct Known {
     key: Seen,
     value: Seen,
+    /// Handlers go from one key to the next.
+    steps: bool,
     /// In the module being made.
     map: Option<(ir::MapId, Rc<Shape>)>,
 }
@@ -116,8 +121,9 @@ impl Context<'_> {
 
     /// Refuses a table with something in it that no map can hold.
     fn check_contents(&self, table: TableId, title: Option<&str>) -> Result<()> {
-        let Err(problem) = initial(self.snapshot, self.snapshot.table(table)) else { return Ok(()) };
+        let Err(misfit) = initial(self.snapshot, self.snapshot.table(table)) else { return Ok(()) };
         let help = "use a table of its own for what changes by key".to_string();
+        let problem = misfit.problem();
         let table = self.table_name(table).to_string();
         self.refuse(LowerErrorKind::SharedTable { table, problem, help }, title)
     }
@@ -156,6 +162,7 @@ impl Context<'_> {
         match checked {
             Ok(shape) => Ok(Some(self.make_map(table, shape))),
             Err(problem) => {
+                self.check_contents(table, Some(self.table_name(table)))?;
                 let known = std::mem::take(self.know(table));
                 self.refuse_table(table, &known, problem)
             }
@@ -268,7 +275,7 @@ fn shape(known: &Known, declaration: Declaration) -> std::result::Result<Shape, 
 
 /// Whether a map of that shape is possible, and takes what load time left in the table.
 fn check(snapshot: &Snapshot, table: &Table, shape: Shape) -> std::result::Result<Shape, String> {
-    initial(snapshot, table)?;
+    initial(snapshot, table).map_err(Misfit::problem)?;
     for (what, size, most) in [("keys", shape.key_size(), MAX_KEY), ("values", shape.value_size(), MAX_VALUE)]
     {
         if size > most {
@@ -317,16 +324,24 @@ fn entries(table: &Table) -> impl Iterator<Item = (Value, &Value)> {
     array.chain(table.entries.iter().map(|(key, value)| (key.clone(), value)))
 }
 
-/// What the entries of load time tell of the table's types; else why it cannot be a map.
-fn initial(snapshot: &Snapshot, table: &Table) -> std::result::Result<Known, String> {
+/// The name of the field of a record that has this key, if one can have it.
+fn field_name(key: &Value) -> Option<String> {
+    match key {
+        Value::Integer(position) => Key::Integer(*position).field_name(),
+        Value::String(name) => Key::Text(name.as_ref().into()).field_name(),
+        _ => None,
+    }
+}
+
+/// What the entries of load time tell of the table's types; `Err` is what no map can hold: something in it, or its metatable.
+fn initial(snapshot: &Snapshot, table: &Table) -> std::result::Result<Known, Misfit> {
     if table.metatable.is_some() {
-        return Err("it has a metatable".to_string());
+        return Err(Misfit::Metatable);
     }
     let mut known = Known::default();
     for (key, value) in entries(table) {
-        let kind = |kind: &str| format!("it has a {kind} in it");
-        known.key.add(&Seen::of_value(snapshot, &key).map_err(kind)?);
-        known.value.add(&Seen::of_value(snapshot, value).map_err(kind)?);
+        known.key.add(&Seen::of_value(snapshot, &key)?);
+        known.value.add(&Seen::of_value(snapshot, value)?);
     }
     Ok(known)
 }
@@ -341,13 +356,11 @@ fn datum(snapshot: &Snapshot, value: &Value) -> Datum {
         Value::Integer(value) => Datum::Integer(*value),
         Value::String(text) => Datum::Text(text.to_vec()),
         Value::Table(table) => {
-            let field = |(key, value): &(Value, Value)| match key {
-                Value::String(name) => {
-                    Some((String::from_utf8_lossy(name).into_owned(), datum(snapshot, value)))
-                }
-                _ => None,
-            };
-            Datum::Record(snapshot.table(*table).entries.iter().filter_map(field).collect())
+            let mut fields: Vec<(String, Datum)> = entries(snapshot.table(*table))
+                .filter_map(|(key, value)| Some((field_name(&key)?, datum(snapshot, value))))
+                .collect();
+            fields.sort_by(|(a, _), (b, _)| a.cmp(b));
+            Datum::Record(fields)
         }
         _ => Datum::Nil,
     }

@@ -36,7 +36,7 @@ impl Context<'_> {
     }
 
     /// Where the record is, and its type.
-    fn record_of(&mut self, path: u32, base: Word) -> Result<Option<(Place, Type)>> {
+    pub(super) fn record_of(&mut self, path: u32, base: Word) -> Result<Option<(Place, Type)>> {
         let (table, names) = self.shared.paths[path as usize].clone();
         let Some((_, shape)) = self.shared_map(table)? else { return Ok(None) };
         let (mut offset, mut ty) = (shape.value_offset(), &shape.value);
@@ -58,20 +58,35 @@ impl Context<'_> {
         })
     }
 
-    /// Whether the records in the record are nested at most so deep.
-    pub fn entry_is_within(&mut self, path: u32, base: Word, depth: usize) -> Result<bool> {
+    /// Whether the records in the record are nested at most so deep, and none is a list.
+    pub fn entry_can_be_sent(&mut self, path: u32, base: Word, depth: usize) -> Result<bool> {
         let record = self.record_of(path, base)?;
-        Ok(record.is_none_or(|(_, ty)| ty.depth() <= depth))
+        Ok(record.is_none_or(|(_, ty)| ty.depth() <= depth && !ty.has_list()))
     }
 
     /// `entry[key]`, with one arm for each way of getting it.
     pub fn read_entry(&mut self, path: u32, base: Word, key: &Abs) -> Result<Vec<Arm>> {
         let (table, _) = self.shared.paths[path as usize];
-        let name = match Key::of(key) {
-            Some(Key::Text(name)) => String::from_utf8_lossy(&name).into_owned(),
-            Some(_) => return self.only(Abs::Nil),
-            None => return self.refuse_shared(table, "a key that is no constant, in an entry of", NAMES),
-        };
+        match (Key::of(key), key) {
+            (Some(key), _) => match key.field_name() {
+                Some(name) => self.read_named(path, base, name),
+                None => self.only(Abs::Nil),
+            },
+            (None, Abs::Int(index)) => self.read_place(path, base, *index),
+            (None, Abs::Union(_)) => {
+                let mut arms = Vec::new();
+                for (state, key) in self.alternatives(key) {
+                    self.state = state;
+                    arms.extend(self.read_entry(path, base, &key)?);
+                }
+                Ok(arms)
+            }
+            _ => self.refuse_shared(table, "a key that is no constant, in an entry of", KEYS),
+        }
+    }
+
+    pub(super) fn read_named(&mut self, path: u32, base: Word, name: String) -> Result<Vec<Arm>> {
+        let (table, _) = self.shared.paths[path as usize];
         let Some((at, ty)) = self.record_of(path, base)? else { return self.only(Abs::Nil) };
         let Some((number, offset, ty)) = ty.field(&name) else { return self.only(Abs::Nil) };
         let fields = self.load(at.base, at.disp, Size::B8, false);
@@ -105,11 +120,22 @@ impl Context<'_> {
 
     /// `entry[key] = value`.
     pub fn write_entry(&mut self, path: u32, base: Word, key: &Abs, value: &Abs) -> Result<()> {
+        let (table, _) = self.shared.paths[path as usize];
+        match (Key::of(key), key) {
+            (Some(key), _) => match key.field_name() {
+                Some(name) => self.write_named(path, base, name, value),
+                None => self.refuse_shared(table, &format!("the key {} in an entry of", word(&key)), KEYS),
+            },
+            (None, Abs::Int(index)) => self.write_place(path, base, *index, value),
+            (None, Abs::Union(_)) => {
+                self.each(key, &mut |context, key| context.write_entry(path, base, &key, value))
+            }
+            _ => self.refuse_shared(table, "a key that is no constant name, in an entry of", KEYS),
+        }
+    }
+
+    pub(super) fn write_named(&mut self, path: u32, base: Word, name: String, value: &Abs) -> Result<()> {
         let (table, names) = self.shared.paths[path as usize].clone();
-        let Some(Key::Text(name)) = Key::of(key) else {
-            return self.refuse_shared(table, "a key that is no constant name, in an entry of", NAMES);
-        };
-        let name = String::from_utf8_lossy(&name).into_owned();
         let mut seen = Seen::record(BTreeMap::from([(name.clone(), self.seen(table, value)?)]));
         for name in names.iter().rev() {
             seen = Seen::record(BTreeMap::from([(name.clone(), seen)]));
@@ -199,7 +225,7 @@ impl Context<'_> {
 
     /// What a table made at packet time adds to the types of a shared one.
     pub(super) fn seen_of_made(&mut self, table: TableId, made: u32) -> Result<Seen> {
-        let help = "copy what is needed into a table with named fields";
+        let help = PLACES;
         let Some(known) = self.state.tables.get(&made).cloned() else { return Ok(Seen::default()) };
         if known.metatable.is_some() {
             return self.refuse_shared(table, "keeping a table with a metatable in", help);
@@ -207,13 +233,16 @@ impl Context<'_> {
         let mut fields = BTreeMap::new();
         for key in known.fields.keys() {
             let value = self.made_field(made, key);
-            match key {
-                Key::Text(name) => {
+            match key.field_name() {
+                Some(name) => {
                     let seen = self.seen(table, &value)?;
-                    fields.insert(String::from_utf8_lossy(name).into_owned(), seen);
+                    fields.insert(name, seen);
                 }
-                _ if value == Abs::Nil => {}
-                _ => return self.refuse_shared(table, "keeping a list in", help),
+                None if value == Abs::Nil => {}
+                None => {
+                    let what = format!("keeping a table with the key {} in", word(key));
+                    return self.refuse_shared(table, &what, help);
+                }
             }
         }
         Ok(Seen::record(fields))
@@ -242,3 +271,14 @@ impl Context<'_> {
 }
 
 const NAMES: &str = "write the field's name after a dot";
+const KEYS: &str = "write the field's name after a dot, or a number from 1 to 64, its place in a list";
+const PLACES: &str = "copy what is needed into a table with named fields, or a list of up to 64 places";
+
+/// A key as scripts write it.
+fn word(key: &Key) -> String {
+    match key {
+        Key::Boolean(value) => value.to_string(),
+        Key::Integer(value) => value.to_string(),
+        Key::Text(name) => format!("\"{}\"", name.escape_ascii()),
+    }
+}

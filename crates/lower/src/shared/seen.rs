@@ -24,6 +24,34 @@ pub enum Kind {
     MacText,
 }
 
+/// What no map can hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Misfit {
+    /// A value of the type with that name.
+    Type(&'static str),
+    /// A table with numbers as keys that are no places of a list.
+    LongList,
+    /// A table with keys that are no names and no numbers, or names that are numbers.
+    Unnamed,
+    /// A table with a metatable.
+    Object,
+    /// The metatable of the table that is to be a map.
+    Metatable,
+}
+
+impl Misfit {
+    pub fn problem(self) -> String {
+        let what = match self {
+            Misfit::Metatable => return "it has a metatable".to_string(),
+            Misfit::Type(name) => name,
+            Misfit::LongList => "table with other numbers as keys than 1 to 64",
+            Misfit::Unnamed => "table whose keys are no names",
+            Misfit::Object => "table with a metatable",
+        };
+        format!("it has a {what} in it")
+    }
+}
+
 /// What was seen so far.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Seen {
@@ -138,15 +166,15 @@ impl Seen {
         }
     }
 
-    /// What a value of load time is; `Err` is the name of a type that has no place in a map.
-    pub fn of_value(snapshot: &Snapshot, value: &Value) -> Result<Seen, &'static str> {
+    /// What a value of load time is; `Err` where it has no place in a map.
+    pub fn of_value(snapshot: &Snapshot, value: &Value) -> Result<Seen, Misfit> {
         Ok(match value {
             Value::Boolean(_) => Seen::kind(Kind::Boolean),
             Value::Integer(_) => Seen::kind(Kind::Integer),
             Value::String(text) => Seen::constant(text),
             Value::Table(table) => Seen::of_record(snapshot, *table)?,
-            Value::Float(_) => return Err("float"),
-            other => return Err(other.type_name()),
+            Value::Float(_) => return Err(Misfit::Type("float")),
+            other => return Err(Misfit::Type(other.type_name())),
         })
     }
 
@@ -160,15 +188,17 @@ impl Seen {
         }
     }
 
-    fn of_record(snapshot: &Snapshot, table: TableId) -> Result<Seen, &'static str> {
+    fn of_record(snapshot: &Snapshot, table: TableId) -> Result<Seen, Misfit> {
         let table = snapshot.table(table);
-        if table.metatable.is_some() || !table.array.is_empty() {
-            return Err("table");
+        if table.metatable.is_some() {
+            return Err(Misfit::Object);
         }
         let mut fields = BTreeMap::new();
-        for (key, value) in &table.entries {
-            let Value::String(name) = key else { return Err("table") };
-            let name = String::from_utf8_lossy(name).into_owned();
+        for (key, value) in super::entries(table).filter(|(_, value)| **value != Value::Nil) {
+            let name = super::field_name(&key).ok_or(match key {
+                Value::Integer(_) => Misfit::LongList,
+                _ => Misfit::Unnamed,
+            })?;
             fields.insert(name, Seen::of_value(snapshot, value)?);
         }
         Ok(Seen::record(fields))

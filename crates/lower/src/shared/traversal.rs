@@ -2,12 +2,15 @@
 //!
 //! A generic `for` over a shared table copies its keys ([`super::walk`]) and takes them one by one, the last one first. What
 //! it keeps is the number of bytes of the keys that are still to come, in the place of the state that Lua passes to an
-//! iterator, which scripts cannot see.
+//! iterator, which scripts cannot see. `next` with a key is a step of its own.
 
+use super::access::plain_key;
 use super::additions::Load;
+use super::keys::Unfit;
 use super::values::Place;
-use super::walk::Extent;
-use crate::context::{Context, Result};
+use super::walk::{Extent, Keys};
+use crate::context::{Context, Result, Stop};
+use crate::events::Message;
 use crate::join::Arm;
 use crate::loops::Iteration;
 use crate::made::Key;
@@ -17,7 +20,6 @@ use moonhook_ir as ir;
 use moonhook_ir::CompareOp;
 use moonhook_shape::{Field, Shape, Type};
 use moonhook_snapshot::TableId;
-use std::sync::Arc;
 
 /// What a generic `for` over a shared table holds: the iterator, and how much is still to come.
 pub struct Traversal {
@@ -41,11 +43,16 @@ pub struct Visit {
     pub moved: Vec<State>,
 }
 
+/// As Lua words it (`luaH_next` in ltable.c), where no entry can have such a key.
+fn invalid_key() -> Message {
+    Message::bare("invalid key to 'next'")
+}
+
 impl Context<'_> {
     /// Begins a traversal of all of the table.
     pub fn traverse(&mut self, table: TableId) -> Result<Traversal> {
         let depth = self.traversals_around();
-        let left = match self.keys_of(table, depth)? {
+        let left = match self.keys_of(table, depth, Extent::All)? {
             Some(keys) => self.copy_keys(table, &keys, Extent::All)?,
             None => Word::Imm(0),
         };
@@ -56,7 +63,7 @@ impl Context<'_> {
     /// Goes on to the next entry that is there. The current state is dead afterwards.
     pub fn traverse_on(&mut self, table: TableId, depth: u32, left: Word) -> Result<Turn> {
         let mut turn = Turn { end: Vec::new(), entries: Vec::new() };
-        let Some(keys) = self.keys_of(table, depth)? else {
+        let Some(keys) = self.keys_of(table, depth, Extent::All)? else {
             turn.end.push(self.take_state());
             return Ok(turn);
         };
@@ -86,16 +93,27 @@ impl Context<'_> {
         Ok(turn)
     }
 
-    /// `next(table)`: any entry, or nil.
-    pub fn any_entry(&mut self, table: TableId) -> Result<Vec<Arm>> {
+    /// `next(table, key)`: the entry behind the one with that key, or nil; for nil the first one. A key that the table may have but
+    /// has not is as good: the entry may have been deleted, which Lua allows (manual § 6.1), also by another CPU.
+    pub fn next_entry(&mut self, table: TableId, key: &Abs) -> Result<Vec<Arm>> {
+        let steps = self.steps(table, *key != Abs::Nil)?;
+        let extent = if steps { Extent::Next } else { Extent::One };
         let depth = self.traversals_around();
-        let Some(keys) = self.keys_of(table, depth)? else { return self.only(Abs::Nil) };
+        let Some(keys) = self.keys_of(table, depth, extent)? else { return self.no_entry_behind(key) };
+        if steps {
+            self.put_start(table, &keys, key)?;
+        }
         // Again where another CPU deletes the entry in between.
         self.repeat(&[], &mut |context, _| {
             let mut iteration = Iteration::default();
-            let found = context.copy_keys(table, &keys, Extent::One)?;
+            let found = context.copy_keys(table, &keys, extent)?;
             let none = context.compare(CompareOp::Eq, found, 0);
             let (none, found) = context.split(none);
+            context.state = none;
+            if extent == Extent::One {
+                context.spend_look(&keys);
+            }
+            let none = context.take_state();
             iteration.leave_in(none, vec![Abs::Nil]);
             context.state = found;
             let key = context.key_at(&keys, Word::Imm(0))?;
@@ -121,6 +139,62 @@ impl Context<'_> {
             visit.moved.extend(moved);
         }
         Ok(visit)
+    }
+
+    /// Whether handlers go from one key of the table to the next, so that `next(table)` must be the first one of all.
+    fn steps(&mut self, table: TableId, here: bool) -> Result<bool> {
+        let known = self.know(table);
+        if here && !known.steps {
+            known.steps = true;
+            return Err(Stop::Restart);
+        }
+        Ok(known.steps)
+    }
+
+    /// What follows a key in a table that nothing is in.
+    fn no_entry_behind(&mut self, key: &Abs) -> Result<Vec<Arm>> {
+        let mut none = Vec::new();
+        for (state, key) in self.alternatives(key) {
+            self.state = state;
+            match key {
+                Abs::Nil => none.extend(self.only(Abs::Nil)?),
+                _ => self.fail(invalid_key()),
+            }
+        }
+        Ok(none)
+    }
+
+    /// Makes the next step start behind a key, of any type.
+    fn put_start(&mut self, table: TableId, keys: &Keys, key: &Abs) -> Result<()> {
+        let mut done = Vec::new();
+        for (state, key) in self.alternatives(key) {
+            self.state = state;
+            self.put_start_of(table, keys, &plain_key(&key))?;
+            done.push(self.take_state());
+        }
+        self.enter(done)
+    }
+
+    fn put_start_of(&mut self, table: TableId, keys: &Keys, key: &Abs) -> Result<()> {
+        match key {
+            Abs::Nil => self.start_behind(keys, None),
+            Abs::Float(_) | Abs::Object(_) | Abs::Entry { .. } if !self.is_key_record(table, key) => {
+                self.fail(invalid_key());
+            }
+            key => {
+                self.check_comparable(table, &keys.shape.key, key)?;
+                let mut unfit = Unfit::default();
+                let address = self.key_address(&keys.shape.key, key, &mut unfit)?;
+                self.fail_in(unfit.states(), |context| {
+                    context.fail(invalid_key());
+                    Ok(())
+                })?;
+                if self.state.alive() {
+                    self.start_behind(keys, Some(address));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Passes an arm on to `exits` where the key still has the entry its value is from, and gives the state where it has not:
@@ -193,7 +267,7 @@ impl Context<'_> {
         for Field { name, ty } in fields {
             let value;
             (value, next) = self.key_value(Place { disp, ..at }, ty, next)?;
-            self.set_made_field(table, Key::Text(Arc::from(name.as_bytes())), value);
+            self.set_made_field(table, Key::of_field(name), value);
             disp += ty.key_size() as i16;
         }
         Ok((Abs::Object(Object::Made(table)), next))

@@ -8,7 +8,9 @@ use std::time::Instant;
 
 use mlua::{Function, Lua, MultiValue, Table, Value};
 use moonhook_load::{Proxied, Raising};
-use moonhook_shape::{Datum, Declaration, Shape, Type, WhenFull, decode_key, encode_key};
+use moonhook_shape::{
+    Datum, Declaration, Shape, Type, WhenFull, decode_key, encode_key, position, position_name,
+};
 
 use super::limits::Limits;
 
@@ -18,6 +20,9 @@ const ENTRIES: &str = "entries";
 const KEYS: &str = "keys";
 const DEADLINES: &str = "deadlines";
 const NEXT: &str = "next";
+
+/// The only other error that `next` has.
+const INVALID_KEY: &str = "invalid key to 'next'";
 
 pub(super) struct Hidden {
     limits: Limits,
@@ -204,9 +209,16 @@ impl Hidden {
         let (entries, deadlines) = (hidden(table, ENTRIES), hidden(table, DEADLINES));
         let next: Option<Function> = table.metatable().and_then(|metatable| metatable.raw_get(NEXT).ok());
         let (Some(entries), Some(next)) = (entries, next) else { return Ok(MultiValue::new()) };
-        let mut key = if key.is_nil() { key } else { self.stored(lua, &key)? };
+        let mut key = match key {
+            Value::Nil => key,
+            key => self.stored(lua, &key).map_err(|_| INVALID_KEY)?,
+        };
         loop {
-            let mut results: MultiValue = next.call((&entries, key)).map_err(said)?;
+            let results = next.call::<MultiValue>((&entries, key));
+            let mut results = results.map_err(|error| match error {
+                mlua::Error::MemoryError(_) => said(error),
+                _ => INVALID_KEY.to_string(),
+            })?;
             key = results.pop_front().unwrap_or(Value::Nil);
             if key.is_nil() || is_alive(deadlines.as_ref(), &key) {
                 results.push_front(shown_key(hidden(table, KEYS).as_ref(), key).map_err(said)?);
@@ -259,9 +271,16 @@ fn datum(value: &Value) -> Option<Datum> {
         Value::String(text) => Datum::Text(text.as_bytes().to_vec()),
         Value::Table(record) => {
             let mut fields = Vec::new();
-            for pair in record.pairs::<mlua::LuaString, Value>() {
-                let (name, value) = pair.ok()?;
-                fields.push((name.to_string_lossy(), datum(&value)?));
+            for pair in record.pairs::<Value, Value>() {
+                let (key, value) = pair.ok()?;
+                let name = match key {
+                    Value::Integer(place) => position_name(place)?,
+                    Value::String(name) => {
+                        Some(name.to_string_lossy()).filter(|name| position(name).is_none())?
+                    }
+                    _ => return None,
+                };
+                fields.push((name, datum(&value)?));
             }
             fields.sort_by(|(a, _), (b, _)| a.cmp(b));
             Datum::Record(fields)
@@ -303,6 +322,13 @@ impl Renewal {
         record.clear()?;
         let metatable = lua.create_table()?;
         metatable.raw_set("__index", &fields)?;
+        let length = |_: &Lua, arguments: MultiValue| {
+            let fields =
+                arguments.front().and_then(Value::as_table).and_then(|record| hidden(record, ENTRIES));
+            let length = fields.map_or(0, |fields| fields.raw_len());
+            Ok(MultiValue::from_iter([Value::Integer(length as i64)]))
+        };
+        metatable.raw_set("__len", raising.function(lua, length)?)?;
         metatable.raw_set(ENTRIES, fields)?;
         let (this, inside) = (self.clone(), raising.clone());
         let assign = move |lua: &Lua, arguments: MultiValue| {

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use mlua::{Lua, MultiValue, Table, Value};
 use moonhook_load::Raising;
-use moonhook_shape::{CAPACITY, Datum, Declaration, Shape, Type, WhenFull, encode_key};
+use moonhook_shape::{CAPACITY, Datum, Declaration, Shape, Type, WhenFull, encode_key, position};
 
 /// What a declared table can take.
 pub(super) struct Limits {
@@ -104,7 +104,11 @@ fn fits(ty: &Type, value: &Value) -> Result<(), Problem> {
         }
         (Type::Record(fields), Value::Table(record)) => {
             for field in fields {
-                let value = record.get::<Value>(field.name.as_str()).unwrap_or(Value::Nil);
+                let value = match position(&field.name) {
+                    Some(position) => record.get::<Value>(position),
+                    None => record.get::<Value>(field.name.as_str()),
+                };
+                let value = value.unwrap_or(Value::Nil);
                 if !value.is_nil() {
                     self::fits(&field.ty, &value)?;
                 }

@@ -106,6 +106,10 @@ impl Context<'_> {
                 "put the parts of the key into one string, or write handlers that have an expanded form";
             return self.refuse_shared(table, "tables as keys, in general code, of", help);
         }
+        if shape.value.has_list() {
+            let help = "give each place a name, or write handlers that have an expanded form";
+            return self.refuse_shared(table, "lists as values, in general code, of", help);
+        }
         self.loc = ir::Loc::default();
         Ok((map, shape))
     }

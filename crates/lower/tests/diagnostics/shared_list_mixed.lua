@@ -1,0 +1,6 @@
+local xdp = require "xdp"
+local ranges = {}
+xdp.attach(function(pkt)
+  ranges[#pkt] = { 1, "x" }
+  ranges[1] = { "y", "x" }
+end)
