@@ -13,6 +13,8 @@ cat >"$WORK/guard.lua" <<'LUA'
 limit = 5
 blocked = map { key = "int", value = "boolean", capacity = 200000 }
 blocked[7009] = true
+nets = map { key = "ipv4", value = { "int", "int" }, lpm = true, capacity = 500 }
+nets["192.0.2.0/24"] = { 7100, 7199 }
 local counts = {}
 local flows = {}
 
@@ -23,6 +25,10 @@ require("xdp").attach(function(pkt)
   end
   counts[udp.dport] = (counts[udp.dport] or 0) + 1
   flows[pkt.ip.src] = udp.dport
+  local net = nets[pkt.ip.src]
+  if net and udp.dport >= net[1] and udp.dport <= net[2] then
+    print("range", #net, net[2])
+  end
   if blocked[udp.dport] then
     print("blocked", udp.dport)
     return 1
@@ -47,7 +53,7 @@ table() {
 
 start first
 echo "tables are listed and described"
-table --json | jq -e '[.[].name] | sort == ["blocked", "counts", "flows"]' >/dev/null || die "the tables are: $(table)"
+table --json | jq -e '[.[].name] | sort == ["blocked", "counts", "flows", "nets"]' >/dev/null || die "the tables are: $(table)"
 is 'blocked: int → boolean, 1 of 200000 entries' table blocked
 
 echo "what handlers write can be read"
@@ -104,6 +110,25 @@ is '7001	3' "$MOONHOOK" exec guard "$WORK/code.lua"
 fails 1 "$MOONHOOK" exec guard -e 'print "before" error "no"'
 grep -q 'error\[MH0705\]: exec:1: no' "$WORK/fails.err" && grep -qx before "$WORK/fails.out" || die "it said: $(cat "$WORK/fails.err")"
 "$MOONHOOK" exec guard -e '1, "a\n"' --json | jq -e '.results == ["1", "a\n"] and .error == null' >/dev/null || die "no JSON"
+
+echo "prefixes with lists as values"
+is '192.0.2.0/24	{"1":7100,"2":7199}' table nets dump
+table nets set 192.0.2.1/32 '{"1": 7200, "2": 7201}'
+send 7201
+eventually "the handler finds the longest prefix" grep -qx 'range	2	7201' "$WORK/first.out"
+table nets dump --csv | sort >"$WORK/nets.csv"
+diff - "$WORK/nets.csv" < <(printf '192.0.2.0/24,7100,7199\n192.0.2.1/32,7200,7201\nkey,1,2\n') || die "the CSV differs"
+is '{7200, 7201}	{7100, 7199}' "$MOONHOOK" exec guard -e 'nets["192.0.2.1"], nets["192.0.2.2"]'
+is '' "$MOONHOOK" exec guard -e 'for i = 1, 255 do nets["10." .. i .. ".0.0/16"] = {i} end'
+is '257	32640' "$MOONHOOK" exec guard -e 'local n, s = 0, 0
+    for net, range in pairs(nets) do n, s = n + 1, s + (range[2] and 0 or range[1]) end return n, s'
+is 257 "$MOONHOOK" exec guard -e 'local n, net = 0, next(nets)
+    while net do n, net = n + 1, next(nets, net) end return n'
+[ "$(table nets dump | wc -l)" = 257 ] || die "the dump has another length"
+{ echo key,1,2; grep -v key "$WORK/nets.csv"; } >"$WORK/nets_again.csv"
+is '2 entries loaded' table nets load "$WORK/nets_again.csv"
+is '192.0.2.0/24 192.0.2.1/32' "$MOONHOOK" exec guard -e 'local all = {}
+    for net in pairs(nets) do all[#all + 1] = net end table.sort(all) return table.concat(all, " ")'
 
 echo "a reload keeps tables of the same shape"
 sed 's/= udp.dport$/= udp.dport > 7000/; s/print("blocked"/print("stopped"/' \

@@ -236,6 +236,27 @@ mod tests {
     }
 
     #[test]
+    fn lists_are_records_of_positions() {
+        for (name, place) in [("1", 1), ("10", 10), ("64", 64)] {
+            assert_eq!(crate::position(name), Some(place));
+            assert_eq!(crate::position_name(place).as_deref(), Some(name));
+        }
+        for name in ["0", "65", "01", "+1", "-1", "1 ", "", "x"] {
+            assert_eq!(crate::position(name), None, "{name}");
+        }
+        assert_eq!((crate::position_name(0), crate::position_name(65)), (None, None));
+        let ty = fields(&[("1", Type::Integer), ("10", Type::Mac), ("2", Type::Ipv4), ("n", Type::Boolean)]);
+        assert_eq!(ty.to_string(), "{\"int\", \"ipv4\", [10] = \"mac\", n = \"boolean\"}");
+        assert!(ty.has_list() && fields(&[("a", ty.clone())]).has_list() && !fields(&[]).has_list());
+        let shape = shape(Type::Integer, ty);
+        let list = record(&[("1", Datum::Integer(7)), ("2", text("192.0.2.1")), ("n", Datum::Boolean(true))]);
+        let bytes = encode_value(&shape, &list, 0).unwrap();
+        assert_eq!(decode_value(&shape, &bytes), (0, list.clone()));
+        assert_eq!(list.line(), b"{7, 192.0.2.1, n = true}");
+        assert!(list.has_list());
+    }
+
+    #[test]
     fn what_does_not_fit_is_refused() {
         let problem = |ty: &Type, datum: &Datum| {
             encode_key(&shape(ty.clone(), Type::Integer), datum).unwrap_err().to_string()

@@ -130,7 +130,7 @@ fn lists_are_proxies_of_their_places() {
     let places: Vec<String> = (1..=12).map(|place: i64| place.to_string()).collect();
     let mut fields: Vec<(&str, Type)> = places.iter().map(|name| (name.as_str(), Type::Integer)).collect();
     fields.push(("names", inner));
-    fields.sort_by(|(a, _), (b, _)| a.cmp(b));
+    fields.sort_by_key(|(name, _)| *name);
     let mut state = one_table(shape(Type::Integer, record(&fields)));
     expect(
         &mut state,

@@ -5,7 +5,8 @@ use moonhook_shape::{Field, MAX_FIELDS, Type, position, position_name};
 
 use crate::modules::type_name;
 
-const POSSIBLE: &str = "\"int\", \"boolean\", \"string:N\", \"ipv4\", \"ip\", \"mac\" or a table of them";
+const POSSIBLE: &str =
+    "\"int\", \"boolean\", \"string:N\", \"ipv4\", \"ip\", \"mac\" or a table of named fields";
 
 /// The type that `value` describes; `what` is it that has the type: `key`, `value`, `value.pkts`.
 pub(super) fn parse(what: &str, value: &Value) -> Result<Type, String> {

@@ -3,12 +3,12 @@
 use super::additions::{EEXIST, Load};
 use super::keys::{Unfit, has_text, is_address};
 use super::values::Place;
-use super::{Kind, STALE, Seen};
+use super::{Kind, Seen};
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::join::Arm;
 use crate::same::Identity;
-use crate::value::{Abs, Object, Shape as Form, Str, Union, Word};
+use crate::value::{Abs, Shape as Form, Str, Union, Word};
 use moonhook_ir as ir;
 use moonhook_ir::{CompareOp, Op, Size};
 use moonhook_shape::{Shape, Type};
@@ -326,56 +326,6 @@ impl Context<'_> {
         let failed = self.compare(CompareOp::SLt, result, 0);
         let message = format!("table '{}' is full", self.table_name(table));
         self.check(failed, || Message::new(message));
-    }
-
-    fn refuse_kept<T>(&mut self, table: TableId, value: &Abs) -> Result<T> {
-        if let Abs::Entry { path, base } = *value {
-            return self.refuse_kept_entry(table, path, base);
-        }
-        if *value == STALE {
-            let name = self.table_name(table);
-            let help = "copy what is needed into a new table";
-            return self.unsupported(
-                format!("keeping an entry in the shared table `{name}`"),
-                help,
-                Some(name),
-            );
-        }
-        if let Abs::Object(Object::Stored(_)) = value {
-            let help =
-                "copy what is needed into a table with named fields, or have a table for each of its keys";
-            return self.refuse_shared(table, "keeping a table whose keys come from the packet in", help);
-        }
-        let what = format!("keeping a {} in", value.message_name());
-        self.refuse_shared(table, &what, "keep integers, strings, booleans, and new tables of them")
-    }
-
-    /// What kinds of keys or values a value adds to the table.
-    pub(super) fn seen(&mut self, table: TableId, value: &Abs) -> Result<Seen> {
-        Ok(match value {
-            Abs::Nil => Seen::default(),
-            Abs::Bool(_) => Seen::kind(Kind::Boolean),
-            Abs::Int(_) => Seen::kind(Kind::Integer),
-            Abs::Str(Str::Const(text)) => Seen::constant(text),
-            Abs::Str(Str::Slice { .. }) => Seen::kind(Kind::Text),
-            Abs::Str(Str::Ipv4(_)) => Seen::kind(Kind::Ipv4),
-            Abs::Str(Str::Ipv6(..)) => Seen::kind(Kind::Ipv6),
-            Abs::Str(Str::Mac(_)) => Seen::kind(Kind::Mac),
-            Abs::Object(Object::Text(text)) => Seen::constant(text),
-            Abs::Union(union) => {
-                let mut seen = Seen::default();
-                for shape in union.shapes.clone() {
-                    let value = match shape {
-                        Form::Object(id) => self.object_value(id),
-                        shape => shape.value(union.payload).unwrap_or(Abs::Nil),
-                    };
-                    seen.add(&self.seen(table, &value)?);
-                }
-                seen
-            }
-            Abs::Object(Object::Made(made)) => self.seen_of_made(table, *made)?,
-            Abs::Float(_) | Abs::Object(_) | Abs::Entry { .. } => return self.refuse_kept(table, value),
-        })
     }
 }
 

@@ -157,6 +157,29 @@ impl Context<'_> {
         self.state.cells.values_mut().for_each(swap);
     }
 
+    /// Refuses to keep a value that no map can hold.
+    pub(super) fn refuse_kept<T>(&mut self, table: TableId, value: &Abs) -> Result<T> {
+        if let Abs::Entry { path, base } = *value {
+            return self.refuse_kept_entry(table, path, base);
+        }
+        if *value == STALE {
+            let name = self.table_name(table);
+            let help = "copy what is needed into a new table";
+            return self.unsupported(
+                format!("keeping an entry in the shared table `{name}`"),
+                help,
+                Some(name),
+            );
+        }
+        if let Abs::Object(Object::Stored(_)) = value {
+            let help =
+                "copy what is needed into a table with named fields, or have a table for each of its keys";
+            return self.refuse_shared(table, "keeping a table whose keys come from the packet in", help);
+        }
+        let what = format!("keeping a {} in", value.message_name());
+        self.refuse_shared(table, &what, "keep integers, strings, booleans, and new tables of them")
+    }
+
     /// Refuses to keep an entry in the map `table`: in Lua both places would hold one table, and an assignment to a field would be
     /// seen at both. Whether it is its own place under a key that comes another way, general code finds out.
     pub(super) fn refuse_kept_entry<T>(&mut self, table: TableId, path: u32, base: Word) -> Result<T> {

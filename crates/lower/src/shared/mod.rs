@@ -2,15 +2,17 @@
 //!
 //! Which tables these are is learned while lowering, like variables ([`crate::variables`]): a write by a key that is no
 //! constant name, and a key or value of a new kind, stop the walk, and the next one knows. Their bytes in the map are those
-//! of the crate `moonhook_shape`. [`access`] reads and writes entries, [`lookups`] finds them, [`additions`] makes
-//! `t[k] = t[k] + n` atomic, [`keys`], [`values`] and [`texts`] convert, [`records`] are values with fields. [`places`] are lists, [`walk`] copies a
-//! table's keys, which [`traversal`] visits one by one, and [`border`] is `#`.
+//! of the crate `moonhook_shape`; what load time has left in a table ([`loaded`]) is in the map first. [`access`] reads and
+//! writes entries, [`lookups`] finds them, [`additions`] makes `t[k] = t[k] + n` atomic, [`keys`], [`values`] and [`texts`]
+//! convert, [`records`] are values with fields, [`places`] those of lists. [`walk`] looks through a table's keys, for
+//! [`traversal`], and [`border`] is `#`.
 
 mod access;
 mod additions;
 mod border;
 mod held;
 mod keys;
+mod loaded;
 mod lookups;
 mod made;
 mod places;
@@ -28,15 +30,15 @@ pub use seen::{Kind, Seen};
 pub use traversal::Visit;
 pub use walk::Extent;
 
+use self::loaded::{contents, initial};
 use self::seen::Misfit;
 use crate::context::{Context, Result, Stop};
 use crate::error::LowerErrorKind;
-use crate::made::Key;
 use moonhook_ir as ir;
 use moonhook_shape::{
-    CAPACITY, Datum, Declaration, MAX_KEY, Shape, ShapeError, Type, WhenFull, encode_key, encode_value,
+    CAPACITY, Declaration, MAX_KEY, Shape, ShapeError, Type, WhenFull, encode_key, encode_value,
 };
-use moonhook_snapshot::{Snapshot, Table, TableId, Value};
+use moonhook_snapshot::{Snapshot, Table, TableId};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -314,54 +316,5 @@ fn definition(shape: &Shape) -> ir::MapDefinition {
         value_size: shape.value_size() as u32,
         max_entries: shape.capacity,
         flags: if shape.is_prefixes() { NO_PREALLOC } else { 0 },
-    }
-}
-
-/// All entries of a table of load time.
-fn entries(table: &Table) -> impl Iterator<Item = (Value, &Value)> {
-    let array =
-        table.array.iter().enumerate().map(|(index, value)| (Value::Integer(index as i64 + 1), value));
-    array.chain(table.entries.iter().map(|(key, value)| (key.clone(), value)))
-}
-
-/// The name of the field of a record that has this key, if one can have it.
-fn field_name(key: &Value) -> Option<String> {
-    match key {
-        Value::Integer(position) => Key::Integer(*position).field_name(),
-        Value::String(name) => Key::Text(name.as_ref().into()).field_name(),
-        _ => None,
-    }
-}
-
-/// What the entries of load time tell of the table's types; `Err` is what no map can hold: something in it, or its metatable.
-fn initial(snapshot: &Snapshot, table: &Table) -> std::result::Result<Known, Misfit> {
-    if table.metatable.is_some() {
-        return Err(Misfit::Metatable);
-    }
-    let mut known = Known::default();
-    for (key, value) in entries(table) {
-        known.key.add(&Seen::of_value(snapshot, &key)?);
-        known.value.add(&Seen::of_value(snapshot, value)?);
-    }
-    Ok(known)
-}
-
-fn contents(snapshot: &Snapshot, table: &Table) -> Vec<(Datum, Datum)> {
-    entries(table).map(|(key, value)| (datum(snapshot, &key), datum(snapshot, value))).collect()
-}
-
-fn datum(snapshot: &Snapshot, value: &Value) -> Datum {
-    match value {
-        Value::Boolean(value) => Datum::Boolean(*value),
-        Value::Integer(value) => Datum::Integer(*value),
-        Value::String(text) => Datum::Text(text.to_vec()),
-        Value::Table(table) => {
-            let mut fields: Vec<(String, Datum)> = entries(snapshot.table(*table))
-                .filter_map(|(key, value)| Some((field_name(&key)?, datum(snapshot, value))))
-                .collect();
-            fields.sort_by(|(a, _), (b, _)| a.cmp(b));
-            Datum::Record(fields)
-        }
-        _ => Datum::Nil,
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! Kinds are only ever added, so that starting the walk again with what was learned comes to an end.
 
+use crate::context::{Context, Result as Lowered};
+use crate::value::{Abs, Object, Shape as Form, Str};
 use moonhook_shape::{Field, MAX_FIELDS, Type};
 use moonhook_snapshot::{Snapshot, TableId, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -194,14 +196,44 @@ impl Seen {
             return Err(Misfit::Object);
         }
         let mut fields = BTreeMap::new();
-        for (key, value) in super::entries(table).filter(|(_, value)| **value != Value::Nil) {
-            let name = super::field_name(&key).ok_or(match key {
+        for (key, value) in super::loaded::entries(table).filter(|(_, value)| **value != Value::Nil) {
+            let name = super::loaded::field_name(&key).ok_or(match key {
                 Value::Integer(_) => Misfit::LongList,
                 _ => Misfit::Unnamed,
             })?;
             fields.insert(name, Seen::of_value(snapshot, value)?);
         }
         Ok(Seen::record(fields))
+    }
+}
+
+impl Context<'_> {
+    /// What kinds of keys or values a value adds to the table.
+    pub(super) fn seen(&mut self, table: TableId, value: &Abs) -> Lowered<Seen> {
+        Ok(match value {
+            Abs::Nil => Seen::default(),
+            Abs::Bool(_) => Seen::kind(Kind::Boolean),
+            Abs::Int(_) => Seen::kind(Kind::Integer),
+            Abs::Str(Str::Const(text)) => Seen::constant(text),
+            Abs::Str(Str::Slice { .. }) => Seen::kind(Kind::Text),
+            Abs::Str(Str::Ipv4(_)) => Seen::kind(Kind::Ipv4),
+            Abs::Str(Str::Ipv6(..)) => Seen::kind(Kind::Ipv6),
+            Abs::Str(Str::Mac(_)) => Seen::kind(Kind::Mac),
+            Abs::Object(Object::Text(text)) => Seen::constant(text),
+            Abs::Union(union) => {
+                let mut seen = Seen::default();
+                for shape in union.shapes.clone() {
+                    let value = match shape {
+                        Form::Object(id) => self.object_value(id),
+                        shape => shape.value(union.payload).unwrap_or(Abs::Nil),
+                    };
+                    seen.add(&self.seen(table, &value)?);
+                }
+                seen
+            }
+            Abs::Object(Object::Made(made)) => self.seen_of_made(table, *made)?,
+            Abs::Float(_) | Abs::Object(_) | Abs::Entry { .. } => return self.refuse_kept(table, value),
+        })
     }
 }
 
