@@ -82,7 +82,7 @@ fn get_upvalue(body: &mut Body<'_, '_, '_>, i: Instruction) {
             let place = body.code().arena(address);
             let base = body.base;
             body.code().copy_value(base, 16 * i.a() as i64, place, 0);
-            if body.is_read_of_sum() {
+            if body.is_read_of_sum() && !body.is_of_packet(i.b()) {
                 let (done, _) = body.code().new_block(0);
                 branch_if_of_packet(body, address, done);
                 note_read(body, address, i.a());
@@ -130,6 +130,12 @@ pub fn assign_shared(body: &mut Body<'_, '_, '_>, address: Address, value: Addre
 fn set_upvalue(body: &mut Body<'_, '_, '_>, i: Instruction) {
     let pointer = variable(body, i.b());
     let address = body.code().load(pointer, U_PLACE);
+    if body.is_of_packet(i.b()) {
+        let place = body.code().arena(address);
+        let base = body.base;
+        body.code().copy_value(place, 0, base, 16 * i.a() as i64);
+        return;
+    }
     let (own, _) = body.code().new_block(0);
     let (done, _) = body.code().new_block(0);
     branch_if_of_packet(body, address, own);
