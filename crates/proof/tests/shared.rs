@@ -171,7 +171,24 @@ fn no_count_is_lost_in_general_code() {
         local timed = map { key = 'ip', value = 'int', ttl = 1000 }
         local nested = map { key = 'int', value = 'int' }
         local function count(t, k, n) t[k] = (t[k] or 0) + n return n end
+        local total, left = 0, 0
+        packets = 0
+        local function counter()
+          local n
+          return function(by) n = by + (n or 0) return n end
+        end
+        local here, there = counter(), counter()
+        here(1) there(2)
         xdp.attach(function(pkt)
+          if pkt.tcp then
+            for i, n in ipairs { total, left, packets, here(0), there(0) } do pkt:setint64(i * 8 - 8, n) end
+            return
+          end
+          total = total + #pkt
+          left = left - 1
+          packets = 1 + packets
+          here(1)
+          there(2)
           for w in pkt:getstring(42):gmatch('%a+') do words[w] = (words[w] or 0) + 1 end
           if plain[7] then plain[7] = #pkt + plain[7] else plain[7] = (plain[7] or 0) + #pkt end
           plain[8] = plain[8] - 2
@@ -201,6 +218,10 @@ fn no_count_is_lost_in_general_code() {
     let expected = format!("192.0.2.1 bytes={bytes},n={}", 2 * count);
     assert_eq!(entries(&program, &module, "fields"), [expected]);
     assert_eq!(entries(&program, &module, "plain"), [format!("7 {bytes}"), format!("8 -{}", 2 * count)]);
+    let data = program.test_run(&name, &self::frame("tcp"), 1).unwrap().data;
+    let numbers: Vec<i64> = data.as_chunks().0[..5].iter().map(|word| i64::from_le_bytes(*word)).collect();
+    let count = count as i64;
+    assert_eq!(numbers, [bytes as i64, -count, count, count + 1, 2 * count + 2]);
 }
 
 /// Entries go when their time is over, and start anew.

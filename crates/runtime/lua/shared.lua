@@ -46,3 +46,15 @@ function shared_forget_reads(L)
   set64(L + L_RUN, u64(L + L_RUN) + 1)
   return 0
 end
+
+-- Variables that handlers assign are such words too, by their addresses.
+
+function variable_note_read(L, place, value)
+  return shared_note_read(L, place >> 3, ADDR_NIL, value)
+end
+
+-- Assigns the value at `value` to the variable at `place`: 0 or FAIL; 1 if nothing was done, for what is at L_RESULT is to be added.
+function variable_assign(L, place, value)
+  if shared_addition(L, place >> 3, ADDR_NIL, value) ~= 0 and u64(place) == TAG_INT then return 1 end
+  return store_shared(L, place, value)
+end

@@ -148,6 +148,11 @@ impl<'u, 'g, 'a> Body<'u, 'g, 'a> {
         self.unit.add_site(site, resume)
     }
 
+    /// Whether the current instruction reads what a later one assigns a sum with.
+    pub fn is_read_of_sum(&self) -> bool {
+        self.counts.is_read(self.pc)
+    }
+
     pub fn set_site(&mut self, site: u32) {
         let frame = self.frame;
         self.code().store(frame, F_SITE, site as i32);

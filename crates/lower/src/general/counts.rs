@@ -1,4 +1,4 @@
-//! Sums that are assigned to where one of their operands was read from: `t[k] = (t[k] or 0) + n`, `f.n = f.n + n`.
+//! Sums that are assigned to where one of their operands was read from: `t[k] = (t[k] or 0) + n`, `f.n = f.n + n`, `n = n + 1`.
 //!
 //! The bytecode tells which reading instruction belongs to which assignment; whether both mean the same word is known at packet
 //! time only (`runtime/lua/shared.lua`).
@@ -33,6 +33,8 @@ impl Counts {
 #[derive(PartialEq)]
 enum Origin<'p> {
     Upvalue(usize),
+    /// What is read or assigned is the upvalue itself.
+    Variable(usize),
     Local(usize, &'p str),
     /// What an instruction read of another table, by whatever key.
     Part(Box<Origin<'p>>),
@@ -48,10 +50,12 @@ impl<'p> Function<'p> {
     fn read_of(&self, pc: usize) -> Option<usize> {
         use Opcode::*;
         let i = self.at(pc);
-        if !matches!(i.opcode()?, SetTable | SetI | SetField | SetTabUp) || i.k() {
-            return None;
-        }
-        let sum = setter(self.0, pc, i.c())?;
+        let value = match i.opcode()? {
+            SetTable | SetI | SetField | SetTabUp if !i.k() => i.c(),
+            SetUpval => i.a(),
+            _ => return None,
+        };
+        let sum = setter(self.0, pc, value)?;
         let operation = self.at(sum);
         let operands = match operation.opcode()? {
             Add => vec![operation.b(), operation.c()],
@@ -66,7 +70,9 @@ impl<'p> Function<'p> {
     /// The instruction whose result, or 0 in the place of nil, an operand of the instruction at `pc` is.
     fn reader(&self, pc: usize, register: usize) -> Option<usize> {
         use Opcode::*;
-        let reads = |at: usize| matches!(self.at(at).opcode(), Some(GetTable | GetI | GetField | GetTabUp));
+        let reads = |at: usize| {
+            matches!(self.at(at).opcode(), Some(GetTable | GetI | GetField | GetTabUp | GetUpval))
+        };
         if let Some(at) = setter(self.0, pc, register) {
             return reads(at).then_some(at);
         }
@@ -93,6 +99,7 @@ impl<'p> Function<'p> {
             SetTable | SetI | SetField => self.origin(pc, i.a()),
             GetTabUp => Some(Origin::Upvalue(i.b())),
             SetTabUp => Some(Origin::Upvalue(i.a())),
+            GetUpval | SetUpval => Some(Origin::Variable(i.b())),
             _ => None,
         }
     }

@@ -25,6 +25,12 @@ impl Body<'_, '_, '_> {
         (!general.reach.assigned.contains(&cell)).then_some(cell)
     }
 
+    /// Whether an upvalue is surely a variable of the packet's own.
+    pub fn is_of_packet(&self, upvalue: usize) -> bool {
+        let general = &self.unit.general;
+        !general.reach.may_be_of_load_time(&general.functions, self.index, upvalue)
+    }
+
     /// What an upvalue holds, if that is known.
     pub fn known_upvalue(&self, upvalue: usize) -> Option<Known> {
         if self.unit.general.functions.is_hidden(self.index) {

@@ -199,6 +199,22 @@ impl Reach {
         }
     }
 
+    /// Whether an upvalue of a function may be a variable of load time: not where it is surely a local variable of a function that
+    /// runs at packet time.
+    pub fn may_be_of_load_time(&self, functions: &Functions<'_>, index: usize, upvalue: usize) -> bool {
+        let is_made = |closure: &ClosureId| functions.snapshot.closure(*closure).prototype.index() == index;
+        if functions.is_hidden(index) || self.closures.iter().any(is_made) {
+            return true;
+        }
+        let Some(description) = functions.get(index).upvalues.get(upvalue) else { return true };
+        let holds = |outer: &usize| {
+            (0..functions.get(*outer).prototypes.len()).any(|n| functions.inner(*outer, n) == index)
+        };
+        let outer = self.functions.iter().find(|outer| holds(outer));
+        let further = |outer: &usize| self.may_be_of_load_time(functions, *outer, description.index.into());
+        !description.in_stack && outer.is_none_or(further)
+    }
+
     /// Whether `table[name]` is a global variable that packet code may assign.
     pub fn is_assigned(&self, snapshot: &Snapshot, table: TableId, name: &[u8]) -> bool {
         self.assigned_globals.contains(name) && is_globals(snapshot, table)

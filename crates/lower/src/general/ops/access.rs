@@ -128,10 +128,13 @@ fn get_global(body: &mut Body<'_, '_, '_>, i: Instruction) {
     // A global that packet code assigns has a fixed place.
     let name = body.constant_text(i.c()).unwrap_or_default().to_vec();
     if let Some(place) = body.unit.general.global_place(&table, &name) {
-        let place = body.code().constant(place as i64);
-        let place = body.code().arena(place);
+        let address = body.code().constant(place as i64);
+        let place = body.code().arena(address);
         let base = body.base;
         body.code().copy_value(base, 16 * i.a() as i64, place, 0);
+        if body.is_read_of_sum() {
+            loads::note_read(body, address, i.a());
+        }
         body.known.remove(&i.a());
         return;
     }
@@ -154,11 +157,9 @@ fn set_global(body: &mut Body<'_, '_, '_>, i: Instruction) {
     let table = body.known_upvalue(i.a());
     let name = body.constant_text(i.b()).unwrap_or_default().to_vec();
     if let Some(place) = body.unit.general.global_place(&table, &name) {
-        body.may_fail();
         let place = body.code().constant(place as i64);
         let value = stored(body, i);
-        let status = body.routine("store_shared", &[place, value]);
-        body.check(status);
+        loads::assign_shared(body, place, value);
         return;
     }
     let key = text_address(body, i.b());

@@ -3,7 +3,7 @@
 use crate::general::body::Body;
 use crate::general::known::Known;
 use crate::opcode::{Instruction, Opcode};
-use moonhook_ir::CompareOp;
+use moonhook_ir::{Block, CompareOp, Op, Size, Value as Address};
 use moonhook_runtime::layout::*;
 use moonhook_snapshot::Value;
 
@@ -77,32 +77,73 @@ fn get_upvalue(body: &mut Body<'_, '_, '_>, i: Instruction) {
             body.set_constant(i.a(), value);
         }
         _ => {
-            let place = place(body, i.b());
+            let pointer = variable(body, i.b());
+            let address = body.code().load(pointer, U_PLACE);
+            let place = body.code().arena(address);
             let base = body.base;
             body.code().copy_value(base, 16 * i.a() as i64, place, 0);
+            if body.is_read_of_sum() && !body.is_of_packet(i.b()) {
+                let (done, _) = body.code().new_block(0);
+                branch_if_of_packet(body, address, done);
+                note_read(body, address, i.a());
+                body.code().jump(done, &[]);
+                body.code().block = done;
+            }
         }
     }
     known.map(|known| body.known.insert(i.a(), known));
 }
 
-/// Variables of load time are shared by all packets: what is stored there is checked.
-fn set_upvalue(body: &mut Body<'_, '_, '_>, i: Instruction) {
-    let pointer = variable(body, i.b());
-    let place = body.code().load(pointer, U_PLACE);
+/// Leaves for a block where a variable is one of the packet's own.
+fn branch_if_of_packet(body: &mut Body<'_, '_, '_>, address: Address, own: Block) {
     let state = body.unit.state;
     let end = body.code().load(state, L_IMAGE_END);
-    let (shared, _) = body.code().new_block(0);
+    body.code().leave_if(CompareOp::UGe, address, end, own, &[]);
+}
+
+/// Takes note of what was read of a variable that all packets share, in order to add to it.
+pub fn note_read(body: &mut Body<'_, '_, '_>, address: Address, register: usize) {
+    body.may_fail();
+    let value = body.address(register);
+    body.routine("variable_note_read", &[address, value]);
+}
+
+/// Assigns to a variable that all packets share: what is stored there is checked, and what is the variable's own value plus
+/// something is added at once.
+pub fn assign_shared(body: &mut Body<'_, '_, '_>, address: Address, value: Address) {
+    body.may_fail();
+    let status = body.routine("variable_assign", &[address, value]);
+    let leave = body.unit.leave;
+    body.code().leave_if(CompareOp::SLt, status, 0, leave, &[status]);
+    let (adds, _) = body.code().new_block(0);
+    let (done, _) = body.code().new_block(0);
+    body.code().branch(CompareOp::Ne, status, 0, (adds, &[]), (done, &[]));
+    body.code().block = adds;
+    let state = body.unit.state;
+    let added = body.code().load(state, L_RESULT);
+    let place = body.code().arena(address);
+    body.code().emit(Op::AtomicAdd { size: Size::B8, base: place, disp: 8, value: added });
+    body.code().jump(done, &[]);
+    body.code().block = done;
+}
+
+fn set_upvalue(body: &mut Body<'_, '_, '_>, i: Instruction) {
+    let pointer = variable(body, i.b());
+    let address = body.code().load(pointer, U_PLACE);
+    if body.is_of_packet(i.b()) {
+        let place = body.code().arena(address);
+        let base = body.base;
+        body.code().copy_value(place, 0, base, 16 * i.a() as i64);
+        return;
+    }
     let (own, _) = body.code().new_block(0);
     let (done, _) = body.code().new_block(0);
-    body.may_fail();
-    body.code().branch(CompareOp::ULt, place, end, (shared, &[]), (own, &[]));
-    body.code().block = shared;
+    branch_if_of_packet(body, address, own);
     let value = body.address(i.a());
-    let status = body.routine("store_shared", &[place, value]);
-    body.check(status);
+    assign_shared(body, address, value);
     body.code().jump(done, &[]);
     body.code().block = own;
-    let place = body.code().arena(place);
+    let place = body.code().arena(address);
     let base = body.base;
     body.code().copy_value(place, 0, base, 16 * i.a() as i64);
     body.code().jump(done, &[]);
