@@ -7,6 +7,7 @@ xdp.attach(function(pkt)
     local c20 = 0
     repeat
       if (0 >= pkt:getint64(0)) then
+        print(i18, c20)
       end
     until c20 >= 4 or ((s4:find("a", 1, true) or 0) ~= true)
   end
