@@ -12,7 +12,10 @@ use moonhook_ir::{Function, FunctionKind, Module, Op};
 use regalloc2::{Allocation, Block, Edit, Function as _, Inst, InstOrEdit, Operand, OperandKind, Output};
 use std::collections::HashMap;
 
-/// Whether rare calls may spare a function r6 to r9: it is a program without calls but in cold code.
+/// Larger functions hardly get by without r6 to r9, and to try takes time. In operations.
+const SMALL: usize = 160;
+
+/// Whether rare calls may spare a function r6 to r9: it is a small program without calls but in cold code.
 pub fn may_pay(module: &Module, function: &Function) -> bool {
     let is_call = |op: &Op| matches!(op, Op::Call { .. } | Op::Helper { .. });
     let calls = |function: &Function, cold: bool| {
@@ -21,6 +24,7 @@ pub fn may_pay(module: &Module, function: &Function) -> bool {
     };
     matches!(function.kind, FunctionKind::Program { .. })
         && module.arena().is_none()
+        && function.blocks.iter().map(|block| block.insts.len()).sum::<usize>() <= SMALL
         && calls(function, false) == 0
         && calls(function, true) > 0
 }
