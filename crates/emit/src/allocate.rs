@@ -46,6 +46,7 @@ mod tests {
     use super::*;
     use crate::common::random;
     use crate::frame::SlotOffsets;
+    use crate::order::Layout;
     use crate::select::select;
     use regalloc2::checker::Checker;
 
@@ -56,7 +57,13 @@ mod tests {
         for seed in 1..200 {
             let module = random::module(seed);
             for function in &module.functions {
-                let Ok(machine) = select(&module, function, &SlotOffsets::new(function).unwrap()) else {
+                let Ok(machine) = select(
+                    &module,
+                    function,
+                    &SlotOffsets::new(function).unwrap(),
+                    Layout::Straight,
+                    seed % 2 == 0,
+                ) else {
                     panic!("seed {seed}: no selection for {}", function.name);
                 };
                 let mut allocator = Allocator::default();

@@ -2,9 +2,10 @@
 
 use crate::frame::SlotOffsets;
 use crate::isa::{self, Source, Word};
-use crate::machine::{Base, Conversion, InPlace, Machine, MachineFunction, Rhs};
-use moonhook_ir::{CompareOp, FunctionId, Loc, MapId};
-use regalloc2::{Allocation, AllocationKind, Block, Edit, InstOrEdit, Output};
+use crate::machine::{Base, CALL_CLOBBERED, Conversion, InPlace, Machine, MachineFunction, Rhs};
+use crate::preserved::Preserved;
+use moonhook_ir::{CompareOp, FunctionId, Loc, MapId, Size};
+use regalloc2::{Allocation, AllocationKind, Block, Edit, Inst, InstOrEdit, Output};
 
 /// What a word's immediate becomes when the object is loaded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,8 +45,15 @@ pub struct CodeBlock {
 }
 
 /// Turns every block of `function` into words, with the moves that the allocator inserted.
-pub fn assemble(function: &MachineFunction, allocated: &Output, slots: &SlotOffsets) -> Vec<CodeBlock> {
-    let mut assembler = Assembler { slots, words: Vec::new(), moves: Vec::new(), loc: Loc::default() };
+pub fn assemble(
+    function: &MachineFunction,
+    allocated: &Output,
+    preserved: &Preserved,
+    slots: &SlotOffsets,
+) -> Vec<CodeBlock> {
+    let spills = allocated.num_spillslots;
+    let (words, moves, loc) = (Vec::new(), Vec::new(), Loc::default());
+    let mut assembler = Assembler { slots, preserved, spills, words, moves, loc };
     let mut blocks = Vec::with_capacity(function.blocks.len());
     for (index, block) in function.blocks.iter().enumerate() {
         let mut end = End::Return;
@@ -60,7 +68,10 @@ pub fn assemble(function: &MachineFunction, allocated: &Output, slots: &SlotOffs
                     let operands = Operands(allocated.inst_allocs(inst));
                     match assembler.end(at.op, &operands, &block.successors) {
                         Some(found) => end = found,
-                        None => assembler.inst(at.op, &operands),
+                        None => match at.op {
+                            Machine::RareCall(function) => assembler.rare_call(function, &operands, inst),
+                            op => assembler.inst(op, &operands),
+                        },
                     }
                 }
             }
@@ -72,6 +83,9 @@ pub fn assemble(function: &MachineFunction, allocated: &Output, slots: &SlotOffs
 
 struct Assembler<'a> {
     slots: &'a SlotOffsets,
+    preserved: &'a Preserved,
+    /// Words of the stack that the allocator uses; those of `preserved` follow.
+    spills: usize,
     words: Vec<CodeWord>,
     /// Moves since the last operation.
     moves: Vec<Word>,
@@ -116,7 +130,7 @@ impl Assembler<'_> {
 
     /// Spilled registers are written and read as whole words, which keeps what the verifier knows about them.
     fn move_value(&mut self, from: Allocation, to: Allocation) {
-        use moonhook_ir::Size::B8;
+        use Size::B8;
         if from == to {
             return;
         }
@@ -204,12 +218,55 @@ impl Assembler<'_> {
                 self.memory(op, operands)
             }
             Machine::Helper(id) => self.push(isa::call_helper(id)),
-            Machine::Call(function) => {
-                let reference = Some(Reference::Function(function));
-                self.words.push(CodeWord { word: isa::call_function(), loc: self.loc, reference });
-            }
+            Machine::Call(function) => self.call(function),
+            Machine::RareCall(_) => {} // Has places that are no registers: see `assemble`.
             Machine::Params | Machine::Jump | Machine::Branch(..) | Machine::MayGoto | Machine::Return => {}
         }
+    }
+
+    fn call(&mut self, function: FunctionId) {
+        let reference = Some(Reference::Function(function));
+        self.words.push(CodeWord { word: isa::call_function(), loc: self.loc, reference });
+    }
+
+    /// A call that keeps the registers that are needed behind it. The arguments go by way of the stack, where no order of moves
+    /// can be wrong.
+    fn rare_call(&mut self, function: FunctionId, operands: &Operands, inst: Inst) {
+        let &[result, ref args @ ..] = operands.0 else { return };
+        let register = |a: Allocation| a.as_reg().map(|r| r.hw_enc() as u8);
+        let is_overwritten = |register: &u8| usize::from(*register) < CALL_CLOBBERED;
+        let kept: Vec<u8> = self.preserved.live(inst).collect();
+        let mut stored = kept.clone();
+        stored.extend(args.iter().copied().filter_map(register).filter(is_overwritten));
+        stored.sort_unstable();
+        stored.dedup();
+        for register in stored {
+            let slot = self.kept_slot(register);
+            self.push(isa::store(Size::B8, isa::FRAME, slot, Source::Register(register)));
+        }
+        for (place, arg) in (1..).zip(args) {
+            let spilled = arg.as_stack().map(|slot| self.slots.spill(slot.index()));
+            let word = match (register(*arg), spilled) {
+                (Some(source), _) if is_overwritten(&source) => {
+                    isa::load(Size::B8, false, place, isa::FRAME, self.kept_slot(source))
+                }
+                (Some(source), _) => isa::mov(place, Source::Register(source)),
+                (None, slot) => isa::load(Size::B8, false, place, isa::FRAME, slot.unwrap_or_default()),
+            };
+            self.push(word);
+        }
+        self.call(function);
+        if let Some(result) = register(result).filter(|result| *result != 0) {
+            self.push(isa::mov(result, Source::Register(0)));
+        }
+        for register in kept {
+            self.push(isa::load(Size::B8, false, register, isa::FRAME, self.kept_slot(register)));
+        }
+    }
+
+    /// Where a register is kept over a call, relative to the frame pointer.
+    fn kept_slot(&self, register: u8) -> i16 {
+        self.slots.spill(self.spills + self.preserved.word(register))
     }
 
     fn in_place(&mut self, op: InPlace, operands: &Operands) {

@@ -1,5 +1,6 @@
 //! Blocks in their final order become one run of words: jumps to what follows vanish, jumps to blocks that only jump go
-//! to the end of the chain, and jumps that 16 bits cannot span use `gotol`.
+//! to the end of the chain, the first jump to nothing but a return is that return (the kernel's JIT leaves the function right there
+//! at the first `exit`, and jumps to it from all others), and jumps that 16 bits cannot span use `gotol`.
 
 use crate::assemble::{CodeBlock, CodeWord, End};
 use crate::isa::{self, Source, Word};
@@ -47,6 +48,8 @@ pub fn join(blocks: &[CodeBlock]) -> Vec<CodeWord> {
 
 struct Layout<'a> {
     blocks: &'a [CodeBlock],
+    /// By block.
+    ends: Vec<End>,
     /// By block: the first that does something on the way of jumps from here.
     resolved: Vec<usize>,
     /// The blocks that are kept, in order.
@@ -56,11 +59,17 @@ struct Layout<'a> {
 impl<'a> Layout<'a> {
     fn new(blocks: &'a [CodeBlock]) -> Self {
         let resolved: Vec<usize> = (0..blocks.len()).map(|block| resolve(blocks, block)).collect();
+        let mut ends: Vec<End> = blocks.iter().map(|block| block.end).collect();
+        // Only the first: for the verifier it is good to have ways meet.
+        let to_return = |end: &End| matches!(end, End::Jump(to) if returns_only(&blocks[resolved[*to]]));
+        if let Some(first) = ends.iter().position(to_return) {
+            ends[first] = End::Return;
+        }
         let mut reached = vec![false; blocks.len()];
         let mut work = vec![resolved[0]];
         while let Some(block) = work.pop() {
             if !std::mem::replace(&mut reached[block], true) {
-                work.extend(successors(&blocks[block].end).map(|to| resolved[to]));
+                work.extend(successors(&ends[block]).map(|to| resolved[to]));
             }
         }
         let mut kept: Vec<usize> = (0..blocks.len()).filter(|block| reached[*block]).collect();
@@ -68,7 +77,7 @@ impl<'a> Layout<'a> {
         if kept.first() != Some(&resolved[0]) {
             kept.insert(0, 0);
         }
-        Layout { blocks, resolved, kept }
+        Layout { blocks, ends, resolved, kept }
     }
 
     /// The jumps at the ends of the kept blocks, in order.
@@ -77,7 +86,7 @@ impl<'a> Layout<'a> {
         for (position, &block) in self.kept.iter().enumerate() {
             let next = self.kept.get(position + 1).copied();
             let mut push = |jump: Jump| sites.push(Site { block, jump, far: false });
-            match self.blocks[block].end {
+            match self.ends[block] {
                 End::Return => {}
                 End::Jump(to) => self.jump_unless_next(to, next, &mut push),
                 End::MayGoto { go, stop } => {
@@ -116,7 +125,7 @@ impl<'a> Layout<'a> {
         for &block in &self.kept {
             starts[block] = at;
             at += self.blocks[block].words.len();
-            at += usize::from(self.blocks[block].end == End::Return);
+            at += usize::from(self.ends[block] == End::Return);
             while let Some(site) = sites.next_if(|site| site.block == block) {
                 at += site.jump.len(site.far);
             }
@@ -128,9 +137,9 @@ impl<'a> Layout<'a> {
         let mut out: Vec<CodeWord> = Vec::new();
         let mut sites = sites.iter().peekable();
         for &block in &self.kept {
-            let CodeBlock { words, end, loc } = &self.blocks[block];
+            let CodeBlock { words, loc, .. } = &self.blocks[block];
             out.extend_from_slice(words);
-            if *end == End::Return {
+            if self.ends[block] == End::Return {
                 push(&mut out, isa::exit(), *loc);
             }
             while let Some(site) = sites.next_if(|site| site.block == block) {
@@ -198,6 +207,10 @@ fn resolve(blocks: &[CodeBlock], from: usize) -> usize {
     block
 }
 
+fn returns_only(block: &CodeBlock) -> bool {
+    block.words.is_empty() && block.end == End::Return
+}
+
 fn successors(end: &End) -> impl Iterator<Item = usize> {
     let (first, second) = match *end {
         End::Jump(to) => (Some(to), None),
@@ -254,6 +267,19 @@ mod tests {
             block(1, End::Return),
         ];
         assert_eq!(jumps(&blocks), [(1, isa::exit())]);
+    }
+
+    #[test]
+    fn the_first_jump_to_a_return_is_one() {
+        let blocks = [
+            block(0, branch(CompareOp::Eq, 1, 2)),
+            block(1, End::Jump(3)),
+            block(2, End::Jump(3)),
+            block(0, End::Return),
+        ];
+        let expected =
+            [(0, isa::jump_if(CompareOp::Ne, 1, Source::Imm(0), 2)), (2, isa::exit()), (5, isa::exit())];
+        assert_eq!(jumps(&blocks), expected);
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod leftovers;
 mod listing;
 mod machine;
 mod order;
+mod preserved;
 mod program;
 mod select;
 mod text;
@@ -38,6 +39,8 @@ pub use listing::{FunctionReport, ListedInstruction, dump};
 use allocate::Allocator;
 use frame::SlotOffsets;
 use moonhook_ir::{Function, MapKind, Module};
+use order::Layout;
+use preserved::Preserved;
 use program::Code;
 use std::collections::{HashMap, HashSet};
 
@@ -92,13 +95,42 @@ pub fn emit(module: &Module, options: &Options) -> Result<Object, EmitError> {
     Ok(Object { functions: functions.collect(), elf })
 }
 
+/// A frame with more bytes is worth the time to try for a smaller one: nested frames share [`frame::MAX_STACK`].
+const LARGE_FRAME: u32 = 256;
+
 /// One function, through all steps, to code without a place yet.
 fn compile(module: &Module, function: &Function, allocator: &mut Allocator) -> Result<Code, EmitError> {
+    let mut compile = |layout, rare_calls| compile_with(module, function, allocator, layout, rare_calls);
+    if preserved::may_pay(module, function)
+        && let Ok(code) = compile(Layout::Straight, true)
+        && !preserved::uses_saved(&code)
+    {
+        return Ok(code);
+    }
+    let straight = compile(Layout::Straight, false);
+    if straight.as_ref().is_ok_and(|code| code.stack <= LARGE_FRAME) {
+        return straight;
+    }
+    match (straight, compile(Layout::Compact, false)) {
+        (Ok(straight), Ok(compact)) if straight.stack <= compact.stack => Ok(straight),
+        (Ok(straight), Err(_)) => Ok(straight),
+        (_, compact) => compact,
+    }
+}
+
+fn compile_with(
+    module: &Module,
+    function: &Function,
+    allocator: &mut Allocator,
+    layout: Layout,
+    rare_calls: bool,
+) -> Result<Code, EmitError> {
     let slots = SlotOffsets::new(function)?;
-    let machine = select::select(module, function, &slots)?;
+    let machine = select::select(module, function, &slots, layout, rare_calls)?;
     let allocated = allocator.run(&function.name, &machine)?;
-    let stack = slots.size(allocated.num_spillslots)?;
-    let mut blocks = assemble::assemble(&machine, allocated, &slots);
+    let preserved = Preserved::find(&machine, allocated);
+    let stack = slots.size(allocated.num_spillslots + preserved.words())?;
+    let mut blocks = assemble::assemble(&machine, allocated, &preserved, &slots);
     leftovers::clear(&mut blocks, slots.spill(0));
     clobbered::refill(&mut blocks);
     let words = jumps::join(&blocks);

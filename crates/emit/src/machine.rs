@@ -81,6 +81,8 @@ pub enum Machine {
     Helper(i32),
     /// def in r0, uses in r1 and up.
     Call(FunctionId),
+    /// def, uses in registers or on the stack. Leaves all other registers as they are ([`crate::preserved`]).
+    RareCall(FunctionId),
     /// No operands: arguments are the block's.
     Jump,
     /// use, use if a register is on the right; to the first successor if the comparison holds, else to the second.

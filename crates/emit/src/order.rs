@@ -25,17 +25,28 @@ pub struct Order {
     pub blocks: Vec<u32>,
     /// By IR block and target of its terminator: the edge's number among the items, or [`DIRECT`].
     pub edges: Vec<[u32; 2]>,
+    /// By IR block: hardly ever reached.
+    pub cold: Vec<bool>,
+}
+
+/// What decides about the order of blocks that are not cold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Layout {
+    /// Ways through cold code do not count: hot code is straight.
+    Straight,
+    /// A block follows all that lead to it, cold ones too. In large functions the allocator gets by with less stack then.
+    Compact,
 }
 
 /// Decides the order. Fails if a block has no terminator or jumps to where it cannot.
-pub fn order(function: &Function) -> Result<Order, EmitError> {
+pub fn order(function: &Function, kind: Layout) -> Result<Order, EmitError> {
     let rpo = function
         .reverse_postorder()
         .map_err(|problem| EmitError::Malformed { problem: format!("{}: {problem}", function.name) })?;
     let predecessors = predecessors(function, &rpo);
     let depth = loop_depth(function, &rpo, &predecessors);
     let cold = cold(function, &rpo, &predecessors);
-    let layout = loops_together(function, &depth, &cold);
+    let layout = loops_together(function, &depth, &cold, kind);
 
     let split = |block: Block, target: usize| -> bool {
         let targets = targets(function, block);
@@ -43,21 +54,25 @@ pub fn order(function: &Function) -> Result<Order, EmitError> {
         targets.len() > 1 && (args > 0 || predecessors[to.index()].len() > 1)
     };
     let count = function.blocks.len();
-    let mut order =
-        Order { items: Vec::new(), blocks: vec![u32::MAX; count], edges: vec![[DIRECT; 2]; count] };
+    let (blocks, edges) = (vec![u32::MAX; count], vec![[DIRECT; 2]; count]);
+    let mut order = Order { items: Vec::new(), blocks, edges, cold };
     if !predecessors[0].is_empty() {
         order.items.push(Item::Entry);
     }
     for now_cold in [false, true] {
-        for &block in &layout {
-            let block_cold = cold[block.index()];
+        for (place, &block) in layout.iter().enumerate() {
+            let block_cold = order.cold[block.index()];
             if block_cold == now_cold {
                 order.blocks[block.index()] = order.items.len() as u32;
                 order.items.push(Item::Block(block));
             }
-            for (n, &(to, _)) in targets(function, block).iter().enumerate() {
+            let mut edges: Vec<(usize, (Block, usize))> =
+                targets(function, block).into_iter().enumerate().collect();
+            // Last the one to the block that follows, which needs no jump then.
+            edges.sort_by_key(|(_, (to, _))| Some(to) == layout.get(place + 1));
+            for (n, (to, _)) in edges {
                 // An edge into cold code is itself cold, and one out of cold code as well.
-                if split(block, n) && (block_cold || cold[to.index()]) == now_cold {
+                if split(block, n) && (block_cold || order.cold[to.index()]) == now_cold {
                     order.edges[block.index()][n] = order.items.len() as u32;
                     order.items.push(Item::Edge(block, n));
                 }
@@ -126,11 +141,30 @@ fn loop_depth(function: &Function, rpo: &[Block], predecessors: &[Vec<Block>]) -
     depth
 }
 
-/// Reverse postorder in which, of two successors, the warmer and more deeply nested one comes first.
-fn loops_together(function: &Function, depth: &[u32], cold: &[bool]) -> Vec<Block> {
+/// Reverse postorder in which, of two successors, the warmer and more deeply nested one comes first; cold blocks are last.
+fn loops_together(function: &Function, depth: &[u32], cold: &[bool], kind: Layout) -> Vec<Block> {
+    let mut all = postorder(function, depth, cold, |_| true);
+    all.reverse();
+    if kind == Layout::Compact {
+        return all;
+    }
+    let mut layout = postorder(function, depth, cold, |block| !cold[block.index()]);
+    layout.reverse();
+    layout.extend(all.into_iter().filter(|block| cold[block.index()]));
+    layout
+}
+
+/// The blocks that are reached by way of those that are wanted, each after its successors.
+fn postorder(
+    function: &Function,
+    depth: &[u32],
+    cold: &[bool],
+    wanted: impl Fn(Block) -> bool,
+) -> Vec<Block> {
     let successors = |block: Block| {
-        let mut list: Vec<Block> = targets(function, block).into_iter().map(|(to, _)| to).collect();
-        // What is visited last comes first in the result; of equals, the first target does.
+        let mut list: Vec<Block> =
+            targets(function, block).into_iter().map(|(to, _)| to).filter(|to| wanted(*to)).collect();
+        // What is visited last comes first in the layout; of equals, the first target does.
         list.reverse();
         list.sort_by_key(|to| (!cold[to.index()], depth[to.index()]));
         list
@@ -149,6 +183,5 @@ fn loops_together(function: &Function, depth: &[u32], cold: &[bool]) -> Vec<Bloc
             Some(next) => stack.push((next, successors(next).into_iter())),
         }
     }
-    result.reverse();
     result
 }

@@ -136,6 +136,43 @@ fn calls_of_static_and_global_functions() {
     assert_eq!(words[8..11], [51521, 103042, 4]);
 }
 
+/// What is needed behind a call in cold code stays in registers that other ways need not save, and comes back behind it.
+#[test]
+fn a_rare_call_keeps_registers() {
+    let mut callee = subprogram("callee", true, 2);
+    let [a, b] = [callee.f.params[0], callee.f.params[1]];
+    let difference = callee.binary(BinaryOp::Sub, a, b);
+    callee.ret(difference);
+    let mut f = program("caller");
+    let inputs: Vec<Value> = (0..4).map(|k| f.input(k)).collect();
+    let (rare, join) = (f.block(), f.block());
+    f.f.block_mut(rare).cold = true;
+    let result = f.f.add_param(join);
+    f.branch(Condition::new(CompareOp::UGt, inputs[0], 100), (rare, &[]), (join, &[inputs[1]]));
+    f.at = rare;
+    let args = vec![inputs[1], inputs[2]];
+    let called = f.op(Op::Call { function: FunctionId(1), args });
+    f.jump(join, &[called]);
+    f.at = join;
+    for (place, value) in [result, inputs[0], inputs[1], inputs[2], inputs[3]].into_iter().enumerate() {
+        f.output(8 + place as u32, value);
+    }
+    f.ret(0);
+    let functions = vec![f.done(), callee.done()];
+    let module = build::module(functions.clone(), vec![build::io(64)]);
+    let object = emit(&module, &Options::default()).unwrap();
+    let saved = |text: &str| (6..=9).any(|register| text.contains(&format!("r{register}")));
+    let texts = object.functions[0].listing.iter().map(|at| at.text.as_str());
+    assert_eq!(texts.filter(|text| saved(text)).collect::<Vec<_>>(), Vec::<&str>::new());
+    if !kernel::available() {
+        return;
+    }
+    for (first, result) in [(7, 20), (101, 20 - 5)] {
+        let (_, words) = run(functions.clone(), &[first, 20, 5, 9], &[0; 64]);
+        assert_eq!(words[8..13], [result, first, 20, 5, 9]);
+    }
+}
+
 #[test]
 fn packet_bytes_behind_a_bounds_check() {
     if !kernel::available() {

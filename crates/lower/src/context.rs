@@ -221,7 +221,7 @@ impl<'a> Context<'a> {
             fail_block,
             exit_block,
         };
-        context.opaque_map = context.map("opaque", || ir::MapKind::Data(vec![0; 8]));
+        context.opaque_map = context.map(ir::OPAQUE, || ir::MapKind::Data(vec![0; 8]));
         context
     }
 

@@ -1,7 +1,7 @@
 //! Global value numbering: an operation whose result is already there, on every path to it, is replaced by that result.
 //!
 //! Walks the dominator tree with a scoped table of pure operations and loads. A load is the same as an earlier one if no
-//! store, call or join of paths lies between that could change the bytes; loads from read-only data and, unless something
+//! store, call or join of paths lies between that could change the bytes (a store to other bytes behind the same address cannot); loads from read-only data and, unless something
 //! moves the packet, from the context are the same everywhere. Loads from writable data sections are never merged: other
 //! CPUs write there, and lowering reads them to make the verifier forget bounds.
 //! Constants and addresses of data, slots and maps get the same number wherever they are, so that what is computed from
@@ -61,6 +61,23 @@ enum Region {
 
 const REGIONS: usize = 8;
 
+/// Bytes behind an address.
+#[derive(Clone, Copy)]
+struct Written {
+    /// The address's number.
+    base: Value,
+    disp: i16,
+    size: Size,
+}
+
+impl Written {
+    /// Whether both are surely different bytes.
+    fn is_beside(&self, other: &Written) -> bool {
+        let end = |bytes: &Written| i32::from(bytes.disp) + bytes.size as i32;
+        self.base == other.base && (end(self) <= other.disp.into() || end(other) <= self.disp.into())
+    }
+}
+
 /// An operation with the numbers of its operands.
 type Key = [u64; 3];
 
@@ -80,6 +97,8 @@ struct Numbering<'a> {
     versions: [u32; REGIONS],
     versions_after: Vec<[u32; REGIONS]>,
     next_version: u32,
+    /// The versions that a store made: its region, the version before, and where it wrote.
+    stores: FastMap<u32, (Region, u32, Written)>,
     /// Counts blocks and calls.
     stretch: u32,
     replacements: Replacements,
@@ -100,6 +119,7 @@ impl<'a> Numbering<'a> {
             versions: [0; REGIONS],
             versions_after: vec![[0; REGIONS]; function.blocks.len()],
             next_version: 1,
+            stores: FastMap::default(),
             stretch: 0,
             replacements: Replacements::new(function),
         };
@@ -146,11 +166,28 @@ impl<'a> Numbering<'a> {
             return self.number_cheap(op, result);
         }
         let Some(key) = self.key(op) else { return };
-        if let Some(&known) = self.table.get(&key) {
+        if let Some(known) = self.find(op, key) {
             self.replacements.set(result, known);
             self.numbers[result.index()] = self.numbers[known.index()];
         } else {
             self.log.push((key, self.table.insert(key, result)));
+        }
+    }
+
+    /// The value that is known for a key. For a load also what was there before stores to other bytes behind the same address.
+    fn find(&self, op: &Op, mut key: Key) -> Option<Value> {
+        loop {
+            if let Some(known) = self.table.get(&key) {
+                return Some(*known);
+            }
+            let Op::Load { size, base, disp, .. } = *op else { return None };
+            let read = Written { base: self.numbers[base.index()], disp, size };
+            let region = self.regions[base.index()];
+            let (of, before, written) = self.stores.get(&(key[2] as u32))?;
+            if *of != region || !written.is_beside(&read) {
+                return None;
+            }
+            key[2] = u64::from(*before);
         }
     }
 
@@ -221,10 +258,16 @@ impl<'a> Numbering<'a> {
 
     fn note_effects(&mut self, op: &Op) {
         match op {
-            Op::Store { base, .. } | Op::AtomicAdd { base, .. } => match self.regions[base.index()] {
-                Region::Unknown => self.change_all(false),
-                region => self.change(&[region, Region::Unknown]),
-            },
+            Op::Store { base, disp, size, .. } | Op::AtomicAdd { base, disp, size, .. } => {
+                let region = self.regions[base.index()];
+                let written = Written { base: self.numbers[base.index()], disp: *disp, size: *size };
+                let before = self.versions[region as usize];
+                self.stores.insert(self.next_version, (region, before, written));
+                match region {
+                    Region::Unknown => self.change_all(false),
+                    region => self.change(&[region, Region::Unknown]),
+                }
+            }
             Op::Helper { .. } | Op::Call { .. } => {
                 self.stretch += 1;
                 match effect(op) {

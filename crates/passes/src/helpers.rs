@@ -40,6 +40,12 @@ pub(crate) fn effect(op: &Op) -> Effect {
     }
 }
 
+/// Whether this is a call that reads the memory it is given addresses of, and does not keep those.
+pub(crate) fn reads_only(op: &Op) -> bool {
+    let Op::Helper { id, .. } = op else { return false };
+    matches!(*id, MAP_LOOKUP_ELEM | MAP_UPDATE_ELEM | MAP_DELETE_ELEM | RINGBUF_OUTPUT)
+}
+
 /// Whether some call in the function can invalidate packet pointers.
 pub(crate) fn moves_packet(function: &Function) -> bool {
     let insts = function.blocks.iter().flat_map(|block| &block.insts);

@@ -2,7 +2,8 @@
 //!
 //! Reads a module that [`moonhook_ir::verify`] accepts and leaves one that it accepts, with the same meaning and at least as
 //! easy for the kernel's verifier: a value that a branch checks stays the value that is used, no `may_goto` is bypassed,
-//! loads from writable data sections stay where they are (lowering uses them to make the verifier forget bounds).
+//! loads from writable data sections stay where they are (lowering uses them to make the verifier forget bounds; [`opaque`] knows
+//! where it need not).
 //! Knows SSA and eBPF's arithmetic; nothing of Lua, registers or encodings.
 
 mod branch_facts;
@@ -13,9 +14,13 @@ mod gvn;
 mod hash;
 mod helpers;
 mod liveness;
+mod opaque;
+mod params;
 mod range;
 mod simplify_cfg;
+mod stores;
 mod thread;
+mod unused_calls;
 mod values;
 
 use moonhook_ir::{Function, Map, Module};
@@ -32,6 +37,9 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "fold", run: fold::run },
     Pass { name: "gvn", run: gvn::run },
     Pass { name: "branch_facts", run: branch_facts::run },
+    Pass { name: "opaque", run: opaque::run },
+    Pass { name: "params", run: params::run },
+    Pass { name: "stores", run: stores::run },
     Pass { name: "dce", run: dce::run },
     Pass { name: "thread", run: thread::run },
 ];
@@ -39,10 +47,16 @@ pub const PASSES: &[Pass] = &[
 /// Rounds per function at most; most functions settle after two or three.
 const ROUNDS: usize = 6;
 
-/// Optimises every function, and combines functions of programs that have too many ([`combine`]).
+/// Optimises every function, drops calls that turn out to be of no use, and combines functions of programs that have too many
+/// ([`combine`]).
 pub fn optimise(module: &mut Module) {
     let Module { functions, maps, .. } = module;
     functions.iter_mut().for_each(|function| optimise_function(function, maps));
+    while let Some(changed) = unused_calls::run(module) {
+        let Module { functions, maps, .. } = &mut *module;
+        let changed = functions.iter_mut().zip(changed).filter(|(_, changed)| *changed);
+        changed.for_each(|(function, _)| optimise_function(function, maps));
+    }
     combine::run(module);
 }
 

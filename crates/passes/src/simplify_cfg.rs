@@ -11,12 +11,21 @@ use moonhook_ir::*;
 pub(crate) fn run(function: &mut Function, _maps: &[Map]) -> bool {
     let mut changed = drop_unreachable(function);
     changed |= remove_constant_params(function);
-    changed |= skip_jumps(function);
-    changed |= join_branches(function);
+    // Each branch that becomes a jump may make the two targets of another the same.
+    for _ in 0..CHAIN {
+        changed |= skip_jumps(function);
+        if !join_branches(function) {
+            break;
+        }
+        changed = true;
+    }
     changed |= drop_unreachable(function);
     changed |= merge_blocks(function);
     changed | drop_unreachable(function)
 }
+
+/// Branches in a row of which each leads to the next, at most.
+const CHAIN: usize = 16;
 
 /// Removes unreachable blocks and renumbers the others, in their order.
 fn drop_unreachable(function: &mut Function) -> bool {

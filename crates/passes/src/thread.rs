@@ -1,79 +1,220 @@
 //! Jump threading: where a predecessor already decides a block's branch, it goes to the branch's target directly.
 //!
-//! Applies to blocks of at most a few pure operations whose values only the block itself uses. A predecessor that ends in
-//! a jump gets its own copy of the operations; it also gets a copy of the branch where that tests the result of a
-//! comparison (`fold` then joins the two). Guarantees that no loop gets a second entry and no `may_goto` is bypassed:
-//! blocks that start loops are left alone.
+//! A predecessor decides by what it passes, or by a branch on the same values on the only way there. Applies to blocks of at most a few
+//! pure operations. What such a block computes and only one way behind it uses becomes a parameter of that way ([`localise`]),
+//! so that there may be other ways to it. A predecessor that ends in a jump gets its own copy of the operations; it also gets a
+//! copy of the branch where that tests the result of a comparison (`fold` then joins the two). Guarantees that no loop gets a
+//! second entry and no `may_goto` is bypassed: blocks that start loops are left alone. Where a loop follows, hidden numbers
+//! ([`crate::opaque`]) stay hidden, and values become parameters only if no way to the branch is left: the more ways there are to a
+//! loop, the more often the verifier walks it.
 
+use crate::opaque::{Opaque, before_loops};
 use crate::values::{Definition, definitions, use_counts};
 use moonhook_ir::*;
 
+mod localise;
+
+use localise::{is_private, localise};
+
 /// Operations copied into a predecessor at most.
 const COPIED: usize = 3;
+/// Branches above an edge that are asked what they tell, at most.
+const LOOKED_AT: usize = 6;
 
-pub(crate) fn run(function: &mut Function, _maps: &[Map]) -> bool {
+pub(crate) fn run(function: &mut Function, maps: &[Map]) -> bool {
     let Ok(flow) = ControlFlow::new(function) else { return false };
-    let definitions = definitions(function);
-    let counts = use_counts(function);
-    let mut changed = false;
-    for &block in &flow.order {
-        if block == Block(0) || flow.is_loop_header(block) || !is_private(function.block(block), &counts) {
-            continue;
+    let mut threader = Threader {
+        opaque: Opaque::find(function, maps),
+        definitions: definitions(function),
+        counts: use_counts(function),
+        before_loops: before_loops(function, &flow),
+        flow,
+        stale: false,
+        changed: false,
+    };
+    for block in threader.flow.order.clone() {
+        threader.block(function, block);
+    }
+    threader.changed
+}
+
+struct Threader {
+    opaque: Opaque,
+    definitions: Vec<Definition>,
+    counts: Vec<u32>,
+    /// By block.
+    before_loops: Vec<bool>,
+    flow: ControlFlow,
+    /// The graph is no longer what `flow` says.
+    stale: bool,
+    changed: bool,
+}
+
+impl Threader {
+    fn block(&mut self, function: &mut Function, block: Block) -> Option<()> {
+        let data = function.block(block);
+        let before_loop = self.before_loops[block.index()];
+        let Some((Terminator::Branch { .. }, _)) = data.terminator else { return None };
+        if block == Block(0)
+            || self.flow.is_loop_header(block)
+            || !can_be_copied(data, &self.opaque, before_loop)
+        {
+            return None;
         }
-        let Some((Terminator::Branch { .. }, _)) = function.block(block).terminator else { continue };
+        let edges = self.edges(function, block);
+        if !is_private(data, &self.counts) {
+            let mut decided = edges.iter().map(|(.., decision)| decision.is_some());
+            let worth = if before_loop { decided.all(|known| known) } else { decided.any(|known| known) };
+            if !worth {
+                return None;
+            }
+            if std::mem::take(&mut self.stale) {
+                self.flow = ControlFlow::new(function).ok()?;
+            }
+            if self.flow.is_loop_header(block) || !localise(function, &self.flow, block) {
+                return None;
+            }
+            self.counts = use_counts(function);
+            self.changed = true;
+        }
         let copy = function.block(block).clone();
-        for &predecessor in &flow.predecessors[block.index()] {
-            for edge in 0..2 {
-                changed |= thread(function, predecessor, edge, block, &copy, &definitions).is_some();
+        for (from, edge, decided) in edges {
+            // A branch with two edges here is the source of each of them.
+            let again = !leads(function, from, edge, block);
+            if !again && thread(function, (from, edge), &copy, decided, &self.definitions).is_some() {
+                (self.stale, self.changed) = (true, true);
             }
         }
+        Some(())
     }
-    changed
+
+    /// The edges to a block: the source, which of its edges, and whether the condition of the block's branch holds there.
+    fn edges(&self, function: &Function, block: Block) -> Vec<(Block, usize, Option<bool>)> {
+        // What a branch above tells is only sure as long as the graph is as it was.
+        let sure = (!self.stale).then_some(&self.flow);
+        let before = self.flow.predecessors[block.index()].iter();
+        let edges = before.flat_map(|before| [(*before, 0), (*before, 1)]);
+        edges
+            .filter(|(from, edge)| leads(function, *from, *edge, block))
+            .map(|(from, edge)| {
+                let data = function.block(block);
+                let at = Edge::new(function, sure, (from, edge), data, &self.definitions, &self.opaque);
+                (from, edge, at.decision())
+            })
+            .collect()
+    }
 }
 
-/// Whether all values of the block are used in it only, and its operations can be copied.
-fn is_private(block: &BlockData, counts: &[u32]) -> bool {
-    if block.insts.len() > COPIED || !block.insts.iter().all(|inst| inst.op.is_pure()) {
-        return false;
-    }
-    let values: Vec<Value> =
-        block.params.iter().copied().chain(block.insts.iter().filter_map(|inst| inst.result)).collect();
-    let mut own = vec![0; values.len()];
-    let mut count = |value: Value| {
-        if let Some(place) = values.iter().position(|own| *own == value) {
-            own[place] += 1;
+fn leads(function: &Function, from: Block, edge: usize, to: Block) -> bool {
+    let terminator = function.block(from).terminator.as_ref();
+    terminator.and_then(|(terminator, _)| terminator.target(edge)).is_some_and(|target| target.block == to)
+}
+
+/// Whether the block's operations can be done elsewhere too. What hides values from the verifier needs no copy where it is known
+/// how the branch ends.
+fn can_be_copied(block: &BlockData, opaque: &Opaque, before_loop: bool) -> bool {
+    let hides = |inst: &Inst| !before_loop && inst.result.is_some_and(|result| opaque.is_part(result));
+    block.insts.iter().filter(|inst| !hides(inst)).count() <= COPIED
+        && block.insts.iter().all(|inst| inst.op.is_pure() || hides(inst))
+}
+
+/// An edge to a block whose branch it may decide.
+struct Edge<'a> {
+    /// Conditions of branches on the only way here, nearest first, and whether they hold.
+    branches: Vec<(Condition, bool)>,
+    /// What the block's parameters are.
+    args: Vec<(Value, Value)>,
+    copy: &'a BlockData,
+    known: Known<'a>,
+}
+
+impl<'a> Edge<'a> {
+    fn new(
+        function: &Function,
+        flow: Option<&ControlFlow>,
+        (from, edge): (Block, usize),
+        copy: &'a BlockData,
+        definitions: &'a [Definition],
+        opaque: &'a Opaque,
+    ) -> Self {
+        let terminator = function.block(from).terminator.as_ref().map(|(terminator, _)| terminator);
+        let own = terminator.and_then(|t| t.target(edge)).and_then(|to| holds(function, from, to.block));
+        let mut branches: Vec<(Condition, bool)> = own.into_iter().collect();
+        let mut at = from;
+        while let Some(above) = flow.and_then(|flow| flow.single_predecessor(at))
+            && branches.len() < LOOKED_AT
+        {
+            branches.extend(holds(function, above, at));
+            at = above;
         }
-    };
-    block.insts.iter().for_each(|inst| inst.op.for_each_value(&mut count));
-    if let Some((terminator, _)) = &block.terminator {
-        terminator.for_each_value(&mut count);
+        let args =
+            terminator.and_then(|t| t.target(edge)).map(|target| target.args.clone()).unwrap_or_default();
+        let args: Vec<(Value, Value)> = copy.params.iter().copied().zip(args).collect();
+        let mut known = Known { values: Vec::new(), definitions, opaque };
+        for (param, arg) in &args {
+            known.values.push((*param, known.constant(*arg)));
+        }
+        for inst in &copy.insts {
+            if let Some(result) = inst.result {
+                known.values.push((result, known.evaluate(inst)));
+            }
+        }
+        Edge { branches, args, copy, known }
     }
-    values.iter().zip(own).all(|(value, own)| counts[value.index()] == own)
+
+    /// Whether the condition of the block's branch holds, if the edge tells.
+    fn decision(&self) -> Option<bool> {
+        let Some((Terminator::Branch { condition, .. }, _)) = &self.copy.terminator else { return None };
+        let mut asked = *condition;
+        asked.map_values(|value| substitute(&self.args, value));
+        self.known
+            .condition(condition)
+            .or_else(|| self.branches.iter().find_map(|told| self.tells(told, asked)))
+    }
+
+    /// Whether `asked` holds, if a branch's condition tells.
+    fn tells(&self, &(own, holds): &(Condition, bool), asked: Condition) -> Option<bool> {
+        if asked.lhs != own.lhs {
+            return None;
+        }
+        let is_equal = if holds { own.op == CompareOp::Eq } else { own.op == CompareOp::Ne };
+        if is_equal
+            && let (Some(value), Some(by)) = (self.known.operand(own.rhs), self.known.operand(asked.rhs))
+        {
+            return Some(eval::compare(asked.op, value, by));
+        }
+        match asked.rhs == own.rhs {
+            true if asked.op == own.op => Some(holds),
+            true if own.op.negated() == Some(asked.op) => Some(!holds),
+            _ => None,
+        }
+    }
 }
 
-/// Redirects one edge, if what it passes decides the branch.
+/// The condition of the branch at the end of `from`, and whether it holds on the way to `to`.
+fn holds(function: &Function, from: Block, to: Block) -> Option<(Condition, bool)> {
+    match &function.block(from).terminator {
+        Some((Terminator::Branch { condition, then, otherwise }, _)) if then.block != otherwise.block => {
+            Some((*condition, then.block == to))
+        }
+        _ => None,
+    }
+}
+
+/// Redirects one edge, if it decides the branch.
 fn thread(
     function: &mut Function,
-    from: Block,
-    edge: usize,
-    to: Block,
+    (from, edge): (Block, usize),
     copy: &BlockData,
+    decided: Option<bool>,
     definitions: &[Definition],
 ) -> Option<()> {
     let (terminator, _) = function.block(from).terminator.as_ref()?;
-    let target = terminator.target(edge).filter(|target| target.block == to)?;
     let is_jump = matches!(terminator, Terminator::Jump(_));
     let (branch, loc) = copy.terminator.clone()?;
     let Terminator::Branch { condition, then, otherwise } = &branch else { return None };
-    let mut known = Known { values: Vec::new(), definitions };
-    for (param, arg) in copy.params.iter().zip(&target.args) {
-        known.values.push((*param, known.constant(*arg)));
-    }
-    let args: Vec<(Value, Value)> = copy.params.iter().copied().zip(target.args.iter().copied()).collect();
-    for inst in &copy.insts {
-        known.values.push((inst.result?, known.evaluate(&inst.op)));
-    }
-    let decided = known.condition(condition);
+    let passed = terminator.target(edge)?.args.iter().copied();
+    let args: Vec<(Value, Value)> = copy.params.iter().copied().zip(passed).collect();
     if !is_jump {
         let chosen = if decided? { then } else { otherwise };
         if chosen.args.iter().any(|arg| copy.insts.iter().any(|inst| inst.result == Some(*arg))) {
@@ -125,6 +266,7 @@ fn substitute(renamed: &[(Value, Value)], value: Value) -> Value {
 struct Known<'a> {
     values: Vec<(Value, Option<i64>)>,
     definitions: &'a [Definition],
+    opaque: &'a Opaque,
 }
 
 impl Known<'_> {
@@ -145,9 +287,15 @@ impl Known<'_> {
         }
     }
 
-    fn evaluate(&self, op: &Op) -> Option<i64> {
-        Some(match *op {
+    fn evaluate(&self, inst: &Inst) -> Option<i64> {
+        if inst.result.is_some_and(|result| self.opaque.is_zero(result)) {
+            return Some(0);
+        }
+        Some(match inst.op {
             Op::Const(value) => value,
+            Op::Binary(BinaryOp::Xor, zero, hidden) if self.opaque.is_zero(zero) => {
+                self.operand(hidden)? as i64
+            }
             Op::Binary(op, lhs, rhs) => {
                 eval::binary(op, self.constant(lhs)? as u64, self.operand(rhs)?) as i64
             }

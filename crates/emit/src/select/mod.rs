@@ -10,7 +10,7 @@ mod operations;
 use crate::error::EmitError;
 use crate::frame::SlotOffsets;
 use crate::machine::*;
-use crate::order::{self, DIRECT, Item, Order};
+use crate::order::{self, DIRECT, Item, Layout, Order};
 use crate::values::{self, Definition, Values};
 use moonhook_ir::{Block, Function, FunctionKind, Loc, MapKind, Module, Operand, Target, Terminator, Value};
 use regalloc2::{Operand as Constraint, RegClass, VReg};
@@ -29,24 +29,30 @@ struct Selector<'a> {
     values: Values,
     out: MachineFunction,
     shared: Vec<(Definition, VReg)>,
+    /// Calls in cold code leave registers as they are.
+    rare_calls: bool,
+    /// The current block is hardly ever reached.
+    cold: bool,
     loc: Loc,
 }
 
-/// Selects instructions for `function`.
+/// Selects instructions for `function`. With `rare_calls`, calls in cold code leave registers as they are.
 pub fn select(
     module: &Module,
     function: &Function,
     slots: &SlotOffsets,
+    layout: Layout,
+    rare_calls: bool,
 ) -> Result<MachineFunction, EmitError> {
-    let order = order::order(function)?;
+    let order = order::order(function, layout)?;
     if function.params.len() > MAX_ARGUMENTS {
         return Err(malformed(function, "more than 5 parameters"));
     }
     let rpo = function.reverse_postorder().map_err(|problem| malformed(function, &problem))?;
     let values = values::analyse(function, &rpo);
     let out = MachineFunction::new(function.value_count as usize);
-    let mut selector =
-        Selector { module, function, slots, values, out, shared: Vec::new(), loc: Loc::default() };
+    let (shared, cold, loc) = (Vec::new(), false, Loc::default());
+    let mut selector = Selector { module, function, slots, values, out, shared, rare_calls, cold, loc };
     for item in &order.items {
         selector.item(*item, &order)?;
     }
@@ -89,6 +95,7 @@ impl Selector<'_> {
         let function = self.function;
         let data = function.block(block);
         self.current().params = data.params.iter().copied().map(vreg).collect();
+        self.cold = order.cold[block.index()];
         let starts_here = order.blocks[0] == 0;
         if block.index() == 0 && starts_here {
             self.params();

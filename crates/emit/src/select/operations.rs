@@ -4,7 +4,7 @@ use super::{MAX_ARGUMENTS, Selector, malformed, vreg};
 use crate::error::EmitError;
 use crate::machine::*;
 use crate::values::{self, Definition};
-use moonhook_ir::{BinaryOp, Condition, Inst, Op, Operand, Size, UnaryOp, Value};
+use moonhook_ir::{BinaryOp, Condition, FunctionId, Inst, Op, Operand, Size, UnaryOp, Value};
 use regalloc2::{Operand as Constraint, OperandConstraint, OperandKind, OperandPos, VReg};
 
 /// A use that must not share a register with the result.
@@ -32,7 +32,10 @@ impl Selector<'_> {
                 if function.0 as usize >= self.module.functions.len() {
                     return Err(malformed(self.function, "a call of a function that does not exist"));
                 }
-                self.call(Machine::Call(*function), args, result)
+                match self.rare_calls && self.cold {
+                    true => self.rare_call(*function, args, result),
+                    false => self.call(Machine::Call(*function), args, result),
+                }
             }
             (Op::Load { size, signed, base, disp }, Some(result)) => {
                 self.load(*size, *signed, (*base, *disp), result)
@@ -45,6 +48,18 @@ impl Selector<'_> {
             (Op::SlotAddress(_) | Op::FunctionReference(_), _) => Ok(()),
             (_, None) => Err(malformed(self.function, "an operation without result")),
         }
+    }
+
+    fn rare_call(&mut self, function: FunctionId, args: &[Value], result: VReg) -> Result<(), EmitError> {
+        if args.len() > MAX_ARGUMENTS {
+            return Err(malformed(self.function, "a call with more than 5 arguments"));
+        }
+        let mut operands = vec![Constraint::reg_def(result)];
+        for arg in args {
+            operands.push(Constraint::any_use(self.fresh(*arg)?));
+        }
+        self.push(Machine::RareCall(function), &operands);
+        Ok(())
     }
 
     fn in_place(&mut self, op: InPlace, value: VReg, rhs: Option<VReg>, result: VReg) {

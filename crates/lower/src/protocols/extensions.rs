@@ -62,9 +62,25 @@ pub fn pass_over(context: &mut Context<'_>, next: Word, protocol: Word) -> Resul
 
 /// The extension headers that are passed over: hop-by-hop 0, routing 43, fragment 44, authentication 51, destination
 /// options 60, mobility 135.
+const EXTENSIONS: [i64; 6] = [0, 43, 44, 51, 60, 135];
+
+/// Splits off, with one branch, what may be an extension header: a bit for each number, of which those that are the same modulo 64
+/// share one, because shifts count so. TCP, UDP and ICMPv6 share none with an extension header.
+pub fn split_suspects(context: &mut Context<'_>, protocol: Word) -> (State, State) {
+    let set = EXTENSIONS.iter().fold(0, |set, number| set | 1 << (number & 63));
+    let bits = context.binary(BinaryOp::LShr, Word::Imm(set), protocol);
+    let suspect = context.compare(CompareOp::Test, bits, 1);
+    let (suspect, plain) = context.split(suspect);
+    if let Some(block) = suspect.block {
+        context.function.block_mut(block).cold = true;
+    }
+    (suspect, plain)
+}
+
+/// Splits off the ways on which the number is that of an extension header.
 pub fn split_extension(context: &mut Context<'_>, protocol: Word) -> (Vec<State>, State) {
     let mut extended = Vec::new();
-    for number in [0, 43, 44, 51, 60, 135] {
+    for number in EXTENSIONS {
         let is = context.compare(CompareOp::Eq, protocol, number);
         let (is, other) = context.split(is);
         extended.push(is);

@@ -10,6 +10,10 @@ use moonhook_ir::{CompareOp, Size};
 /// Bytes of an Ethernet header without tags.
 pub const ETHERNET: u32 = 14;
 
+/// Ethertypes as they are loaded.
+pub const IPV4: i64 = 0x0800_u16.swap_bytes() as i64;
+pub const IPV6: i64 = 0x86dd_u16.swap_bytes() as i64;
+
 /// Words of the walk `link`: is there an Ethernet header, the ethertype after the tags (as loaded, big-endian; 0 if a tag
 /// is truncated), where the next header starts.
 pub fn walk(context: &mut Context<'_>) -> Result<Vec<Arm>> {
@@ -19,13 +23,19 @@ pub fn walk(context: &mut Context<'_>) -> Result<Vec<Arm>> {
     arms.extend(absent(outside));
     let mut ethertype = context.load_at(address, Size::B2, false);
     let mut next = i64::from(ETHERNET);
+    // Most frames are IP and have no tag: one or two comparisons tell, after which what the next header is may be known.
+    for known in [IPV4, IPV6] {
+        let is = context.compare(CompareOp::Eq, ethertype, known);
+        let (is, other) = context.split(is);
+        arms.push(arm(is, [Word::Imm(1), ethertype, Word::Imm(next)]));
+        context.state = other;
+    }
     for _tag in 0..2 {
         let (tagged, plain) = split_tagged(context, ethertype);
         arms.push(arm(plain, [Word::Imm(1), ethertype, Word::Imm(next)]));
         context.enter(tagged)?;
-        if !context.state.alive() {
-            return Ok(arms);
-        }
+        let Some(block) = context.state.block else { return Ok(arms) };
+        context.function.block_mut(block).cold = true;
         let (address, outside) = context.locate(Word::Imm(next), 4);
         arms.extend(
             outside.into_iter().map(|state| arm(state, [Word::Imm(1), Word::Imm(0), Word::Imm(next)])),

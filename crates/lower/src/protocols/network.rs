@@ -41,10 +41,10 @@ pub fn walk(context: &mut Context<'_>) -> Result<Vec<Arm>> {
         [_, ethertype, start] => (*ethertype, *start),
         _ => return Ok(arms),
     };
-    let v4 = context.compare(CompareOp::Eq, ethertype, i64::from(0x0800_u16.swap_bytes()));
+    let v4 = context.compare(CompareOp::Eq, ethertype, link::IPV4);
     let (v4, other) = context.split(v4);
     context.state = other;
-    let v6 = context.compare(CompareOp::Eq, ethertype, i64::from(0x86dd_u16.swap_bytes()));
+    let v6 = context.compare(CompareOp::Eq, ethertype, link::IPV6);
     let (v6, other) = context.split(v6);
     arms.extend(absent([other]));
     context.state = v4;
@@ -72,8 +72,11 @@ fn ipv4(context: &mut Context<'_>, start: Word, arms: &mut Vec<Arm>) -> Result<(
     let next = context.add(start, i64::from(IPV4));
     let state = context.take_state();
     ways.push(Arm { state, values: vec![Abs::Int(next)] });
-    // With options: the header's length is in the low half of the first byte, in words of 4 bytes.
+    // With options: the header's length is in the low half of the first byte, in words of 4 bytes. Few packets have any.
     context.state = other;
+    if let Some(block) = context.state.block {
+        context.function.block_mut(block).cold = true;
+    }
     let version = context.shr(first, 4);
     let wrong = context.compare(CompareOp::Ne, version, 4);
     let (wrong, right) = context.split(wrong);
@@ -119,8 +122,12 @@ fn ipv6(context: &mut Context<'_>, start: Word, arms: &mut Vec<Arm>) -> Result<(
     context.state = right;
     let protocol = context.load_at(header.plus(6), Size::B1, false);
     let next = context.add(start, i64::from(IPV6));
-    let (extended, plain) = extensions::split_extension(context, protocol);
     let none = Word::Imm(0);
+    let (suspect, plain) = extensions::split_suspects(context, protocol);
+    context.state = suspect;
+    let (extended, other) = extensions::split_extension(context, protocol);
+    context.enter(vec![plain, other])?;
+    let plain = context.take_state();
     arms.push(arm(plain, [Word::Imm(6), start, next, protocol, none, none, none]));
     context.enter(extended)?;
     if let Some(block) = context.state.block {

@@ -53,6 +53,15 @@ impl Folder<'_> {
             let condition = Condition::new(Test, value, mask);
             return Verdict::Condition { condition, flipped: op == Eq };
         }
+        // So is a test of what has been shifted, with the mask shifted back.
+        if let (Test, Definition::Binary(BinaryOp::LShr, value, Operand::Imm(shift @ 0..32))) =
+            (op, self.definition(lhs))
+            && self.is_used_once(lhs)
+            && let Ok(mask) = i32::try_from(i128::from(by) << shift)
+            && mask >= 0
+        {
+            return replace(Condition::new(Test, value, mask));
+        }
         // A shift that loses no bits changes nothing about being 0.
         if let (Eq | Ne, 0, Definition::Binary(BinaryOp::Shl, value, Operand::Imm(shift))) =
             (op, by, self.definition(lhs))

@@ -31,7 +31,8 @@ pub fn module(seed: u64, statements: usize) -> Module {
     let map = |name: &str, kind| Map { name: name.into(), kind };
     let maps = vec![
         map("constants", MapKind::ReadOnlyData((0..32).map(|byte: u8| byte.wrapping_mul(77)).collect())),
-        map("opaque", MapKind::Data(vec![0; 32])),
+        map("data", MapKind::Data(vec![0; 32])),
+        map(OPAQUE, MapKind::Data(vec![0; 8])),
     ];
     let function = Function::new("f", FunctionKind::Program { section: "xdp".into() }, 1);
     let mut generator = Generator { function, at: Block(0), values: Vec::new(), random, depth: 0 };
@@ -134,6 +135,7 @@ impl Generator {
                 }
                 14..=17 if self.depth < 5 => self.choice(),
                 18 if self.depth < 3 => self.repetition(),
+                18 => self.hide(),
                 _ => self.arithmetic(),
             }
         }
@@ -193,6 +195,15 @@ impl Generator {
         } else {
             self.access(base, 24);
         }
+    }
+
+    /// A word that is combined with the zero that nobody writes.
+    fn hide(&mut self) {
+        let base = self.op(Op::DataAddress { map: MapId(2), offset: 0 });
+        let zero = self.op(Op::Load { size: Size::B8, signed: false, base, disp: 0 });
+        let word = self.value();
+        let hidden = self.op(Op::Binary(BinaryOp::Xor, zero, word.into()));
+        self.values.push(hidden);
     }
 
     fn data_access(&mut self) {
@@ -261,6 +272,9 @@ impl Generator {
         for _ in 0..count {
             let param = self.function.add_param(join);
             self.values.push(param);
+        }
+        if self.random.below(3) == 0 {
+            self.hide();
         }
     }
 

@@ -1,0 +1,183 @@
+//! The opaque zero, with which lowering hides numbers from the kernel's verifier, and where that is not needed.
+//!
+//! `x ^ zero` is `x`, but the verifier does not know it, and so walks what follows once and not once for each number that `x` may
+//! be. That matters where a number is compared or becomes part of an address: what is only computed with and stored need not be
+//! hidden, for numbers that decide nothing do not keep states apart (`regsafe`, kernel/bpf/verifier.c). Where a loop follows, all
+//! stays as it is: there the verifier compares states more strictly.
+
+use crate::values::{Definition, Replacements, definitions};
+use moonhook_ir::*;
+
+/// Removes the hiding of numbers that nothing depends on.
+pub(crate) fn run(function: &mut Function, maps: &[Map]) -> bool {
+    let opaque = Opaque::find(function, maps);
+    if !opaque.is_used() {
+        return false;
+    }
+    let Ok(flow) = ControlFlow::new(function) else { return false };
+    let before_loops = before_loops(function, &flow);
+    let decisive = Decisive::find(function);
+    let mut replacements = Replacements::new(function);
+    for block in &flow.order {
+        if before_loops[block.index()] {
+            continue;
+        }
+        for inst in &function.block(*block).insts {
+            if let (Op::Binary(BinaryOp::Xor, zero, Operand::Value(hidden)), Some(result)) =
+                (&inst.op, inst.result)
+                && opaque.is_zero(*zero)
+                && !decisive.values[result.index()]
+            {
+                replacements.set(result, *hidden);
+            }
+        }
+    }
+    replacements.apply(function)
+}
+
+/// Which values are loaded from the opaque zero, and which are hidden with it.
+pub(crate) struct Opaque {
+    zeros: Vec<bool>,
+    parts: Vec<bool>,
+}
+
+impl Opaque {
+    pub fn find(function: &Function, maps: &[Map]) -> Self {
+        let count = function.value_count as usize;
+        let mut opaque = Opaque { zeros: vec![false; count], parts: vec![false; count] };
+        if !maps.iter().any(Map::is_opaque_zero) {
+            return opaque;
+        }
+        let is_zero = |map: MapId| maps.get(map.0 as usize).is_some_and(Map::is_opaque_zero);
+        let definitions = definitions(function);
+        for (index, definition) in definitions.iter().enumerate() {
+            match *definition {
+                Definition::Data { map, offset: 0 } if is_zero(map) => opaque.parts[index] = true,
+                Definition::Load { size: Size::B8, base, disp: 0, .. } => {
+                    let zero = matches!(definitions[base.index()], Definition::Data { map, offset: 0 } if is_zero(map));
+                    (opaque.zeros[index], opaque.parts[index]) = (zero, zero);
+                }
+                _ => {}
+            }
+        }
+        for (index, definition) in definitions.iter().enumerate() {
+            if let Definition::Binary(BinaryOp::Xor, zero, _) = definition {
+                opaque.parts[index] = opaque.zeros[zero.index()];
+            }
+        }
+        opaque
+    }
+
+    /// The value is 0, which the verifier does not know.
+    pub fn is_zero(&self, value: Value) -> bool {
+        self.zeros.get(value.index()) == Some(&true)
+    }
+
+    /// The value is the zero, its address, or hidden with it.
+    pub fn is_part(&self, value: Value) -> bool {
+        self.parts.get(value.index()) == Some(&true)
+    }
+
+    fn is_used(&self) -> bool {
+        self.zeros.contains(&true)
+    }
+}
+
+/// By block: a loop's head can be reached from here.
+pub(crate) fn before_loops(function: &Function, flow: &ControlFlow) -> Vec<bool> {
+    let mut before = vec![false; function.blocks.len()];
+    let mut work: Vec<Block> =
+        flow.order.iter().copied().filter(|block| flow.is_loop_header(*block)).collect();
+    while let Some(block) = work.pop() {
+        if !std::mem::replace(&mut before[block.index()], true) {
+            work.extend(&flow.predecessors[block.index()]);
+        }
+    }
+    before
+}
+
+/// Values that a branch, an address, a call or a result depends on, directly or through others.
+struct Decisive {
+    values: Vec<bool>,
+    work: Vec<Value>,
+}
+
+impl Decisive {
+    fn find(function: &Function) -> Self {
+        let count = function.value_count as usize;
+        let mut decisive = Decisive { values: vec![false; count], work: Vec::new() };
+        // What each value is made of.
+        let mut sources: Vec<Vec<Value>> = vec![Vec::new(); count];
+        let loaded = addresses_of_loaded_slots(function);
+        for block in &function.blocks {
+            for inst in &block.insts {
+                match &inst.op {
+                    Op::Store { base, value, .. } => {
+                        decisive.mark(*base);
+                        if loaded[base.index()] {
+                            value.value().into_iter().for_each(|value| decisive.mark(value));
+                        }
+                    }
+                    Op::AtomicAdd { base, .. } => decisive.mark(*base),
+                    op if op.is_pure() && !matches!(op, Op::Compare(_)) => {
+                        if let Some(result) = inst.result {
+                            op.for_each_value(|value| sources[result.index()].push(value));
+                        }
+                    }
+                    op => op.for_each_value(|value| decisive.mark(value)),
+                }
+            }
+            match &block.terminator {
+                Some((Terminator::Branch { condition, .. }, _)) => {
+                    condition.for_each_value(|v| decisive.mark(v))
+                }
+                Some((Terminator::Return(Operand::Value(value)), _)) => decisive.mark(*value),
+                _ => {}
+            }
+            if let Some((terminator, _)) = &block.terminator {
+                terminator.for_each_target(|target| {
+                    let params = &function.block(target.block).params;
+                    params
+                        .iter()
+                        .zip(&target.args)
+                        .for_each(|(param, arg)| sources[param.index()].push(*arg));
+                });
+            }
+        }
+        while let Some(value) = decisive.work.pop() {
+            std::mem::take(&mut sources[value.index()]).into_iter().for_each(|source| decisive.mark(source));
+        }
+        decisive
+    }
+
+    fn mark(&mut self, value: Value) {
+        if !std::mem::replace(&mut self.values[value.index()], true) {
+            self.work.push(value);
+        }
+    }
+}
+
+/// By value: the address of a slot that is loaded from, of which the verifier knows what was stored there.
+fn addresses_of_loaded_slots(function: &Function) -> Vec<bool> {
+    let mut slot_of: Vec<Option<Slot>> = vec![None; function.value_count as usize];
+    let mut loaded = vec![false; function.slots.len()];
+    let insts = || function.blocks.iter().flat_map(|block| &block.insts);
+    for inst in insts() {
+        let slot = match inst.op {
+            Op::SlotAddress(slot) => Some(slot),
+            Op::Binary(BinaryOp::Add, base, _) => slot_of[base.index()],
+            _ => None,
+        };
+        if let Some(result) = inst.result {
+            slot_of[result.index()] = slot;
+        }
+    }
+    for inst in insts() {
+        if let Op::Load { base, .. } = inst.op
+            && let Some(slot) = slot_of[base.index()]
+        {
+            loaded[slot.index()] = true;
+        }
+    }
+    slot_of.into_iter().map(|slot| slot.is_some_and(|slot| loaded[slot.index()])).collect()
+}
