@@ -163,7 +163,9 @@ impl Soak<'_> {
                     Some("lost") => {
                         self.done.lost_events.fetch_add(event["count"].as_u64().unwrap(), Ordering::Relaxed)
                     }
-                    Some("event" | "reloaded") => self.done.events.fetch_add(1, Ordering::Relaxed),
+                    Some("event" | "reloaded" | "replaced") => {
+                        self.done.events.fetch_add(1, Ordering::Relaxed)
+                    }
                     _ => panic!("{event}"),
                 };
             }
