@@ -139,7 +139,7 @@ impl CliError {
             CliError::Entry { .. } => "correct the line; `moonhook table --help` describes the formats",
             CliError::DumpGone { .. } => "begin again: the script was reloaded meanwhile",
             CliError::NoList { .. } => {
-                "begin again: something was wrong with the list, or the script was reloaded meanwhile"
+                "begin again: something was wrong with the list, or a reload gave the table another shape"
             }
             CliError::Pinned { name } => {
                 let help =

@@ -118,6 +118,50 @@ fn a_list_that_nobody_began_is_refused() {
     running.stop();
 }
 
+/// A list on its way outlives a reload, unless its table has another shape then.
+#[test]
+fn lists_go_on_behind_a_reload() {
+    if !kernel_available("lists_go_on_behind_a_reload") {
+        return;
+    }
+    let script = |capacity: u32| {
+        format!(
+            "names = map{{key = 'int', value = 'boolean', capacity = {capacity}}}
+            fixed = {{ [9] = true }}
+            require('xdp').attach(function(pkt)
+              names[#pkt] = fixed[#pkt] or false
+            end)"
+        )
+    };
+    let place = Place::with(&[("same.lua", &script(30)), ("other.lua", &script(40))]);
+    let network = Network::new();
+    let running = Running::start(&network, &place, "same.lua");
+    let [mut names, mut fixed] = [running.client(), running.client()];
+    let mut ask = |table: &str, operation| {
+        let client = if table == "names" { &mut names } else { &mut fixed };
+        client.ask::<serde_json::Value>(&Request::Table { table: table.into(), operation }).unwrap()
+    };
+    let add = |key: i64| TableOperation::Add { entries: Vec::new(), keys: vec![key.into()] };
+    let reload = |script: &str| {
+        let scripts = Some(vec![place.path(script)]);
+        running.client().ask::<Reloaded>(&Request::Reload { scripts }).unwrap().unwrap()
+    };
+    for table in ["names", "fixed"] {
+        ask(table, TableOperation::Begin).unwrap();
+        assert_eq!(ask(table, add(1)).unwrap(), 1);
+    }
+    reload("same.lua");
+    for table in ["names", "fixed"] {
+        assert_eq!(ask(table, add(2)).unwrap(), 1);
+        assert_eq!(ask(table, TableOperation::Commit).unwrap()["entries"], 2);
+    }
+    assert_eq!(ask("names", TableOperation::Get { key: 1.into() }).unwrap(), true);
+    ask("names", TableOperation::Begin).unwrap();
+    reload("other.lua");
+    assert_eq!(ask("names", add(3)).unwrap_err().code, "MH0017");
+    running.stop();
+}
+
 #[test]
 fn requests_are_answered_while_a_program_is_made() {
     if !kernel_available("requests_are_answered_while_a_program_is_made") {

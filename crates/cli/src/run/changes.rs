@@ -7,6 +7,7 @@
 use super::content::Content;
 use super::inherit;
 use super::installed::{Installed, Retired};
+use super::lists::is_like;
 use super::making::{Heritage, Made, Order, Program};
 use super::reporter;
 use super::service::failure;
@@ -95,11 +96,11 @@ impl Session<'_> {
     fn begin(&mut self, wanted: Wanted) -> Result<(Begun, Order), CliError> {
         let (scripts, contents, entries) = match wanted {
             Wanted::List { table, list, entries } => {
-                let (map, present) = (list.map(), self.installed.control.table(&table)?);
                 // A reload that was wanted before may have given it another shape.
-                if (present.shape(), present.map().name()) != (list.shape(), map.name()) {
+                if !is_like(&self.installed, &table, &list) {
                     return Err(CliError::NoList { table });
                 }
+                let map = list.map();
                 let order = self.installed.kernel.again(map.name(), map.as_fd())?;
                 return Ok((Begun::List { table, list, entries }, Order::Again(order)));
             }
@@ -183,8 +184,7 @@ impl Session<'_> {
         self.retired.push(Retired::new(before));
         self.dumps.clear();
         (self.scripts, self.reloads) = (scripts, self.reloads + 1);
-        // Their tables may have other shapes now.
-        self.lists.clear();
+        self.keep_lists();
         if let Some(watcher) = &self.watcher {
             watcher.watch(&self.installed.files);
         }

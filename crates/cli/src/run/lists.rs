@@ -4,6 +4,7 @@
 //! handlers only read is constant data of the program: its list waits for the program to be compiled with it.
 
 use super::changes::Wanted;
+use super::installed::Installed;
 use super::session::Session;
 use crate::CliError;
 use crate::datum::from_json;
@@ -80,10 +81,25 @@ impl Session<'_> {
         })
     }
 
+    /// After a reload: lists go on that are for a table which is still there, in the same shape.
+    pub fn keep_lists(&mut self) {
+        let installed = &self.installed;
+        self.lists.retain(|_, list| match &list.place {
+            Place::Shared(twin) => is_like(installed, &list.table, twin),
+            Place::Constant(_) => installed.constants.contains(&list.table),
+        });
+    }
+
     fn take_list(&mut self, client: ClientId, table: &str) -> Result<List, CliError> {
         let list = self.lists.remove(&client).filter(|list| list.table == table);
         list.ok_or_else(|| CliError::NoList { table: table.to_string() })
     }
+}
+
+/// Whether the present program has a table of that name in whose place `twin` can be put.
+pub fn is_like(installed: &Installed, table: &str, twin: &SharedTable) -> bool {
+    let present = installed.control.table(table);
+    present.is_ok_and(|present| (present.shape(), present.map().name()) == (twin.shape(), twin.map().name()))
 }
 
 /// The entries, and behind them the keys whose value is true.

@@ -3,7 +3,7 @@
 //! They come up often under protection and hardly ever elsewhere.
 
 use super::scope::Sort;
-use super::tree::{Expression, Kind, expr};
+use super::tree::{Expression, Kind, Part, expr};
 use super::{ExpressionRule, Features, Generator, Rules};
 
 pub(super) const INTEGERS: Rules<ExpressionRule> = &[(Features::ERRORS, 6, Generator::failure)];
@@ -140,7 +140,10 @@ impl Generator {
     fn wrong_operand(&mut self, depth: usize) -> Expression {
         let wrong = self.wrong();
         let other = self.integer(depth - 1);
-        let operator = self.one_of(&["+", "-", "*", "//", "%", "&", "|", "<<", "<", "<=", ".."]);
+        // Strings are operands of `..`.
+        let operators = ["+", "-", "*", "//", "%", "&", "|", "<<", "<", "<=", ".."];
+        let fits = if is_text(&wrong) { operators.len() - 1 } else { operators.len() };
+        let operator = self.one_of(&operators[..fits]);
         match self.random.below(6) {
             0 => expr!(Integer, "(-$)", wrong),
             1 => expr!(Integer, "(~$)", wrong),
@@ -170,4 +173,8 @@ impl Generator {
         let text = self.random.pick(&texts).clone();
         Expression::leaf(Kind::Integer, text)
     }
+}
+
+fn is_text(expression: &Expression) -> bool {
+    matches!(expression.parts.first(), Some(Part::Word(word)) if word.trim_start_matches('(').starts_with('"'))
 }
