@@ -4,7 +4,8 @@
 //! slot, dead ones included (`stacksafe` with `RANGE_WITHIN`, kernel/bpf/verifier.c). A slot that held now a constant and
 //! now something else would make it walk the loop for every combination of such slots. Reads the assembled blocks; adds a
 //! store of 0 to each slot that the loop writes and its head does not need: at the end of the blocks that jump back, or, where
-//! one of them branches, at the start of the head itself.
+//! one of them branches, at the start of the head itself. Where a loop is within another one, its own turns clear what they
+//! have written, and the way into it clears what the loop around it has.
 
 use crate::assemble::{CodeBlock, CodeWord, End};
 use crate::isa::{self, Source, Word, class};
@@ -28,20 +29,53 @@ pub fn clear(blocks: &mut [CodeBlock], first: i16) {
     let live = live_at_entry(blocks, &usage);
     let predecessors = predecessors(blocks);
     for header in headers {
+        let left = |body: &BTreeSet<usize>| -> Vec<i16> {
+            let written: Slots =
+                body.iter().flat_map(|block| usage[*block].written.iter().copied()).collect();
+            written.difference(&live[header]).copied().collect()
+        };
         let body = body(blocks, &predecessors, header);
-        let written: Slots = body.iter().flat_map(|block| usage[*block].written.iter().copied()).collect();
-        let left: Vec<i16> = written.difference(&live[header]).copied().collect();
-        let backs = predecessors[header].iter().copied().filter(|block| body.contains(block));
-        let jump = backs.clone().all(|back| blocks[back].end == End::Jump(header));
-        for block in if jump { backs.collect() } else { vec![header] } {
-            let loc = blocks[block].loc;
-            let store = |slot: &i16| isa::store(Size::B8, isa::FRAME, *slot, Source::Imm(0));
-            let words = left.iter().map(|slot| CodeWord { word: store(slot), loc, reference: None });
+        let backs: Vec<usize> =
+            predecessors[header].iter().copied().filter(|block| body.contains(block)).collect();
+        let (all, turn) = (left(&body), turn(blocks, &predecessors, header));
+        let own = left(&turn);
+        if backs.iter().any(|back| blocks[*back].end != End::Jump(header)) {
             // The head may write some of them itself, for what follows.
-            let place = if jump { blocks[block].words.len() } else { 0 };
-            blocks[block].words.splice(place..place, words);
+            clear_at(&mut blocks[header], 0, &all);
+            continue;
+        }
+        for back in backs {
+            let end = blocks[back].words.len();
+            clear_at(&mut blocks[back], end, if turn.contains(&back) { &own } else { &all });
         }
     }
+}
+
+fn clear_at(block: &mut CodeBlock, place: usize, slots: &[i16]) {
+    let loc = block.loc;
+    let store = |slot: &i16| isa::store(Size::B8, isa::FRAME, *slot, Source::Imm(0));
+    let words = slots.iter().map(|slot| CodeWord { word: store(slot), loc, reference: None });
+    block.words.splice(place..place, words);
+}
+
+/// The blocks of one turn of the loop with that header: not those of loops around it, which come back to it from outside.
+fn turn(blocks: &[CodeBlock], predecessors: &[Vec<usize>], header: usize) -> BTreeSet<usize> {
+    let mut outside = BTreeSet::new();
+    let mut work = vec![0];
+    while let Some(block) = work.pop() {
+        if block != header && outside.insert(block) {
+            work.extend(successors(&blocks[block]));
+        }
+    }
+    let mut turn = BTreeSet::from([header]);
+    let mut work: Vec<usize> =
+        predecessors[header].iter().copied().filter(|block| !outside.contains(block)).collect();
+    while let Some(block) = work.pop() {
+        if turn.insert(block) {
+            work.extend(&predecessors[block]);
+        }
+    }
+    turn
 }
 
 /// What a block does to spill slots.
@@ -117,7 +151,7 @@ fn live_at_entry(blocks: &[CodeBlock], usage: &[Usage]) -> Vec<Slots> {
     live
 }
 
-/// The blocks on ways from the header back to it.
+/// The blocks on ways from the header back to it, also by way of loops around it.
 pub fn body(blocks: &[CodeBlock], predecessors: &[Vec<usize>], header: usize) -> BTreeSet<usize> {
     let mut after = BTreeSet::new();
     let mut work = vec![header];
@@ -167,6 +201,27 @@ mod tests {
         let cleared: Vec<Word> = blocks[3].words[2..].iter().map(|word| word.word).collect();
         assert_eq!(cleared, [isa::store(Size::B8, isa::FRAME, -24, Source::Imm(0))]);
         assert_eq!(blocks[0].words.len() + blocks[2].words.len(), 5, "other blocks are as they were");
+    }
+
+    #[test]
+    fn an_inner_loop_clears_its_own_slots_in_each_turn() {
+        let store = |slot| isa::store(Size::B8, isa::FRAME, slot, Source::Register(1));
+        let mut blocks = vec![
+            block(&[], End::Jump(1)),
+            block(&[], End::MayGoto { go: 2, stop: 6 }),
+            block(&[store(-8)], End::Jump(3)),
+            block(&[], End::MayGoto { go: 4, stop: 5 }),
+            block(&[store(-16)], End::Jump(3)),
+            block(&[store(-24)], End::Jump(1)),
+            block(&[], End::Return),
+        ];
+        clear(&mut blocks, -8);
+        let zero = |slot| isa::store(Size::B8, isa::FRAME, slot, Source::Imm(0));
+        let added = |index: usize| -> Vec<Word> {
+            blocks[index].words.iter().skip(1).map(|word| word.word).collect()
+        };
+        let all = [zero(-24), zero(-16), zero(-8)];
+        assert_eq!((added(4), added(2), added(5)), (vec![zero(-16)], all.to_vec(), all.to_vec()));
     }
 
     #[test]
