@@ -122,7 +122,9 @@ impl XdpLink {
     /// # Errors
     /// `PinFailed`.
     pub fn pin(&self, path: &Path) -> Result<(), InstallError> {
-        pin(self.as_fd(), path)
+        pin(self.as_fd(), path)?;
+        self.note_pin();
+        Ok(())
     }
 
     /// The link that was pinned there, to the interface in the namespace `netns` (`None`: the caller's). `None` if there is no
@@ -150,8 +152,7 @@ impl XdpLink {
             if interface.index != index {
                 return Err(InstallError::PinnedElsewhere { path: path.to_path_buf(), index });
             }
-            let generic = holder::of_xdp(&interface).is_some_and(|holder| holder.generic);
-            let mode = if generic { Mode::Generic } else { Mode::Native };
+            let mode = if holder::is_generic(&interface) { Mode::Generic } else { Mode::Native };
             Ok(Some(XdpLink::found(link, interface, mode)))
         })?
     }

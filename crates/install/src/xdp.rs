@@ -7,6 +7,7 @@ use nix::errno::Errno;
 use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Where a program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -48,11 +49,13 @@ impl Mode {
     }
 }
 
-/// A program in the XDP hook of an interface. Dropping it, or the end of the process, detaches; so does the end of the
-/// interface.
+/// A program in the XDP hook of an interface. Dropping it detaches, and so does the end of the process, unless the link is pinned;
+/// so does the end of the interface.
 #[derive(Debug)]
 pub struct XdpLink {
     link: OwnedFd,
+    /// The link has a pin, which keeps the program in its hook.
+    pinned: AtomicBool,
     /// The program that was put there last; `None` if this process may not know which one is.
     program: Option<OwnedFd>,
     interface: Interface,
@@ -106,7 +109,8 @@ fn attach_here(
             },
         },
     };
-    Ok(XdpLink { link, program: program.try_clone_to_owned().ok(), interface, mode, native_refused })
+    let (program, pinned) = (program.try_clone_to_owned().ok(), AtomicBool::new(false));
+    Ok(XdpLink { link, pinned, program, interface, mode, native_refused })
 }
 
 /// Why native mode is out of the question, if that is what the error says: then generic mode is worth a try.
@@ -174,11 +178,16 @@ fn native_error(errno: Errno, interface: &Interface) -> InstallError {
 }
 
 impl XdpLink {
-    /// A link that is there already, with whatever program it has.
+    /// A link that is pinned, with whatever program it has.
     pub(crate) fn found(link: OwnedFd, interface: Interface, mode: Mode) -> XdpLink {
         let info = sys::link_info(link.as_fd());
         let program = info.and_then(|info| sys::program_by_id(info.prog_id)).ok();
-        XdpLink { link, program, interface, mode, native_refused: None }
+        XdpLink { link, pinned: AtomicBool::new(true), program, interface, mode, native_refused: None }
+    }
+
+    /// From now on the link outlives this value.
+    pub(crate) fn note_pin(&self) {
+        self.pinned.store(true, Ordering::Relaxed);
     }
 
     /// The mode that the program got.
@@ -240,5 +249,15 @@ impl XdpLink {
     pub fn detach(&self) -> Result<(), InstallError> {
         sys::link_detach(self.as_fd())
             .map_err(|errno| InstallError::AttachFailed { interface: self.interface.name.clone(), errno })
+    }
+}
+
+impl Drop for XdpLink {
+    /// Closing the descriptor would detach only if no one else has one: whoever lists the links of the system holds each for a
+    /// moment, and somebody may keep it.
+    fn drop(&mut self) {
+        if !self.pinned.load(Ordering::Relaxed) {
+            let _ = sys::link_detach(self.link.as_fd());
+        }
     }
 }

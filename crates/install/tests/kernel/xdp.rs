@@ -122,6 +122,23 @@ fn a_taken_hook_names_its_holder() {
     second.attach_xdp("count", "left", Native, Some(&namespace.name)).unwrap();
 }
 
+/// As everybody has who lists the links of the system, for a moment or for longer.
+#[test]
+fn dropping_detaches_although_somebody_holds_the_link() {
+    if !kernel() {
+        return;
+    }
+    let namespace = Namespace::new("held");
+    let program = load_c("drop.c");
+    let link = program.attach_xdp("drop_all", "left", Native, Some(&namespace.name)).unwrap();
+    let held = link.as_fd().try_clone_to_owned().unwrap();
+    drop(link);
+    assert_eq!(namespace.xdp("left"), None);
+    let again = program.attach_xdp("drop_all", "left", Native, Some(&namespace.name)).unwrap();
+    drop(held);
+    assert!(again.is_attached());
+}
+
 #[test]
 fn a_program_that_ip_attached_is_removed_with_ip() {
     if !kernel() {
