@@ -74,6 +74,13 @@ send
 eventually "packets are counted without a process" counted "$((seen + 2))"
 "$MOONHOOK" list --bpffs "$BPFFS" >"$WORK/list.out"
 contains list.out "^count  *right0 ($NETNS)  *xdp native, pinned  *-  *-  *[0-9]*  *-  "
+# It is found where it is pinned, without being told.
+"$MOONHOOK" list >"$WORK/anywhere.out"
+contains anywhere.out "^count  *right0 ($NETNS)  *xdp native, pinned  *-  *-  *[0-9]*  *-  "
+
+echo "another folder for the pins of the same name is refused"
+fails 3 "$MOONHOOK" run right0 "$WORK/count.lua" --netns "$NETNS" --pin --bpffs "$BPFFS-2"
+contains fails.err 'error\[MH0011\]'
 
 echo "a run that does not pin is refused"
 status=0
@@ -117,9 +124,19 @@ wait "$RUN" || die "it ended with $?"
 RUN=
 contains third.out 'the program stays attached'
 [ -n "$(attached)" ] || die "after Ctrl-C the program is gone"
-"$MOONHOOK" stop count --bpffs "$BPFFS"
+"$MOONHOOK" stop count
 [ -z "$(attached)" ] || die "after stop a program is attached"
 [ -z "$(find "$BPFFS" "$WORK/run" -mindepth 1 2>/dev/null)" ] || die "left behind: $(find "$BPFFS" "$WORK/run")"
+
+echo "where it cannot be noted what is pinned, nothing is attached"
+mkdir -p "$WORK/run/count.json"
+chmod 700 "$WORK/run"
+fails 3 "$MOONHOOK" run right0 "$WORK/count.lua" --netns "$NETNS" --pin --bpffs "$BPFFS"
+contains fails.err 'error\[MH0001\]'
+[ ! -s "$WORK/fails.out" ] || die "it said: $(cat "$WORK/fails.out")"
+[ -z "$(attached)" ] || die "a program is attached"
+[ -z "$(find "$BPFFS" -mindepth 1)" ] || die "left behind: $(find "$BPFFS")"
+rmdir "$WORK/run/count.json"
 start fourth
 grep -q 'in native mode (the driver can)' "$WORK/fourth.out" || die "it did not start anew"
 send

@@ -1,12 +1,13 @@
 //! Writing pcap files (draft-ietf-opsawg-pcap) of Ethernet frames.
 
 use std::borrow::Cow;
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
 use pcap_file::pcap::{PcapHeader, PcapWriter, RawPcapPacket};
 use pcap_file::{DataLink, PcapError, TsResolution};
+
+use moonhook_replace::Replacement;
 
 use crate::{CaptureError, Frame};
 
@@ -23,12 +24,14 @@ pub enum Resolution {
 /// A pcap file that is being written, in the machine's byte order.
 pub struct Writer {
     path: PathBuf,
-    writer: PcapWriter<BufWriter<File>>,
+    writer: PcapWriter<BufWriter<Replacement>>,
     resolution: Resolution,
+    /// Something is missing in it: it is no file to keep.
+    failed: bool,
 }
 
 impl Writer {
-    /// Makes a file with nanosecond timestamps, or empties the one that is there.
+    /// Makes a file with nanosecond timestamps. It takes the place of one that is there when it is finished.
     pub fn create(path: impl AsRef<Path>) -> Result<Writer, CaptureError> {
         Writer::create_with(path, Resolution::Nanoseconds)
     }
@@ -36,7 +39,7 @@ impl Writer {
     /// As [`Writer::create`], with the resolution of the capture that frames come from ([`crate::Capture::resolution`]).
     pub fn create_with(path: impl AsRef<Path>, resolution: Resolution) -> Result<Writer, CaptureError> {
         let path = path.as_ref();
-        let file = File::create(path)
+        let file = Replacement::of(path)
             .map_err(|source| CaptureError::Unwritable { path: path.to_owned(), source })?;
         let header = PcapHeader {
             snaplen: SNAPSHOT_LENGTH,
@@ -50,7 +53,7 @@ impl Writer {
         };
         let writer =
             PcapWriter::with_header(BufWriter::new(file), header).map_err(|error| unwritable(path, error))?;
-        Ok(Writer { path: path.to_owned(), writer, resolution })
+        Ok(Writer { path: path.to_owned(), writer, resolution, failed: false })
     }
 
     /// Appends a frame; its number is not written. Seconds beyond 2106, which the format cannot hold, become the last
@@ -69,13 +72,19 @@ impl Writer {
             orig_len: frame.original_length.max(captured),
             data: Cow::Borrowed(&frame.data),
         };
-        self.writer.write_raw_packet(&record).map(drop).map_err(|error| unwritable(&self.path, error))
+        let written = self.writer.write_raw_packet(&record).map(drop);
+        self.failed |= written.is_err();
+        written.map_err(|error| unwritable(&self.path, error))
     }
 
-    /// Writes what is buffered; says what dropping the writer would keep to itself.
+    /// Writes what is buffered, and puts the file in its place: a writer that is dropped leaves what was there before.
     pub fn finish(self) -> Result<(), CaptureError> {
         let path = self.path;
-        self.writer.into_writer().flush().map_err(|source| CaptureError::Unwritable { path, source })
+        let file = self.writer.into_writer().into_inner().map_err(io::IntoInnerError::into_error);
+        let whole = |file| if self.failed { Err(io::Error::other("frames are missing")) } else { Ok(file) };
+        file.and_then(whole)
+            .and_then(Replacement::finish)
+            .map_err(|source| CaptureError::Unwritable { path, source })
     }
 }
 

@@ -35,7 +35,7 @@ pub fn build(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErro
     let settings = Settings { cpus: *cpus, ..program.settings() };
     let compiled = driver::compile(scripts, &settings)?;
     refuse_overwriting(&compiled.loaded.files, output)?;
-    std::fs::write(output, &compiled.object.elf)
+    moonhook_replace::replace_file(output, &compiled.object.elf)
         .map_err(|source| CliError::Unwritable { path: output.clone(), source })?;
     let name = &crate::kernel::xdp_program(&compiled.object)?.name;
     writeln!(out, "{}: program {name}, {} bytes", output.display(), compiled.object.elf.len())?;

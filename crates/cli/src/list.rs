@@ -10,7 +10,7 @@ use std::time::Duration;
 /// List the scripts that run
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A script without a process is one that `run --pin` has left attached.
+A script without a process is one that `run --pin` has left attached, wherever it is pinned.
 
 Examples:
   moonhook list
@@ -40,8 +40,11 @@ pub fn list(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError
             Err(error) => silent = Some(error),
         }
     }
-    let pinned =
-        arguments.pins.names().into_iter().filter(|name| found.iter().all(|status| status.name != *name));
+    let pinned = arguments
+        .pins
+        .names(&folder)
+        .into_iter()
+        .filter(|name| found.iter().all(|status| status.name != *name));
     let left: Vec<Status> = pinned.map(|name| arguments.pins.of(&folder, &name).status(&name)).collect();
     found.extend(left);
     found.sort_by(|a, b| a.name.cmp(&b.name));

@@ -9,17 +9,19 @@ use crate::run::content::{Content, Earlier};
 use moonhook_daemon::{Name, RuntimeFolder, Status};
 use moonhook_install::{PinnedMap, Program, XdpLink, create_pin_folder, section_bytes, unpin};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 
 /// Where scripts are pinned.
 #[derive(Clone, Debug, clap::Args)]
 pub struct PinOptions {
-    /// Folder in a BPF file system where scripts are pinned
-    #[arg(long, value_name = "DIR", default_value = "/sys/fs/bpf/moonhook")]
-    bpffs: PathBuf,
+    /// Folder in a BPF file system where scripts are pinned [default: where the script is pinned already, or /sys/fs/bpf/moonhook]
+    #[arg(long, value_name = "DIR")]
+    bpffs: Option<PathBuf>,
 }
+
+const DEFAULT: &str = "/sys/fs/bpf/moonhook";
 
 /// The pins of one script; they need not exist.
 pub struct Pins {
@@ -34,26 +36,58 @@ pub struct Record {
     pub netns: Option<String>,
     pub mode: String,
     pub scripts: Vec<PathBuf>,
+    /// The script's folder in the BPF file system.
+    #[serde(default)]
+    pub folder: Option<PathBuf>,
     pub content: Content,
     /// The kernel's numbers of the content's maps.
     pub maps: BTreeMap<String, u32>,
 }
 
 impl PinOptions {
+    /// The pins of a script: in the folder that a person has named, or where a process has noted that it pinned it.
     pub fn of(&self, runtime: &RuntimeFolder, name: &Name) -> Pins {
-        // A BPF file system has no names with dots.
-        let folder = self.bpffs.join(name.as_str().replace('.', "+"));
-        Pins { folder, record: runtime.path().join(format!("{name}.json")) }
+        let record = runtime.path().join(format!("{name}{RECORD}"));
+        let chosen = self.bpffs.as_ref().map(|bpffs| folder_in(bpffs, name));
+        let noted = || read(&record)?.folder;
+        let folder = chosen.or_else(noted).unwrap_or_else(|| folder_in(Path::new(DEFAULT), name));
+        Pins { folder, record }
     }
 
-    /// The names of scripts that are pinned.
-    pub fn names(&self) -> Vec<Name> {
-        let entries = std::fs::read_dir(&self.bpffs).into_iter().flatten().flatten();
-        let linked = entries.filter(|entry| entry.path().join("link").exists());
-        linked
-            .filter_map(|entry| entry.file_name().to_string_lossy().replace('+', ".").parse().ok())
-            .collect()
+    /// The names of scripts that are pinned, wherever that is.
+    pub fn names(&self, runtime: &RuntimeFolder) -> BTreeSet<Name> {
+        let bpffs = self.bpffs.as_deref().unwrap_or(Path::new(DEFAULT));
+        let linked = files(bpffs).into_iter().filter(|folder| folder.join("link").exists());
+        let found = linked.filter_map(|folder| file_name(&folder)?.replace('+', ".").parse().ok());
+        let noted = files(runtime.path()).into_iter().filter_map(|path| {
+            let name: Name = file_name(&path)?.strip_suffix(RECORD)?.parse().ok()?;
+            self.of(runtime, &name).exist().then_some(name)
+        });
+        found.chain(noted).collect()
     }
+}
+
+/// What is behind the name in the name of a record.
+const RECORD: &str = ".json";
+
+/// A BPF file system has no names with dots.
+fn folder_in(bpffs: &Path, name: &Name) -> PathBuf {
+    let bpffs = std::path::absolute(bpffs).unwrap_or_else(|_| bpffs.to_path_buf());
+    bpffs.join(name.as_str().replace('.', "+"))
+}
+
+fn file_name(path: &Path) -> Option<&str> {
+    path.file_name()?.to_str()
+}
+
+/// The paths of what is in a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).collect()
+}
+
+fn read(record: &Path) -> Option<Record> {
+    serde_json::from_slice(&std::fs::read(record).ok()?).ok()
 }
 
 impl Pins {
@@ -79,7 +113,13 @@ impl Pins {
 
     /// What is known of the pins; `None` if nothing is.
     pub fn record(&self) -> Option<Record> {
-        serde_json::from_slice(&std::fs::read(&self.record).ok()?).ok()
+        read(&self.record)
+    }
+
+    /// Whether the script is known to be pinned in another folder: then there cannot be pins of it here, too.
+    pub fn are_elsewhere(&self) -> bool {
+        let noted = self.record().and_then(|record| record.folder);
+        noted.is_some_and(|folder| folder != self.folder && folder.join("link").exists())
     }
 
     /// What a process that has ended has left of the script, as far as it is still there.
@@ -93,7 +133,10 @@ impl Pins {
         Some(Leftover { record, maps })
     }
 
-    /// Pins the link and the content's maps, says what they are, and removes the pins of earlier generations.
+    /// Pins the content's maps, notes what they are, and pins the link. Those of earlier generations stay until [`Pins::tidy`].
+    ///
+    /// # Errors
+    /// `Install`, `Unwritable`; what was noted before is noted still.
     pub fn keep(&self, link: &XdpLink, program: &Program, record: Record) -> Result<(), CliError> {
         self.create()?;
         let mut maps = BTreeMap::new();
@@ -104,35 +147,41 @@ impl Pins {
             }
             maps.insert(name.to_string(), id);
         }
-        let record = Record { maps, ..record };
-        self.write(&record)?;
+        self.write(&Record { maps, folder: Some(self.folder.clone()), ..record })?;
         if !self.exist() {
             link.pin(&self.link())?;
         }
+        Ok(())
+    }
+
+    /// Removes the pins of maps that are not noted.
+    ///
+    /// # Errors
+    /// `Install`.
+    pub fn tidy(&self) -> Result<(), CliError> {
+        let Some(record) = self.record() else { return Ok(()) };
         let is_of_record = |path: &Path| record.maps.values().any(|id| self.map(*id) == path);
-        for path in self.files().into_iter().filter(|path| *path != self.link() && !is_of_record(path)) {
+        for path in files(&self.folder).into_iter().filter(|path| *path != self.link() && !is_of_record(path))
+        {
             unpin(&path)?;
         }
         Ok(())
     }
 
-    /// Whole or not at all.
-    fn write(&self, record: &Record) -> Result<(), CliError> {
-        let new = self.record.with_extension("json.new");
+    /// Notes what is pinned; whole or not at all.
+    ///
+    /// # Errors
+    /// `Unwritable`.
+    pub fn write(&self, record: &Record) -> Result<(), CliError> {
         let text = serde_json::to_vec_pretty(record).map_err(std::io::Error::from)?;
-        let written = std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, &self.record));
-        written.map_err(|source| CliError::Unwritable { path: self.record.clone(), source })
-    }
-
-    fn files(&self) -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        entries.map(|entry| entry.path()).collect()
+        moonhook_replace::replace_file(&self.record, &text)
+            .map_err(|source| CliError::Unwritable { path: self.record.clone(), source })
     }
 
     /// Takes the program out of its hook, and removes all pins. False if there were none.
     pub fn remove(&self) -> Result<bool, CliError> {
         let were_there = XdpLink::detach_pinned(&self.link())?;
-        for path in self.files() {
+        for path in files(&self.folder) {
             unpin(&path)?;
         }
         let _ = std::fs::remove_dir(&self.folder);

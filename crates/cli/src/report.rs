@@ -4,8 +4,10 @@ use crate::{CliError, Exit, terminal};
 use moonhook_diagnostic::Diagnostic;
 use moonhook_install::{InstallError, Rejection};
 use serde::Serialize;
-use std::io::{IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
 
 /// A diagnostic as `--json` gives it.
 #[derive(Debug, Serialize)]
@@ -31,8 +33,11 @@ pub fn failure(error: &CliError, json: bool, out: &mut dyn Write) -> Exit {
     }
     if json {
         let answer = serde_json::json!({ "error": JsonError::new(error) });
-        // Where this cannot be written either, the exit code has to do.
-        let _ = writeln!(out, "{answer:#}").and_then(|()| out.flush());
+        let written = writeln!(out, "{answer:#}").and_then(|()| out.flush());
+        // Where the answer cannot be written, standard error may be somewhere else.
+        if written.is_err() {
+            eprintln!("{}", shown(error));
+        }
     } else {
         let _ = out.flush();
         eprintln!("{}", shown(error));
@@ -57,15 +62,24 @@ fn described(error: &CliError) -> (Diagnostic, Option<PathBuf>) {
     (diagnostic, log)
 }
 
-/// Writes the log into the current folder or, where that is not allowed, into the one for temporary files.
+/// Writes the log into a new file in the folder for temporary files (`TMPDIR`), where others may have files of any name.
 fn save_log(rejection: &Rejection) -> Option<PathBuf> {
-    let name = format!("moonhook-verifier-{}.log", rejection.program);
-    [Path::new(".").to_path_buf(), std::env::temp_dir()]
-        .into_iter()
-        .map(|folder| folder.join(&name))
-        .find(|path| std::fs::write(path, &rejection.log).is_ok())
-        .map(|path| path.strip_prefix(".").map(Path::to_path_buf).unwrap_or(path))
+    let folder = std::env::temp_dir();
+    for number in 0..LOGS {
+        let name = format!("moonhook-verifier-{}-{}-{number}.log", rejection.program, std::process::id());
+        let path = folder.join(name);
+        let mut options = OpenOptions::new();
+        match options.write(true).create_new(true).mode(0o600).open(&path) {
+            Ok(mut file) => return file.write_all(rejection.log.as_bytes()).is_ok().then_some(path),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(_) => return None,
+        }
+    }
+    None
 }
+
+/// Logs of one program that one process leaves.
+const LOGS: u32 = 100;
 
 /// Runs `work` with whatever it prints to standard output going to standard error instead, if `wanted`: what scripts print
 /// while they are loaded is not part of an answer that a program reads.
@@ -81,4 +95,28 @@ pub fn with_prints_to_stderr<T>(
     let result = work();
     nix::unistd::dup2_stdout(stdout).map_err(std::io::Error::from)?;
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn rejection() -> Rejection {
+        let (program, message, log) = ("test".to_string(), "no".to_string(), "the log".to_string());
+        Rejection { program, message, place: None, instruction: None, log }
+    }
+
+    /// The current folder may be anything, and nothing that is there already is written to.
+    #[test]
+    fn a_log_is_a_new_file_in_the_folder_for_temporary_files() {
+        let logs = [(); 2].map(|()| save_log(&rejection()).unwrap());
+        assert_ne!(logs[0], logs[1]);
+        for log in logs {
+            assert_eq!(log.parent(), Some(std::env::temp_dir().as_path()));
+            assert_eq!(std::fs::read(&log).unwrap(), b"the log");
+            assert_eq!(std::fs::metadata(&log).unwrap().permissions().mode() & 0o777, 0o600);
+            std::fs::remove_file(log).unwrap();
+        }
+    }
 }

@@ -159,26 +159,20 @@ fn start<'a>(
     if let Some(earlier) = earlier {
         inherit::copy_variables(&plan, earlier, &installed.kernel)?;
     }
-    let (link, taken_over) = attach(arguments, pins.as_ref(), &installed)?;
-    let mut reporter = Reporter { out, json: arguments.json, quiet: arguments.quiet };
-    reporter.attached(
-        &name,
-        &link,
-        arguments.mode.into(),
-        &arguments.scripts,
-        taken_over.then_some(&plan),
-    )?;
+    let scripts: Vec<PathBuf> = arguments.scripts.iter().map(|script| absolute(script)).collect();
+    let (link, taken_over) = attach(arguments, pins.as_ref(), &installed, &scripts)?;
+    let reporter = Reporter { out, json: arguments.json, quiet: arguments.quiet };
     let publisher = Publisher::default();
     let server = claim.map(|claim| serve(claim, &publisher, &inbox)).transpose()?;
     let watcher = arguments.watch.then(|| Watcher::start(&inbox)).transpose()?;
     if let Some(watcher) = &watcher {
         watcher.watch(&installed.files);
     }
-    let session = Session {
+    let mut session = Session {
         arguments,
         settings,
         name,
-        scripts: arguments.scripts.iter().map(|script| absolute(script)).collect(),
+        scripts,
         installed,
         link,
         inbox,
@@ -197,7 +191,14 @@ fn start<'a>(
         making: None,
         stopping: false,
     };
-    session.keep_pins(&session.installed.content, &session.installed.kernel, &session.scripts)?;
+    // All that can fail has been done.
+    session.reporter.attached(
+        &session.name,
+        &session.link,
+        arguments.mode.into(),
+        &arguments.scripts,
+        taken_over.then_some(&plan),
+    )?;
     Ok((session, server))
 }
 
@@ -205,29 +206,46 @@ fn start<'a>(
 fn pins(arguments: &Arguments, name: &Name) -> Result<Option<Pins>, CliError> {
     let pins = arguments.pins.of(&arguments.remote.folder(), name);
     match arguments.pin {
+        true if pins.are_elsewhere() => Err(CliError::Pinned { name: name.clone() }),
         true => pins.create().map(|()| Some(pins)),
         false if pins.exist() => Err(CliError::Pinned { name: name.clone() }),
         false => Ok(None),
     }
 }
 
-/// Puts the program into the hook, or in the place of the one that is pinned there; says which.
+/// Puts the program into the hook, or in the place of the one that is pinned there; says which. With `pins`, it is pinned then.
 fn attach(
     arguments: &Arguments,
     pins: Option<&Pins>,
     installed: &Installed,
+    scripts: &[PathBuf],
 ) -> Result<(XdpLink, bool), CliError> {
     let (kernel, interface, netns) =
         (&installed.kernel, arguments.interface.as_str(), arguments.netns.as_deref());
+    let record = |link: &XdpLink| session::record(arguments, link, &installed.content, scripts);
     if let Some(pins) = pins {
         if let Some(mut link) = XdpLink::pinned(&pins.link(), interface, netns)? {
-            link.update(&kernel.program, &kernel.name)?;
+            let before = pins.record();
+            pins.keep(&link, &kernel.program, record(&link))?;
+            if let Err(error) = link.update(&kernel.program, &kernel.name) {
+                before.map_or(Ok(()), |before| pins.write(&before))?;
+                return Err(error.into());
+            }
+            pins.tidy()?;
             return Ok((link, true));
         }
         // Of an interface that is gone.
         pins.remove()?;
     }
-    Ok((kernel.program.attach_xdp(&kernel.name, interface, arguments.mode.into(), netns)?, false))
+    let link = kernel.program.attach_xdp(&kernel.name, interface, arguments.mode.into(), netns)?;
+    if let Some(pins) = pins
+        && let Err(error) = pins.keep(&link, &kernel.program, record(&link))
+    {
+        // What is there of the pins goes, and the program with it.
+        let _ = pins.remove();
+        return Err(error);
+    }
+    Ok((link, false))
 }
 
 /// Listens for requests, which go into the inbox.

@@ -2,6 +2,7 @@
 
 mod file;
 mod listing;
+mod titles;
 
 use crate::datum::{shown, word};
 use crate::remote::{RemoteOptions, ask};
@@ -24,8 +25,8 @@ objects for records, or strings; \"7\" in quotes is a string.
   delete KEY       remove the entry; exit code 1 if there is none
   dump             show all entries
   load FILE        put the entries of a file in the place of all there are: one key a line (the value is true), CSV of key and
-                   value (.csv; a first line `key,FIELD,…` names the fields of records), or JSON lines of [KEY, VALUE] (.json,
-                   .jsonl). Every packet sees the old content or the new one, whole; a file with an error changes nothing
+                   value (.csv; a first line `key,FIELD,…` names the fields of records, and one that is no entry of the table
+                   has titles, too), or JSON lines of [KEY, VALUE] (.json, .jsonl). Every packet sees the old content or the new one, whole; a file with an error changes nothing
   load FILE --add  assign them one after another, and leave the others alone
   clear            remove all entries
 
@@ -128,7 +129,7 @@ impl Command<'_> {
             let text = serde_json::to_string_pretty(&tables).map_err(std::io::Error::from)?;
             writeln!(self.out, "{text}")?;
         } else {
-            for TableInfo { name, key, value, capacity } in &tables {
+            for TableInfo { name, key, value, capacity, .. } in &tables {
                 writeln!(self.out, "{name}: {key} → {value}, {capacity} entries at most")?;
             }
         }
@@ -144,7 +145,7 @@ impl Command<'_> {
             line["entries"] = count;
             writeln!(self.out, "{line:#}")?;
         } else {
-            let TableInfo { name, key, value, capacity } = info;
+            let TableInfo { name, key, value, capacity, .. } = info;
             writeln!(self.out, "{name}: {key} → {value}, {count} of {capacity} entries")?;
         }
         Ok(Exit::Success)
@@ -186,7 +187,9 @@ impl Command<'_> {
     }
 
     fn load(&mut self, table: &str, path: PathBuf) -> Result<Exit, CliError> {
-        let mut entries = file::Entries::open(path)?;
+        let tables: Vec<TableInfo> = ask(self.client, &Request::Tables)?;
+        let info = tables.into_iter().find(|info| info.name == table);
+        let mut entries = file::Entries::open(path, info)?;
         let progress = entries.progress();
         let mut count = 0;
         let adds = self.arguments.add;

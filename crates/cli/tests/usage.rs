@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{PASS, Place};
+use common::{BUSY, PASS, Place};
 
 #[test]
 fn usage_errors_end_with_2() {
@@ -33,6 +33,9 @@ fn usage_errors_end_with_2() {
         &["run", "lo", "x.lua", "--name", "a/b"],
         &["reload"],
         &["stop", ".x"],
+        &["run", "lo", "x.lua", "--name=-x"],
+        &["run", "lo", "x.lua", "--name="],
+        &["stop", "--", "-x"],
         &["exec", "x"],
         &["exec", "x", "x.lua", "-e", "1"],
         &["table", "x", "t", "frobnicate"],
@@ -128,4 +131,52 @@ fn scripts_that_do_not_run_cannot_be_reached() {
         .complains("MH0519");
     std::fs::write(place.path("run"), "").unwrap();
     place.run(&[&["run", "lo", "x.lua"][..], &folder].concat()).ends_with(3).complains("MH0801");
+}
+
+/// A person who gives a name that cannot be one learns what names are.
+#[test]
+fn a_name_that_is_none_is_answered_with_what_names_are() {
+    let place = Place::with(&[("x.lua", PASS)]);
+    let long = format!("--name={}", "x".repeat(49));
+    for (name, part) in [
+        ("--name=-x", "`.` and `-` cannot be in front"),
+        ("--name=a/b", "1 to 48 letters (A-Z, a-z), digits, `.`, `_` and `-`"),
+        (long.as_str(), "it has 49 characters; a name has 1 to 48"),
+    ] {
+        let run = place.run(&["run", "lo", "x.lua", name]).ends_with(2);
+        assert!(run.stderr().contains(part), "{}", run.stderr());
+    }
+}
+
+/// Where the answer cannot be written, standard error says so.
+#[test]
+fn a_full_standard_output_is_not_passed_over_in_silence() {
+    let place = Place::with(&[("x.lua", PASS)]);
+    for arguments in ["list --json", "list", "check --no-kernel --json x.lua", "explain", "doctor --json"] {
+        let run = place.shell(&format!("\"$MOONHOOK\" {arguments} >/dev/full"));
+        let run = run.ends_with(3).complains("MH0008");
+        assert!(run.stderr().contains("No space left"), "{arguments}: {}", run.stderr());
+    }
+}
+
+/// The limit on the size of files stands for a full disk.
+#[test]
+fn a_file_that_cannot_be_written_whole_leaves_the_old_one() {
+    let place = Place::with(&[("x.lua", BUSY)]);
+    place.run(&["build", "x.lua", "-o", "x.o"]).ends_with(0);
+    let whole = std::fs::read(place.path("x.o")).unwrap();
+    let small = "trap '' XFSZ; ulimit -f 1;";
+    place.shell(&format!("{small} \"$MOONHOOK\" build x.lua -o x.o")).ends_with(3).complains("MH0001");
+    assert!(std::fs::read(place.path("x.o")).unwrap() == whole, "the object is another one");
+    // A frame with that first byte passes.
+    place.capture("t.pcap", &[0; 100]);
+    let replay = "replay x.lua t.pcap --tier user --out out.pcap";
+    place.shell(&format!("\"$MOONHOOK\" {replay}")).ends_with(0);
+    let passed = std::fs::read(place.path("out.pcap")).unwrap();
+    place.shell(&format!("{small} \"$MOONHOOK\" {replay}")).ends_with(3).complains("MH0606");
+    assert!(std::fs::read(place.path("out.pcap")).unwrap() == passed, "the capture is another one");
+    let mut names: Vec<_> =
+        std::fs::read_dir(place.path(".")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["out.pcap", "t.pcap", "x.lua", "x.o"]);
 }

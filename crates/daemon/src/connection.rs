@@ -26,6 +26,11 @@ pub fn serve(stream: &UnixStream, shared: &Shared, id: u64) {
     let _ = requests(stream, shared, id);
 }
 
+/// Says why a client is not served.
+pub fn refuse(stream: &UnixStream, error: DaemonError) {
+    let _ = write_answer(stream, Err(error.into()));
+}
+
 fn requests(stream: &UnixStream, shared: &Shared, id: u64) -> io::Result<()> {
     if let Err(error) = allowed(stream) {
         return write_answer(stream, Err(error.into()));

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 pub enum DaemonError {
     #[error("the runtime folder {} cannot be used: {problem}", path.display())]
     Folder { path: PathBuf, problem: String },
-    #[error("'{name}' is no name for a running script")]
-    InvalidName { name: String },
+    #[error("'{}' is no name for a running script: {problem}", shown(.name))]
+    InvalidName { name: String, problem: String },
     #[error("a script named '{name}' is running already{}", by(*.pid))]
     NameTaken { name: Name, pid: Option<u32> },
     #[error("no script named '{name}' is running")]
@@ -26,6 +26,14 @@ pub enum DaemonError {
     Crowded,
     #[error("{what} is not available")]
     Unavailable { what: String },
+}
+
+/// The beginning of a text, without what would disturb a terminal.
+fn shown(text: &str) -> String {
+    const MOST: usize = 60;
+    let start: String = text.chars().take(MOST).collect();
+    let more = if text.chars().count() > MOST { "…" } else { "" };
+    format!("{}{more}", start.escape_debug())
 }
 
 fn by(pid: Option<u32>) -> String {
@@ -57,7 +65,8 @@ impl DaemonError {
         match self {
             DaemonError::Folder { .. } => "name a folder of your own with `--socket-dir`".to_string(),
             DaemonError::InvalidName { .. } => {
-                "use up to 48 letters, digits, `.`, `_` and `-`, with no dot in front".to_string()
+                "use up to 48 letters, digits, `.`, `_` and `-`, with neither `.` nor `-` in front"
+                    .to_string()
             }
             DaemonError::NameTaken { name, .. } => {
                 format!("use another `--name`, or `moonhook reload {name}` to replace what it runs")

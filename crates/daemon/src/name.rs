@@ -6,12 +6,16 @@ use std::fmt::{self, Display, Formatter};
 use std::path::Path;
 use std::str::FromStr;
 
-/// The name of a running script: 1 to 48 of `A–Z a–z 0–9 . _ -`, no dot in front. It is the stem of file names.
+/// The name of a running script: 1 to 48 of `A–Z a–z 0–9 . _ -`, with neither a dot nor a hyphen in front: it is the stem of
+/// file names, and an operand of commands.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Name(String);
 
 const LONGEST: usize = 48;
+
+/// Hidden files begin with the one, options with the other.
+const NOT_IN_FRONT: [char; 2] = ['.', '-'];
 
 fn is_allowed(c: char) -> bool {
     c.is_ascii_alphanumeric() || "._-".contains(c)
@@ -21,12 +25,25 @@ impl FromStr for Name {
     type Err = DaemonError;
 
     fn from_str(text: &str) -> Result<Name, DaemonError> {
-        let fits = (1..=LONGEST).contains(&text.len());
-        if fits && text.chars().all(is_allowed) && !text.starts_with('.') {
-            Ok(Name(text.to_string()))
-        } else {
-            Err(DaemonError::InvalidName { name: text.to_string() })
+        match problem(text) {
+            None => Ok(Name(text.to_string())),
+            Some(problem) => Err(DaemonError::InvalidName { name: text.to_string(), problem }),
         }
+    }
+}
+
+/// What keeps a text from being a name.
+fn problem(text: &str) -> Option<String> {
+    let alphabet = "letters (A-Z, a-z), digits, `.`, `_` and `-`";
+    let length = text.chars().count();
+    match text.chars().find(|c| !is_allowed(*c)) {
+        _ if length == 0 => Some(format!("it is empty; a name has 1 to {LONGEST} {alphabet}")),
+        Some(c) => {
+            Some(format!("'{}' cannot be in it; a name has 1 to {LONGEST} {alphabet}", c.escape_debug()))
+        }
+        None if length > LONGEST => Some(format!("it has {length} characters; a name has 1 to {LONGEST}")),
+        None if text.starts_with(NOT_IN_FRONT) => Some("`.` and `-` cannot be in front".to_string()),
+        None => None,
     }
 }
 
@@ -36,7 +53,7 @@ impl Name {
         let stem = script.file_stem().unwrap_or_default().to_string_lossy();
         let name: String =
             stem.chars().map(|c| if is_allowed(c) { c } else { '_' }).take(LONGEST - 4).collect();
-        match name.trim_start_matches('.') {
+        match name.trim_start_matches(NOT_IN_FRONT) {
             "" => Name("script".to_string()),
             name => Name(name.to_string()),
         }
@@ -88,8 +105,26 @@ mod tests {
         for name in ["a", "sni_filter", "a.b-2", "9", &"x".repeat(48)] {
             assert_eq!(name.parse::<Name>().unwrap().as_str(), name);
         }
-        for name in ["", ".", "..", ".a", "a/b", "a b", "é", "a\0", &"x".repeat(49)] {
+        for name in ["", ".", "..", ".a", "-x", "--", "-", "a/b", "a b", "é", "a\0", "a\n", &"x".repeat(49)]
+        {
             assert!(name.parse::<Name>().is_err(), "{name:?}");
+        }
+    }
+
+    /// Where a name is an option's value, the message is all that is shown.
+    #[test]
+    fn the_message_says_how_long_a_name_may_be_and_of_what() {
+        for (name, part) in [
+            ("", "it is empty; a name has 1 to 48 letters (A-Z, a-z), digits, `.`, `_` and `-`"),
+            ("a/b", "'/' cannot be in it; a name has 1 to 48 letters (A-Z, a-z), digits, `.`, `_` and `-`"),
+            ("a\nb", "'\\n' cannot be in it"),
+            (&"x".repeat(4900), "it has 4900 characters; a name has 1 to 48"),
+            ("-x", "`.` and `-` cannot be in front"),
+            (".x", "`.` and `-` cannot be in front"),
+        ] {
+            let message = name.parse::<Name>().unwrap_err().to_string();
+            assert!(message.contains(part), "{message}");
+            assert!(message.len() < 200, "{message}");
         }
     }
 
@@ -101,6 +136,8 @@ mod tests {
             ("a.b.lua", "a.b"),
             ("..lua", "script"),
             ("", "script"),
+            ("-x.lua", "x"),
+            ("-.-.lua", "script"),
             ("größe.lua", "gr__e"),
         ] {
             assert_eq!(Name::of_script(Path::new(script)).as_str(), name, "{script}");

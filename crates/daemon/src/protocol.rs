@@ -105,7 +105,28 @@ pub(crate) fn parse(line: &[u8]) -> Result<Request, DaemonError> {
         let problem = format!("it is of version {version}, this is version {VERSION}");
         return Err(DaemonError::Request { problem });
     }
-    Ok(serde_json::from_slice::<Envelope>(line).map_err(problem)?.request)
+    let request = serde_json::from_slice::<Envelope>(line).map_err(problem)?.request;
+    match senseless(&request) {
+        Some(problem) => Err(DaemonError::Request { problem }),
+        None => Ok(request),
+    }
+}
+
+/// What keeps a request from meaning anything, though each of its parts is of the right type.
+fn senseless(request: &Request) -> Option<String> {
+    match request {
+        // Without scripts there would be no program either.
+        Request::Reload { scripts: Some(scripts) } if scripts.is_empty() => {
+            Some("`scripts` is empty; leave it out to reload the present ones".to_string())
+        }
+        // The client's folder is not the server's.
+        Request::Reload { scripts: Some(scripts) } => scripts
+            .iter()
+            .find(|script| !script.is_absolute())
+            .map(|script| format!("'{}' is not an absolute path", script.display())),
+        Request::Table { table, .. } if table.is_empty() => Some("`table` is empty".to_string()),
+        _ => None,
+    }
 }
 
 /// What a request comes to.
@@ -215,6 +236,9 @@ pub struct TableInfo {
     pub key: String,
     pub value: String,
     pub capacity: u32,
+    /// The names of the fields of records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<String>,
 }
 
 /// A part of a table.
@@ -339,6 +363,21 @@ mod tests {
             (b"{\"version\":1}", "request"),
             (b"\xff\xff", "expected value"),
             (b"{\"version\":1,\"request\":\"table\",\"table\":\"t\"}", "operation"),
+            (
+                b"{\"version\":1,\"request\":\"table\",\"table\":\"\",\"operation\":\"count\"}",
+                "`table` is empty",
+            ),
+            (b"{\"version\":1,\"request\":\"table\",\"table\":7,\"operation\":\"count\"}", "string"),
+            (b"{\"version\":1,\"request\":\"reload\",\"scripts\":[]}", "`scripts` is empty"),
+            (b"{\"version\":1,\"request\":\"reload\",\"scripts\":[\"\"]}", "absolute"),
+            (b"{\"version\":1,\"request\":\"reload\",\"scripts\":[\"/a.lua\",\"b.lua\"]}", "'b.lua' is not"),
+            (b"{\"version\":1,\"request\":\"reload\",\"scripts\":\"/a.lua\"}", "sequence"),
+            (b"{\"version\":1,\"request\":\"reload\",\"scripts\":{}}", "sequence"),
+            (b"{\"version\":1,\"request\":\"exec\",\"code\":[]}", "string"),
+            (b"{\"version\":1e400,\"request\":\"status\"}", "out of range"),
+            (b"{\"version\":-1,\"request\":\"status\"}", "invalid value"),
+            (b"{\"version\":4294967297,\"request\":\"status\"}", "invalid value"),
+            (b"{\"version\":1,\"request\":\"status\"} {}", "trailing"),
         ] {
             let problem = parse(line).unwrap_err().to_string();
             assert!(problem.contains(part), "{}: {problem}", line.escape_ascii());

@@ -9,7 +9,7 @@ const PATIENCE: usize = 64 << 20;
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line {
     Whole(Vec<u8>),
-    /// A line that is longer than allowed; the stream is behind it.
+    /// A line that is longer than allowed, as far as it has come; the rest of it is passed over.
     TooLong,
     /// The stream has ended, perhaps within a line.
     End,
@@ -19,16 +19,17 @@ pub enum Line {
 pub struct Lines<R> {
     stream: BufReader<R>,
     limit: usize,
+    /// Bytes of a line that is too long which were passed over, until its end has come.
+    passing: Option<usize>,
 }
 
 impl<R: Read> Lines<R> {
     pub fn new(stream: R, limit: usize) -> Lines<R> {
-        Lines { stream: BufReader::new(stream), limit }
+        Lines { stream: BufReader::new(stream), limit, passing: None }
     }
 
     pub fn next(&mut self) -> io::Result<Line> {
         let mut line = Vec::new();
-        let mut passed_over = 0;
         loop {
             let there = self.stream.fill_buf()?;
             if there.is_empty() {
@@ -36,19 +37,23 @@ impl<R: Read> Lines<R> {
             }
             let end = there.iter().position(|byte| *byte == b'\n');
             let part = &there[..end.unwrap_or(there.len())];
-            if line.len() + part.len() > self.limit || passed_over > 0 {
-                passed_over += line.len() + part.len();
-                line = Vec::new();
-            } else {
+            let (length, consumed) = (line.len() + part.len(), part.len() + usize::from(end.is_some()));
+            let passed = self.passing.map(|passed| passed + part.len());
+            if passed.is_none() && length <= self.limit {
                 line.extend_from_slice(part);
             }
-            let consumed = part.len() + usize::from(end.is_some());
             self.stream.consume(consumed);
-            match end {
-                Some(_) if passed_over > 0 => return Ok(Line::TooLong),
-                Some(_) => return Ok(Line::Whole(line)),
-                None if passed_over > PATIENCE => return Ok(Line::End),
-                None => {}
+            match (end, passed) {
+                (None, Some(passed)) if passed > PATIENCE => return Ok(Line::End),
+                (None, Some(passed)) => self.passing = Some(passed),
+                (Some(_), Some(_)) => self.passing = None,
+                // Who waits for an answer before ending the line gets one.
+                (end, None) if length > self.limit => {
+                    self.passing = end.is_none().then_some(length);
+                    return Ok(Line::TooLong);
+                }
+                (Some(_), None) => return Ok(Line::Whole(line)),
+                (None, None) => {}
             }
         }
     }
@@ -94,6 +99,7 @@ mod tests {
     #[test]
     fn an_endless_line_is_given_up() {
         let mut lines = Lines::new(io::repeat(b'x'), 1000);
+        assert_eq!(lines.next().unwrap(), Line::TooLong);
         assert_eq!(lines.next().unwrap(), Line::End);
     }
 }

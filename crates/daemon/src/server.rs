@@ -146,6 +146,8 @@ impl Shared {
         connections
             .retain(|_, connection| connection.thread.as_ref().is_none_or(|thread| !thread.is_finished()));
         if connections.len() >= MAX_CONNECTIONS && !make_room(&mut connections) {
+            // The stream does not block, and takes at least this line.
+            connection::refuse(&stream, DaemonError::Crowded);
             return;
         }
         let Ok(own) = stream.try_clone() else { return };

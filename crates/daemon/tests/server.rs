@@ -123,6 +123,67 @@ fn bad_lines_are_answered_and_hurt_nobody() {
     assert_eq!(place.client().ask::<String>(&exec("z")).unwrap().unwrap(), "z");
 }
 
+/// A line that is too long is answered before its end, which may never come; and what comes behind it is a request again.
+#[test]
+fn an_oversized_line_is_answered_without_its_end() {
+    let place = Place::answering();
+    let (mut stream, mut reader) = place.raw();
+    for _ in 0..3 {
+        stream.write_all(&vec![b'x'; MAX_REQUEST + 1]).unwrap();
+        assert_eq!(line(&mut reader)["error"]["code"], "MH0806");
+        stream.write_all(&vec![b'y'; 2 * MAX_REQUEST]).unwrap();
+        writeln!(stream).unwrap();
+        writeln!(stream, "{}", json!({"version": 1, "request": "exec", "code": "z"})).unwrap();
+        assert_eq!(line(&mut reader)["answer"], "z");
+    }
+}
+
+/// No request without a program behind it, and none that means another folder.
+#[test]
+fn requests_without_sense_are_refused() {
+    let place = Place::answering();
+    let (mut stream, mut reader) = place.raw();
+    for (request, part) in [
+        (json!({"version": 1, "request": "reload", "scripts": []}), "`scripts` is empty"),
+        (json!({"version": 1, "request": "reload", "scripts": [""]}), "absolute"),
+        (json!({"version": 1, "request": "reload", "scripts": ["x.lua"]}), "absolute"),
+        (json!({"version": 1, "request": "reload", "scripts": 7}), "sequence"),
+        (json!({"version": 1, "request": "table", "table": "", "operation": "clear"}), "empty"),
+        (json!({"version": 1, "request": "table", "table": null, "operation": "clear"}), "string"),
+        (
+            json!({"version": 1, "request": "table", "table": "t", "operation": "dump", "dump": -1}),
+            "invalid value",
+        ),
+        (
+            json!({"version": 1, "request": "table", "table": "t", "operation": "load", "entries": [[1]]}),
+            "length",
+        ),
+        (json!({"version": 1u64 << 40, "request": "status"}), "invalid value"),
+    ] {
+        writeln!(stream, "{request}").unwrap();
+        let answer = line(&mut reader);
+        assert_eq!(answer["error"]["code"], "MH0806", "{request}: {answer}");
+        assert!(answer["error"]["message"].as_str().unwrap().contains(part), "{request}: {answer}");
+    }
+    let nested = format!("{{\"version\":1,\"request\":\"exec\",\"code\":{}", "[".repeat(100_000));
+    writeln!(stream, "{nested}").unwrap();
+    assert_eq!(line(&mut reader)["error"]["code"], "MH0806");
+}
+
+/// Where all connections are at work, a new client is told so.
+#[test]
+fn a_client_without_room_is_told_so() {
+    let (place, pending) = Place::silent();
+    let mut working = Vec::new();
+    for _ in 0..64 {
+        let (mut stream, reader) = place.raw();
+        writeln!(stream, "{}", json!({"version": 1, "request": "status"})).unwrap();
+        working.push((stream, reader, pending.recv_timeout(Duration::from_secs(20)).unwrap()));
+    }
+    let (_stream, mut reader) = place.raw();
+    assert_eq!(line(&mut reader)["error"]["code"], "MH0809");
+}
+
 #[test]
 fn silent_clients_give_way() {
     let place = Place::answering();

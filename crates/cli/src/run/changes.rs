@@ -208,6 +208,7 @@ impl Session<'_> {
             self.keep_pins(&self.installed.content, &self.installed.kernel, &self.scripts)?;
             return Err(error.into());
         }
+        self.tidy_pins()?;
         Ok(update)
     }
 

@@ -6,6 +6,7 @@ use crate::datum::{from_json, to_json};
 use crate::{CliError, Exit};
 use moonhook_control::{ControlError, Walk};
 use moonhook_daemon::{ClientId, Dumped, Executed, Failure, TableInfo, TableOperation};
+use moonhook_shape::Type;
 use serde_json::{Value, json};
 
 /// A dump that goes on when it is asked for.
@@ -42,6 +43,7 @@ impl Session<'_> {
             key: table.shape().key.to_string(),
             value: table.shape().value.to_string(),
             capacity: table.shape().capacity,
+            fields: fields(&table.shape().value),
         };
         self.installed.control.tables().iter().map(info).collect()
     }
@@ -98,5 +100,12 @@ impl Session<'_> {
             self.dumps.push(open);
         }
         Ok(json!(Dumped { dump: id, entries }))
+    }
+}
+
+fn fields(value: &Type) -> Vec<String> {
+    match value {
+        Type::Record(fields) => fields.iter().map(|field| field.name.clone()).collect(),
+        _ => Vec::new(),
     }
 }

@@ -137,15 +137,12 @@ impl Session<'_> {
     /// Pins what a program has, if the script is to outlive the process.
     pub fn keep_pins(&self, content: &Content, kernel: &Kernel, scripts: &[PathBuf]) -> Result<(), CliError> {
         let Some(pins) = &self.pins else { return Ok(()) };
-        let record = Record {
-            interface: self.link.interface().name.clone(),
-            netns: self.arguments.netns.clone(),
-            mode: self.link.mode().to_string(),
-            scripts: scripts.to_vec(),
-            content: content.clone(),
-            maps: BTreeMap::new(),
-        };
-        pins.keep(&self.link, &kernel.program, record)
+        pins.keep(&self.link, &kernel.program, record(self.arguments, &self.link, content, scripts))
+    }
+
+    /// Removes what earlier generations had pinned.
+    pub fn tidy_pins(&self) -> Result<(), CliError> {
+        self.pins.as_ref().map_or(Ok(()), Pins::tidy)
     }
 
     /// Takes the program out of the hook, unless it is pinned and nobody has asked for its end. Says whether it is still there.
@@ -201,5 +198,18 @@ impl Session<'_> {
         }
         let counters = self.counters()?;
         result.and(self.reporter.counters(&counters, true))
+    }
+}
+
+/// What is noted of a script that is pinned.
+pub fn record(arguments: &Arguments, link: &XdpLink, content: &Content, scripts: &[PathBuf]) -> Record {
+    Record {
+        interface: link.interface().name.clone(),
+        netns: arguments.netns.clone(),
+        mode: link.mode().to_string(),
+        scripts: scripts.to_vec(),
+        folder: None,
+        content: content.clone(),
+        maps: BTreeMap::new(),
     }
 }

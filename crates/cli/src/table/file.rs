@@ -1,8 +1,10 @@
 //! Files of entries: lines of keys, CSV, JSON lines.
 
+use super::titles;
 use crate::CliError;
 use crate::datum::word;
 use indicatif::{ProgressBar, ProgressStyle};
+use moonhook_daemon::TableInfo;
 use serde_json::{Map, Value};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -19,6 +21,8 @@ pub struct Entries {
     read: u64,
     line: u64,
     format: Format,
+    /// The table that they are for, if the handlers share it.
+    table: Option<TableInfo>,
 }
 
 /// Entries that go into one request.
@@ -43,7 +47,11 @@ enum Format {
 }
 
 impl Entries {
-    pub fn open(path: PathBuf) -> Result<Entries, CliError> {
+    /// Opens a file of entries for that table.
+    ///
+    /// # Errors
+    /// `Unreadable`.
+    pub fn open(path: PathBuf, table: Option<TableInfo>) -> Result<Entries, CliError> {
         let opened = File::open(&path).and_then(|file| Ok((file.metadata()?.len(), file)));
         let (size, file) = opened.map_err(|source| CliError::Unreadable { path: path.clone(), source })?;
         let format = match path.extension().and_then(|extension| extension.to_str()) {
@@ -51,7 +59,7 @@ impl Entries {
             Some("json" | "jsonl" | "ndjson") => Format::Json,
             _ => Format::Keys,
         };
-        Ok(Entries { path, file: BufReader::new(file), size, read: 0, line: 0, format })
+        Ok(Entries { path, file: BufReader::new(file), size, read: 0, line: 0, format, table })
     }
 
     /// A bar over the bytes of the file.
@@ -78,6 +86,8 @@ impl Entries {
                 return Ok(if part.lines.is_empty() { None } else { Some(part) });
             }
             (self.read, self.line) = (self.read + length as u64, self.line + 1);
+            // Some programs begin files with a byte order mark.
+            let line = if self.line == 1 { line.trim_start_matches('\u{feff}') } else { &line };
             let line = line.trim_end_matches(['\n', '\r']);
             if !line.is_empty() && self.entry(line, &mut part).map_err(|problem| self.malformed(problem))? {
                 part.lines.push(self.line);
@@ -100,8 +110,8 @@ impl Entries {
             },
             Format::Csv { fields } => {
                 let cells = cells(line)?;
-                if self.line == 1 && cells[0] == "key" && cells.len() > 1 {
-                    *fields = (cells[1..] != ["value"]).then(|| cells[1..].to_vec());
+                if self.line == 1 && titles::are_titles(&cells, self.table.as_ref()) {
+                    *fields = titles::fields(&cells, self.table.as_ref());
                     return Ok(false);
                 }
                 let values = cells[1..].iter().map(|cell| word(cell)).collect::<Result<Vec<_>, _>>()?;
@@ -183,7 +193,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join(name);
         std::fs::write(&path, text).unwrap();
-        let mut file = Entries::open(path)?;
+        let mut file = Entries::open(path, None)?;
         let mut all = Vec::new();
         while let Some(part) = file.next_part()? {
             all.extend(part.entries);

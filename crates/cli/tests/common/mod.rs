@@ -60,6 +60,17 @@ impl Place {
     }
 }
 
+impl Place {
+    /// Carries out a line of shell, in which the command is `"$MOONHOOK"`.
+    #[allow(dead_code)]
+    pub fn shell(&self, line: &str) -> Run {
+        let mut command = Command::new("bash");
+        command.args(["-c", line]).current_dir(self.folder.path()).env_remove("NO_COLOR");
+        command.env("MOONHOOK", env!("CARGO_BIN_EXE_moonhook")).env("MOONHOOK_RUNTIME_DIR", self.path("run"));
+        Run { output: command.output().expect("bash starts"), arguments: line.to_string() }
+    }
+}
+
 #[allow(dead_code)]
 pub fn write_capture(path: &Path, frames: impl Iterator<Item = Vec<u8>>) {
     let mut writer = moonhook_capture::Writer::create(path).expect("a capture");
