@@ -5,7 +5,6 @@
 
 mod contestant;
 
-use crate::driver;
 use crate::options::ProgramOptions;
 use crate::{CliError, Exit, frames, report};
 use contestant::Contestant;
@@ -102,9 +101,9 @@ pub fn bench(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErro
         None => generated(),
     };
     let settings = arguments.program.settings();
-    let compile = || driver::compile(std::slice::from_ref(&arguments.script), &settings);
-    let compiled = report::with_prints_to_stderr(arguments.json, compile)?;
-    let program = Contestant::script(compiled)?;
+    let load = || Ok(moonhook_load::load(std::slice::from_ref(&arguments.script), &settings.load)?);
+    let loaded = report::with_prints_to_stderr(arguments.json, load)?;
+    let program = Contestant::script(&loaded.snapshot, &settings)?;
     let empty = Contestant::empty(settings.frags)?;
     let works: Result<_, _> = works.iter().map(|work| measure(arguments, work, &program, &empty)).collect();
     let report = Report { script: arguments.script.clone(), rounds: arguments.rounds, works: works? };

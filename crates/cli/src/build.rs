@@ -1,8 +1,8 @@
 //! `moonhook build`: the object file.
 
-use crate::driver::{self, Settings};
 use crate::options::ProgramOptions;
 use crate::{CliError, Exit};
+use moonhook_engine::Settings;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -33,12 +33,14 @@ pub struct Arguments {
 pub fn build(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
     let Arguments { scripts, output, cpus, program } = arguments;
     let settings = Settings { cpus: *cpus, ..program.settings() };
-    let compiled = driver::compile(scripts, &settings)?;
-    refuse_overwriting(&compiled.loaded.files, output)?;
+    let loaded = moonhook_load::load(scripts, &settings.load)?;
+    let compiled = moonhook_engine::compile(&loaded.snapshot, &settings)?;
+    refuse_overwriting(&loaded.files, output)?;
     moonhook_replace::replace_file(output, &compiled.object.elf)
         .map_err(|source| CliError::Unwritable { path: output.clone(), source })?;
-    let name = &crate::kernel::xdp_program(&compiled.object)?.name;
-    writeln!(out, "{}: program {name}, {} bytes", output.display(), compiled.object.elf.len())?;
+    let name = &moonhook_engine::xdp_program(&compiled.object)?.name;
+    let (size, choice) = (compiled.object.elf.len(), &compiled.choice);
+    writeln!(out, "{}: program {name}, {size} bytes, {choice}", output.display())?;
     Ok(Exit::Success)
 }
 

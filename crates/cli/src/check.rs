@@ -3,12 +3,12 @@
 mod costs;
 mod tables;
 
-use crate::driver::{self, Compiled, Timings};
-use crate::kernel::{Kernel, xdp_program};
+use crate::kernel::Kernel;
 use crate::options::ProgramOptions;
 use crate::{CliError, Exit, report};
 use costs::Cost;
 use moonhook_emit::FunctionReport;
+use moonhook_engine::{Choice, Compiled, Timings, timed, xdp_program};
 use moonhook_install::{LogDetail, MapInfo, ProgramStatistics};
 use moonhook_ir::{Map, MapKind, PAGE};
 use moonhook_snapshot::Snapshot;
@@ -70,8 +70,9 @@ struct Handler {
 struct Program {
     name: String,
     section: String,
-    /// What the handlers were compiled to: `expanded` or `general`.
-    form: &'static str,
+    /// What the handlers were compiled to.
+    #[serde(flatten)]
+    choice: Choice,
     /// Slots of 8 bytes in the object, subprograms included.
     instructions: usize,
     /// Bytes of stack of the program and each subprogram.
@@ -84,13 +85,19 @@ struct Program {
 
 pub fn check(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
     let settings = arguments.program.settings();
-    let compile = || driver::compile(&arguments.scripts, &settings);
-    let mut compiled = report::with_prints_to_stderr(arguments.json, compile)?;
-    let kernel = match arguments.no_kernel {
-        true => None,
-        false => Some(Kernel::load(&mut compiled, LogDetail::Statistics)?),
+    let mut load_time = 0;
+    let load = || Ok(moonhook_load::load(&arguments.scripts, &settings.load)?);
+    let loaded = timed(&mut load_time, || report::with_prints_to_stderr(arguments.json, load))?;
+    let snapshot = &loaded.snapshot;
+    let (mut compiled, kernel) = match arguments.no_kernel {
+        true => (moonhook_engine::compile(snapshot, &settings)?, None),
+        false => {
+            let made = Kernel::install(snapshot, &settings, LogDetail::Statistics, |_| Vec::new())?;
+            (made.0, Some(made.1))
+        }
     };
-    let report = report(&compiled, kernel.as_ref())?;
+    compiled.timings = compiled.timings.after_load(load_time);
+    let report = report(snapshot, &compiled, kernel.as_ref())?;
     if arguments.json {
         writeln!(out, "{:#}", serde_json::to_value(&report).map_err(std::io::Error::from)?)?;
     } else {
@@ -99,8 +106,7 @@ pub fn check(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErro
     Ok(Exit::Success)
 }
 
-fn report(compiled: &Compiled, kernel: Option<&Kernel>) -> Result<Report, CliError> {
-    let snapshot = &compiled.loaded.snapshot;
+fn report(snapshot: &Snapshot, compiled: &Compiled, kernel: Option<&Kernel>) -> Result<Report, CliError> {
     let maps = match kernel {
         Some(kernel) => kernel.program.maps(),
         None => compiled.module.maps.iter().map(planned).collect(),
@@ -108,7 +114,7 @@ fn report(compiled: &Compiled, kernel: Option<&Kernel>) -> Result<Report, CliErr
     Ok(Report {
         script: snapshot.script.clone(),
         handlers: handlers(snapshot),
-        program: program(compiled, kernel)?,
+        program: program(snapshot, compiled, kernel)?,
         tables: tables::tables(&compiled.module, &maps),
         map_memory: maps.iter().map(|map| map.memory).sum(),
         maps,
@@ -126,7 +132,7 @@ fn handlers(snapshot: &Snapshot) -> Vec<Handler> {
     snapshot.handlers.iter().map(handler).collect()
 }
 
-fn program(compiled: &Compiled, kernel: Option<&Kernel>) -> Result<Program, CliError> {
+fn program(snapshot: &Snapshot, compiled: &Compiled, kernel: Option<&Kernel>) -> Result<Program, CliError> {
     let functions = &compiled.object.functions;
     let FunctionReport { name, section, .. } = xdp_program(&compiled.object)?;
     let statistics = kernel.and_then(|kernel| {
@@ -137,10 +143,10 @@ fn program(compiled: &Compiled, kernel: Option<&Kernel>) -> Result<Program, CliE
     Ok(Program {
         name: name.to_string(),
         section: section.clone(),
-        form: if compiled.module.arena().is_some() { "general" } else { "expanded" },
+        choice: compiled.choice.clone(),
         instructions: functions.iter().map(|function| function.instructions).sum(),
         stack: functions.iter().map(|function| function.stack).collect(),
-        costs: costs::costs(&compiled.loaded.snapshot, functions, verified.as_deref()),
+        costs: costs::costs(snapshot, functions, verified.as_deref()),
         kernel: statistics,
     })
 }
@@ -183,7 +189,7 @@ fn planned(map: &Map) -> MapInfo {
 }
 
 fn show(report: &Report, timings: bool, out: &mut dyn Write) -> Result<(), CliError> {
-    let Program { name, section, form, instructions, stack, costs, kernel } = &report.program;
+    let Program { name, section, choice, instructions, stack, costs, kernel } = &report.program;
     writeln!(out, "{}: program `{name}` in section {section}", report.script)?;
     match &report.handlers[..] {
         [handler] => writeln!(out, "  handler                {}", handler.place)?,
@@ -198,7 +204,10 @@ fn show(report: &Report, timings: bool, out: &mut dyn Write) -> Result<(), CliEr
             }
         }
     }
-    writeln!(out, "  form                   {form} code")?;
+    writeln!(out, "  form                   {choice}")?;
+    if let Some(help) = choice.reason.as_ref().and_then(|reason| reason.help.as_ref()) {
+        writeln!(out, "                         for expanded code, {help}")?;
+    }
     writeln!(out, "  instructions           {instructions}")?;
     match kernel {
         Some(kernel) => {

@@ -1,8 +1,8 @@
 //! `moonhook dump`: what a stage made of a script.
 
-use crate::driver::{self, Settings};
 use crate::options::ProgramOptions;
 use crate::{CliError, Exit, report};
+use moonhook_engine::{Compiled, Learned, Settings};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -47,18 +47,20 @@ pub fn dump(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError
 }
 
 fn text(arguments: &Arguments, settings: &Settings) -> Result<String, CliError> {
-    let loaded = driver::load(&arguments.scripts, &settings.load)?;
+    let loaded = moonhook_load::load(&arguments.scripts, &settings.load)?;
     if arguments.stage == Stage::Snapshot {
         return Ok(moonhook_snapshot::dump(&loaded.snapshot));
     }
-    let mut module = driver::lower(&loaded.snapshot, settings, true)?;
-    if arguments.stage == Stage::Ir {
-        return Ok(module.to_string());
-    }
-    moonhook_passes::optimise(&mut module);
-    if arguments.stage == Stage::Opt {
-        return Ok(module.to_string());
-    }
-    let object = moonhook_emit::emit(&module, &moonhook_emit::Options::default())?;
-    Ok(moonhook_emit::dump(&object, &module))
+    let Compiled { module, attempt, .. } = moonhook_engine::compile(&loaded.snapshot, settings)?;
+    Ok(match arguments.stage {
+        Stage::Snapshot => moonhook_snapshot::dump(&loaded.snapshot),
+        Stage::Ir => {
+            moonhook_engine::lower(&loaded.snapshot, settings, attempt, &mut Learned::default())?.to_string()
+        }
+        Stage::Opt => module.to_string(),
+        Stage::Asm => {
+            let object = moonhook_emit::emit(&module, &moonhook_emit::Options::default())?;
+            moonhook_emit::dump(&object, &module)
+        }
+    })
 }

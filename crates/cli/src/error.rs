@@ -8,6 +8,7 @@ use moonhook_control::ControlError;
 use moonhook_daemon::{DaemonError, Failure, Name};
 use moonhook_diagnostic::Diagnostic;
 use moonhook_emit::EmitError;
+use moonhook_engine::EngineError;
 use moonhook_install::InstallError;
 use moonhook_load::LoadError;
 use moonhook_lower::LowerError;
@@ -72,9 +73,14 @@ pub enum CliError {
     NoProgram,
 }
 
-impl From<LowerError> for CliError {
-    fn from(error: LowerError) -> CliError {
-        CliError::Lower(Box::new(error))
+impl From<EngineError> for CliError {
+    fn from(error: EngineError) -> CliError {
+        match error {
+            EngineError::Lower(error) => CliError::Lower(error),
+            EngineError::Emit(error) => CliError::Emit(error),
+            EngineError::Install(error) => CliError::Install(error),
+            EngineError::NoProgram => CliError::NoProgram,
+        }
     }
 }
 

@@ -2,11 +2,11 @@
 
 use crate::CliError;
 use crate::counters::Counters;
-use crate::driver::{Compiled, Timings, Translated, timed};
 use crate::records::Decoder;
-use moonhook_emit::{FunctionReport, Object};
-use moonhook_install::{Events, InstallError, LoadOptions, LogDetail, Program};
+use moonhook_engine::{Compiled, Maps, Settings, xdp_program};
+use moonhook_install::{Events, LoadOptions, LogDetail, Program};
 use moonhook_ir::Module;
+use moonhook_snapshot::Snapshot;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
@@ -45,46 +45,38 @@ impl Again {
 }
 
 impl Kernel {
-    /// Loads the compiled script and notes how long that took.
-    pub fn load(compiled: &mut Compiled, log: LogDetail) -> Result<Kernel, CliError> {
-        loop {
-            let Compiled { module, object, timings, .. } = compiled;
-            let loaded = Kernel::load_timed(module, object, log, &[], timings);
-            if !is_rejected(&loaded) || !compiled.generalise()? {
-                return loaded;
-            }
-        }
-    }
-
-    /// Loads a program, with `maps` in the place of its own of those names. `None` if the verifier found expanded code too
-    /// complicated: `translated` is general code then, and can be loaded.
-    pub fn load_or_generalise(
-        translated: &mut Translated,
-        maps: &[(String, BorrowedFd<'_>)],
-    ) -> Result<Option<Kernel>, CliError> {
-        let Translated { module, object, timings, .. } = translated;
-        let loaded = Kernel::load_timed(module, object, LogDetail::Nothing, maps, timings);
-        if is_rejected(&loaded) && translated.generalise()? {
-            return Ok(None);
-        }
-        loaded.map(Some)
-    }
-
-    /// Loads, and notes how long that took.
-    fn load_timed(
-        module: &Module,
-        object: &Object,
+    /// Makes a program of a snapshot and loads it, with the maps that `maps` has for a module in the place of its own of those names.
+    ///
+    /// # Errors
+    /// What a stage refuses, in every form that the script may have.
+    pub fn install<'a>(
+        snapshot: &Snapshot,
+        settings: &Settings,
         log: LogDetail,
-        maps: &[(String, BorrowedFd<'_>)],
-        timings: &mut Timings,
-    ) -> Result<Kernel, CliError> {
-        let mut microseconds = 0;
-        let loaded = timed(&mut microseconds, || Kernel::load_with_maps(module, object, log, maps));
-        if loaded.is_ok() {
-            timings.kernel_load = Some(microseconds);
-            timings.total += microseconds;
-        }
-        loaded
+        maps: impl Fn(&Module) -> Maps<'a>,
+    ) -> Result<(Compiled, Kernel), CliError> {
+        let (compiled, program) = moonhook_engine::install(snapshot, settings, log, &maps)?;
+        let kept: Vec<_> = maps(&compiled.module).into_iter().map(|(name, _)| name).collect();
+        let kernel = Kernel::new(&compiled, program, &|map| kept.iter().any(|kept| kept == map))?;
+        Ok((compiled, kernel))
+    }
+
+    /// Loads a program that was compiled.
+    ///
+    /// # Errors
+    /// What the kernel refuses.
+    pub fn load(compiled: &Compiled) -> Result<Kernel, CliError> {
+        let options = LoadOptions { name: xdp_program(&compiled.object)?.name.clone(), ..Default::default() };
+        let program = moonhook_install::load(&compiled.object.elf, &options)?;
+        Kernel::new(compiled, program, &|_| false)
+    }
+
+    /// Puts what load time left in the tables into their maps, but for those that were filled before (`kept`).
+    fn new(compiled: &Compiled, program: Program, kept: &dyn Fn(&str) -> bool) -> Result<Kernel, CliError> {
+        let Compiled { module, object, .. } = compiled;
+        crate::tables::fill(&program, module, kept)?;
+        let name = xdp_program(object)?.name.clone();
+        Ok(Kernel { program, name, decoder: Decoder::new(module), elf: object.elf.as_slice().into() })
     }
 
     /// The same program, with `map` in the place of its map `name`. All other maps that are not constant belong to both.
@@ -100,23 +92,6 @@ impl Kernel {
         }
         let (elf, name, decoder) = (Arc::clone(&self.elf), self.name.clone(), self.decoder.clone());
         Ok(Again { elf, name, decoder, maps })
-    }
-
-    pub fn load_object(module: &Module, object: &Object, log: LogDetail) -> Result<Kernel, CliError> {
-        Kernel::load_with_maps(module, object, log, &[])
-    }
-
-    fn load_with_maps(
-        module: &Module,
-        object: &Object,
-        log: LogDetail,
-        maps: &[(String, BorrowedFd<'_>)],
-    ) -> Result<Kernel, CliError> {
-        let name = xdp_program(object)?.name.clone();
-        let options = LoadOptions { name: name.clone(), log };
-        let program = moonhook_install::load_with_maps(&object.elf, &options, maps)?;
-        crate::tables::fill(&program, module, &|map| maps.iter().any(|(kept, _)| kept == map))?;
-        Ok(Kernel { program, name, decoder: Decoder::new(module), elf: object.elf.as_slice().into() })
     }
 
     /// The consumer of the script's events; `None` if its handlers have none.
@@ -143,17 +118,4 @@ impl Kernel {
     pub fn has_map(&self, name: &str) -> bool {
         self.program.maps().iter().any(|map| map.name == name)
     }
-}
-
-fn is_rejected(loaded: &Result<Kernel, CliError>) -> bool {
-    matches!(loaded, Err(CliError::Install(InstallError::Rejected(_))))
-}
-
-/// Sections of XDP programs, as libbpf knows them: the second is for those that take frames in several buffers.
-const SECTIONS: [&str; 2] = ["xdp", "xdp.frags"];
-
-/// The object's XDP program.
-pub fn xdp_program(object: &Object) -> Result<&FunctionReport, CliError> {
-    let is_program = |function: &&FunctionReport| SECTIONS.contains(&function.section.as_str());
-    object.functions.iter().find(is_program).ok_or(CliError::NoProgram)
 }

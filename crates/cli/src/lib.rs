@@ -1,6 +1,6 @@
 //! The `moonhook` command: a person's wishes, carried out through the public doors of the stages.
 //!
-//! Reads the command line and nothing else by itself; `driver.rs` strings the stages together, and each subcommand is one
+//! Reads the command line and nothing else by itself; the engine strings the stages together, and each subcommand is one
 //! file. Answers go to standard output (with `--json` as one JSON document), complaints to standard error; [`Exit`] says
 //! how it went. Nothing here knows Lua, BPF instructions or ELF.
 
@@ -11,7 +11,6 @@ mod conversion;
 mod counters;
 mod datum;
 mod doctor;
-pub mod driver;
 mod dump;
 mod error;
 mod events;

@@ -1,8 +1,7 @@
 //! What a person can choose about the program: the options that several subcommands share.
 
 use crate::Verdict;
-use crate::driver::{BUDGET, MEMORY, Settings};
-use moonhook_lower::Form;
+use moonhook_engine::{BUDGET, Form, MEMORY, Settings};
 
 /// Options of every command that loads scripts.
 #[derive(Clone, Debug, clap::Args)]
@@ -38,12 +37,12 @@ enum FormChoice {
     General,
 }
 
-impl From<FormChoice> for Form {
-    fn from(choice: FormChoice) -> Form {
+impl From<FormChoice> for Option<Form> {
+    fn from(choice: FormChoice) -> Option<Form> {
         match choice {
-            FormChoice::Auto => Form::Auto,
-            FormChoice::Expanded => Form::Expanded,
-            FormChoice::General => Form::General,
+            FormChoice::Auto => None,
+            FormChoice::Expanded => Some(Form::Expanded),
+            FormChoice::General => Some(Form::General),
         }
     }
 }
@@ -67,7 +66,7 @@ impl ScriptOptions {
         };
         let memory =
             self.memory.map_or(MEMORY, |bytes| u32::try_from(bytes).unwrap_or(MAX_MEMORY).min(MAX_MEMORY));
-        let (on_error, budget, form) = (self.on_error, self.budget, self.form.into());
+        let (on_error, budget, form) = (self.on_error as u32, self.budget, self.form.into());
         Settings { on_error, budget, form, memory, load, ..Settings::default() }
     }
 }

@@ -9,12 +9,12 @@ mod listing;
 mod tier;
 
 use crate::build::refuse_overwriting;
-use crate::driver::{self, Compiled};
 use crate::options::ScriptOptions;
 use crate::{CliError, Exit, report, verdict};
 use compare::Difference;
 use listing::{Line, Listing};
 use moonhook_capture::{Capture, CaptureError, Frame, Writer};
+use moonhook_engine::Choice as Form;
 use moonhook_user::UserTier;
 use std::io::Write;
 use std::path::PathBuf;
@@ -74,7 +74,7 @@ pub fn replay(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErr
         refuse_overwriting(&[arguments.script.clone(), arguments.trace.clone()], output)?;
     }
     let capture = moonhook_capture::open(&arguments.trace)?;
-    let mut tiers = report::with_prints_to_stderr(arguments.json, || tiers(arguments))?;
+    let (mut tiers, form) = report::with_prints_to_stderr(arguments.json, || tiers(arguments))?;
     let mut passed = match &arguments.out {
         Some(path) => Some(Writer::create_with(path, capture.resolution())?),
         None => None,
@@ -83,7 +83,7 @@ pub fn replay(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErr
     let mut listing = Listing::new(out, arguments.json, arguments.quiet, size)?;
     let ended = frames(arguments, capture, &mut tiers, passed.as_mut(), &mut listing);
     let ended = ended.and(passed.map_or(Ok(()), |writer| writer.finish().map_err(CliError::from)));
-    let totals = listing.finish(ended.as_ref().err())?;
+    let totals = listing.finish(form.as_ref(), ended.as_ref().err())?;
     match ended {
         Err(error) if arguments.json => Ok(error.exit()),
         Err(error) => Err(error),
@@ -92,26 +92,25 @@ pub fn replay(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErr
     }
 }
 
-/// The tiers that were asked for: one, or two that are compared.
-fn tiers(arguments: &Arguments) -> Result<Vec<Box<dyn Tier>>, CliError> {
+/// The tiers that were asked for: one, or two that are compared; and the form of the compiled program, if there is one.
+fn tiers(arguments: &Arguments) -> Result<(Vec<Box<dyn Tier>>, Option<Form>), CliError> {
     let scripts = std::slice::from_ref(&arguments.script);
     let settings = arguments.script_options.settings();
     let user = |loaded| -> Result<Box<dyn Tier>, CliError> {
-        let options =
-            moonhook_user::Options { on_error: settings.on_error as u32, budget: settings.budget.into() };
+        let options = moonhook_user::Options { on_error: settings.on_error, budget: settings.budget.into() };
         Ok(Box::new(UserTier::new(loaded, options)?))
     };
+    let loaded = moonhook_load::load(scripts, &settings.load)?;
     if arguments.tier == Choice::User {
-        return Ok(vec![user(driver::load(scripts, &settings.load)?)?]);
+        return Ok((vec![user(loaded)?], None));
     }
-    let compiled = driver::compile(scripts, &settings)?;
     let long_frames =
         lengths::needs_several_buffers(moonhook_capture::open(&arguments.trace)?, arguments.limit);
-    let kernel = KernelTier::new(&compiled, &settings, long_frames)?;
-    let Compiled { loaded, .. } = compiled;
+    let kernel = KernelTier::new(&loaded.snapshot, &settings, long_frames)?;
+    let form = Some(kernel.choice.clone());
     Ok(match arguments.tier {
-        Choice::Both => vec![Box::new(kernel), user(loaded)?],
-        _ => vec![Box::new(kernel)],
+        Choice::Both => (vec![Box::new(kernel), user(loaded)?], form),
+        _ => (vec![Box::new(kernel)], form),
     })
 }
 

@@ -18,7 +18,6 @@ mod session;
 mod watcher;
 
 use crate::counters::Counters;
-use crate::driver::Settings;
 use crate::options::ProgramOptions;
 use crate::pins::{PinOptions, Pins};
 use crate::remote::RemoteOptions;
@@ -27,6 +26,7 @@ use content::Earlier;
 use inbox::Inbox;
 use installed::Installed;
 use moonhook_daemon::{Claim, DaemonError, Name, Publisher, Server};
+use moonhook_engine::Settings;
 use moonhook_install::{RequestedMode, XdpLink};
 use reporter::Reporter;
 pub use reporter::reloaded_text;
@@ -197,6 +197,7 @@ fn start<'a>(
         &session.link,
         arguments.mode.into(),
         &arguments.scripts,
+        &session.installed.choice,
         taken_over.then_some(&plan),
     )?;
     Ok((session, server))

@@ -3,8 +3,8 @@
 mod common;
 
 use common::Place;
-use moonhook_cli::driver::{self, Settings};
 use moonhook_control::SharedTable;
+use moonhook_engine::Settings;
 use moonhook_install::{LoadOptions, Program};
 use moonhook_proof::host::{kernel_available, setting};
 use moonhook_shape::Datum;
@@ -44,7 +44,9 @@ impl List {
              end)"
         );
         let place = Place::with(&[("lookups.lua", &script)]);
-        let compiled = driver::compile(&[place.path("lookups.lua")], &Settings::default()).unwrap();
+        let settings = Settings::default();
+        let loaded = moonhook_load::load(&[place.path("lookups.lua")], &settings.load).unwrap();
+        let compiled = moonhook_engine::compile(&loaded.snapshot, &settings).unwrap();
         let program = moonhook_install::load(&compiled.object.elf, &LoadOptions::default()).unwrap();
         let table = SharedTable::open(&program, &compiled.module, &compiled.module.tables[0]).unwrap();
         let entry = |number| (Datum::Text(name(number).into_bytes()), Datum::Boolean(true));

@@ -274,10 +274,29 @@ pub struct Status {
     pub pinned: bool,
 }
 
+/// What handlers were compiled to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Form {
+    /// `expanded` or `general`.
+    pub name: String,
+    /// Why not to expanded code, unless that was asked for.
+    pub reason: Option<FormReason>,
+}
+
+/// What stands in the way of expanded code.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FormReason {
+    pub code: String,
+    pub place: Option<Place>,
+    pub message: String,
+    pub help: Option<String>,
+}
+
 /// What a reload did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reloaded {
     pub scripts: Vec<String>,
+    pub form: Form,
     pub tables: Vec<TableKept>,
     pub variables: Vec<TableKept>,
     pub timing: Timing,

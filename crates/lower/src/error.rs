@@ -56,8 +56,8 @@ impl LowerErrorKind {
         self.describe().0
     }
 
-    /// Whether it is refused for the form that was asked for only.
-    fn has_general_form(&self) -> bool {
+    /// Whether it is refused in expanded code only.
+    pub fn has_general_form(&self) -> bool {
         crate::general::takes(self)
     }
 

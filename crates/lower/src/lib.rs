@@ -81,14 +81,16 @@ pub struct Options {
 /// What handlers are compiled to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
-    /// Expanded code where that is possible, general code otherwise.
-    #[default]
-    Auto,
     /// Everything that is called is expanded in place, specialised to what load time knows: the fastest, for a part of the language.
+    #[default]
     Expanded,
     /// Function by function, on registers in arena memory: the whole language, at any size.
     General,
 }
+
+/// What the walk for one form learned of the script, for another form of the same script.
+#[derive(Debug, Default)]
+pub struct Learned(Option<Box<shared::SharedTables>>);
 
 impl Default for Options {
     fn default() -> Self {
@@ -101,23 +103,26 @@ impl Default for Options {
             frags: false,
             count_verdicts: false,
             subprograms: true,
-            form: Form::Auto,
+            form: Form::Expanded,
         }
     }
 }
 
-/// Lowers all handlers of a snapshot to one program.
+/// Lowers all handlers of a snapshot to one program of the form that the options name.
 ///
 /// The program's section is the hook's name, its own name is made from the script's. Fails with the first construct that
-/// has no form at packet time.
-pub fn lower(snapshot: &Snapshot, options: &Options) -> Result<Module, LowerError> {
-    if options.form == Form::General {
-        return general::lower(snapshot, options, program::learn(snapshot, options));
-    }
-    match program::lower(snapshot, options) {
-        Err(refusal) if options.form == Form::Auto && general::takes(&refusal.error.kind) => {
-            general::lower(snapshot, options, *refusal.shared)
+/// has no such form at packet time; whether general code has one for it, [`LowerErrorKind::has_general_form`] says. General code takes
+/// from `learned` what an earlier attempt at expanded code put there; where there was none, it finds that out itself.
+pub fn lower(snapshot: &Snapshot, options: &Options, learned: &mut Learned) -> Result<Module, LowerError> {
+    match options.form {
+        Form::Expanded => {
+            let (outcome, shared) = program::lower(snapshot, options);
+            learned.0 = Some(Box::new(shared));
+            outcome
         }
-        outcome => outcome.map_err(|refusal| *refusal.error),
+        Form::General => {
+            let known = learned.0.take().map(|known| *known);
+            general::lower(snapshot, options, known.unwrap_or_else(|| program::learn(snapshot, options)))
+        }
     }
 }

@@ -19,29 +19,33 @@ const LAST_VERDICT: i64 = 4;
 /// Slots for verdict counters.
 const VERDICTS: usize = 8;
 
-/// Why there is no expanded code.
-pub struct Refusal {
-    pub error: Box<LowerError>,
-    /// What was learned of shared tables until then.
-    pub shared: Box<SharedTables>,
-}
-
 /// What can be learned of shared tables from code that may have no expanded form.
 pub fn learn(snapshot: &Snapshot, options: &Options) -> SharedTables {
     match walk(snapshot, options) {
         Ok(mut context) => std::mem::take(&mut context.shared),
-        Err(refusal) => *refusal.shared,
+        Err((_, shared)) => shared,
     }
 }
 
-pub fn lower(snapshot: &Snapshot, options: &Options) -> std::result::Result<ir::Module, Refusal> {
-    let mut context = walk(snapshot, options)?;
-    let shared = Box::new(std::mem::take(&mut context.shared));
-    context.finish().map_err(|error| Refusal { error: error.into(), shared })
+/// The program, if all of it has an expanded form, and what was learned of shared tables in any case.
+pub fn lower(
+    snapshot: &Snapshot,
+    options: &Options,
+) -> (std::result::Result<ir::Module, LowerError>, SharedTables) {
+    match walk(snapshot, options) {
+        Ok(mut context) => {
+            let shared = std::mem::take(&mut context.shared);
+            (context.finish(), shared)
+        }
+        Err((error, shared)) => (Err(*error), shared),
+    }
 }
 
 /// Walks until nothing new is learned of the script's variables.
-fn walk<'a>(snapshot: &'a Snapshot, options: &'a Options) -> std::result::Result<Context<'a>, Refusal> {
+fn walk<'a>(
+    snapshot: &'a Snapshot,
+    options: &'a Options,
+) -> std::result::Result<Context<'a>, (Box<LowerError>, SharedTables)> {
     let mut variables = Variables::default();
     let mut shared = SharedTables::default();
     let mut objects = Vec::new();
@@ -65,7 +69,7 @@ fn walk<'a>(snapshot: &'a Snapshot, options: &'a Options) -> std::result::Result
         };
         match outcome {
             Ok(()) => return Ok(context),
-            Err(Stop::Error(error)) => return Err(Refusal { error, shared: context.shared.into() }),
+            Err(Stop::Error(error)) => return Err((error, context.shared)),
             Err(Stop::Restart) => {
                 (variables, objects, unrolled) = (context.variables, context.objects, context.unrolled);
                 (shared, stored) = (context.shared, context.stored);

@@ -37,7 +37,7 @@ fn compile(script: &Path) -> Result<usize, LowerError> {
 fn compile_with(script: &Path, options: &Options) -> Result<usize, LowerError> {
     let loaded = moonhook_load::load(&[script.to_path_buf()], &Default::default())
         .unwrap_or_else(|error| panic!("{}", error.diagnostic().render(false)));
-    let mut module = moonhook_lower::lower(&loaded.snapshot, options)?;
+    let mut module = moonhook_lower::lower(&loaded.snapshot, options, &mut Default::default())?;
     verify(&module, "lower", script);
     moonhook_passes::optimise(&mut module);
     verify(&module, "passes", script);
@@ -173,7 +173,7 @@ fn outcome(script: &Path) -> String {
     let begin = processor_time();
     let outcome = match moonhook_load::load(&[script.to_path_buf()], &Default::default()) {
         Err(error) => error.diagnostic().code.to_string(),
-        Ok(loaded) => match moonhook_lower::lower(&loaded.snapshot, &options()) {
+        Ok(loaded) => match moonhook_lower::lower(&loaded.snapshot, &options(), &mut Default::default()) {
             Err(error) => format!("{} {}", error.code(), error.kind),
             Ok(mut module) => {
                 verify(&module, "lower", script);

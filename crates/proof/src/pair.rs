@@ -7,12 +7,12 @@ use crate::ProofError;
 use crate::host;
 use crate::outcome::{Seen, compare};
 use crate::shared::{self, Tables};
-use moonhook_cli::driver::{self, Settings};
 use moonhook_cli::records::{Decoder, Message, Text};
 use moonhook_cli::{CliError, Verdict};
-use moonhook_install::{Events, InstallError, LoadOptions, LogDetail, Program, ProgramStatistics};
+use moonhook_engine::{Choice, Form, Settings};
+use moonhook_install::{Events, LogDetail, Program, ProgramStatistics};
 use moonhook_ir::Module;
-use moonhook_lower::Form;
+use moonhook_load::Loaded;
 use moonhook_user::UserTier;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, channel};
@@ -29,6 +29,7 @@ pub struct Pair {
     user: UserTier,
     kernel: Kernel,
     tables: Tables,
+    choice: Choice,
 }
 
 struct Kernel {
@@ -55,19 +56,22 @@ impl Pair {
     ///
     /// # Errors
     /// As [`Pair::new`].
-    pub fn in_form(script: &Path, form: Form) -> Result<Pair, ProofError> {
-        let settings = Settings { on_error: ON_ERROR, form, ..Settings::default() };
-        let mut compiled = driver::compile(&[script.to_path_buf()], &settings)?;
-        let options = LoadOptions { name: "proof".into(), log: LogDetail::Statistics };
-        let mut program = moonhook_install::load(&compiled.object.elf, &options);
-        if matches!(&program, Err(InstallError::Rejected(_))) && compiled.generalise()? {
-            program = moonhook_install::load(&compiled.object.elf, &options);
-        }
-        let program = program?;
+    pub fn in_form(script: &Path, form: Option<Form>) -> Result<Pair, ProofError> {
+        let settings = Settings { on_error: ON_ERROR as u32, form, ..Settings::default() };
+        let loaded = load(script, &settings)?;
+        let (compiled, program) =
+            moonhook_engine::install(&loaded.snapshot, &settings, LogDetail::Statistics, |_| Vec::new())
+                .map_err(CliError::from)?;
         moonhook_cli::tables::fill(&program, &compiled.module, &|_| false)?;
-        let tables = Tables::new(&compiled.loaded, &compiled.module);
+        let tables = Tables::new(&loaded, &compiled.module);
         let kernel = Kernel::new(program, compiled.module)?;
-        Ok(Pair { tables, user: UserTier::new(compiled.loaded, user_options(USER_BUDGET))?, kernel })
+        let user = UserTier::new(loaded, user_options(USER_BUDGET))?;
+        Ok(Pair { tables, user, kernel, choice: compiled.choice })
+    }
+
+    /// Which form the handlers have, and why.
+    pub fn choice(&self) -> &Choice {
+        &self.choice
     }
 
     /// Runs a frame through both tiers; gives what both did.
@@ -103,12 +107,16 @@ impl Pair {
 }
 
 /// The form to test, by `MOONHOOK_FORM`: `general`, `expanded`, otherwise whichever a script gets.
-fn form() -> Form {
+fn form() -> Option<Form> {
     match std::env::var("MOONHOOK_FORM").as_deref() {
-        Ok("general") => Form::General,
-        Ok("expanded") => Form::Expanded,
-        _ => Form::Auto,
+        Ok("general") => Some(Form::General),
+        Ok("expanded") => Some(Form::Expanded),
+        _ => None,
     }
+}
+
+fn load(script: &Path, settings: &Settings) -> Result<Loaded, CliError> {
+    Ok(moonhook_load::load(&[script.to_path_buf()], &settings.load)?)
 }
 
 impl Kernel {
@@ -180,7 +188,7 @@ impl UserRun {
     /// # Errors
     /// `Stage` where loading fails; `User`.
     pub fn new(script: &Path, budget: u64) -> Result<UserRun, ProofError> {
-        let loaded = driver::load(&[script.to_path_buf()], &Settings::default().load)?;
+        let loaded = load(script, &Settings::default())?;
         let lua = loaded.lua.clone();
         lua.gc_stop();
         Ok(UserRun { lua, user: UserTier::new(loaded, user_options(budget))? })

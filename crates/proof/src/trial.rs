@@ -5,8 +5,8 @@ use crate::outcome::Seen;
 use crate::random::Random;
 use crate::shrink::{shrink, shrink_frames};
 use crate::{Pair, ProofError, check, corpus, pair};
+use moonhook_engine::Form;
 use moonhook_install::FRAME_MIN;
-use moonhook_lower::Form;
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
@@ -168,7 +168,7 @@ fn loaded(path: &Path, frames: &[Vec<u8>]) -> Result<Pair, ProofError> {
             if error.code().is_some_and(|code| CERTAIN.contains(&code))
                 && lua_fails_too(path, frames, &error) =>
         {
-            Pair::in_form(path, Form::General)
+            Pair::in_form(path, Some(Form::General))
         }
         outcome => outcome,
     }

@@ -1,6 +1,6 @@
 //! Random patterns and subjects: compiled at packet time, and compiled in place. `MOONHOOK_FUZZ_CASES` counts pairs of each kind.
 
-use moonhook_lower::Form;
+use moonhook_engine::Form;
 use moonhook_proof::patterns::{self, PAIRS};
 use moonhook_proof::random::Random;
 use moonhook_proof::{Pair, frames, host};
@@ -41,7 +41,7 @@ fn patterns_known_at_packet_time_fuzz() {
         let count = TABLE.min(cases - first);
         let pairs: Vec<_> = (0..count).map(|_| patterns::Pair::new(&mut random)).collect();
         let script = write(folder.path(), &patterns::of_tables(&pairs));
-        let mut tiers = Pair::in_form(&script, Form::General).unwrap_or_else(|error| panic!("{error}"));
+        let mut tiers = Pair::in_form(&script, Some(Form::General)).unwrap_or_else(|error| panic!("{error}"));
         for (start, part) in (0..).step_by(PAIRS).zip(pairs.chunks(PAIRS)) {
             let frame = frames::datagram(&(start as u16).to_le_bytes());
             let seen = tiers.run(&frame).unwrap_or_else(|error| panic!("{part:#?}\n{error}"));

@@ -1,10 +1,9 @@
 //! Tables that handlers share, where more than one frame at a time matters.
 
-use moonhook_cli::driver::{self, Settings};
 use moonhook_cli::tables;
+use moonhook_engine::{Form, Settings};
 use moonhook_install::{LoadOptions, Program};
 use moonhook_ir::Module;
-use moonhook_lower::Form;
 use moonhook_proof::{frames, host};
 use moonhook_shape::Datum;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -12,10 +11,10 @@ use std::time::Duration;
 
 /// The program of a script's text, and its name.
 fn loaded(text: &str) -> (Program, Module, String) {
-    loaded_as(text, Form::Auto)
+    loaded_as(text, None)
 }
 
-fn loaded_as(text: &str, form: Form) -> (Program, Module, String) {
+fn loaded_as(text: &str, form: Option<Form>) -> (Program, Module, String) {
     loaded_with(text, &Settings { form, ..Settings::default() })
 }
 
@@ -23,7 +22,9 @@ fn loaded_with(text: &str, settings: &Settings) -> (Program, Module, String) {
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("shared.lua");
     std::fs::write(&script, text).unwrap();
-    let compiled = driver::compile(&[script], settings).unwrap_or_else(|error| panic!("{error}"));
+    let loaded = moonhook_load::load(&[script], &settings.load).unwrap_or_else(|error| panic!("{error}"));
+    let compiled =
+        moonhook_engine::compile(&loaded.snapshot, settings).unwrap_or_else(|error| panic!("{error}"));
     let program = moonhook_install::load(&compiled.object.elf, &LoadOptions::default())
         .unwrap_or_else(|error| panic!("{error}"));
     tables::fill(&program, &compiled.module, &|_| false).unwrap();
@@ -201,7 +202,7 @@ fn no_count_is_lost_in_general_code() {
           f.bytes = (f.bytes or 0) + #pkt
           fields['192.0.2.1'].n = fields['192.0.2.1'].n + 1
         end)",
-        Form::General,
+        Some(Form::General),
     );
     const COUNT: u32 = 500_000;
     let frame = frame("udp:one\\stwo\\sone");
@@ -368,7 +369,7 @@ fn traversals_leave_out_what_has_expired() {
           if sum == 55 and next(t) and #t == 10 then return 1 end
           if sum == 0 and not next(t) and #t == 0 then return 4 end
         end)";
-    for form in [Form::Auto, Form::General] {
+    for form in [None, Some(Form::General)] {
         let (program, _, name) = loaded_as(text, form);
         let run = || program.test_run(&name, &frame("tcp"), 1).unwrap().verdict;
         assert_eq!(run(), 1, "{form:?}");
@@ -412,7 +413,7 @@ fn traversals_of_general_code_give_memory_back() {
     if !host::kernel_available("shared tables") {
         return;
     }
-    let settings = Settings { form: Form::General, budget: 10_000_000, ..Settings::default() };
+    let settings = Settings { form: Some(Form::General), budget: 10_000_000, ..Settings::default() };
     let (program, module, name) = loaded_with(
         "local xdp = require 'xdp'
         local t = map { key = 'int', value = 'int' }
@@ -488,7 +489,7 @@ fn tables_change_while_they_are_traversed() {
           end
           if next(t) then return 1 end
         end)";
-    for form in [Form::Auto, Form::General] {
+    for form in [None, Some(Form::General)] {
         let (program, module, name) = loaded_as(text, form);
         run_twice(&program, &name, &frame("tcp"), 20_000);
         assert_eq!(entries(&program, &module, "turns"), ["1 40000"], "{form:?}");

@@ -1,12 +1,13 @@
 //! A program whose cost is measured: the script's, or one that only passes every frame.
 
 use crate::CliError;
-use crate::driver::{self, Compiled};
 use crate::kernel::Kernel;
 use crate::verdict;
 use moonhook_emit::Object;
+use moonhook_engine::Settings;
 use moonhook_install::{Events, LoadOptions, LogDetail, Program};
 use moonhook_ir::{Block, Function, FunctionKind, Loc, Module, Operand, Terminator};
+use moonhook_snapshot::Snapshot;
 use nix::time::{ClockId, clock_gettime};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -26,13 +27,16 @@ struct Instance {
 }
 
 impl Contestant {
-    pub fn script(mut compiled: Compiled) -> Result<Contestant, CliError> {
-        let instance = |_| {
-            let kernel = Kernel::load(&mut compiled, LogDetail::Nothing)?;
+    pub fn script(snapshot: &Snapshot, settings: &Settings) -> Result<Contestant, CliError> {
+        let (compiled, first) = Kernel::install(snapshot, settings, LogDetail::Nothing, |_| Vec::new())?;
+        let more = (1..INSTANCES).map(|_| Kernel::load(&compiled));
+        let instance = |kernel: Result<Kernel, CliError>| {
+            let kernel = kernel?;
             let events = kernel.events(|_| ())?.map(RefCell::new);
             Ok(Instance { program: kernel.program, name: kernel.name, events })
         };
-        Ok(Contestant { instances: (0..INSTANCES).map(instance).collect::<Result<_, CliError>>()? })
+        let instances = std::iter::once(Ok(first)).chain(more).map(instance);
+        Ok(Contestant { instances: instances.collect::<Result<_, CliError>>()? })
     }
 
     /// `frags`: it takes frames in several buffers, too.
@@ -87,5 +91,5 @@ fn empty_object(section: &str) -> Result<Object, CliError> {
     let mut function = Function::new(EMPTY, kind, 1);
     let pass = Terminator::Return(Operand::Imm(verdict::PASS as i32));
     function.block_mut(Block(0)).terminator = Some((pass, Loc::default()));
-    driver::emit(&Module { functions: vec![function], ..Module::default() })
+    Ok(moonhook_engine::emit(&Module { functions: vec![function], ..Module::default() })?)
 }

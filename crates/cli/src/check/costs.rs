@@ -1,8 +1,8 @@
 //! Where a program's instructions are, and where the verifier's work went: by Lua function and by routine.
 
 use crate::CliError;
-use crate::driver::Compiled;
 use moonhook_emit::FunctionReport;
+use moonhook_engine::Compiled;
 use moonhook_install::{LoadOptions, LogDetail, VerifiedFunction};
 use moonhook_snapshot::{Prototype, Snapshot};
 use serde::Serialize;

@@ -8,6 +8,7 @@ use crate::terminal::printable;
 use crate::verdict;
 use indicatif::{ProgressBar, ProgressStyle};
 use moonhook_capture::Frame;
+use moonhook_engine::Choice;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -113,17 +114,24 @@ impl<'a> Listing<'a> {
         Ok(self.out.write_all(b"\n")?)
     }
 
-    /// Ends the answer: totals, and why there are no more frames if that has a reason.
-    pub fn finish(self, error: Option<&CliError>) -> Result<Totals, CliError> {
+    /// Ends the answer: totals, the form of the compiled program if there is one, and why there are no more frames if that has a reason.
+    pub fn finish(self, choice: Option<&Choice>, error: Option<&CliError>) -> Result<Totals, CliError> {
         self.bar.finish_and_clear();
         let Listing { totals, out, json, .. } = self;
         if json {
             let error = error.map(JsonError::new);
             let totals_text = serde_json::to_string(&totals).map_err(std::io::Error::from)?;
             let error_text = serde_json::to_string(&error).map_err(std::io::Error::from)?;
-            writeln!(out, "\n], \"totals\": {totals_text}, \"error\": {error_text}}}")?;
+            let program = serde_json::to_string(&choice).map_err(std::io::Error::from)?;
+            writeln!(
+                out,
+                "\n], \"totals\": {totals_text}, \"program\": {program}, \"error\": {error_text}}}"
+            )?;
         } else {
             totals.show(out)?;
+            if let Some(Choice { reason: Some(_), .. }) = choice {
+                choice.iter().try_for_each(|choice| writeln!(out, "{choice}"))?;
+            }
         }
         Ok(totals)
     }

@@ -1,11 +1,12 @@
 //! The two places where handlers can run, seen alike.
 
 use crate::CliError;
-use crate::driver::{self, Compiled, Settings, Timings};
 use crate::kernel::Kernel;
 use crate::records::{Failure, Message, RecordError, Text};
+use moonhook_engine::{Choice, Compiled, Settings};
 use moonhook_install::{Events, InstallError, LogDetail, frame_max_linear};
 use moonhook_ir::Module;
+use moonhook_snapshot::Snapshot;
 use moonhook_user::UserTier;
 use std::sync::mpsc::{Receiver, channel};
 
@@ -52,40 +53,47 @@ impl Tier for UserTier {
 pub struct KernelTier {
     one_buffer: Option<Runner>,
     several_buffers: Option<Runner>,
+    /// The form of the program that most frames run through.
+    pub choice: Choice,
 }
 
 impl KernelTier {
     /// `long_frames`: there will be frames in several buffers. Two programs share no state, so handlers that keep some
     /// have one program for all frames.
-    pub fn new(compiled: &Compiled, settings: &Settings, long_frames: bool) -> Result<KernelTier, CliError> {
-        let runner = |module: &Module, object: &_| {
-            Runner::new(Kernel::load_object(module, object, LogDetail::Nothing)?)
+    pub fn new(snapshot: &Snapshot, settings: &Settings, long_frames: bool) -> Result<KernelTier, CliError> {
+        let install = |frags: bool| -> Result<(Compiled, Runner), CliError> {
+            let settings = Settings { frags, ..settings.clone() };
+            let (compiled, kernel) =
+                Kernel::install(snapshot, &settings, LogDetail::Nothing, |_| Vec::new())?;
+            Ok((compiled, Runner::new(kernel)?))
         };
-        let several_buffers = match long_frames {
-            true => {
-                let settings = Settings { frags: true, ..settings.clone() };
-                let snapshot = &compiled.loaded.snapshot;
-                let (module, object) = driver::translate(snapshot, &settings, &mut Timings::default())?;
-                Some(runner(&module, &object)?)
-            }
-            false => None,
-        };
-        let one_buffer = match long_frames && keeps_state(&compiled.module) {
-            true => None,
-            false => Some(runner(&compiled.module, &compiled.object)?),
-        };
-        Ok(KernelTier { one_buffer, several_buffers })
+        if !long_frames {
+            let (compiled, runner) = install(false)?;
+            return Ok(KernelTier {
+                one_buffer: Some(runner),
+                several_buffers: None,
+                choice: compiled.choice,
+            });
+        }
+        let (compiled, runner) = install(true)?;
+        let several_buffers = Some(runner);
+        if keeps_state(&compiled.module) {
+            return Ok(KernelTier { one_buffer: None, several_buffers, choice: compiled.choice });
+        }
+        let (compiled, runner) = install(false)?;
+        Ok(KernelTier { one_buffer: Some(runner), several_buffers, choice: compiled.choice })
     }
 }
 
-/// Whether handlers have variables that outlive a frame: the lower stage puts them into a section of this name.
+/// Whether handlers have variables or tables that outlive a frame. The lower stage puts the variables into a section of this name, or,
+/// in general code, into the arena.
 fn keeps_state(module: &Module) -> bool {
-    module.maps.iter().any(|map| map.name == "state")
+    module.maps.iter().any(|map| map.name == "state") || !module.tables.is_empty() || module.arena().is_some()
 }
 
 impl Tier for KernelTier {
     fn decide(&mut self, frame: &[u8]) -> Result<Outcome, CliError> {
-        let KernelTier { one_buffer, several_buffers } = self;
+        let KernelTier { one_buffer, several_buffers, .. } = self;
         let (first, second) = match frame.len() > frame_max_linear() {
             true => (several_buffers, one_buffer),
             false => (one_buffer, several_buffers),

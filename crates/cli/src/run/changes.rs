@@ -13,10 +13,10 @@ use super::reporter;
 use super::service::failure;
 use super::session::Session;
 use crate::CliError;
-use crate::driver::timed;
 use crate::kernel::Kernel;
 use moonhook_control::SharedTable;
 use moonhook_daemon::{Failure, Reloaded, Replaced, Reply, Timing};
+use moonhook_engine::timed;
 use moonhook_load::Loaded;
 use serde_json::json;
 use std::path::PathBuf;
@@ -189,8 +189,13 @@ impl Session<'_> {
             watcher.watch(&self.installed.files);
         }
         let shown = self.scripts.iter().map(|script| script.to_string_lossy().into_owned());
-        let reloaded =
-            Reloaded { scripts: shown.collect(), tables: plan.tables, variables: plan.variables, timing };
+        let reloaded = Reloaded {
+            scripts: shown.collect(),
+            form: reporter::form(&self.installed.choice),
+            tables: plan.tables,
+            variables: plan.variables,
+            timing,
+        };
         self.publisher.publish(|| reporter::reloaded_json(&reloaded));
         self.reporter.reloaded(&reloaded)?;
         Ok(reloaded)

@@ -4,10 +4,10 @@ use super::content::{Content, Earlier};
 use super::inbox::Inbox;
 use super::inherit::Inheritance;
 use super::making::{Blueprint, Heritage, Program};
-use crate::driver::{self, Settings, Timings, timed};
 use crate::kernel::Kernel;
 use crate::{CliError, report};
 use moonhook_control::Control;
+use moonhook_engine::{Choice, Settings, Timings, timed};
 use moonhook_install::{ArenaSection, Events, InstallError};
 use moonhook_load::Loaded;
 use std::os::fd::BorrowedFd;
@@ -26,6 +26,7 @@ pub struct Installed {
     /// The Lua state that the scripts ran in.
     pub control: Control,
     pub timings: Timings,
+    pub choice: Choice,
     pub content: Content,
     /// Every file that the script was made of.
     pub files: Vec<PathBuf>,
@@ -80,12 +81,12 @@ impl Installed {
         contents: &[moonhook_load::Content],
         earlier: Option<Heritage>,
     ) -> Result<(Loaded, Blueprint), CliError> {
-        let mut timings = Timings::default();
-        let load = || driver::load_with_contents(scripts, &settings.load, contents);
-        let loaded = timed(&mut timings.load, || report::with_prints_to_stderr(prints_to_stderr, load));
+        let mut load_time = 0;
+        let load = || Ok(moonhook_load::load_with_contents(scripts, &settings.load, contents)?);
+        let loaded = timed(&mut load_time, || report::with_prints_to_stderr(prints_to_stderr, load));
         let mut loaded = loaded?;
         let snapshot = std::mem::take(&mut loaded.snapshot);
-        Ok((loaded, Blueprint { snapshot, settings: settings.clone(), timings, earlier }))
+        Ok((loaded, Blueprint { snapshot, settings: settings.clone(), load_time, earlier }))
     }
 
     /// Connects the Lua state with the program that was made of it.
@@ -93,11 +94,11 @@ impl Installed {
     /// # Errors
     /// `Control`.
     pub fn assemble(loaded: Loaded, program: Program) -> Result<(Installed, Inheritance), CliError> {
-        let Program { kernel, module, content, plan, timings, constants } = program;
+        let Program { kernel, module, choice, content, plan, timings, constants } = program;
         let files = loaded.files.clone();
         let options = moonhook_control::Options::default();
         let control = Control::new(loaded, &module, &kernel.program, options)?;
-        Ok((Installed { kernel, control, timings, content, files, constants, consumer: None }, plan))
+        Ok((Installed { kernel, control, timings, choice, content, files, constants, consumer: None }, plan))
     }
 
     /// Begins to take the handlers' records out of the ring.

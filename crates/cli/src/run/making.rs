@@ -5,9 +5,9 @@ use super::inbox::Inbox;
 use super::inherit::{self, Inheritance};
 use super::service::failure;
 use crate::CliError;
-use crate::driver::{Settings, Timings, Translated};
 use crate::kernel::{Again, Kernel};
-use moonhook_install::ArenaSection;
+use moonhook_engine::{Choice, Compiled, Settings, Timings};
+use moonhook_install::{ArenaSection, LogDetail};
 use moonhook_ir::Module;
 use moonhook_snapshot::Snapshot;
 use std::collections::BTreeMap;
@@ -56,8 +56,8 @@ impl Earlier for Heritage {
 pub struct Blueprint {
     pub snapshot: Snapshot,
     pub settings: Settings,
-    /// How long load time took.
-    pub timings: Timings,
+    /// How long load time took, in microseconds.
+    pub load_time: u64,
     pub earlier: Option<Heritage>,
 }
 
@@ -65,6 +65,7 @@ pub struct Blueprint {
 pub struct Program {
     pub kernel: Kernel,
     pub module: Module,
+    pub choice: Choice,
     pub content: Content,
     /// What it takes over.
     pub plan: Inheritance,
@@ -79,19 +80,16 @@ impl Blueprint {
     /// # Errors
     /// What a stage refuses.
     pub fn make(self) -> Result<Program, CliError> {
-        let Blueprint { snapshot, settings, timings, earlier } = self;
+        let Blueprint { snapshot, settings, load_time, earlier } = self;
         let earlier = earlier.as_ref().map(|earlier| earlier as &dyn Earlier);
-        let mut translated = Translated::make(snapshot, settings, timings)?;
-        loop {
-            let content = Content::of(&translated.module);
-            let plan = inherit::plan(&content, earlier);
-            let maps = inherit::maps(&plan, earlier);
-            // Expanded code that the verifier finds too complicated has become general code, with another content.
-            let Some(kernel) = Kernel::load_or_generalise(&mut translated, &maps)? else { continue };
-            let Translated { snapshot, module, timings, .. } = translated;
-            let constants = constants(&snapshot, &module);
-            return Ok(Program { kernel, module, content, plan, timings, constants });
-        }
+        // What is taken over depends on the form.
+        let maps = |module: &Module| inherit::maps(&inherit::plan(&Content::of(module), earlier), earlier);
+        let (compiled, kernel) = Kernel::install(&snapshot, &settings, LogDetail::Nothing, maps)?;
+        let Compiled { module, choice, timings, .. } = compiled;
+        let content = Content::of(&module);
+        let plan = inherit::plan(&content, earlier);
+        let (timings, constants) = (timings.after_load(load_time), constants(&snapshot, &module));
+        Ok(Program { kernel, module, choice, content, plan, timings, constants })
     }
 }
 

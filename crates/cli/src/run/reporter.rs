@@ -6,7 +6,8 @@ use crate::counters::Counters;
 use crate::records::{Failure, Message, Notice, Text};
 use crate::report::{self, JsonError};
 use crate::terminal::{printable, printable_error};
-use moonhook_daemon::{Kept, Name, Reloaded, TableKept};
+use moonhook_daemon::{Form, FormReason, Kept, Name, Reloaded, TableKept};
+use moonhook_engine::{Choice, Reason};
 use moonhook_install::{RequestedMode, XdpLink};
 use moonhook_shape::Datum;
 use serde_json::{Value, json};
@@ -28,6 +29,7 @@ impl Reporter<'_> {
         link: &XdpLink,
         requested: RequestedMode,
         scripts: &[PathBuf],
+        choice: &Choice,
         taken_over: Option<&Inheritance>,
     ) -> Result<(), CliError> {
         let scripts: Vec<_> = scripts.iter().map(|script| script.to_string_lossy()).collect();
@@ -36,6 +38,7 @@ impl Reporter<'_> {
         if self.json {
             let mut line = json!({
                 "type": "attached", "name": name, "interface": interface, "mode": mode, "native_refused": refused, "scripts": scripts,
+                "form": choice.form_name(), "reason": choice.reason,
             });
             if let Some(plan) = taken_over {
                 (line["tables"], line["variables"]) = (json!(plan.tables), json!(plan.variables));
@@ -53,6 +56,7 @@ impl Reporter<'_> {
                 "attached {} to {interface} in {mode} mode ({why}), as '{name}'",
                 scripts.join(" ")
             )?;
+            self.out.write_all(form_text(&form(choice)).as_bytes())?;
             let kept = taken_over.map(|plan| kept_text(&plan.tables, &plan.variables)).unwrap_or_default();
             self.out.write_all(kept.as_bytes())?;
         }
@@ -181,7 +185,8 @@ fn json_value(datum: &Datum) -> Value {
 
 pub fn reloaded_json(reloaded: &Reloaded) -> Value {
     json!({
-        "type": "reloaded", "scripts": reloaded.scripts, "tables": reloaded.tables,
+        "type": "reloaded", "scripts": reloaded.scripts, "form": reloaded.form.name, "reason": reloaded.form.reason,
+        "tables": reloaded.tables,
         "variables": reloaded.variables, "timing_us": reloaded.timing,
     })
 }
@@ -205,8 +210,27 @@ pub fn reloaded_text(reloaded: &Reloaded) -> String {
         time.verify as f64 / 1e3,
         time.update as f64 / 1e3,
     );
+    text.push_str(&form_text(&reloaded.form));
     text.push_str(&kept_text(&reloaded.tables, &reloaded.variables));
     text
+}
+
+/// A form as other processes are told of it.
+pub fn form(choice: &Choice) -> Form {
+    let reason = choice.reason.clone().map(|Reason { code, place, message, help, .. }| FormReason {
+        code: code.to_string(),
+        place,
+        message,
+        help,
+    });
+    Form { name: choice.form_name().to_string(), reason }
+}
+
+/// A line if there is a reason why the handlers are no expanded code.
+fn form_text(form: &Form) -> String {
+    let Form { name, reason: Some(FormReason { place, message, .. }) } = form else { return String::new() };
+    let place = place.as_ref().map_or(String::new(), |place| format!("{}:{}: ", place.file, place.line));
+    format!("  {name} code, because {place}{message}\n")
 }
 
 /// A line for each table and variable.

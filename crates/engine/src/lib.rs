@@ -1,0 +1,19 @@
+//! The engine: the stages from `lower` to `install` in order, and the choice of the form that handlers are compiled to.
+//!
+//! Reads a [`moonhook_snapshot::Snapshot`], which any thread can have; adds nothing to what the stages make of it but the decision which
+//! form it is, and why ([`Reason`]). [`compile`] stops before the kernel and is pure; [`install`] has the verifier judge, too. Both go
+//! through the one function that falls back from expanded to general code (`fallback.rs`), and so does every command and
+//! every test. Knows no command line, no Lua state, no running script.
+
+mod error;
+mod fallback;
+mod reason;
+mod settings;
+mod stages;
+
+pub use error::EngineError;
+pub use fallback::{Compiled, Maps, compile, install};
+pub use moonhook_lower::{Form, Learned};
+pub use reason::{Choice, Reason};
+pub use settings::{BUDGET, MEMORY, Settings};
+pub use stages::{Attempt, Timings, emit, lower, timed, xdp_program};

@@ -1,0 +1,70 @@
+//! What a person can choose about a program.
+
+use moonhook_lower::Form;
+
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The number of the verdict after a run-time error.
+    pub on_error: u32,
+    /// Steps that the handlers may use for one frame.
+    pub budget: u32,
+    /// CPUs that the program has memory for; `None`: all that this machine can have.
+    pub cpus: Option<u32>,
+    /// The program counts its verdicts, which costs some nanoseconds a frame.
+    pub count_verdicts: bool,
+    /// The program also takes frames in several buffers.
+    pub frags: bool,
+    /// What handlers are compiled to; `None`: expanded code where that is possible, else general code.
+    pub form: Option<Form>,
+    /// Bytes of packet memory for each CPU.
+    pub memory: u32,
+    /// What scripts may use while they are loaded.
+    pub load: moonhook_load::Options,
+}
+
+/// The budget that a person gets who asks for none, in steps.
+pub const BUDGET: u32 = 100_000;
+
+/// Packet memory for a person who asks for none, in bytes.
+pub const MEMORY: u32 = 256 << 10;
+
+/// `XDP_PASS` (include/uapi/linux/bpf.h, `enum xdp_action`).
+const PASS: u32 = 2;
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            on_error: PASS,
+            budget: BUDGET,
+            cpus: None,
+            count_verdicts: false,
+            frags: false,
+            form: None,
+            memory: MEMORY,
+            load: moonhook_load::Options::default(),
+        }
+    }
+}
+
+/// The number of CPUs that this machine can ever have: the kernel numbers them from 0 to this.
+pub fn possible_cpus() -> u32 {
+    let listed = std::fs::read_to_string("/sys/devices/system/cpu/possible").unwrap_or_default();
+    highest(&listed).map_or(1, |highest| highest + 1)
+}
+
+/// The last number in a list such as `0-3,8-11` (Documentation/admin-guide/cputopology.rst).
+fn highest(list: &str) -> Option<u32> {
+    list.trim().rsplit([',', '-']).next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_highest_cpu_of_a_list() {
+        for (list, expected) in [("0\n", Some(0)), ("0-3\n", Some(3)), ("0-1,4-7", Some(7)), ("", None)] {
+            assert_eq!(highest(list), expected, "{list:?}");
+        }
+    }
+}

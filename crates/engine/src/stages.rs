@@ -1,0 +1,116 @@
+//! The stages one by one, with their times.
+
+use crate::settings::possible_cpus;
+use crate::{EngineError, Settings};
+use moonhook_emit::{FunctionReport, Object};
+use moonhook_ir::Module;
+use moonhook_lower::{Form, Learned};
+use moonhook_snapshot::Snapshot;
+use serde::Serialize;
+use std::time::Instant;
+
+/// How long the stages took, in microseconds: all attempts together.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Timings {
+    pub load: u64,
+    pub lower: u64,
+    pub passes: u64,
+    pub emit: u64,
+    /// `None` if the program was not loaded into the kernel.
+    pub kernel_load: Option<u64>,
+    pub total: u64,
+}
+
+impl Timings {
+    /// With what load time took.
+    pub fn after_load(mut self, load: u64) -> Timings {
+        self.load = load;
+        self.sum();
+        self
+    }
+
+    pub(crate) fn sum(&mut self) {
+        let Timings { load, lower, passes, emit, kernel_load, .. } = *self;
+        self.total = load + lower + passes + emit + kernel_load.unwrap_or(0);
+    }
+}
+
+/// One way to make a program of a snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    pub form: Form,
+    /// [`moonhook_lower::Options::subprograms`].
+    pub subprograms: bool,
+}
+
+impl Attempt {
+    pub const EXPANDED: Attempt = Attempt { form: Form::Expanded, subprograms: true };
+    pub const GENERAL: Attempt = Attempt { form: Form::General, subprograms: true };
+
+    /// All stages up to the object.
+    pub(crate) fn make(
+        self,
+        snapshot: &Snapshot,
+        settings: &Settings,
+        learned: &mut Learned,
+        timings: &mut Timings,
+    ) -> Result<(Module, Object), EngineError> {
+        let mut module = timed(&mut timings.lower, || lower(snapshot, settings, self, learned))?;
+        timed(&mut timings.passes, || moonhook_passes::optimise(&mut module));
+        let object = timed(&mut timings.emit, || emit(&module))?;
+        Ok((module, object))
+    }
+}
+
+/// Makes IR of a snapshot.
+///
+/// # Errors
+/// `Lower`.
+pub fn lower(
+    snapshot: &Snapshot,
+    settings: &Settings,
+    attempt: Attempt,
+    learned: &mut Learned,
+) -> Result<Module, EngineError> {
+    let options = moonhook_lower::Options {
+        on_error: settings.on_error,
+        budget: settings.budget,
+        cpus: settings.cpus.unwrap_or_else(possible_cpus),
+        count_verdicts: settings.count_verdicts,
+        frags: settings.frags,
+        form: attempt.form,
+        memory: settings.memory,
+        subprograms: attempt.subprograms,
+        ..moonhook_lower::Options::default()
+    };
+    Ok(moonhook_lower::lower(snapshot, &options, learned).map_err(Box::new)?)
+}
+
+/// Makes the object file of a module. The listings of its functions have no texts.
+///
+/// # Errors
+/// `Emit`.
+pub fn emit(module: &Module) -> Result<Object, EngineError> {
+    let options = moonhook_emit::Options { texts: false, ..moonhook_emit::Options::default() };
+    Ok(moonhook_emit::emit(module, &options)?)
+}
+
+/// Sections of XDP programs, as libbpf knows them: the second is for those that take frames in several buffers.
+const SECTIONS: [&str; 2] = ["xdp", "xdp.frags"];
+
+/// The object's XDP program.
+///
+/// # Errors
+/// `NoProgram`.
+pub fn xdp_program(object: &Object) -> Result<&FunctionReport, EngineError> {
+    let is_program = |function: &&FunctionReport| SECTIONS.contains(&function.section.as_str());
+    object.functions.iter().find(is_program).ok_or(EngineError::NoProgram)
+}
+
+/// Runs `work` and adds how many microseconds it took.
+pub fn timed<T>(microseconds: &mut u64, work: impl FnOnce() -> T) -> T {
+    let start = Instant::now();
+    let result = work();
+    *microseconds += u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
+    result
+}
