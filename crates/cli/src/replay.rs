@@ -92,8 +92,10 @@ pub fn replay(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErr
     }
 }
 
+type Tiers = Vec<Box<dyn Tier>>;
+
 /// The tiers that were asked for: one, or two that are compared; and the form of the compiled program, if there is one.
-fn tiers(arguments: &Arguments) -> Result<(Vec<Box<dyn Tier>>, Option<Form>), CliError> {
+fn tiers(arguments: &Arguments) -> Result<(Tiers, Option<Form>), CliError> {
     let scripts = std::slice::from_ref(&arguments.script);
     let settings = arguments.script_options.settings();
     let user = |loaded| -> Result<Box<dyn Tier>, CliError> {

@@ -23,7 +23,7 @@ const VERDICTS: usize = 8;
 pub fn learn(snapshot: &Snapshot, options: &Options) -> SharedTables {
     match walk(snapshot, options) {
         Ok(mut context) => std::mem::take(&mut context.shared),
-        Err((_, shared)) => shared,
+        Err((_, shared)) => *shared,
     }
 }
 
@@ -37,7 +37,7 @@ pub fn lower(
             let shared = std::mem::take(&mut context.shared);
             (context.finish(), shared)
         }
-        Err((error, shared)) => (Err(*error), shared),
+        Err((error, shared)) => (Err(*error), *shared),
     }
 }
 
@@ -45,7 +45,7 @@ pub fn lower(
 fn walk<'a>(
     snapshot: &'a Snapshot,
     options: &'a Options,
-) -> std::result::Result<Context<'a>, (Box<LowerError>, SharedTables)> {
+) -> std::result::Result<Context<'a>, (Box<LowerError>, Box<SharedTables>)> {
     let mut variables = Variables::default();
     let mut shared = SharedTables::default();
     let mut objects = Vec::new();
@@ -69,7 +69,7 @@ fn walk<'a>(
         };
         match outcome {
             Ok(()) => return Ok(context),
-            Err(Stop::Error(error)) => return Err((error, context.shared)),
+            Err(Stop::Error(error)) => return Err((error, context.shared.into())),
             Err(Stop::Restart) => {
                 (variables, objects, unrolled) = (context.variables, context.objects, context.unrolled);
                 (shared, stored) = (context.shared, context.stored);

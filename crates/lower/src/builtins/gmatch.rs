@@ -40,16 +40,28 @@ fn gmatch(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     returns(context, vec![Abs::Object(Object::Matches(Rc::new(Matches { pattern, cells })))])
 }
 
-/// A call of the iterator (`gmatch_aux` in lstrlib.c): the next match's captures, or no value.
+/// A call of the iterator (`gmatch_aux` in lstrlib.c): the next match's captures, or no value. Where `gmatch` was called on several
+/// ways, the subject depends on the way.
 pub fn next_match(context: &mut Context<'_>, matches: &Matches) -> Result<Vec<Arm>> {
-    let [subject, position, matched] = matches.cells;
-    let cell = |context: &Context<'_>, cell: u32| context.state.cells.get(&cell).cloned();
-    let (Some(Abs::Str(text)), Some(Abs::Int(from)), Some(Abs::Bool(before))) =
-        (cell(context, subject), cell(context, position), cell(context, matched))
+    let subject = context.state.cells.get(&matches.cells[0]).cloned().unwrap_or(Abs::Nil);
+    let mut arms = Vec::new();
+    for (state, subject) in context.alternatives(&subject) {
+        context.state = state;
+        arms.extend(next_match_in(context, matches, &subject)?);
+    }
+    Ok(arms)
+}
+
+fn next_match_in(context: &mut Context<'_>, matches: &Matches, subject: &Abs) -> Result<Vec<Arm>> {
+    let [_, position, matched] = matches.cells;
+    let cell = |cell: u32| context.state.cells.get(&cell).cloned();
+    let (Abs::Str(text), Some(Abs::Int(from)), Some(Abs::Bool(before))) =
+        (subject, cell(position), cell(matched))
     else {
-        return Ok(vec![]);
+        let help = "call `gmatch` where its matches are taken";
+        return context.unsupported("this iterator of `gmatch`", help, None);
     };
-    let subject = context.slice_of(&text)?;
+    let subject = context.slice_of(text)?;
     let mut search = search_from(context, matches, subject, from)?;
     if !matches.pattern.takes_bytes() {
         search = skip_repeated(context, matches, search, from, before)?;
