@@ -2,6 +2,7 @@
 
 use crate::Verdict;
 use moonhook_engine::{BUDGET, Form, MEMORY, Settings};
+use std::path::{Path, PathBuf};
 
 /// Options of every command that loads scripts.
 #[derive(Clone, Debug, clap::Args)]
@@ -24,6 +25,9 @@ pub struct ScriptOptions {
     /// Lua instructions that scripts may run while they are loaded [default: 2000000000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     load_steps: Option<u64>,
+    /// A folder in which scripts may read files, besides their own; can be given several times
+    #[arg(long, value_name = "DIR")]
+    allow_read: Vec<PathBuf>,
 }
 
 /// Packet memory is reached by 32-bit offsets, all CPUs together; more than this for each is cut to it.
@@ -63,6 +67,8 @@ impl ScriptOptions {
         let load = moonhook_load::Options {
             memory_limit: self.load_memory.unwrap_or(default.memory_limit),
             instruction_limit: self.load_steps.unwrap_or(default.instruction_limit),
+            // A reload happens long after, and perhaps somewhere else.
+            allow_read: self.allow_read.iter().map(|folder| absolute(folder)).collect(),
         };
         let memory =
             self.memory.map_or(MEMORY, |bytes| u32::try_from(bytes).unwrap_or(MAX_MEMORY).min(MAX_MEMORY));
@@ -75,6 +81,11 @@ impl ProgramOptions {
     pub fn settings(&self) -> Settings {
         Settings { frags: self.frags, ..self.script.settings() }
     }
+}
+
+/// The path from anywhere.
+pub fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
 /// A positive number of bytes: decimal digits, then perhaps a binary unit (IEC 80000-13).

@@ -27,7 +27,7 @@ impl Loaded {
     ///
     /// # Errors
     /// The function raised an error, yielded, or was stopped because its time or the state's memory was used up. The state stays
-    /// usable. Time inside one library function (a pattern match, a sort) is not limited.
+    /// usable.
     pub fn call(
         &self,
         function: &Function,

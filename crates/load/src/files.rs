@@ -1,12 +1,13 @@
 //! The files that load time reads: scripts, modules, lists.
 //!
 //! Resolves names against the script's folder, keeps the text of everything that is run, and a list of everything that is
-//! read. Only regular files are opened, so that reading ends.
+//! read. Scripts read regular files of their folder and of others that a person allows ([`crate::roots`]), so that reading ends and
+//! tells nothing that is no business of theirs.
 
 use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -14,6 +15,8 @@ use std::rc::Rc;
 use mlua::chunk::ChunkMode;
 use mlua::{Function, Lua, LuaString, MultiValue, Table, Value};
 use moonhook_snapshot::Source;
+
+use crate::roots::{self, Roots};
 
 /// What has been read so far.
 #[derive(Default)]
@@ -32,10 +35,20 @@ impl Files {
         self.sources.borrow().clone()
     }
 
-    /// The whole content of a regular file.
-    pub fn content(&self, path: &Path) -> io::Result<Vec<u8>> {
-        check_readable(path)?;
-        let content = fs::read(path)?;
+    /// The whole content of a script, which a person has named.
+    pub fn script(&self, path: &Path) -> io::Result<Vec<u8>> {
+        // Asking first keeps `open` from waiting for the other end of a FIFO.
+        if !fs::metadata(path)?.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        }
+        self.content(path, File::open(path)?)
+    }
+
+    /// The whole content of a file that is open; `path` is what leads to it.
+    fn content(&self, path: &Path, mut file: File) -> io::Result<Vec<u8>> {
+        roots::regular(&file)?;
+        let mut content = Vec::new();
+        file.read_to_end(&mut content)?;
         self.note(path);
         Ok(content)
     }
@@ -83,14 +96,6 @@ fn blank_first_comment(content: &mut Vec<u8>) {
     }
 }
 
-fn check_readable(path: &Path) -> io::Result<()> {
-    // Asking first keeps `open` from waiting for the other end of a FIFO.
-    if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
-    }
-    File::open(path).map(drop)
-}
-
 /// The system's words for an error, as C's `strerror` has them.
 fn reason(error: &io::Error) -> String {
     let text = error.to_string();
@@ -104,35 +109,40 @@ fn reason(error: &io::Error) -> String {
 pub(crate) fn functions(
     lua: &Lua,
     folder: PathBuf,
+    roots: &Roots,
     files: &Rc<Files>,
     globals: &Table,
 ) -> mlua::Result<Table> {
     let table = lua.create_table()?;
 
-    let (known, base) = (files.clone(), folder.clone());
+    // The file is held until it is opened once more by its descriptor, which `prelude.lua` does at once: no name is resolved again.
+    let held: RefCell<Option<File>> = RefCell::default();
+    let (known, base, allowed) = (files.clone(), folder.clone(), roots.clone());
     table.set(
         "readable",
         lua.create_function(move |lua, name: LuaString| {
             let path = base.join(OsStr::from_bytes(&name.as_bytes()));
-            match check_readable(&path) {
-                Ok(()) => {
+            match allowed.open(&path) {
+                Ok(file) => {
                     known.note(&path);
-                    lua.pack_multi(lua.create_string(path.as_os_str().as_bytes())?)
+                    let real = roots::by_descriptor(&file);
+                    held.replace(Some(file));
+                    lua.pack_multi(lua.create_string(real.as_os_str().as_bytes())?)
                 }
                 Err(error) => {
                     let message = format!("{}: {}", name.to_string_lossy(), reason(&error));
-                    lua.pack_multi((Value::Nil, message, error.raw_os_error()))
+                    lua.pack_multi((Value::Nil, message, error_number(&error)))
                 }
             }
         })?,
     )?;
 
-    let (known, base) = (files.clone(), folder.clone());
+    let (known, base, allowed) = (files.clone(), folder.clone(), roots.clone());
     table.set(
         "load_file",
         lua.create_function(move |lua, (name, env): (LuaString, Value)| {
             let path = base.join(OsStr::from_bytes(&name.as_bytes()));
-            match known.content(&path) {
+            match allowed.open(&path).and_then(|file| known.content(&path, file)) {
                 Ok(content) => chunk_or_message(lua, known.chunk(lua, &path, content, env)),
                 Err(error) => {
                     let message = format!("cannot open {}: {}", name.to_string_lossy(), reason(&error));
@@ -142,12 +152,22 @@ pub(crate) fn functions(
         })?,
     )?;
 
-    let (known, env) = (files.clone(), globals.clone());
-    table.set(
-        "find_module",
-        lua.create_function(move |lua, name: LuaString| find_module(lua, &known, &folder, &env, &name))?,
-    )?;
+    let (known, env, roots) = (files.clone(), globals.clone(), roots.clone());
+    let find = move |lua: &Lua, name: LuaString| {
+        let (paths, message) = match module_paths(&folder, &name) {
+            Ok(paths) => paths,
+            Err(message) => return lua.pack_multi((Value::Nil, message)),
+        };
+        find_module(lua, &known, &roots, &env, &name, paths, message)
+    };
+    table.set("find_module", lua.create_function(find)?)?;
     Ok(table)
+}
+
+/// The number of an error, as `io.open` gives it.
+fn error_number(error: &io::Error) -> Option<i32> {
+    let refused = (error.kind() == io::ErrorKind::PermissionDenied).then_some(nix::libc::EACCES);
+    error.raw_os_error().or(refused)
 }
 
 fn chunk_or_message(lua: &Lua, chunk: mlua::Result<Function>) -> mlua::Result<MultiValue> {
@@ -158,27 +178,34 @@ fn chunk_or_message(lua: &Lua, chunk: mlua::Result<Function>) -> mlua::Result<Mu
     }
 }
 
-/// `a.b` is `a/b.lua` or `a/b/init.lua` in the script's folder, never outside of it.
-fn find_module(
-    lua: &Lua,
-    files: &Files,
-    folder: &Path,
-    env: &Table,
-    name: &LuaString,
-) -> mlua::Result<MultiValue> {
-    let shown = name.to_string_lossy();
-    let mut message = format!("module '{shown}' not found:");
+/// `a.b` is `a/b.lua` or `a/b/init.lua` in the script's folder. Gives the paths, and how a message begins that there is no module.
+fn module_paths(folder: &Path, name: &LuaString) -> Result<([PathBuf; 2], String), String> {
+    let mut message = format!("module '{}' not found:", name.to_string_lossy());
     let bytes = name.as_bytes();
     let parts: Vec<&[u8]> = bytes.split(|&byte| byte == b'.').collect();
     if parts.iter().any(|part| part.is_empty() || part.contains(&b'/') || part.contains(&0)) {
         message.push_str("\n\ta module name is words joined by dots");
-        return lua.pack_multi((Value::Nil, message));
+        return Err(message);
     }
     let base = parts.iter().fold(folder.to_owned(), |path, part| path.join(OsStr::from_bytes(part)));
     let mut flat = base.clone().into_os_string();
     flat.push(".lua");
-    for path in [PathBuf::from(flat), base.join("init.lua")] {
-        match files.content(&path) {
+    Ok(([PathBuf::from(flat), base.join("init.lua")], message))
+}
+
+/// The first of the files that is there, as a function.
+fn find_module(
+    lua: &Lua,
+    files: &Files,
+    roots: &Roots,
+    env: &Table,
+    name: &LuaString,
+    paths: [PathBuf; 2],
+    mut message: String,
+) -> mlua::Result<MultiValue> {
+    let shown = name.to_string_lossy();
+    for path in paths {
+        match roots.open(&path).and_then(|file| files.content(&path, file)) {
             Ok(content) => {
                 return match files.chunk(lua, &path, content, Value::Table(env.clone())) {
                     Ok(function) => lua.pack_multi((function, path.to_string_lossy().into_owned())),

@@ -6,17 +6,20 @@
 mod call;
 pub mod chunk;
 mod contents;
+mod effort;
 mod error;
 mod files;
 mod freeze;
 mod functions;
 mod globals;
+mod guards;
 mod library;
 mod limits;
 mod locate;
 mod modules;
 mod print;
 mod registry;
+mod roots;
 mod run;
 mod sandbox;
 mod table_order;
@@ -41,6 +44,7 @@ pub use moonhook_snapshot::dump;
 use crate::files::Files;
 use crate::limits::Meter;
 use crate::registry::Registry;
+use crate::roots::Roots;
 use crate::run::Runner;
 use crate::sandbox::Names;
 
@@ -51,12 +55,14 @@ pub struct Options {
     pub memory_limit: usize,
     /// Lua instructions that all scripts together may run.
     pub instruction_limit: u64,
+    /// Folders, besides that of each script, in which scripts may read files.
+    pub allow_read: Vec<PathBuf>,
 }
 
 impl Default for Options {
     /// 256 MiB, and two thousand million instructions: some ten seconds.
     fn default() -> Self {
-        Options { memory_limit: 256 << 20, instruction_limit: 2_000_000_000 }
+        Options { memory_limit: 256 << 20, instruction_limit: 2_000_000_000, allow_read: Vec::new() }
     }
 }
 
@@ -179,7 +185,12 @@ fn run_script(
 ) -> Result<Script, LoadError> {
     registry.handlers.earlier = registry.handlers.all.borrow().len();
     let folder = script.parent().map(PathBuf::from).unwrap_or_default();
-    let globals = sandbox::globals(runner.lua, folder, runner.files, registry, walkers, names)
+    let roots = Roots::new(&folder, &runner.options.allow_read);
+    let roots = roots.map_err(|(path, error)| {
+        let path = path.to_string_lossy().into_owned();
+        LoadError::Unreadable { path, error }
+    })?;
+    let globals = sandbox::globals(runner.lua, folder, &roots, runner.files, registry, walkers, names)
         .map_err(|error| runner.setup_error(error))?;
     runner.run(script, &globals.table)?;
     if registry.handlers.all.borrow().len() == registry.handlers.earlier {

@@ -1,32 +1,114 @@
 //! Limits on instructions and on time: a count hook that stops a script that does not finish.
 //!
-//! Reads nothing but the running thread and the clock; adds a hook to it, which coroutines that it makes inherit. Guarantees
-//! that a script stops within about [`INTERVAL`] instructions of its limit even if it catches errors. Time spent inside one C
-//! function (a pattern match, a sort) is not counted. Memory is limited by `mlua`.
+//! Reads nothing but the running thread and the clocks; adds a hook to it, which coroutines that it makes inherit. Guarantees
+//! that a script stops within about [`INTERVAL`] instructions of its limit even if it catches errors. Time inside library functions
+//! counts too: those that can take any time ask first ([`crate::guards`]), what the others take is counted when the hook runs
+//! next. Memory is limited by `mlua`.
 
 use std::ffi::{c_int, c_void};
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mlua::{Lua, Thread, ffi};
 use nix::time::{ClockId, clock_gettime};
 
+use crate::effort::Allowance;
+
 /// Instructions between two looks at the budget.
 const INTERVAL: c_int = 1000;
+
+/// As long as no instruction takes on the average, on a processor: what takes longer is library functions at work.
+const INSTRUCTION: Duration = Duration::from_nanos(50);
+
+/// As long as a step of a library function takes at least.
+const STEP: Duration = Duration::from_nanos(1);
 
 /// Its address is the key of the budget in the registry.
 static KEY: u8 = 0;
 
-struct Budget {
+/// What a state may still use.
+pub(crate) struct Budget {
     remaining: u64,
     /// When time is up, on the clock of [`processor_time`].
     deadline: Option<Duration>,
     exhausted: bool,
+    /// When time was looked at, on two clocks of which the first costs little, and the instructions since the second.
+    looked: Instant,
+    measured: Duration,
+    counted: u64,
 }
 
 impl Budget {
+    fn new(remaining: u64, deadline: Option<Duration>) -> Budget {
+        let (looked, measured) = (Instant::now(), processor_time());
+        Budget { remaining, deadline, exhausted: false, looked, measured, counted: 0 }
+    }
+
+    /// Whether anything is limited.
+    pub fn is_limited(&self) -> bool {
+        self.remaining != u64::MAX || self.deadline.is_some()
+    }
+
     fn is_spent(&self) -> bool {
         self.remaining == 0 || self.deadline.is_some_and(|deadline| processor_time() >= deadline)
+    }
+
+    /// Counts the instructions of an interval. Library functions that they called count as the instructions that would have
+    /// taken as long.
+    fn count_interval(&mut self) {
+        if self.remaining == u64::MAX {
+            return;
+        }
+        let instructions = INTERVAL as u64;
+        self.counted += instructions;
+        let mut steps = instructions;
+        let now = Instant::now();
+        if now.duration_since(self.looked) > INSTRUCTION * INTERVAL as u32 {
+            let measured = processor_time();
+            let took = measured.saturating_sub(self.measured).as_nanos() / INSTRUCTION.as_nanos();
+            steps += u64::try_from(took).unwrap_or(u64::MAX).saturating_sub(self.counted);
+            (self.measured, self.counted) = (measured, 0);
+        }
+        self.looked = now;
+        self.remaining = self.remaining.saturating_sub(steps);
+    }
+
+    /// Takes so many steps of a library function; false where there is no room for them.
+    pub fn take(&mut self, steps: u64) -> bool {
+        if self.remaining != u64::MAX {
+            let enough = steps < self.remaining;
+            self.remaining = self.remaining.saturating_sub(steps);
+            return enough;
+        }
+        let Some(deadline) = self.deadline else { return true };
+        let time = Duration::from_nanos(steps).saturating_mul(STEP.as_nanos() as u32);
+        processor_time().saturating_add(time) < deadline
+    }
+
+    /// Has the steps of a call counted that takes as long again; false if it takes more than there is.
+    pub fn meter(&mut self, count: impl FnOnce(&mut dyn Allowance) -> Option<u64>) -> bool {
+        let now = processor_time();
+        let half = self.deadline.map(|deadline| now + deadline.saturating_sub(now) / 2);
+        let steps = count(&mut Room { steps: self.remaining, until: half });
+        match steps {
+            Some(steps) if self.remaining != u64::MAX => {
+                self.remaining = self.remaining.saturating_sub(steps);
+                true
+            }
+            steps => steps.is_some(),
+        }
+    }
+}
+
+/// What a count may use.
+struct Room {
+    steps: u64,
+    until: Option<Duration>,
+}
+
+impl Allowance for Room {
+    fn allows(&mut self, steps: u64) -> bool {
+        steps < self.steps && self.until.is_none_or(|until| processor_time() < until)
     }
 }
 
@@ -56,7 +138,7 @@ impl Meter {
         unsafe {
             lua.exec_raw::<()>((), |state| {
                 budget = ffi::lua_newuserdatauv(state, size_of::<Budget>(), 0).cast::<Budget>();
-                budget.write(Budget { remaining: limit, deadline: None, exhausted: false });
+                budget.write(Budget::new(limit, None));
                 ffi::lua_rawsetp(state, ffi::LUA_REGISTRYINDEX, key());
             })?;
         }
@@ -77,28 +159,47 @@ impl Meter {
     /// From now on all threads have the time until `deadline` on the clock of [`processor_time`], if there is one, and any number of instructions.
     pub fn limit_time(&self, deadline: Option<Duration>) {
         // SAFETY: as in `is_exhausted`.
-        unsafe { self.budget.write(Budget { remaining: u64::MAX, deadline, exhausted: false }) }
+        unsafe { self.budget.write(Budget::new(u64::MAX, deadline)) }
     }
 }
 
-/// The hook. Once the budget is spent it raises an error at every instruction, so that code that catches errors gets no
-/// further, and forbids allocation, so that no coroutine with a fresh count can be made. The error value needs no memory.
-unsafe extern "C-unwind" fn count(state: *mut ffi::lua_State, _: *mut ffi::lua_Debug) {
-    // SAFETY: Lua calls hooks with stack space for C functions (LUA_MINSTACK); the registry has the budget that
-    // `Meter::new` put there. Nothing with a destructor is alive when `lua_error` jumps.
+/// The budget of a state; null where there is none.
+///
+/// # Safety
+/// The state is alive, and has two stack slots.
+pub(crate) unsafe fn budget(state: *mut ffi::lua_State) -> *mut Budget {
+    // SAFETY: the registry has the userdata that `Meter::new` put there, or nil.
     unsafe {
         ffi::lua_rawgetp(state, ffi::LUA_REGISTRYINDEX, key());
         let budget = ffi::lua_touserdata(state, -1).cast::<Budget>();
         ffi::lua_pop(state, 1);
-        if budget.is_null() {
-            return;
+        budget
+    }
+}
+
+/// The hook.
+unsafe extern "C-unwind" fn count(state: *mut ffi::lua_State, _: *mut ffi::lua_Debug) {
+    // SAFETY: Lua calls hooks with stack space for C functions (LUA_MINSTACK). Nothing with a destructor is alive when an error
+    // is raised.
+    unsafe {
+        let Some(budget) = budget(state).as_mut() else { return };
+        budget.count_interval();
+        if budget.exhausted || budget.is_spent() {
+            exhaust(state, budget)
         }
-        (*budget).remaining = (*budget).remaining.saturating_sub(INTERVAL as u64);
-        if !(*budget).exhausted && !(*budget).is_spent() {
-            return;
-        }
-        if !(*budget).exhausted {
-            (*budget).exhausted = true;
+    }
+}
+
+/// Ends what runs. Once the budget is spent an error is raised at every instruction, so that code that catches errors gets no
+/// further, and allocation is forbidden, so that no coroutine with a fresh count can be made. The error value needs no memory.
+///
+/// # Safety
+/// The state is running, has two stack slots, and nothing with a destructor is alive: this jumps.
+pub(crate) unsafe fn exhaust(state: *mut ffi::lua_State, budget: &mut Budget) -> ! {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if !budget.exhausted {
+            budget.exhausted = true;
             forbid_allocation(state);
         }
         ffi::lua_sethook(state, Some(count), ffi::LUA_MASKCOUNT, 1);

@@ -40,7 +40,9 @@ M["io.open"] = function(...)
   end
   local real, message, code = raw.readable(path)
   if not real then return nil, message, code end
-  return open(real, mode)
+  local file, problem, number = open(real, mode)
+  if not file then return nil, path .. ": " .. lib.string.match(problem, ": (.*)$"), number end
+  return file
 end
 
 M["io.lines"] = function(...)

@@ -27,7 +27,7 @@ impl Runner<'_> {
     /// Runs the script at `path` with these globals.
     pub fn run(&self, path: &Path, globals: &Table) -> Result<(), LoadError> {
         let shown = path.to_string_lossy().into_owned();
-        let content = match self.files.content(path) {
+        let content = match self.files.script(path) {
             Ok(content) => content,
             Err(error) => return Err(LoadError::Unreadable { path: shown, error }),
         };

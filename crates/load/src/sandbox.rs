@@ -18,6 +18,7 @@ use crate::globals::GLOBALS;
 use crate::library::{LIBRARIES, key};
 use crate::modules::{Context, MODULES};
 use crate::registry::Registry;
+use crate::roots::Roots;
 use crate::{table_order, traversal};
 
 const PRELUDE: &str = include_str!("prelude.lua");
@@ -85,6 +86,7 @@ pub(crate) fn new_state() -> mlua::Result<Lua> {
     lua.globals().get::<Table>("math")?.get::<Function>("randomseed")?.call::<()>(0)?;
     lua.globals().set("print", crate::print::function(&lua)?)?;
     remove_file_writing(&lua)?;
+    crate::guards::install(&lua)?;
     // References to values have a stack of their own, which must be able to grow: it does so before memory is limited.
     drop((0..REFERENCES).map(|_| lua.globals()).collect::<Vec<_>>());
     Ok(lua)
@@ -116,13 +118,14 @@ fn remove_file_writing(lua: &Lua) -> mlua::Result<()> {
 pub(crate) fn globals(
     lua: &Lua,
     folder: PathBuf,
+    roots: &Roots,
     files: &Rc<Files>,
     registry: &Registry,
     walkers: &Table,
     names: &mut Names,
 ) -> mlua::Result<Globals> {
     let globals = lua.create_table()?;
-    let raw = files::functions(lua, folder, files, &globals)?;
+    let raw = files::functions(lua, folder, roots, files, &globals)?;
     let modules = lua.create_table()?;
     raw.set("modules", &modules)?;
     raw.set("walkers", walkers)?;

@@ -191,6 +191,27 @@ fn functions_are_called_after_load_time() {
     assert_eq!(message("value"), "(error object is a table value)");
 }
 
+/// Inside a library function no instruction is counted.
+#[test]
+fn library_functions_that_do_not_end_are_stopped() {
+    let loaded = load_handler(
+        "function find() return ('a'):rep(300):find('.-.-.-.-.-b$') end
+         function caught() for i = 1, 1e9 do pcall(find) end end
+         function each() for _ in ('a'):rep(300):gmatch('.-.-.-.-.-b') do end end
+         function plain() return ('x'):rep(1e7):find(('x'):rep(1e6) .. 'y', 1, true) end
+         function move() return table.move({}, 1, 1 << 60, 2) end
+         function quick() return ('a'):rep(300):find('^a-$') end
+         function handler() end",
+    );
+    for name in ["find", "caught", "each", "plain", "move"] {
+        let begin = Instant::now();
+        let error = call(&loaded, name, Duration::from_millis(100)).unwrap_err();
+        assert_eq!(error.message, "the function was stopped: it ran for more than 0.1 seconds", "{name}");
+        assert!(begin.elapsed() < Duration::from_secs(20), "{name}");
+        assert!(call(&loaded, "quick", Duration::from_millis(100)).is_ok(), "after {name}");
+    }
+}
+
 #[test]
 fn functions_that_do_not_end_are_stopped() {
     let loaded = load_handler(

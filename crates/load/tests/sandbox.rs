@@ -41,7 +41,8 @@ const HOLDS: &[&str] = &[
     "io.open('list.txt', 'a') == nil and io.open('list.txt', 'r+') == nil",
     "not pcall(io.open, 'list.txt', 'x')",
     "io.open('.') == nil",
-    "select(2, io.open('/dev/zero')) == '/dev/zero: not a regular file'",
+    "select(2, io.open('sub')) == 'sub: not a regular file' and select(2, io.open('.')) == '.: not a regular file'",
+    "select(2, io.open('/dev/zero')):find('--allow-read', 1, true)",
     "not pcall(io.lines, '/dev/zero')",
     // Modules come from the script's folder only.
     "not pcall(require, '..outside')",
@@ -186,4 +187,154 @@ fn what_is_printed_can_be_captured() {
     loaded.handlers[0].call::<()>((1, "a\0b")).unwrap();
     assert_eq!(captured_print(&loaded.lua).unwrap(), [&b"1\ta\0b"[..], b"shown\tnil\t1.5", b""]);
     assert!(captured_print(&loaded.lua).unwrap().is_empty());
+}
+
+/// A folder with a script's folder `here` and another one, `there`, and links between them.
+fn two_folders() -> Folder {
+    let folder = Folder::new(&[
+        ("here/list.txt", "one\n"),
+        ("here/module.lua", "return 1"),
+        ("there/secret.txt", "secret\n"),
+        ("there/module.lua", "return 'secret'"),
+    ]);
+    let link = |target: &str, name: &str| std::os::unix::fs::symlink(target, folder.path(name)).unwrap();
+    link("../there/secret.txt", "here/link.txt");
+    link("../there/module.lua", "here/linked.lua");
+    link("../there", "here/folder");
+    link("list.txt", "here/inside.txt");
+    link(&folder.path("here/list.txt").to_string_lossy(), "here/absolute.txt");
+    link("/proc/self/environ", "here/environ.txt");
+    link("../here", "there/back");
+    folder
+}
+
+fn loads(folder: &Folder, script: &str, allow_read: &[&str]) {
+    fs::write(folder.path("here/x.lua"), format!("{script}{ATTACH}")).unwrap();
+    let allow_read = allow_read.iter().map(|name| folder.path(name)).collect();
+    let options = Options { allow_read, ..Options::default() };
+    if let Err(error) = load(&[folder.path("here/x.lua")], &options) {
+        panic!("{error}\nin {script}");
+    }
+}
+
+#[test]
+fn files_elsewhere_are_out_of_reach_whatever_leads_there() {
+    let folder = two_folders();
+    let absolute = |name: &str| folder.path(name).to_string_lossy().into_owned();
+    for name in [
+        "/etc/shadow",
+        "/etc/passwd",
+        "/etc/no such file",
+        "/proc/self/environ",
+        "/proc/self/cwd/x.lua",
+        "/proc/self/mem",
+        "/dev/zero",
+        "/dev/stdin",
+        "/",
+        "..",
+        "../there/secret.txt",
+        "../there/absent.txt",
+        "./../there/secret.txt",
+        "link.txt",
+        "environ.txt",
+        "folder/secret.txt",
+        "folder/absent.txt",
+        "absent/../../there/secret.txt",
+        &absolute("there/secret.txt"),
+    ] {
+        let refused = format!(
+            "local function refused(ok, message)
+               assert(not ok and message:find('--allow-read DIR', 1, true), message)
+             end
+             local f, message, number = io.open({name:?})
+             refused(f, message)
+             assert(number == 13, number)
+             refused(pcall(io.lines, {name:?}))
+             refused(loadfile({name:?}))
+             refused(pcall(dofile, {name:?}))"
+        );
+        loads(&folder, &refused, &[]);
+    }
+    // A module's name leads nowhere else; a link may.
+    loads(
+        &folder,
+        "for _, name in ipairs{'linked', 'folder.module'} do
+           local ok, message = pcall(require, name)
+           assert(not ok and message:find('--allow-read DIR', 1, true), message)
+         end",
+        &[],
+    );
+}
+
+#[test]
+fn files_of_the_folder_can_be_reached_in_any_way() {
+    let folder = two_folders();
+    let names =
+        ["list.txt", "./list.txt", "inside.txt", "absolute.txt", "../here/list.txt", "folder/back/list.txt"];
+    let names = names.map(|name| format!("{name:?}")).join(", ");
+    let read = format!(
+        "for _, name in ipairs{{{names}, {:?}}} do
+           assert(assert(io.open(name)):read('a') == 'one\\n', name)
+           for line in io.lines(name) do assert(line == 'one', name) end
+         end
+         assert(require('module') == 1 and dofile('module.lua') == 1 and loadfile('../here/module.lua')() == 1)
+         assert(select(2, io.open('absent.txt')) == 'absent.txt: No such file or directory')
+         for i = 1, 5000 do assert(io.open('list.txt')):close() end",
+        folder.path("here/list.txt").to_string_lossy()
+    );
+    loads(&folder, &read, &[]);
+}
+
+#[test]
+fn folders_can_be_allowed() {
+    let folder = two_folders();
+    let read =
+        "assert(io.open('../there/secret.txt'):read() == 'secret' and io.open('link.txt'):read() == 'secret')
+         assert(require('linked') == 'secret' and require('folder.module') == 'secret')
+         assert(dofile('../there/module.lua') == 'secret')
+         assert(not io.open('/etc/passwd') and not io.open('environ.txt'))";
+    loads(&folder, read, &["there"]);
+    loads(&folder, read, &["here", "there/../there"]);
+    fs::write(folder.path("here/x.lua"), ATTACH).unwrap();
+    for absent in ["nowhere", "there/secret.txt"] {
+        let options = Options { allow_read: vec![folder.path(absent)], ..Options::default() };
+        let error = load(&[folder.path("here/x.lua")], &options).err().expect("no such folder");
+        assert_eq!(error.code(), "MH0101");
+        assert!(error.to_string().contains(absent), "{error}");
+    }
+}
+
+/// The limit on steps holds inside library functions, and for those that are called again and again.
+#[test]
+fn library_functions_that_take_for_ever_are_stopped() {
+    for body in [
+        "('a'):rep(200):find('.-.-.-.-.-.-b$')",
+        "('a'):rep(200):match(('a*'):rep(20) .. 'b')",
+        "('a'):rep(60):match('^' .. ('a?'):rep(60) .. ('a'):rep(60) .. 'b')",
+        "('a'):rep(500):gsub('.-.-.-.-b', '')",
+        "(function() for _ in ('a'):rep(500):gmatch('.-.-.-.-b') do end end)()",
+        "(function() local f = ('a'):rep(500):gmatch('(.-)(.-)%1%2b') f() end)()",
+        "string.find(12345678901234567890123, ('.-'):rep(20) .. 'x')",
+        "('x'):rep(1e7):find(('x'):rep(1e6) .. 'y', 1, true)",
+        "('x'):rep(1e7):find(('x'):rep(1e6) .. 'y')",
+        "table.move({}, 1, math.maxinteger - 2, 2)",
+        "(function() for i = 1, 1e9 do local s = ('x'):rep(1e6) end end)()",
+        "(function() while true do pcall(string.find, ('a'):rep(200), '.-.-.-.-.-.-b$') end end)()",
+        "coroutine.wrap(function() ('a'):rep(200):find('.-.-.-.-.-.-b$') end)()",
+    ] {
+        let folder = Folder::new(&[("x.lua", &format!("local _ = {body}{ATTACH}"))]);
+        let options = Options { instruction_limit: 5_000_000, ..Options::default() };
+        let begin = std::time::Instant::now();
+        let error = load(&[folder.path("x.lua")], &options).err().unwrap_or_else(|| panic!("{body} ended"));
+        assert_eq!(error.code(), "MH0105", "{body}: {error}");
+        assert!(begin.elapsed().as_secs() < 60, "{body}");
+    }
+    // What looks slow and is not has room.
+    let quick = "local line = ('word '):rep(100)
+         assert(line:match('^(%S+) (%S+) (%S+) (%S+) ') == 'word' and select(2, line:gsub('(%w+)%s*', '')) == 100)
+         local n = 0 for a, b in line:gmatch('(%a+) (%a+)') do n = n + 1 end assert(n == 50)
+         assert(('x'):rep(1e5):find('y', 1, true) == nil and #table.move({1, 2, 3}, 1, 3, 4) == 6)";
+    let folder = Folder::new(&[("x.lua", &format!("{quick}{ATTACH}"))]);
+    let options = Options { instruction_limit: 5_000_000, ..Options::default() };
+    load(&[folder.path("x.lua")], &options).unwrap_or_else(|error| panic!("{error}"));
 }
