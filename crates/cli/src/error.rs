@@ -71,6 +71,8 @@ pub enum CliError {
     Output(#[from] io::Error),
     #[error("the object has no program for the XDP hook")]
     NoProgram,
+    #[error("the thread of the Lua state is gone")]
+    LuaGone,
 }
 
 impl From<EngineError> for CliError {
@@ -114,6 +116,7 @@ impl CliError {
             CliError::Entry { .. } => "MH0015",
             CliError::DumpGone { .. } => "MH0016",
             CliError::NoList { .. } => "MH0017",
+            CliError::LuaGone => "MH0018",
         }
     }
 
@@ -132,7 +135,7 @@ impl CliError {
             CliError::NoPage { .. } => "`moonhook explain` lists the codes there are",
             CliError::SameFile { .. } => "give another name to what is written",
             CliError::NothingToMeasure { .. } => "give a capture with whole Ethernet frames, or none",
-            CliError::Record(_) | CliError::NoProgram => {
+            CliError::Record(_) | CliError::NoProgram | CliError::LuaGone => {
                 "this is a bug in Moonhook; please report it with the script"
             }
             CliError::Signals { .. } => "use `--duration` to end after some time",
@@ -175,7 +178,7 @@ impl CliError {
             CliError::Entry { .. } | CliError::NoList { .. } => Exit::Refused,
             CliError::Daemon(DaemonError::InvalidName { .. }) => Exit::Usage,
             CliError::Remote(failure) => Exit::from(failure.exit),
-            CliError::Record(_) | CliError::NoProgram => Exit::Bug,
+            CliError::Record(_) | CliError::NoProgram | CliError::LuaGone => Exit::Bug,
             CliError::Capture(_)
             | CliError::Daemon(_)
             | CliError::Unwritable { .. }

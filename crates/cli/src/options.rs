@@ -69,6 +69,7 @@ impl ScriptOptions {
             instruction_limit: self.load_steps.unwrap_or(default.instruction_limit),
             // A reload happens long after, and perhaps somewhere else.
             allow_read: self.allow_read.iter().map(|folder| absolute(folder)).collect(),
+            prints_to_stderr: false,
         };
         let memory =
             self.memory.map_or(MEMORY, |bytes| u32::try_from(bytes).unwrap_or(MAX_MEMORY).min(MAX_MEMORY));

@@ -1,5 +1,6 @@
 //! `moonhook reload`: replace what a running script does.
 
+use crate::options::absolute;
 use crate::remote::RemoteOptions;
 use crate::run::reloaded_text;
 use crate::{CliError, Exit};
@@ -25,6 +26,9 @@ pub struct Arguments {
     /// Scripts to run instead of the present ones
     #[arg(value_name = "SCRIPT")]
     scripts: Vec<PathBuf>,
+    /// One more folder in which scripts may read files from now on, besides their own; can be given several times
+    #[arg(long, value_name = "DIR")]
+    allow_read: Vec<PathBuf>,
     #[command(flatten)]
     remote: RemoteOptions,
     /// One JSON object: tables, variables, times in microseconds
@@ -36,7 +40,9 @@ pub fn reload(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErr
     // The other process may be in another folder.
     let scripts = arguments.scripts.iter().map(std::path::absolute).collect::<Result<Vec<_>, _>>()?;
     let scripts = if scripts.is_empty() { None } else { Some(scripts) };
-    let reloaded: Reloaded = arguments.remote.ask(&arguments.name, &Request::Reload { scripts })?;
+    let allow_read = arguments.allow_read.iter().map(|folder| absolute(folder)).collect();
+    let reloaded: Reloaded =
+        arguments.remote.ask(&arguments.name, &Request::Reload { scripts, allow_read })?;
     if arguments.json {
         let text = serde_json::to_string_pretty(&reloaded).map_err(std::io::Error::from)?;
         writeln!(out, "{text}")?;

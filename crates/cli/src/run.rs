@@ -1,20 +1,24 @@
 //! `moonhook run`: attach, show what happens, answer requests, detach.
 //!
-//! The main thread owns the program and the Lua state. It waits for what comes into its inbox: the handlers' messages, which a
-//! thread takes out of the ring buffer, and the requests of other commands, which the socket's threads bring. Where packets
-//! bring more than can be shown, the ring buffer fills up and the kernel counts what is lost.
+//! The main thread owns the program, and never runs Lua: the Lua state has a thread of its own (`lua_thread.rs`). The main thread waits for
+//! what comes into its inbox: the handlers' messages, which a thread takes out of the ring buffer, the requests of other commands,
+//! which the socket's threads bring, and what control code has done. Where packets bring more than can be shown, the ring buffer
+//! fills up and the kernel counts what is lost.
 
 mod changes;
 pub mod content;
+mod control_code;
 mod inbox;
 mod inherit;
 mod installed;
 mod lists;
+mod lua_thread;
 mod making;
 mod remote_tables;
 mod reporter;
 mod service;
 mod session;
+mod starting;
 mod watcher;
 
 use crate::counters::Counters;
@@ -23,14 +27,18 @@ use crate::pins::{PinOptions, Pins};
 use crate::remote::RemoteOptions;
 use crate::{CliError, Exit};
 use content::Earlier;
+use control_code::ControlCode;
 use inbox::Inbox;
-use installed::Installed;
+use installed::{Assembled, Installed};
+use lua_thread::Sources;
+use making::Heritage;
 use moonhook_daemon::{Claim, DaemonError, Name, Publisher, Server};
 use moonhook_engine::Settings;
 use moonhook_install::{RequestedMode, XdpLink};
 use reporter::Reporter;
 pub use reporter::reloaded_text;
 use session::Session;
+use starting::First;
 use std::collections::{BTreeMap, VecDeque};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -129,7 +137,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
     let stop = stop_on_signals()?;
-    let (mut session, server) = start(arguments, out)?;
+    let Some((mut session, server)) = start(arguments, out, &stop)? else { return Ok(Exit::Success) };
     let watched = session.watch(&stop);
     // First no more events come in, then those that are there are shown.
     let detached = session.detach();
@@ -142,19 +150,31 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError>
     Ok(Exit::Success)
 }
 
-/// Compiles, attaches, or takes over what is pinned, and listens.
+/// Compiles, attaches, or takes over what is pinned, and listens. `None` if that was stopped before anything was attached.
 fn start<'a>(
     arguments: &'a Arguments,
     out: &'a mut dyn Write,
-) -> Result<(Session<'a>, Option<Server>), CliError> {
+    stop: &AtomicBool,
+) -> Result<Option<(Session<'a>, Option<Server>)>, CliError> {
     let claim = claim(arguments)?;
     let name = claim.as_ref().map_or_else(|| default_name(arguments), |claim| claim.name().clone());
     let pins = pins(arguments, &name)?;
-    let settings = Settings { count_verdicts: true, ..arguments.program.settings() };
+    let mut settings = Settings { count_verdicts: true, ..arguments.program.settings() };
+    // What scripts print while they are loaded is not part of what a program reads.
+    settings.load.prints_to_stderr = arguments.json;
     let leftover = pins.as_ref().and_then(Pins::leftover);
     let earlier = leftover.as_ref().map(|leftover| leftover as &dyn Earlier);
-    let (mut installed, plan) = Installed::load(&arguments.scripts, &settings, arguments.json, earlier)?;
     let inbox = Arc::new(Inbox::default());
+    let sources =
+        Sources { scripts: arguments.scripts.clone(), options: settings.load.clone(), contents: Vec::new() };
+    let heritage = earlier.map(Heritage::of).transpose()?;
+    let Some(First { thread, program, fingerprint, files }) =
+        starting::first(&sources, &settings, heritage, &inbox, stop)?
+    else {
+        return Ok(None);
+    };
+    let (mut installed, Assembled { plan, connection }) = Installed::assemble(program, files)?;
+    thread.connect(connection)?;
     installed.consume(&inbox)?;
     if let Some(earlier) = earlier {
         inherit::copy_variables(&plan, earlier, &installed.kernel)?;
@@ -174,6 +194,8 @@ fn start<'a>(
         name,
         scripts,
         installed,
+        control: ControlCode::new(thread, sources, fingerprint),
+        retired_control: Vec::new(),
         link,
         inbox,
         publisher,
@@ -200,7 +222,7 @@ fn start<'a>(
         &session.installed.choice,
         taken_over.then_some(&plan),
     )?;
-    Ok((session, server))
+    Ok(Some((session, server)))
 }
 
 /// Where the script is to be pinned, if it is.

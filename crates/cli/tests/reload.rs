@@ -144,7 +144,11 @@ fn lists_go_on_behind_a_reload() {
     let add = |key: i64| TableOperation::Add { entries: Vec::new(), keys: vec![key.into()] };
     let reload = |script: &str| {
         let scripts = Some(vec![place.path(script)]);
-        running.client().ask::<Reloaded>(&Request::Reload { scripts }).unwrap().unwrap()
+        running
+            .client()
+            .ask::<Reloaded>(&Request::Reload { scripts, allow_read: Vec::new() })
+            .unwrap()
+            .unwrap()
     };
     for table in ["names", "fixed"] {
         ask(table, TableOperation::Begin).unwrap();
@@ -175,7 +179,7 @@ fn requests_are_answered_while_a_program_is_made() {
     let place = Place::with(&[("short.lua", &lines(1)), ("long.lua", &lines(500))]);
     let network = Network::new();
     let mut running = Running::start(&network, &place, "short.lua");
-    let reload = Request::Reload { scripts: Some(vec![place.path("long.lua")]) };
+    let reload = Request::Reload { scripts: Some(vec![place.path("long.lua")]), allow_read: Vec::new() };
     let (answered, timing) = std::thread::scope(|scope| {
         let reloading = scope.spawn(|| running.client().ask::<Reloaded>(&reload).unwrap().unwrap());
         let (mut client, mut answered) = (running.client(), 0);
@@ -210,7 +214,7 @@ fn reload(
     let mut client = running.client();
     let mut timings = Vec::new();
     for (_, script) in (0..reloads).zip(scripts.iter().cycle()) {
-        let request = Request::Reload { scripts: Some(vec![script.clone()]) };
+        let request = Request::Reload { scripts: Some(vec![script.clone()]), allow_read: Vec::new() };
         let asked = Instant::now();
         let answer = client.ask::<Reloaded>(&request).unwrap();
         if answer.is_err() {

@@ -94,7 +94,10 @@ impl Soak<'_> {
         let scripts = ["soak_b.lua", "soak_a.lua"].map(|name| self.place.path(name));
         self.again(Duration::from_millis(300), |number| {
             let scripts = Some(vec![scripts[number as usize % 2].clone()]);
-            let answer = client.ask::<Reloaded>(&Request::Reload { scripts }).unwrap().unwrap();
+            let answer = client
+                .ask::<Reloaded>(&Request::Reload { scripts, allow_read: Vec::new() })
+                .unwrap()
+                .unwrap();
             let all = answer.tables.iter().chain(&answer.variables);
             let reset: Vec<_> = all.filter(|table| table.outcome != Kept::Kept).collect();
             assert!(reset.is_empty(), "{reset:?}");
@@ -307,7 +310,11 @@ fn part(running: &Running, place: &Place, network: &Network, time: Duration, sen
         stop.store(true, Ordering::Relaxed);
         while !watching.is_finished() {
             // Whoever waits for an event sees that it is time to stop.
-            running.client().ask::<Reloaded>(&Request::Reload { scripts: None }).unwrap().unwrap();
+            running
+                .client()
+                .ask::<Reloaded>(&Request::Reload { scripts: None, allow_read: Vec::new() })
+                .unwrap()
+                .unwrap();
             std::thread::sleep(Duration::from_millis(50));
         }
         flooding.join().unwrap()

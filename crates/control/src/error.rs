@@ -22,9 +22,16 @@ pub enum ControlError {
     #[error(transparent)]
     Call(#[from] CallError),
     #[error("the Lua state failed: {0}")]
-    State(#[from] mlua::Error),
+    State(String),
     #[error(transparent)]
     Install(#[from] InstallError),
+}
+
+impl From<mlua::Error> for ControlError {
+    /// In words: errors of Lua belong to the thread that has its state.
+    fn from(error: mlua::Error) -> ControlError {
+        ControlError::State(error.to_string())
+    }
 }
 
 impl ControlError {
@@ -121,7 +128,7 @@ mod tests {
             (no_such(vec![table()]), "MH0704", "there is no table 't'", "there are t"),
             (ControlError::Call(call), "MH0705", "exec:1: no", "correct the text"),
             (
-                ControlError::State(mlua::Error::StackError),
+                ControlError::from(mlua::Error::StackError),
                 "MH0706",
                 "the Lua state failed: out of Lua stack, too many arguments to a Lua function or too many return values from a callback",
                 "a larger `--load-memory`",

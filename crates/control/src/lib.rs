@@ -6,11 +6,14 @@
 //! both sides, and entries whose time is over are removed. Knows nothing of packets and eBPF instructions. See
 //! `docs/control.md`.
 //!
-//! Guarantees: one function at a time, each within a limit of time; an error of one ends that function and nothing else.
+//! Guarantees: one function at a time, each within a limit of time; an error of one ends that function and nothing else. A state belongs
+//! to one thread; where that must not be waited for, the others have the tables ([`Connection::tables`]), and can watch the thread
+//! ([`Options::begun`], [`processor_time`]).
 
 mod convert;
 mod error;
 mod exec;
+mod priority;
 mod proxy;
 mod record;
 mod signals;
@@ -25,5 +28,6 @@ mod walk;
 pub use error::ControlError;
 pub use exec::{Answer, Shown};
 pub use moonhook_load::CallError;
-pub use table::{Entries, SharedTable, Walk};
-pub use turn::{Control, Options, Report};
+pub use priority::{lower_priority, processor_time};
+pub use table::{Entries, SharedTable, Walk, table_named};
+pub use turn::{Connection, Control, Layout, Options, Report};

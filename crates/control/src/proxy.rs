@@ -7,11 +7,12 @@ use crate::walk;
 use mlua::{Lua, MultiValue, Table, Value};
 use moonhook_shape::{Datum, Type, decode_key};
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// A shared table and how its values look from Lua.
 pub(crate) struct Proxy {
     pub space: Rc<Space>,
-    pub table: Rc<SharedTable>,
+    pub table: Arc<SharedTable>,
     /// If values are records.
     level: Option<Rc<Level>>,
 }
@@ -21,13 +22,13 @@ pub(crate) fn connect(
     lua: &Lua,
     space: &Rc<Space>,
     target: &Table,
-    table: &Rc<SharedTable>,
+    table: &Arc<SharedTable>,
 ) -> mlua::Result<()> {
     let level = match &table.shape().value {
         Type::Record(fields) => Some(Level::make(lua, space, table, Vec::new(), fields)?),
         _ => None,
     };
-    let proxy = Rc::new(Proxy { space: Rc::clone(space), table: Rc::clone(table), level });
+    let proxy = Rc::new(Proxy { space: Rc::clone(space), table: Arc::clone(table), level });
     let metatable = lua.create_table()?;
     space.kinds.borrow_mut().insert(metatable.to_pointer(), Kind::Table);
     let method = |name: &str, body: Body| {

@@ -7,11 +7,12 @@ use mlua::{LightUserData, Lua, MultiValue, Table, Value};
 use moonhook_shape::{Datum, Field, ShapeError, Type, position, position_name};
 use std::ffi::c_void;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// The records at one place of a table's values: the values themselves, or a field of them that is a record.
 pub(crate) struct Level {
     space: Rc<Space>,
-    table: Rc<SharedTable>,
+    table: Arc<SharedTable>,
     /// The names of the fields on the way.
     path: Vec<String>,
     fields: Vec<Field>,
@@ -34,7 +35,7 @@ impl Level {
     pub fn make(
         lua: &Lua,
         space: &Rc<Space>,
-        table: &Rc<SharedTable>,
+        table: &Arc<SharedTable>,
         path: Vec<String>,
         fields: &[Field],
     ) -> mlua::Result<Rc<Level>> {
@@ -46,7 +47,7 @@ impl Level {
             }
         }
         let metatable = lua.create_table()?;
-        let (space, table, fields) = (Rc::clone(space), Rc::clone(table), fields.to_vec());
+        let (space, table, fields) = (Rc::clone(space), Arc::clone(table), fields.to_vec());
         let level = Rc::new(Level { space, table, path, fields, metatable, inner });
         level.fill_metatable(lua)?;
         Ok(level)

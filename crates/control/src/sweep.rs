@@ -5,7 +5,7 @@
 use crate::ControlError;
 use crate::table::{SharedTable, now};
 use moonhook_install::Cursor;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Batches that one step reads: some thousands of entries, a few milliseconds.
@@ -27,16 +27,16 @@ pub(crate) struct Sweeper {
 }
 
 struct Pass {
-    table: Rc<SharedTable>,
+    table: Arc<SharedTable>,
     interval: Duration,
     cursor: Cursor,
     due: Instant,
 }
 
 impl Sweeper {
-    pub fn new(tables: &[Rc<SharedTable>]) -> Sweeper {
+    pub fn new(tables: &[Arc<SharedTable>]) -> Sweeper {
         let begin = Instant::now();
-        let pass = |table: &Rc<SharedTable>| {
+        let pass = |table: &Arc<SharedTable>| {
             let interval = Duration::from_nanos(table.shape().lifetime? / 4).clamp(SOONEST, LATEST);
             Some(Pass { table: table.clone(), interval, cursor: Cursor::default(), due: begin + interval })
         };

@@ -7,8 +7,7 @@ use moonhook_ir::Module;
 use moonhook_shape::{Datum, Shape, ShapeError, decode_key, encode_key};
 use nix::time::{ClockId, clock_gettime};
 use std::borrow::Borrow;
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// A table of a script that lives in a map of the kernel. Expired entries are not there for anyone who asks.
 #[derive(Debug)]
@@ -16,11 +15,25 @@ pub struct SharedTable {
     name: String,
     shape: Shape,
     /// Another one when the table's content was replaced.
-    map: RefCell<Rc<TableMap>>,
+    map: RwLock<Arc<TableMap>>,
 }
 
 /// Entries that one call of the kernel gets while many are loaded.
 const LOAD: usize = 4096;
+
+/// The first table of that name.
+///
+/// # Errors
+/// `NoSuchTable`.
+pub fn table_named<'a>(
+    tables: &'a [Arc<SharedTable>],
+    name: &str,
+) -> Result<&'a Arc<SharedTable>, ControlError> {
+    tables.iter().find(|table| table.name() == name).ok_or_else(|| ControlError::NoSuchTable {
+        name: name.to_string(),
+        existing: tables.iter().map(|table| table.name().to_string()).collect(),
+    })
+}
 
 impl SharedTable {
     /// The table `table` of the module, in the loaded program.
@@ -33,7 +46,7 @@ impl SharedTable {
         table: &moonhook_ir::SharedTable,
     ) -> Result<SharedTable, InstallError> {
         let map = program.table(&module.map(table.map).name)?;
-        let map = RefCell::new(Rc::new(map));
+        let map = RwLock::new(Arc::new(map));
         Ok(SharedTable { name: table.name.clone(), shape: table.shape.clone(), map })
     }
 
@@ -42,18 +55,18 @@ impl SharedTable {
     /// # Errors
     /// `Install`, also for want of memory.
     pub fn twin(&self) -> Result<SharedTable, ControlError> {
-        let map = RefCell::new(Rc::new(self.map().twin()?));
+        let map = RwLock::new(Arc::new(self.map().twin()?));
         Ok(SharedTable { name: self.name.clone(), shape: self.shape.clone(), map })
     }
 
     /// From now on this table is in the map of `other`, which has the same shape. Walks that have begun go on in the old map.
     pub fn become_like(&self, other: &SharedTable) {
-        self.map.replace(other.map());
+        *self.map.write().unwrap_or_else(PoisonError::into_inner) = other.map();
     }
 
     /// The map that the table is in.
-    pub fn map(&self) -> Rc<TableMap> {
-        Rc::clone(&self.map.borrow())
+    pub fn map(&self) -> Arc<TableMap> {
+        Arc::clone(&self.map.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// What the script calls it.
@@ -251,7 +264,7 @@ pub(crate) fn now() -> u64 {
 #[derive(Debug, Default)]
 pub(crate) struct Pairs {
     /// The map that the walk began in.
-    map: Option<Rc<TableMap>>,
+    map: Option<Arc<TableMap>>,
     cursor: Cursor,
     batch: Batch,
     at: usize,
@@ -264,7 +277,7 @@ impl Pairs {
     /// The next entry that has not expired.
     pub fn next(&mut self, table: &SharedTable) -> Result<Option<Pair>, ControlError> {
         let now = now();
-        let map = Rc::clone(self.map.get_or_insert_with(|| table.map()));
+        let map = Arc::clone(self.map.get_or_insert_with(|| table.map()));
         loop {
             let (key_size, value_size) = (map.key_size(), map.value_size());
             while let Some(key) = self.batch.keys.chunks_exact(key_size).nth(self.at) {

@@ -3,17 +3,20 @@
 use crate::convert::{Space, value};
 use crate::signals::Seen;
 use crate::sweep::Sweeper;
-use crate::table::SharedTable;
+use crate::table::{SharedTable, table_named};
 use crate::timers::Timers;
-use crate::variables::Variables;
+use crate::variables::{Handlers, Variables};
 use crate::{ControlError, proxy};
 use mlua::{Function, MultiValue, Table};
 use moonhook_install::Program;
-use moonhook_ir::Module;
+use moonhook_ir::{Module, Variable};
 use moonhook_load::{CallError, Loaded, Raising, Request, Signal, capture_print, captured_print};
 use moonhook_shape::Datum;
 use moonhook_snapshot::TableId;
+use std::collections::BTreeSet;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// What control code may use.
@@ -21,12 +24,14 @@ use std::time::{Duration, Instant};
 pub struct Options {
     /// How long one function may run, in time on a processor.
     pub time_limit: Duration,
+    /// How many functions have begun: who watches from another thread sees by it that one goes on and on.
+    pub begun: Arc<AtomicU64>,
 }
 
 impl Default for Options {
     /// Ten seconds.
     fn default() -> Self {
-        Options { time_limit: Duration::from_secs(10) }
+        Options { time_limit: Duration::from_secs(10), begun: Arc::default() }
     }
 }
 
@@ -38,13 +43,65 @@ pub enum Report {
     Error(CallError),
 }
 
+/// What a program in the kernel has for a Lua state. Any thread can have it, and make it again for another state.
+pub struct Connection {
+    tables: Vec<(TableId, Arc<SharedTable>)>,
+    handlers: Handlers,
+}
+
+/// Which tables and variables a program shares with its Lua state.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    tables: Vec<TableId>,
+    variables: Vec<Variable>,
+}
+
+impl Layout {
+    pub fn of(module: &Module) -> Layout {
+        let tables = module.tables.iter().map(|table| TableId(table.table)).collect();
+        Layout { tables, variables: module.variables.clone() }
+    }
+}
+
+impl Connection {
+    /// The tables and variables of `program`, which was made of `module`.
+    ///
+    /// # Errors
+    /// `Install` where a map is not to be had.
+    pub fn open(module: &Module, program: &Program) -> Result<Connection, ControlError> {
+        let table = |table: &moonhook_ir::SharedTable| {
+            Ok((TableId(table.table), Arc::new(SharedTable::open(program, module, table)?)))
+        };
+        let tables = module.tables.iter().map(table).collect::<Result<_, ControlError>>()?;
+        Ok(Connection { tables, handlers: Handlers::open(&module.variables, program)? })
+    }
+
+    /// As [`Connection::open`], once more: with these tables, which the first one had.
+    ///
+    /// # Errors
+    /// `Install`.
+    pub fn again(
+        layout: &Layout,
+        program: &Program,
+        tables: &[Arc<SharedTable>],
+    ) -> Result<Connection, ControlError> {
+        let tables = layout.tables.iter().copied().zip(tables.iter().cloned()).collect();
+        Ok(Connection { tables, handlers: Handlers::open(&layout.variables, program)? })
+    }
+
+    /// The shared tables, in the order of the module.
+    pub fn tables(&self) -> Vec<Arc<SharedTable>> {
+        self.tables.iter().map(|(_, table)| Arc::clone(table)).collect()
+    }
+}
+
 /// The Lua state of an installed script.
 ///
 /// It belongs to one thread. Nothing happens by itself: [`Control::turn`] does what is due.
 pub struct Control {
     pub(crate) loaded: Loaded,
     options: Options,
-    tables: Vec<Rc<SharedTable>>,
+    tables: Vec<Arc<SharedTable>>,
     pub(crate) variables: Variables,
     /// The proxies by name.
     pub(crate) proxies: Table,
@@ -56,15 +113,27 @@ pub struct Control {
 }
 
 impl Control {
-    /// Connects the tables and variables of the scripts in `loaded` with those of `program`, which was made of `module`. What load
-    /// time left in these tables is in the maps already; here it is forgotten.
+    /// As [`Control::connect`], with a program that was made of `module`.
     ///
     /// # Errors
     /// `Install` where a map is not to be had, `State` where Lua has no memory left.
     pub fn new(
-        mut loaded: Loaded,
+        loaded: Loaded,
         module: &Module,
         program: &Program,
+        options: Options,
+    ) -> Result<Control, ControlError> {
+        Control::connect(loaded, Connection::open(module, program)?, options)
+    }
+
+    /// Connects the tables and variables of the scripts in `loaded` with those of the program that was made of its snapshot. What load
+    /// time left in these tables is in the maps already; here it is forgotten.
+    ///
+    /// # Errors
+    /// `State` where Lua has no memory left.
+    pub fn connect(
+        mut loaded: Loaded,
+        connection: Connection,
         options: Options,
     ) -> Result<Control, ControlError> {
         let (raising, walkers) = (Raising::new(&loaded.lua)?, loaded.walkers.clone());
@@ -75,17 +144,16 @@ impl Control {
         }));
         let proxies = loaded.lua.create_table()?;
         let mut tables = Vec::new();
-        for table in &module.tables {
-            let shared = Rc::new(SharedTable::open(program, module, table)?);
-            if let Some(target) = loaded.table(TableId(table.table)) {
+        for (id, shared) in connection.tables {
+            if let Some(target) = loaded.table(id) {
                 proxy::connect(&loaded.lua, &space, &target, &shared)?;
-                if !proxies.contains_key(table.name.as_str())? {
-                    proxies.raw_set(table.name.as_str(), target)?;
+                if !proxies.contains_key(shared.name())? {
+                    proxies.raw_set(shared.name(), target)?;
                 }
             }
             tables.push(shared);
         }
-        let variables = Variables::open(&loaded, module, program)?;
+        let variables = Variables::connect(&loaded, connection.handlers);
         loaded.forget_snapshot()?;
         let control = Control {
             loaded,
@@ -103,7 +171,7 @@ impl Control {
     }
 
     /// The shared tables, in the order of the module.
-    pub fn tables(&self) -> &[Rc<SharedTable>] {
+    pub fn tables(&self) -> &[Arc<SharedTable>] {
         &self.tables
     }
 
@@ -111,11 +179,8 @@ impl Control {
     ///
     /// # Errors
     /// `NoSuchTable`.
-    pub fn table(&self, name: &str) -> Result<&Rc<SharedTable>, ControlError> {
-        self.tables.iter().find(|table| table.name() == name).ok_or_else(|| ControlError::NoSuchTable {
-            name: name.to_string(),
-            existing: self.tables.iter().map(|table| table.name().to_string()).collect(),
-        })
+    pub fn table(&self, name: &str) -> Result<&Arc<SharedTable>, ControlError> {
+        table_named(&self.tables, name)
     }
 
     /// Does what is due: requests of the scripts, signals, timers, each at most once, and a step of removing entries whose time is
@@ -147,6 +212,11 @@ impl Control {
         let requests = self.loaded.requests.take();
         requests.into_iter().for_each(|request| self.begin(request, report));
         self.deliver(name, values, report);
+    }
+
+    /// The names of events that somebody listens to.
+    pub fn listened_to(&self) -> BTreeSet<Vec<u8>> {
+        self.listeners.iter().map(|(name, _)| name.clone()).collect()
     }
 
     fn deliver(&mut self, name: &[u8], values: &[Datum], report: &mut dyn FnMut(Report)) {
@@ -208,6 +278,7 @@ impl Control {
         arguments: MultiValue,
     ) -> (Result<MultiValue, CallError>, Vec<Vec<u8>>) {
         let failed = |message| CallError { message, traceback: Vec::new() };
+        self.options.begun.fetch_add(1, Ordering::Relaxed);
         let fetched = match self.variables.fetch(&self.loaded.lua) {
             Ok(fetched) => fetched,
             Err(error) => return (Err(failed(error.to_string())), Vec::new()),

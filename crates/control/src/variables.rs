@@ -3,7 +3,7 @@
 
 use mlua::{Lua, Table, Value};
 use moonhook_install::{ArenaSection, DataSection, Program, Section};
-use moonhook_ir::{Module, Variable, VariableContent, VariableHome, VariableKind};
+use moonhook_ir::{Variable, VariableContent, VariableHome, VariableKind};
 use moonhook_load::{Loaded, Upvalue};
 use moonhook_snapshot::{CellId, TableId};
 use std::net::Ipv4Addr;
@@ -44,12 +44,30 @@ enum Home {
     Field(Table, Vec<u8>),
 }
 
-impl Variables {
-    /// Those of `module`, which is loaded as `program`. The Lua state is as it was.
+/// The variables on the handlers' side; any thread can have them.
+pub(crate) struct Handlers {
+    memory: Memory,
+    variables: Vec<Variable>,
+}
+
+impl Handlers {
+    /// Those of a module that is loaded as `program`.
     ///
     /// # Errors
     /// `Install`.
-    pub fn open(loaded: &Loaded, module: &Module, program: &Program) -> Result<Variables, ControlError> {
+    pub fn open(variables: &[Variable], program: &Program) -> Result<Handlers, ControlError> {
+        let memory = match program.arena_section() {
+            _ if variables.is_empty() => Memory::None,
+            Some(arena) => Memory::Arena(arena),
+            None => Memory::Section(program.section(SECTION)?),
+        };
+        Ok(Handlers { memory, variables: variables.to_vec() })
+    }
+}
+
+impl Variables {
+    /// The variables of both sides. The Lua state is as it was.
+    pub fn connect(loaded: &Loaded, handlers: Handlers) -> Variables {
         let shared = |variable: &Variable| {
             let home = match &variable.home {
                 VariableHome::Cell(cell) => Home::Upvalue(loaded.cell(CellId(*cell))?),
@@ -64,13 +82,8 @@ impl Variables {
                 home,
             })
         };
-        let all: Vec<Shared> = module.variables.iter().filter_map(shared).collect();
-        let memory = match program.arena_section() {
-            _ if all.is_empty() => Memory::None,
-            Some(arena) => Memory::Arena(arena),
-            None => Memory::Section(program.section(SECTION)?),
-        };
-        Ok(Variables { memory, all })
+        let all: Vec<Shared> = handlers.variables.iter().filter_map(shared).collect();
+        Variables { memory: if all.is_empty() { Memory::None } else { handlers.memory }, all }
     }
 
     /// Gives the Lua state the handlers' values. The result is what the variables have there now, for [`Variables::publish`].

@@ -24,6 +24,9 @@ pub enum Request {
         /// Absolute paths of other scripts than the present ones.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         scripts: Option<Vec<PathBuf>>,
+        /// Absolute paths of more folders in which scripts may read files, from now on.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        allow_read: Vec<PathBuf>,
     },
     /// Run Lua code in the script's state. Answer: [`Executed`].
     Exec { code: String },
@@ -116,14 +119,16 @@ pub(crate) fn parse(line: &[u8]) -> Result<Request, DaemonError> {
 fn senseless(request: &Request) -> Option<String> {
     match request {
         // Without scripts there would be no program either.
-        Request::Reload { scripts: Some(scripts) } if scripts.is_empty() => {
+        Request::Reload { scripts: Some(scripts), .. } if scripts.is_empty() => {
             Some("`scripts` is empty; leave it out to reload the present ones".to_string())
         }
         // The client's folder is not the server's.
-        Request::Reload { scripts: Some(scripts) } => scripts
+        Request::Reload { scripts, allow_read } => scripts
             .iter()
-            .find(|script| !script.is_absolute())
-            .map(|script| format!("'{}' is not an absolute path", script.display())),
+            .flatten()
+            .chain(allow_read)
+            .find(|path| !path.is_absolute())
+            .map(|path| format!("'{}' is not an absolute path", path.display())),
         Request::Table { table, .. } if table.is_empty() => Some("`table` is empty".to_string()),
         _ => None,
     }
@@ -357,7 +362,10 @@ mod tests {
         let get = TableOperation::Get { key: json!("192.0.2.1") };
         for (request, line) in [
             (Request::Status, json!({"version": 1, "request": "status"})),
-            (Request::Reload { scripts: None }, json!({"version": 1, "request": "reload"})),
+            (
+                Request::Reload { scripts: None, allow_read: Vec::new() },
+                json!({"version": 1, "request": "reload"}),
+            ),
             (
                 Request::Table { table: "t".into(), operation: get },
                 json!({"version": 1, "request": "table", "table": "t", "operation": "get", "key": "192.0.2.1"}),

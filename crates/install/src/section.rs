@@ -16,6 +16,10 @@ pub struct Section {
     mapped: usize,
 }
 
+// SAFETY: the mapping belongs to this value alone, whichever thread has it; what others write into the section meanwhile is read and
+// written word by word.
+unsafe impl Send for Section {}
+
 impl Program {
     /// The data section `name` by itself.
     ///

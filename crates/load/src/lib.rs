@@ -28,6 +28,7 @@ mod upvalues;
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::time::Duration;
 
 use mlua::{Function, Lua, Table};
 use moonhook_snapshot::{CellId, Snapshot, TableId};
@@ -57,12 +58,23 @@ pub struct Options {
     pub instruction_limit: u64,
     /// Folders, besides that of each script, in which scripts may read files.
     pub allow_read: Vec<PathBuf>,
+    /// What scripts print goes to standard error.
+    pub prints_to_stderr: bool,
+}
+
+impl Options {
+    /// How long load time can run on a processor where all takes as long as it may.
+    pub fn longest(&self) -> Duration {
+        let nanoseconds = u128::from(self.instruction_limit) * limits::INSTRUCTION.as_nanos();
+        Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
+    }
 }
 
 impl Default for Options {
     /// 256 MiB, and two thousand million instructions: some ten seconds.
     fn default() -> Self {
-        Options { memory_limit: 256 << 20, instruction_limit: 2_000_000_000, allow_read: Vec::new() }
+        let (memory_limit, instruction_limit) = (256 << 20, 2_000_000_000);
+        Options { memory_limit, instruction_limit, allow_read: Vec::new(), prints_to_stderr: false }
     }
 }
 
@@ -131,6 +143,9 @@ pub fn load_with_contents(
     contents: &[Content],
 ) -> Result<Loaded, LoadError> {
     let lua = sandbox::new_state().map_err(state_error)?;
+    if options.prints_to_stderr {
+        print::print_to_stderr(&lua).map_err(state_error)?;
+    }
     let meter = Meter::new(&lua, options.instruction_limit).map_err(state_error)?;
     let walkers = lua.create_table().map_err(state_error)?;
     lua.set_memory_limit(options.memory_limit).map_err(state_error)?;

@@ -18,7 +18,7 @@ use crate::effort::Allowance;
 const INTERVAL: c_int = 1000;
 
 /// As long as no instruction takes on the average, on a processor: what takes longer is library functions at work.
-const INSTRUCTION: Duration = Duration::from_nanos(50);
+pub(crate) const INSTRUCTION: Duration = Duration::from_nanos(50);
 
 /// As long as a step of a library function takes at least.
 const STEP: Duration = Duration::from_nanos(1);

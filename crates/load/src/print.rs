@@ -13,6 +13,19 @@ use mlua::{Function, Lua, Table};
 /// Its address is the key of the captured lines in the registry.
 static KEY: u8 = 0;
 
+/// Its address is the key of what is true if lines go to standard error.
+static STDERR: u8 = 0;
+
+/// From now on what this state prints, and does not keep, goes to standard error.
+pub(crate) fn print_to_stderr(lua: &Lua) -> mlua::Result<()> {
+    // SAFETY: the closure takes the value on top of the stack, and owns nothing.
+    unsafe {
+        lua.exec_raw::<()>(true, |state| {
+            ffi::lua_rawsetp(state, ffi::LUA_REGISTRYINDEX, (&raw const STDERR).cast());
+        })
+    }
+}
+
 fn key() -> *const c_void {
     (&raw const KEY).cast()
 }
@@ -88,11 +101,18 @@ unsafe extern "C-unwind" fn print(state: *mut lua_State) -> c_int {
 /// Writes the string on top of the stack.
 unsafe fn write_line(state: *mut lua_State) {
     let mut length = 0;
-    // SAFETY: the string stays on the stack while it is written; nothing here raises an error of Lua.
-    let line = unsafe {
+    // SAFETY: the string stays on the stack while it is written, below what is looked up; nothing here raises an error of Lua.
+    let (line, to_stderr) = unsafe {
         let start = ffi::lua_tolstring(state, -1, &mut length);
-        std::slice::from_raw_parts(start.cast::<u8>(), length)
+        ffi::lua_rawgetp(state, ffi::LUA_REGISTRYINDEX, (&raw const STDERR).cast());
+        let to_stderr = ffi::lua_toboolean(state, -1) != 0;
+        ffi::lua_pop(state, 1);
+        (std::slice::from_raw_parts(start.cast::<u8>(), length), to_stderr)
     };
+    if to_stderr {
+        let _ = std::io::stderr().write_all(&[line, b"\n"].concat());
+        return;
+    }
     let mut out = std::io::stdout().lock();
     // As the standard `print`, which does not look at the outcome either.
     let _ = out.write_all(line).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush());

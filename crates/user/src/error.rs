@@ -22,7 +22,14 @@ impl From<mlua::Error> for RuntimeError {
 #[derive(Debug, thiserror::Error)]
 pub enum UserError {
     #[error("the Lua state cannot run handlers: {0}")]
-    State(#[from] mlua::Error),
+    State(String),
+}
+
+impl From<mlua::Error> for UserError {
+    /// In words: errors of Lua belong to the thread that has its state.
+    fn from(error: mlua::Error) -> UserError {
+        UserError::State(error.to_string())
+    }
 }
 
 impl UserError {

@@ -1,14 +1,16 @@
 //! Changes of the program: reloads, and tables whose content is replaced. One at a time, in the order in which they were wanted.
 //!
-//! What needs the Lua state happens here, on the main thread: running the scripts at the beginning, and at the end connecting
-//! the new program's tables and updating the link. Compiling and the verifier's work come in between, on a thread of their own
-//! ([`Order`]); requests and messages are seen to meanwhile.
+//! A reload begins with load time, on the thread that has the new Lua state ([`LuaThread`]). Compiling and the verifier's work come next,
+//! on a thread of their own ([`Order`]). Here, on the main thread, the new program is connected with its Lua state and put into the
+//! hook; requests and messages are seen to meanwhile.
 
 use super::content::Content;
+use super::control_code::ControlCode;
 use super::inherit;
-use super::installed::{Installed, Retired};
+use super::installed::{Assembled, Installed, Retired};
 use super::lists::is_like;
-use super::making::{Heritage, Made, Order, Program};
+use super::lua_thread::{LuaId, LuaThread, Prepared, Sources};
+use super::making::{Blueprint, Heritage, Made, Order, Program};
 use super::reporter;
 use super::service::failure;
 use super::session::Session;
@@ -16,11 +18,11 @@ use crate::CliError;
 use crate::kernel::Kernel;
 use moonhook_control::SharedTable;
 use moonhook_daemon::{Failure, Reloaded, Replaced, Reply, Timing};
-use moonhook_engine::timed;
-use moonhook_load::Loaded;
+use moonhook_engine::{Settings, timed};
+use moonhook_load::LoadError;
 use serde_json::json;
 use std::path::PathBuf;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -33,7 +35,7 @@ pub struct Change {
 
 pub enum Wanted {
     /// The scripts compiled anew, or others.
-    Reload { scripts: Option<Vec<PathBuf>> },
+    Reload { scripts: Option<Vec<PathBuf>>, allow_read: Vec<PathBuf> },
     /// A shared table in the map of `list`, to which so many entries were given.
     List { table: String, list: SharedTable, entries: u64 },
     /// The scripts compiled anew, with this content of a table that handlers only read.
@@ -45,21 +47,25 @@ pub struct Making {
     begun: Begun,
     reply: Option<Reply>,
     since: Instant,
+    /// The thread that compiles, once there is something to be compiled.
     thread: Option<JoinHandle<()>>,
 }
 
 enum Begun {
-    Reload {
-        scripts: Vec<PathBuf>,
-        loaded: Box<Loaded>,
-        /// How many entries a table was given.
-        entries: Option<u64>,
-    },
-    List {
-        table: String,
-        list: SharedTable,
-        entries: u64,
-    },
+    Reload(Box<NextGeneration>),
+    List { table: String, list: SharedTable, entries: u64 },
+}
+
+/// A generation on its way.
+struct NextGeneration {
+    thread: LuaThread,
+    sources: Sources,
+    settings: Settings,
+    /// Of the snapshot, when there is one.
+    fingerprint: u64,
+    files: Vec<PathBuf>,
+    /// How many entries a table was given.
+    entries: Option<u64>,
 }
 
 impl Session<'_> {
@@ -73,7 +79,7 @@ impl Session<'_> {
     pub fn files_changed(&mut self) -> Result<(), CliError> {
         match self.changes.iter().any(|change| change.reply.is_none()) {
             true => Ok(()),
-            false => self.want(Wanted::Reload { scripts: None }, None),
+            false => self.want(Wanted::Reload { scripts: None, allow_read: Vec::new() }, None),
         }
     }
 
@@ -81,37 +87,63 @@ impl Session<'_> {
         while self.making.is_none()
             && let Some(Change { wanted, reply, since }) = self.changes.pop_front()
         {
-            let started =
-                self.begin(wanted).and_then(|(begun, order)| Ok((begun, order.start(&self.inbox)?)));
-            match started {
-                Ok((begun, thread)) => {
-                    self.making = Some(Making { begun, reply, since, thread: Some(thread) });
-                }
+            match self.begin(wanted) {
+                Ok((begun, thread)) => self.making = Some(Making { begun, reply, since, thread }),
                 Err(error) => self.refused(&error, reply)?,
             }
         }
         Ok(())
     }
 
-    fn begin(&mut self, wanted: Wanted) -> Result<(Begun, Order), CliError> {
-        let (scripts, contents, entries) = match wanted {
+    fn begin(&mut self, wanted: Wanted) -> Result<(Begun, Option<JoinHandle<()>>), CliError> {
+        let (scripts, allow_read, contents, entries) = match wanted {
             Wanted::List { table, list, entries } => {
                 // A reload that was wanted before may have given it another shape.
                 if !is_like(&self.installed, &table, &list) {
                     return Err(CliError::NoList { table });
                 }
                 let map = list.map();
-                let order = self.installed.kernel.again(map.name(), map.as_fd())?;
-                return Ok((Begun::List { table, list, entries }, Order::Again(order)));
+                let order = Order::Again(self.installed.kernel.again(map.name(), map.as_fd())?);
+                let thread = order.start(&self.inbox)?;
+                return Ok((Begun::List { table, list, entries }, Some(thread)));
             }
-            Wanted::Reload { scripts } => (scripts, Vec::new(), None),
-            Wanted::Constant { content, entries } => (None, vec![content], Some(entries)),
+            Wanted::Reload { scripts, allow_read } => (scripts, allow_read, Vec::new(), None),
+            Wanted::Constant { content, entries } => (None, Vec::new(), vec![content], Some(entries)),
         };
         let scripts = scripts.unwrap_or_else(|| self.scripts.clone());
-        let earlier = Some(Heritage::of(&self.installed)?);
-        let json = self.arguments.json;
-        let (loaded, blueprint) = Installed::prepare(&scripts, &self.settings, json, &contents, earlier)?;
-        Ok((Begun::Reload { scripts, loaded: Box::new(loaded), entries }, Order::New(Box::new(blueprint))))
+        let mut settings = self.settings.clone();
+        settings.load.allow_read.extend(allow_read);
+        let sources = Sources { scripts, options: settings.load.clone(), contents };
+        let thread = LuaThread::load(sources.clone(), &self.inbox)?;
+        let (fingerprint, files) = (0, Vec::new());
+        let next = NextGeneration { thread, sources, settings, fingerprint, files, entries };
+        Ok((Begun::Reload(Box::new(next)), None))
+    }
+
+    /// Load time of a generation on its way has ended: what it gave is compiled. One that was given up is no concern any more.
+    pub fn loaded(&mut self, id: LuaId, prepared: Result<Box<Prepared>, LoadError>) -> Result<(), CliError> {
+        let Some(Making { begun: Begun::Reload(next), thread, .. }) = &mut self.making else { return Ok(()) };
+        if next.thread.id() != id {
+            return Ok(());
+        }
+        let started = prepared.map_err(CliError::from).and_then(|prepared| {
+            let Prepared { snapshot, fingerprint, files, load_time } = *prepared;
+            (next.fingerprint, next.files) = (fingerprint, files);
+            let earlier = Some(Heritage::of(&self.installed)?);
+            let blueprint = Blueprint { snapshot, settings: next.settings.clone(), load_time, earlier };
+            Order::New(Box::new(blueprint)).start(&self.inbox)
+        });
+        match started {
+            Ok(compiling) => *thread = Some(compiling),
+            Err(error) => self.give_up_making(&error)?,
+        }
+        Ok(())
+    }
+
+    fn give_up_making(&mut self, error: &CliError) -> Result<(), CliError> {
+        let reply = self.making.take().and_then(|making| making.reply);
+        self.refused(error, reply)?;
+        self.next_change()
     }
 
     /// What the thread has made is there: puts it in the place of the present program.
@@ -122,8 +154,9 @@ impl Session<'_> {
         }
         let answer = match (begun, made) {
             (_, Err(failure)) => Err(CliError::Remote(failure)),
-            (Begun::Reload { scripts, loaded, entries }, Ok(Made::New(program))) => {
-                let reloaded = self.replace(scripts, *loaded, *program, since);
+            (Begun::Reload(next), Ok(Made::New(program))) => {
+                let entries = next.entries;
+                let reloaded = self.replace(*next, *program, since);
                 reloaded.map(|reloaded| match entries {
                     Some(entries) => {
                         json!(Replaced { entries, update: reloaded.timing.update, reloaded: Some(reloaded) })
@@ -145,14 +178,24 @@ impl Session<'_> {
         self.next_change()
     }
 
-    /// A thread that has come to grief takes the process along, as other threads do.
-    pub fn look_after_making(&mut self) {
-        let Some(making) = &mut self.making else { return };
+    /// A thread that has come to grief takes the process along, as other threads do. Load time that goes on and on inside a function of
+    /// the library is given up.
+    pub fn look_after_making(&mut self) -> Result<(), CliError> {
+        let Some(making) = &mut self.making else { return Ok(()) };
+        if let (Begun::Reload(next), None) = (&mut making.begun, &making.thread) {
+            next.thread.look_after();
+            if next.thread.overruns(&next.sources) {
+                next.thread.leave_behind();
+                let limit = next.sources.options.instruction_limit;
+                return self.give_up_making(&LoadError::Instructions { limit, place: None }.into());
+            }
+        }
         if let Some(thread) = making.thread.take_if(|thread| thread.is_finished())
             && let Err(panic) = thread.join()
         {
             std::panic::resume_unwind(panic);
         }
+        Ok(())
     }
 
     /// The present program goes on. Tells who waits, or everybody if nobody does.
@@ -168,12 +211,14 @@ impl Session<'_> {
     /// Puts a new generation in the place of the present one.
     fn replace(
         &mut self,
-        scripts: Vec<PathBuf>,
-        loaded: Loaded,
+        generation: NextGeneration,
         program: Program,
         since: Instant,
     ) -> Result<Reloaded, CliError> {
-        let (mut next, plan) = Installed::assemble(loaded, program)?;
+        let NextGeneration { thread, sources, settings, fingerprint, files, .. } = generation;
+        let (mut next, Assembled { plan, connection }) = Installed::assemble(program, files)?;
+        thread.connect(connection)?;
+        let scripts = sources.scripts.clone();
         next.consume(&self.inbox)?;
         inherit::copy_variables(&plan, &self.installed, &next.kernel)?;
         let update = self.update(&next.content, &next.kernel, &scripts)?;
@@ -182,6 +227,9 @@ impl Session<'_> {
         let timing = Timing { compile: next.timings.total - verify, verify, update, total };
         let before = std::mem::replace(&mut self.installed, next);
         self.retired.push(Retired::new(before));
+        let control = ControlCode::new(thread, sources, fingerprint);
+        self.retired_control.extend(std::mem::replace(&mut self.control, control).retire());
+        self.settings = settings;
         self.dumps.clear();
         (self.scripts, self.reloads) = (scripts, self.reloads + 1);
         self.keep_lists();
@@ -225,7 +273,7 @@ impl Session<'_> {
         entries: u64,
         kernel: Kernel,
     ) -> Result<Replaced, CliError> {
-        let table = Rc::clone(self.installed.control.table(name)?);
+        let table = Arc::clone(self.installed.table(name)?);
         let (content, scripts) = (self.installed.content.clone(), self.scripts.clone());
         let update = self.update(&content, &kernel, &scripts)?;
         table.become_like(list);

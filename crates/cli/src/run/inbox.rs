@@ -2,6 +2,7 @@
 //!
 //! Messages wait in a queue of bounded length, whose senders wait where it is full; requests never wait behind them.
 
+use super::lua_thread::{LuaId, Told};
 use super::making::Made;
 use crate::records::{Message, RecordError};
 use moonhook_daemon::{ClientId, Delivery, Failure, Pending};
@@ -25,6 +26,8 @@ pub enum Incoming {
     Changed,
     /// What a thread was to make is there, or why not.
     Made(Result<Made, Box<Failure>>),
+    /// A thread that has a Lua state tells something.
+    Lua(LuaId, Told),
 }
 
 #[derive(Debug, Default)]
@@ -39,6 +42,7 @@ struct Waiting {
     messages: VecDeque<Queued>,
     deliveries: VecDeque<Delivery>,
     made: Option<Result<Made, Box<Failure>>>,
+    told: VecDeque<(LuaId, Told)>,
     changed: bool,
     closed: bool,
 }
@@ -74,23 +78,33 @@ impl Inbox {
         self.arrived.notify_one();
     }
 
+    /// Each Lua thread does one thing at a time.
+    pub fn tell(&self, id: LuaId, told: Told) {
+        self.waiting().told.push_back((id, told));
+        self.arrived.notify_one();
+    }
+
     pub fn change(&self) {
         self.waiting().changed = true;
         self.arrived.notify_one();
     }
 
-    /// The next thing to see to; `None` when the time is over.
-    pub fn next(&self, timeout: Duration) -> Option<Incoming> {
+    /// The next thing to see to; `None` when the time is over. Messages stay where they are unless they are wanted.
+    pub fn next(&self, timeout: Duration, messages: bool) -> Option<Incoming> {
         let empty = |waiting: &mut Waiting| {
-            waiting.messages.is_empty()
+            (waiting.messages.is_empty() || !messages)
                 && waiting.deliveries.is_empty()
                 && waiting.made.is_none()
+                && waiting.told.is_empty()
                 && !waiting.changed
         };
         let waited = self.arrived.wait_timeout_while(self.waiting(), timeout, empty);
         let (mut waiting, _) = waited.unwrap_or_else(PoisonError::into_inner);
         if let Some(made) = waiting.made.take() {
             return Some(Incoming::Made(made));
+        }
+        if let Some((id, told)) = waiting.told.pop_front() {
+            return Some(Incoming::Lua(id, told));
         }
         match waiting.deliveries.pop_front() {
             Some(Delivery::Request(request)) => return Some(Incoming::Request(request)),
@@ -100,7 +114,7 @@ impl Inbox {
         if std::mem::take(&mut waiting.changed) {
             return Some(Incoming::Changed);
         }
-        let message = waiting.messages.pop_front()?;
+        let message = if messages { waiting.messages.pop_front() } else { None }?;
         self.room.notify_one();
         Some(Incoming::Message(message))
     }
@@ -126,16 +140,19 @@ mod tests {
     #[test]
     fn changes_do_not_wait_behind_messages() {
         let inbox = Inbox::default();
-        assert!(inbox.next(Duration::ZERO).is_none());
+        assert!(inbox.next(Duration::ZERO, true).is_none());
         (0..3).for_each(|number| inbox.message(print(number)));
+        assert!(inbox.next(Duration::ZERO, false).is_none());
         inbox.change();
         inbox.change();
-        assert!(matches!(inbox.next(Duration::ZERO), Some(Incoming::Changed)));
+        assert!(matches!(inbox.next(Duration::ZERO, true), Some(Incoming::Changed)));
         for number in 0..3 {
-            let Some(Incoming::Message(message)) = inbox.next(Duration::ZERO) else { panic!("no message") };
+            let Some(Incoming::Message(message)) = inbox.next(Duration::ZERO, true) else {
+                panic!("no message")
+            };
             assert_eq!(message, print(number));
         }
-        assert!(inbox.next(Duration::ZERO).is_none());
+        assert!(inbox.next(Duration::ZERO, true).is_none());
     }
 
     #[test]
@@ -144,7 +161,9 @@ mod tests {
         std::thread::scope(|scope| {
             scope.spawn(|| (0..2 * QUEUE).for_each(|number| inbox.message(print(number))));
             for number in 0..2 * QUEUE {
-                let Some(Incoming::Message(message)) = inbox.next(Duration::from_secs(60)) else { panic!() };
+                let Some(Incoming::Message(message)) = inbox.next(Duration::from_secs(60), true) else {
+                    panic!()
+                };
                 assert_eq!(message, print(number));
                 assert!(inbox.waiting().messages.len() <= QUEUE);
             }

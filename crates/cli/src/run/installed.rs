@@ -3,13 +3,12 @@
 use super::content::{Content, Earlier};
 use super::inbox::Inbox;
 use super::inherit::Inheritance;
-use super::making::{Blueprint, Heritage, Program};
+use super::making::Program;
+use crate::CliError;
 use crate::kernel::Kernel;
-use crate::{CliError, report};
-use moonhook_control::Control;
-use moonhook_engine::{Choice, Settings, Timings, timed};
+use moonhook_control::{Connection, ControlError, Layout, SharedTable, table_named};
+use moonhook_engine::{Choice, Timings};
 use moonhook_install::{ArenaSection, Events, InstallError};
-use moonhook_load::Loaded;
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,8 +22,9 @@ const NAP: Duration = Duration::from_millis(100);
 /// A program in the kernel with what it takes to run and to replace it.
 pub struct Installed {
     pub kernel: Kernel,
-    /// The Lua state that the scripts ran in.
-    pub control: Control,
+    pub tables: Vec<Arc<SharedTable>>,
+    /// What a Lua state is connected with.
+    pub layout: Layout,
     pub timings: Timings,
     pub choice: Choice,
     pub content: Content,
@@ -53,52 +53,34 @@ impl Drop for Consumer {
     }
 }
 
+/// What is to be done with a program before it is put into the hook.
+pub struct Assembled {
+    /// What it takes over.
+    pub plan: Inheritance,
+    /// For its Lua state.
+    pub connection: Connection,
+}
+
 impl Installed {
-    /// Compiles the scripts and loads them; tables and variables that `earlier` has, too, are common to both.
-    ///
-    /// # Errors
-    /// What a stage refuses. `earlier` is as it was.
-    pub fn load(
-        scripts: &[PathBuf],
-        settings: &Settings,
-        prints_to_stderr: bool,
-        earlier: Option<&dyn Earlier>,
-    ) -> Result<(Installed, Inheritance), CliError> {
-        let earlier = earlier.map(Heritage::of).transpose()?;
-        let (loaded, blueprint) = Installed::prepare(scripts, settings, prints_to_stderr, &[], earlier)?;
-        Installed::assemble(loaded, blueprint.make()?)
-    }
-
-    /// Runs the scripts, and says what a program is to be made of. Tables of these names get other contents than the scripts give
-    /// them.
-    ///
-    /// # Errors
-    /// What the load stage refuses.
-    pub fn prepare(
-        scripts: &[PathBuf],
-        settings: &Settings,
-        prints_to_stderr: bool,
-        contents: &[moonhook_load::Content],
-        earlier: Option<Heritage>,
-    ) -> Result<(Loaded, Blueprint), CliError> {
-        let mut load_time = 0;
-        let load = || Ok(moonhook_load::load_with_contents(scripts, &settings.load, contents)?);
-        let loaded = timed(&mut load_time, || report::with_prints_to_stderr(prints_to_stderr, load));
-        let mut loaded = loaded?;
-        let snapshot = std::mem::take(&mut loaded.snapshot);
-        Ok((loaded, Blueprint { snapshot, settings: settings.clone(), load_time, earlier }))
-    }
-
-    /// Connects the Lua state with the program that was made of it.
+    /// Takes the tables of a program that was made of what load time gave.
     ///
     /// # Errors
     /// `Control`.
-    pub fn assemble(loaded: Loaded, program: Program) -> Result<(Installed, Inheritance), CliError> {
+    pub fn assemble(program: Program, files: Vec<PathBuf>) -> Result<(Installed, Assembled), CliError> {
         let Program { kernel, module, choice, content, plan, timings, constants } = program;
-        let files = loaded.files.clone();
-        let options = moonhook_control::Options::default();
-        let control = Control::new(loaded, &module, &kernel.program, options)?;
-        Ok((Installed { kernel, control, timings, choice, content, files, constants, consumer: None }, plan))
+        let connection = Connection::open(&module, &kernel.program)?;
+        let (tables, layout) = (connection.tables(), Layout::of(&module));
+        let installed =
+            Installed { kernel, tables, layout, timings, choice, content, files, constants, consumer: None };
+        Ok((installed, Assembled { plan, connection }))
+    }
+
+    /// The shared table of that name.
+    ///
+    /// # Errors
+    /// `NoSuchTable`.
+    pub fn table(&self, name: &str) -> Result<&Arc<SharedTable>, ControlError> {
+        table_named(&self.tables, name)
     }
 
     /// Begins to take the handlers' records out of the ring.

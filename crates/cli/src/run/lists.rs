@@ -35,7 +35,7 @@ impl Session<'_> {
     /// `Control` if handlers have no such table.
     pub fn begin_list(&mut self, client: ClientId, table: &str) -> Result<(), CliError> {
         self.lists.remove(&client);
-        let place = match self.installed.control.table(table) {
+        let place = match self.installed.table(table) {
             Ok(shared) => Place::Shared(shared.twin()?),
             Err(_) if self.installed.constants.iter().any(|constant| constant == table) => {
                 Place::Constant(Vec::new())
@@ -98,7 +98,7 @@ impl Session<'_> {
 
 /// Whether the present program has a table of that name in whose place `twin` can be put.
 pub fn is_like(installed: &Installed, table: &str, twin: &SharedTable) -> bool {
-    let present = installed.control.table(table);
+    let present = installed.table(table);
     present.is_ok_and(|present| (present.shape(), present.map().name()) == (twin.shape(), twin.map().name()))
 }
 

@@ -3,6 +3,7 @@
 use super::content::{Content, Earlier};
 use super::inbox::Inbox;
 use super::inherit::{self, Inheritance};
+use super::lua_thread::STACK;
 use super::service::failure;
 use crate::CliError;
 use crate::kernel::{Again, Kernel};
@@ -137,6 +138,3 @@ impl Order {
         Ok(thread.spawn(move || inbox.made(self.make().map_err(|error| failure(&error))))?)
     }
 }
-
-/// What the main thread usually has: the stages recurse into what scripts nest.
-const STACK: usize = 8 << 20;

@@ -1,13 +1,14 @@
-//! Answers about the Lua state and the shared tables.
+//! Answers about the shared tables.
 
 use super::lists::data;
 use super::session::Session;
+use crate::CliError;
 use crate::datum::{from_json, to_json};
-use crate::{CliError, Exit};
-use moonhook_control::{ControlError, Walk};
-use moonhook_daemon::{ClientId, Dumped, Executed, Failure, TableInfo, TableOperation};
+use moonhook_control::{SharedTable, Walk};
+use moonhook_daemon::{ClientId, Dumped, TableInfo, TableOperation};
 use moonhook_shape::Type;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// A dump that goes on when it is asked for.
 pub struct OpenDump {
@@ -22,30 +23,15 @@ const OPEN_DUMPS: usize = 16;
 const PAGE: usize = 1000;
 
 impl Session<'_> {
-    /// Carries out Lua code.
-    pub fn exec(&mut self, code: &str) -> Executed {
-        let answer = self.installed.control.exec(code);
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let printed = answer.printed.iter().map(|line| text(line)).collect();
-        let (results, error) = match answer.result {
-            Ok(shown) => (shown.iter().map(|shown| text(&shown.text)).collect(), None),
-            Err(error) => {
-                let diagnostic = ControlError::Call(error).diagnostic();
-                (Vec::new(), Some(Failure::new(diagnostic, Exit::Refused as u8)))
-            }
-        };
-        Executed { printed, results, error }
-    }
-
     pub fn tables(&self) -> Vec<TableInfo> {
-        let info = |table: &std::rc::Rc<moonhook_control::SharedTable>| TableInfo {
+        let info = |table: &Arc<SharedTable>| TableInfo {
             name: table.name().to_string(),
             key: table.shape().key.to_string(),
             value: table.shape().value.to_string(),
             capacity: table.shape().capacity,
             fields: fields(&table.shape().value),
         };
-        self.installed.control.tables().iter().map(info).collect()
+        self.installed.tables.iter().map(info).collect()
     }
 
     /// Does one thing with a table.
@@ -62,7 +48,7 @@ impl Session<'_> {
             }
             _ => {}
         }
-        let table = self.installed.control.table(name)?;
+        let table = self.installed.table(name)?;
         Ok(match operation {
             TableOperation::Get { key } => to_json(&table.get(&from_json(key)?)?),
             TableOperation::Set { key, value } => {
@@ -80,7 +66,7 @@ impl Session<'_> {
     }
 
     fn dump(&mut self, name: &str, dump: Option<u64>) -> Result<Value, CliError> {
-        let table = self.installed.control.table(name)?;
+        let table = self.installed.table(name)?;
         let known = |open: &OpenDump| Some(open.id) == dump && open.table == name;
         let mut open = match self.dumps.iter().position(known) {
             Some(position) => self.dumps.remove(position),

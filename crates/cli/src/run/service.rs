@@ -12,7 +12,11 @@ impl Session<'_> {
     pub fn answer(&mut self, pending: Pending) -> Result<(), CliError> {
         let Pending { client, request, reply } = pending;
         let wanted = match request {
-            Request::Reload { scripts } => Ok(Wanted::Reload { scripts }),
+            Request::Reload { scripts, allow_read } => Ok(Wanted::Reload { scripts, allow_read }),
+            Request::Exec { code } => {
+                self.control.exec(code, reply);
+                return Ok(());
+            }
             Request::Table { table, operation: TableOperation::Commit } => self.finish_list(client, &table),
             request => {
                 reply.send(self.answer_now(client, request));
@@ -35,11 +39,10 @@ impl Session<'_> {
                 self.stopping = true;
                 Ok(Value::Null)
             }
-            Request::Exec { code } => json(Ok(self.exec(&code))),
             Request::Tables => json(Ok(self.tables())),
             Request::Table { table, operation } => json(self.table(client, &table, &operation)),
             // The server's own, and what has an answer later.
-            Request::Events | Request::Reload { .. } => Ok(Value::Null),
+            Request::Events | Request::Reload { .. } | Request::Exec { .. } => Ok(Value::Null),
         }
     }
 

@@ -3,9 +3,11 @@
 use super::Arguments;
 use super::changes::{Change, Making};
 use super::content::Content;
+use super::control_code::{ControlCode, RetiredControl};
 use super::inbox::{Inbox, Incoming};
 use super::installed::{Installed, Retired};
 use super::lists::List;
+use super::lua_thread::Told;
 use super::remote_tables::OpenDump;
 use super::reporter::Reporter;
 use super::watcher::Watcher;
@@ -13,7 +15,6 @@ use crate::CliError;
 use crate::counters::Counters;
 use crate::kernel::Kernel;
 use crate::pins::{Pins, Record};
-use crate::records::Message;
 use moonhook_daemon::{ClientId, Name, Publisher};
 use moonhook_engine::Settings;
 use moonhook_install::XdpLink;
@@ -32,6 +33,9 @@ pub struct Session<'a> {
     pub name: Name,
     pub scripts: Vec<PathBuf>,
     pub installed: Installed,
+    /// The present generation's Lua state, and those of earlier ones that are still at work.
+    pub control: ControlCode,
+    pub retired_control: Vec<RetiredControl>,
     pub link: XdpLink,
     pub inbox: Arc<Inbox>,
     pub publisher: Publisher,
@@ -65,9 +69,10 @@ impl Session<'_> {
             && !self.stopping
             && duration.is_none_or(|duration| start.elapsed() < duration)
         {
-            let due = self.turn()?;
-            let until = next_counters.min(next_look).min(due.unwrap_or(next_look));
-            match self.inbox.next(until.saturating_duration_since(Instant::now())) {
+            self.control.feed()?;
+            let until = next_counters.min(next_look).min(self.control.due().unwrap_or(next_look));
+            let timeout = until.saturating_duration_since(Instant::now());
+            match self.inbox.next(timeout, self.control.takes_messages()) {
                 Some(incoming) => self.see_to(incoming)?,
                 None => self.reporter.flush()?,
             }
@@ -81,7 +86,8 @@ impl Session<'_> {
                 if !self.link.is_attached() {
                     return Err(CliError::InterfaceGone { name: self.link.interface().name.clone() });
                 }
-                self.look_after_making();
+                self.look_after_making()?;
+                self.look_after_control()?;
                 self.bury()?;
                 next_look = now + NAP;
             }
@@ -102,26 +108,8 @@ impl Session<'_> {
             }
             Incoming::Changed => self.files_changed(),
             Incoming::Made(made) => self.made(made),
+            Incoming::Lua(id, told) => self.lua_told(id, told),
         }
-    }
-
-    /// Lets the scripts' control code do what is due; gives when something will be.
-    fn turn(&mut self) -> Result<Option<Instant>, CliError> {
-        let mut messages = Vec::new();
-        let due = self.installed.control.turn(&mut |report| messages.push(Message::from(report)));
-        messages.iter().try_for_each(|message| self.show(message))?;
-        Ok(due)
-    }
-
-    /// Shows a message; an event goes to those who listen, too.
-    fn show(&mut self, message: &Message) -> Result<(), CliError> {
-        self.publisher.publish(|| super::reporter::message_json(message));
-        self.reporter.message(message)?;
-        let Message::Event(notice) = message else { return Ok(()) };
-        let mut messages = Vec::new();
-        let control = &mut self.installed.control;
-        control.event(&notice.name, &notice.values, &mut |report| messages.push(Message::from(report)));
-        messages.iter().try_for_each(|message| self.show(message))
     }
 
     /// What all generations have counted.
@@ -178,10 +166,14 @@ impl Session<'_> {
         generations().for_each(Installed::end_events);
         loop {
             let ended = generations().all(Installed::events_have_ended);
-            match self.inbox.next(Duration::from_millis(if ended { 0 } else { 5 })) {
+            match self.inbox.next(Duration::from_millis(if ended { 0 } else { 5 }), true) {
                 Some(Incoming::Message(message)) if show && result.is_ok() => {
                     let shown = message.map_err(CliError::from);
                     result = shown.and_then(|message| self.reporter.message(&message));
+                }
+                // Control code that has just ended; what is at work is not waited for.
+                Some(Incoming::Lua(_, Told::Done(done))) if show && result.is_ok() => {
+                    result = done.messages.iter().try_for_each(|message| self.reporter.message(message));
                 }
                 None if ended => break,
                 _ => {}

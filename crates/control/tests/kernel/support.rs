@@ -141,7 +141,13 @@ pub fn control(script: &str, tables: &[(&str, Shape)]) -> Control {
     let tables: Vec<_> = tables.iter().map(|(name, shape)| (*name, number(name), shape.clone())).collect();
     let module = module(&tables);
     let program = install(&module).unwrap();
-    Control::new(loaded, &module, &program, Options { time_limit: Duration::from_secs(2) }).unwrap()
+    Control::new(
+        loaded,
+        &module,
+        &program,
+        Options { time_limit: Duration::from_secs(2), ..Options::default() },
+    )
+    .unwrap()
 }
 
 /// A state with one table `t` that is a map of this shape.

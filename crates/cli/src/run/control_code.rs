@@ -1,0 +1,257 @@
+//! Control code, as the main thread sees it: at work or not, what waits for it, and what to do when it does not come to an end.
+
+use super::installed::Installed;
+use super::lua_thread::{Done, GRACE, Job, LuaId, LuaThread, Sources, Told};
+use super::session::Session;
+use crate::CliError;
+use crate::records::{Failure as RuntimeFailure, Message, Notice, Text};
+use moonhook_control::{CallError, Connection, ControlError};
+use moonhook_daemon::{Executed, Failure, Reply};
+use serde_json::json;
+use std::collections::{BTreeSet, VecDeque};
+use std::time::{Duration, Instant};
+
+/// As long as a signal, for which functions may wait, goes unnoticed.
+const NAP: Duration = Duration::from_millis(100);
+
+/// How often control code begins anew before it is left off.
+const BEGINNINGS: u32 = 3;
+
+/// The Lua state of a generation.
+pub struct ControlCode {
+    /// `None` if it is left off.
+    thread: Option<LuaThread>,
+    /// What it was made of, to begin anew.
+    sources: Sources,
+    fingerprint: u64,
+    state: State,
+    due: Option<Instant>,
+    listened_to: BTreeSet<Vec<u8>>,
+    /// Code that waits to be carried out.
+    waiting: VecDeque<(String, Reply)>,
+    beginnings: u32,
+}
+
+enum State {
+    Idle,
+    /// A job is on its way; of code from outside, who waits for the answer.
+    Busy(Option<Reply>),
+    /// Load time once more.
+    Beginning,
+}
+
+impl ControlCode {
+    /// That of a thread which is connected with the program.
+    pub fn new(thread: LuaThread, sources: Sources, fingerprint: u64) -> ControlCode {
+        ControlCode {
+            thread: Some(thread),
+            sources,
+            fingerprint,
+            state: State::Idle,
+            due: Some(Instant::now()),
+            listened_to: BTreeSet::new(),
+            waiting: VecDeque::new(),
+            beginnings: 0,
+        }
+    }
+
+    fn is(&self, id: LuaId) -> bool {
+        self.thread.as_ref().is_some_and(|thread| thread.id() == id)
+    }
+
+    /// When it is to be given something to do, if it could take it.
+    pub fn due(&self) -> Option<Instant> {
+        let soon = Instant::now() + NAP;
+        let is_idle = matches!(self.state, State::Idle) && self.thread.is_some();
+        is_idle.then(|| self.due.map_or(soon, |due| due.min(soon)))
+    }
+
+    /// Whether messages of handlers may come: they are shown in the order in which they came, with what control code says of them in
+    /// between.
+    pub fn takes_messages(&self) -> bool {
+        !matches!(self.state, State::Busy(_))
+    }
+
+    /// Gives it what waits or is due.
+    pub fn feed(&mut self) -> Result<(), CliError> {
+        let (State::Idle, Some(thread)) = (&self.state, &mut self.thread) else { return Ok(()) };
+        if let Some((code, reply)) = self.waiting.pop_front() {
+            self.state = State::Busy(Some(reply));
+            return thread.work(Job::Exec(code));
+        }
+        if self.due.is_none_or(|due| due <= Instant::now()) {
+            self.state = State::Busy(None);
+            return thread.work(Job::Turn);
+        }
+        Ok(())
+    }
+
+    /// Has those who listen called.
+    fn event(&mut self, notice: &Notice) -> Result<(), CliError> {
+        let (State::Idle, Some(thread)) = (&self.state, &mut self.thread) else { return Ok(()) };
+        if !self.listened_to.contains(&notice.name) {
+            return Ok(());
+        }
+        self.state = State::Busy(None);
+        thread.work(Job::Event(notice.clone()))
+    }
+
+    /// Has code carried out, behind all that waits.
+    pub fn exec(&mut self, code: String, reply: Reply) {
+        match self.thread {
+            Some(_) => self.waiting.push_back((code, reply)),
+            None => reply.send(Ok(json!(unfinished("control code is left off until a reload")))),
+        }
+    }
+
+    fn done(&mut self, done: Done) -> Vec<Message> {
+        if let State::Busy(Some(reply)) = std::mem::replace(&mut self.state, State::Idle) {
+            reply.send(Ok(json!(done.executed)));
+        }
+        // Where nothing else is, signals may come.
+        self.due = Some(done.due.unwrap_or_else(|| Instant::now() + NAP).min(Instant::now() + NAP));
+        self.listened_to = done.listened_to;
+        done.messages
+    }
+
+    /// Whether the present function is beyond its time.
+    fn overruns(&mut self) -> bool {
+        let limit = match self.state {
+            State::Idle => return false,
+            State::Busy(_) => moonhook_control::Options::default().time_limit,
+            State::Beginning => self.sources.options.longest(),
+        };
+        self.thread.as_mut().is_some_and(|thread| thread.runs_for() > limit + GRACE)
+    }
+
+    /// The thread, if it is still at work when it is not needed any more, with who waits for its answer.
+    pub fn retire(self) -> Option<RetiredControl> {
+        for (_, reply) in self.waiting {
+            reply.send(Ok(json!(unfinished("the script was reloaded before the code could run"))));
+        }
+        let State::Busy(reply) = self.state else { return None };
+        Some(RetiredControl { thread: self.thread?, reply })
+    }
+}
+
+/// Control code of a generation that was replaced, which may still be at work.
+pub struct RetiredControl {
+    thread: LuaThread,
+    reply: Option<Reply>,
+}
+
+impl Session<'_> {
+    /// A Lua thread has told something.
+    pub fn lua_told(&mut self, id: LuaId, told: Told) -> Result<(), CliError> {
+        match told {
+            Told::Done(done) if self.control.is(id) => {
+                let messages = self.control.done(*done);
+                messages.iter().try_for_each(|message| self.say(message))
+            }
+            Told::Done(done) => self.retired_done(id, *done),
+            Told::Loaded(prepared) if self.control.is(id) => match prepared {
+                Ok(prepared) if prepared.fingerprint == self.control.fingerprint => self.begin_control(),
+                Ok(_) => self.leave_control_off("the scripts' files are others by now"),
+                Err(error) => self.leave_control_off(&error.to_string()),
+            },
+            Told::Loaded(prepared) => self.loaded(id, prepared),
+        }
+    }
+
+    fn retired_done(&mut self, id: LuaId, done: Done) -> Result<(), CliError> {
+        let at = self.retired_control.iter().position(|retired| retired.thread.id() == id);
+        let Some(at) = at else { return Ok(()) };
+        let RetiredControl { reply, .. } = self.retired_control.swap_remove(at);
+        if let Some(reply) = reply {
+            reply.send(Ok(json!(done.executed)));
+        }
+        done.messages.iter().try_for_each(|message| self.say(message))
+    }
+
+    /// Shows a message; an event goes to those who listen, too.
+    pub fn show(&mut self, message: &Message) -> Result<(), CliError> {
+        self.say(message)?;
+        match message {
+            Message::Event(notice) => self.control.event(notice),
+            _ => Ok(()),
+        }
+    }
+
+    fn say(&mut self, message: &Message) -> Result<(), CliError> {
+        self.publisher.publish(|| super::reporter::message_json(message));
+        self.reporter.message(message)
+    }
+
+    /// Leaves a state behind that does not come to an end, and begins anew. To be called again and again.
+    pub fn look_after_control(&mut self) -> Result<(), CliError> {
+        if let Some(thread) = &mut self.control.thread {
+            thread.look_after();
+        }
+        let limit = moonhook_control::Options::default().time_limit + GRACE;
+        self.retired_control.retain_mut(|retired| {
+            let overruns = retired.thread.runs_for() > limit;
+            if overruns {
+                retired.thread.leave_behind();
+            }
+            !overruns && !retired.thread.has_ended()
+        });
+        if !self.control.overruns() {
+            return Ok(());
+        }
+        let seconds = moonhook_control::Options::default().time_limit.as_secs();
+        let problem = format!(
+            "the function was stopped: it ran for more than {seconds} seconds, inside a function of the library"
+        );
+        if let Some(thread) = self.control.thread.take() {
+            thread.leave_behind();
+        }
+        if let State::Busy(Some(reply)) = std::mem::replace(&mut self.control.state, State::Idle) {
+            reply.send(Ok(json!(unfinished(&problem))));
+        }
+        self.complain(format!("{problem}; its Lua state is left behind"))?;
+        if self.control.beginnings >= BEGINNINGS {
+            return self.leave_control_off("that has happened too often");
+        }
+        self.control.beginnings += 1;
+        self.control.thread = Some(LuaThread::load(self.control.sources.clone(), &self.inbox)?);
+        self.control.state = State::Beginning;
+        Ok(())
+    }
+
+    /// Load time has given the same once more: the new state has the present program's tables and variables.
+    fn begin_control(&mut self) -> Result<(), CliError> {
+        let Installed { layout, kernel, tables, .. } = &self.installed;
+        let connection = Connection::again(layout, &kernel.program, tables);
+        let connected =
+            connection.map_err(CliError::from).and_then(|connection| match &self.control.thread {
+                Some(thread) => thread.connect(connection),
+                None => Err(CliError::LuaGone),
+            });
+        if let Err(error) = connected {
+            return self.leave_control_off(&error.to_string());
+        }
+        (self.control.state, self.control.due) = (State::Idle, Some(Instant::now()));
+        self.control.listened_to = BTreeSet::new();
+        self.complain("control code has begun anew, with the variables of load time".to_string())
+    }
+
+    fn leave_control_off(&mut self, why: &str) -> Result<(), CliError> {
+        (self.control.thread, self.control.state) = (None, State::Idle);
+        for (_, reply) in std::mem::take(&mut self.control.waiting) {
+            reply.send(Ok(json!(unfinished("control code is left off until a reload"))));
+        }
+        self.complain(format!("control code is left off until a reload: {why}"))
+    }
+
+    fn complain(&mut self, message: String) -> Result<(), CliError> {
+        let message = Text::whole(message.into_bytes());
+        self.say(&Message::Error(RuntimeFailure { message, traceback: Vec::new() }))
+    }
+}
+
+/// The answer about code that did not come to an end.
+fn unfinished(problem: &str) -> Executed {
+    let error = ControlError::Call(CallError { message: problem.to_string(), traceback: Vec::new() });
+    let failure = Failure::new(error.diagnostic(), crate::Exit::Refused as u8);
+    Executed { printed: Vec::new(), results: Vec::new(), error: Some(failure) }
+}

@@ -1,0 +1,315 @@
+//! The thread that has a Lua state: nobody else runs Lua, and nobody waits for it.
+//!
+//! It runs the scripts at load time, tells what is to be compiled, and waits for the program ([`LuaThread::connect`]); from then on it
+//! does one [`Job`] after another. What comes of all that goes to the inbox. A state that goes on for ever inside one function of the
+//! library cannot be stopped: its thread is left behind then ([`LuaThread::leave_behind`]), and another one begins anew.
+
+use super::inbox::Inbox;
+use super::service::failure;
+use crate::CliError;
+use crate::Exit;
+use crate::records::{Message, Notice};
+use moonhook_control::{Connection, Control, ControlError, Options, lower_priority, processor_time};
+use moonhook_daemon::{Executed, Failure};
+use moonhook_engine::timed;
+use moonhook_load::{Content, LoadError, Loaded};
+use moonhook_snapshot::Snapshot;
+use nix::unistd::{Pid, gettid};
+use std::collections::BTreeSet;
+use std::fmt::{self, Debug, Formatter, Write};
+use std::hash::{DefaultHasher, Hasher};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Which of the threads that this process has had. Later ones have greater numbers.
+pub type LuaId = u64;
+
+/// What load time is to be made of.
+#[derive(Clone, Debug)]
+pub struct Sources {
+    pub scripts: Vec<PathBuf>,
+    pub options: moonhook_load::Options,
+    /// Other contents of tables than the scripts give them.
+    pub contents: Vec<Content>,
+}
+
+/// What load time gives to the other threads.
+pub struct Prepared {
+    pub snapshot: Snapshot,
+    /// Equal for equal snapshots.
+    pub fingerprint: u64,
+    /// Every file that was read.
+    pub files: Vec<PathBuf>,
+    /// How long that took, in microseconds.
+    pub load_time: u64,
+}
+
+/// Something for the Lua state to do. Whatever is due is done behind it.
+#[derive(Debug)]
+pub enum Job {
+    /// Nothing but what is due.
+    Turn,
+    Event(Notice),
+    Exec(String),
+}
+
+/// What came of a job.
+#[derive(Debug)]
+pub struct Done {
+    pub messages: Vec<Message>,
+    /// When there is something to do again.
+    pub due: Option<Instant>,
+    /// Events that somebody listens to.
+    pub listened_to: BTreeSet<Vec<u8>>,
+    /// Of [`Job::Exec`].
+    pub executed: Option<Executed>,
+}
+
+/// What a thread tells.
+pub enum Told {
+    /// Load time has ended; once.
+    Loaded(Result<Box<Prepared>, LoadError>),
+    /// A job has ended.
+    Done(Box<Done>),
+}
+
+impl Debug for Told {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Told::Loaded(_) => "Loaded",
+            Told::Done(_) => "Done",
+        })
+    }
+}
+
+/// The hold that other threads have on it. Dropped, the thread ends when it has done what it is at.
+pub struct LuaThread {
+    id: LuaId,
+    orders: Sender<Order>,
+    thread: Option<JoinHandle<()>>,
+    /// Its number for the kernel; 0 until it runs.
+    number: Arc<AtomicI32>,
+    begun: Arc<AtomicU64>,
+    seen: Seen,
+}
+
+/// What was seen of the present function, to know how long it runs.
+#[derive(Clone, Copy, Default)]
+struct Seen {
+    begun: u64,
+    time: Duration,
+}
+
+enum Order {
+    Connect { connection: Connection, answer: SyncSender<Result<(), Box<Failure>>> },
+    Work(Job),
+}
+
+/// The next thread's number.
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+/// What the main thread usually has: the stages recurse into what scripts nest.
+pub const STACK: usize = 8 << 20;
+
+/// What a function may use of a processor beyond its limit, at which it is stopped if it runs Lua. Who goes beyond this is inside a
+/// function of the library.
+pub const GRACE: Duration = Duration::from_secs(2);
+
+/// Connecting runs no script.
+const CONNECTING: Duration = Duration::from_secs(30);
+
+impl LuaThread {
+    /// Begins load time.
+    ///
+    /// # Errors
+    /// Where there can be no more threads.
+    pub fn load(sources: Sources, inbox: &Arc<Inbox>) -> Result<LuaThread, CliError> {
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        let (orders, taken) = channel();
+        let (number, begun) = (Arc::new(AtomicI32::new(0)), Arc::new(AtomicU64::new(0)));
+        let of_thread = Thread { id, inbox: Arc::clone(inbox), begun: Arc::clone(&begun) };
+        let noted = Arc::clone(&number);
+        let thread = std::thread::Builder::new().name("lua".to_string()).stack_size(STACK);
+        let thread = thread.spawn(move || {
+            noted.store(gettid().as_raw(), Ordering::Relaxed);
+            of_thread.run(&sources, &taken);
+        })?;
+        Ok(LuaThread { id, orders, thread: Some(thread), number, begun, seen: Seen::default() })
+    }
+
+    pub fn id(&self) -> LuaId {
+        self.id
+    }
+
+    /// Connects the Lua state with the program that was made of what it told. Jobs can be given from then on.
+    ///
+    /// # Errors
+    /// What control code refuses; `LuaGone`.
+    pub fn connect(&self, connection: Connection) -> Result<(), CliError> {
+        let (answer, answered) = sync_channel(1);
+        self.order(Order::Connect { connection, answer })?;
+        match answered.recv_timeout(CONNECTING) {
+            Ok(outcome) => outcome.map_err(CliError::Remote),
+            Err(_) => Err(CliError::LuaGone),
+        }
+    }
+
+    /// Gives it a job, when it has none.
+    ///
+    /// # Errors
+    /// `LuaGone`.
+    pub fn work(&mut self, job: Job) -> Result<(), CliError> {
+        self.seen = self.look();
+        self.order(Order::Work(job))
+    }
+
+    fn order(&self, order: Order) -> Result<(), CliError> {
+        self.orders.send(order).map_err(|_| CliError::LuaGone)
+    }
+
+    fn look(&self) -> Seen {
+        let time = match self.number.load(Ordering::Relaxed) {
+            0 => None,
+            number => processor_time(Pid::from_raw(number)),
+        };
+        Seen { begun: self.begun.load(Ordering::Relaxed), time: time.unwrap_or_default() }
+    }
+
+    /// How long the present function has run on a processor, or load time, as far as was seen. To be asked now and then.
+    pub fn runs_for(&mut self) -> Duration {
+        let now = self.look();
+        if now.begun != self.seen.begun {
+            self.seen = now;
+        }
+        now.time.saturating_sub(self.seen.time)
+    }
+
+    /// Whether load time runs for longer than it may, and a little.
+    pub fn overruns(&mut self, sources: &Sources) -> bool {
+        self.runs_for() > sources.options.longest() + GRACE
+    }
+
+    /// A thread that has come to grief takes the process along, as other threads do.
+    pub fn look_after(&mut self) {
+        if let Some(thread) = self.thread.take_if(|thread| thread.is_finished())
+            && let Err(panic) = thread.join()
+        {
+            std::panic::resume_unwind(panic);
+        }
+    }
+
+    pub fn has_ended(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// Lets it go on, perhaps for ever, where a processor has nothing else to do.
+    pub fn leave_behind(&self) {
+        let number = self.number.load(Ordering::Relaxed);
+        if number != 0 && !self.has_ended() {
+            lower_priority(Pid::from_raw(number));
+        }
+    }
+}
+
+/// The thread's own side.
+struct Thread {
+    id: LuaId,
+    inbox: Arc<Inbox>,
+    begun: Arc<AtomicU64>,
+}
+
+impl Thread {
+    fn run(self, sources: &Sources, orders: &Receiver<Order>) {
+        let mut load_time = 0;
+        let Sources { scripts, options, contents } = sources;
+        let loaded = timed(&mut load_time, || moonhook_load::load_with_contents(scripts, options, contents));
+        let mut loaded = match loaded {
+            Ok(loaded) => loaded,
+            Err(error) => return self.tell(Told::Loaded(Err(error))),
+        };
+        let snapshot = std::mem::take(&mut loaded.snapshot);
+        let (fingerprint, files) = (fingerprint(&snapshot), loaded.files.clone());
+        let prepared = Prepared { snapshot, fingerprint, files, load_time };
+        self.tell(Told::Loaded(Ok(Box::new(prepared))));
+        // Whoever has loaded may find that nothing is to become of it.
+        let Ok(Order::Connect { connection, answer }) = orders.recv() else { return };
+        let Some(mut control) = self.control(loaded, connection, &answer) else { return };
+        while let Ok(order) = orders.recv() {
+            let Order::Work(job) = order else { continue };
+            let done = work(&mut control, job);
+            self.tell(Told::Done(Box::new(done)));
+        }
+    }
+
+    fn control(
+        &self,
+        loaded: Loaded,
+        connection: Connection,
+        answer: &SyncSender<Result<(), Box<Failure>>>,
+    ) -> Option<Control> {
+        let options = Options { begun: Arc::clone(&self.begun), ..Options::default() };
+        let control = Control::connect(loaded, connection, options);
+        let (control, outcome) = match control {
+            Ok(control) => (Some(control), Ok(())),
+            Err(error) => (None, Err(failure(&error.into()))),
+        };
+        // Nobody waits any more: then there is nothing to do either.
+        let _ = answer.send(outcome);
+        control
+    }
+
+    fn tell(&self, told: Told) {
+        self.inbox.tell(self.id, told);
+    }
+}
+
+fn work(control: &mut Control, job: Job) -> Done {
+    let mut messages = Vec::new();
+    let mut executed = None;
+    match job {
+        Job::Turn => {}
+        Job::Event(notice) => {
+            control.event(&notice.name, &notice.values, &mut |report| messages.push(report.into()));
+        }
+        Job::Exec(code) => executed = Some(exec(control, &code)),
+    }
+    let due = control.turn(&mut |report| messages.push(report.into()));
+    Done { messages, due, listened_to: control.listened_to(), executed }
+}
+
+/// Carries out Lua code.
+fn exec(control: &mut Control, code: &str) -> Executed {
+    let answer = control.exec(code);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let printed = answer.printed.iter().map(|line| text(line)).collect();
+    let (results, error) = match answer.result {
+        Ok(shown) => (shown.iter().map(|shown| text(&shown.text)).collect(), None),
+        Err(error) => {
+            let diagnostic = ControlError::Call(error).diagnostic();
+            (Vec::new(), Some(Failure::new(diagnostic, Exit::Refused as u8)))
+        }
+    };
+    Executed { printed, results, error }
+}
+
+/// Hashes what is written.
+#[derive(Default)]
+struct Hashing(DefaultHasher);
+
+impl Write for Hashing {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.write(text.as_bytes());
+        Ok(())
+    }
+}
+
+fn fingerprint(snapshot: &Snapshot) -> u64 {
+    let mut hashing = Hashing::default();
+    // Writing into a hash does not fail.
+    let _ = write!(hashing, "{snapshot:?}");
+    hashing.0.finish()
+}

@@ -1,0 +1,81 @@
+//! The first generation: load time and compiling, which a person can stop.
+
+use super::inbox::{Inbox, Incoming};
+use super::lua_thread::{LuaThread, Prepared, STACK, Sources, Told};
+use super::making::{Blueprint, Heritage, Program};
+use crate::CliError;
+use moonhook_engine::Settings;
+use moonhook_load::LoadError;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// How long a stop can go unnoticed.
+const NAP: Duration = Duration::from_millis(100);
+
+/// A program that nothing runs yet, and its Lua state, not yet connected.
+pub struct First {
+    pub thread: LuaThread,
+    pub program: Program,
+    pub fingerprint: u64,
+    pub files: Vec<PathBuf>,
+}
+
+/// Makes the first program. `None` if that was stopped: threads that are at it end with the process.
+///
+/// # Errors
+/// What a stage refuses.
+pub fn first(
+    sources: &Sources,
+    settings: &Settings,
+    earlier: Option<Heritage>,
+    inbox: &Arc<Inbox>,
+    stop: &AtomicBool,
+) -> Result<Option<First>, CliError> {
+    let mut thread = LuaThread::load(sources.clone(), inbox)?;
+    let Some(prepared) = load_time(&mut thread, sources, inbox, stop)? else { return Ok(None) };
+    let Prepared { snapshot, fingerprint, files, load_time } = *prepared;
+    let blueprint = Blueprint { snapshot, settings: settings.clone(), load_time, earlier };
+    let program = compiled(blueprint, stop)?;
+    Ok(program.map(|program| First { thread, program, fingerprint, files }))
+}
+
+fn load_time(
+    thread: &mut LuaThread,
+    sources: &Sources,
+    inbox: &Inbox,
+    stop: &AtomicBool,
+) -> Result<Option<Box<Prepared>>, CliError> {
+    while !stop.load(Ordering::Relaxed) {
+        if let Some(Incoming::Lua(_, Told::Loaded(loaded))) = inbox.next(NAP, false) {
+            return Ok(Some(loaded?));
+        }
+        thread.look_after();
+        if thread.overruns(sources) {
+            let limit = sources.options.instruction_limit;
+            return Err(LoadError::Instructions { limit, place: None }.into());
+        }
+    }
+    Ok(None)
+}
+
+fn compiled(blueprint: Blueprint, stop: &AtomicBool) -> Result<Option<Program>, CliError> {
+    let (made, making) = channel();
+    let thread = std::thread::Builder::new().name("make".to_string()).stack_size(STACK);
+    let thread = thread.spawn(move || drop(made.send(blueprint.make())))?;
+    while !stop.load(Ordering::Relaxed) {
+        match making.recv_timeout(NAP) {
+            Ok(program) => return program.map(Some),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                return match thread.join() {
+                    Err(panic) => std::panic::resume_unwind(panic),
+                    Ok(()) => Err(CliError::NoProgram),
+                };
+            }
+        }
+    }
+    Ok(None)
+}
