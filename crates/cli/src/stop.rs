@@ -3,7 +3,7 @@
 use crate::pins::PinOptions;
 use crate::remote::{RemoteOptions, ask};
 use crate::{CliError, Exit};
-use moonhook_daemon::{Client, Name, Request};
+use moonhook_daemon::{Client, DaemonError, Name, Request};
 use std::io::Write;
 use std::time::Duration;
 
@@ -34,8 +34,12 @@ pub fn stop(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError
     match Client::connect(&folder, &arguments.name) {
         Ok(client) => end(client)?,
         // No process, but perhaps what one has left.
-        Err(error) if !arguments.pins.of(&folder, &arguments.name).remove()? => return Err(error.into()),
-        Err(_) => {}
+        Err(error) => match arguments.pins.of(&folder, &arguments.name).remove() {
+            Ok(true) => {}
+            Err(problem) if matches!(error, DaemonError::NotRunning { .. }) => return Err(problem),
+            // Who may not ask the process may not look at its pins either.
+            Ok(false) | Err(_) => return Err(error.into()),
+        },
     }
     if arguments.json {
         writeln!(out, "{}", serde_json::json!({ "stopped": arguments.name }))?;
