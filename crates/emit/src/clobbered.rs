@@ -7,7 +7,7 @@
 
 use crate::assemble::{CodeBlock, CodeWord, End};
 use crate::isa::{self, Source, Word, class};
-use crate::leftovers::{body, predecessors};
+use crate::leftovers::Loops;
 use std::collections::BTreeSet;
 
 /// r1 to r5.
@@ -19,8 +19,7 @@ pub fn refill(blocks: &mut [CodeBlock]) {
     if headers.is_empty() {
         return;
     }
-    let before = predecessors(blocks);
-    let inside: BTreeSet<usize> = headers.iter().flat_map(|header| body(blocks, &before, *header)).collect();
+    let inside = Loops::new(blocks).inside(headers.into_iter());
     let carried: BTreeSet<u8> = inside.iter().flat_map(|block| read_first(&blocks[*block])).collect();
     for block in inside {
         let lost = lost_at_end(&blocks[block]);

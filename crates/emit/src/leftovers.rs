@@ -10,72 +10,126 @@
 use crate::assemble::{CodeBlock, CodeWord, End};
 use crate::isa::{self, Source, Word, class};
 use moonhook_ir::Size;
-use std::collections::BTreeSet;
+use moonhook_ir::graph::{Dominators, Lists, components, reverse_postorder};
+use std::collections::HashSet;
 
-/// Displacements from the frame pointer.
-type Slots = BTreeSet<i16>;
+/// A set of spill slots by number: a frame of 512 bytes has 64 words.
+type Slots = u64;
 
 /// `first` is the displacement of the first spill slot: slots of the IR, whose addresses may be anywhere, lie above it.
 pub fn clear(blocks: &mut [CodeBlock], first: i16) {
-    let headers: Vec<usize> =
-        (0..blocks.len()).filter(|index| matches!(blocks[*index].end, End::MayGoto { .. })).collect();
-    if headers.is_empty() {
+    let is_header = |block: &CodeBlock| matches!(block.end, End::MayGoto { .. });
+    if !blocks.iter().any(is_header) {
         return;
     }
     let usage: Vec<Usage> = blocks.iter().map(|block| Usage::of(block, first)).collect();
-    if usage.iter().all(|usage| usage.written.is_empty()) {
+    if usage.iter().all(|usage| usage.written == 0) {
         return;
     }
-    let live = live_at_entry(blocks, &usage);
-    let predecessors = predecessors(blocks);
-    for header in headers {
-        let left = |body: &BTreeSet<usize>| -> Vec<i16> {
-            let written: Slots =
-                body.iter().flat_map(|block| usage[*block].written.iter().copied()).collect();
-            written.difference(&live[header]).copied().collect()
-        };
-        let body = body(blocks, &predecessors, header);
-        let backs: Vec<usize> =
-            predecessors[header].iter().copied().filter(|block| body.contains(block)).collect();
-        let (all, turn) = (left(&body), turn(blocks, &predecessors, header));
-        let own = left(&turn);
+    let loops = Loops::new(blocks);
+    let live = live_at_entry(&loops, &usage);
+    let written = loops.written(&usage);
+    for header in (0..blocks.len()).filter(|index| is_header(&blocks[*index])).collect::<Vec<_>>() {
+        let backs: Vec<usize> = loops.before(header).filter(|block| loops.is_cycle(header, *block)).collect();
+        let turn = loops.turn(header);
+        let own = turn.iter().fold(0, |own, block| own | usage[*block].written);
+        let (all, own) = (written[loops.component[header] as usize] & !live[header], own & !live[header]);
         if backs.iter().any(|back| blocks[*back].end != End::Jump(header)) {
             // The head may write some of them itself, for what follows.
-            clear_at(&mut blocks[header], 0, &all);
+            clear_at(&mut blocks[header], 0, all, first);
             continue;
         }
         for back in backs {
             let end = blocks[back].words.len();
-            clear_at(&mut blocks[back], end, if turn.contains(&back) { &own } else { &all });
+            clear_at(&mut blocks[back], end, if turn.contains(&back) { own } else { all }, first);
         }
     }
 }
 
-fn clear_at(block: &mut CodeBlock, place: usize, slots: &[i16]) {
+/// The last slot of a set comes first.
+fn clear_at(block: &mut CodeBlock, place: usize, slots: Slots, first: i16) {
     let loc = block.loc;
-    let store = |slot: &i16| isa::store(Size::B8, isa::FRAME, *slot, Source::Imm(0));
-    let words = slots.iter().map(|slot| CodeWord { word: store(slot), loc, reference: None });
+    let store = |number: i16| isa::store(Size::B8, isa::FRAME, first - 8 * number, Source::Imm(0));
+    let numbers = (0..64).rev().filter(|number| slots >> number & 1 == 1);
+    let words = numbers.map(|number| CodeWord { word: store(number), loc, reference: None });
     block.words.splice(place..place, words);
 }
 
-/// The blocks of one turn of the loop with that header: not those of loops around it, which come back to it from outside.
-fn turn(blocks: &[CodeBlock], predecessors: &[Vec<usize>], header: usize) -> BTreeSet<usize> {
-    let mut outside = BTreeSet::new();
-    let mut work = vec![0];
-    while let Some(block) = work.pop() {
-        if block != header && outside.insert(block) {
-            work.extend(successors(&blocks[block]));
-        }
+/// The cycles among blocks.
+pub struct Loops {
+    after: Lists<u32>,
+    before: Lists<u32>,
+    dominators: Dominators,
+    /// By block: those with the same number lead to one another.
+    component: Vec<u32>,
+    /// By component: how many blocks it has.
+    sizes: Vec<u32>,
+}
+
+impl Loops {
+    pub fn new(blocks: &[CodeBlock]) -> Loops {
+        let after = Lists::new(blocks.len(), |edge| {
+            for (index, block) in blocks.iter().enumerate() {
+                successors(block).for_each(|to| edge(index, to as u32));
+            }
+        });
+        let before = after.reversed();
+        let order = reverse_postorder(&after);
+        let dominators = Dominators::new(&order, blocks.len(), |node| before.of(node as usize));
+        let component = components(&after);
+        let mut sizes = vec![0; blocks.len()];
+        component.iter().for_each(|number| sizes[*number as usize] += 1);
+        Loops { after, before, dominators, component, sizes }
     }
-    let mut turn = BTreeSet::from([header]);
-    let mut work: Vec<usize> =
-        predecessors[header].iter().copied().filter(|block| !outside.contains(block)).collect();
-    while let Some(block) = work.pop() {
-        if turn.insert(block) {
-            work.extend(&predecessors[block]);
-        }
+
+    fn before(&self, block: usize) -> impl DoubleEndedIterator<Item = usize> {
+        self.before.of(block).iter().map(|from| *from as usize)
     }
-    turn
+
+    /// Whether a way leads from each of the two to the other one.
+    fn is_cycle(&self, a: usize, b: usize) -> bool {
+        self.component[a] == self.component[b] && self.is_in_cycle(a)
+    }
+
+    /// Whether a way leads from the block back to it, also by way of loops around it.
+    fn is_in_cycle(&self, block: usize) -> bool {
+        self.sizes[self.component[block] as usize] > 1 || self.before(block).any(|from| from == block)
+    }
+
+    /// The blocks on ways from one of `headers` back to it, also by way of loops around it.
+    pub fn inside(&self, headers: impl Iterator<Item = usize>) -> Vec<usize> {
+        let mut wanted = vec![false; self.sizes.len()];
+        headers
+            .filter(|header| self.is_in_cycle(*header))
+            .for_each(|header| wanted[self.component[header] as usize] = true);
+        (0..self.component.len()).filter(|block| wanted[self.component[*block] as usize]).collect()
+    }
+
+    /// By component, what its blocks write, if ways lead from each to all.
+    fn written(&self, usage: &[Usage]) -> Vec<Slots> {
+        let mut written = vec![0; self.sizes.len()];
+        for (block, usage) in usage.iter().enumerate().filter(|(block, _)| self.is_in_cycle(*block)) {
+            written[self.component[block] as usize] |= usage.written;
+        }
+        written
+    }
+
+    /// The blocks of one turn of the loop with that header: not those of loops around it, which come back to it from outside.
+    fn turn(&self, header: usize) -> HashSet<usize> {
+        let inner = |from: &usize| !self.is_reached(*from) || self.dominators.dominates(header, *from);
+        let mut turn = HashSet::from([header]);
+        let mut work: Vec<usize> = self.before(header).filter(inner).collect();
+        while let Some(block) = work.pop() {
+            if turn.insert(block) {
+                work.extend(self.before(block));
+            }
+        }
+        turn
+    }
+
+    fn is_reached(&self, block: usize) -> bool {
+        self.dominators.position(block) != u32::MAX
+    }
 }
 
 /// What a block does to spill slots.
@@ -87,16 +141,13 @@ struct Usage {
 
 impl Usage {
     fn of(block: &CodeBlock, first: i16) -> Usage {
-        let mut usage = Usage { read: Slots::new(), written: Slots::new() };
+        let mut usage = Usage { read: 0, written: 0 };
         for CodeWord { word, .. } in &block.words {
-            match slot(word).filter(|slot| *slot <= first) {
-                Some(slot) if word.class() != class::LDX => {
-                    usage.written.insert(slot);
-                }
-                Some(slot) if !usage.written.contains(&slot) => {
-                    usage.read.insert(slot);
-                }
-                _ => {}
+            let Some(slot) = slot(word).filter(|slot| *slot <= first) else { continue };
+            let slot = 1 << ((first - slot) / 8);
+            match word.class() {
+                class::LDX => usage.read |= slot & !usage.written,
+                _ => usage.written |= slot,
             }
         }
         usage
@@ -113,57 +164,31 @@ fn slot(word: &Word) -> Option<i16> {
     (base == isa::FRAME).then_some(word.off)
 }
 
-fn successors(block: &CodeBlock) -> Vec<usize> {
-    match block.end {
-        End::Jump(to) => vec![to],
-        End::Branch { then, otherwise, .. } => vec![then, otherwise],
-        End::MayGoto { go, stop } => vec![go, stop],
-        End::Return => vec![],
-    }
-}
-
-pub fn predecessors(blocks: &[CodeBlock]) -> Vec<Vec<usize>> {
-    let mut predecessors = vec![Vec::new(); blocks.len()];
-    for (index, block) in blocks.iter().enumerate() {
-        successors(block).into_iter().for_each(|to| predecessors[to].push(index));
-    }
-    predecessors
+fn successors(block: &CodeBlock) -> impl Iterator<Item = usize> {
+    let (first, second) = match block.end {
+        End::Jump(to) => (Some(to), None),
+        End::Branch { then, otherwise, .. } => (Some(then), Some(otherwise)),
+        End::MayGoto { go, stop } => (Some(go), Some(stop)),
+        End::Return => (None, None),
+    };
+    first.into_iter().chain(second)
 }
 
 /// Slots that are read at a block's entry or later, before they are written.
-fn live_at_entry(blocks: &[CodeBlock], usage: &[Usage]) -> Vec<Slots> {
-    let mut live: Vec<Slots> = usage.iter().map(|usage| usage.read.clone()).collect();
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for index in (0..blocks.len()).rev() {
-            for to in successors(&blocks[index]) {
-                let more: Vec<i16> = live[to]
-                    .difference(&usage[index].written)
-                    .filter(|s| !live[index].contains(s))
-                    .copied()
-                    .collect();
-                changed |= !more.is_empty();
-                live[index].extend(more);
-            }
+fn live_at_entry(loops: &Loops, usage: &[Usage]) -> Vec<Slots> {
+    let mut live: Vec<Slots> = usage.iter().map(|usage| usage.read).collect();
+    let mut waits = vec![true; usage.len()];
+    let mut work: Vec<usize> = (0..usage.len()).collect();
+    while let Some(block) = work.pop() {
+        waits[block] = false;
+        let after = loops.after.of(block).iter().fold(0, |after, to| after | live[*to as usize]);
+        let more = live[block] | after & !usage[block].written;
+        if more != live[block] {
+            live[block] = more;
+            work.extend(loops.before(block).filter(|from| !std::mem::replace(&mut waits[*from], true)));
         }
     }
     live
-}
-
-/// The blocks on ways from the header back to it, also by way of loops around it.
-pub fn body(blocks: &[CodeBlock], predecessors: &[Vec<usize>], header: usize) -> BTreeSet<usize> {
-    let mut after = BTreeSet::new();
-    let mut work = vec![header];
-    while let Some(block) = work.pop() {
-        work.extend(successors(&blocks[block]).into_iter().filter(|to| after.insert(*to)));
-    }
-    let mut before = BTreeSet::new();
-    let mut work = vec![header];
-    while let Some(block) = work.pop() {
-        work.extend(predecessors[block].iter().filter(|from| after.contains(from) && before.insert(**from)));
-    }
-    before
 }
 
 #[cfg(test)]

@@ -7,11 +7,16 @@ use crate::{FunctionId, MapId};
 macro_rules! index {
     ($($(#[$doc:meta])* $name:ident $letter:literal),*) => {$(
         $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
         pub struct $name(pub u32);
         impl $name {
             pub fn index(self) -> usize {
                 self.0 as usize
+            }
+        }
+        impl crate::graph::Node for $name {
+            fn number(self) -> usize {
+                self.index()
             }
         }
         impl std::fmt::Debug for $name {

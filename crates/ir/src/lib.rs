@@ -13,6 +13,7 @@
 mod control_flow;
 pub mod eval;
 mod function;
+pub mod graph;
 mod module;
 mod parse;
 mod print;

@@ -185,7 +185,7 @@ pub enum MapType {
 ///
 /// The record's layout (native byte order): `u32` event id, `u32` payload length in bytes, then the arguments one after
 /// another: each a `u64` tag and the payload of [`ArgumentKind`], padded to 8 bytes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Event {
     pub kind: EventKind,
     pub source: u16,
@@ -197,7 +197,7 @@ pub struct Event {
     pub traceback: Vec<(u16, u32, String)>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EventKind {
     /// A run-time error; its format is the message without position.
     Error,
@@ -212,7 +212,7 @@ pub enum EventKind {
 }
 
 /// A part of an event's text.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Piece {
     /// Bytes that are always the same.
     Text(Vec<u8>),

@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use mlua::{Function, Lua, Table, Value};
 use moonhook_snapshot::{
-    Cell, CellId, Closure, ClosureId, Handler, Prototype, PrototypeId, Snapshot, Source, SourceId, TableId,
-    Value as Frozen,
+    Cell, CellId, Closure, ClosureId, Handler, Lookup, Prototype, PrototypeId, Snapshot, Source, SourceId,
+    TableId, Value as Frozen,
 };
 
 use crate::chunk;
@@ -245,6 +245,7 @@ impl<'a> Walk<'a> {
             upvalues: function.upvalues,
             prototypes,
             locals: function.locals,
+            lookup: Lookup::default(),
         };
         let mut hasher = DefaultHasher::new();
         (prototype.source, prototype.line_defined, prototype.last_line_defined).hash(&mut hasher);
@@ -288,8 +289,21 @@ fn field_name(holder: Option<&str>, key: &Frozen) -> Option<String> {
         None | Some("_G" | "_ENV") => Some(key.to_owned()),
         // What `require` returned is called by the module's name.
         Some("package.loaded") => Some(key.to_owned()),
-        Some(holder) => Some(format!("{holder}.{key}")),
+        Some(holder) => Some(shortened(format!("{holder}.{key}"))),
     }
+}
+
+/// A name that is not longer the deeper a table lies: of a long one, beginning and end are left.
+fn shortened(name: String) -> String {
+    const MOST: usize = 120;
+    const GAP: &str = "...";
+    if name.len() <= MOST {
+        return name;
+    }
+    let kept = (MOST - GAP.len()) / 2;
+    let start = name.floor_char_boundary(kept);
+    let end = name.ceil_char_boundary(name.len() - kept);
+    format!("{}{GAP}{}", &name[..start], &name[end..])
 }
 
 fn state_error(error: mlua::Error) -> LoadError {

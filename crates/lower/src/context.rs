@@ -1,6 +1,7 @@
 //! The lower stage's working state: the function being built, the symbolic state, and what has been interned so far.
 
 use crate::code::{Cond, Range};
+use crate::copy_on_write::CopyOnWrite;
 use crate::error::{LowerError, LowerErrorKind};
 use crate::flow::{Flow, RegisterSet};
 use crate::general::thunks::Thunk;
@@ -12,6 +13,7 @@ use crate::stored::Stored;
 use crate::value::{Object, Word};
 use crate::variables::Variables;
 use crate::{Options, names};
+use indexmap::IndexSet;
 use moonhook_diagnostic::Place;
 use moonhook_ir as ir;
 use moonhook_snapshot::{PrototypeId, Snapshot};
@@ -53,9 +55,11 @@ pub struct Context<'a> {
     pub loc: ir::Loc,
     pub calls: Vec<ActiveCall>,
     /// The registers of the calling functions, outermost first.
-    pub callers: Vec<Vec<Slot>>,
+    pub callers: Vec<CopyOnWrite<Vec<Slot>>>,
     pub ranges: Vec<Range>,
-    pub objects: Vec<Object>,
+    pub objects: IndexSet<Object>,
+    /// The numbers of the module's events.
+    pub event_ids: HashMap<ir::Event, u32>,
     pub pool: Pool,
     pub variables: Variables,
     pub shared: SharedTables,
@@ -138,7 +142,7 @@ impl<'a> Context<'a> {
         snapshot: &'a Snapshot,
         options: &'a Options,
         variables: Variables,
-        objects: Vec<Object>,
+        objects: IndexSet<Object>,
         name: &str,
         section: &str,
     ) -> Self {
@@ -173,9 +177,9 @@ impl<'a> Context<'a> {
         function.add_param(exit_block);
         let state = State {
             block: Some(ir::Block(0)),
-            registers: Vec::new(),
-            cells: BTreeMap::new(),
-            tables: BTreeMap::new(),
+            registers: CopyOnWrite::default(),
+            cells: CopyOnWrite::default(),
+            tables: CopyOnWrite::default(),
             facts: Facts::default(),
             budget: Word::Imm(i64::from(options.budget)),
             scratch: Word::Imm(crate::memory::STRINGS_START),
@@ -191,7 +195,8 @@ impl<'a> Context<'a> {
             calls: Vec::new(),
             callers: Vec::new(),
             ranges: Vec::new(),
-            objects: Vec::new(),
+            objects: IndexSet::new(),
+            event_ids: HashMap::new(),
             pool: Pool::default(),
             variables: Variables::default(),
             shared: SharedTables::default(),
@@ -248,11 +253,8 @@ impl<'a> Context<'a> {
 
     /// The object's number.
     pub fn intern(&mut self, object: &Object) -> u32 {
-        let found = self.objects.iter().position(|known| known == object);
-        found.unwrap_or_else(|| {
-            self.objects.push(object.clone());
-            self.objects.len() - 1
-        }) as u32
+        let found = self.objects.get_index_of(object);
+        found.unwrap_or_else(|| self.objects.insert_full(object.clone()).0) as u32
     }
 
     pub fn flow(&mut self, prototype: PrototypeId) -> Rc<Flow> {

@@ -159,13 +159,14 @@ impl Context<'_> {
 /// The state with `union` replaced by one of its alternatives wherever it is held.
 fn narrow(mut state: State, union: &Union, concrete: &Abs) -> State {
     let same = |value: &Abs| matches!(value, Abs::Union(held) if **held == *union);
-    for slot in &mut state.registers {
-        if let Slot::Direct(value) = slot
-            && same(value)
-        {
-            *value = concrete.clone();
+    let holds = |slot: &Slot| matches!(slot, Slot::Direct(value) if same(value));
+    if state.registers.iter().any(holds) {
+        for slot in state.registers.iter_mut().filter(|slot| holds(slot)) {
+            *slot = Slot::Direct(concrete.clone());
         }
     }
-    state.cells.values_mut().filter(|value| same(value)).for_each(|value| *value = concrete.clone());
+    if state.cells.values().any(same) {
+        state.cells.values_mut().filter(|value| same(value)).for_each(|value| *value = concrete.clone());
+    }
     state
 }

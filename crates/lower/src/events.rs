@@ -61,11 +61,14 @@ impl Context<'_> {
         };
         let line = if positioned || kind == EventKind::Print { self.loc.line } else { 0 };
         let event = ir::Event { kind, source: self.loc.source, line, format: pieces, traceback };
-        let found = self.module.events.iter().position(|known| *known == event);
-        found.unwrap_or_else(|| {
-            self.module.events.push(event);
-            self.module.events.len() - 1
-        }) as u32
+        let events = &mut self.module.events;
+        for (id, known) in events.iter().enumerate().skip(self.event_ids.len()) {
+            self.event_ids.insert(known.clone(), id as u32);
+        }
+        *self.event_ids.entry(event).or_insert_with_key(|event| {
+            events.push(event.clone());
+            events.len() as u32 - 1
+        })
     }
 
     fn traceback(&self) -> Vec<(u16, u32, String)> {

@@ -121,9 +121,9 @@ impl<'a> Context<'a> {
             if self.join(arms)?.is_none() {
                 continue;
             }
-            match &frame.flow.clone().loops[block] {
-                Some(body) if inside != Some(block) => {
-                    let members: Vec<usize> = blocks.iter().copied().filter(|b| body.contains(b)).collect();
+            match frame.flow.loops[block] {
+                Some(_) if inside != Some(block) => {
+                    let members = frame.flow.members(block, blocks);
                     self.run_loop(frame, block, &members)?;
                     done.extend(members);
                 }
@@ -147,9 +147,13 @@ impl<'a> Context<'a> {
         {
             live.remove(first.a() + 3);
         }
-        for (register, slot) in state.registers.iter_mut().enumerate() {
-            if !live.contains(register) && !matches!(slot, Slot::Cell(_)) {
-                *slot = Slot::Dead;
+        let ends =
+            |(register, slot): (usize, &Slot)| !live.contains(register) && matches!(slot, Slot::Direct(_));
+        if state.registers.iter().enumerate().any(ends) {
+            for (register, slot) in state.registers.iter_mut().enumerate() {
+                if ends((register, slot)) {
+                    *slot = Slot::Dead;
+                }
             }
         }
         state
@@ -197,7 +201,7 @@ impl<'a> Context<'a> {
             self.note_passed();
         }
         if state.alive()
-            && let Some(block) = frame.flow.blocks.iter().position(|block| block.start == pc)
+            && let Some(block) = frame.flow.block_at(pc)
         {
             frame.pending.entry(block).or_default().push(state);
         }

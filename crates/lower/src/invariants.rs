@@ -25,7 +25,7 @@ pub fn make_unknown(function: &mut Function, opaque: MapId) {
         }
         let body = natural_loop(&flow, header);
         let outside: Vec<Block> =
-            flow.predecessors[header.index()].iter().copied().filter(|block| !body.contains(block)).collect();
+            flow.predecessors(header).iter().copied().filter(|block| !body.contains(block)).collect();
         let [entry] = outside.as_slice() else { continue };
         let compared = compared_invariants(function, &body, &defined_in);
         let renamed =
@@ -89,7 +89,7 @@ fn pointer_params(
 ) -> Vec<Value> {
     let params = &function.block(block).params;
     let mut found = Vec::new();
-    for before in &flow.predecessors[block.index()] {
+    for before in flow.predecessors(block) {
         let Some((terminator, _)) = &function.block(*before).terminator else { continue };
         terminator.for_each_target(|target| {
             if target.block == block {
@@ -104,11 +104,11 @@ fn pointer_params(
 /// The blocks from which the header is reached again without leaving the loop, and the header.
 fn natural_loop(flow: &ControlFlow, header: Block) -> BTreeSet<Block> {
     let mut body = BTreeSet::from([header]);
-    let back = flow.predecessors[header.index()].iter().filter(|block| flow.dominates(header, **block));
+    let back = flow.predecessors(header).iter().filter(|block| flow.dominates(header, **block));
     let mut work: Vec<Block> = back.copied().collect();
     while let Some(block) = work.pop() {
         if body.insert(block) {
-            work.extend(&flow.predecessors[block.index()]);
+            work.extend(flow.predecessors(block));
         }
     }
     body

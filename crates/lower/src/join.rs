@@ -120,14 +120,27 @@ impl Context<'_> {
         })
     }
 
+    /// What may differ between the ways.
     fn variables_of(arms: &[Arm]) -> Vec<Variable> {
-        let state = &arms[0].state;
-        let registers = (0..state.registers.len())
-            .filter(|r| arms.iter().all(|arm| matches!(arm.state.registers.get(*r), Some(Slot::Direct(_)))));
-        let mut variables: Vec<Variable> = registers.map(Variable::Register).collect();
-        variables.extend(state.cells.keys().map(|id| Variable::Cell(*id)));
+        let Some((Arm { state, .. }, others)) = arms.split_first() else { return Vec::new() };
+        let mut variables = Vec::new();
+        if !others.iter().all(|arm| arm.state.registers.is(&state.registers)) {
+            let varies = |register: &usize| {
+                let slots = || arms.iter().map(|arm| arm.state.registers.get(*register));
+                let slot = state.registers.get(*register);
+                slots().any(|other| other != slot)
+                    && slots().all(|other| matches!(other, Some(Slot::Direct(_))))
+            };
+            variables.extend((0..state.registers.len()).filter(varies).map(Variable::Register));
+        }
+        let mut cells = BTreeSet::new();
+        for other in others.iter().filter(|arm| !arm.state.cells.is(&state.cells)) {
+            let pairs = state.cells.iter().zip(other.state.cells.iter());
+            cells.extend(pairs.filter(|(mine, theirs)| mine != theirs).map(|((cell, _), _)| *cell));
+        }
+        variables.extend(cells.into_iter().map(Variable::Cell));
         variables.extend([Variable::Budget, Variable::Scratch, Variable::Heap]);
-        for (key, words) in &state.facts.walks {
+        for (key, words) in state.facts.walks.iter() {
             let everywhere =
                 arms.iter().all(|arm| arm.state.facts.walk(key).is_some_and(|w| w.len() == words.len()));
             if everywhere {
@@ -177,7 +190,7 @@ impl Context<'_> {
             }
             let same = |other: &usize| encoded.iter().all(|words| words[*other] == words[column]);
             let of_looked = column + looked.len() >= columns;
-            if let Some(other) = (0..column).find(same).filter(|_| of_looked) {
+            if let Some(other) = of_looked.then(|| (0..column).find(same)).flatten() {
                 merged.push(merged[other]);
                 continue;
             }
@@ -203,12 +216,21 @@ impl Context<'_> {
                     sum.facts = sum.facts.intersect(&state.facts);
                     // Their words are variables of the join.
                     sum.facts.walks = walks;
-                    sum.facts.walks.retain(|(key, words)| {
+                    let stays = |(key, words): &(&'static str, Vec<Word>)| {
                         state.facts.walk(key).is_some_and(|other| other.len() == words.len())
-                    });
-                    for (register, slot) in sum.registers.iter_mut().enumerate() {
-                        if matches!(state.registers.get(register), None | Some(Slot::Dead)) {
-                            *slot = Slot::Dead;
+                    };
+                    if !sum.facts.walks.iter().all(stays) {
+                        sum.facts.walks.retain(stays);
+                    }
+                    let ends = |(register, slot): (usize, &Slot)| {
+                        *slot != Slot::Dead
+                            && matches!(state.registers.get(register), None | Some(Slot::Dead))
+                    };
+                    if sum.registers.iter().enumerate().any(ends) {
+                        for (register, slot) in sum.registers.iter_mut().enumerate() {
+                            if ends((register, slot)) {
+                                *slot = Slot::Dead;
+                            }
                         }
                     }
                     sum
@@ -220,7 +242,7 @@ impl Context<'_> {
         state.block = Some(block);
         let addresses = &merged[columns - looked.len()..];
         looked.iter_mut().zip(addresses).for_each(|(looked, address)| looked.address = *address);
-        state.facts.looked = looked;
+        state.facts.looked = looked.into();
         self.state = state;
         self.hide_texts(forms, &mut merged, &params);
         sums.into_iter().for_each(|(column, sum)| self.shared.additions.set(merged[column], sum));
@@ -269,7 +291,9 @@ impl Context<'_> {
     fn align_cells(&mut self, arms: &mut [Arm]) {
         let registers = arms.iter().map(|arm| arm.state.registers.len()).max().unwrap_or(0);
         for arm in arms.iter_mut() {
-            arm.state.registers.resize(registers, Slot::Dead);
+            if arm.state.registers.len() < registers {
+                arm.state.registers.resize(registers, Slot::Dead);
+            }
         }
         for register in 0..registers {
             let cell = arms.iter().find_map(|arm| match arm.state.registers[register] {
@@ -285,6 +309,11 @@ impl Context<'_> {
                 }
             }
         }
+        let Some((first, others)) = arms.split_first() else { return };
+        let mine = &first.state.cells;
+        if others.iter().all(|arm| arm.state.cells.is(mine) || arm.state.cells.keys().eq(mine.keys())) {
+            return;
+        }
         let cells: BTreeSet<u32> = arms.iter().flat_map(|arm| arm.state.cells.keys().copied()).collect();
         for arm in arms.iter_mut() {
             for cell in &cells {
@@ -297,7 +326,7 @@ impl Context<'_> {
 /// What is known of looked up entries where these ways meet; the addresses are those of one of the ways.
 fn looked_of(arms: &[Arm]) -> Vec<Looked> {
     let mut all: Vec<Looked> = Vec::new();
-    for looked in arms.iter().flat_map(|arm| &arm.state.facts.looked) {
+    for looked in arms.iter().flat_map(|arm| arm.state.facts.looked.iter()) {
         if all.iter().any(|other| (other.table, &other.key) == (looked.table, &looked.key)) {
             continue;
         }

@@ -12,6 +12,7 @@ mod code;
 mod concatenation;
 mod context;
 mod copy;
+mod copy_on_write;
 mod decimals;
 mod dispatch;
 mod error;

@@ -5,6 +5,7 @@
 //! ([`crate::unroll`]); what is left has a form in general code only.
 
 use crate::context::{Context, Result, Stop};
+use crate::copy_on_write::CopyOnWrite;
 use crate::error::LowerErrorKind;
 use crate::join::Arm;
 use crate::ops;
@@ -17,7 +18,7 @@ use std::sync::Arc;
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Made {
     /// The cell of each key. A key whose cell holds nil is not there.
-    pub fields: BTreeMap<Key, u32>,
+    pub fields: CopyOnWrite<BTreeMap<Key, u32>>,
     pub metatable: Option<Object>,
 }
 
@@ -173,7 +174,7 @@ impl Context<'_> {
     fn made_search(&mut self, table: u32, key: &Abs) -> Result<Vec<Arm>> {
         let of_type = |candidate: &Key| key.type_name() == candidate.value().type_name();
         let made = self.state.tables.get(&table).cloned().unwrap_or_default();
-        let candidates: Vec<Key> = made.fields.into_keys().filter(of_type).collect();
+        let candidates: Vec<Key> = made.fields.keys().filter(|key| of_type(key)).cloned().collect();
         if candidates.len() > MAX_COMPARED {
             return self.needs_entries(table, Some(key), "[");
         }
@@ -198,7 +199,7 @@ impl Context<'_> {
         let made = self.state.tables.get(&table).cloned().unwrap_or_default();
         let mut border = 0;
         let mut after = false;
-        for (key, cell) in &made.fields {
+        for (key, cell) in made.fields.iter() {
             let Key::Integer(index) = key else { continue };
             match self.state.cells.get(cell) {
                 None | Some(Abs::Nil) => {}
@@ -251,17 +252,21 @@ impl Context<'_> {
 
 /// Makes the ways that meet agree on the tables and their keys. `false`: a table has another metatable on each way.
 pub fn align(arms: &mut [Arm]) -> bool {
-    let mut all: BTreeMap<u32, Made> = BTreeMap::new();
-    for arm in arms.iter() {
-        for (id, made) in &arm.state.tables {
-            match all.get_mut(id) {
-                None => {
-                    all.insert(*id, made.clone());
-                }
-                Some(known) if known.metatable != made.metatable => return false,
-                Some(known) => {
-                    known.fields.extend(made.fields.iter().map(|(key, cell)| (key.clone(), *cell)))
-                }
+    let Some((first, others)) = arms.split_first() else { return true };
+    if others.iter().all(|arm| arm.state.tables.is(&first.state.tables)) {
+        return true;
+    }
+    let mut all = first.state.tables.clone();
+    for (id, made) in others.iter().flat_map(|arm| arm.state.tables.iter()) {
+        match all.get(id) {
+            None => {
+                all.insert(*id, made.clone());
+            }
+            Some(known) if known.metatable != made.metatable => return false,
+            Some(known) if known.fields == made.fields => {}
+            Some(_) => {
+                let fields = made.fields.iter().map(|(key, cell)| (key.clone(), *cell));
+                all.entry(*id).or_default().fields.extend(fields);
             }
         }
     }
@@ -273,9 +278,11 @@ pub fn align(arms: &mut [Arm]) -> bool {
 pub fn align_entry(entry: &mut State, back: &[State]) -> bool {
     let mut changed = false;
     for state in back {
-        for (id, made) in &mut entry.tables {
-            let Some(coming) = state.tables.get(id) else { continue };
-            for (key, cell) in &coming.fields {
+        for (id, made) in entry.tables.iter_mut() {
+            let Some(coming) = state.tables.get(id).filter(|coming| coming.fields != made.fields) else {
+                continue;
+            };
+            for (key, cell) in coming.fields.iter() {
                 if made.fields.insert(key.clone(), *cell).is_none() {
                     entry.cells.insert(*cell, Abs::Nil);
                     changed = true;

@@ -10,9 +10,7 @@ pub type Name = (&'static str, String);
 
 /// The name of the local variable in `register` that is active at `pc`.
 pub fn local_name(prototype: &Prototype, register: usize, pc: usize) -> Option<&str> {
-    let active =
-        |v: &&moonhook_snapshot::LocalVariable| (v.start_pc as usize) <= pc && pc < v.end_pc as usize;
-    prototype.locals.iter().filter(active).nth(register).map(|v| v.name.as_str())
+    prototype.local(register, pc).map(|local| local.name.as_str())
 }
 
 /// The last instruction before `last` that surely set `register`.
@@ -22,29 +20,26 @@ pub fn setter(prototype: &Prototype, mut last: usize, register: usize) -> Option
     if matches!(op(last), Some(MmBin | MmBinI | MmBinK)) {
         last -= 1;
     }
-    let mut found = None;
-    let mut conditional_until = 0;
-    for pc in 0..last {
-        let i = Instruction(prototype.code[pc]);
-        let Some(op) = i.opcode() else { continue };
-        let changes = match op {
-            LoadNil => (i.a()..=i.a() + i.b()).contains(&register),
-            TForCall => register >= i.a() + 2,
-            Call | TailCall => register >= i.a(),
-            Jmp => {
-                let target = (pc as i64 + 1 + i.sj()).max(0) as usize;
-                if target <= last {
-                    conditional_until = conditional_until.max(target);
-                }
-                false
-            }
-            _ => op.sets_a() && i.a() == register,
-        };
-        if changes {
-            found = if pc < conditional_until { None } else { Some(pc) };
-        }
+    let found = (0..last).rev().find(|pc| sets(Instruction(prototype.code[*pc]), register))?;
+    is_sure(prototype, found, last).then_some(found)
+}
+
+/// The instruction changes `register`.
+pub fn sets(i: Instruction, register: usize) -> bool {
+    use Opcode::*;
+    match i.opcode() {
+        Some(LoadNil) => (i.a()..=i.a() + i.b()).contains(&register),
+        Some(TForCall) => register >= i.a() + 2,
+        Some(Call | TailCall) => register >= i.a(),
+        Some(op) => op.sets_a() && i.a() == register,
+        None => false,
     }
-    found
+}
+
+/// No jump leads past the instruction at `pc` to `last` or what is before it.
+fn is_sure(prototype: &Prototype, pc: usize, last: usize) -> bool {
+    let passes = |target: usize| prototype.first_jump_to(target).is_some_and(|from| from < pc);
+    !(pc + 1..=last).any(passes)
 }
 
 fn constant_name(prototype: &Prototype, index: usize) -> Option<String> {

@@ -6,6 +6,7 @@ use crate::events::Message;
 use crate::stored::Stored;
 use crate::value::{Abs, CellRef, Closure, Object, Word};
 use crate::{Options, shared::SharedTables, variables::Variables};
+use indexmap::IndexSet;
 use moonhook_ir as ir;
 use moonhook_ir::{CompareOp, Op, Operand, Size};
 use moonhook_snapshot::Snapshot;
@@ -48,7 +49,7 @@ fn walk<'a>(
 ) -> std::result::Result<Context<'a>, (Box<LowerError>, Box<SharedTables>)> {
     let mut variables = Variables::default();
     let mut shared = SharedTables::default();
-    let mut objects = Vec::new();
+    let mut objects = IndexSet::new();
     let mut unrolled = HashMap::new();
     let mut stored = Stored::default();
     loop {

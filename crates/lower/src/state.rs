@@ -1,5 +1,6 @@
 //! The state of symbolic execution at one point of the program.
 
+use crate::copy_on_write::CopyOnWrite;
 use crate::made::Made;
 use crate::same::Identity;
 use crate::stored::Found;
@@ -24,11 +25,11 @@ pub struct State {
     /// Where code is being appended; `None` after code that does not go on (an error).
     pub block: Option<ir::Block>,
     /// Registers of the function being executed; its callers' are kept by their own calls.
-    pub registers: Vec<Slot>,
+    pub registers: CopyOnWrite<Vec<Slot>>,
     /// Captured variables, and fields of tables, made at packet time.
-    pub cells: BTreeMap<u32, Abs>,
+    pub cells: CopyOnWrite<BTreeMap<u32, Abs>>,
     /// Tables made at packet time.
-    pub tables: BTreeMap<u32, Made>,
+    pub tables: CopyOnWrite<BTreeMap<u32, Made>>,
     pub facts: Facts,
     /// Steps left.
     pub budget: Word,
@@ -44,19 +45,19 @@ pub struct Facts {
     /// The frame has at least that many bytes, proved by a comparison of the packet's start with its end.
     pub length: u32,
     /// Pointers into the packet.
-    pub pointers: Vec<Pointer>,
+    pub pointers: CopyOnWrite<Vec<Pointer>>,
     /// Results of header walks: a key and its words. Dropped when the packet is written.
-    pub walks: Vec<(&'static str, Vec<Word>)>,
+    pub walks: CopyOnWrite<Vec<(&'static str, Vec<Word>)>>,
     /// The per-CPU scratch region's address, once looked up.
     pub region: Option<ir::Value>,
     /// The packet may have been written.
     pub written: bool,
     /// Entries of shared tables that were looked up and are not there.
-    pub absent: Vec<ir::Value>,
+    pub absent: CopyOnWrite<Vec<ir::Value>>,
     /// Entries of shared tables that were looked up.
-    pub looked: Vec<Looked>,
+    pub looked: CopyOnWrite<Vec<Looked>>,
     /// Keys of stored tables that were looked up.
-    pub found: Vec<Found>,
+    pub found: CopyOnWrite<Vec<Found>>,
 }
 
 /// What looking up a key of a shared table gave.
@@ -94,19 +95,23 @@ pub struct Pointer {
 impl Facts {
     /// The facts that hold in both.
     pub fn intersect(&self, other: &Facts) -> Facts {
-        let pointers = self.pointers.iter().filter_map(|mine| {
+        let pointer = |mine: &Pointer| {
             let theirs = other.pointers.iter().find(|p| p.address == mine.address)?;
             Some(Pointer { proved: theirs.proved.min(mine.proved), ..*mine })
-        });
+        };
+        let pointers = match self.pointers.is(&other.pointers) {
+            true => self.pointers.clone(),
+            false => self.pointers.iter().filter_map(pointer).collect(),
+        };
         Facts {
             length: self.length.min(other.length),
-            pointers: pointers.collect(),
-            walks: self.walks.iter().filter(|walk| other.walks.contains(walk)).cloned().collect(),
+            pointers,
+            walks: common(&self.walks, &other.walks),
             region: self.region.filter(|region| other.region == Some(*region)),
             written: self.written || other.written,
-            absent: self.absent.iter().filter(|entry| other.absent.contains(entry)).copied().collect(),
-            looked: self.looked.iter().filter(|entry| other.looked.contains(entry)).cloned().collect(),
-            found: self.found.iter().filter(|found| other.found.contains(found)).cloned().collect(),
+            absent: common(&self.absent, &other.absent),
+            looked: common(&self.looked, &other.looked),
+            found: common(&self.found, &other.found),
         }
     }
 
@@ -125,6 +130,17 @@ impl Facts {
 
     pub fn pointer(&mut self, offset: ir::Value) -> Option<&mut Pointer> {
         self.pointers.iter_mut().find(|p| p.offset == offset)
+    }
+}
+
+/// What stands in both lists, in the order of the first.
+fn common<T: Clone + PartialEq>(
+    mine: &CopyOnWrite<Vec<T>>,
+    theirs: &CopyOnWrite<Vec<T>>,
+) -> CopyOnWrite<Vec<T>> {
+    match mine == theirs {
+        true => mine.clone(),
+        false => mine.iter().filter(|one| theirs.contains(one)).cloned().collect(),
     }
 }
 

@@ -85,7 +85,7 @@ pub enum Space {
 }
 
 /// Something with identity that is known now; it takes no machine word.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Object {
     Table(TableId),
     /// A table made at packet time: [`crate::state::State::tables`].
@@ -118,14 +118,14 @@ pub enum Object {
 }
 
 /// A function with the variables it captured.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Closure {
     pub prototype: PrototypeId,
     pub upvalues: Vec<CellRef>,
 }
 
 /// The iterator of `string.gmatch`.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Matches {
     pub pattern: crate::patterns::parse::Pattern,
     /// The cells of its state: the subject; where the next search begins; whether there was a match.

@@ -172,15 +172,15 @@ impl Context<'_> {
                 Shape::Ipv6 => return self.refuse(what("an IPv6 address"), Some(name)),
                 Shape::Entry(_) => return self.refuse(what("an entry of a shared table"), Some(name)),
                 Shape::Object(id) => {
-                    if let Some(Object::Made(_) | Object::Stored(_)) = self.objects.get(id as usize) {
+                    if let Some(Object::Made(_) | Object::Stored(_)) = self.objects.get_index(id as usize) {
                         return self.refuse(LowerErrorKind::TableConstructor, Some(name));
                     }
                     if let Some(Object::Packet | Object::Argument | Object::Header(_)) =
-                        self.objects.get(id as usize)
+                        self.objects.get_index(id as usize)
                     {
                         return self.refuse(what("the packet or a header of it"), Some(name));
                     }
-                    if self.objects.get(id as usize).is_some_and(Object::has_cells) {
+                    if self.objects.get_index(id as usize).is_some_and(Object::has_cells) {
                         let what = what("a function that captures the handler's local variables");
                         return self.refuse(what, Some(name));
                     }
@@ -263,7 +263,7 @@ impl Context<'_> {
             Shape::Int => ir::VariableContent::Integer,
             Shape::Ipv4 => ir::VariableContent::Ipv4,
             Shape::Mac => ir::VariableContent::Mac,
-            Shape::Object(id) => match self.objects.get(id as usize) {
+            Shape::Object(id) => match self.objects.get_index(id as usize) {
                 Some(Object::Text(text)) => ir::VariableContent::Text(text.to_vec()),
                 _ => ir::VariableContent::Object,
             },

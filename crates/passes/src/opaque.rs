@@ -90,7 +90,7 @@ pub(crate) fn before_loops(function: &Function, flow: &ControlFlow) -> Vec<bool>
         flow.order.iter().copied().filter(|block| flow.is_loop_header(*block)).collect();
     while let Some(block) = work.pop() {
         if !std::mem::replace(&mut before[block.index()], true) {
-            work.extend(&flow.predecessors[block.index()]);
+            work.extend(flow.predecessors(block));
         }
     }
     before

@@ -68,8 +68,7 @@ fn at_entry(flow: &ControlFlow, block: Block, after: &[Option<Contents>]) -> Con
     if block == Block(0) {
         return Vec::new();
     }
-    let mut known =
-        flow.predecessors[block.index()].iter().filter_map(|before| after[before.index()].as_ref());
+    let mut known = flow.predecessors(block).iter().filter_map(|before| after[before.index()].as_ref());
     let Some(mut contents) = known.next().cloned() else { return Vec::new() };
     for other in known {
         contents.retain(|stored| other.contains(stored));

@@ -92,7 +92,7 @@ impl Threader {
     fn edges(&self, function: &Function, block: Block) -> Vec<(Block, usize, Option<bool>)> {
         // What a branch above tells is only sure as long as the graph is as it was.
         let sure = (!self.stale).then_some(&self.flow);
-        let before = self.flow.predecessors[block.index()].iter();
+        let before = self.flow.predecessors(block).iter();
         let edges = before.flat_map(|before| [(*before, 0), (*before, 1)]);
         edges
             .filter(|(from, edge)| leads(function, *from, *edge, block))

@@ -1,7 +1,7 @@
 //! Source files as Lua compiles them.
 
 use moonhook_load::chunk::{self, Function};
-use moonhook_snapshot::{Prototype, PrototypeId};
+use moonhook_snapshot::{Lookup, Prototype, PrototypeId};
 
 /// Compiles a file with real Lua; gives its functions, each after those inside it, the main function last.
 ///
@@ -32,6 +32,7 @@ fn append(prototypes: &mut Vec<Prototype>, function: Function) -> PrototypeId {
         upvalues: function.upvalues,
         prototypes: inner,
         locals: function.locals,
+        lookup: Lookup::default(),
     });
     PrototypeId(prototypes.len() as u32 - 1)
 }

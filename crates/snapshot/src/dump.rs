@@ -158,6 +158,7 @@ mod tests {
             constants: vec![Value::string("a\0b")],
             upvalues: vec![UpvalueDescription { name: "set".into(), in_stack: true, index: 4 }],
             locals: vec![LocalVariable { name: "pkt".into(), start_pc: 0, end_pc: 1 }],
+            lookup: Default::default(),
             ..Prototype::default()
         };
         let entries = (0..20).map(|key| (Value::Integer(100 + key), Value::Boolean(true))).collect();

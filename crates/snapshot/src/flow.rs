@@ -7,6 +7,7 @@
 use crate::Prototype;
 use crate::instruction::{Instruction, Opcode};
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
 /// A set of registers.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -18,6 +19,13 @@ impl RegisterSet {
     }
     pub fn remove(&mut self, register: usize) {
         self.0[register >> 6 & 3] &= !(1 << (register & 63));
+    }
+    /// Removes `first` and all registers above it.
+    pub fn remove_from(&mut self, first: usize) {
+        for (number, word) in self.0.iter_mut().enumerate() {
+            let below = first.saturating_sub(number * 64);
+            *word &= if below < 64 { (1 << below) - 1 } else { u64::MAX };
+        }
     }
     pub fn contains(&self, register: usize) -> bool {
         self.0[register >> 6 & 3] >> (register & 63) & 1 == 1
@@ -50,6 +58,10 @@ pub struct Flow {
     pub loops: Vec<Option<BTreeSet<usize>>>,
     /// A cycle is entered elsewhere than at its header: the instruction that does so, usually a `goto`.
     pub irreducible: Option<usize>,
+    /// By block, its place in [`Flow::order`]; `usize::MAX` for what is not reached.
+    position: Vec<usize>,
+    /// By instruction, the registers whose values behind it are read later.
+    live_after: OnceLock<Vec<RegisterSet>>,
 }
 
 /// Where control can go after the instruction at `pc`; a single entry that is `pc + 1` is no jump.
@@ -92,7 +104,14 @@ impl Flow {
             let successors = targets.iter().filter(|t| **t < code.len()).map(|t| number(*t)).collect();
             blocks.push(BytecodeBlock { start, end, successors, live_in: RegisterSet::default() });
         }
-        let mut flow = Flow { loops: vec![None; blocks.len()], blocks, order: Vec::new(), irreducible: None };
+        let mut flow = Flow {
+            loops: vec![None; blocks.len()],
+            blocks,
+            order: Vec::new(),
+            irreducible: None,
+            position: Vec::new(),
+            live_after: OnceLock::new(),
+        };
         flow.find_order_and_loops();
         flow.find_live_registers(code, captured);
         flow
@@ -124,6 +143,8 @@ impl Flow {
             }
         }
         self.order.reverse();
+        self.position = vec![usize::MAX; self.blocks.len()];
+        self.order.iter().enumerate().for_each(|(place, block)| self.position[*block] = place);
         let mut predecessors = vec![Vec::new(); self.blocks.len()];
         for &block in &self.order {
             for &to in &self.blocks[block].successors {
@@ -177,21 +198,44 @@ impl Flow {
         pc: usize,
     ) -> RegisterSet {
         let mut live = self.live_after(code, captured, pc);
-        (Instruction(code[pc]).a()..256).for_each(|register| live.remove(register));
+        live.remove_from(Instruction(code[pc]).a());
         live
     }
 
     /// Registers whose values behind the instruction at `pc` are read later.
     pub fn live_after(&self, code: &[u32], captured: &dyn Fn(usize) -> Vec<usize>, pc: usize) -> RegisterSet {
-        let mut live = RegisterSet::default();
-        let Some(block) = self.blocks.iter().find(|block| (block.start..block.end).contains(&pc)) else {
-            return live;
-        };
-        for &to in &block.successors {
-            live.union(&self.blocks[to].live_in);
+        let all = self.live_after.get_or_init(|| self.find_live_after(code, captured));
+        all.get(pc).copied().unwrap_or_default()
+    }
+
+    fn find_live_after(&self, code: &[u32], captured: &dyn Fn(usize) -> Vec<usize>) -> Vec<RegisterSet> {
+        let mut all = vec![RegisterSet::default(); code.len()];
+        for block in &self.blocks {
+            let mut live = RegisterSet::default();
+            for &to in &block.successors {
+                live.union(&self.blocks[to].live_in);
+            }
+            for pc in (block.start..block.end).rev() {
+                all[pc] = live;
+                registers_read(code, captured, pc, &mut live);
+            }
         }
-        (pc + 1..block.end).rev().for_each(|pc| registers_read(code, captured, pc, &mut live));
-        live
+        all
+    }
+
+    /// Those of `blocks`, which are in the order of [`Flow::order`], that belong to the loop at `header`.
+    pub fn members(&self, header: usize, blocks: &[usize]) -> Vec<usize> {
+        let place = |block: &usize| self.position[*block];
+        let is_wanted = |block: &&usize| blocks.binary_search_by_key(&place(block), place).is_ok();
+        let mut members: Vec<usize> =
+            self.loops[header].iter().flatten().filter(is_wanted).copied().collect();
+        members.sort_unstable_by_key(place);
+        members
+    }
+
+    /// The block that starts at `pc`.
+    pub fn block_at(&self, pc: usize) -> Option<usize> {
+        self.blocks.binary_search_by_key(&pc, |block| block.start).ok()
     }
 
     fn find_live_registers(&mut self, code: &[u32], captured: &dyn Fn(usize) -> Vec<usize>) {
@@ -201,7 +245,7 @@ impl Flow {
             for &block in self.order.iter().rev() {
                 let mut live = RegisterSet::default();
                 for &to in &self.blocks[block].successors {
-                    live.union(&self.blocks[to].live_in.clone());
+                    live.union(&self.blocks[to].live_in);
                 }
                 for pc in (self.blocks[block].start..self.blocks[block].end).rev() {
                     registers_read(code, captured, pc, &mut live);
@@ -230,8 +274,8 @@ fn registers_before(code: &[u32], pc: usize, live: &mut RegisterSet) {
     let (a, b, c) = (i.a(), i.b(), i.c());
     match op {
         // What lies above a call's or vararg's base is garbage afterwards.
-        Call | TailCall | VarArg => (a..256).for_each(|register| live.remove(register)),
-        TForCall => (a + 3..256).for_each(|register| live.remove(register)),
+        Call | TailCall | VarArg => live.remove_from(a),
+        TForCall => live.remove_from(a + 3),
         LoadNil => (a..=a + b).for_each(|register| live.remove(register)),
         Self_ => [a, a + 1].into_iter().for_each(|register| live.remove(register)),
         // `VarArgPrep` counts as setting register A (lopcodes.c), but leaves the parameters alone.

@@ -8,12 +8,14 @@
 mod dump;
 pub mod flow;
 pub mod instruction;
+mod lookup;
 mod opcode;
 
 use std::fmt;
 use std::sync::Arc;
 
 pub use dump::dump;
+pub use lookup::Lookup;
 
 macro_rules! id {
     ($($(#[$doc:meta])* $name:ident),*) => {$(
@@ -135,6 +137,8 @@ pub struct Prototype {
     /// The functions defined inside, as `OP_CLOSURE` numbers them.
     pub prototypes: Vec<PrototypeId>,
     pub locals: Vec<LocalVariable>,
+    /// What is looked up of all this, once it is asked for.
+    pub lookup: Lookup,
 }
 
 #[derive(Clone, Debug, PartialEq)]

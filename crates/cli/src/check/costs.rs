@@ -6,6 +6,7 @@ use moonhook_engine::Compiled;
 use moonhook_install::{LoadOptions, LogDetail, VerifiedFunction};
 use moonhook_snapshot::{Prototype, Snapshot};
 use serde::Serialize;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io::Write;
 
@@ -63,9 +64,10 @@ pub fn costs(
     functions: &[FunctionReport],
     verified: Option<&[VerifiedFunction]>,
 ) -> Vec<Cost> {
+    let innermost = Innermost::new(snapshot);
     let of = |function: &FunctionReport| {
         let work = verified.map(|all| all.iter().find(|one| one.name == function.name));
-        parts(snapshot, function, work)
+        parts(snapshot, &innermost, function, work)
     };
     let mut all: Vec<Cost> = functions.iter().flat_map(of).collect();
     all.sort_by(|a, b| {
@@ -78,12 +80,13 @@ pub fn costs(
 /// The rows of one eBPF function: one for each Lua function that its instructions come from, one for all others.
 fn parts(
     snapshot: &Snapshot,
+    innermost: &Innermost,
     function: &FunctionReport,
     work: Option<Option<&VerifiedFunction>>,
 ) -> Vec<Cost> {
     let mut rows: BTreeMap<Option<usize>, (usize, u32)> = BTreeMap::new();
     for instruction in &function.listing {
-        let row = rows.entry(defining(snapshot, instruction.source, instruction.line)).or_default();
+        let row = rows.entry(innermost.at(instruction.source, instruction.line)).or_default();
         row.0 += 1;
         row.1 += work.flatten().and_then(|work| work.visits.get(instruction.index)).copied().unwrap_or(0);
     }
@@ -111,15 +114,32 @@ fn parts(
     rows.into_iter().map(cost).collect()
 }
 
-/// The innermost function around a line.
-fn defining(snapshot: &Snapshot, source: u16, line: u32) -> Option<usize> {
-    let around = |prototype: &Prototype| {
-        prototype.source.is_some_and(|id| id.index() == usize::from(source))
-            && (prototype.line_defined..=prototype.last_line_defined).contains(&line)
-    };
-    let found = snapshot.prototypes.iter().enumerate().filter(|(_, prototype)| line > 0 && around(prototype));
-    let innermost = found.min_by_key(|(_, prototype)| prototype.last_line_defined - prototype.line_defined);
-    innermost.map(|(index, _)| index)
+/// The innermost function around each line, by source and line.
+struct Innermost(Vec<Vec<Option<usize>>>);
+
+impl Innermost {
+    fn new(snapshot: &Snapshot) -> Innermost {
+        let mut lines = vec![Vec::new(); snapshot.sources.len()];
+        let length = |prototype: &Prototype| prototype.last_line_defined - prototype.line_defined;
+        let mut longest_first: Vec<(usize, &Prototype)> = snapshot.prototypes.iter().enumerate().collect();
+        longest_first.sort_by_key(|(index, prototype)| Reverse((length(prototype), *index)));
+        for (index, prototype) in longest_first {
+            let Some(lines) = prototype.source.and_then(|source| lines.get_mut(source.index())) else {
+                continue;
+            };
+            let own = prototype.line_defined as usize..=prototype.last_line_defined as usize;
+            if lines.len() <= *own.end() {
+                lines.resize(own.end() + 1, None);
+            }
+            lines[own].fill(Some(index));
+        }
+        Innermost(lines)
+    }
+
+    fn at(&self, source: u16, line: u32) -> Option<usize> {
+        let lines = self.0.get(usize::from(source)).filter(|_| line > 0)?;
+        lines.get(line as usize).copied().flatten()
+    }
 }
 
 fn place(snapshot: &Snapshot, prototype: &Prototype) -> String {

@@ -3,29 +3,33 @@
 //! The bytecode tells which reading instruction belongs to which assignment; whether both mean the same word is known at packet
 //! time only (`runtime/lua/shared.lua`).
 
-use crate::names::{local_name, setter};
+use crate::names::{local_name, sets, setter};
 use crate::opcode::{Instruction, Opcode};
 use moonhook_snapshot::Prototype;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// For each instruction that assigns such a sum, the one that reads.
 #[derive(Default)]
-pub struct Counts(HashMap<usize, usize>);
+pub struct Counts {
+    read_of: HashMap<usize, usize>,
+    reads: HashSet<usize>,
+}
 
 impl Counts {
     pub fn new(prototype: &Prototype) -> Counts {
         let function = Function(prototype);
         let found = (0..prototype.code.len()).filter_map(|pc| Some((pc, function.read_of(pc)?)));
-        Counts(found.collect())
+        let read_of: HashMap<usize, usize> = found.collect();
+        Counts { reads: read_of.values().copied().collect(), read_of }
     }
 
     pub fn is_read(&self, pc: usize) -> bool {
-        self.0.values().any(|read| *read == pc)
+        self.reads.contains(&pc)
     }
 
     /// The instruction that reads what the one at `pc` assigns a sum with.
     pub fn read_of(&self, pc: usize) -> Option<usize> {
-        self.0.get(&pc).copied()
+        self.read_of.get(&pc).copied()
     }
 }
 
@@ -77,17 +81,15 @@ impl<'p> Function<'p> {
             return reads(at).then_some(at);
         }
         // The read, a test whether there is a value, a jump over what gives 0 otherwise.
-        let zero = (3..pc).rev().find(|at| {
-            let i = self.at(*at);
-            i.opcode() == Some(LoadI) && i.a() == register
-        })?;
+        let is_zero = |i: Instruction| i.opcode() == Some(LoadI) && i.a() == register;
+        let changes = |at: usize| sets(self.at(at), register) && setter(self.0, at + 1, register) == Some(at);
+        let zero = (3..pc).rev().find(|at| is_zero(self.at(*at)) || changes(*at))?;
         let (read, test, jump) = (self.at(zero - 3), self.at(zero - 2), self.at(zero - 1));
         let shape = [read.a(), test.a()] == [register; 2]
             && self.at(zero).sbx() == 0
             && test.opcode() == Some(Test)
             && (jump.opcode(), jump.sj()) == (Some(Jmp), 1);
-        let unchanged = (zero + 1..pc).all(|at| setter(self.0, at + 1, register) != Some(at));
-        (shape && unchanged && reads(zero - 3)).then_some(zero - 3)
+        (is_zero(self.at(zero)) && shape && reads(zero - 3)).then_some(zero - 3)
     }
 
     /// The table that the instruction at `pc` reads or assigns.

@@ -82,7 +82,7 @@ fn header_name(context: &Context<'_>, object: &Abs) -> Option<String> {
     match object {
         Abs::Object(object) => of(object),
         Abs::Union(union) => match union.shapes.as_slice() {
-            [Shape::Nil, Shape::Object(id)] => of(context.objects.get(*id as usize)?),
+            [Shape::Nil, Shape::Object(id)] => of(context.objects.get_index(*id as usize)?),
             _ => None,
         },
         _ => None,
@@ -115,7 +115,7 @@ pub(super) fn take_arms<'a>(
         }
         _ => false,
     };
-    let jumped_to = frame.flow.blocks.iter().any(|block| block.start == pc + 1);
+    let jumped_to = frame.flow.block_at(pc + 1).is_some();
     if alive <= 1 || !decides || jumped_to {
         let Some(values) = context.join(arms)? else { return Ok(Next::Done) };
         context.set(register, values.into_iter().next().unwrap_or(Abs::Nil));

@@ -1,7 +1,7 @@
 //! Reading a pattern into items (`lstrlib.c`: `match`, `singlematch`, `matchbracketclass`).
 
 /// A set of bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Set([u64; 4]);
 
 impl Set {
@@ -53,7 +53,7 @@ impl Set {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Repeat {
     Once,
     /// `*`
@@ -67,7 +67,7 @@ pub enum Repeat {
 }
 
 /// A pattern item; captures are numbered from 0.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Item {
     Single(Set, Repeat),
     Open(usize),
@@ -81,7 +81,7 @@ pub enum Item {
     End,
 }
 
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Pattern {
     /// `^` at the start.
     pub anchored: bool,

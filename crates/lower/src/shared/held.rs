@@ -3,7 +3,7 @@
 
 use crate::context::{Context, Result};
 use crate::events::Message;
-use crate::state::{Slot, Zero};
+use crate::state::{Looked, Slot, Zero};
 use crate::value::{Abs, Object, Word};
 use moonhook_ir as ir;
 use moonhook_ir::CompareOp;
@@ -119,7 +119,10 @@ impl Context<'_> {
 
     /// There may be an entry of the table where there was none.
     pub(super) fn entries_come(&mut self, table: TableId) {
-        self.state.facts.looked.retain(|looked| looked.table != table || looked.zero == Zero::Never);
+        let stays = |looked: &Looked| looked.table != table || looked.zero == Zero::Never;
+        if !self.state.facts.looked.iter().all(stays) {
+            self.state.facts.looked.retain(stays);
+        }
     }
 
     /// Entries of the table that are held may be replaced or gone: they are not used any more.
@@ -133,11 +136,14 @@ impl Context<'_> {
             _ => None,
         };
         self.swap(&stale);
-        for slot in self.callers.iter_mut().flatten() {
-            if let Slot::Direct(value) = slot
-                && let Some(new) = stale(value)
-            {
-                *value = new;
+        let is_stale = |slot: &Slot| matches!(slot, Slot::Direct(value) if stale(value).is_some());
+        for registers in self.callers.iter_mut().filter(|registers| registers.iter().any(is_stale)) {
+            for slot in registers.iter_mut() {
+                if let Slot::Direct(value) = slot
+                    && let Some(new) = stale(value)
+                {
+                    *value = new;
+                }
             }
         }
     }
@@ -149,12 +155,17 @@ impl Context<'_> {
                 *value = new;
             }
         };
-        for slot in &mut self.state.registers {
-            if let Slot::Direct(value) = slot {
-                swap(value);
+        let direct = |slot: &Slot| matches!(slot, Slot::Direct(value) if new(value).is_some());
+        if self.state.registers.iter().any(direct) {
+            for slot in self.state.registers.iter_mut() {
+                if let Slot::Direct(value) = slot {
+                    swap(value);
+                }
             }
         }
-        self.state.cells.values_mut().for_each(swap);
+        if self.state.cells.values().any(|value| new(value).is_some()) {
+            self.state.cells.values_mut().for_each(swap);
+        }
     }
 
     /// Refuses to keep a value that no map can hold.

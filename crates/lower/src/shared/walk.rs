@@ -79,7 +79,8 @@ impl Context<'_> {
 
     /// How many traversals are around this place.
     pub(super) fn traversals_around(&self) -> u32 {
-        let all = self.state.registers.iter().chain(self.callers.iter().flatten());
+        let all =
+            self.state.registers.iter().chain(self.callers.iter().flat_map(|registers| registers.iter()));
         let depth = |slot: &Slot| match slot {
             Slot::Direct(Abs::Object(Object::Traversal { depth, .. })) => Some(depth + 1),
             _ => None,

@@ -1,0 +1,112 @@
+//! What is looked up of a prototype again and again: which local variable a register is, and what jumps over an instruction.
+//!
+//! Made when it is first asked for. Says nothing that the prototype itself does not say: two prototypes are equal whether or not
+//! they were asked.
+
+use crate::instruction::{Instruction, Opcode};
+use crate::{LocalVariable, Prototype};
+use std::sync::OnceLock;
+
+#[derive(Debug, Default)]
+pub struct Lookup(OnceLock<Found>);
+
+#[derive(Debug)]
+struct Found {
+    /// By register, the numbers of the local variables that it is, in their order.
+    locals: Vec<Vec<u32>>,
+    /// By instruction, the first jump that leads there.
+    jumps: Vec<u32>,
+}
+
+/// In [`Found::jumps`]: none.
+const NONE: u32 = u32::MAX;
+
+impl Clone for Lookup {
+    fn clone(&self) -> Lookup {
+        Lookup::default()
+    }
+}
+
+impl PartialEq for Lookup {
+    fn eq(&self, _: &Lookup) -> bool {
+        true
+    }
+}
+
+impl Prototype {
+    /// The local variable in `register` that is active at `pc`.
+    pub fn local(&self, register: usize, pc: usize) -> Option<&LocalVariable> {
+        let of_register = self.found().locals.get(register)?;
+        let begun = of_register.partition_point(|local| self.locals[*local as usize].start_pc as usize <= pc);
+        let last = &self.locals[*of_register.get(begun.checked_sub(1)?)? as usize];
+        (pc < last.end_pc as usize).then_some(last)
+    }
+
+    /// The first instruction that jumps (`OP_JMP`) to the one at `pc`.
+    pub fn first_jump_to(&self, pc: usize) -> Option<usize> {
+        self.found().jumps.get(pc).filter(|jump| **jump != NONE).map(|jump| *jump as usize)
+    }
+
+    fn found(&self) -> &Found {
+        self.lookup.0.get_or_init(|| Found { locals: self.find_locals(), jumps: self.find_jumps() })
+    }
+
+    /// A variable is in the register that has the number of those that are active when it begins: scopes are nested, so what
+    /// begins before it and is active then is active as long as it is (`luaF_getlocalname`).
+    fn find_locals(&self) -> Vec<Vec<u32>> {
+        let mut registers: Vec<Vec<u32>> = Vec::new();
+        let mut active: Vec<u32> = Vec::new();
+        for (number, local) in self.locals.iter().enumerate() {
+            while active.last().is_some_and(|end| *end <= local.start_pc) {
+                active.pop();
+            }
+            if local.end_pc > local.start_pc {
+                let register = active.len();
+                if registers.len() <= register {
+                    registers.resize(register + 1, Vec::new());
+                }
+                registers[register].push(number as u32);
+                active.push(local.end_pc);
+            }
+        }
+        registers
+    }
+
+    fn find_jumps(&self) -> Vec<u32> {
+        let mut jumps = vec![NONE; self.code.len()];
+        for (pc, code) in self.code.iter().enumerate().rev() {
+            let i = Instruction(*code);
+            if i.opcode() == Some(Opcode::Jmp)
+                && let Ok(target) = usize::try_from(pc as i64 + 1 + i.sj())
+                && let Some(first) = jumps.get_mut(target)
+            {
+                *first = pc as u32;
+            }
+        }
+        jumps
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_register_is_what_is_active() {
+        let local = |name: &str, start_pc, end_pc| LocalVariable { name: name.into(), start_pc, end_pc };
+        let locals =
+            vec![local("a", 0, 20), local("b", 2, 6), local("c", 3, 6), local("d", 7, 9), local("e", 9, 20)];
+        let prototype = Prototype { locals, ..Prototype::default() };
+        let name = |register, pc| prototype.local(register, pc).map(|local| local.name.as_str());
+        let by_count = |register: usize, pc: usize| {
+            let active = |v: &&LocalVariable| (v.start_pc as usize) <= pc && pc < v.end_pc as usize;
+            prototype.locals.iter().filter(active).nth(register).map(|v| v.name.as_str())
+        };
+        for pc in 0..22 {
+            for register in 0..4 {
+                assert_eq!(name(register, pc), by_count(register, pc), "register {register} at {pc}");
+            }
+        }
+        assert_eq!((name(1, 4), name(1, 8), name(1, 12)), (Some("b"), Some("d"), Some("e")));
+    }
+}
