@@ -301,8 +301,8 @@ fn shortened(name: String) -> String {
         return name;
     }
     let kept = (MOST - GAP.len()) / 2;
-    let start = name.floor_char_boundary(kept);
-    let end = name.ceil_char_boundary(name.len() - kept);
+    let start = (0..=kept).rev().find(|at| name.is_char_boundary(*at)).unwrap_or(0);
+    let end = (name.len() - kept..).find(|at| name.is_char_boundary(*at)).unwrap_or(name.len());
     format!("{}{GAP}{}", &name[..start], &name[end..])
 }
 
