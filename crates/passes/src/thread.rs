@@ -9,12 +9,16 @@
 //! loop, the more often the verifier walks it.
 
 use crate::opaque::{Opaque, before_loops};
-use crate::values::{Definition, definitions, use_counts};
+use crate::values::{Definition, definitions};
 use moonhook_ir::*;
 
+mod edges;
 mod localise;
+mod uses;
 
+use edges::Edges;
 use localise::{is_private, localise};
+use uses::Uses;
 
 /// Operations copied into a predecessor at most.
 const COPIED: usize = 3;
@@ -26,14 +30,14 @@ pub(crate) fn run(function: &mut Function, maps: &[Map]) -> bool {
     let mut threader = Threader {
         opaque: Opaque::find(function, maps),
         definitions: definitions(function),
-        counts: use_counts(function),
+        uses: Uses::new(function),
         before_loops: before_loops(function, &flow),
-        flow,
+        edges: Edges::new(function, &flow),
         stale: false,
         changed: false,
     };
-    for block in threader.flow.order.clone() {
-        threader.block(function, block);
+    for block in &flow.order {
+        threader.block(function, &flow, *block);
     }
     threader.changed
 }
@@ -41,47 +45,54 @@ pub(crate) fn run(function: &mut Function, maps: &[Map]) -> bool {
 struct Threader {
     opaque: Opaque,
     definitions: Vec<Definition>,
-    counts: Vec<u32>,
+    uses: Uses,
     /// By block.
     before_loops: Vec<bool>,
-    flow: ControlFlow,
-    /// The graph is no longer what `flow` says.
+    edges: Edges,
+    /// The graph is no longer what `edges` says.
     stale: bool,
     changed: bool,
 }
 
 impl Threader {
-    fn block(&mut self, function: &mut Function, block: Block) -> Option<()> {
+    /// `flow` is the graph as it was at first.
+    fn block(&mut self, function: &mut Function, flow: &ControlFlow, block: Block) -> Option<()> {
         let data = function.block(block);
         let before_loop = self.before_loops[block.index()];
         let Some((Terminator::Branch { .. }, _)) = data.terminator else { return None };
         if block == Block(0)
-            || self.flow.is_loop_header(block)
+            || self.edges.is_loop_header(flow, block)
             || !can_be_copied(data, &self.opaque, before_loop)
         {
             return None;
         }
         let edges = self.edges(function, block);
-        if !is_private(data, &self.counts) {
+        if !is_private(data, self.uses.counts()) {
             let mut decided = edges.iter().map(|(.., decision)| decision.is_some());
             let worth = if before_loop { decided.all(|known| known) } else { decided.any(|known| known) };
             if !worth {
                 return None;
             }
             if std::mem::take(&mut self.stale) {
-                self.flow = ControlFlow::new(function).ok()?;
+                self.edges.update(function, flow);
             }
-            if self.flow.is_loop_header(block) || !localise(function, &self.flow, block) {
+            if !localise(function, flow, &self.edges, &mut self.uses, block) {
                 return None;
             }
-            self.counts = use_counts(function);
+            self.uses.update(function);
             self.changed = true;
         }
         let copy = function.block(block).clone();
         for (from, edge, decided) in edges {
             // A branch with two edges here is the source of each of them.
-            let again = !leads(function, from, edge, block);
-            if !again && thread(function, (from, edge), &copy, decided, &self.definitions).is_some() {
+            if !leads(function, from, edge, block) {
+                continue;
+            }
+            let before = function.block(from).terminator.clone();
+            let length = function.block(from).insts.len();
+            if thread(function, (from, edge), &copy, decided, &self.definitions).is_some() {
+                self.uses.note_change(function.block(from), from, before, length);
+                self.edges.note_change(from);
                 (self.stale, self.changed) = (true, true);
             }
         }
@@ -91,8 +102,8 @@ impl Threader {
     /// The edges to a block: the source, which of its edges, and whether the condition of the block's branch holds there.
     fn edges(&self, function: &Function, block: Block) -> Vec<(Block, usize, Option<bool>)> {
         // What a branch above tells is only sure as long as the graph is as it was.
-        let sure = (!self.stale).then_some(&self.flow);
-        let before = self.flow.predecessors(block).iter();
+        let sure = (!self.stale).then_some(&self.edges);
+        let before = self.edges.to(block).iter();
         let edges = before.flat_map(|before| [(*before, 0), (*before, 1)]);
         edges
             .filter(|(from, edge)| leads(function, *from, *edge, block))
@@ -131,7 +142,7 @@ struct Edge<'a> {
 impl<'a> Edge<'a> {
     fn new(
         function: &Function,
-        flow: Option<&ControlFlow>,
+        edges: Option<&Edges>,
         (from, edge): (Block, usize),
         copy: &'a BlockData,
         definitions: &'a [Definition],
@@ -141,7 +152,7 @@ impl<'a> Edge<'a> {
         let own = terminator.and_then(|t| t.target(edge)).and_then(|to| holds(function, from, to.block));
         let mut branches: Vec<(Condition, bool)> = own.into_iter().collect();
         let mut at = from;
-        while let Some(above) = flow.and_then(|flow| flow.single_predecessor(at))
+        while let Some(above) = edges.and_then(|edges| edges.single(at))
             && branches.len() < LOOKED_AT
         {
             branches.extend(holds(function, above, at));

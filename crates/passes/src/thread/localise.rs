@@ -1,6 +1,9 @@
 //! Values of a block that only the ways behind its branch use become parameters of those ways.
 
+use super::edges::Edges;
+use super::uses::{Uses, for_each_use};
 use moonhook_ir::*;
+use std::collections::HashSet;
 
 /// Whether all values of the block are used in it only.
 pub(super) fn is_private(block: &BlockData, counts: &[u32]) -> bool {
@@ -23,66 +26,108 @@ fn values_of(block: &BlockData) -> Vec<Value> {
 }
 
 /// Makes the values of a block private: each target of its branch that is reached from here alone takes those that are used in it
-/// or behind it as parameters. Changes nothing and gives false where they are also used elsewhere.
-pub(super) fn localise(function: &mut Function, flow: &ControlFlow, block: Block) -> bool {
+/// or behind it as parameters. Changes nothing and gives false where they are also used elsewhere. `flow` is the graph as it was
+/// at first.
+pub(super) fn localise(
+    function: &mut Function,
+    flow: &ControlFlow,
+    edges: &Edges,
+    uses: &mut Uses,
+    block: Block,
+) -> bool {
     let values = values_of(function.block(block));
     let Some((terminator, _)) = &function.block(block).terminator else { return false };
     let targets: Vec<Block> = terminator
         .targets()
         .iter()
         .map(|target| target.block)
-        .filter(|target| flow.single_predecessor(*target).is_some())
+        .filter(|target| edges.single(*target).is_some())
         .collect();
-    let mut needed = vec![Vec::new(); targets.len()];
-    for &user in flow.order.iter().filter(|user| **user != block) {
+    let mut needed: Vec<Needed> = targets.iter().map(|target| Needed::new(*target)).collect();
+    for (user, used) in users(function, flow, uses, block, &values) {
+        let by = |target: &Block| edges.all_lead_by(flow, block, *target, user);
+        let ways: Vec<Option<bool>> = targets.iter().map(by).collect();
+        match ways.iter().position(|way| *way == Some(true)) {
+            Some(place) => needed[place].add(user, &used),
+            // Nothing leads there any more.
+            None if ways.iter().all(Option::is_none) && !targets.is_empty() => {}
+            None => return false,
+        }
+    }
+    needed.iter().for_each(|needed| needed.pass(function, uses, block));
+    true
+}
+
+/// The other blocks that use some of the values, in their order, and which they use.
+fn users(
+    function: &Function,
+    flow: &ControlFlow,
+    uses: &Uses,
+    block: Block,
+    values: &[Value],
+) -> Vec<(Block, Vec<Value>)> {
+    let mut seen = HashSet::from([block]);
+    let blocks = values.iter().flat_map(|value| uses.blocks(*value));
+    let mut blocks: Vec<Block> =
+        blocks.filter(|user| flow.is_reachable(*user) && seen.insert(*user)).collect();
+    blocks.sort_unstable_by_key(|user| flow.position(*user));
+    let with_used = |user: Block| {
         let mut used: Vec<Value> = Vec::new();
         for_each_use(function.block(user), |value| {
             if values.contains(&value) && !used.contains(&value) {
                 used.push(value);
             }
         });
-        if used.is_empty() {
-            continue;
-        }
-        let Some(place) = targets.iter().position(|target| flow.dominates(*target, user)) else {
-            return false;
-        };
+        (!used.is_empty()).then_some((user, used))
+    };
+    blocks.into_iter().filter_map(with_used).collect()
+}
+
+/// What a target of the branch takes as parameters.
+struct Needed {
+    target: Block,
+    values: Vec<Value>,
+    users: Vec<Block>,
+}
+
+impl Needed {
+    fn new(target: Block) -> Needed {
+        Needed { target, values: Vec::new(), users: Vec::new() }
+    }
+
+    fn add(&mut self, user: Block, used: &[Value]) {
+        self.users.push(user);
         for value in used {
-            if !needed[place].contains(&value) {
-                needed[place].push(value);
+            if !self.values.contains(value) {
+                self.values.push(*value);
             }
         }
     }
-    for (target, needed) in targets.into_iter().zip(needed) {
-        pass(function, flow, block, target, &needed);
-    }
-    true
-}
 
-fn for_each_use(block: &BlockData, mut visit: impl FnMut(Value)) {
-    block.insts.iter().for_each(|inst| inst.op.for_each_value(&mut visit));
-    if let Some((terminator, _)) = &block.terminator {
-        terminator.for_each_value(&mut visit);
-    }
-}
-
-/// Gives `target`, which only `block` goes to, parameters for the values, and lets what is behind use those.
-fn pass(function: &mut Function, flow: &ControlFlow, block: Block, target: Block, values: &[Value]) {
-    let params: Vec<(Value, Value)> =
-        values.iter().map(|value| (*value, function.add_param(target))).collect();
-    if let Some((terminator, _)) = &mut function.block_mut(block).terminator {
-        terminator.for_each_target_mut(|to| {
-            if to.block == target {
-                to.args.extend(values);
+    /// Gives the target, which only `block` goes to, the parameters, and lets what is behind use those.
+    fn pass(&self, function: &mut Function, uses: &mut Uses, block: Block) {
+        let params: Vec<(Value, Value)> =
+            self.values.iter().map(|value| (*value, function.add_param(self.target))).collect();
+        if let Some((terminator, _)) = &mut function.block_mut(block).terminator {
+            terminator.for_each_target_mut(|to| {
+                if to.block == self.target {
+                    to.args.extend(&self.values);
+                }
+            });
+        }
+        self.values.iter().for_each(|value| uses.add(*value, block, 1));
+        let mut renamed = |user: Block, value: Value| {
+            let Some((_, new)) = params.iter().find(|(old, _)| *old == value) else { return value };
+            uses.remove(value, 1);
+            uses.add(*new, user, 1);
+            *new
+        };
+        for &user in &self.users {
+            let data = function.block_mut(user);
+            data.insts.iter_mut().for_each(|inst| inst.op.map_values(|value| renamed(user, value)));
+            if let Some((terminator, _)) = &mut data.terminator {
+                terminator.map_values(|value| renamed(user, value));
             }
-        });
-    }
-    let renamed = |value: Value| params.iter().find(|(old, _)| *old == value).map_or(value, |(_, new)| *new);
-    for &user in flow.order.iter().filter(|user| flow.dominates(target, **user)) {
-        let data = function.block_mut(user);
-        data.insts.iter_mut().for_each(|inst| inst.op.map_values(renamed));
-        if let Some((terminator, _)) = &mut data.terminator {
-            terminator.map_values(renamed);
         }
     }
 }

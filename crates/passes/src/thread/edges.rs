@@ -1,0 +1,110 @@
+//! The edges of a function while some of them are led elsewhere.
+//!
+//! Says what a new [`ControlFlow`] would say, without looking at all of the function again.
+
+use moonhook_ir::*;
+
+pub(super) struct Edges {
+    /// By block, the sources of the edges to it, in the order of the blocks; only of blocks that can be reached.
+    to: Vec<Vec<Block>>,
+    /// By block, where its edges lead, as `to` has them.
+    from: Vec<[Option<Block>; 2]>,
+    /// Blocks whose edges lead elsewhere now.
+    changed: Vec<Block>,
+}
+
+impl Edges {
+    pub fn new(function: &Function, flow: &ControlFlow) -> Edges {
+        let count = function.blocks.len();
+        let mut edges =
+            Edges { to: vec![Vec::new(); count], from: vec![[None; 2]; count], changed: Vec::new() };
+        for block in &flow.order {
+            edges.to[block.index()] = flow.predecessors(*block).to_vec();
+            edges.from[block.index()] = targets(function, *block);
+        }
+        edges
+    }
+
+    /// The sources of the edges to a block, one entry an edge.
+    pub fn to(&self, block: Block) -> &[Block] {
+        &self.to[block.index()]
+    }
+
+    /// The only edge's source, if there is one edge to this block.
+    pub fn single(&self, block: Block) -> Option<Block> {
+        match *self.to(block) {
+            [only] => Some(only),
+            _ => None,
+        }
+    }
+
+    pub fn is_loop_header(&self, flow: &ControlFlow, block: Block) -> bool {
+        self.to(block).iter().any(|from| flow.position(*from) >= flow.position(block))
+    }
+
+    /// The edges of `from` lead elsewhere, which [`Edges::update`] will see.
+    pub fn note_change(&mut self, from: Block) {
+        self.changed.push(from);
+    }
+
+    /// Makes the edges those of the function. `flow` is the graph as it was at first: edges lead on, never back, but where they
+    /// have done so before.
+    pub fn update(&mut self, function: &Function, flow: &ControlFlow) {
+        let mut lost = Vec::new();
+        for from in std::mem::take(&mut self.changed) {
+            // A block that cannot be reached has no edges.
+            if self.from[from.index()] != [None; 2] {
+                let now = targets(function, from);
+                self.replace(flow, from, now, &mut lost);
+            }
+        }
+        while let Some(block) = lost.pop() {
+            let back = |from: &Block| flow.position(*from) >= flow.position(block);
+            // What comes from behind a block that nothing else leads to cannot be reached either.
+            if block != Block(0) && self.to(block).iter().all(back) {
+                self.replace(flow, block, [None; 2], &mut lost);
+            }
+        }
+    }
+
+    fn replace(&mut self, flow: &ControlFlow, from: Block, now: [Option<Block>; 2], lost: &mut Vec<Block>) {
+        for to in std::mem::replace(&mut self.from[from.index()], now).into_iter().flatten() {
+            let sources = &mut self.to[to.index()];
+            if let Some(place) = sources.iter().position(|source| *source == from) {
+                sources.remove(place);
+            }
+            lost.push(to);
+        }
+        for to in now.into_iter().flatten() {
+            let sources = &mut self.to[to.index()];
+            let place = sources.partition_point(|source| flow.position(*source) <= flow.position(from));
+            sources.insert(place, from);
+        }
+    }
+
+    /// Whether each way from `block`, which all ways to `user` go by, to `user` is by way of `target`; `None` if there is none.
+    pub fn all_lead_by(&self, flow: &ControlFlow, block: Block, target: Block, user: Block) -> Option<bool> {
+        if flow.dominates(target, user) {
+            return Some(true);
+        }
+        let mut by_target = None;
+        let mut seen = std::collections::HashSet::from([user]);
+        let mut work = vec![user];
+        while let Some(at) = work.pop() {
+            if at == block {
+                return Some(false);
+            }
+            if at == target || flow.dominates(target, at) {
+                by_target = Some(true);
+                continue;
+            }
+            work.extend(self.to(at).iter().filter(|from| seen.insert(**from)));
+        }
+        by_target
+    }
+}
+
+fn targets(function: &Function, block: Block) -> [Option<Block>; 2] {
+    let terminator = function.block(block).terminator.as_ref().map(|(terminator, _)| terminator);
+    [0, 1].map(|edge| terminator.and_then(|terminator| terminator.target(edge)).map(|target| target.block))
+}
