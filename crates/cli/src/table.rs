@@ -42,7 +42,7 @@ Exit codes: 0 done, 1 no such table or entry, or the table cannot take the value
 pub struct Arguments {
     /// The running script, as `moonhook list` names it
     name: Name,
-    /// The table's name: the variable that holds it
+    /// The table's name: the variable that holds it; `SCRIPT.NAME` where several scripts have one of that name
     table: Option<String>,
     #[arg(value_enum)]
     operation: Option<Operation>,
@@ -139,7 +139,7 @@ impl Command<'_> {
     fn describe(&mut self, table: &str) -> Result<Exit, CliError> {
         let count = self.ask(table, TableOperation::Count)?;
         let tables: Vec<TableInfo> = ask(self.client, &Request::Tables)?;
-        let Some(info) = tables.into_iter().find(|info| info.name == table) else { return Ok(Exit::Refused) };
+        let Some(info) = TableInfo::named(tables, table) else { return Ok(Exit::Refused) };
         if self.arguments.json {
             let mut line = serde_json::to_value(&info).map_err(std::io::Error::from)?;
             line["entries"] = count;
@@ -188,7 +188,7 @@ impl Command<'_> {
 
     fn load(&mut self, table: &str, path: PathBuf) -> Result<Exit, CliError> {
         let tables: Vec<TableInfo> = ask(self.client, &Request::Tables)?;
-        let info = tables.into_iter().find(|info| info.name == table);
+        let info = TableInfo::named(tables, table);
         let mut entries = file::Entries::open(path, info)?;
         let progress = entries.progress();
         let mut count = 0;

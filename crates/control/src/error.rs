@@ -19,6 +19,8 @@ pub enum ControlError {
     Gone { table: String },
     #[error("there is no table '{name}'")]
     NoSuchTable { name: String, existing: Vec<String> },
+    #[error("several scripts have a table '{name}'")]
+    Ambiguous { name: String, existing: Vec<String> },
     #[error(transparent)]
     Call(#[from] CallError),
     #[error("the Lua state failed: {0}")]
@@ -55,6 +57,7 @@ impl ControlError {
             ControlError::NoSuchTable { .. } => "MH0704",
             ControlError::Call(_) => "MH0705",
             ControlError::State(_) => "MH0706",
+            ControlError::Ambiguous { .. } => "MH0707",
             ControlError::Install(error) => error.code(),
         }
     }
@@ -89,6 +92,7 @@ impl ControlError {
                     .to_string()
             }
             ControlError::NoSuchTable { existing, .. } => format!("there are {}", existing.join(", ")),
+            ControlError::Ambiguous { existing, .. } => format!("name one of {}", existing.join(", ")),
             ControlError::Call(_) => "correct the text, or the function it calls".to_string(),
             ControlError::State(_) => "a larger `--load-memory` may help; else please report it".to_string(),
             ControlError::Install(_) | ControlError::Entry { .. } => String::new(),
@@ -126,6 +130,12 @@ mod tests {
             ),
             (no_such(vec![]), "MH0704", "there is no table 't'", "a table becomes a shared one"),
             (no_such(vec![table()]), "MH0704", "there is no table 't'", "there are t"),
+            (
+                ControlError::Ambiguous { name: table(), existing: vec!["a.t".into(), "b.t".into()] },
+                "MH0707",
+                "several scripts have a table 't'",
+                "name one of a.t, b.t",
+            ),
             (ControlError::Call(call), "MH0705", "exec:1: no", "correct the text"),
             (
                 ControlError::from(mlua::Error::StackError),

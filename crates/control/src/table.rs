@@ -5,6 +5,7 @@ use crate::values::{merged, spread};
 use moonhook_install::{Batch, Cursor, InstallError, Program, TableMap};
 use moonhook_ir::Module;
 use moonhook_shape::{Datum, Shape, ShapeError, decode_key, encode_key};
+use moonhook_snapshot::qualified;
 use nix::time::{ClockId, clock_gettime};
 use std::borrow::Borrow;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -13,6 +14,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 #[derive(Debug)]
 pub struct SharedTable {
     name: String,
+    /// Which of several scripts has it.
+    script: Option<String>,
     shape: Shape,
     /// Another one when the table's content was replaced.
     map: RwLock<Arc<TableMap>>,
@@ -21,18 +24,28 @@ pub struct SharedTable {
 /// Entries that one call of the kernel gets while many are loaded.
 const LOAD: usize = 4096;
 
-/// The first table of that name.
+/// The table whose own name that is, or whose plain name if no other one has it.
 ///
 /// # Errors
-/// `NoSuchTable`.
+/// `NoSuchTable`, `Ambiguous`.
 pub fn table_named<'a>(
     tables: &'a [Arc<SharedTable>],
     name: &str,
 ) -> Result<&'a Arc<SharedTable>, ControlError> {
-    tables.iter().find(|table| table.name() == name).ok_or_else(|| ControlError::NoSuchTable {
-        name: name.to_string(),
-        existing: tables.iter().map(|table| table.name().to_string()).collect(),
-    })
+    if let Some(table) = tables.iter().find(|table| table.script.is_some() && table.own_name() == name) {
+        return Ok(table);
+    }
+    let called: Vec<_> = tables.iter().filter(|table| table.name() == name).collect();
+    let own_names = |tables: &mut dyn Iterator<Item = &Arc<SharedTable>>| {
+        tables.map(|table| table.own_name()).collect::<Vec<_>>()
+    };
+    let name = name.to_string();
+    match called.as_slice() {
+        [] => Err(ControlError::NoSuchTable { name, existing: own_names(&mut tables.iter()) }),
+        // Of several in one script the first counts.
+        [first, others @ ..] if others.iter().all(|other| other.script == first.script) => Ok(first),
+        _ => Err(ControlError::Ambiguous { name, existing: own_names(&mut called.into_iter()) }),
+    }
 }
 
 impl SharedTable {
@@ -47,7 +60,7 @@ impl SharedTable {
     ) -> Result<SharedTable, InstallError> {
         let map = program.table(&module.map(table.map).name)?;
         let map = RwLock::new(Arc::new(map));
-        Ok(SharedTable { name: table.name.clone(), shape: table.shape.clone(), map })
+        Ok(SharedTable { name: table.name.clone(), script: None, shape: table.shape.clone(), map })
     }
 
     /// An empty table of the same name and shape, in a map that no program uses yet.
@@ -56,7 +69,8 @@ impl SharedTable {
     /// `Install`, also for want of memory.
     pub fn twin(&self) -> Result<SharedTable, ControlError> {
         let map = RwLock::new(Arc::new(self.map().twin()?));
-        Ok(SharedTable { name: self.name.clone(), shape: self.shape.clone(), map })
+        let (name, script) = (self.name.clone(), self.script.clone());
+        Ok(SharedTable { name, script, shape: self.shape.clone(), map })
     }
 
     /// From now on this table is in the map of `other`, which has the same shape. Walks that have begun go on in the old map.
@@ -72,6 +86,21 @@ impl SharedTable {
     /// What the script calls it.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What the script is called that has it, if there are several.
+    pub fn script(&self) -> Option<&str> {
+        self.script.as_deref()
+    }
+
+    /// A name that is its own among those of several scripts.
+    pub fn own_name(&self) -> String {
+        qualified(self.script(), &self.name)
+    }
+
+    /// The table as one of that script.
+    pub(crate) fn of_script(self, script: Option<&str>) -> SharedTable {
+        SharedTable { script: script.map(str::to_string), ..self }
     }
 
     pub fn shape(&self) -> &Shape {

@@ -7,12 +7,12 @@ use crate::table::{SharedTable, table_named};
 use crate::timers::Timers;
 use crate::variables::{Handlers, Variables};
 use crate::{ControlError, proxy};
-use mlua::{Function, MultiValue, Table};
+use mlua::{Function, Lua, MultiValue, Table};
 use moonhook_install::Program;
 use moonhook_ir::{Module, Variable};
 use moonhook_load::{CallError, Loaded, Raising, Request, Signal, capture_print, captured_print};
 use moonhook_shape::Datum;
-use moonhook_snapshot::TableId;
+use moonhook_snapshot::{Owners, TableId};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -64,13 +64,15 @@ impl Layout {
 }
 
 impl Connection {
-    /// The tables and variables of `program`, which was made of `module`.
+    /// The tables and variables of `program`, which was made of `module`; `owners` says which scripts have them.
     ///
     /// # Errors
     /// `Install` where a map is not to be had.
-    pub fn open(module: &Module, program: &Program) -> Result<Connection, ControlError> {
+    pub fn open(module: &Module, owners: &Owners, program: &Program) -> Result<Connection, ControlError> {
         let table = |table: &moonhook_ir::SharedTable| {
-            Ok((TableId(table.table), Arc::new(SharedTable::open(program, module, table)?)))
+            let id = TableId(table.table);
+            let shared = SharedTable::open(program, module, table)?.of_script(owners.of_table(id));
+            Ok((id, Arc::new(shared)))
         };
         let tables = module.tables.iter().map(table).collect::<Result<_, ControlError>>()?;
         Ok(Connection { tables, handlers: Handlers::open(&module.variables, program)? })
@@ -123,7 +125,8 @@ impl Control {
         program: &Program,
         options: Options,
     ) -> Result<Control, ControlError> {
-        Control::connect(loaded, Connection::open(module, program)?, options)
+        let connection = Connection::open(module, &loaded.snapshot.owners, program)?;
+        Control::connect(loaded, connection, options)
     }
 
     /// Connects the tables and variables of the scripts in `loaded` with those of the program that was made of its snapshot. What load
@@ -147,9 +150,7 @@ impl Control {
         for (id, shared) in connection.tables {
             if let Some(target) = loaded.table(id) {
                 proxy::connect(&loaded.lua, &space, &target, &shared)?;
-                if !proxies.contains_key(shared.name())? {
-                    proxies.raw_set(shared.name(), target)?;
-                }
+                add_proxy(&loaded.lua, &proxies, &shared, &target)?;
             }
             tables.push(shared);
         }
@@ -175,10 +176,10 @@ impl Control {
         &self.tables
     }
 
-    /// The first shared table of that name.
+    /// As [`table_named`].
     ///
     /// # Errors
-    /// `NoSuchTable`.
+    /// `NoSuchTable`, `Ambiguous`.
     pub fn table(&self, name: &str) -> Result<&Arc<SharedTable>, ControlError> {
         table_named(&self.tables, name)
     }
@@ -290,5 +291,26 @@ impl Control {
             if capturing { captured_print(&self.loaded.lua).unwrap_or_default() } else { Vec::new() };
         let published = self.variables.publish(&self.loaded.lua, &fetched);
         (result.and_then(|results| published.map(|()| results).map_err(failed)), printed)
+    }
+}
+
+/// By its name a proxy can be reached by code from outside; the first of a name counts. Where there are several scripts, each of
+/// them is a table of its proxies, unless a proxy has that name.
+fn add_proxy(lua: &Lua, proxies: &Table, shared: &SharedTable, target: &Table) -> mlua::Result<()> {
+    let add = |to: &Table, name: &str| match to.contains_key(name)? {
+        true => Ok(()),
+        false => to.raw_set(name, target),
+    };
+    add(proxies, shared.name())?;
+    let Some(script) = shared.script() else { return Ok(()) };
+    match proxies.raw_get::<Option<Table>>(script)? {
+        // Tables of scripts have no metatable, proxies have one.
+        Some(of_script) if of_script.metatable().is_none() => add(&of_script, shared.name()),
+        Some(_) => Ok(()),
+        None => {
+            let of_script = lua.create_table()?;
+            add(&of_script, shared.name())?;
+            proxies.raw_set(script, of_script)
+        }
     }
 }

@@ -236,7 +236,11 @@ pub struct Executed {
 /// A shared table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TableInfo {
+    /// `script.name` where there are several scripts.
     pub name: String,
+    /// Which of several scripts has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub script: Option<String>,
     /// Types of keys and values, in the words of declarations.
     pub key: String,
     pub value: String,
@@ -244,6 +248,19 @@ pub struct TableInfo {
     /// The names of the fields of records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<String>,
+}
+
+impl TableInfo {
+    /// The table that a person has named: by its name, or by what its script calls it if no other one is called so.
+    pub fn named(tables: Vec<TableInfo>, name: &str) -> Option<TableInfo> {
+        let is_called = |info: &TableInfo| {
+            let script = info.script.as_ref().map(|script| format!("{script}.")).unwrap_or_default();
+            info.name.strip_prefix(&script) == Some(name)
+        };
+        let at = tables.iter().position(|info| info.name == name);
+        let at = at.or_else(|| tables.iter().position(is_called))?;
+        tables.into_iter().nth(at)
+    }
 }
 
 /// A part of a table.
@@ -337,6 +354,8 @@ pub enum Kept {
     },
     New,
     Dropped,
+    /// Several of one script have this name: which is which is not known, and they begin anew.
+    Ambiguous,
 }
 
 /// How long the parts of a reload took, in microseconds.

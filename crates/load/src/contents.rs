@@ -5,7 +5,7 @@
 
 use mlua::{Lua, Table, Value};
 use moonhook_shape::{Datum, position};
-use moonhook_snapshot::{Snapshot, TableId};
+use moonhook_snapshot::{Snapshot, TableId, qualified};
 
 use crate::LoadError;
 
@@ -41,8 +41,17 @@ pub(crate) fn put(
 
 /// The number of the one table of this name that the script does not declare to be shared.
 fn number(snapshot: &Snapshot, name: &str) -> Result<i64, LoadError> {
-    let is_it = |table: &&(usize, &moonhook_snapshot::Table)| {
-        table.1.name.as_deref() == Some(name) && table.1.declaration.is_none()
+    // By the name that is its own among those of several scripts, or else by its plain one.
+    let owner = |index: usize| snapshot.owners.of_table(TableId(index as u32));
+    let own = |index: usize, plain: &str| qualified(owner(index), plain);
+    let has_own = snapshot.tables.iter().enumerate().any(|(index, table)| {
+        let is_own = |plain: &String| owner(index).is_some() && own(index, plain) == name;
+        table.declaration.is_none() && table.name.as_ref().is_some_and(is_own)
+    });
+    let is_it = |(index, table): &&(usize, &moonhook_snapshot::Table)| {
+        let Some(plain) = &table.name else { return false };
+        let is_named = if has_own { own(*index, plain) == name } else { plain == name };
+        is_named && table.declaration.is_none()
     };
     let refused = |problem| Err(LoadError::Content { table: name.to_string(), problem });
     let tables: Vec<_> = snapshot.tables.iter().enumerate().collect();

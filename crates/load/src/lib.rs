@@ -26,12 +26,13 @@ mod table_order;
 mod traversal;
 mod upvalues;
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
 use mlua::{Function, Lua, Table};
-use moonhook_snapshot::{CellId, Snapshot, TableId};
+use moonhook_snapshot::{CellId, Owners, Snapshot, TableId};
 
 pub use crate::call::CallError;
 pub use crate::contents::Content;
@@ -106,6 +107,8 @@ pub struct Script {
     pub path: PathBuf,
     /// Its global variables.
     pub globals: Table,
+    /// The numbers of its handlers in the snapshot.
+    pub handlers: Range<usize>,
 }
 
 impl Loaded {
@@ -163,7 +166,13 @@ pub fn load_with_contents(
     let shown: Vec<_> = scripts.iter().map(|script| script.to_string_lossy()).collect();
     let freeze = || {
         let sources = files.sources();
-        freeze::freeze(&lua, shown.join(" "), &registered, &names, &registry.declared, sources)
+        let frozen = freeze::freeze(&lua, shown.join(" "), &registered, &names, &registry.declared, sources);
+        frozen.map(|(mut snapshot, tables, cells)| {
+            let scripts: Vec<_> =
+                ran.iter().map(|script| (script.path.as_path(), script.handlers.clone())).collect();
+            snapshot.owners = Owners::of(&snapshot, &scripts);
+            (snapshot, tables, cells)
+        })
     };
     if !contents.is_empty() {
         let (snapshot, tables, _) = freeze()?;
@@ -208,11 +217,12 @@ fn run_script(
     let globals = sandbox::globals(runner.lua, folder, &roots, runner.files, registry, walkers, names)
         .map_err(|error| runner.setup_error(error))?;
     runner.run(script, &globals.table)?;
-    if registry.handlers.all.borrow().len() == registry.handlers.earlier {
+    let handlers = registry.handlers.earlier..registry.handlers.all.borrow().len();
+    if handlers.is_empty() {
         return Err(LoadError::NoHandler { script: script.to_string_lossy().into_owned() });
     }
     names.add_required(&globals.loaded).map_err(|error| runner.setup_error(error))?;
-    Ok(Script { path: script.to_owned(), globals: globals.table })
+    Ok(Script { path: script.to_owned(), globals: globals.table, handlers })
 }
 
 fn state_error(error: mlua::Error) -> LoadError {

@@ -231,7 +231,9 @@ impl Context<'_> {
     fn described_variables(&self) -> Vec<ir::Variable> {
         let names: Vec<String> =
             self.variables.known.iter().map(|(id, _)| variable_name(self.snapshot, id)).collect();
-        let is_unique = |name: &String| names.iter().filter(|other| *other == name).count() == 1;
+        let own_names: Vec<String> =
+            self.variables.known.iter().map(|(id, _)| own_name(self.snapshot, id)).collect();
+        let is_unique = |name: &String| own_names.iter().filter(|other| *other == name).count() == 1;
         let variable = |(index, (id, shapes)): (usize, &(VariableId, BTreeSet<Shape>))| {
             let types: Vec<&str> = shapes.iter().map(|shape| type_name(*shape)).collect();
             let is_number = |shape: &Shape| shape.words() == 1 || *shape == Shape::Nil;
@@ -240,7 +242,7 @@ impl Context<'_> {
                 offset: index as u32 * SIZE,
                 ty: types.join(" or "),
                 // Strings and objects are places and numbers of this program.
-                portable: is_unique(&names[index]) && shapes.iter().all(is_number),
+                portable: is_unique(&own_names[index]) && shapes.iter().all(is_number),
                 home: match id {
                     VariableId::Cell(cell) => ir::VariableHome::Cell(cell.0),
                     VariableId::Field(table, key) => {
@@ -291,6 +293,15 @@ pub fn variable_name(snapshot: &Snapshot, id: &VariableId) -> String {
             }
         }
     }
+}
+
+/// The name that a variable has among those of several scripts.
+pub fn own_name(snapshot: &Snapshot, id: &VariableId) -> String {
+    let script = match id {
+        VariableId::Cell(cell) => snapshot.owners.of_cell(*cell),
+        VariableId::Field(table, _) => snapshot.owners.of_table(*table),
+    };
+    moonhook_snapshot::qualified(script, &variable_name(snapshot, id))
 }
 
 fn type_name(shape: Shape) -> &'static str {

@@ -176,6 +176,7 @@ mod tests {
             }],
             prototypes: vec![prototype],
             sources: vec![Source { name: "x.lua".into(), text: String::new() }],
+            owners: crate::Owners::default(),
         }
     }
 

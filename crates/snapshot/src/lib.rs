@@ -10,12 +10,14 @@ pub mod flow;
 pub mod instruction;
 mod lookup;
 mod opcode;
+mod owners;
 
 use std::fmt;
 use std::sync::Arc;
 
 pub use dump::dump;
 pub use lookup::Lookup;
+pub use owners::{Owners, qualified};
 
 macro_rules! id {
     ($($(#[$doc:meta])* $name:ident),*) => {$(
@@ -54,6 +56,8 @@ pub struct Snapshot {
     pub tables: Vec<Table>,
     pub prototypes: Vec<Prototype>,
     pub sources: Vec<Source>,
+    /// Which script has what.
+    pub owners: Owners,
 }
 
 /// A function that the script registered for a hook.

@@ -2,8 +2,9 @@
 
 use crate::kernel::VERDICTS;
 use moonhook_install::ArenaSection;
-use moonhook_ir::{Module, VariableKind};
+use moonhook_ir::{Module, VariableHome, VariableKind};
 use moonhook_shape::{Shape, WhenFull};
+use moonhook_snapshot::{CellId, Owners, TableId, qualified};
 use serde::{Deserialize, Serialize};
 use std::os::fd::BorrowedFd;
 
@@ -53,14 +54,14 @@ pub trait Earlier {
 }
 
 impl Content {
-    pub fn of(module: &Module) -> Content {
+    pub fn of(module: &Module, owners: &Owners) -> Content {
         let table = |table: &moonhook_ir::SharedTable| Table {
-            name: table.name.clone(),
+            name: qualified(owners.of_table(TableId(table.table)), &table.name),
             shape: described(&table.shape),
             map: module.map(table.map).name.clone(),
         };
         let variable = |variable: &moonhook_ir::Variable| Variable {
-            name: variable.name.clone(),
+            name: qualified(owner(variable, owners), &variable.name),
             offset: variable.offset,
             ty: variable.ty.clone(),
             portable: variable.portable,
@@ -80,6 +81,13 @@ impl Content {
     /// The names of all maps of this content.
     pub fn maps(&self) -> impl Iterator<Item = &str> {
         self.tables.iter().map(|table| table.map.as_str()).chain(self.sections.iter().map(String::as_str))
+    }
+}
+
+fn owner<'a>(variable: &moonhook_ir::Variable, owners: &'a Owners) -> Option<&'a str> {
+    match &variable.home {
+        VariableHome::Cell(cell) => owners.of_cell(CellId(*cell)),
+        VariableHome::Field { table, .. } => owners.of_table(TableId(*table)),
     }
 }
 

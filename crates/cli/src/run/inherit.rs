@@ -60,7 +60,8 @@ fn tables(plan: &mut Inheritance, new: &Content, old: &Content, is_there: &dyn F
         let same = |old: &Table| (&old.shape, &old.map) == (&table.shape, &table.map);
         let kept = match old.tables.iter().find(|old| old.name == table.name) {
             None => TableKept { name: table.name.clone(), outcome: Kept::New },
-            Some(old) if is_unique && same(old) && is_there(&old.map) => {
+            Some(_) if !is_unique => TableKept { name: table.name.clone(), outcome: Kept::Ambiguous },
+            Some(old) if same(old) && is_there(&old.map) => {
                 plan.maps.push((table.map.clone(), old.map.clone()));
                 TableKept { name: table.name.clone(), outcome: Kept::Kept }
             }
@@ -88,8 +89,14 @@ fn variables(plan: &mut Inheritance, new: &Content, old: &Content, is_there: boo
     }
     for variable in &new.variables {
         let same_name = |old: &&Variable| old.name == variable.name;
+        let is_unique = [&new.variables, &old.variables]
+            .iter()
+            .all(|variables| variables.iter().filter(same_name).count() < 2);
         let kept = match old.variables.iter().find(same_name) {
             None => TableKept { name: variable.name.clone(), outcome: Kept::New },
+            Some(_) if !is_unique && !shared => {
+                TableKept { name: variable.name.clone(), outcome: Kept::Ambiguous }
+            }
             Some(old) if is_there && old.ty == variable.ty && old.portable && variable.portable => {
                 if !shared {
                     plan.copies.push((old.offset, variable.offset));
@@ -212,6 +219,7 @@ mod tests {
             Kept::Reset { .. } => "reset",
             Kept::New => "new",
             Kept::Dropped => "dropped",
+            Kept::Ambiguous => "ambiguous",
         };
         kept.iter().map(|kept| (kept.name.as_str(), outcome(kept))).collect()
     }
@@ -225,7 +233,7 @@ mod tests {
         assert_eq!(plan.maps[0], ("map_b".to_string(), "map_b".to_string()));
         assert_eq!(outcomes(&planned(&new, old.clone(), "map_b").tables)[0], ("b", "reset"));
         let twice = content(&[("b", "int → int"), ("b", "int → int")], &[]);
-        assert_eq!(outcomes(&planned(&twice, old, "").tables)[..2], [("b", "reset"), ("b", "reset")]);
+        assert_eq!(outcomes(&planned(&twice, old, "").tables)[..2], [("b", "ambiguous"), ("b", "ambiguous")]);
     }
 
     #[test]
@@ -240,6 +248,17 @@ mod tests {
         assert_eq!(outcomes(&plan.variables), expected);
         assert_eq!((&plan.copies[..], plan.maps.len()), (&[(24, 0)][..], 1));
         assert_eq!(outcomes(&planned(&new, old, STATE).variables)[0], ("n", "reset"));
+    }
+
+    /// One of several cannot be told from the others, unless all are where they were.
+    #[test]
+    fn variables_of_one_name_are_not_mixed_up() {
+        let old = content(&[], &[("n", "integer"), ("n", "integer")]);
+        assert_eq!(outcomes(&planned(&old, old.clone(), "").variables), [("n", "kept"), ("n", "kept")]);
+        let new = content(&[], &[("m", "integer"), ("n", "integer"), ("n", "integer")]);
+        let plan = planned(&new, old, "");
+        assert_eq!(outcomes(&plan.variables), [("m", "new"), ("n", "ambiguous"), ("n", "ambiguous")]);
+        assert!(plan.copies.is_empty());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::content::{Content, Earlier};
 use super::inbox::Inbox;
 use super::inherit::Inheritance;
-use super::making::Program;
+use super::making::{Constant, Program};
 use crate::CliError;
 use crate::kernel::Kernel;
 use moonhook_control::{Connection, ControlError, Layout, SharedTable, table_named};
@@ -30,8 +30,8 @@ pub struct Installed {
     pub content: Content,
     /// Every file that the script was made of.
     pub files: Vec<PathBuf>,
-    /// The names of tables that handlers only read.
-    pub constants: Vec<String>,
+    /// Tables that handlers only read.
+    pub constants: Vec<Constant>,
     consumer: Option<Consumer>,
 }
 
@@ -67,18 +67,28 @@ impl Installed {
     /// # Errors
     /// `Control`.
     pub fn assemble(program: Program, files: Vec<PathBuf>) -> Result<(Installed, Assembled), CliError> {
-        let Program { kernel, module, choice, content, plan, timings, constants } = program;
-        let connection = Connection::open(&module, &kernel.program)?;
+        let Program { kernel, module, owners, choice, content, plan, timings, constants } = program;
+        let connection = Connection::open(&module, &owners, &kernel.program)?;
         let (tables, layout) = (connection.tables(), Layout::of(&module));
         let installed =
             Installed { kernel, tables, layout, timings, choice, content, files, constants, consumer: None };
         Ok((installed, Assembled { plan, connection }))
     }
 
+    /// The own name of the table that handlers only read and that has this name, its own or else a plain one, if there is one.
+    pub fn constant(&self, name: &str) -> Option<&str> {
+        let own = self.constants.iter().find(|constant| constant.own_name == name);
+        let mut plain = self.constants.iter().filter(|constant| constant.name == name);
+        match (own, plain.next(), plain.next()) {
+            (Some(constant), ..) | (None, Some(constant), None) => Some(&constant.own_name),
+            _ => None,
+        }
+    }
+
     /// The shared table of that name.
     ///
     /// # Errors
-    /// `NoSuchTable`.
+    /// `NoSuchTable`, `Ambiguous`.
     pub fn table(&self, name: &str) -> Result<&Arc<SharedTable>, ControlError> {
         table_named(&self.tables, name)
     }

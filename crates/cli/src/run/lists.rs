@@ -37,10 +37,10 @@ impl Session<'_> {
         self.lists.remove(&client);
         let place = match self.installed.table(table) {
             Ok(shared) => Place::Shared(shared.twin()?),
-            Err(_) if self.installed.constants.iter().any(|constant| constant == table) => {
-                Place::Constant(Vec::new())
-            }
-            Err(error) => return Err(error.into()),
+            Err(error) => match self.installed.constant(table) {
+                Some(_) => Place::Constant(Vec::new()),
+                None => return Err(error.into()),
+            },
         };
         self.lists.insert(client, List { table: table.to_string(), entries: 0, place });
         Ok(())
@@ -86,7 +86,7 @@ impl Session<'_> {
         let installed = &self.installed;
         self.lists.retain(|_, list| match &list.place {
             Place::Shared(twin) => is_like(installed, &list.table, twin),
-            Place::Constant(_) => installed.constants.contains(&list.table),
+            Place::Constant(_) => installed.constant(&list.table).is_some(),
         });
     }
 

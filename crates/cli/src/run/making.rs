@@ -10,7 +10,7 @@ use crate::kernel::{Again, Kernel};
 use moonhook_engine::{Choice, Compiled, Settings, Timings};
 use moonhook_install::{ArenaSection, LogDetail};
 use moonhook_ir::Module;
-use moonhook_snapshot::Snapshot;
+use moonhook_snapshot::{Owners, Snapshot, TableId, qualified};
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug, Formatter};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -71,8 +71,17 @@ pub struct Program {
     /// What it takes over.
     pub plan: Inheritance,
     pub timings: Timings,
-    /// The names of tables that handlers only read.
-    pub constants: Vec<String>,
+    /// Tables that handlers only read.
+    pub constants: Vec<Constant>,
+    /// Which script has what.
+    pub owners: Owners,
+}
+
+/// A table that handlers only read.
+pub struct Constant {
+    pub name: String,
+    /// Its own among those of several scripts.
+    pub own_name: String,
 }
 
 impl Blueprint {
@@ -84,21 +93,29 @@ impl Blueprint {
         let Blueprint { snapshot, settings, load_time, earlier } = self;
         let earlier = earlier.as_ref().map(|earlier| earlier as &dyn Earlier);
         // What is taken over depends on the form.
-        let maps = |module: &Module| inherit::maps(&inherit::plan(&Content::of(module), earlier), earlier);
+        let owners = &snapshot.owners;
+        let maps =
+            |module: &Module| inherit::maps(&inherit::plan(&Content::of(module, owners), earlier), earlier);
         let (compiled, kernel) = Kernel::install(&snapshot, &settings, LogDetail::Nothing, maps)?;
         let Compiled { module, choice, timings, .. } = compiled;
-        let content = Content::of(&module);
+        let content = Content::of(&module, owners);
         let plan = inherit::plan(&content, earlier);
         let (timings, constants) = (timings.after_load(load_time), constants(&snapshot, &module));
-        Ok(Program { kernel, module, choice, content, plan, timings, constants })
+        let owners = owners.clone();
+        Ok(Program { kernel, module, owners, choice, content, plan, timings, constants })
     }
 }
 
-fn constants(snapshot: &Snapshot, module: &Module) -> Vec<String> {
+fn constants(snapshot: &Snapshot, module: &Module) -> Vec<Constant> {
     let is_shared = |id: usize| module.tables.iter().any(|table| table.table as usize == id);
     let tables = snapshot.tables.iter().enumerate();
     let constant = tables.filter(|(id, table)| table.declaration.is_none() && !is_shared(*id));
-    constant.filter_map(|(_, table)| table.name.clone()).collect()
+    let constant = constant.filter_map(|(id, table)| {
+        let name = table.name.clone()?;
+        let own_name = qualified(snapshot.owners.of_table(TableId(id as u32)), &name);
+        Some(Constant { name, own_name })
+    });
+    constant.collect()
 }
 
 /// What a thread is to make.

@@ -25,7 +25,8 @@ const PAGE: usize = 1000;
 impl Session<'_> {
     pub fn tables(&self) -> Vec<TableInfo> {
         let info = |table: &Arc<SharedTable>| TableInfo {
-            name: table.name().to_string(),
+            name: table.own_name(),
+            script: table.script().map(str::to_string),
             key: table.shape().key.to_string(),
             value: table.shape().value.to_string(),
             capacity: table.shape().capacity,

@@ -244,6 +244,7 @@ fn kept_text(tables: &[TableKept], variables: &[TableKept]) -> String {
                 Kept::Reset { from, to } => format!("reset (it was {from}, it is {to})"),
                 Kept::New => "new".to_string(),
                 Kept::Dropped => "dropped".to_string(),
+                Kept::Ambiguous => "reset (the script has several of this name)".to_string(),
             };
             text.push_str(&format!("  {what} {name}: {outcome}\n"));
         }

@@ -54,7 +54,14 @@ mod tests {
 
     fn table(key: &str, value: &str, fields: &[&str]) -> Option<TableInfo> {
         let fields = fields.iter().map(|field| field.to_string()).collect();
-        Some(TableInfo { name: "t".into(), key: key.into(), value: value.into(), capacity: 1, fields })
+        Some(TableInfo {
+            name: "t".into(),
+            script: None,
+            key: key.into(),
+            value: value.into(),
+            capacity: 1,
+            fields,
+        })
     }
 
     #[test]

@@ -183,7 +183,12 @@ impl Context<'_> {
 
     fn make_map(&mut self, table: TableId, shape: Shape) -> (ir::MapId, Rc<Shape>) {
         let id = ir::MapId(self.module.maps.len() as u32);
-        let name = self.map_name(self.table_name(table));
+        let name = self.table_name(table);
+        // The same name after a reload, whichever of several scripts is met first.
+        let name = match self.snapshot.owners.of_table(table) {
+            Some(script) => self.map_name(&format!("{name}_{script}")),
+            None => self.map_name(name),
+        };
         let kind = ir::MapKind::Map(definition(&shape));
         self.module.maps.push(ir::Map { name, kind });
         self.module.tables.push(ir::SharedTable {
