@@ -3,6 +3,7 @@
 //! The kernel tier runs the compiled program (`BPF_PROG_TEST_RUN`), the user tier the same handlers in real Lua; state that
 //! handlers keep carries over from frame to frame in both. With both, each frame's outcomes are compared.
 
+mod clock;
 mod compare;
 mod lengths;
 mod listing;
@@ -11,10 +12,12 @@ mod tier;
 use crate::build::refuse_overwriting;
 use crate::options::ScriptOptions;
 use crate::{CliError, Exit, report, verdict};
+use clock::Clock;
 use compare::Difference;
 use listing::{Line, Listing};
 use moonhook_capture::{Capture, CaptureError, Frame, Writer};
-use moonhook_engine::Choice as Form;
+use moonhook_engine::{Choice as Form, Settings};
+use moonhook_load::Moment;
 use moonhook_user::UserTier;
 use std::io::Write;
 use std::path::PathBuf;
@@ -25,7 +28,8 @@ use tier::{KernelTier, Outcome, Tier};
 #[command(after_help = "\
 The kernel tier takes frames of 14 bytes to some 70 kB; others are counted as not run. Frames that need several buffers (more
 than some 3,500 bytes) run through the program that `--frags` makes; so do all other frames of such a capture if the handlers
-keep state. With `--tier both`, verdict, bytes, prints and errors of the two tiers are compared, frame by frame.
+keep state. Time is that of the frames in the capture: for `linux.time`, and for the `ttl` of tables; load time is at the first frame.
+With `--tier both`, verdict, bytes, prints and errors of the two tiers are compared, frame by frame.
 
 Examples:
   moonhook replay filter.lua trace.pcap
@@ -74,6 +78,9 @@ pub fn replay(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErr
         refuse_overwriting(&[arguments.script.clone(), arguments.trace.clone()], output)?;
     }
     let capture = moonhook_capture::open(&arguments.trace)?;
+    let mut clock = Clock::new(moonhook_capture::open(&arguments.trace)?);
+    // Load time and the user tier are on this thread.
+    moonhook_load::set_time(Some(clock.now()));
     let (mut tiers, form) = report::with_prints_to_stderr(arguments.json, || tiers(arguments))?;
     let mut passed = match &arguments.out {
         Some(path) => Some(Writer::create_with(path, capture.resolution())?),
@@ -81,7 +88,7 @@ pub fn replay(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErr
     };
     let size = std::fs::metadata(&arguments.trace).map_or(0, |metadata| metadata.len());
     let mut listing = Listing::new(out, arguments.json, arguments.quiet, size)?;
-    let ended = frames(arguments, capture, &mut tiers, passed.as_mut(), &mut listing);
+    let ended = frames(arguments, capture, &mut clock, &mut tiers, passed.as_mut(), &mut listing);
     let ended = ended.and(passed.map_or(Ok(()), |writer| writer.finish().map_err(CliError::from)));
     let totals = listing.finish(form.as_ref(), ended.as_ref().err())?;
     match ended {
@@ -97,7 +104,7 @@ type Tiers = Vec<Box<dyn Tier>>;
 /// The tiers that were asked for: one, or two that are compared; and the form of the compiled program, if there is one.
 fn tiers(arguments: &Arguments) -> Result<(Tiers, Option<Form>), CliError> {
     let scripts = std::slice::from_ref(&arguments.script);
-    let settings = arguments.script_options.settings();
+    let settings = Settings { given_time: true, ..arguments.script_options.settings() };
     let user = |loaded| -> Result<Box<dyn Tier>, CliError> {
         let options = moonhook_user::Options { on_error: settings.on_error, budget: settings.budget.into() };
         Ok(Box::new(UserTier::new(loaded, options)?))
@@ -120,6 +127,7 @@ fn tiers(arguments: &Arguments) -> Result<(Tiers, Option<Form>), CliError> {
 fn frames(
     arguments: &Arguments,
     capture: Capture,
+    clock: &mut Clock,
     tiers: &mut [Box<dyn Tier>],
     mut passed: Option<&mut Writer>,
     listing: &mut Listing<'_>,
@@ -136,7 +144,8 @@ fn frames(
             }
             Err(error) => return Err(error.into()),
         };
-        let line = decide(&frame, tiers)?;
+        clock.set(frame.timestamp_ns);
+        let line = decide(&frame, clock.now(), tiers)?;
         if let (Some(writer), Outcome::Decided(decision)) = (passed.as_mut(), &line.outcome)
             && decision.verdict == verdict::PASS
         {
@@ -149,11 +158,11 @@ fn frames(
 
 /// The first tier's outcome, and how the second one's differs. A frame that the first cannot take is not given to the
 /// second either, whose state would then be another.
-fn decide(frame: &Frame, tiers: &mut [Box<dyn Tier>]) -> Result<Line, CliError> {
+fn decide(frame: &Frame, time: Moment, tiers: &mut [Box<dyn Tier>]) -> Result<Line, CliError> {
     let mut differences: Vec<Difference> = Vec::new();
     let mut first: Option<Outcome> = None;
     for tier in tiers {
-        let outcome = tier.decide(&frame.data)?;
+        let outcome = tier.decide(&frame.data, time)?;
         match &first {
             None => {
                 let decided = matches!(outcome, Outcome::Decided(_));

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{BUSY, PASS, Place, write_capture};
+use common::{BUSY, PASS, Place, TIMES, times, write_capture};
 use serde_json::json;
 
 #[test]
@@ -173,4 +173,56 @@ fn a_capture_that_is_cut_off_fails_after_its_frames() {
     let answer = place.run(&["replay", "--tier", "user", "--json", "x.lua", "t.pcap"]).ends_with(3).json();
     assert_eq!(answer["frames"].as_array().unwrap().len(), 2);
     assert_eq!(answer["error"]["code"], "MH0604");
+}
+
+/// The lines that handlers print in a replay.
+fn printed(run: &common::Run) -> Vec<String> {
+    let frames = run.json()["frames"].as_array().unwrap().clone();
+    let prints = frames.iter().flat_map(|frame| frame["prints"].as_array().unwrap().clone());
+    prints.map(|print| print.as_str().unwrap_or_default().to_string()).collect()
+}
+
+#[test]
+fn a_replay_has_the_time_of_the_capture() {
+    let place = Place::with(&[("x.lua", TIMES)]);
+    let expected = times(&place.path("t.pcap"));
+    let run = place.run(&["replay", "--tier", "user", "--json", "x.lua", "t.pcap"]).ends_with(0);
+    assert_eq!(printed(&run), expected);
+}
+
+/// Slow patterns cannot be stopped by the hook that counts instructions.
+#[test]
+fn load_steps_hold_inside_library_functions() {
+    let slow = format!("local _ = ('a'):rep(300):find('.-.-.-.-.-.-b$') {PASS}");
+    let place = Place::with(&[("x.lua", &slow)]);
+    for command in
+        [&["check", "--no-kernel", "x.lua"][..], &["build", "x.lua", "-o", "x.o"], &["run", "lo", "x.lua"]]
+    {
+        place.run(&[command, &["--load-steps", "1000000"]].concat()).ends_with(1).complains("MH0105");
+    }
+}
+
+/// Every command that loads scripts has the option, and its message names it.
+#[test]
+fn folders_to_read_can_be_named_in_every_command() {
+    let script = format!("local name = assert(io.lines('../list.txt'))() {PASS}");
+    let place = Place::with(&[("list.txt", "one\n")]);
+    std::fs::create_dir(place.path("scripts")).unwrap();
+    std::fs::write(place.path("scripts/x.lua"), script).unwrap();
+    place.capture("t.pcap", &[0]);
+    for command in [
+        &["check", "--no-kernel", "scripts/x.lua"][..],
+        &["build", "scripts/x.lua", "-o", "x.o"],
+        &["dump", "--stage", "snapshot", "scripts/x.lua"],
+        &["replay", "--tier", "user", "scripts/x.lua", "t.pcap"],
+    ] {
+        let refused = place.run(command).ends_with(1).complains("MH0103");
+        assert!(refused.stderr().contains("--allow-read DIR"), "{}", refused.stderr());
+        place.run(&[command, &["--allow-read", "."]].concat()).ends_with(0);
+        place.run(&[command, &["--allow-read", "nowhere"]].concat()).ends_with(3).complains("MH0101");
+    }
+    for command in ["run", "bench", "reload"] {
+        let help = place.run(&[command, "--help"]).ends_with(0).stdout();
+        assert!(help.contains("--allow-read <DIR>"), "{help}");
+    }
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{BUSY, PASS, Place, write_capture};
+use common::{BUSY, PASS, Place, TIMES, times, write_capture};
 use moonhook_proof::host::kernel_available;
 use serde_json::json;
 
@@ -232,4 +232,21 @@ fn doctor_says_that_scripts_can_run() {
     assert_eq!(host["usable"], true);
     assert!(host["features"].as_array().unwrap().iter().any(|feature| feature["name"] == "may_goto"));
     assert!(place.run(&["doctor"]).ends_with(0).stdout().contains("Scripts can run in this kernel."));
+}
+
+/// In both tiers and both forms: what is compiled reads the time of the frame, too.
+#[test]
+fn handlers_in_a_replay_have_the_time_of_the_capture() {
+    if !kernel_available("handlers_in_a_replay_have_the_time_of_the_capture") {
+        return;
+    }
+    let place = Place::with(&[("x.lua", TIMES)]);
+    let expected: Vec<_> = times(&place.path("t.pcap")).into_iter().map(|line| json!([line])).collect();
+    for form in ["expanded", "general"] {
+        let arguments = ["replay", "--tier", "both", "--json", "--form", form, "x.lua", "t.pcap"];
+        let answer = place.run(&arguments).ends_with(0).json();
+        let prints: Vec<_> =
+            answer["frames"].as_array().unwrap().iter().map(|frame| frame["prints"].clone()).collect();
+        assert_eq!(prints, expected, "{form}");
+    }
 }

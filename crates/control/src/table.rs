@@ -6,7 +6,6 @@ use moonhook_install::{Batch, Cursor, InstallError, Program, TableMap};
 use moonhook_ir::Module;
 use moonhook_shape::{Datum, Shape, ShapeError, decode_key, encode_key};
 use moonhook_snapshot::qualified;
-use nix::time::{ClockId, clock_gettime};
 use std::borrow::Borrow;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -282,11 +281,10 @@ impl SharedTable {
     }
 }
 
-/// `CLOCK_MONOTONIC` in nanoseconds: what `bpf_ktime_get_ns` gives.
+/// `CLOCK_MONOTONIC` in nanoseconds, what `bpf_ktime_get_ns` gives; or what it is said to be on this thread.
 pub(crate) fn now() -> u64 {
     // The clock is there on every Linux (clock_gettime(2)).
-    clock_gettime(ClockId::CLOCK_MONOTONIC)
-        .map_or(0, |time| time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
+    moonhook_load::time().map_or(0, |now| now.monotonic as u64)
 }
 
 /// A walk through a table's entries.

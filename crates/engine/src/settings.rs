@@ -12,6 +12,8 @@ pub struct Settings {
     pub cpus: Option<u32>,
     /// The program counts its verdicts, which costs some nanoseconds a frame.
     pub count_verdicts: bool,
+    /// Time is what whoever runs the program says ([`moonhook_lower::Clock`]).
+    pub given_time: bool,
     /// The program also takes frames in several buffers.
     pub frags: bool,
     /// What handlers are compiled to; `None`: expanded code where that is possible, else general code.
@@ -38,6 +40,7 @@ impl Default for Settings {
             budget: BUDGET,
             cpus: None,
             count_verdicts: false,
+            given_time: false,
             frags: false,
             form: None,
             memory: MEMORY,

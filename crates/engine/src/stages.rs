@@ -77,6 +77,7 @@ pub fn lower(
         budget: settings.budget,
         cpus: settings.cpus.unwrap_or_else(possible_cpus),
         count_verdicts: settings.count_verdicts,
+        given_time: settings.given_time,
         frags: settings.frags,
         form: attempt.form,
         memory: settings.memory,

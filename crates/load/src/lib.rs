@@ -5,6 +5,7 @@
 
 mod call;
 pub mod chunk;
+mod clock;
 mod contents;
 mod effort;
 mod error;
@@ -35,6 +36,7 @@ use mlua::{Function, Lua, Table};
 use moonhook_snapshot::{CellId, Owners, Snapshot, TableId};
 
 pub use crate::call::CallError;
+pub use crate::clock::{Moment, set_time, time};
 pub use crate::contents::Content;
 pub use crate::error::{Failure, LoadError};
 pub use crate::functions::Raising;

@@ -8,6 +8,7 @@
 mod addresses;
 mod arguments;
 mod builtins;
+mod clock;
 mod code;
 mod concatenation;
 mod context;
@@ -50,6 +51,7 @@ mod value;
 mod variables;
 mod writes;
 
+pub use clock::{CLOCK_SECTION, Clock};
 pub use error::{LowerError, LowerErrorKind};
 pub use general::UNIT;
 
@@ -74,6 +76,8 @@ pub struct Options {
     pub frags: bool,
     /// Count verdicts in the data section `verdicts`: a `u64` each.
     pub count_verdicts: bool,
+    /// Time is what the data section `clock` says ([`Clock`]), and not what it is.
+    pub given_time: bool,
     /// Give what few packets need functions of its own. Their frames come out of the program's 512 bytes of stack.
     pub subprograms: bool,
     pub form: Form,
@@ -103,6 +107,7 @@ impl Default for Options {
             max_values: 400_000,
             frags: false,
             count_verdicts: false,
+            given_time: false,
             subprograms: true,
             form: Form::Expanded,
         }

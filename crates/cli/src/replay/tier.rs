@@ -3,16 +3,17 @@
 use crate::CliError;
 use crate::kernel::Kernel;
 use crate::records::{Failure, Message, RecordError, Text};
-use moonhook_engine::{Choice, Compiled, Settings};
+use moonhook_engine::{CLOCK_SECTION, Choice, Clock, Compiled, Settings};
 use moonhook_install::{Events, InstallError, LogDetail, frame_max_linear};
 use moonhook_ir::Module;
+use moonhook_load::Moment;
 use moonhook_snapshot::Snapshot;
 use moonhook_user::UserTier;
 use std::sync::mpsc::{Receiver, channel};
 
 /// Something that decides about frames, one after the other.
 pub trait Tier {
-    fn decide(&mut self, frame: &[u8]) -> Result<Outcome, CliError>;
+    fn decide(&mut self, frame: &[u8], time: Moment) -> Result<Outcome, CliError>;
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +36,8 @@ pub struct Decision {
 }
 
 impl Tier for UserTier {
-    fn decide(&mut self, frame: &[u8]) -> Result<Outcome, CliError> {
+    fn decide(&mut self, frame: &[u8], time: Moment) -> Result<Outcome, CliError> {
+        moonhook_load::set_time(Some(time));
         let outcome = self.run(frame);
         Ok(Outcome::Decided(Decision {
             verdict: outcome.verdict,
@@ -92,14 +94,14 @@ fn keeps_state(module: &Module) -> bool {
 }
 
 impl Tier for KernelTier {
-    fn decide(&mut self, frame: &[u8]) -> Result<Outcome, CliError> {
+    fn decide(&mut self, frame: &[u8], time: Moment) -> Result<Outcome, CliError> {
         let KernelTier { one_buffer, several_buffers, .. } = self;
         let (first, second) = match frame.len() > frame_max_linear() {
             true => (several_buffers, one_buffer),
             false => (one_buffer, several_buffers),
         };
         match first.as_mut().or(second.as_mut()) {
-            Some(runner) => runner.decide(frame),
+            Some(runner) => runner.decide(frame, time),
             None => Ok(Outcome::NotRun { why: "no program".to_string() }),
         }
     }
@@ -121,7 +123,13 @@ impl Runner {
         Ok(Runner { kernel, events, messages })
     }
 
-    fn decide(&mut self, frame: &[u8]) -> Result<Outcome, CliError> {
+    fn decide(&mut self, frame: &[u8], time: Moment) -> Result<Outcome, CliError> {
+        // Programs that ask for the time have the section.
+        if self.kernel.has_map(CLOCK_SECTION) {
+            let section = self.kernel.program.data_section(CLOCK_SECTION)?;
+            section.store(Clock::Monotonic as usize, time.monotonic as u64);
+            section.store(Clock::Tai as usize, time.since_epoch as u64);
+        }
         let run = match self.kernel.program.test_run(&self.kernel.name, frame, 1) {
             Ok(run) => run,
             Err(error) if is_about_length(&error, frame) => {

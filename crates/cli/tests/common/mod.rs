@@ -60,6 +60,48 @@ impl Place {
     }
 }
 
+/// A capture of frames of 60 bytes at these times, in nanoseconds since 1970.
+#[allow(dead_code)]
+pub fn write_capture_at(path: &Path, times: &[u64]) {
+    let mut writer = moonhook_capture::Writer::create(path).expect("a capture");
+    for (index, time) in times.iter().enumerate() {
+        let (timestamp_ns, data) = (*time, vec![0; 60]);
+        let frame = moonhook_capture::Frame { timestamp_ns, data, original_length: 60, number: index as u64 };
+        writer.write(&frame).expect("a frame");
+    }
+    writer.finish().expect("a capture");
+}
+
+/// Prints the time since load time, and what entries with a lifetime of a second hold.
+#[allow(dead_code)]
+pub const TIMES: &str = "\
+local linux = require 'linux'
+local loaded = linux.time()
+local seen = map{key = 'int', value = 'int', ttl = 1, capacity = 10}
+seen[7] = 70
+require('xdp').attach(function(pkt)
+  print(linux.difftime(linux.time(), loaded), seen[1], seen[7])
+  seen[1] = (seen[1] or 0) + 1
+end)
+";
+
+/// A capture of twenty years ago, in which one frame has no time and one comes too late, and what [`TIMES`] prints.
+#[allow(dead_code)]
+pub fn times(path: &Path) -> Vec<String> {
+    const BEGIN: u64 = 1_100_000_000_000_000_000;
+    let at = |milliseconds: u64| BEGIN + milliseconds * 1_000_000;
+    write_capture_at(path, &[at(0), at(500), at(1200), at(3000), 0, at(2000)]);
+    let lines = [
+        "0\tnil\t70",
+        "500000000\t1\t70",
+        "1200000000\t2\tnil",
+        "3000000000\tnil\tnil",
+        "3000000000\t1\tnil",
+        "2000000000\t2\tnil",
+    ];
+    lines.map(str::to_string).to_vec()
+}
+
 impl Place {
     /// Carries out a line of shell, in which the command is `"$MOONHOOK"`.
     #[allow(dead_code)]

@@ -3,7 +3,6 @@
 use std::hash::{BuildHasher, RandomState};
 
 use mlua::{Lua, Table, Value};
-use nix::time::{ClockId, clock_gettime};
 
 use super::{Context, Module, integer};
 use crate::library::key;
@@ -25,10 +24,8 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
     Ok(table)
 }
 
-/// Nanoseconds since 1970 by `CLOCK_TAI`, the one of the clocks of that epoch which programs in the kernel can read.
 fn time(_: &Lua, _: &[Value], _: &str) -> Result<i64, String> {
-    let now = clock_gettime(ClockId::CLOCK_TAI).map_err(|error| error.to_string())?;
-    Ok(now.tv_sec().wrapping_mul(1_000_000_000).wrapping_add(now.tv_nsec()))
+    crate::clock::time().map(|now| now.since_epoch).map_err(|error| error.to_string())
 }
 
 fn difference(lua: &Lua, arguments: &[Value], function: &str) -> Result<i64, String> {

@@ -1,6 +1,7 @@
 //! `require "linux"`: time and random numbers of the kernel, with Lunatik's names.
 
 use super::{Call, Row, returns, row};
+use crate::clock::Clock;
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::join::Arm;
@@ -9,7 +10,7 @@ use moonhook_ir::{BinaryOp, CompareOp};
 
 pub const ROWS: &[Row] = &[
     row("linux.time", |context, _| {
-        let now = context.helper(HELPER_TIME, &[]);
+        let now = context.time(Clock::Tai);
         returns(context, vec![Abs::Int(now)])
     }),
     row("linux.difftime", |context, call| {
@@ -20,8 +21,7 @@ pub const ROWS: &[Row] = &[
     row("linux.random", random),
 ];
 
-/// `bpf_ktime_get_tai_ns` and `bpf_get_prandom_u32` (`enum bpf_func_id`).
-const HELPER_TIME: u32 = 208;
+/// `bpf_get_prandom_u32` (`enum bpf_func_id`).
 const HELPER_RANDOM: u32 = 7;
 
 fn random(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {

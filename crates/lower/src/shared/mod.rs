@@ -265,7 +265,8 @@ impl Context<'_> {
 }
 
 /// Names that the compiler's own maps may get later in the walk.
-const RESERVED: [&str; 8] = ["state", "pool", "opaque", "region", "events", "counters", "verdicts", "arena"];
+const RESERVED: [&str; 9] =
+    ["state", "pool", "opaque", "region", "events", "counters", "verdicts", "arena", "clock"];
 
 /// What is declared, and for the rest what was seen; else what is wrong with it.
 fn shape(known: &Known, declaration: Declaration) -> std::result::Result<Shape, String> {

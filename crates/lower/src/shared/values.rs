@@ -19,8 +19,6 @@ pub struct Place {
 /// Up to so many bytes of a string are copied without a loop.
 pub(super) const UNROLLED: usize = 128;
 
-const HELPER_KTIME: u32 = 5;
-
 impl Context<'_> {
     /// Makes the bytes of a value with its deadline; gives their address.
     pub(super) fn value_address(
@@ -36,11 +34,6 @@ impl Context<'_> {
         }
         self.put(Place { base, disp: shape.value_offset() as i16 }, &shape.value, value, unfit)?;
         Ok(base)
-    }
-
-    /// The time of `CLOCK_MONOTONIC` in nanoseconds.
-    pub fn now(&mut self) -> Word {
-        self.helper(HELPER_KTIME, &[])
     }
 
     /// When what is assigned now is gone.

@@ -3,8 +3,6 @@
 //! lifetimes are made alike, for an assignment to a field gives the entry another lifetime.
 
 use std::rc::Rc;
-use std::sync::LazyLock;
-use std::time::Instant;
 
 use mlua::{Function, Lua, MultiValue, Table, Value};
 use moonhook_load::{Proxied, Raising};
@@ -70,10 +68,9 @@ fn hidden(table: &Table, name: &str) -> Option<Table> {
     table.metatable()?.raw_get(name).ok()
 }
 
-/// Nanoseconds since some time.
+/// Nanoseconds of a clock that never goes back, and is there on every Linux.
 fn now() -> i64 {
-    static BEGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
-    BEGIN.elapsed().as_nanos() as i64
+    moonhook_load::time().map_or(0, |now| now.monotonic)
 }
 
 fn is_alive(deadlines: Option<&Table>, key: &Value) -> bool {
