@@ -29,5 +29,6 @@ pub use error::ControlError;
 pub use exec::{Answer, Shown};
 pub use moonhook_load::CallError;
 pub use priority::{lower_priority, processor_time};
+pub use sweep::Sweeper;
 pub use table::{Entries, SharedTable, Walk, table_named};
 pub use turn::{Connection, Control, Layout, Options, Report};

@@ -22,7 +22,7 @@ const LATEST: Duration = Duration::from_secs(10);
 const GRACE: u64 = 100_000_000;
 
 /// The tables with lifetimes, and where each pass stands.
-pub(crate) struct Sweeper {
+pub struct Sweeper {
     passes: Vec<Pass>,
 }
 

@@ -26,12 +26,14 @@ pub struct Options {
     pub time_limit: Duration,
     /// How many functions have begun: who watches from another thread sees by it that one goes on and on.
     pub begun: Arc<AtomicU64>,
+    /// Its turns remove entries whose time is over; else somebody else does ([`Sweeper`]).
+    pub sweeps: bool,
 }
 
 impl Default for Options {
     /// Ten seconds.
     fn default() -> Self {
-        Options { time_limit: Duration::from_secs(10), begun: Arc::default() }
+        Options { time_limit: Duration::from_secs(10), begun: Arc::default(), sweeps: true }
     }
 }
 
@@ -158,8 +160,8 @@ impl Control {
         loaded.forget_snapshot()?;
         let control = Control {
             loaded,
+            sweeper: Sweeper::new(if options.sweeps { &tables } else { &[] }),
             options,
-            sweeper: Sweeper::new(&tables),
             tables,
             variables,
             proxies,

@@ -320,6 +320,13 @@ fn library_functions_that_take_for_ever_are_stopped() {
         "table.move({}, 1, math.maxinteger - 2, 2)",
         "(function() for i = 1, 1e9 do local s = ('x'):rep(1e6) end end)()",
         "(function() while true do pcall(string.find, ('a'):rep(200), '.-.-.-.-.-.-b$') end end)()",
+        "table.sort({3, 2, 1}, function(a, b) for _ = 1, 1e9 do end return a < b end)",
+        "('x'):rep(100):gsub('x', function() while true do end end)",
+        "('x'):rep(100):gsub('x', setmetatable({}, {__index = function() while true do end end}))",
+        "table.concat(setmetatable({}, {__index = function() return '' end}), '', 1, 1 << 60)",
+        "table.insert(setmetatable({}, {__len = function() return 1 << 60 end, __index = function() end}), 1, 1)",
+        "tostring(setmetatable({}, {__tostring = function() while true do end end}))",
+        "load(function() return ' ' end)",
         "coroutine.wrap(function() ('a'):rep(200):find('.-.-.-.-.-.-b$') end)()",
     ] {
         let folder = Folder::new(&[("x.lua", &format!("local _ = {body}{ATTACH}"))]);
@@ -328,6 +335,17 @@ fn library_functions_that_take_for_ever_are_stopped() {
         let error = load(&[folder.path("x.lua")], &options).err().unwrap_or_else(|| panic!("{body} ended"));
         assert_eq!(error.code(), "MH0105", "{body}: {error}");
         assert!(begin.elapsed().as_secs() < 60, "{body}");
+    }
+    // These end by themselves, or with the limit of memory.
+    for body in [
+        "('x'):rep(1 << 40)",
+        "('x'):rep(1 << 28):rep(1 << 28)",
+        "string.format('%99999d', 1)",
+        "table.unpack({}, 1, 1 << 60)",
+    ] {
+        let folder = Folder::new(&[("x.lua", &format!("local _ = {body}{ATTACH}"))]);
+        let error = load(&[folder.path("x.lua")], &Options::default()).err();
+        assert!(error.is_some_and(|error| ["MH0103", "MH0106"].contains(&error.code())), "{body}");
     }
     // What looks slow and is not has room.
     let quick = "local line = ('word '):rep(100)

@@ -243,7 +243,8 @@ impl Session<'_> {
         self.complain(format!("control code is left off until a reload: {why}"))
     }
 
-    fn complain(&mut self, message: String) -> Result<(), CliError> {
+    /// Shows an error that is no handler's.
+    pub fn complain(&mut self, message: String) -> Result<(), CliError> {
         let message = Text::whole(message.into_bytes());
         self.say(&Message::Error(RuntimeFailure { message, traceback: Vec::new() }))
     }

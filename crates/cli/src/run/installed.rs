@@ -6,7 +6,7 @@ use super::inherit::Inheritance;
 use super::making::{Constant, Program};
 use crate::CliError;
 use crate::kernel::Kernel;
-use moonhook_control::{Connection, ControlError, Layout, SharedTable, table_named};
+use moonhook_control::{Connection, ControlError, Layout, SharedTable, Sweeper, table_named};
 use moonhook_engine::{Choice, Timings};
 use moonhook_install::{ArenaSection, Events, InstallError};
 use std::os::fd::BorrowedFd;
@@ -23,6 +23,8 @@ const NAP: Duration = Duration::from_millis(100);
 pub struct Installed {
     pub kernel: Kernel,
     pub tables: Vec<Arc<SharedTable>>,
+    /// Removes their entries whose time is over.
+    pub sweeper: Sweeper,
     /// What a Lua state is connected with.
     pub layout: Layout,
     pub timings: Timings,
@@ -70,8 +72,19 @@ impl Installed {
         let Program { kernel, module, owners, choice, content, plan, timings, constants } = program;
         let connection = Connection::open(&module, &owners, &kernel.program)?;
         let (tables, layout) = (connection.tables(), Layout::of(&module));
-        let installed =
-            Installed { kernel, tables, layout, timings, choice, content, files, constants, consumer: None };
+        let sweeper = Sweeper::new(&tables);
+        let installed = Installed {
+            kernel,
+            tables,
+            sweeper,
+            layout,
+            timings,
+            choice,
+            content,
+            files,
+            constants,
+            consumer: None,
+        };
         Ok((installed, Assembled { plan, connection }))
     }
 

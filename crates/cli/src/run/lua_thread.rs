@@ -251,7 +251,7 @@ impl Thread {
         connection: Connection,
         answer: &SyncSender<Result<(), Box<Failure>>>,
     ) -> Option<Control> {
-        let options = Options { begun: Arc::clone(&self.begun), ..Options::default() };
+        let options = Options { begun: Arc::clone(&self.begun), sweeps: false, ..Options::default() };
         let control = Control::connect(loaded, connection, options);
         let (control, outcome) = match control {
             Ok(control) => (Some(control), Ok(())),

@@ -70,7 +70,9 @@ impl Session<'_> {
             && duration.is_none_or(|duration| start.elapsed() < duration)
         {
             self.control.feed()?;
-            let until = next_counters.min(next_look).min(self.control.due().unwrap_or(next_look));
+            let sweep = self.sweep()?;
+            let due = self.control.due().into_iter().chain(sweep).min();
+            let until = next_counters.min(next_look).min(due.unwrap_or(next_look));
             let timeout = until.saturating_duration_since(Instant::now());
             match self.inbox.next(timeout, self.control.takes_messages()) {
                 Some(incoming) => self.see_to(incoming)?,
@@ -109,6 +111,15 @@ impl Session<'_> {
             Incoming::Changed => self.files_changed(),
             Incoming::Made(made) => self.made(made),
             Incoming::Lua(id, told) => self.lua_told(id, told),
+        }
+    }
+
+    /// Removes entries whose time is over, some of them; gives when to go on.
+    fn sweep(&mut self) -> Result<Option<Instant>, CliError> {
+        let (next, failed) = self.installed.sweeper.step();
+        match failed {
+            Some(error) => self.complain(error.to_string()).map(|()| next),
+            None => Ok(next),
         }
     }
 
