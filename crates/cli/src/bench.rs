@@ -6,7 +6,7 @@
 mod contestant;
 
 use crate::options::ProgramOptions;
-use crate::{CliError, Exit, frames, report};
+use crate::{CliError, Exit, frames, loading};
 use contestant::Contestant;
 use moonhook_install::{FRAME_MIN, frame_max, frame_max_linear};
 use serde::Serialize;
@@ -101,8 +101,8 @@ pub fn bench(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErro
         None => generated(),
     };
     let settings = arguments.program.settings();
-    let load = || Ok(moonhook_load::load(std::slice::from_ref(&arguments.script), &settings.load)?);
-    let loaded = report::with_prints_to_stderr(arguments.json, load)?;
+    let (script, json) = (std::slice::from_ref(&arguments.script), arguments.json);
+    let loaded = loading::load(script, &settings.load, json, json)?;
     let program = Contestant::script(&loaded.snapshot, &settings)?;
     let empty = Contestant::empty(settings.frags)?;
     let works: Result<_, _> = works.iter().map(|work| measure(arguments, work, &program, &empty)).collect();

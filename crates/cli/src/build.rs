@@ -33,7 +33,7 @@ pub struct Arguments {
 pub fn build(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
     let Arguments { scripts, output, cpus, program } = arguments;
     let settings = Settings { cpus: *cpus, ..program.settings() };
-    let loaded = moonhook_load::load(scripts, &settings.load)?;
+    let loaded = crate::loading::load(scripts, &settings.load, false, false)?;
     let compiled = moonhook_engine::compile(&loaded.snapshot, &settings)?;
     refuse_overwriting(&loaded.files, output)?;
     moonhook_replace::replace_file(output, &compiled.object.elf)

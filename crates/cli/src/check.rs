@@ -5,7 +5,7 @@ mod tables;
 
 use crate::kernel::Kernel;
 use crate::options::ProgramOptions;
-use crate::{CliError, Exit, report};
+use crate::{CliError, Exit, loading};
 use costs::Cost;
 use moonhook_emit::FunctionReport;
 use moonhook_engine::{Choice, Compiled, Timings, timed, xdp_program};
@@ -86,8 +86,8 @@ struct Program {
 pub fn check(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
     let settings = arguments.program.settings();
     let mut load_time = 0;
-    let load = || Ok(moonhook_load::load(&arguments.scripts, &settings.load)?);
-    let loaded = timed(&mut load_time, || report::with_prints_to_stderr(arguments.json, load))?;
+    let json = arguments.json;
+    let loaded = timed(&mut load_time, || loading::load(&arguments.scripts, &settings.load, json, json))?;
     let snapshot = &loaded.snapshot;
     let (mut compiled, kernel) = match arguments.no_kernel {
         true => (moonhook_engine::compile(snapshot, &settings)?, None),

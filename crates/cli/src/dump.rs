@@ -1,7 +1,7 @@
 //! `moonhook dump`: what a stage made of a script.
 
 use crate::options::ProgramOptions;
-use crate::{CliError, Exit, report};
+use crate::{CliError, Exit, loading};
 use moonhook_engine::{Compiled, Learned, Settings};
 use std::io::Write;
 use std::path::PathBuf;
@@ -41,13 +41,13 @@ enum Stage {
 
 pub fn dump(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
     let settings = arguments.program.settings();
-    let text = report::with_prints_to_stderr(true, || text(arguments, &settings))?;
+    let text = text(arguments, &settings)?;
     writeln!(out, "{}", text.trim_end())?;
     Ok(Exit::Success)
 }
 
 fn text(arguments: &Arguments, settings: &Settings) -> Result<String, CliError> {
-    let loaded = moonhook_load::load(&arguments.scripts, &settings.load)?;
+    let loaded = loading::load(&arguments.scripts, &settings.load, true, false)?;
     if arguments.stage == Stage::Snapshot {
         return Ok(moonhook_snapshot::dump(&loaded.snapshot));
     }

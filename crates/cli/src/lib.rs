@@ -20,6 +20,7 @@ mod explain;
 mod frames;
 mod kernel;
 mod list;
+mod loading;
 mod options;
 mod pins;
 pub mod records;

@@ -11,7 +11,7 @@ mod tier;
 
 use crate::build::refuse_overwriting;
 use crate::options::ScriptOptions;
-use crate::{CliError, Exit, report, verdict};
+use crate::{CliError, Exit, loading, report, verdict};
 use clock::Clock;
 use compare::Difference;
 use listing::{Line, Listing};
@@ -81,7 +81,7 @@ pub fn replay(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErr
     let mut clock = Clock::new(moonhook_capture::open(&arguments.trace)?);
     // Load time and the user tier are on this thread.
     moonhook_load::set_time(Some(clock.now()));
-    let (mut tiers, form) = report::with_prints_to_stderr(arguments.json, || tiers(arguments))?;
+    let (mut tiers, form) = tiers(arguments)?;
     let mut passed = match &arguments.out {
         Some(path) => Some(Writer::create_with(path, capture.resolution())?),
         None => None,
@@ -109,7 +109,7 @@ fn tiers(arguments: &Arguments) -> Result<(Tiers, Option<Form>), CliError> {
         let options = moonhook_user::Options { on_error: settings.on_error, budget: settings.budget.into() };
         Ok(Box::new(UserTier::new(loaded, options)?))
     };
-    let loaded = moonhook_load::load(scripts, &settings.load)?;
+    let loaded = loading::load(scripts, &settings.load, arguments.json, arguments.json)?;
     if arguments.tier == Choice::User {
         return Ok((vec![user(loaded)?], None));
     }

@@ -81,22 +81,6 @@ fn save_log(rejection: &Rejection) -> Option<PathBuf> {
 /// Logs of one program that one process leaves.
 const LOGS: u32 = 100;
 
-/// Runs `work` with whatever it prints to standard output going to standard error instead, if `wanted`: what scripts print
-/// while they are loaded is not part of an answer that a program reads.
-pub fn with_prints_to_stderr<T>(
-    wanted: bool,
-    work: impl FnOnce() -> Result<T, CliError>,
-) -> Result<T, CliError> {
-    if !wanted {
-        return work();
-    }
-    let stdout = nix::unistd::dup(std::io::stdout()).map_err(std::io::Error::from)?;
-    nix::unistd::dup2_stdout(std::io::stderr()).map_err(std::io::Error::from)?;
-    let result = work();
-    nix::unistd::dup2_stdout(stdout).map_err(std::io::Error::from)?;
-    result
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -202,6 +202,18 @@ fn load_steps_hold_inside_library_functions() {
     }
 }
 
+/// Where no instruction runs and nothing can be asked before, the process ends instead.
+#[test]
+fn load_time_without_an_end_in_the_library_ends_the_command() {
+    let endless =
+        "table.concat(setmetatable({}, {__index = getmetatable, __metatable = ''}), '', 1, 1 << 60)";
+    let place = Place::with(&[("x.lua", &format!("{endless} {PASS}"))]);
+    let check = ["check", "--no-kernel", "--load-steps", "1000", "x.lua"];
+    place.run(&check).ends_with(1).complains("MH0105");
+    let json = place.run(&[&check[..], &["--json"]].concat()).ends_with(1).json();
+    assert_eq!(json["error"]["code"], "MH0105");
+}
+
 /// Every command that loads scripts has the option, and its message names it.
 #[test]
 fn folders_to_read_can_be_named_in_every_command() {

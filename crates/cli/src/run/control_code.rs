@@ -1,9 +1,10 @@
 //! Control code, as the main thread sees it: at work or not, what waits for it, and what to do when it does not come to an end.
 
 use super::installed::Installed;
-use super::lua_thread::{Done, GRACE, Job, LuaId, LuaThread, Sources, Told};
+use super::lua_thread::{Done, Job, LuaId, LuaThread, Sources, Told};
 use super::session::Session;
 use crate::CliError;
+use crate::loading::GRACE;
 use crate::records::{Failure as RuntimeFailure, Message, Notice, Text};
 use moonhook_control::{CallError, Connection, ControlError};
 use moonhook_daemon::{Executed, Failure, Reply};

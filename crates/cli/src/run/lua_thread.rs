@@ -8,6 +8,7 @@ use super::inbox::Inbox;
 use super::service::failure;
 use crate::CliError;
 use crate::Exit;
+use crate::loading::GRACE;
 use crate::records::{Message, Notice};
 use moonhook_control::{Connection, Control, ControlError, Options, lower_priority, processor_time};
 use moonhook_daemon::{Executed, Failure};
@@ -114,10 +115,6 @@ static NEXT: AtomicU64 = AtomicU64::new(1);
 
 /// What the main thread usually has: the stages recurse into what scripts nest.
 pub const STACK: usize = 8 << 20;
-
-/// What a function may use of a processor beyond its limit, at which it is stopped if it runs Lua. Who goes beyond this is inside a
-/// function of the library.
-pub const GRACE: Duration = Duration::from_secs(2);
 
 /// Connecting runs no script.
 const CONNECTING: Duration = Duration::from_secs(30);
