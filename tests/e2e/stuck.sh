@@ -120,13 +120,15 @@ echo "a function of the library without an end is left behind; timers and events
 before=$("$MOONHOOK" exec ua -e count)
 send endless
 sleep 1
+send meanwhile
 promptly "$MOONHOOK" list
 in_time "the state is left behind" 'its Lua state is left behind'
 in_time "control code begins anew" 'control code has begun anew'
+eventually "events that came meanwhile are seen to" grep -qx 'quick	meanwhile' "$WORK/ua.out"
 send quick3
 eventually "events are seen to" grep -qx 'quick	quick3' "$WORK/ua.out"
 eventually "timers go off" sh -c "[ \"\$($MOONHOOK exec ua -e 'turns > 0')\" = true ]"
-[ "$("$MOONHOOK" exec ua -e count)" = $((before + 2)) ] || die "the count is lost"
+[ "$("$MOONHOOK" exec ua -e count)" = $((before + 3)) ] || die "the count is lost"
 # What is left behind takes only what nobody else wants.
 idle=0
 for task in /proc/"$RUN"/task/*; do

@@ -196,6 +196,7 @@ fn start<'a>(
         installed,
         control: ControlCode::new(thread, sources, fingerprint),
         retired_control: Vec::new(),
+        again: VecDeque::new(),
         link,
         inbox,
         publisher,

@@ -227,6 +227,7 @@ impl Session<'_> {
         let timing = Timing { compile: next.timings.total - verify, verify, update, total };
         let before = std::mem::replace(&mut self.installed, next);
         self.retired.push(Retired::new(before));
+        self.leave_batch()?;
         let control = ControlCode::new(thread, sources, fingerprint);
         self.retired_control.extend(std::mem::replace(&mut self.control, control).retire());
         self.settings = settings;

@@ -35,11 +35,23 @@ pub struct ControlCode {
 
 enum State {
     Idle,
-    /// A job is on its way; of code from outside, who waits for the answer.
-    Busy(Option<Reply>),
+    /// A job is on its way.
+    Busy(Work),
     /// Load time once more.
     Beginning,
 }
+
+/// A job, as far as it concerns others.
+#[derive(Default)]
+struct Work {
+    /// Of code from outside, who waits for the answer.
+    reply: Option<Reply>,
+    /// Of events, the first of them, which was shown, and the messages behind it, which were not.
+    batch: Vec<Message>,
+}
+
+/// Messages that go to control code at once: changing from one thread to the other for each event would take longer than most functions.
+const BATCH: usize = 256;
 
 impl ControlCode {
     /// That of a thread which is connected with the program.
@@ -70,31 +82,44 @@ impl ControlCode {
     /// Whether messages of handlers may come: they are shown in the order in which they came, with what control code says of them in
     /// between.
     pub fn takes_messages(&self) -> bool {
-        !matches!(self.state, State::Busy(_))
+        matches!(self.state, State::Idle)
     }
 
     /// Gives it what waits or is due.
     pub fn feed(&mut self) -> Result<(), CliError> {
         let (State::Idle, Some(thread)) = (&self.state, &mut self.thread) else { return Ok(()) };
         if let Some((code, reply)) = self.waiting.pop_front() {
-            self.state = State::Busy(Some(reply));
+            self.state = State::Busy(Work { reply: Some(reply), batch: Vec::new() });
             return thread.work(Job::Exec(code));
         }
         if self.due.is_none_or(|due| due <= Instant::now()) {
-            self.state = State::Busy(None);
+            self.state = State::Busy(Work::default());
             return thread.work(Job::Turn);
         }
         Ok(())
     }
 
-    /// Has those who listen called.
-    fn event(&mut self, notice: &Notice) -> Result<(), CliError> {
-        let (State::Idle, Some(thread)) = (&self.state, &mut self.thread) else { return Ok(()) };
-        if !self.listened_to.contains(&notice.name) {
-            return Ok(());
-        }
-        self.state = State::Busy(None);
-        thread.work(Job::Event(notice.clone()))
+    /// Whether somebody is to be called for this event.
+    fn hears(&self, notice: &Notice) -> bool {
+        matches!(self.state, State::Idle) && self.thread.is_some() && self.listened_to.contains(&notice.name)
+    }
+
+    /// Has those called who listen to the events among these messages.
+    fn hear(&mut self, batch: Vec<Message>) -> Result<(), CliError> {
+        let Some(thread) = &mut self.thread else { return Ok(()) };
+        let notice = |message: &Message| {
+            if let Message::Event(notice) = message { Some(notice.clone()) } else { None }
+        };
+        let notices = batch.iter().filter_map(notice).collect();
+        self.state = State::Busy(Work { reply: None, batch });
+        thread.work(Job::Events(notices))
+    }
+
+    /// What came of the events so far, and the messages that they were among.
+    fn heard(&mut self) -> (Vec<Vec<Message>>, Vec<Message>) {
+        let State::Busy(work) = &mut self.state else { return Default::default() };
+        let reports = self.thread.as_ref().map(LuaThread::take_reports).unwrap_or_default();
+        (reports, std::mem::take(&mut work.batch))
     }
 
     /// Has code carried out, behind all that waits.
@@ -106,7 +131,8 @@ impl ControlCode {
     }
 
     fn done(&mut self, done: Done) -> Vec<Message> {
-        if let State::Busy(Some(reply)) = std::mem::replace(&mut self.state, State::Idle) {
+        if let State::Busy(Work { reply: Some(reply), .. }) = std::mem::replace(&mut self.state, State::Idle)
+        {
             reply.send(Ok(json!(done.executed)));
         }
         // Where nothing else is, signals may come.
@@ -130,8 +156,8 @@ impl ControlCode {
         for (_, reply) in self.waiting {
             reply.send(Ok(json!(unfinished("the script was reloaded before the code could run"))));
         }
-        let State::Busy(reply) = self.state else { return None };
-        Some(RetiredControl { thread: self.thread?, reply })
+        let State::Busy(work) = self.state else { return None };
+        Some(RetiredControl { thread: self.thread?, reply: work.reply })
     }
 }
 
@@ -146,6 +172,8 @@ impl Session<'_> {
     pub fn lua_told(&mut self, id: LuaId, told: Told) -> Result<(), CliError> {
         match told {
             Told::Done(done) if self.control.is(id) => {
+                let (reports, batch) = self.control.heard();
+                self.say_batch(reports, batch)?;
                 let messages = self.control.done(*done);
                 messages.iter().try_for_each(|message| self.say(message))
             }
@@ -162,20 +190,61 @@ impl Session<'_> {
     fn retired_done(&mut self, id: LuaId, done: Done) -> Result<(), CliError> {
         let at = self.retired_control.iter().position(|retired| retired.thread.id() == id);
         let Some(at) = at else { return Ok(()) };
-        let RetiredControl { reply, .. } = self.retired_control.swap_remove(at);
+        let RetiredControl { thread, reply } = self.retired_control.swap_remove(at);
         if let Some(reply) = reply {
             reply.send(Ok(json!(done.executed)));
         }
-        done.messages.iter().try_for_each(|message| self.say(message))
+        let reports = thread.take_reports();
+        reports.iter().flatten().chain(&done.messages).try_for_each(|message| self.say(message))
     }
 
-    /// Shows a message; an event goes to those who listen, too.
-    pub fn show(&mut self, message: &Message) -> Result<(), CliError> {
-        self.say(message)?;
-        match message {
-            Message::Event(notice) => self.control.event(notice),
-            _ => Ok(()),
+    /// Shows a message; an event goes to those who listen, too, and with it what is there by now.
+    pub fn show(&mut self, message: Message) -> Result<(), CliError> {
+        self.say(&message)?;
+        match &message {
+            Message::Event(notice) if self.control.hears(notice) => {}
+            _ => return Ok(()),
         }
+        let mut batch = vec![message];
+        let again = self.again.len().min(BATCH - 1);
+        batch.extend(self.again.drain(..again));
+        if self.again.is_empty() {
+            for message in self.inbox.more(BATCH - batch.len()) {
+                batch.push(message?);
+            }
+        }
+        self.control.hear(batch)
+    }
+
+    /// Shows the messages of a batch, and behind each event what came of it. From the first event on that was not seen to, they come
+    /// again.
+    fn say_batch(&mut self, reports: Vec<Vec<Message>>, batch: Vec<Message>) -> Result<(), CliError> {
+        let (mut reports, mut batch) = (reports.into_iter(), batch.into_iter());
+        if batch.next().is_some() {
+            reports.next().iter().flatten().try_for_each(|message| self.say(message))?;
+        }
+        while let Some(message) = batch.next() {
+            let report = match &message {
+                Message::Event(_) => match reports.next() {
+                    Some(report) => report,
+                    None => {
+                        self.again = [message].into_iter().chain(batch).chain(self.again.drain(..)).collect();
+                        return Ok(());
+                    }
+                },
+                _ => Vec::new(),
+            };
+            self.say(&message)?;
+            report.iter().try_for_each(|message| self.say(message))?;
+        }
+        Ok(())
+    }
+
+    /// As [`Session::say_batch`], of a state that is left at one of the events, which does not come again.
+    pub fn leave_batch(&mut self) -> Result<(), CliError> {
+        let (mut reports, batch) = self.control.heard();
+        reports.push(Vec::new());
+        self.say_batch(reports, batch)
     }
 
     fn say(&mut self, message: &Message) -> Result<(), CliError> {
@@ -203,10 +272,13 @@ impl Session<'_> {
         let problem = format!(
             "the function was stopped: it ran for more than {seconds} seconds, inside a function of the library"
         );
+        self.leave_batch()?;
         if let Some(thread) = self.control.thread.take() {
             thread.leave_behind();
         }
-        if let State::Busy(Some(reply)) = std::mem::replace(&mut self.control.state, State::Idle) {
+        if let State::Busy(Work { reply: Some(reply), .. }) =
+            std::mem::replace(&mut self.control.state, State::Idle)
+        {
             reply.send(Ok(json!(unfinished(&problem))));
         }
         self.complain(format!("{problem}; its Lua state is left behind"))?;

@@ -119,6 +119,15 @@ impl Inbox {
         Some(Incoming::Message(message))
     }
 
+    /// So many messages at most that are there by now.
+    pub fn more(&self, most: usize) -> Vec<Queued> {
+        let mut waiting = self.waiting();
+        let count = most.min(waiting.messages.len());
+        let more = waiting.messages.drain(..count).collect();
+        self.room.notify_all();
+        more
+    }
+
     /// Takes nothing more in. Requests that wait are refused.
     pub fn close(&self) {
         let mut waiting = self.waiting();
@@ -167,6 +176,7 @@ mod tests {
                 assert_eq!(message, print(number));
                 assert!(inbox.waiting().messages.len() <= QUEUE);
             }
+            assert!(inbox.more(10).is_empty());
             scope.spawn(|| (0..2 * QUEUE).for_each(|number| inbox.message(print(number))));
             inbox.close();
         });

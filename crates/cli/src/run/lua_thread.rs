@@ -20,9 +20,9 @@ use std::collections::BTreeSet;
 use std::fmt::{self, Debug, Formatter, Write};
 use std::hash::{DefaultHasher, Hasher};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -54,7 +54,8 @@ pub struct Prepared {
 pub enum Job {
     /// Nothing but what is due.
     Turn,
-    Event(Notice),
+    /// Events in order, as many of them as can be seen to in a little while. What comes of each goes to [`LuaThread::take_reports`].
+    Events(Vec<Notice>),
     Exec(String),
 }
 
@@ -95,8 +96,12 @@ pub struct LuaThread {
     /// Its number for the kernel; 0 until it runs.
     number: Arc<AtomicI32>,
     begun: Arc<AtomicU64>,
+    reports: Reports,
     seen: Seen,
 }
+
+/// What came of each event of a job, as far as it was seen to.
+type Reports = Arc<Mutex<Vec<Vec<Message>>>>;
 
 /// What was seen of the present function, to know how long it runs.
 #[derive(Clone, Copy, Default)]
@@ -116,6 +121,9 @@ static NEXT: AtomicU64 = AtomicU64::new(1);
 /// What the main thread usually has: the stages recurse into what scripts nest.
 pub const STACK: usize = 8 << 20;
 
+/// How long events are seen to before something else is.
+const SLICE: Duration = Duration::from_millis(20);
+
 /// Connecting runs no script.
 const CONNECTING: Duration = Duration::from_secs(30);
 
@@ -128,14 +136,16 @@ impl LuaThread {
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let (orders, taken) = channel();
         let (number, begun) = (Arc::new(AtomicI32::new(0)), Arc::new(AtomicU64::new(0)));
-        let of_thread = Thread { id, inbox: Arc::clone(inbox), begun: Arc::clone(&begun) };
+        let reports = Reports::default();
+        let of_thread =
+            Thread { id, inbox: Arc::clone(inbox), begun: Arc::clone(&begun), reports: Arc::clone(&reports) };
         let noted = Arc::clone(&number);
         let thread = std::thread::Builder::new().name("lua".to_string()).stack_size(STACK);
         let thread = thread.spawn(move || {
             noted.store(gettid().as_raw(), Ordering::Relaxed);
             of_thread.run(&sources, &taken);
         })?;
-        Ok(LuaThread { id, orders, thread: Some(thread), number, begun, seen: Seen::default() })
+        Ok(LuaThread { id, orders, thread: Some(thread), number, begun, reports, seen: Seen::default() })
     }
 
     pub fn id(&self) -> LuaId {
@@ -162,6 +172,11 @@ impl LuaThread {
     pub fn work(&mut self, job: Job) -> Result<(), CliError> {
         self.seen = self.look();
         self.order(Order::Work(job))
+    }
+
+    /// What came of the events that were seen to since the last time.
+    pub fn take_reports(&self) -> Vec<Vec<Message>> {
+        std::mem::take(&mut *self.reports.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn order(&self, order: Order) -> Result<(), CliError> {
@@ -217,6 +232,7 @@ struct Thread {
     id: LuaId,
     inbox: Arc<Inbox>,
     begun: Arc<AtomicU64>,
+    reports: Reports,
 }
 
 impl Thread {
@@ -237,7 +253,7 @@ impl Thread {
         let Some(mut control) = self.control(loaded, connection, &answer) else { return };
         while let Ok(order) = orders.recv() {
             let Order::Work(job) = order else { continue };
-            let done = work(&mut control, job);
+            let done = self.work(&mut control, job);
             self.tell(Told::Done(Box::new(done)));
         }
     }
@@ -259,23 +275,34 @@ impl Thread {
         control
     }
 
+    fn work(&self, control: &mut Control, job: Job) -> Done {
+        let mut messages = Vec::new();
+        let mut executed = None;
+        match job {
+            Job::Turn => {}
+            Job::Events(notices) => self.events(control, &notices),
+            Job::Exec(code) => executed = Some(exec(control, &code)),
+        }
+        let due = control.turn(&mut |report| messages.push(report.into()));
+        Done { messages, due, listened_to: control.listened_to(), executed }
+    }
+
+    fn events(&self, control: &mut Control, notices: &[Notice]) {
+        let begin = Instant::now();
+        for notice in notices {
+            let mut messages = Vec::new();
+            control.event(&notice.name, &notice.values, &mut |report| messages.push(report.into()));
+            self.reports.lock().unwrap_or_else(PoisonError::into_inner).push(messages);
+            // Others wait, too.
+            if begin.elapsed() > SLICE {
+                break;
+            }
+        }
+    }
+
     fn tell(&self, told: Told) {
         self.inbox.tell(self.id, told);
     }
-}
-
-fn work(control: &mut Control, job: Job) -> Done {
-    let mut messages = Vec::new();
-    let mut executed = None;
-    match job {
-        Job::Turn => {}
-        Job::Event(notice) => {
-            control.event(&notice.name, &notice.values, &mut |report| messages.push(report.into()));
-        }
-        Job::Exec(code) => executed = Some(exec(control, &code)),
-    }
-    let due = control.turn(&mut |report| messages.push(report.into()));
-    Done { messages, due, listened_to: control.listened_to(), executed }
 }
 
 /// Carries out Lua code.

@@ -15,6 +15,7 @@ use crate::CliError;
 use crate::counters::Counters;
 use crate::kernel::Kernel;
 use crate::pins::{Pins, Record};
+use crate::records::Message;
 use moonhook_daemon::{ClientId, Name, Publisher};
 use moonhook_engine::Settings;
 use moonhook_install::XdpLink;
@@ -36,6 +37,8 @@ pub struct Session<'a> {
     /// The present generation's Lua state, and those of earlier ones that are still at work.
     pub control: ControlCode,
     pub retired_control: Vec<RetiredControl>,
+    /// Messages that control code has given back, before those of the inbox.
+    pub again: VecDeque<Message>,
     pub link: XdpLink,
     pub inbox: Arc<Inbox>,
     pub publisher: Publisher,
@@ -73,9 +76,17 @@ impl Session<'_> {
             let sweep = self.sweep()?;
             let due = self.control.due().into_iter().chain(sweep).min();
             let until = next_counters.min(next_look).min(due.unwrap_or(next_look));
-            let timeout = until.saturating_duration_since(Instant::now());
-            match self.inbox.next(timeout, self.control.takes_messages()) {
+            let takes_messages = self.control.takes_messages();
+            let again = takes_messages && !self.again.is_empty();
+            let timeout =
+                if again { Duration::ZERO } else { until.saturating_duration_since(Instant::now()) };
+            match self.inbox.next(timeout, takes_messages && !again) {
                 Some(incoming) => self.see_to(incoming)?,
+                None if again => {
+                    if let Some(message) = self.again.pop_front() {
+                        self.show(message)?;
+                    }
+                }
                 None => self.reporter.flush()?,
             }
             let now = Instant::now();
@@ -101,7 +112,7 @@ impl Session<'_> {
         match incoming {
             Incoming::Message(message) => {
                 let message = message?;
-                self.show(&message)
+                self.show(message)
             }
             Incoming::Request(request) => self.answer(request),
             Incoming::Gone(client) => {
@@ -172,7 +183,11 @@ impl Session<'_> {
 
     /// Shows what is left in the rings, if `show`, and the last counters.
     pub fn finish(&mut self, show: bool) -> Result<(), CliError> {
-        let mut result = Ok(());
+        // Of a function that is at work no more is heard.
+        let mut result = self.leave_batch();
+        for message in self.again.drain(..).filter(|_| show) {
+            result = result.and_then(|()| self.reporter.message(&message));
+        }
         let generations = || self.retired.iter().map(|retired| &retired.installed).chain([&self.installed]);
         generations().for_each(Installed::end_events);
         loop {
