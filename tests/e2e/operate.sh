@@ -24,6 +24,8 @@ LUA
 start() {
     local name=$1
     shift
+    # What an earlier process said is not what this one says.
+    rm -f "$WORK/$name.out"
     "$MOONHOOK" run right0 "$WORK/$name.lua" --netns "$NETNS" "$@" >"$WORK/$name.out" 2>"$WORK/$name.err" </dev/null &
     RUN=$!
     PIDS+=("$RUN")

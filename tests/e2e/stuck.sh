@@ -38,6 +38,8 @@ LUA
 
 # start SCRIPT…: runs them as `ua` and waits until they are attached.
 start() {
+    # What an earlier process said is not what this one says.
+    rm -f "$WORK/ua.out"
     "$MOONHOOK" run right0 "$@" --netns "$NETNS" --name ua >"$WORK/ua.out" 2>"$WORK/ua.err" </dev/null &
     RUN=$!
     eventually "moonhook run attaches" grep -qs '^attached' "$WORK/ua.out"

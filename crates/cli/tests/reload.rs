@@ -5,7 +5,7 @@ mod flood;
 
 use common::Place;
 use flood::{Flood, Network, Running, flood};
-use moonhook_daemon::{Dumped, Reloaded, Request, Status, TableOperation, Timing};
+use moonhook_daemon::{Dumped, Executed, Reloaded, Request, Status, TableOperation, Timing};
 use moonhook_proof::host::{kernel_available, setting};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -249,4 +249,40 @@ fn report(timings: &[(Instant, Timing)], flood: &Flood) {
         let begun = *asked + Duration::from_micros(timing.total - timing.update);
         flood.changes[index].saturating_duration_since(begun).as_micros() as u64
     });
+}
+
+/// A running script keeps the folders that it may read for its reloads; a reload can name more.
+#[test]
+fn folders_to_read_stay_for_later_reloads() {
+    if !kernel_available("folders_to_read_stay_for_later_reloads") {
+        return;
+    }
+    let list = Place::with(&[("list.txt", "one\n")]);
+    let script = format!(
+        "local list, why = io.open({:?})
+         found = list ~= nil
+         reason = why
+         require('xdp').attach(function() end)",
+        list.path("list.txt")
+    );
+    let place = Place::with(&[("a.lua", &script)]);
+    let network = Network::new();
+    let running = Running::start(&network, &place, "a.lua");
+    let found = || {
+        let executed: Executed =
+            running.client().ask(&Request::Exec { code: "found, reason".into() }).unwrap().unwrap();
+        executed.results.join(" ")
+    };
+    let reload = |allow_read| {
+        running.client().ask::<Reloaded>(&Request::Reload { scripts: None, allow_read }).unwrap()
+    };
+    assert!(found().starts_with("false") && found().contains("--allow-read DIR"), "{}", found());
+    assert_eq!(reload(vec![list.path("absent")]).unwrap_err().code, "MH0101");
+    reload(Vec::new()).unwrap();
+    assert!(found().starts_with("false"), "{}", found());
+    reload(vec![list.path("")]).unwrap();
+    assert_eq!(found(), "true nil");
+    reload(Vec::new()).unwrap();
+    assert_eq!(found(), "true nil");
+    running.stop();
 }
