@@ -165,8 +165,7 @@ impl CliError {
     pub fn exit(&self) -> Exit {
         match self {
             CliError::Load(error) => load_exit(error),
-            CliError::Emit(EmitError::Malformed { .. } | EmitError::Registers { .. })
-            | CliError::Emit(EmitError::ObjectFile { .. }) => Exit::Bug,
+            CliError::Emit(error) if error.is_bug() => Exit::Bug,
             CliError::Lower(_) | CliError::Emit(_) | CliError::User(_) => Exit::Refused,
             CliError::Install(error) | CliError::Control(ControlError::Install(error)) => install_exit(error),
             CliError::Control(ControlError::State(_)) => Exit::Host,

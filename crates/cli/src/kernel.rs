@@ -38,7 +38,7 @@ impl Again {
     pub fn load(self) -> Result<Kernel, CliError> {
         let Again { elf, name, decoder, maps } = self;
         let maps: Vec<_> = maps.iter().map(|(name, map)| (name.clone(), map.as_fd())).collect();
-        let options = LoadOptions { name: name.clone(), log: LogDetail::Nothing };
+        let options = LoadOptions { name: name.clone(), log: LogDetail::Nothing, ..LoadOptions::default() };
         let program = moonhook_install::load_with_maps(&elf, &options, &maps)?;
         Ok(Kernel { program, name, decoder, elf })
     }

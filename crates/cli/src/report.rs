@@ -56,7 +56,10 @@ fn described(error: &CliError) -> (Diagnostic, Option<PathBuf>) {
     let CliError::Install(InstallError::Rejected(rejection)) = error else { return (diagnostic, None) };
     let log = save_log(rejection);
     if let Some(path) = &log {
-        let help = format!("report it with the script and the verifier's log, {}", path.display());
+        let help = format!(
+            "`--form general` may do meanwhile; report it with the script and the verifier's log, {}",
+            path.display()
+        );
         diagnostic.help = Some(help);
     }
     (diagnostic, log)

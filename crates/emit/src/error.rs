@@ -23,6 +23,9 @@ pub enum EmitError {
     /// More functions than the verifier takes in one program (`BPF_MAX_SUBPROGS`).
     #[error("`{program}` has {functions} functions, the limit is {limit}")]
     TooManyFunctions { program: String, functions: usize, limit: usize },
+    /// More maps than one program may use (`MAX_USED_MAPS`, include/linux/bpf_verifier.h).
+    #[error("`{program}` uses {maps} maps, the limit is {limit}")]
+    TooManyMaps { program: String, maps: usize, limit: usize },
     /// The module breaks a rule of the IR; the stages before are at fault.
     #[error("malformed module: {problem}")]
     Malformed { problem: String },
@@ -46,7 +49,14 @@ impl EmitError {
             EmitError::ObjectFile { .. } => "MH0406",
             EmitError::TooManyFunctions { .. } => "MH0407",
             EmitError::ChainTooLarge { .. } => "MH0408",
+            EmitError::TooManyMaps { .. } => "MH0409",
         }
+    }
+
+    /// Whether the stages before are at fault, or this one.
+    pub fn is_bug(&self) -> bool {
+        use EmitError::{Malformed, ObjectFile, Registers};
+        matches!(self, Malformed { .. } | Registers { .. } | ObjectFile { .. })
     }
 
     /// The error as it is shown to a person.
@@ -62,6 +72,9 @@ impl EmitError {
                 "keep fewer values alive across the calls: use them before, or compute them again"
             }
             EmitError::TooManyFunctions { .. } => "split the handlers over several scripts",
+            EmitError::TooManyMaps { .. } => {
+                "put several tables into one, with a field more in the key; or split the handlers over several scripts"
+            }
             EmitError::Malformed { .. } | EmitError::Registers { .. } | EmitError::ObjectFile { .. } => {
                 "this is a bug in Moonhook; please report it with the script"
             }

@@ -38,7 +38,7 @@ pub use listing::{FunctionReport, ListedInstruction, dump};
 
 use allocate::Allocator;
 use frame::SlotOffsets;
-use moonhook_ir::{Function, MapKind, Module};
+use moonhook_ir::{Function, MapId, MapKind, Module, Op};
 use order::Layout;
 use preserved::Preserved;
 use program::Code;
@@ -46,6 +46,9 @@ use std::collections::{HashMap, HashSet};
 
 /// `BPF_COMPLEXITY_LIMIT_INSNS` (include/linux/bpf.h): what a privileged program may have.
 const MAX_INSTRUCTIONS: usize = 1_000_000;
+
+/// `MAX_USED_MAPS` (include/linux/bpf_verifier.h).
+const MAX_MAPS: usize = 64;
 
 /// What an object says besides its module.
 #[derive(Clone, Debug)]
@@ -159,6 +162,11 @@ fn check(module: &Module) -> Result<(), EmitError> {
             return Err(EmitError::Malformed { problem });
         }
     }
+    let maps = used_maps(module);
+    if maps > MAX_MAPS {
+        let program = module.functions.first().map_or("?", |function| &function.name).to_string();
+        return Err(EmitError::TooManyMaps { program, maps, limit: MAX_MAPS });
+    }
     if module.maps.iter().filter(|map| matches!(map.kind, MapKind::Arena { .. })).count() > 1 {
         return Err(EmitError::Malformed { problem: "more than one arena".into() });
     }
@@ -169,6 +177,19 @@ fn check(module: &Module) -> Result<(), EmitError> {
         }
     }
     Ok(())
+}
+
+/// How many maps the functions name. An arena is named by the instructions that compute addresses in it.
+fn used_maps(module: &Module) -> usize {
+    let insts = module.functions.iter().flat_map(|function| &function.blocks).flat_map(|block| &block.insts);
+    let used: HashSet<MapId> = insts
+        .filter_map(|inst| match inst.op {
+            Op::DataAddress { map, .. } | Op::MapReference(map) => Some(map),
+            _ => None,
+        })
+        .chain(module.arena())
+        .collect();
+    used.len()
 }
 
 #[cfg(test)]
@@ -240,6 +261,24 @@ mod tests {
         assert!(arenas(1).unwrap().ends_with(" = map a0"), "the program mentions the map");
         assert_eq!(arenas(0).unwrap_err().code(), "MH0404");
         assert_eq!(arenas(2).unwrap_err().code(), "MH0404");
+    }
+
+    #[test]
+    fn sixty_four_maps_are_the_limit() {
+        let of = |count: u32| {
+            let mut f = build::program("f");
+            for map in (0..count).map(MapId) {
+                let base = f.op(Op::DataAddress { map, offset: 0 });
+                f.store(Size::B8, base, 0, 1);
+            }
+            f.ret(0);
+            // One that nothing names does not count.
+            let map = |n| Map { name: format!("m{n}"), kind: MapKind::Data(vec![0; 8]) };
+            emit(&build::module(vec![f.done()], (0..=count).map(map).collect()), &Options::default())
+        };
+        assert!(of(64).is_ok());
+        assert_eq!(of(65).unwrap_err().to_string(), "`f` uses 65 maps, the limit is 64");
+        assert_eq!(of(65).unwrap_err().code(), "MH0409");
     }
 
     #[test]

@@ -23,7 +23,7 @@ impl EngineError {
         match self {
             EngineError::Lower(error) => error.kind.has_general_form(),
             EngineError::Emit(_) => true,
-            EngineError::Install(InstallError::Rejected(_)) => true,
+            EngineError::Install(InstallError::Rejected(_) | InstallError::OutOfPatience { .. }) => true,
             EngineError::Install(_) | EngineError::NoProgram => false,
         }
     }

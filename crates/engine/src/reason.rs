@@ -1,8 +1,12 @@
 //! Which form handlers have, and why not the other one.
 
 use crate::{EngineError, Form};
-use moonhook_diagnostic::Place;
+use moonhook_diagnostic::{Diagnostic, Place};
+use moonhook_install::InstallError;
+use moonhook_ir::Module;
 use serde::Serialize;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 
 /// The form that was chosen.
@@ -57,25 +61,40 @@ pub struct Reason {
 }
 
 impl Reason {
-    /// Why the attempt at expanded code failed.
-    pub fn of(error: &EngineError) -> Reason {
-        let diagnostic = error.diagnostic();
-        Reason {
-            code: diagnostic.code,
-            place: diagnostic.place,
-            message: diagnostic.message,
-            help: diagnostic.help,
-            bug: false,
-        }
+    /// Why the attempt at expanded code failed; `module` is what it had come to.
+    pub fn of(error: &EngineError, module: Option<&Module>) -> Reason {
+        let Diagnostic { code, message, place, help, .. } = error.diagnostic();
+        let place = place.or_else(|| largest_line(module?));
+        let bug = match error {
+            EngineError::Install(InstallError::Rejected(rejection)) => !rejection.is_too_complex(),
+            EngineError::Emit(error) => error.is_bug(),
+            _ => false,
+        };
+        Reason { code, place, message, help, bug }
     }
 }
 
-/// `filter.lua:12: …`.
+/// The line that most of a module's code is for: where nothing else tells which one made it too large.
+fn largest_line(module: &Module) -> Option<Place> {
+    let insts = module.functions.iter().flat_map(|function| &function.blocks).flat_map(|block| &block.insts);
+    let mut lines: BTreeMap<(u16, u32), usize> = BTreeMap::new();
+    for inst in insts.filter(|inst| inst.loc.line > 0) {
+        *lines.entry((inst.loc.source, inst.loc.line)).or_default() += 1;
+    }
+    let ((source, line), _) =
+        lines.into_iter().max_by_key(|((source, line), count)| (*count, Reverse((*source, *line))))?;
+    let source = module.sources.get(usize::from(source))?;
+    let text = source.text.lines().nth(line as usize - 1).unwrap_or_default().to_string();
+    Some(Place { file: source.name.clone(), line, text, name: None })
+}
+
+/// `filter.lua:12: …`, and whether that is our fault.
 impl Display for Reason {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         if let Some(Place { file, line, .. }) = &self.place {
             write!(f, "{file}:{line}: ")?;
         }
-        f.write_str(&self.message)
+        f.write_str(&self.message)?;
+        if self.bug { f.write_str(" (a fault of Moonhook: please report it)") } else { Ok(()) }
     }
 }

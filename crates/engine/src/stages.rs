@@ -46,20 +46,6 @@ pub struct Attempt {
 impl Attempt {
     pub const EXPANDED: Attempt = Attempt { form: Form::Expanded, subprograms: true };
     pub const GENERAL: Attempt = Attempt { form: Form::General, subprograms: true };
-
-    /// All stages up to the object.
-    pub(crate) fn make(
-        self,
-        snapshot: &Snapshot,
-        settings: &Settings,
-        learned: &mut Learned,
-        timings: &mut Timings,
-    ) -> Result<(Module, Object), EngineError> {
-        let mut module = timed(&mut timings.lower, || lower(snapshot, settings, self, learned))?;
-        timed(&mut timings.passes, || moonhook_passes::optimise(&mut module));
-        let object = timed(&mut timings.emit, || emit(&module))?;
-        Ok((module, object))
-    }
 }
 
 /// Makes IR of a snapshot.

@@ -31,6 +31,7 @@ impl InstallError {
             InstallError::PinFailed { .. } => "MH0519",
             InstallError::PinnedElsewhere { .. } => "MH0520",
             InstallError::Replaced { .. } => "MH0521",
+            InstallError::OutOfPatience { .. } => "MH0522",
         }
     }
 
@@ -76,10 +77,15 @@ impl InstallError {
                     .to_string()
             }
             InstallError::Rejected(rejection) if rejection.is_too_complex() => {
-                "call large functions from fewer places, or do less in one handler; and report it, with the script"
+                "use `--form general`, or call large functions from fewer places; and report it, with the script"
                     .to_string()
             }
-            InstallError::Rejected(_) => "report it, with the script and the verifier's log".to_string(),
+            InstallError::OutOfPatience { .. } => {
+                "split what has many ways through it, or use `--form expanded` and wait".to_string()
+            }
+            InstallError::Rejected(_) => {
+                "`--form general` may do meanwhile; report it, with the script and the verifier's log".to_string()
+            }
             InstallError::LoadFailed { .. } => "`moonhook doctor` shows what this kernel can do".to_string(),
             InstallError::NoSuchItem { name, existing, .. } => choice(name, existing)?,
             InstallError::FrameLength { .. } => {

@@ -5,6 +5,7 @@ use moonhook_diagnostic::Place;
 use nix::errno::Errno;
 use serde::Serialize;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Who has a hook that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -93,6 +94,8 @@ pub enum InstallError {
     AttachFailed { interface: String, errno: Errno },
     #[error("cannot replace the program at '{interface}' ({errno})")]
     UpdateFailed { interface: String, errno: Errno },
+    #[error("the kernel's verifier takes more than {} ms for program '{program}'", patience.as_millis())]
+    OutOfPatience { program: String, patience: Duration },
     /// Not by us: `BPF_F_REPLACE` found another program.
     #[error("somebody else has replaced the program at '{interface}': program {program_id} is there now")]
     Replaced { interface: String, program_id: u32 },

@@ -17,6 +17,7 @@ mod log;
 mod map;
 mod messages;
 pub mod netns;
+mod patience;
 mod pin;
 mod privilege;
 mod probe;

@@ -5,12 +5,13 @@ use crate::log::Log;
 use crate::privilege::{self, LOAD};
 use crate::statistics::{self, ProgramStatistics};
 use crate::verifier_log::VerifiedFunction;
-use crate::{InstallError, Rejection, messages, probe, reuse, verifier_log};
+use crate::{InstallError, Rejection, messages, patience, probe, reuse, verifier_log};
 use libbpf_rs::{AsRawLibbpf, Object, ObjectBuilder, OpenObject};
 use nix::errno::Errno;
 use std::borrow::Cow;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// How much the verifier is asked to say about programs that it accepts. About a rejected one it always says all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,11 +30,13 @@ pub struct LoadOptions {
     /// The object's name in messages and map names. The kernel keeps 15 bytes of names.
     pub name: String,
     pub log: LogDetail,
+    /// Processor time after which the attempt is given up; `None`: as long as it takes.
+    pub patience: Option<Duration>,
 }
 
 impl Default for LoadOptions {
     fn default() -> Self {
-        LoadOptions { name: "moonhook".to_string(), log: LogDetail::Nothing }
+        LoadOptions { name: "moonhook".to_string(), log: LogDetail::Nothing, patience: None }
     }
 }
 
@@ -53,7 +56,7 @@ pub struct Program {
 ///
 /// # Errors
 /// `MalformedObject`; `Privilege` or `BpfRefused`; `Rejected` with the verifier's whole log; `KernelTooOld` where a
-/// kernel below the floor does any of that; `LoadFailed`. Nothing stays in the kernel.
+/// kernel below the floor does any of that; `OutOfPatience`; `LoadFailed`. Nothing stays in the kernel.
 pub fn load(elf: &[u8], options: &LoadOptions) -> Result<Program, InstallError> {
     load_with_maps(elf, options, &[])
 }
@@ -69,6 +72,7 @@ pub fn load_with_maps(
     maps: &[(String, BorrowedFd<'_>)],
 ) -> Result<Program, InstallError> {
     match attempt(elf, options, maps) {
+        Err(error @ InstallError::OutOfPatience { .. }) => Err(error),
         // libbpf asks for the reasons of a rejection only if it was told nothing about logs; and buffers can be too small.
         Err(_) if options.log != LogDetail::Nothing => {
             attempt(elf, &LoadOptions { log: LogDetail::Nothing, ..options.clone() }, maps)
@@ -96,8 +100,14 @@ fn attempt(
     for (name, map) in maps {
         reuse::reuse(&mut opened, name, *map)?;
     }
-    let (loaded, said) = messages::collect(|| load_object(opened));
-    let object = loaded.map_err(|errno| failure(errno, &said, &logs))?;
+    let ((loaded, interrupted), said) =
+        messages::collect(|| patience::bounded(options.patience, || load_object(opened)));
+    let object = loaded.map_err(|errno| match (options.patience, errno) {
+        (Some(patience), Errno::EAGAIN | Errno::EINTR) if interrupted => {
+            InstallError::OutOfPatience { program: options.name.clone(), patience }
+        }
+        _ => failure(errno, &said, &logs),
+    })?;
     let arena = arena.map(Arc::new);
     let presence = Presence::of(arena.as_ref());
     let program = Program { presence, object, arena, logs, warnings: said };

@@ -55,9 +55,13 @@ impl<'a> Context<'a> {
         let snapshot = self.snapshot;
         let prototype = snapshot.prototype(closure.prototype);
         let active = |call: &&ActiveCall| call.prototype == closure.prototype;
-        if self.calls.len() >= MAX_CALLS || self.calls.iter().filter(active).count() > 1 {
-            let short = name.rsplit('\'').nth(1).unwrap_or(&name).to_string();
-            return self.refuse(LowerErrorKind::Recursion { name: short.clone() }, Some(&short));
+        let short = || name.rsplit('\'').nth(1).unwrap_or(&name).to_string();
+        if self.calls.iter().filter(active).count() > 1 {
+            return self.refuse(LowerErrorKind::Recursion { name: short() }, Some(&short()));
+        }
+        if self.calls.len() >= MAX_CALLS {
+            let what = format!("a chain of more than {MAX_CALLS} calls");
+            return self.unsupported(what, "call fewer functions from within functions", Some(&short()));
         }
         let flow = self.flow(closure.prototype);
         if let Some(pc) = flow.irreducible {

@@ -65,7 +65,7 @@ pub struct Flow {
 }
 
 /// Where control can go after the instruction at `pc`; a single entry that is `pc + 1` is no jump.
-fn next(code: &[u32], pc: usize) -> Vec<usize> {
+pub fn successors(code: &[u32], pc: usize) -> Vec<usize> {
     let instruction = Instruction(code[pc]);
     let relative = |base: usize, distance: i64| (base as i64 + distance).max(0) as usize;
     match instruction.opcode() {
@@ -89,7 +89,7 @@ impl Flow {
         let code = &prototype.code;
         let mut starts = BTreeSet::from([0]);
         for pc in 0..code.len() {
-            let targets = next(code, pc);
+            let targets = successors(code, pc);
             if targets != [pc + 1] {
                 starts.extend(targets);
                 starts.insert(pc + 1);
@@ -100,7 +100,7 @@ impl Flow {
         let mut blocks = Vec::with_capacity(starts.len());
         for (index, &start) in starts.iter().enumerate() {
             let end = starts.get(index + 1).copied().unwrap_or(code.len());
-            let targets = next(code, end - 1);
+            let targets = successors(code, end - 1);
             let successors = targets.iter().filter(|t| **t < code.len()).map(|t| number(*t)).collect();
             blocks.push(BytecodeBlock { start, end, successors, live_in: RegisterSet::default() });
         }

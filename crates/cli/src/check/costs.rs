@@ -54,7 +54,7 @@ pub fn verified(compiled: &Compiled, program: &str, total: u32) -> Option<Vec<Ve
     if total > MOST_ATTRIBUTED {
         return None;
     }
-    let options = LoadOptions { name: program.to_string(), log: LogDetail::All };
+    let options = LoadOptions { name: program.to_string(), log: LogDetail::All, ..LoadOptions::default() };
     moonhook_install::load(&compiled.object.elf, &options).ok()?.verified_functions(program)
 }
 

@@ -82,7 +82,7 @@ fn emitted(text: &str) -> Vec<u8> {
 }
 
 fn load_text(text: &str) -> Program {
-    let options = LoadOptions { name: "arena".into(), log: LogDetail::Statistics };
+    let options = LoadOptions { name: "arena".into(), log: LogDetail::Statistics, ..LoadOptions::default() };
     load(&emitted(text), &options).unwrap_or_else(|error| panic!("{error}"))
 }
 

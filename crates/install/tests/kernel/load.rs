@@ -39,7 +39,9 @@ fn a_rejection_has_the_line_and_the_whole_log() {
         return;
     }
     for log in [LogDetail::Nothing, LogDetail::Statistics, LogDetail::All] {
-        let error = load(&compile("rejected.c"), &LoadOptions { name: "x".into(), log }).unwrap_err();
+        let error =
+            load(&compile("rejected.c"), &LoadOptions { name: "x".into(), log, ..LoadOptions::default() })
+                .unwrap_err();
         let InstallError::Rejected(rejection) = error else { panic!("{error:?}") };
         assert!(!rejection.is_too_complex(), "{}", rejection.message);
         let Rejection { program, message, place, instruction, log } = *rejection;

@@ -37,7 +37,7 @@ fn compiled(source: &str) -> Option<Vec<u8>> {
 }
 
 pub fn load_c(source: &str) -> Program {
-    let options = LoadOptions { name: "test".into(), log: LogDetail::Statistics };
+    let options = LoadOptions { name: "test".into(), log: LogDetail::Statistics, ..LoadOptions::default() };
     load(&compile(source), &options).unwrap()
 }
 

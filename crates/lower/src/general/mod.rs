@@ -13,6 +13,7 @@ mod counts;
 mod entry;
 mod heap;
 mod image;
+mod kinds;
 mod known;
 mod library;
 mod ops;
@@ -111,7 +112,7 @@ pub fn is_library_function(name: &str) -> bool {
 pub fn lower(snapshot: &Snapshot, options: &Options, known: SharedTables) -> Result<ir::Module, LowerError> {
     let functions = Functions { snapshot, library: library::library() };
     let reach = Reach::new(&functions);
-    let shared = Shared::new(&functions, &reach, known);
+    let shared = Shared::new(&functions, &reach, options, known);
     // The program itself is function 0, and then those of `Ids`.
     let ids = Ids { builtin: FunctionId(1) };
     let general = General {

@@ -1,9 +1,11 @@
 //! Tables of load time that are maps: which ones, and what stands for them in the image.
 
 use super::General;
+use super::kinds::{self, Entries};
 use super::reach::{self, Functions, Reach};
 use super::stores::Stores;
 use super::thunks::shared::{Accesses, Record, Uses};
+use crate::Options;
 use crate::opcode::{Instruction, Opcode};
 use crate::shared::SharedTables;
 use moonhook_ir::Loc;
@@ -28,8 +30,13 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Tables that are declared to be maps, of which `known` says so, or that a function of the script assigns by key.
-    pub fn new(functions: &Functions<'_>, reach: &Reach, mut known: SharedTables) -> Shared {
+    /// Tables that are declared to be maps, of which `known` says so, or that a function of the script may assign by key.
+    pub fn new(
+        functions: &Functions<'_>,
+        reach: &Reach,
+        options: &Options,
+        mut known: SharedTables,
+    ) -> Shared {
         let snapshot = functions.snapshot;
         let stores = Stores::new(functions, reach);
         let assigned = stores.by_key.keys().filter(|table| is_plain(snapshot, **table)).copied();
@@ -40,14 +47,21 @@ impl Shared {
         tables.sort();
         tables.dedup();
         known.start_over();
+        let entries = kinds::infer(functions, reach, options, &tables);
+        for (table, Entries { key, value, .. }) in &entries {
+            known.suggest(snapshot, *table, key, value);
+        }
         known.take_addresses_for_texts();
         let handler = snapshot.handlers.first().map(|handler| snapshot.closure(handler.closure));
         let handler = handler.map_or(Loc::default(), |closure| {
             let prototype = snapshot.prototype(closure.prototype);
             Loc { source: prototype.source.map_or(0, |source| source.0 as u16), line: prototype.line_defined }
         });
-        let place = |table| *stores.by_key.get(table).or(stores.used.get(table)).unwrap_or(&handler);
-        let tables = tables.iter().map(|table| (*table, place(table))).collect();
+        let place = |(table, entries): (&TableId, &Entries)| {
+            let found = stores.by_key.get(table).or(entries.place.as_ref()).or(stores.used.get(table));
+            (*table, *found.unwrap_or(&handler))
+        };
+        let tables = entries.iter().map(place).collect();
         Shared { known, tables, metatable: None, names: BTreeMap::new(), fields: stores.fields }
     }
 

@@ -23,9 +23,8 @@ impl Stores {
     pub fn new(functions: &Functions<'_>, reach: &Reach) -> Stores {
         let mut stores = Stores::default();
         for index in reach.functions.iter().copied().filter(|index| !functions.is_hidden(*index)) {
-            let prototype = functions.get(index);
-            let tables = Tables { functions, reach, index, prototype };
-            for pc in 0..prototype.code.len() {
+            let tables = Tables::new(functions, reach, index);
+            for pc in 0..tables.prototype.code.len() {
                 stores.instruction(&tables, pc);
             }
         }
@@ -58,50 +57,63 @@ impl Stores {
 }
 
 /// A function, and what its registers hold.
-struct Tables<'f, 'a> {
+pub struct Tables<'f, 'a> {
     functions: &'f Functions<'a>,
     reach: &'f Reach,
     index: usize,
     prototype: &'a Prototype,
 }
 
-impl Tables<'_, '_> {
+impl<'f, 'a> Tables<'f, 'a> {
+    pub fn new(functions: &'f Functions<'a>, reach: &'f Reach, index: usize) -> Tables<'f, 'a> {
+        Tables { functions, reach, index, prototype: functions.get(index) }
+    }
+
     fn loc(&self, pc: usize) -> Loc {
         let source = self.prototype.source.map_or(0, |source| source.0 as u16);
         Loc { source, line: self.prototype.lines.get(pc).copied().unwrap_or(0) }
     }
 
     /// The table of load time that a variable from outside of the function surely is.
-    fn in_upvalue(&self, upvalue: usize) -> Option<TableId> {
+    pub fn in_upvalue(&self, upvalue: usize) -> Option<TableId> {
+        table(self.value_in_upvalue(upvalue)?)
+    }
+
+    /// The table of load time that a register surely holds at an instruction.
+    pub fn in_register(&self, pc: usize, register: usize) -> Option<TableId> {
+        table(&self.value_in_register(pc, register)?)
+    }
+
+    fn value_in_upvalue(&self, upvalue: usize) -> Option<&'a Value> {
         let cell = self.reach.upvalues.get(&self.index)?.get(upvalue).copied().flatten()?;
         if self.reach.assigned.contains(&cell) {
             return None;
         }
-        table(&self.functions.snapshot.cell(cell).value)
+        Some(&self.functions.snapshot.cell(cell).value)
     }
 
-    /// The table of load time that a register surely holds at an instruction.
-    fn in_register(&self, pc: usize, register: usize) -> Option<TableId> {
+    /// The value of load time that a register surely holds at an instruction.
+    pub fn value_in_register(&self, pc: usize, register: usize) -> Option<Value> {
         let setter = names::setter(self.prototype, pc, register)?;
         let i = Instruction(self.prototype.code[setter]);
         match i.opcode()? {
-            Opcode::Move => self.in_register(setter, i.b()),
-            Opcode::GetUpval => self.in_upvalue(i.b()),
-            Opcode::GetTabUp => self.field(self.in_upvalue(i.b())?, i.c()),
-            Opcode::GetField => self.field(self.in_register(setter, i.b())?, i.c()),
+            Opcode::Move => self.value_in_register(setter, i.b()),
+            Opcode::GetUpval => self.value_in_upvalue(i.b()).cloned(),
+            Opcode::GetTabUp => self.field(self.in_upvalue(i.b())?, i.c()).cloned(),
+            Opcode::GetField => self.field(self.in_register(setter, i.b())?, i.c()).cloned(),
             _ => None,
         }
     }
 
-    /// The table in a field, by the number of the constant that is the field's name.
-    fn field(&self, owner: TableId, name: usize) -> Option<TableId> {
+    /// The value in a field, by the number of the constant that is the field's name.
+    fn field(&self, owner: TableId, name: usize) -> Option<&'a Value> {
         let Some(key @ Value::String(name)) = self.prototype.constants.get(name) else { return None };
         let snapshot = self.functions.snapshot;
         if self.reach.is_assigned(snapshot, owner, name) {
             return None;
         }
         let entries = &snapshot.table(owner).entries;
-        table(&entries.iter().find(|(known, _)| known == key)?.1)
+        Some(&entries.iter().find(|(known, _)| known == key)?.1)
     }
 }
 

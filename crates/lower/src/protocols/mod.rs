@@ -17,13 +17,16 @@ mod transport;
 mod udp;
 mod vlan;
 
-use crate::builtins;
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 use crate::join::Arm;
+use crate::shared::Seen;
 use crate::state::State;
 use crate::value::{Abs, Object, Word};
+use crate::variables::Variables;
+use crate::{Options, builtins};
 use moonhook_ir::{CompareOp, Size, UnaryOp};
+use moonhook_snapshot::Snapshot;
 
 /// Bytes of the handler's second argument.
 pub const ARGUMENT_SIZE: i64 = 2;
@@ -66,6 +69,23 @@ pub fn protocol(name: &str) -> Option<&'static Protocol> {
 /// The names of all protocols whose headers are objects.
 pub fn headers() -> impl Iterator<Item = &'static str> {
     PROTOCOLS.iter().filter(|protocol| !protocol.fields.is_empty()).map(|protocol| protocol.name)
+}
+
+/// What the headers' fields of that name are, whichever header it is.
+pub fn kinds_of(snapshot: &Snapshot, options: &Options, name: &str) -> Seen {
+    let fields =
+        PROTOCOLS.iter().flat_map(|protocol| protocol.fields.iter().map(move |field| (protocol, field)));
+    let mut seen = Seen::default();
+    for (protocol, _) in fields.filter(|(_, field)| field.name == name) {
+        let mut context =
+            Context::new(snapshot, options, Variables::default(), Default::default(), "kinds", "xdp");
+        // A field that has no form alone tells nothing.
+        let arms = field(&mut context, &Object::Header(protocol.name), name.as_bytes()).unwrap_or_default();
+        for value in arms.iter().flat_map(|arm| arm.values.first()) {
+            seen.add(&Seen::of_field(value));
+        }
+    }
+    seen
 }
 
 /// What errors call the owner of a field.

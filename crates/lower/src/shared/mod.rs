@@ -9,6 +9,7 @@
 
 mod access;
 mod additions;
+mod advice;
 mod border;
 mod held;
 mod keys;
@@ -35,9 +36,7 @@ use self::seen::Misfit;
 use crate::context::{Context, Result, Stop};
 use crate::error::LowerErrorKind;
 use moonhook_ir as ir;
-use moonhook_shape::{
-    CAPACITY, Declaration, MAX_KEY, Shape, ShapeError, Type, WhenFull, encode_key, encode_value,
-};
+use moonhook_shape::{CAPACITY, Declaration, MAX_KEY, Shape, ShapeError, WhenFull, encode_key, encode_value};
 use moonhook_snapshot::{Snapshot, Table, TableId};
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -86,6 +85,24 @@ impl SharedTables {
     /// Tables that were seen to be assigned by key.
     pub fn tables(&self) -> impl Iterator<Item = TableId> {
         self.known.keys().copied()
+    }
+
+    /// Whether a table of load time can become a map: what is in it fits, and nothing but the script has it.
+    pub fn takes(snapshot: &Snapshot, table: TableId) -> bool {
+        let fits = |seen: &Seen| seen.is_empty() || seen.ty().is_ok();
+        initial(snapshot, snapshot.table(table)).is_ok_and(|known| fits(&known.key) && fits(&known.value))
+    }
+
+    /// Provides what keys and values of a table are likely to be, where nothing else tells.
+    pub fn suggest(&mut self, snapshot: &Snapshot, table: TableId, key: &Seen, value: &Seen) {
+        let known = || initial(snapshot, snapshot.table(table)).unwrap_or_default();
+        let known = self.known.entry(table).or_insert_with(known);
+        if known.key.is_empty() {
+            known.key.add(key);
+        }
+        if known.value.is_empty() || known.value.has_no_fields() {
+            known.value.add(value);
+        }
     }
 
     /// Takes addresses for the texts that they are, which general code has of them.
@@ -224,17 +241,7 @@ impl Context<'_> {
 
     fn refuse_table<T>(&self, table: TableId, known: &Known, problem: String) -> Result<T> {
         let name = self.table_name(table).to_string();
-        let word =
-            |declared: Option<Type>, seen: &Seen, unknown: &str| match declared.or_else(|| seen.ty().ok()) {
-                Some(ty @ Type::Record(_)) => ty.to_string(),
-                Some(ty) => format!("\"{ty}\""),
-                None => unknown.to_string(),
-            };
-        let declared = self.snapshot.table(table).declaration.clone().unwrap_or_default();
-        let key = word(declared.key, &known.key, "\"string:64\"");
-        let value = word(declared.value, &known.value, "\"int\"");
-        let variable = name.rsplit('.').next().unwrap_or("t");
-        let help = format!("say what it holds: `local {variable} = map{{key = {key}, value = {value}}}`");
+        let help = advice::declaration(self.snapshot, table, &known.key, &known.value);
         self.refuse(LowerErrorKind::SharedTable { table: name.clone(), problem, help }, Some(&name))
     }
 

@@ -77,6 +77,11 @@ impl Seen {
         Seen { fields: Some(fields), ..Seen::default() }
     }
 
+    /// What was seen of a field.
+    pub fn field(&self, name: &str) -> Option<&Seen> {
+        self.fields.as_ref()?.get(name)
+    }
+
     /// Makes texts of addresses.
     pub fn take_addresses_for_texts(&mut self) {
         use Kind::{Boolean, Integer, Text};
@@ -178,6 +183,23 @@ impl Seen {
             Value::Float(_) => return Err(Misfit::Type("float")),
             other => return Err(Misfit::Type(other.type_name())),
         })
+    }
+
+    /// What a field of a header is.
+    pub fn of_field(value: &Abs) -> Seen {
+        match value {
+            Abs::Bool(_) => Seen::kind(Kind::Boolean),
+            Abs::Int(_) => Seen::kind(Kind::Integer),
+            Abs::Str(_) | Abs::Object(Object::Text(_)) => Seen::kind(Kind::Text),
+            Abs::Union(union) => {
+                let mut seen = Seen::default();
+                for value in union.shapes.iter().filter_map(|shape| shape.value(union.payload)) {
+                    seen.add(&Seen::of_field(&value));
+                }
+                seen
+            }
+            _ => Seen::default(),
+        }
     }
 
     /// Of the types that strings have in tables, the one that a constant has.

@@ -145,7 +145,8 @@ impl<'a> Maker<'a> {
         moonhook_passes::optimise(&mut module);
         verify(&module, "passes");
         let object = moonhook_emit::emit(&module, &Default::default()).unwrap();
-        let options = LoadOptions { name: "thunks".into(), log: LogDetail::Nothing };
+        let options =
+            LoadOptions { name: "thunks".into(), log: LogDetail::Nothing, ..LoadOptions::default() };
         let program = load(&object.elf, &options).unwrap_or_else(|error| panic!("{error}"));
         let index = |(index, name)| (name, index as u64);
         let functions = self.functions.into_keys().enumerate().map(index).collect();

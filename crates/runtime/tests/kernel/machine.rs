@@ -143,7 +143,8 @@ pub struct Machine<'a> {
 impl<'a> Machine<'a> {
     pub fn new(simulator: &'a Simulator, routines: &[&str]) -> Machine<'a> {
         let object = Builder::new(Texts::Simulator(simulator), false).finish(routines);
-        let options = LoadOptions { name: "routines".into(), log: LogDetail::Nothing };
+        let options =
+            LoadOptions { name: "routines".into(), log: LogDetail::Nothing, ..LoadOptions::default() };
         let program = load(&object.elf, &options).unwrap_or_else(|error| panic!("{error}"));
         let routines = routines.iter().map(|name| name.to_string()).zip(1..).collect();
         Machine { simulator, program, routines }
