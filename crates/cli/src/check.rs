@@ -77,6 +77,8 @@ struct Program {
     instructions: usize,
     /// Bytes of stack of the program and each subprogram.
     stack: Vec<u32>,
+    /// Bytes of stack along the chain of calls that takes most; the kernel gives 512.
+    stack_of_calls: u32,
     /// Where the instructions are, and the verifier's work.
     costs: Vec<Cost>,
     /// What the kernel made of it.
@@ -146,6 +148,7 @@ fn program(snapshot: &Snapshot, compiled: &Compiled, kernel: Option<&Kernel>) ->
         choice: compiled.choice.clone(),
         instructions: functions.iter().map(|function| function.instructions).sum(),
         stack: functions.iter().map(|function| function.stack).collect(),
+        stack_of_calls: compiled.object.stack,
         costs: costs::costs(snapshot, functions, verified.as_deref()),
         kernel: statistics,
     })
@@ -189,7 +192,8 @@ fn planned(map: &Map) -> MapInfo {
 }
 
 fn show(report: &Report, timings: bool, out: &mut dyn Write) -> Result<(), CliError> {
-    let Program { name, section, choice, instructions, stack, costs, kernel } = &report.program;
+    let Program { name, section, choice, instructions, stack, stack_of_calls, costs, kernel } =
+        &report.program;
     writeln!(out, "{}: program `{name}` in section {section}", report.script)?;
     match &report.handlers[..] {
         [handler] => writeln!(out, "  handler                {}", handler.place)?,
@@ -213,9 +217,9 @@ fn show(report: &Report, timings: bool, out: &mut dyn Write) -> Result<(), CliEr
         Some(kernel) => {
             writeln!(out, "  verified instructions  {}", kernel.verified_instructions)?;
             writeln!(out, "  machine code           {} bytes", kernel.jited_bytes)?;
-            show_stack(kernel.stack.as_ref().unwrap_or(stack), out)?;
+            show_stack(kernel.stack.as_ref().unwrap_or(stack), *stack_of_calls, out)?;
         }
-        None => show_stack(stack, out)?,
+        None => show_stack(stack, *stack_of_calls, out)?,
     }
     if costs.len() > 1 {
         costs::show(costs, out)?;
@@ -245,9 +249,12 @@ fn show(report: &Report, timings: bool, out: &mut dyn Write) -> Result<(), CliEr
 }
 
 /// Subprograms share the kernel's 512 bytes along each chain of calls only, so their sum says nothing.
-fn show_stack(stack: &[u32], out: &mut dyn Write) -> Result<(), CliError> {
+fn show_stack(stack: &[u32], of_calls: u32, out: &mut dyn Write) -> Result<(), CliError> {
     let most = stack.iter().max().copied().unwrap_or(0);
-    let what = if stack.len() > 1 { " in one function, at most" } else { "" };
+    let what = match stack.len() {
+        0 | 1 => String::new(),
+        _ => format!(" in one function, at most, and {of_calls} along a chain of calls"),
+    };
     Ok(writeln!(out, "  stack                  {most} bytes{what}")?)
 }
 

@@ -57,14 +57,15 @@ fn too_large(function: &str, bytes: u32) -> EmitError {
     EmitError::StackTooLarge { function: function.to_string(), bytes, limit: MAX_STACK }
 }
 
-/// Checks every chain of calls that starts in a program; `sizes` are the frames' sizes by function. The verifier adds them
+/// Checks every chain of calls that starts in a program, and gives the bytes of the largest; `sizes` are the frames' sizes by function. The verifier adds them
 /// up rounded (`round_up_stack_depth`, kernel/bpf/verifier.c).
-pub fn check_chains(module: &Module, sizes: &[u32]) -> Result<(), EmitError> {
+pub fn check_chains(module: &Module, sizes: &[u32]) -> Result<u32, EmitError> {
     let jit = module.arena().is_some(); // Kernels without a JIT have no arenas.
     let round = |size: &u32| if jit { size.next_multiple_of(16) } else { size.max(&1).next_multiple_of(32) };
     let frames = sizes.iter().map(round).collect();
     let callees: Vec<Vec<usize>> = module.functions.iter().map(callees).collect();
     let mut chains = Chains { callees, frames, known: vec![None; sizes.len()] };
+    let mut deepest = 0;
     for (index, function) in module.functions.iter().enumerate() {
         let name = || function.name.clone();
         let below = chains.below(index, 0).ok_or_else(|| EmitError::Recursion { function: name() })?;
@@ -79,12 +80,13 @@ pub fn check_chains(module: &Module, sizes: &[u32]) -> Result<(), EmitError> {
             let chain = chains.names(module, index, |below| below.bytes as usize);
             return Err(EmitError::ChainTooLarge { chain, bytes: below.bytes, limit: MAX_STACK });
         }
+        deepest = deepest.max(below.bytes);
         let functions = chains.reached(index);
         if functions > MAX_FUNCTIONS {
             return Err(EmitError::TooManyFunctions { program: name(), functions, limit: MAX_FUNCTIONS });
         }
     }
-    Ok(())
+    Ok(deepest)
 }
 
 /// The most that calls below a function, itself included, take: along one chain of calls, but not both along the same.

@@ -72,6 +72,8 @@ pub struct Object {
     pub elf: Vec<u8>,
     /// By function of the module.
     pub functions: Vec<FunctionReport>,
+    /// Bytes of stack along the chain of calls that takes most.
+    pub stack: u32,
 }
 
 /// Makes the object file of a module that satisfies [`moonhook_ir::verify`].
@@ -88,14 +90,14 @@ pub fn emit(module: &Module, options: &Options) -> Result<Object, EmitError> {
         codes.push(code);
     }
     let stacks: Vec<u32> = codes.iter().map(|code| code.stack).collect();
-    frame::check_chains(module, &stacks)?;
+    let stack = frame::check_chains(module, &stacks)?;
 
     let license: Vec<u8> = options.license.bytes().filter(|b| *b != 0).chain([0]).collect();
     let description = describe::describe(module, &codes, license.len())?;
     let elf = elf::write(module, &codes, description, &license)?;
     let functions =
         module.functions.iter().zip(&codes).map(|(f, code)| listing::report(module, f, code, options.texts));
-    Ok(Object { functions: functions.collect(), elf })
+    Ok(Object { functions: functions.collect(), elf, stack })
 }
 
 /// A frame with more bytes is worth the time to try for a smaller one: nested frames share [`frame::MAX_STACK`].

@@ -68,9 +68,19 @@ pub fn lower(
         form: attempt.form,
         memory: settings.memory,
         subprograms: attempt.subprograms,
+        max_work: (settings.form != Some(Form::Expanded)).then(|| work_for(snapshot)),
         ..moonhook_lower::Options::default()
     };
     Ok(moonhook_lower::lower(snapshot, &options, learned).map_err(Box::new)?)
+}
+
+/// Steps of the compiler that are worth an attempt at expanded code: some tenths of a second for a small script, and equal ones for equal
+/// scripts.
+fn work_for(snapshot: &Snapshot) -> usize {
+    const BASE: usize = 300_000;
+    const EACH: usize = 100;
+    let size: usize = snapshot.prototypes.iter().map(|prototype| prototype.code.len()).sum();
+    BASE + EACH * size
 }
 
 /// Makes the object file of a module. The listings of its functions have no texts.

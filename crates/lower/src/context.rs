@@ -20,6 +20,16 @@ use moonhook_snapshot::{PrototypeId, Snapshot};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
+/// What walking through the handlers has cost so far, in values made and instructions of bytecode executed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Work {
+    pub spent: usize,
+    /// Values that the function had when it was last looked at.
+    pub values: usize,
+    /// How much may be spent; `None`: as much as it takes.
+    pub limit: Option<usize>,
+}
+
 /// Why lowering stops.
 #[derive(Debug)]
 pub enum Stop {
@@ -58,6 +68,7 @@ pub struct Context<'a> {
     pub callers: Vec<CopyOnWrite<Vec<Slot>>>,
     pub ranges: Vec<Range>,
     pub objects: IndexSet<Object>,
+    pub work: Work,
     /// The numbers of the module's events.
     pub event_ids: HashMap<ir::Event, u32>,
     pub pool: Pool,
@@ -196,6 +207,7 @@ impl<'a> Context<'a> {
             callers: Vec::new(),
             ranges: Vec::new(),
             objects: IndexSet::new(),
+            work: Work::default(),
             event_ids: HashMap::new(),
             pool: Pool::default(),
             variables: Variables::default(),

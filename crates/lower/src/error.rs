@@ -27,6 +27,8 @@ pub enum LowerErrorKind {
     Recursion { name: String },
     #[error("the handler needs more than {limit} instructions before optimisation")]
     TooLarge { limit: usize },
+    #[error("expanding the handler takes more than {limit} steps of the compiler")]
+    TooMuchWork { limit: usize },
     #[error("`{table}` cannot become a map: {problem}")]
     SharedTable { table: String, problem: String, help: String },
     #[error("the pattern is not known before packets arrive")]
@@ -94,6 +96,11 @@ impl LowerErrorKind {
                 "the code grew too much when calls were expanded into it",
                 "split the work among several handlers, or call large functions from fewer places".into(),
             ),
+            TooMuchWork { .. } => (
+                "MH0217",
+                "what varies here takes long to find out",
+                "let loops change fewer variables, or call large functions from fewer places".into(),
+            ),
             SharedTable { help, .. } => (
                 "MH0208",
                 "a table that handlers write is a map with one type of keys and one of values",
@@ -133,6 +140,11 @@ impl LowerErrorKind {
 impl LowerError {
     pub fn code(&self) -> &'static str {
         self.kind.code()
+    }
+
+    /// What to write instead.
+    pub fn help(&self) -> String {
+        self.kind.describe().2
     }
 
     pub fn diagnostic(&self) -> Diagnostic {

@@ -178,9 +178,7 @@ impl<'a> Context<'a> {
         let mut pc = start;
         while pc < end && self.state.alive() {
             self.set_pc(frame, pc);
-            if self.function.value_count as usize > self.options.max_values {
-                return self.refuse(LowerErrorKind::TooLarge { limit: self.options.max_values }, None);
-            }
+            self.check_growth()?;
             let instruction = Instruction(frame.prototype.code[pc]);
             let opcode = instruction.opcode();
             match opcode.map(|opcode| ops::execute(self, frame, opcode, instruction, pc)).transpose()? {
@@ -197,6 +195,22 @@ impl<'a> Context<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Code must not grow without bounds, nor may finding out what varies make it again and again.
+    fn check_growth(&mut self) -> Result<()> {
+        let values = self.function.value_count as usize;
+        self.work.spent += 1 + values.saturating_sub(self.work.values);
+        self.work.values = values;
+        if values > self.options.max_values {
+            return self.refuse(LowerErrorKind::TooLarge { limit: self.options.max_values }, None);
+        }
+        match self.work.limit {
+            Some(limit) if self.work.spent > limit => {
+                self.refuse(LowerErrorKind::TooMuchWork { limit }, None)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Lets `state` enter the block that starts at `pc`.

@@ -71,6 +71,9 @@ pub struct Options {
     pub memory: u32,
     /// A limit to the growth of code: values before optimisation.
     pub max_values: usize,
+    /// A limit to the work of finding expanded code: values made and instructions of bytecode executed, in all walks; `None`: as
+    /// much as it takes.
+    pub max_work: Option<usize>,
     /// Make a program that also takes frames in several buffers (jumbo frames in native mode). It asks the kernel for each
     /// frame's length, and works on a copy of those frames.
     pub frags: bool,
@@ -105,6 +108,7 @@ impl Default for Options {
             cpus: 64,
             memory: 256 << 10,
             max_values: 400_000,
+            max_work: None,
             frags: false,
             count_verdicts: false,
             given_time: false,

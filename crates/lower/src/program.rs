@@ -1,6 +1,6 @@
 //! The program around the handlers: they run one after another, and their results become a verdict.
 
-use crate::context::{Context, Result, Site, Stop};
+use crate::context::{Context, Result, Site, Stop, Work};
 use crate::error::LowerError;
 use crate::events::Message;
 use crate::stored::Stored;
@@ -52,6 +52,7 @@ fn walk<'a>(
     let mut objects = IndexSet::new();
     let mut unrolled = HashMap::new();
     let mut stored = Stored::default();
+    let mut work = Work { limit: options.max_work, ..Work::default() };
     loop {
         variables.start_over();
         shared.start_over();
@@ -64,6 +65,7 @@ fn walk<'a>(
         context.unrolled = unrolled;
         context.stored = stored;
         context.state.heap = context.tables_heap();
+        context.work = Work { values: 0, ..work };
         let outcome = match (context.lower_handlers(), context.deferred.take()) {
             (Ok(()) | Err(Stop::Error(_)), Some(refusal)) => Err(Stop::Error(refusal)),
             (outcome, _) => outcome,
@@ -73,7 +75,7 @@ fn walk<'a>(
             Err(Stop::Error(error)) => return Err((error, context.shared.into())),
             Err(Stop::Restart) => {
                 (variables, objects, unrolled) = (context.variables, context.objects, context.unrolled);
-                (shared, stored) = (context.shared, context.stored);
+                (shared, stored, work) = (context.shared, context.stored, context.work);
             }
         }
     }

@@ -3,7 +3,8 @@
 
 use moonhook_engine::Form;
 use moonhook_proof::{Pair, frames, host};
-use std::time::{Duration, Instant};
+use nix::time::{ClockId, clock_gettime};
+use std::time::Duration;
 
 /// A handler around these lines, which begin in line 3; `outside` is the second one.
 fn script(outside: &str, lines: &str) -> String {
@@ -76,7 +77,7 @@ fn table() -> Vec<(&'static str, String, Expected)> {
                 let chain = repeated(80, |n| format!("function g{}(x) return g{n}(x + 1) + x end", n + 1));
                 script(&format!("function g0(x) return x end\n{chain}"), "print(g80(#pkt))")
             },
-            Some(("MH0212", 67)),
+            Some(("MH0212", 20)),
         ),
         (
             "recursion",
@@ -144,8 +145,13 @@ fn hard() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Seconds of processor time, of which debug builds of the compiler need some: ten times what a person may wait for.
-const LONGEST: Duration = Duration::from_secs(20);
+/// What a person may wait for is 2 s; debug builds of the compiler take several times as long as others.
+const LONGEST: Duration = Duration::from_secs(if cfg!(debug_assertions) { 8 } else { 2 });
+
+/// What this thread has used so far; other work on the machine does not count.
+fn processor_time() -> Duration {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("the thread's own clock").into()
+}
 
 #[test]
 fn what_is_hard_to_verify_is_accepted_in_time() {
@@ -156,10 +162,11 @@ fn what_is_hard_to_verify_is_accepted_in_time() {
     let path = folder.path().join("hard.lua");
     for (name, text) in hard() {
         std::fs::write(&path, text).unwrap();
-        let start = Instant::now();
+        let start = processor_time();
         let mut pair = Pair::in_form(&path, None).unwrap_or_else(|error| panic!("{name}: {error}"));
-        println!("{name}: {:?}, {}", start.elapsed(), pair.choice());
-        assert!(start.elapsed() < LONGEST, "{name}: {:?}", start.elapsed());
+        let taken = processor_time() - start;
+        println!("{name}: {taken:?}, {}", pair.choice());
+        assert!(taken < LONGEST, "{name}: {taken:?}");
         for (frame, bytes) in frames::described("tcp").unwrap() {
             pair.run(&bytes).unwrap_or_else(|error| panic!("{name}, {frame}: {error}"));
         }

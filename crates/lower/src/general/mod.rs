@@ -93,6 +93,7 @@ pub fn takes(refusal: &LowerErrorKind) -> bool {
         | Metamethod { .. }
         | Recursion { .. }
         | TooLarge { .. }
+        | TooMuchWork { .. }
         | PatternNotConstant
         | Unsupported { .. }
         | IrreducibleLoop

@@ -14,6 +14,8 @@ pub struct Calls {
     callees: Vec<Vec<usize>>,
     /// By function, in how many places it is called.
     sites: Vec<u32>,
+    /// By function, whether the kernel is told to call it.
+    referenced: Vec<bool>,
     /// By function: frames in the longest chain of calls that starts there.
     heights: Vec<usize>,
     /// Instructions.
@@ -29,13 +31,21 @@ impl Calls {
     pub fn new(module: &Module) -> Option<Self> {
         let count = module.functions.len();
         let mut sites = vec![0; count];
+        let mut referenced = vec![false; count];
         let mut callees = Vec::with_capacity(count);
         for function in &module.functions {
             let mut called = Vec::new();
             for inst in function.blocks.iter().flat_map(|block| &block.insts) {
-                if let Op::Call { function, .. } = inst.op {
-                    *sites.get_mut(function.0 as usize)? += 1;
-                    called.push(function.0 as usize);
+                match inst.op {
+                    Op::Call { function, .. } => {
+                        *sites.get_mut(function.0 as usize)? += 1;
+                        called.push(function.0 as usize);
+                    }
+                    Op::FunctionReference(function) => {
+                        *referenced.get_mut(function.0 as usize)? = true;
+                        called.push(function.0 as usize);
+                    }
+                    _ => {}
                 }
             }
             called.sort_unstable();
@@ -44,7 +54,15 @@ impl Calls {
         }
         let heights = heights(&callees)?;
         let sizes = module.functions.iter().map(size).collect();
-        Some(Calls { callees, sites, heights, sizes, frames: vec![0; count], whole: (0..count).collect() })
+        Some(Calls {
+            callees,
+            sites,
+            referenced,
+            heights,
+            sizes,
+            frames: vec![0; count],
+            whole: (0..count).collect(),
+        })
     }
 
     pub fn estimate_frames(&mut self, module: &Module) {
@@ -54,6 +72,11 @@ impl Calls {
     /// In how many places a function is called.
     pub fn sites(&self, index: usize) -> u32 {
         self.sites[index]
+    }
+
+    /// Whether the kernel is told to call a function.
+    pub fn is_referenced(&self, index: usize) -> bool {
+        self.referenced[index]
     }
 
     /// Frames in the longest chain of calls that starts with a function.

@@ -69,7 +69,8 @@ fn append(combined: &mut Function, part: &Function) -> Block {
     Block(blocks)
 }
 
-/// Lets each call go where `target` says: to that function, with that number behind the arguments.
+/// Lets each call go where `target` says: to that function, with that number behind the arguments. A function whose address is taken
+/// is combined with no other.
 pub fn redirect(function: &mut Function, target: impl Fn(FunctionId) -> (FunctionId, Option<i64>)) {
     let values = &mut function.value_count;
     for block in &mut function.blocks {
@@ -84,6 +85,9 @@ pub fn redirect(function: &mut Function, target: impl Fn(FunctionId) -> (Functio
                     insts.push(Inst { op: Op::Const(number), result: Some(result), loc: inst.loc });
                     args.push(result);
                 }
+            }
+            if let Op::FunctionReference(function) = &mut inst.op {
+                *function = target(*function).0;
             }
             insts.push(inst);
         }

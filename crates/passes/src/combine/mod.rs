@@ -17,13 +17,24 @@ use std::collections::{BTreeMap, HashSet};
 
 /// Where combining ends: some functions below the limit.
 const ENOUGH: usize = MAX_FUNCTIONS - 8;
-/// Functions in one, at most: a call compares its number four times then.
-const MOST_PARTS: usize = 16;
-/// Functions with more instructions stay alone: what a script's own code became is looked at by function.
-const LARGE: usize = 500;
-/// The frames of a chain of calls may grow to this many bytes by estimate, or to those of the largest chain there is. The kernel gives
-/// 512; estimates are sometimes too low.
-const HARMLESS: u32 = 320;
+
+/// What may be combined.
+struct Rules {
+    /// Functions in one, at most: with 16 of them a call compares its number four times.
+    parts: usize,
+    /// Functions with more instructions stay alone: what a script's own code became is looked at by function.
+    large: usize,
+    /// The frames of a chain of calls may grow to this many bytes by estimate, or to those of the largest chain there is. The
+    /// kernel gives 512; estimates are sometimes too low.
+    harmless: u32,
+}
+
+/// Where the first rules leave too many functions, the next ones apply to those that are still alone.
+const RULES: [Rules; 3] = [
+    Rules { parts: 16, large: 500, harmless: 320 },
+    Rules { parts: 64, large: 5000, harmless: 384 },
+    Rules { parts: MAX_FUNCTIONS, large: usize::MAX, harmless: 448 },
+];
 
 /// Combines functions of programs with more than [`MAX_FUNCTIONS`] of them; gives whether there were any. A module whose
 /// functions call each other in circles, or functions that it does not have, is left as it is.
@@ -62,12 +73,28 @@ type Class = (usize, bool, usize);
 /// nothing can be combined. Functions without a frame come first, which make no chain larger; then those that are called in few
 /// places, for these are called seldom, too.
 fn choose(module: &Module, calls: &mut Calls, program: usize, enough: usize) -> Vec<Vec<usize>> {
-    let most = calls.deepest().max(HARMLESS);
+    let mut groups = Vec::new();
+    for rules in &RULES {
+        if calls.reached(program).len() > enough {
+            groups.extend(choose_by(rules, module, calls, program, enough));
+        }
+    }
+    groups
+}
+
+fn choose_by(
+    rules: &Rules,
+    module: &Module,
+    calls: &mut Calls,
+    program: usize,
+    enough: usize,
+) -> Vec<Vec<usize>> {
+    let most = calls.deepest().max(rules.harmless);
     let reached = calls.reached(program);
     let mut classes: BTreeMap<Class, Vec<usize>> = BTreeMap::new();
     for index in &reached {
-        let class = class(&module.functions[*index], calls.height(*index));
-        if let Some(class) = class.filter(|_| !calls.is_combined(*index)) {
+        let class = class(&module.functions[*index], calls.height(*index), rules.large);
+        if let Some(class) = class.filter(|_| !calls.is_combined(*index) && !calls.is_referenced(*index)) {
             classes.entry(class).or_default().push(*index);
         }
     }
@@ -80,7 +107,7 @@ fn choose(module: &Module, calls: &mut Calls, program: usize, enough: usize) -> 
         // The largest class; of several, the first.
         let largest = classes.values_mut().rev().max_by_key(|members| members.len());
         let Some(members) = largest.filter(|members| members.len() > 1) else { break };
-        let group = first_group(members, calls, most, count - enough + 1);
+        let group = first_group(members, calls, most, rules.parts.min(count - enough + 1));
         members.retain(|member| !group.contains(member));
         count -= group.len() - 1;
         if group.len() > 1 {
@@ -91,10 +118,10 @@ fn choose(module: &Module, calls: &mut Calls, program: usize, enough: usize) -> 
 }
 
 /// `None` for functions that are not to be combined.
-fn class(function: &Function, height: usize) -> Option<Class> {
+fn class(function: &Function, height: usize, large: usize) -> Option<Class> {
     let FunctionKind::Subprogram { global: true, context } = function.kind else { return None };
     // One of the five parameters there can be is for the number.
-    (calls::size(function) <= LARGE && function.params.len() < 5).then_some((
+    (calls::size(function) <= large && function.params.len() < 5).then_some((
         height,
         context,
         function.params.len(),
@@ -105,7 +132,7 @@ fn class(function: &Function, height: usize) -> Option<Class> {
 fn first_group(members: &[usize], calls: &mut Calls, most: u32, wanted: usize) -> Vec<usize> {
     let mut group = vec![members[0]];
     for member in &members[1..] {
-        if group.len() == wanted.min(MOST_PARTS) {
+        if group.len() == wanted {
             break;
         }
         let before = calls.clone();
