@@ -77,13 +77,25 @@ pub struct Object {
 }
 
 /// Makes the object file of a module that satisfies [`moonhook_ir::verify`].
+///
+/// Where the frames of a chain of calls are too large together, all functions are compiled for small frames.
+///
+/// # Errors
+/// A limit of the kernel that the module does not keep to, or a fault of the stages before.
 pub fn emit(module: &Module, options: &Options) -> Result<Object, EmitError> {
     check(module)?;
+    match emit_with(module, options, LARGE_FRAME) {
+        Err(EmitError::ChainTooLarge { .. }) => emit_with(module, options, 0),
+        outcome => outcome,
+    }
+}
+
+fn emit_with(module: &Module, options: &Options, large_frame: u32) -> Result<Object, EmitError> {
     let mut allocator = Allocator::default();
     let mut codes = Vec::with_capacity(module.functions.len());
     let mut section_sizes: HashMap<&str, u32> = HashMap::new();
     for function in &module.functions {
-        let mut code = compile(module, function, &mut allocator)?;
+        let mut code = compile(module, function, &mut allocator, large_frame)?;
         let size = section_sizes.entry(describe::section_of(function)).or_default();
         code.offset = *size;
         *size += code.words.len() as u32 * 8;
@@ -104,7 +116,12 @@ pub fn emit(module: &Module, options: &Options) -> Result<Object, EmitError> {
 const LARGE_FRAME: u32 = 256;
 
 /// One function, through all steps, to code without a place yet.
-fn compile(module: &Module, function: &Function, allocator: &mut Allocator) -> Result<Code, EmitError> {
+fn compile(
+    module: &Module,
+    function: &Function,
+    allocator: &mut Allocator,
+    large_frame: u32,
+) -> Result<Code, EmitError> {
     let mut compile = |layout, rare_calls| compile_with(module, function, allocator, layout, rare_calls);
     if preserved::may_pay(module, function)
         && let Ok(code) = compile(Layout::Straight, true)
@@ -113,7 +130,7 @@ fn compile(module: &Module, function: &Function, allocator: &mut Allocator) -> R
         return Ok(code);
     }
     let straight = compile(Layout::Straight, false);
-    if straight.as_ref().is_ok_and(|code| code.stack <= LARGE_FRAME) {
+    if straight.as_ref().is_ok_and(|code| code.stack <= large_frame) {
         return straight;
     }
     match (straight, compile(Layout::Compact, false)) {

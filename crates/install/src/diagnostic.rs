@@ -77,7 +77,7 @@ impl InstallError {
                     .to_string()
             }
             InstallError::Rejected(rejection) if rejection.is_too_complex() => {
-                "use `--form general`, or call large functions from fewer places; and report it, with the script"
+                "use `--form general`, or split the handlers over several scripts; and report it, with the script"
                     .to_string()
             }
             InstallError::OutOfPatience { .. } => {
