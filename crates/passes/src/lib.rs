@@ -22,6 +22,7 @@ mod stores;
 mod thread;
 mod unused_calls;
 mod values;
+pub mod without_arena;
 
 use moonhook_ir::{Function, Map, Module};
 
