@@ -215,7 +215,7 @@ impl Assembler<'_> {
                 self.push(isa::jump_if(op, operands.register(1), operands.source(rhs, 2), 1));
                 self.push(isa::mov(dst, Source::Imm(opposite.into())));
             }
-            Machine::Load { .. } | Machine::Store { .. } | Machine::AtomicAdd { .. } => {
+            Machine::Load { .. } | Machine::Store { .. } | Machine::Atomic { .. } => {
                 self.memory(op, operands)
             }
             Machine::Helper(id) => self.push(isa::call_helper(id)),
@@ -290,9 +290,9 @@ impl Assembler<'_> {
                 let (base, disp, next) = operands.base(base, 0);
                 self.push(isa::store(size, base, disp, operands.source(value, next)));
             }
-            Machine::AtomicAdd { size, base, fetch } => {
+            Machine::Atomic { op, size, base, fetch } => {
                 let (base, disp, next) = operands.base(base, 0);
-                self.push(isa::atomic_add(size, base, disp, operands.register(next), fetch));
+                self.push(isa::atomic((op, size), base, disp, operands.register(next), fetch));
             }
             _ => {}
         }

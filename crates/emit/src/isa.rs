@@ -2,7 +2,7 @@
 //!
 //! Knows encodings only; what to encode is decided by [`crate::select`] and [`crate::assemble`].
 
-use moonhook_ir::{BinaryOp, CompareOp, Size};
+use moonhook_ir::{AtomicOp, BinaryOp, CompareOp, Size};
 
 /// Instruction classes: the low 3 bits of the opcode.
 pub mod class {
@@ -24,7 +24,6 @@ const MODE_MEM: u8 = 0x60;
 const MODE_MEMSX: u8 = 0x80;
 const MODE_ATOMIC: u8 = 0xc0;
 /// `imm` of atomic operations.
-const ATOMIC_ADD: i32 = 0x00;
 const ATOMIC_FETCH: i32 = 0x01;
 /// Operations of the jump classes that are not comparisons.
 const JUMP_ALWAYS: u8 = 0x00;
@@ -196,8 +195,13 @@ pub fn store(size: Size, base: u8, off: i16, source: Source) -> Word {
 }
 
 /// `*(base + off) += src`; with `fetch`, `src` becomes the old value. 4 or 8 bytes.
-pub fn atomic_add(size: Size, base: u8, off: i16, src: u8, fetch: bool) -> Word {
-    let imm = if fetch { ATOMIC_ADD | ATOMIC_FETCH } else { ATOMIC_ADD };
+pub fn atomic((op, size): (AtomicOp, Size), base: u8, off: i16, src: u8, fetch: bool) -> Word {
+    let op = match op {
+        AtomicOp::Add => 0x00,
+        AtomicOp::Or => 0x40,
+        AtomicOp::And => 0x50,
+    };
+    let imm = if fetch { op | ATOMIC_FETCH } else { op };
     Word { code: class::STX | size_bits(size) | MODE_ATOMIC, dst: base, src, off, imm }
 }
 
@@ -264,8 +268,10 @@ mod tests {
             ("r1 = *(u64 *)(r10 - 8)", load(B8, true, 1, 10, -8), "79a1f8ff00000000"),
             ("*(u32 *)(r10 - 4) = r1", store(B4, 10, -4, Register(1)), "631afcff00000000"),
             ("*(u16 *)(r1 + 2) = 3", store(B2, 1, 2, Imm(3)), "6a01020003000000"),
-            ("lock *(u64 *)(r0 + 0) += r1", atomic_add(B8, 0, 0, 1, false), "db10000000000000"),
-            ("w2 = atomic_fetch_add(r1, w2)", atomic_add(B4, 1, 0, 2, true), "c321000001000000"),
+            ("lock *(u64 *)(r0 + 0) += r1", atomic((AtomicOp::Add, B8), 0, 0, 1, false), "db10000000000000"),
+            ("w2 = atomic_fetch_add(r1, w2)", atomic((AtomicOp::Add, B4), 1, 0, 2, true), "c321000001000000"),
+            ("lock *(u64 *)(r0 + 8) |= r1", atomic((AtomicOp::Or, B8), 0, 8, 1, false), "db10080040000000"),
+            ("r2 = atomic_fetch_and(r1, r2)", atomic((AtomicOp::And, B8), 1, 0, 2, true), "db21000051000000"),
             ("if r0 == 0 goto +2", jump_if(Eq, 0, Imm(0), 2), "1500020000000000"),
             ("if r1 s< r2 goto -1", jump_if(SLt, 1, Register(2), -1), "cd21ffff00000000"),
             ("may_goto +6", may_goto(6), "e500060000000000"),

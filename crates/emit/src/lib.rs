@@ -241,7 +241,7 @@ mod tests {
             Op::Call { function: FunctionId(9), args: vec![] },
             Op::Helper { id: 1, args: vec![context; 6] },
             Op::Helper { id: u32::MAX, args: vec![] },
-            Op::AtomicAdd { size: Size::B2, base: context, disp: 0, value: context },
+            Op::Atomic { op: AtomicOp::Add, size: Size::B2, base: context, disp: 0, value: context },
         ];
         for op in cases {
             let name = op.to_string();

@@ -4,7 +4,7 @@
 //! A block's number is its place in the final order. Critical edges are split, so that a block with several
 //! successors passes no arguments and the allocator can put moves on any edge.
 
-use moonhook_ir::{BinaryOp, CompareOp, FunctionId, Loc, MapId, Size};
+use moonhook_ir::{AtomicOp, BinaryOp, CompareOp, FunctionId, Loc, MapId, Size};
 use regalloc2::{Block, Inst, InstRange, Operand, PReg, PRegSet, RegClass, VReg};
 
 /// A register for the allocator.
@@ -78,7 +78,7 @@ pub enum Machine {
     /// use of the base, use of the value.
     Store { size: Size, base: Base, value: Rhs },
     /// use of the base, use of the addend, def (the same register as the addend) if `fetch`.
-    AtomicAdd { size: Size, base: Base, fetch: bool },
+    Atomic { op: AtomicOp, size: Size, base: Base, fetch: bool },
     /// def in r0, uses in r1 and up.
     Helper(i32),
     /// def in r0, uses in r1 and up.

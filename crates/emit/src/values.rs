@@ -191,7 +191,7 @@ fn push_condition(condition: Condition, work: &mut Vec<Value>) {
 
 /// Must be done even if nothing uses the result.
 pub fn has_effect(op: &Op) -> bool {
-    matches!(op, Op::Store { .. } | Op::AtomicAdd { .. } | Op::Helper { .. } | Op::Call { .. })
+    matches!(op, Op::Store { .. } | Op::Atomic { .. } | Op::Helper { .. } | Op::Call { .. })
 }
 
 /// The comparison with its sides exchanged.

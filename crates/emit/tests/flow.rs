@@ -237,7 +237,7 @@ fn maps_read_only_data_and_helpers() {
     f.at = hit;
     f.effect(Op::Helper { id: 5, args: vec![] });
     let one = f.constant(1);
-    f.effect(Op::AtomicAdd { size: Size::B8, base: found, disp: 0, value: one });
+    f.effect(Op::Atomic { op: AtomicOp::Add, size: Size::B8, base: found, disp: 0, value: one });
     let index = f.input(0);
     let masked = f.binary(BinaryOp::And, index, 7);
     let base = f.op(Op::DataAddress { map: MapId(1), offset: 0 });

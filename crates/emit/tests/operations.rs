@@ -221,8 +221,8 @@ fn atomic_additions_with_and_without_result() {
             let at = 16 + k as i16 * 16;
             f.store(Size::B8, data, at, b);
             f.store(Size::B8, data, at + 8, b);
-            f.effect(Op::AtomicAdd { size, base: data, disp: at, value: a });
-            let old = f.op(Op::AtomicAdd { size, base: data, disp: at + 8, value: a });
+            f.effect(Op::Atomic { op: AtomicOp::Add, size, base: data, disp: at, value: a });
+            let old = f.op(Op::Atomic { op: AtomicOp::Add, size, base: data, disp: at + 8, value: a });
             f.output(6 + k as u32, old);
             f.output(8 + k as u32, a);
         }

@@ -124,11 +124,10 @@ impl Machine {
                 self.store(frame, address, *size, value)?;
                 0
             }
-            Op::AtomicAdd { size, base, disp, value } => {
+            Op::Atomic { op, size, base, disp, value } => {
                 let address = frame.value(*base).wrapping_add(*disp as i64 as u64);
                 let old = self.load(frame, address, *size)?;
-                let new = old.wrapping_add(frame.value(*value));
-                self.store(frame, address, *size, new)?;
+                self.store(frame, address, *size, op.apply(old, frame.value(*value)))?;
                 old
             }
             Op::DataAddress { map, offset } => ((FIRST_DATA + map.0 as u64) << 32) + *offset as u64,

@@ -118,8 +118,9 @@ pub enum Op {
         disp: i16,
         value: Operand,
     },
-    /// `*(base + disp) += value`, atomically; the result is the old value.
-    AtomicAdd {
+    /// `*(base + disp) op= value`, atomically; the result is the old value.
+    Atomic {
+        op: AtomicOp,
         size: Size,
         base: Value,
         disp: i16,
@@ -190,6 +191,24 @@ pub enum UnaryOp {
     /// and atomics through it, or through it plus a constant, never fault: outside the arena, loads give 0 and stores are
     /// lost. Not a number: compare and compute with offsets.
     Arena,
+}
+
+/// What [`Op::Atomic`] does with the word that is there and its operand.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum AtomicOp {
+    Add,
+    Or,
+    And,
+}
+
+impl AtomicOp {
+    pub fn apply(self, old: u64, value: u64) -> u64 {
+        match self {
+            AtomicOp::Add => old.wrapping_add(value),
+            AtomicOp::Or => old | value,
+            AtomicOp::And => old & value,
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -337,7 +356,7 @@ impl Op {
     pub fn is_pure(&self) -> bool {
         !matches!(
             self,
-            Op::Load { .. } | Op::Store { .. } | Op::AtomicAdd { .. } | Op::Helper { .. } | Op::Call { .. }
+            Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } | Op::Helper { .. } | Op::Call { .. }
         )
     }
 
@@ -360,7 +379,7 @@ impl Op {
                 visit(*base);
                 value.value().map(visit);
             }
-            Op::AtomicAdd { base, value, .. } => {
+            Op::Atomic { base, value, .. } => {
                 visit(*base);
                 visit(*value);
             }
@@ -387,7 +406,7 @@ impl Op {
                 *base = map(*base);
                 value.map_value(map);
             }
-            Op::AtomicAdd { base, value, .. } => {
+            Op::Atomic { base, value, .. } => {
                 *base = map(*base);
                 *value = map(*value);
             }

@@ -157,8 +157,9 @@ impl Display for Op {
             Op::Store { size, base, disp, value } => {
                 write!(f, "store.{} {base}{disp:+}, {value}", *size as u32 * 8)
             }
-            Op::AtomicAdd { size, base, disp, value } => {
-                write!(f, "atomic_add.{} {base}{disp:+}, {value}", *size as u32 * 8)
+            Op::Atomic { op, size, base, disp, value } => {
+                let op = format!("{op:?}").to_lowercase();
+                write!(f, "atomic_{op}.{} {base}{disp:+}, {value}", *size as u32 * 8)
             }
             Op::DataAddress { map, offset } => write!(f, "data m{}+{offset}", map.0),
             Op::MapReference(map) => write!(f, "map m{}", map.0),

@@ -88,6 +88,7 @@ impl Context<'_> {
         match (union.shapes.as_slice(), shape) {
             (_, Shape::Entry(_)) => self.note_no_entry(&mut otherwise, address),
             ([Shape::Nil, Shape::Entry(_)], _) => self.note_no_entry(&mut then, address),
+            (_, Shape::Nil) => self.note_tag(&mut then, union.tag, Shape::Nil.tag()),
             _ => {}
         }
         self.state = otherwise;

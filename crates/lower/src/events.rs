@@ -143,7 +143,7 @@ impl Context<'_> {
     fn increment(&mut self, map: ir::MapId, offset: u32) {
         let base = self.emit(Op::DataAddress { map, offset });
         let one = self.value(Word::Imm(1));
-        self.emit(Op::AtomicAdd { size: Size::B8, base, disp: 0, value: one });
+        self.emit(Op::Atomic { op: ir::AtomicOp::Add, size: Size::B8, base, disp: 0, value: one });
     }
 
     fn ring(&mut self) -> ir::MapId {

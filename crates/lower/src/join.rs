@@ -5,6 +5,7 @@
 
 use crate::code::Range;
 use crate::context::{Context, Result, Stop};
+use crate::shared::Met;
 use crate::state::{Looked, Slot, State, Zero};
 use crate::value::{Abs, Shape, Word};
 use moonhook_ir as ir;
@@ -178,10 +179,13 @@ impl Context<'_> {
             encoded.push(words);
             states.push(self.take_state());
         }
+        let met = self.meet_sums(&encoded, &mut states);
         let block = self.function.new_block();
         let columns = encoded[0].len();
         let mut merged = Vec::with_capacity(columns);
-        let (mut params, mut sums, mut entries) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut params, mut roots, mut entries) = (Vec::new(), Vec::new(), Vec::new());
+        let mut nils = Vec::new();
+        let tags = tags_of(forms);
         for column in 0..columns {
             let first = encoded[0][column];
             if encoded.iter().all(|words| words[column] == first) {
@@ -196,17 +200,30 @@ impl Context<'_> {
             }
             let range = encoded.iter().map(|words| self.range(words[column])).reduce(Range::join);
             let ways: Vec<_> = encoded.iter().zip(&states).map(|(w, s)| (w[column], &s.facts)).collect();
-            sums.extend(self.shared.additions.of_join(&ways).map(|sum| (column, sum)));
+            roots.extend(self.shared.additions.root_of_join(&ways).map(|root| (column, root)));
             entries.extend(self.shared.additions.entry_of_join(&ways).map(|entry| (column, entry)));
+            if tags.contains(&column) {
+                let nil = self.shared.additions.nil_of_join(Shape::Nil.tag(), &ways);
+                nils.extend(nil.map(|marker| (column, marker)));
+            }
             let param = self.function.add_param(block);
             self.set_range(param, range.unwrap_or(Range::FULL));
             merged.push(Word::Value(param));
             params.push(column);
         }
+        let mut more = Vec::new();
+        let mut sums = Vec::new();
+        for met in &met {
+            let address = self.merge_more(block, &met.address, (&encoded, &merged), &mut more);
+            let old = met.old.as_ref().map(|old| self.merge_more(block, old, (&encoded, &merged), &mut more));
+            sums.push([Some(address), old]);
+        }
         let mut result: Option<State> = None;
-        for (state, words) in states.into_iter().zip(&encoded) {
+        for (way, (state, words)) in states.into_iter().zip(&encoded).enumerate() {
             self.state = state;
-            let args = params.iter().map(|column| self.value(words[*column])).collect();
+            let own = params.iter().map(|column| words[*column]);
+            let words: Vec<Word> = own.chain(more.iter().map(|(words, _)| words[way])).collect();
+            let args = words.into_iter().map(|word| self.value(word)).collect();
             self.terminate(ir::Terminator::Jump(ir::Target::new(block, args)));
             let state = self.state.clone();
             result = Some(match result {
@@ -245,7 +262,13 @@ impl Context<'_> {
         state.facts.looked = looked.into();
         self.state = state;
         self.hide_texts(forms, &mut merged, &params);
-        sums.into_iter().for_each(|(column, sum)| self.shared.additions.set(merged[column], sum));
+        for (met, words) in met.iter().zip(sums) {
+            self.shared.additions.meet(merged[met.column], &met.meeting, words);
+        }
+        for (column, marker) in nils {
+            self.shared.additions.set_nil(merged[column], Shape::Nil.tag(), marker);
+        }
+        roots.into_iter().for_each(|(column, root)| self.shared.additions.set_root(merged[column], root));
         entries
             .into_iter()
             .for_each(|(column, entry)| self.shared.additions.set_entry(merged[column], entry));
@@ -262,6 +285,46 @@ impl Context<'_> {
         }
         self.state = state;
         values
+    }
+
+    /// What of the words that meet came from words of shared tables.
+    fn meet_sums(&mut self, encoded: &[Vec<Word>], states: &mut [State]) -> Vec<Met> {
+        let mut met = Vec::new();
+        for column in 0..encoded[0].len() {
+            let values: Vec<Word> = encoded.iter().map(|words| words[column]).collect();
+            if values.iter().all(|value| *value == values[0]) {
+                continue;
+            }
+            let ways: Vec<_> = values.iter().copied().zip(states.iter().map(|state| &state.facts)).collect();
+            for meeting in self.shared.additions.meetings(&ways) {
+                met.push(self.words_of_meeting(column, meeting, &values, states));
+            }
+        }
+        met
+    }
+
+    /// What words that are no part of the state become where the ways meet; `more` gets those that become parameters.
+    fn merge_more<'w>(
+        &mut self,
+        block: ir::Block,
+        words: &'w [Word],
+        (encoded, merged): (&[Vec<Word>], &[Word]),
+        more: &mut Vec<(&'w [Word], Word)>,
+    ) -> Word {
+        if words.iter().all(|word| *word == words[0]) {
+            return words[0];
+        }
+        let same = |column: &usize| encoded.iter().zip(words).all(|(way, word)| way[*column] == *word);
+        if let Some(column) = (0..merged.len()).find(same) {
+            return merged[column];
+        }
+        if let Some((_, known)) = more.iter().find(|(known, _)| *known == words) {
+            return *known;
+        }
+        let param = self.function.add_param(block);
+        self.set_range(param, Range::FULL);
+        more.push((words, param.into()));
+        param.into()
     }
 
     /// Takes from the verifier what it knows of tags, and of where strings are. These are other constants on each way to
@@ -321,6 +384,19 @@ impl Context<'_> {
             }
         }
     }
+}
+
+/// Which words of the forms are tags of what may be nil.
+fn tags_of(forms: &[Form]) -> Vec<usize> {
+    let mut at = 0;
+    let mut tags = Vec::new();
+    for form in forms {
+        if matches!(form, Form::Union(shapes) if shapes.contains(&Shape::Nil)) {
+            tags.push(at);
+        }
+        at += form.words();
+    }
+    tags
 }
 
 /// What is known of looked up entries where these ways meet; the addresses are those of one of the ways.

@@ -200,7 +200,7 @@ impl Context<'_> {
         let offset = self.value(offset);
         let place = self.emit(Op::Binary(ir::BinaryOp::Add, base, offset.into()));
         let one = self.value(Word::Imm(1));
-        self.emit(Op::AtomicAdd { size: Size::B8, base: place, disp: 0, value: one });
+        self.emit(Op::Atomic { op: ir::AtomicOp::Add, size: Size::B8, base: place, disp: 0, value: one });
     }
 
     /// Gives the pool its size and the offsets into it, of which the verifier knows nothing else, their mask. From any

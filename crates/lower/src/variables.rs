@@ -83,6 +83,11 @@ impl Context<'_> {
         self.shared.additions.note_addition(sum, a, b);
     }
 
+    /// Notes that `difference` is `from` less something.
+    pub fn note_difference(&mut self, difference: Word, from: Word) {
+        self.shared.additions.note_difference(difference, from);
+    }
+
     fn state_map(&mut self) -> ir::MapId {
         self.map("state", || ir::MapKind::Data(Vec::new()))
     }
@@ -141,7 +146,13 @@ impl Context<'_> {
             && self.variables.loads.get(&old) == Some(&index)
         {
             let added_value = self.value(added);
-            let old = self.emit(Op::AtomicAdd { size: Size::B8, base, disp: 8, value: added_value });
+            let old = self.emit(Op::Atomic {
+                op: ir::AtomicOp::Add,
+                size: Size::B8,
+                base,
+                disp: 8,
+                value: added_value,
+            });
             let new = self.add(old, added);
             self.variables.loads.retain(|_, loaded| *loaded != index);
             self.replace(*sum, new);

@@ -110,7 +110,7 @@ impl Folder<'_> {
                     None => Outcome::Same,
                 },
             },
-            Op::Load { .. } | Op::Store { .. } | Op::AtomicAdd { .. } => self.memory(op),
+            Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } => self.memory(op),
             _ => Outcome::Same,
         }
     }

@@ -36,7 +36,7 @@ pub(crate) fn run(function: &mut Function, maps: &[Map]) -> bool {
 fn writes_to(function: &Function, context: Option<Value>) -> bool {
     let mut insts = function.blocks.iter().flat_map(|block| &block.insts);
     insts.any(|inst| match inst.op {
-        Op::Store { base, .. } | Op::AtomicAdd { base, .. } => Some(base) == context,
+        Op::Store { base, .. } | Op::Atomic { base, .. } => Some(base) == context,
         _ => false,
     })
 }
@@ -258,7 +258,7 @@ impl<'a> Numbering<'a> {
 
     fn note_effects(&mut self, op: &Op) {
         match op {
-            Op::Store { base, disp, size, .. } | Op::AtomicAdd { base, disp, size, .. } => {
+            Op::Store { base, disp, size, .. } | Op::Atomic { base, disp, size, .. } => {
                 let region = self.regions[base.index()];
                 let written = Written { base: self.numbers[base.index()], disp: *disp, size: *size };
                 let before = self.versions[region as usize];

@@ -118,7 +118,7 @@ impl Decisive {
                             value.value().into_iter().for_each(|value| decisive.mark(value));
                         }
                     }
-                    Op::AtomicAdd { base, .. } => decisive.mark(*base),
+                    Op::Atomic { base, .. } => decisive.mark(*base),
                     op if op.is_pure() && !matches!(op, Op::Compare(_)) => {
                         if let Some(result) = inst.result {
                             op.for_each_value(|value| sources[result.index()].push(value));

@@ -118,7 +118,7 @@ impl Places {
             for inst in &block.insts {
                 match &inst.op {
                     Op::Store { value, .. } => value.value().into_iter().for_each(&mut escape),
-                    Op::AtomicAdd { value, .. } => escape(*value),
+                    Op::Atomic { value, .. } => escape(*value),
                     Op::Load { .. } => {}
                     op if reads_only(op) => {}
                     Op::Binary(..)
@@ -145,7 +145,7 @@ impl Places {
             }
             let (base, disp, size, known) = match inst.op {
                 Op::Store { base, disp, size, value } => (base, disp, size, Some(self.known(value))),
-                Op::AtomicAdd { base, disp, size, .. } => (base, disp, size, None),
+                Op::Atomic { base, disp, size, .. } => (base, disp, size, None),
                 _ => continue,
             };
             let Some((slot, offset)) = self.addresses[base.index()] else { continue };

@@ -121,7 +121,7 @@ fn constants(function: &Function) -> HashMap<Value, i64> {
 fn atomic_bases(function: &Function) -> HashSet<Value> {
     let insts = function.blocks.iter().flat_map(|block| &block.insts);
     let base = |inst: &Inst| match inst.op {
-        Op::AtomicAdd { base, .. } => Some(base),
+        Op::Atomic { base, .. } => Some(base),
         _ => None,
     };
     insts.filter_map(base).collect()
@@ -164,7 +164,7 @@ b0():
         assert_eq!(ops[2], &Op::Binary(BinaryOp::And, Value(0), Operand::Imm(0x3fff)));
         // What is changed atomically has to be aligned.
         assert!(ops.contains(&&Op::Binary(BinaryOp::And, Value(4), Operand::Imm(0x3ff8))), "{function}");
-        assert!(matches!(ops.last(), Some(Op::AtomicAdd { size: Size::B8, .. })));
+        assert!(matches!(ops.last(), Some(Op::Atomic { size: Size::B8, .. })));
     }
 
     #[test]

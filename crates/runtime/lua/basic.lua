@@ -181,6 +181,7 @@ end
 
 function release_memory(L, base, n)
   if u64(base + 8) < u64(L + L_KEPT) then return 0 end
+  inline.forget_absent(L)
   set64(L + L_HEAP, u64(base + 8))
   set64(L + L_GROW_END, 0)
   return 0

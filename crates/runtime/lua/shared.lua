@@ -3,42 +3,69 @@
 -- `t[k] = (t[k] or 0) + n` is a read and an assignment. So that no count is lost, the read notes what it gave, and an assignment
 -- of a sum to the same word, with no other assignment in between, adds the difference.
 
-local function slot_of(L, frame)
-  return L + L_READS + (frame >> 4 & READ_SLOTS - 1) * READ_SIZE
+-- Where it is noted what the site reads in a frame.
+local function slot_of(L, frame, site)
+  return L + L_READS + ((frame >> 4) + site & READ_SLOTS - 1) * READ_SIZE
 end
 
--- Notes that the word with the number and the key is the value at `value` (nil counts as 0), if the running instruction reads it
--- in order to add to it.
-function shared_note_read(L, word, key, value)
+-- The count of assignments to the word with the number and the key, and perhaps to others.
+local function writes_of(L, word, tag, payload)
+  local part = word
+  if tag == TAG_INT then part = part + payload end
+  return L + L_WRITES + ((part & WRITE_SLOTS - 1) << 3)
+end
+
+-- Notes that the word with the number and the key, a tag and a payload, is the value at `value` (nil counts as 0), if the running
+-- instruction reads it in order to add to it.
+function shared_note_read(L, word, tag, payload, value)
   local frame = u64(L + L_CI)
   if u64(inline.site_of(L, frame) + S_READ) == 0 then return 0 end
   local old = 0
-  if u64(value) == TAG_INT then old = u64(value + 8) end
-  local slot = slot_of(L, frame)
+  local is_nil = 1
+  if u64(value) == TAG_INT then
+    old = u64(value + 8)
+    is_nil = 0
+  end
+  local site = u64(frame + F_SITE)
+  local slot = slot_of(L, frame, site)
   set64(slot + READ_FRAME, frame)
-  set64(slot + READ_SITE, u64(frame + F_SITE))
+  set64(slot + READ_SITE, site)
   set64(slot + READ_WORD, word)
-  inline.copy_value(slot + READ_KEY, key)
+  set64(slot + READ_KEY, tag)
+  set64(slot + READ_KEY + 8, payload)
   set64(slot + READ_VALUE, old)
-  set64(slot + READ_WRITES, u64(L + L_WRITES + ((word & WRITE_SLOTS - 1) << 3)))
-  set64(slot + READ_RUN, u64(L + L_RUN))
+  set64(slot + READ_WRITES, u64(writes_of(L, word, tag, payload)))
+  set64(slot + READ_RUN, u64(L + L_RUN) << 1 | is_nil)
   return 0
+end
+
+-- What the running instruction assigns to the word, the value at `value`, is the word's own value plus something: 1, and that is
+-- at L_RESULT.
+local function adds(L, word, key, value, writes)
+  local frame = u64(L + L_CI)
+  local read = u64(inline.site_of(L, frame) + S_READ)
+  if read == 0 or u64(value) ~= TAG_INT then return 0 end
+  local site = read & KEEPS - 1
+  local slot = slot_of(L, frame, site)
+  if u64(slot + READ_FRAME) ~= frame or u64(slot + READ_SITE) ~= site or u64(slot + READ_WORD) ~= word then return 0 end
+  local run = u64(slot + READ_RUN)
+  if u64(slot + READ_WRITES) ~= writes or run >> 1 ~= u64(L + L_RUN) then return 0 end
+  -- What stands in for nil is a value of its own.
+  if read & KEEPS ~= 0 and run & 1 ~= 0 then return 0 end
+  if value_equal(slot + READ_KEY, key) == 0 then return 0 end
+  set64(L + L_RESULT, u64(value + 8) - u64(slot + READ_VALUE))
+  return 1
 end
 
 -- The word is being assigned the value at `value`: 1 if that is the word's own value plus something, which is at L_RESULT then.
 function shared_addition(L, word, key, value)
-  local count = L + L_WRITES + ((word & WRITE_SLOTS - 1) << 3)
+  local count = writes_of(L, word, u64(key), u64(key + 8))
   local writes = u64(count)
   set64(count, writes + 1)
-  local frame = u64(L + L_CI)
-  local read = u64(inline.site_of(L, frame) + S_READ)
-  if read == 0 or u64(value) ~= TAG_INT then return 0 end
-  local slot = slot_of(L, frame)
-  if u64(slot + READ_FRAME) ~= frame or u64(slot + READ_SITE) ~= read or u64(slot + READ_WORD) ~= word then return 0 end
-  if u64(slot + READ_WRITES) ~= writes or u64(slot + READ_RUN) ~= u64(L + L_RUN) then return 0 end
-  if value_equal(slot + READ_KEY, key) == 0 then return 0 end
-  set64(L + L_RESULT, u64(value + 8) - u64(slot + READ_VALUE))
-  return 1
+  local result = adds(L, word, key, value, writes)
+  -- It may be the same key as an integer, which has another count.
+  if u64(key) == TAG_FLOAT then set64(L + L_RUN, u64(L + L_RUN) + 1) end
+  return result
 end
 
 -- What was read of any word is not its value any more.
@@ -47,10 +74,40 @@ function shared_forget_reads(L)
   return 0
 end
 
+-- `if not t[k] then t[k] = {n = 0} end` must not replace an entry that another CPU makes between the two.
+
+local function absent_slot(L, number)
+  return L + L_ABSENT + (number & ABSENT_SLOTS - 1) * ABSENT_SIZE
+end
+
+-- No key was seen so far, or what was seen may have moved.
+function inline.forget_absent(L)
+  set64(L + L_ABSENT, 0)
+  set64(L + L_ABSENT + ABSENT_SIZE, 0)
+  set64(L + L_ABSENT + 2 * ABSENT_SIZE, 0)
+  set64(L + L_ABSENT + 3 * ABSENT_SIZE, 0)
+end
+
+-- Notes that the table with that number has nothing at the key.
+function shared_note_absent(L, number, key)
+  local slot = absent_slot(L, number)
+  set64(slot + ABSENT_TABLE, number + 1)
+  inline.copy_value(slot + ABSENT_KEY, key)
+  return 0
+end
+
+-- The key of the table with that number is being assigned: 1 if it was seen to have nothing.
+function shared_was_absent(L, number, key)
+  local slot = absent_slot(L, number)
+  if u64(slot + ABSENT_TABLE) ~= number + 1 or value_equal(slot + ABSENT_KEY, key) == 0 then return 0 end
+  set64(slot + ABSENT_TABLE, 0)
+  return 1
+end
+
 -- Variables that handlers assign are such words too, by their addresses.
 
 function variable_note_read(L, place, value)
-  return shared_note_read(L, place >> 3, ADDR_NIL, value)
+  return shared_note_read(L, place >> 3, TAG_NIL, 0, value)
 end
 
 -- Assigns the value at `value` to the variable at `place`: 0 or FAIL; 1 if nothing was done, for what is at L_RESULT is to be added.

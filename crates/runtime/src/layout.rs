@@ -139,7 +139,11 @@ constants! {
     L_RECORD_NAMES = 1064;
     /// Packet memory below this address must not be given back: entries that the handler holds are there.
     L_KEPT = 1072;
-    L_SIZE = 1080;
+    /// Keys that the handler has seen shared tables to have nothing at (`ABSENT_SLOTS` times `ABSENT_SIZE`).
+    L_ABSENT = 1080;
+    L_SIZE = 1176;
+    ABSENT_SLOTS = 4;
+    ABSENT_SIZE = 24;
     WRITE_SLOTS = 8;
     READ_SLOTS = 8;
     READ_SIZE = 64;
@@ -321,12 +325,14 @@ constants! {
     S_TRACE = 56;
     /// The metamethod that the instruction may call, as ` (metamethod 'add')`.
     S_EVENT = 64;
-    /// Of an instruction that assigns a sum: the site that reads what is added to, if one does; of that one: its own.
+    /// Of an instruction that assigns a sum: the site that reads what is added to, if one does, with the flag `KEEPS` if nothing
+    /// is added; of that one: its own.
     S_READ = 72;
+    KEEPS = 0x100000000;
     SITE_SIZE = 80;
 
     // What was read in order to be added to: the frame and site that did so, which word, its key, what it was, the count of
-    // assignments, the run.
+    // assignments, the run times 2, and 1 if it was nil.
     READ_FRAME = 0;
     READ_SITE = 8;
     READ_WORD = 16;
@@ -334,6 +340,10 @@ constants! {
     READ_VALUE = 40;
     READ_WRITES = 48;
     READ_RUN = 56;
+
+    // A key that a shared table was seen to have nothing at: the table's number plus 1 (0: none), the key.
+    ABSENT_TABLE = 0;
+    ABSENT_KEY = 8;
 
     /// Numbers of library functions that change frames.
     BUILTIN_PCALL = 0;

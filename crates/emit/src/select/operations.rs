@@ -4,7 +4,7 @@ use super::{MAX_ARGUMENTS, Selector, malformed, vreg};
 use crate::error::EmitError;
 use crate::machine::*;
 use crate::values::{self, Definition};
-use moonhook_ir::{BinaryOp, Condition, FunctionId, Inst, Op, Operand, Size, UnaryOp, Value};
+use moonhook_ir::{AtomicOp, BinaryOp, Condition, FunctionId, Inst, Op, Operand, Size, UnaryOp, Value};
 use regalloc2::{Operand as Constraint, OperandConstraint, OperandKind, OperandPos, VReg};
 
 /// A use that must not share a register with the result.
@@ -21,8 +21,8 @@ impl Selector<'_> {
         let result = inst.result.map(vreg);
         match (&inst.op, result) {
             (Op::Store { size, base, disp, value }, _) => self.store(*size, *base, *disp, *value),
-            (Op::AtomicAdd { size, base, disp, value }, Some(result)) => {
-                self.atomic_add(*size, (*base, *disp), *value, wanted.then_some(result))
+            (Op::Atomic { op, size, base, disp, value }, Some(result)) => {
+                self.atomic((*op, *size), (*base, *disp), *value, wanted.then_some(result))
             }
             (Op::Helper { id, args }, Some(result)) => {
                 let id = i32::try_from(*id).map_err(|_| malformed(self.function, "helper number"))?;
@@ -194,9 +194,9 @@ impl Selector<'_> {
         Ok(())
     }
 
-    fn atomic_add(
+    fn atomic(
         &mut self,
-        size: Size,
+        (op, size): (AtomicOp, Size),
         (base, disp): (Value, i16),
         value: Value,
         result: Option<VReg>,
@@ -210,7 +210,7 @@ impl Selector<'_> {
         let addend = operands.len();
         operands.push(Constraint::reg_use(value));
         operands.extend(result.map(|result| Constraint::reg_reuse_def(result, addend)));
-        self.push(Machine::AtomicAdd { size, base, fetch: result.is_some() }, &operands);
+        self.push(Machine::Atomic { op, size, base, fetch: result.is_some() }, &operands);
         Ok(())
     }
 

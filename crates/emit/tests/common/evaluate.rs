@@ -68,10 +68,10 @@ impl<'a> Evaluator<'a> {
                 self.write(*size, address(values[base], *disp), operand(*value, values));
                 0
             }
-            Op::AtomicAdd { size, base, disp, value } => {
+            Op::Atomic { op, size, base, disp, value } => {
                 let at = address(values[base], *disp);
                 let old = self.read(*size, at);
-                self.write(*size, at, old.wrapping_add(values[value]));
+                self.write(*size, at, op.apply(old, values[value]));
                 old
             }
             Op::DataAddress { map, offset } => REGION * (u64::from(map.0) + 1) + u64::from(*offset),

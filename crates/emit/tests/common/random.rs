@@ -165,7 +165,7 @@ impl Generator<'_> {
             }
             1 if matches!(size, Size::B4 | Size::B8) => {
                 let value = self.value();
-                let old = self.f.op(Op::AtomicAdd { size, base, disp, value });
+                let old = self.f.op(Op::Atomic { op: AtomicOp::Add, size, base, disp, value });
                 self.values.push(old);
             }
             signed => {

@@ -102,7 +102,9 @@ fn memory(name: &str, line: &mut Line) -> Result<Option<Op>, String> {
         "64" => Size::B8,
         _ => return Ok(None),
     };
-    if !matches!(kind, "load" | "store" | "atomic_add") {
+    let atomic = kind.strip_prefix("atomic_");
+    let atomic = atomic.and_then(|name| by_name(&[AtomicOp::Add, AtomicOp::Or, AtomicOp::And], name));
+    if atomic.is_none() && !matches!(kind, "load" | "store") {
         return Ok(None);
     }
     let base = line.value()?;
@@ -113,7 +115,7 @@ fn memory(name: &str, line: &mut Line) -> Result<Option<Op>, String> {
     line.punctuation(',')?;
     Ok(Some(match kind {
         "store" => Op::Store { size, base, disp, value: operand(line)? },
-        _ => Op::AtomicAdd { size, base, disp, value: line.value()? },
+        _ => Op::Atomic { op: atomic.unwrap_or(AtomicOp::Add), size, base, disp, value: line.value()? },
     }))
 }
 

@@ -142,8 +142,10 @@ impl<'u, 'g, 'a> Body<'u, 'g, 'a> {
         if self.counts.is_read(self.pc) {
             self.read_sites.insert(self.pc, number);
             site.read = number as u64;
-        } else if let Some(read) = self.counts.read_of(self.pc).and_then(|pc| self.read_sites.get(&pc)) {
-            site.read = *read as u64;
+        } else if let Some(read) = self.counts.read_of(self.pc)
+            && let Some(site_of_read) = self.read_sites.get(&read.pc)
+        {
+            site.read = *site_of_read as u64 | u64::from(read.keeps) * KEEPS as u64;
         }
         self.unit.add_site(site, resume)
     }

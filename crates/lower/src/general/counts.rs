@@ -1,4 +1,5 @@
-//! Sums that are assigned to where one of their operands was read from: `t[k] = (t[k] or 0) + n`, `f.n = f.n + n`, `n = n + 1`.
+//! Sums that are assigned to where one of their operands was read from: `t[k] = (t[k] or 0) + n`, `f.n = f.n + n`, `n = n + 1`; and
+//! what is assigned to where it was read from: `t[k] = t[k] or 100`.
 //!
 //! The bytecode tells which reading instruction belongs to which assignment; whether both mean the same word is known at packet
 //! time only (`runtime/lua/shared.lua`).
@@ -11,16 +12,24 @@ use std::collections::{HashMap, HashSet};
 /// For each instruction that assigns such a sum, the one that reads.
 #[derive(Default)]
 pub struct Counts {
-    read_of: HashMap<usize, usize>,
+    read_of: HashMap<usize, Read>,
     reads: HashSet<usize>,
+}
+
+/// What an assigned value comes from.
+#[derive(Clone, Copy)]
+pub struct Read {
+    pub pc: usize,
+    /// What was read is assigned as it is; only where it is nil, something else is.
+    pub keeps: bool,
 }
 
 impl Counts {
     pub fn new(prototype: &Prototype) -> Counts {
         let function = Function(prototype);
         let found = (0..prototype.code.len()).filter_map(|pc| Some((pc, function.read_of(pc)?)));
-        let read_of: HashMap<usize, usize> = found.collect();
-        Counts { reads: read_of.values().copied().collect(), read_of }
+        let read_of: HashMap<usize, Read> = found.collect();
+        Counts { reads: read_of.values().map(|read| read.pc).collect(), read_of }
     }
 
     pub fn is_read(&self, pc: usize) -> bool {
@@ -28,7 +37,7 @@ impl Counts {
     }
 
     /// The instruction that reads what the one at `pc` assigns a sum with.
-    pub fn read_of(&self, pc: usize) -> Option<usize> {
+    pub fn read_of(&self, pc: usize) -> Option<Read> {
         self.read_of.get(&pc).copied()
     }
 }
@@ -44,6 +53,16 @@ enum Origin<'p> {
     Part(Box<Origin<'p>>),
 }
 
+/// An index of a constant, or a small integer; or where a value comes from.
+#[derive(PartialEq)]
+enum Key<'p> {
+    Constant(usize),
+    Value(Origin<'p>),
+}
+
+/// Instructions that are looked back at for what fills a register.
+const MOST: usize = 64;
+
 struct Function<'p>(&'p Prototype);
 
 impl<'p> Function<'p> {
@@ -51,7 +70,7 @@ impl<'p> Function<'p> {
         Instruction(self.0.code.get(pc).copied().unwrap_or(0))
     }
 
-    fn read_of(&self, pc: usize) -> Option<usize> {
+    fn read_of(&self, pc: usize) -> Option<Read> {
         use Opcode::*;
         let i = self.at(pc);
         let value = match i.opcode()? {
@@ -59,6 +78,11 @@ impl<'p> Function<'p> {
             SetUpval => i.a(),
             _ => return None,
         };
+        let object = self.object(pc)?;
+        let same = |read: &usize| self.object(*read).is_some_and(|other| other == object);
+        if let Some(read) = self.kept(pc, value).filter(same) {
+            return Some(Read { pc: read, keeps: true });
+        }
         let sum = setter(self.0, pc, value)?;
         let operation = self.at(sum);
         let operands = match operation.opcode()? {
@@ -66,30 +90,64 @@ impl<'p> Function<'p> {
             AddI | AddK | Sub | SubK => vec![operation.b()],
             _ => return None,
         };
-        let object = self.object(pc)?;
-        let same = |read: &usize| self.object(*read).is_some_and(|other| other == object);
-        operands.into_iter().filter_map(|operand| self.reader(sum, operand)).find(same)
+        let reads: Vec<usize> =
+            operands.into_iter().filter_map(|operand| self.reader(sum, operand)).filter(same).collect();
+        let key = self.key(pc);
+        let of_key = reads.iter().find(|read| key.is_some() && self.key(**read) == key);
+        of_key.or(reads.first()).map(|read| Read { pc: *read, keeps: false })
+    }
+
+    fn reads(&self, pc: usize) -> bool {
+        use Opcode::*;
+        matches!(self.at(pc).opcode(), Some(GetTable | GetI | GetField | GetTabUp | GetUpval))
     }
 
     /// The instruction whose result, or 0 in the place of nil, an operand of the instruction at `pc` is.
     fn reader(&self, pc: usize, register: usize) -> Option<usize> {
-        use Opcode::*;
-        let reads = |at: usize| {
-            matches!(self.at(at).opcode(), Some(GetTable | GetI | GetField | GetTabUp | GetUpval))
-        };
         if let Some(at) = setter(self.0, pc, register) {
-            return reads(at).then_some(at);
+            return self.reads(at).then_some(at);
         }
-        // The read, a test whether there is a value, a jump over what gives 0 otherwise.
-        let is_zero = |i: Instruction| i.opcode() == Some(LoadI) && i.a() == register;
-        let changes = |at: usize| sets(self.at(at), register) && setter(self.0, at + 1, register) == Some(at);
-        let zero = (3..pc).rev().find(|at| is_zero(self.at(*at)) || changes(*at))?;
-        let (read, test, jump) = (self.at(zero - 3), self.at(zero - 2), self.at(zero - 1));
-        let shape = [read.a(), test.a()] == [register; 2]
-            && self.at(zero).sbx() == 0
-            && test.opcode() == Some(Test)
-            && (jump.opcode(), jump.sj()) == (Some(Jmp), 1);
-        (is_zero(self.at(zero)) && shape && reads(zero - 3)).then_some(zero - 3)
+        let (read, instead) = self.read_or(pc, register)?;
+        let zero = self.at(read + 3);
+        let is_zero = zero.opcode() == Some(Opcode::LoadI) && zero.sbx() == 0;
+        (is_zero && instead == 1).then_some(read)
+    }
+
+    /// The instruction whose result, or something else in the place of nil or false, is in a register at `pc`.
+    fn kept(&self, pc: usize, register: usize) -> Option<usize> {
+        match setter(self.0, pc, register) {
+            Some(at) => self.reads(at).then_some(at),
+            None => self.read_or(pc, register).map(|(read, _)| read),
+        }
+    }
+
+    /// What fills a register in order to be used at `pc`: a read, a test whether there is a value, a jump over what fills it
+    /// otherwise. Gives the read, and how many instructions are jumped over.
+    fn read_or(&self, pc: usize, register: usize) -> Option<(usize, i64)> {
+        let sets = |at: usize| sets(self.at(at), register);
+        let read = (pc.saturating_sub(MOST)..pc).rev().find(|at| {
+            let (test, jump) = (self.at(at + 1), self.at(at + 2));
+            let is_test = (test.opcode(), test.a()) == (Some(Opcode::Test), register);
+            self.reads(*at) && sets(*at) && is_test && jump.opcode() == Some(Opcode::Jmp)
+        })?;
+        let over = self.at(read + 2).sj();
+        let end = read + 3 + usize::try_from(over).ok()?;
+        let filled = end <= pc && (read + 3..end).any(sets);
+        let unchanged = !(end..pc).any(sets);
+        (filled && unchanged).then_some((read, over))
+    }
+
+    /// The key with which the instruction at `pc` reads or assigns, as far as two instructions can be told to use the same one.
+    fn key(&self, pc: usize) -> Option<Key<'p>> {
+        use Opcode::*;
+        let i = self.at(pc);
+        match i.opcode()? {
+            GetTable => self.origin(pc, i.c()).map(Key::Value),
+            SetTable => self.origin(pc, i.b()).map(Key::Value),
+            GetI | GetField | GetTabUp => Some(Key::Constant(i.c())),
+            SetI | SetField | SetTabUp => Some(Key::Constant(i.b())),
+            _ => None,
+        }
     }
 
     /// The table that the instruction at `pc` reads or assigns.

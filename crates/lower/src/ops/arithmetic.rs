@@ -279,8 +279,9 @@ fn integers(context: &mut Context<'_>, operator: Operator, a: Word, b: Word) -> 
         }
         Operator::Sub => {
             let difference = context.sub(a, b);
-            if let Word::Imm(imm) = b {
-                context.note_addition(difference, a, Word::Imm(imm.wrapping_neg()));
+            match b {
+                Word::Imm(imm) => context.note_addition(difference, a, Word::Imm(imm.wrapping_neg())),
+                Word::Value(_) => context.note_difference(difference, a),
             }
             difference
         }

@@ -1,6 +1,7 @@
 //! Reading, assigning and deleting entries.
 
-use super::additions::{EEXIST, Load};
+use super::adding::EEXIST;
+use super::additions::{Assigned, Load};
 use super::keys::{Unfit, has_text, is_address};
 use super::values::Place;
 use super::{Kind, Seen};
@@ -238,14 +239,20 @@ impl Context<'_> {
         let address = self.fitting_key(table, shape, key)?;
         self.entries_come(table);
         let mut done = Vec::new();
+        let identity = self.key_identity(key);
+        let absent = self.shared.additions.is_absent(table, &identity, &self.state.facts);
+        let unless_there = self.unless_there(shape, absent, value);
         // A value of one word is replaced in place, any other one as a whole, so that readers never see half of it. What is found
         // in a table of prefixes may be a shorter one.
         let in_place = shape.value_size() == 8 && !has_text(&shape.value) && !shape.is_prefixes();
-        if in_place && self.state.alive() {
+        if in_place && unless_there != Word::Imm(NOEXIST) && self.state.alive() {
             let entry = self.lookup(map, address);
             let missing = self.compare(CompareOp::Eq, entry, 0);
             let (missing, found) = self.split(missing);
             self.state = found;
+            let keep = self.compare(CompareOp::Ne, unless_there, 0);
+            self.leave_if(keep, &mut done);
+            self.add_where_read(table, shape, entry, value, &mut done)?;
             let mut unfit = Unfit::default();
             self.put(Place { base: entry, disp: 0 }, &shape.value, value, &mut unfit)?;
             self.fail_unfit(table, "value", unfit)?;
@@ -253,25 +260,55 @@ impl Context<'_> {
             self.state = missing;
         }
         let bytes = self.fitting_value(table, shape, value)?;
-        // A new record is not put in the place of one that another CPU has made meanwhile.
-        let absent = self.shared.additions.is_absent(table, &self.key_identity(key), &self.state.facts);
-        if absent && shape.lifetime.is_none() && matches!(value, Abs::Object(_)) {
-            let result = self.insert(map, address, bytes);
-            let there = self.compare(CompareOp::Eq, result, -EEXIST);
-            let (there, inserted) = self.split(there);
-            self.state = inserted;
-            self.check_full(table, result);
-            let inserted = self.take_state();
-            self.enter(vec![there, inserted])?;
-        } else {
-            let result = self.update(map, address, bytes, ANY);
-            self.check_full(table, result);
-        }
+        self.assign_whole(table, map, shape, [address, bytes], unless_there)?;
         match (absent || in_place) && !shape.is_prefixes() {
-            true => self.forget_sums(table),
+            true => self.shared.additions.forget_words(table, Assigned::Value(&identity)),
             false => self.entries_change(table),
         }
         self.bind_entry(table, map, shape, key, value)?;
+        done.push(self.take_state());
+        self.enter(done)
+    }
+
+    /// Whether a value is not to replace an entry that another CPU has made meanwhile, because the handler has seen that there was
+    /// none: `NOEXIST`, or 0. Of a per-CPU table, what another CPU has made is not this one's value.
+    fn unless_there(&self, shape: &Shape, absent: bool, value: &Abs) -> Word {
+        match absent {
+            _ if shape.per_cpu || shape.is_prefixes() && !matches!(value, Abs::Object(_)) => Word::Imm(ANY),
+            true => Word::Imm(NOEXIST),
+            false => self.shared.seen_absent.unwrap_or(Word::Imm(ANY)),
+        }
+    }
+
+    /// Replaces an entry, or makes one; see [`Context::unless_there`].
+    fn assign_whole(
+        &mut self,
+        table: TableId,
+        map: ir::MapId,
+        shape: &Shape,
+        [key, value]: [ir::Value; 2],
+        unless_there: Word,
+    ) -> Result<()> {
+        let result = self.update(map, key, value, unless_there);
+        if unless_there == Word::Imm(ANY) {
+            self.check_full(table, result);
+            return Ok(());
+        }
+        let there = self.compare(CompareOp::Eq, result, -EEXIST);
+        let (there, inserted) = self.split(there);
+        self.state = inserted;
+        self.check_full(table, result);
+        let mut done = vec![self.take_state()];
+        self.state = there;
+        self.mark_cold();
+        if shape.lifetime.is_some() {
+            let mut missing = Vec::new();
+            self.present_entry(map, shape, key, &mut missing);
+            done.push(self.take_state());
+            self.enter(missing)?;
+            let result = self.update(map, key, value, ANY);
+            self.check_full(table, result);
+        }
         done.push(self.take_state());
         self.enter(done)
     }
@@ -307,9 +344,15 @@ impl Context<'_> {
         Ok(())
     }
 
-    pub(super) fn update(&mut self, map: ir::MapId, key: ir::Value, value: ir::Value, flags: i64) -> Word {
+    pub(super) fn update(
+        &mut self,
+        map: ir::MapId,
+        key: ir::Value,
+        value: ir::Value,
+        flags: impl Into<Word>,
+    ) -> Word {
         let map = self.emit(Op::MapReference(map));
-        let result = self.helper(HELPER_UPDATE, &[map.into(), key.into(), value.into(), Word::Imm(flags)]);
+        let result = self.helper(HELPER_UPDATE, &[map.into(), key.into(), value.into(), flags.into()]);
         let low = self.value(result);
         // An `int`, as the calling convention has it.
         self.unary(ir::UnaryOp::SignExtend32, low)

@@ -1,50 +1,70 @@
-//! `t[k] = t[k] + n` and `t[k] = (t[k] or 0) + n`: atomic, and no count is lost however many CPUs do it at once.
+//! Where numbers came from: what a word of an entry held, plus something. Assigned to the word that it came from, such a number is
+//! an addition to that word ([`super::adding`]).
 //!
 //! What a lookup gave is followed through arithmetic and joins: a value is an entry's value, counted as 0 where there is no
-//! entry, plus something. Assigned to the entry that it came from, it becomes an addition to that entry.
+//! entry, plus something. Where ways meet on which it came from different words, or from none, the word's address becomes
+//! a variable of the join, so that the program can tell which word it was.
 
 use super::values::Place;
-use crate::context::{Context, Result};
-use crate::join::Arm;
 use crate::same::Identity;
-use crate::state::{Facts, State, Zero};
+use crate::state::Facts;
 use crate::value::{Abs, Word};
 use moonhook_ir as ir;
-use moonhook_ir::{CompareOp, Op, Size};
-use moonhook_shape::Shape;
 use moonhook_snapshot::TableId;
 use std::collections::HashMap;
 
-pub(super) const EEXIST: i64 = 17;
+/// Words that one value is followed to at most: of `t[a] + t[b]`, both.
+const MOST: usize = 4;
 
 /// Where values came from.
 #[derive(Debug, Default)]
 pub struct Additions {
-    lookups: Vec<Lookup>,
+    pub(super) lookups: Vec<Lookup>,
     /// Values that are the address that a lookup gave, or 0.
     entries: HashMap<ir::Value, EntryOf>,
+    /// Tags of unions: which one says that the word with a marker is not there.
+    nil_tags: HashMap<ir::Value, (i64, ir::Value)>,
+    /// Addresses of entries: for a value that is one, or 0, that one.
+    roots: HashMap<ir::Value, ir::Value>,
     loads: Vec<Load>,
+    /// For a marker, the last load that has it.
+    marked: HashMap<ir::Value, usize>,
     /// Values that are what a load gave plus something.
-    sums: HashMap<ir::Value, Sum>,
+    sums: HashMap<ir::Value, Vec<Sum>>,
 }
 
-/// What a load gave plus something.
+/// What a word held plus something.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sum {
     load: usize,
-    added: Word,
+    /// The first value that it depends on: in a loop, an older one is from an earlier turn.
+    since: u32,
+    pub(super) at: At,
+    /// What the word held, if it is at hand.
+    pub(super) old: Option<Word>,
+    /// What was added; nothing where it is the difference to `old`.
+    pub(super) added: Option<Word>,
     /// There was a word to load, on all ways.
-    there: bool,
+    pub(super) there: bool,
+    /// It is such a sum on all ways.
+    everywhere: bool,
+}
+
+/// Where a word is. The base, or the address, is 0 where there is none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum At {
+    Place(Place),
+    Address(ir::Value),
 }
 
 #[derive(Debug)]
-struct Lookup {
-    table: TableId,
-    key: Identity,
+pub(super) struct Lookup {
+    pub table: TableId,
+    pub key: Identity,
     /// The address; stands in [`Facts::absent`] where there is no entry.
-    entry: ir::Value,
+    pub entry: ir::Value,
     /// Nothing was added to the table since, as far as is known.
-    holds: bool,
+    pub holds: bool,
 }
 
 /// What an address, or 0, is.
@@ -56,7 +76,7 @@ pub struct EntryOf {
 }
 
 /// A read of a word of an entry.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Load {
     pub table: TableId,
     /// Nothing for a field of a record.
@@ -67,56 +87,247 @@ pub(super) struct Load {
     pub marker: ir::Value,
 }
 
+/// What is assigned, so that what was read of it is of no use any more.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Assigned<'a> {
+    /// Any word of the table.
+    All,
+    /// The value, of one word, of the entry with that key.
+    Value(&'a Identity),
+    /// So many bytes from a displacement on, in some entry.
+    Field(i16, usize),
+}
+
+/// Whether two words are one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum SameWord {
+    Always,
+    Never,
+    /// If this address is that of the place, its displacement included or not.
+    If(ir::Value, bool),
+}
+
+/// What becomes of a sum where ways meet: the words of each way that the merged one needs, if they differ.
+pub struct Meeting {
+    load: usize,
+    since: u32,
+    there: bool,
+    everywhere: bool,
+    added: Option<Word>,
+    disp: Option<i16>,
+    ways: Vec<Option<Sum>>,
+}
+
 impl Additions {
     pub fn forget(&mut self, count: u32) {
-        let known = |word: Word| !matches!(word, Word::Value(value) if value.0 >= count);
-        self.sums.retain(|sum, Sum { added, .. }| sum.0 < count && known(*added));
+        let known = |word: Option<Word>| !matches!(word, Some(Word::Value(value)) if value.0 >= count);
+        let at = |at: At| match at {
+            At::Place(place) => place.base.0 < count,
+            At::Address(value) => value.0 < count,
+        };
+        for sums in self.sums.values_mut() {
+            sums.retain(|sum| known(sum.added) && known(sum.old) && at(sum.at));
+        }
+        self.sums.retain(|value, sums| value.0 < count && !sums.is_empty());
         self.entries.retain(|entry, _| entry.0 < count);
+        self.roots.retain(|value, root| value.0 < count && root.0 < count);
+        self.marked.retain(|marker, _| marker.0 < count);
+        self.nil_tags.retain(|tag, (_, marker)| tag.0 < count && marker.0 < count);
     }
 
     /// Notes that `sum` is `a + b`.
     pub fn note_addition(&mut self, sum: Word, a: Word, b: Word) {
-        let Word::Value(sum) = sum else { return };
         for (one, other) in [(a, b), (b, a)] {
-            if let Word::Value(one) = one
-                && let Some(sum_of) = self.sums.get(&one).copied()
-            {
-                let total = match (sum_of.added, other) {
-                    (Word::Imm(0), other) => other,
-                    (Word::Imm(x), Word::Imm(y)) => Word::Imm(x.wrapping_add(y)),
-                    _ => return,
-                };
-                self.sums.insert(sum, Sum { added: total, ..sum_of });
-                return;
+            let added = |known: &Sum| match (known.added?, other) {
+                (Word::Imm(0), other) => Some(other),
+                (Word::Imm(x), Word::Imm(y)) => Some(Word::Imm(x.wrapping_add(y))),
+                _ => None,
+            };
+            self.note_change(sum, one, &added);
+        }
+    }
+
+    /// Notes that `difference` is `from` less something.
+    pub fn note_difference(&mut self, difference: Word, from: Word) {
+        self.note_change(difference, from, &|_| None);
+    }
+
+    fn note_change(&mut self, new: Word, from: Word, added: &dyn Fn(&Sum) -> Option<Word>) {
+        let (Word::Value(new), Word::Value(from)) = (new, from) else { return };
+        for sum in self.sums.get(&from).cloned().unwrap_or_default() {
+            let added = added(&sum);
+            // Without either of them nothing tells how much it is.
+            if (added.is_some() || sum.old.is_some()) && new != from {
+                self.set(new, Sum { added, ..sum });
             }
         }
     }
 
-    /// What the value of a join is, where `words` come on ways with these facts: a sum on some, and on the others, where there
-    /// is no entry, what is added.
-    pub fn of_join(&self, words: &[(Word, &Facts)]) -> Option<Sum> {
-        let sum = |word: &Word| match word {
-            Word::Value(value) => self.sums.get(value).copied(),
-            Word::Imm(_) => None,
+    fn set(&mut self, value: ir::Value, sum: Sum) {
+        let sums = self.sums.entry(value).or_default();
+        if sums.len() < MOST && !sums.contains(&sum) {
+            sums.push(sum);
+        }
+    }
+
+    /// Notes that a value is what a load gave.
+    pub(super) fn note_load(&mut self, value: ir::Value, load: Load) {
+        let at = At::Place(load.at);
+        self.marked.insert(load.marker, self.loads.len());
+        self.loads.push(load);
+        let (old, added) = (Some(Word::Value(value)), Some(Word::Imm(0)));
+        let sum =
+            Sum { load: self.loads.len() - 1, since: value.0, at, old, added, there: true, everywhere: true };
+        self.sums.insert(value, vec![sum]);
+    }
+
+    /// How the words that a join merges came from words of entries, on ways with these facts.
+    pub fn meetings(&self, ways: &[(Word, &Facts)]) -> Vec<Meeting> {
+        let mut found: Vec<Meeting> = Vec::new();
+        for (word, _) in ways {
+            for sum in self.sums_of(*word) {
+                let known = found.iter().any(|meeting| meeting.ways.contains(&Some(*sum)));
+                if !known && found.len() < MOST {
+                    found.push(self.meeting(sum, ways));
+                }
+            }
+        }
+        found
+    }
+
+    fn sums_of(&self, word: Word) -> &[Sum] {
+        match word {
+            Word::Value(value) => self.sums.get(&value).map_or(&[], Vec::as_slice),
+            Word::Imm(_) => &[],
+        }
+    }
+
+    fn meeting(&self, first: &Sum, ways: &[(Word, &Facts)]) -> Meeting {
+        let own: Vec<Option<Sum>> =
+            ways.iter().map(|(word, facts)| self.counterpart(first, *word, facts)).collect();
+        let all = || own.iter().flatten();
+        let of_place = |sum: &Sum| match sum.at {
+            At::Place(place) => Some(place.disp),
+            At::Address(_) => None,
         };
-        let mut whole = words.iter().find_map(|(word, _)| sum(word))?;
-        let marker = self.loads[whole.load].marker;
-        for (word, facts) in words {
-            match sum(word) {
-                Some(sum) if (sum.load, sum.added) == (whole.load, whole.added) => whole.there &= sum.there,
-                None if *word == whole.added && facts.absent.contains(&marker) => whole.there = false,
-                _ => return None,
-            }
+        let load = &self.loads[first.load];
+        let one_key = all().all(|sum| self.loads[sum.load].key == load.key);
+        Meeting {
+            // A key that is equal to no other one stands for several.
+            load: if one_key { first.load } else { usize::MAX },
+            since: all().map(|sum| sum.since).min().unwrap_or(0),
+            there: own.iter().all(|sum| sum.is_some_and(|sum| sum.there)),
+            everywhere: own.iter().all(|sum| sum.is_some_and(|sum| sum.everywhere)),
+            added: first.added.filter(|added| all().all(|sum| sum.added == Some(*added))),
+            disp: of_place(first).filter(|disp| all().all(|sum| of_place(sum) == Some(*disp))),
+            ways: own,
         }
-        Some(whole)
     }
 
-    /// The value as what is at a place of a record, plus what is given; and whether the field was there.
-    pub(super) fn sum_at(&self, value: &Abs, place: Place) -> Option<(ir::Value, Word, bool)> {
-        let Abs::Int(Word::Value(value)) = value else { return None };
-        let sum = self.sums.get(value)?;
-        let load = &self.loads[sum.load];
-        (load.key.is_none() && load.at == place).then_some((*value, sum.added, sum.there))
+    /// Where a word that comes on another way came from, if it is the same kind of word.
+    fn counterpart(&self, first: &Sum, word: Word, facts: &Facts) -> Option<Sum> {
+        let load = &self.loads[first.load];
+        let alike = |other: &Load| other.table == load.table && other.key.is_some() == load.key.is_some();
+        let sums = self.sums_of(word);
+        let same = sums.iter().find(|sum| sum.load == first.load);
+        if let Some(sum) = same.or_else(|| sums.iter().find(|sum| alike(&self.loads[sum.load]))) {
+            return Some(*sum);
+        }
+        // There is no such word, and it is as if it were 0.
+        let added = first.added.filter(|added| *added == word)?;
+        let absent = || facts.absent.iter().rev().filter_map(|marker| self.marked.get(marker).copied());
+        let number = match facts.absent.contains(&load.marker) {
+            true => first.load,
+            false => absent().find(|number| alike(&self.loads[*number]))?,
+        };
+        let at = At::Place(self.loads[number].at);
+        let (old, added) = (Some(Word::Imm(0)), Some(added));
+        Some(Sum {
+            load: number,
+            since: self.loads[number].marker.0,
+            at,
+            old,
+            added,
+            there: false,
+            everywhere: true,
+        })
+    }
+
+    /// Notes what a merged value is: its address and what it held, merged.
+    pub fn meet(&mut self, value: Word, meeting: &Meeting, [address, old]: [Option<Word>; 2]) {
+        let (Word::Value(value), Some(Word::Value(address))) = (value, address) else { return };
+        let mut load = meeting.load;
+        if load == usize::MAX {
+            let first = meeting.ways.iter().flatten().next().map(|sum| self.loads[sum.load].clone());
+            let Some(first) = first else { return };
+            self.loads.push(Load { key: Some(Vec::new()), ..first });
+            load = self.loads.len() - 1;
+        }
+        let at = match meeting.disp {
+            Some(disp) => At::Place(Place { base: address, disp }),
+            None => At::Address(address),
+        };
+        // Nothing added: the value is what the word holds.
+        let old = old.or_else(|| (meeting.added == Some(Word::Imm(0))).then_some(Word::Value(value)));
+        let Meeting { since, added, there, everywhere, .. } = *meeting;
+        self.set(value, Sum { load, since, at, old, added, there, everywhere });
+    }
+
+    /// What the value may be as the value of an entry of the table, or as a field of one.
+    pub(super) fn candidates(&self, value: &Abs, table: TableId, field: bool, loop_start: u32) -> Vec<Sum> {
+        let Abs::Int(word) = value else { return Vec::new() };
+        let fits = |sum: &&Sum| {
+            let load = &self.loads[sum.load];
+            load.table == table && load.key.is_none() == field && sum.since >= loop_start
+        };
+        self.sums_of(*word).iter().filter(fits).copied().collect()
+    }
+
+    /// Whether a field that was read is the one at a place.
+    pub(super) fn same_word(&self, sum: &Sum, place: Place) -> SameWord {
+        match sum.at {
+            At::Address(address) => SameWord::If(address, true),
+            At::Place(own) if own.disp != place.disp => SameWord::Never,
+            At::Place(own) if sum.everywhere && self.root(own.base) == self.root(place.base) => {
+                SameWord::Always
+            }
+            At::Place(own) => SameWord::If(own.base, false),
+        }
+    }
+
+    /// Whether a value that was read is surely that of the entry with the key.
+    pub(super) fn is_of(&self, sum: &Sum, key: &Identity) -> bool {
+        sum.everywhere && self.loads[sum.load].key.as_ref() == Some(key)
+    }
+
+    /// What was read of these words of the table is not what a later addition adds to.
+    pub(super) fn forget_words(&mut self, table: TableId, assigned: Assigned<'_>) {
+        let Additions { loads, sums, lookups, .. } = self;
+        let keeps = |sum: &Sum| {
+            let load = &loads[sum.load];
+            load.table != table
+                || match (assigned, &load.key, sum.at) {
+                    (Assigned::Value(key), Some(own), _) => surely_differ(key, own),
+                    (Assigned::Field(disp, size), None, At::Place(own)) => {
+                        i32::from(own.disp) < i32::from(disp)
+                            || i32::from(own.disp) >= i32::from(disp) + size as i32
+                    }
+                    (Assigned::Value(_), None, _) | (Assigned::Field(..), Some(_), _) => true,
+                    _ => false,
+                }
+        };
+        sums.values_mut().for_each(|sums| sums.retain(keeps));
+        if !matches!(assigned, Assigned::Field(..)) {
+            let lookups = lookups.iter_mut().filter(|lookup| lookup.table == table);
+            lookups.for_each(|lookup| lookup.holds = false);
+        }
+    }
+
+    /// What was looked up may have had another key.
+    pub(super) fn forget_keys(&mut self) {
+        self.sums.clear();
+        // Equal to no key from now on.
+        self.lookups.iter_mut().for_each(|lookup| lookup.key.clear());
     }
 
     /// Whether the key was looked up, and is not there.
@@ -130,6 +341,17 @@ impl Additions {
         let Word::Value(value) = value else { return false };
         let lookup = self.entries.get(&value).map(|entry| &self.lookups[entry.lookup]);
         lookup.is_some_and(|lookup| lookup.table == table && lookup.key == *key)
+    }
+
+    /// What the lookup that gave the address, or 0, is known by where there is no entry.
+    pub(super) fn absent_entry(&self, address: ir::Value) -> Option<ir::Value> {
+        let entry = self.entries.get(&address).filter(|entry| entry.zero_is_absent)?;
+        Some(self.lookups[entry.lookup].entry)
+    }
+
+    pub(super) fn note_lookup(&mut self, table: TableId, key: Identity, entry: ir::Value) {
+        self.entries.insert(entry, EntryOf { lookup: self.lookups.len(), zero_is_absent: true });
+        self.lookups.push(Lookup { table, key, entry, holds: true });
     }
 
     /// What the value of a join is, where `words` come: an entry's address on some ways, and 0 on the others.
@@ -158,160 +380,76 @@ impl Additions {
         }
     }
 
-    pub fn set(&mut self, value: Word, sum: Sum) {
-        if let Word::Value(value) = value {
-            self.sums.insert(value, sum);
+    /// The address of an entry that a value is, if it is not 0.
+    fn root(&self, value: ir::Value) -> ir::Value {
+        self.roots.get(&value).copied().unwrap_or(value)
+    }
+
+    /// Which value stands for all that are joined, if they are one address or 0.
+    pub fn root_of_join(&self, words: &[(Word, &Facts)]) -> Option<ir::Value> {
+        let mut roots = words.iter().filter_map(|(word, _)| match word {
+            Word::Value(value) => Some(Some(self.root(*value))),
+            Word::Imm(0) => None,
+            Word::Imm(_) => Some(None),
+        });
+        let first = roots.next()??;
+        roots.all(|root| root == Some(first)).then_some(first)
+    }
+
+    /// What it says that the tag which is joined is `nil`: the words are those that come on ways with these facts.
+    pub fn nil_of_join(&self, nil: i64, words: &[(Word, &Facts)]) -> Option<ir::Value> {
+        let (_, facts) = words.iter().find(|(word, _)| *word == Word::Imm(nil))?;
+        let says = |marker: ir::Value| {
+            words.iter().all(|(word, facts)| match word {
+                Word::Imm(tag) => *tag != nil || facts.absent.contains(&marker),
+                Word::Value(tag) => self.nil_tags.get(tag) == Some(&(nil, marker)),
+            })
+        };
+        facts.absent.iter().rev().copied().find(|marker| self.marked.contains_key(marker) && says(*marker))
+    }
+
+    pub fn set_nil(&mut self, tag: Word, nil: i64, marker: ir::Value) {
+        if let Word::Value(tag) = tag {
+            self.nil_tags.insert(tag, (nil, marker));
+        }
+    }
+
+    /// What is not there where the tag of a union has that value.
+    pub(super) fn absent_by_tag(&self, tag: Word, is: i64) -> Option<ir::Value> {
+        let Word::Value(tag) = tag else { return None };
+        self.nil_tags.get(&tag).filter(|(nil, _)| *nil == is).map(|(_, marker)| *marker)
+    }
+
+    pub fn set_root(&mut self, value: Word, root: ir::Value) {
+        if let Word::Value(value) = value
+            && value != root
+        {
+            self.roots.insert(value, root);
         }
     }
 }
 
-impl Context<'_> {
-    /// Notes that an entry was looked up.
-    pub(super) fn note_lookup(&mut self, table: TableId, key: Identity, entry: ir::Value) {
-        let Additions { lookups, entries, .. } = &mut self.shared.additions;
-        entries.insert(entry, EntryOf { lookup: lookups.len(), zero_is_absent: true });
-        lookups.push(Lookup { table, key, entry, holds: true });
+/// Whether two keys are constants that differ.
+fn surely_differ(a: &Identity, b: &Identity) -> bool {
+    match (a.as_slice(), b.as_slice()) {
+        ([Abs::Int(Word::Imm(a))], [Abs::Int(Word::Imm(b))]) => a != b,
+        _ => false,
+    }
+}
+
+impl Meeting {
+    /// The sum that comes on a way, if one does.
+    pub(super) fn sum(&self, way: usize) -> Option<&Sum> {
+        self.ways[way].as_ref()
     }
 
-    /// In `state`, `address` is 0.
-    pub fn note_no_entry(&self, state: &mut State, address: Word) {
-        let Additions { lookups, entries, .. } = &self.shared.additions;
-        if let Word::Value(address) = address
-            && let Some(entry) = entries.get(&address).filter(|entry| entry.zero_is_absent)
-        {
-            state.facts.absent.push(lookups[entry.lookup].entry);
-        }
+    /// Whether all words are at one displacement from their bases.
+    pub(super) fn is_of_places(&self) -> bool {
+        self.disp.is_some()
     }
 
-    /// Notes that `arms` carry what was loaded.
-    pub(super) fn note_load(&mut self, load: Load, arms: &[Arm]) {
-        if let [Arm { values, .. }] = arms
-            && let [Abs::Int(Word::Value(value))] = values.as_slice()
-        {
-            let additions = &mut self.shared.additions;
-            additions.loads.push(load);
-            let sum = Sum { load: additions.loads.len() - 1, added: Word::Imm(0), there: true };
-            additions.sums.insert(*value, sum);
-        }
-    }
-
-    /// What was read of the table is not what a later addition adds to.
-    pub(super) fn forget_sums(&mut self, table: TableId) {
-        let Additions { loads, sums, lookups, .. } = &mut self.shared.additions;
-        sums.retain(|_, sum| loads[sum.load].table != table);
-        lookups.iter_mut().filter(|lookup| lookup.table == table).for_each(|lookup| lookup.holds = false);
-    }
-
-    /// The packet was written: what was looked up may have had another key.
-    pub fn forget_lookups(&mut self) {
-        let Additions { sums, lookups, .. } = &mut self.shared.additions;
-        sums.clear();
-        // Equal to no key from now on.
-        lookups.iter_mut().for_each(|lookup| lookup.key.clear());
-        self.state.facts.looked.clear();
-    }
-
-    /// Assigns a value that is the entry's own plus something; says whether it is.
-    pub(super) fn add_shared(
-        &mut self,
-        table: TableId,
-        map: ir::MapId,
-        shape: &Shape,
-        key: &Abs,
-        value: &Abs,
-    ) -> Result<bool> {
-        let Abs::Int(Word::Value(sum)) = value else { return Ok(false) };
-        // What was read may be the value of a shorter prefix than the one that is assigned.
-        if shape.is_prefixes() {
-            return Ok(false);
-        }
-        let additions = &self.shared.additions;
-        let Some(Sum { load, added, .. }) = additions.sums.get(sum).copied() else { return Ok(false) };
-        let Load { table: from, key: of, at, .. } = &additions.loads[load];
-        let identity = self.key_identity(key);
-        if *from != table || of.as_ref() != Some(&identity) {
-            return Ok(false);
-        }
-        let (at, sum) = (*at, *sum);
-        self.entries_come(table);
-        let missing = self.compare(CompareOp::Eq, at.base, 0);
-        let (missing, found) = self.split(missing);
-        self.state = found;
-        self.state.facts.set_looked(table, &identity, at.base.into(), Zero::Never);
-        let mut arms = self.add_to(shape, at, added)?;
-        self.state = missing;
-        self.mark_cold();
-        let address = self.fitting_key(table, shape, key)?;
-        let first = self.fitting_value(table, shape, &Abs::Int(added))?;
-        let result = self.insert(map, address, first);
-        let there = self.compare(CompareOp::Eq, result, -EEXIST);
-        let (there, inserted) = self.split(there);
-        self.state = inserted;
-        self.check_full(table, result);
-        arms.push(Arm { state: self.take_state(), values: vec![Abs::Int(added)] });
-        // Another CPU was faster.
-        self.state = there;
-        let entry = self.lookup(map, address);
-        let gone = self.compare(CompareOp::Eq, entry, 0);
-        let (gone, there) = self.split(gone);
-        self.state = there;
-        arms.extend(self.add_to(shape, Place { base: entry, ..at }, added)?);
-        self.state = gone;
-        let result = self.update(map, address, first, 0);
-        self.check_full(table, result);
-        arms.push(Arm { state: self.take_state(), values: vec![Abs::Int(added)] });
-        self.forget_sums(table);
-        if let Some([Abs::Int(new)]) = self.join(arms)?.as_deref() {
-            self.replace(sum, *new);
-        }
-        Ok(true)
-    }
-
-    pub(super) fn mark_cold(&mut self) {
-        if let Some(block) = self.state.block {
-            self.function.block_mut(block).cold = true;
-        }
-    }
-
-    /// Adds to the word at a place of an entry that is there; each arm carries the new value.
-    fn add_to(&mut self, shape: &Shape, at: Place, added: Word) -> Result<Vec<Arm>> {
-        let Some(lifetime) = shape.lifetime else {
-            let new = self.atomic_add(at, added);
-            return Ok(vec![Arm { state: self.take_state(), values: vec![Abs::Int(new)] }]);
-        };
-        let now = self.now();
-        let deadline = self.add(now, lifetime as i64);
-        let old_deadline = self.load(at.base, 0, Size::B8, false);
-        let expired = self.compare(CompareOp::ULe, old_deadline, now);
-        let (expired, alive) = self.split(expired);
-        // Who moves an expired deadline first takes the old count away; all others add to what is there.
-        self.state = expired;
-        let stale = self.load(at.base, at.disp, Size::B8, false);
-        let distance = self.sub(deadline, old_deadline);
-        let distance = self.value(distance);
-        let before = self.emit(Op::AtomicAdd { size: Size::B8, base: at.base, disp: 0, value: distance });
-        let first = self.compare(CompareOp::ULe, before, now);
-        let (first, late) = self.split(first);
-        self.state = first;
-        let change = self.sub(added, stale);
-        let new = self.atomic_add(at, change);
-        let mut arms = vec![Arm { state: self.take_state(), values: vec![Abs::Int(new)] }];
-        self.enter(vec![late, alive])?;
-        let new = self.atomic_add(at, added);
-        self.store(at.base, 0, Size::B8, deadline);
-        arms.push(Arm { state: self.take_state(), values: vec![Abs::Int(new)] });
-        Ok(arms)
-    }
-
-    /// Gives the new value.
-    pub(super) fn atomic_add(&mut self, at: Place, added: Word) -> Word {
-        let value = self.value(added);
-        let old = self.emit(Op::AtomicAdd { size: Size::B8, base: at.base, disp: at.disp, value });
-        self.add(old, added)
-    }
-
-    /// What was computed from a value read before gives way to the sum really stored.
-    pub fn replace(&mut self, old: ir::Value, new: Word) {
-        self.swap(&|value| (*value == Abs::Int(Word::Value(old))).then_some(Abs::Int(new)));
+    /// Whether what the words held has to be merged too, because different things were added.
+    pub(super) fn needs_old(&self) -> bool {
+        self.added.is_none()
     }
 }

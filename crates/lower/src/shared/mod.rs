@@ -3,11 +3,12 @@
 //! Which tables these are is learned while lowering, like variables ([`crate::variables`]): a write by a key that is no
 //! constant name, and a key or value of a new kind, stop the walk, and the next one knows. Their bytes in the map are those
 //! of the crate `moonhook_shape`; what load time has left in a table ([`loaded`]) is in the map first. [`access`] reads and
-//! writes entries, [`lookups`] finds them, [`additions`] makes `t[k] = t[k] + n` atomic, [`keys`], [`values`] and [`texts`]
+//! writes entries, [`lookups`] finds them, [`adding`] makes `t[k] = t[k] + n` atomic, [`keys`], [`values`] and [`texts`]
 //! convert, [`records`] are values with fields, [`places`] those of lists. [`walk`] looks through a table's keys, for
 //! [`traversal`], and [`border`] is `#`.
 
 mod access;
+mod adding;
 mod additions;
 mod advice;
 mod border;
@@ -24,6 +25,7 @@ mod traversal;
 mod values;
 mod walk;
 
+pub use adding::Met;
 pub use additions::Additions;
 pub use held::STALE;
 pub use records::Path;
@@ -35,6 +37,7 @@ use self::loaded::{contents, initial};
 use self::seen::Misfit;
 use crate::context::{Context, Result, Stop};
 use crate::error::LowerErrorKind;
+use crate::value::Word;
 use moonhook_ir as ir;
 use moonhook_shape::{CAPACITY, Declaration, MAX_KEY, Shape, ShapeError, WhenFull, encode_key, encode_value};
 use moonhook_snapshot::{Snapshot, Table, TableId};
@@ -53,6 +56,8 @@ pub struct SharedTables {
     slots: Vec<(u32, ir::Slot)>,
     /// A declared table that was read, and where, without a type of its values being known.
     untyped: Option<(TableId, ir::Loc)>,
+    /// In thunks: 1 where the handler has seen that there is no entry with the key that is being assigned, else 0.
+    pub seen_absent: Option<Word>,
     /// Records in values, as [`crate::value::Abs::Entry`] numbers them.
     paths: Vec<Path>,
 }
@@ -80,6 +85,7 @@ impl SharedTables {
     pub fn start_function(&mut self) {
         self.additions = Additions::default();
         self.slots.clear();
+        self.seen_absent = None;
     }
 
     /// Tables that were seen to be assigned by key.

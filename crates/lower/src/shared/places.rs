@@ -58,12 +58,13 @@ impl Context<'_> {
     /// assigned.
     pub(super) fn write_place(&mut self, path: u32, base: Word, index: Word, value: &Abs) -> Result<()> {
         let (table, _) = self.shared.paths[path as usize];
-        let mut done = Vec::new();
+        let (mut done, mut assigned) = (Vec::new(), Vec::new());
         self.at_each_place(path, base, index, &mut |context, name| {
-            context.write_named(path, base, name, value)?;
+            assigned.push(context.assign_named(path, base, name, value)?);
             done.push(context.take_state());
             Ok(())
         })?;
+        assigned.into_iter().for_each(|field| self.forget_field(path, field));
         if self.state.alive() {
             let message = format!("index out of bounds of a list in table '{}'", self.table_name(table));
             self.each(value, &mut |context, value| {

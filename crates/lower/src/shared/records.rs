@@ -4,7 +4,7 @@
 //! the table that it is in Lua. What happens to those who hold it is in [`super::held`].
 
 use super::Seen;
-use super::additions::Load;
+use super::additions::{Assigned, Load};
 use super::keys::{Unfit, has_text};
 use super::values::Place;
 use crate::context::{Context, Result};
@@ -14,7 +14,7 @@ use crate::memory::VALUE_START;
 use crate::state::State;
 use crate::value::{Abs, Object, Word};
 use moonhook_ir as ir;
-use moonhook_ir::{BinaryOp, CompareOp, Size};
+use moonhook_ir::{AtomicOp, CompareOp, Op, Size};
 use moonhook_shape::Type;
 use moonhook_snapshot::TableId;
 use std::collections::BTreeMap;
@@ -135,6 +135,27 @@ impl Context<'_> {
     }
 
     pub(super) fn write_named(&mut self, path: u32, base: Word, name: String, value: &Abs) -> Result<()> {
+        let assigned = self.assign_named(path, base, name, value)?;
+        self.forget_field(path, assigned);
+        Ok(())
+    }
+
+    /// What was read of a field is not what a later addition adds to.
+    pub(super) fn forget_field(&mut self, path: u32, field: Option<(i16, usize)>) {
+        let (table, _) = self.shared.paths[path as usize];
+        if let Some((disp, size)) = field {
+            self.shared.additions.forget_words(table, Assigned::Field(disp, size));
+        }
+    }
+
+    /// `entry.name = value`, but for [`Context::forget_field`]; gives where the field is, and its size.
+    pub(super) fn assign_named(
+        &mut self,
+        path: u32,
+        base: Word,
+        name: String,
+        value: &Abs,
+    ) -> Result<Option<(i16, usize)>> {
         let (table, names) = self.shared.paths[path as usize].clone();
         let mut seen = Seen::record(BTreeMap::from([(name.clone(), self.seen(table, value)?)]));
         for name in names.iter().rev() {
@@ -142,24 +163,40 @@ impl Context<'_> {
         }
         self.check_declared(table, &seen)?;
         self.note(table, &Seen::default(), &seen)?;
-        let Some((at, ty)) = self.record_of(path, base)? else { return Ok(()) };
+        let Some((at, ty)) = self.record_of(path, base)? else { return Ok(None) };
         let Some((number, offset, ty)) = ty.field(&name) else {
             return match value {
-                Abs::Nil => Ok(()),
+                Abs::Nil => Ok(None),
                 _ => self.refuse_field(table, &name),
             };
         };
         let place = Place { disp: at.disp + offset as i16, ..at };
         self.prolong(table, at.base)?;
-        if let Some((sum, added, there)) = self.shared.additions.sum_at(value, place) {
-            if !there {
-                self.set_there(at, number, true)?;
-            }
-            let new = self.atomic_add(place, added);
-            self.forget_sums(table);
-            self.replace(sum, new);
-            return Ok(());
+        let mut done = Vec::new();
+        self.add_to_field(table, (at, number), place, value, &mut done)?;
+        if self.state.alive() {
+            self.put_field(table, (at, number), (place, ty), value)?;
+            done.push(self.take_state());
         }
+        self.enter(done)?;
+        if self.holds_made(value)?
+            && let Abs::Object(Object::Made(made)) = *value
+        {
+            let mut names = names;
+            names.push(name);
+            self.bind(table, made, names, at.base);
+        }
+        Ok(Some((place.disp, ty.size())))
+    }
+
+    /// Replaces a field, which is the one with a number in a record.
+    fn put_field(
+        &mut self,
+        table: TableId,
+        (at, number): (Place, usize),
+        (place, ty): (Place, &Type),
+        value: &Abs,
+    ) -> Result<()> {
         let mut unfit = Unfit::default();
         self.dispatch(value, &mut |context, value| {
             match value {
@@ -171,16 +208,7 @@ impl Context<'_> {
             }
             Ok(vec![])
         })?;
-        self.fail_unfit(table, "value", unfit)?;
-        self.forget_sums(table);
-        if self.holds_made(value)?
-            && let Abs::Object(Object::Made(made)) = *value
-        {
-            let mut names = names;
-            names.push(name);
-            self.bind(table, made, names, at.base);
-        }
-        Ok(())
+        self.fail_unfit(table, "value", unfit)
     }
 
     /// Writes a value at a place of an entry. Strings, whose length is not known, are made elsewhere and copied whole.
@@ -200,14 +228,17 @@ impl Context<'_> {
     }
 
     /// Notes in a record's first word whether a field is there.
-    fn set_there(&mut self, at: Place, number: usize, is_there: bool) -> Result<()> {
+    pub(super) fn set_there(&mut self, at: Place, number: usize, is_there: bool) -> Result<()> {
         let there = self.load(at.base, at.disp, Size::B8, false);
         let there = self.value(there);
         let (set, clear) = self.split_bit(there, number);
         let (change, same) = if is_there { (clear, set) } else { (set, clear) };
         self.state = change;
-        let changed = self.binary(BinaryOp::Xor, there, 1i64 << number);
-        self.store(at.base, at.disp, Size::B8, changed);
+        // Another CPU may do so with another field.
+        let bit = 1i64 << number;
+        let (op, bits) = if is_there { (AtomicOp::Or, bit) } else { (AtomicOp::And, !bit) };
+        let value = self.value(Word::Imm(bits));
+        self.emit(Op::Atomic { op, size: Size::B8, base: at.base, disp: at.disp, value });
         let changed = self.take_state();
         self.enter(vec![changed, same])
     }

@@ -10,7 +10,7 @@ impl Folder<'_> {
             return Outcome::Op(Op::Const(value));
         }
         let mut new = op.clone();
-        let (Op::Load { base, disp, .. } | Op::Store { base, disp, .. } | Op::AtomicAdd { base, disp, .. }) =
+        let (Op::Load { base, disp, .. } | Op::Store { base, disp, .. } | Op::Atomic { base, disp, .. }) =
             &mut new
         else {
             return Outcome::Same;

@@ -173,7 +173,7 @@ impl Generator {
             }
             2 => {
                 let value = self.value();
-                let old = self.op(Op::AtomicAdd { size: Size::B8, base, disp: 0, value });
+                let old = self.op(Op::Atomic { op: AtomicOp::Add, size: Size::B8, base, disp: 0, value });
                 self.values.push(old);
             }
             _ => self.load(size, base, disp),

@@ -3,7 +3,7 @@
 use crate::general::body::Body;
 use crate::general::known::Known;
 use crate::opcode::{Instruction, Opcode};
-use moonhook_ir::{Block, CompareOp, Op, Size, Value as Address};
+use moonhook_ir::{AtomicOp, Block, CompareOp, Op, Size, Value as Address};
 use moonhook_runtime::layout::*;
 use moonhook_snapshot::Value;
 
@@ -122,7 +122,7 @@ pub fn assign_shared(body: &mut Body<'_, '_, '_>, address: Address, value: Addre
     let state = body.unit.state;
     let added = body.code().load(state, L_RESULT);
     let place = body.code().arena(address);
-    body.code().emit(Op::AtomicAdd { size: Size::B8, base: place, disp: 8, value: added });
+    body.code().emit(Op::Atomic { op: AtomicOp::Add, size: Size::B8, base: place, disp: 8, value: added });
     body.code().jump(done, &[]);
     body.code().block = done;
 }

@@ -49,6 +49,8 @@ impl Thunks<'_> {
                 let &[_, key, out] = parameters else { return Ok(()) };
                 let shape = context.shape_of(table)?;
                 record = Record::new(&shape.value, &[], next);
+                // The value may go where the key stands.
+                let key_words = context.value_words(key);
                 let (found, mut nothing) = context.find(table, &shape, key)?;
                 let mut done = Vec::new();
                 for arm in found {
@@ -63,11 +65,12 @@ impl Thunks<'_> {
                     }
                 }
                 context.enter(nothing)?;
+                context.call_routine("shared_note_absent", &[word, key]);
                 context.store_value(out, &Abs::Nil)?;
                 done.push(context.take_state());
                 context.enter(done)?;
                 if shape.value == Type::Integer {
-                    context.call_routine("shared_note_read", &[word, key, out]);
+                    context.call_routine("shared_note_read", &[word, key_words[0], key_words[1], out]);
                 }
                 context.give(0);
                 Ok(())
@@ -93,6 +96,12 @@ impl Thunks<'_> {
 }
 
 impl Context<'_> {
+    /// Tag and payload of the value at a place.
+    fn value_words(&mut self, place: Word) -> [Word; 2] {
+        let payload = self.add(place, 8);
+        [self.load_arena(place), self.load_arena(payload)]
+    }
+
     /// The table's shape. The script is to blame for a table without one, but not for the code that follows.
     fn shape_of(&mut self, table: TableId) -> Result<Rc<Shape>> {
         Ok(self.map_of(table)?.1)
@@ -146,6 +155,7 @@ impl Context<'_> {
         self.raise_too_long(table, "key");
         let Some(keys) = self.join(given.fits)? else { return Ok(done) };
         let [key] = keys.as_slice() else { return Ok(done) };
+        let seen_absent = self.call_routine("shared_was_absent", &[word, key_place]);
         let deleting = self.leave_deletion(value_place);
         let assigning = std::mem::replace(&mut self.state, deleting);
         match record {
@@ -158,9 +168,24 @@ impl Context<'_> {
         self.write_shared(table, key, &Abs::Nil)?;
         done.push(self.take_state());
         self.state = assigning;
+        self.shared.seen_absent = Some(seen_absent);
+        let assigned = self.assign_by_key(table, shape, (key, [key_place, value_place]), (word, record));
+        self.shared.seen_absent = None;
+        done.extend(assigned?);
+        Ok(done)
+    }
+
+    /// Assigns a value that is not nil.
+    fn assign_by_key(
+        &mut self,
+        table: TableId,
+        shape: &Shape,
+        (key, [key_place, value_place]): (&Abs, [Word; 2]),
+        (word, record): (Word, Option<&Record>),
+    ) -> Result<Vec<State>> {
+        let mut done = Vec::new();
         if let Some(record) = record {
-            done.extend(self.write_record(table, key, record, [key_place, value_place])?);
-            return Ok(done);
+            return self.write_record(table, key, record, [key_place, value_place]);
         }
         let Some(value) = self.fitting(table, &shape.value, value_place)? else { return Ok(done) };
         if shape.value == Type::Integer {

@@ -183,6 +183,7 @@ impl Context<'_> {
         [entry, name, out]: [Word; 3],
     ) -> Result<Vec<State>> {
         let Some(found) = self.live_entry(table, record, entry)? else { return Ok(Vec::new()) };
+        let key = self.value_words(found.key);
         let (states, none) = self.split_field(record, name)?;
         let (mut done, mut nothing) = (Vec::new(), vec![none]);
         for (index, (state, (name, ty, inside))) in states.into_iter().zip(&record.fields).enumerate() {
@@ -203,7 +204,7 @@ impl Context<'_> {
             }
             self.enter(read)?;
             if *ty == Type::Integer && self.state.alive() {
-                self.call_routine("shared_note_read", &[record.word(index), found.key, out]);
+                self.call_routine("shared_note_read", &[record.word(index), key[0], key[1], out]);
             }
             done.push(self.take_state());
         }
