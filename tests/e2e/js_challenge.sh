@@ -54,13 +54,19 @@ background challenge python3 "$EXAMPLE/challenge.py" 8081 "$WORK/run/filter.sock
 eventually "the challenge is answered" ip netns exec "$SERVER" bash -c ': </dev/tcp/127.0.0.1/8081'
 eventually "nginx listens" ip netns exec "$SERVER" bash -c ': </dev/tcp/127.0.0.1/80'
 
-# A client without a browser's abilities gets the challenge once, and nothing more.
+# A client without a browser's abilities gets the challenge a few times, the same one, and nothing more.
 fetch >"$WORK/first" || die "the first request was not answered"
 grep -q '__mh=' "$WORK/first" || die "the first answer is not the challenge"
 value=$(table cookies get 192.0.2.9) || die "the value is not stored"
 grep -q "__mh=$(tr -d '"' <<<"$value");" "$WORK/first" || die "the stored value is $value"
-! fetch >"$WORK/second" || die "a request without the cookie was answered"
+# Two at once do no harm.
+fetch >"$WORK/second" &
+fetch >"$WORK/third" || die "the second of two requests at once was not answered"
+wait "$!" || die "the first of two requests at once was not answered"
+cmp -s "$WORK/first" "$WORK/second" || die "another challenge: $(cat "$WORK/second")"
+for _ in 1 2 3 4 5 6 7 8 9; do fetch >"$WORK/again" || break; done
 [ "$(table blocked get 192.0.2.9)" = true ] || die "the client is not blocked"
+! fetch >"$WORK/again" || die "a blocked client was answered"
 ! fetch --header "Cookie: __mh=$value" >"$WORK/third" || die "a blocked client was answered"
 
 # A browser runs the page's script and comes back with the cookie.
@@ -70,5 +76,26 @@ grep -q 'Inside' "$WORK/page" || die "the browser did not get in: $(cat "$WORK/p
 
 # Whoever unblocks the client through the socket lets it in with its cookie.
 table blocked delete 192.0.2.9
-fetch --header "Cookie: a=b; __mh=$(tr -d '"' <<<"$value")" | grep -q Inside || die "the cookie does not count"
+value=$(tr -d '"' <<<"$value")
+fetch --header "Cookie: a=b; __mh=$value" | grep -q Inside || die "the cookie does not count"
+fetch --header "cookie: __mh=$value; c=d" | grep -q Inside || die "the cookie does not count in lower case"
+fetch --header "Cookie: __mh=0$value" | grep -q '__mh=' || die "a wrong cookie counts"
+
+# A request in two segments, whose cookie is in the second.
+slow() {
+    ip netns exec "$CLIENT" python3 - "$1" <<'END'
+import socket, sys, time
+connection = socket.create_connection(("192.0.2.2", 80), 2, ("192.0.2.9", 0))
+connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+connection.sendall(b"GET / HTTP/1.1\r\nHost: 192.0.2.2\r\nX-Long: " + b"x" * 1000)
+time.sleep(0.3)
+connection.sendall(b"\r\nCookie: __mh=" + sys.argv[1].encode() + b"\r\nConnection: close\r\n\r\n")
+sys.stdout.buffer.write(b"".join(iter(lambda: connection.recv(4096), b"")))
+END
+}
+slow "$value" >"$WORK/slow"
+grep -q Inside "$WORK/slow" || die "a cookie in the second segment does not count: $(cat "$WORK/slow")"
+slow wrong >"$WORK/slow"
+grep -q '__mh=' "$WORK/slow" || die "a wrong cookie in the second segment counts: $(cat "$WORK/slow")"
+! table blocked get 192.0.2.9 >"$WORK/log" 2>&1 || die "a client with its cookie is blocked"
 echo "chromium got in, curl was blocked"

@@ -360,6 +360,11 @@ impl Op {
         )
     }
 
+    /// Whether it does something besides giving a result.
+    pub fn has_effect(&self) -> bool {
+        !self.is_pure() && !matches!(self, Op::Load { .. })
+    }
+
     /// Calls `visit` with each value operand.
     pub fn for_each_value(&self, mut visit: impl FnMut(Value)) {
         match self {

@@ -7,8 +7,9 @@ use crate::code::Range;
 use crate::context::{Context, Result, Stop};
 use crate::shared::Met;
 use crate::state::{Looked, Slot, State, Zero};
-use crate::value::{Abs, Shape, Word};
+use crate::value::{Abs, Shape, Str, Word};
 use moonhook_ir as ir;
+use moonhook_snapshot::TableId;
 use std::collections::BTreeSet;
 
 /// Constant strings kept apart in a union; with more of them they become slices of the pool.
@@ -92,14 +93,23 @@ impl Context<'_> {
             let form = self.form_of(&values.iter().collect::<Vec<_>>(), false);
             forms.push(self.naming(*variable, form)?);
         }
-        let looked = looked_of(&arms);
-        let extra = arms.iter().map(|arm| arm.values.len()).max().unwrap_or(0);
+        align_held(&mut arms);
+        let mut looked = looked_of(&arms);
+        let own = arms.iter().map(|arm| arm.values.len()).max().unwrap_or(0);
+        let copies = add_copies(&mut arms, &mut looked, own);
+        let extra = own + copies;
         for index in 0..extra {
             let values: Vec<Abs> =
                 arms.iter().map(|arm| arm.values.get(index).cloned().unwrap_or(Abs::Nil)).collect();
             forms.push(self.form_of(&values.iter().collect::<Vec<_>>(), false)?);
         }
-        Ok(Some(self.connect(arms, &variables, &forms, extra, looked)))
+        let mut values = self.connect(arms, &variables, &forms, extra, looked);
+        let copied = values.split_off(own.min(values.len()));
+        if copies > 0 {
+            let places = self.state.facts.looked.iter_mut().flat_map(|looked| looked.copy.iter_mut());
+            places.zip(copied).for_each(|(place, value)| place.value = value);
+        }
+        Ok(Some(values))
     }
 
     /// Merges ways of which each brings one number; gives the merged one.
@@ -383,6 +393,59 @@ impl Context<'_> {
                 arm.state.cells.entry(*cell).or_insert(Abs::Nil);
             }
         }
+    }
+}
+
+/// What is held without its key on one way has none on the others either.
+fn align_held(arms: &mut [Arm]) {
+    let is_held = |looked: &&Looked| looked.key == Looked::held_key(looked.address);
+    let held: Vec<(TableId, Word)> = arms
+        .iter()
+        .flat_map(|arm| arm.state.facts.looked.iter().filter(is_held))
+        .map(|looked| (looked.table, looked.address))
+        .collect();
+    if held.is_empty() {
+        return;
+    }
+    for looked in arms.iter_mut().flat_map(|arm| arm.state.facts.looked.iter_mut()) {
+        if held.contains(&(looked.table, looked.address)) {
+            looked.key = Looked::held_key(looked.address);
+        }
+    }
+}
+
+/// Adds what was copied of entries on all ways to the values that meet, in the order in which `looked` has it then; gives how
+/// many there are.
+fn add_copies(arms: &mut [Arm], looked: &mut [Looked], own: usize) -> usize {
+    arms.iter_mut().for_each(|arm| arm.values.resize(own, Abs::Nil));
+    let is_copied = |arm: &Arm| arm.state.facts.looked.iter().any(|looked| !looked.copy.is_empty());
+    if !arms.iter().any(is_copied) {
+        return 0;
+    }
+    for looked in looked.iter_mut() {
+        let known = |arm: &Arm| arm.state.facts.looked(looked.table, &looked.key).cloned();
+        let ways: Vec<Option<Looked>> = arms.iter().map(known).collect();
+        // Where there is no entry nothing was copied of it, and nothing is read.
+        let there = || ways.iter().flatten().filter(|way| way.address != Word::Imm(0));
+        looked.copy = there().next().map(|way| way.copy.clone()).unwrap_or_default();
+        looked.copy.retain(|copied| there().all(|way| way.copied(copied.disp).is_some()));
+        for copied in &looked.copy {
+            for (arm, way) in arms.iter_mut().zip(&ways) {
+                let value = way.as_ref().and_then(|way| way.copied(copied.disp));
+                arm.values.push(value.cloned().unwrap_or_else(|| nothing_like(&copied.value)));
+            }
+        }
+    }
+    arms.first().map_or(0, |arm| arm.values.len() - own)
+}
+
+/// A value of the same type.
+fn nothing_like(value: &Abs) -> Abs {
+    match value {
+        Abs::Str(Str::Slice { space, .. }) => {
+            Abs::Str(Str::Slice { space: *space, start: Word::Imm(0), length: Word::Imm(0) })
+        }
+        _ => Abs::int(0),
     }
 }
 

@@ -103,6 +103,7 @@ impl Context<'_> {
         }
         self.run_handlers()?;
         self.check_typed()?;
+        self.check_copies()?;
         self.finish_fail_block()?;
         self.finish_exit_block();
         Ok(())

@@ -68,6 +68,37 @@ pub struct Looked {
     /// The entry's address, or 0.
     pub address: Word,
     pub zero: Zero,
+    /// What was in the entry then, as far as it was copied ([`crate::shared`]).
+    pub copy: Vec<Copied>,
+}
+
+/// A word or a string of an entry: its displacement, and what it was.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Copied {
+    pub disp: i16,
+    pub value: Abs,
+}
+
+impl Looked {
+    pub fn copied(&self, disp: i16) -> Option<&Abs> {
+        self.copy.iter().find(|copied| copied.disp == disp).map(|copied| &copied.value)
+    }
+
+    /// A key that is equal to no other one, of what is held though its key may be another one by now.
+    pub fn held_key(address: Word) -> Identity {
+        vec![Abs::Nil, Abs::Int(address)]
+    }
+
+    /// What is known in both, if both are the same entry.
+    fn intersect(&self, other: &Looked) -> Option<Looked> {
+        let mut both = self.clone();
+        both.copy.retain(|copied| other.copy.contains(copied));
+        if self.key != other.key && !both.copy.is_empty() {
+            both.key = Looked::held_key(self.address);
+        }
+        let one = (self.table, self.address, self.zero) == (other.table, other.address, other.zero);
+        (one && (self.key == other.key || !both.copy.is_empty())).then_some(both)
+    }
 }
 
 /// What it says that an address is 0.
@@ -110,7 +141,13 @@ impl Facts {
             region: self.region.filter(|region| other.region == Some(*region)),
             written: self.written || other.written,
             absent: common(&self.absent, &other.absent),
-            looked: common(&self.looked, &other.looked),
+            looked: match self.looked == other.looked {
+                true => self.looked.clone(),
+                false => {
+                    let both = |entry: &Looked| other.looked.iter().find_map(|other| entry.intersect(other));
+                    self.looked.iter().filter_map(both).collect()
+                }
+            },
             found: common(&self.found, &other.found),
         }
     }
@@ -125,7 +162,15 @@ impl Facts {
 
     pub fn set_looked(&mut self, table: TableId, key: &Identity, address: Word, zero: Zero) {
         self.looked.retain(|looked| looked.table != table || looked.key != *key);
-        self.looked.push(Looked { table, key: key.clone(), address, zero });
+        self.looked.push(Looked { table, key: key.clone(), address, zero, copy: Vec::new() });
+    }
+
+    /// The entry with a key that was looked up is there.
+    pub fn found_looked(&mut self, table: TableId, key: &Identity, address: Word) {
+        match self.looked.iter_mut().find(|looked| looked.table == table && looked.key == *key) {
+            Some(looked) => (looked.address, looked.zero) = (address, Zero::Never),
+            None => self.set_looked(table, key, address, Zero::Never),
+        }
     }
 
     pub fn pointer(&mut self, offset: ir::Value) -> Option<&mut Pointer> {

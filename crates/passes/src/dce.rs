@@ -8,12 +8,12 @@ use moonhook_ir::*;
 
 pub(crate) fn run(function: &mut Function, _maps: &[Map]) -> bool {
     let stores = remove_dead_stores(function);
-    let live = Liveness::find(function);
+    let live = needed_values(function);
     let mut changed = stores;
     for block in &mut function.blocks {
         let before = block.insts.len();
         block.insts.retain(|inst| match inst.result {
-            Some(result) => live.values[result.index()] || has_effect(&inst.op),
+            Some(result) => live[result.index()] || inst.op.has_effect(),
             None => true,
         });
         changed |= block.insts.len() != before;
@@ -22,73 +22,14 @@ pub(crate) fn run(function: &mut Function, _maps: &[Map]) -> bool {
     changed | remove_slots(function)
 }
 
-fn has_effect(op: &Op) -> bool {
-    !op.is_pure() && !matches!(op, Op::Load { .. })
-}
-
-struct Liveness {
-    values: Vec<bool>,
-    work: Vec<Value>,
-}
-
-impl Liveness {
-    fn find(function: &Function) -> Self {
-        let count = function.value_count as usize;
-        let mut site: Vec<Option<(u32, u32)>> = vec![None; count];
-        let mut incoming: Vec<Vec<&Target>> = vec![Vec::new(); function.blocks.len()];
-        let mut live = Liveness { values: vec![false; count], work: Vec::new() };
-        for (index, block) in function.blocks.iter().enumerate() {
-            for (place, param) in block.params.iter().enumerate() {
-                site[param.index()] = Some((index as u32, place as u32 | PARAM));
-            }
-            for (place, inst) in block.insts.iter().enumerate() {
-                if let Some(result) = inst.result {
-                    site[result.index()] = Some((index as u32, place as u32));
-                }
-                if has_effect(&inst.op) {
-                    inst.op.for_each_value(|value| live.mark(value));
-                }
-            }
-            match &block.terminator {
-                Some((Terminator::Branch { condition, .. }, _)) => condition.for_each_value(|v| live.mark(v)),
-                Some((Terminator::Return(Operand::Value(value)), _)) => live.mark(*value),
-                _ => {}
-            }
-            if let Some((terminator, _)) = &block.terminator {
-                terminator.for_each_target(|target| incoming[target.block.index()].push(target));
-            }
-        }
-        while let Some(value) = live.work.pop() {
-            let Some((block, place)) = site[value.index()] else { continue };
-            if place & PARAM == 0 {
-                let op = &function.blocks[block as usize].insts[place as usize].op;
-                op.for_each_value(|value| live.mark(value));
-            } else {
-                let place = (place & !PARAM) as usize;
-                incoming[block as usize].iter().for_each(|target| live.mark(target.args[place]));
-            }
-        }
-        live
-    }
-
-    fn mark(&mut self, value: Value) {
-        if !std::mem::replace(&mut self.values[value.index()], true) {
-            self.work.push(value);
-        }
-    }
-}
-
-/// Tells a parameter's place from an instruction's.
-const PARAM: u32 = 1 << 31;
-
 /// Removes unused parameters, and the arguments that jumps pass for them.
-fn remove_params(function: &mut Function, live: &Liveness) -> bool {
-    let unused = |block: &BlockData| block.params.iter().any(|param| !live.values[param.index()]);
+fn remove_params(function: &mut Function, live: &[bool]) -> bool {
+    let unused = |block: &BlockData| block.params.iter().any(|param| !live[param.index()]);
     let keep: Vec<Option<Vec<bool>>> = function
         .blocks
         .iter()
         .map(|block| {
-            let keep = || block.params.iter().map(|param| live.values[param.index()]).collect();
+            let keep = || block.params.iter().map(|param| live[param.index()]).collect();
             unused(block).then(keep)
         })
         .collect();

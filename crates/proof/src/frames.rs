@@ -1,6 +1,6 @@
 //! Frames by short descriptions, as the scripts of `tests/cases` name them.
 //!
-//! A description is a name of [`NAMED`]; or a prefix with a text (`sni:www.example.org`, `http:curl`, `tcp:GET`, `udp:…`,
+//! A description is a name of [`NAMED`]; or a prefix with a text (`sni:www.example.org`, `http:curl`, `tcp:GET`, `tcp80:GET`, `udp:…`,
 //! `dns:www.example.org`, `eth:…`), where `\n`, `\r`, `\s` (space), `\\` and `\xNN` are escapes; or `hex:` and digits. Behind it can stand `/N` (the
 //! first N bytes only) and `*N` (N times). `all` is one of each name, `truncated:NAME` every prefix that the kernel takes.
 
@@ -119,6 +119,7 @@ fn whole(name: &str) -> Result<Vec<u8>, String> {
         "sni6" => eth(0x86dd, &ipv6(6, &[], &tcp(&[], &client_hello(Some(&bytes))))),
         "http" => v4(6, &to_port(80, tcp(&[], &request(&bytes)))),
         "tcp" => v4(6, &tcp(&[], &bytes)),
+        "tcp80" => v4(6, &to_port(80, tcp(&[], &bytes))),
         "udp" => datagram(&bytes),
         "sip" => v4(17, &to_port(5060, udp(&bytes))),
         "dns" => v4(17, &udp(&question(&bytes))),

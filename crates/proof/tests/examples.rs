@@ -95,6 +95,39 @@ type Decision = (&'static str, u32, &'static [&'static str]);
 
 const DECISIONS: &[(&str, &[Decision])] = &[
     (
+        "sni_filter.lua",
+        &[
+            ("sni:blocked.example", 1, &[]),
+            ("sni:BLOCKED.Example", 1, &[]),
+            ("sni:blocked.example.", 1, &[]),
+            ("sni6:Blocked.EXAMPLE.", 1, &[]),
+            ("sni:unblocked.example", 2, &[]),
+            ("sni:blocked.example..", 2, &[]),
+            ("sni:blocked.exampl", 2, &[]),
+            ("sni:.", 2, &[]),
+            ("tls-without-name", 2, &[]),
+        ],
+    ),
+    (
+        "user_agent.lua",
+        &[
+            ("tcp80:GET\\s/\\sHTTP/1.1\\r\\nUser-Agent:\\sBadBot/1.0\\r\\n\\r\\n", 1, &[]),
+            ("tcp80:GET\\s/\\sHTTP/1.1\\r\\nuser-agent:\\sBadBot/1.0\\r\\n\\r\\n", 1, &[]),
+            ("tcp80:GET\\s/\\sHTTP/1.1\\r\\nUSER-AGENT:BadBot/1.0\\x09\\s\\r\\n\\r\\n", 1, &[]),
+            ("tcp80:GET\\s/\\sHTTP/1.1\\nuser-Agent:\\s\\s\\x09BadBot/1.0\\nHost:\\sx\\n\\n", 1, &[]),
+            // A header of another name before the real one.
+            (
+                "tcp80:GET\\s/\\sHTTP/1.1\\r\\nX-User-Agent:\\sgood\\r\\nuser-agent:\\scurl/7.0.0\\r\\n\\r\\n",
+                1,
+                &[],
+            ),
+            ("tcp80:GET\\s/\\sHTTP/1.1\\r\\nUser-Agent:\\sBadBot/1.0\\sx\\r\\n\\r\\n", 2, &[]),
+            ("tcp80:GET\\s/\\sHTTP/1.1\\r\\nX-User-Agent:\\sBadBot/1.0\\r\\n\\r\\n", 2, &[]),
+            ("tcp80:GET\\s/\\sHTTP/1.1\\r\\nUser-Agent:\\sBadBot/1.0", 2, &[]),
+            ("tcp:GET\\s/\\sHTTP/1.1\\r\\nUser-Agent:\\sBadBot/1.0\\r\\n\\r\\n", 2, &[]),
+        ],
+    ),
+    (
         "word_count.lua",
         &[
             ("udp:Offer\\sof\\sthe\\sday:\\sthe\\sbest\\soffer!", 1, &[]),

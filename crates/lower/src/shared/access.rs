@@ -73,6 +73,7 @@ impl Context<'_> {
         }
         let at = Place { base: entry, disp: shape.value_offset() as i16 };
         let found = self.value_arms(at, &shape.value)?;
+        self.note_read_of_entry(table, Vec::new(), &shape.value, &found);
         self.note_load(Load { table, key: Some(self.key_identity(key)), at, marker: entry }, &found);
         Ok(found)
     }
@@ -325,6 +326,9 @@ impl Context<'_> {
         let mut unfit = Unfit::default();
         let address = self.value_address(shape, value, &mut unfit)?;
         self.fail_unfit(table, "value", unfit)?;
+        if self.state.alive() {
+            self.put_version(table, shape, address);
+        }
         Ok(address)
     }
 

@@ -6,7 +6,7 @@ use super::values::Place;
 use crate::context::{Context, Result};
 use crate::join::Arm;
 use crate::same::Identity;
-use crate::state::{State, Zero};
+use crate::state::{Looked, State};
 use crate::value::{Abs, Word};
 use moonhook_ir as ir;
 use moonhook_ir::{BinaryOp, CompareOp, Op, Operand, Size};
@@ -58,7 +58,11 @@ impl Context<'_> {
     /// The packet was written: what was looked up may have had another key.
     pub fn forget_lookups(&mut self) {
         self.shared.additions.forget_keys();
-        self.state.facts.looked.clear();
+        // What was copied stays what the entries were; no key is equal to these.
+        self.state.facts.looked.retain(|looked| !looked.copy.is_empty());
+        for looked in self.state.facts.looked.iter_mut() {
+            looked.key = Looked::held_key(looked.address);
+        }
     }
 
     /// Makes the words of a meeting on each of the ways that meet, in their states.
@@ -135,7 +139,7 @@ impl Context<'_> {
         let missing = self.compare(CompareOp::Eq, at.base, 0);
         let (missing, found) = self.split(missing);
         self.state = found;
-        self.state.facts.set_looked(table, &identity, at.base.into(), Zero::Never);
+        self.state.facts.found_looked(table, &identity, at.base.into());
         let mut arms = self.add_to(shape, at, added)?;
         self.state = missing;
         self.mark_cold();

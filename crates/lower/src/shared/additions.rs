@@ -385,6 +385,11 @@ impl Additions {
         self.roots.get(&value).copied().unwrap_or(value)
     }
 
+    /// Whether two addresses are those of one entry, if neither is 0.
+    pub(super) fn is_one_entry(&self, a: ir::Value, b: ir::Value) -> bool {
+        self.root(a) == self.root(b)
+    }
+
     /// Which value stands for all that are joined, if they are one address or 0.
     pub fn root_of_join(&self, words: &[(Word, &Facts)]) -> Option<ir::Value> {
         let mut roots = words.iter().filter_map(|(word, _)| match word {

@@ -107,13 +107,20 @@ impl Context<'_> {
             return Ok(());
         }
         let address = self.fitting_key(table, shape, key)?;
-        let entry = self.lookup(map, address);
+        let identity = self.key_identity(key);
+        let entry = match self.is_copied(table) {
+            false => self.lookup(map, address),
+            true => {
+                let arms = self.look_up_and_copy((table, &identity), (map, shape), address)?;
+                let found = self.join_word(arms)?;
+                self.value(found)
+            }
+        };
         let gone = self.compare(CompareOp::Eq, entry, 0);
         let message = format!("an entry of table '{}' is gone", self.table_name(table));
         self.check(gone, || Message::new(message));
         self.bind(table, *made, Vec::new(), entry);
-        let key = self.key_identity(key);
-        self.state.facts.set_looked(table, &key, entry.into(), Zero::Never);
+        self.state.facts.found_looked(table, &identity, entry.into());
         Ok(())
     }
 

@@ -38,7 +38,7 @@ impl Context<'_> {
             arms.push(self.missing(table, &identity, missing, address));
             self.state = found;
             self.leave_expired(table, &identity, shape, address, &mut arms);
-            self.state.facts.set_looked(table, &identity, address.into(), Zero::Never);
+            self.state.facts.found_looked(table, &identity, address.into());
             arms.extend(self.entry_arms(table, key, shape, address)?);
         }
         Ok(arms)
@@ -63,18 +63,22 @@ impl Context<'_> {
             self.state = unknown;
             self.mark_cold();
         }
+        let identity = self.key_identity(key);
         let mut unfit = Unfit::default();
         let bytes = self.key_address(&shape.key, key, &mut unfit)?;
         arms.extend(unfit.states().into_iter().map(|state| Arm { state, values: vec![Abs::Nil] }));
         if self.state.alive() {
-            let found = self.lookup(map, bytes);
-            ways.push(Arm { state: self.take_state(), values: vec![Abs::Int(found.into())] });
+            if self.is_copied(table) {
+                ways.extend(self.look_up_and_copy((table, &identity), (map, shape), bytes)?);
+            } else {
+                let found = self.lookup(map, bytes);
+                ways.push(Arm { state: self.take_state(), values: vec![Abs::Int(found.into())] });
+            }
         }
         let address = match self.join(ways)?.as_deref() {
             Some([Abs::Int(Word::Value(address))]) => *address,
             _ => return Ok(None),
         };
-        let identity = self.key_identity(key);
         self.note_lookup(table, identity, address);
         Ok(Some(address))
     }

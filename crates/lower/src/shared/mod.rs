@@ -3,8 +3,8 @@
 //! Which tables these are is learned while lowering, like variables ([`crate::variables`]): a write by a key that is no
 //! constant name, and a key or value of a new kind, stop the walk, and the next one knows. Their bytes in the map are those
 //! of the crate `moonhook_shape`; what load time has left in a table ([`loaded`]) is in the map first. [`access`] reads and
-//! writes entries, [`lookups`] finds them, [`adding`] makes `t[k] = t[k] + n` atomic, [`keys`], [`values`] and [`texts`]
-//! convert, [`records`] are values with fields, [`places`] those of lists. [`walk`] looks through a table's keys, for
+//! writes entries, [`lookups`] finds them, [`adding`] makes `t[k] = t[k] + n` atomic, [`copies`] keeps what is
+//! read of an entry together, [`keys`], [`values`] and [`texts`] convert, [`records`] are values with fields, [`places`] those of lists. [`walk`] looks through a table's keys, for
 //! [`traversal`], and [`border`] is `#`.
 
 mod access;
@@ -12,6 +12,7 @@ mod adding;
 mod additions;
 mod advice;
 mod border;
+mod copies;
 mod held;
 mod keys;
 mod loaded;
@@ -56,6 +57,8 @@ pub struct SharedTables {
     slots: Vec<(u32, ir::Slot)>,
     /// A declared table that was read, and where, without a type of its values being known.
     untyped: Option<(TableId, ir::Loc)>,
+    /// What was read of entries in this walk.
+    reads: copies::Reads,
     /// In thunks: 1 where the handler has seen that there is no entry with the key that is being assigned, else 0.
     pub seen_absent: Option<Word>,
     /// Records in values, as [`crate::value::Abs::Entry`] numbers them.
@@ -68,6 +71,8 @@ struct Known {
     value: Seen,
     /// Handlers go from one key to the next.
     steps: bool,
+    /// What is copied when an entry is looked up ([`copies`]).
+    copied: std::collections::BTreeSet<Vec<String>>,
     /// In the module being made.
     map: Option<(ir::MapId, Rc<Shape>)>,
 }
@@ -77,6 +82,7 @@ impl SharedTables {
     pub fn start_over(&mut self) {
         self.known.values_mut().for_each(|known| known.map = None);
         self.additions = Additions::default();
+        self.reads.clear();
         self.slots.clear();
         self.untyped = None;
     }
@@ -84,6 +90,7 @@ impl SharedTables {
     /// Before the code of another function that uses the same maps.
     pub fn start_function(&mut self) {
         self.additions = Additions::default();
+        self.reads.clear();
         self.slots.clear();
         self.seen_absent = None;
     }
@@ -122,6 +129,7 @@ impl SharedTables {
     /// Forgets values from `values` on and slots from `slots` on.
     pub fn forget(&mut self, values: u32, slots: usize) {
         self.additions.forget(values);
+        self.reads.forget(values);
         self.slots.retain(|(_, slot)| slot.index() < slots);
     }
 }

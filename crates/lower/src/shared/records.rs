@@ -89,14 +89,19 @@ impl Context<'_> {
         let (table, _) = self.shared.paths[path as usize];
         let Some((at, ty)) = self.record_of(path, base)? else { return self.only(Abs::Nil) };
         let Some((number, offset, ty)) = ty.field(&name) else { return self.only(Abs::Nil) };
-        let fields = self.load(at.base, at.disp, Size::B8, false);
+        let place = Place { disp: at.disp + offset as i16, ..at };
+        let fields = match self.is_whole_copied(place, ty) {
+            true => self.word_of_entry(at),
+            false => self.load(at.base, at.disp, Size::B8, false),
+        };
         let fields = self.value(fields);
+        // A value of its own for each field, though one word says it of all.
+        let marker = self.value(Word::Imm(0));
         let (there, missing) = self.split_bit(fields, number);
         self.state = missing;
-        self.state.facts.absent.push(fields);
+        self.state.facts.absent.push(marker);
         let mut arms = vec![Arm { state: self.take_state(), values: vec![Abs::Nil] }];
         self.state = there;
-        let place = Place { disp: at.disp + offset as i16, ..at };
         if matches!(ty, Type::Record(_)) {
             let mut names = self.shared.paths[path as usize].1.clone();
             names.push(name);
@@ -105,7 +110,9 @@ impl Context<'_> {
             return Ok(arms);
         }
         let found = self.value_arms(place, ty)?;
-        self.note_load(Load { table, key: None, at: place, marker: fields }, &found);
+        self.note_load(Load { table, key: None, at: place, marker }, &found);
+        let path = self.shared.paths[path as usize].1.iter().cloned().chain([name]).collect();
+        self.note_read_of_entry(table, path, ty, &found);
         arms.extend(found);
         Ok(arms)
     }
@@ -179,6 +186,7 @@ impl Context<'_> {
             done.push(self.take_state());
         }
         self.enter(done)?;
+        self.forget_copied(table, place.disp, ty.size());
         if self.holds_made(value)?
             && let Abs::Object(Object::Made(made)) = *value
         {

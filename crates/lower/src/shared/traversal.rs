@@ -14,7 +14,7 @@ use crate::events::Message;
 use crate::join::Arm;
 use crate::loops::Iteration;
 use crate::made::Key;
-use crate::state::{State, Zero};
+use crate::state::{Looked, State, Zero};
 use crate::value::{Abs, Object, Word};
 use moonhook_ir as ir;
 use moonhook_ir::CompareOp;
@@ -134,7 +134,7 @@ impl Context<'_> {
     ) -> Result<Visit> {
         let mut visit = Visit::default();
         let entry = self.present_entry(map, shape, key, &mut visit.missing);
-        for arm in self.key_and_value(table, shape, key, entry)? {
+        for arm in self.key_and_value(table, (map, shape), [key, entry], &mut visit.moved)? {
             let moved = self.confirmed((map, shape), key, entry, arm, &mut visit.found);
             visit.moved.extend(moved);
         }
@@ -199,7 +199,7 @@ impl Context<'_> {
 
     /// Passes an arm on to `exits` where the key still has the entry its value is from, and gives the state where it has not:
     /// the kernel may give a deleted entry's memory to another key at once (`kernel/bpf/hashtab.c`), whose value was read
-    /// then. The fields of a record are read later, one by one, and are not confirmed.
+    /// then.
     fn confirmed(
         &mut self,
         (map, shape): (ir::MapId, &Shape),
@@ -207,33 +207,36 @@ impl Context<'_> {
         entry: ir::Value,
         arm: Arm,
         exits: &mut Vec<Arm>,
-    ) -> Option<State> {
-        if matches!(shape.value, Type::Record(_)) {
-            exits.push(arm);
-            return None;
-        }
+    ) -> Vec<State> {
         self.state = arm.state;
-        let now = self.lookup(map, key);
-        let moved = self.compare(CompareOp::Ne, now, entry);
-        let (moved, same) = self.split(moved);
-        exits.push(Arm { state: same, values: arm.values });
-        Some(moved)
+        let mut moved = Vec::new();
+        // Of a record, what is read was copied and confirmed, or it is a single word that is read later.
+        if !matches!(shape.value, Type::Record(_)) {
+            self.leave_moved(map, [key, entry], &mut moved);
+        }
+        exits.push(Arm { state: self.take_state(), values: arm.values });
+        moved
     }
 
     /// Key and value of an entry that is there, with one arm for each way of getting them.
     fn key_and_value(
         &mut self,
         table: TableId,
-        shape: &Shape,
-        key: ir::Value,
-        entry: ir::Value,
+        (map, shape): (ir::MapId, &Shape),
+        [key_bytes, entry]: [ir::Value; 2],
+        moved: &mut Vec<State>,
     ) -> Result<Vec<Arm>> {
-        let key = self.key_value(Place { base: key, disp: 0 }, &shape.key, 0)?.0;
+        let key = self.key_value(Place { base: key_bytes, disp: 0 }, &shape.key, 0)?.0;
         // A record's fields may change, and it is another key then.
+        let mut identity = Looked::held_key(entry.into());
         if !matches!(key, Abs::Object(_)) {
-            let identity = self.key_identity(&key);
+            identity = self.key_identity(&key);
             self.note_lookup(table, identity.clone(), entry);
             self.state.facts.set_looked(table, &identity, entry.into(), Zero::Never);
+        }
+        if self.is_copied(table) {
+            let copy = self.confirmed_copy(table, (map, shape), [key_bytes, entry], moved)?;
+            self.hold_copy(table, &identity, entry, copy);
         }
         let mut arms = match shape.value {
             Type::Record(_) => {

@@ -44,7 +44,8 @@ impl Context<'_> {
 
     /// The value at a place, with one arm for each way of getting it.
     pub(super) fn value_arms(&mut self, at: Place, ty: &Type) -> Result<Vec<Arm>> {
-        let word = |context: &mut Self, offset: i16| context.load(at.base, at.disp + offset, Size::B8, false);
+        let word =
+            |context: &mut Self, offset: i16| context.word_of_entry(Place { disp: at.disp + offset, ..at });
         let value = match ty {
             Type::Boolean => {
                 let word = word(self, 0);
@@ -62,7 +63,10 @@ impl Context<'_> {
                     Arm { state: six, values: vec![Abs::Str(Str::Ipv6(high, low))] },
                 ]);
             }
-            Type::Text { capacity } => Abs::Str(self.text_at(at, usize::from(*capacity))?),
+            Type::Text { capacity } => match self.copied_at(at) {
+                Some(text @ Abs::Str(_)) => text,
+                _ => Abs::Str(self.text_at(at, usize::from(*capacity))?),
+            },
             // Prefixes are keys only.
             Type::Prefix4 | Type::Prefix6 | Type::Record(_) => Abs::Nil,
         };
@@ -70,7 +74,7 @@ impl Context<'_> {
     }
 
     /// A copy of the string at a place: the entry may change.
-    fn text_at(&mut self, at: Place, capacity: usize) -> Result<Str> {
+    pub(super) fn text_at(&mut self, at: Place, capacity: usize) -> Result<Str> {
         let text = self.copied_text(at, capacity)?;
         if let (true, Str::Slice { start, length, .. }) = (self.thunk.is_some(), &text) {
             self.shorten_in_arena(*start, *length);

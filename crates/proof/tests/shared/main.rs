@@ -1,6 +1,7 @@
 //! Tables that handlers share, where more than one frame at a time matters.
 
 mod counts;
+mod records;
 mod support;
 
 use crate::support::{entries, frame, loaded, loaded_as, loaded_with, run_twice};

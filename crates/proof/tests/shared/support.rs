@@ -63,8 +63,14 @@ pub fn packets() -> u32 {
 
 /// Runs a frame on two CPUs at once, `count` times on each.
 pub fn run_twice(program: &Program, name: &str, frame: &[u8], count: u32) {
+    run_together(program, name, [frame, frame], count);
+}
+
+/// Runs one frame on one CPU and another one on another at once, each `count` times.
+pub fn run_together(program: &Program, name: &str, frames: [&[u8]; 2], count: u32) {
     let start = std::sync::Barrier::new(2);
     let run = |cpu: usize, fd: OwnedFd| {
+        let frame = frames[cpu];
         let mut cpus = nix::sched::CpuSet::new();
         cpus.set(cpu).unwrap();
         // With a single CPU there is nothing to lose.

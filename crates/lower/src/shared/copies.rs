@@ -1,0 +1,277 @@
+//! Copies of entries. What a handler reads of an entry in several words is read at once, when the entry is looked up, and the
+//! copy is confirmed: the kernel may give a deleted or replaced entry's memory to another one at any time
+//! (`kernel/bpf/hashtab.c`), so that half of what is read there may be another key's, or another assignment's.
+//!
+//! Which fields these are is learned by lowering the handlers without copies: those that something depends on, if there are
+//! several, or if one has several words. What only an addition depends on is not read ([`super::adding`]). So who counts, and
+//! who reads a single number, pays nothing.
+//!
+//! A copy is good if a second lookup finds the same entry, and the same *version*: a random number, which each assignment of a
+//! whole record puts into those bits of the record's first word that stand for no field. What the handler then assigns in
+//! place is read in place.
+
+use super::values::Place;
+use crate::context::{Context, Result, Stop};
+use crate::join::Arm;
+use crate::loops::Iteration;
+use crate::same::Identity;
+use crate::state::{Copied, Looked, State};
+use crate::value::{Abs, Word};
+use moonhook_ir as ir;
+use moonhook_ir::{BinaryOp, CompareOp, Size};
+use moonhook_shape::{Shape, Type};
+use moonhook_snapshot::TableId;
+use std::collections::{BTreeMap, BTreeSet};
+
+const HELPER_PRANDOM: u32 = 7;
+
+/// The fields that lead to a value in an entry.
+type FieldPath = Vec<String>;
+
+/// What handlers read of entries, by table: where it was read, and what was loaded if that is one word.
+#[derive(Debug, Default)]
+pub(super) struct Reads(Vec<(TableId, FieldPath, Option<ir::Value>)>);
+
+impl Reads {
+    /// Forgets what was loaded in values from `count` on.
+    pub(super) fn forget(&mut self, count: u32) {
+        self.0.retain(|(.., value)| value.is_none_or(|value| value.0 < count));
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+impl Context<'_> {
+    /// Notes that a value of an entry is read; `arms` are what it is.
+    pub(super) fn note_read_of_entry(&mut self, table: TableId, path: FieldPath, ty: &Type, arms: &[Arm]) {
+        if self.thunk.is_some() || matches!(ty, Type::Record(_)) {
+            return;
+        }
+        let word = match arms {
+            [Arm { values, .. }] if ty.size() == 8 => match values.as_slice() {
+                [Abs::Int(Word::Value(value))] => Some(*value),
+                _ => None,
+            },
+            _ => None,
+        };
+        self.shared.reads.0.push((table, path, word));
+    }
+
+    /// Has what handlers read in several words copied, from the next walk on.
+    pub fn check_copies(&mut self) -> Result<()> {
+        let needed = ir::needed_values(&self.function);
+        let is_needed = |value: &Option<ir::Value>| value.is_none_or(|value| needed[value.index()]);
+        let mut read: BTreeMap<TableId, BTreeSet<FieldPath>> = BTreeMap::new();
+        for (table, path, value) in std::mem::take(&mut self.shared.reads.0) {
+            if is_needed(&value) {
+                read.entry(table).or_default().insert(path);
+            }
+        }
+        let mut more = false;
+        for (table, paths) in read {
+            let Some((_, shape)) = self.shared_map(table)? else { continue };
+            let one_word = |path: &FieldPath| field(&shape, path).is_some_and(|(_, ty)| ty.size() == 8);
+            let whole = paths.len() == 1 && paths.iter().all(one_word);
+            let known = self.know(table);
+            if !shape.per_cpu && !(whole && known.copied.is_empty()) && !paths.is_subset(&known.copied) {
+                known.copied.extend(paths);
+                more = true;
+            }
+        }
+        if more { Err(Stop::Restart) } else { Ok(()) }
+    }
+
+    pub(super) fn is_copied(&mut self, table: TableId) -> bool {
+        self.thunk.is_none() && !self.know(table).copied.is_empty()
+    }
+
+    /// Looks an entry up and copies it, until the copy is good; ways with the entry's address, and with 0 where there is none.
+    pub(super) fn look_up_and_copy(
+        &mut self,
+        (table, identity): (TableId, &Identity),
+        (map, shape): (ir::MapId, &Shape),
+        key: ir::Value,
+    ) -> Result<Vec<Arm>> {
+        self.repeat(&[], &mut |context, _| {
+            let mut iteration = Iteration::default();
+            let entry = context.lookup(map, key);
+            let none = context.compare(CompareOp::Eq, entry, 0);
+            let (none, there) = context.split(none);
+            iteration.leave_in(none, vec![Abs::int(0)]);
+            context.state = there;
+            let mut moved = Vec::new();
+            let copy = context.confirmed_copy(table, (map, shape), [key, entry], &mut moved)?;
+            iteration.next.extend(moved.into_iter().map(|state| (state, vec![])));
+            context.hold_copy(table, identity, entry, copy);
+            iteration.leave(context, vec![Abs::Int(entry.into())]);
+            Ok(iteration)
+        })
+    }
+
+    /// What is known of the entry at an address is what was copied of it.
+    pub(super) fn hold_copy(
+        &mut self,
+        table: TableId,
+        identity: &Identity,
+        entry: ir::Value,
+        copy: Vec<Copied>,
+    ) {
+        self.state.facts.found_looked(table, identity, entry.into());
+        let looked = self.state.facts.looked.iter_mut();
+        for looked in looked.filter(|looked| looked.table == table && looked.key == *identity) {
+            looked.copy.clone_from(&copy);
+        }
+    }
+
+    /// What handlers read of the table's entries, of the one at an address.
+    fn copy_of(&mut self, table: TableId, shape: &Shape, entry: ir::Value) -> Result<Vec<Copied>> {
+        let paths: Vec<FieldPath> = self.know(table).copied.iter().cloned().collect();
+        let (mut words, mut texts) = (BTreeSet::new(), BTreeMap::new());
+        for path in &paths {
+            for length in 0..path.len() {
+                words.extend(field(shape, &path[..length]).map(|(disp, _)| disp));
+            }
+            match field(shape, path) {
+                Some((disp, Type::Text { capacity })) => {
+                    texts.insert(disp, usize::from(*capacity));
+                }
+                Some((disp, ty)) => words.extend((disp..disp + ty.size() as i16).step_by(8)),
+                None => {}
+            }
+        }
+        let mut copy = Vec::new();
+        for disp in words {
+            let value = Abs::Int(self.load(entry, disp, Size::B8, false));
+            copy.push(Copied { disp, value });
+        }
+        for (disp, capacity) in texts {
+            let value = Abs::Str(self.text_at(Place { base: entry, disp }, capacity)?);
+            copy.push(Copied { disp, value });
+        }
+        Ok(copy)
+    }
+
+    /// Copies an entry that was looked up, and goes on where the copy is good; `moved` gets the states where it is not.
+    ///
+    /// Where there are versions: the entry is whole when the second lookup finds it, and has the version that was read before.
+    /// As the version is the first word of an assignment to be written, the fields are of the same one if the version is still
+    /// there after they were read.
+    pub(super) fn confirmed_copy(
+        &mut self,
+        table: TableId,
+        (map, shape): (ir::MapId, &Shape),
+        [key, entry]: [ir::Value; 2],
+        moved: &mut Vec<State>,
+    ) -> Result<Vec<Copied>> {
+        let disp = shape.value_offset() as i16;
+        let Some(fields) = version_start(&shape.value) else {
+            let copy = self.copy_of(table, shape, entry)?;
+            self.leave_moved(map, [key, entry], moved);
+            return Ok(copy);
+        };
+        let before = self.load(entry, disp, Size::B8, false);
+        self.leave_moved(map, [key, entry], moved);
+        let now = self.load(entry, disp, Size::B8, false);
+        self.leave_replaced(fields, before, now, moved);
+        let copy = self.copy_of(table, shape, entry)?;
+        // The upper half, for the whole word would be taken for the one that has just been read.
+        let after = self.load(entry, disp + 4, Size::B4, false);
+        let now = self.shr(now, 32);
+        self.leave_replaced((fields - 32).max(0), now, after, moved);
+        Ok(copy)
+    }
+
+    /// Leaves where a key has another entry by now, or none.
+    pub(super) fn leave_moved(
+        &mut self,
+        map: ir::MapId,
+        [key, entry]: [ir::Value; 2],
+        moved: &mut Vec<State>,
+    ) {
+        let again = self.lookup(map, key);
+        let other = self.compare(CompareOp::Ne, again, entry);
+        self.leave_if(other, moved);
+    }
+
+    /// Leaves where two words have different versions, which begin at a bit.
+    fn leave_replaced(&mut self, start: i64, before: Word, now: Word, moved: &mut Vec<State>) {
+        let difference = self.binary(BinaryOp::Xor, now, before);
+        let difference = self.shr(difference, start);
+        let replaced = self.compare(CompareOp::Ne, difference, 0);
+        self.leave_if(replaced, moved);
+    }
+
+    /// Puts a new version into the bytes of a value that is being made.
+    pub(super) fn put_version(&mut self, table: TableId, shape: &Shape, base: ir::Value) {
+        if let (true, Some(fields)) = (self.is_copied(table), version_start(&shape.value)) {
+            let random = self.helper(HELPER_PRANDOM, &[]);
+            let high = self.shl(random, 32);
+            let random = self.binary(BinaryOp::Or, random, high);
+            let version = self.and(random, -1i64 << fields);
+            let disp = shape.value_offset() as i16;
+            let there = self.load(base, disp, Size::B8, false);
+            let there = self.binary(BinaryOp::Or, there, version);
+            self.store(base, disp, Size::B8, there);
+        }
+    }
+
+    /// What was copied of the word, or the string, at a place of an entry.
+    pub(super) fn copied_at(&self, at: Place) -> Option<Abs> {
+        let additions = &self.shared.additions;
+        let looked = self.state.facts.looked.iter().filter(|looked| match looked.address {
+            Word::Value(address) => additions.is_one_entry(address, at.base),
+            Word::Imm(_) => false,
+        });
+        looked.filter_map(|looked| looked.copied(at.disp)).next().cloned()
+    }
+
+    /// Whether all of a value at a place was copied.
+    pub(super) fn is_whole_copied(&self, at: Place, ty: &Type) -> bool {
+        let word = |disp: i16| self.copied_at(Place { disp: at.disp + disp, ..at }).is_some();
+        match ty {
+            Type::Text { .. } | Type::Record(_) => word(0),
+            ty => (0..ty.size() as i16).step_by(8).all(word),
+        }
+    }
+
+    /// A word at a place, of the copy if there is one.
+    pub(super) fn word_of_entry(&mut self, at: Place) -> Word {
+        match self.copied_at(at) {
+            Some(Abs::Int(word)) => word,
+            _ => self.load(at.base, at.disp, Size::B8, false),
+        }
+    }
+
+    /// A field was assigned in place, in this entry or one that may be the same.
+    pub(super) fn forget_copied(&mut self, table: TableId, disp: i16, size: usize) {
+        let within =
+            |copied: &Copied| copied.disp >= disp && i32::from(copied.disp) < i32::from(disp) + size as i32;
+        let assigned = |looked: &Looked| looked.table == table && looked.copy.iter().any(within);
+        if self.state.facts.looked.iter().any(assigned) {
+            for looked in self.state.facts.looked.iter_mut().filter(|looked| looked.table == table) {
+                looked.copy.retain(|copied| !within(copied));
+            }
+        }
+    }
+}
+
+/// Where a field is in a value, and its type.
+fn field<'s>(shape: &'s Shape, path: &[String]) -> Option<(i16, &'s Type)> {
+    let mut found = (shape.value_offset() as i16, &shape.value);
+    for name in path {
+        let (_, offset, ty) = found.1.field(name)?;
+        found = (found.0 + offset as i16, ty);
+    }
+    Some(found)
+}
+
+/// The first bit of a record's first word that stands for no field, if there are enough of them for a version.
+fn version_start(ty: &Type) -> Option<i64> {
+    const MOST: usize = 48;
+    match ty {
+        Type::Record(fields) if fields.len() <= MOST => Some(fields.len() as i64),
+        _ => None,
+    }
+}

@@ -1,0 +1,72 @@
+//! Records that one CPU reads while another assigns, replaces and deletes them: each is read as it was assigned.
+
+use crate::support::{entries, frame, loaded_as, run_together};
+use moonhook_engine::Form;
+use moonhook_proof::host;
+
+/// What tells one record from another, in the first two fields, is checked in all of them: how the reader gets at a record, and reads.
+const READERS: [(&str, &str); 8] = [
+    ("fields", "local r = t[k] if r then a, b, c = r.a, r.b, r.c end"),
+    ("lookups", "if t[k] then a, b, c = t[k].a, t[k].b, t[k].c end"),
+    (
+        "a new one",
+        "local r = t[k] if not r then r = { a = k, b = k, c = k } t[k] = r end a, b, c = r.a, r.b, r.c",
+    ),
+    (
+        "a loop between",
+        "local r = t[k] if r then a = r.a for i = 1, 100 do pkt:setuint8(40, i) end b, c = r.b, r.c end",
+    ),
+    (
+        "a function",
+        "local function of(r, f) return r[f] end local r = t[k] if r then a, b, c = of(r, 'a'), of(r, 'b'), of(r, 'c') end",
+    ),
+    (
+        "a branch",
+        "local r = t[k] if r then if k > 2 then a, b = r.a, r.b else b, a = r.b, r.a end c = r.c end",
+    ),
+    ("next", "local _, r = next(t) if r then a, b, c = r.a, r.b, r.c k = a & 3 end"),
+    (
+        "pairs",
+        "for key, r in pairs(t) do k = key a, b, c = r.a, r.b, r.c if a ~= b or b ~= c or a & 3 ~= k then break end end",
+    ),
+];
+
+/// One CPU writes, another one reads.
+#[test]
+fn records_are_read_whole() {
+    if !host::kernel_available("shared tables") {
+        return;
+    }
+    for (what, read) in READERS {
+        let text = format!(
+            "local xdp = require 'xdp'
+            local t = map {{ key = 'int', value = {{ a = 'int', b = 'int', c = 'int' }}, capacity = 16 }}
+            local turns, seen, wrong = {{}}, {{ [1] = 0 }}, {{ [1] = 0 }}
+            xdp.attach(function(pkt)
+              turns[1] = (turns[1] or 0) + 1
+              local k = turns[1] & 3
+              local v = turns[1]
+              if pkt.udp then
+                t[k] = {{ a = v, b = v, c = v }}
+                t[k ~ 1] = nil
+                v = v + 4
+                t[k] = {{ a = v, b = v, c = v }}
+                return
+              end
+              local a, b, c
+              {read}
+              if a then seen[1] = seen[1] + 1 end
+              if a and (a ~= b or b ~= c or a & 3 ~= k) then wrong[1] = wrong[1] + 1 end
+            end)"
+        );
+        let (program, module, name) = loaded_as(&text, Some(Form::Expanded));
+        run_together(&program, &name, [&frame("udp"), &frame("tcp")], 600_000);
+        assert_eq!(entries(&program, &module, "turns"), ["1 1200000"], "{what}");
+        println!(
+            "{what}: {:?} of {:?}",
+            entries(&program, &module, "wrong"),
+            entries(&program, &module, "seen")
+        );
+        assert_eq!(entries(&program, &module, "wrong"), ["1 0"], "{what}");
+    }
+}
