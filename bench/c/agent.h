@@ -4,7 +4,7 @@
 #include "frame.h"
 #include "hash.h"
 
-enum { AGENT_WORDS = 32, NEEDLE = 11 };
+enum { AGENT_WORDS = 32, NEEDLE = 12, MAX_BLANKS = 64 };
 
 struct agent {
 	__u64 length;
@@ -35,11 +35,16 @@ static __always_inline __u32 first_byte(__u64 mask)
 	return ((mask & -mask) >> 7) * 0x0001020304050607ULL >> 56;
 }
 
-// `User-Agent:` followed by what %s matches: needs 12 bytes at `at`.
+// `\nUser-Agent:`, in any case: needs 12 bytes at `at`, of which the first is the line feed.
 static __always_inline int is_header(const __u8 *at)
 {
-	return LOAD64(at) == 0x6567412d72657355ULL /* User-Age */ && LOAD32(at + 7) == 0x3a746e65 /* ent: */ &&
-	       (at[NEEDLE] == ' ' || (__u8)(at[NEEDLE] - 9) < 5);
+	return (LOAD64(at + 1) | 0x2020200020202020ULL) == 0x6567612d72657375ULL /* user-age */ &&
+	       (LOAD32(at + 8) | 0x00202020) == 0x3a746e65 /* ent: */;
+}
+
+static __always_inline int is_blank(__u8 byte)
+{
+	return byte == ' ' || byte == '\t';
 }
 
 // The low `bytes` bytes of a word, 0 to 7.
@@ -62,9 +67,53 @@ struct {
 	__type(value, struct copy);
 } copies SEC(".maps");
 
-// No agent in the set has a CR in it, so one with a lone CR need not be read to its end.
-//
-// Whether the agent that starts at `start`, up to a CR LF within the first `length` bytes, is in the set.
+// The hash of the `size` bytes at `text`.
+__noinline __u64 hash_of(const struct copy *copy, __u32 start, __u32 size)
+{
+	__u64 hash = HASH_START;
+
+	if (!copy || size > AGENT_WORDS * 8)
+		return 0;
+	const __u8 *text = copy->bytes + (start & (COPIED - 1));
+
+	for (__u32 i = 0; i < AGENT_WORDS * 8; i += 8) {
+		if (i + 8 > size)
+			return i == size ? hash : hash_word(hash, low_bytes(LOAD64(text + i), size & 7));
+		hash = hash_word(hash, LOAD64(text + i));
+	}
+	return hash;
+}
+
+// The size of the text of `size` bytes at `start` without blanks at its end.
+__noinline __u32 without_blanks(const struct copy *copy, __u32 start, __u32 size)
+{
+	if (!copy)
+		return 0;
+	const __u8 *text = copy->bytes + (start & (COPIED - 1));
+
+	for (__u32 i = 0; i < MAX_BLANKS; i++) {
+		if (!size || !is_blank(text[(size - 1) & (AGENT_WORDS * 8 - 1)]))
+			break;
+		size--;
+	}
+	return size;
+}
+
+// Where the blanks at `start` end.
+__noinline __u32 behind_blanks(const struct copy *copy, __u32 start)
+{
+	if (!copy)
+		return 0;
+	for (__u32 i = 0; i < MAX_BLANKS; i++) {
+		if (!is_blank(copy->bytes[start & (COPIED - 1)]))
+			break;
+		start++;
+	}
+	return start;
+}
+
+// Whether the agent that starts at `start`, up to a LF within the first `length` bytes, without blanks at its end and a CR before
+// the LF, is in the set. No agent in the set has a CR in it, so one with a lone CR need not be read to its end.
 static __always_inline int listed(const struct copy *copy, __u32 start, __u32 length)
 {
 	__u64 hash = HASH_START;
@@ -72,14 +121,14 @@ static __always_inline int listed(const struct copy *copy, __u32 start, __u32 le
 	const __u8 *text = copy->bytes + (start & (COPIED - 1));
 
 	for (__u32 i = 0; i < AGENT_WORDS * 8; i += 8) {
-		__u64 word = LOAD64(text + i), ends = bytes_equal(word, '\r');
+		__u64 word = LOAD64(text + i), ends = bytes_equal(word, '\r') | bytes_equal(word, '\n');
 
 		size = i;
 		if (ends) {
 			__u32 last = first_byte(ends) & 7;
 
 			size += last;
-			if (text[i + last + 1] != '\n')
+			if (text[i + last] == '\r' && text[i + last + 1] != '\n')
 				return 0;
 			if (last)
 				hash = hash_word(hash, low_bytes(word, last));
@@ -89,8 +138,12 @@ static __always_inline int listed(const struct copy *copy, __u32 start, __u32 le
 	}
 	return 0;
 found:
-	if (start + size + 2 > length)
+	if (start + size + 1 > length || (text[size & (AGENT_WORDS * 8 - 1)] == '\r' && start + size + 2 > length))
 		return 0;
+	if (unlikely(size && is_blank(text[(size - 1) & (AGENT_WORDS * 8 - 1)]))) {
+		size = without_blanks(copy, start, size);
+		hash = hash_of(copy, start, size);
+	}
 	const struct agent *agent = bpf_map_lookup_elem(&agents, &hash);
 	if (!agent || agent->length != size)
 		return 0;

@@ -18,7 +18,7 @@ SEC("xdp") int sni_hash(struct xdp_md *ctx)
 	if (!offset)
 		return XDP_PASS;
 	offset = server_name(data, end, offset, &length);
-	if (!offset || length > sizeof key)
+	if (!offset || !without_dot(data, end, offset, &length) || !length || length > sizeof key)
 		return XDP_PASS;
 	if (!padded_name(key, data, end, offset, length))
 		return XDP_PASS;

@@ -24,7 +24,7 @@ SEC("xdp") int sni_hash_u64(struct xdp_md *ctx)
 	if (!offset)
 		return XDP_PASS;
 	offset = server_name(data, end, offset, &length);
-	if (!offset || length > sizeof words)
+	if (!offset || !without_dot(data, end, offset, &length) || !length || length > sizeof words)
 		return XDP_PASS;
 	if (!padded_name(words, data, end, offset, length))
 		return XDP_PASS;

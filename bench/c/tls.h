@@ -45,9 +45,33 @@ static __always_inline __u32 server_name(const __u8 *data, const __u8 *end, __u3
 	return 0;
 }
 
+// Takes a dot at the end off the name of `*length` bytes (not 0) at `offset`; false if the name is not in the frame.
+static __always_inline int without_dot(const __u8 *data, const __u8 *end, __u32 offset, __u32 *length)
+{
+	const __u8 *at;
+
+	offset += *length - 1;
+	if (offset > MAX_OFFSET || !WITHIN(at, data, end, offset, 1))
+		return 0;
+	if (unlikely(*at == '.'))
+		--*length;
+	return 1;
+}
+
+// The eight bytes of a word, upper-case letters made lower-case.
+static __always_inline __u64 lower(__u64 word)
+{
+	const __u64 ones = 0x0101010101010101ULL;
+	__u64 low = word & 0x7f * ones;
+	__u64 from_a = low + (0x80 - 'A') * ones, behind_z = low + (0x7f - 'Z') * ones;
+
+	return word | (from_a & ~behind_z & ~word & 0x80 * ones) >> 2;
+}
+
 enum { NAME_WORDS = 8 };
 
-// Puts the name of `length` bytes (1 to 64) at `offset` into `words`, padded with zeros; false if it is not in the frame.
+// Puts the name of `length` bytes (1 to 64) at `offset` into `words`, in lower case, padded with zeros; false if it is not in
+// the frame.
 //
 // Mostly 64 bytes follow in the frame, so that whole words can be read and cut; otherwise the name is read by bytes.
 static __always_inline int padded_name(__u64 *words, const __u8 *data, const __u8 *end, __u32 offset, __u32 length)
@@ -62,9 +86,9 @@ static __always_inline int padded_name(__u64 *words, const __u8 *data, const __u
 
 			words[i] = 0;
 			if (length >= i * 8 + 8)
-				words[i] = LOAD64(at + i * 8);
+				words[i] = lower(LOAD64(at + i * 8));
 			else if (length > i * 8)
-				words[i] = LOAD64(at + i * 8) & ((1ULL << (rest * 8)) - 1);
+				words[i] = lower(LOAD64(at + i * 8) & ((1ULL << (rest * 8)) - 1));
 		}
 		return 1;
 	}
@@ -73,10 +97,13 @@ static __always_inline int padded_name(__u64 *words, const __u8 *data, const __u
 	__builtin_memset(words, 0, NAME_WORDS * 8);
 	for (__u32 i = 0; i < NAME_WORDS * 8; i++) {
 		if (i >= length)
-			return 1;
+			break;
 		if (at + i + 1 > end)
 			return 0;
 		bytes[i] = at[i];
 	}
+#pragma unroll
+	for (__u32 i = 0; i < NAME_WORDS; i++)
+		words[i] = lower(words[i]);
 	return 1;
 }

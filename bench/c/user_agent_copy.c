@@ -18,15 +18,20 @@ SEC("xdp") int user_agent_copy(struct xdp_md *ctx)
 	__u64 i = copy->zero;
 	for (__u32 step = 0; step < COPIED && i < length; step++) {
 		i &= COPIED - 1;
-		__u64 candidates = bytes_equal(LOAD64(copy->bytes + i), 'U');
+		__u64 candidates = bytes_equal(LOAD64(copy->bytes + i), '\n');
 
 		if (likely(!candidates)) {
 			i += 8;
 			continue;
 		}
 		i += first_byte(candidates) & 7;
-		if (is_header(copy->bytes + i))
-			return listed(copy, i + NEEDLE + 1, length) ? XDP_DROP : XDP_PASS;
+		if (is_header(copy->bytes + i)) {
+			i += NEEDLE;
+			i += is_blank(copy->bytes[i & (COPIED - 1)]);
+			if (unlikely(is_blank(copy->bytes[i & (COPIED - 1)])))
+				i = behind_blanks(copy, i);
+			return listed(copy, i, length) ? XDP_DROP : XDP_PASS;
+		}
 		i++;
 	}
 	return XDP_PASS;

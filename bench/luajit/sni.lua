@@ -2,6 +2,7 @@
 local ffi = require "ffi"
 local bit = require "bit"
 local band, bor, lshift, rshift = bit.band, bit.bor, bit.lshift, bit.rshift
+local lower = string.lower
 local DROP, PASS = 1, 2
 
 local names = {}
@@ -40,5 +41,8 @@ return function(p, size)
   end
   local length = uint16(p, at + 7)
   if at + 9 + length > size then return PASS end
-  return names[ffi.string(p + at + 9, length)] and DROP or PASS
+  if length > 0 and p[at + 8 + length] == 46 then
+    length = length - 1
+  end
+  return names[lower(ffi.string(p + at + 9, length))] and DROP or PASS
 end

@@ -8,11 +8,18 @@ for agent in io.lines((...)) do
   agents[agent] = true
 end
 
--- Whether `User-Agent:` and white space stand at p[0] … p[11]; the caller has seen the U.
+local bit = require "bit"
+local bor = bit.bor
+
+-- Whether a line feed and `User-Agent:`, in any case, stand at p[0] … p[11]; the caller has seen the line feed.
 local function is_header(p)
-  return p[1] == 115 and p[2] == 101 and p[3] == 114 and p[4] == 45 and p[5] == 65 and p[6] == 103
-    and p[7] == 101 and p[8] == 110 and p[9] == 116 and p[10] == 58
-    and (p[11] == 32 or (p[11] >= 9 and p[11] <= 13))
+  return bor(p[1], 32) == 117 and bor(p[2], 32) == 115 and bor(p[3], 32) == 101 and bor(p[4], 32) == 114 and p[5] == 45
+    and bor(p[6], 32) == 97 and bor(p[7], 32) == 103 and bor(p[8], 32) == 101 and bor(p[9], 32) == 110
+    and bor(p[10], 32) == 116 and p[11] == 58
+end
+
+local function is_blank(byte)
+  return byte == 32 or byte == 9
 end
 
 return function(p, size)
@@ -20,11 +27,22 @@ return function(p, size)
   if not at then
     return PASS
   end
-  for i = at, size - 14 do
-    if p[i] == 85 and is_header(p + i) then
-      for j = i + 12, size - 2 do
-        if p[j] == 13 and p[j + 1] == 10 then
-          return agents[ffi.string(p + i + 12, j - i - 12)] and DROP or PASS
+  for i = at, size - 13 do
+    if p[i] == 10 and is_header(p + i) then
+      local first = i + 12
+      while first < size and is_blank(p[first]) do
+        first = first + 1
+      end
+      for j = first, size - 1 do
+        if p[j] == 10 then
+          local last = j
+          if last > first and p[last - 1] == 13 then
+            last = last - 1
+          end
+          while last > first and is_blank(p[last - 1]) do
+            last = last - 1
+          end
+          return agents[ffi.string(p + first, last - first)] and DROP or PASS
         end
       end
       return PASS

@@ -14,6 +14,6 @@ return function(p, size)
   if not at then
     return PASS
   end
-  local agent = match(ffi.string(p + at, size - at), "User%-Agent:%s(.-)\r\n")
+  local agent = match(ffi.string(p + at, size - at), "\n[Uu][Ss][Ee][Rr]%-[Aa][Gg][Ee][Nn][Tt]:[ \t]*(.-)[ \t]*\r?\n")
   return agent and agents[agent] and DROP or PASS
 end

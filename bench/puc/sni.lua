@@ -1,5 +1,6 @@
 -- Drops a TLS ClientHello that asks for a server name in the list.
 local DROP <const>, PASS <const> = 1, 2
+local lower <const> = string.lower
 local HTTPS <const> = 0xbb01 -- port 443 as a little-endian read sees it
 
 local names = {}
@@ -26,7 +27,10 @@ return function(pkt)
   while at + 9 <= size do
     if pkt:getuint16(at) == 0 then
       local length = pkt:getuint8(at + 7) << 8 | pkt:getuint8(at + 8)
-      return names[pkt:getstring(at + 9, length)] and DROP or PASS
+      if length > 0 and pkt:getuint8(at + 8 + length) == 46 then
+        length = length - 1
+      end
+      return names[lower(pkt:getstring(at + 9, length))] and DROP or PASS
     end
     at = at + 4 + (pkt:getuint8(at + 2) << 8 | pkt:getuint8(at + 3))
   end

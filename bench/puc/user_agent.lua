@@ -17,6 +17,6 @@ return function(pkt)
     return PASS
   end
   at = at + (pkt:getuint8(at + 12) >> 4) * 4
-  local agent = match(pkt:getstring(at), "User%-Agent:%s(.-)\r\n")
+  local agent = match(pkt:getstring(at), "\n[Uu][Ss][Ee][Rr]%-[Aa][Gg][Ee][Nn][Tt]:[ \t]*(.-)[ \t]*\r?\n")
   return agent and agents[agent] and DROP or PASS
 end

@@ -1,6 +1,7 @@
 //! Values of per-CPU tables: one for readers, and one for each CPU.
 
 use moonhook_shape::{Datum, Shape, ShapeError, decode_value, encode_value};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The value of an entry whose bytes are those of all CPUs: integers are sums, anything else is that of the first CPU that has
 /// it. With a lifetime, CPUs where the time is over at `now` have nothing; `None` if that are all.
@@ -38,11 +39,20 @@ pub(crate) fn spread(
     cpus: usize,
 ) -> Result<Vec<u8>, ShapeError> {
     let mut bytes = encode_value(shape, value, deadline)?;
+    shape.put_version(&mut bytes, next_version());
     if cpus > 1 {
         let other = encode_value(shape, &without_integers(value), deadline)?;
         bytes.extend(other.repeat(cpus - 1));
     }
     Ok(bytes)
+}
+
+/// A version that no assignment had lately, here or in the handlers, where it is random.
+fn next_version() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    (u64::from(std::process::id()) << 32).wrapping_add(number).wrapping_mul(SPREAD)
 }
 
 fn without_integers(value: &Datum) -> Datum {
@@ -59,6 +69,24 @@ fn without_integers(value: &Datum) -> Datum {
 mod tests {
     use super::*;
     use moonhook_shape::{Field, Type, WhenFull};
+
+    #[test]
+    fn each_assignment_has_a_version_of_its_own() {
+        let field = Field { name: "n".into(), ty: Type::Integer };
+        let shape = Shape {
+            key: Type::Integer,
+            value: Type::Record(vec![field]),
+            capacity: 1,
+            when_full: WhenFull::Error,
+            lifetime: None,
+            per_cpu: false,
+        };
+        let record = Datum::Record(vec![("n".into(), Datum::Integer(7))]);
+        let versions: std::collections::BTreeSet<Vec<u8>> =
+            (0..1000).map(|_| spread(&shape, &record, 0, 1).unwrap()).collect();
+        assert_eq!(versions.len(), 1000);
+        assert!(versions.iter().all(|bytes| decode_value(&shape, bytes).1 == record));
+    }
 
     #[test]
     fn integers_are_summed_and_the_rest_is_kept() {

@@ -13,6 +13,9 @@
 //! | MAC address | `u64`, the low 48 bits in host order |
 //! | record | `u64` whose bit i says that field i is there, then the fields in order; a missing field is zeros |
 //!
+//! The bits of a whole value's first word that stand for no field may be its *version* ([`Shape::version_start`]): any number that
+//! differs from that of the last assignment, by which readers notice that a record was assigned while they read it.
+//!
 //! A list is a record whose fields have their positions as names, in decimal ([`position`]). A record as key has all its fields. Keys of tables of prefixes are `struct bpf_lpm_trie_key_u8` instead: `u32` prefix
 //! length, then 4 or 16 bytes of address in network order. With a lifetime, a `u64` comes before the value: the time of
 //! `CLOCK_MONOTONIC`, in nanoseconds, from which on the entry is gone.
@@ -208,6 +211,26 @@ impl Type {
 }
 
 impl Shape {
+    /// The first bit of the version in the first word of a value that is a record; `None` where too few bits are left.
+    pub fn version_start(&self) -> Option<u32> {
+        const MOST: usize = 48;
+        match &self.value {
+            Type::Record(fields) if fields.len() <= MOST => Some(fields.len() as u32),
+            _ => None,
+        }
+    }
+
+    /// Puts the upper bits of a number into the bytes of a value, as its version.
+    pub fn put_version(&self, bytes: &mut [u8], number: u64) {
+        let start = self.value_offset();
+        let word = bytes.get_mut(start..start + 8).and_then(|word| word.try_into().ok());
+        if let (Some(fields), Some(word)) = (self.version_start(), word) {
+            let word: &mut [u8; 8] = word;
+            let mask = u64::MAX << fields;
+            *word = (u64::from_ne_bytes(*word) & !mask | number & mask).to_ne_bytes();
+        }
+    }
+
     pub fn key_size(&self) -> usize {
         self.key.key_size()
     }

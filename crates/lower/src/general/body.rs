@@ -145,7 +145,7 @@ impl<'u, 'g, 'a> Body<'u, 'g, 'a> {
         } else if let Some(read) = self.counts.read_of(self.pc)
             && let Some(site_of_read) = self.read_sites.get(&read.pc)
         {
-            site.read = *site_of_read as u64 | u64::from(read.keeps) * KEEPS as u64;
+            site.read = *site_of_read as u64 | if read.keeps { KEEPS as u64 } else { 0 };
         }
         self.unit.add_site(site, resume)
     }

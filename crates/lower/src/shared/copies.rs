@@ -73,9 +73,10 @@ impl Context<'_> {
         for (table, paths) in read {
             let Some((_, shape)) = self.shared_map(table)? else { continue };
             let one_word = |path: &FieldPath| field(&shape, path).is_some_and(|(_, ty)| ty.size() == 8);
-            let whole = paths.len() == 1 && paths.iter().all(one_word);
+            let one = paths.len() == 1 && paths.iter().all(one_word);
             let known = self.know(table);
-            if !shape.per_cpu && !(whole && known.copied.is_empty()) && !paths.is_subset(&known.copied) {
+            let needless = shape.per_cpu || one && known.copied.is_empty();
+            if !(needless || paths.is_subset(&known.copied)) {
                 known.copied.extend(paths);
                 more = true;
             }
@@ -166,7 +167,7 @@ impl Context<'_> {
         moved: &mut Vec<State>,
     ) -> Result<Vec<Copied>> {
         let disp = shape.value_offset() as i16;
-        let Some(fields) = version_start(&shape.value) else {
+        let Some(fields) = shape.version_start().map(i64::from) else {
             let copy = self.copy_of(table, shape, entry)?;
             self.leave_moved(map, [key, entry], moved);
             return Ok(copy);
@@ -205,7 +206,7 @@ impl Context<'_> {
 
     /// Puts a new version into the bytes of a value that is being made.
     pub(super) fn put_version(&mut self, table: TableId, shape: &Shape, base: ir::Value) {
-        if let (true, Some(fields)) = (self.is_copied(table), version_start(&shape.value)) {
+        if let (true, Some(fields)) = (self.is_copied(table), shape.version_start()) {
             let random = self.helper(HELPER_PRANDOM, &[]);
             let high = self.shl(random, 32);
             let random = self.binary(BinaryOp::Or, random, high);
@@ -265,13 +266,4 @@ fn field<'s>(shape: &'s Shape, path: &[String]) -> Option<(i16, &'s Type)> {
         found = (found.0 + offset as i16, ty);
     }
     Some(found)
-}
-
-/// The first bit of a record's first word that stands for no field, if there are enough of them for a version.
-fn version_start(ty: &Type) -> Option<i64> {
-    const MOST: usize = 48;
-    match ty {
-        Type::Record(fields) if fields.len() <= MOST => Some(fields.len() as i64),
-        _ => None,
-    }
 }
