@@ -38,7 +38,7 @@ pub use listing::{FunctionReport, ListedInstruction, dump};
 
 use allocate::Allocator;
 use frame::SlotOffsets;
-use moonhook_ir::{Function, MapKind, Module};
+use moonhook_ir::{Function, MapKind, Module, parallel};
 use order::Layout;
 use preserved::Preserved;
 use program::Code;
@@ -74,11 +74,13 @@ pub struct Object {
 /// Makes the object file of a module that satisfies [`moonhook_ir::verify`].
 pub fn emit(module: &Module, options: &Options) -> Result<Object, EmitError> {
     check(module)?;
-    let mut allocator = Allocator::default();
+    let compiled = parallel::map(module.functions.iter(), Allocator::default, |allocator, function| {
+        compile(module, function, allocator)
+    });
     let mut codes = Vec::with_capacity(module.functions.len());
     let mut section_sizes: HashMap<&str, u32> = HashMap::new();
-    for function in &module.functions {
-        let mut code = compile(module, function, &mut allocator)?;
+    for (function, code) in module.functions.iter().zip(compiled) {
+        let mut code = code?;
         let size = section_sizes.entry(describe::section_of(function)).or_default();
         code.offset = *size;
         *size += code.words.len() as u32 * 8;

@@ -65,6 +65,7 @@ fn walk<'a>(
         context.stored = stored;
         context.state.heap = context.tables_heap();
         let outcome = match (context.lower_handlers(), context.deferred.take()) {
+            _ if context.stale => Err(Stop::Restart),
             (Ok(()) | Err(Stop::Error(_)), Some(refusal)) => Err(Stop::Error(refusal)),
             (outcome, _) => outcome,
         };
