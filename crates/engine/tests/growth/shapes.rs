@@ -37,8 +37,10 @@ pub const SHAPES: &[Shape] = &[
     shape("rules in a table", 20, rules),
 ];
 
-/// Things of load time, with the most bytes that may be held while they are compiled.
-pub const ENTRIES: &[(&str, fn() -> String, usize)] =
+/// A script with much of load time, and the most bytes that may be held while it is compiled.
+type Entries = (&'static str, fn() -> String, usize);
+
+pub const ENTRIES: &[Entries] =
     &[("a chain of tables", || chain(20_000), 40 << 20), ("names", || names(100_000), 80 << 20)];
 
 fn script(before: &str, body: &str) -> String {
