@@ -38,7 +38,7 @@ pub use listing::{FunctionReport, ListedInstruction, dump};
 
 use allocate::Allocator;
 use frame::SlotOffsets;
-use moonhook_ir::{Function, MapId, MapKind, Module, Op};
+use moonhook_ir::{Function, MapId, MapKind, Module, Op, parallel};
 use order::Layout;
 use preserved::Preserved;
 use program::Code;
@@ -84,6 +84,7 @@ pub struct Object {
 /// A limit of the kernel that the module does not keep to, or a fault of the stages before.
 pub fn emit(module: &Module, options: &Options) -> Result<Object, EmitError> {
     check(module)?;
+<<<<<<< HEAD
     match emit_with(module, options, LARGE_FRAME) {
         Err(EmitError::ChainTooLarge { .. }) => emit_with(module, options, 0),
         outcome => outcome,
@@ -96,6 +97,15 @@ fn emit_with(module: &Module, options: &Options, large_frame: u32) -> Result<Obj
     let mut section_sizes: HashMap<&str, u32> = HashMap::new();
     for function in &module.functions {
         let mut code = compile(module, function, &mut allocator, large_frame)?;
+=======
+    let compiled = parallel::map(module.functions.iter(), Allocator::default, |allocator, function| {
+        compile(module, function, allocator)
+    });
+    let mut codes = Vec::with_capacity(module.functions.len());
+    let mut section_sizes: HashMap<&str, u32> = HashMap::new();
+    for (function, code) in module.functions.iter().zip(compiled) {
+        let mut code = code?;
+>>>>>>> linear
         let size = section_sizes.entry(describe::section_of(function)).or_default();
         code.offset = *size;
         *size += code.words.len() as u32 * 8;

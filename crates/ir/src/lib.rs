@@ -15,6 +15,7 @@ pub mod eval;
 mod function;
 pub mod graph;
 mod module;
+pub mod parallel;
 mod parse;
 mod print;
 pub mod verify;

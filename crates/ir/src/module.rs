@@ -34,7 +34,7 @@ pub struct Variable {
     pub portable: bool,
     pub home: VariableHome,
     /// What its words can stand for. A single kind with a payload is meant whatever the tag is.
-    pub kinds: Vec<VariableKind>,
+    pub kinds: Arc<[VariableKind]>,
 }
 
 /// Where the Lua state of load time has a variable; numbers of the snapshot.

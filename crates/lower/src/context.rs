@@ -35,7 +35,7 @@ pub struct Work {
 pub enum Stop {
     /// The script is refused.
     Error(Box<LowerError>),
-    /// Something was learned that earlier code depends on (a variable is assigned at packet time): start again with it.
+    /// Something was learned without which the code that follows cannot be walked (a loop is to be unrolled): start again with it.
     Restart,
 }
 
@@ -91,12 +91,15 @@ pub struct Context<'a> {
     /// Values with lower numbers come from outside of the innermost loop being made.
     pub loop_start: u32,
     /// Values that are another value plus a constant.
-    pub sums: HashMap<ir::Value, (ir::Value, i64)>,
+    pub sums: BTreeMap<ir::Value, (ir::Value, i64)>,
     /// Errors that happen whenever an instruction is executed in some state, for code that is not rolled back, with that
     /// instruction. They are no reason to refuse the script if it is among [`Context::passed`].
     pub certain: Vec<(Option<Site>, LowerError)>,
     /// A refusal that holds unless the walk has to start again.
     pub deferred: Option<Box<LowerError>>,
+    /// Something was learned that code before depends on: what is made now is only walked to learn more, see
+    /// [`Context::learned`].
+    pub stale: bool,
     /// Instructions that were executed without an error in some state.
     pub passed: HashSet<Site>,
     /// What varies in each loop, learned on earlier walks through it; the key is the call path and the header.
@@ -215,7 +218,7 @@ impl<'a> Context<'a> {
             stored: Stored::default(),
             table_sites: HashMap::new(),
             same: Same::default(),
-            sums: HashMap::new(),
+            sums: BTreeMap::new(),
             cell_numbers: HashMap::new(),
             field_cells: HashMap::new(),
             active_loops: Vec::new(),
@@ -224,6 +227,7 @@ impl<'a> Context<'a> {
             loop_start: 0,
             certain: Vec::new(),
             deferred: None,
+            stale: false,
             passed: HashSet::new(),
             loop_forms: HashMap::new(),
             flows: HashMap::new(),
@@ -385,6 +389,26 @@ impl<'a> Context<'a> {
             Ok(_) => return Ok(()),
         };
         Ok(())
+    }
+
+    /// Takes note of a discovery that code before should have known of. The walk goes on, for what there is to learn further on,
+    /// and starts again at its end: so there are not as many walks as there are discoveries.
+    pub fn learned(&mut self) -> Result<()> {
+        match self.thunk {
+            // All that thunks depend on was learned before.
+            Some(_) => Err(Stop::Restart),
+            None => {
+                self.stale = true;
+                Ok(())
+            }
+        }
+    }
+
+    /// Starts again before something is learned that does not hold in code that takes account of what this walk has learned: a loop
+    /// may need to be unrolled over a table of load time, and not over the map that the table turns out to be. What values variables
+    /// and tables get holds: the handlers' first packet may be walked like this one.
+    pub fn stop_if_stale(&self) -> Result<()> {
+        if self.stale { Err(Stop::Restart) } else { Ok(()) }
     }
 
     /// The instruction being executed.

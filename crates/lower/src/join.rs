@@ -5,7 +5,8 @@
 
 use crate::code::Range;
 use crate::context::{Context, Result, Stop};
-use crate::state::{Looked, Slot, State, Zero};
+use crate::copy_on_write::CopyOnWrite;
+use crate::state::{Looked, Slot, State, Zero, find_near};
 use crate::value::{Abs, Shape, Word};
 use moonhook_ir as ir;
 use std::collections::BTreeSet;
@@ -91,7 +92,7 @@ impl Context<'_> {
             let form = self.form_of(&values.iter().collect::<Vec<_>>(), false);
             forms.push(self.naming(*variable, form)?);
         }
-        let looked = looked_of(&arms);
+        let looked = looked_of(&mut arms);
         let extra = arms.iter().map(|arm| arm.values.len()).max().unwrap_or(0);
         for index in 0..extra {
             let values: Vec<Abs> =
@@ -157,7 +158,7 @@ impl Context<'_> {
         variables: &[Variable],
         forms: &[Form],
         extra: usize,
-        mut looked: Vec<Looked>,
+        looked: LookedUp,
     ) -> Vec<Abs> {
         let loc = self.loc;
         let mut encoded: Vec<Vec<Word>> = Vec::new();
@@ -172,9 +173,7 @@ impl Context<'_> {
                 };
                 words.extend(self.encode(&value, form));
             }
-            let address =
-                |looked: &Looked| self.state.facts.looked(looked.table, &looked.key).map(|own| own.address);
-            words.extend(looked.iter().map(|looked| address(looked).unwrap_or(Word::Imm(0))));
+            words.extend(looked.addresses.iter().map(|(_, ways)| ways[states.len()]));
             encoded.push(words);
             states.push(self.take_state());
         }
@@ -189,7 +188,7 @@ impl Context<'_> {
                 continue;
             }
             let same = |other: &usize| encoded.iter().all(|words| words[*other] == words[column]);
-            let of_looked = column + looked.len() >= columns;
+            let of_looked = column + looked.addresses.len() >= columns;
             if let Some(other) = of_looked.then(|| (0..column).find(same)).flatten() {
                 merged.push(merged[other]);
                 continue;
@@ -240,9 +239,12 @@ impl Context<'_> {
         self.loc = loc;
         let Some(mut state) = result else { return Vec::new() };
         state.block = Some(block);
-        let addresses = &merged[columns - looked.len()..];
-        looked.iter_mut().zip(addresses).for_each(|(looked, address)| looked.address = *address);
-        state.facts.looked = looked.into();
+        let LookedUp { mut all, addresses } = looked;
+        let merged_addresses = &merged[columns - addresses.len()..];
+        for ((place, _), address) in addresses.iter().zip(merged_addresses) {
+            all[*place].address = *address;
+        }
+        state.facts.looked = all;
         self.state = state;
         self.hide_texts(forms, &mut merged, &params);
         sums.into_iter().for_each(|(column, sum)| self.shared.additions.set(merged[column], sum));
@@ -323,22 +325,54 @@ impl Context<'_> {
     }
 }
 
-/// What is known of looked up entries where these ways meet; the addresses are those of one of the ways.
-fn looked_of(arms: &[Arm]) -> Vec<Looked> {
-    let mut all: Vec<Looked> = Vec::new();
-    for looked in arms.iter().flat_map(|arm| arm.state.facts.looked.iter()) {
-        if all.iter().any(|other| (other.table, &other.key) == (looked.table, &looked.key)) {
+/// What is known of looked up entries where ways meet.
+struct LookedUp {
+    all: CopyOnWrite<Vec<Looked>>,
+    /// The addresses that differ: their places in `all`, and what they are on each way.
+    addresses: Vec<(usize, Vec<Word>)>,
+}
+
+/// Takes from the ways what they know of looked up entries.
+fn looked_of(arms: &mut [Arm]) -> LookedUp {
+    let lists: Vec<CopyOnWrite<Vec<Looked>>> =
+        arms.iter_mut().map(|arm| std::mem::take(&mut arm.state.facts.looked)).collect();
+    let Some((first, others)) = lists.split_first() else {
+        return LookedUp { all: CopyOnWrite::default(), addresses: Vec::new() };
+    };
+    if others.iter().all(|other| other.is(first)) {
+        return LookedUp { all: first.clone(), addresses: Vec::new() };
+    }
+    let same = |a: &Looked, b: &Looked| (a.table, &a.key) == (b.table, &b.key);
+    let mut all: Vec<Looked> = first.to_vec();
+    for other in others {
+        let mut near = 0;
+        for looked in other {
+            if find_near(&all, &mut near, |known| same(known, looked)).is_none() {
+                all.push(looked.clone());
+            }
+        }
+    }
+    let mut near = vec![0; lists.len()];
+    let (mut kept, mut addresses) = (Vec::with_capacity(all.len()), Vec::new());
+    for mut looked in all {
+        let mut on = |(list, near): (&CopyOnWrite<Vec<Looked>>, &mut usize)| {
+            let own = find_near(list, near, |own| same(own, &looked));
+            own.map_or((Zero::Unknown, Word::Imm(0)), |own| (own.zero, own.address))
+        };
+        let ways: Vec<(Zero, Word)> = lists.iter().zip(&mut near).map(&mut on).collect();
+        looked.zero = ways.iter().map(|(zero, _)| *zero).max().unwrap_or(Zero::Unknown);
+        // Where nothing is known, nothing is to be remembered.
+        if looked.zero == Zero::Unknown && looked.address == Word::Imm(0) {
             continue;
         }
-        let zero = |arm: &Arm| {
-            arm.state.facts.looked(looked.table, &looked.key).map_or(Zero::Unknown, |own| own.zero)
-        };
-        let zero = arms.iter().map(zero).max().unwrap_or(Zero::Unknown);
-        all.push(Looked { zero, ..looked.clone() });
+        if ways.iter().any(|(_, address)| *address != ways[0].1) {
+            addresses.push((kept.len(), ways.into_iter().map(|(_, address)| address).collect()));
+        } else {
+            looked.address = ways[0].1;
+        }
+        kept.push(looked);
     }
-    // Where nothing is known, nothing is to be remembered.
-    all.retain(|looked| looked.zero != Zero::Unknown || looked.address != Word::Imm(0));
-    all
+    LookedUp { all: kept.into(), addresses }
 }
 
 pub fn read_variable(state: &State, variable: Variable) -> Abs {

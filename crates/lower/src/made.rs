@@ -243,6 +243,7 @@ impl Context<'_> {
     pub fn unroll_or_refuse<T>(&mut self, kind: LowerErrorKind, name: &str) -> Result<T> {
         let refusal = self.refuse(kind, Some(name));
         if let (Some(innermost), Err(Stop::Error(error))) = (self.active_loops.last().cloned(), &refusal) {
+            self.stop_if_stale()?;
             self.unrolled.entry(innermost).or_insert_with(|| error.clone());
             return Err(Stop::Restart);
         }

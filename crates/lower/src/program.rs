@@ -67,6 +67,7 @@ fn walk<'a>(
         context.state.heap = context.tables_heap();
         context.work = Work { values: 0, ..work };
         let outcome = match (context.lower_handlers(), context.deferred.take()) {
+            _ if context.stale => Err(Stop::Restart),
             (Ok(()) | Err(Stop::Error(_)), Some(refusal)) => Err(Stop::Error(refusal)),
             (outcome, _) => outcome,
         };

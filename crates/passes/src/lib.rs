@@ -23,7 +23,7 @@ mod thread;
 mod unused_calls;
 mod values;
 
-use moonhook_ir::{Function, Map, Module};
+use moonhook_ir::{Function, Map, Module, parallel};
 
 /// A pass by its name: gives whether it changed anything. `maps` are the module's.
 pub struct Pass {
@@ -51,7 +51,7 @@ const ROUNDS: usize = 6;
 /// ([`combine`]).
 pub fn optimise(module: &mut Module) {
     let Module { functions, maps, .. } = module;
-    functions.iter_mut().for_each(|function| optimise_function(function, maps));
+    parallel::map(functions.iter_mut(), || (), |_, function| optimise_function(function, maps));
     while let Some(changed) = unused_calls::run(module) {
         let Module { functions, maps, .. } = &mut *module;
         let changed = functions.iter_mut().zip(changed).filter(|(_, changed)| *changed);

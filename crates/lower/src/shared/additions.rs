@@ -6,14 +6,14 @@
 use super::values::Place;
 use crate::context::{Context, Result};
 use crate::join::Arm;
-use crate::same::Identity;
+use crate::same::{Identity, forget_values};
 use crate::state::{Facts, State, Zero};
 use crate::value::{Abs, Word};
 use moonhook_ir as ir;
 use moonhook_ir::{CompareOp, Op, Size};
 use moonhook_shape::Shape;
 use moonhook_snapshot::TableId;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 pub(super) const EEXIST: i64 = 17;
 
@@ -22,10 +22,22 @@ pub(super) const EEXIST: i64 = 17;
 pub struct Additions {
     lookups: Vec<Lookup>,
     /// Values that are the address that a lookup gave, or 0.
-    entries: HashMap<ir::Value, EntryOf>,
+    entries: BTreeMap<ir::Value, EntryOf>,
     loads: Vec<Load>,
     /// Values that are what a load gave plus something.
-    sums: HashMap<ir::Value, Sum>,
+    sums: BTreeMap<ir::Value, Sum>,
+    of_table: HashMap<TableId, OfTable>,
+    /// Lookups before this one have keys that are equal to none.
+    cleared: usize,
+}
+
+/// What there is of one table since something was last added to it.
+#[derive(Debug, Default)]
+struct OfTable {
+    /// Lookups that hold.
+    lookups: Vec<usize>,
+    /// Values that are sums of what was loaded, and values that are others by now.
+    sums: Vec<ir::Value>,
 }
 
 /// What a load gave plus something.
@@ -43,8 +55,6 @@ struct Lookup {
     key: Identity,
     /// The address; stands in [`Facts::absent`] where there is no entry.
     entry: ir::Value,
-    /// Nothing was added to the table since, as far as is known.
-    holds: bool,
 }
 
 /// What an address, or 0, is.
@@ -69,9 +79,14 @@ pub(super) struct Load {
 
 impl Additions {
     pub fn forget(&mut self, count: u32) {
-        let known = |word: Word| !matches!(word, Word::Value(value) if value.0 >= count);
-        self.sums.retain(|sum, Sum { added, .. }| sum.0 < count && known(*added));
-        self.entries.retain(|entry, _| entry.0 < count);
+        // What is added is never a later value than the sum.
+        forget_values(&mut self.sums, count, drop);
+        forget_values(&mut self.entries, count, drop);
+    }
+
+    fn add_sum(&mut self, value: ir::Value, sum: Sum) {
+        self.of_table.entry(self.loads[sum.load].table).or_default().sums.push(value);
+        self.sums.insert(value, sum);
     }
 
     /// Notes that `sum` is `a + b`.
@@ -86,7 +101,7 @@ impl Additions {
                     (Word::Imm(x), Word::Imm(y)) => Word::Imm(x.wrapping_add(y)),
                     _ => return,
                 };
-                self.sums.insert(sum, Sum { added: total, ..sum_of });
+                self.add_sum(sum, Sum { added: total, ..sum_of });
                 return;
             }
         }
@@ -121,8 +136,9 @@ impl Additions {
 
     /// Whether the key was looked up, and is not there.
     pub(super) fn is_absent(&self, table: TableId, key: &Identity, facts: &Facts) -> bool {
-        let same = |lookup: &&Lookup| lookup.holds && lookup.table == table && lookup.key == *key;
-        self.lookups.iter().filter(same).any(|lookup| facts.absent.contains(&lookup.entry))
+        let holding = self.of_table.get(&table).into_iter().flat_map(|of| &of.lookups);
+        let mut same = holding.map(|lookup| &self.lookups[*lookup]).filter(|lookup| lookup.key == *key);
+        same.any(|lookup| facts.absent.contains(&lookup.entry))
     }
 
     /// Whether the value is the address of the entry with that key.
@@ -160,7 +176,7 @@ impl Additions {
 
     pub fn set(&mut self, value: Word, sum: Sum) {
         if let Word::Value(value) = value {
-            self.sums.insert(value, sum);
+            self.add_sum(value, sum);
         }
     }
 }
@@ -168,9 +184,10 @@ impl Additions {
 impl Context<'_> {
     /// Notes that an entry was looked up.
     pub(super) fn note_lookup(&mut self, table: TableId, key: Identity, entry: ir::Value) {
-        let Additions { lookups, entries, .. } = &mut self.shared.additions;
+        let Additions { lookups, entries, of_table, .. } = &mut self.shared.additions;
         entries.insert(entry, EntryOf { lookup: lookups.len(), zero_is_absent: true });
-        lookups.push(Lookup { table, key, entry, holds: true });
+        of_table.entry(table).or_default().lookups.push(lookups.len());
+        lookups.push(Lookup { table, key, entry });
     }
 
     /// In `state`, `address` is 0.
@@ -191,23 +208,27 @@ impl Context<'_> {
             let additions = &mut self.shared.additions;
             additions.loads.push(load);
             let sum = Sum { load: additions.loads.len() - 1, added: Word::Imm(0), there: true };
-            additions.sums.insert(*value, sum);
+            additions.add_sum(*value, sum);
         }
     }
 
     /// What was read of the table is not what a later addition adds to.
     pub(super) fn forget_sums(&mut self, table: TableId) {
-        let Additions { loads, sums, lookups, .. } = &mut self.shared.additions;
-        sums.retain(|_, sum| loads[sum.load].table != table);
-        lookups.iter_mut().filter(|lookup| lookup.table == table).for_each(|lookup| lookup.holds = false);
+        let Additions { loads, sums, of_table, .. } = &mut self.shared.additions;
+        for value in of_table.remove(&table).unwrap_or_default().sums {
+            if sums.get(&value).is_some_and(|sum| loads[sum.load].table == table) {
+                sums.remove(&value);
+            }
+        }
     }
 
     /// The packet was written: what was looked up may have had another key.
     pub fn forget_lookups(&mut self) {
-        let Additions { sums, lookups, .. } = &mut self.shared.additions;
+        let Additions { sums, lookups, cleared, .. } = &mut self.shared.additions;
         sums.clear();
         // Equal to no key from now on.
-        lookups.iter_mut().for_each(|lookup| lookup.key.clear());
+        lookups[*cleared..].iter_mut().for_each(|lookup| lookup.key.clear());
+        *cleared = lookups.len();
         self.state.facts.looked.clear();
     }
 

@@ -1,7 +1,7 @@
 //! Tables of load time that handlers write by key: BPF maps, shared by all CPUs and with user space.
 //!
-//! Which tables these are is learned while lowering, like variables ([`crate::variables`]): a write by a key that is no
-//! constant name, and a key or value of a new kind, stop the walk, and the next one knows. Their bytes in the map are those
+//! Which tables these are is learned while lowering, like variables ([`crate::variables`]): where a write by a key that is no
+//! constant name is met, or a key or value of a new kind, the walk starts again, and the next one knows. Their bytes in the map are those
 //! of the crate `moonhook_shape`; what load time has left in a table ([`loaded`]) is in the map first. [`access`] reads and
 //! writes entries, [`lookups`] finds them, [`additions`] makes `t[k] = t[k] + n` atomic, [`keys`], [`values`] and [`texts`]
 //! convert, [`records`] are values with fields, [`places`] those of lists. [`walk`] looks through a table's keys, for
@@ -131,11 +131,11 @@ impl Context<'_> {
         self.snapshot.table(table).name.as_deref().unwrap_or("?")
     }
 
-    /// Makes a map of the table, which the script calls `title` here, from the next walk on.
+    /// Makes a map of the table, which the script calls `title` here.
     pub fn share(&mut self, table: TableId, title: Option<&str>) -> Result<()> {
         self.check_contents(table, title)?;
         self.know(table);
-        Err(Stop::Restart)
+        self.learned()
     }
 
     /// Refuses a table with something in it that no map can hold.
@@ -161,7 +161,12 @@ impl Context<'_> {
             return Ok(());
         }
         let known = self.know(table);
-        if known.key.add(key) | known.value.add(value) { Err(Stop::Restart) } else { Ok(()) }
+        match (known.key.add(key) | known.value.add(value), &known.map) {
+            (false, _) => Ok(()),
+            (true, None) => self.learned(),
+            // The map has other types, and code may hold entries of it.
+            (true, Some(_)) => Err(Stop::Restart),
+        }
     }
 
     /// Map and shape of the table; `None` as long as nothing was seen that tells its types.
