@@ -1,5 +1,6 @@
 //! The lower stage's working state: the function being built, the symbolic state, and what has been interned so far.
 
+use crate::cells::Turn;
 use crate::code::{Cond, Range};
 use crate::copy_on_write::CopyOnWrite;
 use crate::error::{LowerError, LowerErrorKind};
@@ -78,16 +79,20 @@ pub struct Context<'a> {
     /// Where each table made at packet time is made.
     pub table_sites: HashMap<u32, Vec<usize>>,
     pub same: Same,
-    /// Numbers of captured registers and tables, by call path, turns of unrolled loops, and place.
+    /// The number of the handler that is being walked.
+    pub handler: usize,
+    /// Numbers of captured variables and tables ([`crate::cells`]).
     pub cell_numbers: HashMap<Vec<usize>, u32>,
     /// Numbers of fields of tables made at packet time.
     pub field_cells: HashMap<(u32, crate::made::Key), u32>,
+    /// The cells that are such fields.
+    pub fields: HashSet<u32>,
     /// Loops being walked that are not unrolled, innermost last.
     pub active_loops: Vec<LoopKey>,
     /// Loops to unroll, as far as is known, and what has no form otherwise.
     pub unrolled: HashMap<LoopKey, Box<LowerError>>,
     /// The turns of the unrolled loops being walked.
-    pub turns: Vec<usize>,
+    pub turns: Vec<Turn>,
     /// Values with lower numbers come from outside of the innermost loop being made.
     pub loop_start: u32,
     /// Values that are another value plus a constant.
@@ -219,8 +224,10 @@ impl<'a> Context<'a> {
             table_sites: HashMap::new(),
             same: Same::default(),
             sums: BTreeMap::new(),
+            handler: 0,
             cell_numbers: HashMap::new(),
             field_cells: HashMap::new(),
+            fields: HashSet::new(),
             active_loops: Vec::new(),
             unrolled: HashMap::new(),
             turns: Vec::new(),

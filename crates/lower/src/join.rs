@@ -6,10 +6,10 @@
 use crate::code::Range;
 use crate::context::{Context, Result, Stop};
 use crate::copy_on_write::CopyOnWrite;
+use crate::error::LowerErrorKind;
 use crate::state::{Looked, Slot, State, Zero, find_near};
 use crate::value::{Abs, Shape, Word};
 use moonhook_ir as ir;
-use std::collections::BTreeSet;
 
 /// Constant strings kept apart in a union; with more of them they become slices of the pool.
 pub const MAX_TEXTS: usize = 8;
@@ -84,7 +84,9 @@ impl Context<'_> {
         if !crate::made::align(&mut arms) {
             return self.needs_memory("setmetatable");
         }
-        self.align_cells(&mut arms);
+        if !self.align_cells(&mut arms) {
+            return self.unroll_or_refuse(LowerErrorKind::EscapingCapture, "function");
+        }
         let variables = Self::variables_of(&arms);
         let mut forms = Vec::new();
         for variable in &variables {
@@ -286,41 +288,6 @@ impl Context<'_> {
         let words: Vec<Word> = hidden.iter().map(|column| merged[*column]).collect();
         for (column, word) in hidden.into_iter().zip(self.launder(&words)) {
             merged[column] = word;
-        }
-    }
-
-    /// Makes the arms agree on which registers are captured and which cells there are.
-    fn align_cells(&mut self, arms: &mut [Arm]) {
-        let registers = arms.iter().map(|arm| arm.state.registers.len()).max().unwrap_or(0);
-        for arm in arms.iter_mut() {
-            if arm.state.registers.len() < registers {
-                arm.state.registers.resize(registers, Slot::Dead);
-            }
-        }
-        for register in 0..registers {
-            let cell = arms.iter().find_map(|arm| match arm.state.registers[register] {
-                Slot::Cell(cell) => Some(cell),
-                _ => None,
-            });
-            let Some(cell) = cell else { continue };
-            for arm in arms.iter_mut() {
-                if let Slot::Direct(value) = &arm.state.registers[register] {
-                    let value = value.clone();
-                    arm.state.cells.insert(cell, value);
-                    arm.state.registers[register] = Slot::Cell(cell);
-                }
-            }
-        }
-        let Some((first, others)) = arms.split_first() else { return };
-        let mine = &first.state.cells;
-        if others.iter().all(|arm| arm.state.cells.is(mine) || arm.state.cells.keys().eq(mine.keys())) {
-            return;
-        }
-        let cells: BTreeSet<u32> = arms.iter().flat_map(|arm| arm.state.cells.keys().copied()).collect();
-        for arm in arms.iter_mut() {
-            for cell in &cells {
-                arm.state.cells.entry(*cell).or_insert(Abs::Nil);
-            }
         }
     }
 }

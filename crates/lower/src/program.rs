@@ -111,10 +111,11 @@ impl Context<'_> {
 
     /// All handlers, from the current state to the verdict.
     fn run_handlers(&mut self) -> Result<()> {
-        for handler in &self.snapshot.handlers {
+        for (number, handler) in self.snapshot.handlers.iter().enumerate() {
             if !self.state.alive() {
                 break;
             }
+            self.handler = number;
             let closure = self.snapshot.closure(handler.closure);
             let upvalues = closure.upvalues.iter().map(|cell| CellRef::Snapshot(*cell)).collect();
             let closure = Closure { prototype: closure.prototype, upvalues }.into();

@@ -23,7 +23,7 @@ impl<'a> Context<'a> {
         self.active_loops.push(key.clone());
         self.same.packet_may_change();
         let mut key = key;
-        key.0.extend(&self.turns);
+        key.0.extend(self.turns.iter().map(|turn| turn.number));
         let mut entry = self.take_state();
         let mut forms = self.initial_forms(&entry, self.loop_forms.get(&key).cloned().unwrap_or_default())?;
         let mut facts = entry.facts.clone();
