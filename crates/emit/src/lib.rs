@@ -6,6 +6,7 @@
 //! the running kernel. Knows nothing of Lua; does not optimise beyond the choice of instructions.
 
 mod allocate;
+mod arguments;
 mod assemble;
 mod btf;
 mod clobbered;
@@ -164,6 +165,7 @@ fn compile_with(
     let stack = slots.size(allocated.num_spillslots + preserved.words())?;
     let mut blocks = assemble::assemble(&machine, allocated, &preserved, &slots);
     leftovers::clear(&mut blocks, slots.spill(0));
+    arguments::set_untaken(module, &mut blocks);
     clobbered::refill(&mut blocks);
     let words = jumps::join(&blocks);
     check_size(&function.name, words.len())?;

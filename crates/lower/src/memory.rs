@@ -38,6 +38,9 @@ const COMMON_REACH: u32 = 0x400;
 /// The largest constant displacement put into an access.
 pub const MAX_DISPLACEMENT: i64 = 0x7000;
 
+/// The stack slot of the region's key, by the name that [`crate::shared::SharedTables::slot`] takes.
+const REGION_KEY: u32 = 2;
+
 const HELPER_MAP_LOOKUP: u32 = 1;
 const HELPER_PROCESSOR_ID: u32 = 8;
 
@@ -280,7 +283,8 @@ impl Context<'_> {
         };
         let map = self.map("region", || ir::MapKind::Map(definition));
         let cpu = self.helper(HELPER_PROCESSOR_ID, &[]);
-        let slot = self.function.new_slot(8);
+        // One slot for all: in a loop the verifier tells ways apart by which slots they have written.
+        let slot = self.shared.slot(REGION_KEY, 8, &mut self.function);
         let key = self.emit(Op::SlotAddress(slot));
         self.store(key, 0, Size::B4, cpu);
         let map = self.emit(Op::MapReference(map));

@@ -57,12 +57,7 @@ impl Context<'_> {
         // A key and a value are there at the same time.
         let key = u32::from(start == KEY_START);
         let size = size.next_multiple_of(8) as u32;
-        let known = self.shared.slots.iter().find(|(id, _)| *id == size << 1 | key).map(|(_, slot)| *slot);
-        let slot = known.unwrap_or_else(|| {
-            let slot = self.function.new_slot(size);
-            self.shared.slots.push((size << 1 | key, slot));
-            slot
-        });
+        let slot = self.shared.slot(size << 1 | key, size, &mut self.function);
         Ok(self.emit(Op::SlotAddress(slot)))
     }
 

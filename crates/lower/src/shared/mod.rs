@@ -49,7 +49,7 @@ pub const MAX_VALUE: usize = 4096;
 pub struct SharedTables {
     known: BTreeMap<TableId, Known>,
     pub additions: Additions,
-    /// Stack slots where keys and values are made, by size.
+    /// Stack slots that are used at more than one place, by name: for keys and values that follows from the size.
     slots: Vec<(u32, ir::Slot)>,
     /// A declared table that was read, and where, without a type of its values being known.
     untyped: Option<(TableId, ir::Loc)>,
@@ -111,6 +111,16 @@ impl SharedTables {
             known.key.take_addresses_for_texts();
             known.value.take_addresses_for_texts();
         }
+    }
+
+    /// The stack slot of that name, which is made if it is not there yet.
+    pub fn slot(&mut self, name: u32, bytes: u32, function: &mut ir::Function) -> ir::Slot {
+        let known = self.slots.iter().find(|(own, _)| *own == name).map(|(_, slot)| *slot);
+        known.unwrap_or_else(|| {
+            let slot = function.new_slot(bytes);
+            self.slots.push((name, slot));
+            slot
+        })
     }
 
     /// Forgets values from `values` on and slots from `slots` on.
