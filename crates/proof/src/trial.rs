@@ -5,7 +5,6 @@ use crate::outcome::Seen;
 use crate::random::Random;
 use crate::shrink::{shrink, shrink_frames};
 use crate::{Pair, ProofError, check, corpus, pair};
-use moonhook_engine::Form;
 use moonhook_install::FRAME_MIN;
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
@@ -15,9 +14,6 @@ use std::time::{Duration, Instant};
 
 /// Frames per program.
 pub const FRAMES: usize = 24;
-
-/// The codes of compile errors that say that an error is certain: of an operation, of a pattern.
-const CERTAIN: [&str; 2] = ["MH0205", "MH0210"];
 
 /// The code of a handler that is too large.
 const TOO_LARGE: &str = "MH0207";
@@ -141,7 +137,7 @@ fn compared(program: &Program, frames: &[Vec<u8>], folder: &Path) -> Verdict {
     if let Err(error) = std::fs::write(&path, program.text()) {
         return failed("script".to_string(), error.to_string());
     }
-    let mut pair = match loaded(&path, frames) {
+    let mut pair = match Pair::new(&path) {
         Ok(pair) => pair,
         Err(error) if error.code() == Some(TOO_LARGE) => return Verdict::Refused(TOO_LARGE),
         Err(error) => {
@@ -158,30 +154,6 @@ fn compared(program: &Program, frames: &[Vec<u8>], folder: &Path) -> Verdict {
         }
     }
     Verdict::Agreed(all)
-}
-
-/// The program in both tiers. One that is refused for an error that is certain is general code, where that is an error at packet
-/// time, provided that it is one in real Lua.
-fn loaded(path: &Path, frames: &[Vec<u8>]) -> Result<Pair, ProofError> {
-    match Pair::new(path) {
-        Err(error)
-            if error.code().is_some_and(|code| CERTAIN.contains(&code))
-                && lua_fails_too(path, frames, &error) =>
-        {
-            Pair::in_form(path, Some(Form::General))
-        }
-        outcome => outcome,
-    }
-}
-
-/// Whether real Lua raises, on one of the frames, an error in the line that the compiler complains of.
-fn lua_fails_too(path: &Path, frames: &[Vec<u8>], error: &ProofError) -> bool {
-    let Some(line) = error.line() else { return false };
-    frames.iter().any(|frame| {
-        let Ok(mut tier) = pair::user_tier(path) else { return false };
-        let message = tier.run(frame).0.error.map(|error| error.lossy()).unwrap_or_default();
-        message.contains(&format!(":{line}: "))
-    })
 }
 
 /// Differences by part, of errors also by what both say; refusals by code, rejections by the verifier's words.
