@@ -1,7 +1,7 @@
 //! `moonhook build`: the object file.
 
 use crate::options::ProgramOptions;
-use crate::{CliError, Exit};
+use crate::{CliError, Exit, report};
 use moonhook_engine::Settings;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -35,6 +35,7 @@ pub fn build(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErro
     let settings = Settings { cpus: *cpus, ..program.settings() };
     let loaded = crate::loading::load(scripts, &settings.load, false, false)?;
     let compiled = moonhook_engine::compile(&loaded.snapshot, &settings)?;
+    report::warn(&compiled.module.warnings);
     refuse_overwriting(&loaded.files, output)?;
     moonhook_replace::replace_file(output, &compiled.object.elf)
         .map_err(|source| CliError::Unwritable { path: output.clone(), source })?;

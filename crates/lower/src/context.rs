@@ -98,7 +98,7 @@ pub struct Context<'a> {
     /// Values that are another value plus a constant.
     pub sums: BTreeMap<ir::Value, (ir::Value, i64)>,
     /// Errors that happen whenever an instruction is executed in some state, for code that is not rolled back, with that
-    /// instruction. They are no reason to refuse the script if it is among [`Context::passed`].
+    /// instruction. They are no reason to warn of if it is among [`Context::passed`].
     pub certain: Vec<(Option<Site>, LowerError)>,
     /// A refusal that holds unless the walk has to start again.
     pub deferred: Option<Box<LowerError>>,

@@ -243,9 +243,13 @@ impl Context<'_> {
     /// Puts the module together, unless an error is certain.
     fn finish(mut self) -> std::result::Result<ir::Module, LowerError> {
         let certain = std::mem::take(&mut self.certain);
-        let refused = |site: &Option<Site>| site.is_none_or(|site| !self.passed.contains(&site));
-        if let Some((_, error)) = certain.into_iter().find(|(site, _)| refused(site)) {
-            return Err(error);
+        let is_certain = |site: &Option<Site>| site.is_none_or(|site| !self.passed.contains(&site));
+        for (_, error) in certain.into_iter().filter(|(site, _)| is_certain(site)) {
+            let warning = error.diagnostic();
+            // The instruction can have been expanded at several places.
+            if !self.module.warnings.contains(&warning) {
+                self.module.warnings.push(warning);
+            }
         }
         crate::events::finish_counters(&mut self.module);
         self.finish_variables();

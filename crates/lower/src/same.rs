@@ -7,6 +7,7 @@ use crate::context::Context;
 use crate::value::{Abs, Object, Shape, Str, Union, Word};
 use moonhook_ir as ir;
 use moonhook_ir::BinaryOp;
+use moonhook_shape::MAX_DEPTH;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
@@ -103,8 +104,13 @@ pub type Identity = Vec<Abs>;
 impl Context<'_> {
     /// The identity of a key of a shared table.
     pub fn key_identity(&self, key: &Abs) -> Identity {
+        self.nested_identity(key, MAX_DEPTH)
+    }
+
+    /// As [`Context::key_identity`]; a table that more than `room` others are around is itself, for it may be one of them.
+    fn nested_identity(&self, key: &Abs, room: usize) -> Identity {
         let made = match key {
-            Abs::Object(Object::Made(made)) => self.state.tables.get(made),
+            Abs::Object(Object::Made(made)) if room > 0 => self.state.tables.get(made),
             _ => None,
         };
         let Some(made) = made else { return vec![self.identity(key)] };
@@ -112,7 +118,7 @@ impl Context<'_> {
         for (name, cell) in &made.fields {
             identity.push(name.value());
             let value = self.state.cells.get(cell);
-            identity.extend(value.map(|value| self.key_identity(value)).unwrap_or_default());
+            identity.extend(value.map(|value| self.nested_identity(value, room - 1)).unwrap_or_default());
         }
         identity
     }

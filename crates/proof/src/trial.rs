@@ -19,9 +19,6 @@ const FRAGS: usize = 5;
 /// Frames per program.
 pub const FRAMES: usize = 24;
 
-/// The codes of compile errors that say that an error is certain: of an operation, of a pattern.
-const CERTAIN: [&str; 2] = ["MH0205", "MH0210"];
-
 /// The code of a handler that is too large.
 const TOO_LARGE: &str = "MH0207";
 

@@ -141,6 +141,11 @@ impl Context<'_> {
         self.snapshot.table(table).name.as_deref().unwrap_or("?")
     }
 
+    /// Whether a map can hold what load time has left in the table.
+    pub fn can_be_map(&self, table: TableId) -> bool {
+        initial(self.snapshot, self.snapshot.table(table)).is_ok()
+    }
+
     /// Makes a map of the table, which the script calls `title` here.
     pub fn share(&mut self, table: TableId, title: Option<&str>) -> Result<()> {
         self.check_contents(table, title)?;
