@@ -85,7 +85,6 @@ pub struct Object {
 /// A limit of the kernel that the module does not keep to, or a fault of the stages before.
 pub fn emit(module: &Module, options: &Options) -> Result<Object, EmitError> {
     check(module)?;
-<<<<<<< HEAD
     match emit_with(module, options, LARGE_FRAME) {
         Err(EmitError::ChainTooLarge { .. }) => emit_with(module, options, 0),
         outcome => outcome,
@@ -93,20 +92,13 @@ pub fn emit(module: &Module, options: &Options) -> Result<Object, EmitError> {
 }
 
 fn emit_with(module: &Module, options: &Options, large_frame: u32) -> Result<Object, EmitError> {
-    let mut allocator = Allocator::default();
-    let mut codes = Vec::with_capacity(module.functions.len());
-    let mut section_sizes: HashMap<&str, u32> = HashMap::new();
-    for function in &module.functions {
-        let mut code = compile(module, function, &mut allocator, large_frame)?;
-=======
     let compiled = parallel::map(module.functions.iter(), Allocator::default, |allocator, function| {
-        compile(module, function, allocator)
+        compile(module, function, allocator, large_frame)
     });
     let mut codes = Vec::with_capacity(module.functions.len());
     let mut section_sizes: HashMap<&str, u32> = HashMap::new();
     for (function, code) in module.functions.iter().zip(compiled) {
         let mut code = code?;
->>>>>>> linear
         let size = section_sizes.entry(describe::section_of(function)).or_default();
         code.offset = *size;
         *size += code.words.len() as u32 * 8;
