@@ -10,6 +10,7 @@ use crate::error::LowerErrorKind;
 use crate::state::{Looked, Slot, State, Zero, find_near};
 use crate::value::{Abs, Shape, Word};
 use moonhook_ir as ir;
+use std::collections::BTreeSet;
 
 /// Constant strings kept apart in a union; with more of them they become slices of the pool.
 pub const MAX_TEXTS: usize = 8;

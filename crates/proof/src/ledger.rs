@@ -50,7 +50,7 @@ impl Entry {
             instructions: statistics.instructions.into(),
             verified: statistics.verified_instructions.into(),
             stack: statistics.stack.unwrap_or_default().iter().map(|bytes| u64::from(*bytes)).sum(),
-            general: pair.choice().form == Form::General,
+            general: pair.choice().is_some_and(|choice| choice.form == Form::General),
         }
     }
 

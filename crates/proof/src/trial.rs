@@ -5,7 +5,6 @@ use crate::outcome::Seen;
 use crate::random::Random;
 use crate::shrink::{shrink, shrink_frames};
 use crate::{Pair, ProofError, check, corpus, pair};
-use moonhook_engine::Form;
 use moonhook_install::{FRAME_MIN, frame_max_linear};
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
@@ -182,7 +181,7 @@ fn compared(program: &Program, frames: &[Vec<u8>], frags: bool, folder: &Path) -
     if let Err(error) = std::fs::write(&path, program.text()) {
         return failed("script".to_string(), error.to_string());
     }
-    let mut pair = match loaded(&path, frames, frags) {
+    let mut pair = match Pair::in_both_forms(&path, frags) {
         Ok(pair) => pair,
         Err(error) if [TOO_LARGE, NO_TYPES].map(Some).contains(&error.code()) => {
             return Verdict::Refused(error.code().unwrap_or_default());
@@ -224,30 +223,6 @@ fn too_slow(pair: &Pair) -> Option<Verdict> {
 fn failure(error: &ProofError) -> Verdict {
     let log = error.log_end(12).unwrap_or_default();
     failed(kind_of(error), format!("{error}\n{log}"))
-}
-
-/// The program in both tiers and all its forms. One that is refused for an error that is certain is general code, where that is an
-/// error at packet time, provided that it is one in real Lua.
-fn loaded(path: &Path, frames: &[Vec<u8>], frags: bool) -> Result<Pair, ProofError> {
-    match Pair::in_both_forms(path, frags) {
-        Err(error)
-            if error.code().is_some_and(|code| CERTAIN.contains(&code))
-                && lua_fails_too(path, frames, &error) =>
-        {
-            Pair::in_form(path, Some(Form::General))
-        }
-        outcome => outcome,
-    }
-}
-
-/// Whether real Lua raises, on one of the frames, an error in the line that the compiler complains of.
-fn lua_fails_too(path: &Path, frames: &[Vec<u8>], error: &ProofError) -> bool {
-    let Some(line) = error.line() else { return false };
-    frames.iter().any(|frame| {
-        let Ok(mut tier) = pair::user_tier(path) else { return false };
-        let message = tier.run(frame).0.error.map(|error| error.lossy()).unwrap_or_default();
-        message.contains(&format!(":{line}: "))
-    })
 }
 
 /// Differences by form and part, of errors also by what both say; refusals by code, rejections by the verifier's words.
