@@ -7,7 +7,7 @@ CARGO_TARGET_DIR ?= target
 
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help demo test build install lint bench fuzz soak
+.PHONY: help demo test build install lint bench fuzz soak kernels
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -34,6 +34,10 @@ lint: ## check formatting and lints, warnings are errors
 bench: ## measure against hand-written C, Lua and LuaJIT; writes bench/results
 	@scripts/setup bench
 	@scripts/bench
+
+kernels: ## run the tests on other kernels, in a machine in software (KERNELS="6.12 6.16 newest"); at most 40 minutes
+	@scripts/setup kernels
+	@scripts/kernels $(KERNELS)
 
 soak: ## run a script for SECONDS=600 with reloads, lists and events at once, and count exactly; nothing may be lost or stay
 	@scripts/setup test

@@ -56,12 +56,16 @@ cat >"$WORK/other.lua" <<'LUA'
 local xdp = require "xdp"
 local recent = map{key = "int", value = "int", ttl = 0.2, capacity = 4}
 ports = 0
+kept = 0
 limit = 5
 xdp.attach(function(pkt)
   local udp = pkt.udp
   if not udp then return end
   ports = udp.dport
-  if udp.dport > 8000 then recent[udp.dport] = 1 end
+  if udp.dport > 8000 then
+    recent[udp.dport] = 1
+    kept = kept + recent[udp.dport]
+  end
 end)
 LUA
 
@@ -113,7 +117,8 @@ eventually "they expire" is 'next(recent) == nil' true
 sleep 0.5
 for port in 8005 8006 8007 8008; do send "$port"; done
 eventually "there is room for others" is 'ports' 8008
-"$MOONHOOK" exec count -e 'recent[8005], recent[8008]' | grep -q 1 || die "the new entries are not there"
+# A slow machine may look when they have expired, too: the handler has seen each of them.
+is kept 8 || die "the new entries were not there"
 ! grep -q 'is full' "$WORK/count.err" "$WORK/count.out" || die "the table was full"
 
 kill -INT "$RUN"

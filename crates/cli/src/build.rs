@@ -2,14 +2,17 @@
 
 use crate::options::ProgramOptions;
 use crate::{CliError, Exit, report};
-use moonhook_engine::Settings;
+use moonhook_engine::{Compiled, Settings};
+use moonhook_ir::{Map, MapKind};
+use moonhook_passes::without_arena;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Compile scripts to an ELF object that any libbpf program can load
+/// Compile scripts to an ELF object for other loaders: bpftool, ip, libbpf, cilium/ebpf, aya
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The object holds everything: program, BTF, line information, and the data that load time produced.
+The object holds everything: program, BTF, line information, and the data that load time produced, except entries of
+tables that handlers assign. docs/objects.md says which loaders take it.
 
 Examples:
   moonhook build filter.lua -o filter.bpf.o
@@ -32,7 +35,7 @@ pub struct Arguments {
 
 pub fn build(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
     let Arguments { scripts, output, cpus, program } = arguments;
-    let settings = Settings { cpus: *cpus, ..program.settings() };
+    let settings = Settings { cpus: *cpus, arena: false, ..program.settings() };
     let loaded = crate::loading::load(scripts, &settings.load, false, false)?;
     let compiled = moonhook_engine::compile(&loaded.snapshot, &settings)?;
     report::warn(&compiled.module.warnings);
@@ -42,7 +45,29 @@ pub fn build(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErro
     let name = &moonhook_engine::xdp_program(&compiled.object)?.name;
     let (size, choice) = (compiled.object.elf.len(), &compiled.choice);
     writeln!(out, "{}: program {name}, {size} bytes, {choice}", output.display())?;
+    for line in remarks(&compiled, &settings) {
+        writeln!(out, "  {line}")?;
+    }
     Ok(Exit::Success)
+}
+
+/// What whoever loads the object has to know.
+fn remarks(compiled: &Compiled, settings: &Settings) -> Vec<String> {
+    let module = &compiled.module;
+    let mut remarks = Vec::new();
+    let is_memory = |map: &Map| map.name == without_arena::NAME && matches!(map.kind, MapKind::Data(_));
+    if module.maps.iter().any(is_memory) {
+        let cpus = settings.cpus.unwrap_or_else(moonhook_engine::possible_cpus);
+        remarks
+            .push(format!("general code with memory for {cpus} CPUs; frames on others are errors (--cpus)"));
+    }
+    let filled = module.tables.iter().filter(|table| !table.contents.is_empty());
+    remarks.extend(filled.map(|table| {
+        let (name, map) = (&table.name, &module.map(table.map).name);
+        let entries = table.contents.len();
+        format!("table '{name}': its {entries} entries are not in the object, add them to the map {map} before attaching")
+    }));
+    remarks
 }
 
 /// Fails if `output` is one of the files that are read.

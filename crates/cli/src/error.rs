@@ -12,6 +12,7 @@ use moonhook_engine::EngineError;
 use moonhook_install::InstallError;
 use moonhook_load::LoadError;
 use moonhook_lower::LowerError;
+use moonhook_passes::without_arena::MOST;
 use moonhook_user::UserError;
 use std::io;
 use std::path::PathBuf;
@@ -73,6 +74,8 @@ pub enum CliError {
     NoProgram,
     #[error("the thread of the Lua state is gone")]
     LuaGone,
+    #[error("the program needs {} MiB of memory, and one map of an object can have {} MiB", .bytes >> 20, MOST >> 20)]
+    TooMuchMemory { bytes: usize },
 }
 
 impl From<EngineError> for CliError {
@@ -82,6 +85,7 @@ impl From<EngineError> for CliError {
             EngineError::Emit(error) => CliError::Emit(error),
             EngineError::Install(error) => CliError::Install(error),
             EngineError::NoProgram => CliError::NoProgram,
+            EngineError::TooMuchMemory { bytes } => CliError::TooMuchMemory { bytes },
         }
     }
 }
@@ -117,6 +121,7 @@ impl CliError {
             CliError::DumpGone { .. } => "MH0016",
             CliError::NoList { .. } => "MH0017",
             CliError::LuaGone => "MH0018",
+            CliError::TooMuchMemory { .. } => "MH0020",
         }
     }
 
@@ -157,6 +162,9 @@ impl CliError {
             }
             CliError::InterfaceGone { .. } => "start again when it is back",
             CliError::Output(_) => "check where standard output leads",
+            CliError::TooMuchMemory { .. } => {
+                "give the number of CPUs that the program is for with `--cpus`, or less `--memory` for each"
+            }
         };
         Diagnostic::new(self.code(), self.to_string()).help(help)
     }
@@ -167,6 +175,7 @@ impl CliError {
             CliError::Load(error) => load_exit(error),
             CliError::Emit(error) if error.is_bug() => Exit::Bug,
             CliError::Lower(_) | CliError::Emit(_) | CliError::User(_) => Exit::Refused,
+            CliError::TooMuchMemory { .. } => Exit::Refused,
             CliError::Install(error) | CliError::Control(ControlError::Install(error)) => install_exit(error),
             CliError::Control(ControlError::State(_)) => Exit::Host,
             CliError::Control(_) => Exit::Refused,

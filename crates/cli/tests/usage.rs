@@ -68,6 +68,10 @@ fn files_that_cannot_be_used() {
     place.run(&["check", "--no-kernel", "none.lua"]).ends_with(3).complains("MH0101");
     place.run(&["build", "x.lua", "-o", "none/x.o"]).ends_with(3).complains("MH0001");
     place.run(&["build", "x.lua", "-o", "x.lua"]).ends_with(2).complains("MH0003");
+    place
+        .run(&["build", "x.lua", "-o", "x.o", "--form", "general", "--cpus", "8192"])
+        .ends_with(1)
+        .complains("MH0020");
     place.run(&["replay", "--tier", "user", "x.lua", "none.pcap"]).ends_with(3).complains("MH0601");
     place.run(&["replay", "--tier", "user", "x.lua", "text"]).ends_with(3).complains("MH0602");
     place.run(&["replay", "x.lua", "text", "--out", "text"]).ends_with(2).complains("MH0003");

@@ -204,6 +204,7 @@ impl Assembler<'_> {
             Machine::Convert(conversion) => {
                 let src = operands.register(1);
                 self.push(match conversion {
+                    Conversion::Copy => isa::mov(dst, Source::Register(src)),
                     Conversion::ZeroExtend32 => isa::mov32(dst, src),
                     Conversion::Arena => isa::arena_address(dst, src),
                     Conversion::SignExtend(bits) => isa::mov_sign_extended(dst, src, bits),

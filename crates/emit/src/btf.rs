@@ -6,6 +6,8 @@ use std::collections::HashMap;
 const MAGIC: u16 = 0xeb9f;
 const VERSION: u8 = 1;
 const HEADER_LEN: u32 = 24;
+/// Of `.BTF.ext`, with the part about CO-RE relocations: loaders that do those read no shorter one.
+const EXTENSION_HEADER_LEN: u32 = 32;
 
 /// `BTF_KIND_…` (include/uapi/linux/btf.h).
 mod kind {
@@ -19,6 +21,10 @@ mod kind {
     pub const DATASEC: u32 = 15;
     pub const ENUM64: u32 = 19;
 }
+
+/// `BTF_INT_…`, encodings of integers.
+const SIGNED: u32 = 1;
+const CHAR: u32 = 2;
 
 /// The number of a type; 0 is `void`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -49,6 +55,9 @@ pub struct Btf {
     int: TypeId,
     u64: TypeId,
     byte: TypeId,
+    i64: TypeId,
+    u32: TypeId,
+    char: TypeId,
 }
 
 impl Default for Btf {
@@ -62,10 +71,16 @@ impl Default for Btf {
             int: TypeId(0),
             u64: TypeId(0),
             byte: TypeId(0),
+            i64: TypeId(0),
+            u32: TypeId(0),
+            char: TypeId(0),
         };
-        btf.int = btf.add_int("int", 4, true);
-        btf.u64 = btf.add_int("unsigned long long", 8, false);
-        btf.byte = btf.add_int("unsigned char", 1, false);
+        btf.int = btf.add_int("int", 4, SIGNED);
+        btf.u64 = btf.add_int("unsigned long long", 8, 0);
+        btf.byte = btf.add_int("unsigned char", 1, 0);
+        btf.i64 = btf.add_int("long long", 8, SIGNED);
+        btf.u32 = btf.add_int("unsigned int", 4, 0);
+        btf.char = btf.add_int("char", 1, CHAR);
         btf
     }
 }
@@ -97,6 +112,19 @@ impl Btf {
 
     pub fn byte(&self) -> TypeId {
         self.byte
+    }
+
+    pub fn i64(&self) -> TypeId {
+        self.i64
+    }
+
+    pub fn u32(&self) -> TypeId {
+        self.u32
+    }
+
+    /// A byte of text.
+    pub fn char(&self) -> TypeId {
+        self.char
     }
 
     pub fn pointer(&mut self, to: TypeId) -> TypeId {
@@ -155,9 +183,8 @@ impl Btf {
         self.add(name, kind::DATASEC, variables.len() as u32, size, &words)
     }
 
-    fn add_int(&mut self, name: &str, bytes: u32, signed: bool) -> TypeId {
-        let encoding = u32::from(signed) << 24;
-        self.add(name, kind::INT, 0, bytes, &[encoding | (bytes * 8)])
+    fn add_int(&mut self, name: &str, bytes: u32, encoding: u32) -> TypeId {
+        self.add(name, kind::INT, 0, bytes, &[encoding << 24 | (bytes * 8)])
     }
 
     fn add(&mut self, name: &str, kind: u32, len: u32, size_or_type: u32, rest: &[u32]) -> TypeId {
@@ -232,8 +259,10 @@ pub fn extension(sections: &[SectionInfo]) -> Vec<u8> {
             out.extend([info.offset, info.file, info.text, info.line << 10]);
         }
     });
-    let mut out = header(HEADER_LEN);
-    for word in [0, functions.len() as u32, functions.len() as u32, lines.len() as u32] {
+    let mut out = header(EXTENSION_HEADER_LEN);
+    let (functions_len, lines_len) = (functions.len() as u32, lines.len() as u32);
+    // Start and length of each part; there are no relocations.
+    for word in [0, functions_len, functions_len, lines_len, functions_len + lines_len, 0] {
         out.extend_from_slice(&u32::to_le_bytes(word));
     }
     out.extend(functions);
@@ -253,4 +282,19 @@ fn records(size: u32, sections: &[SectionInfo], list: impl Fn(&SectionInfo, &mut
         }
     }
     words.into_iter().flat_map(u32::to_le_bytes).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_extension_says_that_it_has_no_relocations() {
+        let functions = vec![FunctionInfo { offset: 0, type_id: TypeId(3) }];
+        let bytes = extension(&[SectionInfo { name: 1, functions, lines: Vec::new() }]);
+        let words: Vec<u32> = bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+        // Header length; where functions, lines and relocations begin behind it, and how long they are.
+        assert_eq!(words[1..8], [32, 0, 20, 20, 4, 24, 0]);
+        assert_eq!(words[8..], [8, 1, 1, 0, 3, 16]);
+    }
 }

@@ -1,6 +1,7 @@
 //! What the object says about itself in BTF: its functions, maps, data sections and script lines.
 
 use crate::btf::{Btf, FunctionInfo, LineInfo, Linkage, Member, SectionInfo, TypeId};
+use crate::entries;
 use crate::error::EmitError;
 use crate::program::{Code, DATA_ALIGNMENT, TEXT, data_section};
 use moonhook_ir::{Function, FunctionKind, Loc, MapDefinition, MapKind, Module, SourceFile};
@@ -31,24 +32,33 @@ pub fn describe(module: &Module, codes: &[Code], license: usize) -> Result<Descr
 }
 
 /// Describes the maps as libbpf reads them: a structure whose members are pointers to arrays, whose lengths are the
-/// numbers (`__uint` of bpf_helpers.h).
+/// numbers (`__uint` of bpf_helpers.h), or to the types of keys and values (`__type`).
 fn maps(module: &Module, btf: &mut Btf) -> (Vec<u32>, u32) {
     let mut offsets = Vec::with_capacity(module.maps.len());
     let mut variables = Vec::new();
     let mut size = 0;
-    for map in &module.maps {
+    for (index, map) in module.maps.iter().enumerate() {
         offsets.push(size);
-        let (numbers, extra) = match &map.kind {
+        let table = module.tables.iter().find(|table| table.map.0 as usize == index);
+        let (mut numbers, extra) = match &map.kind {
             MapKind::Map(definition) => (definition_members(definition), None),
             MapKind::Arena { pages, .. } => (arena_members(*pages), Some(ARENA_ADDRESS)),
             MapKind::ReadOnlyData(_) | MapKind::Data(_) => continue,
         };
+        let entry = table.map(|table| entries::types(&table.shape, btf));
+        if entry.is_some() {
+            // The types say it.
+            numbers.retain(|(name, _)| !["key_size", "value_size"].contains(name));
+        }
         let mut members: Vec<Member> = (numbers.iter().enumerate())
             .map(|(index, (name, number))| {
                 let array = btf.array(btf.int(), *number);
                 Member { name, type_id: btf.pointer(array), offset: index as u32 * 8 }
             })
             .collect();
+        for (name, to) in entry.into_iter().flat_map(|(key, value)| [("key", key), ("value", value)]) {
+            members.push(Member { name, type_id: btf.pointer(to), offset: members.len() as u32 * 8 });
+        }
         if let Some(extra) = extra {
             let type_id = btf.wide_number(&format!("{}_map_extra", map.name), extra);
             members.push(Member { name: "map_extra", type_id, offset: members.len() as u32 * 8 });

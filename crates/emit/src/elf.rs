@@ -55,7 +55,7 @@ fn bytes_of(word: &CodeWord, codes: &[Code]) -> [u8; 8] {
 
 struct Writer<'a> {
     object: Object<'a>,
-    /// By map and by function.
+    /// By map and by function; of data sections the sections' own symbols.
     maps: Vec<SymbolId>,
     functions: Vec<SymbolId>,
     /// Code sections by name.
@@ -99,7 +99,9 @@ impl<'a> Writer<'a> {
                     let mut bytes = bytes.to_vec();
                     bytes.resize(bytes.len().next_multiple_of(DATA_ALIGNMENT).max(DATA_ALIGNMENT), 0);
                     self.object.append_section_data(id, &bytes, DATA_ALIGNMENT as u64);
-                    self.symbol(&map.name, SymbolKind::Data, true, id, 0, bytes.len() as u64)
+                    self.symbol(&map.name, SymbolKind::Data, true, id, 0, bytes.len() as u64);
+                    // Loaders differ in whether an offset in the instruction counts where a variable is meant.
+                    self.object.section_symbol(id)
                 }
                 None => {
                     let id = *definitions.get_or_insert_with(|| {

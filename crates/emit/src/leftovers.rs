@@ -133,7 +133,7 @@ impl Loops {
         Loops { after, before, dominators, component, sizes }
     }
 
-    fn before(&self, block: usize) -> impl DoubleEndedIterator<Item = usize> {
+    pub fn before(&self, block: usize) -> impl DoubleEndedIterator<Item = usize> {
         self.before.of(block).iter().map(|from| *from as usize)
     }
 

@@ -34,6 +34,8 @@ pub enum Base {
 /// A conversion from one register to another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Conversion {
+    /// The same value.
+    Copy,
     SignExtend(i16),
     ZeroExtend32,
     /// From an offset in the arena to its address.

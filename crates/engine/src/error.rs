@@ -4,6 +4,7 @@ use moonhook_diagnostic::{Diagnostic, Place};
 use moonhook_emit::EmitError;
 use moonhook_install::InstallError;
 use moonhook_lower::LowerError;
+use moonhook_passes::without_arena::MOST;
 
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
@@ -15,6 +16,8 @@ pub enum EngineError {
     Install(#[from] InstallError),
     #[error("the object has no program for the XDP hook")]
     NoProgram,
+    #[error("the program needs {} MiB of memory, and one map of an object can have {} MiB", .bytes >> 20, MOST >> 20)]
+    TooMuchMemory { bytes: usize },
 }
 
 impl EngineError {
@@ -24,7 +27,7 @@ impl EngineError {
             EngineError::Lower(error) => error.kind.has_general_form(),
             EngineError::Emit(_) => true,
             EngineError::Install(InstallError::Rejected(_) | InstallError::OutOfPatience { .. }) => true,
-            EngineError::Install(_) | EngineError::NoProgram => false,
+            EngineError::Install(_) | EngineError::NoProgram | EngineError::TooMuchMemory { .. } => false,
         }
     }
 
@@ -35,6 +38,9 @@ impl EngineError {
             EngineError::Emit(error) => error.diagnostic(),
             EngineError::Install(error) => error.diagnostic(),
             EngineError::NoProgram => Diagnostic::new("MH0009", self.to_string()),
+            EngineError::TooMuchMemory { .. } => Diagnostic::new("MH0020", self.to_string()).help(
+                "give the number of CPUs that the program is for with `--cpus`, or less `--memory` for each",
+            ),
         }
     }
 

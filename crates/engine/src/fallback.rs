@@ -70,6 +70,10 @@ fn first_accepted<T>(
         let mut module = timed(&mut timings.lower, || lower(snapshot, settings, attempt, &mut learned))
             .map_err(|error| (error, None))?;
         timed(&mut timings.passes, || moonhook_passes::optimise(&mut module));
+        if !settings.arena {
+            let moved = moonhook_passes::without_arena::run(&mut module);
+            moved.map_err(|bytes| (EngineError::TooMuchMemory { bytes }, None))?;
+        }
         let outcome = timed(&mut timings.emit, || emit(&module)).and_then(|object| {
             let accepted = accept(&module, &object, &mut timings)?;
             Ok((object, accepted))

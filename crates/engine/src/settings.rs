@@ -20,6 +20,8 @@ pub struct Settings {
     pub form: Option<Form>,
     /// Bytes of packet memory for each CPU.
     pub memory: u32,
+    /// General code has its memory in an arena, which this process fills and maps. Other loaders leave arenas empty, or know none.
+    pub arena: bool,
     /// What scripts may use while they are loaded.
     pub load: moonhook_load::Options,
 }
@@ -44,6 +46,7 @@ impl Default for Settings {
             frags: false,
             form: None,
             memory: MEMORY,
+            arena: true,
             load: moonhook_load::Options::default(),
         }
     }

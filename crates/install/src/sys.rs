@@ -44,12 +44,18 @@ pub(crate) fn map_info(map: BorrowedFd<'_>) -> Result<bpf::bpf_map_info, Errno> 
     Ok(info)
 }
 
-/// A new map of the same type, sizes and flags, under the same name.
+/// A new map of the same type, sizes and flags, under the same name, whose keys and values have the same types.
 pub(crate) fn map_like(info: &bpf::bpf_map_info) -> Result<OwnedFd, Errno> {
+    // SAFETY: takes no pointers.
+    let btf = owned(unsafe { bpf::bpf_btf_get_fd_by_id(info.btf_id) }).ok().filter(|_| info.btf_id != 0);
+    let types = btf.as_ref().map_or((0, 0), |_| (info.btf_key_type_id, info.btf_value_type_id));
     let options = bpf::bpf_map_create_opts {
         sz: size_of::<bpf::bpf_map_create_opts>() as _,
         map_flags: info.map_flags,
         map_extra: info.map_extra,
+        btf_fd: btf.as_ref().map_or(0, |btf| btf.as_raw_fd() as u32),
+        btf_key_type_id: types.0,
+        btf_value_type_id: types.1,
         ..Default::default()
     };
     let (key_size, value_size, entries) = (info.key_size, info.value_size, info.max_entries);

@@ -24,6 +24,9 @@ const FIRST_COUNTER: u32 = 8;
 pub const RECORD_HEADER: i64 = 8;
 pub const RECORD_MAX: i64 = RECORD_SIZE - 64;
 
+/// The message of errors where strings or tables find no room.
+pub const NO_MEMORY: &str = "not enough memory";
+
 /// The text of an error, as far as it is known before packets arrive.
 #[derive(Clone, Debug)]
 pub struct Message {
@@ -202,14 +205,19 @@ impl Context<'_> {
         let id = self.function.block(block).params[0];
         self.state.block = Some(block);
         self.state.facts = crate::state::Facts::default();
+        self.send_bare(id)?;
+        let verdict = self.value(Word::Imm(self.options.on_error.into()));
+        self.terminate(ir::Terminator::Jump(ir::Target::new(self.exit_block, vec![verdict])));
+        Ok(())
+    }
+
+    /// Sends a record without arguments, which is made on the stack.
+    pub fn send_bare(&mut self, id: ir::Value) -> Result<()> {
         let slot = self.function.new_slot(8);
         let record = self.emit(Op::SlotAddress(slot));
         // The id in the low half, a payload length of 0 in the high half.
         self.store(record, 0, Size::B8, id);
-        self.output(record, Word::Imm(8))?;
-        let verdict = self.value(Word::Imm(self.options.on_error.into()));
-        self.terminate(ir::Terminator::Jump(ir::Target::new(self.exit_block, vec![verdict])));
-        Ok(())
+        self.output(record, Word::Imm(8))
     }
 
     /// Fails with `message` where `cond` holds.

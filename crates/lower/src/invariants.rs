@@ -16,6 +16,7 @@ const HELPER_MAP_LOOKUP: u32 = 1;
 /// Makes the invariants of all loops unknown; `opaque` is a writable zero. The function must not have been optimised: each
 /// loop is entered by one jump.
 pub fn make_unknown(function: &mut Function, opaque: MapId) {
+    crate::crossings::hide(function, opaque);
     let Ok(flow) = ControlFlow::new(function) else { return };
     let pointers = pointers(function, &flow);
     let mut defined_in = definitions(function);
@@ -37,7 +38,7 @@ pub fn make_unknown(function: &mut Function, opaque: MapId) {
     }
 }
 
-fn definitions(function: &Function) -> BTreeMap<Value, Block> {
+pub fn definitions(function: &Function) -> BTreeMap<Value, Block> {
     let mut defined_in: BTreeMap<Value, Block> =
         function.params.iter().map(|param| (*param, Block(0))).collect();
     for (index, block) in function.blocks.iter().enumerate() {
@@ -49,7 +50,7 @@ fn definitions(function: &Function) -> BTreeMap<Value, Block> {
 }
 
 /// Values that are addresses: comparing those narrows no number, and they must not be computed with.
-fn pointers(function: &Function, flow: &ControlFlow) -> BTreeSet<Value> {
+pub fn pointers(function: &Function, flow: &ControlFlow) -> BTreeSet<Value> {
     let mut pointers: BTreeSet<Value> = function.context().into_iter().collect();
     // An address may come round a loop to where it was met first.
     loop {
@@ -102,7 +103,7 @@ fn pointer_params(
 }
 
 /// The blocks from which the header is reached again without leaving the loop, and the header.
-fn natural_loop(flow: &ControlFlow, header: Block) -> BTreeSet<Block> {
+pub fn natural_loop(flow: &ControlFlow, header: Block) -> BTreeSet<Block> {
     let mut body = BTreeSet::from([header]);
     let back = flow.predecessors(header).iter().filter(|block| flow.dominates(header, **block));
     let mut work: Vec<Block> = back.copied().collect();

@@ -15,6 +15,7 @@ mod concatenation;
 mod context;
 mod copy;
 mod copy_on_write;
+mod crossings;
 mod decimals;
 mod dispatch;
 mod error;

@@ -29,6 +29,7 @@ mod thread;
 mod unused_calls;
 mod values;
 mod ways;
+pub mod without_arena;
 
 use moonhook_ir::{Function, Map, Module, parallel};
 

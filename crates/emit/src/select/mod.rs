@@ -11,6 +11,7 @@ use crate::error::EmitError;
 use crate::frame::SlotOffsets;
 use crate::machine::*;
 use crate::order::{self, DIRECT, Item, Layout, Order};
+use crate::packet::Ends;
 use crate::values::{self, Definition, Values};
 use moonhook_ir::{Block, Function, FunctionKind, Loc, MapKind, Module, Operand, Target, Terminator, Value};
 use regalloc2::{Operand as Constraint, RegClass, VReg};
@@ -27,6 +28,7 @@ struct Selector<'a> {
     function: &'a Function,
     slots: &'a SlotOffsets,
     values: Values,
+    ends: Ends,
     out: MachineFunction,
     shared: Vec<(Definition, VReg)>,
     /// Calls in cold code leave registers as they are.
@@ -52,7 +54,8 @@ pub fn select(
     let values = values::analyse(function, &rpo);
     let out = MachineFunction::new(function.value_count as usize);
     let (shared, cold, loc) = (Vec::new(), false, Loc::default());
-    let mut selector = Selector { module, function, slots, values, out, shared, rare_calls, cold, loc };
+    let ends = Ends::find(function);
+    let mut selector = Selector { module, function, slots, values, ends, out, shared, rare_calls, cold, loc };
     for item in &order.items {
         selector.item(*item, &order)?;
     }
@@ -218,8 +221,14 @@ impl Selector<'_> {
             Terminator::Jump(target) => self.pass(target, order)?,
             Terminator::Branch { condition, then, otherwise } => {
                 let (condition, opposite) = self.values.branch_condition(block, *condition);
-                let lhs = self.register(condition.lhs)?;
-                let (rhs, register) = self.rhs(condition.rhs)?;
+                let mut lhs = self.register(condition.lhs)?;
+                let (rhs, mut register) = self.rhs(condition.rhs)?;
+                if self.ends.copies_left(&condition) {
+                    lhs = self.copy(lhs);
+                }
+                if self.ends.copies_right(&condition) {
+                    register = register.map(|register| self.copy(register));
+                }
                 let operands: Vec<Constraint> =
                     std::iter::once(lhs).chain(register).map(Constraint::reg_use).collect();
                 self.push(Machine::Branch(condition.op, rhs), &operands);
@@ -247,6 +256,13 @@ impl Selector<'_> {
             }
         }
         Ok(())
+    }
+
+    fn copy(&mut self, register: VReg) -> VReg {
+        let copy = self.out.new_vreg();
+        let operands = [Constraint::reg_def(copy), Constraint::reg_use(register)];
+        self.push(Machine::Convert(Conversion::Copy), &operands);
+        copy
     }
 
     /// Jumps to a target with its arguments.

@@ -22,6 +22,7 @@ struct Parts {
     report: Option<ir::FunctionId>,
     copy: Option<ir::FunctionId>,
     count: Option<ir::FunctionId>,
+    no_memory: Option<ir::FunctionId>,
     /// Accesses to objects of the packet, and to shared tables.
     accesses: (Option<ir::FunctionId>, Vec<(usize, Accesses)>),
 }
@@ -66,6 +67,7 @@ impl General<'_> {
             report: self.report(),
             copy: if self.options.frags { self.copy_frame() } else { None },
             count: if self.options.count_verdicts { self.count_verdict() } else { None },
+            no_memory: self.no_memory(),
             accesses,
         };
         if let Err(error) = self.add_routines() {
@@ -122,6 +124,7 @@ impl General<'_> {
         }
         let mut code = Code::new(&name, ir::FunctionKind::Program { section }, 1);
         let processor = code.emit(Op::Helper { id: HELPER_PROCESSOR, args: vec![] });
+        self.leave_without_memory(&mut code, processor, parts);
         let part = code.binary(BinaryOp::Mul, processor, stride as i32);
         let address = code.binary(BinaryOp::Add, part, image_end as i32);
         let state = code.arena(address);
@@ -158,6 +161,19 @@ impl General<'_> {
         }
         code.ret(params[0]);
         code.function
+    }
+
+    /// Ends the program on a CPU beyond those that it has memory for.
+    fn leave_without_memory(&self, code: &mut Code, processor: Value, parts: &Parts) {
+        let (beyond, _) = code.cold_block(0);
+        code.leave_if(CompareOp::UGe, processor, self.options.cpus as i32, beyond, &[]);
+        let start = std::mem::replace(&mut code.block, beyond);
+        if let Some(no_memory) = parts.no_memory {
+            let context = code.param(0);
+            code.call(no_memory, &[context, processor]);
+        }
+        code.ret(self.options.on_error as i32);
+        code.block = start;
     }
 
     /// Starts the next handler of the list.

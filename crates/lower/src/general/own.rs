@@ -73,6 +73,11 @@ impl General<'_> {
         self.thunk(|thunks| thunks.error())
     }
 
+    /// `(context, anything) -> 0`: reports that this CPU has no memory.
+    pub fn no_memory(&mut self) -> Option<FunctionId> {
+        self.thunk(|thunks| thunks.no_memory())
+    }
+
     /// `(context, state) -> 0 | FAIL`: prepares frames in several buffers.
     pub fn copy_frame(&mut self) -> Option<FunctionId> {
         self.thunk(|thunks| thunks.copy_frame())

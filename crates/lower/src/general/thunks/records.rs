@@ -3,7 +3,7 @@
 use super::{Thunks, with_context, without_context};
 use crate::builtins::event::VALUES;
 use crate::context::{Context, Result};
-use crate::events::{RECORD_HEADER, RECORD_MAX};
+use crate::events::{NO_MEMORY, RECORD_HEADER, RECORD_MAX};
 use crate::join::Arm;
 use crate::loops::Iteration;
 use crate::value::{Abs, Str, Word};
@@ -41,6 +41,18 @@ impl Thunks<'_> {
             let at = context.put_string(record, Word::Imm(RECORD_HEADER), &error, MESSAGE_END)?;
             let at = put_calls(context, record, at, calls)?;
             context.send_record(record, at)?;
+            context.give(0);
+            Ok(())
+        })
+    }
+
+    /// `(ctx, anything) -> 0`: sends and counts the error that a CPU has no memory, and uses none.
+    pub fn no_memory(&mut self) -> Result<FunctionId> {
+        self.make("no_memory", with_context(0), |context, _| {
+            let id = context.event(EventKind::Error, vec![Piece::Text(NO_MEMORY.as_bytes().to_vec())], false);
+            context.count_event(id);
+            let id = context.value(Word::Imm(i64::from(id)));
+            context.send_bare(id)?;
             context.give(0);
             Ok(())
         })
