@@ -1,7 +1,7 @@
 //! `moonhook build`: the object file.
 
 use crate::options::ProgramOptions;
-use crate::{CliError, Exit};
+use crate::{CliError, Exit, report};
 use moonhook_engine::{Compiled, Settings};
 use moonhook_ir::{Map, MapKind};
 use moonhook_passes::without_arena;
@@ -38,6 +38,7 @@ pub fn build(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErro
     let settings = Settings { cpus: *cpus, arena: false, ..program.settings() };
     let loaded = crate::loading::load(scripts, &settings.load, false, false)?;
     let compiled = moonhook_engine::compile(&loaded.snapshot, &settings)?;
+    report::warn(&compiled.module.warnings);
     refuse_overwriting(&loaded.files, output)?;
     moonhook_replace::replace_file(output, &compiled.object.elf)
         .map_err(|source| CliError::Unwritable { path: output.clone(), source })?;

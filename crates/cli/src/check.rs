@@ -5,8 +5,9 @@ mod tables;
 
 use crate::kernel::Kernel;
 use crate::options::ProgramOptions;
-use crate::{CliError, Exit, loading};
+use crate::{CliError, Exit, loading, report};
 use costs::Cost;
+use moonhook_diagnostic::Diagnostic;
 use moonhook_emit::FunctionReport;
 use moonhook_engine::{Choice, Compiled, Timings, timed, xdp_program};
 use moonhook_install::{LogDetail, MapInfo, ProgramStatistics};
@@ -56,6 +57,8 @@ struct Report {
     map_memory: u64,
     object_bytes: usize,
     timings_us: Timings,
+    /// What is certain to be an error at packet time.
+    warnings: Vec<Diagnostic>,
 }
 
 /// A function that the script registered.
@@ -99,11 +102,12 @@ pub fn check(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErro
         }
     };
     compiled.timings = compiled.timings.after_load(load_time);
-    let report = report(snapshot, &compiled, kernel.as_ref())?;
+    let answer = report(snapshot, &compiled, kernel.as_ref())?;
     if arguments.json {
-        writeln!(out, "{:#}", serde_json::to_value(&report).map_err(std::io::Error::from)?)?;
+        writeln!(out, "{:#}", serde_json::to_value(&answer).map_err(std::io::Error::from)?)?;
     } else {
-        show(&report, arguments.timings, out)?;
+        report::warn(&answer.warnings);
+        show(&answer, arguments.timings, out)?;
     }
     Ok(Exit::Success)
 }
@@ -122,6 +126,7 @@ fn report(snapshot: &Snapshot, compiled: &Compiled, kernel: Option<&Kernel>) -> 
         maps,
         object_bytes: compiled.object.elf.len(),
         timings_us: compiled.timings,
+        warnings: compiled.module.warnings.clone(),
     })
 }
 

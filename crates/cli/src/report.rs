@@ -50,6 +50,12 @@ pub fn shown(error: &CliError) -> String {
     described(error).0.render(std::io::stderr().is_terminal() && terminal::colour_wanted())
 }
 
+/// Says, to standard error, what a person should know of a script that is compiled all the same.
+pub fn warn(warnings: &[Diagnostic]) {
+    let colour = std::io::stderr().is_terminal() && terminal::colour_wanted();
+    warnings.iter().for_each(|warning| eprintln!("{}", warning.render_warning(colour)));
+}
+
 /// The diagnostic; the log of a rejection is saved, and the help says where.
 fn described(error: &CliError) -> (Diagnostic, Option<PathBuf>) {
     let mut diagnostic = error.diagnostic();

@@ -170,6 +170,51 @@ end)";
     assert_eq!((passed[3][4998], passed[3][4999], passed[3][5000]), ((4998 % 251) as u8, 0xee, 0x45));
 }
 
+/// Frames that are longer than what the kernel hands out of them: their length and headers are right, and what is read behind its
+/// limit is an error, in both forms.
+#[test]
+fn lengths_beyond_what_can_be_read_are_right() {
+    if !kernel_available("lengths_beyond_what_can_be_read_are_right") {
+        return;
+    }
+    let script = "\
+require('xdp').attach(function(pkt)
+  print(#pkt, pkt.udp.dport, pkt:getbyte(65000), pkt.ip.length)
+  if pkt.udp.dport == 53 then return 1 end
+  if pkt:getbyte(42) == 1 then print(pkt:getbyte(#pkt - 1)) end
+  if pkt:getbyte(42) == 2 then print(#pkt.payload) end
+  if pkt:getbyte(42) == 3 then print(#pkt:getstring(#pkt - 8)) end
+  if pkt:getbyte(42) == 4 then print(#tostring(pkt)) end
+  if pkt:getbyte(42) == 5 then print(pkt:getuint16(#pkt)) end
+end)";
+    let place = Place::with(&[("x.lua", script)]);
+    let datagram = |port: u16, first: u8| {
+        let mut payload = vec![7; 65507];
+        payload[0] = first;
+        let length = (payload.len() as u16 + 8).to_be_bytes();
+        let udp = [&[3, 232], &port.to_be_bytes()[..], &length, &[0, 0], &payload].concat();
+        let total = (udp.len() as u16 + 20).to_be_bytes();
+        let ip =
+            [&[0x45, 0], &total[..], &[0, 1, 0, 0, 64, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2], &udp].concat();
+        [&[2; 12], &[8, 0][..], &ip].concat()
+    };
+    let frames = [datagram(53, 0)].into_iter().chain((1..=5).map(|first| datagram(54, first)));
+    write_capture(&place.path("t.pcap"), frames);
+    let limit = "only the first 65279 bytes of a frame can be read";
+    for form in ["expanded", "general"] {
+        let answer = place.run(&["replay", "--json", "--form", form, "x.lua", "t.pcap"]).ends_with(0).json();
+        assert_eq!(answer["frames"][0]["verdict"], "DROP", "{form}");
+        let seen = |index: usize| {
+            let frame = &answer["frames"][index];
+            assert_eq!(frame["prints"], json!(["65549\t54\t7\t65535"]), "{form}, {index}");
+            frame["error"]["message"].as_str().unwrap_or_default().split_once(": ").unwrap().1.to_string()
+        };
+        let errors: Vec<_> = (1..=5).map(seen).collect();
+        let beyond = "bad argument #1 to 'getuint16' (out of bounds)";
+        assert_eq!(errors, [limit, limit, limit, limit, beyond], "{form}");
+    }
+}
+
 /// A variable is one variable, whatever the lengths of the frames.
 #[test]
 fn long_and_short_frames_share_state() {

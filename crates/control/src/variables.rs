@@ -7,6 +7,7 @@ use moonhook_ir::{Variable, VariableContent, VariableHome, VariableKind};
 use moonhook_load::{Loaded, Upvalue};
 use moonhook_snapshot::{CellId, TableId};
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 
 use crate::ControlError;
 
@@ -34,7 +35,7 @@ enum Memory {
 struct Shared {
     name: String,
     offset: usize,
-    kinds: Vec<VariableKind>,
+    kinds: Arc<[VariableKind]>,
     home: Home,
 }
 
@@ -197,7 +198,7 @@ impl Shared {
 
     /// The kind that a tag means; of a single one with a payload no tag is written.
     fn kind(&self, tag: u64) -> Option<&VariableKind> {
-        match self.kinds.as_slice() {
+        match &self.kinds[..] {
             [only] if only.content.has_payload() => Some(only),
             kinds => kinds.iter().find(|kind| kind.tag == tag),
         }

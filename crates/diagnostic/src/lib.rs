@@ -56,8 +56,17 @@ impl Diagnostic {
 
     /// The message as it is printed on a terminal (`colour`) or into a file. Ends without a line end.
     pub fn render(&self, colour: bool) -> String {
+        self.render_as(&Level::ERROR, colour)
+    }
+
+    /// As [`Diagnostic::render`], of what does not keep the script from running.
+    pub fn render_warning(&self, colour: bool) -> String {
+        self.render_as(&Level::WARNING, colour)
+    }
+
+    fn render_as(&self, level: &Level<'_>, colour: bool) -> String {
         let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
-        let title = Level::ERROR.primary_title(&self.message).id(self.code);
+        let title = level.clone().primary_title(&self.message).id(self.code);
         let mut group = match &self.place {
             None => Group::with_title(title),
             Some(place) => {
@@ -128,5 +137,7 @@ mod tests {
         for part in ["MH0201", "x.lua:3", "return x / 2", "^ floats do not exist", "help: write `//`"] {
             assert!(shown.contains(part), "{part:?} is missing in:\n{shown}");
         }
+        let shown = Diagnostic::new("MH0205", "attempt to call a nil value").render_warning(false);
+        assert_eq!(shown, "warning[MH0205]: attempt to call a nil value");
     }
 }

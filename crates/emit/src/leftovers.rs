@@ -44,6 +44,57 @@ pub fn clear(blocks: &mut [CodeBlock], first: i16) {
             clear_at(&mut blocks[back], end, if turn.contains(&back) { own } else { all }, first);
         }
     }
+    clear_where_ways_meet(blocks, &loops, &usage, &live, first);
+}
+
+/// The combinations of so many meetings of ways are few.
+const FEW_MEETINGS: usize = 8;
+
+/// Within loops, ways that meet have to agree too: each that has written a slot that nobody reads any more clears it.
+fn clear_where_ways_meet(
+    blocks: &mut [CodeBlock],
+    loops: &Loops,
+    usage: &[Usage],
+    live: &[Slots],
+    first: i16,
+) {
+    let is_header = |block: usize| matches!(blocks[block].end, End::MayGoto { .. });
+    let meets =
+        |block: usize| loops.is_in_cycle(block) && !is_header(block) && loops.before(block).nth(1).is_some();
+    // Slots written since the loop's head, as far as no meeting has cleared them.
+    let mut written: Vec<Slots> = vec![0; blocks.len()];
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for block in (0..blocks.len()).filter(|block| loops.is_in_cycle(*block)) {
+            let before = loops.before(block).fold(0, |slots, from| slots | written[from]);
+            let left = match (is_header(block), meets(block)) {
+                (true, _) => 0,
+                (false, true) => before & live[block],
+                (false, false) => before,
+            };
+            changed |= written[block] != left | usage[block].written;
+            written[block] = left | usage[block].written;
+        }
+    }
+    let left = |from: usize, to: usize| written[from] & !live[to];
+    let leaves_some = |block: &usize| loops.before(*block).any(|from| left(from, *block) != 0);
+    let meetings: Vec<usize> = (0..blocks.len()).filter(|block| meets(*block)).filter(leaves_some).collect();
+    if meetings.len() <= FEW_MEETINGS {
+        return;
+    }
+    for meeting in meetings {
+        let mut here = 0;
+        for from in loops.before(meeting).collect::<Vec<_>>() {
+            if blocks[from].end == End::Jump(meeting) {
+                let end = blocks[from].words.len();
+                clear_at(&mut blocks[from], end, left(from, meeting), first);
+            } else {
+                here |= left(from, meeting);
+            }
+        }
+        clear_at(&mut blocks[meeting], 0, here, first);
+    }
 }
 
 /// The last slot of a set comes first.
@@ -268,5 +319,33 @@ mod tests {
         let head: Vec<Word> = blocks[1].words.iter().map(|word| word.word).collect();
         assert_eq!(head, [zero(-16), zero(-8), store(-8)]);
         assert_eq!(blocks[2].words.len(), 2);
+    }
+
+    #[test]
+    fn ways_that_meet_in_a_loop_clear_what_one_of_them_wrote() {
+        let store = |slot| isa::store(Size::B8, isa::FRAME, slot, Source::Register(1));
+        let branch = |then, otherwise| End::Branch {
+            op: moonhook_ir::CompareOp::Eq,
+            lhs: 1,
+            rhs: Source::Imm(0),
+            then,
+            otherwise,
+        };
+        // In each turn, as many times as there are `slots`, one way writes a slot and the other one does not.
+        let cleared = |slots: usize| {
+            let end = 3 * slots + 1;
+            let mut blocks = vec![block(&[], End::MayGoto { go: 1, stop: end + 1 })];
+            for number in 0..slots {
+                let at = 3 * number + 1;
+                blocks.push(block(&[], branch(at + 1, at + 2)));
+                blocks.push(block(&[store(-8 * (number as i16 + 1))], End::Jump(at + 3)));
+                blocks.push(block(&[], End::Jump(at + 3)));
+            }
+            blocks.push(block(&[], End::Jump(0)));
+            blocks.push(block(&[], End::Return));
+            clear(&mut blocks, -8);
+            (0..slots).map(|number| blocks[3 * number + 2].words.len() - 1).collect::<Vec<_>>()
+        };
+        assert_eq!((cleared(9), cleared(8)), (vec![1; 9], vec![0; 8]));
     }
 }

@@ -6,6 +6,7 @@
 //! the running kernel. Knows nothing of Lua; does not optimise beyond the choice of instructions.
 
 mod allocate;
+mod arguments;
 mod assemble;
 mod btf;
 mod clobbered;
@@ -40,7 +41,7 @@ pub use listing::{FunctionReport, ListedInstruction, dump};
 
 use allocate::Allocator;
 use frame::SlotOffsets;
-use moonhook_ir::{Function, MapId, MapKind, Module, Op};
+use moonhook_ir::{Function, MapId, MapKind, Module, Op, parallel};
 use order::Layout;
 use preserved::Preserved;
 use program::Code;
@@ -93,11 +94,13 @@ pub fn emit(module: &Module, options: &Options) -> Result<Object, EmitError> {
 }
 
 fn emit_with(module: &Module, options: &Options, large_frame: u32) -> Result<Object, EmitError> {
-    let mut allocator = Allocator::default();
+    let compiled = parallel::map(module.functions.iter(), Allocator::default, |allocator, function| {
+        compile(module, function, allocator, large_frame)
+    });
     let mut codes = Vec::with_capacity(module.functions.len());
     let mut section_sizes: HashMap<&str, u32> = HashMap::new();
-    for function in &module.functions {
-        let mut code = compile(module, function, &mut allocator, large_frame)?;
+    for (function, code) in module.functions.iter().zip(compiled) {
+        let mut code = code?;
         let size = section_sizes.entry(describe::section_of(function)).or_default();
         code.offset = *size;
         *size += code.words.len() as u32 * 8;
@@ -156,6 +159,7 @@ fn compile_with(
     let stack = slots.size(allocated.num_spillslots + preserved.words())?;
     let mut blocks = assemble::assemble(&machine, allocated, &preserved, &slots);
     leftovers::clear(&mut blocks, slots.spill(0));
+    arguments::set_untaken(module, &mut blocks);
     clobbered::refill(&mut blocks);
     let words = jumps::join(&blocks);
     check_size(&function.name, words.len())?;

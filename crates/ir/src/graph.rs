@@ -129,47 +129,95 @@ impl Dominators {
     }
 }
 
+const UNKNOWN: u32 = u32::MAX;
+
 /// Cooper, Harvey and Kennedy's iteration ("A Simple, Fast Dominance Algorithm"), on places in the order.
 fn find_parents<'a, T, P>(order: &[T], position: &[u32], predecessors: P) -> Vec<u32>
 where
     T: Node + 'a,
     P: Fn(T) -> &'a [T],
 {
-    const UNKNOWN: u32 = u32::MAX;
-    let mut parent = vec![UNKNOWN; order.len()];
-    if let Some(first) = parent.first_mut() {
-        *first = 0;
-    }
+    let mut tree = Tree::new(order.len());
     let is_known = |place: u32| place != UNKNOWN;
     let places = |node: &T| predecessors(*node).iter().map(|from| position[from.number()]);
     let closes_cycle =
         |(place, node): (usize, &T)| places(node).any(|from| is_known(from) && from as usize >= place);
     let has_cycles = order.iter().enumerate().any(closes_cycle);
-    loop {
+    for round in 0.. {
         let mut changed = false;
         for (place, node) in order.iter().enumerate().skip(1) {
-            let known = places(node).filter(|from| is_known(*from) && is_known(parent[*from as usize]));
-            let new = known.reduce(|a, b| meet(&parent, a, b)).unwrap_or(UNKNOWN);
-            changed |= std::mem::replace(&mut parent[place], new) != new;
+            let known = places(node).filter(|from| is_known(*from) && is_known(tree.parent[*from as usize]));
+            let new = known.reduce(|a, b| tree.meet(a, b)).unwrap_or(UNKNOWN);
+            if tree.parent[place] != new {
+                changed = true;
+                // From now on what is below the node has ancestors that `jump` does not know.
+                tree.jumps &= round == 0;
+                tree.set(place, new);
+            }
         }
         // Without cycles each node came after all that lead to it.
         if !changed || !has_cycles {
-            return parent;
+            break;
         }
     }
+    tree.parent
 }
 
-/// The last node on the ways to both.
-fn meet(parent: &[u32], mut a: u32, mut b: u32) -> u32 {
-    while a != b {
-        while a > b {
-            a = parent[a as usize];
+/// A tree in which nodes come after their parents.
+struct Tree {
+    parent: Vec<u32>,
+    depth: Vec<u32>,
+    /// An ancestor further up: with these the way to any ancestor has a number of steps that grows with the logarithm of its
+    /// length (Myers, "An applicative random-access stack").
+    jump: Vec<u32>,
+    /// They are right.
+    jumps: bool,
+}
+
+impl Tree {
+    fn new(count: usize) -> Tree {
+        let mut tree =
+            Tree { parent: vec![UNKNOWN; count], depth: vec![0; count], jump: vec![0; count], jumps: true };
+        if let Some(first) = tree.parent.first_mut() {
+            *first = 0;
         }
-        while b > a {
-            b = parent[b as usize];
-        }
+        tree
     }
-    a
+
+    fn set(&mut self, node: usize, parent: u32) {
+        self.parent[node] = parent;
+        if parent == UNKNOWN {
+            return;
+        }
+        let depth = |node: u32| self.depth[node as usize];
+        let jump = |node: u32| self.jump[node as usize];
+        let (first, second) = (jump(parent), jump(jump(parent)));
+        let same = depth(parent) - depth(first) == depth(first) - depth(second);
+        (self.depth[node], self.jump[node]) = (depth(parent) + 1, if same { second } else { parent });
+    }
+
+    /// The last node on the ways to both.
+    fn meet(&self, mut a: u32, mut b: u32) -> u32 {
+        let parent = |node: u32| self.parent[node as usize];
+        if !self.jumps {
+            while a != b {
+                (a, b) = if a > b { (parent(a), b) } else { (a, parent(b)) };
+            }
+            return a;
+        }
+        let depth = |node: u32| self.depth[node as usize];
+        let jump = |node: u32| self.jump[node as usize];
+        if depth(a) < depth(b) {
+            (a, b) = (b, a);
+        }
+        while depth(a) > depth(b) {
+            a = if depth(jump(a)) >= depth(b) { jump(a) } else { parent(a) };
+        }
+        while a != b {
+            (a, b) = if jump(a) != jump(b) { (jump(a), jump(b)) } else { (parent(a), parent(b)) };
+        }
+        a
+    }
 }
 
 /// The children of a node are visited in the order's order.

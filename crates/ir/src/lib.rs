@@ -16,6 +16,7 @@ mod function;
 pub mod graph;
 mod module;
 mod needed;
+pub mod parallel;
 mod parse;
 mod print;
 pub mod verify;

@@ -1,6 +1,7 @@
 //! Modules: functions, maps and events.
 
 use crate::Function;
+use moonhook_diagnostic::Diagnostic;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -18,6 +19,8 @@ pub struct Module {
     pub tables: Vec<SharedTable>,
     /// What lies in the data section `state`; of a module with an arena, in its first part.
     pub variables: Vec<Variable>,
+    /// What a person should know of the script, although it is compiled.
+    pub warnings: Vec<Diagnostic>,
 }
 
 /// A variable of the script that handlers assign: a tag and two payload words in the data section `state`, or a tag and one payload word in
@@ -34,7 +37,7 @@ pub struct Variable {
     pub portable: bool,
     pub home: VariableHome,
     /// What its words can stand for. A single kind with a payload is meant whatever the tag is.
-    pub kinds: Vec<VariableKind>,
+    pub kinds: Arc<[VariableKind]>,
 }
 
 /// Where the Lua state of load time has a variable; numbers of the snapshot.

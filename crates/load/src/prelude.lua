@@ -95,7 +95,8 @@ end
 
 local loaded = {}
 local loading = {}
-globals.package = { loaded = loaded, preload = {} }
+-- Separators as on every system with `/` (Lua manual § 6.3, `package.config`).
+globals.package = { config = "/\n;\n?\n!\n-\n", loaded = loaded, preload = {} }
 local preload = globals.package.preload
 
 M["require"] = function(...)

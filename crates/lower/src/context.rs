@@ -1,5 +1,6 @@
 //! The lower stage's working state: the function being built, the symbolic state, and what has been interned so far.
 
+use crate::cells::Turn;
 use crate::code::{Cond, Range};
 use crate::copy_on_write::CopyOnWrite;
 use crate::error::{LowerError, LowerErrorKind};
@@ -35,7 +36,7 @@ pub struct Work {
 pub enum Stop {
     /// The script is refused.
     Error(Box<LowerError>),
-    /// Something was learned that earlier code depends on (a variable is assigned at packet time): start again with it.
+    /// Something was learned without which the code that follows cannot be walked (a loop is to be unrolled): start again with it.
     Restart,
 }
 
@@ -78,25 +79,32 @@ pub struct Context<'a> {
     /// Where each table made at packet time is made.
     pub table_sites: HashMap<u32, Vec<usize>>,
     pub same: Same,
-    /// Numbers of captured registers and tables, by call path, turns of unrolled loops, and place.
+    /// The number of the handler that is being walked.
+    pub handler: usize,
+    /// Numbers of captured variables and tables ([`crate::cells`]).
     pub cell_numbers: HashMap<Vec<usize>, u32>,
     /// Numbers of fields of tables made at packet time.
     pub field_cells: HashMap<(u32, crate::made::Key), u32>,
+    /// The cells that are such fields.
+    pub fields: HashSet<u32>,
     /// Loops being walked that are not unrolled, innermost last.
     pub active_loops: Vec<LoopKey>,
     /// Loops to unroll, as far as is known, and what has no form otherwise.
     pub unrolled: HashMap<LoopKey, Box<LowerError>>,
     /// The turns of the unrolled loops being walked.
-    pub turns: Vec<usize>,
+    pub turns: Vec<Turn>,
     /// Values with lower numbers come from outside of the innermost loop being made.
     pub loop_start: u32,
     /// Values that are another value plus a constant.
-    pub sums: HashMap<ir::Value, (ir::Value, i64)>,
+    pub sums: BTreeMap<ir::Value, (ir::Value, i64)>,
     /// Errors that happen whenever an instruction is executed in some state, for code that is not rolled back, with that
-    /// instruction. They are no reason to refuse the script if it is among [`Context::passed`].
+    /// instruction. They are no reason to warn of if it is among [`Context::passed`].
     pub certain: Vec<(Option<Site>, LowerError)>,
     /// A refusal that holds unless the walk has to start again.
     pub deferred: Option<Box<LowerError>>,
+    /// Something was learned that code before depends on: what is made now is only walked to learn more, see
+    /// [`Context::learned`].
+    pub stale: bool,
     /// Instructions that were executed without an error in some state.
     pub passed: HashSet<Site>,
     /// What varies in each loop, learned on earlier walks through it; the key is the call path and the header.
@@ -215,15 +223,18 @@ impl<'a> Context<'a> {
             stored: Stored::default(),
             table_sites: HashMap::new(),
             same: Same::default(),
-            sums: HashMap::new(),
+            sums: BTreeMap::new(),
+            handler: 0,
             cell_numbers: HashMap::new(),
             field_cells: HashMap::new(),
+            fields: HashSet::new(),
             active_loops: Vec::new(),
             unrolled: HashMap::new(),
             turns: Vec::new(),
             loop_start: 0,
             certain: Vec::new(),
             deferred: None,
+            stale: false,
             passed: HashSet::new(),
             loop_forms: HashMap::new(),
             flows: HashMap::new(),
@@ -385,6 +396,26 @@ impl<'a> Context<'a> {
             Ok(_) => return Ok(()),
         };
         Ok(())
+    }
+
+    /// Takes note of a discovery that code before should have known of. The walk goes on, for what there is to learn further on,
+    /// and starts again at its end: so there are not as many walks as there are discoveries.
+    pub fn learned(&mut self) -> Result<()> {
+        match self.thunk {
+            // All that thunks depend on was learned before.
+            Some(_) => Err(Stop::Restart),
+            None => {
+                self.stale = true;
+                Ok(())
+            }
+        }
+    }
+
+    /// Starts again before something is learned that does not hold in code that takes account of what this walk has learned: a loop
+    /// may need to be unrolled over a table of load time, and not over the map that the table turns out to be. What values variables
+    /// and tables get holds: the handlers' first packet may be walked like this one.
+    pub fn stop_if_stale(&self) -> Result<()> {
+        if self.stale { Err(Stop::Restart) } else { Ok(()) }
     }
 
     /// The instruction being executed.

@@ -1,5 +1,5 @@
 //! Frames in several buffers (multi-buffer XDP): only the first buffer lies between the packet's start and end. Such a
-//! frame is copied to the region, and the handlers' code stands a second time, for the copy. Writes go to the frame as
+//! frame is copied to the region, as far as the kernel hands its bytes out (the first 64 KiB), and the handlers' code stands a second time, for the copy. Writes go to the frame as
 //! well, at once, so that an error leaves what was written before it.
 
 use crate::context::{Context, Result};
@@ -18,8 +18,10 @@ const HELPER_STORE: u32 = 190;
 #[derive(Clone, Copy, Debug)]
 pub struct Copy {
     pub base: ir::Value,
-    /// 1 to 0xffff.
+    /// The frame's.
     pub length: Word,
+    /// Bytes that were copied: 1 to 0xffff.
+    copied: Word,
 }
 
 impl Context<'_> {
@@ -37,29 +39,29 @@ impl Context<'_> {
     /// Copies the frame, and makes the code that follows use the copy.
     pub fn copy_frame(&mut self) -> Result<()> {
         let context = self.function.params[0];
-        let total = self.helper(HELPER_LENGTH, &[context.into()]);
-        let base = self.copy_base()?;
-        let unusable = self.sub(total, 1);
-        let unusable = self.compare(CompareOp::UGe, unusable, MAX_FRAME);
-        self.check(unusable, || Message::bare("not enough memory"));
-        let length = self.and(total, MAX_FRAME);
-        let empty = self.compare(CompareOp::Eq, length, 0);
+        let copy = self.described_copy()?;
+        let empty = self.compare(CompareOp::Eq, copy.copied, 0);
         self.check(empty, || Message::bare("not enough memory"));
-        let failed = self.helper(HELPER_LOAD, &[context.into(), Word::Imm(0), base.into(), length]);
+        let failed = self.helper(HELPER_LOAD, &[context.into(), Word::Imm(0), copy.base.into(), copy.copied]);
         let failed = self.compare(CompareOp::Ne, failed, 0);
         self.check(failed, || Message::bare("not enough memory"));
-        self.copy = Some(Copy { base, length });
+        self.copy = Some(copy);
         Ok(())
     }
 
     /// Makes the code that follows use the copy that was made earlier for this packet.
     pub fn use_copy(&mut self) -> Result<()> {
-        let context = self.function.params[0];
-        let total = self.helper(HELPER_LENGTH, &[context.into()]);
-        let base = self.copy_base()?;
-        let length = self.and(total, MAX_FRAME);
-        self.copy = Some(Copy { base, length });
+        self.copy = Some(self.described_copy()?);
         Ok(())
+    }
+
+    fn described_copy(&mut self) -> Result<Copy> {
+        let context = self.function.params[0];
+        let length = self.helper(HELPER_LENGTH, &[context.into()]);
+        let base = self.copy_base()?;
+        let copied = self.smaller(length, Word::Imm(MAX_FRAME));
+        let copied = self.and(copied, MAX_FRAME);
+        Ok(Copy { base, length, copied })
     }
 
     fn copy_base(&mut self) -> Result<ir::Value> {
@@ -71,7 +73,7 @@ impl Context<'_> {
     /// What [`Context::locate`] does, in the copy: the comparison is with the frame's length, and a mask is the proof.
     pub fn locate_in_copy(&mut self, copy: Copy, offset: Word, size: u32) -> (Address, Vec<State>) {
         let mut outside = Vec::new();
-        let last = self.sub(copy.length, i64::from(size));
+        let last = self.sub(copy.copied, i64::from(size));
         let beyond = self.compare(CompareOp::SGt, offset, last);
         self.leave_if(beyond, &mut outside);
         let before = self.compare(CompareOp::SLt, offset, 0);

@@ -137,7 +137,7 @@ impl Context<'_> {
         Ok(values.into_iter().next().unwrap_or(Abs::Nil))
     }
 
-    /// An error that happens whenever the current instruction is executed in this state: a run-time error, and a refusal of
+    /// An error that happens whenever the current instruction is executed in this state: a run-time error, and a warning about
     /// the script if the instruction is never executed without an error.
     pub fn certain_error(&mut self, message: String, name: Option<&str>, help: &'static str) {
         if !self.state.alive() {

@@ -1,7 +1,6 @@
 //! Forms of values beyond a join: which one fits, and how values are encoded into a form's words and decoded from them.
 
 use crate::context::{Context, Result};
-use crate::error::LowerErrorKind;
 use crate::join::{Form, MAX_TEXTS};
 use crate::value::{Abs, Object, Shape, Space, Str, Union, Word};
 use moonhook_ir as ir;
@@ -38,9 +37,8 @@ impl Context<'_> {
             match self.shapes(value) {
                 Some(more) => shapes.extend(more),
                 None => {
-                    let what = "a float in a variable that changes".to_string();
-                    let help = "use integers: `//` divides them".to_string();
-                    return self.refuse(LowerErrorKind::Float { what, help }, None);
+                    let help = "use integers: `math.maxinteger` in the place of `math.huge`";
+                    return self.unsupported("a float in a variable that changes", help, None);
                 }
             }
         }

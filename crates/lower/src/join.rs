@@ -5,8 +5,10 @@
 
 use crate::code::Range;
 use crate::context::{Context, Result, Stop};
+use crate::copy_on_write::CopyOnWrite;
+use crate::error::LowerErrorKind;
 use crate::shared::Met;
-use crate::state::{Looked, Slot, State, Zero};
+use crate::state::{Looked, Slot, State, Zero, find_near};
 use crate::value::{Abs, Shape, Str, Word};
 use moonhook_ir as ir;
 use moonhook_snapshot::TableId;
@@ -85,7 +87,9 @@ impl Context<'_> {
         if !crate::made::align(&mut arms) {
             return self.needs_memory("setmetatable");
         }
-        self.align_cells(&mut arms);
+        if !self.align_cells(&mut arms) {
+            return self.unroll_or_refuse(LowerErrorKind::EscapingCapture, "function");
+        }
         let variables = Self::variables_of(&arms);
         let mut forms = Vec::new();
         for variable in &variables {
@@ -94,9 +98,10 @@ impl Context<'_> {
             forms.push(self.naming(*variable, form)?);
         }
         align_held(&mut arms);
-        let mut looked = looked_of(&arms);
+        let lists: Vec<_> = arms.iter().map(|arm| arm.state.facts.looked.clone()).collect();
+        let mut looked = looked_of(&mut arms);
         let own = arms.iter().map(|arm| arm.values.len()).max().unwrap_or(0);
-        let copies = add_copies(&mut arms, &mut looked, own);
+        let copies = add_copies(&mut arms, &mut looked.all, &lists, own);
         let extra = own + copies;
         for index in 0..extra {
             let values: Vec<Abs> =
@@ -168,7 +173,7 @@ impl Context<'_> {
         variables: &[Variable],
         forms: &[Form],
         extra: usize,
-        mut looked: Vec<Looked>,
+        looked: LookedUp,
     ) -> Vec<Abs> {
         let loc = self.loc;
         let mut encoded: Vec<Vec<Word>> = Vec::new();
@@ -183,9 +188,7 @@ impl Context<'_> {
                 };
                 words.extend(self.encode(&value, form));
             }
-            let address =
-                |looked: &Looked| self.state.facts.looked(looked.table, &looked.key).map(|own| own.address);
-            words.extend(looked.iter().map(|looked| address(looked).unwrap_or(Word::Imm(0))));
+            words.extend(looked.addresses.iter().map(|(_, ways)| ways[states.len()]));
             encoded.push(words);
             states.push(self.take_state());
         }
@@ -203,7 +206,7 @@ impl Context<'_> {
                 continue;
             }
             let same = |other: &usize| encoded.iter().all(|words| words[*other] == words[column]);
-            let of_looked = column + looked.len() >= columns;
+            let of_looked = column + looked.addresses.len() >= columns;
             if let Some(other) = of_looked.then(|| (0..column).find(same)).flatten() {
                 merged.push(merged[other]);
                 continue;
@@ -267,9 +270,12 @@ impl Context<'_> {
         self.loc = loc;
         let Some(mut state) = result else { return Vec::new() };
         state.block = Some(block);
-        let addresses = &merged[columns - looked.len()..];
-        looked.iter_mut().zip(addresses).for_each(|(looked, address)| looked.address = *address);
-        state.facts.looked = looked.into();
+        let LookedUp { mut all, addresses } = looked;
+        let merged_addresses = &merged[columns - addresses.len()..];
+        for ((place, _), address) in addresses.iter().zip(merged_addresses) {
+            all[*place].address = *address;
+        }
+        state.facts.looked = all;
         self.state = state;
         self.hide_texts(forms, &mut merged, &params);
         for (met, words) in met.iter().zip(sums) {
@@ -359,41 +365,6 @@ impl Context<'_> {
             merged[column] = word;
         }
     }
-
-    /// Makes the arms agree on which registers are captured and which cells there are.
-    fn align_cells(&mut self, arms: &mut [Arm]) {
-        let registers = arms.iter().map(|arm| arm.state.registers.len()).max().unwrap_or(0);
-        for arm in arms.iter_mut() {
-            if arm.state.registers.len() < registers {
-                arm.state.registers.resize(registers, Slot::Dead);
-            }
-        }
-        for register in 0..registers {
-            let cell = arms.iter().find_map(|arm| match arm.state.registers[register] {
-                Slot::Cell(cell) => Some(cell),
-                _ => None,
-            });
-            let Some(cell) = cell else { continue };
-            for arm in arms.iter_mut() {
-                if let Slot::Direct(value) = &arm.state.registers[register] {
-                    let value = value.clone();
-                    arm.state.cells.insert(cell, value);
-                    arm.state.registers[register] = Slot::Cell(cell);
-                }
-            }
-        }
-        let Some((first, others)) = arms.split_first() else { return };
-        let mine = &first.state.cells;
-        if others.iter().all(|arm| arm.state.cells.is(mine) || arm.state.cells.keys().eq(mine.keys())) {
-            return;
-        }
-        let cells: BTreeSet<u32> = arms.iter().flat_map(|arm| arm.state.cells.keys().copied()).collect();
-        for arm in arms.iter_mut() {
-            for cell in &cells {
-                arm.state.cells.entry(*cell).or_insert(Abs::Nil);
-            }
-        }
-    }
 }
 
 /// What is held without its key on one way has none on the others either.
@@ -416,15 +387,23 @@ fn align_held(arms: &mut [Arm]) {
 
 /// Adds what was copied of entries on all ways to the values that meet, in the order in which `looked` has it then; gives how
 /// many there are.
-fn add_copies(arms: &mut [Arm], looked: &mut [Looked], own: usize) -> usize {
+fn add_copies(
+    arms: &mut [Arm],
+    looked: &mut CopyOnWrite<Vec<Looked>>,
+    lists: &[CopyOnWrite<Vec<Looked>>],
+    own: usize,
+) -> usize {
     arms.iter_mut().for_each(|arm| arm.values.resize(own, Abs::Nil));
-    let is_copied = |arm: &Arm| arm.state.facts.looked.iter().any(|looked| !looked.copy.is_empty());
-    if !arms.iter().any(is_copied) {
+    let is_copied = |looked: &Looked| !looked.copy.is_empty();
+    let one = lists.iter().all(|list| lists.first().is_some_and(|first| list.is(first)));
+    if one || !lists.iter().flat_map(|list| list.iter()).any(is_copied) {
         return 0;
     }
     for looked in looked.iter_mut() {
-        let known = |arm: &Arm| arm.state.facts.looked(looked.table, &looked.key).cloned();
-        let ways: Vec<Option<Looked>> = arms.iter().map(known).collect();
+        let own = |list: &CopyOnWrite<Vec<Looked>>| {
+            list.iter().find(|own| (own.table, &own.key) == (looked.table, &looked.key)).cloned()
+        };
+        let ways: Vec<Option<Looked>> = lists.iter().map(own).collect();
         // Where there is no entry nothing was copied of it, and nothing is read.
         let there = || ways.iter().flatten().filter(|way| way.address != Word::Imm(0));
         looked.copy = there().next().map(|way| way.copy.clone()).unwrap_or_default();
@@ -462,22 +441,54 @@ fn tags_of(forms: &[Form]) -> Vec<usize> {
     tags
 }
 
-/// What is known of looked up entries where these ways meet; the addresses are those of one of the ways.
-fn looked_of(arms: &[Arm]) -> Vec<Looked> {
-    let mut all: Vec<Looked> = Vec::new();
-    for looked in arms.iter().flat_map(|arm| arm.state.facts.looked.iter()) {
-        if all.iter().any(|other| (other.table, &other.key) == (looked.table, &looked.key)) {
+/// What is known of looked up entries where ways meet.
+struct LookedUp {
+    all: CopyOnWrite<Vec<Looked>>,
+    /// The addresses that differ: their places in `all`, and what they are on each way.
+    addresses: Vec<(usize, Vec<Word>)>,
+}
+
+/// Takes from the ways what they know of looked up entries.
+fn looked_of(arms: &mut [Arm]) -> LookedUp {
+    let lists: Vec<CopyOnWrite<Vec<Looked>>> =
+        arms.iter_mut().map(|arm| std::mem::take(&mut arm.state.facts.looked)).collect();
+    let Some((first, others)) = lists.split_first() else {
+        return LookedUp { all: CopyOnWrite::default(), addresses: Vec::new() };
+    };
+    if others.iter().all(|other| other.is(first)) {
+        return LookedUp { all: first.clone(), addresses: Vec::new() };
+    }
+    let same = |a: &Looked, b: &Looked| (a.table, &a.key) == (b.table, &b.key);
+    let mut all: Vec<Looked> = first.to_vec();
+    for other in others {
+        let mut near = 0;
+        for looked in other {
+            if find_near(&all, &mut near, |known| same(known, looked)).is_none() {
+                all.push(looked.clone());
+            }
+        }
+    }
+    let mut near = vec![0; lists.len()];
+    let (mut kept, mut addresses) = (Vec::with_capacity(all.len()), Vec::new());
+    for mut looked in all {
+        let mut on = |(list, near): (&CopyOnWrite<Vec<Looked>>, &mut usize)| {
+            let own = find_near(list, near, |own| same(own, &looked));
+            own.map_or((Zero::Unknown, Word::Imm(0)), |own| (own.zero, own.address))
+        };
+        let ways: Vec<(Zero, Word)> = lists.iter().zip(&mut near).map(&mut on).collect();
+        looked.zero = ways.iter().map(|(zero, _)| *zero).max().unwrap_or(Zero::Unknown);
+        // Where nothing is known, nothing is to be remembered.
+        if looked.zero == Zero::Unknown && looked.address == Word::Imm(0) {
             continue;
         }
-        let zero = |arm: &Arm| {
-            arm.state.facts.looked(looked.table, &looked.key).map_or(Zero::Unknown, |own| own.zero)
-        };
-        let zero = arms.iter().map(zero).max().unwrap_or(Zero::Unknown);
-        all.push(Looked { zero, ..looked.clone() });
+        if ways.iter().any(|(_, address)| *address != ways[0].1) {
+            addresses.push((kept.len(), ways.into_iter().map(|(_, address)| address).collect()));
+        } else {
+            looked.address = ways[0].1;
+        }
+        kept.push(looked);
     }
-    // Where nothing is known, nothing is to be remembered.
-    all.retain(|looked| looked.zero != Zero::Unknown || looked.address != Word::Imm(0));
-    all
+    LookedUp { all: kept.into(), addresses }
 }
 
 pub fn read_variable(state: &State, variable: Variable) -> Abs {

@@ -8,6 +8,7 @@
 mod addresses;
 mod arguments;
 mod builtins;
+mod cells;
 mod clock;
 mod code;
 mod concatenation;

@@ -81,26 +81,11 @@ impl Key {
 }
 
 impl Context<'_> {
-    /// The number of a captured variable or table: it depends only on the way of calls, the turns of unrolled loops and the
-    /// place, so that walking a loop again finds the same.
-    pub fn cell_number(&mut self, place: usize) -> u32 {
-        let site = self.cell_site(place);
-        let next = self.next_cell();
-        *self.cell_numbers.entry(site).or_insert(next)
-    }
-
-    fn cell_site(&self, place: usize) -> Vec<usize> {
-        let calls = self.calls.iter().map(|call| call.pc);
-        calls.chain(self.turns.iter().copied()).chain([place]).collect()
-    }
-
-    fn next_cell(&self) -> u32 {
-        (self.cell_numbers.len() + self.field_cells.len()) as u32
-    }
-
     fn field_cell(&mut self, table: u32, key: &Key) -> u32 {
         let next = self.next_cell();
-        *self.field_cells.entry((table, key.clone())).or_insert(next)
+        let cell = *self.field_cells.entry((table, key.clone())).or_insert(next);
+        self.fields.insert(cell);
+        cell
     }
 
     /// A new table without fields.
@@ -243,6 +228,7 @@ impl Context<'_> {
     pub fn unroll_or_refuse<T>(&mut self, kind: LowerErrorKind, name: &str) -> Result<T> {
         let refusal = self.refuse(kind, Some(name));
         if let (Some(innermost), Err(Stop::Error(error))) = (self.active_loops.last().cloned(), &refusal) {
+            self.stop_if_stale()?;
             self.unrolled.entry(innermost).or_insert_with(|| error.clone());
             return Err(Stop::Restart);
         }

@@ -14,8 +14,12 @@ use moonhook_ir as ir;
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
 use moonhook_shape::MAX_KEY;
 
-/// No frame is longer, and the verifier takes no larger offset into a packet (`MAX_PACKET_OFF`).
+/// The verifier takes no larger offset into a packet (`MAX_PACKET_OFF`), and the helpers that copy bytes of it take none either.
 pub const MAX_FRAME: i64 = 0xffff;
+
+/// A mask for the lengths of frames, some of which are longer than what can be read of them: 64 KiB and a link header on the loopback
+/// interface, up to 512 KiB where the kernel hands on segments that it has put together (`GSO_MAX_SIZE`).
+const MAX_LENGTH: i64 = 0xf_ffff;
 
 /// The region's layout in bytes: strings made at packet time, then the event record being built, then a margin that lets
 /// 8 bytes be written at any masked offset. The first 8 bytes are not used: 8 bytes before a string's end can be read.
@@ -32,11 +36,17 @@ const REGION_SIZE: i64 = COPY_START;
 const COPY_SIZE: i64 = 0x1_0000 + 64;
 
 /// A pointer is bounded so that this many bytes behind it can be proved, so that later accesses a little further on need no
-/// tighter bound. No first buffer of a frame is so long (it is one page at most) that this would exclude any of its bytes.
-const COMMON_REACH: u32 = 0x400;
+/// tighter bound.
+pub const COMMON_REACH: u32 = 0x100;
+
+/// Bytes of a frame in one buffer that can be read at any place; of a copy, [`MAX_FRAME`].
+pub const READABLE: i64 = MAX_FRAME - COMMON_REACH as i64;
 
 /// The largest constant displacement put into an access.
 pub const MAX_DISPLACEMENT: i64 = 0x7000;
+
+/// The stack slot of the region's key, by the name that [`crate::shared::SharedTables::slot`] takes.
+const REGION_KEY: u32 = 2;
 
 const HELPER_MAP_LOOKUP: u32 = 1;
 const HELPER_PROCESSOR_ID: u32 = 8;
@@ -62,9 +72,37 @@ impl Context<'_> {
         }
         let (start, end) = (self.packet_start, self.packet_end);
         let length = self.binary(BinaryOp::Sub, end, start);
-        let length = self.and(length, MAX_FRAME);
+        let length = self.and(length, MAX_LENGTH);
         self.note_read("#", Word::Imm(0), &Abs::Int(length));
         length
+    }
+
+    /// Bytes of the frame, from its start, that can be read.
+    pub fn readable(&self) -> i64 {
+        if self.copy.is_some() { MAX_FRAME } else { READABLE }
+    }
+
+    /// Raises an error where bytes up to `end` are wanted, which lies within the frame, and not all of them can be read.
+    pub fn check_readable(&mut self, end: Word) {
+        let beyond = self.compare(CompareOp::UGt, end, self.readable());
+        self.fail_if(beyond, Context::fail_unreadable);
+    }
+
+    /// Goes on, where [`Context::locate`] has not found `size` bytes at `offset`, if they do not lie within the frame; raises an error
+    /// if it is only that they cannot be read.
+    pub fn check_outside(&mut self, offset: Word, size: u32) {
+        if self.range(offset).within(i64::MIN, MAX_DISPLACEMENT) {
+            return;
+        }
+        // No frame is shorter than what is read at once.
+        let length = self.packet_length();
+        let last = self.sub(length, i64::from(size));
+        let within = self.compare(CompareOp::ULe, offset, last);
+        self.fail_if(within, Context::fail_unreadable);
+    }
+
+    fn fail_unreadable(&mut self) {
+        self.fail(Message::new(format!("only the first {READABLE} bytes of a frame can be read")));
     }
 
     /// The address of `size` bytes at `offset` of the frame, in the current state; and the states in which they do not
@@ -280,7 +318,8 @@ impl Context<'_> {
         };
         let map = self.map("region", || ir::MapKind::Map(definition));
         let cpu = self.helper(HELPER_PROCESSOR_ID, &[]);
-        let slot = self.function.new_slot(8);
+        // One slot for all: in a loop the verifier tells ways apart by which slots they have written.
+        let slot = self.shared.slot(REGION_KEY, 8, &mut self.function);
         let key = self.emit(Op::SlotAddress(slot));
         self.store(key, 0, Size::B4, cpu);
         let map = self.emit(Op::MapReference(map));

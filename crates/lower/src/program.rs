@@ -67,6 +67,7 @@ fn walk<'a>(
         context.state.heap = context.tables_heap();
         context.work = Work { values: 0, ..work };
         let outcome = match (context.lower_handlers(), context.deferred.take()) {
+            _ if context.stale => Err(Stop::Restart),
             (Ok(()) | Err(Stop::Error(_)), Some(refusal)) => Err(Stop::Error(refusal)),
             (outcome, _) => outcome,
         };
@@ -111,10 +112,11 @@ impl Context<'_> {
 
     /// All handlers, from the current state to the verdict.
     fn run_handlers(&mut self) -> Result<()> {
-        for handler in &self.snapshot.handlers {
+        for (number, handler) in self.snapshot.handlers.iter().enumerate() {
             if !self.state.alive() {
                 break;
             }
+            self.handler = number;
             let closure = self.snapshot.closure(handler.closure);
             let upvalues = closure.upvalues.iter().map(|cell| CellRef::Snapshot(*cell)).collect();
             let closure = Closure { prototype: closure.prototype, upvalues }.into();
@@ -242,9 +244,13 @@ impl Context<'_> {
     /// Puts the module together, unless an error is certain.
     fn finish(mut self) -> std::result::Result<ir::Module, LowerError> {
         let certain = std::mem::take(&mut self.certain);
-        let refused = |site: &Option<Site>| site.is_none_or(|site| !self.passed.contains(&site));
-        if let Some((_, error)) = certain.into_iter().find(|(site, _)| refused(site)) {
-            return Err(error);
+        let is_certain = |site: &Option<Site>| site.is_none_or(|site| !self.passed.contains(&site));
+        for (_, error) in certain.into_iter().filter(|(site, _)| is_certain(site)) {
+            let warning = error.diagnostic();
+            // The instruction can have been expanded at several places.
+            if !self.module.warnings.contains(&warning) {
+                self.module.warnings.push(warning);
+            }
         }
         crate::events::finish_counters(&mut self.module);
         self.finish_variables();

@@ -7,18 +7,31 @@ use crate::context::Context;
 use crate::value::{Abs, Object, Shape, Str, Union, Word};
 use moonhook_ir as ir;
 use moonhook_ir::BinaryOp;
-use std::collections::HashMap;
+use moonhook_shape::MAX_DEPTH;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 /// Values by what they are.
 #[derive(Debug, Default)]
 pub struct Same {
     /// For a value the first one that is the same.
-    first: HashMap<ir::Value, ir::Value>,
-    computed: HashMap<(BinaryOp, Word, Word), ir::Value>,
-    read: HashMap<Read, ir::Value>,
+    first: BTreeMap<ir::Value, ir::Value>,
+    computed: HashMap<Computed, ir::Value>,
+    read: HashMap<Rc<Read>, ir::Value>,
+    /// Keys of `computed` and `read` by their values.
+    keys: BTreeMap<ir::Value, Keys>,
     /// Counts what may change the packet between two reads.
     epoch: u32,
+}
+
+type Computed = (BinaryOp, Word, Word);
+
+#[derive(Debug, Default)]
+struct Keys {
+    computed: Vec<Computed>,
+    read: Vec<Rc<Read>>,
+    /// Values with lower numbers of which this is the first that is the same.
+    earlier: Vec<ir::Value>,
 }
 
 /// A word of something that is read of the packet.
@@ -31,6 +44,13 @@ struct Read {
     epoch: u32,
 }
 
+/// Removes what is kept for values from `count` on, as a rollback takes them away.
+pub fn forget_values<T>(map: &mut BTreeMap<ir::Value, T>, count: u32, mut removed: impl FnMut(T)) {
+    while let Some(last) = map.last_entry().filter(|last| last.key().0 >= count) {
+        removed(last.remove());
+    }
+}
+
 impl Same {
     /// What is read from now on may be something else.
     pub fn packet_may_change(&mut self) {
@@ -39,9 +59,18 @@ impl Same {
 
     /// Forgets values from `count` on.
     pub fn forget(&mut self, count: u32) {
-        self.first.retain(|value, first| value.0 < count && first.0 < count);
-        self.computed.retain(|_, value| value.0 < count);
-        self.read.retain(|_, value| value.0 < count);
+        forget_values(&mut self.first, count, drop);
+        forget_values(&mut self.keys, count, |keys| {
+            for key in &keys.computed {
+                self.computed.remove(key);
+            }
+            for key in &keys.read {
+                self.read.remove(key);
+            }
+            for value in &keys.earlier {
+                self.first.remove(value);
+            }
+        });
     }
 
     fn of(&self, word: Word) -> Word {
@@ -52,7 +81,18 @@ impl Same {
     }
 
     pub fn note_binary(&mut self, op: BinaryOp, a: Word, b: Word, value: ir::Value) {
-        let first = *self.computed.entry((op, self.of(a), self.of(b))).or_insert(value);
+        let key = (op, self.of(a), self.of(b));
+        let first = *self.computed.entry(key).or_insert_with(|| {
+            self.keys.entry(value).or_default().computed.push(key);
+            value
+        });
+        self.set_first(value, first);
+    }
+
+    fn set_first(&mut self, value: ir::Value, first: ir::Value) {
+        if first > value {
+            self.keys.entry(first).or_default().earlier.push(value);
+        }
         self.first.insert(value, first);
     }
 }
@@ -64,8 +104,13 @@ pub type Identity = Vec<Abs>;
 impl Context<'_> {
     /// The identity of a key of a shared table.
     pub fn key_identity(&self, key: &Abs) -> Identity {
+        self.nested_identity(key, MAX_DEPTH)
+    }
+
+    /// As [`Context::key_identity`]; a table that more than `room` others are around is itself, for it may be one of them.
+    fn nested_identity(&self, key: &Abs, room: usize) -> Identity {
         let made = match key {
-            Abs::Object(Object::Made(made)) => self.state.tables.get(made),
+            Abs::Object(Object::Made(made)) if room > 0 => self.state.tables.get(made),
             _ => None,
         };
         let Some(made) = made else { return vec![self.identity(key)] };
@@ -73,7 +118,7 @@ impl Context<'_> {
         for (name, cell) in &made.fields {
             identity.push(name.value());
             let value = self.state.cells.get(cell);
-            identity.extend(value.map(|value| self.key_identity(value)).unwrap_or_default());
+            identity.extend(value.map(|value| self.nested_identity(value, room - 1)).unwrap_or_default());
         }
         identity
     }
@@ -89,8 +134,12 @@ impl Context<'_> {
             let Word::Value(value) = value else { continue };
             let read =
                 Read { what: what.to_string(), at, shapes: shapes.clone(), word, epoch: self.same.epoch };
-            let first = *self.same.read.entry(read).or_insert(value);
-            self.same.first.insert(value, first);
+            let read = Rc::new(read);
+            let first = *self.same.read.entry(read.clone()).or_insert_with(|| {
+                self.same.keys.entry(value).or_default().read.push(read);
+                value
+            });
+            self.same.set_first(value, first);
         }
     }
 

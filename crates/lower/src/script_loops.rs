@@ -7,6 +7,7 @@ use crate::events::Message;
 use crate::interpret::Frame;
 use crate::join::{Form, Variable, read_variable, write_variable};
 use crate::made::Made;
+use crate::same::forget_values;
 use crate::state::{Slot, State, Zero};
 use crate::value::{Abs, CellRef, Object, Shape, Word};
 use moonhook_ir as ir;
@@ -22,7 +23,7 @@ impl<'a> Context<'a> {
         self.active_loops.push(key.clone());
         self.same.packet_may_change();
         let mut key = key;
-        key.0.extend(&self.turns);
+        key.0.extend(self.turns.iter().map(|turn| turn.number));
         let mut entry = self.take_state();
         let mut forms = self.initial_forms(&entry, self.loop_forms.get(&key).cloned().unwrap_or_default())?;
         let mut facts = entry.facts.clone();
@@ -316,7 +317,7 @@ impl<'a> Context<'a> {
     fn forget_values(&mut self) {
         let count = self.function.value_count;
         self.ranges.truncate(count as usize);
-        self.sums.retain(|value, _| value.0 < count);
+        forget_values(&mut self.sums, count, drop);
         self.variables.forget_values(count);
         self.shared.forget(count, self.function.slots.len());
         self.same.forget(count);

@@ -132,7 +132,7 @@ impl Context<'_> {
 
     /// Leaves, to `different`, where the slice does not start with `text`; the slice is at least that long.
     pub fn match_bytes(&mut self, slice: Slice, text: &[u8], different: &mut Vec<State>) -> Result<()> {
-        const CHUNK: usize = 4096;
+        const CHUNK: usize = crate::memory::COMMON_REACH as usize;
         for (index, chunk) in text.chunks(CHUNK).enumerate() {
             let start = self.add(slice.start, (index * CHUNK) as i64);
             let address = self.address(slice.space, start, chunk.len() as u32)?;

@@ -1,5 +1,6 @@
 //! Loops that are walked once for each turn, so that what depends on the turn is known.
 
+use crate::cells::Turn;
 use crate::context::{Context, LoopKey, Result};
 use crate::interpret::Frame;
 use crate::join::Arm;
@@ -23,7 +24,10 @@ impl<'a> Context<'a> {
         if !self.has_known_turns(frame, header, members) {
             return self.give_up_unrolling(key);
         }
-        self.turns.push(0);
+        let blocks = members.iter().map(|block| &frame.flow.blocks[*block]);
+        let start = blocks.clone().map(|block| block.start).min().unwrap_or(0);
+        let end = blocks.map(|block| block.end).max().unwrap_or(0);
+        self.turns.push(Turn { number: 0, code: start..end, calls: self.calls.len() });
         loop {
             self.set_pc(frame, frame.flow.blocks[header].start);
             self.spend_budget();
@@ -38,7 +42,7 @@ impl<'a> Context<'a> {
             if self.join(arms)?.is_none() {
                 break;
             }
-            let turn = self.turns.last_mut();
+            let turn = self.turns.last_mut().map(|turn| &mut turn.number);
             if turn.is_some_and(|turn| std::mem::replace(turn, *turn + 1) >= MAX_TURNS) {
                 return self.give_up_unrolling(key);
             }

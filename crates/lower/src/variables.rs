@@ -1,17 +1,18 @@
 //! Variables that packet code assigns: upvalues, globals and fields with constant names.
 //!
-//! Which variables are assigned is learned while lowering: the first assignment that is met, or the first value of a new
-//! shape, stops the walk ([`Stop::Restart`]), and the next walk knows. A variable lives in the data section `state`, from
+//! Which variables are assigned is learned while lowering: where an assignment is met, or a value of a new shape, the walk starts
+//! again at its end ([`Context::learned`]), and the next walk knows. A variable lives in the data section `state`, from
 //! packet to packet, shared by all CPUs; `x = x + n` is an atomic addition.
 
-use crate::context::{Context, Result, Stop};
+use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 use crate::join::Form;
+use crate::same::forget_values;
 use crate::value::{Abs, Object, Shape, Word};
 use moonhook_ir as ir;
 use moonhook_ir::{Op, Size};
 use moonhook_snapshot::{CellId, Snapshot, TableId, Value};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// What identifies a variable.
@@ -24,42 +25,73 @@ pub enum VariableId {
 #[derive(Clone, Debug, Default)]
 pub struct Variables {
     known: Vec<(VariableId, BTreeSet<Shape>)>,
+    numbers: HashMap<VariableId, usize>,
+    /// By table, the variables that are its fields.
+    fields: HashMap<TableId, Vec<usize>>,
     /// Values that were read from a variable.
-    loads: HashMap<ir::Value, usize>,
+    loads: BTreeMap<ir::Value, usize>,
+    /// By variable, values that were read from it, and values that are others by now.
+    loads_of: HashMap<usize, Vec<ir::Value>>,
     /// Values that are a value read from a variable plus something.
-    additions: HashMap<ir::Value, (ir::Value, Word)>,
+    additions: BTreeMap<ir::Value, (ir::Value, Word)>,
 }
 
 const SIZE: u32 = ir::Variable::SIZE;
 
 impl Variables {
     fn find(&self, id: &VariableId) -> Option<usize> {
-        self.known.iter().position(|(known, _)| known == id)
+        self.numbers.get(id).copied()
+    }
+
+    fn add(&mut self, id: VariableId, shapes: BTreeSet<Shape>) -> usize {
+        let index = self.known.len();
+        if let VariableId::Field(table, _) = &id {
+            self.fields.entry(*table).or_default().push(index);
+        }
+        self.numbers.insert(id.clone(), index);
+        self.known.push((id, shapes));
+        index
     }
 
     /// Some field of the table is assigned at packet time.
     pub fn any_field_of(&self, table: TableId) -> bool {
-        self.known.iter().any(|(id, _)| matches!(id, VariableId::Field(t, _) if *t == table))
+        self.fields.contains_key(&table)
     }
 
     /// The names of the table's fields that are assigned at packet time.
     pub fn fields_of(&self, table: TableId) -> impl Iterator<Item = Arc<[u8]>> {
-        self.known.iter().filter_map(move |(id, _)| match id {
-            VariableId::Field(of, name) if *of == table => Some(name.clone()),
-            _ => None,
+        let fields = self.fields.get(&table).into_iter().flatten();
+        fields.filter_map(|index| match &self.known[*index].0 {
+            VariableId::Field(_, name) => Some(name.clone()),
+            VariableId::Cell(_) => None,
         })
     }
 
     /// Before a new walk.
     pub fn start_over(&mut self) {
         self.loads.clear();
+        self.loads_of.clear();
         self.additions.clear();
+    }
+
+    fn note_load(&mut self, value: ir::Value, index: usize) {
+        self.loads.insert(value, index);
+        self.loads_of.entry(index).or_default().push(value);
+    }
+
+    /// What was read of the variable is not what a later `x = x + n` adds to.
+    fn forget_loads(&mut self, index: usize) {
+        for value in self.loads_of.remove(&index).unwrap_or_default() {
+            if self.loads.get(&value) == Some(&index) {
+                self.loads.remove(&value);
+            }
+        }
     }
 
     /// Forgets values from `count` on.
     pub fn forget_values(&mut self, count: u32) {
-        self.loads.retain(|value, _| value.0 < count);
-        self.additions.retain(|value, _| value.0 < count);
+        forget_values(&mut self.loads, count, drop);
+        forget_values(&mut self.additions, count, drop);
     }
 
     /// Notes that `sum` is `a + b`.
@@ -112,7 +144,7 @@ impl Context<'_> {
             _ => vec![word(8)],
         };
         if let (Form::One(Shape::Int), Some(Word::Value(value))) = (&form, words.first()) {
-            self.variables.loads.insert(*value, index);
+            self.variables.note_load(*value, index);
         }
         Some(self.decode(&form, &words))
     }
@@ -125,13 +157,14 @@ impl Context<'_> {
             None => {
                 let initial = self.lift(initial);
                 shapes.extend(self.storable(&initial, name)?);
-                self.variables.known.push((id, shapes));
-                return Err(Stop::Restart);
+                let index = self.variables.add(id, shapes.clone());
+                self.learned()?;
+                index
             }
         };
         if !shapes.is_subset(&self.variables.known[index].1) {
             self.variables.known[index].1.extend(shapes);
-            return Err(Stop::Restart);
+            self.learned()?;
         }
         self.store_assigned(index, value);
         Ok(())
@@ -154,12 +187,11 @@ impl Context<'_> {
                 value: added_value,
             });
             let new = self.add(old, added);
-            self.variables.loads.retain(|_, loaded| *loaded != index);
+            self.variables.forget_loads(index);
             self.replace(*sum, new);
             return;
         }
-        // What was read before is not what a later `x = x + n` adds to.
-        self.variables.loads.retain(|_, loaded| *loaded != index);
+        self.variables.forget_loads(index);
         let words = self.encode(value, &form);
         let first = if matches!(form, Form::Union(_)) { 0 } else { 8 };
         for (index, word) in words.iter().enumerate() {
@@ -240,20 +272,16 @@ impl Context<'_> {
 
     /// What user space should know of the variables.
     fn described_variables(&self) -> Vec<ir::Variable> {
-        let names: Vec<String> =
-            self.variables.known.iter().map(|(id, _)| variable_name(self.snapshot, id)).collect();
-        let own_names: Vec<String> =
-            self.variables.known.iter().map(|(id, _)| own_name(self.snapshot, id)).collect();
-        let is_unique = |name: &String| own_names.iter().filter(|other| *other == name).count() == 1;
+        let names = variable_names(self.snapshot, self.variables.known.iter().map(|(id, _)| id));
         let variable = |(index, (id, shapes)): (usize, &(VariableId, BTreeSet<Shape>))| {
             let types: Vec<&str> = shapes.iter().map(|shape| type_name(*shape)).collect();
             let is_number = |shape: &Shape| shape.words() == 1 || *shape == Shape::Nil;
             ir::Variable {
-                name: names[index].clone(),
+                name: names[index].0.clone(),
                 offset: index as u32 * SIZE,
                 ty: types.join(" or "),
                 // Strings and objects are places and numbers of this program.
-                portable: is_unique(&own_names[index]) && shapes.iter().all(is_number),
+                portable: names[index].1 && shapes.iter().all(is_number),
                 home: match id {
                     VariableId::Cell(cell) => ir::VariableHome::Cell(cell.0),
                     VariableId::Field(table, key) => {
@@ -286,16 +314,20 @@ impl Context<'_> {
     }
 }
 
-/// What the script calls a variable.
-pub fn variable_name(snapshot: &Snapshot, id: &VariableId) -> String {
-    match id {
-        VariableId::Cell(cell) => {
-            let name = |closure: &moonhook_snapshot::Closure| {
-                let index = closure.upvalues.iter().position(|upvalue| upvalue == cell)?;
-                Some(snapshot.prototype(closure.prototype).upvalues.get(index)?.name.clone())
-            };
-            snapshot.closures.iter().find_map(name).unwrap_or_else(|| "?".to_string())
+/// What the script calls variables, and whether none of the others has that name in that script.
+pub fn variable_names<'a>(
+    snapshot: &Snapshot,
+    ids: impl Iterator<Item = &'a VariableId>,
+) -> Vec<(String, bool)> {
+    let mut of_cells: HashMap<CellId, &str> = HashMap::new();
+    for closure in &snapshot.closures {
+        let described = &snapshot.prototype(closure.prototype).upvalues;
+        for (cell, upvalue) in closure.upvalues.iter().zip(described) {
+            of_cells.entry(*cell).or_insert(&upvalue.name);
         }
+    }
+    let name = |id: &VariableId| match id {
+        VariableId::Cell(cell) => of_cells.get(cell).copied().unwrap_or("?").to_string(),
         VariableId::Field(table, key) => {
             let key = String::from_utf8_lossy(key);
             match snapshot.table(*table).name.as_deref() {
@@ -303,16 +335,21 @@ pub fn variable_name(snapshot: &Snapshot, id: &VariableId) -> String {
                 table => format!("{}.{key}", table.unwrap_or("?")),
             }
         }
-    }
+    };
+    let named: Vec<(String, String)> = ids.map(|id| (own_name(snapshot, id, &name(id)), name(id))).collect();
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    named.iter().for_each(|(own_name, _)| *counts.entry(own_name).or_default() += 1);
+    let unique: Vec<bool> = named.iter().map(|(own_name, _)| counts[own_name.as_str()] == 1).collect();
+    named.into_iter().map(|(_, name)| name).zip(unique).collect()
 }
 
 /// The name that a variable has among those of several scripts.
-pub fn own_name(snapshot: &Snapshot, id: &VariableId) -> String {
+fn own_name(snapshot: &Snapshot, id: &VariableId, name: &str) -> String {
     let script = match id {
         VariableId::Cell(cell) => snapshot.owners.of_cell(*cell),
         VariableId::Field(table, _) => snapshot.owners.of_table(*table),
     };
-    moonhook_snapshot::qualified(script, &variable_name(snapshot, id))
+    moonhook_snapshot::qualified(script, name)
 }
 
 fn type_name(shape: Shape) -> &'static str {

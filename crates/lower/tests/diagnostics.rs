@@ -1,7 +1,8 @@
 //! What the lower stage refuses as expanded code, and what it must not refuse. (General code takes over most of it.)
 //!
 //! `diagnostics/NAME.lua` is a script that is refused, `NAME.expected` the text a person then reads. With `MOONHOOK_BLESS=1`
-//! the expectations are written instead of compared. `diagnostics/accepted/` holds scripts that are fine in real Lua and look
+//! the expectations are written instead of compared. `diagnostics/warned/` holds scripts that compile, with the warning that a person
+//! reads. `diagnostics/accepted/` holds scripts that are fine in real Lua and look
 //! as if they were not. `diagnostics/corpus.txt` is everything else that the manual allows and people might write: none of it
 //! may make the compiler panic or hang, and `corpus.expected` says what becomes of each.
 
@@ -37,15 +38,19 @@ fn compile(script: &Path) -> Result<usize, LowerError> {
 }
 
 fn compile_with(script: &Path, options: &Options) -> Result<usize, LowerError> {
-    let loaded = moonhook_load::load(&[script.to_path_buf()], &Default::default())
-        .unwrap_or_else(|error| panic!("{}", error.diagnostic().render(false)));
-    let mut module = moonhook_lower::lower(&loaded.snapshot, options, &mut Default::default())?;
+    let mut module = lower(script, options)?;
     verify(&module, "lower", script);
     moonhook_passes::optimise(&mut module);
     verify(&module, "passes", script);
     let object = moonhook_emit::emit(&module, &Default::default())
         .unwrap_or_else(|error| panic!("{}: {}", script.display(), error.diagnostic().render(false)));
     Ok(object.functions.iter().map(|function| function.instructions).sum())
+}
+
+fn lower(script: &Path, options: &Options) -> Result<moonhook_ir::Module, LowerError> {
+    let loaded = moonhook_load::load(&[script.to_path_buf()], &Default::default())
+        .unwrap_or_else(|error| panic!("{}", error.diagnostic().render(false)));
+    moonhook_lower::lower(&loaded.snapshot, options, &mut Default::default())
 }
 
 fn verify(module: &moonhook_ir::Module, stage: &str, script: &Path) {
@@ -104,6 +109,20 @@ fn refusals_of_general_code_read_as_expected() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Errors that are certain, which are errors at packet time as in Lua.
+#[test]
+fn warnings_read_as_expected() {
+    let wrong = scripts(&format!("{FOLDER}/warned")).into_iter().filter_map(|script| {
+        let module = lower(&script, &options()).unwrap_or_else(|error| panic!("{error}"));
+        let [warning] = &module.warnings[..] else { panic!("{}: {:?}", script.display(), module.warnings) };
+        compile(&script).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(warning.code, "MH0205", "{}", script.display());
+        check(&script.with_extension("expected"), &(warning.render_warning(false) + "\n"))
+    });
+    let wrong: Vec<String> = wrong.collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 fn refusals_have_place_reason_and_one_help() {
     for (script, error) in refused() {
@@ -150,6 +169,8 @@ fn every_kind_has_a_case_and_a_page() {
         assert_eq!(error.code(), format!("MH{number:04}"), "{}", script.display());
         seen.insert(number);
     }
+    // What is only warned of.
+    seen.insert(205);
     assert_eq!(seen, (201..=215).chain([217]).collect(), "kinds without a case");
     for number in seen {
         let page = format!("../cli/explain/MH{number:04}.md");

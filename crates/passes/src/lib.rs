@@ -6,8 +6,11 @@
 //! where it need not).
 //! Knows SSA and eBPF's arithmetic; nothing of Lua, registers or encodings.
 
+mod apart;
+mod bound;
 mod branch_facts;
 pub mod combine;
+mod converge;
 mod dce;
 mod fold;
 mod gvn;
@@ -16,15 +19,19 @@ mod helpers;
 mod liveness;
 mod opaque;
 mod params;
+mod proofs;
 mod range;
+mod reach;
+mod refresh;
 mod simplify_cfg;
 mod stores;
 mod thread;
 mod unused_calls;
 mod values;
+mod ways;
 pub mod without_arena;
 
-use moonhook_ir::{Function, Map, Module};
+use moonhook_ir::{Function, Map, Module, parallel};
 
 /// A pass by its name: gives whether it changed anything. `maps` are the module's.
 pub struct Pass {
@@ -52,13 +59,33 @@ const ROUNDS: usize = 6;
 /// ([`combine`]).
 pub fn optimise(module: &mut Module) {
     let Module { functions, maps, .. } = module;
-    functions.iter_mut().for_each(|function| optimise_function(function, maps));
+    parallel::map(functions.iter_mut(), || (), |_, function| optimise_function(function, maps));
     while let Some(changed) = unused_calls::run(module) {
         let Module { functions, maps, .. } = &mut *module;
         let changed = functions.iter_mut().zip(changed).filter(|(_, changed)| *changed);
         changed.for_each(|(function, _)| optimise_function(function, maps));
     }
+    if module.arena().is_none() {
+        let Module { functions, maps, .. } = &mut *module;
+        functions.iter_mut().for_each(|function| spare_the_verifier(function, maps));
+    }
     combine::run(module);
+}
+
+/// Passes for the kernel's verifier, in their order: what they add, others would take for superfluous. In general code it has
+/// little to follow.
+pub const LAST: &[Pass] = &[
+    Pass { name: "refresh", run: refresh::run },
+    Pass { name: "converge", run: converge::run },
+    Pass { name: "bound", run: bound::run },
+    Pass { name: "apart", run: apart::run },
+];
+
+fn spare_the_verifier(function: &mut Function, maps: &[Map]) {
+    for pass in LAST {
+        (pass.run)(function, maps);
+        debug_assert_eq!(moonhook_ir::verify::verify(function), Ok(()), "after {}\n{function}", pass.name);
+    }
 }
 
 /// Runs all passes until none changes anything, but a bounded number of rounds. A malformed function is left as it is.
@@ -77,5 +104,5 @@ pub fn optimise_function(function: &mut Function, maps: &[Map]) {
 
 /// The pass of that name.
 pub fn pass(name: &str) -> Option<&'static Pass> {
-    PASSES.iter().find(|pass| pass.name == name)
+    PASSES.iter().chain(LAST).find(|pass| pass.name == name)
 }

@@ -76,3 +76,45 @@ impl Liveness {
         self.ends[block.index()].clone()
     }
 }
+
+/// By block, those of some values that are needed at its start, its parameters included: `number` has the bit of each value in the sets,
+/// which several may share, or `usize::MAX`. All numbers are below `count`.
+pub(crate) fn live_at_starts(
+    function: &Function,
+    flow: &ControlFlow,
+    number: &[usize],
+    count: usize,
+) -> Vec<Vec<u64>> {
+    let mut starts = vec![vec![0u64; count.div_ceil(64)]; function.blocks.len()];
+    let set = |live: &mut [u64], value: Value, needed: bool| {
+        let index = number[value.index()];
+        if index != usize::MAX {
+            let bit = 1 << (index % 64);
+            live[index / 64] = if needed { live[index / 64] | bit } else { live[index / 64] & !bit };
+        }
+    };
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for block in flow.order.iter().rev() {
+            let data = function.block(*block);
+            let mut live = vec![0u64; count.div_ceil(64)];
+            if let Some((terminator, _)) = &data.terminator {
+                terminator.for_each_target(|target| {
+                    let mut next = starts[target.block.index()].clone();
+                    let params = &function.block(target.block).params;
+                    params.iter().for_each(|param| set(&mut next, *param, false));
+                    live.iter_mut().zip(&next).for_each(|(word, more)| *word |= more);
+                });
+                terminator.for_each_value(|value| set(&mut live, value, true));
+            }
+            for inst in data.insts.iter().rev() {
+                inst.result.into_iter().for_each(|result| set(&mut live, result, false));
+                inst.op.for_each_value(|value| set(&mut live, value, true));
+            }
+            changed |= starts[block.index()] != live;
+            starts[block.index()] = live;
+        }
+    }
+    starts
+}

@@ -26,7 +26,7 @@ pub(crate) fn run(function: &mut Function, maps: &[Map]) -> bool {
             if let (Op::Binary(BinaryOp::Xor, zero, Operand::Value(hidden)), Some(result)) =
                 (&inst.op, inst.result)
                 && opaque.is_zero(*zero)
-                && !decisive.values[result.index()]
+                && !decisive.contains(result)
             {
                 replacements.set(result, *hidden);
             }
@@ -97,13 +97,13 @@ pub(crate) fn before_loops(function: &Function, flow: &ControlFlow) -> Vec<bool>
 }
 
 /// Values that a branch, an address, a call or a result depends on, directly or through others.
-struct Decisive {
+pub(crate) struct Decisive {
     values: Vec<bool>,
     work: Vec<Value>,
 }
 
 impl Decisive {
-    fn find(function: &Function) -> Self {
+    pub fn find(function: &Function) -> Self {
         let count = function.value_count as usize;
         let mut decisive = Decisive { values: vec![false; count], work: Vec::new() };
         // What each value is made of.
@@ -148,6 +148,10 @@ impl Decisive {
             std::mem::take(&mut sources[value.index()]).into_iter().for_each(|source| decisive.mark(source));
         }
         decisive
+    }
+
+    pub fn contains(&self, value: Value) -> bool {
+        self.values[value.index()]
     }
 
     fn mark(&mut self, value: Value) {

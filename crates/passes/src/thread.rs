@@ -32,36 +32,35 @@ pub(crate) fn run(function: &mut Function, maps: &[Map]) -> bool {
         definitions: definitions(function),
         uses: Uses::new(function),
         before_loops: before_loops(function, &flow),
-        edges: Edges::new(function, &flow),
+        edges: Edges::new(&flow),
         stale: false,
         changed: false,
     };
     for block in &flow.order {
-        threader.block(function, &flow, *block);
+        threader.block(function, *block);
     }
     threader.changed
 }
 
-struct Threader {
+struct Threader<'f> {
     opaque: Opaque,
     definitions: Vec<Definition>,
     uses: Uses,
     /// By block.
     before_loops: Vec<bool>,
-    edges: Edges,
+    edges: Edges<'f>,
     /// The graph is no longer what `edges` says.
     stale: bool,
     changed: bool,
 }
 
-impl Threader {
-    /// `flow` is the graph as it was at first.
-    fn block(&mut self, function: &mut Function, flow: &ControlFlow, block: Block) -> Option<()> {
+impl Threader<'_> {
+    fn block(&mut self, function: &mut Function, block: Block) -> Option<()> {
         let data = function.block(block);
         let before_loop = self.before_loops[block.index()];
         let Some((Terminator::Branch { .. }, _)) = data.terminator else { return None };
         if block == Block(0)
-            || self.edges.is_loop_header(flow, block)
+            || self.edges.is_loop_header(block)
             || !can_be_copied(data, &self.opaque, before_loop)
         {
             return None;
@@ -74,9 +73,9 @@ impl Threader {
                 return None;
             }
             if std::mem::take(&mut self.stale) {
-                self.edges.update(function, flow);
+                self.edges.update(function);
             }
-            if !localise(function, flow, &self.edges, &mut self.uses, block) {
+            if !localise(function, &self.edges, &mut self.uses, block) {
                 return None;
             }
             self.uses.update(function);
@@ -142,7 +141,7 @@ struct Edge<'a> {
 impl<'a> Edge<'a> {
     fn new(
         function: &Function,
-        edges: Option<&Edges>,
+        edges: Option<&Edges<'_>>,
         (from, edge): (Block, usize),
         copy: &'a BlockData,
         definitions: &'a [Definition],

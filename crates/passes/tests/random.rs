@@ -5,7 +5,7 @@
 mod generator;
 
 use moonhook_ir::{FunctionId, Module, eval::Machine, eval::Trap, parse, verify::verify};
-use moonhook_passes::{PASSES, optimise};
+use moonhook_passes::{LAST, PASSES, optimise};
 
 const PROGRAMS: u64 = 150;
 
@@ -41,7 +41,7 @@ fn passes_keep_the_meaning() {
         let module = generator::module(seed, 6 + seed as usize % 30);
         let results = observe(&module);
         assert!(results.iter().all(|(result, _)| result.is_ok()), "seed {seed}: {results:?}\n{module}");
-        for pass in PASSES {
+        for pass in PASSES.iter().chain(LAST) {
             let mut after = module.clone();
             (pass.run)(&mut after.functions[0], &module.maps);
             check(seed, pass.name, &module, &after);

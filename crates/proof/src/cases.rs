@@ -5,11 +5,16 @@
 //! during whose frames nothing can be seen (no line, no error, no verdict but PASS, no changed byte) shows nothing and is
 //! an error itself.
 //!
+//! Every case runs in the form that it gets and, beside that, in general code. Where general code has a limit of its own that the
+//! documentation names, the case has a line `-- general: TEXT`: it must fail in general code, with TEXT in the error.
+//!
 //! A case with a line `-- fails: TEXT` is a known fault: it must fail, and the error must contain TEXT. When the fault is mended
 //! the line has to go.
 
 use crate::ledger::Entry;
-use crate::{Pair, ProofError, check, frames};
+use crate::{Pair, ProofError, check, corpus, frames};
+use moonhook_engine::Form;
+use moonhook_install::frame_max_linear;
 use std::path::{Path, PathBuf};
 
 /// PASS of `require "linux.xdp"`.
@@ -62,10 +67,22 @@ pub struct Ran {
 /// The first difference, or why there could be none; for a known fault, that it is not there any more.
 pub fn run(path: &Path) -> Result<Ran, ProofError> {
     let text = std::fs::read_to_string(path).unwrap_or_default();
-    let Some(fault) = text.lines().find_map(|line| line.strip_prefix("-- fails: ")) else {
-        return compare(path);
-    };
-    match compare(path) {
+    let told = |what: &str| text.lines().find_map(|line| line.strip_prefix(what));
+    if let Some(fault) = told("-- fails: ") {
+        return fails(compare(path, true), fault, path);
+    }
+    match told("-- general: ") {
+        Some(limit) if std::env::var_os("MOONHOOK_FORM").is_none() => {
+            fails(general(path), limit, path)?;
+            compare(path, false)
+        }
+        _ => compare(path, true),
+    }
+}
+
+/// What a case that must fail with `fault` gave.
+fn fails(outcome: Result<Ran, ProofError>, fault: &str, path: &Path) -> Result<Ran, ProofError> {
+    match outcome {
         Err(error) if error.to_string().contains(fault) => Ok(Ran::default()),
         Err(error) => Err(error),
         Ok(_) => {
@@ -75,11 +92,24 @@ pub fn run(path: &Path) -> Result<Ran, ProofError> {
     }
 }
 
-fn compare(path: &Path) -> Result<Ran, ProofError> {
+/// In the form that the case gets and, if that is wanted too, in general code.
+fn compare(path: &Path, both: bool) -> Result<Ran, ProofError> {
     let frames = named_frames(path)?;
-    let mut pair = Pair::new(path)?;
+    let frags = frames.iter().any(|(_, frame)| frame.len() > frame_max_linear());
+    let pair = if both { Pair::in_both_forms(path, frags)? } else { Pair::new(path)? };
+    agree(path, pair, &frames)
+}
+
+fn general(path: &Path) -> Result<Ran, ProofError> {
+    agree(path, Pair::in_form(path, Some(Form::General))?, &named_frames(path)?)
+}
+
+fn agree(path: &Path, mut pair: Pair, frames: &[corpus::Named]) -> Result<Ran, ProofError> {
+    if let Some(error) = pair.take_refused() {
+        return Err(error);
+    }
     let mut silent = true;
-    for (name, frame) in &frames {
+    for (name, frame) in frames {
         let seen = pair.run_named(frame, || name.clone())?;
         silent &= seen.nothing_happened(frame, PASS);
         // Where each tier stopped is not comparable, and so is what the script kept.

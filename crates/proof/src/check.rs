@@ -7,7 +7,7 @@
 use crate::generator::Program;
 use crate::outcome::Seen;
 use crate::pair::UserRun;
-use crate::trial::{Failure, Verdict};
+use crate::trial::{Failure, Ran, Verdict};
 use std::path::Path;
 
 /// Virtual-machine instructions that a frame may cost: far less than where the kernel tier stops.
@@ -37,7 +37,7 @@ const BACKWARDS: &str = "do local pairs_, next_, select_, type_, meta_ = pairs, 
 /// Runs a program over the frames in real Lua; `Agreed` with what it showed if it is fit.
 pub fn check(program: &Program, frames: &[Vec<u8>], folder: &Path) -> Verdict {
     match examined(&program.text(), frames, folder) {
-        Ok(seen) => Verdict::Agreed(seen),
+        Ok(seen) => Verdict::Agreed(Ran { seen, ..Ran::default() }),
         Err((kind, message)) => Verdict::Failed(Failure { kind, message }),
     }
 }

@@ -3,7 +3,7 @@
 use crate::frames;
 use crate::layers::{client_hello, eth, ipv4, ipv6, tcp, udp};
 use crate::random::Random;
-use moonhook_install::FRAME_MIN;
+use moonhook_install::{FRAME_MIN, frame_max_linear};
 use std::path::{Path, PathBuf};
 
 /// A frame and what to call it.
@@ -87,6 +87,12 @@ pub fn noise(random: &mut Random, count: usize) -> Vec<Named> {
         (format!("noise {index}"), frame)
     };
     (0..count).map(one).collect()
+}
+
+/// The frame with zeros behind it, so many that the kernel keeps it in several buffers.
+pub fn lengthened(mut frame: Vec<u8>) -> Vec<u8> {
+    frame.resize(frame.len() + frame_max_linear(), 0);
+    frame
 }
 
 /// The files below `folder` that are captures.

@@ -15,12 +15,12 @@ pub enum ProofError {
     User(#[from] UserError),
     #[error("the object has no program")]
     NoProgram,
-    #[error("cannot keep to one CPU: {0}")]
+    #[error("cannot keep to one CPU or ask for its time: {0}")]
     Cpu(#[from] nix::Error),
     #[error("{}: {problem}", path.display())]
     Case { path: PathBuf, problem: String },
-    #[error("frame {frame}: {difference}")]
-    Differs { frame: String, difference: Box<Difference> },
+    #[error("{form}, frame {frame}: {difference}")]
+    Differs { form: &'static str, frame: String, difference: Box<Difference> },
 }
 
 impl From<CliError> for ProofError {

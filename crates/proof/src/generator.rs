@@ -14,6 +14,8 @@ pub use features::Features;
 use tree::{Expression, line};
 pub use tree::{Program, Statement};
 
+mod building;
+mod captures;
 mod classes;
 mod closing;
 mod closures;
@@ -36,7 +38,9 @@ mod packet;
 mod patterns;
 mod plain;
 mod records;
+mod rules;
 mod scope;
+mod tallies;
 mod texts;
 pub mod tree;
 mod utf8;
@@ -44,7 +48,9 @@ mod varargs;
 
 use classes::Class;
 use functions::Helper;
+use rules::RuleTable;
 use scope::{Scope, Sort};
+use tallies::Tally;
 
 /// What makes statements; nothing if it cannot here.
 type StatementRule = fn(&mut Generator) -> Option<Vec<Statement>>;
@@ -83,6 +89,8 @@ pub fn program(random: &mut Random, allowed: Features) -> Program {
         helpers: Vec::new(),
         classes: Vec::new(),
         kit: Vec::new(),
+        rules: Vec::new(),
+        tallies: Vec::new(),
     };
     let mut statements = generator.state();
     statements.extend(generator.classes());
@@ -116,6 +124,8 @@ struct Generator {
     helpers: Vec<Helper>,
     classes: Vec<Class>,
     kit: Vec<&'static str>,
+    rules: Vec<RuleTable>,
+    tallies: Vec<Tally>,
 }
 
 impl Generator {
@@ -237,6 +247,10 @@ impl Generator {
             errors::STATEMENTS,
             closing::STATEMENTS,
             globals::STATEMENTS,
+            captures::STATEMENTS,
+            building::STATEMENTS,
+            rules::STATEMENTS,
+            tallies::STATEMENTS,
         ];
         for _ in 0..TRIES {
             if let Some(written) = self.chosen(&rules).and_then(|rule| rule(self)) {
@@ -279,6 +293,8 @@ impl Generator {
         all.extend(self.texts_of_load_time());
         all.extend(self.tables_of_load_time());
         all.extend(self.closures_of_load_time());
+        all.extend(self.tallies_of_load_time());
+        all.extend(self.rules_of_load_time());
         all
     }
 

@@ -2,9 +2,11 @@
 
 use moonhook_install::{Need, Outcome};
 use nix::sched::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
+use nix::time::{ClockId, clock_gettime};
 use nix::unistd::Pid;
 use std::io::Write;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 /// Whether programs can be loaded here. If not, notes that `test` is skipped, or fails where that is not allowed
 /// (ARCHITECTURE.md, the variables `MOONHOOK_REQUIRE_KERNEL` and `MOONHOOK_SKIPPED`).
@@ -43,6 +45,14 @@ pub fn note_skipped(test: &str, reason: &str) {
 /// A number from the environment.
 pub fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+/// The processor time that this thread has taken so far, in the kernel and outside.
+///
+/// # Errors
+/// As clock_gettime(2).
+pub fn processor_time() -> nix::Result<Duration> {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map(Duration::from)
 }
 
 /// The CPU this thread is on.

@@ -4,6 +4,7 @@
 //! written anew (`MOONHOOK_BLESS=1`), so that growth is seen in the change that brings it.
 
 use crate::{Pair, ProofError};
+use moonhook_engine::Form;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
@@ -16,6 +17,8 @@ pub struct Entry {
     pub verified: u64,
     /// Bytes of stack.
     pub stack: u64,
+    /// The program is general code. Not recorded.
+    pub general: bool,
 }
 
 /// No example and no script of the contest may take the verifier further than this.
@@ -24,6 +27,12 @@ pub const MOST_VERIFIED: u64 = 200_000;
 /// Nor may a case, some of which have every construct of a kind several times: half of what the kernel allows.
 pub const MOST_VERIFIED_OF_CASE: u64 = 500_000;
 
+/// How often the verifier may walk an instruction of expanded code, on the average: of any script, and of the median of many.
+const MOST_WALKED: u64 = 20;
+const MEDIAN_WALKED: u64 = 3;
+
+/// Of fewer scripts the median says little.
+const MANY: usize = 100;
 /// What complaints about the limit say.
 const LIMIT: &str = "are more than";
 
@@ -43,6 +52,7 @@ impl Entry {
             instructions: statistics.instructions.into(),
             verified: statistics.verified_instructions.into(),
             stack: statistics.stack.unwrap_or_default().iter().map(|bytes| u64::from(*bytes)).sum(),
+            general: pair.choice().is_some_and(|choice| choice.form == Form::General),
         }
     }
 
@@ -56,6 +66,7 @@ impl Entry {
             instructions: number("instructions")?,
             verified: number("verified")?,
             stack: number("stack")?,
+            general: false,
         })
     }
 
@@ -85,6 +96,7 @@ pub fn compare(ledger: &str, most: u64, measured: &[(String, Entry)]) {
     let text = std::fs::read_to_string(&path).expect("the ledger can be read");
     let recorded: Map<String, Value> = serde_json::from_str(&text).expect("the ledger is JSON");
     let mut complaints = complaints(&recorded, most, measured);
+    complaints.extend(walked_too_often(measured));
     if std::env::var_os("MOONHOOK_LEDGER").is_some_and(|value| value == "limits") {
         complaints.retain(|complaint| complaint.contains(LIMIT));
     }
@@ -125,13 +137,35 @@ fn complaints(recorded: &Map<String, Value>, most: u64, measured: &[(String, Ent
     all
 }
 
+/// What the verifier walks too often, of expanded code.
+fn walked_too_often(measured: &[(String, Entry)]) -> Vec<String> {
+    let expanded = || measured.iter().filter(|(_, entry)| !entry.general);
+    let mut all: Vec<String> = expanded()
+        .filter(|(_, entry)| entry.verified > MOST_WALKED * entry.instructions)
+        .map(|(name, entry)| {
+            let Entry { instructions, verified, .. } = entry;
+            format!(
+                "{name}: {verified} verified instructions are more than {MOST_WALKED} times {instructions}"
+            )
+        })
+        .collect();
+    let more_than = |entry: &Entry| entry.verified > MEDIAN_WALKED * entry.instructions;
+    let often = expanded().filter(|(_, entry)| more_than(entry)).count();
+    if expanded().count() >= MANY && 2 * often > expanded().count() {
+        all.push(format!(
+            "of more than half the scripts, the verifier walks instructions more than {MEDIAN_WALKED} times"
+        ));
+    }
+    all
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_tenth_more_is_tolerated() {
-        let entry = |verified| Entry { instructions: 100, verified, stack: 0 };
+        let entry = |verified| Entry { instructions: 100, verified, stack: 0, general: false };
         let recorded = Map::from_iter([("a".to_string(), entry(1000).to_json())]);
         let found = |verified| complaints(&recorded, 200_000, &[("a".to_string(), entry(verified))]).len();
         assert_eq!([found(10), found(1100), found(1101), found(200_001)], [0, 0, 1, 2]);
@@ -143,5 +177,17 @@ mod tests {
             (4, true)
         );
         assert_eq!(complaints(&recorded, 200_000, &[("b".to_string(), entry(1))]).len(), 2);
+    }
+
+    #[test]
+    fn expanded_code_is_walked_a_few_times() {
+        let script =
+            |verified, general| ("a".to_string(), Entry { instructions: 100, verified, stack: 0, general });
+        let found = |scripts: &[(String, Entry)]| walked_too_often(scripts).len();
+        assert_eq!(found(&[script(2000, false), script(9000, true)]), 0);
+        assert_eq!(found(&[script(2001, false)]), 1);
+        let half = |verified| vec![script(verified, false); MANY / 2];
+        let median = |verified| [half(301), half(verified)].concat();
+        assert_eq!((found(&median(300)), found(&median(301)), found(&median(301)[1..])), (0, 1, 0));
     }
 }

@@ -13,6 +13,7 @@ pub mod error;
 pub mod frames;
 pub mod generator;
 pub mod host;
+pub mod kernel;
 pub mod large;
 /// Headers, one function each. The user tier's own tests lay their frames out with the same ones.
 #[path = "../../user/tests/common/frames.rs"]

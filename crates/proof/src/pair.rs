@@ -4,21 +4,16 @@
 //! be given in the same order to both: [`Pair::run`] does that.
 
 use crate::ProofError;
-use crate::host;
+use crate::kernel::{Kernel, ON_ERROR, Variant};
 use crate::outcome::{Seen, compare};
-use crate::shared::{self, Tables};
-use moonhook_cli::records::{Decoder, Message, Text};
-use moonhook_cli::{CliError, Verdict};
+use moonhook_cli::CliError;
+use moonhook_cli::records::Text;
 use moonhook_engine::{Choice, Form, Settings};
-use moonhook_install::{Events, LogDetail, Program, ProgramStatistics};
-use moonhook_ir::Module;
+use moonhook_install::ProgramStatistics;
 use moonhook_load::Loaded;
 use moonhook_user::UserTier;
 use std::path::Path;
-use std::sync::mpsc::{Receiver, channel};
-
-/// A verdict that no script returns by accident: an error always shows.
-const ON_ERROR: Verdict = Verdict::Aborted;
+use std::time::Duration;
 
 /// Instructions that real Lua may run for a frame. It counts each instruction, the compiled program each turn of a loop, so
 /// what the program finishes within its own budget must not be cut short here.
@@ -27,20 +22,10 @@ const USER_BUDGET: u64 = 4_000_000;
 /// The script's handlers in the kernel and in real Lua.
 pub struct Pair {
     user: UserTier,
-    kernel: Kernel,
-    tables: Tables,
-    choice: Choice,
-}
-
-struct Kernel {
-    program: Program,
-    name: String,
-    module: Module,
-    decoder: Decoder,
-    events: Option<(Events, Receiver<Vec<u8>>)>,
-    /// Where all frames run: what belongs to a CPU, as the state of `math.random` does, goes on from frame to frame, as in real
-    /// Lua.
-    cpu: usize,
+    /// In the form that was asked for, then, if the other one is wanted too, in general code.
+    kernels: Vec<Kernel>,
+    /// Why the second is missing.
+    refused: Option<ProofError>,
 }
 
 impl Pair {
@@ -57,21 +42,27 @@ impl Pair {
     /// # Errors
     /// As [`Pair::new`].
     pub fn in_form(script: &Path, form: Option<Form>) -> Result<Pair, ProofError> {
-        let settings = Settings { on_error: ON_ERROR as u32, form, ..Settings::default() };
-        let loaded = load(script, &settings)?;
-        let (compiled, program) =
-            moonhook_engine::install(&loaded.snapshot, &settings, LogDetail::Statistics, |_| Vec::new())
-                .map_err(CliError::from)?;
-        moonhook_cli::tables::fill(&program, &compiled.module, &|_| false)?;
-        let tables = Tables::new(&loaded, &compiled.module);
-        let kernel = Kernel::new(program, compiled.module)?;
-        let user = UserTier::new(loaded, user_options(USER_BUDGET))?;
-        Ok(Pair { tables, user, kernel, choice: compiled.choice })
+        let loaded = load(script)?;
+        let kernels = vec![Kernel::new(&loaded, Variant { form, frags: false })?];
+        Ok(Pair { kernels, refused: None, user: UserTier::new(loaded, user_options(USER_BUDGET))? })
     }
 
-    /// Which form the handlers have, and why.
-    pub fn choice(&self) -> &Choice {
-        &self.choice
+    /// As [`Pair::new`], and beside it, where that is expanded code, in general code. `frags`: both take frames in several
+    /// buffers, too.
+    ///
+    /// # Errors
+    /// As [`Pair::new`]; where only general code is refused, [`Pair::take_refused`] has the error.
+    pub fn in_both_forms(script: &Path, frags: bool) -> Result<Pair, ProofError> {
+        let loaded = load(script)?;
+        let mut kernels = vec![Kernel::new(&loaded, Variant { form: form(), frags })?];
+        let mut refused = None;
+        if !kernels[0].is_general() {
+            match Kernel::new(&loaded, Variant { form: Some(Form::General), frags }) {
+                Ok(general) => kernels.push(general),
+                Err(error) => refused = Some(error),
+            }
+        }
+        Ok(Pair { kernels, refused, user: UserTier::new(loaded, user_options(USER_BUDGET))? })
     }
 
     /// Runs a frame through both tiers; gives what both did.
@@ -84,25 +75,57 @@ impl Pair {
 
     /// As [`Pair::run`], with a name for the frame in the error.
     pub fn run_named(&mut self, frame: &[u8], name: impl FnOnce() -> String) -> Result<Seen, ProofError> {
-        let user = self.run_user(frame);
-        let kernel = self.kernel.run(frame)?;
-        compare(kernel, user).map_err(|difference| ProofError::Differs { frame: name(), difference })
+        let user = seen(self.user.run(frame));
+        for kernel in &mut self.kernels {
+            let user = Seen { tables: kernel.tables_of_lua(), ..user.clone() };
+            if let Err(difference) = compare(kernel.run(frame)?, user) {
+                return Err(ProofError::Differs { form: kernel.form(), frame: name(), difference });
+            }
+        }
+        Ok(self.with_tables(user))
     }
 
     /// Runs a frame that the kernel cannot be given through real Lua only.
     pub fn run_user(&mut self, frame: &[u8]) -> Seen {
         let seen = seen(self.user.run(frame));
-        Seen { tables: self.tables.of_lua(), ..seen }
+        self.with_tables(seen)
+    }
+
+    fn with_tables(&self, seen: Seen) -> Seen {
+        let tables = self.kernels.first().map(Kernel::tables_of_lua).unwrap_or_default();
+        Seen { tables, ..seen }
     }
 
     /// Whether the handlers keep entries from packet to packet.
     pub fn has_tables(&self) -> bool {
-        !self.kernel.module.tables.is_empty()
+        self.kernels.iter().any(Kernel::has_tables)
     }
 
-    /// What the verifier says about the program.
+    /// Whether it runs in expanded code, and in general code.
+    pub fn forms(&self) -> (bool, bool) {
+        let general = |kernel: &Kernel| kernel.is_general();
+        (!self.kernels.iter().all(general), self.kernels.iter().any(general))
+    }
+
+    /// Why there is no general code beside expanded code.
+    pub fn take_refused(&mut self) -> Option<ProofError> {
+        self.refused.take()
+    }
+
+    /// Which form the handlers have that was asked for, and why.
+    pub fn choice(&self) -> Option<&Choice> {
+        self.kernels.first().map(|kernel| &kernel.choice)
+    }
+
+    /// The processor time that it took to compile and load the program that took longest, and its form.
+    pub fn slowest(&self) -> (Duration, &'static str) {
+        let times = self.kernels.iter().map(|kernel| (kernel.time, kernel.form()));
+        times.max().unwrap_or_default()
+    }
+
+    /// What the verifier says about the program in the form that was asked for.
     pub fn statistics(&self) -> ProgramStatistics {
-        self.kernel.program.statistics().into_iter().next().unwrap_or_default()
+        self.kernels.first().map(Kernel::statistics).unwrap_or_default()
     }
 }
 
@@ -115,50 +138,8 @@ fn form() -> Option<Form> {
     }
 }
 
-fn load(script: &Path, settings: &Settings) -> Result<Loaded, CliError> {
-    Ok(moonhook_load::load(&[script.to_path_buf()], &settings.load)?)
-}
-
-impl Kernel {
-    fn new(program: Program, module: Module) -> Result<Kernel, ProofError> {
-        let decoder = Decoder::new(&module);
-        let name = program.programs().into_iter().next().ok_or(ProofError::NoProgram)?;
-        let has_events = program.maps().iter().any(|map| map.name == "events");
-        let events = if has_events {
-            let (send, receive) = channel();
-            let events = program.events("events", move |record| {
-                // The receiver lives as long as the consumer.
-                let _ = send.send(record.to_vec());
-            })?;
-            Some((events, receive))
-        } else {
-            None
-        };
-        Ok(Kernel { program, name, module, decoder, events, cpu: host::current_cpu()? })
-    }
-
-    fn run(&mut self, frame: &[u8]) -> Result<Seen, ProofError> {
-        let run = host::on_cpu(self.cpu, || self.program.test_run(&self.name, frame, 1))??;
-        let tables = shared::of_kernel(&self.program, &self.module)?;
-        let mut seen = Seen { verdict: run.verdict, data: run.data, tables, ..Seen::default() };
-        let Some((events, records)) = &mut self.events else { return Ok(seen) };
-        events.consume()?;
-        for record in records.try_iter() {
-            match self.decoder.decode(&record).map_err(CliError::from)? {
-                Message::Print(line) => seen.output.push(line),
-                Message::Event(notice) => seen.output.push(notice.line),
-                Message::Error(failure) => seen.error = Some(lossy(failure.message)),
-            }
-        }
-        Ok(seen)
-    }
-}
-
-/// The user tier keeps messages as UTF-8 with replacement characters; so must what they are compared with.
-fn lossy(text: Text) -> Text {
-    let before = &text.bytes[..text.cut.unwrap_or(0)];
-    let cut = text.cut.map(|_| String::from_utf8_lossy(before).len());
-    Text { bytes: text.lossy().into_bytes(), cut }
+fn load(script: &Path) -> Result<Loaded, CliError> {
+    Ok(moonhook_load::load(&[script.to_path_buf()], &Settings::default().load)?)
 }
 
 fn user_options(budget: u64) -> moonhook_user::Options {
@@ -188,7 +169,7 @@ impl UserRun {
     /// # Errors
     /// `Stage` where loading fails; `User`.
     pub fn new(script: &Path, budget: u64) -> Result<UserRun, ProofError> {
-        let loaded = load(script, &Settings::default())?;
+        let loaded = load(script)?;
         let lua = loaded.lua.clone();
         lua.gc_stop();
         Ok(UserRun { lua, user: UserTier::new(loaded, user_options(budget))? })

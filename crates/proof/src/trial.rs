@@ -5,22 +5,30 @@ use crate::outcome::Seen;
 use crate::random::Random;
 use crate::shrink::{shrink, shrink_frames};
 use crate::{Pair, ProofError, check, corpus, pair};
-use moonhook_engine::Form;
-use moonhook_install::FRAME_MIN;
+use moonhook_install::{FRAME_MIN, frame_max_linear};
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 use std::sync::Once;
 use std::time::{Duration, Instant};
 
+/// How often a program is one that takes frames in several buffers.
+const FRAGS: usize = 5;
+
 /// Frames per program.
 pub const FRAMES: usize = 24;
 
-/// The codes of compile errors that say that an error is certain: of an operation, of a pattern.
-const CERTAIN: [&str; 2] = ["MH0205", "MH0210"];
-
 /// The code of a handler that is too large.
 const TOO_LARGE: &str = "MH0207";
+
+/// The codes of what is a fault of Moonhook: a module without sense, a program that the verifier rejects.
+const BUGS: [&str; 2] = ["MH0404", "MH0505"];
+
+/// The code of a table whose types cannot be found.
+const NO_TYPES: &str = "MH0208";
+
+/// Processor time that compiling and loading a program may take, in either form.
+const MOST: Duration = Duration::from_secs(2);
 
 /// How long a program is made smaller.
 const PATIENCE: Duration = Duration::from_secs(40);
@@ -37,11 +45,22 @@ pub enum Tiers {
 /// How a trial went.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// What was seen of each frame.
-    Agreed(Vec<Seen>),
+    Agreed(Ran),
     /// The compiler refused what is too large: the code of its diagnostic.
     Refused(&'static str),
     Failed(Failure),
+}
+
+/// A program that ran as it should.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Ran {
+    /// What was seen of each frame.
+    pub seen: Vec<Seen>,
+    /// It ran in expanded code, in general code.
+    pub expanded: bool,
+    pub general: bool,
+    /// The processor time that it took to compile and load the slower of the two.
+    pub time: Duration,
 }
 
 /// What went wrong, told apart well enough that shrinking does not slide into another fault.
@@ -55,6 +74,8 @@ pub struct Failure {
 pub struct Trial {
     pub program: Program,
     pub frames: Vec<Vec<u8>>,
+    /// The program takes frames in several buffers, and some are.
+    pub frags: bool,
     tiers: Tiers,
 }
 
@@ -65,30 +86,57 @@ impl Trial {
         let program = program(&mut random, features);
         let mut frames: Vec<_> = corpus::noise(&mut random, FRAMES / 2);
         frames.extend(corpus::damaged(&mut random, FRAMES - FRAMES / 2));
-        Trial { program, frames: frames.into_iter().map(|(_, frame)| frame).collect(), tiers }
+        let frags = random.once_in(FRAGS);
+        let lengthened = |(index, (_, frame)): (usize, corpus::Named)| match frags && index % 3 == 0 {
+            true => corpus::lengthened(frame),
+            false => frame,
+        };
+        let frames = frames.into_iter().enumerate().map(lengthened).collect();
+        Trial { program, frames, frags, tiers }
     }
 
     /// Runs it; the script is written to `folder`.
     pub fn run(&self, folder: &Path) -> Verdict {
-        attempt(&self.program, &self.frames, self.tiers, folder)
+        self.attempt(&self.program, &self.frames, folder)
     }
 
     /// A small program that fails as this one does, with the frames that it takes. What takes the verifier long to reject
     /// is not made as small as could be.
-    pub fn shrunk(self, failure: &Failure, folder: &Path) -> Trial {
+    pub fn shrunk(mut self, failure: &Failure, folder: &Path) -> Trial {
         let end = Instant::now() + PATIENCE;
-        let tiers = self.tiers;
+        self.simplify_frames(failure, folder);
         let same = |program: &Program, frames: &[Vec<u8>]| {
             Instant::now() < end
-                && matches!(attempt(program, frames, tiers, folder), Verdict::Failed(other) if other.kind == failure.kind)
+                && matches!(self.attempt(program, frames, folder), Verdict::Failed(other) if other.kind == failure.kind)
         };
         // One frame is enough more often than not, and makes every further attempt faster.
         let single = self.frames.iter().find(|frame| same(&self.program, std::slice::from_ref(frame)));
         let frames = single.map_or(self.frames.clone(), |frame| vec![frame.clone()]);
-        let program = shrink(self.program, |program| same(program, &frames));
+        let program = shrink(self.program.clone(), |program| same(program, &frames));
         let frames = shrink_frames(frames, FRAME_MIN, |frames| same(&program, frames));
         let program = shrink(program, |program| same(program, &frames));
-        Trial { program, frames, tiers }
+        Trial { program, frames, ..self }
+    }
+
+    fn attempt(&self, program: &Program, frames: &[Vec<u8>], folder: &Path) -> Verdict {
+        let verdict = caught(|| match self.tiers {
+            Tiers::Both => compared(program, frames, self.frags, folder),
+            Tiers::User => check::check(program, frames, folder),
+        });
+        verdict.unwrap_or_else(|message| {
+            let words = message.lines().next().unwrap_or_default().replace(|c: char| c.is_ascii_digit(), "");
+            failed(format!("panic: {words}"), message)
+        })
+    }
+
+    /// Goes on with frames in one buffer, where these are enough.
+    fn simplify_frames(&mut self, failure: &Failure, folder: &Path) {
+        let shortened = |frame: &Vec<u8>| frame[..frame.len().min(frame_max_linear())].to_vec();
+        let frames: Vec<_> = self.frames.iter().map(shortened).collect();
+        let simple = Trial { program: self.program.clone(), frames, frags: false, tiers: self.tiers };
+        if matches!(simple.run(folder), Verdict::Failed(other) if other.kind == failure.kind) {
+            *self = simple;
+        }
     }
 
     /// As a case of the suite.
@@ -97,17 +145,6 @@ impl Trial {
             self.frames.iter().map(|frame| format!("-- frames: hex:{}\n", pair::hex(frame))).collect();
         format!("-- {comment}\n{}{}", frames.concat(), self.program.text())
     }
-}
-
-fn attempt(program: &Program, frames: &[Vec<u8>], tiers: Tiers, folder: &Path) -> Verdict {
-    let verdict = caught(|| match tiers {
-        Tiers::Both => compared(program, frames, folder),
-        Tiers::User => check::check(program, frames, folder),
-    });
-    verdict.unwrap_or_else(|message| {
-        let words = message.lines().next().unwrap_or_default().replace(|c: char| c.is_ascii_digit(), "");
-        Verdict::Failed(Failure { kind: format!("panic: {words}"), message })
-    })
 }
 
 thread_local! {
@@ -135,70 +172,74 @@ fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-fn compared(program: &Program, frames: &[Vec<u8>], folder: &Path) -> Verdict {
+fn failed(kind: String, message: String) -> Verdict {
+    Verdict::Failed(Failure { kind, message })
+}
+
+fn compared(program: &Program, frames: &[Vec<u8>], frags: bool, folder: &Path) -> Verdict {
     let path = folder.join("random.lua");
-    let failed = |kind: String, message: String| Verdict::Failed(Failure { kind, message });
     if let Err(error) = std::fs::write(&path, program.text()) {
         return failed("script".to_string(), error.to_string());
     }
-    let mut pair = match loaded(&path, frames) {
+    let mut pair = match Pair::in_both_forms(&path, frags) {
         Ok(pair) => pair,
-        Err(error) if error.code() == Some(TOO_LARGE) => return Verdict::Refused(TOO_LARGE),
-        Err(error) => {
-            let log = error.log_end(12).unwrap_or_default();
-            return failed(kind_of(&error), format!("{error}\n{log}"));
+        Err(error) if [TOO_LARGE, NO_TYPES].map(Some).contains(&error.code()) => {
+            return Verdict::Refused(error.code().unwrap_or_default());
         }
+        Err(error) => return failure(&error),
     };
-    let mut all = Vec::new();
+    let refused = pair.take_refused().filter(|error| error.code() != Some(NO_TYPES));
+    let refused = refused.map(|error| failure(&error));
+    if let Some(failed) = refused.or_else(|| bug(&pair)).or_else(|| too_slow(&pair)) {
+        return failed;
+    }
+    let (expanded, general) = pair.forms();
+    let mut ran = Ran { expanded, general, time: pair.slowest().0, ..Ran::default() };
     for frame in frames {
         match pair.run(frame) {
             Ok(seen) if seen.ran_out_of_budget() => break,
-            Ok(seen) => all.push(seen),
-            Err(error) => return failed(kind_of(&error), error.to_string()),
+            Ok(seen) => ran.seen.push(seen),
+            Err(error) => return failure(&error),
         }
     }
-    Verdict::Agreed(all)
+    Verdict::Agreed(ran)
 }
 
-/// The program in both tiers. One that is refused for an error that is certain is general code, where that is an error at packet
-/// time, provided that it is one in real Lua.
-fn loaded(path: &Path, frames: &[Vec<u8>]) -> Result<Pair, ProofError> {
-    match Pair::new(path) {
-        Err(error)
-            if error.code().is_some_and(|code| CERTAIN.contains(&code))
-                && lua_fails_too(path, frames, &error) =>
-        {
-            Pair::in_form(path, Some(Form::General))
-        }
-        outcome => outcome,
-    }
+/// Where expanded code gave way because of a fault of Moonhook, that fault.
+fn bug(pair: &Pair) -> Option<Verdict> {
+    let reason = pair.choice()?.reason.as_ref()?;
+    let kind = || format!("{} {}", reason.code, general_words(&reason.message));
+    BUGS.contains(&reason.code).then(|| failed(kind(), reason.to_string()))
 }
 
-/// Whether real Lua raises, on one of the frames, an error in the line that the compiler complains of.
-fn lua_fails_too(path: &Path, frames: &[Vec<u8>], error: &ProofError) -> bool {
-    let Some(line) = error.line() else { return false };
-    frames.iter().any(|frame| {
-        let Ok(mut tier) = pair::user_tier(path) else { return false };
-        let message = tier.run(frame).0.error.map(|error| error.lossy()).unwrap_or_default();
-        message.contains(&format!(":{line}: "))
-    })
+/// Compilers that are not optimised themselves take their time.
+fn too_slow(pair: &Pair) -> Option<Verdict> {
+    let (time, form) = pair.slowest();
+    let slow = time > MOST && !cfg!(debug_assertions);
+    slow.then(|| failed(format!("slow: {form}"), format!("{time:?} of processor time to compile and load")))
 }
 
-/// Differences by part, of errors also by what both say; refusals by code, rejections by the verifier's words.
+/// A failure with the end of the verifier's log, if it rejected the program.
+fn failure(error: &ProofError) -> Verdict {
+    let log = error.log_end(12).unwrap_or_default();
+    failed(kind_of(error), format!("{error}\n{log}"))
+}
+
+/// Differences by form and part, of errors also by what both say; refusals by code, rejections by the verifier's words.
 fn kind_of(error: &ProofError) -> String {
     match error {
-        ProofError::Differs { difference, .. } if difference.part == "error" => {
+        ProofError::Differs { form, difference, .. } if difference.part == "error" => {
             let words = |seen: &Seen| match &seen.error {
                 Some(error) => general_words(&error.lossy()),
                 None => "none".to_string(),
             };
             format!(
-                "error \"{}\" where real Lua has \"{}\"",
+                "{form}: error \"{}\" where real Lua has \"{}\"",
                 words(&difference.kernel),
                 words(&difference.user)
             )
         }
-        ProofError::Differs { difference, .. } => difference.part.to_string(),
+        ProofError::Differs { form, difference, .. } => format!("{form}: {}", difference.part),
         ProofError::Stage(stage) => format!("{} {}", stage.code(), general_words(&stage.to_string())),
         other => other.to_string(),
     }

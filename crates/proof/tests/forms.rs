@@ -100,7 +100,7 @@ fn scripts_get_their_forms() {
     for (name, text, expected) in table() {
         std::fs::write(&path, text).unwrap();
         let mut pair = Pair::in_form(&path, None).unwrap_or_else(|error| panic!("{name}: {error}"));
-        let choice = pair.choice().clone();
+        let choice = pair.choice().cloned().expect("it was loaded");
         let reason = choice.reason.map(|reason| (reason.code, reason.place.map_or(0, |place| place.line)));
         assert_eq!(reason, expected, "{name}");
         let form = if expected.is_none() { Form::Expanded } else { Form::General };
@@ -165,7 +165,7 @@ fn what_is_hard_to_verify_is_accepted_in_time() {
         let start = processor_time();
         let mut pair = Pair::in_form(&path, None).unwrap_or_else(|error| panic!("{name}: {error}"));
         let taken = processor_time() - start;
-        println!("{name}: {taken:?}, {}", pair.choice());
+        println!("{name}: {taken:?}, {}", pair.choice().expect("it was loaded"));
         assert!(taken < LONGEST, "{name}: {taken:?}");
         for (frame, bytes) in frames::described("tcp").unwrap() {
             pair.run(&bytes).unwrap_or_else(|error| panic!("{name}, {frame}: {error}"));

@@ -79,8 +79,14 @@ local function half(groups, count, gap, first)
   return word
 end
 
+-- The value of a hexadecimal digit; FAIL if it is none.
+local function any_hex_digit(byte)
+  if ult(byte - 65, 6) then return byte - 55 end
+  return hex_digit(byte)
+end
+
 -- Puts both halves, in host order, of the IPv6 address that a text may be to L_RESULT: 1; 0 if it is none. Takes every text of
--- RFC 5952, and more.
+-- RFC 4291 § 2.2.
 function parse_ipv6(L, text)
   local at = text & 0xffffffff
   local stop = at + (text >> 32)
@@ -93,7 +99,7 @@ function parse_ipv6(L, text)
         if gap >= 0 then return 0 end
         gap = count
         at = at + 1
-      elseif count == 0 then
+      elseif count == 0 or at + 1 >= stop then
         return 0
       end
       at = at + 1
@@ -110,8 +116,8 @@ function parse_ipv6(L, text)
       else
         local number = 0
         local digits = 0
-        while at < stop and digits < 5 and hex_digit(u8(at)) >= 0 do
-          number = number << 4 | hex_digit(u8(at))
+        while at < stop and digits < 5 and any_hex_digit(u8(at)) >= 0 do
+          number = number << 4 | any_hex_digit(u8(at))
           at = at + 1
           digits = digits + 1
         end
@@ -125,8 +131,71 @@ function parse_ipv6(L, text)
   if gap < 0 then
     if count ~= 8 then return 0 end
     gap = 8
+  elseif count > 7 then
+    -- `::` stands for one group at least.
+    return 0
   end
   set64(L + L_RESULT, half(groups, count, gap, 0))
   set64(L + L_RESULT + 8, half(groups, count, gap, 4))
   return 1
+end
+
+-- Where the `/` of a prefix's text is; where the text ends without one.
+local function slash_of(text)
+  local at = text & 0xffffffff
+  local stop = at + (text >> 32)
+  while at < stop and u8(at) ~= 47 do
+    at = at + 1
+  end
+  return at
+end
+
+-- The prefix length behind a `/` at `at`, at most `most`, which is also what there is without one; FAIL for another text.
+function prefix_length(at, stop, most)
+  if at == stop then return most end
+  at = at + 1
+  if at < stop and u8(at) == 43 then at = at + 1 end
+  if at == stop then return FAIL end
+  local length = 0
+  while at < stop do
+    local digit = u8(at) - 48
+    if not ult(digit, 10) then return FAIL end
+    length = length * 10 + digit
+    if length > most then return FAIL end
+    at = at + 1
+  end
+  return length
+end
+
+-- Puts the address, in host order and without the bits behind the prefix, of `10.0.0.0/8` or of an address alone to L_RESULT, and
+-- gives the prefix's length; FAIL for another text.
+function parse_prefix4(L, text)
+  local start = text & 0xffffffff
+  local slash = slash_of(text)
+  local address = parse_ipv4(start | slash - start << 32)
+  if address < 0 then return FAIL end
+  local length = prefix_length(slash, start + (text >> 32), 32)
+  if length < 0 then return FAIL end
+  set64(L + L_RESULT, address & shl(0xffffffff, 32 - length))
+  return length
+end
+
+-- The same of IPv6, with both halves of the address.
+function parse_prefix6(L, text)
+  local start = text & 0xffffffff
+  local slash = slash_of(text)
+  if parse_ipv6(L, start | slash - start << 32) == 0 then return FAIL end
+  local length = prefix_length(slash, start + (text >> 32), 128)
+  if length < 0 then return FAIL end
+  local high = u64(L + L_RESULT)
+  local low = u64(L + L_RESULT + 8)
+  if length <= 64 then
+    low = 0
+    if length == 0 then high = 0 elseif length < 64 then high = high & shl(-1, 64 - length) end
+  elseif length < 128 then
+    low = low & shl(-1, 128 - length)
+  end
+  set64(L + L_RESULT, high)
+  set64(L + L_RESULT + 8, low)
+  return length
 end

@@ -83,6 +83,11 @@ function arithmetic_slow(L)
   local second = u64(L + L_CALL_COUNT)
   local dest = u64(L + L_CALL_DEST)
   local operation = u64(L + L_CALL_WANT)
+  if operation == OPERATION_UNM and u64(first) == TAG_FLOAT then
+    set64(dest + 8, u64(first + 8) ~ (1 << 63))
+    set64(dest, TAG_FLOAT)
+    return 0
+  end
   local name = u64(u64(L + L_EVENTS) + (operation << 3))
   local hash = text_hash(name)
   -- Strings have metamethods for arithmetic of their own (lstrlib.c), which come first if the first operand is a string.
@@ -288,9 +293,10 @@ function for_prepare(L, at)
     limit = u64(L + L_KEY)
   elseif u64(at + 16) ~= TAG_INT then
     -- A limit may be a numeral (forlimit in lvm.c).
-    if u64(at + 16) ~= TAG_STRING or text_to_integer(limit, L + L_KEY) ~= 1 then
-      return inline.for_error(L, at + 16, "limit")
-    end
+    local kind = 0
+    if u64(at + 16) == TAG_STRING then kind = text_to_integer(limit, L + L_KEY) end
+    if kind == 0 then return inline.for_error(L, at + 16, "limit") end
+    if kind ~= 1 then return raise_here(L, "floats cannot be computed at packet time") end
     limit = u64(L + L_KEY)
   end
   local count = 0
@@ -325,7 +331,7 @@ function for_float_limit(bits, step, out)
   end
   local low = 1 << 63
   -- The largest integer that is not above the float, bit by bit.
-  local bit = 62
+  local bit = 63
   while bit >= 0 do
     local try = low + shl(1, bit)
     if order_integer_float(try, bits) <= 0 then low = try end
@@ -336,12 +342,18 @@ function for_float_limit(bits, step, out)
   return 0
 end
 
+-- Whether a value is a number or the numeral of one: 1 or 0.
+function is_number_like(L, at)
+  local tag = u64(at)
+  if tag == TAG_INT or tag == TAG_FLOAT then return 1 end
+  if tag == TAG_STRING and text_to_number(u64(at + 8), L + L_KEY) ~= 0 then return 1 end
+  return 0
+end
+
+-- A loop over floats, if all three values are numbers.
 function for_mismatch(L, at)
-  local limit = u64(at + 16)
-  local step = u64(at + 32)
-  local init = u64(at)
-  if limit ~= TAG_INT and limit ~= TAG_FLOAT then return inline.for_error(L, at + 16, "limit") end
-  if step ~= TAG_INT and step ~= TAG_FLOAT then return inline.for_error(L, at + 32, "step") end
-  if init ~= TAG_INT and init ~= TAG_FLOAT then return inline.for_error(L, at, "initial value") end
+  if is_number_like(L, at + 16) == 0 then return inline.for_error(L, at + 16, "limit") end
+  if is_number_like(L, at + 32) == 0 then return inline.for_error(L, at + 32, "step") end
+  if is_number_like(L, at) == 0 then return inline.for_error(L, at, "initial value") end
   return raise_here(L, "floats cannot be computed at packet time")
 end

@@ -43,7 +43,12 @@ function base_rawget(L, base, n)
   if n < 2 then return arg_error(L, 2, "value expected") end
   local t = u64(base + 8)
   if is_shared(t) then return inline.request_for_call(L, t, base + 16, base - 16, ACCESS_READ) end
-  inline.copy_value(base - 16, table_get(t, base + 16))
+  local value = table_get(t, base + 16)
+  if u64(value) == TAG_MISSING then
+    missing_error(L)
+    return inline.operation_failed(L)
+  end
+  inline.copy_value(base - 16, value)
   return 1
 end
 

@@ -44,17 +44,33 @@ function base_setmetatable(L, base, n)
   return inline.result(base, TAG_TABLE, t)
 end
 
+-- The frame of the function at a level of the stack (1: the caller of the library function that runs), as lua_getstack counts them:
+-- calls of library functions are levels too.
+local function frame_at(L, level)
+  local frame = u64(L + L_CI)
+  while u64(frame + F_KIND) ~= KIND_ENTRY do
+    local kind = u64(frame + F_KIND)
+    local levels = 1
+    if kind == KIND_LUA then
+      if u64(u64(u64(frame + F_CLOSURE) + C_PROTO) + P_HIDDEN) == HIDDEN_PART then levels = 0 end
+    elseif kind == KIND_HANDLER then
+      -- Below it is what raised the error: a library function has no frame.
+      levels = u64(frame + F_WANT)
+    end
+    level = level - levels
+    if level <= 0 and levels ~= 0 then return frame end
+    frame = frame - FRAME_SIZE
+  end
+  return frame
+end
+
 -- Raises the value at `value`; a string gets the position of the function at that level (1: the caller; 0: none).
 function raise_value(L, value, level)
-  local frame = visible_frame(L)
   local tag = u64(value)
   local payload = u64(value + 8)
+  note_raised(L)
   if tag == TAG_STRING and level > 0 then
-    while level > 1 and u64(frame + F_KIND) == KIND_LUA do
-      frame = frame - FRAME_SIZE
-      level = level - 1
-    end
-    payload = with_position(L, frame, payload)
+    payload = with_position(L, frame_at(L, level), payload)
     if payload == 0 then return FAIL end
   end
   set64(L + L_FAULT, FAULT_NONE)

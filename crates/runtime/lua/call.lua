@@ -93,11 +93,13 @@ end
 function call_protected(L, func, count, dest, want)
   local handler = u64(func + 8) == BUILTIN_XPCALL
   set64(L + L_BUILTIN, u64(func + 8))
+  set64(L + L_INDIRECT, 1)
   if u64(L + L_CI) + 4 * FRAME_SIZE >= u64(L + L_FRAMES_END) then return raise_here(L, "stack overflow") end
   if handler then
     if count < 2 or (u64(func + 32) ~= TAG_CLOSURE and u64(func + 32) ~= TAG_BUILTIN) then
       return type_error(L, func + 16, count, 2, "function")
     end
+    set64(L + L_INDIRECT, 0)
     local frame = inline.push_marker(L, KIND_XPCALL, func + 16, dest, want)
     inline.copy_value(frame + F_VALUE, func + 32)
     inline.copy_value(func + 32, func + 16)
@@ -106,6 +108,7 @@ function call_protected(L, func, count, dest, want)
     return inline.request(L, func + 32, count - 2, func + 32, -1)
   end
   if count < 1 then return arg_error(L, 1, "value expected") end
+  set64(L + L_INDIRECT, 0)
   inline.push_marker(L, KIND_PCALL, func, dest, want)
   set64(func, TAG_TRUE)
   set64(func + 8, 0)
@@ -121,6 +124,13 @@ function call_other(L, func, count, dest, want)
     if name == 0 then name = operand_name(L, S_A) end
     return operand_error(L, func, "call", name)
   end
+  insert_callee(func, count, handler)
+  set64(L + L_CALL_EXTRA, u64(L + L_CALL_EXTRA) + 1)
+  return inline.request(L, func, count + 1, dest, want)
+end
+
+-- What was to be called becomes the first argument of a handler.
+function insert_callee(func, count, handler)
   local at = func + (count << 4)
   while at >= func do
     set64(at + 16, u64(at))
@@ -128,7 +138,16 @@ function call_other(L, func, count, dest, want)
     at = at - 16
   end
   inline.copy_value(func, handler)
-  return inline.request(L, func, count + 1, dest, want)
+  return 0
+end
+
+-- Makes a function of the script, with its arguments, of a table that is called in tail position: how many arguments there are then,
+-- or FAIL where `__call` is no such function.
+function tail_target(L, func, count)
+  local handler = metamethod(L, func, "__call", text_hash("__call"))
+  if u64(handler) ~= TAG_CLOSURE or u64(u64(u64(handler + 8) + C_PROTO) + P_HIDDEN) ~= 0 then return FAIL end
+  insert_callee(func, count, handler)
+  return count + 1
 end
 
 -- The requested call, if it is no plain call of a library function.
@@ -138,6 +157,7 @@ function call_requested(L)
   local dest = u64(L + L_CALL_DEST)
   local want = u64(L + L_CALL_WANT)
   local tag = u64(func)
+  if tag == TAG_CLOSURE or tag == TAG_BUILTIN then set64(L + L_CALL_EXTRA, 0) end
   if tag == TAG_CLOSURE then return call_closure(L, func, count, dest, want) end
   if tag == TAG_BUILTIN then return call_protected(L, func, count, dest, want) end
   return call_other(L, func, count, dest, want)
@@ -145,6 +165,7 @@ end
 
 -- Takes the results of the library function that L_CALL_… asked for; they stand at `func`.
 function deliver(L, count)
+  set64(L + L_INDIRECT, 0)
   move_results(L, u64(L + L_CALL_FUNC), count, u64(L + L_CALL_DEST), u64(L + L_CALL_WANT))
   if u64(u64(L + L_CI) + F_KIND) == KIND_LUA then return 0 end
   return finish_marker(L)

@@ -99,7 +99,7 @@ function call_handler(L, handler)
   if running + 2 * FRAME_SIZE >= u64(L + L_FRAMES_END) or top + 512 > u64(L + L_STACK_END) then
     return throw_to(L, catcher(L))
   end
-  inline.push_marker(L, KIND_HANDLER, top, 0, 0)
+  inline.push_marker(L, KIND_HANDLER, top, 0, u64(L + L_RAISED))
   inline.copy_value(top, handler)
   inline.copy_value(top + 16, L + L_ERROR_TAG)
   return inline.request(L, top, 1, top, 1)

@@ -39,13 +39,31 @@ function raise_plain(L, text)
   return inline.throw_text(L, text)
 end
 
--- The innermost frame that is not one of a library function written in Lua.
+-- Whether a frame is one of a library function written in Lua: 0, or HIDDEN_….
+function hidden_kind(frame)
+  if u64(frame + F_KIND) ~= KIND_LUA then return 0 end
+  return u64(u64(u64(frame + F_CLOSURE) + C_PROTO) + P_HIDDEN)
+end
+
+-- The frame from which the library function was called that runs: it is the innermost one unless the function is written in Lua.
 function visible_frame(L)
   local frame = u64(L + L_CI)
-  while u64(frame + F_KIND) == KIND_LUA and u64(u64(u64(frame + F_CLOSURE) + C_PROTO) + P_HIDDEN) ~= 0 do
+  if u64(L + L_INDIRECT) ~= 0 then return frame end
+  local kind = hidden_kind(frame)
+  while kind == HIDDEN_PART do
     frame = frame - FRAME_SIZE
+    kind = hidden_kind(frame)
   end
+  if kind == HIDDEN_FUNCTION then frame = frame - FRAME_SIZE end
   return frame
+end
+
+-- Notes whether the error that a library function raises comes from one that has no frame.
+function note_raised(L)
+  local raised = 0
+  if u64(L + L_INDIRECT) ~= 0 or hidden_kind(u64(L + L_CI)) == 0 then raised = 1 end
+  set64(L + L_RAISED, raised)
+  return 0
 end
 
 -- The site that a frame stands at.
@@ -55,7 +73,7 @@ end
 
 -- The text after `script.lua:12: `, if the frame is one of a function of the script.
 function with_position(L, frame, text)
-  if u64(frame + F_KIND) ~= KIND_LUA or text == 0 then return text end
+  if u64(frame + F_KIND) ~= KIND_LUA or text == 0 or hidden_kind(frame) ~= 0 then return text end
   local site = inline.site_of(L, frame)
   local prefix = text_join(L, u64(site + S_FILE), ":")
   if prefix == 0 then return 0 end
@@ -140,7 +158,10 @@ end
 -- Makes the error's text, if that is still to be done.
 function finish_fault(L)
   local kind = u64(L + L_FAULT)
-  if kind == FAULT_NONE then return 0 end
+  if kind == FAULT_NONE then
+    set64(L + L_INDIRECT, 0)
+    return 0
+  end
   set64(L + L_FAULT, FAULT_NONE)
   local a = u64(L + L_FAULT_A)
   local b = u64(L + L_FAULT_B)
@@ -160,10 +181,13 @@ function finish_fault(L)
   if kind == FAULT_FOR then text = for_text(L, a, b) end
   if kind == FAULT_HERE or kind >= FAULT_OPERAND then
     -- An operation of a library function has no position.
+    set64(L + L_RAISED, 0)
     if frame == u64(L + L_CI) then text = with_position(L, frame, text) end
   else
+    note_raised(L)
     text = with_position(L, frame, text)
   end
+  set64(L + L_INDIRECT, 0)
   return inline.throw_text(L, text)
 end
 
@@ -172,7 +196,7 @@ function argument_text(L, n, problem)
   local frame = visible_frame(L)
   local name = 0
   local method = 0
-  if u64(frame + F_KIND) == KIND_LUA then
+  if u64(frame + F_KIND) == KIND_LUA and hidden_kind(frame) == 0 then
     local site = inline.site_of(L, frame)
     name = u64(site + S_CALL)
     method = u64(site + S_METHOD)
@@ -183,14 +207,21 @@ function argument_text(L, n, problem)
     name = u64(u64(u64(frame + FRAME_SIZE + F_CLOSURE) + C_PROTO) + P_NAME)
   end
   if name == 0 then name = "?" end
-  if method ~= 0 then n = n - 1 end
+  local word = "bad argument #"
+  local extra = u64(L + L_INDIRECT) - 1
+  if extra > 0 and n <= extra then
+    word = "bad extra argument #"
+  else
+    if extra > 0 then n = n - extra end
+    if method ~= 0 then n = n - 1 end
+  end
   local message = 0
   if n == 0 then
     message = text_join(L, "calling '", name)
     if message ~= 0 then message = text_join(L, message, "' on bad self (") end
   else
     message = integer_to_text(L, n)
-    if message ~= 0 then message = text_join(L, "bad argument #", message) end
+    if message ~= 0 then message = text_join(L, word, message) end
     if message ~= 0 then message = text_join(L, message, " to '") end
     if message ~= 0 then message = text_join(L, message, name) end
     if message ~= 0 then message = text_join(L, message, "' (") end

@@ -57,10 +57,7 @@ function index(L, dest, object, key)
       local found = u64(value)
       local meta = u64(t + T_META)
       if found ~= TAG_NIL or meta == 0 then
-        -- Constant keys (those at L_KEY) are names that stand in the script.
-        if found == TAG_NIL and u64(t + T_FLAGS) & FLAG_PARTIAL ~= 0 then
-          if u64(key) == TAG_STRING and key ~= L + L_KEY then return partial_error(L) end
-        end
+        if found == TAG_MISSING then return missing_error(L) end
         set64(dest, found)
         set64(dest + 8, u64(value + 8))
         return 0
@@ -89,8 +86,9 @@ function index(L, dest, object, key)
   return raise_here(L, "'__index' chain too long; possibly a loop")
 end
 
-function partial_error(L)
-  return raise_here(L, "this function of the library is not in the program: name it where it is used")
+-- Tables of the library have only the names that stand in the script.
+function missing_error(L)
+  return raise_here(L, "this name of the library is not in the program: write it where it is used")
 end
 
 -- `attempt to index a nil value (field 'x')` (luaG_typeerror). What `__index` led to has no name.

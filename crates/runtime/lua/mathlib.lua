@@ -1,14 +1,23 @@
 -- The part of the mathematical library that works on integers (manual § 6.7, lmathlib.c).
 
--- abs, ceil and floor of what is no integer: only constants that are floats with integral value have a result.
-function math_of_float(L, base, n)
-  if n >= 1 and u64(base) == TAG_FLOAT and float_is_integer(u64(base + 8)) ~= 0 then
-    return inline.return_value(base, TAG_INT, float_to_integer(u64(base + 8)))
+-- Ceil (step -1) and floor (1) of what is no integer: of constants that are floats. What is beyond the integers is a float still.
+function math_of_float(L, base, n, step)
+  if n == 0 or u64(base) ~= TAG_FLOAT then
+    return float_error(L, base, n, 1)
   end
-  return float_error(L, base, n, 1)
+  local bits = u64(base + 8)
+  local low = order_integer_float(1 << 63, bits)
+  if low > 0 or order_integer_float(0x7fffffffffffffff, bits) ~= 1 then
+    return inline.return_value(base, TAG_FLOAT, bits)
+  end
+  for_float_limit(bits, step, base + 8)
+  return inline.return_value(base, TAG_INT, u64(base + 8))
 end
 
 function math_abs(L, base, n)
+  if n ~= 0 and u64(base) == TAG_FLOAT then
+    return inline.return_value(base, TAG_FLOAT, u64(base + 8) & 0x7fffffffffffffff)
+  end
   if n == 0 or u64(base) ~= TAG_INT then
     return float_error(L, base, n, 1)
   end
@@ -21,13 +30,16 @@ end
 
 function math_ceil(L, base, n)
   if n == 0 or u64(base) ~= TAG_INT then
-    return math_of_float(L, base, n)
+    return math_of_float(L, base, n, -1)
   end
   return inline.return_value(base, TAG_INT, u64(base + 8))
 end
 
 function math_floor(L, base, n)
-  return math_ceil(L, base, n)
+  if n == 0 or u64(base) ~= TAG_INT then
+    return math_of_float(L, base, n, 1)
+  end
+  return inline.return_value(base, TAG_INT, u64(base + 8))
 end
 
 function math_fmod(L, base, n)

@@ -223,7 +223,7 @@ end
 function table_set_global(L, t, text, hash, v)
   if u64(t + T_FLAGS) & FLAG_GLOBALS ~= 0 then
     local place = table_get_text(t, text, hash)
-    if place ~= ADDR_NIL then return store_shared(L, place, v) end
+    if place ~= ADDR_NIL and u64(place) ~= TAG_MISSING then return store_shared(L, place, v) end
   end
   return refuse_change(L)
 end
@@ -293,6 +293,9 @@ function table_next(L, t, k, out)
   local stop = entries + u64(t + T_USED) * ENTRY_SIZE
   while entry < stop do
     if u64(entry + E_TAG) ~= TAG_NIL then
+      if u64(entry + E_TAG) == TAG_MISSING then
+        return raise_plain(L, "a table of the library cannot be traversed at packet time")
+      end
       inline.copy_value(out, entry + E_KEY_TAG)
       inline.copy_value(out + 16, entry + E_TAG)
       return 1

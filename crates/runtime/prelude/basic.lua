@@ -1,10 +1,19 @@
 -- Basic functions that call metamethods.
 
+-- Further arguments do not matter, but none is an error.
 function base.tostring(...)
-  if prim.plain_texts(...) then
+  if prim.plain_texts((...)) then
     return prim.raw_tostring(...)
   end
-  local value = ...
+  local text = prim.to_text((...))
+  return text
+end
+
+-- The text of a value, with what its metatable says.
+function prim.to_text(value)
+  if prim.plain_texts(value) then
+    return prim.raw_tostring(value)
+  end
   if type(value) == "userdata" then
     return prim.object_text(value)
   end
@@ -29,7 +38,7 @@ function base.print(...)
   local count = select("#", ...)
   local texts = { ... }
   for i = 1, count do
-    texts[i] = tostring(texts[i])
+    texts[i] = prim.to_text(texts[i])
   end
   prim.print(table.unpack(texts, 1, count))
 end

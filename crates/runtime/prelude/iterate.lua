@@ -1,10 +1,10 @@
--- Functions that give iterators.
+-- Functions that give iterators, with as many results as in Lua.
 
 function base.pairs(t)
   prim.expect_any(1)
   local iterate = prim.metafield(t, "__pairs")
   if iterate == nil then
-    return next, t, nil, nil
+    return next, t, nil
   end
   local f, state, first, closing = iterate(t)
   return f, state, first, closing

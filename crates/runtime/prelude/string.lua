@@ -9,7 +9,7 @@ function string.format(...)
   local count = select("#", ...)
   local arguments = { ... }
   repeat
-    arguments[number] = tostring(arguments[number])
+    arguments[number] = prim.to_text(arguments[number])
     text, number = prim.string_format(table.unpack(arguments, 1, count))
   until text
   return text

@@ -8,7 +8,8 @@ use moonhook_snapshot::{Lookup, Prototype, PrototypeId};
 /// # Errors
 /// Lua's message for what is no Lua.
 pub fn read(name: &str, text: &str) -> Result<Vec<Prototype>, String> {
-    let lua = mlua::Lua::new();
+    let lua =
+        mlua::Lua::new_with(mlua::StdLib::NONE, mlua::LuaOptions::default()).map_err(|e| e.to_string())?;
     let function = lua.load(text).set_name(format!("@{name}")).into_function().map_err(|e| e.to_string())?;
     let chunk = chunk::read(&function.dump(false)).map_err(|error| error.to_string())?;
     let mut prototypes = Vec::new();

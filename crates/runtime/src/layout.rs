@@ -41,6 +41,8 @@ constants! {
     /// In the place of the iterator of a generic `for`, where scripts do not see it: the payload is the address of the shared table that is
     /// traversed.
     TAG_TRAVERSAL = 11;
+    /// In tables of the library, in the place of a value that is not in the program; scripts do not see it.
+    TAG_MISSING = 12;
     VALUE_SIZE = 16;
 
     /// Steps left, signed.
@@ -71,7 +73,7 @@ constants! {
     L_STRING_META = 128;
     /// The state's own address.
     L_SELF = 136;
-    /// The first frame, and the end of frames.
+    /// The first frame, and the end of frames, where another one would begin.
     L_FRAMES = 144;
     L_FRAMES_END = 152;
     /// The first register of the stack.
@@ -139,9 +141,16 @@ constants! {
     L_RECORD_NAMES = 1064;
     /// Packet memory below this address must not be given back: entries that the handler holds are there.
     L_KEPT = 1072;
+    /// Not 0 while a library function runs that was called as a value, 1 more than the arguments that `__call` added: errors that it raises are those of a call of its own, also where a
+    /// library function that is written in Lua calls it.
+    L_INDIRECT = 1080;
+    /// 1 if the last error was raised by a library function without a frame: it is a level of the stack for whoever handles the error.
+    L_RAISED = 1088;
+    /// How many arguments `__call` has added to the requested call.
+    L_CALL_EXTRA = 1096;
     /// Keys that the handler has seen shared tables to have nothing at (`ABSENT_SLOTS` times `ABSENT_SIZE`).
-    L_ABSENT = 1080;
-    L_SIZE = 1176;
+    L_ABSENT = 1104;
+    L_SIZE = 1200;
     ABSENT_SLOTS = 4;
     ABSENT_SIZE = 24;
     WRITE_SLOTS = 8;
@@ -177,9 +186,7 @@ constants! {
     /// Entries with an integer as key, dead ones included.
     T_INTS = 88;
     TABLE_SIZE = 96;
-    /// In `T_FLAGS`: a table of the library of which only some fields are present.
-    FLAG_PARTIAL = 1;
-    /// The table of global variables: those that packet code assigns can change.
+    /// In `T_FLAGS`: the table of global variables: those that packet code assigns can change.
     FLAG_GLOBALS = 2;
     /// A table that is a map, or a record in one. Its number stands in the flags from bit `FLAG_NUMBER` on; it has no entries
     /// of its own, and the metatable `L_SHARED_META`, so that whoever looks at metatables meets it.
@@ -303,7 +310,7 @@ constants! {
     U_VALUE = 16;
     U_SIZE = 32;
 
-    // Records of functions: the site of the entry, parameters, bytes of registers, whether it is a part of the library, name in
+    // Records of functions: the site of the entry, parameters, bytes of registers, whether it is a part of the library (`HIDDEN_…`), name in
     // tracebacks, number of captured variables, and for each its register | 0x100 or its number in the function around it.
     P_ENTRY = 0;
     P_PARAMS = 8;
@@ -312,6 +319,10 @@ constants! {
     P_NAME = 32;
     P_UPVALUES = 40;
     P_CAPTURES = 48;
+    /// A part of a library function: no level of the stack, as far as scripts see it.
+    HIDDEN_PART = 1;
+    /// A library function, which is one level.
+    HIDDEN_FUNCTION = 2;
 
     // Sites: line, number of the source file, its name, names of the operands, name of the called function, whether it is called
     // as a method, what tracebacks call it. Texts are payload words, 0 for none.

@@ -83,6 +83,9 @@ pub struct Field {
 /// Fields of one record at most: its first word has a bit for each.
 pub const MAX_FIELDS: usize = 64;
 
+/// How deep records are nested in a type at most: deeper than anyone writes, so that a table that holds itself is told from one.
+pub const MAX_DEPTH: usize = 16;
+
 /// Bytes of a key at most (`MAX_BPF_STACK`): keys are made on the stack.
 pub const MAX_KEY: usize = 256;
 

@@ -64,10 +64,10 @@ pub fn costs(
     functions: &[FunctionReport],
     verified: Option<&[VerifiedFunction]>,
 ) -> Vec<Cost> {
-    let innermost = Innermost::new(snapshot);
+    let sources = Sources::new(snapshot);
     let of = |function: &FunctionReport| {
         let work = verified.map(|all| all.iter().find(|one| one.name == function.name));
-        parts(snapshot, &innermost, function, work)
+        parts(snapshot, &sources, function, work)
     };
     let mut all: Vec<Cost> = functions.iter().flat_map(of).collect();
     all.sort_by(|a, b| {
@@ -80,13 +80,13 @@ pub fn costs(
 /// The rows of one eBPF function: one for each Lua function that its instructions come from, one for all others.
 fn parts(
     snapshot: &Snapshot,
-    innermost: &Innermost,
+    sources: &Sources<'_>,
     function: &FunctionReport,
     work: Option<Option<&VerifiedFunction>>,
 ) -> Vec<Cost> {
     let mut rows: BTreeMap<Option<usize>, (usize, u32)> = BTreeMap::new();
     for instruction in &function.listing {
-        let row = rows.entry(innermost.at(instruction.source, instruction.line)).or_default();
+        let row = rows.entry(sources.innermost(instruction.source, instruction.line)).or_default();
         row.0 += 1;
         row.1 += work.flatten().and_then(|work| work.visits.get(instruction.index)).copied().unwrap_or(0);
     }
@@ -104,7 +104,7 @@ fn parts(
         let prototype = prototype.map(|index| &snapshot.prototypes[index]);
         Cost {
             kind: if prototype.is_some() { Kind::Function } else { rest },
-            name: prototype.map_or_else(|| function.name.clone(), |prototype| name(snapshot, prototype)),
+            name: prototype.map_or_else(|| function.name.clone(), |prototype| name(sources, prototype)),
             place: prototype.map(|prototype| place(snapshot, prototype)),
             part_of: function.name.clone(),
             instructions,
@@ -114,11 +114,15 @@ fn parts(
     rows.into_iter().map(cost).collect()
 }
 
-/// The innermost function around each line, by source and line.
-struct Innermost(Vec<Vec<Option<usize>>>);
+/// The sources by line.
+struct Sources<'a> {
+    texts: Vec<Vec<&'a str>>,
+    /// The innermost function around each line.
+    innermost: Vec<Vec<Option<usize>>>,
+}
 
-impl Innermost {
-    fn new(snapshot: &Snapshot) -> Innermost {
+impl<'a> Sources<'a> {
+    fn new(snapshot: &'a Snapshot) -> Self {
         let mut lines = vec![Vec::new(); snapshot.sources.len()];
         let length = |prototype: &Prototype| prototype.last_line_defined - prototype.line_defined;
         let mut longest_first: Vec<(usize, &Prototype)> = snapshot.prototypes.iter().enumerate().collect();
@@ -133,11 +137,12 @@ impl Innermost {
             }
             lines[own].fill(Some(index));
         }
-        Innermost(lines)
+        let texts = snapshot.sources.iter().map(|source| source.text.lines().collect()).collect();
+        Sources { texts, innermost: lines }
     }
 
-    fn at(&self, source: u16, line: u32) -> Option<usize> {
-        let lines = self.0.get(usize::from(source)).filter(|_| line > 0)?;
+    fn innermost(&self, source: u16, line: u32) -> Option<usize> {
+        let lines = self.innermost.get(usize::from(source)).filter(|_| line > 0)?;
         lines.get(line as usize).copied().flatten()
     }
 }
@@ -148,8 +153,10 @@ fn place(snapshot: &Snapshot, prototype: &Prototype) -> String {
 }
 
 /// The name that the line of a definition gives: `function NAME(` or `NAME = function`.
-fn name(snapshot: &Snapshot, prototype: &Prototype) -> String {
-    let line = prototype.source.map_or("", |source| snapshot.source(source).line(prototype.line_defined));
+fn name(sources: &Sources<'_>, prototype: &Prototype) -> String {
+    let lines = prototype.source.and_then(|source| sources.texts.get(source.index()));
+    let number = (prototype.line_defined as usize).checked_sub(1);
+    let line = number.and_then(|number| lines?.get(number).copied()).unwrap_or("");
     name_in(line).unwrap_or("function").to_string()
 }
 

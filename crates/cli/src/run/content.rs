@@ -73,7 +73,7 @@ impl Content {
             tables: module.tables.iter().map(table).collect(),
             variables: module.variables.iter().map(variable).collect(),
             general: module.arena().is_some(),
-            kinds: of_general.map_or_else(Vec::new, |variable| variable.kinds.clone()),
+            kinds: of_general.map_or_else(Vec::new, |variable| variable.kinds.to_vec()),
             sections: [STATE, VERDICTS].into_iter().filter(is_there).map(str::to_string).collect(),
         }
     }

@@ -1,7 +1,7 @@
 //! Types of keys and values as declarations write them.
 
 use mlua::{Table, Value};
-use moonhook_shape::{Field, MAX_FIELDS, Type, position, position_name};
+use moonhook_shape::{Field, MAX_DEPTH, MAX_FIELDS, Type, position, position_name};
 
 use crate::modules::type_name;
 
@@ -12,9 +12,6 @@ const POSSIBLE: &str =
 pub(super) fn parse(what: &str, value: &Value) -> Result<Type, String> {
     nested(what, value, 0)
 }
-
-/// Deeper records than anyone writes; a table that holds itself ends here.
-const MAX_DEPTH: usize = 16;
 
 fn nested(what: &str, value: &Value, depth: usize) -> Result<Type, String> {
     match value {

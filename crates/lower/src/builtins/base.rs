@@ -183,6 +183,7 @@ pub fn object_text(context: &mut Context<'_>, object: &Object) -> Result<Str> {
     match object {
         Object::Packet => {
             let length = context.packet_length();
+            context.check_readable(length);
             Ok(Str::Slice { space: crate::value::Space::Packet, start: Word::Imm(0), length })
         }
         Object::Argument => {

@@ -3,7 +3,7 @@
 use super::{Call, Row, returns, row};
 use crate::context::{Context, Result};
 use crate::join::Arm;
-use crate::memory::MAX_FRAME;
+use crate::memory::{MAX_FRAME, READABLE};
 use crate::protocols;
 use crate::value::{Abs, Object, Space, Str, Word};
 use moonhook_ir::{CompareOp, Size};
@@ -64,6 +64,7 @@ fn get(context: &mut Context<'_>, call: &Call, size: Size, signed: bool) -> Resu
     }
     let (address, outside) = context.locate(offset, size as u32);
     context.fail_in(outside, |context| {
+        context.check_outside(offset, size as u32);
         out_of_bounds(context, call);
         Ok(())
     })?;
@@ -120,6 +121,7 @@ fn set(context: &mut Context<'_>, call: &Call, size: Size) -> Result<Vec<Arm>> {
     }
     let (address, outside) = context.locate(offset, size as u32);
     context.fail_in(outside, |context| {
+        context.check_outside(offset, size as u32);
         out_of_bounds(context, call);
         Ok(())
     })?;
@@ -141,7 +143,7 @@ fn get_string(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     };
     let rest = context.sub(size, offset);
     let length = call.integer_or(context, 3, rest)?;
-    check_within(context, call, offset, length, size);
+    check_within(context, call, offset, length, size)?;
     if !context.state.alive() {
         return Ok(vec![]);
     }
@@ -155,15 +157,42 @@ fn get_string(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     returns(context, vec![Abs::Str(text)])
 }
 
-/// Fails unless `offset .. offset + length` lies within `size` bytes.
-fn check_within(context: &mut Context<'_>, call: &Call, offset: Word, length: Word, size: Word) {
+/// Fails unless `offset .. offset + length` lies within `size` bytes, and can be read.
+fn check_within(
+    context: &mut Context<'_>,
+    call: &Call,
+    offset: Word,
+    length: Word,
+    size: Word,
+) -> Result<()> {
+    let mut far = Vec::new();
     for word in [offset, length] {
-        let wrong = context.compare(CompareOp::UGt, word, MAX_FRAME);
-        context.fail_if(wrong, |context| out_of_bounds(context, call));
+        let is_far = context.compare(CompareOp::UGt, word, MAX_FRAME);
+        context.leave_if(is_far, &mut far);
     }
+    check_end(context, call, offset, length, size);
+    let is_long = !context.range(size).within(0, READABLE);
+    context.fail_in(far, |context| {
+        if is_long {
+            for word in [offset, length] {
+                let wrong = context.compare(CompareOp::UGt, word, size);
+                context.fail_if(wrong, |context| out_of_bounds(context, call));
+            }
+            check_end(context, call, offset, length, size);
+        }
+        out_of_bounds(context, call);
+        Ok(())
+    })
+}
+
+/// Fails unless `offset + length`, which does not overflow, lies within `size` bytes and can be read.
+fn check_end(context: &mut Context<'_>, call: &Call, offset: Word, length: Word, size: Word) {
     let end = context.add(offset, length);
     let wrong = context.compare(CompareOp::SGt, end, size);
     context.fail_if(wrong, |context| out_of_bounds(context, call));
+    if !context.range(size).within(0, READABLE) {
+        context.check_readable(end);
+    }
 }
 
 fn set_string(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
@@ -174,7 +203,7 @@ fn set_string(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     let Some(text) = call.string(context, 3)? else { return Ok(vec![]) };
     let (space, start, length) = context.slice(&text)?;
     let size = context.packet_length();
-    check_within(context, call, offset, length, size);
+    check_within(context, call, offset, length, size)?;
     if !context.state.alive() {
         return Ok(vec![]);
     }

@@ -4,11 +4,17 @@ use super::{Call, Row, returns, row};
 use crate::code::Cond;
 use crate::context::{Context, Result};
 use crate::join::Arm;
+use crate::ops::integral;
 use crate::value::{Abs, Word};
 use moonhook_ir::CompareOp;
 
 pub const ROWS: &[Row] = &[
+    row("math.ceil", |context, call| rounded(context, call, f64::ceil)),
+    row("math.floor", |context, call| rounded(context, call, f64::floor)),
     row("math.abs", |context, call| {
+        if let Abs::Float(x) = call.arg(1) {
+            return returns(context, vec![Abs::Float(x.abs())]);
+        }
         let value = call.integer(context, 1)?;
         let sign = context.binary(moonhook_ir::BinaryOp::AShr, value, 63);
         let flipped = context.binary(moonhook_ir::BinaryOp::Xor, value, sign);
@@ -34,14 +40,28 @@ pub const ROWS: &[Row] = &[
     row("math.tointeger", |context, call| {
         let value = match call.arg(1) {
             value @ Abs::Int(_) => value,
+            Abs::Float(x) => integral(x).map_or(Abs::Nil, Abs::int),
             _ => Abs::Nil,
         };
         returns(context, vec![value])
     }),
 ];
 
+/// `math.floor` and `math.ceil` of an integer, which is itself, or of a float, which is known now (`math_floor` in lmathlib.c).
+fn rounded(context: &mut Context<'_>, call: &Call, round: fn(f64) -> f64) -> Result<Vec<Arm>> {
+    if let Abs::Float(x) = call.arg(1) {
+        let whole = round(x);
+        return returns(context, vec![integral(whole).map_or(Abs::Float(whole), Abs::int)]);
+    }
+    let value = call.integer(context, 1)?;
+    returns(context, vec![Abs::Int(value)])
+}
+
 /// The first of the arguments that no other one beats.
 fn extreme(context: &mut Context<'_>, call: &Call, better: CompareOp) -> Result<Vec<Arm>> {
+    if call.args.iter().any(|value| matches!(value, Abs::Float(_))) {
+        return extreme_float(context, call, better);
+    }
     let mut best = call.integer(context, 1)?;
     for number in 2..=call.args.len() {
         let candidate = call.integer(context, number)?;
@@ -49,6 +69,35 @@ fn extreme(context: &mut Context<'_>, call: &Call, better: CompareOp) -> Result<
         best = choose(context, cond, candidate, best)?;
     }
     returns(context, vec![Abs::Int(best)])
+}
+
+/// The same where some arguments are floats, if it is known now which one it is.
+fn extreme_float(context: &mut Context<'_>, call: &Call, better: CompareOp) -> Result<Vec<Arm>> {
+    let greater = better == CompareOp::SGt;
+    let mut best = call.arg(1);
+    for number in 2..=call.args.len() {
+        let candidate = call.arg(number);
+        let wins = match (&candidate, &best) {
+            (Abs::Float(x), Abs::Float(y)) => Some(if greater { y < x } else { x < y }),
+            (Abs::Float(x), Abs::Int(_)) => beyond_integers(*x).map(|above| above == greater),
+            (Abs::Int(_), Abs::Float(x)) => beyond_integers(*x).map(|above| above != greater),
+            _ => None,
+        };
+        let Some(wins) = wins else {
+            let help = "compare integers with one another";
+            return context.unsupported("the largest or smallest of integers and floats", help, Some("math"));
+        };
+        if wins {
+            best = candidate;
+        }
+    }
+    returns(context, vec![best])
+}
+
+/// Whether a float is above all integers (`true`) or below all; `None` for what is neither.
+fn beyond_integers(x: f64) -> Option<bool> {
+    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
+    if x >= LIMIT { Some(true) } else { (x < -LIMIT).then_some(false) }
 }
 
 fn choose(context: &mut Context<'_>, cond: Cond, yes: Word, no: Word) -> Result<Word> {

@@ -70,7 +70,8 @@ fn first_of_load_time(context: &mut Context<'_>, table: TableId) -> Result<Vec<A
     context.state = something;
     match tables::first_entry(context.snapshot, table) {
         Some((key, value)) => {
-            let values = vec![context.unknown_like(&key, 0), context.unknown_like(&value, 1)];
+            let mut made = 0;
+            let values = [key, value].map(|value| context.unknown_like(&value, &mut made)).to_vec();
             arms.extend(returns(context, values)?);
         }
         None => arms.extend(returns(context, vec![Abs::Nil])?),
@@ -79,9 +80,12 @@ fn first_of_load_time(context: &mut Context<'_>, table: TableId) -> Result<Vec<A
 }
 
 impl Context<'_> {
-    /// A value of which no more is known than the type of one of load time. Tables are the ones with numbers from `number` on
-    /// of this instruction.
-    fn unknown_like(&mut self, value: &Value, number: usize) -> Abs {
+    /// A value of which no more is known than the type of one of load time. Tables are the ones with numbers from `made` on
+    /// of this instruction; what no entry can be is itself.
+    fn unknown_like(&mut self, value: &Value, made: &mut usize) -> Abs {
+        if Seen::of_value(self.snapshot, value).is_err() {
+            return self.lift(value);
+        }
         let mut unknown = || self.launder(&[Word::Imm(0)]).pop().unwrap_or(Word::Imm(0));
         match value {
             Value::Boolean(_) => Abs::Bool(unknown()),
@@ -93,14 +97,15 @@ impl Context<'_> {
                 _ => Str::Slice { space: Space::Pool, start: unknown(), length: unknown() },
             }),
             Value::Table(table) => {
-                let made = self.make_numbered_table(number);
+                let number = self.make_numbered_table(*made);
+                *made += 1;
                 for (key, value) in &self.snapshot.table(*table).entries {
                     if let Value::String(name) = key {
-                        let value = self.unknown_like(value, 2 * number + 1);
-                        self.set_made_field(made, Key::Text(name.clone()), value);
+                        let value = self.unknown_like(value, made);
+                        self.set_made_field(number, Key::Text(name.clone()), value);
                     }
                 }
-                Abs::Object(Object::Made(made))
+                Abs::Object(Object::Made(number))
             }
             other => self.lift(other),
         }

@@ -131,11 +131,13 @@ impl General<'_> {
         self.prepare(&mut code, state, address, statics, (image_end, stride));
         code.store(state, L_BUDGET, self.options.budget as i32);
         code.store(state, L_HANDLER, 0);
+        let (exit, params) = code.new_block(1);
         if let Some(copy) = parts.copy {
             let context = code.param(0);
-            code.call(copy, &[context, address]);
+            let status = code.call(copy, &[context, address]);
+            let verdict = code.constant(self.options.on_error.into());
+            code.leave_if(CompareOp::Ne, status, 0, exit, &[verdict]);
         }
-        let (exit, params) = code.new_block(1);
         let (next, _) = code.new_block(0);
         let (start, _) = code.new_block(0);
         code.jump(next, &[]);
@@ -239,7 +241,7 @@ impl General<'_> {
             (L_SCRATCH, STATE - SCRATCH_SIZE),
             (L_PATTERNS, STATE),
             (L_FRAMES, FRAMES_START),
-            (L_FRAMES_END, STACK_START),
+            (L_FRAMES_END, FRAMES_START + FRAMES / FRAME_SIZE * FRAME_SIZE),
             (L_STACK, STACK_START),
             (L_STACK_END, STACK_START + STACK - PAGE),
             (L_HEAP_START, STACK_START + STACK),

@@ -7,6 +7,16 @@ use super::reach;
 use moonhook_runtime::image::{TableContent, write_table};
 use moonhook_runtime::layout::*;
 use moonhook_snapshot::{CellId, ClosureId, TableId, Value};
+use std::sync::Arc;
+
+/// A part of the library that scripts get as a value: the iterator of `ipairs`.
+const ITERATOR: &str = "prim.ipairs_general";
+
+/// An object of the image that has its address, and what is still to be written of it.
+pub enum Pending {
+    Entries(TableId),
+    Variables(ClosureId),
+}
 
 impl General<'_> {
     /// A load-time value as it stands in arena memory.
@@ -48,42 +58,54 @@ impl General<'_> {
         value
     }
 
-    /// The address of a table; its contents follow with [`General::finish_tables`].
+    /// The address of a table; its contents follow with [`General::finish_objects`].
     fn table(&mut self, id: TableId) -> u64 {
         if let Some(known) = self.tables.get(&id) {
             return *known;
         }
         let snapshot = self.functions.snapshot;
         let array = if self.shared.is_shared(id) { 0 } else { snapshot.table(id).array.len() };
-        let size = moonhook_runtime::image::table_size(array, self.entries(id).len());
+        let count = self.entries(id).len() + self.missing(id).len();
+        let size = moonhook_runtime::image::table_size(array, count);
         let address = self.image.reserve(size);
         self.tables.insert(id, address);
-        self.pending_tables.push(id);
+        self.pending_objects.push(Pending::Entries(id));
         address
     }
 
-    /// Writes the tables whose addresses have been given out, and those that they refer to.
-    pub fn finish_tables(&mut self) {
-        while let Some(id) = self.pending_tables.pop() {
-            let snapshot = self.functions.snapshot;
-            if self.shared.is_shared(id) {
-                let content = self.shared_content(id);
-                self.write_table(self.tables[&id], &content);
-                continue;
+    /// Writes the objects whose addresses have been given out, and those that they refer to: a graph of objects can be of any
+    /// depth.
+    pub fn finish_objects(&mut self) {
+        while let Some(pending) = self.pending_objects.pop() {
+            match pending {
+                Pending::Entries(id) => self.write_entries(id),
+                Pending::Variables(id) => self.write_closure(id),
             }
-            let table = snapshot.table(id);
-            let entries = self.entries(id);
-            let content = TableContent {
-                array: table.array.iter().map(|value| self.constant(value)).collect(),
-                entries: entries
-                    .iter()
-                    .map(|(k, v)| (self.constant(k), self.key_hash(k), self.constant(v)))
-                    .collect(),
-                metatable: table.metatable.map_or(0, |meta| self.table(meta)),
-                flags: flags(snapshot, id),
-            };
-            self.write_table(self.tables[&id], &content);
         }
+    }
+
+    /// Writes the content of a table, which has its address.
+    fn write_entries(&mut self, id: TableId) {
+        let snapshot = self.functions.snapshot;
+        if self.shared.is_shared(id) {
+            let content = self.shared_content(id);
+            self.write_table(self.tables[&id], &content);
+            return;
+        }
+        let table = snapshot.table(id);
+        let entries = self.entries(id);
+        let mut entries: Vec<_> =
+            entries.iter().map(|(k, v)| (self.constant(k), self.key_hash(k), self.constant(v))).collect();
+        for name in self.missing(id) {
+            entries.push(self.missing_entry(&name));
+        }
+        let content = TableContent {
+            array: table.array.iter().map(|value| self.constant(value)).collect(),
+            entries,
+            metatable: table.metatable.map_or(0, |meta| self.table(meta)),
+            flags: flags(snapshot, id),
+        };
+        self.write_table(self.tables[&id], &content);
     }
 
     /// Puts a table at an address that was reserved for it.
@@ -113,11 +135,17 @@ impl General<'_> {
         let record = self.prototype_record(closure.prototype.index());
         self.image.put(address + C_PROTO as u64, record);
         self.image.put(address + C_COUNT as u64, count as u64);
-        for (index, cell) in closure.upvalues.iter().enumerate() {
+        self.pending_objects.push(Pending::Variables(id));
+        address
+    }
+
+    /// Writes the variables of a closure, which has its address.
+    fn write_closure(&mut self, id: ClosureId) {
+        let address = self.closures[&id];
+        for (index, cell) in self.functions.snapshot.closure(id).upvalues.iter().enumerate() {
             let variable = self.variable(*cell);
             self.image.put(address + C_VARIABLES as u64 + 8 * index as u64, variable);
         }
-        address
     }
 
     fn variable(&mut self, id: CellId) -> u64 {
@@ -151,6 +179,22 @@ impl General<'_> {
         entries
     }
 
+    /// The names in the table that are not in the program, and get no place by an assignment.
+    fn missing(&self, id: TableId) -> Vec<Arc<[u8]>> {
+        if self.shared.is_shared(id) {
+            return Vec::new();
+        }
+        let snapshot = self.functions.snapshot;
+        let mut names = reach::missing(snapshot, id, &self.reach.mentions);
+        names.retain(|name| !self.reach.is_assigned(snapshot, id, name));
+        names
+    }
+
+    /// What stands in a table for a name that is not in the program.
+    pub fn missing_entry(&mut self, name: &[u8]) -> ((i64, u64), u64, (i64, u64)) {
+        ((TAG_STRING, self.image.text(name)), moonhook_runtime::text_hash(name), (TAG_MISSING, 0))
+    }
+
     /// Where the value of a global variable that packet code assigns is.
     pub fn global_place(&mut self, table: &Option<Known>, name: &[u8]) -> Option<u64> {
         let snapshot = self.functions.snapshot;
@@ -175,11 +219,11 @@ impl General<'_> {
         let address = self.image.reserve(P_CAPTURES as usize + 8 * captures.len());
         self.records.insert(function, address);
         let name = self.traceback_name(function);
-        let hidden = self.functions.is_hidden(function);
+        let hidden = self.hidden_kind(function);
         let fields = [
             (P_PARAMS, u64::from(prototype.parameters)),
             (P_STACK, 16 * (u64::from(prototype.stack_size) + 8)),
-            (P_HIDDEN, u64::from(hidden)),
+            (P_HIDDEN, hidden as u64),
             (P_NAME, name),
             (P_UPVALUES, captures.len() as u64),
         ];
@@ -194,9 +238,18 @@ impl General<'_> {
         address
     }
 
+    /// What the function is in the library (`HIDDEN_…`); 0 if it is one of the script's.
+    fn hidden_kind(&self, function: usize) -> i64 {
+        match self.functions.library_name(function) {
+            _ if !self.functions.is_hidden(function) => 0,
+            Some(name) if name.starts_with("prim.") && name != ITERATOR => HIDDEN_PART,
+            _ => HIDDEN_FUNCTION,
+        }
+    }
+
     fn traceback_name(&mut self, function: usize) -> u64 {
         if let Some(name) = self.functions.library_name(function) {
-            return self.image.text(name.as_bytes());
+            return self.image.text(super::statics::global_name(name).as_bytes());
         }
         let prototype = self.functions.get(function);
         let snapshot = self.functions.snapshot;
@@ -211,7 +264,5 @@ impl General<'_> {
 }
 
 fn flags(snapshot: &moonhook_snapshot::Snapshot, id: TableId) -> u64 {
-    let partial = if reach::is_library(snapshot, id) { FLAG_PARTIAL } else { 0 };
-    let globals = if reach::is_globals(snapshot, id) { FLAG_GLOBALS } else { 0 };
-    (partial | globals) as u64
+    if reach::is_globals(snapshot, id) { FLAG_GLOBALS as u64 } else { 0 }
 }

@@ -75,7 +75,7 @@ pub struct General<'a> {
     /// Canonical names of library functions by their number.
     builtin_names: Vec<String>,
     tables: HashMap<TableId, u64>,
-    pending_tables: Vec<TableId>,
+    pending_objects: Vec<heap::Pending>,
     closures: HashMap<ClosureId, u64>,
     cells: HashMap<CellId, u64>,
     records: HashMap<usize, u64>,
@@ -95,6 +95,7 @@ pub fn takes(refusal: &LowerErrorKind) -> bool {
         | TooLarge { .. }
         | TooMuchWork { .. }
         | PatternNotConstant
+        | BadPattern { .. }
         | Unsupported { .. }
         | IrreducibleLoop
         | EscapingCapture => true,
@@ -132,7 +133,7 @@ pub fn lower(snapshot: &Snapshot, options: &Options, known: SharedTables) -> Res
         builtins: HashMap::new(),
         builtin_names: vec!["pcall".to_string(), "xpcall".to_string()],
         tables: HashMap::new(),
-        pending_tables: Vec::new(),
+        pending_objects: Vec::new(),
         closures: HashMap::new(),
         cells: HashMap::new(),
         records: HashMap::new(),

@@ -21,9 +21,9 @@ impl General<'_> {
         let mut units: Vec<(u32, FunctionId)> = Vec::new();
         let mut entries: Vec<(usize, u32)> = Vec::new();
         self.start_module();
-        // Making code and writing tables can make more functions reachable.
+        // Making code and writing objects can make more functions reachable.
         loop {
-            self.finish_tables();
+            self.finish_objects();
             let batch = self.next_batch();
             if batch.is_empty() {
                 break;
@@ -44,7 +44,7 @@ impl General<'_> {
         let shared = self.shared_accesses().unwrap_or_default();
         self.make_builtin();
         let statics = self.finish_statics(string_meta);
-        self.finish_tables();
+        self.finish_objects();
         self.finish_program(&handlers, &statics, &units, (object, shared))
     }
 
@@ -270,6 +270,10 @@ impl General<'_> {
         let number = code.load(callee, 8);
         code.leave_if(CompareOp::ULe, number, BUILTIN_XPCALL as i32, other, &[]);
         code.store(state, L_BUILTIN, number);
+        let extra = code.load(state, L_CALL_EXTRA);
+        let extra = code.add(extra, 1);
+        code.store(state, L_INDIRECT, extra);
+        code.store(state, L_CALL_EXTRA, 0);
         let base = code.add(func, 16);
         let count = code.load(state, L_CALL_COUNT);
         let (context, address) = (code.param(0), code.load(state, L_SELF));

@@ -63,6 +63,15 @@ pub struct Reach {
     pub assigned: BTreeSet<CellId>,
     /// Names of global variables that some function assigns.
     pub assigned_globals: HashSet<Arc<[u8]>>,
+    /// Objects that were met, and whose contents have not been looked at: a graph of objects can be of any depth.
+    pending: Vec<Object>,
+}
+
+/// An object of load time that refers to others.
+#[derive(Clone, Copy)]
+enum Object {
+    Table(TableId),
+    Closure(ClosureId),
 }
 
 impl Reach {
@@ -70,13 +79,15 @@ impl Reach {
     pub fn new(functions: &Functions<'_>) -> Reach {
         let mut reach = Reach::default();
         for handler in &functions.snapshot.handlers {
-            reach.closure(functions, handler.closure);
+            reach.value(&Value::Closure(handler.closure));
         }
+        reach.follow(functions);
         loop {
             let before = reach.size();
             for table in reach.tables.clone() {
                 reach.fields(functions, table);
             }
+            reach.follow(functions);
             for builtin in reach.builtins.clone() {
                 if let Some(function) = functions.of_library(&builtin) {
                     reach.function(functions, function, None);
@@ -107,10 +118,22 @@ impl Reach {
         self.builtins.extend(found);
     }
 
-    fn value(&mut self, functions: &Functions<'_>, value: &Value) {
+    /// Looks at all objects that were met, and at those that are met then.
+    fn follow(&mut self, functions: &Functions<'_>) {
+        while let Some(object) = self.pending.pop() {
+            match object {
+                Object::Table(table) => self.fields(functions, table),
+                Object::Closure(closure) => self.closure(functions, closure),
+            }
+        }
+    }
+
+    fn value(&mut self, value: &Value) {
         match value {
-            Value::Table(table) if self.tables.insert(*table) => self.fields(functions, *table),
-            Value::Closure(closure) => self.closure(functions, *closure),
+            Value::Table(table) if self.tables.insert(*table) => self.pending.push(Object::Table(*table)),
+            Value::Closure(closure) if self.closures.insert(*closure) => {
+                self.pending.push(Object::Closure(*closure));
+            }
             Value::Builtin(name) => {
                 self.builtins.insert(name.to_string());
             }
@@ -121,24 +144,21 @@ impl Reach {
     fn fields(&mut self, functions: &Functions<'_>, id: TableId) {
         let table = functions.snapshot.table(id);
         for (key, value) in present(functions.snapshot, id, &self.mentions) {
-            self.value(functions, &key);
-            self.value(functions, &value);
+            self.value(&key);
+            self.value(&value);
         }
         if let Some(meta) = table.metatable {
-            self.value(functions, &Value::Table(meta));
+            self.value(&Value::Table(meta));
         }
     }
 
     fn closure(&mut self, functions: &Functions<'_>, id: ClosureId) {
-        if !self.closures.insert(id) {
-            return;
-        }
         let closure = functions.snapshot.closure(id);
         let cells: Vec<Option<CellId>> = closure.upvalues.iter().map(|cell| Some(*cell)).collect();
         self.function(functions, closure.prototype.index(), Some(&cells));
         for cell in &closure.upvalues {
             if self.cells.insert(*cell) {
-                self.value(functions, &functions.snapshot.cell(*cell).value);
+                self.value(&functions.snapshot.cell(*cell).value);
             }
         }
     }
@@ -245,8 +265,21 @@ pub fn present(snapshot: &Snapshot, id: TableId, mentions: &HashSet<Arc<[u8]>>) 
     let array =
         table.array.iter().enumerate().map(|(i, value)| (Value::Integer(i as i64 + 1), value.clone()));
     let partial = is_library(snapshot, id);
-    let named = |key: &Value| !partial || matches!(key, Value::String(text) if mentions.contains(text));
+    let named = |key: &Value| !partial || !matches!(key, Value::String(text) if !mentions.contains(text));
     array.chain(table.entries.iter().filter(|(key, _)| named(key)).cloned()).collect()
+}
+
+/// The names in a table of the library that are not in the program.
+pub fn missing(snapshot: &Snapshot, id: TableId, mentions: &HashSet<Arc<[u8]>>) -> Vec<Arc<[u8]>> {
+    if !is_library(snapshot, id) {
+        return Vec::new();
+    }
+    let entries = snapshot.table(id).entries.iter();
+    let name = |(key, _): &(Value, Value)| match key {
+        Value::String(text) if !mentions.contains(text) => Some(text.clone()),
+        _ => None,
+    };
+    entries.filter_map(name).collect()
 }
 
 /// Canonical names of the library functions that a library function written in Lua uses: `name` or `table.name`.

@@ -118,6 +118,7 @@ impl Site {
         if !event.is_empty() {
             self.event = general.image.text(format!(" (metamethod '{event}')").as_bytes());
             self.trace = general.image.text(format!("metamethod '{event}'").as_bytes());
+            self.called = general.image.text(event.as_bytes());
         }
     }
 

@@ -31,12 +31,28 @@ pub const EVENTS: [&str; 22] = [
     "__le",
 ];
 
+/// The functions of the string library (manual § 6.5), which strings have as methods.
+const METHODS: [&str; 17] = [
+    "byte", "char", "dump", "find", "format", "gmatch", "gsub", "len", "lower", "match", "pack", "packsize",
+    "rep", "reverse", "sub", "unpack", "upper",
+];
+
+/// What errors call a library function that has no name where it is called (`pushglobalfuncname` in lauxlib.c).
+pub fn global_name(canonical: &str) -> &str {
+    match canonical.split_once('.') {
+        Some(("data" | "byteorder" | "linux", _)) => "?",
+        None if canonical == "event" => "?",
+        _ => canonical,
+    }
+}
+
 impl General<'_> {
     /// Puts the tables of the routines into the image; gives what the state's fields are to be.
     pub fn finish_statics(&mut self, string_meta: u64) -> Vec<(i64, u64)> {
         let events: Vec<u64> = EVENTS.iter().map(|name| self.image.text(name.as_bytes())).collect();
         let names = self.builtin_names.clone();
-        let names: Vec<u64> = names.iter().map(|name| self.image.text(name.as_bytes())).collect();
+        let names: Vec<u64> =
+            names.iter().map(|name| self.image.text(global_name(name).as_bytes())).collect();
         // Objects are numbered from `OBJECT_PACKET` on.
         let unnumbered = std::iter::repeat_n("userdata", OBJECT_PACKET as usize);
         let objects = unnumbered.chain(super::thunks::object_names());
@@ -88,6 +104,11 @@ impl General<'_> {
             let key = (TAG_STRING, self.image.text(&name));
             entries.push((key, moonhook_runtime::text_hash(&name), function));
         }
-        self.put_table(&TableContent { array: vec![], entries, metatable: 0, flags: FLAG_PARTIAL as u64 })
+        for name in METHODS {
+            if !(self.reach.mentions.contains(name.as_bytes()) && library::exists(&full(name.as_bytes()))) {
+                entries.push(self.missing_entry(name.as_bytes()));
+            }
+        }
+        self.put_table(&TableContent { array: vec![], entries, metatable: 0, flags: 0 })
     }
 }

@@ -6,7 +6,7 @@
 use super::General;
 use super::known::Known;
 use super::reach;
-use crate::variables::{VariableId, own_name, variable_name};
+use crate::variables::{VariableId, variable_names};
 use moonhook_ir as ir;
 use moonhook_ir::{VariableContent, VariableHome, VariableKind};
 use moonhook_runtime::layout::{TAG_FALSE, TAG_FLOAT, TAG_INT, TAG_NIL, TAG_STRING, TAG_TRUE, U_VALUE};
@@ -22,21 +22,20 @@ impl General<'_> {
     pub fn described_variables(&mut self) -> Vec<ir::Variable> {
         let snapshot = self.functions.snapshot;
         let places = self.places_of_variables();
-        let own_names: Vec<String> = places.iter().map(|(id, _)| own_name(snapshot, id)).collect();
-        let is_unique = |name: &String| own_names.iter().filter(|other| *other == name).count() == 1;
+        let names = variable_names(snapshot, places.iter().map(|(id, _)| id));
         let kinds = kinds(self.image.texts());
-        let variable = |((id, place), own_name): ((VariableId, u64), &String)| ir::Variable {
-            name: variable_name(snapshot, &id),
+        let variable = |((id, place), (name, is_unique)): ((VariableId, u64), (String, bool))| ir::Variable {
+            name,
             offset: place as u32,
             ty: TYPE.to_string(),
-            portable: is_unique(own_name),
+            portable: is_unique,
             home: match id {
                 VariableId::Cell(cell) => VariableHome::Cell(cell.0),
                 VariableId::Field(table, key) => VariableHome::Field { table: table.0, key: key.to_vec() },
             },
             kinds: kinds.clone(),
         };
-        places.into_iter().zip(&own_names).map(variable).collect()
+        places.into_iter().zip(names).map(variable).collect()
     }
 
     /// The addresses of their values.
@@ -61,7 +60,7 @@ impl General<'_> {
     }
 }
 
-fn kinds(texts: BTreeMap<Vec<u8>, u64>) -> Vec<VariableKind> {
+fn kinds(texts: BTreeMap<Vec<u8>, u64>) -> Arc<[VariableKind]> {
     let kinds = [
         (TAG_NIL, VariableContent::Nil),
         (TAG_FALSE, VariableContent::Truth(false)),

@@ -169,7 +169,14 @@ fn binary(
             binary(context, operator, event, a, Named { value, name: b.name.clone() }, false)
         });
     }
+    if let Some(known) = super::floats::fold(operator, event == "__unm", &a.value, &b.value) {
+        return Ok(known);
+    }
     let integer = |context: &mut Context<'_>, operand: &Named| match operand.value {
+        // A float that is an integer is converted (`luaV_tointegerns`).
+        Abs::Float(x) if operator.is_bitwise() && super::integral(x).is_some() => {
+            Ok(super::integral(x).map(Word::Imm))
+        }
         // The metamethods of strings are the arithmetic ones only (`stringmetamethods`, lstrlib.c).
         Abs::Str(_) if operator.is_bitwise() => Ok(None),
         _ => number(context, operand),
@@ -249,6 +256,11 @@ fn number(context: &mut Context<'_>, operand: &Named) -> Result<Option<Word>> {
     }
 }
 
+/// A string that Lua converts to a number.
+pub fn is_numeral(text: &[u8]) -> bool {
+    crate::strings::parse_integer(text).is_some() || is_float_numeral(text)
+}
+
 /// A string that is no integer but that Lua converts to a float (`l_str2d`): decimal or hexadecimal, with spaces around it.
 pub fn is_float_numeral(text: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(text) else { return false };
@@ -267,6 +279,11 @@ pub fn is_float_numeral(text: &[u8]) -> bool {
 
 /// An argument as an integer, for built-ins; `None` if it is no number.
 pub fn to_integer(context: &mut Context<'_>, value: &Abs) -> Result<Option<Word>> {
+    if let Abs::Float(x) = value
+        && let Some(integer) = super::integral(*x)
+    {
+        return Ok(Some(Word::Imm(integer)));
+    }
     number(context, &Named { value: value.clone(), name: None })
 }
 

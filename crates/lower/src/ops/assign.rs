@@ -95,7 +95,10 @@ fn assign_field(
             let field_name = String::from_utf8_lossy(field).into_owned();
             context.assign(VariableId::Field(*table, field.clone()), &initial, value, &field_name)
         }
-        (Abs::Object(Object::Table(table)), _) => context.share(*table, title),
+        (Abs::Object(Object::Table(table)), _) => {
+            context.share(*table, title)?;
+            context.write_shared(*table, key, value)
+        }
         (Abs::Object(Object::Packet | Object::Argument | Object::Header(_)), _) => {
             context.certain_error(
                 "protocol fields are read-only".to_string(),

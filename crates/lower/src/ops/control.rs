@@ -6,7 +6,8 @@ use crate::interpret::{Frame, Next};
 use crate::join::Arm;
 use crate::opcode::{Instruction, Opcode};
 use crate::state::Slot;
-use crate::value::{Abs, Object, Word};
+use crate::strings::parse_integer;
+use crate::value::{Abs, Object, Str, Word};
 use moonhook_ir::{BinaryOp, CompareOp};
 use moonhook_snapshot::TableId;
 
@@ -91,6 +92,16 @@ fn for_prepare<'a>(
     i: Instruction,
     pc: usize,
 ) -> Result<Next> {
+    let is_integer = |register: usize| matches!(context.get(register), Abs::Int(_));
+    // Where the loop is none over integers, the limit is looked at first.
+    let is_float_loop = [i.a(), i.a() + 2].into_iter().any(|register| !is_integer(register));
+    if is_float_loop && !matches!(context.get(i.a() + 1), Abs::Float(_)) {
+        let both = for_number(context, i.a() + 1, "limit")?.is_some()
+            && for_number(context, i.a() + 2, "step")?.is_some();
+        if !both {
+            return Ok(Next::Done);
+        }
+    }
     let Some(init) = for_number(context, i.a(), "initial value")? else { return Ok(Next::Done) };
     let Some(step) = for_number(context, i.a() + 2, "step")? else { return Ok(Next::Done) };
     clip_limit(context, i.a() + 1, step);
@@ -154,6 +165,9 @@ fn clip_limit(context: &mut Context<'_>, register: usize, step: Word) {
     context.set(register, Abs::int(clipped));
 }
 
+/// What to write instead of strings.
+const HELP: &str = "write an integer, or make one with `tonumber`";
+
 fn for_number(context: &mut Context<'_>, register: usize, what: &str) -> Result<Option<Word>> {
     let value = context.get(register);
     let mut certain = true;
@@ -165,6 +179,16 @@ fn for_number(context: &mut Context<'_>, register: usize, what: &str) -> Result<
                 let what = format!("a float as the 'for' {what}");
                 let help = "write it without fraction and exponent".to_string();
                 context.refuse(crate::error::LowerErrorKind::Float { what, help }, Some("for"))
+            }
+            // Numerals are numbers here too (`forlimit` and `forprep` in lvm.c), floats where they are no limit.
+            Abs::Str(Str::Const(text)) if what == "limit" && parse_integer(&text).is_some() => {
+                Ok(vec![Abs::int(parse_integer(&text).unwrap_or_default())])
+            }
+            Abs::Str(Str::Const(text)) if super::arithmetic::is_numeral(&text) => {
+                context.unsupported(format!("a string as the 'for' {what}"), HELP, Some("for"))
+            }
+            Abs::Str(text) if !matches!(text, Str::Const(_)) => {
+                context.unsupported(format!("a string as the 'for' {what}"), HELP, Some("for"))
             }
             other => {
                 let type_name = other.message_name();

@@ -90,7 +90,7 @@ fn capture(context: &mut Context<'_>, register: usize) -> u32 {
     if let Some(Slot::Cell(cell)) = context.state.registers.get(register) {
         return *cell;
     }
-    let cell = context.cell_number(register);
+    let cell = context.variable_number(register);
     let value = context.get(register);
     context.state.cells.insert(cell, value);
     if context.state.registers.len() <= register {

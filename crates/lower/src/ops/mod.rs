@@ -6,6 +6,7 @@ mod assign;
 mod calls;
 mod comparison;
 mod control;
+mod floats;
 mod loads;
 
 pub use access::index;

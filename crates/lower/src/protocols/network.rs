@@ -3,7 +3,6 @@
 use super::{absent, extensions, link};
 use crate::context::{Context, Result};
 use crate::join::Arm;
-use crate::memory::MAX_FRAME;
 use crate::state::State;
 use crate::value::{Abs, Word};
 use moonhook_ir::{CompareOp, Size};
@@ -142,7 +141,7 @@ fn ipv6(context: &mut Context<'_>, start: Word, arms: &mut Vec<Arm>) -> Result<(
     Ok(())
 }
 
-/// Where the IP packet ends: by its length field, but no further than the frame.
+/// Where the IP packet ends: by its length field, but no further than the frame. An error where it cannot be read up to there.
 pub fn end(context: &mut Context<'_>, words: &[Word]) -> Result<Word> {
     let start = words[Part::Start as usize];
     let mut arms = Vec::new();
@@ -162,7 +161,8 @@ pub fn end(context: &mut Context<'_>, words: &[Word]) -> Result<Word> {
     };
     let frame = context.packet_length();
     let end = context.minimum(end, frame)?;
-    Ok(if context.range(end).within(0, MAX_FRAME) { end } else { context.and(end, MAX_FRAME) })
+    context.check_readable(end);
+    Ok(end)
 }
 
 /// Splits the current state by the version in the walk's words.

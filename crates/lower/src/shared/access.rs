@@ -80,9 +80,16 @@ impl Context<'_> {
 
     /// Strings made at packet time are used as keys where only addresses were seen: notes that, or refuses it.
     pub(super) fn check_comparable(&mut self, table: TableId, declared: &Type, key: &Abs) -> Result<()> {
-        let (Type::Ipv4 | Type::Address | Type::Mac, Abs::Str(Str::Slice { .. })) = (declared, key) else {
+        let (
+            Type::Ipv4 | Type::Address | Type::Mac | Type::Prefix4 | Type::Prefix6,
+            Abs::Str(Str::Slice { .. }),
+        ) = (declared, key)
+        else {
             return Ok(());
         };
+        if self.thunk.is_some() {
+            return Ok(());
+        }
         self.note(table, &Seen::kind(Kind::Text), &Seen::default())?;
         let help = format!(
             "use addresses of packets (`pkt.ip.src`), or declare the key a string, not \"{declared}\""

@@ -6,12 +6,12 @@
 //! a variable of the join, so that the program can tell which word it was.
 
 use super::values::Place;
-use crate::same::Identity;
+use crate::same::{Identity, forget_values};
 use crate::state::Facts;
 use crate::value::{Abs, Word};
 use moonhook_ir as ir;
 use moonhook_snapshot::TableId;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Words that one value is followed to at most: of `t[a] + t[b]`, both.
 const MOST: usize = 4;
@@ -21,16 +21,28 @@ const MOST: usize = 4;
 pub struct Additions {
     pub(super) lookups: Vec<Lookup>,
     /// Values that are the address that a lookup gave, or 0.
-    entries: HashMap<ir::Value, EntryOf>,
+    entries: BTreeMap<ir::Value, EntryOf>,
     /// Tags of unions: which one says that the word with a marker is not there.
-    nil_tags: HashMap<ir::Value, (i64, ir::Value)>,
+    nil_tags: BTreeMap<ir::Value, (i64, ir::Value)>,
     /// Addresses of entries: for a value that is one, or 0, that one.
-    roots: HashMap<ir::Value, ir::Value>,
+    roots: BTreeMap<ir::Value, ir::Value>,
     loads: Vec<Load>,
     /// For a marker, the last load that has it.
-    marked: HashMap<ir::Value, usize>,
+    marked: BTreeMap<ir::Value, usize>,
     /// Values that are what a load gave plus something.
-    sums: HashMap<ir::Value, Vec<Sum>>,
+    sums: BTreeMap<ir::Value, Vec<Sum>>,
+    of_table: HashMap<TableId, OfTable>,
+    /// Lookups before this one have keys that are equal to none.
+    cleared: usize,
+}
+
+/// What there is of one table since something was last added to it.
+#[derive(Debug, Default)]
+struct OfTable {
+    /// Lookups that hold.
+    lookups: Vec<usize>,
+    /// Values that are sums of what was loaded, and values that are others by now.
+    sums: Vec<ir::Value>,
 }
 
 /// What a word held plus something.
@@ -63,8 +75,6 @@ pub(super) struct Lookup {
     pub key: Identity,
     /// The address; stands in [`Facts::absent`] where there is no entry.
     pub entry: ir::Value,
-    /// Nothing was added to the table since, as far as is known.
-    pub holds: bool,
 }
 
 /// What an address, or 0, is.
@@ -120,19 +130,12 @@ pub struct Meeting {
 
 impl Additions {
     pub fn forget(&mut self, count: u32) {
-        let known = |word: Option<Word>| !matches!(word, Some(Word::Value(value)) if value.0 >= count);
-        let at = |at: At| match at {
-            At::Place(place) => place.base.0 < count,
-            At::Address(value) => value.0 < count,
-        };
-        for sums in self.sums.values_mut() {
-            sums.retain(|sum| known(sum.added) && known(sum.old) && at(sum.at));
-        }
-        self.sums.retain(|value, sums| value.0 < count && !sums.is_empty());
-        self.entries.retain(|entry, _| entry.0 < count);
-        self.roots.retain(|value, root| value.0 < count && root.0 < count);
-        self.marked.retain(|marker, _| marker.0 < count);
-        self.nil_tags.retain(|tag, (_, marker)| tag.0 < count && marker.0 < count);
+        // What a sum is made of is never a later value than the sum.
+        forget_values(&mut self.sums, count, drop);
+        forget_values(&mut self.entries, count, drop);
+        forget_values(&mut self.roots, count, drop);
+        forget_values(&mut self.marked, count, drop);
+        forget_values(&mut self.nil_tags, count, drop);
     }
 
     /// Notes that `sum` is `a + b`.
@@ -167,6 +170,7 @@ impl Additions {
         let sums = self.sums.entry(value).or_default();
         if sums.len() < MOST && !sums.contains(&sum) {
             sums.push(sum);
+            self.of_table.entry(self.loads[sum.load].table).or_default().sums.push(value);
         }
     }
 
@@ -178,6 +182,7 @@ impl Additions {
         let (old, added) = (Some(Word::Value(value)), Some(Word::Imm(0)));
         let sum =
             Sum { load: self.loads.len() - 1, since: value.0, at, old, added, there: true, everywhere: true };
+        self.of_table.entry(self.loads[sum.load].table).or_default().sums.push(value);
         self.sums.insert(value, vec![sum]);
     }
 
@@ -302,7 +307,8 @@ impl Additions {
 
     /// What was read of these words of the table is not what a later addition adds to.
     pub(super) fn forget_words(&mut self, table: TableId, assigned: Assigned<'_>) {
-        let Additions { loads, sums, lookups, .. } = self;
+        let Additions { loads, sums, of_table, .. } = self;
+        let Some(of) = of_table.get_mut(&table) else { return };
         let keeps = |sum: &Sum| {
             let load = &loads[sum.load];
             load.table != table
@@ -316,10 +322,13 @@ impl Additions {
                     _ => false,
                 }
         };
-        sums.values_mut().for_each(|sums| sums.retain(keeps));
+        of.sums.retain(|value| {
+            let Some(sums) = sums.get_mut(value) else { return false };
+            sums.retain(keeps);
+            sums.iter().any(|sum| loads[sum.load].table == table)
+        });
         if !matches!(assigned, Assigned::Field(..)) {
-            let lookups = lookups.iter_mut().filter(|lookup| lookup.table == table);
-            lookups.for_each(|lookup| lookup.holds = false);
+            of.lookups.clear();
         }
     }
 
@@ -327,13 +336,15 @@ impl Additions {
     pub(super) fn forget_keys(&mut self) {
         self.sums.clear();
         // Equal to no key from now on.
-        self.lookups.iter_mut().for_each(|lookup| lookup.key.clear());
+        self.lookups[self.cleared..].iter_mut().for_each(|lookup| lookup.key.clear());
+        self.cleared = self.lookups.len();
     }
 
     /// Whether the key was looked up, and is not there.
     pub(super) fn is_absent(&self, table: TableId, key: &Identity, facts: &Facts) -> bool {
-        let same = |lookup: &&Lookup| lookup.holds && lookup.table == table && lookup.key == *key;
-        self.lookups.iter().filter(same).any(|lookup| facts.absent.contains(&lookup.entry))
+        let holding = self.of_table.get(&table).into_iter().flat_map(|of| &of.lookups);
+        let mut same = holding.map(|lookup| &self.lookups[*lookup]).filter(|lookup| lookup.key == *key);
+        same.any(|lookup| facts.absent.contains(&lookup.entry))
     }
 
     /// Whether the value is the address of the entry with that key.
@@ -351,7 +362,8 @@ impl Additions {
 
     pub(super) fn note_lookup(&mut self, table: TableId, key: Identity, entry: ir::Value) {
         self.entries.insert(entry, EntryOf { lookup: self.lookups.len(), zero_is_absent: true });
-        self.lookups.push(Lookup { table, key, entry, holds: true });
+        self.of_table.entry(table).or_default().lookups.push(self.lookups.len());
+        self.lookups.push(Lookup { table, key, entry });
     }
 
     /// What the value of a join is, where `words` come: an entry's address on some ways, and 0 on the others.

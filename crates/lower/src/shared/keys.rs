@@ -57,12 +57,7 @@ impl Context<'_> {
         // A key and a value are there at the same time.
         let key = u32::from(start == KEY_START);
         let size = size.next_multiple_of(8) as u32;
-        let known = self.shared.slots.iter().find(|(id, _)| *id == size << 1 | key).map(|(_, slot)| *slot);
-        let slot = known.unwrap_or_else(|| {
-            let slot = self.function.new_slot(size);
-            self.shared.slots.push((size << 1 | key, slot));
-            slot
-        });
+        let slot = self.shared.slot(size << 1 | key, size, &mut self.function);
         Ok(self.emit(Op::SlotAddress(slot)))
     }
 
@@ -84,14 +79,24 @@ impl Context<'_> {
                     None => self.wrong(ty, "string", unfit),
                 }
             }
-            (Type::Prefix4 | Type::Prefix6, value) if self.put_prefix(at, ty, value) => {}
+            (Type::Prefix4 | Type::Prefix6, value) if self.put_prefix(at, ty, value)? => {}
             (Type::Record(fields), Abs::Object(Object::Made(made))) => {
                 self.put_record(at, fields, *made, unfit)?;
             }
             (Type::Text { capacity }, Abs::Str(text)) => self.put_text(at, *capacity, text, unfit)?,
+            (
+                Type::Ipv4 | Type::Address | Type::Mac | Type::Prefix4 | Type::Prefix6,
+                Abs::Str(Str::Slice { .. }),
+            ) if self.thunk.is_none() => return self.refuse_text_as_address(),
             (ty, value) => self.wrong(ty, value.type_name().unwrap_or("value"), unfit),
         }
         Ok(())
+    }
+
+    /// Only general code finds out which address a string made at packet time is.
+    fn refuse_text_as_address<T>(&self) -> Result<T> {
+        let help = "use addresses of packets (`pkt.ip.src`), or declare strings (`string:64`)";
+        self.unsupported("a string made at packet time in the place of an address", help, None)
     }
 
     /// The current state leaves: a value of another type.
@@ -131,8 +136,9 @@ impl Context<'_> {
         true
     }
 
-    /// `struct bpf_lpm_trie_key_u8` of an address, which is a prefix of full length, or of a constant; says whether it is one.
-    fn put_prefix(&mut self, at: Place, ty: &Type, value: &Abs) -> bool {
+    /// `struct bpf_lpm_trie_key_u8` of an address, which is a prefix of full length, or of a constant; says whether it is one. In
+    /// thunks strings are known to be texts of prefixes.
+    fn put_prefix(&mut self, at: Place, ty: &Type, value: &Abs) -> Result<bool> {
         let halves = |context: &mut Self, word: Word| {
             let high = context.shr(word, 32);
             [high, word].map(|half| context.unary(UnaryOp::Swap32, half))
@@ -152,14 +158,26 @@ impl Context<'_> {
                     .iter()
                     .map(|word| i64::from(i32::from_le_bytes(*word)).into())
                     .collect(),
-                None => return false,
+                None => return Ok(false),
             },
-            _ => return false,
+            (_, Abs::Str(text @ Str::Slice { .. })) if self.thunk.is_some() => {
+                let payload = self.payload_of_text(text)?;
+                let length = self.parse_prefix(ty, payload);
+                let [first, second] = [0, 8].map(|offset| self.result_word(offset));
+                match ty {
+                    Type::Prefix4 => vec![length, self.unary(UnaryOp::Swap32, first)],
+                    _ => {
+                        let (high, low) = (halves(self, first), halves(self, second));
+                        [length].into_iter().chain(high).chain(low).collect()
+                    }
+                }
+            }
+            _ => return Ok(false),
         };
         for (number, word) in words.into_iter().enumerate() {
             self.store(at.base, at.disp + 4 * number as i16, Size::B4, word);
         }
-        true
+        Ok(true)
     }
 
     /// Length, bytes, zeros.

@@ -1,7 +1,7 @@
 //! Tables of load time that handlers write by key: BPF maps, shared by all CPUs and with user space.
 //!
-//! Which tables these are is learned while lowering, like variables ([`crate::variables`]): a write by a key that is no
-//! constant name, and a key or value of a new kind, stop the walk, and the next one knows. Their bytes in the map are those
+//! Which tables these are is learned while lowering, like variables ([`crate::variables`]): where a write by a key that is no
+//! constant name is met, or a key or value of a new kind, the walk starts again, and the next one knows. Their bytes in the map are those
 //! of the crate `moonhook_shape`; what load time has left in a table ([`loaded`]) is in the map first. [`access`] reads and
 //! writes entries, [`lookups`] finds them, [`adding`] makes `t[k] = t[k] + n` atomic, [`copies`] keeps what is
 //! read of an entry together, [`keys`], [`values`] and [`texts`] convert, [`records`] are values with fields, [`places`] those of lists. [`walk`] looks through a table's keys, for
@@ -53,7 +53,7 @@ pub const MAX_VALUE: usize = 4096;
 pub struct SharedTables {
     known: BTreeMap<TableId, Known>,
     pub additions: Additions,
-    /// Stack slots where keys and values are made, by size.
+    /// Stack slots that are used at more than one place, by name: for keys and values that follows from the size.
     slots: Vec<(u32, ir::Slot)>,
     /// A declared table that was read, and where, without a type of its values being known.
     untyped: Option<(TableId, ir::Loc)>,
@@ -126,6 +126,16 @@ impl SharedTables {
         }
     }
 
+    /// The stack slot of that name, which is made if it is not there yet.
+    pub fn slot(&mut self, name: u32, bytes: u32, function: &mut ir::Function) -> ir::Slot {
+        let known = self.slots.iter().find(|(own, _)| *own == name).map(|(_, slot)| *slot);
+        known.unwrap_or_else(|| {
+            let slot = function.new_slot(bytes);
+            self.slots.push((name, slot));
+            slot
+        })
+    }
+
     /// Forgets values from `values` on and slots from `slots` on.
     pub fn forget(&mut self, values: u32, slots: usize) {
         self.additions.forget(values);
@@ -145,11 +155,16 @@ impl Context<'_> {
         self.snapshot.table(table).name.as_deref().unwrap_or("?")
     }
 
-    /// Makes a map of the table, which the script calls `title` here, from the next walk on.
+    /// Whether a map can hold what load time has left in the table.
+    pub fn can_be_map(&self, table: TableId) -> bool {
+        initial(self.snapshot, self.snapshot.table(table)).is_ok()
+    }
+
+    /// Makes a map of the table, which the script calls `title` here.
     pub fn share(&mut self, table: TableId, title: Option<&str>) -> Result<()> {
         self.check_contents(table, title)?;
         self.know(table);
-        Err(Stop::Restart)
+        self.learned()
     }
 
     /// Refuses a table with something in it that no map can hold.
@@ -175,7 +190,12 @@ impl Context<'_> {
             return Ok(());
         }
         let known = self.know(table);
-        if known.key.add(key) | known.value.add(value) { Err(Stop::Restart) } else { Ok(()) }
+        match (known.key.add(key) | known.value.add(value), &known.map) {
+            (false, _) => Ok(()),
+            (true, None) => self.learned(),
+            // The map has other types, and code may hold entries of it.
+            (true, Some(_)) => Err(Stop::Restart),
+        }
     }
 
     /// Map and shape of the table; `None` as long as nothing was seen that tells its types.

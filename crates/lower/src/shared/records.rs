@@ -6,6 +6,7 @@
 use super::Seen;
 use super::additions::{Assigned, Load};
 use super::keys::{Unfit, has_text};
+use super::seen::{Misfit, Room};
 use super::values::Place;
 use crate::context::{Context, Result};
 use crate::join::Arm;
@@ -263,18 +264,24 @@ impl Context<'_> {
     }
 
     /// What a table made at packet time adds to the types of a shared one.
-    pub(super) fn seen_of_made(&mut self, table: TableId, made: u32) -> Result<Seen> {
+    pub(super) fn seen_of_made(&mut self, table: TableId, made: u32, room: &mut Room) -> Result<Seen> {
         let help = PLACES;
         let Some(known) = self.state.tables.get(&made).cloned() else { return Ok(Seen::default()) };
         if known.metatable.is_some() {
             return self.refuse_shared(table, "keeping a table with a metatable in", help);
         }
+        if let Err(misfit) = room.enter() {
+            return self.refuse_misfit(table, misfit);
+        }
         let mut fields = BTreeMap::new();
         for key in known.fields.keys() {
             let value = self.made_field(made, key);
+            if let Err(misfit) = room.take_field() {
+                return self.refuse_misfit(table, misfit);
+            }
             match key.field_name() {
                 Some(name) => {
-                    let seen = self.seen(table, &value)?;
+                    let seen = self.seen_within(table, &value, room)?;
                     fields.insert(name, seen);
                 }
                 None if value == Abs::Nil => {}
@@ -284,7 +291,12 @@ impl Context<'_> {
                 }
             }
         }
+        room.leave();
         Ok(Seen::record(fields))
+    }
+
+    fn refuse_misfit<T>(&self, table: TableId, misfit: Misfit) -> Result<T> {
+        self.refuse_shared(table, &format!("keeping a {} in", misfit.what()), PLACES)
     }
 
     /// Refuses fields that the declaration has not.

@@ -2,9 +2,10 @@
 //!
 //! Kinds are only ever added, so that starting the walk again with what was learned comes to an end.
 
+use super::MAX_VALUE;
 use crate::context::{Context, Result as Lowered};
 use crate::value::{Abs, Object, Shape as Form, Str};
-use moonhook_shape::{Field, MAX_FIELDS, Type};
+use moonhook_shape::{Field, MAX_DEPTH, MAX_FIELDS, Type};
 use moonhook_snapshot::{Snapshot, TableId, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,20 +38,63 @@ pub enum Misfit {
     Unnamed,
     /// A table with a metatable.
     Object,
+    /// A table with more tables within one another than a record can have; one that holds itself, too.
+    Deep,
+    /// A table with more fields, those of the tables in it included, than a value has room for.
+    Large,
     /// The metatable of the table that is to be a map.
     Metatable,
 }
 
+/// How much of a value is still looked at. Any graph of tables can be in a variable, cycles included.
+pub struct Room {
+    depth: usize,
+    fields: usize,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        // A field takes 8 bytes at least.
+        Room { depth: MAX_DEPTH, fields: MAX_VALUE / 8 }
+    }
+}
+
+impl Room {
+    /// Goes into a table; [`Room::leave`] goes back.
+    pub fn enter(&mut self) -> Result<(), Misfit> {
+        self.depth = self.depth.checked_sub(1).ok_or(Misfit::Deep)?;
+        Ok(())
+    }
+
+    pub fn take_field(&mut self) -> Result<(), Misfit> {
+        self.fields = self.fields.checked_sub(1).ok_or(Misfit::Large)?;
+        Ok(())
+    }
+
+    pub fn leave(&mut self) {
+        self.depth += 1;
+    }
+}
+
 impl Misfit {
     pub fn problem(self) -> String {
-        let what = match self {
-            Misfit::Metatable => return "it has a metatable".to_string(),
+        match self {
+            Misfit::Metatable => "it has a metatable".to_string(),
+            misfit => format!("it has a {} in it", misfit.what()),
+        }
+    }
+
+    /// What does not fit, as it follows "a".
+    pub fn what(self) -> &'static str {
+        match self {
+            Misfit::Metatable => "metatable",
+            Misfit::Deep => "table with more than 16 tables within one another",
+            Misfit::Large => "table with more than 512 fields",
             Misfit::Type(name) => name,
             Misfit::LongList => "table with other numbers as keys than 1 to 64",
             Misfit::Unnamed => "table whose keys are no names",
             Misfit::Object => "table with a metatable",
-        };
-        format!("it has a {what} in it")
+        }
     }
 }
 
@@ -175,11 +219,15 @@ impl Seen {
 
     /// What a value of load time is; `Err` where it has no place in a map.
     pub fn of_value(snapshot: &Snapshot, value: &Value) -> Result<Seen, Misfit> {
+        Seen::of_nested(snapshot, value, &mut Room::default())
+    }
+
+    fn of_nested(snapshot: &Snapshot, value: &Value, room: &mut Room) -> Result<Seen, Misfit> {
         Ok(match value {
             Value::Boolean(_) => Seen::kind(Kind::Boolean),
             Value::Integer(_) => Seen::kind(Kind::Integer),
             Value::String(text) => Seen::constant(text),
-            Value::Table(table) => Seen::of_record(snapshot, *table)?,
+            Value::Table(table) => Seen::of_record(snapshot, *table, room)?,
             Value::Float(_) => return Err(Misfit::Type("float")),
             other => return Err(Misfit::Type(other.type_name())),
         })
@@ -212,19 +260,22 @@ impl Seen {
         }
     }
 
-    fn of_record(snapshot: &Snapshot, table: TableId) -> Result<Seen, Misfit> {
+    fn of_record(snapshot: &Snapshot, table: TableId, room: &mut Room) -> Result<Seen, Misfit> {
         let table = snapshot.table(table);
         if table.metatable.is_some() {
             return Err(Misfit::Object);
         }
+        room.enter()?;
         let mut fields = BTreeMap::new();
         for (key, value) in super::loaded::entries(table).filter(|(_, value)| **value != Value::Nil) {
             let name = super::loaded::field_name(&key).ok_or(match key {
                 Value::Integer(_) => Misfit::LongList,
                 _ => Misfit::Unnamed,
             })?;
-            fields.insert(name, Seen::of_value(snapshot, value)?);
+            room.take_field()?;
+            fields.insert(name, Seen::of_nested(snapshot, value, room)?);
         }
+        room.leave();
         Ok(Seen::record(fields))
     }
 }
@@ -232,6 +283,11 @@ impl Seen {
 impl Context<'_> {
     /// What kinds of keys or values a value adds to the table.
     pub(super) fn seen(&mut self, table: TableId, value: &Abs) -> Lowered<Seen> {
+        self.seen_within(table, value, &mut Room::default())
+    }
+
+    /// As [`Context::seen`], of a value in another.
+    pub(super) fn seen_within(&mut self, table: TableId, value: &Abs, room: &mut Room) -> Lowered<Seen> {
         Ok(match value {
             Abs::Nil => Seen::default(),
             Abs::Bool(_) => Seen::kind(Kind::Boolean),
@@ -249,11 +305,11 @@ impl Context<'_> {
                         Form::Object(id) => self.object_value(id),
                         shape => shape.value(union.payload).unwrap_or(Abs::Nil),
                     };
-                    seen.add(&self.seen(table, &value)?);
+                    seen.add(&self.seen_within(table, &value, room)?);
                 }
                 seen
             }
-            Abs::Object(Object::Made(made)) => self.seen_of_made(table, *made)?,
+            Abs::Object(Object::Made(made)) => self.seen_of_made(table, *made, room)?,
             Abs::Float(_) | Abs::Object(_) | Abs::Entry { .. } => return self.refuse_kept(table, value),
         })
     }

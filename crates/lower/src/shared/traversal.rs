@@ -9,7 +9,7 @@ use super::additions::Load;
 use super::keys::Unfit;
 use super::values::Place;
 use super::walk::{Extent, Keys};
-use crate::context::{Context, Result, Stop};
+use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::join::Arm;
 use crate::loops::Iteration;
@@ -143,12 +143,12 @@ impl Context<'_> {
 
     /// Whether handlers go from one key of the table to the next, so that `next(table)` must be the first one of all.
     fn steps(&mut self, table: TableId, here: bool) -> Result<bool> {
-        let known = self.know(table);
-        if here && !known.steps {
-            known.steps = true;
-            return Err(Stop::Restart);
+        if here && !self.know(table).steps {
+            self.stop_if_stale()?;
+            self.know(table).steps = true;
+            self.learned()?;
         }
-        Ok(known.steps)
+        Ok(self.know(table).steps)
     }
 
     /// What follows a key in a table that nothing is in.

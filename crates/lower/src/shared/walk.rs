@@ -150,12 +150,7 @@ impl Context<'_> {
     /// Eight bytes of stack, for what is passed to the function that copies keys.
     fn slot_for_context(&mut self) -> ir::Value {
         const CONTEXT: u32 = 0;
-        let known = self.shared.slots.iter().find(|(id, _)| *id == CONTEXT).map(|(_, slot)| *slot);
-        let slot = known.unwrap_or_else(|| {
-            let slot = self.function.new_slot(8);
-            self.shared.slots.push((CONTEXT, slot));
-            slot
-        });
+        let slot = self.shared.slot(CONTEXT, 8, &mut self.function);
         self.emit(Op::SlotAddress(slot))
     }
 

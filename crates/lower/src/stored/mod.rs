@@ -127,6 +127,7 @@ impl Context<'_> {
         if innermost.is_some() && !from_packet {
             return self.needs_memory(name);
         }
+        self.stop_if_stale()?;
         let site = self.table_sites.get(&table).cloned();
         match site {
             Some(site) if self.stored.sites.len() < MAX_SITES && self.thunk.is_none() => {
@@ -140,6 +141,7 @@ impl Context<'_> {
 
     /// A loop cannot be unrolled: its turns depend on the packet.
     pub fn give_up_unrolling<T>(&mut self, key: LoopKey) -> Result<T> {
+        self.stop_if_stale()?;
         match self.unrolled.remove(&key) {
             Some(why) if !self.stored.endless.insert(key) => Err(Stop::Error(why)),
             _ => Err(Stop::Restart),
@@ -183,7 +185,7 @@ impl Context<'_> {
         let before = (holds.keys.len(), holds.values.len());
         holds.keys.extend(key);
         holds.values.extend(values);
-        if before == (holds.keys.len(), holds.values.len()) { Ok(()) } else { Err(Stop::Restart) }
+        if before == (holds.keys.len(), holds.values.len()) { Ok(()) } else { self.learned() }
     }
 
     /// Where the header of the tables with that number is.

@@ -104,6 +104,10 @@ pub fn lookup_arms(context: &mut Context<'_>, table: TableId, key: &Abs) -> Resu
         return context.read_shared(table, key);
     }
     if context.variables.any_field_of(table) && matches!(key, Abs::Str(_)) {
+        // Names that were constant so far are not all there are.
+        if context.can_be_map(table) {
+            context.share(table, None)?;
+        }
         let what = "indexing a table whose fields the handler changes, by a name that is not constant";
         return context.unsupported(
             what,

@@ -4,30 +4,33 @@
 
 use moonhook_ir::*;
 
-pub(super) struct Edges {
-    /// By block, the sources of the edges to it, in the order of the blocks; only of blocks that can be reached.
-    to: Vec<Vec<Block>>,
-    /// By block, where its edges lead, as `to` has them.
-    from: Vec<[Option<Block>; 2]>,
+pub(super) struct Edges<'f> {
+    /// The graph as it was at first.
+    pub flow: &'f ControlFlow,
+    /// What there is instead, once an edge leads elsewhere.
+    now: Option<Now>,
     /// Blocks whose edges lead elsewhere now.
     changed: Vec<Block>,
 }
 
-impl Edges {
-    pub fn new(function: &Function, flow: &ControlFlow) -> Edges {
-        let count = function.blocks.len();
-        let mut edges =
-            Edges { to: vec![Vec::new(); count], from: vec![[None; 2]; count], changed: Vec::new() };
-        for block in &flow.order {
-            edges.to[block.index()] = flow.predecessors(*block).to_vec();
-            edges.from[block.index()] = targets(function, *block);
-        }
-        edges
+struct Now {
+    /// By block, the sources of the edges to it, in the order of the blocks; only of blocks that can be reached.
+    to: Vec<Vec<Block>>,
+    /// By block, where its edges lead, as `to` has them.
+    from: Vec<[Option<Block>; 2]>,
+}
+
+impl<'f> Edges<'f> {
+    pub fn new(flow: &'f ControlFlow) -> Self {
+        Edges { flow, now: None, changed: Vec::new() }
     }
 
     /// The sources of the edges to a block, one entry an edge.
     pub fn to(&self, block: Block) -> &[Block] {
-        &self.to[block.index()]
+        match &self.now {
+            Some(now) => &now.to[block.index()],
+            None => self.flow.predecessors(block),
+        }
     }
 
     /// The only edge's source, if there is one edge to this block.
@@ -38,8 +41,8 @@ impl Edges {
         }
     }
 
-    pub fn is_loop_header(&self, flow: &ControlFlow, block: Block) -> bool {
-        self.to(block).iter().any(|from| flow.position(*from) >= flow.position(block))
+    pub fn is_loop_header(&self, block: Block) -> bool {
+        self.to(block).iter().any(|from| self.flow.position(*from) >= self.flow.position(block))
     }
 
     /// The edges of `from` lead elsewhere, which [`Edges::update`] will see.
@@ -47,24 +50,59 @@ impl Edges {
         self.changed.push(from);
     }
 
-    /// Makes the edges those of the function. `flow` is the graph as it was at first: edges lead on, never back, but where they
-    /// have done so before.
-    pub fn update(&mut self, function: &Function, flow: &ControlFlow) {
+    /// Makes the edges those of the function. They lead on, never back, but where they have done so before.
+    pub fn update(&mut self, function: &Function) {
+        let flow = self.flow;
+        let now = self.now.get_or_insert_with(|| Now::new(function.blocks.len(), flow));
         let mut lost = Vec::new();
         for from in std::mem::take(&mut self.changed) {
             // A block that cannot be reached has no edges.
-            if self.from[from.index()] != [None; 2] {
-                let now = targets(function, from);
-                self.replace(flow, from, now, &mut lost);
+            if now.from[from.index()] != [None; 2] {
+                now.replace(flow, from, targets(function, from), &mut lost);
             }
         }
         while let Some(block) = lost.pop() {
             let back = |from: &Block| flow.position(*from) >= flow.position(block);
             // What comes from behind a block that nothing else leads to cannot be reached either.
-            if block != Block(0) && self.to(block).iter().all(back) {
-                self.replace(flow, block, [None; 2], &mut lost);
+            if block != Block(0) && now.to[block.index()].iter().all(back) {
+                now.replace(flow, block, [None; 2], &mut lost);
             }
         }
+    }
+
+    /// Whether each way from `block`, which all ways to `user` go by, to `user` is by way of `target`; `None` if there is none.
+    pub fn all_lead_by(&self, block: Block, target: Block, user: Block) -> Option<bool> {
+        if self.flow.dominates(target, user) {
+            return Some(true);
+        }
+        let mut by_target = None;
+        let mut seen = std::collections::HashSet::from([user]);
+        let mut work = vec![user];
+        while let Some(at) = work.pop() {
+            if at == block {
+                return Some(false);
+            }
+            if at == target || self.flow.dominates(target, at) {
+                by_target = Some(true);
+                continue;
+            }
+            work.extend(self.to(at).iter().filter(|from| seen.insert(**from)));
+        }
+        by_target
+    }
+}
+
+impl Now {
+    fn new(count: usize, flow: &ControlFlow) -> Now {
+        let mut now = Now { to: vec![Vec::new(); count], from: vec![[None; 2]; count] };
+        for block in &flow.order {
+            now.to[block.index()] = flow.predecessors(*block).to_vec();
+            for from in flow.predecessors(*block) {
+                let [first, second] = &mut now.from[from.index()];
+                *(if first.is_none() { first } else { second }) = Some(*block);
+            }
+        }
+        now
     }
 
     fn replace(&mut self, flow: &ControlFlow, from: Block, now: [Option<Block>; 2], lost: &mut Vec<Block>) {
@@ -80,27 +118,6 @@ impl Edges {
             let place = sources.partition_point(|source| flow.position(*source) <= flow.position(from));
             sources.insert(place, from);
         }
-    }
-
-    /// Whether each way from `block`, which all ways to `user` go by, to `user` is by way of `target`; `None` if there is none.
-    pub fn all_lead_by(&self, flow: &ControlFlow, block: Block, target: Block, user: Block) -> Option<bool> {
-        if flow.dominates(target, user) {
-            return Some(true);
-        }
-        let mut by_target = None;
-        let mut seen = std::collections::HashSet::from([user]);
-        let mut work = vec![user];
-        while let Some(at) = work.pop() {
-            if at == block {
-                return Some(false);
-            }
-            if at == target || flow.dominates(target, at) {
-                by_target = Some(true);
-                continue;
-            }
-            work.extend(self.to(at).iter().filter(|from| seen.insert(**from)));
-        }
-        by_target
     }
 }
 

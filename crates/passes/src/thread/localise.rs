@@ -26,15 +26,8 @@ fn values_of(block: &BlockData) -> Vec<Value> {
 }
 
 /// Makes the values of a block private: each target of its branch that is reached from here alone takes those that are used in it
-/// or behind it as parameters. Changes nothing and gives false where they are also used elsewhere. `flow` is the graph as it was
-/// at first.
-pub(super) fn localise(
-    function: &mut Function,
-    flow: &ControlFlow,
-    edges: &Edges,
-    uses: &mut Uses,
-    block: Block,
-) -> bool {
+/// or behind it as parameters. Changes nothing and gives false where they are also used elsewhere.
+pub(super) fn localise(function: &mut Function, edges: &Edges<'_>, uses: &mut Uses, block: Block) -> bool {
     let values = values_of(function.block(block));
     let Some((terminator, _)) = &function.block(block).terminator else { return false };
     let targets: Vec<Block> = terminator
@@ -44,8 +37,8 @@ pub(super) fn localise(
         .filter(|target| edges.single(*target).is_some())
         .collect();
     let mut needed: Vec<Needed> = targets.iter().map(|target| Needed::new(*target)).collect();
-    for (user, used) in users(function, flow, uses, block, &values) {
-        let by = |target: &Block| edges.all_lead_by(flow, block, *target, user);
+    for (user, used) in users(function, edges.flow, uses, block, &values) {
+        let by = |target: &Block| edges.all_lead_by(block, *target, user);
         let ways: Vec<Option<bool>> = targets.iter().map(by).collect();
         match ways.iter().position(|way| *way == Some(true)) {
             Some(place) => needed[place].add(user, &used),
@@ -67,7 +60,7 @@ fn users(
     values: &[Value],
 ) -> Vec<(Block, Vec<Value>)> {
     let mut seen = HashSet::from([block]);
-    let blocks = values.iter().flat_map(|value| uses.blocks(*value));
+    let blocks = values.iter().flat_map(|value| uses.blocks(function, *value));
     let mut blocks: Vec<Block> =
         blocks.filter(|user| flow.is_reachable(*user) && seen.insert(*user)).collect();
     blocks.sort_unstable_by_key(|user| flow.position(*user));

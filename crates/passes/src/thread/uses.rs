@@ -1,28 +1,29 @@
 //! How often values are used, and in which blocks, while uses come and go.
 
+use crate::values::use_counts;
 use moonhook_ir::graph::Lists;
 use moonhook_ir::*;
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 pub(super) struct Uses {
     counts: Vec<u32>,
     /// Changes of the counts, which [`Uses::update`] makes.
     changes: Vec<(Value, i32)>,
-    /// By value, the blocks that used it at first, with repetitions.
-    first: Lists<Block>,
+    /// By value, the blocks that used it when this was first asked for, with repetitions.
+    first: OnceCell<Lists<Block>>,
     /// Blocks that use it since.
     since: HashMap<Value, Vec<Block>>,
 }
 
 impl Uses {
     pub fn new(function: &Function) -> Uses {
-        let first = Lists::new(function.value_count as usize, |user| {
-            for (index, data) in function.blocks.iter().enumerate() {
-                for_each_use(data, |value| user(value.index(), Block(index as u32)));
-            }
-        });
-        let counts = (0..first.count()).map(|value| first.of(value).len() as u32).collect();
-        Uses { counts, changes: Vec::new(), first, since: HashMap::new() }
+        Uses {
+            counts: use_counts(function),
+            changes: Vec::new(),
+            first: OnceCell::new(),
+            since: HashMap::new(),
+        }
     }
 
     /// By value, how often it is used, as of the last [`Uses::update`].
@@ -39,8 +40,9 @@ impl Uses {
     }
 
     /// The blocks that may use a value, all that do among them, with repetitions.
-    pub fn blocks(&self, value: Value) -> impl Iterator<Item = Block> {
-        let first = if value.index() < self.first.count() { self.first.of(value.index()) } else { &[] };
+    pub fn blocks(&self, function: &Function, value: Value) -> impl Iterator<Item = Block> {
+        let lists = self.first.get_or_init(|| blocks_by_value(function));
+        let first = if value.index() < lists.count() { lists.of(value.index()) } else { &[] };
         first.iter().chain(self.since.get(&value).into_iter().flatten()).copied()
     }
 
@@ -69,6 +71,14 @@ impl Uses {
             terminator.for_each_value(|value| self.add(value, block, 1));
         }
     }
+}
+
+fn blocks_by_value(function: &Function) -> Lists<Block> {
+    Lists::new(function.value_count as usize, |user| {
+        for (index, data) in function.blocks.iter().enumerate() {
+            for_each_use(data, |value| user(value.index(), Block(index as u32)));
+        }
+    })
 }
 
 pub(super) fn for_each_use(block: &BlockData, mut visit: impl FnMut(Value)) {

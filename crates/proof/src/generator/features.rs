@@ -40,13 +40,17 @@ features! {
     RANDOM = 17: "random",
     EXTREMES = 18: "extremes",
     PROTOCOLS = 19: "protocols",
+    CAPTURES = 20: "captures",
+    BUILDING = 21: "building",
+    RULES = 22: "rules",
+    TALLIES = 23: "tallies",
 }
 
 impl Features {
     /// Integers, branches, loops, calls of known functions.
     pub const PLAIN: Features = Features(0);
 
-    pub const ALL: Features = Features((1 << 20) - 1);
+    pub const ALL: Features = Features((1 << 24) - 1);
 
     /// Whether everything in `other` is in this set.
     pub fn has(self, other: Features) -> bool {
@@ -68,10 +72,28 @@ impl Features {
         Ok(set)
     }
 
-    /// Some of them: all once in four times, half of them otherwise.
+    /// The parts most of which have expanded code.
+    const EXPANDED: Features = Features(
+        Features::TEXTS.0
+            | Features::CLOSURES.0
+            | Features::GOTO.0
+            | Features::EXTREMES.0
+            | Features::PROTOCOLS.0
+            | Features::CAPTURES.0
+            | Features::BUILDING.0
+            | Features::RULES.0
+            | Features::TALLIES.0,
+    );
+
+    /// Some of them: all once in four times, half of them as often; otherwise some of those that have expanded code, as one construct that
+    /// has none makes general code of all.
     pub fn some(self, random: &mut Random) -> Features {
         let mask = random.word() as u32;
-        if random.once_in(4) { self } else { Features(self.0 & mask) }
+        match random.below(4) {
+            0 => self,
+            1 => Features(self.0 & mask),
+            _ => Features(self.0 & mask & Features::EXPANDED.0),
+        }
     }
 }
 

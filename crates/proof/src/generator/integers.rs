@@ -4,7 +4,7 @@ use super::scope::Sort;
 use super::tree::{Expression, Kind, expr, line};
 use super::{
     ExpressionRule, Features, Generator, Rules, Statement, TRIES, classes, closures, failures, formats,
-    lists, metamethods, nested, packet, patterns, records, texts, tree, utf8, varargs,
+    lists, metamethods, nested, packet, patterns, records, tallies, texts, tree, utf8, varargs,
 };
 
 /// Values at which arithmetic changes its mind.
@@ -92,6 +92,7 @@ impl Generator {
             closures::INTEGERS,
             varargs::INTEGERS,
             failures::INTEGERS,
+            tallies::INTEGERS,
         ];
         for _ in 0..TRIES {
             if let Some(written) = self.chosen(&rules).and_then(|rule| rule(self, depth)) {

@@ -75,7 +75,7 @@ pub(super) fn compile(name: &str, routine: &'static Routine, host: &mut dyn Host
 
 /// Whether there are loops in the function or in those expanded into it.
 fn needs_zero(routine: &Routine, depth: usize) -> bool {
-    let has_loop = routine.flow.loops.iter().any(Option::is_some);
+    let has_loop = routine.flow().loops.iter().any(Option::is_some);
     let names = routine.prototype.constants.iter().filter_map(|constant| match constant {
         Constant::String(text) => std::str::from_utf8(text).ok(),
         _ => None,
@@ -176,7 +176,7 @@ impl<'b, 'h> Body<'b, 'h> {
 
     fn run(&mut self) -> Result<()> {
         self.go_to(0)?;
-        let flow = &self.routine.flow;
+        let flow = self.routine.flow();
         if flow.irreducible.is_some() {
             return self.fail("a loop is entered at two places");
         }
@@ -204,7 +204,7 @@ impl<'b, 'h> Body<'b, 'h> {
                 _ => Word::Nothing,
             };
         }
-        if self.routine.flow.loops[number].is_some() {
+        if self.routine.flow().loops[number].is_some() {
             let go = self.builder.function.new_block();
             let stop = self.builder.stop();
             self.builder.terminate(Terminator::MayGoto {
@@ -236,7 +236,7 @@ impl<'b, 'h> Body<'b, 'h> {
 
     /// A jump to an instruction, with the registers that are live there as arguments.
     pub(super) fn target(&mut self, pc: usize) -> Result<Target> {
-        let flow = &self.routine.flow;
+        let flow = self.routine.flow();
         let Some(number) = flow.blocks.iter().position(|block| block.start == pc) else {
             return self.fail("a jump into a block");
         };

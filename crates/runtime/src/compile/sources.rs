@@ -11,11 +11,22 @@ use std::sync::OnceLock;
 pub struct Routine {
     pub file: &'static str,
     pub prototype: Prototype,
-    pub flow: Flow,
+    flow: OnceLock<Flow>,
 }
 
-/// All functions: `name` for global ones, `inline.name`, and `file:name` for local ones.
-static ALL: OnceLock<HashMap<String, Routine>> = OnceLock::new();
+impl Routine {
+    pub fn flow(&self) -> &Flow {
+        self.flow.get_or_init(|| Flow::new(&self.prototype, &|_| Vec::new()))
+    }
+}
+
+/// The functions of a file, read when one of them is asked for: `name` for global ones, `inline.name`, and `file:name` for local
+/// ones.
+static FILES: [OnceLock<HashMap<String, Routine>>; ROUTINES.len()] =
+    [const { OnceLock::new() }; ROUTINES.len()];
+
+/// By global function, the file that defines it: a line of it begins with `function name(`.
+static DEFINED: OnceLock<HashMap<&'static str, usize>> = OnceLock::new();
 
 /// The global function with that name.
 pub fn routine(name: &str) -> Option<&'static Routine> {
@@ -24,30 +35,39 @@ pub fn routine(name: &str) -> Option<&'static Routine> {
 
 /// A function by the name that the compiler gives it.
 pub(super) fn find(name: &str) -> Option<&'static Routine> {
-    ALL.get_or_init(read_all).get(name)
+    let of_file = |file: &str| ROUTINES.iter().position(|other| other.name == file);
+    let number = match name.split_once(':') {
+        Some((file, _)) => of_file(file)?,
+        None => *DEFINED.get_or_init(find_definitions).get(name)?,
+    };
+    FILES[number].get_or_init(|| read(number)).get(name)
+}
+
+fn find_definitions() -> HashMap<&'static str, usize> {
+    let definition = |line: &'static str| Some(line.strip_prefix("function ")?.split_once('(')?.0);
+    let names = |(number, text): (usize, &'static str)| {
+        text.lines().filter_map(definition).map(move |name| (name, number))
+    };
+    ROUTINES.iter().map(|file| file.text).enumerate().flat_map(names).collect()
 }
 
 /// The names of all global functions, sorted.
 pub fn names() -> Vec<&'static str> {
-    let all = ALL.get_or_init(read_all);
-    let mut names: Vec<&str> =
-        all.keys().map(String::as_str).filter(|name| !name.contains(['.', ':'])).collect();
+    let all = (0..ROUTINES.len()).flat_map(|number| FILES[number].get_or_init(|| read(number)).keys());
+    let mut names: Vec<&str> = all.map(String::as_str).filter(|name| !name.contains(['.', ':'])).collect();
     names.sort_unstable();
     names
 }
 
-fn read_all() -> HashMap<String, Routine> {
-    let mut all = HashMap::new();
-    for file in ROUTINES {
-        // A file that does not parse defines nothing; a test reads all of them.
-        let Ok(chunk) = crate::chunks::read(file.name, file.text) else { continue };
-        for (name, prototype) in defined(file.name, &chunk) {
-            let prototype = chunk[prototype.index()].clone();
-            let flow = Flow::new(&prototype, &|_| Vec::new());
-            all.insert(name, Routine { file: file.name, prototype, flow });
-        }
-    }
-    all
+fn read(number: usize) -> HashMap<String, Routine> {
+    let file = &ROUTINES[number];
+    // A file that does not parse defines nothing; a test reads all of them.
+    let chunk = crate::chunks::read(file.name, file.text).unwrap_or_default();
+    let routine = |(name, prototype): (String, PrototypeId)| {
+        let prototype = chunk[prototype.index()].clone();
+        (name, Routine { file: file.name, prototype, flow: OnceLock::new() })
+    };
+    defined(file.name, &chunk).into_iter().map(routine).collect()
 }
 
 /// The functions that a chunk's main function (the last one) defines.
@@ -76,4 +96,21 @@ fn defined(file: &str, chunk: &[Prototype]) -> Vec<(String, PrototypeId)> {
         found.push((name, main.prototypes[i.bx()]));
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_function_is_found_in_the_file_that_defines_it() {
+        for number in 0..ROUTINES.len() {
+            let functions = read(number);
+            assert!(!functions.is_empty(), "{} defines nothing", ROUTINES[number].name);
+            for name in functions.keys() {
+                let found = find(name).unwrap_or_else(|| panic!("{name} is not found"));
+                assert_eq!(found.file, ROUTINES[number].name, "{name}");
+            }
+        }
+    }
 }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use mlua::{Function, Lua, MultiValue, Table, Value};
 use moonhook_load::{Proxied, Raising};
 use moonhook_shape::{
-    Datum, Declaration, Shape, Type, WhenFull, decode_key, encode_key, position, position_name,
+    Datum, Declaration, MAX_DEPTH, Shape, Type, WhenFull, decode_key, encode_key, position, position_name,
 };
 
 use super::limits::Limits;
@@ -262,11 +262,17 @@ fn kept(lua: &Lua, shape: &Shape, bytes: &[u8]) -> Result<Value, String> {
 
 /// A key as data; `None` for what can be none.
 fn datum(value: &Value) -> Option<Datum> {
+    nested(value, MAX_DEPTH)
+}
+
+/// As [`datum`], of tables at most `room` deep: one can hold itself.
+fn nested(value: &Value, room: usize) -> Option<Datum> {
     Some(match value {
         Value::Boolean(value) => Datum::Boolean(*value),
         Value::Integer(value) => Datum::Integer(*value),
         Value::String(text) => Datum::Text(text.as_bytes().to_vec()),
         Value::Table(record) => {
+            let room = room.checked_sub(1)?;
             let mut fields = Vec::new();
             for pair in record.pairs::<Value, Value>() {
                 let (key, value) = pair.ok()?;
@@ -277,7 +283,7 @@ fn datum(value: &Value) -> Option<Datum> {
                     }
                     _ => return None,
                 };
-                fields.push((name, datum(&value)?));
+                fields.push((name, nested(&value, room)?));
             }
             fields.sort_by(|(a, _), (b, _)| a.cmp(b));
             Datum::Record(fields)
@@ -303,16 +309,31 @@ impl Renewal {
         self.deadlines.raw_set(&self.key, deadline)
     }
 
-    /// Notes assignments to fields of a record, and of records in it. A record that is an entry already remains that.
+    /// Notes assignments to fields of a record, and of records in it, which can hold one another. A record that is an entry
+    /// already remains that.
     fn watch(&self, lua: &Lua, raising: &Raising, record: &Table) -> mlua::Result<()> {
-        if record.metatable().is_some() {
-            return Ok(());
+        let mut records = vec![record.clone()];
+        while let Some(record) = records.pop() {
+            if record.metatable().is_none() {
+                self.watch_one(lua, raising, &record, &mut records)?;
+            }
         }
+        Ok(())
+    }
+
+    /// As [`Renewal::watch`]; the records in it are added to `inside`.
+    fn watch_one(
+        &self,
+        lua: &Lua,
+        raising: &Raising,
+        record: &Table,
+        inside: &mut Vec<Table>,
+    ) -> mlua::Result<()> {
         let fields = lua.create_table()?;
         for pair in record.pairs::<Value, Value>() {
             let (name, value) = pair?;
             if let Value::Table(inner) = &value {
-                self.watch(lua, raising, inner)?;
+                inside.push(inner.clone());
             }
             fields.raw_set(name, value)?;
         }

@@ -174,10 +174,18 @@ fn tail_call(body: &mut Body<'_, '_, '_>, i: Instruction) {
     let func = body.address(i.a());
     let count = body.count(i.b(), i.a() + 1);
     let tag = body.tag(i.a());
-    let (closure, _) = body.code().new_block(0);
+    let (closure, params) = body.code().new_block(1);
+    let (table, _) = body.code().cold_block(0);
     let (other, _) = body.code().new_block(0);
-    body.code().branch(CompareOp::Eq, tag, TAG_CLOSURE as i32, (closure, &[]), (other, &[]));
+    body.code().branch(CompareOp::Eq, tag, TAG_CLOSURE as i32, (closure, &[count]), (table, &[]));
+    body.code().block = table;
+    // The function that `__call` gives takes the place as well.
+    body.code().leave_if(CompareOp::Ne, tag, TAG_TABLE as i32, other, &[]);
+    let arguments = body.routine("tail_target", &[func, count]);
+    body.code().leave_if(CompareOp::SLt, arguments, 0, other, &[]);
+    body.code().jump(closure, &[arguments]);
     body.code().block = closure;
+    let arguments = params[0];
     // A library function is called as one: it does not replace the function that errors are reported for.
     let value = body.payload(i.a());
     let value = body.code().arena(value);
@@ -185,7 +193,7 @@ fn tail_call(body: &mut Body<'_, '_, '_>, i: Instruction) {
     let record = body.code().arena(record);
     let hidden = body.code().load(record, P_HIDDEN);
     body.code().leave_if(CompareOp::Ne, hidden, 0, other, &[]);
-    let status = body.routine("tail_call", &[func, count]);
+    let status = body.routine("tail_call", &[func, arguments]);
     let leave = body.unit.leave;
     body.code().jump(leave, &[status]);
     body.code().block = other;

@@ -11,7 +11,7 @@ use moonhook_runtime::layout::FAIL;
 
 impl Context<'_> {
     /// Calls a routine of the runtime, with its state before `args`.
-    pub(super) fn call_routine(&mut self, name: &str, args: &[Word]) -> Word {
+    pub fn call_routine(&mut self, name: &str, args: &[Word]) -> Word {
         let Some(thunk) = &mut self.thunk else { return Word::Imm(0) };
         let (routine, state) = (thunk.host.routine(name), thunk.state);
         let args: Vec<Word> = [state.into()].into_iter().chain(args.iter().copied()).collect();

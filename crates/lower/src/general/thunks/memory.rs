@@ -24,7 +24,7 @@ impl Context<'_> {
         Address { base: self.emit(Op::Unary(UnaryOp::Arena, base)), disp: disp as i16 }
     }
 
-    pub(super) fn load_arena(&mut self, address: Word) -> Word {
+    pub fn load_arena(&mut self, address: Word) -> Word {
         let address = self.arena(address);
         self.load_at(address, Size::B8, false)
     }
@@ -77,7 +77,7 @@ impl Context<'_> {
     }
 
     /// The payload of a string; its bytes are copied into the arena's heap unless they are in the arena.
-    pub(super) fn payload_of_text(&mut self, text: &Str) -> Result<Word> {
+    pub fn payload_of_text(&mut self, text: &Str) -> Result<Word> {
         let text = match text {
             Str::Const(bytes) => return Ok(Word::Imm(self.image_string(bytes))),
             Str::Slice { space: Space::Packet | Space::Pool, .. } => self.copied(text.clone())?,

@@ -1,4 +1,5 @@
 -- Events with entries of shared tables.
+-- general: a table of load time cannot be changed at packet time
 -- frames: tcp udp tcp arp tls udp icmp tcp
 local xdp = require "xdp"
 local flows = {}

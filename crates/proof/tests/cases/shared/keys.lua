@@ -1,4 +1,5 @@
 -- Keys that are records are compared by their fields; keys and values have the declared types.
+-- general: tables as keys, in general code
 -- frames: tcp udp tcp icmp tcp6 arp tcp udp udp6 tcp6
 local xdp = require "xdp"
 local by_end = map { key = { src = "ip", port = "int" }, value = "int", capacity = 3 }

@@ -1,4 +1,5 @@
 -- What a list has no room for.
+-- general: lists as values, in general code
 -- frames: tcp udp icmp
 local xdp = require "xdp"
 local rows = map { key = "int", value = { "int", "string:4" }, capacity = 16 }

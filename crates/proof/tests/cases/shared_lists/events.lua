@@ -1,4 +1,5 @@
 -- Events carry no lists.
+-- general: lists as values, in general code
 -- frames: tcp udp
 local xdp = require "xdp"
 local rows = map { key = "int", value = { list = { "int", "int" }, n = "int" }, capacity = 16 }

@@ -1,4 +1,5 @@
 -- What is no list, where a list is expected.
+-- general: lists as values, in general code
 -- frames: tcp udp icmp arp
 local xdp = require "xdp"
 local rows = map { key = "int", value = { list = { "int", "int" }, n = "int" }, capacity = 16 }

@@ -1,4 +1,5 @@
 -- Lists as keys, where they are declared.
+-- general: tables as keys, in general code
 -- frames: tcp udp icmp tcp6 udp6 tcp
 local xdp = require "xdp"
 local pairs_seen = map { key = { "ip", "int" }, value = { "int", "boolean" }, capacity = 64 }

@@ -1,4 +1,5 @@
 -- Lists as values: assigned whole, read and assigned by place, counted in, inferred and declared.
+-- general: lists as values, in general code
 -- frames: tcp udp icmp tls tcp6 udp6 arp syn*2 tcp udp
 local xdp = require "xdp"
 local sizes, loaded = {}, { web = { 80, 443 }, dns = { 53, nil, 853 } }

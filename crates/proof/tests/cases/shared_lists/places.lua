@@ -1,4 +1,5 @@
 -- Places of lists that the packet tells, and loops over lists.
+-- general: lists as values, in general code
 -- frames: tcp udp icmp tls tcp6 udp6 arp syn*2 tcp udp
 local xdp = require "xdp"
 local hits = { [1] = { 0, 0, 0, 0 } }

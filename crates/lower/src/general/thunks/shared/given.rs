@@ -90,7 +90,7 @@ impl Context<'_> {
                 }
                 given.fit(self, Abs::Str(text));
             }
-            Type::Ipv4 | Type::Prefix4 => {
+            Type::Ipv4 => {
                 given.only(self, TAG_STRING);
                 let address = self.call_routine_without_state("parse_ipv4", &[payload]);
                 given.only_found(self, address);
@@ -112,13 +112,29 @@ impl Context<'_> {
                 self.state = six;
                 self.given_ipv6(&mut given, payload)?;
             }
-            Type::Prefix6 => {
+            Type::Prefix4 | Type::Prefix6 => {
                 given.only(self, TAG_STRING);
-                self.given_ipv6(&mut given, payload)?;
+                let length = self.parse_prefix(ty, payload);
+                given.only_found(self, length);
+                // The bytes of the key are made of the text again.
+                let text = self.text_of_payload(payload);
+                given.fit(self, Abs::Str(text));
             }
             Type::Record(_) => given.others.push(self.take_state()),
         }
         Ok(given)
+    }
+
+    /// The length of the prefix that a text stands for, with the address at `L_RESULT`; negative where it is none.
+    pub fn parse_prefix(&mut self, ty: &Type, payload: Word) -> Word {
+        let routine = if *ty == Type::Prefix4 { "parse_prefix4" } else { "parse_prefix6" };
+        self.call_routine(routine, &[payload])
+    }
+
+    /// A word of what a routine gives besides its status.
+    pub fn result_word(&mut self, offset: i64) -> Word {
+        let place = self.add(self.state_address(), L_RESULT + offset);
+        self.load_arena(place)
     }
 
     /// An address is one whose own text the given one is.
@@ -126,10 +142,7 @@ impl Context<'_> {
         let found = self.call_routine("parse_ipv6", &[payload]);
         let none = self.compare(CompareOp::Eq, found, 0);
         self.leave_if(none, &mut given.others);
-        let [high, low] = [0, 8].map(|offset| {
-            let place = self.add(self.state_address(), L_RESULT + offset);
-            self.load_arena(place)
-        });
+        let [high, low] = [0, 8].map(|offset| self.result_word(offset));
         let address = Str::Ipv6(high, low);
         let Str::Slice { space, start, length } = self.text_of_payload(payload) else { return Ok(()) };
         let text = Slice { space, start, length };

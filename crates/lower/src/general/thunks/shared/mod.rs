@@ -16,7 +16,7 @@ use crate::state::State;
 use crate::value::{Abs, Word};
 use moonhook_ir as ir;
 use moonhook_ir::{CompareOp, FunctionId};
-use moonhook_runtime::layout::{ACCESS_LENGTH, ACCESS_READ, ACCESS_WRITE, L_RESULT, TAG_NIL};
+use moonhook_runtime::layout::{ACCESS_LENGTH, ACCESS_READ, ACCESS_WRITE, TAG_NIL};
 use moonhook_shape::{Shape, Type};
 use moonhook_snapshot::TableId;
 use std::rc::Rc;
@@ -230,18 +230,13 @@ impl Context<'_> {
 
     /// Adds what a routine has put into the state's result.
     fn add_for_thunk(&mut self, table: TableId, key: &Abs) -> Result<()> {
-        let added = self.result_word();
+        let added = self.result_word(0);
         let arms = self.read_shared(table, key)?;
         let sums = self.sums_of(arms, added);
         if let Some([sum]) = self.join(sums)?.as_deref() {
             self.write_shared(table, key, sum)?;
         }
         Ok(())
-    }
-
-    fn result_word(&mut self) -> Word {
-        let place = self.add(self.state_address(), L_RESULT);
-        self.load_arena(place)
     }
 
     /// What was read plus something; nil counts as 0. The expansion knows such a sum again where it is assigned.

@@ -249,7 +249,7 @@ impl Context<'_> {
         let mut done = Vec::new();
         if let Some((adds, assigns)) = adds {
             self.state = adds;
-            let added = self.result_word();
+            let added = self.result_word(0);
             let arms = self.read_entry(found.path, found.base, &field)?;
             let sums = self.sums_of(arms, added);
             if let Some([sum]) = self.join(sums)?.as_deref() {

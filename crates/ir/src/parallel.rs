@@ -1,0 +1,56 @@
+//! Work on many things at once, on as many threads as there are processors. What comes out does not depend on how many that are.
+
+use std::sync::{Mutex, PoisonError};
+
+/// With fewer items than this a thread costs more than it saves.
+const WORTH: usize = 8;
+
+/// What `work` gives for each of the items, in their order. Each thread has a state of its own, made by `state`.
+pub fn map<T, R, S>(
+    items: impl ExactSizeIterator<Item = T> + Send,
+    state: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, T) -> R + Sync,
+) -> Vec<R>
+where
+    T: Send,
+    R: Send,
+{
+    let threads = match items.len() {
+        ..WORTH => 1,
+        count => std::thread::available_parallelism().map_or(1, usize::from).min(count / WORTH + 1),
+    };
+    let queue = Mutex::new(items.enumerate());
+    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let worker = || {
+        let mut state = state();
+        let mut done = Vec::new();
+        while let Some((index, item)) = next() {
+            done.push((index, work(&mut state, item)));
+        }
+        done
+    };
+    let mut results = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(worker)).collect();
+        let mut results = worker();
+        for other in others {
+            match other.join() {
+                Ok(more) => results.extend(more),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        results
+    });
+    results.sort_unstable_by_key(|(index, _)| *index);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn results_are_in_the_items_order() {
+        for count in [0, 1, 7, 8, 1000] {
+            let squares = super::map(0..count, || 0, |_, n: usize| n * n);
+            assert_eq!(squares, (0..count).map(|n| n * n).collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Offsets that were bounded before a loop are bounded again behind it.
+//!
+//! Coming round a loop, the verifier forgets the bounds of numbers that are not what they were when it was there last
+//! (`widen_imprecise_scalars`, kernel/bpf/verifier.c). For a loop within another one that was in an earlier turn of the other, so
+//! that it may forget what the inner loop does not touch. An offset that is added to an address must have bounds: where a loop lies
+//! between what bounds it and its use, it gets a mask there.
+
+use crate::opaque::Opaque;
+use crate::proofs::Proofs;
+use crate::reach::Reach;
+use crate::values::{Definition, definitions};
+use crate::ways::Ways;
+use moonhook_ir::*;
+
+/// Larger offsets have a comparison next to their use.
+const MOST_MASKED: u64 = 0x7fff;
+
+pub(crate) fn run(function: &mut Function, maps: &[Map]) -> bool {
+    let Ok(flow) = ControlFlow::new(function) else { return false };
+    let (flow, reach) = (&flow, &Reach::new(function, &flow));
+    let loops: Vec<Block> = flow.order.iter().copied().filter(|block| flow.is_loop_header(*block)).collect();
+    if loops.is_empty() {
+        return false;
+    }
+    let definitions = definitions(function);
+    let proofs = Proofs::find(function, flow, &definitions);
+    let opaque = Opaque::find(function, maps);
+    let ways = Ways::find(function, flow, &opaque);
+    let mut plan = Vec::new();
+    let forgotten = Forgotten::find(function, flow, reach, &loops);
+    for &block in &flow.order {
+        for (at, inst) in function.block(block).insts.iter().enumerate() {
+            if let Op::Binary(BinaryOp::Add, base, Operand::Value(offset)) = inst.op
+                && proofs.is_pointer(base)
+                && ways.bits(offset) <= MOST_MASKED
+                && forgotten.at(offset, block)
+            {
+                plan.push((block, at, base, offset, ways.bits(offset)));
+            }
+        }
+    }
+    let changed = !plan.is_empty();
+    // The last ones of a block first, so that places stay what they are.
+    for (block, at, base, offset, bits) in plan.into_iter().rev() {
+        let result = function.new_value();
+        let insts = &mut function.block_mut(block).insts;
+        let loc = insts[at].loc;
+        insts[at].op = Op::Binary(BinaryOp::Add, base, Operand::Value(result));
+        let op = Op::Binary(BinaryOp::And, offset, Operand::Imm(bits as i32));
+        insts.insert(at, Inst { op, result: Some(result), loc });
+    }
+    changed
+}
+
+struct Forgotten<'a> {
+    flow: &'a ControlFlow,
+    reach: &'a Reach,
+    loops: &'a [Block],
+    /// By value: where it is computed, and whether the bounds of what it is computed from may be forgotten there.
+    defined: Vec<(Block, bool)>,
+}
+
+impl<'a> Forgotten<'a> {
+    fn find(function: &Function, flow: &'a ControlFlow, reach: &'a Reach, loops: &'a [Block]) -> Self {
+        let defined = vec![(Block(0), false); function.value_count as usize];
+        let mut forgotten = Forgotten { flow, reach, loops, defined };
+        let definitions = definitions(function);
+        for &block in &flow.order {
+            let data = function.block(block);
+            for (place, param) in data.params.iter().enumerate() {
+                let mut lost = false;
+                if !flow.is_loop_header(block) {
+                    for before in flow.predecessors(block) {
+                        let Some((terminator, _)) = &function.block(*before).terminator else { continue };
+                        terminator.for_each_target(|target| {
+                            lost |= target.block == block && forgotten.at(target.args[place], *before);
+                        });
+                    }
+                }
+                forgotten.defined[param.index()] = (block, lost);
+            }
+            for result in data.insts.iter().filter_map(|inst| inst.result) {
+                let lost = match definitions[result.index()] {
+                    // A mask bounds whatever it is applied to.
+                    Definition::Binary(BinaryOp::And, _, Operand::Imm(mask)) if mask >= 0 => false,
+                    Definition::Binary(_, lhs, rhs) => {
+                        forgotten.at(lhs, block) || rhs.value().is_some_and(|rhs| forgotten.at(rhs, block))
+                    }
+                    Definition::Unary(_, value) => forgotten.at(value, block),
+                    _ => false,
+                };
+                forgotten.defined[result.index()] = (block, lost);
+            }
+        }
+        forgotten
+    }
+
+    /// Whether the value's bounds may be forgotten in `block`.
+    fn at(&self, value: Value, block: Block) -> bool {
+        let (defined, lost) = self.defined[value.index()];
+        let between = |head: &Block| {
+            *head != defined && self.flow.dominates(defined, *head) && self.reach.of(*head, block)
+        };
+        lost || self.loops.iter().any(between)
+    }
+}

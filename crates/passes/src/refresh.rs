@@ -1,0 +1,122 @@
+//! Loops in which headers of the frame are looked for load the frame's address anew in each turn.
+//!
+//! What a turn proves of the frame's length stays known of its address (`find_good_pkt_pointers`, kernel/bpf/verifier.c), so that the
+//! verifier walks the loop once more for each length that a turn may have proved. An address that was loaded in the turn has proved
+//! what code before the loop had, and nothing else.
+
+use crate::values::{Definition, definitions};
+use moonhook_ir::*;
+use std::collections::HashSet;
+
+pub(crate) fn run(function: &mut Function, _maps: &[Map]) -> bool {
+    let Ok(flow) = ControlFlow::new(function) else { return false };
+    let Some(frame) = Frame::find(function) else { return false };
+    let mut changed = false;
+    for &head in &flow.order {
+        let Some((Terminator::MayGoto { go, stop }, loc)) = &function.block(head).terminator else {
+            continue;
+        };
+        if !flow.is_loop_header(head)
+            || flow.single_predecessor(go.block) != Some(head)
+            || !go.args.is_empty()
+        {
+            continue;
+        }
+        let (go, stop, loc) = (go.block, stop.clone(), *loc);
+        let checks = frame.checks(function, &definitions(function));
+        let turn = turn(&flow, head);
+        if !checks.iter().any(|check| turn.contains(&check.block)) {
+            continue;
+        }
+        let before = checks.iter().filter(|check| flow.dominates(check.passed, head));
+        let proved = before.map(|check| check.bytes).max().unwrap_or(0);
+        let old: Vec<Value> = frame.starts(function);
+        let entry = function.new_block();
+        let Frame { context, end, .. } = frame;
+        let load = Op::Load { size: Size::B4, signed: false, base: context, disp: 0 };
+        let Some(start) = function.push(entry, load, loc) else { continue };
+        let to = |block| Target::new(block, Vec::new());
+        let next = match proved {
+            0 => Terminator::Jump(to(go)),
+            proved => {
+                let behind = Op::Binary(BinaryOp::Add, start, Operand::Imm(proved));
+                let Some(behind) = function.push(entry, behind, loc) else { continue };
+                let condition = Condition::new(CompareOp::UGt, behind, end);
+                Terminator::Branch { condition, then: stop.clone(), otherwise: to(go) }
+            }
+        };
+        function.block_mut(entry).terminator = Some((next, loc));
+        if let Some((terminator, _)) = &mut function.block_mut(head).terminator {
+            *terminator = Terminator::MayGoto { go: to(entry), stop };
+        }
+        let rename = |value: Value| if old.contains(&value) { start } else { value };
+        for block in flow.order.iter().filter(|block| flow.dominates(go, **block)) {
+            let data = function.block_mut(*block);
+            data.insts.iter_mut().for_each(|inst| inst.op.map_values(rename));
+            if let Some((terminator, _)) = &mut data.terminator {
+                terminator.map_values(rename);
+            }
+        }
+        changed = true;
+    }
+    changed
+}
+
+/// The blocks of one turn of the loop, without its head.
+fn turn(flow: &ControlFlow, head: Block) -> HashSet<Block> {
+    let back = flow.predecessors(head).iter().copied().filter(|block| flow.dominates(head, *block));
+    let mut work: Vec<Block> = back.collect();
+    let mut turn = HashSet::new();
+    while let Some(block) = work.pop() {
+        if block != head && turn.insert(block) {
+            work.extend(flow.predecessors(block));
+        }
+    }
+    turn
+}
+
+/// `struct xdp_md` (include/uapi/linux/bpf.h): where the frame starts and ends.
+struct Frame {
+    context: Value,
+    end: Value,
+}
+
+/// A comparison with the frame's end behind which so many bytes are known to be there.
+struct Check {
+    block: Block,
+    passed: Block,
+    bytes: i32,
+}
+
+impl Frame {
+    fn find(function: &Function) -> Option<Self> {
+        let context = function.context()?;
+        let mut insts = function.blocks.first()?.insts.iter();
+        let is_end = |inst: &&Inst| matches!(inst.op, Op::Load { base, disp: 4, .. } if base == context);
+        Some(Frame { context, end: insts.find(is_end)?.result? })
+    }
+
+    /// All that was loaded from where the frame's address stands.
+    fn starts(&self, function: &Function) -> Vec<Value> {
+        let insts = function.blocks.iter().flat_map(|block| &block.insts);
+        let is_start =
+            |inst: &&Inst| matches!(inst.op, Op::Load { base, disp: 0, .. } if base == self.context);
+        insts.filter(is_start).filter_map(|inst| inst.result).collect()
+    }
+
+    fn checks(&self, function: &Function, definitions: &[Definition]) -> Vec<Check> {
+        let starts = self.starts(function);
+        let mut checks = Vec::new();
+        for (index, data) in function.blocks.iter().enumerate() {
+            if let Some((Terminator::Branch { condition, otherwise, .. }, _)) = &data.terminator
+                && (condition.op, condition.rhs) == (CompareOp::UGt, Operand::Value(self.end))
+                && let Definition::Binary(BinaryOp::Add, base, Operand::Imm(bytes)) =
+                    definitions[condition.lhs.index()]
+                && starts.contains(&base)
+            {
+                checks.push(Check { block: Block(index as u32), passed: otherwise.block, bytes });
+            }
+        }
+        checks
+    }
+}

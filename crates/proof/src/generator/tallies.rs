@@ -1,0 +1,211 @@
+//! Tables that handlers share from packet to packet, most of them without declaration: counts, texts, truths and records by keys
+//! of one type. What they hold after each frame is compared.
+
+use super::scope::Sort;
+use super::tree::{Expression, Kind, Statement, expr, line};
+use super::{ExpressionRule, Features, Generator, Rules, StatementRule};
+
+/// A table of the script's own.
+#[derive(Clone)]
+pub(super) struct Tally {
+    name: String,
+    key: Key,
+    value: Value,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Key {
+    Integer,
+    Boolean,
+    Text,
+    Mac,
+    Ip,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Value {
+    Integer,
+    Boolean,
+    Text,
+    /// `{ n = …, last = … }`.
+    Record,
+}
+
+pub(super) const STATEMENTS: Rules<StatementRule> = &[
+    (Features::TALLIES, 10, Generator::tally),
+    (Features::TALLIES, 3, Generator::show_tally),
+    (Features::TALLIES, 2, Generator::forget_tally),
+    (Features::TALLIES, 1, Generator::sum_of_tally),
+];
+
+pub(super) const INTEGERS: Rules<ExpressionRule> = &[(Features::TALLIES, 4, |it, _| {
+    let tally = it.known_tally(Value::Integer)?;
+    let key = it.key_of(tally.key)?;
+    Some(expr!(Integer, format!("({}[$] or $)", tally.name), key, it.constant()))
+})];
+
+impl Generator {
+    /// Up to three tables.
+    pub(super) fn tallies_of_load_time(&mut self) -> Vec<Statement> {
+        if !self.has(Features::TALLIES) {
+            return Vec::new();
+        }
+        (0..1 + self.random.below(3)).map(|_| self.new_tally()).collect()
+    }
+
+    fn new_tally(&mut self) -> Statement {
+        let keys = [Key::Integer, Key::Integer, Key::Boolean, Key::Text, Key::Mac, Key::Ip];
+        let values = [Value::Integer, Value::Integer, Value::Boolean, Value::Text, Value::Record];
+        let (name, key, value) = (self.fresh("hits"), *self.random.pick(&keys), *self.random.pick(&values));
+        self.tallies.push(Tally { name: name.clone(), key, value });
+        let (key_type, first) = match key {
+            Key::Integer => ("\"int\"", "[0]"),
+            Key::Boolean => ("\"boolean\"", "[true]"),
+            Key::Text => ("\"string:64\"", "none"),
+            Key::Mac => ("\"mac\"", "[\"02:00:5e:10:00:01\"]"),
+            Key::Ip => ("\"ip\"", "[\"192.0.2.7\"]"),
+        };
+        let (value_type, filled) = match value {
+            Value::Integer => ("\"int\"", "0"),
+            Value::Boolean => ("\"boolean\"", "false"),
+            Value::Text => ("\"string:64\"", "\"first\""),
+            Value::Record => ("{ n = \"int\", last = \"int\" }", "{ n = 1, last = 2 }"),
+        };
+        match self.random.below(4) {
+            0 => line!(format!("local {name} = map {{ key = {key_type}, value = {value_type} }}")),
+            1 => line!(format!("local {name} = {{ {first} = {filled} }}")),
+            _ => line!(format!("local {name} = {{}}")),
+        }
+    }
+
+    fn any_tally(&mut self) -> Option<Tally> {
+        let usable = !self.tallies.is_empty() && !self.loading() && self.room(60);
+        usable.then(|| self.random.pick(&self.tallies).clone())
+    }
+
+    fn known_tally(&mut self, value: Value) -> Option<Tally> {
+        self.any_tally().filter(|tally| tally.value == value)
+    }
+
+    fn key_of(&mut self, key: Key) -> Option<Expression> {
+        self.spend(10);
+        let packet = self.scope.packet;
+        Some(match key {
+            Key::Integer => match self.random.below(3) {
+                0 if packet => expr!(Integer, "(#pkt & 7)"),
+                1 if packet => expr!(Integer, "(pkt:getbyte(0) & 7)"),
+                _ => expr!(Integer, "($ & 15)", self.integer(1)),
+            },
+            Key::Boolean => self.condition(1),
+            Key::Text => match self.random.below(3) {
+                0 if packet => expr!(Text, "pkt:getstring(0, $)", self.small(3)),
+                1 => self.constant_text(),
+                _ => expr!(Text, "($ and \"tcp\" or \"udp\")", self.condition(1)),
+            },
+            Key::Mac if packet => Expression::leaf(Kind::Text, self.one_of(&["pkt.eth.src", "pkt.eth.dst"])),
+            Key::Ip if packet => match self.random.once_in(3) {
+                true => expr!(Text, "(pkt.ip and pkt.ip.dst or \"2001:db8::1\")"),
+                false => expr!(Text, "(pkt.ip and pkt.ip.src or \"192.0.2.7\")"),
+            },
+            Key::Mac | Key::Ip => return None,
+        })
+    }
+
+    /// Assigns an entry in one of the ways that counters and memories are written in.
+    fn tally(&mut self) -> Option<Vec<Statement>> {
+        let Tally { name, key, value } = self.any_tally()?;
+        let (k, key) = (self.fresh("key"), self.key_of(key)?);
+        self.spend(40);
+        let place = format!("{name}[{k}]");
+        let mut all = vec![line!(format!("local {k} = $"), key)];
+        all.extend(match value {
+            Value::Integer => self.count_entry(&place),
+            Value::Boolean => vec![line!(format!("{place} = $"), self.condition(2))],
+            Value::Text => {
+                let text = self.short_text(2);
+                vec![match self.random.once_in(2) {
+                    true => line!(format!("{place} = {place} or $"), text),
+                    false => line!(format!("{place} = $"), text),
+                }]
+            }
+            Value::Record => self.change_record(&place),
+        });
+        let shown = if value == Value::Record { format!("{place}.n, {place}.last") } else { place };
+        all.push(self.shown(vec![expr!(Any, shown)]));
+        Some(vec![line!("do$end", all)])
+    }
+
+    fn count_entry(&mut self, place: &str) -> Vec<Statement> {
+        let by = self.integer(1);
+        match self.random.below(6) {
+            0 => {
+                let more = vec![line!(format!("{place} = {place} + $"), by.clone())];
+                vec![line!(
+                    format!("if {place} then$else$end"),
+                    more,
+                    vec![line!(format!("{place} = $"), by)]
+                )]
+            }
+            1 => vec![
+                line!(format!("local e = {place} or 0")),
+                line!("if $ then$end", self.condition(1), vec![line!("e = e + 1")]),
+                line!(format!("{place} = e ~ $"), by),
+            ],
+            2 => vec![line!(format!("{place} = $"), by)],
+            3 => vec![line!(format!("{place} = math.max({place} or 0, $)"), by)],
+            _ => vec![line!(format!("{place} = ({place} or 0) + $"), by)],
+        }
+    }
+
+    fn change_record(&mut self, place: &str) -> Vec<Statement> {
+        let (by, last) = (self.integer(1), self.integer(1));
+        match self.random.below(4) {
+            0 => vec![line!(format!("{place} = {{ n = $, last = $ }}"), by, last)],
+            1 => vec![
+                line!(format!("{place} = {place} or {{ n = 0, last = $ }}"), last),
+                line!(format!("{place}.n = {place}.n + $"), by),
+            ],
+            _ => {
+                let more = vec![line!("e.n = e.n + $", by), line!("e.last = $", last.clone())];
+                let new = vec![line!(format!("{place} = {{ n = 1, last = $ }}"), last)];
+                vec![line!(format!("local e = {place}")), line!("if e then$else$end", more, new)]
+            }
+        }
+    }
+
+    fn show_tally(&mut self) -> Option<Vec<Statement>> {
+        let Tally { name, key, value } = self.any_tally()?;
+        let key = self.key_of(key)?;
+        let shown = match value {
+            Value::Record => expr!(Any, format!("({name}[$] or {{ n = -1 }}).n"), key),
+            _ => expr!(Any, format!("{name}[$]"), key),
+        };
+        Some(vec![self.shown(vec![shown])])
+    }
+
+    fn forget_tally(&mut self) -> Option<Vec<Statement>> {
+        let Tally { name, key, .. } = self.any_tally()?;
+        let key = self.key_of(key)?;
+        let forget = vec![line!(format!("{name}[$] = nil"), key)];
+        Some(vec![line!("if $ then$end", self.condition(1), forget)])
+    }
+
+    /// A traversal whose order does not show.
+    fn sum_of_tally(&mut self) -> Option<Vec<Statement>> {
+        let Tally { name, key, .. } = self.known_tally(Value::Integer)?;
+        if !self.may_nest() || self.factor > 1 || key == Key::Text || !self.room(300) {
+            return None;
+        }
+        self.spend(200);
+        let sum = self.fresh("v");
+        self.scope.add(&sum, Sort::Integer, true);
+        Some(vec![
+            line!(format!("local {sum} = 0")),
+            line!(
+                format!("for _, count in pairs({name}) do$end"),
+                vec![line!(format!("{sum} = {sum} + count"))]
+            ),
+            self.shown(vec![expr!(Integer, sum)]),
+        ])
+    }
+}

@@ -1,0 +1,143 @@
+//! A script's handlers in the kernel: compiled in one of the forms that they can have, loaded, and run frame by frame.
+
+use crate::outcome::Seen;
+use crate::shared::{self, Tables};
+use crate::{ProofError, host};
+use moonhook_cli::records::{Decoder, Message, Text};
+use moonhook_cli::{CliError, Verdict};
+use moonhook_engine::{Choice, Form, Settings};
+use moonhook_install::{Events, LogDetail, Program, ProgramStatistics};
+use moonhook_ir::Module;
+use moonhook_load::Loaded;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+/// A verdict that no script returns by accident: an error always shows.
+pub const ON_ERROR: Verdict = Verdict::Aborted;
+
+/// How handlers are compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Variant {
+    /// `None`: whichever a script gets.
+    pub form: Option<Form>,
+    /// The program takes frames in several buffers, too.
+    pub frags: bool,
+}
+
+/// What consumes a program's records, and where it puts them.
+type Records = (Events, Receiver<Vec<u8>>);
+
+/// A program in the kernel that was made of a script.
+pub struct Kernel {
+    program: Program,
+    name: String,
+    module: Module,
+    tables: Tables,
+    decoder: Decoder,
+    events: Option<Records>,
+    /// Where all frames run: what belongs to a CPU, as the state of `math.random` does, goes on from frame to frame, as in real
+    /// Lua.
+    cpu: usize,
+    pub choice: Choice,
+    /// Processor time that this thread took to compile and load it.
+    pub time: Duration,
+}
+
+impl Kernel {
+    /// Takes a loaded script through all other stages, up to the kernel.
+    ///
+    /// # Errors
+    /// `Stage` for what a stage or the verifier refuses.
+    pub fn new(loaded: &Loaded, variant: Variant) -> Result<Kernel, ProofError> {
+        let start = host::processor_time()?;
+        let settings = Settings {
+            on_error: ON_ERROR as u32,
+            form: variant.form,
+            frags: variant.frags,
+            ..Settings::default()
+        };
+        let installed =
+            moonhook_engine::install(&loaded.snapshot, &settings, LogDetail::Statistics, |_| Vec::new());
+        let (made, program) = installed.map_err(CliError::from)?;
+        let (module, choice) = (made.module, made.choice);
+        let time = host::processor_time()?.saturating_sub(start);
+        moonhook_cli::tables::fill(&program, &module, &|_| false)?;
+        let name = program.programs().into_iter().next().ok_or(ProofError::NoProgram)?;
+        Ok(Kernel {
+            events: events(&program)?,
+            tables: Tables::new(loaded, &module),
+            decoder: Decoder::new(&module),
+            cpu: host::current_cpu()?,
+            program,
+            name,
+            module,
+            choice,
+            time,
+        })
+    }
+
+    /// Runs a frame.
+    ///
+    /// # Errors
+    /// `Stage` where the kernel refuses to.
+    pub fn run(&mut self, frame: &[u8]) -> Result<Seen, ProofError> {
+        let run = host::on_cpu(self.cpu, || self.program.test_run(&self.name, frame, 1))??;
+        let tables = shared::of_kernel(&self.program, &self.module)?;
+        let mut seen = Seen { verdict: run.verdict, data: run.data, tables, ..Seen::default() };
+        let Some((events, records)) = &mut self.events else { return Ok(seen) };
+        events.consume()?;
+        for record in records.try_iter() {
+            match self.decoder.decode(&record).map_err(CliError::from)? {
+                Message::Print(line) => seen.output.push(line),
+                Message::Event(notice) => seen.output.push(notice.line),
+                Message::Error(failure) => seen.error = Some(lossy(failure.message)),
+            }
+        }
+        Ok(seen)
+    }
+
+    /// What the tables that the handlers share hold in real Lua.
+    pub fn tables_of_lua(&self) -> Vec<String> {
+        self.tables.of_lua()
+    }
+
+    /// Whether the handlers keep entries from packet to packet.
+    pub fn has_tables(&self) -> bool {
+        !self.module.tables.is_empty()
+    }
+
+    /// Whether it is general code.
+    pub fn is_general(&self) -> bool {
+        self.choice.form == Form::General
+    }
+
+    /// Its form, as a failure names it.
+    pub fn form(&self) -> &'static str {
+        if self.is_general() { "general code" } else { "expanded code" }
+    }
+
+    /// What the verifier says about the program.
+    pub fn statistics(&self) -> ProgramStatistics {
+        self.program.statistics().into_iter().next().unwrap_or_default()
+    }
+}
+
+/// What a program has to say, where it can say anything.
+fn events(program: &Program) -> Result<Option<Records>, ProofError> {
+    if !program.maps().iter().any(|map| map.name == "events") {
+        return Ok(None);
+    }
+    let (send, receive) = channel();
+    let events = program.events("events", move |record| {
+        // The receiver lives as long as the consumer.
+        let _ = send.send(record.to_vec());
+    })?;
+    Ok(Some((events, receive)))
+}
+
+/// The user tier keeps messages as UTF-8 with replacement characters; so must what they are compared with.
+fn lossy(text: Text) -> Text {
+    let before = &text.bytes[..text.cut.unwrap_or(0)];
+    let cut = text.cut.map(|_| String::from_utf8_lossy(before).len());
+    Text { bytes: text.lossy().into_bytes(), cut }
+}
