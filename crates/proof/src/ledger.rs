@@ -144,9 +144,7 @@ fn walked_too_often(measured: &[(String, Entry)]) -> Vec<String> {
         .filter(|(_, entry)| entry.verified > MOST_WALKED * entry.instructions)
         .map(|(name, entry)| {
             let Entry { instructions, verified, .. } = entry;
-            format!(
-                "{name}: {verified} verified instructions are more than {MOST_WALKED} times {instructions}"
-            )
+            format!("{name}: {verified} verified instructions, over {MOST_WALKED} times {instructions}")
         })
         .collect();
     let more_than = |entry: &Entry| entry.verified > MEDIAN_WALKED * entry.instructions;
