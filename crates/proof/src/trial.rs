@@ -24,6 +24,9 @@ const TOO_LARGE: &str = "MH0207";
 /// The codes of what is a fault of Moonhook: a module without sense, a program that the verifier rejects.
 const BUGS: [&str; 2] = ["MH0404", "MH0505"];
 
+/// The code of what takes the verifier too long.
+const OUT_OF_PATIENCE: &str = "MH0522";
+
 /// The code of a table whose types cannot be found.
 const NO_TYPES: &str = "MH0208";
 
@@ -59,6 +62,8 @@ pub struct Ran {
     /// It ran in expanded code, in general code.
     pub expanded: bool,
     pub general: bool,
+    /// The verifier was not done with expanded code in the time that it is given.
+    pub given_up: bool,
     /// The processor time that it took to compile and load the slower of the two.
     pub time: Duration,
 }
@@ -194,7 +199,9 @@ fn compared(program: &Program, frames: &[Vec<u8>], frags: bool, folder: &Path) -
         return failed;
     }
     let (expanded, general) = pair.forms();
-    let mut ran = Ran { expanded, general, time: pair.slowest().0, ..Ran::default() };
+    let reason = pair.choice().and_then(|choice| choice.reason.as_ref());
+    let given_up = reason.is_some_and(|reason| reason.code == OUT_OF_PATIENCE);
+    let mut ran = Ran { expanded, general, given_up, time: pair.slowest().0, ..Ran::default() };
     for frame in frames {
         match pair.run(frame) {
             Ok(seen) if seen.ran_out_of_budget() => break,
@@ -209,7 +216,7 @@ fn compared(program: &Program, frames: &[Vec<u8>], frags: bool, folder: &Path) -
 fn bug(pair: &Pair) -> Option<Verdict> {
     let reason = pair.choice()?.reason.as_ref()?;
     let kind = || format!("{} {}", reason.code, general_words(&reason.message));
-    BUGS.contains(&reason.code).then(|| failed(kind(), reason.to_string()))
+    (reason.bug || BUGS.contains(&reason.code)).then(|| failed(kind(), reason.to_string()))
 }
 
 /// Compilers that are not optimised themselves take their time.

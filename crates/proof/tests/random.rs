@@ -43,6 +43,8 @@ struct Tally {
     /// Programs in expanded code, and in both forms.
     expanded: u64,
     both: u64,
+    /// Programs whose expanded code the verifier was not done with in time.
+    given_up: u64,
     refused: BTreeMap<&'static str, u64>,
     failures: Vec<(u64, Failure)>,
     /// Failures, also those of a kind that is known; those of them that the verifier rejected.
@@ -61,6 +63,7 @@ impl Tally {
                 self.pairs += ran.seen.len() as u64 * forms.max(1);
                 self.expanded += u64::from(ran.expanded);
                 self.both += forms / 2;
+                self.given_up += u64::from(ran.given_up);
                 self.lines += ran.seen.iter().map(|seen| seen.output.len()).sum::<usize>();
                 self.errors += ran.seen.iter().filter(|seen| seen.error.is_some()).count();
                 self.slowest = self.slowest.max((ran.time, seed));
@@ -81,11 +84,12 @@ impl Tally {
         let refused: Vec<String> =
             self.refused.iter().map(|(code, count)| format!("{count} {code}")).collect();
         format!(
-            "{} programs ({} in expanded code, {} in both forms), {} pairs, {} failures, {} of them rejected by the verifier, \
+            "{} programs ({} in expanded code, {} in both forms, {} given up by the verifier), {} pairs, {} failures, {} of them rejected by the verifier, \
              slowest to load: {:.2} s (seed {}), refused: {}, {} lines printed, {} frames with an error, {:.1} s",
             self.programs,
             self.expanded,
             self.both,
+            self.given_up,
             self.pairs,
             self.failed,
             self.rejected,

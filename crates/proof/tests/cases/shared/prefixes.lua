@@ -1,5 +1,4 @@
 -- Tables of prefixes: the longest one that contains the address, however it was written, and deletion of exactly one.
--- general: bad key for table 'nets'
 -- frames: tcp udp icmp tcp6 udp6 arp tcp udp all
 local xdp = require "xdp"
 local nets = map { lpm = true, value = "int", capacity = 6 }
