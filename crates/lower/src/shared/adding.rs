@@ -80,6 +80,7 @@ impl Context<'_> {
             let sum = met.meeting.sum(way).copied();
             met.address.push(match sum.map(|sum| sum.at) {
                 None => Word::Imm(0),
+                Some(_) if met.meeting.is_missing(way) => Word::Imm(0),
                 Some(At::Address(address)) => address.into(),
                 Some(At::Place(place)) if met.meeting.is_of_places() => place.base.into(),
                 Some(At::Place(place)) => self.address_of(place).into(),

@@ -126,6 +126,7 @@ pub struct Meeting {
     added: Option<Word>,
     disp: Option<i16>,
     ways: Vec<Option<Sum>>,
+    missing: Vec<bool>,
 }
 
 impl Additions {
@@ -216,6 +217,11 @@ impl Additions {
             At::Address(_) => None,
         };
         let load = &self.loads[first.load];
+        // What was read of an entry that is there comes in a value.
+        let is_missing = |(own, (word, _)): (&Option<Sum>, &(Word, &Facts))| {
+            load.key.is_some() && own.is_some() && self.sums_of(*word).is_empty()
+        };
+        let missing = own.iter().zip(ways).map(is_missing).collect();
         let one_key = all().all(|sum| self.loads[sum.load].key == load.key);
         Meeting {
             // A key that is equal to no other one stands for several.
@@ -223,9 +229,14 @@ impl Additions {
             since: all().map(|sum| sum.since).min().unwrap_or(0),
             there: own.iter().all(|sum| sum.is_some_and(|sum| sum.there)),
             everywhere: own.iter().all(|sum| sum.is_some_and(|sum| sum.everywhere)),
-            added: first.added.filter(|added| all().all(|sum| sum.added == Some(*added))),
+            // What is added on some ways only is not known where they meet.
+            added: first.added.filter(|added| {
+                let everywhere = matches!(added, Word::Imm(_)) || own.iter().all(Option::is_some);
+                everywhere && all().all(|sum| sum.added == Some(*added))
+            }),
             disp: of_place(first).filter(|disp| all().all(|sum| of_place(sum) == Some(*disp))),
             ways: own,
+            missing,
         }
     }
 
@@ -422,7 +433,10 @@ impl Additions {
                 Word::Value(tag) => self.nil_tags.get(tag) == Some(&(nil, marker)),
             })
         };
-        facts.absent.iter().rev().copied().find(|marker| self.marked.contains_key(marker) && says(*marker))
+        // Of a field, the entry's address may not be at hand there.
+        let of_entry =
+            |marker: &ir::Value| self.marked.get(marker).is_some_and(|load| self.loads[*load].key.is_some());
+        facts.absent.iter().rev().copied().find(|marker| of_entry(marker) && says(*marker))
     }
 
     pub fn set_nil(&mut self, tag: Word, nil: i64, marker: ir::Value) {
@@ -458,6 +472,11 @@ impl Meeting {
     /// The sum that comes on a way, if one does.
     pub(super) fn sum(&self, way: usize) -> Option<&Sum> {
         self.ways[way].as_ref()
+    }
+
+    /// Whether there is no entry on a way, so that the word's base is 0.
+    pub(super) fn is_missing(&self, way: usize) -> bool {
+        self.missing[way]
     }
 
     /// Whether all words are at one displacement from their bases.

@@ -1,7 +1,7 @@
 -- frames: udp tcp udp:x
 -- What looks like a sum of the assigned word is one of another word, or of none, on some ways.
 local xdp = require "xdp"
-local t, r, l = {}, {}, {}
+local t, r = {}, {}
 xdp.attach(function(pkt)
   local k, j = pkt:getuint8(14) & 3, pkt:getuint8(23) & 1
   t[1], t[2], t[3] = t[1] or 10, t[2] or 20, t[3] or 30
@@ -15,13 +15,16 @@ xdp.attach(function(pkt)
   local m
   if j == 1 then m = r[k].n else m = 100 end
   r[k].n = m + 1
+  local p
+  if j == 1 then
+    local x = pkt:getuint8(30)
+    p = r[k].m + x
+  else
+    p = 6
+  end
+  r[k].m = p
   local q = j == 1 and r[k].n or r[k].m
   r[k].m = q + 7
-  -- The same place, and another, by computed positions.
-  l[1] = l[1] or { 1, 2, 3, 4 }
-  l[1][k + 1] = l[1][j + 1] + 1
-  l[1][j + 1], l[1][k + 1] = l[1][j + 1] + 10, l[1][k + 1] + 20
-  l[1][k] = (l[1][k + 2] or 0) + (l[1][k] or 0)
   -- What is kept, and what stands in for nil.
   t[7 + j] = t[7 + j] or 70
   t[7 + j] = t[7 + j] or 71
@@ -29,5 +32,5 @@ xdp.attach(function(pkt)
   if t[9] == nil then t[9] = 91 end
   t[9] = t[9] + t[9]
   print(t[1], t[2], t[3], t[k], t[7], t[8], t[9])
-  print(r[k].n, r[k].m, l[1][1], l[1][2], l[1][3], l[1][4])
+  print(r[k].n, r[k].m)
 end)
