@@ -184,6 +184,12 @@ impl Context<'_> {
         self.shared.known.entry(table).or_insert_with(initial)
     }
 
+    /// What was seen of a table's types. It stays known: where the walk has learned something, a refusal is found again in the next one.
+    fn types_seen(&mut self, table: TableId) -> Known {
+        let Known { key, value, .. } = self.know(table);
+        Known { key: key.clone(), value: value.clone(), ..Known::default() }
+    }
+
     /// Takes note of a key and a value that the handlers use with the table. In thunks its types are settled.
     fn note(&mut self, table: TableId, key: &Seen, value: &Seen) -> Result<()> {
         if self.thunk.is_some() {
@@ -216,7 +222,7 @@ impl Context<'_> {
             Ok(shape) => Ok(Some(self.make_map(table, shape))),
             Err(problem) => {
                 self.check_contents(table, Some(self.table_name(table)))?;
-                let known = std::mem::take(self.know(table));
+                let known = self.types_seen(table);
                 self.refuse_table(table, &known, problem)
             }
         }
@@ -228,7 +234,7 @@ impl Context<'_> {
         if let Some(known) = self.shared_map(table)? {
             return Ok(known);
         }
-        let known = std::mem::take(self.know(table));
+        let known = self.types_seen(table);
         self.refuse_table(table, &known, "the types of its keys and values are not known".to_string())
     }
 
@@ -293,7 +299,7 @@ impl Context<'_> {
             return Ok(());
         }
         self.loc = loc;
-        let known = std::mem::take(self.know(table));
+        let known = self.types_seen(table);
         self.refuse_table(table, &known, "what its values are is not known".to_string())
     }
 
