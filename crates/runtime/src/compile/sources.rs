@@ -104,12 +104,12 @@ mod tests {
 
     #[test]
     fn each_function_is_found_in_the_file_that_defines_it() {
-        for number in 0..ROUTINES.len() {
+        for (number, routine) in ROUTINES.iter().enumerate() {
             let functions = read(number);
-            assert!(!functions.is_empty(), "{} defines nothing", ROUTINES[number].name);
+            assert!(!functions.is_empty(), "{} defines nothing", routine.name);
             for name in functions.keys() {
                 let found = find(name).unwrap_or_else(|| panic!("{name} is not found"));
-                assert_eq!(found.file, ROUTINES[number].name, "{name}");
+                assert_eq!(found.file, routine.name, "{name}");
             }
         }
     }
