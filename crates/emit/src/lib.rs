@@ -160,7 +160,7 @@ fn compile_with(
     let mut blocks = assemble::assemble(&machine, allocated, &preserved, &slots);
     leftovers::clear(&mut blocks, slots.spill(0));
     arguments::set_untaken(module, &mut blocks);
-    clobbered::refill(&mut blocks);
+    clobbered::refill(function.params.len(), &mut blocks);
     let words = jumps::join(&blocks);
     check_size(&function.name, words.len())?;
     Ok(Code { words, offset: 0, stack })

@@ -47,7 +47,7 @@ unsafe extern "C-unwind" fn checked_next(state: *mut lua_State) -> c_int {
 
 /// Lua manual § 6.1, `pairs`.
 unsafe extern "C-unwind" fn checked_pairs(state: *mut lua_State) -> c_int {
-    // SAFETY: uses five stack slots of LUA_MINSTACK; nothing here has a destructor.
+    // SAFETY: uses a few stack slots of LUA_MINSTACK; nothing here has a destructor.
     unsafe {
         ffi::luaL_checkany(state, 1);
         if ffi::luaL_getmetafield(state, 1, c"__pairs".as_ptr()) != ffi::LUA_TNIL {
@@ -57,7 +57,9 @@ unsafe extern "C-unwind" fn checked_pairs(state: *mut lua_State) -> c_int {
         }
         ffi::lua_pushvalue(state, ffi::lua_upvalueindex(1));
         ffi::lua_pushvalue(state, 1);
+        // The first key, and the object to be closed at the end.
         ffi::lua_pushnil(state);
-        3
+        ffi::lua_pushnil(state);
+        4
     }
 }

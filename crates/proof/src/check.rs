@@ -32,7 +32,7 @@ const BACKWARDS: &str = "do local pairs_, next_, select_, type_, meta_ = pairs, 
     return next_(...) end \
     function pairs(...) local t = ... if type_(t) ~= 'table' or meta_(t) then return pairs_(...) end \
     local all, i = keys_of(t) i = i + 1 return function() while i > 1 do i = i - 1 local k = all[i] \
-    if t[k] ~= nil then return k, t[k] end end end, t, nil end end ";
+    if t[k] ~= nil then return k, t[k] end end end, t, nil, nil end end ";
 
 /// Runs a program over the frames in real Lua; `Agreed` with what it showed if it is fit.
 pub fn check(program: &Program, frames: &[Vec<u8>], folder: &Path) -> Verdict {

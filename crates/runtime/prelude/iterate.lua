@@ -4,7 +4,7 @@ function base.pairs(t)
   prim.expect_any(1)
   local iterate = prim.metafield(t, "__pairs")
   if iterate == nil then
-    return next, t, nil
+    return next, t, nil, nil
   end
   local f, state, first, closing = iterate(t)
   return f, state, first, closing

@@ -17,12 +17,12 @@ pub const NEXT: &str = "next";
 fn pairs(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     if let Abs::Object(Object::Stored(table)) = call.arg(1) {
         let walk = context.walk_stored(table);
-        return returns(context, vec![Abs::Object(walk), call.arg(1), Abs::Nil]);
+        return returns(context, vec![Abs::Object(walk), call.arg(1), Abs::Nil, Abs::Nil]);
     }
     if !is_no_table(call) && table_of(context, call)?.is_none() {
         return refuse(context, call);
     }
-    returns(context, vec![Abs::Object(Object::Builtin(NEXT)), call.arg(1), Abs::Nil])
+    returns(context, vec![Abs::Object(Object::Builtin(NEXT)), call.arg(1), Abs::Nil, Abs::Nil])
 }
 
 /// The key may be of any type, and nil among others: one search is made for all.
