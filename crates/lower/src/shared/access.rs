@@ -9,6 +9,7 @@ use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::join::Arm;
 use crate::same::Identity;
+use crate::state::Zero;
 use crate::value::{Abs, Shape as Form, Str, Union, Word};
 use moonhook_ir as ir;
 use moonhook_ir::{CompareOp, Op, Size};
@@ -245,10 +246,10 @@ impl Context<'_> {
         value: &Abs,
     ) -> Result<()> {
         let address = self.fitting_key(table, shape, key)?;
-        self.entries_come(table);
         let mut done = Vec::new();
         let identity = self.key_identity(key);
-        let absent = self.shared.additions.is_absent(table, &identity, &self.state.facts);
+        let absent = self.is_absent(table, &identity);
+        self.entries_come(table);
         let unless_there = self.unless_there(shape, absent, value);
         // A value of one word is replaced in place, any other one as a whole, so that readers never see half of it. What is found
         // in a table of prefixes may be a shorter one.
@@ -276,6 +277,13 @@ impl Context<'_> {
         self.bind_entry(table, map, shape, key, value)?;
         done.push(self.take_state());
         self.enter(done)
+    }
+
+    /// Whether the handler has seen that there is no entry with the key.
+    fn is_absent(&self, table: TableId, key: &Identity) -> bool {
+        let facts = &self.state.facts;
+        let looked = facts.looked(table, key).map(|looked| (looked.address, looked.zero));
+        looked == Some((Word::Imm(0), Zero::Absent)) || self.shared.additions.is_absent(table, key, facts)
     }
 
     /// Whether a value is not to replace an entry that another CPU has made meanwhile, because the handler has seen that there was

@@ -9,7 +9,7 @@ use crate::state::{State, Zero};
 use crate::value::{Abs, Word};
 use moonhook_ir as ir;
 use moonhook_ir::CompareOp;
-use moonhook_shape::Shape;
+use moonhook_shape::{Shape, Type};
 use moonhook_snapshot::TableId;
 
 impl Context<'_> {
@@ -26,7 +26,10 @@ impl Context<'_> {
         let (address, zero) =
             known.map_or((Word::Imm(0), Zero::Unknown), |known| (known.address, known.zero));
         let mut arms = Vec::new();
+        let counts = shape.value == Type::Integer;
         let address = match (address, zero) {
+            // Where it is counted as 0, something may be added to it: a value that is told from the entry's own, which has no address.
+            (Word::Imm(_), Zero::Absent) if counts => Some(self.value(Word::Imm(0))),
             (Word::Imm(_), Zero::Never | Zero::Absent) => return self.only(Abs::Nil),
             (Word::Value(entry), Zero::Never) => return self.entry_arms(table, key, shape, entry),
             (Word::Value(address), Zero::Absent) => Some(address),

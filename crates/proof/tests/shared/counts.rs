@@ -140,7 +140,7 @@ fn no_count_is_lost_in_general_code() {
 }
 
 /// What one packet adds to `t`, all in all, and how. The frame has 49 bytes.
-const SUMS: [(&str, &str, i64); 27] = [
+const SUMS: [(&str, &str, i64); 33] = [
     ("", "t[k] = t[k] or { s = { n = 0 } } t[k].s.n = t[k].s.n + 1", 1),
     ("", "if not t[k] then t[k] = { s = { n = 0 } } end t[k].s.n = t[k].s.n + 1", 1),
     ("", "local r = t[k] if not r then r = { s = { n = 0 } } t[k] = r end r.s.n = r.s.n + 1", 1),
@@ -192,6 +192,33 @@ const SUMS: [(&str, &str, i64); 27] = [
         1,
     ),
     ("t = map { key = 'int', value = 'int', capacity = 100000 }", "t[new] = (t[new] or 0) + 1", 1),
+    (
+        "t = map { key = 'int', value = 'int', capacity = 100000 }",
+        "if t[new] then t[new] = t[new] + 1 else t[new] = (t[new] or 0) + 1 end",
+        1,
+    ),
+    (
+        "t = map { key = 'int', value = 'int', capacity = 100000, ttl = 1000 }",
+        "if not t[new] then t[new] = #pkt + (t[new] or 0) else t[new] = #pkt + t[new] end",
+        49,
+    ),
+    (
+        "t = map { key = 'int', value = { n = 'int', bytes = 'int' }, capacity = 100000 }",
+        "local r = t[new] if not r then r = { n = 0, bytes = 0 } t[new] = r end r.n, r.bytes = r.n + 1, r.bytes + #pkt",
+        50,
+    ),
+    (
+        "-- expanded\n t = map { key = 'int', value = { 'int', 'int' }, capacity = 100000 }",
+        "local l = t[new] if not l then l = { 0, 0 } t[new] = l end l[1] = l[1] + 1 l[2] = l[2] + #pkt",
+        50,
+    ),
+    // What one branch assigns is nothing to the other one.
+    (
+        "t = map { key = 'int', value = { n = 'int', first = 'int' }, capacity = 100000 }",
+        "if t[new] then t[new].n = t[new].n + 1 else t[new] = t[new] or { n = 0 } t[new].n = t[new].n + 1 end",
+        1,
+    ),
+    ("t['192.0.2.7'] = 0", "local v = t[k] if i == 9 then t[k] = 5 else t[k] = v + 1 end", 1),
     // Lists have no form in general code.
     ("-- expanded", "t[k] = t[k] or { l = { 0, 0 } } t[k].l[2] = t[k].l[2] + 1", 1),
     ("-- expanded", "t[k] = t[k] or { 0, 0, 0, 0, 0, 0 } t[k][i] = t[k][i] + 1", 1),
