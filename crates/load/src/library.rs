@@ -14,7 +14,7 @@ pub(crate) struct Library {
 }
 
 /// Lua manual § 6.2 and 6.4–6.10, without what starts processes, writes files, loads code that is not text, or looks
-/// into running functions.
+/// into running functions. `warn`, and what scripts see of `collectgarbage`, are in [`crate::globals`].
 pub(crate) const LIBRARIES: &[Library] = &[
     Library {
         name: "_G",
@@ -41,7 +41,6 @@ pub(crate) const LIBRARIES: &[Library] = &[
             "tonumber",
             "tostring",
             "type",
-            "warn",
             "xpcall",
         ],
         constants: &["_VERSION"],

@@ -202,3 +202,8 @@ function release_memory(L, base, n)
   set64(L + L_GROW_END, 0)
   return 0
 end
+
+-- For the library: how many bytes of packet memory the handler uses.
+function memory_used(L, base, n)
+  return inline.result(base, TAG_INT, u64(L + L_HEAP) - u64(L + L_HEAP_START))
+end

@@ -1,4 +1,4 @@
--- Basic functions that call metamethods.
+-- Basic functions that call metamethods, and what there is of the collector.
 
 -- Further arguments do not matter, but none is an error.
 function base.tostring(...)
@@ -41,4 +41,17 @@ function base.print(...)
     texts[i] = prim.to_text(texts[i])
   end
   prim.print(table.unpack(texts, 1, count))
+end
+
+-- What the script's `collectgarbage` has checked. Nothing is ever collected: what counts is the packet memory that the handler has used,
+-- in KiB.
+function base.collectgarbage(option)
+  if option == "count" then
+    return (prim.memory_used() + 1023) // 1024
+  elseif option == "step" then
+    return true
+  elseif option == "param" then
+    return nil
+  end
+  return 0
 end

@@ -1,13 +1,16 @@
-//! Moonhook's own global variables: what a script has besides Lua's library without asking for it.
+//! Moonhook's own global variables: what a script has besides Lua's library without asking for it; and the functions of that library
+//! that are written in Lua, so that handlers can have them compiled.
 //!
 //! Each is a file here and a row in [`GLOBALS`].
 
+mod collectgarbage;
 mod event;
 mod map;
 mod on;
 mod shape;
 mod signal;
 mod timer;
+mod warn;
 
 use mlua::Value;
 
@@ -20,5 +23,12 @@ pub(crate) struct Global {
     pub open: fn(&mut Context) -> mlua::Result<Value>,
 }
 
-pub(crate) const GLOBALS: &[Global] =
-    &[event::GLOBAL, map::GLOBAL, on::GLOBAL, signal::GLOBAL, timer::GLOBAL];
+pub(crate) const GLOBALS: &[Global] = &[
+    collectgarbage::GLOBAL,
+    event::GLOBAL,
+    map::GLOBAL,
+    on::GLOBAL,
+    signal::GLOBAL,
+    timer::GLOBAL,
+    warn::GLOBAL,
+];

@@ -17,7 +17,19 @@ pub const ROWS: &[Row] = &[
     row("tostring", to_string),
     row("rawequal", raw_equal),
     row("rawlen", raw_len),
+    row("collectgarbage", collect_garbage),
 ];
+
+/// What the script's `collectgarbage` (`load/src/globals/collectgarbage.lua`) has checked: there is nothing to collect, and no memory
+/// that would be in use.
+fn collect_garbage(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    let result = match call.arg(1) {
+        Abs::Str(Str::Const(option)) if *option == *b"step" => Abs::Bool(Word::Imm(1)),
+        Abs::Str(Str::Const(option)) if *option == *b"param" => Abs::Nil,
+        _ => Abs::int(0),
+    };
+    returns(context, vec![result])
+}
 
 /// `select(n, …)`: n is known, or the arguments are chosen among.
 fn select(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {

@@ -1,5 +1,6 @@
 //! The integer part of the math library (Lua manual § 6.7).
 
+use super::number::of_text;
 use super::{Call, Row, returns, row};
 use crate::code::Cond;
 use crate::context::{Context, Result};
@@ -37,15 +38,23 @@ pub const ROWS: &[Row] = &[
         };
         returns(context, vec![name])
     }),
-    row("math.tointeger", |context, call| {
-        let value = match call.arg(1) {
-            value @ Abs::Int(_) => value,
-            Abs::Float(x) => integral(x).map_or(Abs::Nil, Abs::int),
-            _ => Abs::Nil,
-        };
-        returns(context, vec![value])
-    }),
+    row("math.tointeger", to_integer),
 ];
+
+/// What is no number and no numeral gives nil, but no argument is an error (`math_toint` in lmathlib.c).
+fn to_integer(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    if call.args.is_empty() {
+        context.type_error(call.bad_argument(1, "value expected"), true, Some("tointeger"));
+        return Ok(vec![]);
+    }
+    let value = match call.arg(1) {
+        value @ Abs::Int(_) => value,
+        Abs::Float(x) => integral(x).map_or(Abs::Nil, Abs::int),
+        Abs::Str(text) => return of_text(context, &text),
+        _ => Abs::Nil,
+    };
+    returns(context, vec![value])
+}
 
 /// `math.floor` and `math.ceil` of an integer, which is itself, or of a float, which is known now (`math_floor` in lmathlib.c).
 fn rounded(context: &mut Context<'_>, call: &Call, round: fn(f64) -> f64) -> Result<Vec<Arm>> {

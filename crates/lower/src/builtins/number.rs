@@ -29,19 +29,22 @@ fn to_number(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     }
     match call.arg(1) {
         value @ (Abs::Int(_) | Abs::Float(_)) => returns(context, vec![value]),
-        Abs::Str(Str::Const(text)) => {
-            let value = parse_integer(&text);
-            if value.is_none() && crate::ops::is_float_numeral(&text) {
-                context.check(crate::code::Cond::Known(true), no_floats);
-            }
-            returns(context, vec![value.map_or(Abs::Nil, Abs::int)])
-        }
-        Abs::Str(text) => {
-            let slice = context.slice_of(&text)?;
-            numeral(context, slice)
-        }
+        Abs::Str(text) => of_text(context, &text),
         _ => returns(context, vec![Abs::Nil]),
     }
+}
+
+/// The integer that a text is the numeral of, or nil; an error where it is that of a float.
+pub fn of_text(context: &mut Context<'_>, text: &Str) -> Result<Vec<Arm>> {
+    if let Str::Const(text) = text {
+        let value = parse_integer(text);
+        if value.is_none() && crate::ops::is_float_numeral(text) {
+            context.check(crate::code::Cond::Known(true), no_floats);
+        }
+        return returns(context, vec![value.map_or(Abs::Nil, Abs::int)]);
+    }
+    let slice = context.slice_of(text)?;
+    numeral(context, slice)
 }
 
 fn no_floats() -> Message {
