@@ -114,7 +114,7 @@ impl Kinds<'_, '_> {
     /// What a function of the script returns.
     fn of_result(&mut self, called: usize, number: usize) -> Held {
         let mut held = Held::default();
-        if self.functions.is_hidden(called) || self.active.len() >= super::DEPTH {
+        if self.functions.is_hidden(called) || self.is_too_far() {
             return held;
         }
         for pc in 0..self.prototype(called).code.len() {
@@ -137,17 +137,13 @@ impl Kinds<'_, '_> {
         if parameter >= usize::from(self.prototype(function).parameters) {
             return held;
         }
-        for caller in self.visible() {
-            for pc in 0..self.prototype(caller).code.len() {
-                let i = self.instruction(caller, pc);
-                let given = i.b() == 0 || parameter + 1 < i.b();
-                if matches!(i.opcode(), Some(Opcode::Call | Opcode::TailCall))
-                    && given
-                    && self.of_register(caller, pc, i.a()).functions.contains(&function)
-                {
-                    let value = self.of_register(caller, pc, i.a() + 1 + parameter);
-                    held.add(value);
-                }
+        for number in 0..self.index.calls.len() {
+            let (caller, pc) = self.index.calls[number];
+            let i = self.instruction(caller, pc);
+            let given = i.b() == 0 || parameter + 1 < i.b();
+            if given && self.of_register(caller, pc, i.a()).functions.contains(&function) {
+                let value = self.of_register(caller, pc, i.a() + 1 + parameter);
+                held.add(value);
             }
         }
         held

@@ -6,6 +6,7 @@
 //! conversions at packet time check each value anyway.
 
 mod calls;
+mod index;
 mod reaching;
 mod sources;
 
@@ -13,9 +14,10 @@ use super::reach::{Functions, Reach};
 use crate::Options;
 use crate::opcode::{Instruction, Opcode};
 use crate::shared::{Kind, Seen, SharedTables};
+use index::Index;
 use moonhook_ir::Loc;
 use moonhook_snapshot::{Prototype, TableId, Value};
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 /// Questions that lead to other questions, in a row, at most.
@@ -76,11 +78,15 @@ pub struct Kinds<'f, 'a> {
     functions: &'f Functions<'a>,
     reach: &'f Reach,
     options: &'f Options,
+    index: Index<'a>,
     shared: BTreeMap<TableId, Entries>,
     /// What registers were found to hold at an instruction.
     known: HashMap<Use, Held>,
-    /// What is being found out.
-    active: HashSet<Use>,
+    /// What is being found out, with its place in the row of questions.
+    active: HashMap<Use, usize>,
+    /// The first question in the row that the present one led back to, or 0 where it was cut short: what was found out since depends on
+    /// that one, and holds for it only.
+    circle: usize,
     /// The instructions before each instruction, by function.
     before: HashMap<usize, Rc<Vec<Vec<usize>>>>,
     /// What headers have under a name.
@@ -99,9 +105,11 @@ pub fn infer(
         functions,
         reach,
         options,
+        index: Index::new(functions, reach),
         shared: known.iter().map(|table| (*table, Entries::default())).collect(),
         known: HashMap::new(),
-        active: HashSet::new(),
+        active: HashMap::new(),
+        circle: usize::MAX,
         before: HashMap::new(),
         fields: HashMap::new(),
         patience: PATIENCE,
@@ -126,13 +134,8 @@ impl<'a> Kinds<'_, 'a> {
         Instruction(self.prototype(function).code[pc])
     }
 
-    /// The reachable functions of the script.
-    fn visible(&self) -> Vec<usize> {
-        self.reach.functions.iter().copied().filter(|index| !self.functions.is_hidden(*index)).collect()
-    }
-
     fn look_at_stores(&mut self) {
-        for function in self.visible() {
+        for function in self.index.visible.clone() {
             for pc in 0..self.prototype(function).code.len() {
                 self.store(function, pc);
             }
@@ -197,10 +200,17 @@ impl<'a> Kinds<'_, 'a> {
         if let Some(known) = self.known.get(&at) {
             return known.clone();
         }
-        if self.patience == 0 || self.active.len() >= DEPTH || !self.active.insert(at) {
+        if let Some(place) = self.active.get(&at) {
+            self.circle = self.circle.min(*place);
+            return Held::default();
+        }
+        if self.is_too_far() {
             return Held::default();
         }
         self.patience -= 1;
+        let place = self.active.len();
+        self.active.insert(at, place);
+        let outside = std::mem::replace(&mut self.circle, usize::MAX);
         let mut held = Held::default();
         for origin in self.origins(function, pc, register) {
             let found = match origin {
@@ -210,10 +220,21 @@ impl<'a> Kinds<'_, 'a> {
             held.add(found);
         }
         self.active.remove(&at);
-        // What was cut short by a circle is found out again where it is asked for from elsewhere.
-        if self.active.is_empty() {
+        // What a circle cut short is found out again where it is asked for from elsewhere.
+        if self.circle >= place {
             self.known.insert(at, held.clone());
+            self.circle = usize::MAX;
         }
+        self.circle = self.circle.min(outside);
         held
+    }
+
+    /// Whether there have been too many questions, or too many in a row.
+    fn is_too_far(&mut self) -> bool {
+        let is = self.patience == 0 || self.active.len() >= DEPTH;
+        if is {
+            self.circle = 0;
+        }
+        is
     }
 }

@@ -142,17 +142,8 @@ impl Kinds<'_, '_> {
 
     /// Where functions assign the global variable of that name.
     fn global_assignments(&self, name: &Value) -> Vec<(usize, usize)> {
-        let mut all = Vec::new();
-        for function in self.visible() {
-            let prototype = self.prototype(function);
-            for (pc, word) in prototype.code.iter().enumerate() {
-                let i = Instruction(*word);
-                if i.opcode() == Some(Opcode::SetTabUp) && prototype.constants.get(i.b()) == Some(name) {
-                    all.push((function, pc));
-                }
-            }
-        }
-        all
+        let all = self.index.globals.iter();
+        all.filter(|(assigned, _)| *assigned == name).map(|(_, place)| *place).collect()
     }
 
     /// What headers have under a name.
@@ -197,7 +188,7 @@ impl Kinds<'_, '_> {
     /// A variable from outside of the function: what it is at load time, what it is where the function is made, and what is assigned to it.
     pub(super) fn of_upvalue(&mut self, function: usize, upvalue: usize) -> Held {
         let mut held = Held::default();
-        let cells = self.cells(function, upvalue);
+        let cells = self.index.cells(self.functions, self.reach, function, upvalue);
         for cell in &cells {
             held.add(self.of_value(&self.functions.snapshot.cell(*cell).value));
         }
@@ -212,32 +203,13 @@ impl Kinds<'_, '_> {
         held
     }
 
-    /// The variables of load time behind an upvalue.
-    fn cells(&self, function: usize, upvalue: usize) -> BTreeSet<CellId> {
-        let snapshot = self.functions.snapshot;
-        let closures = self.reach.closures.iter().map(|closure| snapshot.closure(*closure));
-        let made = closures.filter(|closure| closure.prototype.index() == function);
-        let known =
-            self.reach.upvalues.get(&function).and_then(|cells| cells.get(upvalue)).copied().flatten();
-        made.filter_map(|closure| closure.upvalues.get(upvalue).copied()).chain(known).collect()
-    }
-
     /// Where functions assign the variable, and the registers that they assign.
-    fn assignments(&self, function: usize, upvalue: usize, cells: &BTreeSet<CellId>) -> Vec<Use> {
-        let mut all = Vec::new();
-        for other in self.visible() {
-            for (pc, word) in self.prototype(other).code.iter().enumerate() {
-                let i = Instruction(*word);
-                let same = match cells.is_empty() {
-                    true => other == function && upvalue == i.b(),
-                    false => !self.cells(other, i.b()).is_disjoint(cells),
-                };
-                if i.opcode() == Some(Opcode::SetUpval) && same {
-                    all.push((other, pc, i.a()));
-                }
-            }
+    fn assignments(&self, function: usize, upvalue: usize, cells: &BTreeSet<CellId>) -> BTreeSet<Use> {
+        if !cells.is_empty() {
+            return self.index.assignments(cells);
         }
-        all
+        let all = self.index.upvalues.iter().filter(|(number, at)| (at.0, *number) == (function, upvalue));
+        all.map(|(_, at)| *at).collect()
     }
 
     /// A local variable of the function around, as it is where the function is made.
@@ -247,17 +219,12 @@ impl Kinds<'_, '_> {
         };
         let (in_stack, index) = (description.in_stack, usize::from(description.index));
         let mut held = Held::default();
-        for outer in self.visible() {
-            for (pc, word) in self.prototype(outer).code.iter().enumerate() {
-                let i = Instruction(*word);
-                if i.opcode() == Some(Opcode::Closure) && self.functions.inner(outer, i.bx()) == function {
-                    let found = match in_stack {
-                        true => self.of_register(outer, pc, index),
-                        false => self.of_upvalue(outer, index),
-                    };
-                    held.add(found);
-                }
-            }
+        for (outer, pc) in self.index.makers.get(&function).cloned().unwrap_or_default() {
+            let found = match in_stack {
+                true => self.of_register(outer, pc, index),
+                false => self.of_upvalue(outer, index),
+            };
+            held.add(found);
         }
         held
     }
