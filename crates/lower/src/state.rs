@@ -89,15 +89,20 @@ impl Looked {
         vec![Abs::Nil, Abs::Int(address)]
     }
 
-    /// What is known in both, if both are the same entry.
-    fn intersect(&self, other: &Looked) -> Option<Looked> {
+    /// Whether something of the entry is known in both.
+    fn meets(&self, other: &Looked) -> bool {
+        let one = (self.table, self.address, self.zero) == (other.table, other.address, other.zero);
+        one && (self.key == other.key || self.copy.iter().any(|copied| other.copy.contains(copied)))
+    }
+
+    /// What is known in both of an entry that they meet in.
+    fn intersect(&self, other: &Looked) -> Looked {
         let mut both = self.clone();
         both.copy.retain(|copied| other.copy.contains(copied));
-        if self.key != other.key && !both.copy.is_empty() {
+        if self.key != other.key {
             both.key = Looked::held_key(self.address);
         }
-        let one = (self.table, self.address, self.zero) == (other.table, other.address, other.zero);
-        (one && (self.key == other.key || !both.copy.is_empty())).then_some(both)
+        both
     }
 }
 
@@ -144,8 +149,12 @@ impl Facts {
             looked: match self.looked == other.looked {
                 true => self.looked.clone(),
                 false => {
-                    let both = |entry: &Looked| other.looked.iter().find_map(|other| entry.intersect(other));
-                    self.looked.iter().filter_map(both).collect()
+                    let mut near = 0;
+                    let mut both = |entry: &Looked| {
+                        let other = find_near(&other.looked, &mut near, |other| entry.meets(other))?;
+                        Some(entry.intersect(other))
+                    };
+                    self.looked.iter().filter_map(&mut both).collect()
                 }
             },
             found: common(&self.found, &other.found),
