@@ -12,10 +12,12 @@
 //! the line has to go.
 
 use crate::ledger::Entry;
+use crate::times::Times;
 use crate::{Pair, ProofError, check, corpus, frames};
 use moonhook_engine::Form;
 use moonhook_install::frame_max_linear;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// PASS of `require "linux.xdp"`.
 const PASS: u32 = 2;
@@ -54,9 +56,11 @@ pub fn named_frames(path: &Path) -> Result<Vec<(String, Vec<u8>)>, ProofError> {
 }
 
 /// What a case that succeeded shows.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Ran {
     pub frames: usize,
+    /// What it took to compile and load each of its programs, and their forms.
+    pub times: Vec<(Duration, &'static str)>,
     /// What its program costs; `None` if it was not compiled.
     pub cost: Option<Entry>,
 }
@@ -121,7 +125,7 @@ fn agree(path: &Path, mut pair: Pair, frames: &[corpus::Named]) -> Result<Ran, P
         let problem = "nothing could be seen of any frame".to_string();
         return Err(ProofError::Case { path: path.to_path_buf(), problem });
     }
-    Ok(Ran { frames: frames.len(), cost: Some(Entry::of(&pair)) })
+    Ok(Ran { frames: frames.len(), times: pair.times(), cost: Some(Entry::of(&pair)) })
 }
 
 /// Runs a case in real Lua only, and makes sure that what it shows depends on nothing that Lua leaves open; gives the number
@@ -140,7 +144,7 @@ pub fn check(path: &Path) -> Result<Ran, ProofError> {
     if all.iter().zip(&bytes).all(|(seen, frame)| seen.nothing_happened(frame, PASS)) {
         return Err(problem("nothing could be seen of any frame".to_string()));
     }
-    Ok(Ran { frames: frames.len(), cost: None })
+    Ok(Ran { frames: frames.len(), ..Ran::default() })
 }
 
 /// What came of many cases.
@@ -151,6 +155,8 @@ pub struct Outcome {
     pub frames: usize,
     /// What the programs cost that were compiled.
     pub costs: Vec<(PathBuf, Entry)>,
+    /// What they took to compile and load.
+    pub times: Times,
 }
 
 /// Runs many cases on all CPUs.
@@ -172,8 +178,9 @@ fn all(paths: &[PathBuf], run: fn(&Path) -> Result<Ran, ProofError>) -> Outcome 
             let ran = run(path);
             let mut outcome = outcome.lock().expect("no worker panics while it counts");
             match ran {
-                Ok(Ran { frames, cost }) => {
+                Ok(Ran { frames, times, cost }) => {
                     outcome.frames += frames;
+                    outcome.times.add(&path.to_string_lossy(), &times);
                     outcome.costs.extend(cost.map(|cost| (path.clone(), cost)));
                 }
                 Err(error) => outcome.failures.push(report(path, &error)),

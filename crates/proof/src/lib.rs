@@ -25,6 +25,7 @@ pub mod patterns;
 pub mod random;
 mod shared;
 pub mod shrink;
+pub mod times;
 pub mod trial;
 
 pub use error::ProofError;

@@ -119,8 +119,12 @@ impl Pair {
 
     /// The processor time that it took to compile and load the program that took longest, and its form.
     pub fn slowest(&self) -> (Duration, &'static str) {
-        let times = self.kernels.iter().map(|kernel| (kernel.time, kernel.form()));
-        times.max().unwrap_or_default()
+        self.times().into_iter().max().unwrap_or_default()
+    }
+
+    /// The processor time that it took to compile and load each program, and its form.
+    pub fn times(&self) -> Vec<(Duration, &'static str)> {
+        self.kernels.iter().map(|kernel| (kernel.time, kernel.form())).collect()
     }
 
     /// What the verifier says about the program in the form that was asked for.

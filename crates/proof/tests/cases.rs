@@ -1,8 +1,11 @@
 //! Scripts written by hand, and those that random tests once failed with: both tiers agree about every frame they name.
 //! `MOONHOOK_CASE=TEXT` runs those only whose path contains TEXT.
+//!
+//! They and the examples are accepted within the time that a person may wait for.
 
 use moonhook_proof::cases::Outcome;
-use moonhook_proof::{cases, host, ledger};
+use moonhook_proof::times::Times;
+use moonhook_proof::{Pair, cases, host, ledger};
 use std::path::{Path, PathBuf};
 
 /// The folder of the cases that need all of the language at packet time. Where the compiler has it, this is a folder like
@@ -36,7 +39,14 @@ fn run(folder: &str, at_least: usize) -> Option<Outcome> {
     scripts.retain(|path| !is_user_only(path));
     let outcome = cases::run_all(&scripts);
     report(scripts.len(), &outcome);
+    in_time(&outcome.times);
     Some(outcome)
+}
+
+fn in_time(times: &Times) {
+    print!("{times}");
+    let slow = times.too_long();
+    assert!(slow.is_empty(), "too slow to compile and load:\n{}", slow.join("\n"));
 }
 
 /// They agree, and cost what is recorded.
@@ -48,6 +58,20 @@ fn cases_agree() {
     let name = |path: &Path| path.strip_prefix(&folder).unwrap_or(path).to_string_lossy().into_owned();
     let costs: Vec<_> = outcome.costs.iter().map(|(path, cost)| (name(path), *cost)).collect();
     ledger::compare("cases", ledger::MOST_VERIFIED_OF_CASE, &costs);
+}
+
+#[test]
+fn examples_are_accepted_in_time() {
+    if !host::kernel_available("the examples' time") {
+        return;
+    }
+    let mut times = Times::default();
+    for path in cases::scripts(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples")) {
+        let pair =
+            Pair::in_both_forms(&path, false).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        times.add_pair(&path.to_string_lossy(), &pair);
+    }
+    in_time(&times);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! code, whatever else they use.
 
 use moonhook_engine::Form;
+use moonhook_proof::times::LONGEST;
 use moonhook_proof::{Pair, frames, host};
 use nix::time::{ClockId, clock_gettime};
 use std::time::Duration;
@@ -144,9 +145,6 @@ fn hard() -> Vec<(&'static str, String)> {
         ),
     ]
 }
-
-/// What a person may wait for is 2 s; debug builds of the compiler take several times as long as others.
-const LONGEST: Duration = Duration::from_secs(if cfg!(debug_assertions) { 8 } else { 2 });
 
 /// What this thread has used so far; other work on the machine does not count.
 fn processor_time() -> Duration {
