@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Bytes of a string where nothing longer was seen.
 const TEXT: u16 = 64;
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Kind {
     Boolean,
     Integer,

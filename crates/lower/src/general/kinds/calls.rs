@@ -1,10 +1,12 @@
 //! What calls give: of the script's own functions what they return, of library functions what is listed here.
 
-use super::{Held, Kinds};
+use super::Kinds;
+use super::graph::{Held, Node, Object, Place, Rule};
+use super::instructions::OPEN;
 use crate::opcode::Opcode;
 use crate::shared::Kind;
 use moonhook_snapshot::Value;
-use std::collections::BTreeSet;
+use std::rc::Rc;
 
 /// Library functions whose results are all strings, by the last part of their names.
 const TEXTS: &[&str] = &[
@@ -12,7 +14,6 @@ const TEXTS: &[&str] = &[
     "concat",
     "format",
     "getstring",
-    "gsub",
     "lower",
     "match",
     "pack",
@@ -31,7 +32,6 @@ const INTEGERS: &[&str] = &[
     "ceil",
     "codepoint",
     "difftime",
-    "find",
     "floor",
     "fmod",
     "getbyte",
@@ -64,145 +64,230 @@ const INTEGERS: &[&str] = &[
 /// Library functions whose results are all booleans.
 const BOOLEANS: &[&str] = &["rawequal", "ult"];
 
+/// The iterators that `ipairs` and `gmatch` give.
+const NEXT_OF_LIST: &str = "ipairs iterator";
+const NEXT_MATCH: &str = "gmatch iterator";
+
+/// A call: its function and the instruction.
+type Site = (usize, usize);
+
 impl Kinds<'_, '_> {
-    /// A result of the call at `pc`, from 0.
-    pub(super) fn of_call(&mut self, function: usize, pc: usize, number: usize) -> Held {
-        let base = self.instruction(function, pc).a();
-        let called = self.of_register(function, pc, base);
-        let mut held = Held::default();
-        for called in called.functions {
-            let result = self.of_result(called, number);
-            held.add(result);
-        }
-        for name in called.named {
-            let result = self.of_library(function, pc, &name, number);
-            held.add(result);
-        }
-        held
+    /// An argument of a call, `first` being the register of the first one.
+    fn argument(&mut self, (function, pc): Site, first: usize, number: usize) -> Node {
+        let i = self.instruction(function, pc);
+        // The second argument of an iterator is the control variable, behind the variable to be closed.
+        let iterates = i.opcode() == Some(Opcode::TForCall) && first + number == i.a() + 2;
+        self.at(function, pc, if iterates { i.a() + 3 } else { first + number })
     }
 
-    fn of_library(&mut self, function: usize, pc: usize, name: &str, number: usize) -> Held {
+    /// How many arguments there are from register `first` on, as far as that is known.
+    fn count(&self, (function, pc): Site, first: usize) -> usize {
         let i = self.instruction(function, pc);
-        let argument = |n: usize| i.a() + 1 + n;
+        let room = usize::from(self.prototype(function).stack_size).saturating_sub(first);
+        let end = match (i.opcode(), i.b()) {
+            (Some(Opcode::TForCall), _) => i.a() + 3,
+            (_, 0) => first + OPEN.min(room),
+            (_, b) => i.a() + b,
+        };
+        end.saturating_sub(first)
+    }
+
+    /// What a call gives to a function that it may be of.
+    pub(super) fn pass(&mut self, called: Object, site: Site, first: usize) {
+        match called {
+            Object::Function(called) => {
+                for number in 0..self.count(site, first) {
+                    let value = self.argument(site, first, number);
+                    self.give_parameter(called, number, value);
+                }
+            }
+            Object::Named(number) => {
+                let name = self.names[number].clone();
+                self.pass_to_library(&name, site, first);
+            }
+            Object::Owner(owner) => {
+                let function = self.of_metatable(owner, "__call");
+                let own = self.place(Place::Itself(owner));
+                self.graph.give(own, &called.into());
+                let mut values = vec![own];
+                values.extend((0..self.count(site, first)).map(|n| self.argument(site, first, n)));
+                self.graph.watch(function, Rule::Given { values });
+            }
+        }
+    }
+
+    pub(super) fn give_parameter(&mut self, called: usize, number: usize, value: Node) {
+        if self.functions.is_hidden(called) {
+            return;
+        }
+        let prototype = self.prototype(called);
+        let place = match number < usize::from(prototype.parameters) {
+            true => Place::Parameter { function: called, register: number },
+            false if prototype.is_vararg => Place::Extra { function: called },
+            false => return,
+        };
+        let to = self.place(place);
+        self.graph.flow(value, to);
+    }
+
+    fn pass_to_library(&mut self, name: &str, site: Site, first: usize) {
+        let (function, pc) = site;
+        let count = self.count(site, first);
+        let mut argument = |n: usize| self.argument(site, first, n);
         match name {
-            "pcall" | "xpcall" if number == 0 => Kind::Boolean.into(),
-            // An error's message, where the call fails, is not what a script keeps.
+            "setmetatable" => {
+                let (table, metatable) = (argument(0), argument(1));
+                self.graph.watch(table, Rule::SetMetatable { metatable });
+            }
+            "rawset" => {
+                let (table, key, value) = (argument(0), argument(1), argument(2));
+                self.graph.watch(table, Rule::Write { name: None, key: Some(key), value });
+            }
+            "insert" if count > 1 => {
+                let (table, value) = (argument(0), argument(count - 1));
+                let key = Some(self.constant(Kind::Integer));
+                self.graph.watch(table, Rule::Write { name: None, key, value });
+            }
             "pcall" => {
-                let called = self.of_register(function, pc, argument(0));
-                let mut held = Held::default();
-                for called in called.functions {
-                    let result = self.of_result(called, number - 1);
-                    held.add(result);
-                }
-                called.named.iter().for_each(|name| held.add(of_named(name)));
-                held
+                let called = argument(0);
+                self.graph.watch(called, Rule::Arguments { function, pc, first: first + 1 });
             }
-            "assert" | "setmetatable" => self.of_register(function, pc, argument(number)),
-            "rawget" => Held::default(),
-            "select" => {
-                let mut held = Held::default();
-                for n in 1..i.b().saturating_sub(1) {
-                    let value = self.of_register(function, pc, argument(n));
-                    held.add(value);
-                }
-                held
+            "xpcall" => {
+                let (called, handler) = (argument(0), argument(1));
+                let message = self.constant(Kind::Text);
+                self.graph.watch(called, Rule::Arguments { function, pc, first: first + 2 });
+                self.graph.watch(handler, Rule::Given { values: vec![message] });
             }
-            name => of_named(name),
+            "sort" if count > 1 => {
+                let (table, compare) = (argument(0), argument(1));
+                let element = self.element_of(table);
+                self.graph.watch(compare, Rule::Given { values: vec![element; 2] });
+            }
+            "gsub" if count > 2 => {
+                let replacement = argument(2);
+                let text = self.constant(Kind::Text);
+                self.graph.watch(replacement, Rule::Given { values: vec![text; 4] });
+            }
+            _ => {}
+        }
+    }
+
+    /// Whatever is in a table.
+    fn element_of(&mut self, table: Node) -> Node {
+        let (element, new) = self.graph.node(Place::Element(table));
+        if new {
+            self.graph.watch(table, Rule::Read { name: None, to: element });
+        }
+        element
+    }
+
+    /// A result of a call.
+    pub(super) fn result(&mut self, called: Object, site: Site, first: usize, number: usize, to: Node) {
+        match called {
+            Object::Function(called) => self.returned(called, number, to),
+            Object::Named(name) => {
+                let name = self.names[name].clone();
+                self.library_result(&name, site, first, number, to);
+            }
+            Object::Owner(owner) => {
+                let function = self.of_metatable(owner, "__call");
+                self.graph.watch(function, Rule::Returned { number, to });
+            }
         }
     }
 
     /// What a function of the script returns.
-    fn of_result(&mut self, called: usize, number: usize) -> Held {
-        let mut held = Held::default();
-        if self.functions.is_hidden(called) || self.is_too_far() {
-            return held;
-        }
-        for pc in 0..self.prototype(called).code.len() {
-            let i = self.instruction(called, pc);
-            let found = match i.opcode() {
-                Some(Opcode::Return1) if number == 0 => self.of_register(called, pc, i.a()),
-                Some(Opcode::Return) if i.b() == 0 || number + 1 < i.b() => {
-                    self.of_register(called, pc, i.a() + number)
-                }
-                _ => continue,
-            };
-            held.add(found);
-        }
-        held
+    pub(super) fn returned(&mut self, called: usize, number: usize, to: Node) {
+        let result = self.place(Place::Result { function: called, number });
+        self.graph.flow(result, to);
     }
 
-    /// A parameter: what the functions of the script call the function with.
-    pub(super) fn of_parameter(&mut self, function: usize, parameter: usize) -> Held {
-        let mut held = Held::default();
-        if parameter >= usize::from(self.prototype(function).parameters) {
-            return held;
+    /// The metamethod that an operand has for the operator.
+    pub(super) fn event(&mut self, operand: Object, event: &'static str, operands: [Node; 2], to: Node) {
+        if let Object::Owner(owner) = operand {
+            let function = self.of_metatable(owner, event);
+            self.graph.watch(function, Rule::Given { values: operands.to_vec() });
+            self.graph.watch(function, Rule::Returned { number: 0, to });
         }
-        for number in 0..self.index.calls.len() {
-            let (caller, pc) = self.index.calls[number];
-            let i = self.instruction(caller, pc);
-            let given = i.b() == 0 || parameter + 1 < i.b();
-            if given && self.of_register(caller, pc, i.a()).functions.contains(&function) {
-                let value = self.of_register(caller, pc, i.a() + 1 + parameter);
-                held.add(value);
-            }
-        }
-        held
     }
 
-    /// A variable of a generic `for`, from 0.
-    pub(super) fn of_iterator(&mut self, function: usize, pc: usize, variable: usize) -> Held {
-        let iterator = self.instruction(function, pc).a();
-        let mut held = Held::default();
-        for origin in self.origins(function, pc, iterator) {
-            let super::reaching::Origin::At(at) = origin else { continue };
-            let i = self.instruction(function, at);
-            if i.opcode() != Some(Opcode::Call) {
-                continue;
+    fn library_result(&mut self, name: &str, site: Site, first: usize, number: usize, to: Node) {
+        let (function, pc) = site;
+        let mut argument = |n: usize| self.argument(site, first, n);
+        match (name, number) {
+            ("pcall" | "xpcall", 0) => self.graph.give(to, &Kind::Boolean.into()),
+            // An error's message, where the call fails, is not what a script keeps.
+            ("pcall" | "xpcall", _) => {
+                let called = argument(0);
+                let first = first + if name == "pcall" { 1 } else { 2 };
+                self.graph.watch(called, Rule::Result { function, pc, first, number: number - 1, to });
             }
-            for name in self.of_register(function, at, i.a()).named {
-                let found = match name.as_str() {
-                    "gmatch" => Kind::Text.into(),
-                    "ipairs" if variable == 0 => Kind::Integer.into(),
-                    "pairs" | "ipairs" => {
-                        let tables = self.of_register(function, at, i.a() + 1).tables;
-                        self.of_entries(tables, variable)
-                    }
-                    _ => Held::default(),
-                };
-                held.add(found);
+            ("assert", _) | ("setmetatable" | "rawset", 0) => {
+                let from = argument(number);
+                self.graph.flow(from, to);
             }
+            ("select", _) => self.selected(site, first, to),
+            ("rawget", 0) => {
+                let owner = argument(0);
+                let name = self.literal(function, pc, first + 1);
+                self.graph.watch(owner, Rule::Read { name, to });
+            }
+            ("pairs", 0) => self.give_named(to, "next"),
+            ("ipairs", 0) => self.give_named(to, NEXT_OF_LIST),
+            ("gmatch", 0) => self.give_named(to, NEXT_MATCH),
+            ("pairs" | "ipairs", 1) => {
+                let from = argument(0);
+                self.graph.flow(from, to);
+            }
+            ("next", 0) => {
+                let table = argument(0);
+                self.graph.watch(table, Rule::Key { to });
+            }
+            ("next" | NEXT_OF_LIST, 1) | ("remove", 0) | ("unpack", _) => {
+                let table = argument(0);
+                self.graph.watch(table, Rule::Read { name: None, to });
+            }
+            _ => self.graph.give(to, &of_named(name, number)),
         }
-        held
     }
 
-    /// The keys (`part` 0) or values of tables.
-    fn of_entries(&mut self, tables: BTreeSet<moonhook_snapshot::TableId>, part: usize) -> Held {
-        let mut held = Held::default();
-        for table in tables {
-            if let Some(entries) = self.shared.get(&table) {
-                let seen = if part == 0 { &entries.key } else { &entries.value };
-                held.seen.add(seen);
-                held.entries.extend((part > 0).then_some(table));
-                continue;
-            }
-            let known = self.functions.snapshot.table(table);
-            for (index, value) in known.array.iter().enumerate() {
-                let key = Value::Integer(index as i64 + 1);
-                held.add(self.of_value(if part == 0 { &key } else { value }));
-            }
-            for (key, value) in &known.entries {
-                held.add(self.of_value(if part == 0 { key } else { value }));
-            }
+    fn give_named(&mut self, to: Node, name: &str) {
+        let object = self.named(name);
+        self.graph.give(to, &object.into());
+    }
+
+    /// `select(n, …)` gives some of its arguments, or their number.
+    fn selected(&mut self, site: Site, first: usize, to: Node) {
+        if self.literal(site.0, site.1, first).is_some_and(|text| &*text == "#") {
+            self.graph.give(to, &Kind::Integer.into());
+            return;
         }
-        held
+        for number in 1..self.count(site, first) {
+            let value = self.argument(site, first, number);
+            self.graph.flow(value, to);
+        }
+    }
+
+    /// The constant string in a register, if the instruction before that sets it loads one.
+    fn literal(&mut self, function: usize, pc: usize, register: usize) -> Option<Rc<str>> {
+        let setter = self.code(function).setter_in_block(pc, register)?;
+        let i = self.instruction(function, setter);
+        match self.prototype(function).constants.get(i.bx()) {
+            Some(Value::String(text)) if i.opcode() == Some(Opcode::LoadK) => {
+                Some(String::from_utf8_lossy(text).into())
+            }
+            _ => None,
+        }
     }
 }
 
-fn of_named(name: &str) -> Held {
-    match name {
-        name if TEXTS.contains(&name) => Kind::Text.into(),
-        name if INTEGERS.contains(&name) => Kind::Integer.into(),
-        name if BOOLEANS.contains(&name) => Kind::Boolean.into(),
+fn of_named(name: &str, number: usize) -> Held {
+    match (name, number) {
+        ("find", 0 | 1) | ("gsub", 1) | (NEXT_OF_LIST, 0) => Kind::Integer.into(),
+        ("find" | "gsub" | NEXT_MATCH, _) => Kind::Text.into(),
+        (name, _) if TEXTS.contains(&name) => Kind::Text.into(),
+        (name, _) if INTEGERS.contains(&name) => Kind::Integer.into(),
+        (name, _) if BOOLEANS.contains(&name) => Kind::Boolean.into(),
         _ => Held::default(),
     }
 }

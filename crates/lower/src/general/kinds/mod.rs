@@ -1,66 +1,27 @@
 //! Which tables of load time functions may assign by key, and what their keys and values are, as far as the bytecode tells. The walk for
 //! expanded code knows that better, but ends with the first construct that has no expanded form.
 //!
-//! What a register holds is found by going back from where it is used to the instructions that may have set it ([`reaching`]), and
-//! from there to what they read ([`sources`]); what calls give is in [`calls`]. What cannot be found out adds nothing: the
-//! conversions at packet time check each value anyway.
+//! An analysis of the whole script at once, blind for the order of what happens: which values flow where ([`graph`]), from the
+//! instructions that set registers to those that read them ([`registers`], [`instructions`]), through tables
+//! ([`elements`]) and calls ([`calls`]). What cannot be found out adds nothing: the conversions at packet time check each value anyway.
 
 mod calls;
-mod index;
-mod reaching;
-mod sources;
+mod elements;
+mod graph;
+mod instructions;
+mod registers;
 
 use super::reach::{Functions, Reach};
 use crate::Options;
-use crate::opcode::{Instruction, Opcode};
+use crate::opcode::Instruction;
 use crate::shared::{Kind, Seen, SharedTables};
-use index::Index;
+use graph::{Graph, Node, Object, Owner, Place, Rule};
 use moonhook_ir::Loc;
-use moonhook_snapshot::{Prototype, TableId, Value};
+use moonhook_shape::MAX_DEPTH;
+use moonhook_snapshot::{CellId, Prototype, TableId};
+use registers::Code;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
-
-/// Questions that lead to other questions, in a row, at most.
-const DEPTH: usize = 100;
-
-/// Questions about registers at most: circles could multiply them.
-const PATIENCE: usize = 20_000;
-
-/// What a register may hold.
-#[derive(Clone, Debug, Default)]
-pub struct Held {
-    seen: Seen,
-    /// Tables of load time.
-    tables: BTreeSet<TableId>,
-    /// Shared tables of which it may be an entry's value.
-    entries: BTreeSet<TableId>,
-    /// Functions of the script, by number.
-    functions: BTreeSet<usize>,
-    /// Library functions and methods, by the last part of their names.
-    named: BTreeSet<String>,
-}
-
-impl Held {
-    fn add(&mut self, other: Held) {
-        self.seen.add(&other.seen);
-        self.tables.extend(other.tables);
-        self.entries.extend(other.entries);
-        self.functions.extend(other.functions);
-        self.named.extend(other.named);
-    }
-}
-
-impl From<Seen> for Held {
-    fn from(seen: Seen) -> Held {
-        Held { seen, ..Held::default() }
-    }
-}
-
-impl From<Kind> for Held {
-    fn from(kind: Kind) -> Held {
-        Seen::kind(kind).into()
-    }
-}
 
 /// What was found out of a shared table.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -71,27 +32,40 @@ pub struct Entries {
     pub place: Option<Loc>,
 }
 
-/// A function, an instruction, and a register that it reads.
-type Use = (usize, usize, usize);
+/// Fields that are looked at, at most: a table may hold itself.
+const MOST_FIELDS: usize = 4096;
 
 pub struct Kinds<'f, 'a> {
     functions: &'f Functions<'a>,
     reach: &'f Reach,
     options: &'f Options,
-    index: Index<'a>,
-    shared: BTreeMap<TableId, Entries>,
-    /// What registers were found to hold at an instruction.
-    known: HashMap<Use, Held>,
-    /// What is being found out, with its place in the row of questions.
-    active: HashMap<Use, usize>,
-    /// The first question in the row that the present one led back to, or 0 where it was cut short: what was found out since depends on
-    /// that one, and holds for it only.
-    circle: usize,
-    /// The instructions before each instruction, by function.
-    before: HashMap<usize, Rc<Vec<Vec<usize>>>>,
+    graph: Graph,
+    codes: HashMap<usize, Rc<Code>>,
+    /// The variables of load time behind upvalues.
+    cells_behind: HashMap<(usize, usize), Rc<BTreeSet<CellId>>>,
+    /// Where functions are made, by function.
+    makers: HashMap<usize, Vec<(usize, usize)>>,
+    meetings: Vec<(Node, usize, usize, usize)>,
+    /// The names of library functions and methods.
+    names: Vec<Rc<str>>,
+    /// Fields of tables that are assigned by constant names.
+    fields: BTreeMap<Owner, BTreeSet<Rc<str>>>,
+    /// Where tables of load time are assigned by other keys.
+    assigned: BTreeMap<TableId, Loc>,
     /// What headers have under a name.
-    fields: HashMap<String, Seen>,
-    patience: usize,
+    headers: HashMap<Rc<str>, Seen>,
+    later: Later,
+}
+
+/// What is only done where nothing else has told what a place holds.
+#[derive(Default)]
+struct Later {
+    /// Owner, name, result: fields of what is no table are those of headers, or methods.
+    fields: Vec<(Node, Rc<str>, Node)>,
+    /// Table, name, result: fields that a table has not are those behind `__index`.
+    inherited: Vec<(Owner, Option<Rc<str>>, Node)>,
+    /// Operands, and what an operator gives if they are no objects.
+    results: Vec<(Vec<Node>, Kind, Node)>,
 }
 
 /// Shared tables, those among them that are known before, with what the reachable functions of the script do with them.
@@ -105,24 +79,29 @@ pub fn infer(
         functions,
         reach,
         options,
-        index: Index::new(functions, reach),
-        shared: known.iter().map(|table| (*table, Entries::default())).collect(),
-        known: HashMap::new(),
-        active: HashMap::new(),
-        circle: usize::MAX,
-        before: HashMap::new(),
-        fields: HashMap::new(),
-        patience: PATIENCE,
+        graph: Graph::default(),
+        codes: HashMap::new(),
+        cells_behind: HashMap::new(),
+        makers: HashMap::new(),
+        meetings: Vec::new(),
+        names: Vec::new(),
+        fields: BTreeMap::new(),
+        assigned: BTreeMap::new(),
+        headers: HashMap::new(),
+        later: Later::default(),
     };
-    // What one table has may come out of another.
-    loop {
-        let before = kinds.shared.clone();
-        kinds.known.clear();
-        kinds.look_at_stores();
-        if kinds.shared == before || kinds.patience == 0 {
-            return kinds.shared;
-        }
+    let visible = kinds.visible();
+    for function in &visible {
+        kinds.note_makers(*function);
     }
+    for function in visible {
+        kinds.instructions(function);
+    }
+    kinds.solve();
+    let takes = |table: &TableId| SharedTables::takes(functions.snapshot, *table);
+    let assigned: Vec<TableId> = kinds.assigned.keys().copied().filter(takes).collect();
+    let all: BTreeSet<TableId> = known.iter().copied().chain(assigned).collect();
+    all.into_iter().map(|table| (table, kinds.entries(table))).collect()
 }
 
 impl<'a> Kinds<'_, 'a> {
@@ -134,107 +113,169 @@ impl<'a> Kinds<'_, 'a> {
         Instruction(self.prototype(function).code[pc])
     }
 
-    fn look_at_stores(&mut self) {
-        for function in self.index.visible.clone() {
-            for pc in 0..self.prototype(function).code.len() {
-                self.store(function, pc);
-            }
-        }
+    /// The reachable functions of the script.
+    fn visible(&self) -> Vec<usize> {
+        self.reach.functions.iter().copied().filter(|index| !self.functions.is_hidden(*index)).collect()
     }
 
-    /// What an assignment tells of shared tables and of the records in them.
-    fn store(&mut self, function: usize, pc: usize) {
-        use Opcode::*;
-        let i = self.instruction(function, pc);
-        let (key, name) = match i.opcode() {
-            Some(SetTable) => (self.of_register(function, pc, i.b()), None),
-            Some(SetI) => (Kind::Integer.into(), None),
-            Some(SetField) => {
-                let Some(name) = self.prototype(function).constants.get(i.b()) else { return };
-                (self.of_value(name), Some(name))
-            }
-            _ => return,
+    fn code(&mut self, function: usize) -> Rc<Code> {
+        if let Some(known) = self.codes.get(&function) {
+            return known.clone();
+        }
+        let functions = self.functions;
+        let captures = |n: usize| -> Vec<usize> {
+            let upvalues = &functions.get(functions.inner(function, n)).upvalues;
+            upvalues.iter().filter(|u| u.in_stack).map(|u| usize::from(u.index)).collect()
         };
-        let target = self.of_register(function, pc, i.a());
-        let value = self.of_operand(function, pc, i);
-        let value = self.kept(value);
-        for table in target.tables {
-            // A field with a constant name is a variable, unless the table is a map for another reason.
-            let may = name.is_none() && SharedTables::takes(self.functions.snapshot, table);
-            if may || self.shared.contains_key(&table) {
-                let place = self.place(function, pc);
-                let entries = self.shared.entry(table).or_default();
-                entries.place.get_or_insert(place);
-                entries.key.add(&key.seen);
-                entries.value.add(&value);
+        let code = Rc::new(Code::new(self.prototype(function), captures));
+        self.codes.insert(function, code.clone());
+        code
+    }
+
+    fn place(&mut self, place: Place) -> Node {
+        self.graph.node(place).0
+    }
+
+    /// The number of a library function or method.
+    fn named(&mut self, name: &str) -> Object {
+        let last = name.rsplit('.').next().unwrap_or(name);
+        let known = self.names.iter().position(|known| &**known == last);
+        Object::Named(known.unwrap_or_else(|| {
+            self.names.push(last.into());
+            self.names.len() - 1
+        }))
+    }
+
+    /// Lets all flow until nothing changes any more; what nothing has told by then is taken for the usual, one kind after the other.
+    fn solve(&mut self) {
+        loop {
+            self.follow_meetings();
+            while let Some((node, rules)) = self.graph.step() {
+                rules.iter().for_each(|rule| self.apply(node, rule));
+                self.follow_meetings();
             }
-        }
-        if let Some(Value::String(name)) = name {
-            let field = BTreeMap::from([(String::from_utf8_lossy(name).into_owned(), value)]);
-            let record = Seen::record(field);
-            for table in target.entries {
-                self.shared.entry(table).or_default().value.add(&record);
+            let new = self.usual_results(1)
+                || self.fields_of_others()
+                || self.inherited_fields()
+                || self.usual_results(0);
+            if !new {
+                return;
             }
         }
     }
 
-    fn place(&self, function: usize, pc: usize) -> Loc {
-        let prototype = self.prototype(function);
-        let source = prototype.source.map_or(0, |source| source.0 as u16);
-        Loc { source, line: prototype.lines.get(pc).copied().unwrap_or(0) }
+    fn apply(&mut self, node: Node, rule: &Rule) {
+        for object in self.graph.held(node).objects.clone() {
+            match rule {
+                Rule::Read { name, to } => self.read(object, name.as_ref(), *to),
+                Rule::Write { name, key, value } => self.write(object, name.as_ref(), *key, *value),
+                Rule::Arguments { function, pc, first } => self.pass(object, (*function, *pc), *first),
+                Rule::Result { function, pc, first, number, to } => {
+                    self.result(object, (*function, *pc), *first, *number, *to);
+                }
+                Rule::Returned { number, to } => {
+                    if let Object::Function(called) = object {
+                        self.returned(called, *number, *to);
+                    }
+                }
+                Rule::Given { values } => {
+                    if let Object::Function(called) = object {
+                        for (number, value) in values.iter().enumerate() {
+                            self.give_parameter(called, number, *value);
+                        }
+                    }
+                }
+                Rule::Key { to } => {
+                    if let Object::Owner(owner) = object {
+                        let keys = self.keys(owner);
+                        self.graph.flow(keys, *to);
+                    }
+                }
+                Rule::Assigned { loc } => {
+                    if let Object::Owner(Owner::LoadTime(table)) = object {
+                        let first = self.assigned.entry(table).or_insert(*loc);
+                        *first = (*first).min(*loc);
+                    }
+                }
+                Rule::Operand { event, operands, to } => self.event(object, event, *operands, *to),
+                Rule::SetMetatable { metatable } => {
+                    if let Object::Owner(owner) = object {
+                        let given = self.metatable(owner);
+                        self.graph.flow(*metatable, given);
+                    }
+                }
+            }
+        }
     }
 
-    /// What a table keeps of a value: of a table of load time its fields.
-    fn kept(&self, held: Held) -> Seen {
-        let mut seen = held.seen;
-        for table in held.tables {
-            let fields = Seen::of_value(self.functions.snapshot, &Value::Table(table));
-            seen.add(&fields.unwrap_or_default());
+    /// Operands that are numbers or strings, so many of them at least, or of which nothing is known, give what operators usually give.
+    fn usual_results(&mut self, least: usize) -> bool {
+        let mut new = false;
+        for (operands, kind, to) in std::mem::take(&mut self.later.results) {
+            let is_plain = |operand: &Node| {
+                let held = self.graph.held(*operand);
+                held.is_empty() || !held.seen.is_empty()
+            };
+            let known = operands.iter().filter(|operand| !self.graph.held(**operand).is_empty()).count();
+            if known >= least && operands.iter().all(is_plain) {
+                self.graph.give(to, &kind.into());
+                new = true;
+            } else {
+                self.later.results.push((operands, kind, to));
+            }
+        }
+        new
+    }
+
+    /// What is in a shared table.
+    fn entries(&mut self, table: TableId) -> Entries {
+        let owner = Owner::LoadTime(table);
+        let mut found = Entries { place: self.assigned.get(&table).copied(), ..Entries::default() };
+        for place in [Place::Keys(owner), Place::Others(owner)] {
+            let Some(node) = self.graph.known(&place) else { continue };
+            let seen = self.kept(node, MAX_DEPTH, &mut MOST_FIELDS.clone());
+            match place {
+                Place::Keys(_) => found.key.add(&seen),
+                _ => found.value.add(&seen),
+            };
+        }
+        // Only where it is a map for another reason.
+        for name in self.fields.get(&owner).cloned().unwrap_or_default() {
+            if let Some(node) = self.graph.known(&Place::Field(owner, name)) {
+                found.value.add(&self.kept(node, MAX_DEPTH, &mut MOST_FIELDS.clone()));
+            }
+        }
+        found
+    }
+
+    /// What a table keeps of a value: of a table its fields, as many and as deep as records have room for.
+    fn kept(&self, node: Node, depth: usize, room: &mut usize) -> Seen {
+        let held = self.graph.held(node);
+        let mut seen = held.seen.clone();
+        let Some(depth) = depth.checked_sub(1) else { return seen };
+        for owner in held.owners() {
+            if let Owner::LoadTime(table) = owner {
+                let fields = Seen::of_value(self.functions.snapshot, &moonhook_snapshot::Value::Table(table));
+                seen.add(&fields.unwrap_or_default());
+            }
+            let mut fields = BTreeMap::new();
+            for name in self.fields.get(&owner).into_iter().flatten() {
+                let Some(left) = room.checked_sub(1) else { break };
+                *room = left;
+                let node = self.graph.known(&Place::Field(owner, name.clone()));
+                fields.insert(
+                    name.to_string(),
+                    node.map(|node| self.kept(node, depth, room)).unwrap_or_default(),
+                );
+            }
+            seen.add(&Seen::record(fields));
         }
         seen
     }
 
-    /// What a register holds before an instruction.
-    fn of_register(&mut self, function: usize, pc: usize, register: usize) -> Held {
-        let at = (function, pc, register);
-        if let Some(known) = self.known.get(&at) {
-            return known.clone();
-        }
-        if let Some(place) = self.active.get(&at) {
-            self.circle = self.circle.min(*place);
-            return Held::default();
-        }
-        if self.is_too_far() {
-            return Held::default();
-        }
-        self.patience -= 1;
-        let place = self.active.len();
-        self.active.insert(at, place);
-        let outside = std::mem::replace(&mut self.circle, usize::MAX);
-        let mut held = Held::default();
-        for origin in self.origins(function, pc, register) {
-            let found = match origin {
-                reaching::Origin::Entry => self.of_parameter(function, register),
-                reaching::Origin::At(at) => self.of_definition(function, at, register),
-            };
-            held.add(found);
-        }
-        self.active.remove(&at);
-        // What a circle cut short is found out again where it is asked for from elsewhere.
-        if self.circle >= place {
-            self.known.insert(at, held.clone());
-            self.circle = usize::MAX;
-        }
-        self.circle = self.circle.min(outside);
-        held
-    }
-
-    /// Whether there have been too many questions, or too many in a row.
-    fn is_too_far(&mut self) -> bool {
-        let is = self.patience == 0 || self.active.len() >= DEPTH;
-        if is {
-            self.circle = 0;
-        }
-        is
+    fn loc(&self, function: usize, pc: usize) -> Loc {
+        let prototype = self.prototype(function);
+        let source = prototype.source.map_or(0, |source| source.0 as u16);
+        Loc { source, line: prototype.lines.get(pc).copied().unwrap_or(0) }
     }
 }
