@@ -130,7 +130,8 @@ local xdp = require "xdp"
 local action = require "linux.xdp"
 
 seen = 0                                     -- a global,
-local dropped, last, mode, burst = 0, nil, "open", 3   -- and upvalues
+local dropped, last, mode, burst = 0, nil, "open", 3   -- upvalues,
+local limits = {}                            -- and fields
 local function counter()
   local n = 0
   return function(by) n = n + by return n end
@@ -147,6 +148,7 @@ xdp.attach(function(pkt)
   last = udp.sport
   here(1)
   there(2)
+  limits.met = (limits.met or 0) + 1
   burst = burst + 0
   if on_drop == nil then on_drop = false end
   if udp.length == 1000 then on_drop = modes end
@@ -161,7 +163,7 @@ end)
 
 timer.every(0.05, function()
   if dropped == 2 then
-    print("dropped two", seen, mode, here(0), there(0))
+    print("dropped two", seen, mode, here(0), there(0), limits.met)
     dropped = 100
   end
 end)
@@ -189,7 +191,7 @@ eventually "counting goes on from there" is seen 1
 is dropped 1 || die "the packet after the reset was dropped"
 run 'mode = "shut"'
 send 7000
-eventually "the timer sees the upvalues" grep -qFx "dropped two	2	shut	6	12" "$WORK/general.out"
+eventually "the timer sees the upvalues" grep -qFx "dropped two	2	shut	6	12	6" "$WORK/general.out"
 eventually "the timer assigns one" is dropped 100
 run 'mode = "open"'
 run 'last = nil'

@@ -60,7 +60,7 @@ function base_rawset(L, base, n)
     inline.copy_value(base - 16, base)
     return inline.request_for_call(L, t, base + 16, base + 32, ACCESS_WRITE)
   end
-  if t < u64(L + L_IMAGE_END) and u64(t + T_FLAGS) & FLAG_GLOBALS == 0 then
+  if t < u64(L + L_IMAGE_END) and u64(t + T_FLAGS) & FLAG_FIELDS == 0 then
     return raise(L, "a table of load time cannot be changed at packet time")
   end
   if table_set(L, t, base + 16, base + 32) < 0 then return inline.operation_failed(L) end

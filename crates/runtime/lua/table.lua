@@ -219,18 +219,41 @@ function table_set_int(L, t, i, v)
   return set_int(L, t, i, v)
 end
 
--- Tables of load time do not change, but for the global variables that packet code assigns.
-function table_set_global(L, t, text, hash, v)
-  if u64(t + T_FLAGS) & FLAG_GLOBALS ~= 0 then
+-- Not TAG_NIL if the name is one under which packet code assigns: what has another name is taken to be constant.
+local function is_variable(L, text, hash)
+  local names = u64(L + L_FIELD_NAMES)
+  if names == 0 then return 0 end
+  return u64(table_get_text(names, text, hash))
+end
+
+-- Tables of load time do not change, but for global variables and fields with names that packet code assigns.
+function table_set_variable(L, t, text, hash, v)
+  if u64(t + T_FLAGS) & FLAG_FIELDS ~= 0 and is_variable(L, text, hash) ~= TAG_NIL then
     local place = table_get_text(t, text, hash)
-    if place ~= ADDR_NIL and u64(place) ~= TAG_MISSING then return store_shared(L, place, v) end
+    if place ~= ADDR_NIL and u64(place) ~= TAG_MISSING then
+      -- What was read of it is not its value any more.
+      set64(L + L_RUN, u64(L + L_RUN) + 1)
+      return store_shared(L, place, v)
+    end
   end
   return refuse_change(L)
 end
 
+-- Where the value of a field is that packet code assigns, if the object is a table of load time and no metamethod has to be asked for the
+-- field; else 0.
+function variable_place(L, object, text, hash)
+  if u64(object) ~= TAG_TABLE then return 0 end
+  local t = u64(object + 8)
+  if t >= u64(L + L_IMAGE_END) or u64(t + T_FLAGS) & FLAG_FIELDS == 0 then return 0 end
+  local place = table_get_text(t, text, hash)
+  local found = u64(place)
+  if place == ADDR_NIL or found == TAG_MISSING or found == TAG_NIL and u64(t + T_META) ~= 0 then return 0 end
+  return place
+end
+
 -- t[text] := the value at v, without metamethods: 0 or FAIL.
 function table_set_text(L, t, text, hash, v)
-  if t < u64(L + L_IMAGE_END) then return table_set_global(L, t, text, hash, v) end
+  if t < u64(L + L_IMAGE_END) then return table_set_variable(L, t, text, hash, v) end
   return assign_or_add(L, t, table_find_text(t, text, hash), TAG_STRING, text, hash, v)
 end
 
@@ -239,7 +262,7 @@ function table_set(L, t, k, v)
   local tag = u64(k)
   local payload = u64(k + 8)
   if t < u64(L + L_IMAGE_END) then
-    if tag == TAG_STRING then return table_set_global(L, t, payload, text_hash(payload), v) end
+    if tag == TAG_STRING then return table_set_variable(L, t, payload, text_hash(payload), v) end
     return refuse_change(L)
   end
   if tag == TAG_FLOAT and float_is_integer(payload) ~= 0 then

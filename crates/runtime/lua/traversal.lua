@@ -14,7 +14,7 @@ local function end_traversals(L, place)
   set64(L + L_TRAVERSAL, innermost)
 end
 
--- What `next` says of a table that is a map.
+-- What `next` says of a table that is a map, where nothing in the script shows that it is called with a key.
 local function refuse_next(L)
   return raise(L, "the entry after another one of a table that handlers share is not known at packet time")
 end
@@ -24,13 +24,13 @@ local function refuse_entry(L)
 end
 
 -- The generic `for` whose iterator, state, closing value and control variable are at `place` begins; the iterator is `next`, the
--- state a table. 0 if that is no shared table, SHARED or FAIL.
+-- state a table. 0 if that is no shared table or the loop begins behind a key, so that each turn calls `next`; SHARED or FAIL.
 function traversal_begin(L, place)
   local t = u64(place + 24)
   local flags = u64(t + T_FLAGS)
   if flags & FLAG_SHARED == 0 then return 0 end
   if flags & FLAG_ENTRY ~= 0 then return refuse_entry(L) end
-  if u64(place + 48) ~= TAG_NIL then return refuse_next(L) end
+  if u64(place + 48) ~= TAG_NIL then return 0 end
   end_traversals(L, place)
   local made = u64(L + L_HEAP_END) - TRAVERSAL_SIZE
   if made < u64(L + L_HEAP) then return raise_plain(L, "not enough memory") end
@@ -58,10 +58,14 @@ function traversal_next(L, t, state, out)
   return inline.request_shared(L, t, state, out, ACCESS_NEXT)
 end
 
--- `next(t)` of a shared table: SHARED, or FAIL.
+-- `next(t)` or `next(t, k)` of a shared table: SHARED, or FAIL.
 function inline.next_of_shared(L, base, n)
   local t = u64(base + 8)
-  if u64(t + T_FLAGS) & FLAG_ENTRY ~= 0 then return refuse_entry(L) end
-  if n > 1 and u64(base + 16) ~= TAG_NIL then return refuse_next(L) end
+  local flags = u64(t + T_FLAGS)
+  if flags & FLAG_ENTRY ~= 0 then return refuse_entry(L) end
+  if n > 1 and u64(base + 16) ~= TAG_NIL then
+    if flags & FLAG_STEPS == 0 then return refuse_next(L) end
+    return inline.request_for_call(L, t, base + 16, base - 16, ACCESS_AFTER)
+  end
   return inline.request_for_call(L, t, 0, base - 16, ACCESS_ANY)
 end

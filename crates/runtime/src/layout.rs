@@ -150,7 +150,9 @@ constants! {
     L_CALL_EXTRA = 1096;
     /// Keys that the handler has seen shared tables to have nothing at (`ABSENT_SLOTS` times `ABSENT_SIZE`).
     L_ABSENT = 1104;
-    L_SIZE = 1200;
+    /// Address of a table whose keys are the names that packet code assigns to tables of load time, or 0.
+    L_FIELD_NAMES = 1200;
+    L_SIZE = 1208;
     ABSENT_SLOTS = 4;
     ABSENT_SIZE = 24;
     WRITE_SLOTS = 8;
@@ -186,13 +188,15 @@ constants! {
     /// Entries with an integer as key, dead ones included.
     T_INTS = 88;
     TABLE_SIZE = 96;
-    /// In `T_FLAGS`: the table of global variables: those that packet code assigns can change.
-    FLAG_GLOBALS = 2;
+    /// In `T_FLAGS`, of a table of load time: fields can change whose names are in `L_FIELD_NAMES`.
+    FLAG_FIELDS = 2;
     /// A table that is a map, or a record in one. Its number stands in the flags from bit `FLAG_NUMBER` on; it has no entries
     /// of its own, and the metatable `L_SHARED_META`, so that whoever looks at metatables meets it.
     FLAG_SHARED = 4;
     /// Of those: a record.
     FLAG_ENTRY = 8;
+    /// Of tables that are maps: `ACCESS_AFTER` is in the program.
+    FLAG_STEPS = 16;
     FLAG_NUMBER = 8;
 
     E_KEY_TAG = 0;
@@ -231,13 +235,14 @@ constants! {
 
     // Accesses to shared tables. Reading stores the value, assigning takes it; `TRAVERSE` begins the traversal of the generic `for` whose
     // registers are at the place, `NEXT` stores the next key and value of the one whose state is at the key, `ANY` stores some key
-    // and value and `LENGTH` a border.
+    // and value, `AFTER` those behind the key, and `LENGTH` a border.
     ACCESS_READ = 0;
     ACCESS_WRITE = 1;
     ACCESS_TRAVERSE = 2;
     ACCESS_NEXT = 3;
     ACCESS_ANY = 4;
-    ACCESS_LENGTH = 5;
+    ACCESS_AFTER = 5;
+    ACCESS_LENGTH = 6;
 
     // A traversal of a shared table: the registers of its generic `for`, the traversal around it, then the keys that are still to
     // come, below. It ends when another one begins at the same registers or at lower ones.

@@ -7,10 +7,14 @@ use super::reach;
 use moonhook_runtime::image::{TableContent, write_table};
 use moonhook_runtime::layout::*;
 use moonhook_snapshot::{CellId, ClosureId, TableId, Value};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A part of the library that scripts get as a value: the iterator of `ipairs`.
 const ITERATOR: &str = "prim.ipairs_general";
+
+/// Places for fields in all tables together, at most, that are there in case they are assigned.
+const MOST_PLACES: usize = 10_000;
 
 /// An object of the image that has its address, and what is still to be written of it.
 pub enum Pending {
@@ -160,7 +164,7 @@ impl General<'_> {
         address
     }
 
-    /// The entries of a table that are in the program. Global variables that packet code assigns have a place from the start.
+    /// The entries of a table that are in the program. Global variables and fields that packet code assigns have a place from the start.
     fn entries(&self, id: TableId) -> Vec<(Value, Value)> {
         if self.shared.is_shared(id) {
             return Vec::new();
@@ -169,14 +173,22 @@ impl General<'_> {
         let array = snapshot.table(id).array.len();
         let mut entries: Vec<(Value, Value)> =
             reach::present(snapshot, id, &self.reach.mentions).into_iter().skip(array).collect();
-        if reach::is_globals(snapshot, id) {
-            let mut names: Vec<Value> =
-                self.reach.assigned_globals.iter().map(|name| Value::String(name.clone())).collect();
-            names.retain(|name| entries.iter().all(|(key, _)| key != name));
-            names.sort_by_key(Value::to_string);
-            entries.extend(names.into_iter().map(|name| (name, Value::Nil)));
-        }
+        let every = reach::is_globals(snapshot, id)
+            || reach::has_variables(snapshot, id) && self.every_name_has_a_place();
+        let names: BTreeSet<Arc<[u8]>> = match every {
+            true => self.reach.assigned_names.iter().cloned().collect(),
+            false => self.shared.assigned_fields(id).collect(),
+        };
+        let is_there = |name: &Value| entries.iter().any(|(key, _)| key == name);
+        let names: Vec<Value> = names.into_iter().map(Value::String).filter(|name| !is_there(name)).collect();
+        entries.extend(names.into_iter().map(|name| (name, Value::Nil)));
         entries
+    }
+
+    /// Whether all tables of load time have a place for each name that packet code assigns, where they are few: not only those that
+    /// are found to be assigned a field of that name.
+    fn every_name_has_a_place(&self) -> bool {
+        self.reach.tables.len() * self.reach.assigned_names.len() <= MOST_PLACES
     }
 
     /// The names in the table that are not in the program, and get no place by an assignment.
@@ -195,18 +207,37 @@ impl General<'_> {
         ((TAG_STRING, self.image.text(name)), moonhook_runtime::text_hash(name), (TAG_MISSING, 0))
     }
 
-    /// Where the value of a global variable that packet code assigns is.
-    pub fn global_place(&mut self, table: &Option<Known>, name: &[u8]) -> Option<u64> {
+    /// Where the value of a global variable, or of a field of a table without metatable, is that packet code assigns.
+    pub fn place_of_known(&mut self, table: &Option<Known>, name: &[u8]) -> Option<u64> {
         let snapshot = self.functions.snapshot;
-        let Some(Known::Value(Value::Table(table))) = table else { return None };
-        if !self.reach.is_assigned(snapshot, *table, name) {
+        let Some(Known::Value(Value::Table(table))) = *table else { return None };
+        let plain = reach::is_globals(snapshot, table) || snapshot.table(table).metatable.is_none();
+        plain.then(|| self.place_of_field(table, name)).flatten()
+    }
+
+    /// Where the value of a global variable or a field is that packet code assigns.
+    pub fn place_of_field(&mut self, table: TableId, name: &[u8]) -> Option<u64> {
+        let snapshot = self.functions.snapshot;
+        if !self.reach.is_assigned(snapshot, table, name) {
             return None;
         }
         let key = Value::string(name);
-        let index = self.entries(*table).iter().position(|(known, _)| *known == key)?;
-        let array = snapshot.table(*table).array.len() as u64 * VALUE_SIZE as u64;
-        let entry = self.table(*table) + TABLE_SIZE as u64 + array + ENTRY_SIZE as u64 * index as u64;
+        let index = self.entries(table).iter().position(|(known, _)| *known == key)?;
+        let array = snapshot.table(table).array.len() as u64 * VALUE_SIZE as u64;
+        let entry = self.table(table) + TABLE_SIZE as u64 + array + ENTRY_SIZE as u64 * index as u64;
         Some(entry + E_TAG as u64)
+    }
+
+    /// Address of a table whose keys are the names that packet code assigns to tables of load time.
+    pub fn field_names(&mut self) -> u64 {
+        let mut names: Vec<Arc<[u8]>> = self.reach.assigned_names.iter().cloned().collect();
+        names.sort();
+        let entry = |name: &Arc<[u8]>| {
+            let hash = moonhook_runtime::text_hash(name);
+            ((TAG_STRING, self.image.text(name)), hash, (TAG_TRUE, 0))
+        };
+        let entries = names.iter().map(entry).collect();
+        self.put_table(&TableContent { entries, ..TableContent::default() })
     }
 
     /// The record of a function (`P_…`); its entry follows when its code is made.
@@ -264,5 +295,5 @@ impl General<'_> {
 }
 
 fn flags(snapshot: &moonhook_snapshot::Snapshot, id: TableId) -> u64 {
-    if reach::is_globals(snapshot, id) { FLAG_GLOBALS as u64 } else { 0 }
+    if reach::has_variables(snapshot, id) { FLAG_FIELDS as u64 } else { 0 }
 }

@@ -24,6 +24,7 @@ mod routines;
 mod shared;
 mod sites;
 mod statics;
+mod steps;
 mod stores;
 pub mod thunks;
 mod unit;

@@ -4,6 +4,7 @@
 //! whose names stand somewhere in the reachable code as constants.
 
 use super::library::{self, Library};
+use crate::names;
 use crate::opcode::{Instruction, Opcode};
 use moonhook_snapshot::{CellId, ClosureId, Prototype, Snapshot, TableId, Value};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -61,8 +62,8 @@ pub struct Reach {
     pub upvalues: BTreeMap<usize, Vec<Option<CellId>>>,
     /// Variables of load time that some function assigns.
     pub assigned: BTreeSet<CellId>,
-    /// Names of global variables that some function assigns.
-    pub assigned_globals: HashSet<Arc<[u8]>>,
+    /// Names of the global variables and fields that some function assigns, but for those of tables that it has just made.
+    pub assigned_names: HashSet<Arc<[u8]>>,
     /// Objects that were met, and whose contents have not been looked at: a graph of objects can be of any depth.
     pending: Vec<Object>,
 }
@@ -203,15 +204,16 @@ impl Reach {
 impl Reach {
     /// Notes what a function assigns, `cells` being its upvalues' variables.
     fn assignments(&mut self, prototype: &Prototype, cells: &[Option<CellId>]) {
-        for word in &prototype.code {
+        for (pc, word) in prototype.code.iter().enumerate() {
             let i = Instruction(*word);
             match i.opcode() {
                 Some(Opcode::SetUpval) => {
                     self.assigned.extend(cells.get(i.b()).copied().flatten());
                 }
+                Some(Opcode::SetField) if is_new(prototype, pc, i.a()) => {}
                 Some(Opcode::SetTabUp | Opcode::SetField) => {
                     if let Some(Value::String(name)) = prototype.constants.get(i.b()) {
-                        self.assigned_globals.insert(name.clone());
+                        self.assigned_names.insert(name.clone());
                     }
                 }
                 _ => {}
@@ -235,10 +237,21 @@ impl Reach {
         !description.in_stack && outer.is_none_or(further)
     }
 
-    /// Whether `table[name]` is a global variable that packet code may assign.
+    /// Whether `table[name]` is a variable: a global one or a field that packet code may assign.
     pub fn is_assigned(&self, snapshot: &Snapshot, table: TableId, name: &[u8]) -> bool {
-        self.assigned_globals.contains(name) && is_globals(snapshot, table)
+        self.assigned_names.contains(name) && has_variables(snapshot, table)
     }
+}
+
+/// Whether packet code can assign fields with constant names: those of the library do not change.
+pub fn has_variables(snapshot: &Snapshot, table: TableId) -> bool {
+    is_globals(snapshot, table) || !is_library(snapshot, table)
+}
+
+/// Whether a register surely holds a table that the function has made.
+pub fn is_new(prototype: &Prototype, pc: usize, register: usize) -> bool {
+    let setter = names::setter(prototype, pc, register);
+    setter.is_some_and(|at| Instruction(prototype.code[at]).opcode() == Some(Opcode::NewTable))
 }
 
 /// Whether a table is that of the global variables.

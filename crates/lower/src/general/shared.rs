@@ -1,8 +1,9 @@
 //! Tables of load time that are maps: which ones, and what stands for them in the image.
 
 use super::General;
-use super::kinds::{self, Entries};
+use super::kinds::{self, Entries, Found};
 use super::reach::{self, Functions, Reach};
+use super::steps;
 use super::stores::Stores;
 use super::thunks::shared::{Accesses, Record, Uses};
 use crate::Options;
@@ -10,7 +11,7 @@ use crate::opcode::{Instruction, Opcode};
 use crate::shared::SharedTables;
 use moonhook_ir::Loc;
 use moonhook_runtime::image::TableContent;
-use moonhook_runtime::layout::{FLAG_NUMBER, FLAG_SHARED, TAG_STRING};
+use moonhook_runtime::layout::{FLAG_NUMBER, FLAG_SHARED, FLAG_STEPS, TAG_STRING};
 use moonhook_snapshot::{Snapshot, TableId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -27,6 +28,8 @@ pub struct Shared {
     names: BTreeMap<usize, Vec<String>>,
     /// Fields with constant names, of other tables, that are assigned.
     fields: BTreeSet<(TableId, Arc<[u8]>)>,
+    /// See [`Shared::steps`].
+    steps: bool,
 }
 
 impl Shared {
@@ -47,11 +50,15 @@ impl Shared {
         tables.sort();
         tables.dedup();
         known.start_over();
-        let entries = kinds::infer(functions, reach, options, &tables);
+        let Found { entries, fields } = kinds::infer(functions, reach, options, &tables);
         for (table, Entries { key, value, .. }) in &entries {
             known.suggest(snapshot, *table, key, value);
         }
         known.take_addresses_for_texts();
+        let steps = steps::may_step(functions, reach);
+        if steps {
+            entries.keys().for_each(|table| known.step_through(*table));
+        }
         let handler = snapshot.handlers.first().map(|handler| snapshot.closure(handler.closure));
         let handler = handler.map_or(Loc::default(), |closure| {
             let prototype = snapshot.prototype(closure.prototype);
@@ -62,7 +69,8 @@ impl Shared {
             (*table, *found.unwrap_or(&handler))
         };
         let tables = entries.iter().map(place).collect();
-        Shared { known, tables, metatable: None, names: BTreeMap::new(), fields: stores.fields }
+        let fields = stores.fields.into_iter().chain(fields).collect();
+        Shared { known, tables, metatable: None, names: BTreeMap::new(), fields, steps }
     }
 
     fn number(&self, table: TableId) -> Option<usize> {
@@ -74,9 +82,14 @@ impl Shared {
     }
 
     /// The constant names under which some function assigns fields of the table.
-    pub fn assigned_fields(&self, table: TableId) -> Vec<Arc<[u8]>> {
-        let fields = self.fields.iter().filter(|(owner, _)| *owner == table);
-        fields.map(|(_, name)| name.clone()).collect()
+    pub fn assigned_fields(&self, table: TableId) -> impl Iterator<Item = Arc<[u8]>> {
+        let first = (table, Arc::from([]));
+        self.fields.range(first..).take_while(move |(owner, _)| *owner == table).map(|(_, name)| name.clone())
+    }
+
+    /// Whether handlers may call `next` with a key.
+    pub fn steps(&self) -> bool {
+        self.steps && self.exist()
     }
 
     /// Whether there are any.
@@ -94,7 +107,8 @@ impl General<'_> {
     /// What stands in the image for a shared table.
     pub fn shared_content(&mut self, table: TableId) -> TableContent {
         let number = self.shared.number(table).unwrap_or_default() as u64;
-        let flags = FLAG_SHARED as u64 | number << FLAG_NUMBER;
+        let steps = if self.shared.steps { FLAG_STEPS as u64 } else { 0 };
+        let flags = FLAG_SHARED as u64 | steps | number << FLAG_NUMBER;
         TableContent { metatable: self.shared_metatable(), flags, ..TableContent::default() }
     }
 
@@ -121,6 +135,7 @@ impl General<'_> {
         let called = |name: &str| self.reach.builtins.contains(name);
         Uses {
             traversal: called("next"),
+            steps: self.shared.steps,
             length: called("rawlen") || self.reach.functions.iter().any(takes_length),
         }
     }

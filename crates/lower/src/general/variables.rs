@@ -4,13 +4,12 @@
 //! (`store_shared` in `runtime/lua/index.lua` refuses all others).
 
 use super::General;
-use super::known::Known;
 use super::reach;
 use crate::variables::{VariableId, variable_names};
 use moonhook_ir as ir;
 use moonhook_ir::{VariableContent, VariableHome, VariableKind};
 use moonhook_runtime::layout::{TAG_FALSE, TAG_FLOAT, TAG_INT, TAG_NIL, TAG_STRING, TAG_TRUE, U_VALUE};
-use moonhook_snapshot::{TableId, Value};
+use moonhook_snapshot::TableId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -45,13 +44,12 @@ impl General<'_> {
         let mut places: Vec<(VariableId, u64)> =
             places.map(|(cell, place)| (VariableId::Cell(cell), place + U_VALUE as u64)).collect();
         let snapshot = self.functions.snapshot;
-        let mut globals: Vec<TableId> = self.tables.keys().copied().collect();
-        globals.retain(|table| reach::is_globals(snapshot, *table));
-        globals.sort();
-        for table in globals {
-            for name in self.shared.assigned_fields(table) {
-                let known = Some(Known::Value(Value::Table(table)));
-                if let Some(place) = self.global_place(&known, &name) {
+        let mut tables: Vec<TableId> = self.tables.keys().copied().collect();
+        tables.retain(|table| reach::has_variables(snapshot, *table));
+        tables.sort();
+        for table in tables {
+            for name in self.shared.assigned_fields(table).collect::<Vec<_>>() {
+                if let Some(place) = self.place_of_field(table, &name) {
                     places.push((VariableId::Field(table, name), place));
                 }
             }

@@ -31,7 +31,7 @@ pub use additions::Additions;
 pub use held::STALE;
 pub use records::Path;
 pub use seen::{Kind, Seen};
-pub use traversal::Visit;
+pub use traversal::{Visit, invalid_key};
 pub use walk::Extent;
 
 use self::loaded::{contents, initial};
@@ -116,6 +116,11 @@ impl SharedTables {
         if known.value.is_empty() || known.value.has_no_fields() {
             known.value.add(value);
         }
+    }
+
+    /// Handlers go from one key of the table to the next.
+    pub fn step_through(&mut self, table: TableId) {
+        self.known.entry(table).or_default().steps = true;
     }
 
     /// Takes addresses for the texts that they are, which general code has of them.

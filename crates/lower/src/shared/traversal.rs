@@ -44,7 +44,7 @@ pub struct Visit {
 }
 
 /// As Lua words it (`luaH_next` in ltable.c), where no entry can have such a key.
-fn invalid_key() -> Message {
+pub fn invalid_key() -> Message {
     Message::bare("invalid key to 'next'")
 }
 
@@ -91,6 +91,11 @@ impl Context<'_> {
             }
         }
         Ok(turn)
+    }
+
+    /// Whether handlers go from one key of the table to the next.
+    pub fn steps_through(&mut self, table: TableId) -> bool {
+        self.know(table).steps
     }
 
     /// `next(table, key)`: the entry behind the one with that key, or nil; for nil the first one. A key that the table may have but

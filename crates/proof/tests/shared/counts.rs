@@ -93,10 +93,12 @@ fn no_count_is_lost_in_general_code() {
           return function(by) n = by + (n or 0) return n end
         end
         local here, there = counter(), counter()
+        local state, rows = { n = 0 }, { { hits = 0 }, { hits = 0 } }
         here(1) there(2)
         xdp.attach(function(pkt)
           if pkt.tcp then
-            for i, n in ipairs { total, left, packets, here(0), there(0) } do pkt:setint64(i * 8 - 8, n) end
+            local numbers = { total, left, packets, here(0), there(0), state.n, rows[1].hits + rows[2].hits, rows[2].new }
+            for i, n in ipairs(numbers) do pkt:setint64(i * 8 - 8, n) end
             return
           end
           total = total + #pkt
@@ -104,6 +106,10 @@ fn no_count_is_lost_in_general_code() {
           packets = 1 + packets
           here(1)
           there(2)
+          state.n = state.n + 3
+          local row = rows[#pkt % 2 + 1]
+          row.hits = row.hits + #pkt
+          rows[2].new = (rows[2].new or 0) + 1
           for w in pkt:getstring(42):gmatch('%a+') do words[w] = (words[w] or 0) + 1 end
           if plain[7] then plain[7] = #pkt + plain[7] else plain[7] = (plain[7] or 0) + #pkt end
           plain[8] = plain[8] - 2
@@ -134,9 +140,13 @@ fn no_count_is_lost_in_general_code() {
     assert_eq!(entries(&program, &module, "fields"), [expected]);
     assert_eq!(entries(&program, &module, "plain"), [format!("7 {bytes}"), format!("8 -{}", 2 * count)]);
     let data = program.test_run(&name, &self::frame("tcp"), 1).unwrap().data;
-    let numbers: Vec<i64> = data.as_chunks().0[..5].iter().map(|word| i64::from_le_bytes(*word)).collect();
+    let numbers: Vec<i64> = data.as_chunks().0[..8].iter().map(|word| i64::from_le_bytes(*word)).collect();
     let count = count as i64;
-    assert_eq!(numbers, [bytes as i64, -count, count, count + 1, 2 * count + 2]);
+    let of_tables = [3 * count, bytes as i64, count];
+    assert_eq!(
+        numbers,
+        [[bytes as i64, -count, count, count + 1, 2 * count + 2].as_slice(), &of_tables].concat()
+    );
 }
 
 /// What one packet adds to `t`, all in all, and how. The frame has 49 bytes.

@@ -110,3 +110,28 @@ fn it_cannot_be_changed() {
     }
     assert_eq!(get(&simulator, table, &Value::Integer(1)), Value::Integer(1000));
 }
+
+#[test]
+fn fields_that_packet_code_assigns_change() {
+    let simulator = simulator(1 << 20);
+    let (state, at) = (simulator.state(), simulator.base());
+    let text = |name: &str| {
+        simulator.set_value(at, &Value::from(name));
+        (simulator.load(at + 8, 8) as u64, text_hash(name.as_bytes()))
+    };
+    let ((assigned, hash), (constant, other)) = (text("assigned"), text("constant"));
+    let entry = |key: u64, hash: u64| ((TAG_STRING, key), hash, (TAG_INT, 1));
+    let names = TableContent { entries: vec![entry(assigned, hash)], ..TableContent::default() };
+    let names = place(&simulator, &names);
+    simulator.set_field(L_FIELD_NAMES, names);
+    let entries = vec![entry(assigned, hash), entry(constant, other)];
+    let content = TableContent { entries, flags: FLAG_FIELDS as u64, ..TableContent::default() };
+    let table = place(&simulator, &content);
+    for (key, result) in [("assigned", 0), ("constant", FAIL), ("other", FAIL)] {
+        simulator.set_value(at, &Value::from(key));
+        simulator.set_value(at + 16, &Value::Integer(7));
+        assert_eq!(call(&simulator, "table_set", &[state, table, at, at + 16]), result, "{key}");
+    }
+    assert_eq!(get(&simulator, table, &Value::from("assigned")), Value::Integer(7));
+    assert_eq!(get(&simulator, table, &Value::from("constant")), Value::Integer(1));
+}

@@ -22,6 +22,7 @@ use moonhook_snapshot::{CellId, Prototype, TableId};
 use registers::Code;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// What was found out of a shared table.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,6 +31,14 @@ pub struct Entries {
     pub value: Seen,
     /// Where it is assigned.
     pub place: Option<Loc>,
+}
+
+/// What was found out of the tables of load time.
+pub struct Found {
+    /// Of shared tables.
+    pub entries: BTreeMap<TableId, Entries>,
+    /// Fields with constant names that may be assigned.
+    pub fields: BTreeSet<(TableId, Arc<[u8]>)>,
 }
 
 /// Fields that are looked at, at most: a table may hold itself.
@@ -69,12 +78,7 @@ struct Later {
 }
 
 /// Shared tables, those among them that are known before, with what the reachable functions of the script do with them.
-pub fn infer(
-    functions: &Functions<'_>,
-    reach: &Reach,
-    options: &Options,
-    known: &[TableId],
-) -> BTreeMap<TableId, Entries> {
+pub fn infer(functions: &Functions<'_>, reach: &Reach, options: &Options, known: &[TableId]) -> Found {
     let mut kinds = Kinds {
         functions,
         reach,
@@ -101,7 +105,8 @@ pub fn infer(
     let takes = |table: &TableId| SharedTables::takes(functions.snapshot, *table);
     let assigned: Vec<TableId> = kinds.assigned.keys().copied().filter(takes).collect();
     let all: BTreeSet<TableId> = known.iter().copied().chain(assigned).collect();
-    all.into_iter().map(|table| (table, kinds.entries(table))).collect()
+    let fields = kinds.assigned_fields();
+    Found { entries: all.into_iter().map(|table| (table, kinds.entries(table))).collect(), fields }
 }
 
 impl<'a> Kinds<'_, 'a> {
@@ -271,6 +276,17 @@ impl<'a> Kinds<'_, 'a> {
             seen.add(&Seen::record(fields));
         }
         seen
+    }
+
+    /// Fields of tables of load time that are assigned by constant names.
+    fn assigned_fields(&self) -> BTreeSet<(TableId, Arc<[u8]>)> {
+        let of_load_time = self.fields.iter().filter_map(|(owner, names)| match owner {
+            Owner::LoadTime(table) => Some((*table, names)),
+            Owner::Made { .. } => None,
+        });
+        of_load_time
+            .flat_map(|(table, names)| names.iter().map(move |name| (table, Arc::from(name.as_bytes()))))
+            .collect()
     }
 
     fn loc(&self, function: usize, pc: usize) -> Loc {

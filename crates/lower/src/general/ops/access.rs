@@ -3,8 +3,9 @@
 use super::loads;
 use crate::general::body::Body;
 use crate::general::known::Known;
+use crate::general::reach;
 use crate::opcode::{Instruction, Opcode};
-use moonhook_ir::Value;
+use moonhook_ir::{Block, CompareOp, Value};
 use moonhook_runtime::layout::*;
 
 pub fn compile(body: &mut Body<'_, '_, '_>, opcode: Opcode, i: Instruction) -> usize {
@@ -49,10 +50,7 @@ pub fn compile(body: &mut Body<'_, '_, '_>, opcode: Opcode, i: Instruction) -> u
             let key = constant_address(body, (TAG_INT, i.b() as u64));
             set(body, i, key);
         }
-        Opcode::SetField => {
-            let key = text_address(body, i.b());
-            set(body, i, key);
-        }
+        Opcode::SetField => set_field(body, i),
         Opcode::NewTable => return new_table(body, i),
         _ => return set_list(body, i),
     }
@@ -89,6 +87,46 @@ fn set(body: &mut Body<'_, '_, '_>, i: Instruction, key: Value) {
     body.check_call(status, after);
 }
 
+fn set_field(body: &mut Body<'_, '_, '_>, i: Instruction) {
+    let name = body.constant_text(i.b()).unwrap_or_default().to_vec();
+    let key = text_address(body, i.b());
+    if !body.unit.general.reach.assigned_names.contains(name.as_slice())
+        || reach::is_new(body.prototype, body.pc, i.a())
+    {
+        return set(body, i, key);
+    }
+    let after = body.may_call();
+    let object = body.address(i.a());
+    let value = stored(body, i);
+    let other = branch_if_variable(body, object, &name, |body, place| {
+        loads::assign_shared(body, place, value);
+        let args = [body.frame, body.base];
+        body.code().jump(after.0, &args);
+    });
+    body.code().block = other;
+    let status = body.routine("set_index", &[object, key, value]);
+    body.check_call(status, after);
+}
+
+/// Runs `variable` with the address of a field's value where the field is a variable; gives the block for where it is not.
+fn branch_if_variable<'a, 'b, 'c>(
+    body: &mut Body<'a, 'b, 'c>,
+    object: Value,
+    name: &[u8],
+    variable: impl FnOnce(&mut Body<'a, 'b, 'c>, Value),
+) -> Block {
+    let payload = body.unit.general.image.text(name);
+    let text = body.code().constant(payload as i64);
+    let hash = body.code().constant(moonhook_runtime::text_hash(name) as i64);
+    let place = body.routine("variable_place", &[object, text, hash]);
+    let (is_variable, _) = body.code().new_block(0);
+    let (other, _) = body.code().new_block(0);
+    body.code().branch(CompareOp::Ne, place, 0, (is_variable, &[]), (other, &[]));
+    body.code().block = is_variable;
+    variable(body, place);
+    other
+}
+
 /// Puts a field that is known now into a register; says whether it was.
 fn known_field(body: &mut Body<'_, '_, '_>, object: Option<Known>, register: usize, name: usize) -> bool {
     let Some(text) = body.constant_text(name).map(<[u8]>::to_vec) else { return false };
@@ -113,6 +151,17 @@ fn get_field(body: &mut Body<'_, '_, '_>, register: usize, object: Value, name: 
     let payload = body.unit.general.image.text(&text);
     let after = body.may_call();
     let dest = body.address(register);
+    if body.is_read_of_sum() && body.unit.general.reach.assigned_names.contains(text.as_slice()) {
+        let other = branch_if_variable(body, object, &text, |body, place| {
+            let pointer = body.code().arena(place);
+            let base = body.base;
+            body.code().copy_value(base, 16 * register as i64, pointer, 0);
+            body.routine("variable_note_read", &[place, dest]);
+            let args = [body.frame, body.base];
+            body.code().jump(after.0, &args);
+        });
+        body.code().block = other;
+    }
     let key = body.code().constant(payload as i64);
     let hash = body.code().constant(moonhook_runtime::text_hash(&text) as i64);
     let status = body.routine("index_text", &[dest, object, key, hash]);
@@ -125,9 +174,9 @@ fn get_global(body: &mut Body<'_, '_, '_>, i: Instruction) {
     if known_field(body, table.clone(), i.a(), i.c()) {
         return;
     }
-    // A global that packet code assigns has a fixed place.
+    // What packet code assigns has a fixed place.
     let name = body.constant_text(i.c()).unwrap_or_default().to_vec();
-    if let Some(place) = body.unit.general.global_place(&table, &name) {
+    if let Some(place) = body.unit.general.place_of_known(&table, &name) {
         let address = body.code().constant(place as i64);
         let place = body.code().arena(address);
         let base = body.base;
@@ -156,7 +205,7 @@ fn upvalue_address(body: &mut Body<'_, '_, '_>, upvalue: usize) -> Value {
 fn set_global(body: &mut Body<'_, '_, '_>, i: Instruction) {
     let table = body.known_upvalue(i.a());
     let name = body.constant_text(i.b()).unwrap_or_default().to_vec();
-    if let Some(place) = body.unit.general.global_place(&table, &name) {
+    if let Some(place) = body.unit.general.place_of_known(&table, &name) {
         let place = body.code().constant(place as i64);
         let value = stored(body, i);
         loads::assign_shared(body, place, value);

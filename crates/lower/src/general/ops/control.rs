@@ -138,6 +138,12 @@ fn generic_call(body: &mut Body<'_, '_, '_>, i: Instruction) {
     let tag = body.tag(i.a() + 1);
     body.code().branch(CompareOp::Eq, tag, TAG_TABLE as i32, (table, &[]), (general, &[]));
     body.code().block = table;
+    if body.unit.general.shared.steps() {
+        let table = body.payload(i.a() + 1);
+        let table = body.code().arena(table);
+        let flags = body.code().load(table, T_FLAGS);
+        body.code().leave_if(CompareOp::Test, flags, FLAG_SHARED as i32, general, &[]);
+    }
     walk_table(body, i);
     let args = [body.frame, body.base];
     body.code().jump(after.0, &args);

@@ -1,5 +1,4 @@
 -- Events with entries of shared tables.
--- general: a table of load time cannot be changed at packet time
 -- frames: tcp udp tcp arp tls udp icmp tcp
 local xdp = require "xdp"
 local flows = {}

@@ -1,5 +1,4 @@
 -- Entries with named fields, made and used in all the usual ways.
--- general: a table of load time cannot be changed at packet time
 -- frames: all tcp udp tcp udp6 syn tls all
 local xdp = require "xdp"
 local flows, hosts, plain = {}, { ["192.0.2.7"] = { name = "seven", seen = 5 } }, {}

@@ -1,5 +1,4 @@
 -- Entries that are held from one turn of a loop to the next, and looked up in loops of all kinds.
--- general: a table of load time cannot be changed at packet time
 -- frames: tcp udp icmp tls tcp6 udp6 syn*3 tls icmp*2
 local xdp = require "xdp"
 local hosts, chain = {}, {}

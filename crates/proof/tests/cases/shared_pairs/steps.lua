@@ -1,5 +1,4 @@
 -- `next` with a key: loops of all kinds that go from one key to the one behind it.
--- general: the entry after another one of a table that handlers share is not known
 -- frames: tcp udp icmp tls tcp6 udp6 arp syn*3 udp tcp
 local xdp = require "xdp"
 local counts, flags = {}, {}

@@ -1,5 +1,4 @@
 -- What the steps of a loop may do with the table: assign the entries that are there, and delete them (manual § 6.1).
--- general: the entry after another one of a table that handlers share is not known
 -- frames: tcp udp icmp tls tcp6 udp6 arp syn*3 udp tcp
 local xdp = require "xdp"
 local texts = map { key = "int", value = "string:16", capacity = 8 }

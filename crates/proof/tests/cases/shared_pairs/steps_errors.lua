@@ -1,5 +1,4 @@
 -- Keys that no entry can have are Lua's error; and the budget ends a loop that starts again and again.
--- general: the entry after another one of a table that handlers share is not known
 -- frames: tcp udp icmp tls arp syn
 local xdp = require "xdp"
 local counts, texts = {}, map { key = "string:8", value = "int", capacity = 16 }

@@ -30,6 +30,8 @@ pub type Accesses = Vec<(i64, FunctionId)>;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Uses {
     pub traversal: bool,
+    /// `next` with a key.
+    pub steps: bool,
     pub length: bool,
 }
 
@@ -86,7 +88,7 @@ impl Thunks<'_> {
             })?;
         let mut accesses = vec![(ACCESS_READ, read), (ACCESS_WRITE, write)];
         if uses.traversal {
-            accesses.extend(self.traversal(table, number, record.as_ref())?);
+            accesses.extend(self.traversal(table, number, record.as_ref(), uses.steps)?);
         }
         if uses.length {
             accesses.push((ACCESS_LENGTH, self.length_of_shared(table, number)?));

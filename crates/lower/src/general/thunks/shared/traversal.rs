@@ -10,13 +10,14 @@ use crate::events::Message;
 use crate::general::code::Code;
 use crate::join::Arm;
 use crate::loops::Iteration;
-use crate::shared::{Extent, Visit};
+use crate::shared::{Extent, Visit, invalid_key};
 use crate::state::State;
 use crate::value::{Abs, Word};
 use moonhook_ir as ir;
 use moonhook_ir::{BinaryOp, CompareOp, FunctionId, FunctionKind, Size, UnaryOp};
 use moonhook_runtime::layout::{
-    ACCESS_ANY, ACCESS_NEXT, ACCESS_TRAVERSE, L_HEAP, L_HEAP_END, L_KEYS, L_KEYS_FULL, L_KEYS_NOW,
+    ACCESS_AFTER, ACCESS_ANY, ACCESS_NEXT, ACCESS_TRAVERSE, L_HEAP, L_HEAP_END, L_KEYS, L_KEYS_FULL,
+    L_KEYS_NOW,
 };
 use moonhook_shape::Shape;
 use moonhook_snapshot::TableId;
@@ -28,6 +29,7 @@ impl Thunks<'_> {
         table: TableId,
         number: usize,
         record: Option<&Record>,
+        steps: bool,
     ) -> Result<Accesses> {
         let begin =
             self.make(&format!("shared_walk_{number}"), without_context(3), |context, parameters| {
@@ -43,7 +45,16 @@ impl Thunks<'_> {
             let &[_, _, out] = parameters else { return Ok(()) };
             context.any_of(table, record, out)
         })?;
-        Ok(vec![(ACCESS_TRAVERSE, begin), (ACCESS_NEXT, next), (ACCESS_ANY, any)])
+        let mut accesses = vec![(ACCESS_TRAVERSE, begin), (ACCESS_NEXT, next), (ACCESS_ANY, any)];
+        if steps {
+            let after =
+                self.make(&format!("shared_after_{number}"), without_context(3), |context, parameters| {
+                    let &[_, key, out] = parameters else { return Ok(()) };
+                    context.after_of(table, record, key, out)
+                })?;
+            accesses.push((ACCESS_AFTER, after));
+        }
+        Ok(accesses)
     }
 
     /// `#` of a shared table.
@@ -185,6 +196,10 @@ impl Context<'_> {
             self.refuse_walk(table);
             return Ok(());
         }
+        if self.steps_through(table) {
+            let first = self.next_entry(table, &Abs::Nil)?;
+            return self.store_found(record, out, first);
+        }
         // Again where another CPU deletes the entry in between.
         let exits = self.repeat(&[], &mut |context, _| {
             let mut iteration = Iteration::default();
@@ -200,7 +215,34 @@ impl Context<'_> {
             iteration.exits.extend(found);
             Ok(iteration)
         })?;
-        let (some, none): (Vec<Arm>, Vec<Arm>) = exits.into_iter().partition(|arm| !arm.values.is_empty());
+        self.store_found(record, out, exits)
+    }
+
+    /// Stores the key and value behind those with the key at an address; says how many results more than one that is.
+    fn after_of(&mut self, table: TableId, record: Option<&Record>, key: Word, out: Word) -> Result<()> {
+        let (_, shape) = self.map_of(table)?;
+        if shape.is_prefixes() {
+            self.refuse_walk(table);
+            return Ok(());
+        }
+        let given = self.given_key(key, &shape.key)?;
+        let mut unfit = given.others;
+        unfit.push(given.nil);
+        unfit.extend(given.too_long);
+        self.enter(unfit)?;
+        if self.state.alive() {
+            self.fail(invalid_key());
+        }
+        let behind = match self.join(given.fits)?.as_deref() {
+            Some([key]) => self.next_entry(table, key)?,
+            _ => Vec::new(),
+        };
+        self.store_found(record, out, behind)
+    }
+
+    /// Stores a key and value, or nil where there are none; says how many results more than one that is.
+    fn store_found(&mut self, record: Option<&Record>, out: Word, found: Vec<Arm>) -> Result<()> {
+        let (some, none): (Vec<Arm>, Vec<Arm>) = found.into_iter().partition(|arm| arm.values.len() == 2);
         for arm in none {
             self.state = arm.state;
             self.store_value(out, &Abs::Nil)?;
