@@ -3,6 +3,7 @@
 use crate::copy_on_write::CopyOnWrite;
 use crate::made::Made;
 use crate::same::Identity;
+use crate::shared::Assignment;
 use crate::stored::Found;
 use crate::value::{Abs, Word};
 use moonhook_ir as ir;
@@ -56,6 +57,9 @@ pub struct Facts {
     pub absent: CopyOnWrite<Vec<ir::Value>>,
     /// Entries of shared tables that were looked up.
     pub looked: CopyOnWrite<Vec<Looked>>,
+    /// Assignments to shared tables on some way here: what was read before them is not what is there now. Unlike the other facts these
+    /// must not be dropped.
+    pub assigned: CopyOnWrite<Vec<Assignment>>,
     /// Keys of stored tables that were looked up.
     pub found: CopyOnWrite<Vec<Found>>,
 }
@@ -156,6 +160,10 @@ impl Facts {
                     };
                     self.looked.iter().filter_map(&mut both).collect()
                 }
+            },
+            assigned: match self.assigned == other.assigned {
+                true => self.assigned.clone(),
+                false => Assignment::on_either(&self.assigned, &other.assigned).into(),
             },
             found: common(&self.found, &other.found),
         }

@@ -1,7 +1,8 @@
 //! Reading, assigning and deleting entries.
 
 use super::adding::EEXIST;
-use super::additions::{Assigned, Load};
+use super::additions::Load;
+use super::assigned::Assigned;
 use super::keys::{Unfit, has_text, is_address};
 use super::values::Place;
 use super::{Kind, Seen};
@@ -270,13 +271,17 @@ impl Context<'_> {
         }
         let bytes = self.fitting_value(table, shape, value)?;
         self.assign_whole(table, map, shape, [address, bytes], unless_there)?;
-        match (absent || in_place) && !shape.is_prefixes() {
-            true => self.shared.additions.forget_words(table, Assigned::Value(&identity)),
-            false => self.entries_change(table),
+        let replaces = !(absent || in_place) || shape.is_prefixes();
+        if replaces {
+            self.entries_change(table);
         }
         self.bind_entry(table, map, shape, key, value)?;
         done.push(self.take_state());
-        self.enter(done)
+        self.enter(done)?;
+        if !replaces {
+            self.forget_words(table, Assigned::Value(identity));
+        }
+        Ok(())
     }
 
     /// Whether the handler has seen that there is no entry with the key.

@@ -1,7 +1,8 @@
 //! `t[k] = t[k] + n` and `t[k] = (t[k] or 0) + n`, of values and of fields: atomic, and no count is lost however many CPUs do it
 //! at once. Which values are such sums, [`super::additions`] knows.
 
-use super::additions::{Assigned, At, Load, Meeting, SameWord, Sum};
+use super::additions::{At, Load, Meeting, SameWord, Sum};
+use super::assigned::Assigned;
 use super::values::Place;
 use crate::context::{Context, Result};
 use crate::join::Arm;
@@ -52,7 +53,7 @@ impl Context<'_> {
 
     /// What was read of the table is not what a later addition adds to.
     pub(super) fn forget_sums(&mut self, table: TableId) {
-        self.shared.additions.forget_words(table, Assigned::All);
+        self.forget_words(table, Assigned::All);
     }
 
     /// The packet was written: what was looked up may have had another key.
@@ -116,6 +117,11 @@ impl Context<'_> {
         }
     }
 
+    /// What the value may be as the value of an entry of the table, or as a field of one.
+    fn candidates(&self, value: &Abs, of: (TableId, bool)) -> Vec<Sum> {
+        self.shared.additions.candidates(value, of, self.loop_start, &self.state.facts)
+    }
+
     /// Assigns a value that is the entry's own plus something; says whether it is.
     pub(super) fn add_shared(
         &mut self,
@@ -130,9 +136,8 @@ impl Context<'_> {
             return Ok(false);
         }
         let identity = self.key_identity(key);
-        let additions = &self.shared.additions;
-        let candidates = additions.candidates(value, table, false, self.loop_start);
-        let own = candidates.into_iter().find(|sum| additions.is_of(sum, &identity));
+        let own = self.candidates(value, (table, false));
+        let own = own.into_iter().find(|sum| self.shared.additions.is_of(sum, &identity));
         let (Some(sum), Abs::Int(Word::Value(total))) = (own, value) else { return Ok(false) };
         let At::Place(at) = sum.at else { return Ok(false) };
         let (added, total) = (self.addend((*total).into(), &sum), *total);
@@ -163,10 +168,10 @@ impl Context<'_> {
         let result = self.update(map, address, first, 0);
         self.check_full(table, result);
         arms.push(Arm { state: self.take_state(), values: vec![Abs::Int(added)] });
-        self.shared.additions.forget_words(table, Assigned::Value(&identity));
         if let Some([Abs::Int(new)]) = self.join(arms)?.as_deref() {
             self.replace(total, *new);
         }
+        self.forget_words(table, Assigned::Value(identity));
         Ok(true)
     }
 
@@ -180,7 +185,7 @@ impl Context<'_> {
         done: &mut Vec<State>,
     ) -> Result<()> {
         let Abs::Int(Word::Value(total)) = *value else { return Ok(()) };
-        for sum in self.shared.additions.candidates(value, table, false, self.loop_start) {
+        for sum in self.candidates(value, (table, false)) {
             let At::Place(at) = sum.at else { continue };
             let same = self.compare(CompareOp::Eq, at.base, entry);
             let (same, other) = self.split(same);
@@ -209,7 +214,7 @@ impl Context<'_> {
         done: &mut Vec<State>,
     ) -> Result<()> {
         let Abs::Int(Word::Value(total)) = *value else { return Ok(()) };
-        for sum in self.shared.additions.candidates(value, table, true, self.loop_start) {
+        for sum in self.candidates(value, (table, true)) {
             let other = match self.shared.additions.same_word(&sum, field) {
                 SameWord::Never => continue,
                 SameWord::Always => State { block: None, ..self.state.clone() },

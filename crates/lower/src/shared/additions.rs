@@ -5,6 +5,7 @@
 //! entry, plus something. Where ways meet on which it came from different words, or from none, the word's address becomes
 //! a variable of the join, so that the program can tell which word it was.
 
+use super::addresses::{EntryOf, Lookup};
 use super::values::Place;
 use crate::same::{Identity, forget_values};
 use crate::state::Facts;
@@ -21,34 +22,34 @@ const MOST: usize = 4;
 pub struct Additions {
     pub(super) lookups: Vec<Lookup>,
     /// Values that are the address that a lookup gave, or 0.
-    entries: BTreeMap<ir::Value, EntryOf>,
+    pub(super) entries: BTreeMap<ir::Value, EntryOf>,
     /// Tags of unions: which one says that the word with a marker is not there.
-    nil_tags: BTreeMap<ir::Value, (i64, ir::Value)>,
+    pub(super) nil_tags: BTreeMap<ir::Value, (i64, ir::Value)>,
     /// Addresses of entries: for a value that is one, or 0, that one.
-    roots: BTreeMap<ir::Value, ir::Value>,
-    loads: Vec<Load>,
+    pub(super) roots: BTreeMap<ir::Value, ir::Value>,
+    pub(super) loads: Vec<Load>,
     /// For a marker, the last load that has it.
-    marked: BTreeMap<ir::Value, usize>,
+    pub(super) marked: BTreeMap<ir::Value, usize>,
     /// Values that are what a load gave plus something.
-    sums: BTreeMap<ir::Value, Vec<Sum>>,
-    of_table: HashMap<TableId, OfTable>,
+    pub(super) sums: BTreeMap<ir::Value, Vec<Sum>>,
+    pub(super) of_table: HashMap<TableId, OfTable>,
     /// Lookups before this one have keys that are equal to none.
     cleared: usize,
 }
 
 /// What there is of one table since something was last added to it.
 #[derive(Debug, Default)]
-struct OfTable {
+pub(super) struct OfTable {
     /// Lookups that hold.
-    lookups: Vec<usize>,
+    pub lookups: Vec<usize>,
     /// Values that are sums of what was loaded, and values that are others by now.
-    sums: Vec<ir::Value>,
+    pub sums: Vec<ir::Value>,
 }
 
 /// What a word held plus something.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sum {
-    load: usize,
+    pub(super) load: usize,
     /// The first value that it depends on: in a loop, an older one is from an earlier turn.
     since: u32,
     pub(super) at: At,
@@ -69,22 +70,6 @@ pub(super) enum At {
     Address(ir::Value),
 }
 
-#[derive(Debug)]
-pub(super) struct Lookup {
-    pub table: TableId,
-    pub key: Identity,
-    /// The address; stands in [`Facts::absent`] where there is no entry.
-    pub entry: ir::Value,
-}
-
-/// What an address, or 0, is.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct EntryOf {
-    lookup: usize,
-    /// 0 means that the lookup found nothing.
-    zero_is_absent: bool,
-}
-
 /// A read of a word of an entry.
 #[derive(Clone, Debug)]
 pub(super) struct Load {
@@ -95,17 +80,6 @@ pub(super) struct Load {
     pub at: Place,
     /// Stands in [`Facts::absent`] where there is no such word; it counts as 0 then.
     pub marker: ir::Value,
-}
-
-/// What is assigned, so that what was read of it is of no use any more.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Assigned<'a> {
-    /// Any word of the table.
-    All,
-    /// The value, of one word, of the entry with that key.
-    Value(&'a Identity),
-    /// So many bytes from a displacement on, in some entry.
-    Field(i16, usize),
 }
 
 /// Whether two words are one.
@@ -290,11 +264,20 @@ impl Additions {
     }
 
     /// What the value may be as the value of an entry of the table, or as a field of one.
-    pub(super) fn candidates(&self, value: &Abs, table: TableId, field: bool, loop_start: u32) -> Vec<Sum> {
+    pub(super) fn candidates(
+        &self,
+        value: &Abs,
+        (table, field): (TableId, bool),
+        loop_start: u32,
+        facts: &Facts,
+    ) -> Vec<Sum> {
         let Abs::Int(word) = value else { return Vec::new() };
         let fits = |sum: &&Sum| {
             let load = &self.loads[sum.load];
-            load.table == table && load.key.is_none() == field && sum.since >= loop_start
+            load.table == table
+                && load.key.is_none() == field
+                && sum.since >= loop_start
+                && !facts.assigned.iter().any(|assignment| assignment.is_of(sum.since, load, sum.at))
         };
         self.sums_of(*word).iter().filter(fits).copied().collect()
     }
@@ -304,9 +287,7 @@ impl Additions {
         match sum.at {
             At::Address(address) => SameWord::If(address, true),
             At::Place(own) if own.disp != place.disp => SameWord::Never,
-            At::Place(own) if sum.everywhere && self.root(own.base) == self.root(place.base) => {
-                SameWord::Always
-            }
+            At::Place(own) if sum.everywhere && self.is_one_entry(own.base, place.base) => SameWord::Always,
             At::Place(own) => SameWord::If(own.base, false),
         }
     }
@@ -316,155 +297,12 @@ impl Additions {
         sum.everywhere && self.loads[sum.load].key.as_ref() == Some(key)
     }
 
-    /// What was read of these words of the table is not what a later addition adds to.
-    pub(super) fn forget_words(&mut self, table: TableId, assigned: Assigned<'_>) {
-        let Additions { loads, sums, of_table, .. } = self;
-        let Some(of) = of_table.get_mut(&table) else { return };
-        let keeps = |sum: &Sum| {
-            let load = &loads[sum.load];
-            load.table != table
-                || match (assigned, &load.key, sum.at) {
-                    (Assigned::Value(key), Some(own), _) => surely_differ(key, own),
-                    (Assigned::Field(disp, size), None, At::Place(own)) => {
-                        i32::from(own.disp) < i32::from(disp)
-                            || i32::from(own.disp) >= i32::from(disp) + size as i32
-                    }
-                    (Assigned::Value(_), None, _) | (Assigned::Field(..), Some(_), _) => true,
-                    _ => false,
-                }
-        };
-        of.sums.retain(|value| {
-            let Some(sums) = sums.get_mut(value) else { return false };
-            sums.retain(keeps);
-            sums.iter().any(|sum| loads[sum.load].table == table)
-        });
-        if !matches!(assigned, Assigned::Field(..)) {
-            of.lookups.clear();
-        }
-    }
-
     /// What was looked up may have had another key.
     pub(super) fn forget_keys(&mut self) {
         self.sums.clear();
         // Equal to no key from now on.
         self.lookups[self.cleared..].iter_mut().for_each(|lookup| lookup.key.clear());
         self.cleared = self.lookups.len();
-    }
-
-    /// Whether the key was looked up, and is not there.
-    pub(super) fn is_absent(&self, table: TableId, key: &Identity, facts: &Facts) -> bool {
-        let holding = self.of_table.get(&table).into_iter().flat_map(|of| &of.lookups);
-        let mut same = holding.map(|lookup| &self.lookups[*lookup]).filter(|lookup| lookup.key == *key);
-        same.any(|lookup| facts.absent.contains(&lookup.entry))
-    }
-
-    /// Whether the value is the address of the entry with that key.
-    pub(super) fn is_entry(&self, table: TableId, key: &Identity, value: Word) -> bool {
-        let Word::Value(value) = value else { return false };
-        let lookup = self.entries.get(&value).map(|entry| &self.lookups[entry.lookup]);
-        lookup.is_some_and(|lookup| lookup.table == table && lookup.key == *key)
-    }
-
-    /// What the lookup that gave the address, or 0, is known by where there is no entry.
-    pub(super) fn absent_entry(&self, address: ir::Value) -> Option<ir::Value> {
-        let entry = self.entries.get(&address).filter(|entry| entry.zero_is_absent)?;
-        Some(self.lookups[entry.lookup].entry)
-    }
-
-    pub(super) fn note_lookup(&mut self, table: TableId, key: Identity, entry: ir::Value) {
-        self.entries.insert(entry, EntryOf { lookup: self.lookups.len(), zero_is_absent: true });
-        self.of_table.entry(table).or_default().lookups.push(self.lookups.len());
-        self.lookups.push(Lookup { table, key, entry });
-    }
-
-    /// What the value of a join is, where `words` come: an entry's address on some ways, and 0 on the others.
-    pub fn entry_of_join(&self, words: &[(Word, &Facts)]) -> Option<EntryOf> {
-        let entry = |word: &Word| match word {
-            Word::Value(value) => self.entries.get(value).copied(),
-            Word::Imm(_) => None,
-        };
-        let first = words.iter().find_map(|(word, _)| entry(word))?;
-        let mut zero_is_absent = true;
-        for (word, facts) in words {
-            match (word, entry(word)) {
-                (Word::Imm(0), _) => {
-                    zero_is_absent &= facts.absent.contains(&self.lookups[first.lookup].entry);
-                }
-                (_, Some(entry)) if entry.lookup == first.lookup => zero_is_absent &= entry.zero_is_absent,
-                _ => return None,
-            }
-        }
-        Some(EntryOf { zero_is_absent, ..first })
-    }
-
-    pub fn set_entry(&mut self, value: Word, entry: EntryOf) {
-        if let Word::Value(value) = value {
-            self.entries.insert(value, entry);
-        }
-    }
-
-    /// The address of an entry that a value is, if it is not 0.
-    fn root(&self, value: ir::Value) -> ir::Value {
-        self.roots.get(&value).copied().unwrap_or(value)
-    }
-
-    /// Whether two addresses are those of one entry, if neither is 0.
-    pub(super) fn is_one_entry(&self, a: ir::Value, b: ir::Value) -> bool {
-        self.root(a) == self.root(b)
-    }
-
-    /// Which value stands for all that are joined, if they are one address or 0.
-    pub fn root_of_join(&self, words: &[(Word, &Facts)]) -> Option<ir::Value> {
-        let mut roots = words.iter().filter_map(|(word, _)| match word {
-            Word::Value(value) => Some(Some(self.root(*value))),
-            Word::Imm(0) => None,
-            Word::Imm(_) => Some(None),
-        });
-        let first = roots.next()??;
-        roots.all(|root| root == Some(first)).then_some(first)
-    }
-
-    /// What it says that the tag which is joined is `nil`: the words are those that come on ways with these facts.
-    pub fn nil_of_join(&self, nil: i64, words: &[(Word, &Facts)]) -> Option<ir::Value> {
-        let (_, facts) = words.iter().find(|(word, _)| *word == Word::Imm(nil))?;
-        let says = |marker: ir::Value| {
-            words.iter().all(|(word, facts)| match word {
-                Word::Imm(tag) => *tag != nil || facts.absent.contains(&marker),
-                Word::Value(tag) => self.nil_tags.get(tag) == Some(&(nil, marker)),
-            })
-        };
-        // Of a field, the entry's address may not be at hand there.
-        let of_entry =
-            |marker: &ir::Value| self.marked.get(marker).is_some_and(|load| self.loads[*load].key.is_some());
-        facts.absent.iter().rev().copied().find(|marker| of_entry(marker) && says(*marker))
-    }
-
-    pub fn set_nil(&mut self, tag: Word, nil: i64, marker: ir::Value) {
-        if let Word::Value(tag) = tag {
-            self.nil_tags.insert(tag, (nil, marker));
-        }
-    }
-
-    /// What is not there where the tag of a union has that value.
-    pub(super) fn absent_by_tag(&self, tag: Word, is: i64) -> Option<ir::Value> {
-        let Word::Value(tag) = tag else { return None };
-        self.nil_tags.get(&tag).filter(|(nil, _)| *nil == is).map(|(_, marker)| *marker)
-    }
-
-    pub fn set_root(&mut self, value: Word, root: ir::Value) {
-        if let Word::Value(value) = value
-            && value != root
-        {
-            self.roots.insert(value, root);
-        }
-    }
-}
-
-/// Whether two keys are constants that differ.
-fn surely_differ(a: &Identity, b: &Identity) -> bool {
-    match (a.as_slice(), b.as_slice()) {
-        ([Abs::Int(Word::Imm(a))], [Abs::Int(Word::Imm(b))]) => a != b,
-        _ => false,
     }
 }
 

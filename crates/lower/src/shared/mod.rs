@@ -10,7 +10,9 @@
 mod access;
 mod adding;
 mod additions;
+mod addresses;
 mod advice;
+mod assigned;
 mod border;
 mod copies;
 mod held;
@@ -28,6 +30,7 @@ mod walk;
 
 pub use adding::Met;
 pub use additions::Additions;
+pub use assigned::Assignment;
 pub use held::STALE;
 pub use records::Path;
 pub use seen::{Kind, Seen};

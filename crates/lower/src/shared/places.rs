@@ -64,7 +64,6 @@ impl Context<'_> {
             done.push(context.take_state());
             Ok(())
         })?;
-        assigned.into_iter().for_each(|field| self.forget_field(path, field));
         if self.state.alive() {
             let message = format!("index out of bounds of a list in table '{}'", self.table_name(table));
             self.each(value, &mut |context, value| {
@@ -75,7 +74,9 @@ impl Context<'_> {
             })?;
             done.push(self.take_state());
         }
-        self.enter(done)
+        self.enter(done)?;
+        assigned.into_iter().for_each(|field| self.forget_field(path, field));
+        Ok(())
     }
 
     /// `#entry` (Lua manual § 3.4.7): the number of places before the first that is nil.

@@ -4,7 +4,8 @@
 //! the table that it is in Lua. What happens to those who hold it is in [`super::held`].
 
 use super::Seen;
-use super::additions::{Assigned, Load};
+use super::additions::Load;
+use super::assigned::Assigned;
 use super::keys::{Unfit, has_text};
 use super::seen::{Misfit, Room};
 use super::values::Place;
@@ -152,7 +153,7 @@ impl Context<'_> {
     pub(super) fn forget_field(&mut self, path: u32, field: Option<(i16, usize)>) {
         let (table, _) = self.shared.paths[path as usize];
         if let Some((disp, size)) = field {
-            self.shared.additions.forget_words(table, Assigned::Field(disp, size));
+            self.forget_words(table, Assigned::Field(disp, size));
         }
     }
 

@@ -150,7 +150,7 @@ fn no_count_is_lost_in_general_code() {
 }
 
 /// What one packet adds to `t`, all in all, and how. The frame has 49 bytes.
-const SUMS: [(&str, &str, i64); 33] = [
+const SUMS: [(&str, &str, i64); 35] = [
     ("", "t[k] = t[k] or { s = { n = 0 } } t[k].s.n = t[k].s.n + 1", 1),
     ("", "if not t[k] then t[k] = { s = { n = 0 } } end t[k].s.n = t[k].s.n + 1", 1),
     ("", "local r = t[k] if not r then r = { s = { n = 0 } } t[k] = r end r.s.n = r.s.n + 1", 1),
@@ -228,7 +228,17 @@ const SUMS: [(&str, &str, i64); 33] = [
         "if t[new] then t[new].n = t[new].n + 1 else t[new] = t[new] or { n = 0 } t[new].n = t[new].n + 1 end",
         1,
     ),
-    ("t['192.0.2.7'] = 0", "local v = t[k] if i == 9 then t[k] = 5 else t[k] = v + 1 end", 1),
+    ("t['192.0.2.7'] = 0", "local v = t[k] if pkt.tcp then t[k] = 5 else t[k] = v + 1 end", 1),
+    (
+        "t['192.0.2.7'] = 0",
+        "local v = t[k] or 0 if v < 0 then t[k] = 0 elseif pkt.tcp then t[k] = nil else t[k] = v + 1 end",
+        1,
+    ),
+    (
+        "t = map { key = 'ip', value = { n = 'int' } } t['192.0.2.7'] = { n = 0 }",
+        "local r = t[k] local v = r.n if pkt.tcp then r.n = 7 elseif #pkt > 400 then t[k] = { n = 2 } else r.n = v + 1 end",
+        1,
+    ),
     // Lists have no form in general code.
     ("-- expanded", "t[k] = t[k] or { l = { 0, 0 } } t[k].l[2] = t[k].l[2] + 1", 1),
     ("-- expanded", "t[k] = t[k] or { 0, 0, 0, 0, 0, 0 } t[k][i] = t[k][i] + 1", 1),
