@@ -20,20 +20,8 @@ pub fn setter(prototype: &Prototype, mut last: usize, register: usize) -> Option
     if matches!(op(last), Some(MmBin | MmBinI | MmBinK)) {
         last -= 1;
     }
-    let found = (0..last).rev().find(|pc| sets(Instruction(prototype.code[*pc]), register))?;
+    let found = prototype.last_setter(last, register)?;
     is_sure(prototype, found, last).then_some(found)
-}
-
-/// The instruction changes `register`.
-pub fn sets(i: Instruction, register: usize) -> bool {
-    use Opcode::*;
-    match i.opcode() {
-        Some(LoadNil) => (i.a()..=i.a() + i.b()).contains(&register),
-        Some(TForCall) => register >= i.a() + 2,
-        Some(Call | TailCall) => register >= i.a(),
-        Some(op) => op.sets_a() && i.a() == register,
-        None => false,
-    }
 }
 
 /// No jump leads past the instruction at `pc` to `last` or what is before it.

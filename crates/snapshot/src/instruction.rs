@@ -73,6 +73,20 @@ impl Instruction {
     }
 }
 
+impl Instruction {
+    /// The instruction changes `register` (`changes` in `findsetreg`, ldebug.c).
+    pub fn sets(self, register: usize) -> bool {
+        use Opcode::*;
+        match self.opcode() {
+            Some(LoadNil) => (self.a()..=self.a() + self.b()).contains(&register),
+            Some(TForCall) => register >= self.a() + 2,
+            Some(Call | TailCall) => register >= self.a(),
+            Some(opcode) => opcode.sets_a() && self.a() == register,
+            None => false,
+        }
+    }
+}
+
 impl Opcode {
     /// The instruction assigns register A (`luaP_opmodes`, bit 3).
     pub fn sets_a(self) -> bool {

@@ -1,4 +1,5 @@
-//! What is looked up of a prototype again and again: which local variable a register is, and what jumps over an instruction.
+//! What is looked up of a prototype again and again: which local variable a register is, what jumps over an instruction, and what sets a
+//! register.
 //!
 //! Made when it is first asked for. Says nothing that the prototype itself does not say: two prototypes are equal whether or not
 //! they were asked.
@@ -16,7 +17,12 @@ struct Found {
     locals: Vec<Vec<u32>>,
     /// By instruction, the first jump that leads there.
     jumps: Vec<u32>,
+    /// By register, the instructions that set it; each list is made when it is first asked for.
+    setters: Vec<OnceLock<Vec<u32>>>,
 }
+
+/// Registers that instructions can name.
+const REGISTERS: usize = 256;
 
 /// In [`Found::jumps`]: none.
 const NONE: u32 = u32::MAX;
@@ -47,8 +53,24 @@ impl Prototype {
         self.found().jumps.get(pc).filter(|jump| **jump != NONE).map(|jump| *jump as usize)
     }
 
+    /// The last instruction before the one at `pc` that sets the register.
+    pub fn last_setter(&self, pc: usize, register: usize) -> Option<usize> {
+        let setters = self.found().setters.get(register)?.get_or_init(|| self.find_setters(register));
+        let before = setters.partition_point(|setter| (*setter as usize) < pc);
+        Some(setters[before.checked_sub(1)?] as usize)
+    }
+
     fn found(&self) -> &Found {
-        self.lookup.0.get_or_init(|| Found { locals: self.find_locals(), jumps: self.find_jumps() })
+        self.lookup.0.get_or_init(|| Found {
+            locals: self.find_locals(),
+            jumps: self.find_jumps(),
+            setters: (0..REGISTERS).map(|_| OnceLock::new()).collect(),
+        })
+    }
+
+    fn find_setters(&self, register: usize) -> Vec<u32> {
+        let sets = |pc: &u32| Instruction(self.code[*pc as usize]).sets(register);
+        (0..self.code.len() as u32).filter(sets).collect()
     }
 
     /// A variable is in the register that has the number of those that are active when it begins: scopes are nested, so what
@@ -90,6 +112,21 @@ impl Prototype {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_register_is_set_by_the_last_instruction_that_does() {
+        let word = |opcode: Opcode, a: u32| opcode as u32 | a << 7;
+        let code = vec![
+            word(Opcode::LoadTrue, 3),
+            word(Opcode::Call, 2),
+            word(Opcode::SetUpval, 3),
+            word(Opcode::LoadTrue, 3),
+        ];
+        let prototype = Prototype { code, ..Prototype::default() };
+        let found: Vec<_> = (0..5).map(|pc| prototype.last_setter(pc, 3)).collect();
+        assert_eq!(found, [None, Some(0), Some(1), Some(1), Some(3)]);
+        assert_eq!((prototype.last_setter(4, 1), prototype.last_setter(4, 255)), (None, Some(1)));
+    }
 
     #[test]
     fn a_register_is_what_is_active() {

@@ -29,6 +29,7 @@ pub const SHAPES: &[Shape] = &[
     shape("accesses to a shared table", 10, shared),
     shape("fields of an entry", 10, fields),
     shape("variables", 30, variables),
+    in_both("counters behind functions", 10, counters),
     shape("closures", 20, closures),
     shape("tables made in a handler", 30, made),
     shape("loops", 10, loops),
@@ -109,6 +110,18 @@ fn fields(count: usize) -> String {
 
 fn variables(count: usize) -> String {
     script(&each(count, |n| format!("v{n} = 0")), &each(count, |n| format!("  v{n} = v{n} + 1")))
+}
+
+/// What is assigned to a table comes out of all of them.
+fn counters(count: usize) -> String {
+    let function = |n| {
+        format!(
+            "do\n  local c = {n}\n  function F.f{n}(x)\n    if x > {n} then c = x end\n    return c\n  end\nend"
+        )
+    };
+    let calls = each(count, |n| format!("  s = F.f{n}(s)"));
+    let start = format!("F = {{}}\nlocal t = {{}}\n{}", each(count, function));
+    script(&start, &format!("  local s = pkt:getbyte(14)\n{calls}  t[s] = s"))
 }
 
 fn closures(count: usize) -> String {

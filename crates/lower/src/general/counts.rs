@@ -4,7 +4,7 @@
 //! The bytecode tells which reading instruction belongs to which assignment; whether both mean the same word is known at packet
 //! time only (`runtime/lua/shared.lua`).
 
-use crate::names::{local_name, sets, setter};
+use crate::names::{local_name, setter};
 use crate::opcode::{Instruction, Opcode};
 use moonhook_snapshot::Prototype;
 use std::collections::{HashMap, HashSet};
@@ -124,7 +124,7 @@ impl<'p> Function<'p> {
     /// What fills a register in order to be used at `pc`: a read, a test whether there is a value, a jump over what fills it
     /// otherwise. Gives the read, and how many instructions are jumped over.
     fn read_or(&self, pc: usize, register: usize) -> Option<(usize, i64)> {
-        let sets = |at: usize| sets(self.at(at), register);
+        let sets = |at: usize| self.at(at).sets(register);
         let read = (pc.saturating_sub(MOST)..pc).rev().find(|at| {
             let (test, jump) = (self.at(at + 1), self.at(at + 2));
             let is_test = (test.opcode(), test.a()) == (Some(Opcode::Test), register);
