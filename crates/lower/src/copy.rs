@@ -78,8 +78,7 @@ impl Context<'_> {
         self.leave_if(beyond, &mut outside);
         let before = self.compare(CompareOp::SLt, offset, 0);
         self.leave_if(before, &mut outside);
-        let place =
-            if self.range(offset).within(0, MAX_FRAME) { offset } else { self.and(offset, MAX_FRAME) };
+        let place = self.kept_within(offset, MAX_FRAME);
         let place = self.value(place);
         let base = self.emit(Op::Binary(BinaryOp::Add, copy.base, place.into()));
         (Address { base, disp: 0 }, outside)

@@ -8,6 +8,7 @@ use crate::code::Cond;
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::shared::MAX_VALUE;
+use crate::shared::UNROLLED;
 use crate::state::{Pointer, State};
 use crate::value::{Abs, Space, Word};
 use moonhook_ir as ir;
@@ -33,7 +34,11 @@ pub const COPY_START: i64 = VALUE_START + 2 * MAX_VALUE as i64 + 64;
 pub const KEY_START: i64 = RECORD_START + RECORD_SIZE + 64;
 pub const VALUE_START: i64 = KEY_START + 2 * MAX_KEY as i64 + 64;
 const REGION_SIZE: i64 = COPY_START;
-const COPY_SIZE: i64 = 0x1_0000 + 64;
+const COPY_SIZE: i64 = 0x1_0000 + MARGIN;
+
+/// Bytes behind the last masked offset: a short string is read whole from where it begins, as if it had as many bytes as it may have
+/// (`shared/texts.rs`).
+const MARGIN: i64 = UNROLLED as i64 + 64;
 
 /// A pointer is bounded so that this many bytes behind it can be proved, so that later accesses a little further on need no
 /// tighter bound.
@@ -273,10 +278,22 @@ impl Context<'_> {
 
     /// `base + (offset & mask)`.
     pub fn masked(&mut self, base: ir::Value, offset: Word, mask: i64) -> Result<Address> {
-        let offset = if self.range(offset).within(0, mask) { offset } else { self.and(offset, mask) };
+        let offset = self.kept_within(offset, mask);
         let offset = self.value(offset);
         let base = self.emit(Op::Binary(BinaryOp::Add, base, offset.into()));
         Ok(Address { base, disp: 0 })
+    }
+
+    /// The offset, of which the verifier has to know that no bits are set but those of the mask. That it is known here is not enough: a
+    /// loop that compares the offset gets a copy of which nothing is known (`invariants.rs`).
+    pub fn kept_within(&mut self, offset: Word, mask: i64) -> Word {
+        if matches!(offset, Word::Imm(imm) if (0..=mask).contains(&imm)) {
+            return offset;
+        }
+        let value = self.value(offset);
+        let bounded = self.emit(Op::Binary(BinaryOp::And, value, ir::Operand::Imm(mask as i32)));
+        self.set_range(bounded, crate::code::Range::up_to(mask));
+        Word::Value(bounded)
     }
 
     pub fn load_at(&mut self, address: Address, size: Size, signed: bool) -> Word {
@@ -286,7 +303,7 @@ impl Context<'_> {
     /// Bytes of the region; keys of shared tables that are traversed follow in programs that do that.
     pub fn region_size(&self) -> i64 {
         match (self.stored.is_used(), self.options.frags) {
-            (true, _) => self.tables_end() + 64,
+            (true, _) => self.tables_end() + MARGIN,
             (false, true) => REGION_SIZE + COPY_SIZE,
             (false, false) => REGION_SIZE,
         }

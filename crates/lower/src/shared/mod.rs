@@ -35,6 +35,7 @@ pub use held::STALE;
 pub use records::Path;
 pub use seen::{Kind, Seen};
 pub use traversal::{Visit, invalid_key};
+pub use values::UNROLLED;
 pub use walk::Extent;
 
 use self::loaded::{contents, initial};

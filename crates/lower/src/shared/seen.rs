@@ -25,6 +25,8 @@ pub enum Kind {
     Ipv4Text,
     Ipv6Text,
     MacText,
+    /// Something that cannot be told from the bytecode.
+    Unknown,
 }
 
 /// What no map can hold.
@@ -128,9 +130,9 @@ impl Seen {
 
     /// Makes texts of addresses.
     pub fn take_addresses_for_texts(&mut self) {
-        use Kind::{Boolean, Integer, Text};
+        use Kind::{Boolean, Integer, Text, Unknown};
         let others = self.kinds.len();
-        self.kinds.retain(|kind| matches!(kind, Boolean | Integer | Text));
+        self.kinds.retain(|kind| matches!(kind, Boolean | Integer | Text | Unknown));
         if self.kinds.len() < others {
             self.kinds.insert(Text);
         }

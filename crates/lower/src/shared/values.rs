@@ -17,7 +17,7 @@ pub struct Place {
 }
 
 /// Up to so many bytes of a string are copied without a loop.
-pub(super) const UNROLLED: usize = 128;
+pub const UNROLLED: usize = 128;
 
 impl Context<'_> {
     /// Makes the bytes of a value with its deadline; gives their address.

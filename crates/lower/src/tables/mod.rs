@@ -223,7 +223,7 @@ impl Context<'_> {
     /// The same word, with the verifier told that it is below `count` rounded up to a power of two (which it is).
     pub fn bounded(&mut self, word: Word, count: usize) -> Word {
         let mask = count.next_power_of_two() as i64 - 1;
-        if self.range(word).within(0, mask) { word } else { self.and(word, mask) }
+        self.kept_within(word, mask)
     }
 }
 

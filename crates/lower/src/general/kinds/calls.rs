@@ -246,6 +246,9 @@ impl Kinds<'_, '_> {
             ("next" | NEXT_OF_LIST, 1) | ("remove", 0) | ("unpack", _) => {
                 let table = argument(0);
                 self.graph.watch(table, Rule::Read { name: None, to });
+                if let Some(format) = self.literal(function, pc, first) {
+                    self.graph.give(to, &unpacked(&format, number));
+                }
             }
             _ => self.graph.give(to, &of_named(name, number)),
         }
@@ -278,6 +281,16 @@ impl Kinds<'_, '_> {
             }
             _ => None,
         }
+    }
+}
+
+/// A result of `string.unpack` (Lua manual § 6.4.2), from 0; behind those of the format is the position.
+fn unpacked(format: &str, number: usize) -> Held {
+    let items = format.chars().filter(|option| option.is_ascii_alphabetic() && !"xX".contains(*option));
+    match items.chain(['j']).nth(number) {
+        Some('s' | 'z' | 'c') => Kind::Text.into(),
+        Some('f' | 'd' | 'n') | None => Held::default(),
+        Some(_) => Kind::Integer.into(),
     }
 }
 

@@ -19,6 +19,7 @@ impl Kinds<'_, '_> {
                 Object::Function(prototype.index()).into()
             }
             Value::Builtin(name) => self.named(name).into(),
+            Value::Nil => Held::nil(),
             value => Seen::of_value(self.functions.snapshot, value).unwrap_or_default().into(),
         }
     }

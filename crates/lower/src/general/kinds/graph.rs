@@ -40,9 +40,16 @@ pub enum Owner {
 pub struct Held {
     pub seen: Seen,
     pub objects: BTreeSet<Object>,
+    /// It may be nil, which tells nothing, but is no sign that something was not found out.
+    pub nil: bool,
 }
 
 impl Held {
+    pub fn nil() -> Held {
+        Held { nil: true, ..Held::default() }
+    }
+
+    /// Whether nothing is known but that it may be nil.
     pub fn is_empty(&self) -> bool {
         self.seen.is_empty() && self.objects.is_empty()
     }
@@ -55,9 +62,10 @@ impl Held {
     }
 
     fn add(&mut self, other: &Held) -> bool {
-        let before = self.objects.len();
+        let before = (self.objects.len(), self.nil);
         self.objects.extend(&other.objects);
-        self.seen.add(&other.seen) || self.objects.len() > before
+        self.nil |= other.nil;
+        self.seen.add(&other.seen) || (self.objects.len(), self.nil) != before
     }
 }
 

@@ -164,6 +164,7 @@ impl Kinds<'_, '_> {
         let Some(opcode) = i.opcode() else { return };
         match opcode {
             LoadI | Len | ForLoop | ForPrep => self.graph.give(to, &Kind::Integer.into()),
+            LoadNil => self.graph.give(to, &Held::nil()),
             LoadTrue | LoadFalse | LFalseSkip | Not => self.graph.give(to, &Kind::Boolean.into()),
             LoadK => {
                 let from = self.of_constant(function, i.bx());

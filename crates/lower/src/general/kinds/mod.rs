@@ -268,10 +268,8 @@ impl<'a> Kinds<'_, 'a> {
                 let Some(left) = room.checked_sub(1) else { break };
                 *room = left;
                 let node = self.graph.known(&Place::Field(owner, name.clone()));
-                fields.insert(
-                    name.to_string(),
-                    node.map(|node| self.kept(node, depth, room)).unwrap_or_default(),
-                );
+                let field = node.map(|node| self.field_kept(node, depth, room));
+                fields.insert(name.to_string(), field.unwrap_or_default());
             }
             seen.add(&Seen::record(fields));
         }
@@ -287,6 +285,15 @@ impl<'a> Kinds<'_, 'a> {
         of_load_time
             .flat_map(|(table, names)| names.iter().map(move |name| (table, Arc::from(name.as_bytes()))))
             .collect()
+    }
+
+    /// What a field is. It is something, even where nothing was found out.
+    fn field_kept(&self, node: Node, depth: usize, room: &mut usize) -> Seen {
+        let held = self.graph.held(node);
+        match held.is_empty() && !held.nil {
+            true => Seen::kind(Kind::Unknown),
+            false => self.kept(node, depth, room),
+        }
     }
 
     fn loc(&self, function: usize, pc: usize) -> Loc {
