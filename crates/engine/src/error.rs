@@ -31,6 +31,15 @@ impl EngineError {
         }
     }
 
+    /// Whether the program is too large or too complicated for the kernel, in whichever form it is.
+    pub fn is_of_size(&self) -> bool {
+        match self {
+            EngineError::Emit(error) => matches!(error, EmitError::ProgramTooLarge { .. }),
+            EngineError::Install(InstallError::Rejected(rejection)) => rejection.is_too_complex(),
+            _ => false,
+        }
+    }
+
     /// What the stage says to a person.
     pub fn diagnostic(&self) -> Diagnostic {
         match self {

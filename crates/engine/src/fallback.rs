@@ -87,7 +87,7 @@ fn first_accepted<T>(
         Ok((Compiled { module, object, attempt, choice, timings }, accepted))
     };
     let expanded = match settings.form {
-        Some(Form::General) => return made(Attempt::GENERAL).map_err(|(error, _)| error),
+        Some(Form::General) => return general(&mut made).map_err(|(error, _)| error),
         _ => made(Attempt::EXPANDED).or_else(|(error, module)| match error {
             // A function that the program calls has a stack frame of its own.
             EngineError::Emit(EmitError::ChainTooLarge { .. }) => {
@@ -98,12 +98,23 @@ fn first_accepted<T>(
     };
     match expanded {
         Err((error, module)) if settings.form.is_none() && error.is_of_form() => {
-            let (mut compiled, accepted) = made(Attempt::GENERAL).map_err(|(error, _)| error)?;
+            let (mut compiled, accepted) = general(&mut made).map_err(|(error, _)| error)?;
             compiled.choice.reason = Some(Reason::of(&error, module.as_deref()));
             Ok((compiled, accepted))
         }
         outcome => outcome.map_err(|(error, _)| error),
     }
+}
+
+/// What an attempt comes to; with an error, the module if there is one.
+type Outcome<T> = Result<(Compiled, T), (EngineError, Option<Box<Module>>)>;
+
+/// General code, and compact code where that takes the verifier too much.
+fn general<T>(made: &mut impl FnMut(Attempt) -> Outcome<T>) -> Outcome<T> {
+    made(Attempt::GENERAL).or_else(|(error, module)| match error.is_of_size() {
+        true => made(Attempt::COMPACT),
+        false => Err((error, module)),
+    })
 }
 
 #[cfg(test)]

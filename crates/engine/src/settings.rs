@@ -18,6 +18,8 @@ pub struct Settings {
     pub frags: bool,
     /// What handlers are compiled to; `None`: expanded code where that is possible, else general code.
     pub form: Option<Form>,
+    /// General code is compact ([`moonhook_lower::Options::compact`]), whether its size asks for it or not.
+    pub compact: bool,
     /// Bytes of packet memory for each CPU.
     pub memory: u32,
     /// General code has its memory in an arena, which this process fills and maps. Other loaders leave arenas empty, or know none.
@@ -45,6 +47,7 @@ impl Default for Settings {
             given_time: false,
             frags: false,
             form: None,
+            compact: false,
             memory: MEMORY,
             arena: true,
             load: moonhook_load::Options::default(),

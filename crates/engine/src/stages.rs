@@ -41,11 +41,15 @@ pub struct Attempt {
     pub form: Form,
     /// [`moonhook_lower::Options::subprograms`].
     pub subprograms: bool,
+    /// [`moonhook_lower::Options::compact`].
+    pub compact: bool,
 }
 
 impl Attempt {
-    pub const EXPANDED: Attempt = Attempt { form: Form::Expanded, subprograms: true };
-    pub const GENERAL: Attempt = Attempt { form: Form::General, subprograms: true };
+    pub const EXPANDED: Attempt = Attempt { form: Form::Expanded, subprograms: true, compact: false };
+    pub const GENERAL: Attempt = Attempt { form: Form::General, ..Attempt::EXPANDED };
+    /// General code whose size does not depend on the script's.
+    pub const COMPACT: Attempt = Attempt { compact: true, ..Attempt::GENERAL };
 }
 
 /// Makes IR of a snapshot.
@@ -68,6 +72,7 @@ pub fn lower(
         form: attempt.form,
         memory: settings.memory,
         subprograms: attempt.subprograms,
+        compact: attempt.compact || settings.compact,
         max_work: (settings.form != Some(Form::Expanded)).then(|| work_for(snapshot)),
         ..moonhook_lower::Options::default()
     };

@@ -86,6 +86,8 @@ pub struct Options {
     /// Give what few packets need functions of its own. Their frames come out of the program's 512 bytes of stack.
     pub subprograms: bool,
     pub form: Form,
+    /// General code of the script's functions is interpreted, so that the program's size does not depend on them.
+    pub compact: bool,
 }
 
 /// What handlers are compiled to.
@@ -116,6 +118,7 @@ impl Default for Options {
             given_time: false,
             subprograms: true,
             form: Form::Expanded,
+            compact: false,
         }
     }
 }

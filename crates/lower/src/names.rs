@@ -26,8 +26,7 @@ pub fn setter(prototype: &Prototype, mut last: usize, register: usize) -> Option
 
 /// No jump leads past the instruction at `pc` to `last` or what is before it.
 fn is_sure(prototype: &Prototype, pc: usize, last: usize) -> bool {
-    let passes = |target: usize| prototype.first_jump_to(target).is_some_and(|from| from < pc);
-    !(pc + 1..=last).any(passes)
+    prototype.first_jump_into(pc + 1, last).is_none_or(|from| from >= pc)
 }
 
 fn constant_name(prototype: &Prototype, index: usize) -> Option<String> {

@@ -108,6 +108,14 @@ fn general(path: &Path) -> Result<Ran, ProofError> {
     agree(path, Pair::in_form(path, Some(Form::General))?, &named_frames(path)?)
 }
 
+/// Runs a case in general code whose functions are interpreted.
+///
+/// # Errors
+/// The first difference.
+pub fn run_compact(path: &Path) -> Result<Ran, ProofError> {
+    agree(path, Pair::in_compact_code(path)?, &named_frames(path)?)
+}
+
 fn agree(path: &Path, mut pair: Pair, frames: &[corpus::Named]) -> Result<Ran, ProofError> {
     if let Some(error) = pair.take_refused() {
         return Err(error);
@@ -162,6 +170,11 @@ pub struct Outcome {
 /// Runs many cases on all CPUs.
 pub fn run_all(paths: &[PathBuf]) -> Outcome {
     all(paths, run)
+}
+
+/// As [`run_all`], by [`run_compact`].
+pub fn run_all_compact(paths: &[PathBuf]) -> Outcome {
+    all(paths, run_compact)
 }
 
 /// As [`run_all`], in real Lua only.

@@ -20,6 +20,8 @@ pub const ON_ERROR: Verdict = Verdict::Aborted;
 pub struct Variant {
     /// `None`: whichever a script gets.
     pub form: Option<Form>,
+    /// General code is interpreted, whatever the script's size.
+    pub compact: bool,
     /// The program takes frames in several buffers, too.
     pub frags: bool,
 }
@@ -53,6 +55,7 @@ impl Kernel {
         let settings = Settings {
             on_error: ON_ERROR as u32,
             form: variant.form,
+            compact: variant.compact,
             frags: variant.frags,
             ..Settings::default()
         };

@@ -22,7 +22,7 @@ const USER_BUDGET: u64 = 4_000_000;
 /// The script's handlers in the kernel and in real Lua.
 pub struct Pair {
     user: UserTier,
-    /// In the form that was asked for, then, if the other one is wanted too, in general code.
+    /// In the form that was asked for, then, if others are wanted too, in general code, also where it is interpreted.
     kernels: Vec<Kernel>,
     /// Why the second is missing.
     refused: Option<ProofError>,
@@ -43,7 +43,7 @@ impl Pair {
     /// As [`Pair::new`].
     pub fn in_form(script: &Path, form: Option<Form>) -> Result<Pair, ProofError> {
         let loaded = load(script)?;
-        let kernels = vec![Kernel::new(&loaded, Variant { form, frags: false })?];
+        let kernels = vec![Kernel::new(&loaded, Variant { form, compact: is_compact(), frags: false })?];
         Ok(Pair { kernels, refused: None, user: UserTier::new(loaded, user_options(USER_BUDGET))? })
     }
 
@@ -54,15 +54,36 @@ impl Pair {
     /// As [`Pair::new`]; where only general code is refused, [`Pair::take_refused`] has the error.
     pub fn in_both_forms(script: &Path, frags: bool) -> Result<Pair, ProofError> {
         let loaded = load(script)?;
-        let mut kernels = vec![Kernel::new(&loaded, Variant { form: form(), frags })?];
+        let mut kernels = vec![Kernel::new(&loaded, Variant { form: form(), compact: is_compact(), frags })?];
         let mut refused = None;
         if !kernels[0].is_general() {
-            match Kernel::new(&loaded, Variant { form: Some(Form::General), frags }) {
+            match Kernel::new(&loaded, Variant { form: Some(Form::General), compact: false, frags }) {
                 Ok(general) => kernels.push(general),
                 Err(error) => refused = Some(error),
             }
         }
         Ok(Pair { kernels, refused, user: UserTier::new(loaded, user_options(USER_BUDGET))? })
+    }
+
+    /// As [`Pair::new`], in general code whose functions are interpreted.
+    ///
+    /// # Errors
+    /// As [`Pair::new`].
+    pub fn in_compact_code(script: &Path) -> Result<Pair, ProofError> {
+        let loaded = load(script)?;
+        let variant = Variant { form: Some(Form::General), compact: true, frags: false };
+        let kernels = vec![Kernel::new(&loaded, variant)?];
+        Ok(Pair { kernels, refused: None, user: UserTier::new(loaded, user_options(USER_BUDGET))? })
+    }
+
+    /// Has all frames run in that code, too.
+    ///
+    /// # Errors
+    /// As [`Pair::new`].
+    pub fn add_compact_code(&mut self, script: &Path, frags: bool) -> Result<(), ProofError> {
+        let variant = Variant { form: Some(Form::General), compact: true, frags };
+        self.kernels.push(Kernel::new(&load(script)?, variant)?);
+        Ok(())
     }
 
     /// Runs a frame through both tiers; gives what both did.
@@ -133,13 +154,18 @@ impl Pair {
     }
 }
 
-/// The form to test, by `MOONHOOK_FORM`: `general`, `expanded`, otherwise whichever a script gets.
+/// The form to test, by `MOONHOOK_FORM`: `general`, `compact` for general code whose functions are interpreted, `expanded`, otherwise
+/// whichever a script gets.
 fn form() -> Option<Form> {
     match std::env::var("MOONHOOK_FORM").as_deref() {
-        Ok("general") => Some(Form::General),
+        Ok("general" | "compact") => Some(Form::General),
         Ok("expanded") => Some(Form::Expanded),
         _ => None,
     }
+}
+
+fn is_compact() -> bool {
+    std::env::var("MOONHOOK_FORM").is_ok_and(|form| form == "compact")
 }
 
 fn load(script: &Path) -> Result<Loaded, CliError> {

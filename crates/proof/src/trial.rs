@@ -15,6 +15,9 @@ use std::time::{Duration, Instant};
 /// How often a program is one that takes frames in several buffers.
 const FRAGS: usize = 5;
 
+/// How often a program runs as interpreted general code, too.
+const COMPACT: usize = 3;
+
 /// Frames per program.
 pub const FRAMES: usize = 24;
 
@@ -193,6 +196,12 @@ fn compared(program: &Program, frames: &[Vec<u8>], frags: bool, folder: &Path) -
         }
         Err(error) => return failure(&error),
     };
+    if program.text().len() % COMPACT == 0
+        && let Err(error) = pair.add_compact_code(&path, frags)
+        && error.code() != Some(NO_TYPES)
+    {
+        return failure(&error);
+    }
     let refused = pair.take_refused().filter(|error| error.code() != Some(NO_TYPES));
     let refused = refused.map(|error| failure(&error));
     if let Some(failed) = refused.or_else(|| bug(&pair)).or_else(|| too_slow(&pair)) {

@@ -60,6 +60,27 @@ fn cases_agree() {
     ledger::compare("cases", ledger::MOST_VERIFIED_OF_CASE, &costs);
 }
 
+/// Handlers that are too long for code of their own are interpreted: what the language is, and what it does with shared tables and
+/// variables, is the same there.
+#[test]
+fn cases_agree_in_compact_code() {
+    if !host::kernel_available("differential cases in compact code") {
+        return;
+    }
+    for (folder, at_least) in [("cases/general", 50), ("cases/shared_general", 3), ("cases/shared_counts", 3)]
+    {
+        let mut scripts = scripts(folder, at_least);
+        scripts.retain(|path| !is_user_only(path) && !has_limit(path));
+        report(scripts.len(), &cases::run_all_compact(&scripts));
+    }
+}
+
+/// Whether the case cannot be general code, or is a known fault.
+fn has_limit(path: &Path) -> bool {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    text.lines().any(|line| line.starts_with("-- general: ") || line.starts_with("-- fails: "))
+}
+
 #[test]
 fn examples_are_accepted_in_time() {
     if !host::kernel_available("the examples' time") {

@@ -1,6 +1,7 @@
 //! Scripts of a thousand lines with a hundred functions: they load, both tiers agree about them, and the verifier's work stays
 //! far from its limit.
 
+use moonhook_engine::Form;
 use moonhook_proof::ledger::Entry;
 use moonhook_proof::random::Random;
 use moonhook_proof::{Pair, frames, host, large};
@@ -35,6 +36,54 @@ fn a_thousand_lines_load_and_agree() {
         }
         println!("seed {seed}: verdicts {verdicts:?}");
         assert!(verdicts[1] > 10 && verdicts[2] > 10, "seed {seed}: {verdicts:?}");
+    }
+}
+
+/// Lines of a handler of its own, of statements that follow one another.
+const LINES: usize = 5000;
+
+/// Verified instructions of a script whose handler is interpreted: they do not depend on its length.
+const MOST_OF_COMPACT: u64 = 60_000;
+
+/// The line with that number: assignments, conditions, loops, calls, tables, strings and errors that are caught.
+fn line(n: usize) -> String {
+    let (bit, c) = (1 << (n % 8), n % 251);
+    match n % 11 {
+        0 => format!("if s > {c} << 20 then s = s % {} end", c + 7),
+        1 => format!("s = s ~ k * {c}"),
+        2 => format!("s = s + twice(k + {c})"),
+        3 => format!("do local t = {{k, {c}, a = s}} s = t.a + #t + t[2] end"),
+        4 => format!("if #n < 40 then n = n .. '{c}' end"),
+        5 => format!("for i = 1, 2 do s = s + i * {c} end"),
+        6 if n.is_multiple_of(5) => format!("s = s + (pcall(error, {c}) and 1 or 2)"),
+        7 => format!("do local v = pkt:getbyte({}) if v == {c} then s = s + v end end", n % 14),
+        _ => format!("if k & {bit} ~= 0 then s = s + {c} end"),
+    }
+}
+
+#[test]
+fn a_handler_of_thousands_of_lines_loads_and_agrees() {
+    if !host::kernel_available("a long handler") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder for scripts");
+    let path = folder.path().join("long.lua");
+    let lines: String = (0..LINES).map(|n| line(n) + "\n").collect();
+    let start = "local xdp = require 'xdp'\nlocal function twice(x) return 2 * x end\n";
+    let text = format!(
+        "{start}xdp.attach(function(pkt)\nlocal k, s, n = pkt:getbyte(0), 0, ''\n{lines}print(s, n)\nend)\n"
+    );
+    std::fs::write(&path, text).expect("the script can be written");
+    let start = Instant::now();
+    let mut pair = Pair::in_form(&path, Some(Form::General)).unwrap_or_else(|error| panic!("{error}"));
+    let (entry, time) = (Entry::of(&pair), start.elapsed());
+    println!("{LINES} lines, {entry:?}, compiled and loaded in {time:?}");
+    assert!(entry.verified < MOST_OF_COMPACT, "{entry:?}");
+    for (name, frame) in
+        frames::described("tcp").unwrap().into_iter().chain(frames::described("udp").unwrap())
+    {
+        let seen = pair.run(&frame).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(seen.error.is_none(), "{name}: {seen}");
     }
 }
 

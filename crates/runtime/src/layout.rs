@@ -345,7 +345,9 @@ constants! {
     /// is added; of that one: its own.
     S_READ = 72;
     KEEPS = 0x100000000;
-    SITE_SIZE = 80;
+    /// Where execution goes on, if the function is interpreted: the address of a record (`lower/src/general/compact`), else 0.
+    S_CODE = 80;
+    SITE_SIZE = 88;
 
     // What was read in order to be added to: the frame and site that did so, which word, its key, what it was, the count of
     // assignments, the run times 2, and 1 if it was nil.

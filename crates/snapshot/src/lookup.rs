@@ -17,6 +17,8 @@ struct Found {
     locals: Vec<Vec<u32>>,
     /// By instruction, the first jump that leads there.
     jumps: Vec<u32>,
+    /// A tree over them: the least of nodes 2n and 2n + 1 is at n, and the first instruction's is in the middle.
+    least_jumps: Vec<u32>,
     /// By register, the instructions that set it; each list is made when it is first asked for.
     setters: Vec<OnceLock<Vec<u32>>>,
 }
@@ -60,11 +62,31 @@ impl Prototype {
         Some(setters[before.checked_sub(1)?] as usize)
     }
 
+    /// The first of all jumps that lead to instructions from `first` to `last`.
+    pub fn first_jump_into(&self, first: usize, last: usize) -> Option<usize> {
+        let tree = &self.found().least_jumps;
+        let leaves = tree.len() / 2;
+        let (mut low, mut high) = (first.min(leaves) + leaves, (last + 1).min(leaves) + leaves);
+        let mut least = NONE;
+        while low < high {
+            if low % 2 == 1 {
+                least = least.min(tree[low]);
+                low += 1;
+            }
+            if high % 2 == 1 {
+                high -= 1;
+                least = least.min(tree[high]);
+            }
+            (low, high) = (low / 2, high / 2);
+        }
+        (least != NONE).then_some(least as usize)
+    }
+
     fn found(&self) -> &Found {
-        self.lookup.0.get_or_init(|| Found {
-            locals: self.find_locals(),
-            jumps: self.find_jumps(),
-            setters: (0..REGISTERS).map(|_| OnceLock::new()).collect(),
+        self.lookup.0.get_or_init(|| {
+            let jumps = self.find_jumps();
+            let setters = (0..REGISTERS).map(|_| OnceLock::new()).collect();
+            Found { locals: self.find_locals(), least_jumps: tree(&jumps), jumps, setters }
         })
     }
 
@@ -109,9 +131,34 @@ impl Prototype {
     }
 }
 
+fn tree(leaves: &[u32]) -> Vec<u32> {
+    let mut tree = vec![NONE; leaves.len()];
+    tree.extend(leaves);
+    for node in (1..leaves.len()).rev() {
+        tree[node] = tree[2 * node].min(tree[2 * node + 1]);
+    }
+    tree
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn jumps_into_a_range_are_those_that_a_search_finds() {
+        let jump = |by: i32| Opcode::Jmp as u32 | ((by + 0xff_ffff) as u32) << 7;
+        let other = Opcode::Move as u32;
+        let code = vec![other, other, jump(2), other, jump(-4), jump(0), other];
+        let jumps = [(1, 4), (5, 2), (6, 5)];
+        let prototype = Prototype { code: code.clone(), ..Prototype::default() };
+        for first in 0..code.len() {
+            for last in 0..code.len() + 2 {
+                let within = jumps.iter().filter(|(to, _)| (first..=last).contains(to));
+                let expected = within.map(|(_, from)| *from).min();
+                assert_eq!(prototype.first_jump_into(first, last), expected, "from {first} to {last}");
+            }
+        }
+    }
 
     #[test]
     fn a_register_is_set_by_the_last_instruction_that_does() {

@@ -7,16 +7,21 @@ pub struct Shape {
     pub text: fn(usize) -> String,
     /// The smallest number that is measured.
     pub least: usize,
-    /// It is measured as general code too.
+    /// What it is measured as.
+    pub in_expanded: bool,
     pub in_general: bool,
 }
 
 const fn shape(name: &'static str, least: usize, text: fn(usize) -> String) -> Shape {
-    Shape { name, text, least, in_general: false }
+    Shape { name, text, least, in_expanded: true, in_general: false }
 }
 
 const fn in_both(name: &'static str, least: usize, text: fn(usize) -> String) -> Shape {
-    Shape { name, text, least, in_general: true }
+    Shape { name, text, least, in_expanded: true, in_general: true }
+}
+
+const fn only_general(name: &'static str, least: usize, text: fn(usize) -> String) -> Shape {
+    Shape { name, text, least, in_expanded: false, in_general: true }
 }
 
 pub const SHAPES: &[Shape] = &[
@@ -36,6 +41,10 @@ pub const SHAPES: &[Shape] = &[
     shape("prints", 3, prints),
     shape("words looked for", 5, words),
     shape("rules in a table", 20, rules),
+    only_general("a chain of fields", 100, fields_in_a_row),
+    only_general("a table of many fields", 200, many_fields),
+    only_general("assignments to fields", 100, assigned_fields),
+    only_general("assignments to globals", 100, assigned_globals),
 ];
 
 /// A script with much of load time, and the most bytes that may be held while it is compiled.
@@ -161,6 +170,40 @@ fn rules(count: usize) -> String {
         format!("local R = {{}}\nfor i = 1, {count} do R[i] = {{f = function(p) return p == i end}} end");
     let body = "  local u = pkt.udp\n  if not u then return action.PASS end\n  for _, r in ipairs(R) do if r.f(u.dport) then return action.DROP end end";
     script(&rules, body)
+}
+
+fn fields_in_a_row(count: usize) -> String {
+    script(
+        "",
+        &format!("  local t = {{}} t.x = t\n  if t{} == t then return action.DROP end", ".x".repeat(count)),
+    )
+}
+
+fn many_fields(count: usize) -> String {
+    script(
+        "",
+        &format!(
+            "  local t = {{{}}}\n  if t.f7 == 7 then return action.DROP end",
+            each(count, |n| format!("f{n} = {n},"))
+        ),
+    )
+}
+
+fn assigned_fields(count: usize) -> String {
+    script(
+        "",
+        &format!(
+            "  local t = {{}}\n{}  if t.f7 == 7 then return action.DROP end",
+            each(count, |n| format!("  t.f{n} = {n}"))
+        ),
+    )
+}
+
+fn assigned_globals(count: usize) -> String {
+    script(
+        "",
+        &format!("{}  if g7 == 7 then return action.DROP end", each(count, |n| format!("  g{n} = {n}"))),
+    )
 }
 
 fn chain(count: usize) -> String {

@@ -5,10 +5,9 @@
 //! an error writes its site's number into the frame first; where a call was made, execution goes on at that site.
 
 use super::code::Code;
-use super::counts::Counts;
+use super::counts::Sites;
 use super::known::Known;
 use super::ops;
-use super::sites::Site;
 use super::unit::Unit;
 use crate::flow::Flow;
 use crate::opcode::Instruction;
@@ -31,9 +30,7 @@ pub struct Body<'u, 'g, 'a> {
     pub base: Value,
     /// What is known of registers since the start of the block.
     pub known: HashMap<usize, Known>,
-    counts: Counts,
-    /// Sites of the instructions that read what is added to, by their place.
-    read_sites: HashMap<usize, usize>,
+    sites: Sites,
     blocks: HashMap<usize, (Block, Vec<Value>)>,
 }
 
@@ -47,10 +44,9 @@ impl<'u, 'g, 'a> Body<'u, 'g, 'a> {
             blocks.insert(block.start, unit.code.new_block(2));
         }
         let none = Value(0);
-        let counts = Counts::new(prototype);
-        let (known, read_sites) = (HashMap::new(), HashMap::new());
+        let (sites, known) = (Sites::new(prototype), HashMap::new());
         let (pc, frame, base) = (0, none, none);
-        let mut body = Body { unit, index, prototype, pc, frame, base, known, counts, read_sites, blocks };
+        let mut body = Body { unit, index, prototype, pc, frame, base, known, sites, blocks };
         let entry = body.blocks[&0].0;
         let site = body.new_site(Some(entry));
         for block in &flow.blocks {
@@ -137,22 +133,13 @@ impl<'u, 'g, 'a> Body<'u, 'g, 'a> {
 
     /// Registers a site at the current instruction; execution can go on at `resume`.
     pub fn new_site(&mut self, resume: Option<Block>) -> u32 {
-        let mut site = Site::new(self.unit.general, self.index, self.pc);
-        let number = self.unit.general.sites.len();
-        if self.counts.is_read(self.pc) {
-            self.read_sites.insert(self.pc, number);
-            site.read = number as u64;
-        } else if let Some(read) = self.counts.read_of(self.pc)
-            && let Some(site_of_read) = self.read_sites.get(&read.pc)
-        {
-            site.read = *site_of_read as u64 | if read.keeps { KEEPS as u64 } else { 0 };
-        }
+        let site = self.sites.make(self.unit.general, self.index, self.pc);
         self.unit.add_site(site, resume)
     }
 
     /// Whether the current instruction reads what a later one assigns a sum with.
     pub fn is_read_of_sum(&self) -> bool {
-        self.counts.is_read(self.pc)
+        self.sites.is_read(self.pc)
     }
 
     pub fn set_site(&mut self, site: u32) {

@@ -60,6 +60,11 @@ impl Code {
         self.emit(Op::Load { size: Size::B8, signed: false, base, disp: disp as i16 })
     }
 
+    /// A half-sized word, without sign.
+    pub fn load_half(&mut self, base: Value, disp: i64) -> Value {
+        self.emit(Op::Load { size: Size::B4, signed: false, base, disp: disp as i16 })
+    }
+
     pub fn store(&mut self, base: Value, disp: i64, value: impl Into<Operand>) {
         let op = Op::Store { size: Size::B8, base, disp: disp as i16, value: value.into() };
         self.function.push(self.block, op, self.loc);

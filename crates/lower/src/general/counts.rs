@@ -4,8 +4,11 @@
 //! The bytecode tells which reading instruction belongs to which assignment; whether both mean the same word is known at packet
 //! time only (`runtime/lua/shared.lua`).
 
+use super::General;
+use super::sites::Site;
 use crate::names::{local_name, setter};
 use crate::opcode::{Instruction, Opcode};
+use moonhook_runtime::layout::KEEPS;
 use moonhook_snapshot::Prototype;
 use std::collections::{HashMap, HashSet};
 
@@ -42,6 +45,39 @@ impl Counts {
     }
 }
 
+/// The sites of a function's instructions, made in the order of the bytecode.
+pub struct Sites {
+    counts: Counts,
+    /// Of the instructions that read what is added to, by their place.
+    of_reads: HashMap<usize, usize>,
+}
+
+impl Sites {
+    pub fn new(prototype: &Prototype) -> Sites {
+        Sites { counts: Counts::new(prototype), of_reads: HashMap::new() }
+    }
+
+    /// The next site of the program, for the instruction at `pc`.
+    pub fn make(&mut self, general: &mut General<'_>, function: usize, pc: usize) -> Site {
+        let mut site = Site::new(general, function, pc);
+        let number = general.sites.len();
+        if self.counts.is_read(pc) {
+            self.of_reads.insert(pc, number);
+            site.read = number as u64;
+        } else if let Some(read) = self.counts.read_of(pc)
+            && let Some(of_read) = self.of_reads.get(&read.pc)
+        {
+            site.read = *of_read as u64 | if read.keeps { KEEPS as u64 } else { 0 };
+        }
+        site
+    }
+
+    /// Whether the instruction reads what a later one assigns a sum with.
+    pub fn is_read(&self, pc: usize) -> bool {
+        self.counts.is_read(pc)
+    }
+}
+
 /// Where a table comes from, as far as two instructions can be told to use the same one.
 #[derive(PartialEq)]
 enum Origin<'p> {
@@ -59,6 +95,9 @@ enum Key<'p> {
     Constant(usize),
     Value(Origin<'p>),
 }
+
+/// Instructions that are followed back to find where a table comes from, at most: `a.b.c` takes three.
+const DEPTH: usize = 64;
 
 /// Instructions that are looked back at for what fills a register.
 const MOST: usize = 64;
@@ -78,8 +117,8 @@ impl<'p> Function<'p> {
             SetUpval => i.a(),
             _ => return None,
         };
-        let object = self.object(pc)?;
-        let same = |read: &usize| self.object(*read).is_some_and(|other| other == object);
+        let object = self.object(pc, DEPTH)?;
+        let same = |read: &usize| self.object(*read, DEPTH).is_some_and(|other| other == object);
         if let Some(read) = self.kept(pc, value).filter(same) {
             return Some(Read { pc: read, keeps: true });
         }
@@ -142,8 +181,8 @@ impl<'p> Function<'p> {
         use Opcode::*;
         let i = self.at(pc);
         match i.opcode()? {
-            GetTable => self.origin(pc, i.c()).map(Key::Value),
-            SetTable => self.origin(pc, i.b()).map(Key::Value),
+            GetTable => self.origin(pc, i.c(), DEPTH).map(Key::Value),
+            SetTable => self.origin(pc, i.b(), DEPTH).map(Key::Value),
             GetI | GetField | GetTabUp => Some(Key::Constant(i.c())),
             SetI | SetField | SetTabUp => Some(Key::Constant(i.b())),
             _ => None,
@@ -151,12 +190,13 @@ impl<'p> Function<'p> {
     }
 
     /// The table that the instruction at `pc` reads or assigns.
-    fn object(&self, pc: usize) -> Option<Origin<'p>> {
+    fn object(&self, pc: usize, depth: usize) -> Option<Origin<'p>> {
         use Opcode::*;
+        let depth = depth.checked_sub(1)?;
         let i = self.at(pc);
         match i.opcode()? {
-            GetTable | GetI | GetField => self.origin(pc, i.b()),
-            SetTable | SetI | SetField => self.origin(pc, i.a()),
+            GetTable | GetI | GetField => self.origin(pc, i.b(), depth),
+            SetTable | SetI | SetField => self.origin(pc, i.a(), depth),
             GetTabUp => Some(Origin::Upvalue(i.b())),
             SetTabUp => Some(Origin::Upvalue(i.a())),
             GetUpval | SetUpval => Some(Origin::Variable(i.b())),
@@ -164,7 +204,7 @@ impl<'p> Function<'p> {
         }
     }
 
-    fn origin(&self, pc: usize, register: usize) -> Option<Origin<'p>> {
+    fn origin(&self, pc: usize, register: usize, depth: usize) -> Option<Origin<'p>> {
         if let Some(name) = local_name(self.0, register, pc) {
             return Some(Origin::Local(register, name));
         }
@@ -172,8 +212,8 @@ impl<'p> Function<'p> {
         let i = self.at(at);
         match i.opcode()? {
             Opcode::GetUpval => Some(Origin::Upvalue(i.b())),
-            Opcode::Move => self.origin(at, i.b()),
-            _ => self.object(at).map(|part| Origin::Part(Box::new(part))),
+            Opcode::Move => self.origin(at, i.b(), depth.checked_sub(1)?),
+            _ => self.object(at, depth).map(|part| Origin::Part(Box::new(part))),
         }
     }
 }

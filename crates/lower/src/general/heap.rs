@@ -7,7 +7,7 @@ use super::reach;
 use moonhook_runtime::image::{TableContent, write_table};
 use moonhook_runtime::layout::*;
 use moonhook_snapshot::{CellId, ClosureId, TableId, Value};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 /// A part of the library that scripts get as a value: the iterator of `ipairs`.
@@ -179,8 +179,9 @@ impl General<'_> {
             true => self.reach.assigned_names.iter().cloned().collect(),
             false => self.shared.assigned_fields(id).collect(),
         };
-        let is_there = |name: &Value| entries.iter().any(|(key, _)| key == name);
-        let names: Vec<Value> = names.into_iter().map(Value::String).filter(|name| !is_there(name)).collect();
+        let there: HashSet<&[u8]> = entries.iter().filter_map(|(key, _)| text(key)).collect();
+        let names = names.into_iter().filter(|name| !there.contains(&**name));
+        let names: Vec<Value> = names.map(Value::String).collect();
         entries.extend(names.into_iter().map(|name| (name, Value::Nil)));
         entries
     }
@@ -221,8 +222,13 @@ impl General<'_> {
         if !self.reach.is_assigned(snapshot, table, name) {
             return None;
         }
-        let key = Value::string(name);
-        let index = self.entries(table).iter().position(|(known, _)| *known == key)?;
+        if !self.positions.contains_key(&table) {
+            let entries = self.entries(table);
+            let named = |(index, (key, _)): (usize, &(Value, Value))| Some((text(key)?.to_vec(), index));
+            let positions = entries.iter().enumerate().filter_map(named).collect();
+            self.positions.insert(table, positions);
+        }
+        let index = *self.positions.get(&table)?.get(name)?;
         let array = snapshot.table(table).array.len() as u64 * VALUE_SIZE as u64;
         let entry = self.table(table) + TABLE_SIZE as u64 + array + ENTRY_SIZE as u64 * index as u64;
         Some(entry + E_TAG as u64)
@@ -291,6 +297,13 @@ impl General<'_> {
             _ => "?".to_string(),
         };
         self.image.text(format!("function <{file}:{}>", prototype.line_defined).as_bytes())
+    }
+}
+
+fn text(value: &Value) -> Option<&[u8]> {
+    match value {
+        Value::String(text) => Some(text),
+        _ => None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! What is known of a register within a block: values of load time that cannot change.
 
+use super::General;
 use super::body::Body;
 use super::reach;
 use crate::opcode::Instruction;
@@ -17,33 +18,31 @@ pub enum Known {
     Builtin(String),
 }
 
-impl Body<'_, '_, '_> {
-    /// The load-time variable behind an upvalue, if nothing assigns it at packet time.
-    pub fn fixed_upvalue(&self, upvalue: usize) -> Option<CellId> {
-        let general = &self.unit.general;
-        let cell = general.reach.upvalues.get(&self.index)?.get(upvalue).copied().flatten()?;
-        (!general.reach.assigned.contains(&cell)).then_some(cell)
+impl General<'_> {
+    /// The load-time variable behind an upvalue of a function, if nothing assigns it at packet time.
+    fn fixed_upvalue(&self, function: usize, upvalue: usize) -> Option<CellId> {
+        let cell = self.reach.upvalues.get(&function)?.get(upvalue).copied().flatten()?;
+        (!self.reach.assigned.contains(&cell)).then_some(cell)
     }
 
     /// Whether an upvalue is surely a variable of the packet's own.
-    pub fn is_of_packet(&self, upvalue: usize) -> bool {
-        let general = &self.unit.general;
-        !general.reach.may_be_of_load_time(&general.functions, self.index, upvalue)
+    pub fn is_of_packet(&self, function: usize, upvalue: usize) -> bool {
+        !self.reach.may_be_of_load_time(&self.functions, function, upvalue)
     }
 
     /// What an upvalue holds, if that is known.
-    pub fn known_upvalue(&self, upvalue: usize) -> Option<Known> {
-        if self.unit.general.functions.is_hidden(self.index) {
-            let name = &self.prototype.upvalues.get(upvalue)?.name;
+    pub fn known_upvalue(&self, function: usize, upvalue: usize) -> Option<Known> {
+        if self.functions.is_hidden(function) {
+            let name = &self.functions.get(function).upvalues.get(upvalue)?.name;
             return (name == "_ENV").then(|| Known::Library(String::new()));
         }
-        let cell = self.fixed_upvalue(upvalue)?;
-        Some(Known::Value(self.unit.general.functions.snapshot.cell(cell).value.clone()))
+        let cell = self.fixed_upvalue(function, upvalue)?;
+        Some(Known::Value(self.functions.snapshot.cell(cell).value.clone()))
     }
 
     /// `object[name]`, where that is a load-time value that cannot change.
     pub fn known_field(&self, object: Option<&Known>, name: &[u8]) -> Option<Known> {
-        let snapshot = self.unit.general.functions.snapshot;
+        let snapshot = self.functions.snapshot;
         match object? {
             Known::Library(library) => {
                 let name = String::from_utf8_lossy(name);
@@ -54,8 +53,7 @@ impl Body<'_, '_, '_> {
                 Some(Known::Builtin(full))
             }
             Known::Value(Value::Table(table)) => {
-                let general = &self.unit.general;
-                if general.shared.is_shared(*table) || general.reach.is_assigned(snapshot, *table, name) {
+                if self.shared.is_shared(*table) || self.reach.is_assigned(snapshot, *table, name) {
                     return None;
                 }
                 let key = Value::string(name);
@@ -70,6 +68,23 @@ impl Body<'_, '_, '_> {
             }
             _ => None,
         }
+    }
+}
+
+impl Body<'_, '_, '_> {
+    /// Whether an upvalue is surely a variable of the packet's own.
+    pub fn is_of_packet(&self, upvalue: usize) -> bool {
+        self.unit.general.is_of_packet(self.index, upvalue)
+    }
+
+    /// What an upvalue holds, if that is known.
+    pub fn known_upvalue(&self, upvalue: usize) -> Option<Known> {
+        self.unit.general.known_upvalue(self.index, upvalue)
+    }
+
+    /// `object[name]`, where that is a load-time value that cannot change.
+    pub fn known_field(&self, object: Option<&Known>, name: &[u8]) -> Option<Known> {
+        self.unit.general.known_field(object, name)
     }
 
     /// The name of the library function in a register.

@@ -9,6 +9,7 @@
 
 mod body;
 mod code;
+mod compact;
 mod counts;
 mod entry;
 mod heap;
@@ -41,13 +42,17 @@ use moonhook_snapshot::{CellId, ClosureId, Snapshot, TableId};
 use reach::{Functions, Reach};
 use shared::Shared;
 use sites::Site;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// How the names of units begin; a number follows.
 pub const UNIT: &str = "unit_";
 
 /// Instructions of bytecode in one unit, at most, unless a single function has more.
 const UNIT_SIZE: usize = 2000;
+
+/// Instructions in a function whose unit goes on by itself after calls and returns, at most. The verifier walks on from each site
+/// to the function's end, as long as it has not done with the loop around them.
+const LOOPED: usize = 150;
 
 /// Subprograms that every program has.
 pub struct Ids {
@@ -79,8 +84,14 @@ pub struct General<'a> {
     pending_objects: Vec<heap::Pending>,
     closures: HashMap<ClosureId, u64>,
     cells: HashMap<CellId, u64>,
+    /// Of tables with variables, by name: which of the entries it is.
+    positions: HashMap<TableId, HashMap<Vec<u8>, usize>>,
     records: HashMap<usize, u64>,
     shared: Shared,
+    /// Functions that are interpreted.
+    interpreted: BTreeSet<usize>,
+    /// What their records do.
+    used_steps: BTreeSet<compact::Step>,
     /// Functions with a record whose code is still to be made.
     uncompiled: Vec<usize>,
 }
@@ -116,6 +127,7 @@ pub fn lower(snapshot: &Snapshot, options: &Options, known: SharedTables) -> Res
     let functions = Functions { snapshot, library: library::library() };
     let reach = Reach::new(&functions);
     let shared = Shared::new(&functions, &reach, options, known);
+    let interpreted = compact::choose(&functions, &reach, options.compact);
     // The program itself is function 0, and then those of `Ids`.
     let ids = Ids { builtin: FunctionId(1) };
     let general = General {
@@ -137,8 +149,11 @@ pub fn lower(snapshot: &Snapshot, options: &Options, known: SharedTables) -> Res
         pending_objects: Vec::new(),
         closures: HashMap::new(),
         cells: HashMap::new(),
+        positions: HashMap::new(),
         records: HashMap::new(),
         shared,
+        interpreted,
+        used_steps: BTreeSet::new(),
         uncompiled: Vec::new(),
     };
     general.build()

@@ -5,7 +5,7 @@
 use super::code::Code;
 use super::library;
 use super::thunks::shared::Accesses;
-use super::{General, UNIT, UNIT_SIZE, unit};
+use super::{General, LOOPED, UNIT, UNIT_SIZE, compact, unit};
 use crate::error::LowerError;
 use moonhook_ir as ir;
 use moonhook_ir::{BinaryOp, Block, CompareOp, FunctionId, Target, Terminator, Value};
@@ -20,10 +20,18 @@ impl General<'_> {
         let string_meta = self.string_metatable();
         let mut units: Vec<(u32, FunctionId)> = Vec::new();
         let mut entries: Vec<(usize, u32)> = Vec::new();
+        let mut interpreter = None;
         self.start_module();
         // Making code and writing objects can make more functions reachable.
         loop {
             self.finish_objects();
+            if let Some(function) = self.uncompiled.pop_if(|function| self.interpreted.contains(function)) {
+                let first = self.sites.len() as u32;
+                let id = *interpreter.get_or_insert_with(|| self.reserve());
+                entries.push((function, compact::encode(&mut self, function)));
+                units.push((first, id));
+                continue;
+            }
             let batch = self.next_batch();
             if batch.is_empty() {
                 break;
@@ -40,6 +48,10 @@ impl General<'_> {
             let record = self.records[&function];
             self.image.put(record + P_ENTRY as u64, site.into());
         }
+        if let Some(id) = interpreter {
+            let function = compact::make_interpreter(&mut self);
+            self.place(id, function);
+        }
         let object = self.object_access();
         let shared = self.shared_accesses().unwrap_or_default();
         self.make_builtin();
@@ -48,18 +60,28 @@ impl General<'_> {
         self.finish_program(&handlers, &statics, &units, (object, shared))
     }
 
-    /// Functions for the next unit.
+    /// Functions for the next unit: short ones, or long ones, which no other function has to wait for.
     fn next_batch(&mut self) -> Vec<usize> {
-        let mut size = 0;
-        let mut batch = Vec::new();
-        while let Some(function) = self.uncompiled.last() {
-            size += self.functions.get(*function).code.len();
-            if !batch.is_empty() && size > UNIT_SIZE {
-                break;
+        let Some(last) = self.uncompiled.last().copied() else { return Vec::new() };
+        let long = self.is_long(last);
+        let (mut size, mut batch) = (0, Vec::new());
+        let mut others = Vec::new();
+        while let Some(function) = self.uncompiled.pop() {
+            let length = self.functions.get(function).code.len();
+            let fits = batch.is_empty() || size + length <= UNIT_SIZE;
+            if fits && self.is_long(function) == long && !self.interpreted.contains(&function) {
+                size += length;
+                batch.push(function);
+            } else {
+                others.push(function);
             }
-            batch.extend(self.uncompiled.pop());
         }
+        self.uncompiled.extend(others.into_iter().rev());
         batch
+    }
+
+    fn is_long(&self, function: usize) -> bool {
+        self.functions.get(function).code.len() > LOOPED
     }
 
     fn start_module(&mut self) {

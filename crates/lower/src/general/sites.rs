@@ -20,6 +20,8 @@ pub struct Site {
     event: u64,
     /// See [`super::counts`].
     pub read: u64,
+    /// See [`super::compact`].
+    pub code: u64,
 }
 
 impl Site {
@@ -147,6 +149,7 @@ impl Site {
             (S_TRACE, self.trace),
             (S_EVENT, self.event),
             (S_READ, self.read),
+            (S_CODE, self.code),
         ];
         for (offset, word) in fields {
             words[(offset / 8) as usize] = word;

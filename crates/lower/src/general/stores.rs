@@ -8,6 +8,9 @@ use moonhook_snapshot::{Prototype, TableId, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+/// Instructions that are followed back to find what a register holds, at most: `a.b.c` takes three.
+const DEPTH: usize = 64;
+
 /// What the reachable functions of the script do with tables of load time.
 #[derive(Default)]
 pub struct Stores {
@@ -94,13 +97,22 @@ impl<'f, 'a> Tables<'f, 'a> {
 
     /// The value of load time that a register surely holds at an instruction.
     pub fn value_in_register(&self, pc: usize, register: usize) -> Option<Value> {
+        self.value_after(pc, register, DEPTH)
+    }
+
+    /// The same, by so many more instructions at most.
+    fn value_after(&self, pc: usize, register: usize, depth: usize) -> Option<Value> {
+        let depth = depth.checked_sub(1)?;
         let setter = names::setter(self.prototype, pc, register)?;
         let i = Instruction(self.prototype.code[setter]);
         match i.opcode()? {
-            Opcode::Move => self.value_in_register(setter, i.b()),
+            Opcode::Move => self.value_after(setter, i.b(), depth),
             Opcode::GetUpval => self.value_in_upvalue(i.b()).cloned(),
             Opcode::GetTabUp => self.field(self.in_upvalue(i.b())?, i.c()).cloned(),
-            Opcode::GetField => self.field(self.in_register(setter, i.b())?, i.c()).cloned(),
+            Opcode::GetField => {
+                let owner = table(&self.value_after(setter, i.b(), depth)?)?;
+                self.field(owner, i.c()).cloned()
+            }
             _ => None,
         }
     }

@@ -1,13 +1,14 @@
 //! A unit: the code of many Lua functions in one BPF subprogram, entered at the site of the running frame.
 //!
-//! A unit goes on until the handler has ended or the running function is in another unit. All its values live in memory, so the
+//! A unit goes on until the handler has ended or the running function is in another unit, unless it has long functions: those leave it
+//! to the program's loop to go on at another site. All its values live in memory, so the
 //! verifier meets every block in one state only, and each call, return and loop may pass the dispatch.
 
-use super::General;
 use super::body::Body;
 use super::code::Code;
 use super::library::Direct;
 use super::sites::Site;
+use super::{General, LOOPED};
 use moonhook_ir as ir;
 use moonhook_ir::{Block, CompareOp, Operand, Target, Terminator, Value};
 use moonhook_runtime::layout::*;
@@ -21,6 +22,8 @@ pub struct Unit<'g, 'a> {
     pub leave: Block,
     dispatch: Block,
     exhausted: Option<Block>,
+    /// It goes on by itself where only the frame has changed.
+    looped: bool,
     /// Where execution can go on, by site.
     resumed: Vec<(i64, Block)>,
 }
@@ -35,7 +38,9 @@ pub fn compile<'a>(general: &mut General<'a>, name: &str, functions: &[usize]) -
     let address = code.param(1);
     let state = code.arena(address);
     code.jump(dispatch, &[]);
-    let mut unit = Unit { general, code, state, leave, dispatch, exhausted: None, resumed: Vec::new() };
+    let looped = functions.iter().all(|function| general.functions.get(*function).code.len() <= LOOPED);
+    let mut unit =
+        Unit { general, code, state, leave, dispatch, exhausted: None, looped, resumed: Vec::new() };
     let first = unit.general.sites.len() as i64;
     let entries = functions.iter().map(|function| Body::compile(&mut unit, *function)).collect();
     unit.finish_leave();
@@ -87,6 +92,9 @@ impl Unit<'_, '_> {
         self.code.loc = ir::Loc::default();
         self.code.block = self.leave;
         let status = self.code.function.block(self.leave).params[0];
+        if !self.looped {
+            return self.code.ret(Operand::Value(status));
+        }
         let (dispatched, _) = self.code.new_block(0);
         let (other, _) = self.code.cold_block(0);
         self.code.branch(CompareOp::Eq, status, DISPATCH as i32, (dispatched, &[]), (other, &[]));
