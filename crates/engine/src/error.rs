@@ -31,10 +31,14 @@ impl EngineError {
         }
     }
 
-    /// Whether the program is too large or too complicated for the kernel, in whichever form it is.
+    /// Whether the program is too large or too complicated for the kernel, or its functions take too much of its stack, in whichever form
+    /// it is.
     pub fn is_of_size(&self) -> bool {
         match self {
-            EngineError::Emit(error) => matches!(error, EmitError::ProgramTooLarge { .. }),
+            EngineError::Emit(error) => {
+                use EmitError::{ChainTooLarge, ProgramTooLarge, StackTooLarge};
+                matches!(error, ProgramTooLarge { .. } | StackTooLarge { .. } | ChainTooLarge { .. })
+            }
             EngineError::Install(InstallError::Rejected(rejection)) => rejection.is_too_complex(),
             _ => false,
         }
