@@ -196,7 +196,7 @@ fn compared(program: &Program, frames: &[Vec<u8>], frags: bool, folder: &Path) -
         }
         Err(error) => return failure(&error),
     };
-    if program.text().len() % COMPACT == 0
+    if program.text().len().is_multiple_of(COMPACT)
         && let Err(error) = pair.add_compact_code(&path, frags)
         && error.code() != Some(NO_TYPES)
     {
