@@ -53,6 +53,14 @@ impl Pair {
     /// # Errors
     /// As [`Pair::new`]; where only general code is refused, [`Pair::take_refused`] has the error.
     pub fn in_both_forms(script: &Path, frags: bool) -> Result<Pair, ProofError> {
+        Pair::in_forms(script, frags, false)
+    }
+
+    /// As [`Pair::in_both_forms`]; with `compact` also in general code whose functions are interpreted, if there is general code.
+    ///
+    /// # Errors
+    /// As [`Pair::in_both_forms`].
+    pub fn in_forms(script: &Path, frags: bool, compact: bool) -> Result<Pair, ProofError> {
         let loaded = load(script)?;
         let mut kernels = vec![Kernel::new(&loaded, Variant { form: form(), compact: is_compact(), frags })?];
         let mut refused = None;
@@ -61,6 +69,9 @@ impl Pair {
                 Ok(general) => kernels.push(general),
                 Err(error) => refused = Some(error),
             }
+        }
+        if compact && refused.is_none() {
+            kernels.push(Kernel::new(&loaded, Variant { form: Some(Form::General), compact: true, frags })?);
         }
         Ok(Pair { kernels, refused, user: UserTier::new(loaded, user_options(USER_BUDGET))? })
     }
@@ -74,16 +85,6 @@ impl Pair {
         let variant = Variant { form: Some(Form::General), compact: true, frags: false };
         let kernels = vec![Kernel::new(&loaded, variant)?];
         Ok(Pair { kernels, refused: None, user: UserTier::new(loaded, user_options(USER_BUDGET))? })
-    }
-
-    /// Has all frames run in that code, too.
-    ///
-    /// # Errors
-    /// As [`Pair::new`].
-    pub fn add_compact_code(&mut self, script: &Path, frags: bool) -> Result<(), ProofError> {
-        let variant = Variant { form: Some(Form::General), compact: true, frags };
-        self.kernels.push(Kernel::new(&load(script)?, variant)?);
-        Ok(())
     }
 
     /// Runs a frame through both tiers; gives what both did.

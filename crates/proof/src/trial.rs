@@ -189,19 +189,14 @@ fn compared(program: &Program, frames: &[Vec<u8>], frags: bool, folder: &Path) -
     if let Err(error) = std::fs::write(&path, program.text()) {
         return failed("script".to_string(), error.to_string());
     }
-    let mut pair = match Pair::in_both_forms(&path, frags) {
+    let compact = program.text().len().is_multiple_of(COMPACT);
+    let mut pair = match Pair::in_forms(&path, frags, compact) {
         Ok(pair) => pair,
         Err(error) if [TOO_LARGE, NO_TYPES].map(Some).contains(&error.code()) => {
             return Verdict::Refused(error.code().unwrap_or_default());
         }
         Err(error) => return failure(&error),
     };
-    if program.text().len().is_multiple_of(COMPACT)
-        && let Err(error) = pair.add_compact_code(&path, frags)
-        && error.code() != Some(NO_TYPES)
-    {
-        return failure(&error);
-    }
     let refused = pair.take_refused().filter(|error| error.code() != Some(NO_TYPES));
     let refused = refused.map(|error| failure(&error));
     if let Some(failed) = refused.or_else(|| bug(&pair)).or_else(|| too_slow(&pair)) {
