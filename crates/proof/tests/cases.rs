@@ -67,7 +67,8 @@ fn cases_agree_in_compact_code() {
     if !host::kernel_available("differential cases in compact code") {
         return;
     }
-    for (folder, at_least) in [("cases/general", 50), ("cases/shared_general", 3), ("cases/shared_counts", 3)]
+    for (folder, at_least) in
+        [("cases/general", 50), ("cases/shared_general", 3), ("cases/shared_counts", 3), ("cases/tables", 5)]
     {
         let mut scripts = scripts(folder, at_least);
         scripts.retain(|path| !is_user_only(path) && !has_limit(path));

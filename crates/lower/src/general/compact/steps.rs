@@ -14,7 +14,8 @@ impl Interpreter<'_, '_> {
         use Step::*;
         match step {
             Move | GetUpvalue | ReadUpvalue | SetUpvalue | AssignUpvalue | NoteRead | Assign | Closure
-            | Index | IndexUpvalue | ReadField | ReadUpvalueField | AssignField | SetIndex | SetUpvalueIndex | NewTable | SetList => self.access(step),
+            | Index | IndexUpvalue | ReadField | ReadUpvalueField | AssignField | SetIndex
+            | SetUpvalueIndex | NewTable | SetList => self.access(step),
             Arithmetic | Not | Length | BeginConcat | Concat | Test | HasTag | Same | Equal | Less
             | LessEqual | Answer => self.arithmetic(step),
             Call | TailCall | Return | Detach | Close | MarkClosed | VarArg | OneVarArg | HideVarArgs
