@@ -92,7 +92,8 @@ impl Pass {
         self.replacements.grow(function.value_count);
         if let Some(result) = result {
             let param = function.block(found.block).params[found.place];
-            self.uses[param.index()] += self.uses[result.index()] - 1;
+            // The operation was the only use; its result may have none.
+            self.uses[param.index()] = self.uses[result.index()];
             self.replacements.set(result, param);
         }
     }
