@@ -2,7 +2,7 @@
 //!
 //! What a turn proves of the frame's length stays known of its address (`find_good_pkt_pointers`, kernel/bpf/verifier.c), so that the
 //! verifier walks the loop once more for each length that a turn may have proved. An address that was loaded in the turn has proved
-//! what code before the loop had, and nothing else.
+//! what all ways to the loop's head have in common, and nothing else. That comparison cannot fail: it says what is so already.
 
 use crate::values::{Definition, definitions};
 use moonhook_ir::*;
@@ -11,6 +11,9 @@ use std::collections::HashSet;
 pub(crate) fn run(function: &mut Function, _maps: &[Map]) -> bool {
     let Ok(flow) = ControlFlow::new(function) else { return false };
     let Some(frame) = Frame::find(function) else { return false };
+    // Of the frame, not of an address: new addresses do not change it.
+    let checks = frame.checks(function, &definitions(function));
+    let lengths = proved_lengths(function, &flow, &checks);
     let mut changed = false;
     for &head in &flow.order {
         let Some((Terminator::MayGoto { go, stop }, loc)) = &function.block(head).terminator else {
@@ -23,13 +26,11 @@ pub(crate) fn run(function: &mut Function, _maps: &[Map]) -> bool {
             continue;
         }
         let (go, stop, loc) = (go.block, stop.clone(), *loc);
-        let checks = frame.checks(function, &definitions(function));
         let turn = turn(&flow, head);
         if !checks.iter().any(|check| turn.contains(&check.block)) {
             continue;
         }
-        let before = checks.iter().filter(|check| flow.dominates(check.passed, head));
-        let proved = before.map(|check| check.bytes).max().unwrap_or(0);
+        let proved = lengths[head.index()].unwrap_or(0);
         let old: Vec<Value> = frame.starts(function);
         let entry = function.new_block();
         let Frame { context, end, .. } = frame;
@@ -75,6 +76,33 @@ fn turn(flow: &ControlFlow, head: Block) -> HashSet<Block> {
     turn
 }
 
+/// By block, how many bytes the frame is known to have on every way to it; `None` where nothing leads.
+///
+/// A block behind a comparison may have other ways to it, and each of several ways may have a comparison of its own.
+fn proved_lengths(function: &Function, flow: &ControlFlow, checks: &[Check]) -> Vec<Option<i32>> {
+    let mut lengths: Vec<Option<i32>> = vec![None; function.blocks.len()];
+    lengths[0] = Some(0);
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for &block in &flow.order {
+            let Some(here) = lengths[block.index()] else { continue };
+            let Some((terminator, _)) = &function.block(block).terminator else { continue };
+            let check = checks.iter().find(|check| check.block == block);
+            terminator.for_each_target(|target| {
+                let there = match check {
+                    Some(check) if check.passed == target.block => here.max(check.bytes),
+                    _ => here,
+                };
+                let known = &mut lengths[target.block.index()];
+                let least = known.map_or(there, |known| known.min(there));
+                changed |= known.replace(least) != Some(least);
+            });
+        }
+    }
+    lengths
+}
+
 /// `struct xdp_md` (include/uapi/linux/bpf.h): where the frame starts and ends.
 struct Frame {
     context: Value,
@@ -108,11 +136,12 @@ impl Frame {
         let starts = self.starts(function);
         let mut checks = Vec::new();
         for (index, data) in function.blocks.iter().enumerate() {
-            if let Some((Terminator::Branch { condition, otherwise, .. }, _)) = &data.terminator
+            if let Some((Terminator::Branch { condition, then, otherwise }, _)) = &data.terminator
                 && (condition.op, condition.rhs) == (CompareOp::UGt, Operand::Value(self.end))
                 && let Definition::Binary(BinaryOp::Add, base, Operand::Imm(bytes)) =
                     definitions[condition.lhs.index()]
                 && starts.contains(&base)
+                && then.block != otherwise.block
             {
                 checks.push(Check { block: Block(index as u32), passed: otherwise.block, bytes });
             }
