@@ -40,6 +40,8 @@ PYTHON
 }
 
 for form in expanded general; do
+    # What the process before has written says nothing about this one.
+    rm -f "$WORK/run.out"
     "$MOONHOOK" run lo "$WORK/ports.lua" --netns "$ALONE" --mode generic --form "$form" >"$WORK/run.out" 2>&1 </dev/null &
     RUN=$!
     eventually "it is attached" grep -qs '^attached' "$WORK/run.out"
