@@ -176,7 +176,8 @@ fn requests_are_answered_while_a_program_is_made() {
         let lines: String = (0..count).map(line).collect();
         format!("local count = 0 require('xdp').attach(function(pkt)\n{lines}end)")
     };
-    let place = Place::with(&[("short.lua", &lines(1)), ("long.lua", &lines(500))]);
+    let endless = "while true do end";
+    let place = Place::with(&[("short.lua", &lines(1)), ("long.lua", &lines(500)), ("endless.lua", endless)]);
     let network = Network::new();
     let mut running = Running::start(&network, &place, "short.lua");
     let reload = Request::Reload { scripts: Some(vec![place.path("long.lua")]), allow_read: Vec::new() };
@@ -194,7 +195,8 @@ fn requests_are_answered_while_a_program_is_made() {
         timing.total, timing.compile, timing.verify
     );
     assert!(answered >= 5, "{answered} requests were answered in {timing:?}");
-    // Nor does the end wait for it.
+    // Nor does the end wait for it, however long it takes.
+    let reload = Request::Reload { scripts: Some(vec![place.path("endless.lua")]), allow_read: Vec::new() };
     std::thread::scope(|scope| {
         let reloading = scope.spawn(|| running.client().ask::<Reloaded>(&reload).unwrap());
         std::thread::sleep(Duration::from_millis(200));
