@@ -131,7 +131,7 @@ impl LowerErrorKind {
             StateType { .. } => (
                 "MH0215",
                 "only integers, booleans, nil and constant strings are kept between packets",
-                "keep an integer instead, for example a count or a hash".into(),
+                "keep an integer, or keep strings in a table that is declared: `map{key = \"string:16\", value = \"string:64\"}`".into(),
             ),
         }
     }

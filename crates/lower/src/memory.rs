@@ -53,6 +53,9 @@ pub const MAX_DISPLACEMENT: i64 = 0x7000;
 /// The stack slot of the region's key, by the name that [`crate::shared::SharedTables::slot`] takes.
 const REGION_KEY: u32 = 2;
 
+/// Stands for the mask of an offset into the pool until the pool's size is known (`program.rs`).
+pub const POOL_MASK: ir::Operand = ir::Operand::Imm(0);
+
 const HELPER_MAP_LOOKUP: u32 = 1;
 const HELPER_PROCESSOR_ID: u32 = 8;
 
@@ -257,8 +260,7 @@ impl Context<'_> {
                     let base = self.emit(Op::DataAddress { map: self.pool_map, offset: 0 });
                     let offset = self.value(offset);
                     self.pool.reach = self.pool.reach.max(size);
-                    // The mask is set when the pool's size is known: `finish_pool`.
-                    let masked = self.emit(Op::Binary(BinaryOp::And, offset, ir::Operand::Imm(0)));
+                    let masked = self.emit(Op::Binary(BinaryOp::And, offset, POOL_MASK));
                     let base = self.emit(Op::Binary(BinaryOp::Add, base, masked.into()));
                     Ok(Address { base, disp: 0 })
                 }

@@ -3,6 +3,7 @@
 use crate::context::{Context, Result, Site, Stop, Work};
 use crate::error::LowerError;
 use crate::events::Message;
+use crate::memory::POOL_MASK;
 use crate::stored::Stored;
 use crate::value::{Abs, CellRef, Closure, Object, Word};
 use crate::{Options, shared::SharedTables, variables::Variables};
@@ -216,7 +217,9 @@ impl Context<'_> {
             .resize(if offsets.is_empty() { bytes.len() } else { size } + self.pool.reach.max(8) as usize, 0);
         self.module.maps[self.pool_map.0 as usize].kind = ir::MapKind::ReadOnlyData(bytes);
         for inst in self.function.blocks.iter_mut().flat_map(|block| &mut block.insts) {
+            // What is added to a constant's address has a mask of its own (`shared/texts.rs`).
             if let (Some(result), Op::Binary(ir::BinaryOp::And, _, mask)) = (inst.result, &mut inst.op)
+                && *mask == POOL_MASK
                 && offsets.contains(&result)
             {
                 *mask = Operand::Imm((size - 1) as i32);

@@ -190,7 +190,7 @@ impl<'a> Ways<'a> {
 
 fn bits_of(known: Known) -> u64 {
     match known {
-        Known::Constant(constant) => filled(constant as u64),
+        Known::Constant(constant) => constant as u64,
         Known::Bits(bits) => bits,
     }
 }

@@ -33,6 +33,9 @@ const OUT_OF_PATIENCE: &str = "MH0522";
 /// The code of a table whose types cannot be found.
 const NO_TYPES: &str = "MH0208";
 
+/// The code of a value that a variable cannot keep (docs/language.md, State): a table that the script assigns with constant keys alone.
+const NOT_KEPT: &str = "MH0215";
+
 /// Processor time that compiling and loading a program may take, in either form.
 const MOST: Duration = Duration::from_secs(2);
 
@@ -192,7 +195,7 @@ fn compared(program: &Program, frames: &[Vec<u8>], frags: bool, folder: &Path) -
     let compact = program.text().len().is_multiple_of(COMPACT);
     let mut pair = match Pair::in_forms(&path, frags, compact) {
         Ok(pair) => pair,
-        Err(error) if [TOO_LARGE, NO_TYPES].map(Some).contains(&error.code()) => {
+        Err(error) if [TOO_LARGE, NO_TYPES, NOT_KEPT].map(Some).contains(&error.code()) => {
             return Verdict::Refused(error.code().unwrap_or_default());
         }
         Err(error) => return failure(&error),

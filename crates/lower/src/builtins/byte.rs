@@ -94,8 +94,11 @@ fn most_bytes(context: &Context<'_>, length: Word, from: Word, to: Word) -> i64 
         (Word::Imm(from), Word::Imm(to)) if (from < 0) == (to < 0) => {
             to.saturating_sub(from).saturating_add(1)
         }
-        (Word::Imm(from), Word::Imm(_)) if from < 0 => from.saturating_neg(),
-        (Word::Imm(_), _) | (_, Word::Imm(_)) => all,
+        // From a position on there are the bytes up to the end, which no constant's address may go beyond.
+        (Word::Imm(from), _) if from < 0 => from.saturating_neg(),
+        (Word::Imm(from), _) => all.saturating_sub(from.max(1)).saturating_add(1),
+        (_, Word::Imm(to)) if to >= 0 => to,
+        (_, Word::Imm(to)) => all.saturating_add(to).saturating_add(1),
         (from, to) => match (context.constant_part(from), context.constant_part(to)) {
             ((root, a), (other, b)) if root == other => b.saturating_sub(a).saturating_add(1),
             _ => all,

@@ -43,7 +43,7 @@ pub(super) fn find_slot(
     let slot = context.and(mixed, placement.slots as i64 - 1);
     let offset = context.binary(BinaryOp::Mul, slot, slot_size as i64);
     let offset = context.value(offset);
-    let map = context.add_data("slots", slots);
+    let map = context.add_rows("slots", slots, slot_size);
     let base = context.emit(Op::DataAddress { map, offset: 0 });
     context.emit(Op::Binary(BinaryOp::Add, base, offset.into()))
 }

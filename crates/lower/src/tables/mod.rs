@@ -185,7 +185,7 @@ fn lay_out(context: &mut Context<'_>, values: &[Value]) -> Result<Values> {
         }
     }
     bytes.resize(values.len().next_power_of_two() * words * 8, 0);
-    let rows = Some(context.add_data("values", bytes));
+    let rows = Some(context.add_rows("values", bytes, words * 8));
     Ok(Values { form, rows, words })
 }
 
@@ -218,6 +218,15 @@ impl Context<'_> {
         let id = ir::MapId(self.module.maps.len() as u32);
         self.module.maps.push(ir::Map { name: format!("{name}{}", id.0), kind });
         id
+    }
+
+    /// As [`Context::add_data`], of rows of so many bytes. A row can be read from any offset that has no more bits than the last
+    /// row's: where an offset is masked anew, no more is known of it (`bound.rs` of the passes).
+    pub fn add_rows(&mut self, name: &str, mut bytes: Vec<u8>, row: usize) -> ir::MapId {
+        let last = bytes.len().saturating_sub(row);
+        let furthest = (last + 1).next_power_of_two() - (1 << row.trailing_zeros());
+        bytes.resize(bytes.len().max(furthest + row), 0);
+        self.add_data(name, bytes)
     }
 
     /// The same word, with the verifier told that it is below `count` rounded up to a power of two (which it is).
