@@ -43,6 +43,7 @@ function entry_become(L, t, number, key)
   if table_set(L, held, key, inline.as_value(L, t)) < 0 then return FAIL end
   set64(L + L_KEPT, u64(L + L_HEAP))
   set64(t + T_META, u64(L + L_SHARED_META))
+  set64(t + T_COPY, 0)
   set64(t + T_COUNT, 0)
   set64(t + T_USED, 0)
   set64(t + T_ENTRY_CAP, 0)
@@ -63,10 +64,18 @@ function entry_forget(L, first, last, key)
     local t = entry_find(L, number, key)
     if t ~= 0 then
       set64(t + T_KEY, TAG_NIL)
+      set64(t + T_COPY, 0)
       if table_set(L, u64(table_get_int(u64(L + L_ENTRIES), number + 1) + 8), key, ADDR_NIL) < 0 then return FAIL end
     end
     number = number + 1
   end
+  return 0
+end
+
+-- The entry that `t` is has been copied to `copy`: what the handler reads of it is read there.
+function entry_keep(L, t, copy)
+  set64(t + T_COPY, copy)
+  set64(L + L_KEPT, u64(L + L_HEAP))
   return 0
 end
 

@@ -152,7 +152,9 @@ constants! {
     L_ABSENT = 1104;
     /// Address of a table whose keys are the names that packet code assigns to tables of load time, or 0.
     L_FIELD_NAMES = 1200;
-    L_SIZE = 1208;
+    /// Changes whenever copies of entries in tables of prefixes may not be what these tables have (`T_COPY`).
+    L_COPIES = 1208;
+    L_SIZE = 1216;
     ABSENT_SLOTS = 4;
     ABSENT_SIZE = 24;
     WRITE_SLOTS = 8;
@@ -168,6 +170,8 @@ constants! {
     T_META = 0;
     /// Address of the values of the keys 1 to `T_COUNT`.
     T_ARRAY = 8;
+    /// Of an entry of a shared table: address of a copy of the entry's bytes, or 0 (`lower/src/shared/packet_copies.rs`).
+    T_COPY = 8;
     T_COUNT = 16;
     /// How many values there is room for at `T_ARRAY`.
     T_ARRAY_CAP = 24;

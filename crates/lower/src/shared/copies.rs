@@ -1,4 +1,4 @@
-//! Copies of entries. What a handler reads of an entry in several words is read at once, when the entry is looked up, and the
+//! Copies of entries, for expanded code ([`super::packet_copies`] has those of general code). What a handler reads of an entry in several words is read at once, when the entry is looked up, and the
 //! copy is confirmed: the kernel may give a deleted or replaced entry's memory to another one at any time
 //! (`kernel/bpf/hashtab.c`), so that half of what is read there may be another key's, or another assignment's.
 //!
@@ -85,7 +85,29 @@ impl Context<'_> {
     }
 
     pub(super) fn is_copied(&mut self, table: TableId) -> bool {
-        self.thunk.is_none() && !self.know(table).copied.is_empty()
+        !self.copied_paths(table).is_empty()
+    }
+
+    /// What is copied of the table's entries when they are looked up. Code that general code calls copies values of several words;
+    /// records are copied into packet memory ([`super::packet_copies`]).
+    fn copied_paths(&mut self, table: TableId) -> Vec<FieldPath> {
+        let in_thunk = self.thunk.is_some();
+        let known = self.know(table);
+        if !in_thunk {
+            return known.copied.iter().cloned().collect();
+        }
+        let several_words = |shape: &Shape| {
+            shape.value.size() > 8 && !matches!(shape.value, Type::Record(_)) && !shape.per_cpu
+        };
+        match &known.map {
+            Some((_, shape)) if several_words(shape) => vec![FieldPath::new()],
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether whole records that are assigned get versions.
+    fn has_versions(&mut self, table: TableId, shape: &Shape) -> bool {
+        self.is_copied(table) || self.thunk.is_some() && matches!(shape.value, Type::Record(_))
     }
 
     /// Looks an entry up and copies it, until the copy is good; ways with the entry's address, and with 0 where there is none.
@@ -128,7 +150,7 @@ impl Context<'_> {
 
     /// What handlers read of the table's entries, of the one at an address.
     fn copy_of(&mut self, table: TableId, shape: &Shape, entry: ir::Value) -> Result<Vec<Copied>> {
-        let paths: Vec<FieldPath> = self.know(table).copied.iter().cloned().collect();
+        let paths = self.copied_paths(table);
         let (mut words, mut texts) = (BTreeSet::new(), BTreeMap::new());
         for path in &paths {
             for length in 0..path.len() {
@@ -155,10 +177,6 @@ impl Context<'_> {
     }
 
     /// Copies an entry that was looked up, and goes on where the copy is good; `moved` gets the states where it is not.
-    ///
-    /// Where there are versions: the entry is whole when the second lookup finds it, and has the version that was read before.
-    /// As the version is the first word of an assignment to be written, the fields are of the same one if the version is still
-    /// there after they were read.
     pub(super) fn confirmed_copy(
         &mut self,
         table: TableId,
@@ -166,9 +184,25 @@ impl Context<'_> {
         [key, entry]: [ir::Value; 2],
         moved: &mut Vec<State>,
     ) -> Result<Vec<Copied>> {
+        let copy = &mut |context: &mut Self| context.copy_of(table, shape, entry);
+        self.confirmed_by_version((map, shape), [key, entry], copy, moved)
+    }
+
+    /// Reads an entry that was looked up, and goes on where it is still what it was then.
+    ///
+    /// Where there are versions: the entry is whole when the second lookup finds it, and has the version that was read before.
+    /// As the version is the first word of an assignment to be written, the fields are of the same one if the version is still
+    /// there after they were read.
+    pub(super) fn confirmed_by_version<T>(
+        &mut self,
+        (map, shape): (ir::MapId, &Shape),
+        [key, entry]: [ir::Value; 2],
+        read: &mut dyn FnMut(&mut Self) -> Result<T>,
+        moved: &mut Vec<State>,
+    ) -> Result<T> {
         let disp = shape.value_offset() as i16;
         let Some(fields) = shape.version_start().map(i64::from) else {
-            let copy = self.copy_of(table, shape, entry)?;
+            let copy = read(self)?;
             self.leave_moved(map, [key, entry], moved);
             return Ok(copy);
         };
@@ -176,7 +210,7 @@ impl Context<'_> {
         self.leave_moved(map, [key, entry], moved);
         let now = self.load(entry, disp, Size::B8, false);
         self.leave_replaced(fields, before, now, moved);
-        let copy = self.copy_of(table, shape, entry)?;
+        let copy = read(self)?;
         // The upper half, for the whole word would be taken for the one that has just been read.
         let after = self.load(entry, disp + 4, Size::B4, false);
         let now = self.shr(now, 32);
@@ -206,7 +240,7 @@ impl Context<'_> {
 
     /// Puts a new version into the bytes of a value that is being made.
     pub(super) fn put_version(&mut self, table: TableId, shape: &Shape, base: ir::Value) {
-        if let (true, Some(fields)) = (self.is_copied(table), shape.version_start()) {
+        if let (true, Some(fields)) = (self.has_versions(table, shape), shape.version_start()) {
             let random = self.helper(HELPER_PRANDOM, &[]);
             let high = self.shl(random, 32);
             let random = self.binary(BinaryOp::Or, random, high);

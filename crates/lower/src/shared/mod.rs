@@ -4,7 +4,7 @@
 //! constant name is met, or a key or value of a new kind, the walk starts again, and the next one knows. Their bytes in the map are those
 //! of the crate `moonhook_shape`; what load time has left in a table ([`loaded`]) is in the map first. [`access`] reads and
 //! writes entries, [`lookups`] finds them, [`adding`] makes `t[k] = t[k] + n` atomic, [`copies`] keeps what is
-//! read of an entry together, [`keys`], [`values`] and [`texts`] convert, [`records`] are values with fields, [`places`] those of lists. [`walk`] looks through a table's keys, for
+//! read of an entry together ([`packet_copies`] for general code), [`keys`], [`values`] and [`texts`] convert, [`records`] are values with fields, [`places`] those of lists. [`walk`] looks through a table's keys, for
 //! [`traversal`], and [`border`] is `#`.
 
 mod access;
@@ -20,6 +20,7 @@ mod keys;
 mod loaded;
 mod lookups;
 mod made;
+mod packet_copies;
 mod places;
 mod records;
 mod seen;
@@ -32,6 +33,7 @@ pub use adding::Met;
 pub use additions::Additions;
 pub use assigned::Assignment;
 pub use held::STALE;
+pub use packet_copies::CopyLayout;
 pub use records::Path;
 pub use seen::{Kind, Seen};
 pub use traversal::{Visit, invalid_key};

@@ -223,7 +223,8 @@ impl Context<'_> {
         moved
     }
 
-    /// Key and value of an entry that is there, with one arm for each way of getting them.
+    /// Key and value of an entry that is there, with one arm for each way of getting them. For general code, a record is the address
+    /// of a copy in packet memory.
     fn key_and_value(
         &mut self,
         table: TableId,
@@ -239,7 +240,11 @@ impl Context<'_> {
             self.note_lookup(table, identity.clone(), entry);
             self.state.facts.set_looked(table, &identity, entry.into(), Zero::Never);
         }
-        if self.is_copied(table) {
+        if let (true, Type::Record(_)) = (self.thunk.is_some(), &shape.value) {
+            let copy = self.copy_into_packet_memory((map, shape), [key_bytes, entry], moved)?;
+            return Ok(vec![Arm { state: self.take_state(), values: vec![key, Abs::Int(copy)] }]);
+        }
+        if self.thunk.is_none() && self.is_copied(table) {
             let copy = self.confirmed_copy(table, (map, shape), [key_bytes, entry], moved)?;
             self.hold_copy(table, &identity, entry, copy);
         }

@@ -37,15 +37,16 @@ fn records_are_read_whole() {
     if !host::kernel_available("shared tables") {
         return;
     }
-    for (what, read) in READERS {
+    let in_form = |form| READERS.map(|reader| (form, reader));
+    for (form, (what, read)) in [Form::Expanded, Form::General].into_iter().flat_map(in_form) {
         let text = format!(
             "local xdp = require 'xdp'
             local t = map {{ key = 'int', value = {{ a = 'int', b = 'int', c = 'int' }}, capacity = 16 }}
             local turns, seen, wrong = {{}}, {{ [1] = 0 }}, {{ [1] = 0 }}
             xdp.attach(function(pkt)
               turns[1] = (turns[1] or 0) + 1
-              local k = turns[1] & 3
               local v = turns[1]
+              local k = v & 3
               if pkt.udp then
                 t[k] = {{ a = v, b = v, c = v }}
                 t[k ~ 1] = nil
@@ -59,14 +60,53 @@ fn records_are_read_whole() {
               if a and (a ~= b or b ~= c or a & 3 ~= k) then wrong[1] = wrong[1] + 1 end
             end)"
         );
-        let (program, module, name) = loaded_as(&text, Some(Form::Expanded));
+        let (program, module, name) = loaded_as(&text, Some(form));
         run_together(&program, &name, [&frame("udp"), &frame("tcp")], 600_000);
-        assert_eq!(entries(&program, &module, "turns"), ["1 1200000"], "{what}");
+        assert_eq!(entries(&program, &module, "turns"), ["1 1200000"], "{form:?}: {what}");
         println!(
-            "{what}: {:?} of {:?}",
+            "{form:?}, {what}: {:?} of {:?}",
             entries(&program, &module, "wrong"),
             entries(&program, &module, "seen")
         );
-        assert_eq!(entries(&program, &module, "wrong"), ["1 0"], "{what}");
+        assert_eq!(entries(&program, &module, "wrong"), ["1 0"], "{form:?}: {what}");
+    }
+}
+
+/// Strings that are whole values have no room for a version: one that is assigned twice while it is copied, into the same memory, may
+/// be read wrong, which happens where the machine stops the reader for long enough.
+const RARE: u32 = 10;
+
+/// Strings and addresses that one CPU reads while another assigns and deletes them.
+#[test]
+fn values_of_several_words_are_read_whole() {
+    if !host::kernel_available("shared tables") {
+        return;
+    }
+    for form in [Form::Expanded, Form::General] {
+        let (program, module, name) = loaded_as(
+            "local xdp = require 'xdp'
+            local t = map { key = 'int', value = 'string:40', capacity = 16 }
+            local turns, seen, wrong = {}, { [1] = 0 }, { [1] = 0 }
+            local one, other = ('a'):rep(32), ('b'):rep(40)
+            xdp.attach(function(pkt)
+              turns[1] = (turns[1] or 0) + 1
+              local k = turns[1] & 3
+              if pkt.udp then
+                t[k] = one
+                t[k ~ 1] = nil
+                t[k] = other
+                return
+              end
+              local s = t[k]
+              if s then seen[1] = seen[1] + 1 end
+              if s and s ~= one and s ~= other then wrong[1] = wrong[1] + 1 end
+            end)",
+            Some(form),
+        );
+        run_together(&program, &name, [&frame("udp"), &frame("tcp")], 600_000);
+        let (wrong, seen) = (entries(&program, &module, "wrong"), entries(&program, &module, "seen"));
+        println!("{form:?}, a string: {wrong:?} of {seen:?}");
+        let wrong: u32 = wrong[0].rsplit(' ').next().and_then(|count| count.parse().ok()).unwrap();
+        assert!(wrong <= RARE, "{form:?}: {wrong}");
     }
 }

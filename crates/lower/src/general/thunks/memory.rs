@@ -29,7 +29,7 @@ impl Context<'_> {
         self.load_at(address, Size::B8, false)
     }
 
-    pub(super) fn store_arena(&mut self, address: Word, word: Word) {
+    pub fn store_arena(&mut self, address: Word, word: Word) {
         let address = self.arena(address);
         self.store(address.base, address.disp, Size::B8, word);
     }
@@ -60,7 +60,7 @@ impl Context<'_> {
     }
 
     /// The address of the runtime's state.
-    pub(super) fn state_address(&self) -> Word {
+    pub fn state_address(&self) -> Word {
         self.thunk.as_ref().map_or(Word::Imm(0), |thunk| thunk.state.into())
     }
 

@@ -136,6 +136,26 @@ impl<'t> Thunks<'t> {
         if let Some(known) = self.host.placed(name) {
             return Ok(known);
         }
+        let (function, ()) = self.compiled(name, signature, body)?;
+        Ok(self.host.place(function))
+    }
+
+    /// What `body` finds out, whose code is of no use.
+    fn look<T>(&mut self, body: impl FnOnce(&mut Context<'_>) -> Result<T>) -> Result<T> {
+        let (_, found) = self.compiled("", without_context(0), |context, _| {
+            let found = body(context);
+            context.give(0);
+            found
+        })?;
+        Ok(found)
+    }
+
+    fn compiled<T>(
+        &mut self,
+        name: &str,
+        signature: Signature,
+        body: impl FnOnce(&mut Context<'_>, &[Word]) -> Result<T>,
+    ) -> Result<(ir::Function, T)> {
         let kind = ir::FunctionKind::Subprogram { global: true, context: signature.context };
         let first = usize::from(signature.context);
         let function = ir::Function::new(name, kind, first as u32 + 1 + signature.more);
@@ -154,9 +174,9 @@ impl<'t> Thunks<'t> {
         if let Some(known) = self.host.shared() {
             *known = shared;
         }
-        outcome?;
+        let outcome = outcome?;
         crate::invariants::make_unknown(&mut function, opaque_map);
-        Ok(self.host.place(function))
+        Ok((function, outcome))
     }
 }
 

@@ -36,7 +36,7 @@ impl Context<'_> {
         }
         self.state = assigning;
         let Some(made) = made else { return Ok(done) };
-        self.forget_entry(record, key_place);
+        self.forget_entry(table, record, key_place)?;
         self.write_shared(table, key, &made)?;
         self.become_entries(record, key_place, place)?;
         done.push(self.take_state());

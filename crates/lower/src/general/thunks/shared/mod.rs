@@ -1,6 +1,7 @@
 //! Shared tables as general code uses them: what reads and assigns the entries of one table, with keys and values in arena
 //! memory.
 
+mod copied;
 mod given;
 mod made;
 mod records;
@@ -44,22 +45,32 @@ impl Thunks<'_> {
         (number, uses): (usize, Uses),
         next: &mut usize,
     ) -> Result<(Accesses, Option<Record>)> {
-        let mut record = None;
+        let value = self.look(|context| Ok(context.shape_of(table)?.value.clone()))?;
+        let record = Record::new(&value, next);
+        if let Some(record) = &record {
+            self.copying(table, record)?;
+        }
         let word = Word::Imm(number as i64);
         let read =
             self.make(&format!("shared_read_{number}"), without_context(3), |context, parameters| {
                 let &[_, key, out] = parameters else { return Ok(()) };
                 let shape = context.shape_of(table)?;
-                record = Record::new(&shape.value, &[], next);
                 // The value may go where the key stands.
                 let key_words = context.value_words(key);
-                let (found, mut nothing) = context.find(table, &shape, key)?;
-                let mut done = Vec::new();
+                let (mut done, mut nothing) = (Vec::new(), Vec::new());
+                if let Some(record) = &record {
+                    done.extend(context.copy_entry(table, record, [key, out], &mut nothing)?);
+                }
+                let (found, none) = context.find(table, &shape, key)?;
+                nothing.extend(none);
                 for arm in found {
                     context.state = arm.state;
                     match (arm.values.first(), &record) {
                         (None | Some(Abs::Nil), _) => nothing.push(context.take_state()),
-                        (Some(_), Some(record)) => done.push(context.store_entry(record.number, key, out)?),
+                        (Some(_), Some(record)) => {
+                            let places = [key, out, Word::Imm(0)];
+                            done.push(context.store_entry(table, record.number, places)?);
+                        }
                         (Some(value), None) => {
                             context.store_value(out, value)?;
                             done.push(context.take_state());
@@ -161,7 +172,7 @@ impl Context<'_> {
         let deleting = self.leave_deletion(value_place);
         let assigning = std::mem::replace(&mut self.state, deleting);
         match record {
-            Some(record) => self.forget_entry(record, key_place),
+            Some(record) => self.forget_entry(table, record, key_place)?,
             None if shape.value == Type::Integer => {
                 self.call_routine("shared_addition", &[word, key_place, value_place]);
             }

@@ -18,6 +18,8 @@ use moonhook_snapshot::TableId;
 #[derive(Clone, Debug)]
 pub struct Record {
     pub number: usize,
+    /// The number of the one that is the whole value.
+    pub outermost: usize,
     /// The fields that lead there.
     pub path: Vec<String>,
     /// Name, type, and for records what is in them.
@@ -26,16 +28,21 @@ pub struct Record {
 
 impl Record {
     /// The record of that type, if it is one; it and those inside it are numbered from `next` on.
-    pub fn new(ty: &Type, path: &[String], next: &mut usize) -> Option<Record> {
+    pub fn new(ty: &Type, next: &mut usize) -> Option<Record> {
+        let outermost = *next;
+        Record::within(ty, &[], outermost, next)
+    }
+
+    fn within(ty: &Type, path: &[String], outermost: usize, next: &mut usize) -> Option<Record> {
         let Type::Record(fields) = ty else { return None };
         let number = *next;
         *next += 1;
         let inside = |field: &moonhook_shape::Field| {
             let path: Vec<String> = path.iter().chain([&field.name]).cloned().collect();
-            (field.name.clone(), field.ty.clone(), Record::new(&field.ty, &path, next))
+            (field.name.clone(), field.ty.clone(), Record::within(&field.ty, &path, outermost, next))
         };
         let fields = fields.iter().map(inside).collect();
-        Some(Record { number, path: path.to_vec(), fields })
+        Some(Record { number, outermost, path: path.to_vec(), fields })
     }
 
     /// It and all records inside it, in the order of their numbers.
@@ -45,7 +52,7 @@ impl Record {
     }
 
     /// What routines call the word that a field is.
-    fn word(&self, field: usize) -> Word {
+    pub(super) fn word(&self, field: usize) -> Word {
         Word::Imm(((self.number as i64 + 1) << 8) + field as i64)
     }
 }
@@ -82,8 +89,13 @@ struct Found {
 }
 
 impl Context<'_> {
-    /// Stores the table for an entry's record; gives where that was done.
-    pub(super) fn store_entry(&mut self, number: usize, key: Word, out: Word) -> Result<State> {
+    /// Stores the table for an entry's record, of which there is a copy unless that is 0; gives where that was done.
+    pub(super) fn store_entry(
+        &mut self,
+        table: TableId,
+        number: usize,
+        [key, out, copy]: [Word; 3],
+    ) -> Result<State> {
         let number = Word::Imm(number as i64);
         let held = self.call_routine("entry_find", &[number, key]);
         let none = self.compare(CompareOp::Eq, held, 0);
@@ -97,6 +109,15 @@ impl Context<'_> {
         self.fail_if(failed, |context| context.give(FAIL));
         let none = self.take_state();
         let entry = self.either(some, held, none, made)?;
+        if copy != Word::Imm(0) {
+            let known = self.copy_held(table, entry)?;
+            let unknown = self.compare(CompareOp::Eq, known, 0);
+            let (unknown, known) = self.split(unknown);
+            self.state = unknown;
+            self.call_routine("entry_keep", &[entry, copy]);
+            let kept = self.take_state();
+            self.enter(vec![kept, known])?;
+        }
         self.store_arena(out, Word::Imm(TAG_TABLE));
         let payload = self.add(out, 8);
         self.store_arena(payload, entry);
@@ -104,12 +125,14 @@ impl Context<'_> {
     }
 
     /// What the handler holds of the entry is of no use any more.
-    pub(super) fn forget_entry(&mut self, record: &Record, key: Word) {
+    pub(super) fn forget_entry(&mut self, table: TableId, record: &Record, key: Word) -> Result<()> {
+        self.forget_copies(table)?;
         let last = record.number + record.all().len() - 1;
         let [first, last] = [record.number, last].map(|number| Word::Imm(number as i64));
         let failed = self.call_routine("entry_forget", &[first, last, key]);
         let failed = self.compare(CompareOp::SLt, failed, 0);
         self.fail_if(failed, |context| context.give(FAIL));
+        Ok(())
     }
 
     /// The record that a table stands for; an error where there is none any more.
@@ -128,8 +151,7 @@ impl Context<'_> {
             }
         }
         let there = self.take_state();
-        self.enter(gone)?;
-        self.fail(Message::new(format!("an entry of table '{}' is gone", self.table_name(table))));
+        self.raise_gone(table, gone)?;
         self.state = there;
         let values = self.join(arms)?;
         Ok(match values.as_deref() {
@@ -148,7 +170,7 @@ impl Context<'_> {
 
     /// Splits the current state by which of a record's fields the value at `name` is the name of; the last one is where it is
     /// none.
-    fn split_field(&mut self, record: &Record, name: Word) -> Result<(Vec<State>, State)> {
+    pub(super) fn split_field(&mut self, record: &Record, name: Word) -> Result<(Vec<State>, State)> {
         let tag = self.load_arena(name);
         let other = self.compare(CompareOp::Ne, tag, TAG_STRING);
         let mut none = Vec::new();
@@ -182,6 +204,21 @@ impl Context<'_> {
         record: &Record,
         [entry, name, out]: [Word; 3],
     ) -> Result<Vec<State>> {
+        let mut in_place = Vec::new();
+        let mut done = self.read_copied_field(table, record, [entry, name, out], &mut in_place)?;
+        self.enter(in_place)?;
+        if self.state.alive() {
+            done.extend(self.read_field_in_place(table, record, [entry, name, out])?);
+        }
+        Ok(done)
+    }
+
+    fn read_field_in_place(
+        &mut self,
+        table: TableId,
+        record: &Record,
+        [entry, name, out]: [Word; 3],
+    ) -> Result<Vec<State>> {
         let Some(found) = self.live_entry(table, record, entry)? else { return Ok(Vec::new()) };
         let key = self.value_words(found.key);
         let (states, none) = self.split_field(record, name)?;
@@ -194,7 +231,8 @@ impl Context<'_> {
                 match (arm.values.first(), inside) {
                     (None | Some(Abs::Nil), _) if *ty != Type::Integer => nothing.push(self.take_state()),
                     (Some(Abs::Entry { .. }), Some(inside)) => {
-                        read.push(self.store_entry(inside.number, found.key, out)?);
+                        let places = [found.key, out, Word::Imm(0)];
+                        read.push(self.store_entry(table, inside.number, places)?);
                     }
                     (value, _) => {
                         self.store_value(out, value.unwrap_or(&Abs::Nil))?;
@@ -228,6 +266,7 @@ impl Context<'_> {
         self.fail(Message::new(message));
         for (index, (state, field)) in states.into_iter().zip(&record.fields).enumerate() {
             self.state = state;
+            self.read_in_place_from_now_on(table, record, index, entry)?;
             done.extend(self.write_one(table, &found, field, record.word(index), value)?);
         }
         Ok(done)
@@ -261,7 +300,7 @@ impl Context<'_> {
         let deleting = self.leave_deletion(place);
         let assigning = std::mem::replace(&mut self.state, deleting);
         if let Some(inside) = inside {
-            self.forget_entry(inside, found.key);
+            self.forget_entry(table, inside, found.key)?;
         }
         self.write_entry(found.path, found.base, &field, &Abs::Nil)?;
         done.push(self.take_state());
@@ -276,7 +315,7 @@ impl Context<'_> {
                 let (made, same) = self.made_of(table, inside, found.key, place)?;
                 done.extend(same);
                 if let Some(made) = made {
-                    self.forget_entry(inside, found.key);
+                    self.forget_entry(table, inside, found.key)?;
                     self.write_entry(found.path, found.base, &field, &made)?;
                     self.become_entries(inside, found.key, place)?;
                     done.push(self.take_state());

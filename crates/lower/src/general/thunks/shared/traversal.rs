@@ -176,7 +176,7 @@ impl Context<'_> {
                     let left = self.shl(*left, 32);
                     let payload = self.binary(BinaryOp::Or, left, first);
                     self.store_arena(place, payload);
-                    stored.push(self.store_key_and_value(record, out, [key, value])?);
+                    stored.push(self.store_key_and_value(table, record, out, [key, value])?);
                 }
                 _ => {
                     self.store_value(out, &Abs::Nil)?;
@@ -198,7 +198,7 @@ impl Context<'_> {
         }
         if self.steps_through(table) {
             let first = self.next_entry(table, &Abs::Nil)?;
-            return self.store_found(record, out, first);
+            return self.store_found(table, record, out, first);
         }
         // Again where another CPU deletes the entry in between.
         let exits = self.repeat(&[], &mut |context, _| {
@@ -215,7 +215,7 @@ impl Context<'_> {
             iteration.exits.extend(found);
             Ok(iteration)
         })?;
-        self.store_found(record, out, exits)
+        self.store_found(table, record, out, exits)
     }
 
     /// Stores the key and value behind those with the key at an address; says how many results more than one that is.
@@ -237,11 +237,17 @@ impl Context<'_> {
             Some([key]) => self.next_entry(table, key)?,
             _ => Vec::new(),
         };
-        self.store_found(record, out, behind)
+        self.store_found(table, record, out, behind)
     }
 
     /// Stores a key and value, or nil where there are none; says how many results more than one that is.
-    fn store_found(&mut self, record: Option<&Record>, out: Word, found: Vec<Arm>) -> Result<()> {
+    fn store_found(
+        &mut self,
+        table: TableId,
+        record: Option<&Record>,
+        out: Word,
+        found: Vec<Arm>,
+    ) -> Result<()> {
         let (some, none): (Vec<Arm>, Vec<Arm>) = found.into_iter().partition(|arm| arm.values.len() == 2);
         for arm in none {
             self.state = arm.state;
@@ -252,7 +258,7 @@ impl Context<'_> {
         for arm in some {
             self.state = arm.state;
             if let [key, value] = arm.values.as_slice() {
-                stored.push(self.store_key_and_value(record, out, [key, value])?);
+                stored.push(self.store_key_and_value(table, record, out, [key, value])?);
             }
         }
         self.enter(stored)?;
@@ -260,9 +266,10 @@ impl Context<'_> {
         Ok(())
     }
 
-    /// Stores a key and, behind it, a value; gives where that was done.
+    /// Stores a key and, behind it, a value, which is the address of a copy where it is a record; gives where that was done.
     fn store_key_and_value(
         &mut self,
+        table: TableId,
         record: Option<&Record>,
         out: Word,
         [key, value]: [&Abs; 2],
@@ -277,7 +284,7 @@ impl Context<'_> {
         self.enter(stored)?;
         let place = self.add(out, 16);
         match (value, record) {
-            (Abs::Entry { .. }, Some(record)) => self.store_entry(record.number, out, place),
+            (Abs::Int(copy), Some(record)) => self.store_entry(table, record.number, [out, place, *copy]),
             _ => {
                 self.store_value(place, value)?;
                 Ok(self.take_state())
