@@ -4,6 +4,7 @@ use crate::cells::Turn;
 use crate::code::{Cond, Range};
 use crate::copy_on_write::CopyOnWrite;
 use crate::error::{LowerError, LowerErrorKind};
+use crate::first_sums::First;
 use crate::flow::{Flow, RegisterSet};
 use crate::general::thunks::Thunk;
 use crate::join::Form;
@@ -110,6 +111,7 @@ pub struct Context<'a> {
     /// What varies in each loop, learned on earlier walks through it; the key is the call path and the header.
     pub loop_forms: HashMap<LoopKey, BTreeMap<crate::join::Variable, Form>>,
     pub flows: HashMap<PrototypeId, Rc<Flow>>,
+    first_sums: HashMap<PrototypeId, Rc<BTreeMap<usize, First>>>,
     /// A writable zero: see [`Context::launder`].
     pub opaque_map: ir::MapId,
     pub pool_map: ir::MapId,
@@ -238,6 +240,7 @@ impl<'a> Context<'a> {
             passed: HashSet::new(),
             loop_forms: HashMap::new(),
             flows: HashMap::new(),
+            first_sums: HashMap::new(),
             opaque_map: ir::MapId(0),
             pool_map: ir::MapId(0),
             packet_start: ir::Value(0),
@@ -286,6 +289,12 @@ impl<'a> Context<'a> {
             Rc::new(Flow::new(snapshot.prototype(prototype), &|inner| captured(snapshot, prototype, inner)))
         };
         self.flows.entry(prototype).or_insert_with(make).clone()
+    }
+
+    /// See [`crate::first_sums`].
+    pub fn first_sums(&mut self, prototype: PrototypeId) -> Rc<BTreeMap<usize, First>> {
+        let make = || Rc::new(crate::first_sums::find(self.snapshot.prototype(prototype)));
+        self.first_sums.entry(prototype).or_insert_with(make).clone()
     }
 
     /// Registers of the active call number `index` whose values outlive the call that it is making.

@@ -41,10 +41,14 @@ end
 
 -- What the running instruction assigns to the word, the value at `value`, is the word's own value plus something: 1, and that is
 -- at L_RESULT.
-local function adds(L, word, key, value, writes)
+local function adds(L, word, key, value, writes, absent)
   local frame = u64(L + L_CI)
   local read = u64(inline.site_of(L, frame) + S_READ)
-  if read == 0 or u64(value) ~= TAG_INT then return 0 end
+  if read == 0 or read & FIRST_FIELDS ~= 0 or u64(value) ~= TAG_INT then return 0 end
+  if read & FIRST ~= 0 and absent ~= 0 then
+    set64(L + L_RESULT, u64(value + 8))
+    return 1
+  end
   local site = read & KEEPS - 1
   local slot = slot_of(L, frame, site)
   if u64(slot + READ_FRAME) ~= frame or u64(slot + READ_SITE) ~= site or u64(slot + READ_WORD) ~= word then return 0 end
@@ -58,14 +62,28 @@ local function adds(L, word, key, value, writes)
 end
 
 -- The word is being assigned the value at `value`: 1 if that is the word's own value plus something, which is at L_RESULT then.
-function shared_addition(L, word, key, value)
+-- `absent` is 1 if the word was seen to have nothing.
+function shared_addition(L, word, key, value, absent)
   local count = writes_of(L, word, u64(key), u64(key + 8))
   local writes = u64(count)
   set64(count, writes + 1)
-  local result = adds(L, word, key, value, writes)
+  local result = adds(L, word, key, value, writes, absent)
   -- It may be the same key as an integer, which has another count.
   if u64(key) == TAG_FLOAT then set64(L + L_RUN, u64(L + L_RUN) + 1) end
   return result
+end
+
+-- The running instruction assigns a new table: 1 if the field called `name` is to be added where there is a table by now.
+function shared_first_field(L, name)
+  local read = u64(inline.site_of(L, u64(L + L_CI)) + S_READ)
+  if read & FIRST_FIELDS == 0 then return 0 end
+  local at = read & 0xffffffff
+  local stop = at + (u64(at) << 3)
+  while at < stop do
+    at = at + 8
+    if u64(at) == name then return 1 end
+  end
+  return 0
 end
 
 -- What was read of any word is not its value any more.
@@ -112,6 +130,6 @@ end
 
 -- Assigns the value at `value` to the variable at `place`: 0 or FAIL; 1 if nothing was done, for what is at L_RESULT is to be added.
 function variable_assign(L, place, value)
-  if shared_addition(L, place >> 3, ADDR_NIL, value) ~= 0 and u64(place) == TAG_INT then return 1 end
+  if shared_addition(L, place >> 3, ADDR_NIL, value, 0) ~= 0 and u64(place) == TAG_INT then return 1 end
   return store_shared(L, place, value)
 end

@@ -349,6 +349,11 @@ constants! {
     /// is added; of that one: its own.
     S_READ = 72;
     KEEPS = 0x100000000;
+    /// And with this flag if it is what is added, where the place has nothing (`lower/src/first_sums.rs`).
+    FIRST = 0x200000000;
+    /// Of an instruction that assigns a new table: there stands the address of a list of names of fields that are added so, their number
+    /// before them, and this flag.
+    FIRST_FIELDS = 0x400000000;
     /// Where execution goes on, if the function is interpreted: the address of a record (`lower/src/general/compact`), else 0.
     S_CODE = 80;
     SITE_SIZE = 88;

@@ -6,16 +6,19 @@
 
 use super::General;
 use super::sites::Site;
-use crate::names::{local_name, setter};
-use crate::opcode::{Instruction, Opcode};
-use moonhook_runtime::layout::KEEPS;
+use crate::first_sums::{self, First};
+use crate::same_word::{Amount, DEPTH, Function};
+use moonhook_runtime::layout::{FIRST, FIRST_FIELDS, KEEPS};
 use moonhook_snapshot::Prototype;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// For each instruction that assigns such a sum, the one that reads.
 #[derive(Default)]
 pub struct Counts {
     read_of: HashMap<usize, Read>,
+    /// For each instruction that assigns a table, the names of the fields that are first counts.
+    fields: HashMap<usize, Vec<Arc<[u8]>>>,
     reads: HashSet<usize>,
 }
 
@@ -25,14 +28,24 @@ pub struct Read {
     pub pc: usize,
     /// What was read is assigned as it is; only where it is nil, something else is.
     pub keeps: bool,
+    /// See [`first_sums`].
+    pub first: bool,
 }
 
 impl Counts {
     pub fn new(prototype: &Prototype) -> Counts {
         let function = Function(prototype);
-        let found = (0..prototype.code.len()).filter_map(|pc| Some((pc, function.read_of(pc)?)));
-        let read_of: HashMap<usize, Read> = found.collect();
-        Counts { reads: read_of.values().map(|read| read.pc).collect(), read_of }
+        let found = (0..prototype.code.len()).filter_map(|pc| Some((pc, read_of(&function, pc)?)));
+        let mut read_of: HashMap<usize, Read> = found.collect();
+        let mut of_fields = HashMap::new();
+        for (pc, First { read, fields, .. }) in first_sums::find(prototype) {
+            if fields.is_empty() {
+                read_of.entry(pc).or_insert(Read { pc: read, keeps: false, first: false }).first = true;
+            } else if !read_of.contains_key(&pc) {
+                of_fields.insert(pc, fields);
+            }
+        }
+        Counts { reads: read_of.values().map(|read| read.pc).collect(), read_of, fields: of_fields }
     }
 
     pub fn is_read(&self, pc: usize) -> bool {
@@ -67,7 +80,12 @@ impl Sites {
         } else if let Some(read) = self.counts.read_of(pc)
             && let Some(of_read) = self.of_reads.get(&read.pc)
         {
-            site.read = *of_read as u64 | if read.keeps { KEEPS as u64 } else { 0 };
+            let flag = |is: bool, flag: i64| if is { flag as u64 } else { 0 };
+            site.read = *of_read as u64 | flag(read.keeps, KEEPS) | flag(read.first, FIRST);
+        } else if let Some(fields) = self.counts.fields.get(&pc) {
+            let names = fields.iter().map(|name| general.image.text(name));
+            let list: Vec<u64> = [fields.len() as u64].into_iter().chain(names).collect();
+            site.read = general.image.words(&list) | FIRST_FIELDS as u64;
         }
         site
     }
@@ -78,142 +96,14 @@ impl Sites {
     }
 }
 
-/// Where a table comes from, as far as two instructions can be told to use the same one.
-#[derive(PartialEq)]
-enum Origin<'p> {
-    Upvalue(usize),
-    /// What is read or assigned is the upvalue itself.
-    Variable(usize),
-    Local(usize, &'p str),
-    /// What an instruction read of another table, by whatever key.
-    Part(Box<Origin<'p>>),
-}
-
-/// An index of a constant, or a small integer; or where a value comes from.
-#[derive(PartialEq)]
-enum Key<'p> {
-    Constant(usize),
-    Value(Origin<'p>),
-}
-
-/// Instructions that are followed back to find where a table comes from, at most: `a.b.c` takes three.
-const DEPTH: usize = 64;
-
-/// Instructions that are looked back at for what fills a register.
-const MOST: usize = 64;
-
-struct Function<'p>(&'p Prototype);
-
-impl<'p> Function<'p> {
-    fn at(&self, pc: usize) -> Instruction {
-        Instruction(self.0.code.get(pc).copied().unwrap_or(0))
+fn read_of(function: &Function<'_>, pc: usize) -> Option<Read> {
+    let object = function.object(pc, DEPTH)?;
+    let is_same = |read: &usize| function.object(*read, DEPTH).is_some_and(|other| other == object);
+    if let Amount::Register(value) = function.assigned(pc)?
+        && let Some(read) = function.kept(pc, value).filter(is_same)
+    {
+        return Some(Read { pc: read, keeps: true, first: false });
     }
-
-    fn read_of(&self, pc: usize) -> Option<Read> {
-        use Opcode::*;
-        let i = self.at(pc);
-        let value = match i.opcode()? {
-            SetTable | SetI | SetField | SetTabUp if !i.k() => i.c(),
-            SetUpval => i.a(),
-            _ => return None,
-        };
-        let object = self.object(pc, DEPTH)?;
-        let same = |read: &usize| self.object(*read, DEPTH).is_some_and(|other| other == object);
-        if let Some(read) = self.kept(pc, value).filter(same) {
-            return Some(Read { pc: read, keeps: true });
-        }
-        let sum = setter(self.0, pc, value)?;
-        let operation = self.at(sum);
-        let operands = match operation.opcode()? {
-            Add => vec![operation.b(), operation.c()],
-            AddI | AddK | Sub | SubK => vec![operation.b()],
-            _ => return None,
-        };
-        let reads: Vec<usize> =
-            operands.into_iter().filter_map(|operand| self.reader(sum, operand)).filter(same).collect();
-        let key = self.key(pc);
-        let of_key = reads.iter().find(|read| key.is_some() && self.key(**read) == key);
-        of_key.or(reads.first()).map(|read| Read { pc: *read, keeps: false })
-    }
-
-    fn reads(&self, pc: usize) -> bool {
-        use Opcode::*;
-        matches!(self.at(pc).opcode(), Some(GetTable | GetI | GetField | GetTabUp | GetUpval))
-    }
-
-    /// The instruction whose result, or 0 in the place of nil, an operand of the instruction at `pc` is.
-    fn reader(&self, pc: usize, register: usize) -> Option<usize> {
-        if let Some(at) = setter(self.0, pc, register) {
-            return self.reads(at).then_some(at);
-        }
-        let (read, instead) = self.read_or(pc, register)?;
-        let zero = self.at(read + 3);
-        let is_zero = zero.opcode() == Some(Opcode::LoadI) && zero.sbx() == 0;
-        (is_zero && instead == 1).then_some(read)
-    }
-
-    /// The instruction whose result, or something else in the place of nil or false, is in a register at `pc`.
-    fn kept(&self, pc: usize, register: usize) -> Option<usize> {
-        match setter(self.0, pc, register) {
-            Some(at) => self.reads(at).then_some(at),
-            None => self.read_or(pc, register).map(|(read, _)| read),
-        }
-    }
-
-    /// What fills a register in order to be used at `pc`: a read, a test whether there is a value, a jump over what fills it
-    /// otherwise. Gives the read, and how many instructions are jumped over.
-    fn read_or(&self, pc: usize, register: usize) -> Option<(usize, i64)> {
-        let sets = |at: usize| self.at(at).sets(register);
-        let read = (pc.saturating_sub(MOST)..pc).rev().find(|at| {
-            let (test, jump) = (self.at(at + 1), self.at(at + 2));
-            let is_test = (test.opcode(), test.a()) == (Some(Opcode::Test), register);
-            self.reads(*at) && sets(*at) && is_test && jump.opcode() == Some(Opcode::Jmp)
-        })?;
-        let over = self.at(read + 2).sj();
-        let end = read + 3 + usize::try_from(over).ok()?;
-        let filled = end <= pc && (read + 3..end).any(sets);
-        let unchanged = !(end..pc).any(sets);
-        (filled && unchanged).then_some((read, over))
-    }
-
-    /// The key with which the instruction at `pc` reads or assigns, as far as two instructions can be told to use the same one.
-    fn key(&self, pc: usize) -> Option<Key<'p>> {
-        use Opcode::*;
-        let i = self.at(pc);
-        match i.opcode()? {
-            GetTable => self.origin(pc, i.c(), DEPTH).map(Key::Value),
-            SetTable => self.origin(pc, i.b(), DEPTH).map(Key::Value),
-            GetI | GetField | GetTabUp => Some(Key::Constant(i.c())),
-            SetI | SetField | SetTabUp => Some(Key::Constant(i.b())),
-            _ => None,
-        }
-    }
-
-    /// The table that the instruction at `pc` reads or assigns.
-    fn object(&self, pc: usize, depth: usize) -> Option<Origin<'p>> {
-        use Opcode::*;
-        let depth = depth.checked_sub(1)?;
-        let i = self.at(pc);
-        match i.opcode()? {
-            GetTable | GetI | GetField => self.origin(pc, i.b(), depth),
-            SetTable | SetI | SetField => self.origin(pc, i.a(), depth),
-            GetTabUp => Some(Origin::Upvalue(i.b())),
-            SetTabUp => Some(Origin::Upvalue(i.a())),
-            GetUpval | SetUpval => Some(Origin::Variable(i.b())),
-            _ => None,
-        }
-    }
-
-    fn origin(&self, pc: usize, register: usize, depth: usize) -> Option<Origin<'p>> {
-        if let Some(name) = local_name(self.0, register, pc) {
-            return Some(Origin::Local(register, name));
-        }
-        let at = setter(self.0, pc, register)?;
-        let i = self.at(at);
-        match i.opcode()? {
-            Opcode::GetUpval => Some(Origin::Upvalue(i.b())),
-            Opcode::Move => self.origin(at, i.b(), depth.checked_sub(1)?),
-            _ => self.object(at, depth).map(|part| Origin::Part(Box::new(part))),
-        }
-    }
+    let sum = function.sum_at(pc)?;
+    Some(Read { pc: sum.read, keeps: false, first: false })
 }

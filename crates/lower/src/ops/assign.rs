@@ -26,7 +26,7 @@ pub fn execute<'a>(
             Ok(Next::Continue)
         }
         Opcode::SetList => set_list(context, frame, i, pc),
-        _ => assign(context, frame, opcode, i),
+        _ => assign(context, frame, opcode, i, pc),
     }
 }
 
@@ -54,8 +54,14 @@ fn set_list<'a>(context: &mut Context<'a>, frame: &mut Frame<'a>, i: Instruction
     Ok(Next::Continue)
 }
 
-fn assign<'a>(context: &mut Context<'a>, frame: &Frame<'a>, opcode: Opcode, i: Instruction) -> Result<Next> {
-    let value = context.register_or_constant(frame, i);
+fn assign<'a>(
+    context: &mut Context<'a>,
+    frame: &Frame<'a>,
+    opcode: Opcode,
+    i: Instruction,
+    pc: usize,
+) -> Result<Next> {
+    let mut value = context.register_or_constant(frame, i);
     let (object, name) = match opcode {
         Opcode::SetTabUp => (
             super::loads::read_upvalue(context, frame, i.a()),
@@ -68,7 +74,13 @@ fn assign<'a>(context: &mut Context<'a>, frame: &Frame<'a>, opcode: Opcode, i: I
         Opcode::SetI => Abs::int(i.b() as i64),
         _ => context.constant(frame, i.b()),
     };
-    assign_field(context, &object, &key, &value, &name)?;
+    if let Some(first) = context.first_sums(frame.closure.prototype).get(&pc) {
+        context.shared.first_fields.clone_from(&first.fields);
+        value = context.as_first_sum(first, &object, &key, value)?;
+    }
+    let assigned = assign_field(context, &object, &key, &value, &name);
+    context.shared.first_fields.clear();
+    assigned?;
     Ok(Next::Continue)
 }
 

@@ -285,7 +285,7 @@ impl Context<'_> {
     }
 
     /// Whether the handler has seen that there is no entry with the key.
-    fn is_absent(&self, table: TableId, key: &Identity) -> bool {
+    pub(super) fn is_absent(&self, table: TableId, key: &Identity) -> bool {
         let facts = &self.state.facts;
         let looked = facts.looked(table, key).map(|looked| (looked.address, looked.zero));
         looked == Some((Word::Imm(0), Zero::Absent)) || self.shared.additions.is_absent(table, key, facts)
@@ -322,11 +322,17 @@ impl Context<'_> {
         let mut done = vec![self.take_state()];
         self.state = there;
         self.mark_cold();
-        if shape.lifetime.is_some() {
-            let mut missing = Vec::new();
-            self.present_entry(map, shape, key, &mut missing);
+        let mut missing = Vec::new();
+        let adds = self.has_first_fields(shape);
+        if adds || shape.lifetime.is_some() {
+            let entry = self.present_entry(map, shape, key, &mut missing);
+            if adds {
+                self.add_first_fields(shape, [entry, value])?;
+            }
             done.push(self.take_state());
             self.enter(missing)?;
+        }
+        if shape.lifetime.is_some() {
             let result = self.update(map, key, value, ANY);
             self.check_full(table, result);
         }

@@ -3,7 +3,7 @@
 //! Which tables these are is learned while lowering, like variables ([`crate::variables`]): where a write by a key that is no
 //! constant name is met, or a key or value of a new kind, the walk starts again, and the next one knows. Their bytes in the map are those
 //! of the crate `moonhook_shape`; what load time has left in a table ([`loaded`]) is in the map first. [`access`] reads and
-//! writes entries, [`lookups`] finds them, [`adding`] makes `t[k] = t[k] + n` atomic, [`copies`] keeps what is
+//! writes entries, [`lookups`] finds them, [`adding`] makes `t[k] = t[k] + n` atomic ([`first`] what is assigned instead of a sum), [`copies`] keeps what is
 //! read of an entry together ([`packet_copies`] for general code), [`keys`], [`values`] and [`texts`] convert, [`records`] are values with fields, [`places`] those of lists. [`walk`] looks through a table's keys, for
 //! [`traversal`], and [`border`] is `#`.
 
@@ -15,6 +15,7 @@ mod advice;
 mod assigned;
 mod border;
 mod copies;
+mod first;
 mod held;
 mod keys;
 mod loaded;
@@ -67,6 +68,8 @@ pub struct SharedTables {
     reads: copies::Reads,
     /// In thunks: 1 where the handler has seen that there is no entry with the key that is being assigned, else 0.
     pub seen_absent: Option<Word>,
+    /// Fields of the table that is being assigned which are first counts.
+    pub first_fields: Vec<std::sync::Arc<[u8]>>,
     /// Records in values, as [`crate::value::Abs::Entry`] numbers them.
     paths: Vec<Path>,
 }

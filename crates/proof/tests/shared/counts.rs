@@ -289,7 +289,7 @@ fn no_sum_is_lost() {
 const EACH: u32 = 40_000;
 
 /// The sum of all numbers in the value of an entry.
-fn numbers(entry: &str) -> i64 {
+pub fn numbers(entry: &str) -> i64 {
     let (_, value) = entry.split_once(' ').unwrap();
     let number = |field: &str| field.rsplit('=').next()?.parse::<i64>().ok();
     value.split(',').filter_map(number).sum()

@@ -1,6 +1,7 @@
 //! Tables that handlers share, where more than one frame at a time matters.
 
 mod counts;
+mod first;
 mod records;
 mod support;
 

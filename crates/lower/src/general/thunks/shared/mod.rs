@@ -174,7 +174,7 @@ impl Context<'_> {
         match record {
             Some(record) => self.forget_entry(table, record, key_place)?,
             None if shape.value == Type::Integer => {
-                self.call_routine("shared_addition", &[word, key_place, value_place]);
+                self.call_routine("shared_addition", &[word, key_place, value_place, Word::Imm(0)]);
             }
             None => {}
         }
@@ -227,7 +227,8 @@ impl Context<'_> {
 
     /// Splits the current state: where a value that is assigned is the word's own value plus what is in the state's result.
     fn leave_addition(&mut self, word: Word, key: Word, value: Word) -> (State, State) {
-        let adds = self.call_routine("shared_addition", &[word, key, value]);
+        let absent = self.shared.seen_absent.unwrap_or(Word::Imm(0));
+        let adds = self.call_routine("shared_addition", &[word, key, value, absent]);
         let adds = self.compare(CompareOp::Ne, adds, 0);
         self.split(adds)
     }

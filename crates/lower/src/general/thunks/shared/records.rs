@@ -124,6 +124,12 @@ impl Context<'_> {
         Ok(self.take_state())
     }
 
+    /// Whether the field with that name of the table that is being assigned is a first count: not 0.
+    pub fn is_first_field(&mut self, name: &str) -> Word {
+        let name = Word::Imm(self.image_string(name.as_bytes()));
+        self.call_routine("shared_first_field", &[name])
+    }
+
     /// What the handler holds of the entry is of no use any more.
     pub(super) fn forget_entry(&mut self, table: TableId, record: &Record, key: Word) -> Result<()> {
         self.forget_copies(table)?;

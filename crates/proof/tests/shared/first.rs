@@ -1,0 +1,89 @@
+//! Keys that two CPUs see for the first time at once: what each of them counts there is not lost.
+
+use crate::support::{entries, frame, loaded_as, run_twice};
+use moonhook_engine::Form;
+use moonhook_proof::host;
+
+/// How one packet counts at a key: the table's declaration, the handler's lines, and what is added. The frame has 49 bytes.
+const WAYS: [(&str, &str, i64); 26] = [
+    ("", "if t[k] then t[k] = t[k] + 1 else t[k] = 1 end", 1),
+    ("", "if not t[k] then t[k] = 1 else t[k] = t[k] + 1 end", 1),
+    ("", "if t[k] == nil then t[k] = 1 else t[k] = t[k] + 1 end", 1),
+    ("", "if t[k] ~= nil then t[k] = 1 + t[k] else t[k] = 1 end", 1),
+    ("", "local n = t[k] if n then t[k] = n + 1 else t[k] = 1 end", 1),
+    ("", "local n = t[k] or 0 t[k] = n + 1", 1),
+    ("", "t[k] = (t[k] or 0) + 1", 1),
+    ("", "if not t[k] then t[k] = 0 end t[k] = t[k] + 1", 1),
+    ("", "local by = #pkt if t[k] then t[k] = t[k] + by else t[k] = by end", 49),
+    ("", "if t[k] then t[k] = t[k] + #pkt else t[k] = #pkt end", 49),
+    ("", "if t[k] then t[k] = t[k] + pkt.ip.length else t[k] = pkt.ip.length end", 35),
+    ("", "if t[k] then t[k] = t[k] - 2 else t[k] = -2 end", -2),
+    ("", "local n = t[k] if n == nil then n = 0 end t[k] = n + 1", 1),
+    ("", "local n = t[k] if not n then n = 0 end n = n + 1 t[k] = n", 1),
+    ("", "local n = t[k] if n then n = n + 1 else n = 1 end t[k] = n", 1),
+    ("", "t[k] = t[k] and t[k] + 1 or 1", 1),
+    ("", "local function count() if not t[k] then t[k] = 1 return end t[k] = t[k] + 1 end count()", 1),
+    ("", "for i = 1, 2 do local key = k + i if t[key] then t[key] = t[key] + 1 else t[key] = 1 end end", 2),
+    (
+        "",
+        "if t[k] then t[k] = t[k] + 1 else if #pkt > 99 then print(k) elseif #pkt > 9 then event('new', k) end t[k] = 1 end",
+        1,
+    ),
+    ("value = 'int', ttl = 1000", "if t[k] then t[k] = t[k] + 1 else t[k] = 1 end", 1),
+    ("value = 'int', evict = 'lru'", "if t[k] then t[k] = t[k] + 1 else t[k] = 1 end", 1),
+    (
+        "value = { n = 'int', bytes = 'int' }",
+        "t[k] = t[k] or { n = 0 } local r = t[k] if r.bytes then r.bytes = r.bytes + 7 else r.bytes = 7 end",
+        7,
+    ),
+    (
+        "value = { n = 'int', bytes = 'int' }",
+        "local r = t[k] if not r then r = { n = 0 } t[k] = r end if r.n then r.n = r.n + 1 else r.n = 1 end",
+        1,
+    ),
+    // Fields of a new table.
+    (
+        "value = { n = 'int', bytes = 'int' }",
+        "local r = t[k] if r then r.n = r.n + 1 r.bytes = r.bytes + #pkt else t[k] = { n = 1, bytes = #pkt } end",
+        50,
+    ),
+    (
+        "value = { n = 'int', bytes = 'int', name = 'string:8' }, ttl = 1000",
+        "if not t[k] then local r = { n = 1, bytes = #pkt, name = 'x' } t[k] = r else t[k].n, t[k].bytes = t[k].n + 1, t[k].bytes + #pkt end",
+        50,
+    ),
+    (
+        "value = { n = 'int', bytes = 'int' }",
+        "local r = t[k] if r == nil then r = { n = 1, bytes = #pkt } t[k] = r return end r.n = r.n + 1 r.bytes = r.bytes + #pkt",
+        50,
+    ),
+];
+
+/// Packets on each CPU; four packets see the same key.
+const EACH: u32 = 40_000;
+
+#[test]
+fn first_counts_are_not_lost() {
+    if !host::kernel_available("shared tables") {
+        return;
+    }
+    for form in [Form::Expanded, Form::General] {
+        for (declaration, body, each) in WAYS {
+            let declaration = if declaration.is_empty() { "value = 'int'" } else { declaration };
+            let text = format!(
+                "local xdp = require 'xdp'
+                local t, turns = map {{ key = 'int', {declaration}, capacity = 100000 }}, {{}}
+                xdp.attach(function(pkt)
+                  turns[1] = (turns[1] or 0) + 1
+                  local k = turns[1] >> 2
+                  {body}
+                end)"
+            );
+            let (program, module, name) = loaded_as(&text, Some(form));
+            run_twice(&program, &name, &frame("udp:one\\stwo"), EACH);
+            let found: i64 =
+                entries(&program, &module, "t").iter().map(|entry| crate::counts::numbers(entry)).sum();
+            assert_eq!(found, 2 * i64::from(EACH) * each, "{form:?}: {declaration} {body}");
+        }
+    }
+}
