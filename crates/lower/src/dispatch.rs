@@ -140,22 +140,35 @@ impl Context<'_> {
     /// An error that happens whenever the current instruction is executed in this state: a run-time error, and a warning about
     /// the script if the instruction is never executed without an error.
     pub fn certain_error(&mut self, message: String, name: Option<&str>, help: &'static str) {
-        if !self.state.alive() {
-            return;
-        }
-        let kind = LowerErrorKind::CertainError { message: message.clone(), help };
-        self.certain.push((self.site(), LowerError { kind, place: self.place(name).into() }));
+        self.note_certain(&message, name, help);
         self.fail(Message::new(message));
     }
 
-    /// A run-time error about a value that came out of a union: not certain.
-    pub fn type_error(&mut self, message: String, certain: bool, name: Option<&str>) {
-        match certain {
-            true => self.certain_error(message, name, "check the value before it is used"),
-            false => self.fail(Message::new(message)),
+    fn note_certain(&mut self, message: &str, name: Option<&str>, help: &'static str) {
+        if self.state.alive() {
+            let kind = LowerErrorKind::CertainError { message: message.to_string(), help };
+            self.certain.push((self.site(), LowerError { kind, place: self.place(name).into() }));
         }
     }
+
+    /// A run-time error about a value, which is not certain if the value came out of a union.
+    pub fn type_error(&mut self, message: String, certain: bool, name: Option<&str>) {
+        if certain {
+            self.note_certain(&message, name, CHECK);
+        }
+        self.fail(Message::new(message));
+    }
+
+    /// [`Context::type_error`] where a library function meets the value: no position stands before the message (`luaG_runerror`).
+    pub fn type_error_in_library(&mut self, message: String, certain: bool, name: Option<&str>) {
+        if certain {
+            self.note_certain(&message, name, CHECK);
+        }
+        self.fail(Message::bare(message));
+    }
 }
+
+const CHECK: &str = "check the value before it is used";
 
 /// The state with `union` replaced by one of its alternatives wherever it is held.
 fn narrow(mut state: State, union: &Union, concrete: &Abs) -> State {

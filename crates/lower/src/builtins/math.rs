@@ -2,42 +2,26 @@
 
 use super::number::of_text;
 use super::{Call, Row, returns, row};
-use crate::code::Cond;
 use crate::context::{Context, Result};
 use crate::join::Arm;
-use crate::ops::integral;
-use crate::value::{Abs, Word};
-use moonhook_ir::CompareOp;
+use crate::ops::{Blame, integral, is_float_numeral, less};
+use crate::strings::parse_integer;
+use crate::value::{Abs, Str};
+use moonhook_ir::{BinaryOp, CompareOp};
 
 pub const ROWS: &[Row] = &[
     row("math.ceil", |context, call| rounded(context, call, f64::ceil)),
     row("math.floor", |context, call| rounded(context, call, f64::floor)),
-    row("math.abs", |context, call| {
-        if let Abs::Float(x) = call.arg(1) {
-            return returns(context, vec![Abs::Float(x.abs())]);
-        }
-        let value = call.integer(context, 1)?;
-        let sign = context.binary(moonhook_ir::BinaryOp::AShr, value, 63);
-        let flipped = context.binary(moonhook_ir::BinaryOp::Xor, value, sign);
-        let value = context.sub(flipped, sign);
-        returns(context, vec![Abs::Int(value)])
-    }),
-    row("math.max", |context, call| extreme(context, call, CompareOp::SGt)),
-    row("math.min", |context, call| extreme(context, call, CompareOp::SLt)),
+    row("math.abs", absolute),
+    row("math.max", |context, call| extreme(context, call, "max")),
+    row("math.min", |context, call| extreme(context, call, "min")),
     row("math.ult", |context, call| {
         let (a, b) = (call.integer(context, 1)?, call.integer(context, 2)?);
         let less = context.compare(CompareOp::ULt, a, b);
         let word = context.condition_word(less);
         returns(context, vec![Abs::Bool(word)])
     }),
-    row("math.type", |context, call| {
-        let name = match call.arg(1) {
-            Abs::Int(_) => Abs::text("integer"),
-            Abs::Float(_) => Abs::text("float"),
-            _ => Abs::Nil,
-        };
-        returns(context, vec![name])
-    }),
+    row("math.type", type_of),
     row("math.tointeger", to_integer),
 ];
 
@@ -56,9 +40,34 @@ fn to_integer(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     returns(context, vec![value])
 }
 
+fn type_of(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    if call.args.is_empty() {
+        context.type_error(call.bad_argument(1, "value expected"), true, Some("type"));
+        return Ok(vec![]);
+    }
+    let name = match call.arg(1) {
+        Abs::Int(_) => Abs::text("integer"),
+        Abs::Float(_) => Abs::text("float"),
+        _ => Abs::Nil,
+    };
+    returns(context, vec![name])
+}
+
+/// `math.abs` of an integer, or of a float, which is known now; of a numeral, a float (`math_abs` in lmathlib.c).
+fn absolute(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    if let Some(x) = known_float(call, 1) {
+        return returns(context, vec![Abs::Float(x.abs())]);
+    }
+    let value = call.integer(context, 1)?;
+    let sign = context.binary(BinaryOp::AShr, value, 63);
+    let flipped = context.binary(BinaryOp::Xor, value, sign);
+    let value = context.sub(flipped, sign);
+    returns(context, vec![Abs::Int(value)])
+}
+
 /// `math.floor` and `math.ceil` of an integer, which is itself, or of a float, which is known now (`math_floor` in lmathlib.c).
 fn rounded(context: &mut Context<'_>, call: &Call, round: fn(f64) -> f64) -> Result<Vec<Arm>> {
-    if let Abs::Float(x) = call.arg(1) {
+    if let Some(x) = known_float(call, 1) {
         let whole = round(x);
         return returns(context, vec![integral(whole).map_or(Abs::Float(whole), Abs::int)]);
     }
@@ -66,57 +75,58 @@ fn rounded(context: &mut Context<'_>, call: &Call, round: fn(f64) -> f64) -> Res
     returns(context, vec![Abs::Int(value)])
 }
 
-/// The first of the arguments that no other one beats.
-fn extreme(context: &mut Context<'_>, call: &Call, better: CompareOp) -> Result<Vec<Arm>> {
-    if call.args.iter().any(|value| matches!(value, Abs::Float(_))) {
-        return extreme_float(context, call, better);
+/// What functions that compute with floats take an argument for that is no integer: numerals are floats to them, those of integers
+/// too (`luaL_checknumber`).
+fn known_float(call: &Call, number: usize) -> Option<f64> {
+    match call.arg(number) {
+        Abs::Float(x) => Some(x),
+        Abs::Str(Str::Const(text)) => match parse_integer(&text) {
+            Some(integer) => Some(integer as f64),
+            None if is_float_numeral(&text) => str::from_utf8(&text).ok()?.trim_ascii().parse().ok(),
+            None => None,
+        },
+        _ => None,
     }
-    let mut best = call.integer(context, 1)?;
-    for number in 2..=call.args.len() {
-        let candidate = call.integer(context, number)?;
-        let cond = context.compare(better, candidate, best);
-        best = choose(context, cond, candidate, best)?;
-    }
-    returns(context, vec![Abs::Int(best)])
 }
 
-/// The same where some arguments are floats, if it is known now which one it is.
-fn extreme_float(context: &mut Context<'_>, call: &Call, better: CompareOp) -> Result<Vec<Arm>> {
-    let greater = better == CompareOp::SGt;
-    let mut best = call.arg(1);
+/// `math.max` and `math.min`: the first of the arguments that no other one beats, which need not be numbers (`math_max` in
+/// lmathlib.c).
+fn extreme(context: &mut Context<'_>, call: &Call, name: &'static str) -> Result<Vec<Arm>> {
+    if call.args.is_empty() {
+        context.type_error(call.bad_argument(1, "value expected"), true, Some(name));
+        return Ok(vec![]);
+    }
+    let mut bests = vec![Arm { values: vec![call.arg(1)], state: context.take_state() }];
     for number in 2..=call.args.len() {
         let candidate = call.arg(number);
-        let wins = match (&candidate, &best) {
-            (Abs::Float(x), Abs::Float(y)) => Some(if greater { y < x } else { x < y }),
-            (Abs::Float(x), Abs::Int(_)) => beyond_integers(*x).map(|above| above == greater),
-            (Abs::Int(_), Abs::Float(x)) => beyond_integers(*x).map(|above| above != greater),
-            _ => None,
-        };
-        let Some(wins) = wins else {
-            let help = "compare integers with one another";
-            return context.unsupported("the largest or smallest of integers and floats", help, Some("math"));
-        };
-        if wins {
-            best = candidate;
+        let (mut winning, mut staying) = (Vec::new(), Vec::new());
+        for Arm { state, values } in bests {
+            context.state = state;
+            let best = values.into_iter().next().unwrap_or(Abs::Nil);
+            let [a, b] = if name == "max" { [&best, &candidate] } else { [&candidate, &best] };
+            let blame = Blame { certain: !call.narrowed, name: Some(name), in_library: true };
+            let wins = less(context, a, b, blame)?;
+            let (truthy, falsy) = context.split_truth(&wins);
+            let of = |value: &Abs, state| Arm { state, values: vec![value.clone()] };
+            winning.extend(truthy.into_iter().map(|state| of(&candidate, state)));
+            staying.extend(falsy.into_iter().map(|state| of(&best, state)));
         }
+        bests = one_for_type(context, staying, winning)?;
     }
-    returns(context, vec![best])
+    Ok(bests)
 }
 
-/// Whether a float is above all integers (`true`) or below all; `None` for what is neither.
-fn beyond_integers(x: f64) -> Option<bool> {
-    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
-    if x >= LIMIT { Some(true) } else { (x < -LIMIT).then_some(false) }
-}
-
-fn choose(context: &mut Context<'_>, cond: Cond, yes: Word, no: Word) -> Result<Word> {
-    let (then, otherwise) = context.split(cond);
-    let arms = vec![
-        Arm { state: then, values: vec![Abs::Int(yes)] },
-        Arm { state: otherwise, values: vec![Abs::Int(no)] },
-    ];
-    Ok(match context.join(arms)?.as_deref() {
-        Some([Abs::Int(word)]) => *word,
-        _ => no,
-    })
+/// Joins ways with the same value, and all ways if their values have one type. An integer and a float, which is known now, are
+/// not one value.
+fn one_for_type(context: &mut Context<'_>, staying: Vec<Arm>, winning: Vec<Arm>) -> Result<Vec<Arm>> {
+    let all = |is: fn(&Abs) -> bool| staying.iter().chain(&winning).flat_map(|arm| &arm.values).all(is);
+    let is_one = all(|value| matches!(value, Abs::Int(_))) || all(|value| matches!(value, Abs::Str(_)));
+    let (mut apart, together) = match is_one {
+        true => (Vec::new(), winning.into_iter().chain(staying).collect()),
+        false => (staying, winning),
+    };
+    if let Some(values) = context.join(together)? {
+        apart.push(Arm { state: context.take_state(), values });
+    }
+    Ok(apart)
 }

@@ -151,15 +151,23 @@ pub fn integral(x: f64) -> Option<i64> {
     fits.then_some(x as i64)
 }
 
-/// What may be said about a comparison of wrong types: whether it is certain, and which operand to underline.
+/// What may be said about a comparison of wrong types.
 #[derive(Clone, Copy)]
-struct Blame<'n> {
-    certain: bool,
-    name: Option<&'n str>,
+pub struct Blame<'n> {
+    pub certain: bool,
+    /// What to underline.
+    pub name: Option<&'n str>,
+    /// Whether a library function compares.
+    pub in_library: bool,
 }
 
 fn ordered(context: &mut Context<'_>, order: Order, a: &Abs, b: &Abs, name: Option<&str>) -> Result<Abs> {
-    ordered_values(context, order, a, b, Blame { certain: true, name })
+    ordered_values(context, order, a, b, Blame { certain: true, name, in_library: false })
+}
+
+/// `a < b`, as a boolean.
+pub fn less(context: &mut Context<'_>, a: &Abs, b: &Abs, blame: Blame<'_>) -> Result<Abs> {
+    ordered_values(context, Order::Less, a, b, blame)
 }
 
 fn ordered_values(
@@ -195,7 +203,10 @@ fn ordered_values(
                 true => format!("attempt to compare two {a} values"),
                 false => format!("attempt to compare {a} with {b}"),
             };
-            context.type_error(message, blame.certain, blame.name);
+            match blame.in_library {
+                false => context.type_error(message, blame.certain, blame.name),
+                true => context.type_error_in_library(message, blame.certain, blame.name),
+            }
             Cond::Known(false)
         }
     };

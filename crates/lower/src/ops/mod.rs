@@ -11,7 +11,7 @@ mod loads;
 
 pub use access::index;
 pub use arithmetic::{is_float_numeral, to_integer};
-pub use comparison::{equal, integral};
+pub use comparison::{Blame, equal, integral, less};
 
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;

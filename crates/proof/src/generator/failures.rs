@@ -23,7 +23,7 @@ const WRONG: [&str; 10] = [
 ];
 
 /// Calls of library functions that fail. `$` is an integer.
-const CALLS: [&str; 36] = [
+const CALLS: [&str; 40] = [
     "string.rep()",
     "(\"x\"):rep(1 << 40)",
     "(\"x\"):rep({})",
@@ -44,6 +44,10 @@ const CALLS: [&str; 36] = [
     "table.sort({ 3, \"x\", 1 })",
     "math.floor(\"x\")",
     "math.max()",
+    "math.max($, nil)",
+    "math.min(\"a\", $)",
+    "math.max({}, {})",
+    "math.type()",
     "math.fmod($, 0)",
     "math.random(2, 1)",
     "math.abs(nil)",

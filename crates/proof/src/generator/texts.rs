@@ -36,6 +36,11 @@ const TEXTS: Rules<ExpressionRule> = &[
     (Features::TEXTS, 3, Generator::repeated),
     (Features::TEXTS, 3, Generator::of_bytes),
     (Features::TEXTS, 3, Generator::either_text),
+    (Features::TEXTS, 1, |it, depth| {
+        let name = it.one_of(&["max", "min"]);
+        let texts = vec![it.text(depth.min(1)), it.text(1), it.constant_text()];
+        Some(expr!(Text, format!("math.{name}($)"), at_least(1, texts)))
+    }),
     (Features::LISTS, 4, |it, depth| it.joined(depth)),
     (Features::RECORDS, 2, |it, depth| it.fields_as_text(depth)),
     (Features::PATTERNS, 6, |it, depth| it.substituted(depth)),
