@@ -113,13 +113,6 @@ impl Context<'_> {
         table
     }
 
-    /// A table that has no place in the script, by a number.
-    pub fn make_table_numbered(&mut self, number: usize) -> u32 {
-        let table = self.cell_number(TABLE - 1 - number);
-        self.state.tables.insert(table, Made::default());
-        table
-    }
-
     /// The table's field, without its metatable.
     pub fn made_field(&self, table: u32, key: &Key) -> Abs {
         let cell = self.state.tables.get(&table).and_then(|made| made.fields.get(key));

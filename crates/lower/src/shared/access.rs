@@ -22,7 +22,7 @@ const HELPER_UPDATE: u32 = 2;
 const HELPER_DELETE: u32 = 3;
 
 /// Flags of `bpf_map_update_elem`: whatever is there; only if nothing is there.
-const ANY: i64 = 0;
+pub(super) const ANY: i64 = 0;
 const NOEXIST: i64 = 1;
 
 impl Context<'_> {
@@ -302,7 +302,7 @@ impl Context<'_> {
     }
 
     /// Replaces an entry, or makes one; see [`Context::unless_there`].
-    fn assign_whole(
+    pub(super) fn assign_whole(
         &mut self,
         table: TableId,
         map: ir::MapId,

@@ -74,7 +74,7 @@ impl Context<'_> {
         matches!((declared, key), (Some(Type::Record(_)), Abs::Object(Object::Made(_))))
     }
 
-    pub(super) fn zero(&mut self, at: Place, size: usize) {
+    pub fn zero(&mut self, at: Place, size: usize) {
         for word in 0..size as i16 / 8 {
             self.store(at.base, at.disp + 8 * word, Size::B8, 0);
         }

@@ -14,6 +14,7 @@ mod addresses;
 mod advice;
 mod assigned;
 mod border;
+mod bytes;
 mod copies;
 mod first;
 mod held;
@@ -38,7 +39,7 @@ pub use packet_copies::CopyLayout;
 pub use records::Path;
 pub use seen::{Kind, Seen};
 pub use traversal::{Visit, invalid_key};
-pub use values::UNROLLED;
+pub use values::{Place, UNROLLED};
 pub use walk::Extent;
 
 use self::loaded::{contents, initial};

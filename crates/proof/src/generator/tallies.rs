@@ -11,7 +11,12 @@ pub(super) struct Tally {
     name: String,
     key: Key,
     value: Value,
+    /// Fields that records have besides.
+    more: usize,
 }
+
+/// The most of them.
+const MOST_FIELDS: usize = 60;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Key {
@@ -57,7 +62,9 @@ impl Generator {
         let keys = [Key::Integer, Key::Integer, Key::Boolean, Key::Text, Key::Mac, Key::Ip];
         let values = [Value::Integer, Value::Integer, Value::Boolean, Value::Text, Value::Record];
         let (name, key, value) = (self.fresh("hits"), *self.random.pick(&keys), *self.random.pick(&values));
-        self.tallies.push(Tally { name: name.clone(), key, value });
+        let is_wide = value == Value::Record && self.random.once_in(3);
+        let more = if is_wide { 1 + self.random.below(MOST_FIELDS) } else { 0 };
+        self.tallies.push(Tally { name: name.clone(), key, value, more });
         let (key_type, first) = match key {
             Key::Integer => ("\"int\"", "[0]"),
             Key::Boolean => ("\"boolean\"", "[true]"),
@@ -66,10 +73,18 @@ impl Generator {
             Key::Ip => ("\"ip\"", "[\"192.0.2.7\"]"),
         };
         let (value_type, filled) = match value {
-            Value::Integer => ("\"int\"", "0"),
-            Value::Boolean => ("\"boolean\"", "false"),
-            Value::Text => ("\"string:64\"", "\"first\""),
-            Value::Record => ("{ n = \"int\", last = \"int\" }", "{ n = 1, last = 2 }"),
+            Value::Integer => ("\"int\"".to_string(), "0".to_string()),
+            Value::Boolean => ("\"boolean\"".to_string(), "false".to_string()),
+            Value::Text => ("\"string:64\"".to_string(), "\"first\"".to_string()),
+            Value::Record => {
+                let types =
+                    further(more, |at| ["\"string:8\"", "\"int\"", "\"boolean\""][at % 3].to_string());
+                let values = further_values(more);
+                (
+                    format!("{{ n = \"int\", last = \"int\"{types} }}"),
+                    format!("{{ n = 1, last = 2{values} }}"),
+                )
+            }
         };
         match self.random.below(4) {
             0 => line!(format!("local {name} = map {{ key = {key_type}, value = {value_type} }}")),
@@ -113,7 +128,7 @@ impl Generator {
 
     /// Assigns an entry in one of the ways that counters and memories are written in.
     fn tally(&mut self) -> Option<Vec<Statement>> {
-        let Tally { name, key, value } = self.any_tally()?;
+        let Tally { name, key, value, more } = self.any_tally()?;
         let (k, key) = (self.fresh("key"), self.key_of(key)?);
         self.spend(40);
         let place = format!("{name}[{k}]");
@@ -128,9 +143,13 @@ impl Generator {
                     false => line!(format!("{place} = $"), text),
                 }]
             }
-            Value::Record => self.change_record(&place),
+            Value::Record => self.change_record(&place, more),
         });
-        let shown = if value == Value::Record { format!("{place}.n, {place}.last") } else { place };
+        let shown = match value {
+            Value::Record if more > 0 => format!("{place}.n, {place}.last, {place}.f{more}, {place}.f1"),
+            Value::Record => format!("{place}.n, {place}.last"),
+            _ => place,
+        };
         all.push(self.shown(vec![expr!(Any, shown)]));
         Some(vec![line!("do$end", all)])
     }
@@ -157,24 +176,26 @@ impl Generator {
         }
     }
 
-    fn change_record(&mut self, place: &str) -> Vec<Statement> {
+    fn change_record(&mut self, place: &str, more: usize) -> Vec<Statement> {
         let (by, last) = (self.integer(1), self.integer(1));
+        self.spend(3 * more as u64);
+        let values = further_values(more);
         match self.random.below(4) {
-            0 => vec![line!(format!("{place} = {{ n = $, last = $ }}"), by, last)],
+            0 => vec![line!(format!("{place} = {{ n = $, last = ${values} }}"), by, last)],
             1 => vec![
-                line!(format!("{place} = {place} or {{ n = 0, last = $ }}"), last),
+                line!(format!("{place} = {place} or {{ n = 0, last = ${values} }}"), last),
                 line!(format!("{place}.n = {place}.n + $"), by),
             ],
             _ => {
-                let more = vec![line!("e.n = e.n + $", by), line!("e.last = $", last.clone())];
-                let new = vec![line!(format!("{place} = {{ n = 1, last = $ }}"), last)];
-                vec![line!(format!("local e = {place}")), line!("if e then$else$end", more, new)]
+                let changes = vec![line!("e.n = e.n + $", by), line!("e.last = $", last.clone())];
+                let new = vec![line!(format!("{place} = {{ n = 1, last = ${values} }}"), last)];
+                vec![line!(format!("local e = {place}")), line!("if e then$else$end", changes, new)]
             }
         }
     }
 
     fn show_tally(&mut self) -> Option<Vec<Statement>> {
-        let Tally { name, key, value } = self.any_tally()?;
+        let Tally { name, key, value, .. } = self.any_tally()?;
         let key = self.key_of(key)?;
         let shown = match value {
             Value::Record => expr!(Any, format!("({name}[$] or {{ n = -1 }}).n"), key),
@@ -208,4 +229,17 @@ impl Generator {
             self.shown(vec![expr!(Integer, sum)]),
         ])
     }
+}
+
+/// Fields behind the first two of a record.
+fn further(more: usize, value: impl Fn(usize) -> String) -> String {
+    (1..=more).map(|at| format!(", f{at} = {}", value(at))).collect()
+}
+
+fn further_values(more: usize) -> String {
+    further(more, |at| match at % 3 {
+        0 => format!("\"t{at}\""),
+        1 => at.to_string(),
+        _ => (at % 2 == 0).to_string(),
+    })
 }

@@ -9,6 +9,7 @@ mod traversal;
 
 pub use records::Record;
 
+use self::made::Source;
 use super::{Thunks, without_context};
 use crate::context::{Context, Result};
 use crate::events::Message;
@@ -198,7 +199,7 @@ impl Context<'_> {
     ) -> Result<Vec<State>> {
         let mut done = Vec::new();
         if let Some(record) = record {
-            return self.write_record(table, key, record, [key_place, value_place]);
+            return self.write_record(key, record, Source { table, key: key_place, place: value_place });
         }
         let Some(value) = self.fitting(table, &shape.value, value_place)? else { return Ok(done) };
         if shape.value == Type::Integer {

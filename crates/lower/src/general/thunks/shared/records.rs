@@ -3,6 +3,7 @@
 
 use super::super::{Thunks, without_context};
 use super::Accesses;
+use super::made::Source;
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::join::Arm;
@@ -318,12 +319,13 @@ impl Context<'_> {
                 done.push(self.take_state());
             }
             Some(inside) => {
-                let (made, same) = self.made_of(table, inside, found.key, place)?;
-                done.extend(same);
-                if let Some(made) = made {
+                let source = Source { table, key: found.key, place };
+                let bytes = self.room_for_record(ty)?;
+                done.extend(self.put_table(inside, source, bytes)?);
+                if self.state.alive() {
                     self.forget_entry(table, inside, found.key)?;
-                    self.write_entry(found.path, found.base, &field, &made)?;
-                    self.become_entries(inside, found.key, place)?;
+                    self.replace_record(found.path, found.base, name, bytes)?;
+                    self.become_entries(inside, source)?;
                     done.push(self.take_state());
                 }
             }
