@@ -21,6 +21,8 @@ pub enum LoadError {
     Module(Box<Failure>),
     #[error("{path} is not Lua text but a precompiled chunk")]
     Precompiled { path: String },
+    #[error("{path} has expressions or blocks within one another that are too deep for Lua")]
+    TooDeep { path: String },
     #[error("a function cannot be read back: {reason}")]
     Chunk { reason: String },
     #[error("the Lua state failed: {reason}")]
@@ -65,6 +67,7 @@ impl LoadError {
             LoadError::Chunk { .. } => "MH0109",
             LoadError::State { .. } => "MH0110",
             LoadError::Content { .. } => "MH0111",
+            LoadError::TooDeep { .. } => "MH0112",
         }
     }
 
@@ -112,6 +115,9 @@ impl LoadError {
             }
             LoadError::Content { .. } => {
                 "give the table a name of its own: that of the variable that holds it".into()
+            }
+            LoadError::TooDeep { .. } => {
+                "use local variables or `table.concat` for parts of it; operands of `..` count, too".into()
             }
             LoadError::Precompiled { .. } => "give the source text of the script".into(),
             LoadError::Chunk { .. } | LoadError::State { .. } => {

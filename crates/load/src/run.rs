@@ -35,7 +35,10 @@ impl Runner<'_> {
             return Err(LoadError::Precompiled { path: shown });
         }
         let chunk = self.files.chunk(self.lua, path, content, Value::Table(globals.clone()));
-        let main = chunk.map_err(|error| self.setup_error(error))?;
+        let main = chunk.map_err(|error| match too_deep(&error) {
+            true => LoadError::TooDeep { path: shown },
+            false => self.setup_error(error),
+        })?;
         let thread = self.lua.create_thread(main).map_err(|error| self.setup_error(error))?;
         self.meter.watch(&thread);
         // Lua's own `resume` gives the error value as the script raised it, without a traceback.
@@ -109,6 +112,12 @@ impl Runner<'_> {
     fn failure(&self, message: &str, thread: &Thread) -> Failure {
         locate(message, &self.files.sources(), position(thread))
     }
+}
+
+/// Whether the parser has given up because of what is nested in the script (`luaE_checkcstack`): an error without a position, unlike all
+/// others of the parser.
+fn too_deep(error: &Error) -> bool {
+    matches!(error, Error::RuntimeError(message) if message.starts_with("C stack overflow"))
 }
 
 /// An error value as `lua` (the program) shows it: a string, what `__tostring` gives, or its type.

@@ -219,6 +219,16 @@ fn mh0108_a_precompiled_script() {
 }
 
 #[test]
+fn mh0112_what_is_nested_too_deep_for_the_parser() {
+    for text in [vec!["x"; 300].join(" .. "), format!("{}x{}", "(".repeat(300), ")".repeat(300))] {
+        let folder = Folder::new(&[("deep.lua", &format!("local x = '' local y = {text}"))]);
+        let error = folder.load("deep.lua").err().unwrap();
+        assert_eq!(error.code(), "MH0112", "{error}");
+        assert!(error.to_string().contains("deep.lua"), "{error}");
+    }
+}
+
+#[test]
 fn mh0109_and_mh0110_ask_for_a_report() {
     for (error, code) in [
         (LoadError::Chunk { reason: "r".into() }, "MH0109"),

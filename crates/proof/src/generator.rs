@@ -16,6 +16,7 @@ pub use tree::{Program, Statement};
 
 mod building;
 mod captures;
+mod chains;
 mod classes;
 mod closing;
 mod closures;

@@ -4,6 +4,9 @@
 -- goes on at the new frame's site; a return pops it. Where a routine wants a function called (a metamethod), it describes the
 -- call in L_CALL_… and returns REQUEST; generated code makes the call and goes on at the current frame's site.
 
+-- So many values are called by `__call`, one for the other, before a function (MAX_CCMT in ldo.c).
+local MAX_CALL_CHAIN <const> = 15
+
 function inline.copy_value(to, from)
   set64(to, u64(from))
   set64(to + 8, u64(from + 8))
@@ -122,7 +125,12 @@ function call_other(L, func, count, dest, want)
     -- What the running instruction calls by itself is a metamethod.
     local name = operand_name(L, S_EVENT)
     if name == 0 then name = operand_name(L, S_A) end
+    set64(L + L_CALL_EXTRA, 0)
     return operand_error(L, func, "call", name)
+  end
+  if u64(L + L_CALL_EXTRA) == MAX_CALL_CHAIN then
+    set64(L + L_CALL_EXTRA, 0)
+    return raise_here(L, "'__call' chain too long")
   end
   insert_callee(func, count, handler)
   set64(L + L_CALL_EXTRA, u64(L + L_CALL_EXTRA) + 1)

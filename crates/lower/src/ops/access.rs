@@ -295,8 +295,13 @@ fn index_missing(
 /// The object that `__index` leads to; `chain` counts how many led there (`luaV_finishget`).
 fn index_chained(context: &mut Context<'_>, object: &Abs, key: &Abs, chain: usize) -> Result<Vec<Arm>> {
     match object {
-        Abs::Object(Object::Table(_) | Object::Made(_)) if chain >= MAX_CHAIN => {
+        Abs::Object(first @ (Object::Table(_) | Object::Made(_)))
+            if chain >= MAX_CHAIN && chain >= MAX_CHAIN + loop_from(context, first).unwrap_or(0) =>
+        {
             let help = "let the last table's metatable have no `__index`";
+            if loop_from(context, first).is_none() {
+                return context.unsupported("a chain of so many tables by `__index`", help, None);
+            }
             context.certain_error("'__index' chain too long; possibly a loop".to_string(), None, help);
             Ok(vec![])
         }
@@ -304,6 +309,20 @@ fn index_chained(context: &mut Context<'_>, object: &Abs, key: &Abs, chain: usiz
         Abs::Object(Object::Made(table)) => index_made(context, *table, key, chain + 1),
         object => index_arms(context, object, key, &None),
     }
+}
+
+/// After how many tables `__index` leads back to one, if it does so soon.
+fn loop_from(context: &mut Context<'_>, first: &Object) -> Option<usize> {
+    let mut at = first.clone();
+    for length in 1..=MAX_CHAIN {
+        let metatable = context.metatable_of(&at)?;
+        match context.metafield(&metatable, "__index") {
+            Abs::Object(next) if next == *first => return Some(length),
+            Abs::Object(next) => at = next,
+            _ => return None,
+        }
+    }
+    None
 }
 
 /// `R[A] := R[B][R[C]]` where R[B] is the vararg parameter (5.5).

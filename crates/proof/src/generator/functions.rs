@@ -16,6 +16,14 @@ pub(super) struct Helper {
     cost: u64,
 }
 
+impl Helper {
+    /// One with so many parameters and one result.
+    pub(super) fn of_integers(name: String, parameters: usize, cost: u64) -> Helper {
+        let parameters = vec![Sort::Integer; parameters];
+        Helper { name, parameters, varargs: false, results: 1, cost }
+    }
+}
+
 pub(super) const STATEMENTS: Rules<StatementRule> = &[
     (Features::PLAIN, 6, Generator::several_results),
     (Features::CLOSURES, 4, Generator::local_function),
@@ -27,6 +35,7 @@ impl Generator {
     pub(super) fn helper(&mut self) -> Vec<Statement> {
         match self.random.below(4) {
             0 | 1 if self.has(Features::RECURSION) => self.recursive_helper(),
+            2 if self.has(Features::CHAINS) => self.chain_of_calls(),
             _ => vec![self.plain_helper()],
         }
     }
