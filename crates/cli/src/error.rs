@@ -74,6 +74,12 @@ pub enum CliError {
     NoProgram,
     #[error("the thread of the Lua state is gone")]
     LuaGone,
+    /// A limit of the process or of its control group is reached.
+    #[error("the system gives no more {what}s: {source}")]
+    Resource { what: &'static str, source: io::Error },
+    /// An assumption of ours was wrong.
+    #[error("Moonhook has failed: {problem}")]
+    Panicked { problem: String },
     #[error("the program needs {} MiB of memory, and one map of an object can have {} MiB", .bytes >> 20, MOST >> 20)]
     TooMuchMemory { bytes: usize },
 }
@@ -122,6 +128,8 @@ impl CliError {
             CliError::NoList { .. } => "MH0017",
             CliError::LuaGone => "MH0018",
             CliError::TooMuchMemory { .. } => "MH0020",
+            CliError::Resource { .. } => "MH0021",
+            CliError::Panicked { .. } => "MH0022",
         }
     }
 
@@ -140,7 +148,7 @@ impl CliError {
             CliError::NoPage { .. } => "`moonhook explain` lists the codes there are",
             CliError::SameFile { .. } => "give another name to what is written",
             CliError::NothingToMeasure { .. } => "give a capture with whole Ethernet frames, or none",
-            CliError::Record(_) | CliError::NoProgram | CliError::LuaGone => {
+            CliError::Record(_) | CliError::NoProgram | CliError::LuaGone | CliError::Panicked { .. } => {
                 "this is a bug in Moonhook; please report it with the script"
             }
             CliError::Signals { .. } => "use `--duration` to end after some time",
@@ -162,6 +170,9 @@ impl CliError {
             }
             CliError::InterfaceGone { .. } => "start again when it is back",
             CliError::Output(_) => "check where standard output leads",
+            CliError::Resource { .. } => {
+                "raise the limits of the process (`ulimit -u`, `ulimit -n`, `ulimit -v`) or of its control group (pids.max)"
+            }
             CliError::TooMuchMemory { .. } => {
                 "give the number of CPUs that the program is for with `--cpus`, or less `--memory` for each"
             }
@@ -186,7 +197,9 @@ impl CliError {
             CliError::Entry { .. } | CliError::NoList { .. } => Exit::Refused,
             CliError::Daemon(DaemonError::InvalidName { .. }) => Exit::Usage,
             CliError::Remote(failure) => Exit::from(failure.exit),
-            CliError::Record(_) | CliError::NoProgram | CliError::LuaGone => Exit::Bug,
+            CliError::Record(_) | CliError::NoProgram | CliError::LuaGone | CliError::Panicked { .. } => {
+                Exit::Bug
+            }
             CliError::Capture(_)
             | CliError::Daemon(_)
             | CliError::Unwritable { .. }
@@ -197,6 +210,7 @@ impl CliError {
             | CliError::Pinned { .. }
             | CliError::Unreadable { .. }
             | CliError::DumpGone { .. }
+            | CliError::Resource { .. }
             | CliError::Output(_) => Exit::Host,
         }
     }

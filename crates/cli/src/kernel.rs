@@ -44,6 +44,14 @@ impl Again {
     }
 }
 
+/// A descriptor of its own for the same map.
+///
+/// # Errors
+/// `Resource`.
+pub fn duplicate(map: BorrowedFd<'_>) -> Result<OwnedFd, CliError> {
+    map.try_clone_to_owned().map_err(|source| CliError::Resource { what: "file descriptor", source })
+}
+
 impl Kernel {
     /// Makes a program of a snapshot and loads it, with the maps that `maps` has for a module in the place of its own of those names.
     ///
@@ -82,12 +90,12 @@ impl Kernel {
     /// The same program, with `map` in the place of its map `name`. All other maps that are not constant belong to both.
     ///
     /// # Errors
-    /// `Install` where there are no descriptors left.
+    /// `Resource` where there are no descriptors left.
     pub fn again(&self, name: &str, map: BorrowedFd<'_>) -> Result<Again, CliError> {
         let common = |other: &String| other != name && !other.contains(".rodata");
-        let mut maps = vec![(name.to_string(), map.try_clone_to_owned()?)];
+        let mut maps = vec![(name.to_string(), duplicate(map)?)];
         for other in self.program.maps().into_iter().map(|map| map.name).filter(common) {
-            let map = self.program.map_fd(&other)?.try_clone_to_owned()?;
+            let map = duplicate(self.program.map_fd(&other)?)?;
             maps.push((other, map));
         }
         let (elf, name, decoder) = (Arc::clone(&self.elf), self.name.clone(), self.decoder.clone());

@@ -33,6 +33,7 @@ mod stop;
 mod table;
 pub mod tables;
 mod terminal;
+mod threads;
 mod verdict;
 
 use clap::{Parser, Subcommand};
@@ -112,7 +113,7 @@ impl Command {
 pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let mut out = BufWriter::new(std::io::stdout());
-    let result = arguments.command.execute(&mut out);
+    let result = threads::guarded(|| arguments.command.execute(&mut out));
     let result = result.and_then(|exit| out.flush().map(|()| exit).map_err(CliError::from));
     match result {
         Ok(exit) => exit.into(),

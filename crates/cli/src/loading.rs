@@ -3,7 +3,7 @@
 //! A script that goes on for ever inside a function of the library cannot be stopped. `moonhook run` leaves it behind; here the process
 //! ends, with the error that the limit on steps gives.
 
-use crate::{CliError, Exit, report};
+use crate::{CliError, Exit, report, threads};
 use moonhook_control::processor_time;
 use moonhook_load::{LoadError, Loaded, Options};
 use nix::unistd::{Pid, gettid};
@@ -27,7 +27,7 @@ pub fn load(scripts: &[PathBuf], options: &Options, is_read: bool, json: bool) -
     let watch =
         Watch { thread: gettid(), limit: options.longest() + GRACE, steps: options.instruction_limit, json };
     let (ended, end) = channel::<()>();
-    std::thread::Builder::new().name("watch".to_string()).spawn(move || watch.run(&end))?;
+    threads::start("watch", move || watch.run(&end))?;
     let loaded = moonhook_load::load(scripts, &options);
     drop(ended);
     Ok(loaded?)

@@ -137,7 +137,8 @@ fn seconds(text: &str) -> Result<Duration, String> {
 
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
     let stop = stop_on_signals()?;
-    let Some((mut session, server)) = start(arguments, out, &stop)? else { return Ok(Exit::Success) };
+    // The server's clients wait for what the session has: the session goes first, however this ends.
+    let Some((server, mut session)) = start(arguments, out, &stop)? else { return Ok(Exit::Success) };
     let watched = session.watch(&stop);
     // First no more events come in, then those that are there are shown.
     let detached = session.detach();
@@ -155,7 +156,7 @@ fn start<'a>(
     arguments: &'a Arguments,
     out: &'a mut dyn Write,
     stop: &AtomicBool,
-) -> Result<Option<(Session<'a>, Option<Server>)>, CliError> {
+) -> Result<Option<(Option<Server>, Session<'a>)>, CliError> {
     let claim = claim(arguments)?;
     let name = claim.as_ref().map_or_else(|| default_name(arguments), |claim| claim.name().clone());
     let pins = pins(arguments, &name)?;
@@ -223,7 +224,7 @@ fn start<'a>(
         &session.installed.choice,
         taken_over.then_some(&plan),
     )?;
-    Ok(Some((session, server)))
+    Ok(Some((server, session)))
 }
 
 /// Where the script is to be pinned, if it is.

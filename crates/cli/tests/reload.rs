@@ -8,6 +8,7 @@ use flood::{Flood, Network, Running, flood};
 use moonhook_daemon::{Dumped, Executed, Reloaded, Request, Status, TableOperation, Timing};
 use moonhook_proof::host::{kernel_available, setting};
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -287,4 +288,64 @@ fn folders_to_read_stay_for_later_reloads() {
     reload(Vec::new()).unwrap();
     assert_eq!(found(), "true nil");
     running.stop();
+}
+
+/// Puts a limit on the address space of a running script: what it has, and so much.
+fn limit_memory(running: &Running, more: Option<u64>) {
+    let pid = running.child.id();
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let size = status.lines().find_map(|line| line.strip_prefix("VmSize:")).unwrap();
+    let size: u64 = size.trim().trim_end_matches(" kB").parse().unwrap();
+    let limit = more.map_or("unlimited".to_string(), |more| (size * 1024 + more).to_string());
+    // The hard limit stays, so that it can be raised again.
+    let pid = pid.to_string();
+    let done = Command::new("prlimit").args(["--pid", &pid, &format!("--as={limit}:unlimited")]).status();
+    assert!(done.unwrap().success());
+}
+
+/// No thread can be had where there is no room for its stack, as where there are no more processes.
+#[test]
+fn a_reload_for_which_there_is_no_thread_is_refused_and_the_script_goes_on() {
+    if !kernel_available("a_reload_for_which_there_is_no_thread_is_refused_and_the_script_goes_on") {
+        return;
+    }
+    let place = Place::with(&[("a.lua", &script(b'a')), ("b.lua", &script(b'b'))]);
+    let network = Network::new();
+    let running = Running::start(&network, &place, "a.lua");
+    let reload = Request::Reload { scripts: Some(vec![place.path("b.lua")]), allow_read: Vec::new() };
+    // Connected before: the client has a thread of its own, too.
+    let mut client = running.client();
+    client.ask::<Status>(&Request::Status).unwrap().unwrap();
+    limit_memory(&running, Some(7 << 20));
+    let refused = client.ask::<Reloaded>(&reload).unwrap().unwrap_err();
+    assert_eq!((refused.code.as_str(), refused.exit), ("MH0021", 3), "{refused:?}");
+    assert_eq!(client.ask::<Status>(&Request::Status).unwrap().unwrap().reloads, 0);
+    limit_memory(&running, None);
+    client.ask::<Reloaded>(&reload).unwrap().unwrap();
+    running.stop();
+}
+
+/// Whoever waits for control code that is at work when the script ends is told, and the end waits for nobody.
+#[test]
+fn the_end_does_not_wait_for_code_from_outside() {
+    if !kernel_available("the_end_does_not_wait_for_code_from_outside") {
+        return;
+    }
+    let place = Place::with(&[("a.lua", &script(b'a'))]);
+    let network = Network::new();
+    let mut running = Running::start(&network, &place, "a.lua");
+    std::thread::scope(|scope| {
+        let code = "while true do end".to_string();
+        let asking = scope.spawn(|| running.client().ask::<Executed>(&Request::Exec { code }).unwrap());
+        let waiting = scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(50));
+            running.client().ask::<Executed>(&Request::Exec { code: "return 1".to_string() }).unwrap()
+        });
+        std::thread::sleep(Duration::from_millis(100));
+        running.client().ask::<()>(&Request::Stop).unwrap().unwrap();
+        for asked in [asking, waiting] {
+            assert_eq!(asked.join().unwrap().unwrap_err().code, "MH0810");
+        }
+    });
+    assert!(running.child.wait().unwrap().success());
 }

@@ -15,8 +15,8 @@ use std::time::Duration;
 
 /// How long a client may take to read an answer.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
-/// How often a watcher without events is looked after.
-const LOOK: Duration = Duration::from_millis(500);
+/// How often somebody who waits looks whether there is still something to wait for.
+const LOOK: Duration = Duration::from_millis(200);
 /// Events that are written at once, at most.
 const BATCH: usize = 256;
 
@@ -65,7 +65,13 @@ fn answer(request: Request, shared: &Shared, client: ClientId) -> Answer {
     let (reply, answer) = sync_channel(1);
     shared.deliver(Delivery::Request(Pending { client, request, reply: Reply::new(reply) }));
     let unanswered = || DaemonError::Unavailable { what: "an answer of a script that is ending".to_string() };
-    answer.recv().unwrap_or_else(|_| Err(unanswered().into()))
+    loop {
+        match answer.recv_timeout(LOOK) {
+            Ok(answer) => return answer,
+            Err(RecvTimeoutError::Timeout) if !shared.is_ending() => {}
+            Err(_) => return Err(unanswered().into()),
+        }
+    }
 }
 
 fn write_answer(mut stream: &UnixStream, answer: Answer) -> io::Result<()> {

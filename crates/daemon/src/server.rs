@@ -7,6 +7,7 @@ use std::net::Shutdown;
 use std::os::fd::AsFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -40,6 +41,7 @@ pub struct Shared {
     deliver: Box<dyn Fn(Delivery) + Send + Sync>,
     publisher: Publisher,
     connections: Mutex<BTreeMap<u64, Connection>>,
+    ending: AtomicBool,
 }
 
 struct Connection {
@@ -69,7 +71,8 @@ impl Server {
         listener.set_nonblocking(true).map_err(failed)?;
         let (wake, woken) = UnixStream::pair().map_err(failed)?;
         let connections = Mutex::default();
-        let shared = Arc::new(Shared { deliver: Box::new(deliver), publisher, connections });
+        let (deliver, ending) = (Box::new(deliver), AtomicBool::new(false));
+        let shared = Arc::new(Shared { deliver, publisher, connections, ending });
         let of_thread = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("socket".to_string());
         let thread = thread.spawn(move || listen(&listener, &woken, &of_thread)).map_err(failed)?;
@@ -123,6 +126,11 @@ impl Shared {
         &self.publisher
     }
 
+    /// Whether what has not been answered will not be any more.
+    pub fn is_ending(&self) -> bool {
+        self.ending.load(Ordering::Relaxed)
+    }
+
     fn connections(&self) -> MutexGuard<'_, BTreeMap<u64, Connection>> {
         self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -165,16 +173,22 @@ impl Shared {
         });
         match (spawned, connections.get_mut(&id)) {
             (Ok(thread), Some(connection)) => connection.thread = Some(thread),
-            _ => drop(connections.remove(&id)),
+            _ => {
+                if let Some(connection) = connections.remove(&id) {
+                    connection::refuse(&connection.stream, DaemonError::Crowded);
+                }
+            }
         }
     }
 
-    /// Ends all connections and waits for their threads.
+    /// Ends all connections and waits for their threads. None of them waits for an answer that has not been given by now: whoever owes
+    /// it may be waiting for this.
     fn end_all(&self) {
+        self.ending.store(true, Ordering::Relaxed);
         let connections = std::mem::take(&mut *self.connections());
         for connection in connections.values() {
             let _ = connection.stream.shutdown(Shutdown::Read);
-            // Who waits for an answer gets it; who does not read what there is has had the time.
+            // An answer that has been given is written; who does not read what there is has had the time.
             if connection.activity != Activity::Busy {
                 let _ = connection.stream.shutdown(Shutdown::Both);
             }

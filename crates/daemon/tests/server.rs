@@ -250,6 +250,23 @@ fn requests_that_nobody_answers_are_ended_by_the_end() {
     assert_eq!(gone.code(), "MH0804");
 }
 
+/// Whoever owes an answer may be the one who ends the server, or unwind while it has the request.
+#[test]
+fn the_end_waits_for_no_answer_that_can_not_come() {
+    let (mut place, pending) = Place::silent();
+    let mut client = place.client();
+    let asking = std::thread::spawn(move || client.ask::<Value>(&exec("x")).unwrap());
+    let kept = pending.recv_timeout(Duration::from_secs(20)).unwrap();
+    let (server, (ended, end)) = (place.server.take(), channel());
+    std::thread::spawn(move || {
+        drop(server);
+        let _ = ended.send(());
+    });
+    end.recv_timeout(Duration::from_secs(20)).expect("the server ends");
+    assert_eq!(asking.join().unwrap().unwrap_err().code, "MH0810");
+    drop(kept);
+}
+
 #[test]
 fn a_socket_that_a_dead_process_left_is_taken_over() {
     let files = tempfile::tempdir().unwrap();

@@ -1,12 +1,30 @@
 //! Work on many things at once, on as many threads as there are processors. What comes out does not depend on how many that are.
 
 use std::sync::{Mutex, PoisonError};
+use std::thread::Builder;
 
 /// With fewer items than this a thread costs more than it saves.
 const WORTH: usize = 8;
 
-/// What `work` gives for each of the items, in their order. Each thread has a state of its own, made by `state`.
+/// What a main thread usually has, so that it does not matter which of them a function is compiled on.
+const STACK: usize = 8 << 20;
+
+/// What `work` gives for each of the items, in their order. Each thread has a state of its own, made by `state`. Where the system
+/// gives no more threads, those that there are do the work, if need be the caller's alone.
 pub fn map<T, R, S>(
+    items: impl ExactSizeIterator<Item = T> + Send,
+    state: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, T) -> R + Sync,
+) -> Vec<R>
+where
+    T: Send,
+    R: Send,
+{
+    map_with_stack(STACK, items, state, work)
+}
+
+fn map_with_stack<T, R, S>(
+    stack: usize,
     items: impl ExactSizeIterator<Item = T> + Send,
     state: impl Fn() -> S + Sync,
     work: impl Fn(&mut S, T) -> R + Sync,
@@ -30,7 +48,8 @@ where
         done
     };
     let mut results = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(worker)).collect();
+        let another = |_| Builder::new().stack_size(stack).spawn_scoped(scope, worker).ok();
+        let others: Vec<_> = (1..threads).map_while(another).collect();
         let mut results = worker();
         for other in others {
             match other.join() {
@@ -46,6 +65,13 @@ where
 
 #[cfg(test)]
 mod tests {
+    /// No address space has room for such a stack: the system refuses the thread.
+    #[test]
+    fn without_other_threads_the_caller_does_all_the_work() {
+        let doubled = super::map_with_stack(usize::MAX >> 17, 0..1000, || 0, |_, n: usize| 2 * n);
+        assert_eq!(doubled, (0..1000).map(|n| 2 * n).collect::<Vec<_>>());
+    }
+
     #[test]
     fn results_are_in_the_items_order() {
         for count in [0, 1, 7, 8, 1000] {

@@ -16,6 +16,7 @@ use super::service::failure;
 use super::session::Session;
 use crate::CliError;
 use crate::kernel::Kernel;
+use crate::threads;
 use moonhook_control::SharedTable;
 use moonhook_daemon::{Failure, Reloaded, Replaced, Reply, Timing};
 use moonhook_engine::{Settings, timed};
@@ -149,11 +150,10 @@ impl Session<'_> {
     /// What the thread has made is there: puts it in the place of the present program.
     pub fn made(&mut self, made: Result<Made, Box<Failure>>) -> Result<(), CliError> {
         let Some(Making { begun, reply, since, thread }) = self.making.take() else { return Ok(()) };
-        if let Some(Err(panic)) = thread.map(JoinHandle::join) {
-            std::panic::resume_unwind(panic);
-        }
+        let joined = thread.map_or(Ok(()), threads::join);
+        let made = joined.and_then(|()| made.map_err(CliError::Remote));
         let answer = match (begun, made) {
-            (_, Err(failure)) => Err(CliError::Remote(failure)),
+            (_, Err(error)) => Err(error),
             (Begun::Reload(next), Ok(Made::New(program))) => {
                 let entries = next.entries;
                 let reloaded = self.replace(*next, *program, since);
@@ -178,24 +178,24 @@ impl Session<'_> {
         self.next_change()
     }
 
-    /// A thread that has come to grief takes the process along, as other threads do. Load time that goes on and on inside a function of
-    /// the library is given up.
+    /// Gives up what can come to no end: load time that goes on and on inside a function of the library, and what a thread has failed
+    /// of without telling. Whoever waits is told, and the present program goes on.
     pub fn look_after_making(&mut self) -> Result<(), CliError> {
         let Some(making) = &mut self.making else { return Ok(()) };
         if let (Begun::Reload(next), None) = (&mut making.begun, &making.thread) {
-            next.thread.look_after();
+            if let Err(error) = next.thread.look_after() {
+                return self.give_up_making(&error);
+            }
             if next.thread.overruns(&next.sources) {
                 next.thread.leave_behind();
                 let limit = next.sources.options.instruction_limit;
                 return self.give_up_making(&LoadError::Instructions { limit, place: None }.into());
             }
         }
-        if let Some(thread) = making.thread.take_if(|thread| thread.is_finished())
-            && let Err(panic) = thread.join()
-        {
-            std::panic::resume_unwind(panic);
+        match making.thread.take_if(|thread| thread.is_finished()).map_or(Ok(()), threads::join) {
+            Ok(()) => Ok(()),
+            Err(error) => self.give_up_making(&error),
         }
-        Ok(())
     }
 
     /// The present program goes on. Tells who waits, or everybody if nobody does.

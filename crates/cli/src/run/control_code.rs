@@ -254,8 +254,9 @@ impl Session<'_> {
 
     /// Leaves a state behind that does not come to an end, and begins anew. To be called again and again.
     pub fn look_after_control(&mut self) -> Result<(), CliError> {
-        if let Some(thread) = &mut self.control.thread {
-            thread.look_after();
+        if let Some(Err(error)) = self.control.thread.as_mut().map(LuaThread::look_after) {
+            self.give_up_job(&error.to_string())?;
+            return self.leave_control_off(&error.to_string());
         }
         let limit = moonhook_control::Options::default().time_limit + GRACE;
         self.retired_control.retain_mut(|retired| {
@@ -272,22 +273,30 @@ impl Session<'_> {
         let problem = format!(
             "the function was stopped: it ran for more than {seconds} seconds, inside a function of the library"
         );
-        self.leave_batch()?;
+        self.give_up_job(&problem)?;
         if let Some(thread) = self.control.thread.take() {
             thread.leave_behind();
-        }
-        if let State::Busy(Work { reply: Some(reply), .. }) =
-            std::mem::replace(&mut self.control.state, State::Idle)
-        {
-            reply.send(Ok(json!(unfinished(&problem))));
         }
         self.complain(format!("{problem}; its Lua state is left behind"))?;
         if self.control.beginnings >= BEGINNINGS {
             return self.leave_control_off("that has happened too often");
         }
         self.control.beginnings += 1;
-        self.control.thread = Some(LuaThread::load(self.control.sources.clone(), &self.inbox)?);
-        self.control.state = State::Beginning;
+        match LuaThread::load(self.control.sources.clone(), &self.inbox) {
+            Ok(thread) => (self.control.thread, self.control.state) = (Some(thread), State::Beginning),
+            Err(error) => return self.leave_control_off(&error.to_string()),
+        }
+        Ok(())
+    }
+
+    /// Shows what came of the present job so far, and tells who waits for it that there will be no more.
+    fn give_up_job(&mut self, problem: &str) -> Result<(), CliError> {
+        self.leave_batch()?;
+        if let State::Busy(Work { reply: Some(reply), .. }) =
+            std::mem::replace(&mut self.control.state, State::Idle)
+        {
+            reply.send(Ok(json!(unfinished(problem))));
+        }
         Ok(())
     }
 

@@ -6,6 +6,7 @@ use super::inherit::Inheritance;
 use super::making::{Constant, Program};
 use crate::CliError;
 use crate::kernel::Kernel;
+use crate::threads;
 use moonhook_control::{Connection, ControlError, Layout, SharedTable, Sweeper, table_named};
 use moonhook_engine::{Choice, Timings};
 use moonhook_install::{ArenaSection, Events, InstallError};
@@ -114,8 +115,7 @@ impl Installed {
         };
         let ended = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&ended);
-        let thread = std::thread::Builder::new().name("events".to_string());
-        let thread = thread.spawn(move || consume(events, &flag))?;
+        let thread = threads::start("events", move || consume(events, &flag))?;
         self.consumer = Some(Consumer { ended, thread: Some(thread) });
         Ok(())
     }
@@ -134,9 +134,9 @@ impl Installed {
     }
 
     /// Waits for the consumer; what it failed of, if it did.
-    pub fn join(&mut self) -> Result<(), InstallError> {
+    pub fn join(&mut self) -> Result<(), CliError> {
         let thread = self.consumer.as_mut().and_then(|consumer| consumer.thread.take());
-        thread.map_or(Ok(()), |thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        thread.map_or(Ok(()), |thread| Ok(threads::join(thread)??))
     }
 }
 

@@ -10,6 +10,7 @@ use crate::CliError;
 use crate::Exit;
 use crate::loading::GRACE;
 use crate::records::{Message, Notice};
+use crate::threads;
 use moonhook_control::{Connection, Control, ControlError, Options, lower_priority, processor_time};
 use moonhook_daemon::{Executed, Failure};
 use moonhook_engine::timed;
@@ -118,9 +119,6 @@ enum Order {
 /// The next thread's number.
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
-/// What the main thread usually has: the stages recurse into what scripts nest.
-pub const STACK: usize = 8 << 20;
-
 /// How long events are seen to before something else is.
 const SLICE: Duration = Duration::from_millis(20);
 
@@ -131,7 +129,7 @@ impl LuaThread {
     /// Begins load time.
     ///
     /// # Errors
-    /// Where there can be no more threads.
+    /// `Resource` where there can be no more threads.
     pub fn load(sources: Sources, inbox: &Arc<Inbox>) -> Result<LuaThread, CliError> {
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let (orders, taken) = channel();
@@ -140,8 +138,7 @@ impl LuaThread {
         let of_thread =
             Thread { id, inbox: Arc::clone(inbox), begun: Arc::clone(&begun), reports: Arc::clone(&reports) };
         let noted = Arc::clone(&number);
-        let thread = std::thread::Builder::new().name("lua".to_string()).stack_size(STACK);
-        let thread = thread.spawn(move || {
+        let thread = threads::start("lua", move || {
             noted.store(gettid().as_raw(), Ordering::Relaxed);
             of_thread.run(&sources, &taken);
         })?;
@@ -205,13 +202,12 @@ impl LuaThread {
         self.runs_for() > sources.options.longest() + GRACE
     }
 
-    /// A thread that has come to grief takes the process along, as other threads do.
-    pub fn look_after(&mut self) {
-        if let Some(thread) = self.thread.take_if(|thread| thread.is_finished())
-            && let Err(panic) = thread.join()
-        {
-            std::panic::resume_unwind(panic);
-        }
+    /// Whether the thread is in order: it goes on, or has ended as it should. To be asked now and then.
+    ///
+    /// # Errors
+    /// `Panicked`, once.
+    pub fn look_after(&mut self) -> Result<(), CliError> {
+        self.thread.take_if(|thread| thread.is_finished()).map_or(Ok(()), threads::join)
     }
 
     pub fn has_ended(&self) -> bool {
@@ -336,4 +332,33 @@ fn fingerprint(snapshot: &Snapshot) -> u64 {
     // Writing into a hash does not fail.
     let _ = write!(hashing, "{snapshot:?}");
     hashing.0.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_of_the_thread_is_an_error_once() {
+        let (orders, _taken) = channel();
+        let thread = threads::start("lua", || panic!("as if"));
+        let mut thread = LuaThread {
+            id: 1,
+            orders,
+            thread: thread.ok(),
+            number: Arc::default(),
+            begun: Arc::default(),
+            reports: Reports::default(),
+            seen: Seen::default(),
+        };
+        let deadline = Instant::now() + Duration::from_secs(20);
+        let error = loop {
+            match thread.look_after() {
+                Err(error) => break error,
+                Ok(()) => assert!(Instant::now() < deadline, "the panic goes unnoticed"),
+            }
+        };
+        assert_eq!(error.code(), "MH0022");
+        assert!(thread.look_after().is_ok() && thread.has_ended());
+    }
 }

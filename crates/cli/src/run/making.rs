@@ -3,10 +3,10 @@
 use super::content::{Content, Earlier};
 use super::inbox::Inbox;
 use super::inherit::{self, Inheritance};
-use super::lua_thread::STACK;
 use super::service::failure;
 use crate::CliError;
-use crate::kernel::{Again, Kernel};
+use crate::kernel::{Again, Kernel, duplicate};
+use crate::threads;
 use moonhook_engine::{Choice, Compiled, Settings, Timings};
 use moonhook_install::{ArenaSection, LogDetail};
 use moonhook_ir::Module;
@@ -26,13 +26,13 @@ pub struct Heritage {
 
 impl Heritage {
     /// # Errors
-    /// Where there are no descriptors left.
+    /// `Resource` where there are no descriptors left.
     pub fn of(earlier: &dyn Earlier) -> Result<Heritage, CliError> {
         let content = earlier.content().clone();
         let mut maps = BTreeMap::new();
         for name in content.maps() {
             if let Some(map) = earlier.map(name) {
-                maps.insert(name.to_string(), map.try_clone_to_owned()?);
+                maps.insert(name.to_string(), duplicate(map)?);
             }
         }
         Ok(Heritage { content, maps, arena: earlier.arena() })
@@ -148,10 +148,13 @@ impl Order {
         })
     }
 
-    /// Makes it on a thread; what comes of it goes to the inbox. What a stage refuses goes there as its diagnostic.
+    /// Makes it on a thread; what comes of it goes to the inbox. What a stage refuses goes there as its diagnostic, and a panic does.
+    ///
+    /// # Errors
+    /// `Resource`.
     pub fn start(self, inbox: &Arc<Inbox>) -> Result<JoinHandle<()>, CliError> {
         let inbox = Arc::clone(inbox);
-        let thread = std::thread::Builder::new().name("make".to_string()).stack_size(STACK);
-        Ok(thread.spawn(move || inbox.made(self.make().map_err(|error| failure(&error))))?)
+        let make = move || threads::guarded(|| self.make()).map_err(|error| failure(&error));
+        threads::start("make", move || inbox.made(make()))
     }
 }

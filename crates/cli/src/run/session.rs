@@ -173,7 +173,9 @@ impl Session<'_> {
             if self.retired[index].is_done() {
                 let mut retired = self.retired.swap_remove(index);
                 self.earlier.add(&retired.installed.kernel.counters()?);
-                retired.installed.join()?;
+                if let Err(error) = retired.installed.join() {
+                    self.complain(error.to_string())?;
+                }
             } else {
                 index += 1;
             }
@@ -212,7 +214,7 @@ impl Session<'_> {
         for installed in
             self.retired.iter_mut().map(|retired| &mut retired.installed).chain([&mut self.installed])
         {
-            result = result.and(installed.join().map_err(CliError::from));
+            result = result.and(installed.join());
         }
         let counters = self.counters()?;
         result.and(self.reporter.counters(&counters, true))

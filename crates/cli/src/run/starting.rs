@@ -1,9 +1,9 @@
 //! The first generation: load time and compiling, which a person can stop.
 
 use super::inbox::{Inbox, Incoming};
-use super::lua_thread::{LuaThread, Prepared, STACK, Sources, Told};
+use super::lua_thread::{LuaThread, Prepared, Sources, Told};
 use super::making::{Blueprint, Heritage, Program};
-use crate::CliError;
+use crate::{CliError, threads};
 use moonhook_engine::Settings;
 use moonhook_load::LoadError;
 use std::path::PathBuf;
@@ -52,7 +52,7 @@ fn load_time(
         if let Some(Incoming::Lua(_, Told::Loaded(loaded))) = inbox.next(NAP, false) {
             return Ok(Some(loaded?));
         }
-        thread.look_after();
+        thread.look_after()?;
         if thread.overruns(sources) {
             let limit = sources.options.instruction_limit;
             return Err(LoadError::Instructions { limit, place: None }.into());
@@ -63,18 +63,12 @@ fn load_time(
 
 fn compiled(blueprint: Blueprint, stop: &AtomicBool) -> Result<Option<Program>, CliError> {
     let (made, making) = channel();
-    let thread = std::thread::Builder::new().name("make".to_string()).stack_size(STACK);
-    let thread = thread.spawn(move || drop(made.send(blueprint.make())))?;
+    threads::start("make", move || drop(made.send(threads::guarded(|| blueprint.make()))))?;
     while !stop.load(Ordering::Relaxed) {
         match making.recv_timeout(NAP) {
             Ok(program) => return program.map(Some),
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => {
-                return match thread.join() {
-                    Err(panic) => std::panic::resume_unwind(panic),
-                    Ok(()) => Err(CliError::NoProgram),
-                };
-            }
+            Err(RecvTimeoutError::Disconnected) => return Err(CliError::NoProgram),
         }
     }
     Ok(None)
