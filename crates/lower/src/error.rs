@@ -33,6 +33,8 @@ pub enum LowerErrorKind {
     SharedTable { table: String, problem: String, help: String },
     #[error("the pattern is not known before packets arrive")]
     PatternNotConstant,
+    #[error("the pattern has more than {limit} items")]
+    LongPattern { limit: usize },
     #[error("{message}")]
     BadPattern { message: String },
     #[error("'{header}' has no field '{field}'")]
@@ -110,6 +112,11 @@ impl LowerErrorKind {
                 "MH0209",
                 "expanded code has the patterns that load time knows",
                 "use a string literal, or a variable that the handler does not change".into(),
+            ),
+            LongPattern { .. } => (
+                "MH0218",
+                "each of them becomes code of its own, within that of the one before",
+                "match the parts one after another".into(),
             ),
             BadPattern { .. } => ("MH0210", "the pattern is malformed", "see Lua manual § 6.5.1".into()),
             NoSuchField { known, .. } => {

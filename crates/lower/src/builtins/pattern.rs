@@ -5,7 +5,7 @@ use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 use crate::join::Arm;
 use crate::patterns::matcher::{self, Match};
-use crate::patterns::parse::{self, Pattern};
+use crate::patterns::parse::{self, MOST_ITEMS, Pattern};
 use crate::state::State;
 use crate::strings::Slice;
 use crate::value::{Abs, Str, Word};
@@ -83,13 +83,19 @@ pub fn finish(
 /// How a pattern's text is read.
 pub type Reading = fn(&[u8]) -> std::result::Result<Pattern, String>;
 
-/// The pattern that a call is given; refuses one that is not known or malformed.
+/// The pattern that a call is given; refuses one that is not known, malformed or too long.
 pub fn compiled(context: &mut Context<'_>, call: &Call, pattern: Str, reading: Reading) -> Result<Pattern> {
     let name = call.called.as_ref().map(|(_, name)| name.as_str());
     let Str::Const(pattern) = pattern else {
         return context.refuse(LowerErrorKind::PatternNotConstant, name);
     };
-    reading(&pattern).or_else(|message| context.refuse(LowerErrorKind::BadPattern { message }, name))
+    match reading(&pattern) {
+        Ok(pattern) if pattern.is_long() => {
+            context.refuse(LowerErrorKind::LongPattern { limit: MOST_ITEMS }, name)
+        }
+        Ok(pattern) => Ok(pattern),
+        Err(message) => context.refuse(LowerErrorKind::BadPattern { message }, name),
+    }
 }
 
 /// Searches as the arguments say; `None`, with the state dead, if one of them is wrong.

@@ -107,6 +107,7 @@ pub fn takes(refusal: &LowerErrorKind) -> bool {
         | TooLarge { .. }
         | TooMuchWork { .. }
         | PatternNotConstant
+        | LongPattern { .. }
         | BadPattern { .. }
         | Unsupported { .. }
         | IrreducibleLoop

@@ -117,7 +117,18 @@ fn parse_as(text: &[u8], anchored: bool) -> Result<Pattern, String> {
     Ok(Pattern { anchored, items, captures })
 }
 
+/// Items of a pattern for which code is made, text counting as one: that is how deep the code and the compiler are nested. Lua counts
+/// repetitions and captures in the same way, and raises an error where it has gone through 200 of them (`MAXCCALLS` in `lstrlib.c`),
+/// which code without such a count must not be able to.
+pub const MOST_ITEMS: usize = 128;
+
 impl Pattern {
+    /// Whether there are more than [`MOST_ITEMS`].
+    pub fn is_long(&self) -> bool {
+        let text = |item: &Item| matches!(item, Item::Single(set, Repeat::Once) if set.single().is_some());
+        self.items.chunk_by(|one, next| text(one) && text(next)).nth(MOST_ITEMS).is_some()
+    }
+
     /// Whether no match is empty, as far as that shows without looking at sets.
     pub fn takes_bytes(&self) -> bool {
         let takes =
@@ -306,6 +317,17 @@ mod tests {
             ("(a%1)", "invalid capture index %1 in pattern"),
         ] {
             assert_eq!(parse(pattern.as_bytes()), Err(problem.to_string()), "{pattern}");
+        }
+    }
+
+    /// Only what lies between texts counts, and a text counts once.
+    #[test]
+    fn long_patterns_are_those_of_many_items() {
+        let is_long = |text: &str, count| parse(text.repeat(count).as_bytes()).unwrap().is_long();
+        assert!(!literal(&[b'a'; 100_000]).is_long() && !is_long("abc", 10_000));
+        for (text, items) in [(".", 1), ("a?", 1), ("%d", 1), ("ab%d", 2), ("%bab", 1), ("%f[a]", 1)] {
+            assert!(!is_long(text, MOST_ITEMS / items), "{text}");
+            assert!(is_long(text, MOST_ITEMS / items + 1), "{text}");
         }
     }
 
