@@ -37,7 +37,8 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     rounds: u32,
     /// Runs of each frame in a round [default: as many as take some 10 ms]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    // What the kernel takes (`BPF_PROG_TEST_RUN`) is a signed number.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(i32::MAX)))]
     repeat: Option<u32>,
     /// Frames of the capture to measure, from its start
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]

@@ -13,9 +13,9 @@ pub struct ScriptOptions {
     /// Steps that the handlers may use for one frame
     #[arg(long, value_name = "STEPS", default_value_t = BUDGET, value_parser = clap::value_parser!(u32).range(1..))]
     pub budget: u32,
-    /// Memory of each CPU for the tables and strings that handlers make, and for keys of tables that they traverse, in bytes or with a unit (KiB, MiB, GiB) [default: 256KiB]
-    #[arg(long, value_name = "BYTES", value_parser = bytes)]
-    memory: Option<usize>,
+    /// Memory of each CPU for the tables and strings that handlers make, and for keys of tables that they traverse, in bytes or with a unit (KiB, MiB); 16MiB at most [default: 256KiB]
+    #[arg(long, value_name = "BYTES", value_parser = packet_memory)]
+    memory: Option<u32>,
     /// What handlers are compiled to: `expanded` is fastest and takes a part of the language, `general` takes all of it
     #[arg(long, value_name = "FORM", value_enum, default_value = "auto")]
     form: FormChoice,
@@ -30,7 +30,7 @@ pub struct ScriptOptions {
     allow_read: Vec<PathBuf>,
 }
 
-/// Packet memory is reached by 32-bit offsets, all CPUs together; more than this for each is cut to it.
+/// Packet memory is reached by 32-bit offsets, all CPUs together.
 const MAX_MEMORY: u32 = 16 << 20;
 
 /// `--form`.
@@ -71,8 +71,7 @@ impl ScriptOptions {
             allow_read: self.allow_read.iter().map(|folder| absolute(folder)).collect(),
             prints_to_stderr: false,
         };
-        let memory =
-            self.memory.map_or(MEMORY, |bytes| u32::try_from(bytes).unwrap_or(MAX_MEMORY).min(MAX_MEMORY));
+        let memory = self.memory.unwrap_or(MEMORY);
         let (on_error, budget, form) = (self.on_error as u32, self.budget, self.form.into());
         Settings { on_error, budget, form, memory, load, ..Settings::default() }
     }
@@ -108,6 +107,14 @@ fn bytes(text: &str) -> Result<usize, String> {
     }
 }
 
+/// As [`bytes`], no more than a CPU can have.
+fn packet_memory(text: &str) -> Result<u32, String> {
+    match u32::try_from(bytes(text)?) {
+        Ok(bytes) if bytes <= MAX_MEMORY => Ok(bytes),
+        _ => Err(format!("16MiB ({MAX_MEMORY} bytes) is the most that each CPU can have")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,6 +140,19 @@ mod tests {
         ] {
             assert_eq!(bytes(text).ok(), expected, "{text:?}");
         }
+    }
+
+    #[test]
+    fn packet_memory_has_a_largest_size() {
+        for (text, expected) in
+            [("1", Some(1)), ("16MiB", Some(MAX_MEMORY)), ("16777216", Some(MAX_MEMORY)), ("0", None)]
+        {
+            assert_eq!(packet_memory(text).ok(), expected, "{text}");
+        }
+        for text in ["16777217", "17MiB", "1GiB", "4GiB", "99999999999GiB"] {
+            assert!(packet_memory(text).is_err(), "{text}");
+        }
+        assert!(packet_memory("1GiB").unwrap_err().starts_with("16MiB"));
     }
 
     /// What the help says of the defaults.

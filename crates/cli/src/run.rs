@@ -126,10 +126,14 @@ impl From<Mode> for RequestedMode {
     }
 }
 
+/// More than thirty years; points in time so far away can still be computed.
+const LONGEST: Duration = Duration::from_secs(1_000_000_000);
+
 /// A positive decimal number of seconds.
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_string())?;
     match Duration::try_from_secs_f64(seconds) {
+        Ok(duration) if duration > LONGEST => Err(format!("at most {} seconds", LONGEST.as_secs())),
         Ok(duration) if !duration.is_zero() => Ok(duration),
         _ => Err("not a positive number of seconds".to_string()),
     }

@@ -295,3 +295,22 @@ fn handlers_in_a_replay_have_the_time_of_the_capture() {
         assert_eq!(prints, expected, "{form}");
     }
 }
+
+/// The largest budget is no small one, in either form.
+#[test]
+fn budgets_beyond_31_bits_are_as_large_as_they_say() {
+    if !kernel_available("budgets_beyond_31_bits_are_as_large_as_they_say") {
+        return;
+    }
+    let script =
+        "require('xdp').attach(function(pkt) local n = 0 for i = 1, 1000 do n = n + #pkt end print(n) end)";
+    let place = Place::with(&[("x.lua", script)]);
+    place.capture("t.pcap", &[0]);
+    for form in ["expanded", "general"] {
+        for budget in ["2147483647", "2147483648", "4294967295"] {
+            let options = ["--tier", "both", "--form", form, "--budget", budget];
+            let shown = place.run(&[&["replay", "x.lua", "t.pcap"], &options[..]].concat()).ends_with(0);
+            assert!(shown.stdout().contains("print 60000\n"), "{form} {budget}: {}", shown.stdout());
+        }
+    }
+}

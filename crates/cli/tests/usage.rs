@@ -24,8 +24,24 @@ fn usage_errors_end_with_2() {
         &["run", "lo", "x.lua", "--duration", "0"],
         &["run", "lo", "x.lua", "--duration", "-1"],
         &["run", "lo", "x.lua", "--interval", "soon"],
+        &["run", "lo", "x.lua", "--duration", "1000000001"],
+        &["run", "lo", "x.lua", "--interval", "1e19"],
+        &["run", "lo", "x.lua", "--interval", "inf"],
         &["run", "lo", "x.lua", "--budget", "0"],
+        &["check", "x.lua", "--budget", "4294967296"],
+        &["check", "x.lua", "--memory", "0"],
+        &["check", "x.lua", "--memory", "16777217"],
+        &["check", "x.lua", "--memory", "1GiB"],
+        &["build", "x.lua", "-o", "x.o", "--cpus", "8193"],
+        &["replay", "x.lua", "t.pcap", "--limit", "18446744073709551616"],
         &["bench", "x.lua", "--rounds", "0"],
+        &["bench", "x.lua", "--rounds", "10001"],
+        &["bench", "x.lua", "--repeat", "0"],
+        &["bench", "x.lua", "--repeat", "2147483648"],
+        &["bench", "x.lua", "--limit", "0"],
+        &["bench", "x.lua", "--limit", "4294967296"],
+        &["check", "x.lua", "--load-steps", "18446744073709551616"],
+        &["check", "x.lua", "--load-memory", "18446744073709551616"],
         &["check", "x.lua", "--load-steps", "0"],
         &["check", "x.lua", "--load-memory", "0"],
         &["check", "x.lua", "--load-memory", "10 apples"],
@@ -43,6 +59,24 @@ fn usage_errors_end_with_2() {
         let run = place.run(arguments).ends_with(2);
         assert!(run.stderr().contains("--help"), "{arguments:?}: {}", run.stderr());
         assert_eq!(run.stdout(), "", "{arguments:?}");
+    }
+}
+
+/// What an option takes, the stages take too.
+#[test]
+fn options_work_at_their_ends() {
+    let place = Place::with(&[("x.lua", PASS)]);
+    for option in [
+        &["--budget", "1"],
+        &["--budget", "4294967295"],
+        &["--memory", "1"],
+        &["--memory", "16MiB"],
+        &["--load-memory", "18446744073709551615"],
+        &["--load-steps", "18446744073709551615"],
+    ] {
+        for form in ["expanded", "general"] {
+            place.run(&[&["check", "x.lua", "--form", form], &option[..]].concat()).ends_with(0);
+        }
     }
 }
 

@@ -43,12 +43,32 @@ impl Code {
         self.emit(Op::Const(value))
     }
 
+    /// A number of any size as an operand: part of the instruction where it fits.
+    pub fn number(&mut self, value: i64) -> Operand {
+        match i32::try_from(value) {
+            Ok(imm) => Operand::Imm(imm),
+            Err(_) => Operand::Value(self.constant(value)),
+        }
+    }
+
+    /// The place `disp` bytes behind `base`, as loads and stores take it: part of the instruction where it fits.
+    fn place(&mut self, base: Value, disp: i64) -> (Value, i16) {
+        match i16::try_from(disp) {
+            Ok(disp) => (base, disp),
+            Err(_) => (self.add(base, disp), 0),
+        }
+    }
+
     pub fn binary(&mut self, op: BinaryOp, lhs: Value, rhs: impl Into<Operand>) -> Value {
         self.emit(Op::Binary(op, lhs, rhs.into()))
     }
 
     pub fn add(&mut self, lhs: Value, rhs: i64) -> Value {
-        if rhs == 0 { lhs } else { self.binary(BinaryOp::Add, lhs, rhs as i32) }
+        if rhs == 0 {
+            return lhs;
+        }
+        let rhs = self.number(rhs);
+        self.binary(BinaryOp::Add, lhs, rhs)
     }
 
     /// What loads and stores take for the arena's byte with this offset.
@@ -57,28 +77,26 @@ impl Code {
     }
 
     pub fn load(&mut self, base: Value, disp: i64) -> Value {
-        self.emit(Op::Load { size: Size::B8, signed: false, base, disp: disp as i16 })
+        let (base, disp) = self.place(base, disp);
+        self.emit(Op::Load { size: Size::B8, signed: false, base, disp })
     }
 
     /// A half-sized word, without sign.
     pub fn load_half(&mut self, base: Value, disp: i64) -> Value {
-        self.emit(Op::Load { size: Size::B4, signed: false, base, disp: disp as i16 })
+        let (base, disp) = self.place(base, disp);
+        self.emit(Op::Load { size: Size::B4, signed: false, base, disp })
     }
 
     pub fn store(&mut self, base: Value, disp: i64, value: impl Into<Operand>) {
-        let op = Op::Store { size: Size::B8, base, disp: disp as i16, value: value.into() };
+        let (base, disp) = self.place(base, disp);
+        let op = Op::Store { size: Size::B8, base, disp, value: value.into() };
         self.function.push(self.block, op, self.loc);
     }
 
     /// Stores a number of any size.
     pub fn store_constant(&mut self, base: Value, disp: i64, value: i64) {
-        match i32::try_from(value) {
-            Ok(imm) => self.store(base, disp, imm),
-            Err(_) => {
-                let value = self.constant(value);
-                self.store(base, disp, value);
-            }
-        }
+        let value = self.number(value);
+        self.store(base, disp, value);
     }
 
     /// Copies the Lua value of 16 bytes.
@@ -143,19 +161,59 @@ impl Code {
         match targets {
             [] => self.jump(otherwise, args),
             [(number, block)] => {
-                let number = *number as i32;
+                let number = self.number(*number);
                 self.branch(CompareOp::Eq, key, number, (*block, args), (otherwise, args));
             }
             _ => {
                 let (low, high) = targets.split_at(targets.len() / 2);
                 let (left, _) = self.new_block(0);
                 let (right, _) = self.new_block(0);
-                self.branch(CompareOp::ULt, key, high[0].0 as i32, (left, &[]), (right, &[]));
+                let middle = self.number(high[0].0);
+                self.branch(CompareOp::ULt, key, middle, (left, &[]), (right, &[]));
                 self.block = left;
                 self.switch(key, low, otherwise, args);
                 self.block = right;
                 self.switch(key, high, otherwise, args);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What an instruction has no room for comes out of a register, whole.
+    #[test]
+    fn numbers_and_displacements_keep_their_value() {
+        let kind = ir::FunctionKind::Subprogram { global: false, context: false };
+        let mut code = Code::new("f", kind, 1);
+        let base = code.param(0);
+        let bounds =
+            [0, 1, i64::from(i32::MAX), i64::from(i32::MIN), i64::from(u32::MAX), i64::MAX, i64::MIN];
+        for value in bounds.into_iter().chain([i64::from(i32::MAX) + 1, i64::from(i32::MIN) - 1]) {
+            let number = code.number(value);
+            let known = match number {
+                Operand::Imm(imm) => i64::from(imm),
+                Operand::Value(made) => constant(&code, made),
+            };
+            assert_eq!((known, matches!(number, Operand::Imm(_))), (value, i32::try_from(value).is_ok()));
+        }
+        for (disp, fits) in [(0, true), (32767, true), (-32768, true), (32768, false), (-32769, false)] {
+            let (place, rest) = code.place(base, disp);
+            assert_eq!((place == base, i64::from(rest) == disp), (fits, fits), "{disp}");
+            assert!(fits || rest == 0);
+        }
+    }
+
+    fn constant(code: &Code, value: Value) -> i64 {
+        let insts = &code.function.blocks[code.block.0 as usize].insts;
+        insts
+            .iter()
+            .find_map(|inst| match (&inst.op, inst.result) {
+                (Op::Const(number), Some(result)) if result == value => Some(*number),
+                _ => None,
+            })
+            .unwrap_or_else(|| panic!("{value:?} is no constant"))
     }
 }

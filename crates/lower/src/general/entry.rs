@@ -125,11 +125,12 @@ impl General<'_> {
         let mut code = Code::new(&name, ir::FunctionKind::Program { section }, 1);
         let processor = code.emit(Op::Helper { id: HELPER_PROCESSOR, args: vec![] });
         self.leave_without_memory(&mut code, processor, parts);
-        let part = code.binary(BinaryOp::Mul, processor, stride as i32);
-        let address = code.binary(BinaryOp::Add, part, image_end as i32);
+        let each = code.number(stride);
+        let part = code.binary(BinaryOp::Mul, processor, each);
+        let address = code.add(part, image_end);
         let state = code.arena(address);
         self.prepare(&mut code, state, address, statics, (image_end, stride));
-        code.store(state, L_BUDGET, self.options.budget as i32);
+        code.store_constant(state, L_BUDGET, self.options.budget.into());
         code.store(state, L_HANDLER, 0);
         let (exit, params) = code.new_block(1);
         if let Some(copy) = parts.copy {
@@ -145,7 +146,8 @@ impl General<'_> {
         code.block = next;
         let number = code.load(state, L_HANDLER);
         let pass = code.constant(PASS);
-        code.leave_if(CompareOp::UGe, number, handlers as i32, exit, &[pass]);
+        let handlers = code.number(handlers as i64);
+        code.leave_if(CompareOp::UGe, number, handlers, exit, &[pass]);
         code.terminate(ir::Terminator::MayGoto {
             go: ir::Target::new(start, vec![]),
             stop: ir::Target::new(exit, vec![pass]),
@@ -166,13 +168,15 @@ impl General<'_> {
     /// Ends the program on a CPU beyond those that it has memory for.
     fn leave_without_memory(&self, code: &mut Code, processor: Value, parts: &Parts) {
         let (beyond, _) = code.cold_block(0);
-        code.leave_if(CompareOp::UGe, processor, self.options.cpus as i32, beyond, &[]);
+        let cpus = code.number(self.options.cpus.into());
+        code.leave_if(CompareOp::UGe, processor, cpus, beyond, &[]);
         let start = std::mem::replace(&mut code.block, beyond);
         if let Some(no_memory) = parts.no_memory {
             let context = code.param(0);
             code.call(no_memory, &[context, processor]);
         }
-        code.ret(self.options.on_error as i32);
+        let verdict = code.number(self.options.on_error.into());
+        code.ret(verdict);
         code.block = start;
     }
 
@@ -182,7 +186,7 @@ impl General<'_> {
         let following = code.add(number, 1);
         code.store(state, L_HANDLER, following);
         let offset = code.binary(BinaryOp::Shl, number, 3);
-        let place = code.binary(BinaryOp::Add, offset, list as i32);
+        let place = code.add(offset, list as i64);
         let place = code.arena(place);
         let closure = code.load(place, 0);
         let start = self.routine("start_handler");
