@@ -1,9 +1,11 @@
 //! Values of unknown type: one piece of code for each type that the value can have.
 
-use crate::context::{Context, Result};
+use crate::context::{Context, Result, Site};
 use crate::error::{LowerError, LowerErrorKind};
 use crate::events::Message;
 use crate::join::Arm;
+use crate::opcode::{Instruction, Opcode};
+use crate::protocols;
 use crate::state::{Slot, State};
 use crate::value::{Abs, Shape, Union};
 use moonhook_ir::CompareOp;
@@ -142,6 +144,41 @@ impl Context<'_> {
     pub fn certain_error(&mut self, message: String, name: Option<&str>, help: &'static str) {
         self.note_certain(&message, name, help);
         self.fail(Message::new(message));
+    }
+
+    /// The run-time error that an object has no field of that name. The script is refused if the name stands in the code and the
+    /// instruction never finds such a field, in whatever object. A name that is computed is data of the script: only a warning.
+    pub fn missing_field(&mut self, missing: LowerErrorKind, name: &str) {
+        if !self.state.alive() {
+            return;
+        }
+        let message = missing.to_string();
+        let kind = match self.has_constant_key() {
+            true => missing,
+            false => {
+                let help = "test which header it is before its fields are read";
+                LowerErrorKind::CertainError { message: message.clone(), help }
+            }
+        };
+        self.certain.push((self.site(), LowerError { kind, place: self.place(Some(name)).into() }));
+        self.fail(Message::new(message));
+    }
+
+    /// Whether the current instruction indexes by a name that stands in the code.
+    fn has_constant_key(&self) -> bool {
+        let Some((prototype, pc)) = self.site() else { return true };
+        let word = self.snapshot.prototype(prototype).code.get(pc).copied().unwrap_or_default();
+        Instruction(word).opcode() != Some(Opcode::GetTable)
+    }
+
+    /// A misspelt name among the errors that are certain so far: one that no packet and no header has.
+    pub fn misspelt(&mut self) -> Option<Box<LowerError>> {
+        let is = |(site, error): &(Option<Site>, LowerError)| {
+            let LowerErrorKind::NoSuchField { field, .. } = &error.kind else { return false };
+            site.is_none_or(|site| !self.passed.contains(&site))
+                && protocols::field_names().all(|name| name != field)
+        };
+        self.certain.iter().find(|certain| is(certain)).map(|(_, error)| Box::new(error.clone()))
     }
 
     fn note_certain(&mut self, message: &str, name: Option<&str>, help: &'static str) {

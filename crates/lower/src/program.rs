@@ -1,7 +1,7 @@
 //! The program around the handlers: they run one after another, and their results become a verdict.
 
 use crate::context::{Context, Result, Site, Stop, Work};
-use crate::error::LowerError;
+use crate::error::{LowerError, LowerErrorKind};
 use crate::events::Message;
 use crate::memory::POOL_MASK;
 use crate::stored::Stored;
@@ -74,7 +74,11 @@ fn walk<'a>(
         };
         match outcome {
             Ok(()) => return Ok(context),
-            Err(Stop::Error(error)) => return Err((error, context.shared.into())),
+            // General code would only find out at packet time.
+            Err(Stop::Error(error)) => {
+                let misspelt = error.kind.has_general_form().then(|| context.misspelt()).flatten();
+                return Err((misspelt.unwrap_or(error), context.shared.into()));
+            }
             Err(Stop::Restart) => {
                 (variables, objects, unrolled) = (context.variables, context.objects, context.unrolled);
                 (shared, stored, work) = (context.shared, context.stored, context.work);
@@ -244,11 +248,14 @@ impl Context<'_> {
         insts().filter_map(offset).collect()
     }
 
-    /// Puts the module together, unless an error is certain.
+    /// Puts the module together, unless a field that the code names is certainly missing.
     fn finish(mut self) -> std::result::Result<ir::Module, LowerError> {
         let certain = std::mem::take(&mut self.certain);
         let is_certain = |site: &Option<Site>| site.is_none_or(|site| !self.passed.contains(&site));
         for (_, error) in certain.into_iter().filter(|(site, _)| is_certain(site)) {
+            if matches!(error.kind, LowerErrorKind::NoSuchField { .. }) {
+                return Err(error);
+            }
             let warning = error.diagnostic();
             // The instruction can have been expanded at several places.
             if !self.module.warnings.contains(&warning) {

@@ -90,6 +90,12 @@ pub fn find(library: &str, function: &[u8]) -> Option<&'static str> {
     FAMILIES.iter().flat_map(|family| family.iter()).find(is).map(|row| row.name)
 }
 
+/// The names of the functions of a library that packet code can call.
+pub fn names(library: &'static str) -> impl Iterator<Item = &'static str> {
+    let all = FAMILIES.iter().flat_map(|family| family.iter());
+    all.filter_map(move |row| row.name.strip_prefix(library)?.strip_prefix('.'))
+}
+
 /// Makes the call in the current state.
 pub fn call(context: &mut Context<'_>, call: Call) -> Result<Vec<Arm>> {
     let Some(row) = find_row(call.name) else { return refuse(context, &call) };

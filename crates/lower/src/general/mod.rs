@@ -10,6 +10,7 @@
 mod body;
 mod code;
 mod compact;
+mod computed;
 mod counts;
 mod entry;
 mod heap;

@@ -1,8 +1,9 @@
 //! What packet code can reach: functions, objects of load time, and library functions.
 //!
 //! Tables of the library (and the table of globals) would bring in everything there is, so of them only the fields count
-//! whose names stand somewhere in the reachable code as constants.
+//! whose names stand somewhere in the reachable code as constants, or that its keys may be ([`computed`]).
 
+use super::computed;
 use super::library::{self, Library};
 use crate::names;
 use crate::opcode::{Instruction, Opcode};
@@ -51,7 +52,7 @@ impl<'a> Functions<'a> {
 #[derive(Default)]
 pub struct Reach {
     pub functions: BTreeSet<usize>,
-    /// Constant strings of the reachable functions of the script.
+    /// Constant strings of the reachable functions of the script, and other names that keys may be ([`computed`]).
     pub mentions: HashSet<Arc<[u8]>>,
     pub tables: BTreeSet<TableId>,
     pub closures: BTreeSet<ClosureId>,
@@ -95,6 +96,11 @@ impl Reach {
                 }
             }
             reach.string_methods();
+            if reach.size() > before {
+                continue;
+            }
+            let names = computed::names(functions, &reach);
+            reach.mentions.extend(names);
             if reach.size() == before {
                 return reach;
             }

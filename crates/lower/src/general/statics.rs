@@ -32,7 +32,7 @@ pub const EVENTS: [&str; 22] = [
 ];
 
 /// The functions of the string library (manual § 6.5), which strings have as methods.
-const METHODS: [&str; 17] = [
+pub const METHODS: [&str; 17] = [
     "byte", "char", "dump", "find", "format", "gmatch", "gsub", "len", "lower", "match", "pack", "packsize",
     "rep", "reverse", "sub", "unpack", "upper",
 ];

@@ -71,6 +71,12 @@ pub fn headers() -> impl Iterator<Item = &'static str> {
     PROTOCOLS.iter().filter(|protocol| !protocol.fields.is_empty()).map(|protocol| protocol.name)
 }
 
+/// The names of all protocols, and of all fields of headers.
+pub fn field_names() -> impl Iterator<Item = &'static str> {
+    let fields = PROTOCOLS.iter().flat_map(|protocol| protocol.fields.iter().map(|field| field.name));
+    PROTOCOLS.iter().map(|protocol| protocol.name).chain(fields)
+}
+
 /// What the headers' fields of that name are, whichever header it is.
 pub fn kinds_of(snapshot: &Snapshot, options: &Options, name: &str) -> Seen {
     let fields =
@@ -153,9 +159,15 @@ fn read_again(context: &mut Context<'_>, protocol: &Protocol, field: &Field) -> 
     Ok(result)
 }
 
-fn no_field(context: &Context<'_>, header: &'static str, field: String, known: String) -> Result<Vec<Arm>> {
+fn no_field(
+    context: &mut Context<'_>,
+    header: &'static str,
+    field: String,
+    known: String,
+) -> Result<Vec<Arm>> {
     let name = field.clone();
-    context.refuse(LowerErrorKind::NoSuchField { header, field, known }, Some(&name))
+    context.missing_field(LowerErrorKind::NoSuchField { header, field, known }, &name);
+    Ok(vec![])
 }
 
 fn list(names: impl Iterator<Item = &'static str>) -> String {

@@ -30,7 +30,7 @@ const SETTERS: [(&str, usize); 5] =
     [("setuint8", 1), ("setuint16", 2), ("setint32", 4), ("setint64", 8), ("setbyte", 1)];
 
 /// Integer fields of headers (docs/packet.md) that are not nil where the header is there.
-const FIELDS: [(&str, &str); 10] = [
+pub(super) const FIELDS: [(&str, &str); 10] = [
     ("eth", "type"),
     ("ip", "version"),
     ("ip", "ttl"),

@@ -1,6 +1,7 @@
 //! Tables of rules: lists of functions and of records with functions in them, made at load time or for the packet, and walked or
 //! looked up packet by packet.
 
+use super::packet::FIELDS;
 use super::scope::Sort;
 use super::tree::{Expression, Statement, expr, line, optional};
 use super::{Features, Generator, Rules, StatementRule, WORK_OF_CLOSURE};
@@ -22,6 +23,10 @@ enum RuleKind {
     Records,
     /// Functions as the first kind has, by protocol numbers and names.
     ByKey,
+    /// A list of records with the names of a header and of a field, and an integer.
+    Fields,
+    /// A list of names of functions of the string library.
+    Steps,
 }
 
 pub(super) const STATEMENTS: Rules<StatementRule> = &[
@@ -30,6 +35,8 @@ pub(super) const STATEMENTS: Rules<StatementRule> = &[
     (Features::RULES, 3, Generator::first_rule),
     (Features::RULES, 4, Generator::dispatch),
     (Features::RULES, 3, Generator::names_in_text),
+    (Features::RULES, 4, Generator::fields_by_name),
+    (Features::RULES, 2, Generator::library_by_name),
 ];
 
 /// Keys of tables by protocol, and what may find one.
@@ -43,7 +50,8 @@ impl Generator {
         if !self.has(Features::RULES) {
             return Vec::new();
         }
-        let kinds = [RuleKind::Functions, RuleKind::Records, RuleKind::ByKey];
+        use RuleKind::*;
+        let kinds = [Functions, Records, ByKey, Fields, Steps];
         (0..1 + self.random.below(2))
             .map(|_| self.rule_table(*self.random.clone().pick(&kinds), true))
             .collect()
@@ -63,6 +71,17 @@ impl Generator {
             RuleKind::ByKey => {
                 let key = PROTOCOLS[index % PROTOCOLS.len()];
                 expr!(Field, format!("{key} = $"), self.rule_function(false))
+            }
+            RuleKind::Fields => {
+                let (header, field) = match self.random.once_in(12) {
+                    true => ("icmp", "dport"),
+                    false => *self.random.pick(&FIELDS),
+                };
+                let value = self.random.below(99);
+                expr!(Field, format!("{{ proto = \"{header}\", field = \"{field}\", value = {value} }}"))
+            }
+            RuleKind::Steps => {
+                expr!(Field, format!("\"{}\"", self.one_of(&["lower", "upper", "reverse", "len"])))
             }
             RuleKind::Records => {
                 let (name, test, score) =
@@ -205,6 +224,49 @@ impl Generator {
         Some(vec![
             line!(format!("local {g} = {name}[$]"), key),
             line!(format!("if {g} then$$end"), call, otherwise),
+        ])
+    }
+
+    /// Looks fields up whose headers and names are data.
+    fn fields_by_name(&mut self) -> Option<Vec<Statement>> {
+        if !self.may_nest() || !self.room(200) {
+            return None;
+        }
+        let name = self.known_rules(RuleKind::Fields)?;
+        self.spend(120);
+        let (sum, header) = (self.fresh("v"), self.fresh("h"));
+        // Names that are put together are equal to no constant's address.
+        let field =
+            self.one_of(&["rule.field", "rule.field", "(rule.field .. \"\")", "(\"%s\"):format(rule.field)"]);
+        let hit = vec![line!(format!("{sum} = {sum} + 1"))];
+        let body = vec![
+            line!(format!("local {header} = pkt[rule.proto]")),
+            line!(format!("if {header} and {header}[{field}] == rule.value + i then$end"), hit),
+            self.shown(vec![expr!(Any, format!("{header} and {header}[rule.field]"))]),
+        ];
+        Some(vec![
+            line!(format!("local {sum} = 0")),
+            line!(format!("for i, rule in ipairs({name}) do$end"), body),
+            self.shown(vec![expr!(Integer, sum)]),
+        ])
+    }
+
+    /// Calls functions of the library whose names are data.
+    fn library_by_name(&mut self) -> Option<Vec<Statement>> {
+        if !self.may_nest() || !self.room(200) {
+            return None;
+        }
+        let name = self.known_rules(RuleKind::Steps)?;
+        self.spend(120);
+        let text = self.fresh("s");
+        let call = match self.one_of(&["string", "method"]) {
+            "string" => format!("{text} = string[name](tostring({text}))"),
+            _ => format!("{text} = (\"\")[name](tostring({text}))"),
+        };
+        Some(vec![
+            line!(format!("local {text} = \"Some Text\"")),
+            line!(format!("for _, name in ipairs({name}) do$end"), vec![line!(call)]),
+            self.shown(vec![expr!(Any, text)]),
         ])
     }
 

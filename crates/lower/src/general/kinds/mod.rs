@@ -19,7 +19,7 @@ use graph::{Graph, Node, Object, Owner, Place, Rule};
 use moonhook_ir::Loc;
 use moonhook_shape::MAX_DEPTH;
 use moonhook_snapshot::{CellId, Prototype, TableId};
-use registers::Code;
+pub use registers::Code;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -127,12 +127,7 @@ impl<'a> Kinds<'_, 'a> {
         if let Some(known) = self.codes.get(&function) {
             return known.clone();
         }
-        let functions = self.functions;
-        let captures = |n: usize| -> Vec<usize> {
-            let upvalues = &functions.get(functions.inner(function, n)).upvalues;
-            upvalues.iter().filter(|u| u.in_stack).map(|u| usize::from(u.index)).collect()
-        };
-        let code = Rc::new(Code::new(self.prototype(function), captures));
+        let code = Rc::new(Code::of(self.functions, function));
         self.codes.insert(function, code.clone());
         code
     }

@@ -2,6 +2,7 @@
 
 use super::Kinds;
 use super::graph::{Node, Place};
+use crate::general::reach::Functions;
 use crate::opcode::{Instruction, Opcode};
 use moonhook_snapshot::{Prototype, flow};
 
@@ -39,8 +40,16 @@ impl Captured {
 }
 
 impl Code {
+    pub fn of(functions: &Functions<'_>, function: usize) -> Code {
+        let captures = |n: usize| -> Vec<usize> {
+            let upvalues = &functions.get(functions.inner(function, n)).upvalues;
+            upvalues.iter().filter(|u| u.in_stack).map(|u| usize::from(u.index)).collect()
+        };
+        Code::new(functions.get(function), captures)
+    }
+
     /// `captures` gives the registers that a new closure of the `n`-th inner function captures.
-    pub fn new(prototype: &Prototype, captures: impl Fn(usize) -> Vec<usize>) -> Code {
+    fn new(prototype: &Prototype, captures: impl Fn(usize) -> Vec<usize>) -> Code {
         let code = &prototype.code;
         let mut is_start = vec![false; code.len() + 1];
         is_start[0] = true;
@@ -132,6 +141,30 @@ impl Code {
     /// The instruction of the same block that sets the register last before another one.
     pub fn setter_in_block(&self, pc: usize, register: usize) -> Option<usize> {
         self.setter(register, self.starts[self.block(pc)], pc)
+    }
+
+    /// All instructions that may have set a register before another one, and whether there is a way from the function's start without one.
+    pub fn definitions(&self, pc: usize, register: usize) -> (Vec<usize>, bool) {
+        let at = self.block(pc);
+        if let Some(setter) = self.setter(register, self.starts[at], pc) {
+            return (vec![setter], false);
+        }
+        let (mut found, mut from_start) = (Vec::new(), at == 0);
+        let mut seen = vec![false; self.starts.len()];
+        let mut work = self.before[at].clone();
+        while let Some(block) = work.pop() {
+            if std::mem::replace(&mut seen[block], true) {
+                continue;
+            }
+            match self.setter(register, self.starts[block], self.end(block, usize::MAX)) {
+                Some(setter) => found.push(setter),
+                None => {
+                    from_start |= block == 0;
+                    work.extend(&self.before[block]);
+                }
+            }
+        }
+        (found, from_start)
     }
 
     /// The instructions that set a captured variable after the first function with it is made.

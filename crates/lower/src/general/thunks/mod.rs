@@ -35,6 +35,11 @@ pub fn objects() -> impl Iterator<Item = (i64, Object)> {
     (OBJECT_PACKET..).zip([Object::Packet, Object::Argument].into_iter().chain(headers))
 }
 
+/// The names of all fields and methods that objects have.
+pub fn field_names() -> impl Iterator<Item = &'static str> {
+    protocols::field_names().chain(crate::builtins::names("data"))
+}
+
 /// What error messages call the types of objects, in the order of [`objects`] (`type` gives `userdata` for all).
 pub fn object_names() -> Vec<&'static str> {
     objects().map(|(_, object)| object.message_name()).collect()
