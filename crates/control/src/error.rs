@@ -7,9 +7,9 @@ use moonhook_shape::ShapeError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
-    /// `what` is `key` or `value`.
+    /// `what` is `key` or `value`, of which the table has those of the type `takes`.
     #[error("bad {what} for table '{table}' ({problem})")]
-    Unfit { table: String, what: &'static str, problem: ShapeError },
+    Unfit { table: String, what: &'static str, takes: String, problem: ShapeError },
     #[error("table '{table}' is full")]
     Full { table: String },
     /// Entry number `entry`, from 0, of those that were to be loaded.
@@ -80,9 +80,9 @@ impl ControlError {
 
     fn help(&self) -> String {
         match self {
-            ControlError::Unfit { .. } => {
-                "declare the type that you need: `map{key = …, value = …}`".to_string()
-            }
+            ControlError::Unfit { what, takes, .. } => format!(
+                "{what}s of this table are `{takes}`; a script that needs others declares them: `map{{{what} = …}}`"
+            ),
             ControlError::Full { .. } => {
                 "declare more: `map{capacity = …}`, or let old entries go: `map{evict = \"lru\"}`".to_string()
             }
@@ -115,11 +115,12 @@ mod tests {
                 ControlError::Unfit {
                     table: table(),
                     what: "key",
+                    takes: "string:2".to_string(),
                     problem: ShapeError::TooLong { length: 3, capacity: 2 },
                 },
                 "MH0701",
                 "bad key for table 't' (the string has 3 bytes, the table takes 2)",
-                "declare the type that you need",
+                "keys of this table are `string:2`; a script that needs others",
             ),
             (ControlError::Full { table: table() }, "MH0702", "table 't' is full", "declare more"),
             (

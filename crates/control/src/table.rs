@@ -117,6 +117,14 @@ impl SharedTable {
         }
     }
 
+    /// Whether an entry can have this key.
+    ///
+    /// # Errors
+    /// `Unfit`, which says what keys are.
+    pub fn check_key(&self, key: &Datum) -> Result<(), ControlError> {
+        self.key(key).map(drop)
+    }
+
     /// Assigns a value; nil deletes the entry.
     ///
     /// # Errors
@@ -277,7 +285,11 @@ impl SharedTable {
     }
 
     pub(crate) fn unfit(&self, what: &'static str, problem: ShapeError) -> ControlError {
-        ControlError::Unfit { table: self.name.clone(), what, problem }
+        let takes = match what {
+            "key" => &self.shape.key,
+            _ => &self.shape.value,
+        };
+        ControlError::Unfit { table: self.name.clone(), what, takes: takes.to_string(), problem }
     }
 }
 

@@ -6,7 +6,7 @@ use crate::CliError;
 use crate::datum::{from_json, to_json};
 use moonhook_control::{SharedTable, Walk};
 use moonhook_daemon::{ClientId, Dumped, TableInfo, TableOperation};
-use moonhook_shape::Type;
+use moonhook_shape::{Datum, Type};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -51,12 +51,12 @@ impl Session<'_> {
         }
         let table = self.installed.table(name)?;
         Ok(match operation {
-            TableOperation::Get { key } => to_json(&table.get(&from_json(key)?)?),
+            TableOperation::Get { key } => to_json(&table.get(&fitting(table, key)?)?),
             TableOperation::Set { key, value } => {
                 table.set(&from_json(key)?, &from_json(value)?)?;
                 Value::Null
             }
-            TableOperation::Delete { key } => table.delete(&from_json(key)?)?.into(),
+            TableOperation::Delete { key } => table.delete(&fitting(table, key)?)?.into(),
             TableOperation::Load { entries, keys } => table.load(data(entries, keys)?)?.into(),
             TableOperation::Count => table.count()?.into(),
             TableOperation::Clear => table.clear()?.into(),
@@ -88,6 +88,13 @@ impl Session<'_> {
         }
         Ok(json!(Dumped { dump: id, entries }))
     }
+}
+
+/// A key that an entry can have. For Lua there is no entry with another one; a person who writes one is mistaken.
+fn fitting(table: &SharedTable, key: &Value) -> Result<Datum, CliError> {
+    let key = from_json(key)?;
+    table.check_key(&key)?;
+    Ok(key)
 }
 
 fn fields(value: &Type) -> Vec<String> {
