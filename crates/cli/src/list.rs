@@ -32,6 +32,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 pub fn list(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
     let folder = arguments.remote.folder();
+    // It goes with its last script, so that this is no error; it may be a slip of the pen as well.
+    if arguments.remote.is_named() && !folder.path().exists() {
+        eprintln!("note: there is no folder '{}'", folder.path().display());
+    }
     let (mut found, mut silent) = (Vec::new(), None);
     for name in folder.names()? {
         match status(&folder, &name) {

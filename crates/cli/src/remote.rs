@@ -26,6 +26,11 @@ impl RemoteOptions {
         self.socket_dir.is_some() || from_environment().is_some()
     }
 
+    /// An option says where.
+    pub fn is_named(&self) -> bool {
+        self.socket_dir.is_some()
+    }
+
     /// Asks the script of that name once.
     pub fn ask<T: DeserializeOwned>(&self, name: &Name, request: &Request) -> Result<T, CliError> {
         ask(&mut Client::connect(&self.folder(), name)?, request)

@@ -50,7 +50,7 @@ pub struct Arguments {
     /// Where the handlers run
     #[arg(long, value_enum, default_value = "kernel")]
     tier: Choice,
-    /// Show totals only
+    /// Show totals only, and the first frame with an error
     #[arg(long, short)]
     quiet: bool,
     /// Answer as a JSON document
@@ -59,7 +59,7 @@ pub struct Arguments {
     #[command(flatten)]
     script_options: ScriptOptions,
     /// Stop after that many frames
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
 }
 

@@ -124,7 +124,13 @@ fn replay_in_real_lua_shows_frames_and_totals() {
         assert!(shown.contains(part), "{part:?} is missing in:\n{shown}");
     }
     let quiet = place.run(&["replay", "--tier", "user", "-q", "x.lua", "t.pcap"]).ends_with(0).stdout();
-    assert_eq!(quiet, "6 frames: DROP 1, PASS 5\nchanged 1, errors 1, prints 2\n");
+    assert_eq!(quiet.lines().count(), 6, "{quiet}");
+    for part in [
+        "PASS      60 bytes\n         error x.lua:8: bad argument #1 to 'getbyte' (out of bounds)\n",
+        "6 frames: DROP 1, PASS 5\nchanged 1, errors 1, prints 2\n",
+    ] {
+        assert!(quiet.contains(part), "{part:?} is missing in:\n{quiet}");
+    }
 }
 
 #[test]
@@ -141,6 +147,26 @@ fn replay_in_json() {
     assert_eq!((&frames[2]["changed"], &frames[2]["length"]), (&json!(true), &json!(60)));
     assert_eq!(answer["totals"]["verdicts"], json!({ "PASS": 2, "DROP": 2 }));
     assert_eq!((&answer["totals"]["errors"], &answer["error"]), (&json!(1), &json!(null)));
+}
+
+/// Totals say how many errors there were; what to look for is said of the first one.
+#[test]
+fn a_quiet_replay_shows_the_first_error_and_its_frame() {
+    let place = Place::with(&[("x.lua", BUSY)]);
+    place.capture("t.pcap", &[0, 1, 2, 0, 2, 2]);
+    let arguments = ["replay", "--tier", "user", "-q", "x.lua", "t.pcap"];
+    let quiet = place.run(&arguments).ends_with(0).stdout();
+    let all = place.run(&["replay", "--tier", "user", "x.lua", "t.pcap"]).ends_with(0).stdout();
+    let errors = |shown: &str| shown.lines().filter(|line| line.contains("error x.lua:8: ")).count();
+    assert_eq!((errors(&quiet), errors(&all)), (1, 3), "{quiet}");
+    let frame = quiet.lines().next().unwrap();
+    assert!(frame.trim_start().starts_with("3 ") && all.contains(frame), "{quiet}");
+    let frames = place.run(&[&arguments[..], &["--json"]].concat()).ends_with(0).json()["frames"].clone();
+    assert_eq!(frames.as_array().unwrap().len(), 1);
+    assert_eq!((&frames[0]["number"], &frames[0]["error"]["message"].is_string()), (&json!(3), &true));
+    place.capture("t.pcap", &[0, 1]);
+    let quiet = place.run(&arguments).ends_with(0).stdout();
+    assert_eq!(quiet, "2 frames: PASS 2\nchanged 0, errors 0, prints 1\n");
 }
 
 #[test]

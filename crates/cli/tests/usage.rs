@@ -46,6 +46,7 @@ fn usage_errors_end_with_2() {
         &["check", "x.lua", "--load-memory", "0"],
         &["check", "x.lua", "--load-memory", "10 apples"],
         &["replay", "x.lua", "t.pcap", "--frags"],
+        &["replay", "x.lua", "t.pcap", "--limit", "0"],
         &["run", "lo", "x.lua", "--name", "a/b"],
         &["reload"],
         &["stop", ".x"],
@@ -184,6 +185,18 @@ fn a_name_that_is_none_is_answered_with_what_names_are() {
         let run = place.run(&["run", "lo", "x.lua", name]).ends_with(2);
         assert!(run.stderr().contains(part), "{}", run.stderr());
     }
+}
+
+/// The folder goes with its last script, so that nothing runs where there is none; who has mistyped it is told all the same.
+#[test]
+fn a_list_of_a_folder_that_is_not_there_says_so() {
+    let place = Place::with(&[]);
+    let run = place.run(&["list", "--json", "--socket-dir", "absent", "--bpffs", "absent"]).ends_with(0);
+    assert_eq!(run.json(), serde_json::json!([]));
+    assert_eq!(run.stderr(), "note: there is no folder 'absent'\n");
+    let here = place.run(&["list", "--socket-dir", "."]).ends_with(0);
+    let usual = place.shell("\"$MOONHOOK\" list").ends_with(0);
+    assert_eq!((here.stderr(), usual.stderr()), (String::new(), String::new()));
 }
 
 /// Where the answer cannot be written, standard error says so.

@@ -69,12 +69,14 @@ impl<'a> Listing<'a> {
         Ok(Listing { totals: Totals::default(), out, json, quiet, bar, shown: 0 })
     }
 
-    /// Counts a frame, and shows it unless only totals are wanted; differences are always shown.
+    /// Counts a frame, and shows it unless only totals are wanted; differences are always shown, and the first error is.
     pub fn frame(&mut self, frame: &Frame, line: &Line) -> Result<(), CliError> {
+        let errors = self.totals.errors;
         self.totals.count(frame, line);
+        let is_first_error = errors == 0 && self.totals.errors == 1;
         let advanced = self.bar.position() + frame.data.len() as u64 + RECORD_HEADER;
         self.bar.set_position(advanced.min(self.bar.length().unwrap_or(advanced)));
-        if self.quiet && line.differences.is_empty() {
+        if self.quiet && line.differences.is_empty() && !is_first_error {
             return Ok(());
         }
         if !self.json {
