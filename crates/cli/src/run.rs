@@ -146,7 +146,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError>
     let watched = session.watch(&stop);
     // First no more events come in, then those that are there are shown.
     let detached = session.detach();
-    let finished = session.finish(watched.is_ok());
+    let finished = session.finish(watched.is_ok(), !matches!(detached, Ok(false)));
     drop(server);
     watched.and(finished)?;
     if detached? {

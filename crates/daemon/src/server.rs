@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 
 /// Connections at a time. The longest idle one gives way to a new one.
 const MAX_CONNECTIONS: usize = 64;
+/// How long answers that have been given may take to be written when the script ends. Who does not read in that time gets no more.
+const PARTING: Duration = Duration::from_secs(1);
 /// Connections that watch events, at a time.
 const MAX_WATCHERS: usize = 32;
 
@@ -182,19 +184,26 @@ impl Shared {
     }
 
     /// Ends all connections and waits for their threads. None of them waits for an answer that has not been given by now: whoever owes
-    /// it may be waiting for this.
+    /// it may be waiting for this. None waits for a client that does not read, either.
     fn end_all(&self) {
         self.ending.store(true, Ordering::Relaxed);
         let connections = std::mem::take(&mut *self.connections());
         for connection in connections.values() {
             let _ = connection.stream.shutdown(Shutdown::Read);
-            // An answer that has been given is written; who does not read what there is has had the time.
+            // An answer that has been given is written.
             if connection.activity != Activity::Busy {
                 let _ = connection.stream.shutdown(Shutdown::Both);
             }
         }
-        for thread in connections.into_values().filter_map(|connection| connection.thread) {
-            let _ = thread.join();
+        let deadline = Instant::now() + PARTING;
+        let threads = || connections.values().filter_map(|connection| connection.thread.as_ref());
+        while !threads().all(JoinHandle::is_finished) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        for Connection { stream, thread, .. } in connections.into_values() {
+            // Ends whatever the thread is at.
+            let _ = stream.shutdown(Shutdown::Both);
+            let _ = thread.map(JoinHandle::join);
         }
     }
 }

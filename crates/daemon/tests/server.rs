@@ -267,6 +267,22 @@ fn the_end_waits_for_no_answer_that_can_not_come() {
     drop(kept);
 }
 
+/// A client that does not read its answer, which is larger than what a socket takes.
+#[test]
+fn the_end_does_not_wait_for_a_client_that_does_not_read() {
+    let (mut place, pending) = Place::silent();
+    let (mut stream, _reader) = place.raw();
+    stream.write_all(b"{\"version\":1,\"request\":\"status\"}\n").unwrap();
+    let Delivery::Request(pending) = pending.recv_timeout(Duration::from_secs(20)).unwrap() else {
+        panic!("no request")
+    };
+    pending.reply.send(Ok("x".repeat(8 << 20).into()));
+    let begun = Instant::now();
+    drop(place.server.take());
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert!(!place.socket().exists());
+}
+
 #[test]
 fn a_socket_that_a_dead_process_left_is_taken_over() {
     let files = tempfile::tempdir().unwrap();

@@ -3,9 +3,14 @@
 use crate::map::access;
 use crate::{InstallError, Program};
 use libbpf_rs::{MapHandle, RingBuffer, RingBufferBuilder};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::fmt::{self, Debug, Formatter};
 use std::os::fd::{BorrowedFd, RawFd};
 use std::time::Duration;
+
+/// Records that are handed over at once, at most, where there is no end of them.
+const BATCH: usize = 4096;
 
 /// The consumer of one ring buffer. It stays usable when the [`Program`] is gone.
 pub struct Events {
@@ -39,16 +44,31 @@ impl Program {
 }
 
 impl Events {
-    /// Waits up to `timeout` for records and hands over all there are; returns how many. An interruption by a signal
-    /// counts as none.
+    /// Waits up to `timeout` for records and hands over those that there are, `BATCH` at most; returns how many. An interruption by
+    /// a signal counts as none.
     ///
     /// # Errors
     /// `MapAccess`.
     pub fn poll(&mut self, timeout: Duration) -> Result<usize, InstallError> {
-        self.count(self.ring.poll_raw(timeout))
+        let timeout = PollTimeout::try_from(timeout).unwrap_or(PollTimeout::MAX);
+        let waited = poll(&mut [PollFd::new(self.as_fd(), PollFlags::POLLIN)], timeout);
+        match waited {
+            Ok(0) | Err(Errno::EINTR) => Ok(0),
+            Ok(_) => self.consume_some(),
+            Err(errno) => Err(access(&self.name, &libbpf_rs::Error::from_raw_os_error(errno as i32))),
+        }
     }
 
-    /// Hands over what is there, without waiting.
+    /// Hands over what is there, without waiting, but `BATCH` records at most: where they come in faster than they are seen to, there
+    /// are always more. Returns how many.
+    ///
+    /// # Errors
+    /// `MapAccess`.
+    pub fn consume_some(&mut self) -> Result<usize, InstallError> {
+        self.count(self.ring.consume_raw_n(BATCH))
+    }
+
+    /// Hands over all there is, without waiting, until there is no more.
     ///
     /// # Errors
     /// `MapAccess`.

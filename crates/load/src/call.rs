@@ -9,7 +9,7 @@ use mlua::thread::ThreadStatus;
 use mlua::{Function, MultiValue, Table, Thread, Value, ffi};
 
 use crate::Loaded;
-use crate::limits::processor_time;
+use crate::limits::Deadline;
 use crate::run::{is_memory_error, message};
 
 /// A function of a script failed.
@@ -23,7 +23,7 @@ pub struct CallError {
 }
 
 impl Loaded {
-    /// Calls `function`, which may take that much processor time; `None`: any time.
+    /// Calls `function`, which may take that much processor time, and twice as long where it has to share a processor; `None`: any time.
     ///
     /// # Errors
     /// The function raised an error, yielded, or was stopped because its time or the state's memory was used up. The state stays
@@ -46,7 +46,7 @@ impl Loaded {
         let resume: Function = self.lua.globals().get::<Table>("coroutine")?.get("resume")?;
         let thread = self.lua.create_thread(function.clone())?;
         self.meter.watch(&thread);
-        let deadline = limit.and_then(|limit| processor_time().checked_add(limit));
+        let deadline = limit.and_then(Deadline::after);
         self.meter.limit_time(deadline);
         let mut all = arguments;
         all.push_front(Value::Thread(thread.clone()));

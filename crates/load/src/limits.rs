@@ -26,11 +26,59 @@ const STEP: Duration = Duration::from_nanos(1);
 /// Its address is the key of the budget in the registry.
 static KEY: u8 = 0;
 
+/// How many times as long as on a processor a function may take by the clock: processors are shared, and whoever waits for the
+/// function is to get an answer.
+const CROWDED: u32 = 2;
+
+/// The part of its time that a function has on a processor before the clock counts: a process that was halted goes on.
+const LEAST: u32 = 10;
+
+/// When time is up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deadline {
+    /// On the clock of [`processor_time`].
+    processor: Duration,
+    /// Whatever share of a processor there was, if it was as much as `least` on its clock.
+    clock: Instant,
+    least: Duration,
+}
+
+impl Deadline {
+    /// When a function that begins now has run for `limit`; `None` if that is never.
+    pub fn after(limit: Duration) -> Option<Deadline> {
+        Deadline::from(processor_time(), Instant::now(), limit)
+    }
+
+    fn from(processor: Duration, clock: Instant, limit: Duration) -> Option<Deadline> {
+        Some(Deadline {
+            processor: processor.checked_add(limit)?,
+            clock: clock.checked_add(limit.checked_mul(CROWDED)?)?,
+            least: processor + limit / LEAST,
+        })
+    }
+
+    fn is_over(&self, processor: Duration, clock: Instant) -> bool {
+        processor >= self.processor || processor >= self.least && clock >= self.clock
+    }
+
+    /// When half of the time that is left is over.
+    fn half(&self, processor: Duration, clock: Instant) -> Deadline {
+        Deadline {
+            processor: processor + self.processor.saturating_sub(processor) / 2,
+            clock: clock + self.clock.saturating_duration_since(clock) / 2,
+            ..*self
+        }
+    }
+
+    fn has_come(&self) -> bool {
+        self.is_over(processor_time(), Instant::now())
+    }
+}
+
 /// What a state may still use.
 pub(crate) struct Budget {
     remaining: u64,
-    /// When time is up, on the clock of [`processor_time`].
-    deadline: Option<Duration>,
+    deadline: Option<Deadline>,
     exhausted: bool,
     /// When time was looked at, on two clocks of which the first costs little, and the instructions since the second.
     looked: Instant,
@@ -39,7 +87,7 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    fn new(remaining: u64, deadline: Option<Duration>) -> Budget {
+    fn new(remaining: u64, deadline: Option<Deadline>) -> Budget {
         let (looked, measured) = (Instant::now(), processor_time());
         Budget { remaining, deadline, exhausted: false, looked, measured, counted: 0 }
     }
@@ -50,7 +98,7 @@ impl Budget {
     }
 
     fn is_spent(&self) -> bool {
-        self.remaining == 0 || self.deadline.is_some_and(|deadline| processor_time() >= deadline)
+        self.remaining == 0 || self.deadline.is_some_and(|deadline| deadline.has_come())
     }
 
     /// Counts the instructions of an interval. Library functions that they called count as the instructions that would have
@@ -82,13 +130,12 @@ impl Budget {
         }
         let Some(deadline) = self.deadline else { return true };
         let time = Duration::from_nanos(steps).saturating_mul(STEP.as_nanos() as u32);
-        processor_time().saturating_add(time) < deadline
+        !deadline.is_over(processor_time().saturating_add(time), Instant::now())
     }
 
     /// Has the steps of a call counted that takes as long again; false if it takes more than there is.
     pub fn meter(&mut self, count: impl FnOnce(&mut dyn Allowance) -> Option<u64>) -> bool {
-        let now = processor_time();
-        let half = self.deadline.map(|deadline| now + deadline.saturating_sub(now) / 2);
+        let half = self.deadline.map(|deadline| deadline.half(processor_time(), Instant::now()));
         let steps = count(&mut Room { steps: self.remaining, until: half });
         match steps {
             Some(steps) if self.remaining != u64::MAX => {
@@ -103,12 +150,12 @@ impl Budget {
 /// What a count may use.
 struct Room {
     steps: u64,
-    until: Option<Duration>,
+    until: Option<Deadline>,
 }
 
 impl Allowance for Room {
     fn allows(&mut self, steps: u64) -> bool {
-        steps < self.steps && self.until.is_none_or(|until| processor_time() < until)
+        steps < self.steps && self.until.is_none_or(|until| !until.has_come())
     }
 }
 
@@ -156,8 +203,8 @@ impl Meter {
         unsafe { (*self.budget).exhausted }
     }
 
-    /// From now on all threads have the time until `deadline` on the clock of [`processor_time`], if there is one, and any number of instructions.
-    pub fn limit_time(&self, deadline: Option<Duration>) {
+    /// From now on all threads have the time until `deadline`, if there is one, and any number of instructions.
+    pub fn limit_time(&self, deadline: Option<Deadline>) {
         // SAFETY: as in `is_exhausted`.
         unsafe { self.budget.write(Budget::new(u64::MAX, deadline)) }
     }
@@ -214,4 +261,32 @@ unsafe fn forbid_allocation(state: *mut ffi::lua_State) {
     let lua = unsafe { Lua::get_or_init_from_ptr(state) };
     // Fails only for states that mlua did not make, which these are not.
     let _ = lua.set_memory_limit(1);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    /// On a machine where there is little of a processor to be had, too, whoever waits gets an answer in bounded time.
+    #[test]
+    fn time_is_up_on_a_processor_or_by_the_clock() {
+        let (processor, clock) = (7 * SECOND, Instant::now());
+        let deadline = Deadline::from(processor, clock, 10 * SECOND).unwrap();
+        for (used, passed, over) in
+            [(9, 9, false), (9, 19, false), (10, 10, true), (3, 19, false), (3, 20, true), (1, 20, true)]
+        {
+            let is_over = deadline.is_over(processor + used * SECOND, clock + passed * SECOND);
+            assert_eq!(is_over, over, "{used} s of a processor, {passed} s by the clock");
+        }
+        // Halted for an hour: it goes on.
+        assert!(!deadline.is_over(processor + SECOND / 2, clock + 3600 * SECOND));
+        let half = deadline.half(processor + 2 * SECOND, clock + 10 * SECOND);
+        for (used, passed, over) in [(5, 14, false), (6, 14, true), (5, 15, true)] {
+            let is_over = half.is_over(processor + used * SECOND, clock + passed * SECOND);
+            assert_eq!(is_over, over, "half: {used} s of a processor, {passed} s by the clock");
+        }
+        assert!(Deadline::from(processor, clock, Duration::MAX).is_none());
+    }
 }

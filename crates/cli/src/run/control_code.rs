@@ -4,7 +4,6 @@ use super::installed::Installed;
 use super::lua_thread::{Done, Job, LuaId, LuaThread, Sources, Told};
 use super::session::Session;
 use crate::CliError;
-use crate::loading::GRACE;
 use crate::records::{Failure as RuntimeFailure, Message, Notice, Text};
 use moonhook_control::{CallError, Connection, ControlError};
 use moonhook_daemon::{Executed, Failure, Reply};
@@ -148,7 +147,15 @@ impl ControlCode {
             State::Busy(_) => moonhook_control::Options::default().time_limit,
             State::Beginning => self.sources.options.longest(),
         };
-        self.thread.as_mut().is_some_and(|thread| thread.runs_for() > limit + GRACE)
+        self.thread.as_mut().is_some_and(|thread| thread.exceeds(limit))
+    }
+
+    /// There will be no answers any more: those who wait are told so when this lets go of their requests.
+    pub fn end(&mut self) {
+        self.waiting.clear();
+        if let State::Busy(work) = &mut self.state {
+            work.reply = None;
+        }
     }
 
     /// The thread, if it is still at work when it is not needed any more, with who waits for its answer.
@@ -258,9 +265,9 @@ impl Session<'_> {
             self.give_up_job(&error.to_string())?;
             return self.leave_control_off(&error.to_string());
         }
-        let limit = moonhook_control::Options::default().time_limit + GRACE;
+        let limit = moonhook_control::Options::default().time_limit;
         self.retired_control.retain_mut(|retired| {
-            let overruns = retired.thread.runs_for() > limit;
+            let overruns = retired.thread.exceeds(limit);
             if overruns {
                 retired.thread.leave_behind();
             }

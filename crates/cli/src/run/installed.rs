@@ -40,19 +40,22 @@ pub struct Installed {
 
 /// The thread that takes records out of the ring; it ends soon after this is dropped.
 struct Consumer {
-    ended: Arc<AtomicBool>,
+    end: Arc<End>,
     thread: Option<JoinHandle<Result<(), InstallError>>>,
 }
 
-impl Consumer {
-    fn end(&self) {
-        self.ended.store(true, Ordering::Relaxed);
-    }
+/// What a consumer is to do.
+#[derive(Default)]
+struct End {
+    /// Take what is there, and end.
+    wanted: AtomicBool,
+    /// End now: the program goes on, and there may always be more.
+    now: AtomicBool,
 }
 
 impl Drop for Consumer {
     fn drop(&mut self) {
-        self.end();
+        self.end.wanted.store(true, Ordering::Relaxed);
     }
 }
 
@@ -113,17 +116,25 @@ impl Installed {
         let Some(events) = self.kernel.events(move |record| receiver.message(decoder.decode(record)))? else {
             return Ok(());
         };
-        let ended = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&ended);
+        let end = Arc::<End>::default();
+        let flag = Arc::clone(&end);
         let thread = threads::start("events", move || consume(events, &flag))?;
-        self.consumer = Some(Consumer { ended, thread: Some(thread) });
+        self.consumer = Some(Consumer { end, thread: Some(thread) });
         Ok(())
     }
 
     /// Lets the consumer end when it has taken what is there.
     pub fn end_events(&self) {
         if let Some(consumer) = &self.consumer {
-            consumer.end();
+            consumer.end.wanted.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Lets the consumer end, whatever is there.
+    pub fn cut_events(&self) {
+        self.end_events();
+        if let Some(consumer) = &self.consumer {
+            consumer.end.now.store(true, Ordering::Relaxed);
         }
     }
 
@@ -154,12 +165,16 @@ impl Earlier for Installed {
     }
 }
 
-/// Takes records out of the ring until `ended`, and then the last ones.
-fn consume(mut events: Events, ended: &AtomicBool) -> Result<(), InstallError> {
-    while !ended.load(Ordering::Relaxed) {
+/// Takes records out of the ring until the end is wanted, and then the last ones.
+fn consume(mut events: Events, end: &End) -> Result<(), InstallError> {
+    while !end.wanted.load(Ordering::Relaxed) {
         events.poll(NAP)?;
     }
-    events.consume()?;
+    while !end.now.load(Ordering::Relaxed) {
+        if events.consume_some()? == 0 {
+            break;
+        }
+    }
     Ok(())
 }
 

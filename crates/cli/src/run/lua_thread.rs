@@ -109,6 +109,8 @@ type Reports = Arc<Mutex<Vec<Vec<Message>>>>;
 struct Seen {
     begun: u64,
     time: Duration,
+    /// When it was seen first.
+    since: Option<Instant>,
 }
 
 enum Order {
@@ -121,6 +123,13 @@ static NEXT: AtomicU64 = AtomicU64::new(1);
 
 /// How long events are seen to before something else is.
 const SLICE: Duration = Duration::from_millis(20);
+
+/// Functions that run Lua are stopped after twice their time by the clock, whatever they have of a processor; a function of the library
+/// that was found to have enough time then takes half of that again.
+const CROWDED: u32 = 3;
+
+/// The part of its time that a function has on a processor before the clock counts: the process may have been halted.
+const LEAST: u32 = 10;
 
 /// Connecting runs no script.
 const CONNECTING: Duration = Duration::from_secs(30);
@@ -185,21 +194,25 @@ impl LuaThread {
             0 => None,
             number => processor_time(Pid::from_raw(number)),
         };
-        Seen { begun: self.begun.load(Ordering::Relaxed), time: time.unwrap_or_default() }
+        let (begun, since) = (self.begun.load(Ordering::Relaxed), Some(Instant::now()));
+        Seen { begun, time: time.unwrap_or_default(), since }
     }
 
-    /// How long the present function has run on a processor, or load time, as far as was seen. To be asked now and then.
-    pub fn runs_for(&mut self) -> Duration {
+    /// Whether the present function, or load time, goes on where it would have been stopped if it ran Lua: for `limit` and a little on a
+    /// processor, or for much longer by the clock, as far as was seen. To be asked now and then.
+    pub fn exceeds(&mut self, limit: Duration) -> bool {
         let now = self.look();
-        if now.begun != self.seen.begun {
+        if now.begun != self.seen.begun || self.seen.since.is_none() {
             self.seen = now;
         }
-        now.time.saturating_sub(self.seen.time)
+        let used = now.time.saturating_sub(self.seen.time);
+        let passed = self.seen.since.map_or(Duration::ZERO, |since| since.elapsed());
+        used > limit + GRACE || used > limit / LEAST && passed > limit * CROWDED + GRACE
     }
 
     /// Whether load time runs for longer than it may, and a little.
     pub fn overruns(&mut self, sources: &Sources) -> bool {
-        self.runs_for() > sources.options.longest() + GRACE
+        self.exceeds(sources.options.longest())
     }
 
     /// Whether the thread is in order: it goes on, or has ended as it should. To be asked now and then.

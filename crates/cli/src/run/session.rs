@@ -28,6 +28,9 @@ use std::time::{Duration, Instant};
 /// How long a stop, or the end of the interface, can go unnoticed.
 const NAP: Duration = Duration::from_millis(100);
 
+/// How long events are still shown of a program that goes on without this process.
+const LAST_EVENTS: Duration = Duration::from_millis(500);
+
 pub struct Session<'a> {
     pub arguments: &'a Arguments,
     pub settings: Settings,
@@ -183,8 +186,9 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Shows what is left in the rings, if `show`, and the last counters.
-    pub fn finish(&mut self, show: bool) -> Result<(), CliError> {
+    /// Shows what is left in the rings, if `show`, and the last counters. Where the program `goes_on`, there may always be more in them.
+    pub fn finish(&mut self, show: bool, goes_on: bool) -> Result<(), CliError> {
+        let deadline = Instant::now() + LAST_EVENTS;
         // Of a function that is at work no more is heard.
         let mut result = self.leave_batch();
         for message in self.again.drain(..).filter(|_| show) {
@@ -192,7 +196,7 @@ impl Session<'_> {
         }
         let generations = || self.retired.iter().map(|retired| &retired.installed).chain([&self.installed]);
         generations().for_each(Installed::end_events);
-        loop {
+        while !goes_on || Instant::now() < deadline {
             let ended = generations().all(Installed::events_have_ended);
             match self.inbox.next(Duration::from_millis(if ended { 0 } else { 5 }), true) {
                 Some(Incoming::Message(message)) if show && result.is_ok() => {
@@ -207,10 +211,13 @@ impl Session<'_> {
                 _ => {}
             }
         }
+        generations().for_each(Installed::cut_events);
         self.inbox.close();
-        // Who waits for a change is told that there will be none.
+        // Who waits for a change, or for control code, is told that nothing will come of it.
         self.changes.clear();
         self.making = None;
+        self.control.end();
+        self.retired_control.clear();
         for installed in
             self.retired.iter_mut().map(|retired| &mut retired.installed).chain([&mut self.installed])
         {

@@ -63,10 +63,15 @@ pub struct Running {
 
 impl Running {
     pub fn start(network: &Network, place: &Place, script: &str) -> Running {
+        Running::start_with(network, place, script, &[])
+    }
+
+    pub fn start_with(network: &Network, place: &Place, script: &str, options: &[&str]) -> Running {
         let folder = place.path("run");
         let mut command = Command::new(env!("CARGO_BIN_EXE_moonhook"));
         command.args(["run", "right0", "--netns", &network.right, "--name", "flood", "--socket-dir"]);
-        let child = command.arg(&folder).arg(place.path(script)).stdout(Stdio::null()).spawn().unwrap();
+        let child =
+            command.arg(&folder).arg(place.path(script)).args(options).stdout(Stdio::null()).spawn().unwrap();
         let running = Running { child, folder: RuntimeFolder::new(folder), name: "flood".parse().unwrap() };
         let deadline = Instant::now() + Duration::from_secs(20);
         while Client::connect(&running.folder, &running.name).is_err() {
