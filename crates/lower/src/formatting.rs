@@ -329,14 +329,25 @@ pub fn padded(context: &mut Context<'_>, text: &Str, conversion: &Conversion) ->
         return Ok(Str::Slice { space, start, length });
     }
     let total = context.maximum(length, Word::Imm(conversion.width))?;
-    let to = context.allocate(total)?;
-    fill(context, to, b' ', (conversion.width + 7) & !7)?;
-    let indent = if conversion.left { Word::Imm(0) } else { context.sub(total, length) };
-    let from = context.add(to, indent);
+    let width = (conversion.width + 7) & !7;
+    // The last word of a copy has zeros behind the text: blanks that follow it are written afterwards, all of them.
+    let behind = if conversion.left { width } else { 0 };
+    let room = context.add(total, behind);
+    let to = context.allocate(room)?;
+    let from = match conversion.left {
+        true => to,
+        false => {
+            fill(context, to, b' ', width)?;
+            let indent = context.sub(total, length);
+            context.add(to, indent)
+        }
+    };
     context.copy_bytes(space, start, length, &mut |context, at| {
         let place = context.add(from, at);
         context.address(Space::Scratch, place, 8)
     })?;
+    let end = context.add(from, length);
+    fill(context, end, b' ', behind)?;
     Ok(scratch(to, total))
 }
 

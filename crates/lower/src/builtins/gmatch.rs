@@ -1,6 +1,7 @@
 //! `string.gmatch` with patterns that are known before packets arrive (Lua manual § 6.5).
 //!
-//! The iterator's state are cells of this packet, like captured variables: in a loop they are what varies.
+//! The iterator's state are cells of this packet, like captured variables: in a loop they are what varies. Positions count from
+//! the subject's start, for a write to the packet moves a subject of packet bytes (`writes.rs`).
 
 use super::pattern::{self, Search};
 use super::{Call, Row, returns, row};
@@ -31,10 +32,9 @@ fn gmatch(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
         Word::Imm(0) => skipped,
         skipped => context.minimum(skipped, beyond)?,
     };
-    let from = context.add(start, skipped);
     let cells = [0, 1, 2].map(|number| context.cell_number(ITERATOR - number));
     let subject = Abs::Str(Str::Slice { space, start, length });
-    for (cell, value) in cells.into_iter().zip([subject, Abs::Int(from), Abs::FALSE]) {
+    for (cell, value) in cells.into_iter().zip([subject, Abs::Int(skipped), Abs::FALSE]) {
         context.state.cells.insert(cell, value);
     }
     returns(context, vec![Abs::Object(Object::Matches(Rc::new(Matches { pattern, cells })))])
@@ -55,19 +55,23 @@ pub fn next_match(context: &mut Context<'_>, matches: &Matches) -> Result<Vec<Ar
 fn next_match_in(context: &mut Context<'_>, matches: &Matches, subject: &Abs) -> Result<Vec<Arm>> {
     let [_, position, matched] = matches.cells;
     let cell = |cell: u32| context.state.cells.get(&cell).cloned();
-    let (Abs::Str(text), Some(Abs::Int(from)), Some(Abs::Bool(before))) =
+    let (Abs::Str(text), Some(Abs::Int(skipped)), Some(Abs::Bool(before))) =
         (subject, cell(position), cell(matched))
     else {
         let help = "call `gmatch` where its matches are taken";
         return context.unsupported("this iterator of `gmatch`", help, None);
     };
     let subject = context.slice_of(text)?;
+    let from = context.add(subject.start, skipped);
     let mut search = search_from(context, matches, subject, from)?;
     if !matches.pattern.takes_bytes() {
         search = skip_repeated(context, matches, search, from, before)?;
     }
     if let Some(found) = &mut search.found {
-        found.state.cells.insert(position, Abs::Int(found.end));
+        context.state = found.state.clone();
+        let taken = context.sub(found.end, subject.start);
+        found.state = context.take_state();
+        found.state.cells.insert(position, Abs::Int(taken));
         if !matches.pattern.takes_bytes() {
             found.state.cells.insert(matched, Abs::TRUE);
         }

@@ -12,7 +12,7 @@ const OF_INTEGERS: [&str; 16] = [
     "%-4x|",
 ];
 
-const OF_TEXTS: [&str; 6] = ["%s", "%8s", "%-8s|", "%.3s", "%q", "%5.2s"];
+const OF_TEXTS: [&str; 8] = ["%s", "%8s", "%-8s|", "%.3s", "%q", "%5.2s", "%-20s|", "%-11.4s|"];
 
 /// Formats of one integer: with what a value is limited to, in bits, and whether it is signed.
 const PACKED: [(&str, u32); 18] = [
