@@ -115,6 +115,17 @@ impl Seen {
         Seen { kinds: BTreeSet::from([kind]), ..Seen::default() }
     }
 
+    /// It, and a value of that kind.
+    pub fn with(mut self, kind: Kind) -> Seen {
+        self.kinds.insert(kind);
+        self
+    }
+
+    /// The kinds of plain values.
+    pub fn kinds(&self) -> impl Iterator<Item = Kind> {
+        self.kinds.iter().copied()
+    }
+
     pub fn constant(text: &[u8]) -> Seen {
         Seen { longest: text.len(), ..Seen::kind(Seen::kind_of_text(text)) }
     }

@@ -61,6 +61,13 @@ impl Held {
         })
     }
 
+    /// What is left of it where it is nil or false.
+    fn falsy(&self) -> Held {
+        let nil = self.nil || !self.is_empty();
+        let seen = self.seen.kinds().filter(|kind| matches!(kind, Kind::Boolean | Kind::Unknown));
+        Held { seen: seen.fold(Seen::default(), Seen::with), nil, ..Held::default() }
+    }
+
     fn add(&mut self, other: &Held) -> bool {
         let before = (self.objects.len(), self.nil);
         self.objects.extend(&other.objects);
@@ -128,6 +135,8 @@ pub enum Place {
     Literal { function: usize, number: usize },
     /// A value of that kind.
     Constant(Kind),
+    /// What a place holds where it is nil or false.
+    Falsy(Node),
 }
 
 /// What is done with each object that comes into a place.
@@ -192,6 +201,8 @@ pub struct Graph {
     numbers: HashMap<Place, Node>,
     edges: HashSet<(Node, Node)>,
     successors: Vec<Vec<Node>>,
+    /// By node, the place of what it holds where it is nil or false, if that is asked for.
+    falsy: Vec<Option<Node>>,
     rules: HashSet<(Node, Rule)>,
     watchers: Vec<Vec<Rule>>,
     work: VecDeque<Node>,
@@ -209,6 +220,7 @@ impl Graph {
         self.numbers.insert(place, node);
         self.held.push(Held::default());
         self.successors.push(Vec::new());
+        self.falsy.push(None);
         self.watchers.push(Vec::new());
         self.waits.push(false);
         (node, true)
@@ -237,6 +249,17 @@ impl Graph {
         }
     }
 
+    /// The place of what a place holds where it is nil or false.
+    pub fn falsy(&mut self, node: Node) -> Node {
+        let (falsy, new) = self.node(Place::Falsy(node));
+        if new {
+            self.falsy[node] = Some(falsy);
+            let held = self.held[node].falsy();
+            self.give(falsy, &held);
+        }
+        falsy
+    }
+
     /// From now on, a rule looks at what comes into the place.
     pub fn watch(&mut self, node: Node, rule: Rule) {
         if self.rules.insert((node, rule.clone())) {
@@ -263,6 +286,9 @@ impl Graph {
             let held = self.held[node].clone();
             for to in self.successors[node].clone() {
                 self.give(to, &held);
+            }
+            if let Some(falsy) = self.falsy[node] {
+                self.give(falsy, &held.falsy());
             }
             if !self.watchers[node].is_empty() {
                 return Some((node, self.watchers[node].clone()));

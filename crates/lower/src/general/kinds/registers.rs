@@ -205,20 +205,44 @@ impl Kinds<'_, '_> {
     fn set_before(&mut self, function: usize, pc: usize, register: usize) -> Node {
         let code = self.code(function);
         let length = self.prototype(function).code.len();
-        let (mut block, mut end) = (code.block(pc), pc);
+        let (mut block, mut end, mut falsy) = (code.block(pc), pc, false);
+        let mut found = None;
         // Code that nothing leads to can be a circle.
         for _ in 0..code.starts.len() {
             if let Some(setter) = code.setter(register, code.starts[block], end) {
-                return self.set(function, setter, register);
+                found = Some(self.set(function, setter, register));
+                break;
             }
             match code.before[block].as_slice() {
                 [] => break,
-                [only] if block > 0 => block = *only,
-                _ => return self.meeting(function, block, register),
+                [only] if block > 0 => {
+                    falsy |= self.is_falsy(function, [*only, block], register);
+                    block = *only;
+                }
+                _ => {
+                    found = Some(self.meeting(function, block, register));
+                    break;
+                }
             }
             end = code.end(block, length);
         }
-        self.place(Place::Parameter { function, register })
+        let node = found.unwrap_or_else(|| self.place(Place::Parameter { function, register }));
+        if falsy { self.graph.falsy(node) } else { node }
+    }
+
+    /// Whether the way from one block to another one is taken where the register is nil or false: of `a and b` that is `a`.
+    fn is_falsy(&self, function: usize, [from, to]: [usize; 2], register: usize) -> bool {
+        let Some(code) = self.codes.get(&function) else { return false };
+        let words = &self.prototype(function).code;
+        let test = code.end(from, words.len()) - 1;
+        let i = Instruction(words[test]);
+        let (Some(Opcode::Test | Opcode::TestSet), true) = (i.opcode(), i.a() == register) else {
+            return false;
+        };
+        let [jump, next] = flow::successors(words, test)[..] else { return false };
+        // The jump is taken where the value is as `k` says.
+        let start = code.starts[to];
+        jump != next && if i.k() { start == next } else { start == jump }
     }
 
     /// The ways that meet are followed later, because there can be any number of meetings in a row.
@@ -241,6 +265,8 @@ impl Kinds<'_, '_> {
                     Some(setter) => self.set(function, setter, register),
                     None => self.set_before(function, code.starts[*before], register),
                 };
+                let falsy = self.is_falsy(function, [*before, block], register);
+                let from = if falsy { self.graph.falsy(from) } else { from };
                 self.graph.flow(from, node);
             }
             if block == 0 {
