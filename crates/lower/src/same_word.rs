@@ -4,6 +4,7 @@
 use crate::names::{local_name, setter};
 use crate::opcode::{Instruction, Opcode};
 use moonhook_snapshot::{Prototype, Value};
+use std::collections::HashSet;
 
 /// Where a table comes from, as far as two instructions can be told to use the same one.
 #[derive(PartialEq)]
@@ -54,7 +55,13 @@ pub struct Sum {
 pub const DEPTH: usize = 64;
 
 /// Instructions that are looked back at for what fills a register.
-const MOST: usize = 64;
+const MOST: usize = 1024;
+
+/// Instructions that set a register in order to fill it with something else, `f(a, b, c)` for example, at most.
+const FILLS: usize = 16;
+
+/// Sums that a value is made of and that are looked into, at most: `t[k] + a + b` takes two.
+const SUMS: usize = 64;
 
 pub struct Function<'p>(pub &'p Prototype);
 
@@ -72,25 +79,46 @@ impl<'p> Function<'p> {
 
     /// The same, of a sum that the instruction at `sum` makes, for a place of `object`: under the key, if some operand is read so.
     pub fn sum_of(&self, sum: usize, object: &Origin<'p>, key: Option<&Key<'p>>) -> Option<Sum> {
+        let is_of = |sum: &Sum| self.object(sum.read, DEPTH).is_some_and(|other| other == *object);
+        let sums: Vec<Sum> = self.summands(sum).into_iter().filter(is_of).collect();
+        let of_key = sums.iter().find(|sum| key.is_some() && self.key(sum.read).as_ref() == key);
+        of_key.or(sums.first()).copied()
+    }
+
+    /// What the sum that the instruction at `made` makes was read from, through the sums that it is made of.
+    fn summands(&self, made: usize) -> Vec<Sum> {
+        let (mut found, mut seen, mut work) = (Vec::new(), HashSet::new(), vec![made]);
+        while let Some(sum) = work.pop() {
+            if seen.len() == SUMS || !seen.insert(sum) {
+                continue;
+            }
+            for (operand, added) in self.operands(sum) {
+                match self.reader(sum, operand) {
+                    // Of a sum of several parts it is not known what is added.
+                    Some(read) => found.push(Sum { read, made, added: added.filter(|_| sum == made) }),
+                    None => work.extend(setter(self.0, sum, operand)),
+                }
+            }
+        }
+        found
+    }
+
+    /// The registers that the instruction adds something to, and what, if that is known.
+    fn operands(&self, sum: usize) -> Vec<(usize, Option<Amount>)> {
         let operation = self.at(sum);
         let (b, c) = (operation.b(), operation.c());
         let constant = |sign: i64| match self.0.constants.get(c) {
             Some(Value::Integer(value)) => Some(Amount::Constant(sign.wrapping_mul(*value))),
             _ => None,
         };
-        let operands = match operation.opcode()? {
-            Opcode::Add => vec![(b, Some(Amount::Register(c))), (c, Some(Amount::Register(b)))],
-            Opcode::AddI => vec![(b, Some(Amount::Constant(operation.sc())))],
-            Opcode::AddK => vec![(b, constant(1))],
-            Opcode::Sub => vec![(b, None)],
-            Opcode::SubK => vec![(b, constant(-1))],
-            _ => return None,
-        };
-        let read = |(operand, added)| Some(Sum { read: self.reader(sum, operand)?, made: sum, added });
-        let is_of = |sum: &Sum| self.object(sum.read, DEPTH).is_some_and(|other| other == *object);
-        let sums: Vec<Sum> = operands.into_iter().filter_map(read).filter(is_of).collect();
-        let of_key = sums.iter().find(|sum| key.is_some() && self.key(sum.read).as_ref() == key);
-        of_key.or(sums.first()).copied()
+        match operation.opcode() {
+            Some(Opcode::Add) => vec![(b, Some(Amount::Register(c))), (c, Some(Amount::Register(b)))],
+            Some(Opcode::AddI) => vec![(b, Some(Amount::Constant(operation.sc())))],
+            Some(Opcode::AddK) => vec![(b, constant(1))],
+            Some(Opcode::Sub) => vec![(b, None)],
+            Some(Opcode::SubK) => vec![(b, constant(-1))],
+            _ => Vec::new(),
+        }
     }
 
     /// What the instruction at `pc` assigns, if it assigns a field or an upvalue.
@@ -136,11 +164,14 @@ impl<'p> Function<'p> {
     /// otherwise. Gives the read, and how many instructions are jumped over.
     pub fn read_or(&self, pc: usize, register: usize) -> Option<(usize, i64)> {
         let sets = |at: usize| self.at(at).sets(register);
-        let read = (pc.saturating_sub(MOST)..pc).rev().find(|at| {
+        let is_read = |at: usize| {
             let (test, jump) = (self.at(at + 1), self.at(at + 2));
             let is_test = test.a() == register && self.present_if_jumped(at + 1) == Some(true);
-            self.reads(*at) && sets(*at) && is_test && jump.opcode() == Some(Opcode::Jmp)
-        })?;
+            self.reads(at) && is_test && jump.opcode() == Some(Opcode::Jmp)
+        };
+        // What sets it last fills it otherwise, or is the read.
+        let read =
+            (pc.saturating_sub(MOST)..pc).rev().filter(|at| sets(*at)).take(FILLS).find(|at| is_read(*at))?;
         let over = self.at(read + 2).sj();
         let end = read + 3 + usize::try_from(over).ok()?;
         let filled = end <= pc && (read + 3..end).any(sets);

@@ -32,8 +32,8 @@ pub struct Variables {
     loads: BTreeMap<ir::Value, usize>,
     /// By variable, values that were read from it, and values that are others by now.
     loads_of: HashMap<usize, Vec<ir::Value>>,
-    /// Values that are a value read from a variable plus something.
-    additions: BTreeMap<ir::Value, (ir::Value, Word)>,
+    /// Values that are a value read from a variable plus something: the value read, and what was added if that is at hand.
+    additions: BTreeMap<ir::Value, (ir::Value, Option<Word>)>,
 }
 
 const SIZE: u32 = ir::Variable::SIZE;
@@ -96,15 +96,29 @@ impl Variables {
 
     /// Notes that `sum` is `a + b`.
     pub fn note_addition(&mut self, sum: Word, a: Word, b: Word) {
-        let Word::Value(sum) = sum else { return };
         for (one, other) in [(a, b), (b, a)] {
-            if let Word::Value(one) = one
-                && self.loads.contains_key(&one)
-            {
-                self.additions.insert(sum, (one, other));
+            let added = |known: Option<Word>| match (known?, other) {
+                (Word::Imm(0), other) => Some(other),
+                (Word::Imm(x), Word::Imm(y)) => Some(Word::Imm(x.wrapping_add(y))),
+                _ => None,
+            };
+            if self.note_change(sum, one, &added) {
                 return;
             }
         }
+    }
+
+    /// Notes that `new` is `from` plus or less something; gives whether `from` came from a variable.
+    fn note_change(&mut self, new: Word, from: Word, added: &dyn Fn(Option<Word>) -> Option<Word>) -> bool {
+        let (Word::Value(new), Word::Value(from)) = (new, from) else { return false };
+        let known = match self.loads.contains_key(&from) {
+            true => Some((from, Some(Word::Imm(0)))),
+            false => self.additions.get(&from).copied(),
+        };
+        if let Some((load, before)) = known {
+            self.additions.insert(new, (load, added(before)));
+        }
+        known.is_some()
     }
 }
 
@@ -117,6 +131,7 @@ impl Context<'_> {
 
     /// Notes that `difference` is `from` less something.
     pub fn note_difference(&mut self, difference: Word, from: Word) {
+        self.variables.note_change(difference, from, &|_| None);
         self.shared.additions.note_difference(difference, from);
     }
 
@@ -178,6 +193,7 @@ impl Context<'_> {
             && let Some((old, added)) = self.variables.additions.get(sum).copied()
             && self.variables.loads.get(&old) == Some(&index)
         {
+            let added = added.unwrap_or_else(|| self.sub(Word::Value(*sum), Word::Value(old)));
             let added_value = self.value(added);
             let old = self.emit(Op::Atomic {
                 op: ir::AtomicOp::Add,

@@ -1,47 +1,61 @@
--- Tables that are maps: what the program's own code for each of them (`lower/src/general/thunks/shared.rs`) leaves to routines.
+-- Tables that are maps: what the program's own code for each of them (`lower/src/general/thunks/shared`) leaves to routines.
 --
--- `t[k] = (t[k] or 0) + n` is a read and an assignment. So that no count is lost, the read notes what it gave, and an assignment
--- of a sum to the same word, with no other assignment in between, adds the difference.
+-- `t[k] = (t[k] or 0) + n` is a read and an assignment. So that no count is lost, the read notes in its frame what it gave, and an
+-- assignment of a sum to the same word, with no other assignment to that word in between, adds the difference.
 
--- Where it is noted what the site reads in a frame.
-local function slot_of(L, frame, site)
-  return L + L_READS + ((frame >> 4) + site & READ_SLOTS - 1) * READ_SIZE
-end
-
--- The count of assignments to the word with the number and the key, and perhaps to others.
-local function writes_of(L, word, tag, payload)
-  local part = word
-  if tag == TAG_INT then part = part + payload end
-  return L + L_WRITES + ((part & WRITE_SLOTS - 1) << 3)
+-- Where the frame has its note of what is read, or added to, by the instruction with that S_READ: above its registers.
+local function note_of(frame, read)
+  return u64(frame + F_LIMIT) - (read & READ_NOTE)
 end
 
 -- Notes that the word with the number and the key, a tag and a payload, is the value at `value` (nil counts as 0), if the running
 -- instruction reads it in order to add to it.
 function shared_note_read(L, word, tag, payload, value)
   local frame = u64(L + L_CI)
-  if u64(inline.site_of(L, frame) + S_READ) == 0 then return 0 end
+  local read = u64(inline.site_of(L, frame) + S_READ)
+  if read == 0 then return 0 end
   local old = 0
   local is_nil = 1
   if u64(value) == TAG_INT then
     old = u64(value + 8)
     is_nil = 0
   end
-  local site = u64(frame + F_SITE)
-  local slot = slot_of(L, frame, site)
-  set64(slot + READ_FRAME, frame)
-  set64(slot + READ_SITE, site)
-  set64(slot + READ_WORD, word)
-  set64(slot + READ_KEY, tag)
-  set64(slot + READ_KEY + 8, payload)
-  set64(slot + READ_VALUE, old)
-  set64(slot + READ_WRITES, u64(writes_of(L, word, tag, payload)))
-  set64(slot + READ_RUN, u64(L + L_RUN) << 1 | is_nil)
+  local note = note_of(frame, read)
+  set64(note + READ_FRAME, frame)
+  set64(note + READ_SITE, read)
+  set64(note + READ_WORD, word)
+  set64(note + READ_KEY, tag)
+  set64(note + READ_KEY + 8, payload)
+  set64(note + READ_VALUE, old)
+  set64(note + READ_WRITES, u64(L + L_WRITES))
+  set64(note + READ_RUN, u64(L + L_RUN) << 1 | is_nil)
+  return 0
+end
+
+local function written(L, number)
+  return L + L_WRITTEN + (number & WRITE_SLOTS - 1) * WRITE_SIZE
+end
+
+-- Whether the word has perhaps been assigned since there were so many assignments. Different texts may be one address.
+local function is_written(L, word, key, since)
+  local now = u64(L + L_WRITES)
+  if now - since > WRITE_SLOTS then return 1 end
+  local is_text = u64(key) == TAG_STRING
+  local at = since
+  while at < now do
+    local last = written(L, at)
+    if u64(last) == word then
+      if is_text and u64(last + 8) == TAG_STRING then return 1 end
+      if value_equal(last + 8, key) ~= 0 then return 1 end
+    end
+    at = at + 1
+  end
   return 0
 end
 
 -- What the running instruction assigns to the word, the value at `value`, is the word's own value plus something: 1, and that is
 -- at L_RESULT.
-local function adds(L, word, key, value, writes, absent)
+local function adds(L, word, key, value, absent)
   local frame = u64(L + L_CI)
   local read = u64(inline.site_of(L, frame) + S_READ)
   if read == 0 or read & FIRST_FIELDS ~= 0 or u64(value) ~= TAG_INT then return 0 end
@@ -49,27 +63,28 @@ local function adds(L, word, key, value, writes, absent)
     set64(L + L_RESULT, u64(value + 8))
     return 1
   end
+  local note = note_of(frame, read)
   local site = read & KEEPS - 1
-  local slot = slot_of(L, frame, site)
-  if u64(slot + READ_FRAME) ~= frame or u64(slot + READ_SITE) ~= site or u64(slot + READ_WORD) ~= word then return 0 end
-  local run = u64(slot + READ_RUN)
-  if u64(slot + READ_WRITES) ~= writes or run >> 1 ~= u64(L + L_RUN) then return 0 end
+  if u64(note + READ_FRAME) ~= frame or u64(note + READ_SITE) ~= site or u64(note + READ_WORD) ~= word then return 0 end
+  local run = u64(note + READ_RUN)
+  if run >> 1 ~= u64(L + L_RUN) then return 0 end
   -- What stands in for nil is a value of its own.
   if read & KEEPS ~= 0 and run & 1 ~= 0 then return 0 end
-  if value_equal(slot + READ_KEY, key) == 0 then return 0 end
-  set64(L + L_RESULT, u64(value + 8) - u64(slot + READ_VALUE))
+  if value_equal(note + READ_KEY, key) == 0 then return 0 end
+  if is_written(L, word, key, u64(note + READ_WRITES)) ~= 0 then return 0 end
+  set64(L + L_RESULT, u64(value + 8) - u64(note + READ_VALUE))
   return 1
 end
 
 -- The word is being assigned the value at `value`: 1 if that is the word's own value plus something, which is at L_RESULT then.
 -- `absent` is 1 if the word was seen to have nothing.
 function shared_addition(L, word, key, value, absent)
-  local count = writes_of(L, word, u64(key), u64(key + 8))
-  local writes = u64(count)
-  set64(count, writes + 1)
-  local result = adds(L, word, key, value, writes, absent)
-  -- It may be the same key as an integer, which has another count.
-  if u64(key) == TAG_FLOAT then set64(L + L_RUN, u64(L + L_RUN) + 1) end
+  local result = adds(L, word, key, value, absent)
+  local writes = u64(L + L_WRITES)
+  local last = written(L, writes)
+  set64(last, word)
+  inline.copy_value(last + 8, key)
+  set64(L + L_WRITES, writes + 1)
   return result
 end
 

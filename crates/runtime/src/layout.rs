@@ -116,49 +116,50 @@ constants! {
     /// Number of the run of a handler, so that notes of earlier ones are told apart.
     L_RUN = 384;
     /// Shared tables: the metatable that marks them, a table of tables of the entries that the handler holds (0: none),
-    /// counts of assignments (`WRITE_SLOTS` words), and what was read in order to be added to (`READ_SLOTS` times `READ_SIZE`).
+    /// and how many assignments there were (`L_WRITTEN`).
     L_SHARED_META = 392;
     L_ENTRIES = 400;
     L_WRITES = 408;
-    L_READS = 472;
     /// The access to a shared table, or a record in one, that a routine asks for with `SHARED`: the table, where the key stands, where
     /// the value stands or goes, what is to be done (`ACCESS_…`), and whether the requested call (`L_CALL_…`) ends with it.
-    L_ACCESS_TABLE = 984;
-    L_ACCESS_KEY = 992;
-    L_ACCESS_PLACE = 1000;
-    L_ACCESS_KIND = 1008;
-    L_ACCESS_CALL = 1016;
+    L_ACCESS_TABLE = 416;
+    L_ACCESS_KEY = 424;
+    L_ACCESS_PLACE = 432;
+    L_ACCESS_KIND = 440;
+    L_ACCESS_CALL = 448;
     /// Where packet memory ends; traversals keep keys there, and `L_HEAP_END` is below them.
-    L_MEMORY_END = 1024;
+    L_MEMORY_END = 456;
     /// The innermost traversal of a shared table (`lua/traversal.lua`), or 0.
-    L_TRAVERSAL = 1032;
+    L_TRAVERSAL = 464;
     /// Keys being copied, downwards: where the last one is, whether there was no room for all, the time at which entries
     /// must be alive.
-    L_KEYS = 1040;
-    L_KEYS_FULL = 1048;
-    L_KEYS_NOW = 1056;
+    L_KEYS = 472;
+    L_KEYS_FULL = 480;
+    L_KEYS_NOW = 488;
     /// Address of a list: by the numbers of shared tables and of records in them, lists of the names of the records' fields.
-    L_RECORD_NAMES = 1064;
+    L_RECORD_NAMES = 496;
     /// Packet memory below this address must not be given back: entries that the handler holds are there.
-    L_KEPT = 1072;
+    L_KEPT = 504;
     /// Not 0 while a library function runs that was called as a value, 1 more than the arguments that `__call` added: errors that it raises are those of a call of its own, also where a
     /// library function that is written in Lua calls it.
-    L_INDIRECT = 1080;
+    L_INDIRECT = 512;
     /// 1 if the last error was raised by a library function without a frame: it is a level of the stack for whoever handles the error.
-    L_RAISED = 1088;
+    L_RAISED = 520;
     /// How many arguments `__call` has added to the requested call.
-    L_CALL_EXTRA = 1096;
+    L_CALL_EXTRA = 528;
     /// Keys that the handler has seen shared tables to have nothing at (`ABSENT_SLOTS` times `ABSENT_SIZE`).
-    L_ABSENT = 1104;
+    L_ABSENT = 536;
     /// Address of a table whose keys are the names that packet code assigns to tables of load time, or 0.
-    L_FIELD_NAMES = 1200;
+    L_FIELD_NAMES = 632;
     /// Changes whenever copies of entries in tables of prefixes may not be what these tables have (`T_COPY`).
-    L_COPIES = 1208;
-    L_SIZE = 1216;
+    L_COPIES = 640;
+    /// The last assignments to words of shared tables and to variables (`WRITE_SLOTS` times `WRITE_SIZE`): the word's number, the key.
+    L_WRITTEN = 648;
+    L_SIZE = 2184;
     ABSENT_SLOTS = 4;
     ABSENT_SIZE = 24;
-    WRITE_SLOTS = 8;
-    READ_SLOTS = 8;
+    WRITE_SLOTS = 64;
+    WRITE_SIZE = 24;
     READ_SIZE = 64;
     SCRATCH_SIZE = 4096;
     PATTERNS_SIZE = 16384;
@@ -319,7 +320,7 @@ constants! {
     U_VALUE = 16;
     U_SIZE = 32;
 
-    // Records of functions: the site of the entry, parameters, bytes of registers, whether it is a part of the library (`HIDDEN_…`), name in
+    // Records of functions: the site of the entry, parameters, bytes of registers and notes, whether it is a part of the library (`HIDDEN_…`), name in
     // tracebacks, number of captured variables, and for each its register | 0x100 or its number in the function around it.
     P_ENTRY = 0;
     P_PARAMS = 8;
@@ -345,21 +346,23 @@ constants! {
     S_TRACE = 56;
     /// The metamethod that the instruction may call, as ` (metamethod 'add')`.
     S_EVENT = 64;
-    /// Of an instruction that assigns a sum: the site that reads what is added to, if one does, with the flag `KEEPS` if nothing
-    /// is added; of that one: its own.
+    /// Of an instruction that reads what another one assigns a sum with: where its note is, in bytes below the frame's `F_LIMIT`
+    /// (`READ_NOTE`), and the site's number (times `READ_SITES`). Of the other one: the same, with the flag `KEEPS` if nothing is added.
     S_READ = 72;
-    KEEPS = 0x100000000;
+    READ_NOTE = 0xffff;
+    READ_SITES = 0x1_0000;
+    KEEPS = 0x1_0000_0000_0000;
     /// And with this flag if it is what is added, where the place has nothing (`lower/src/first_sums.rs`).
-    FIRST = 0x200000000;
+    FIRST = 0x2_0000_0000_0000;
     /// Of an instruction that assigns a new table: there stands the address of a list of names of fields that are added so, their number
     /// before them, and this flag.
-    FIRST_FIELDS = 0x400000000;
+    FIRST_FIELDS = 0x4_0000_0000_0000;
     /// Where execution goes on, if the function is interpreted: the address of a record (`lower/src/general/compact`), else 0.
     S_CODE = 80;
     SITE_SIZE = 88;
 
-    // What was read in order to be added to: the frame and site that did so, which word, its key, what it was, the count of
-    // assignments, the run times 2, and 1 if it was nil.
+    // The note of what was read in order to be added to, `READ_SIZE` bytes: the frame and the `S_READ` of what did so, which word, its
+    // key, what it was, the count of assignments, the run times 2, and 1 if it was nil. Notes are above a frame's registers.
     READ_FRAME = 0;
     READ_SITE = 8;
     READ_WORD = 16;

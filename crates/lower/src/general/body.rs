@@ -44,7 +44,8 @@ impl<'u, 'g, 'a> Body<'u, 'g, 'a> {
             blocks.insert(block.start, unit.code.new_block(2));
         }
         let none = Value(0);
-        let (sites, known) = (Sites::new(prototype), HashMap::new());
+        let counts = unit.general.counts.remove(&index).unwrap_or_default();
+        let (sites, known) = (Sites::new(counts), HashMap::new());
         let (pc, frame, base) = (0, none, none);
         let mut body = Body { unit, index, prototype, pc, frame, base, known, sites, blocks };
         let entry = body.blocks[&0].0;

@@ -8,9 +8,9 @@ use super::General;
 use super::sites::Site;
 use crate::first_sums::{self, First};
 use crate::same_word::{Amount, DEPTH, Function};
-use moonhook_runtime::layout::{FIRST, FIRST_FIELDS, KEEPS};
+use moonhook_runtime::layout::{FIRST, FIRST_FIELDS, KEEPS, READ_SITES, READ_SIZE};
 use moonhook_snapshot::Prototype;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// For each instruction that assigns such a sum, the one that reads.
@@ -19,7 +19,8 @@ pub struct Counts {
     read_of: HashMap<usize, Read>,
     /// For each instruction that assigns a table, the names of the fields that are first counts.
     fields: HashMap<usize, Vec<Arc<[u8]>>>,
-    reads: HashSet<usize>,
+    /// For each instruction that reads, which of the frame's notes it uses.
+    notes: HashMap<usize, usize>,
 }
 
 /// What an assigned value comes from.
@@ -45,11 +46,21 @@ impl Counts {
                 of_fields.insert(pc, fields);
             }
         }
-        Counts { reads: read_of.values().map(|read| read.pc).collect(), read_of, fields: of_fields }
+        let mut last_use: BTreeMap<usize, usize> = BTreeMap::new();
+        for (pc, read) in &read_of {
+            let last = last_use.entry(read.pc).or_default();
+            *last = (*pc).max(*last);
+        }
+        Counts { notes: share(&last_use), read_of, fields: of_fields }
     }
 
     pub fn is_read(&self, pc: usize) -> bool {
-        self.reads.contains(&pc)
+        self.notes.contains_key(&pc)
+    }
+
+    /// How many notes a frame has room for.
+    pub fn note_count(&self) -> usize {
+        self.notes.values().max().map_or(0, |last| last + 1)
     }
 
     /// The instruction that reads what the one at `pc` assigns a sum with.
@@ -58,30 +69,44 @@ impl Counts {
     }
 }
 
+/// Gives each reading instruction a note that no other one needs between it and the last instruction that uses what it read.
+fn share(last_use: &BTreeMap<usize, usize>) -> HashMap<usize, usize> {
+    let (mut notes, mut busy_until) = (HashMap::new(), Vec::<usize>::new());
+    for (&pc, &last) in last_use {
+        let free = busy_until.iter().position(|until| *until < pc).unwrap_or(busy_until.len());
+        if free == busy_until.len() {
+            busy_until.push(last);
+        }
+        busy_until[free] = last;
+        notes.insert(pc, free);
+    }
+    notes
+}
+
 /// The sites of a function's instructions, made in the order of the bytecode.
 pub struct Sites {
     counts: Counts,
-    /// Of the instructions that read what is added to, by their place.
-    of_reads: HashMap<usize, usize>,
+    /// What the instructions that read what is added to have for `S_READ`, by their place.
+    of_reads: HashMap<usize, u64>,
 }
 
 impl Sites {
-    pub fn new(prototype: &Prototype) -> Sites {
-        Sites { counts: Counts::new(prototype), of_reads: HashMap::new() }
+    pub fn new(counts: Counts) -> Sites {
+        Sites { counts, of_reads: HashMap::new() }
     }
 
     /// The next site of the program, for the instruction at `pc`.
     pub fn make(&mut self, general: &mut General<'_>, function: usize, pc: usize) -> Site {
         let mut site = Site::new(general, function, pc);
         let number = general.sites.len();
-        if self.counts.is_read(pc) {
-            self.of_reads.insert(pc, number);
-            site.read = number as u64;
+        if let Some(note) = self.counts.notes.get(&pc) {
+            site.read = number as u64 * READ_SITES as u64 + (*note as u64 + 1) * READ_SIZE as u64;
+            self.of_reads.insert(pc, site.read);
         } else if let Some(read) = self.counts.read_of(pc)
             && let Some(of_read) = self.of_reads.get(&read.pc)
         {
             let flag = |is: bool, flag: i64| if is { flag as u64 } else { 0 };
-            site.read = *of_read as u64 | flag(read.keeps, KEEPS) | flag(read.first, FIRST);
+            site.read = of_read | flag(read.keeps, KEEPS) | flag(read.first, FIRST);
         } else if let Some(fields) = self.counts.fields.get(&pc) {
             let names = fields.iter().map(|name| general.image.text(name));
             let list: Vec<u64> = [fields.len() as u64].into_iter().chain(names).collect();

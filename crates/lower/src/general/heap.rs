@@ -1,6 +1,7 @@
 //! Load-time objects in the image: tables, closures, variables, records of functions.
 
 use super::General;
+use super::counts::Counts;
 use super::known::Known;
 use super::library::{self, Kind};
 use super::reach;
@@ -253,13 +254,16 @@ impl General<'_> {
         }
         let prototype = self.functions.get(function);
         let captures = &prototype.upvalues;
+        let counts = Counts::new(prototype);
+        let notes = counts.note_count() as u64 * READ_SIZE as u64;
+        self.counts.insert(function, counts);
         let address = self.image.reserve(P_CAPTURES as usize + 8 * captures.len());
         self.records.insert(function, address);
         let name = self.traceback_name(function);
         let hidden = self.hidden_kind(function);
         let fields = [
             (P_PARAMS, u64::from(prototype.parameters)),
-            (P_STACK, 16 * (u64::from(prototype.stack_size) + 8)),
+            (P_STACK, 16 * (u64::from(prototype.stack_size) + 8) + notes),
             (P_HIDDEN, hidden as u64),
             (P_NAME, name),
             (P_UPVALUES, captures.len() as u64),

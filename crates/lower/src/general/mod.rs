@@ -95,6 +95,8 @@ pub struct General<'a> {
     used_steps: BTreeSet<compact::Step>,
     /// Functions with a record whose code is still to be made.
     uncompiled: Vec<usize>,
+    /// Of these functions: what they assign sums to.
+    counts: HashMap<usize, counts::Counts>,
 }
 
 /// Whether general code has a form for what expanded code has none for. What is wrong with the script itself is not among it.
@@ -157,6 +159,7 @@ pub fn lower(snapshot: &Snapshot, options: &Options, known: SharedTables) -> Res
         interpreted,
         used_steps: BTreeSet::new(),
         uncompiled: Vec::new(),
+        counts: HashMap::new(),
     };
     general.build()
 }

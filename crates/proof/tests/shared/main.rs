@@ -3,6 +3,7 @@
 mod counts;
 mod first;
 mod records;
+mod sums;
 mod support;
 
 use crate::support::{entries, frame, loaded, loaded_as, loaded_with, run_twice};
