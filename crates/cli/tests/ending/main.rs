@@ -1,19 +1,20 @@
 //! How `moonhook run` ends: at once, whatever Lua code and clients are at, and without leaving anything.
 
+#[path = "../common/mod.rs"]
 mod common;
+mod end;
 #[allow(dead_code)]
+#[path = "../flood/mod.rs"]
 mod flood;
+mod many;
 
 use common::Place;
+use end::{ENDS, End, command};
 use flood::{Network, Running};
-use moonhook_daemon::{Client, DaemonError, Executed, Failure, Name, Request, RuntimeFolder, TableOperation};
-use moonhook_proof::host::{kernel_available, setting};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
-use serde_json::{Value, json};
-use std::io::ErrorKind;
+use moonhook_daemon::{Executed, Failure, Request};
+use moonhook_proof::host::kernel_available;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -34,65 +35,6 @@ const PATTERN: &str = "(('a'):rep(40)):find(('a?'):rep(40) .. ('a'):rep(40))";
 /// Nothing can stop it: the matcher's work is counted first, sorting is not.
 const SORT: &str =
     "table.sort((function() local t = {} for i = 1, 4e6 do t[i] = (i * 7919) % 4e6 end return t end)())";
-
-/// How a script is ended.
-#[derive(Clone, Copy, Debug)]
-enum End {
-    Interrupt,
-    Terminate,
-    /// `moonhook stop`.
-    Stop,
-}
-
-const ENDS: [End; 3] = [End::Interrupt, End::Terminate, End::Stop];
-
-/// From the signal or the request to the end of the process. Nothing is waited for, but a busy machine takes its time.
-const SOON: Duration = Duration::from_secs(3);
-
-impl End {
-    fn begin(self, running: &Running) {
-        let pid = Pid::from_raw(running.child.id() as i32);
-        match self {
-            End::Interrupt => kill(pid, Signal::SIGINT).unwrap(),
-            End::Terminate => kill(pid, Signal::SIGTERM).unwrap(),
-            End::Stop => assert!(command(running, &["stop"]).status().unwrap().success()),
-        }
-    }
-
-    /// Asserts that the process is gone soon.
-    fn is_reached(self, mut running: Running, what: &str) {
-        let begun = Instant::now();
-        let status = loop {
-            match running.child.try_wait().unwrap() {
-                Some(status) => break status,
-                None if begun.elapsed() < SOON => std::thread::sleep(Duration::from_millis(5)),
-                None => panic!("{what}, {self:?}: still there after {SOON:?}"),
-            }
-        };
-        assert!(status.success(), "{what}, {self:?}: {status}");
-    }
-
-    /// Ends the script, and asserts that the process is gone soon, that it leaves no file, and that its name is free.
-    fn put_to(self, running: Running, place: &Place, what: &str) {
-        let (folder, name) = (running.folder.clone(), running.name.clone());
-        self.begin(&running);
-        self.is_reached(running, what);
-        let left = match std::fs::read_dir(place.path("run")) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
-            files => files.unwrap().map(|file| file.unwrap().file_name()).collect(),
-        };
-        assert!(left.is_empty(), "{what}, {self:?}: {left:?} is left");
-        drop(folder.claim(&name).expect("the name is free"));
-    }
-}
-
-/// A command about the running script: its first word, and what comes behind the script's name.
-fn command(running: &Running, words: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_moonhook"));
-    command.arg(words[0]).arg(running.name.as_str()).args(&words[1..]);
-    command.arg("--socket-dir").arg(running.folder.path()).stdout(Stdio::null()).stderr(Stdio::null());
-    command
-}
 
 /// Asks over a connection of its own, from a thread of its own.
 fn asking(running: &Running, request: Request) -> std::thread::JoinHandle<Result<Value, Box<Failure>>> {
@@ -303,100 +245,4 @@ fn code_that_loops_is_stopped_and_the_next_is_carried_out() {
     let executed: Executed = serde_json::from_value(next.join().unwrap().unwrap()).unwrap();
     assert_eq!((executed.results, executed.error.is_none()), (vec!["2".to_string()], true));
     End::Interrupt.put_to(running, &place, "after a loop");
-}
-
-/// Numbers from a seed (Sebastiano Vigna's splitmix64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % bound
-    }
-
-    fn request(&mut self, place: &Path) -> Request {
-        let table = |operation| Request::Table { table: "hits".to_string(), operation };
-        let reload = |script: Option<&str>| Request::Reload {
-            scripts: script.map(|script| vec![place.join(script)]),
-            allow_read: Vec::new(),
-        };
-        let key = json!(self.below(100));
-        match self.below(20) {
-            0 => exec(LOOP),
-            1 => exec(PATTERN),
-            2 => exec("error('as if')"),
-            3 => exec("event('seen', 1)"),
-            4 => exec("count, #tostring(hits)"),
-            5 => exec("= ="),
-            6 => reload(None),
-            7 => reload(Some("loop.lua")),
-            8 => reload(Some("absent.lua")),
-            9 => Request::Events,
-            10 => Request::Status,
-            11 => Request::Tables,
-            12 => table(TableOperation::Get { key }),
-            13 => table(TableOperation::Set { key, value: json!(7) }),
-            14 => table(TableOperation::Delete { key: json!("no key") }),
-            15 => table(TableOperation::Dump { dump: None }),
-            16 => table(TableOperation::Count),
-            17 => table(TableOperation::Clear),
-            18 => table(TableOperation::Begin),
-            _ => table(TableOperation::Commit),
-        }
-    }
-}
-
-/// One client after another, until there is no script any more. Some go without waiting for their answer.
-fn pester(folder: &RuntimeFolder, name: &Name, place: &Path, mut random: Random) {
-    while let Ok(mut client) = Client::connect(folder, name) {
-        client.set_timeout(Some(Duration::from_secs(40))).unwrap();
-        for _ in 0..random.below(4) {
-            let request = random.request(place);
-            if random.below(8) == 0 {
-                let patience = Duration::from_millis(1 + random.below(50));
-                client.set_timeout(Some(patience)).unwrap();
-                let _ = client.ask::<Value>(&request);
-                break;
-            }
-            match client.ask::<Value>(&request) {
-                Ok(_) if request == Request::Events => break,
-                Ok(_) => {}
-                // The end came first.
-                Err(DaemonError::NoAnswer { problem, .. }) => {
-                    assert!(!problem.contains("takes too long"), "no answer to {request:?}");
-                    break;
-                }
-                Err(error) => panic!("{request:?}: {error}"),
-            }
-        }
-    }
-}
-
-/// Requests of all kinds at once, and then the end in one of the ways. `MOONHOOK_SEED` and `MOONHOOK_ROUNDS` choose others.
-#[test]
-fn while_many_ask_for_anything() {
-    if !kernel_available("while_many_ask_for_anything") {
-        return;
-    }
-    const CLIENTS: u64 = 8;
-    let (seed, rounds) = (setting("MOONHOOK_SEED", 1), setting("MOONHOOK_ROUNDS", 6));
-    let place = Place::with(&[("a.lua", SCRIPT), ("loop.lua", LOOP)]);
-    let network = Network::new();
-    for round in seed..seed + rounds {
-        let mut random = Random(round << 32);
-        let running = Running::start(&network, &place, "a.lua");
-        let root: PathBuf = place.path("");
-        std::thread::scope(|scope| {
-            for client in 0..CLIENTS {
-                let (folder, name, root) = (running.folder.clone(), running.name.clone(), root.clone());
-                scope.spawn(move || pester(&folder, &name, &root, Random((round << 32) + client + 1)));
-            }
-            std::thread::sleep(Duration::from_millis(random.below(800)));
-            // A signal, as `stop` may find all connections taken by those who wait for an answer.
-            let end = if random.below(2) == 0 { End::Interrupt } else { End::Terminate };
-            end.put_to(running, &place, &format!("seed {round}"));
-        });
-    }
 }
