@@ -1,11 +1,12 @@
 -- Tables that are maps: what the program's own code for each of them (`lower/src/general/thunks/shared`) leaves to routines.
 --
--- `t[k] = (t[k] or 0) + n` is a read and an assignment. So that no count is lost, the read notes in its frame what it gave, and an
+-- `t[k] = (t[k] or 0) + n` is a read and an assignment. So that no count is lost, the read notes what it gave, and an
 -- assignment of a sum to the same word, with no other assignment to that word in between, adds the difference.
 
--- Where the frame has its note of what is read, or added to, by the instruction with that S_READ: above its registers.
-local function note_of(frame, read)
-  return u64(frame + F_LIMIT) - (read & READ_NOTE)
+-- Where the frame has its note of what is read, or added to, by the instruction with that S_READ. Frames are 7 times 16 bytes apart, so
+-- that 64 of them in a row have 8 notes each of their own.
+local function note_of(L, frame, read)
+  return L + L_NOTES + ((frame << 5) + (read & READ_NOTE) & NOTES_SIZE - 1)
 end
 
 -- Notes that the word with the number and the key, a tag and a payload, is the value at `value` (nil counts as 0), if the running
@@ -20,7 +21,7 @@ function shared_note_read(L, word, tag, payload, value)
     old = u64(value + 8)
     is_nil = 0
   end
-  local note = note_of(frame, read)
+  local note = note_of(L, frame, read)
   set64(note + READ_FRAME, frame)
   set64(note + READ_SITE, read)
   set64(note + READ_WORD, word)
@@ -63,7 +64,7 @@ local function adds(L, word, key, value, absent)
     set64(L + L_RESULT, u64(value + 8))
     return 1
   end
-  local note = note_of(frame, read)
+  local note = note_of(L, frame, read)
   local site = read & KEEPS - 1
   if u64(note + READ_FRAME) ~= frame or u64(note + READ_SITE) ~= site or u64(note + READ_WORD) ~= word then return 0 end
   local run = u64(note + READ_RUN)

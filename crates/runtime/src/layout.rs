@@ -156,6 +156,9 @@ constants! {
     /// The last assignments to words of shared tables and to variables (`WRITE_SLOTS` times `WRITE_SIZE`): the word's number, the key.
     L_WRITTEN = 648;
     L_SIZE = 2184;
+    /// Notes of what was read in order to be added to (`READ_…`), `NOTES_SIZE` bytes.
+    L_NOTES = 4096;
+    NOTES_SIZE = 32768;
     ABSENT_SLOTS = 4;
     ABSENT_SIZE = 24;
     WRITE_SLOTS = 64;
@@ -320,7 +323,7 @@ constants! {
     U_VALUE = 16;
     U_SIZE = 32;
 
-    // Records of functions: the site of the entry, parameters, bytes of registers and notes, whether it is a part of the library (`HIDDEN_…`), name in
+    // Records of functions: the site of the entry, parameters, bytes of registers, whether it is a part of the library (`HIDDEN_…`), name in
     // tracebacks, number of captured variables, and for each its register | 0x100 or its number in the function around it.
     P_ENTRY = 0;
     P_PARAMS = 8;
@@ -346,8 +349,8 @@ constants! {
     S_TRACE = 56;
     /// The metamethod that the instruction may call, as ` (metamethod 'add')`.
     S_EVENT = 64;
-    /// Of an instruction that reads what another one assigns a sum with: where its note is, in bytes below the frame's `F_LIMIT`
-    /// (`READ_NOTE`), and the site's number (times `READ_SITES`). Of the other one: the same, with the flag `KEEPS` if nothing is added.
+    /// Of an instruction that reads what another one assigns a sum with: the place of its note among those of the frame (`READ_NOTE`, in bytes),
+    /// and the site's number (times `READ_SITES`). Of the other one: the same, with the flag `KEEPS` if nothing is added.
     S_READ = 72;
     READ_NOTE = 0xffff;
     READ_SITES = 0x1_0000;
@@ -362,7 +365,7 @@ constants! {
     SITE_SIZE = 88;
 
     // The note of what was read in order to be added to, `READ_SIZE` bytes: the frame and the `S_READ` of what did so, which word, its
-    // key, what it was, the count of assignments, the run times 2, and 1 if it was nil. Notes are above a frame's registers.
+    // key, what it was, the count of assignments, the run times 2, and 1 if it was nil.
     READ_FRAME = 0;
     READ_SITE = 8;
     READ_WORD = 16;

@@ -58,11 +58,6 @@ impl Counts {
         self.notes.contains_key(&pc)
     }
 
-    /// How many notes a frame has room for.
-    pub fn note_count(&self) -> usize {
-        self.notes.values().max().map_or(0, |last| last + 1)
-    }
-
     /// The instruction that reads what the one at `pc` assigns a sum with.
     pub fn read_of(&self, pc: usize) -> Option<Read> {
         self.read_of.get(&pc).copied()

@@ -27,8 +27,8 @@ struct Parts {
     accesses: (Option<ir::FunctionId>, Vec<(usize, Accesses)>),
 }
 
-/// Bytes of each CPU's state (scratch memory of routines included), frames and stack.
-const STATE: i64 = 8192;
+/// Bytes of each CPU's state (notes of reads and scratch memory of routines included), frames and stack.
+const STATE: i64 = 8192 + NOTES_SIZE;
 const FRAMES: i64 = 512 << 10;
 const STACK: i64 = 512 << 10;
 const FRAMES_START: i64 = STATE + PATTERNS_SIZE;

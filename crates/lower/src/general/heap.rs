@@ -254,16 +254,14 @@ impl General<'_> {
         }
         let prototype = self.functions.get(function);
         let captures = &prototype.upvalues;
-        let counts = Counts::new(prototype);
-        let notes = counts.note_count() as u64 * READ_SIZE as u64;
-        self.counts.insert(function, counts);
+        self.counts.insert(function, Counts::new(prototype));
         let address = self.image.reserve(P_CAPTURES as usize + 8 * captures.len());
         self.records.insert(function, address);
         let name = self.traceback_name(function);
         let hidden = self.hidden_kind(function);
         let fields = [
             (P_PARAMS, u64::from(prototype.parameters)),
-            (P_STACK, 16 * (u64::from(prototype.stack_size) + 8) + notes),
+            (P_STACK, 16 * (u64::from(prototype.stack_size) + 8)),
             (P_HIDDEN, hidden as u64),
             (P_NAME, name),
             (P_UPVALUES, captures.len() as u64),

@@ -161,7 +161,6 @@ impl<'f, 'a> Computed<'f, 'a> {
                 Some(Opcode::GetTabUp | Opcode::GetUpval | Opcode::GetField) => {
                     self.note_escape(function, pc, i, sites);
                 }
-                Some(Opcode::GetVArg | Opcode::VarArg) => {}
                 _ => {}
             }
         }

@@ -257,7 +257,7 @@ impl Computed<'_, '_> {
             Some(SetTable | SetField | SetI | SetTabUp) => {
                 let is_new = i.opcode() != Some(SetTabUp) && self.is_new(function, pc, i.a());
                 let least = if is_new { Text::Made } else { Text::Known };
-                let of_constant = i.k() && matches!(self.constant(function, i.c()), Some(_));
+                let of_constant = i.k() && self.constant(function, i.c()).is_some();
                 let value = if of_constant { Text::Known } else { Text::None };
                 let value = if i.k() { value } else { self.text(function, pc, i.c()) };
                 value >= least || i.opcode() == Some(SetTable) && self.text(function, pc, i.b()) >= least

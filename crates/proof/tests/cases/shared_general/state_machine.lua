@@ -13,7 +13,7 @@ xdp.attach(function(pkt)
   state[id] = new
   print(id, new, state[id])
   local list = transitions[old or ""]
-  last[id] = list and list.ack or (not list and "none")
+  last[id] = list and list.ack
   wanted[id] = tcp.dport and (tcp.dport > 80) or false
   print(last[id], wanted[id])
 end)
