@@ -21,8 +21,8 @@ pub enum LoadError {
     Module(Box<Failure>),
     #[error("{path} is not Lua text but a precompiled chunk")]
     Precompiled { path: String },
-    #[error("{path} has expressions or blocks within one another that are too deep for Lua")]
-    TooDeep { path: String },
+    #[error("{0}")]
+    TooDeep(Box<Failure>),
     #[error("a function cannot be read back: {reason}")]
     Chunk { reason: String },
     #[error("the Lua state failed: {reason}")]
@@ -67,13 +67,16 @@ impl LoadError {
             LoadError::Chunk { .. } => "MH0109",
             LoadError::State { .. } => "MH0110",
             LoadError::Content { .. } => "MH0111",
-            LoadError::TooDeep { .. } => "MH0112",
+            LoadError::TooDeep(_) => "MH0112",
         }
     }
 
     pub fn diagnostic(&self) -> Diagnostic {
         let diagnostic = match self {
-            LoadError::Syntax(failure) | LoadError::Runtime(failure) | LoadError::Module(failure) => {
+            LoadError::Syntax(failure)
+            | LoadError::Runtime(failure)
+            | LoadError::Module(failure)
+            | LoadError::TooDeep(failure) => {
                 located(self.code(), first_line(&failure.message), failure.place.as_ref())
             }
             LoadError::Instructions { place, .. } | LoadError::Memory { place, .. } => {
@@ -91,6 +94,7 @@ impl LoadError {
     fn reason(&self) -> Option<&'static str> {
         match self {
             LoadError::Syntax(_) => Some("the script cannot be parsed"),
+            LoadError::TooDeep(_) => Some("the parser has given up in this line"),
             LoadError::Runtime(_) => Some("load time stopped here"),
             LoadError::Module(_) => Some("no such module"),
             LoadError::Instructions { place: Some(_), .. } => Some("it was here when it was stopped"),
@@ -116,7 +120,7 @@ impl LoadError {
             LoadError::Content { .. } => {
                 "give the table a name of its own: that of the variable that holds it".into()
             }
-            LoadError::TooDeep { .. } => {
+            LoadError::TooDeep(_) => {
                 "use local variables or `table.concat` for parts of it; operands of `..` count, too".into()
             }
             LoadError::Precompiled { .. } => "give the source text of the script".into(),

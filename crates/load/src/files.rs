@@ -58,8 +58,10 @@ impl Files {
         blank_first_comment(&mut content);
         let name = path.to_string_lossy().into_owned();
         self.note_source(Source { name: name.clone(), text: String::from_utf8_lossy(&content).into_owned() });
-        let chunk = lua.load(content).set_name(format!("@{name}")).set_mode(ChunkMode::Text);
-        let function = chunk.into_function()?;
+        let function = compile(lua, &name, &content).map_err(|error| match is_nested(&error) {
+            true => nested_too_deeply(lua, &name, &content),
+            false => error,
+        })?;
         set_first_upvalue(lua, &function, env)?;
         Ok(function)
     }
@@ -76,6 +78,34 @@ impl Files {
         sources.retain(|known| known.name != source.name);
         sources.push(source);
     }
+}
+
+/// What is said where Lua's parser has met more levels of nested syntax than it allows.
+pub const TOO_DEEP: &str = "expressions or blocks within one another that are too deep for Lua";
+
+/// The main function of a script's text.
+fn compile(lua: &Lua, name: &str, content: &[u8]) -> mlua::Result<Function> {
+    lua.load(content).set_name(format!("@{name}")).set_mode(ChunkMode::Text).into_function()
+}
+
+/// Whether Lua's parser has met more levels of nested syntax than it allows (`LUAI_MAXCCALLS`), which it says without a line
+/// (`luaE_checkcstack` in `lstate.c`).
+fn is_nested(error: &mlua::Error) -> bool {
+    matches!(error, mlua::Error::RuntimeError(message) if message.starts_with("C stack overflow"))
+}
+
+/// The error with its line: that of the first token that is nested too deeply, with which the shortest text of whole lines ends that has
+/// this error.
+fn nested_too_deeply(lua: &Lua, name: &str, content: &[u8]) -> mlua::Error {
+    let lines: Vec<&[u8]> = content.split_inclusive(|byte| *byte == b'\n').collect();
+    let mut ends: Vec<usize> = Vec::with_capacity(lines.len());
+    lines.iter().for_each(|line| ends.push(ends.last().unwrap_or(&0) + line.len()));
+    let line = ends.partition_point(|end| match content.get(..*end).map(|text| compile(lua, name, text)) {
+        Some(Err(error)) => !is_nested(&error),
+        _ => true,
+    });
+    let message = format!("{name}:{}: {TOO_DEEP}", line + 1);
+    mlua::Error::SyntaxError { message, incomplete_input: false }
 }
 
 /// The variable `_ENV` of a main chunk is its first upvalue (Lua manual § 2.2). Unlike mlua's `set_environment` this

@@ -10,7 +10,7 @@ use mlua::thread::ThreadStatus;
 use mlua::{Error, Function, Lua, Table, Thread, Value};
 
 use crate::error::{Failure, LoadError};
-use crate::files::Files;
+use crate::files::{Files, TOO_DEEP};
 use crate::limits::Meter;
 use crate::locate::{locate, position};
 use crate::modules::type_name;
@@ -35,10 +35,7 @@ impl Runner<'_> {
             return Err(LoadError::Precompiled { path: shown });
         }
         let chunk = self.files.chunk(self.lua, path, content, Value::Table(globals.clone()));
-        let main = chunk.map_err(|error| match too_deep(&error) {
-            true => LoadError::TooDeep { path: shown },
-            false => self.setup_error(error),
-        })?;
+        let main = chunk.map_err(|error| self.setup_error(error))?;
         let thread = self.lua.create_thread(main).map_err(|error| self.setup_error(error))?;
         self.meter.watch(&thread);
         // Lua's own `resume` gives the error value as the script raised it, without a traceback.
@@ -66,9 +63,7 @@ impl Runner<'_> {
     /// The error for what failed around the script's own run.
     pub fn setup_error(&self, error: Error) -> LoadError {
         match error {
-            Error::SyntaxError { message, .. } => {
-                LoadError::Syntax(Box::new(locate(&message, &self.files.sources(), None)))
-            }
+            Error::SyntaxError { message, .. } => syntax(locate(&message, &self.files.sources(), None)),
             // No call at this stage has many arguments: the stack does not grow only because memory is short.
             Error::StackError => LoadError::Memory { limit: self.options.memory_limit, place: None },
             error if is_memory_error(&Value::Error(Box::new(error.clone()))) => {
@@ -101,7 +96,7 @@ impl Runner<'_> {
         let parse_error = message.starts_with("error loading module '");
         let failure = Box::new(self.failure(message, thread));
         if parse_error {
-            LoadError::Syntax(failure)
+            syntax(*failure)
         } else if failure.message.starts_with("module '") && failure.message.contains("' not found:") {
             LoadError::Module(failure)
         } else {
@@ -114,10 +109,10 @@ impl Runner<'_> {
     }
 }
 
-/// Whether the parser has given up because of what is nested in the script (`luaE_checkcstack`): an error without a position, unlike all
-/// others of the parser.
-fn too_deep(error: &Error) -> bool {
-    matches!(error, Error::RuntimeError(message) if message.starts_with("C stack overflow"))
+/// What the parser refuses.
+fn syntax(failure: Failure) -> LoadError {
+    let failure = Box::new(failure);
+    if failure.message.ends_with(TOO_DEEP) { LoadError::TooDeep(failure) } else { LoadError::Syntax(failure) }
 }
 
 /// An error value as `lua` (the program) shows it: a string, what `__tostring` gives, or its type.

@@ -219,16 +219,6 @@ fn mh0108_a_precompiled_script() {
 }
 
 #[test]
-fn mh0112_what_is_nested_too_deep_for_the_parser() {
-    for text in [vec!["x"; 300].join(" .. "), format!("{}x{}", "(".repeat(300), ")".repeat(300))] {
-        let folder = Folder::new(&[("deep.lua", &format!("local x = '' local y = {text}"))]);
-        let error = folder.load("deep.lua").err().unwrap();
-        assert_eq!(error.code(), "MH0112", "{error}");
-        assert!(error.to_string().contains("deep.lua"), "{error}");
-    }
-}
-
-#[test]
 fn mh0109_and_mh0110_ask_for_a_report() {
     for (error, code) in [
         (LoadError::Chunk { reason: "r".into() }, "MH0109"),
@@ -255,4 +245,31 @@ fn long_paths_are_recognised_in_messages() {
     let folder = Folder::new(&[(long.as_str(), "\nerror('here')")]);
     let place = folder.load(&long).err().unwrap().diagnostic().place.unwrap();
     assert_eq!((place.line, place.file), (2, folder.path(&long).to_string_lossy().into_owned()));
+}
+
+/// Lua's parser names no line where it has met too many levels; and the script's line it is, not one of its end.
+#[test]
+fn mh0112_what_is_nested_too_deep_for_the_parser_has_a_line() {
+    let chain = |count: usize| vec!["c"; count].join("..");
+    let deep = [
+        ("concatenations", format!("local c = 'a'\n\nlocal r = {}\nreturn r", chain(210)), 3),
+        ("parentheses", format!("local x = 1\nx = {}x{}", "(".repeat(300), ")".repeat(300)), 2),
+        ("operators", format!("x =\n{} x", "not\n".repeat(300)), 200),
+        ("blocks", format!("{}{}", "do\n".repeat(300), "end\n".repeat(300)), 200),
+        ("functions", format!("return\n{}{}", "function() return ".repeat(300), "end ".repeat(300)), 2),
+    ];
+    for (what, script, line) in deep {
+        let error = load_text(&script).err().unwrap_or_else(|| panic!("{what} loads"));
+        let LoadError::TooDeep(failure) = &error else { panic!("{what}: {error}") };
+        assert!(failure.message.ends_with("too deep for Lua"), "{what}: {error}");
+        let at = failure.place.as_ref().map(|place| place.line).unwrap_or_default();
+        assert!(at.abs_diff(line) <= 10, "{what}: line {at}");
+    }
+    let folder = Folder::new(&[
+        ("main.lua", "require 'deep'"),
+        ("deep.lua", &format!("local c = 1\nreturn {}", chain(210))),
+    ]);
+    let error = folder.load("main.lua").err().expect("a module that is nested too deeply");
+    assert_eq!(error.code(), "MH0112", "{error}");
+    assert!(error.to_string().contains("deep.lua:2: "), "{error}");
 }

@@ -14,7 +14,7 @@ use flood::{Network, Running};
 use moonhook_daemon::{Executed, Failure, Request};
 use moonhook_proof::host::kernel_available;
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
