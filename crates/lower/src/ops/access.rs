@@ -193,20 +193,7 @@ fn index_value(
                 ),
             }
         }
-        Abs::Str(_) => {
-            if let Abs::Str(Str::Const(method)) = key {
-                let full = format!("string.{}", String::from_utf8_lossy(method));
-                if builtins::find("string", method).is_none() && crate::general::is_library_function(&full) {
-                    let help = "use `--form auto`".to_string();
-                    return context.refuse(LowerErrorKind::Builtin { name: full, help }, None);
-                }
-            }
-            let method = match key {
-                Abs::Str(Str::Const(method)) => builtins::find("string", method),
-                _ => None,
-            };
-            context.only(method.map_or(Abs::Nil, |name| Abs::Object(Object::Builtin(name))))
-        }
+        Abs::Str(_) => index_string(context, object, key, name, certain),
         Abs::Object(Object::Opaque("userdata")) => context.unsupported(
             "using a file or another object of load time",
             "take what you need from it at load time, outside the handler",
@@ -218,6 +205,41 @@ fn index_value(
             context.type_error(message, certain, name.as_ref().map(|(_, name)| name.as_str()));
             Ok(vec![])
         }
+    }
+}
+
+/// A method of strings.
+fn index_string(
+    context: &mut Context<'_>,
+    object: &Abs,
+    key: &Abs,
+    name: &Option<Name>,
+    certain: bool,
+) -> Result<Vec<Arm>> {
+    match key {
+        Abs::Str(Str::Const(method)) => {
+            let full = format!("string.{}", String::from_utf8_lossy(method));
+            let found = builtins::find("string", method);
+            if found.is_none() && crate::general::is_library_function(&full) {
+                let help = "use `--form auto`".to_string();
+                return context.refuse(LowerErrorKind::Builtin { name: full, help }, None);
+            }
+            context.only(found.map_or(Abs::Nil, |name| Abs::Object(Object::Builtin(name))))
+        }
+        Abs::Union(_) => {
+            let mut arms = Vec::new();
+            for (state, key) in context.alternatives(key) {
+                context.state = state;
+                arms.extend(index_value(context, object, &key, name, certain)?);
+            }
+            Ok(arms)
+        }
+        Abs::Str(_) => context.unsupported(
+            "reading a string's method by a name that is not constant",
+            "write the method's name behind a colon",
+            name.as_ref().map(|(_, name)| name.as_str()),
+        ),
+        _ => context.only(Abs::Nil),
     }
 }
 
