@@ -24,6 +24,7 @@ use tables::TableReport;
 Examples:
   moonhook check filter.lua                 # as root, or with CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON
   moonhook check --no-kernel filter.lua     # without the verifier: needs no privilege
+  moonhook check --costs filter.lua         # which of its functions cost the verifier most
   moonhook check --json filter.lua | jq .timings_us
 
 Exit codes: 0 accepted, 1 script refused, 2 usage, 3 privilege, kernel or file, 4 bug in Moonhook (verifier rejection)")]
@@ -40,6 +41,9 @@ pub struct Arguments {
     /// Say how long each stage took
     #[arg(long)]
     timings: bool,
+    /// Say of each part how much of the verifier's work it is, even if that takes more than half a second
+    #[arg(long, conflicts_with = "no_kernel")]
+    costs: bool,
     #[command(flatten)]
     program: ProgramOptions,
 }
@@ -102,7 +106,7 @@ pub fn check(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErro
         }
     };
     compiled.timings = compiled.timings.after_load(load_time);
-    let answer = report(snapshot, &compiled, kernel.as_ref())?;
+    let answer = report(snapshot, &compiled, kernel.as_ref(), arguments.costs)?;
     if arguments.json {
         writeln!(out, "{:#}", serde_json::to_value(&answer).map_err(std::io::Error::from)?)?;
     } else {
@@ -112,7 +116,12 @@ pub fn check(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErro
     Ok(Exit::Success)
 }
 
-fn report(snapshot: &Snapshot, compiled: &Compiled, kernel: Option<&Kernel>) -> Result<Report, CliError> {
+fn report(
+    snapshot: &Snapshot,
+    compiled: &Compiled,
+    kernel: Option<&Kernel>,
+    costs: bool,
+) -> Result<Report, CliError> {
     let maps = match kernel {
         Some(kernel) => kernel.program.maps(),
         None => compiled.module.maps.iter().map(planned).collect(),
@@ -120,7 +129,7 @@ fn report(snapshot: &Snapshot, compiled: &Compiled, kernel: Option<&Kernel>) -> 
     Ok(Report {
         script: snapshot.script.clone(),
         handlers: handlers(snapshot),
-        program: program(snapshot, compiled, kernel)?,
+        program: program(snapshot, compiled, kernel, costs)?,
         tables: tables::tables(&compiled.module, &maps),
         map_memory: maps.iter().map(|map| map.memory).sum(),
         maps,
@@ -139,14 +148,19 @@ fn handlers(snapshot: &Snapshot) -> Vec<Handler> {
     snapshot.handlers.iter().map(handler).collect()
 }
 
-fn program(snapshot: &Snapshot, compiled: &Compiled, kernel: Option<&Kernel>) -> Result<Program, CliError> {
+/// `costs` asks for the verifier's work on each part, however long that takes.
+fn program(
+    snapshot: &Snapshot,
+    compiled: &Compiled,
+    kernel: Option<&Kernel>,
+    costs: bool,
+) -> Result<Program, CliError> {
     let functions = &compiled.object.functions;
     let FunctionReport { name, section, .. } = xdp_program(&compiled.object)?;
     let statistics = kernel.and_then(|kernel| {
         kernel.program.statistics().into_iter().find(|statistics| statistics.name == *name)
     });
-    let walked = statistics.as_ref().map_or(0, |statistics| statistics.verified_instructions);
-    let verified = kernel.and_then(|_| costs::verified(compiled, name, walked));
+    let verified = kernel.and_then(|_| costs::verified(compiled, name, costs));
     Ok(Program {
         name: name.to_string(),
         section: section.clone(),
@@ -227,7 +241,7 @@ fn show(report: &Report, timings: bool, out: &mut dyn Write) -> Result<(), CliEr
         None => show_stack(stack, *stack_of_calls, out)?,
     }
     if costs.len() > 1 {
-        costs::show(costs, out)?;
+        costs::show(costs, kernel.is_some(), out)?;
     }
     tables::show(&report.tables, out)?;
     writeln!(out, "  maps                   {}, {} bytes", report.maps.len(), report.map_memory)?;

@@ -42,7 +42,7 @@ require('xdp').attach(function(pkt)
 end)";
     let place = Place::with(&[("x.lua", script)]);
     for form in ["expanded", "general"] {
-        let report = place.run(&["check", "--json", "--form", form, "x.lua"]).ends_with(0).json();
+        let report = place.run(&["check", "--json", "--costs", "--form", form, "x.lua"]).ends_with(0).json();
         let parts = report["program"]["costs"].as_array().unwrap();
         let sum: u64 = parts.iter().map(|part| part["verified"].as_u64().unwrap()).sum();
         assert_eq!(report["program"]["kernel"]["verified_instructions"], sum, "{form}");
@@ -51,9 +51,31 @@ end)";
         assert!(twice["verified"].as_u64().unwrap() > 0, "{twice}");
         assert!(parts.iter().any(|part| part["kind"] == "program" && part["place"].is_null()), "{form}");
     }
-    let text = place.run(&["check", "--form", "general", "x.lua"]).ends_with(0).stdout();
+    let text = place.run(&["check", "--costs", "--form", "general", "x.lua"]).ends_with(0).stdout();
     assert!(text.contains("    verified  instructions  part\n"), "{text}");
     assert!(text.contains("  all\n") && text.contains("unit_0: dispatch and library functions\n"), "{text}");
+}
+
+/// The verifier takes seconds to write down each of the 200,000 instructions that it walks here.
+#[test]
+fn check_does_not_wait_for_what_nobody_asked_for() {
+    if !kernel_available("check_does_not_wait_for_what_nobody_asked_for") {
+        return;
+    }
+    let rule = |n: usize| {
+        format!("  if ip.src == '10.0.{}.{}' and tcp.dport == {n} then return 1 end\n", n / 250, n % 250)
+    };
+    let rules: String = (1000..1400).map(rule).collect();
+    let script = format!(
+        "require('xdp').attach(function(pkt)\n  local ip, tcp = pkt.ip, pkt.tcp\n  if not tcp then return end\n{rules}end)"
+    );
+    let place = Place::with(&[("x.lua", &script)]);
+    let report = place.run(&["check", "--json", "x.lua"]).ends_with(0).json();
+    let parts = report["program"]["costs"].as_array().unwrap();
+    assert!(parts.iter().all(|part| part["verified"].is_null()), "{parts:?}");
+    let text = place.run(&["check", "x.lua"]).ends_with(0).stdout();
+    assert!(text.contains("`--costs`"), "{text}");
+    place.run(&["check", "--costs", "--no-kernel", "x.lua"]).ends_with(2);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::time::Duration;
 
 /// How many rows a person is shown.
 const SHOWN: usize = 10;
@@ -16,8 +17,8 @@ const SHOWN: usize = 10;
 /// The section of what programs call.
 const SUBPROGRAMS: &str = ".text";
 
-/// Up to so many verified instructions the verifier is asked for all of them; that takes some seconds.
-const MOST_ATTRIBUTED: u32 = 300_000;
+/// How much processor time the verifier may take to log every instruction, some 50,000 of them, where nobody asked for that.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// What code is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -45,16 +46,14 @@ pub struct Cost {
     pub part_of: String,
     /// Slots of 8 bytes.
     pub instructions: usize,
-    /// Instructions that the verifier walked; `None` if it was not asked, or walked too many.
+    /// Instructions that the verifier walked; `None` if it was not asked, or took too long to say.
     pub verified: Option<u32>,
 }
 
-/// Loads the object once more, with every instruction logged; `None` where that would take too long.
-pub fn verified(compiled: &Compiled, program: &str, total: u32) -> Option<Vec<VerifiedFunction>> {
-    if total > MOST_ATTRIBUTED {
-        return None;
-    }
-    let options = LoadOptions { name: program.to_string(), log: LogDetail::All, ..LoadOptions::default() };
+/// Loads the object once more, with every instruction logged; `None` where that takes long, unless `all` asks for it.
+pub fn verified(compiled: &Compiled, program: &str, all: bool) -> Option<Vec<VerifiedFunction>> {
+    let patience = (!all).then_some(PATIENCE);
+    let options = LoadOptions { name: program.to_string(), log: LogDetail::All, patience };
     moonhook_install::load(&compiled.object.elf, &options).ok()?.verified_functions(program)
 }
 
@@ -174,9 +173,15 @@ fn name_in(line: &str) -> Option<&str> {
 }
 
 /// The first rows, as a table.
-pub fn show(costs: &[Cost], out: &mut dyn Write) -> Result<(), CliError> {
+///
+/// `judged` is whether the verifier has seen the program: where it did not say how much each part costs, it can be asked.
+pub fn show(costs: &[Cost], judged: bool, out: &mut dyn Write) -> Result<(), CliError> {
     let verified = costs.first().is_some_and(|cost| cost.verified.is_some());
-    let order = if verified { "verified instructions" } else { "instructions" };
+    let order = match (verified, judged) {
+        (true, _) => "verified instructions",
+        (false, true) => "instructions (`--costs` also says what each costs the verifier)",
+        (false, false) => "instructions",
+    };
     writeln!(out, "  parts                  {}; the most costly, by {order}:", costs.len())?;
     writeln!(out, "    {:>8}  {:>12}  part", if verified { "verified" } else { "" }, "instructions")?;
     let row = |out: &mut dyn Write, verified: Option<u32>, instructions: usize, what: &str| {
@@ -269,7 +274,7 @@ mod tests {
             ]
         );
         let mut text = Vec::new();
-        show(&rows, &mut text).unwrap();
+        show(&rows, true, &mut text).unwrap();
         assert!(String::from_utf8(text).unwrap().ends_with("      19             4  all\n"));
     }
 }
