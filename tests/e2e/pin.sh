@@ -128,6 +128,12 @@ contains third.out 'the program stays attached'
 [ -z "$(attached)" ] || die "after stop a program is attached"
 [ -z "$(find "$BPFFS" "$WORK/run" -mindepth 1 2>/dev/null)" ] || die "left behind: $(find "$BPFFS" "$WORK/run")"
 
+echo "what a process has left that was killed before it had pinned its link is removed"
+mkdir -p "$BPFFS/count"
+"$MOONHOOK" stop count --bpffs "$BPFFS"
+[ -z "$(find "$BPFFS" -mindepth 1)" ] || die "left behind: $(find "$BPFFS")"
+fails 3 "$MOONHOOK" stop count --bpffs "$BPFFS"
+
 echo "where it cannot be noted what is pinned, nothing is attached"
 mkdir -p "$WORK/run/count.json"
 chmod 700 "$WORK/run"

@@ -219,6 +219,11 @@ impl CliError {
     pub fn is_broken_pipe(&self) -> bool {
         matches!(self, CliError::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
+
+    /// What was written has not been read for too long.
+    pub fn is_unread(&self) -> bool {
+        matches!(self, CliError::Output(error) if error.kind() == io::ErrorKind::TimedOut)
+    }
 }
 
 /// The diagnostic as the other process has it.

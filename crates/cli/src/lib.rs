@@ -74,7 +74,7 @@ enum Command {
 impl Command {
     fn execute(&self, out: &mut dyn Write) -> Result<Exit, CliError> {
         match self {
-            Command::Run(arguments) => run::run(arguments, out),
+            Command::Run(arguments) => run::run(arguments),
             Command::List(arguments) => list::list(arguments, out),
             Command::Reload(arguments) => reload::reload(arguments, out),
             Command::Exec(arguments) => exec::exec(arguments, out),

@@ -178,15 +178,19 @@ impl Pins {
             .map_err(|source| CliError::Unwritable { path: self.record.clone(), source })
     }
 
-    /// Takes the program out of its hook, and removes all pins. False if there were none.
+    /// Takes the program out of its hook, and removes all pins, also what a process has left that was killed between two of them.
+    /// False if there was nothing.
+    ///
+    /// # Errors
+    /// `Install`.
     pub fn remove(&self) -> Result<bool, CliError> {
-        let were_there = XdpLink::detach_pinned(&self.link())?;
+        let linked = XdpLink::detach_pinned(&self.link())?;
         for path in files(&self.folder) {
             unpin(&path)?;
         }
-        let _ = std::fs::remove_dir(&self.folder);
-        let _ = std::fs::remove_file(&self.record);
-        Ok(were_there)
+        let folder = std::fs::remove_dir(&self.folder).is_ok();
+        let noted = std::fs::remove_file(&self.record).is_ok();
+        Ok(linked || folder || noted)
     }
 
     /// The script as `moonhook list` shows it, without a process.

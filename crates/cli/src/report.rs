@@ -31,7 +31,12 @@ pub fn failure(error: &CliError, json: bool, out: &mut dyn Write) -> Exit {
     if error.is_broken_pipe() {
         return Exit::Success;
     }
-    if json {
+    if error.is_unread() {
+        // Standard error may lead to the same place, and nobody would read this either.
+        if terminal::error_takes_text() {
+            eprintln!("{}", shown(error));
+        }
+    } else if json {
         let answer = serde_json::json!({ "error": JsonError::new(error) });
         let written = writeln!(out, "{answer:#}").and_then(|()| out.flush());
         // Where the answer cannot be written, standard error may be somewhere else.

@@ -16,6 +16,7 @@ mod lua_thread;
 mod making;
 mod remote_tables;
 mod reporter;
+mod screen;
 mod service;
 mod session;
 mod starting;
@@ -37,10 +38,10 @@ use moonhook_engine::Settings;
 use moonhook_install::{RequestedMode, XdpLink};
 use reporter::Reporter;
 pub use reporter::reloaded_text;
+use screen::Screen;
 use session::Session;
 use starting::First;
 use std::collections::{BTreeMap, VecDeque};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -139,26 +140,26 @@ fn seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
-pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
+pub fn run(arguments: &Arguments) -> Result<Exit, CliError> {
     let stop = stop_on_signals()?;
     // The server's clients wait for what the session has: the session goes first, however this ends.
-    let Some((server, mut session)) = start(arguments, out, &stop)? else { return Ok(Exit::Success) };
+    let Some((server, mut session)) = start(arguments, &stop)? else { return Ok(Exit::Success) };
     let watched = session.watch(&stop);
     // First no more events come in, then those that are there are shown.
     let detached = session.detach();
     let finished = session.finish(watched.is_ok(), !matches!(detached, Ok(false)));
     drop(server);
-    watched.and(finished)?;
-    if detached? {
-        session.reporter.left(&session.name)?;
-    }
-    Ok(Exit::Success)
+    let told = watched.and(finished).and(detached).and_then(|goes_on| match goes_on {
+        true => session.reporter.left(&session.name),
+        false => Ok(()),
+    });
+    let written = session.reporter.finish();
+    told.and(written).map(|()| Exit::Success)
 }
 
 /// Compiles, attaches, or takes over what is pinned, and listens. `None` if that was stopped before anything was attached.
 fn start<'a>(
     arguments: &'a Arguments,
-    out: &'a mut dyn Write,
     stop: &AtomicBool,
 ) -> Result<Option<(Option<Server>, Session<'a>)>, CliError> {
     let claim = claim(arguments)?;
@@ -186,7 +187,9 @@ fn start<'a>(
     }
     let scripts: Vec<PathBuf> = arguments.scripts.iter().map(|script| absolute(script)).collect();
     let (link, taken_over) = attach(arguments, pins.as_ref(), &installed, &scripts)?;
-    let reporter = Reporter { out, json: arguments.json, quiet: arguments.quiet };
+    let drained = Arc::clone(&inbox);
+    let screen = Screen::start(move || drained.drained())?;
+    let reporter = Reporter::new(screen, arguments.json, arguments.quiet);
     let publisher = Publisher::default();
     let server = claim.map(|claim| serve(claim, &publisher, &inbox)).transpose()?;
     let watcher = arguments.watch.then(|| Watcher::start(&inbox)).transpose()?;

@@ -1,7 +1,9 @@
 //! Standard output and error as a person sees them.
 
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::borrow::Cow;
 use std::io::IsTerminal;
+use std::os::fd::AsFd;
 
 /// Whether colours may be used (<https://no-color.org>).
 pub fn colour_wanted() -> bool {
@@ -17,6 +19,13 @@ pub fn printable(text: &[u8]) -> Cow<'_, [u8]> {
 /// The same for a string that goes to standard error.
 pub fn printable_error(text: &[u8]) -> Cow<'_, [u8]> {
     if std::io::stderr().is_terminal() { spelled_out(text) } else { Cow::Borrowed(text) }
+}
+
+/// Whether a line can be written to standard error without waiting for somebody to read it.
+pub fn error_takes_text() -> bool {
+    let error = std::io::stderr();
+    let mut wanted = [PollFd::new(error.as_fd(), PollFlags::POLLOUT)];
+    poll(&mut wanted, PollTimeout::ZERO).is_ok_and(|ready| ready > 0)
 }
 
 fn spelled_out(text: &[u8]) -> Cow<'_, [u8]> {

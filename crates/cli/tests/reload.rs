@@ -1,6 +1,7 @@
 //! Programs are replaced while numbered packets flow: each packet goes through one program, once.
 
 mod common;
+#[allow(dead_code)]
 mod flood;
 
 use common::Place;

@@ -3,6 +3,7 @@
 //! Ignored unless asked for. `scripts/soak` gives it namespaces of its own and looks for the kernel's warnings.
 
 mod common;
+#[allow(dead_code)]
 mod flood;
 
 use common::Place;

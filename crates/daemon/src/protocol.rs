@@ -94,19 +94,27 @@ pub(crate) struct Envelope {
     pub request: Request,
 }
 
-/// Just enough of a request to judge its version before its content.
+/// Just enough of a request to judge its version before its content, and that names are names: where they choose among variants,
+/// numbers would do too.
 #[derive(Deserialize)]
 struct Versioned {
     version: u32,
+    request: Option<Value>,
+    operation: Option<Value>,
 }
 
 /// Reads a line.
 pub(crate) fn parse(line: &[u8]) -> Result<Request, DaemonError> {
     let problem = |error: serde_json::Error| DaemonError::Request { problem: error.to_string() };
-    let Versioned { version } = serde_json::from_slice(line).map_err(problem)?;
+    let Versioned { version, request, operation } = serde_json::from_slice(line).map_err(problem)?;
     if version != VERSION {
         let problem = format!("it is of version {version}, this is version {VERSION}");
         return Err(DaemonError::Request { problem });
+    }
+    for (field, name) in [("request", request), ("operation", operation)] {
+        if let Some(name) = name.filter(|name| !name.is_string()) {
+            return Err(DaemonError::Request { problem: format!("`{field}` is {name}, not a string") });
+        }
     }
     let request = serde_json::from_slice::<Envelope>(line).map_err(problem)?.request;
     match senseless(&request) {
@@ -407,6 +415,9 @@ mod tests {
             (b"{\"version\":2,\"request\":\"new\"}", "version 2"),
             (b"{\"version\":1,\"request\":\"format\"}", "unknown variant"),
             (b"{\"version\":1}", "request"),
+            (b"{\"version\":1,\"request\":0}", "`request` is 0"),
+            (b"{\"version\":1,\"request\":\"table\",\"table\":\"t\",\"operation\":5}", "`operation` is 5"),
+            (b"{\"version\":2,\"request\":0}", "version 2"),
             (b"\xff\xff", "expected value"),
             (b"{\"version\":1,\"request\":\"table\",\"table\":\"t\"}", "operation"),
             (

@@ -24,6 +24,8 @@ pub enum Incoming {
     Gone(ClientId),
     /// A file that the script was made of has changed.
     Changed,
+    /// Messages can be shown again.
+    Room,
     /// What a thread was to make is there, or why not.
     Made(Result<Made, Box<Failure>>),
     /// A thread that has a Lua state tells something.
@@ -44,6 +46,7 @@ struct Waiting {
     made: Option<Result<Made, Box<Failure>>>,
     told: VecDeque<(LuaId, Told)>,
     changed: bool,
+    drained: bool,
     closed: bool,
 }
 
@@ -89,6 +92,12 @@ impl Inbox {
         self.arrived.notify_one();
     }
 
+    /// What was shown has been read.
+    pub fn drained(&self) {
+        self.waiting().drained = true;
+        self.arrived.notify_one();
+    }
+
     /// The next thing to see to; `None` when the time is over. Messages stay where they are unless they are wanted.
     pub fn next(&self, timeout: Duration, messages: bool) -> Option<Incoming> {
         let empty = |waiting: &mut Waiting| {
@@ -97,6 +106,7 @@ impl Inbox {
                 && waiting.made.is_none()
                 && waiting.told.is_empty()
                 && !waiting.changed
+                && !waiting.drained
         };
         let waited = self.arrived.wait_timeout_while(self.waiting(), timeout, empty);
         let (mut waiting, _) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -113,6 +123,9 @@ impl Inbox {
         }
         if std::mem::take(&mut waiting.changed) {
             return Some(Incoming::Changed);
+        }
+        if std::mem::take(&mut waiting.drained) {
+            return Some(Incoming::Room);
         }
         let message = if messages { waiting.messages.pop_front() } else { None }?;
         self.room.notify_one();

@@ -1,6 +1,7 @@
 //! What `moonhook run` shows, as text or as JSON lines.
 
 use super::inherit::Inheritance;
+use super::screen::{Screen, Stream};
 use crate::CliError;
 use crate::counters::Counters;
 use crate::records::{Failure, Message, Notice, Text};
@@ -14,14 +15,25 @@ use serde_json::{Value, json};
 use std::io::Write;
 use std::path::PathBuf;
 
-pub struct Reporter<'a> {
-    pub out: &'a mut dyn Write,
-    pub json: bool,
+pub struct Reporter {
+    screen: Screen,
+    /// What is written next.
+    text: Vec<u8>,
+    json: bool,
     /// Only what handlers print, and errors.
-    pub quiet: bool,
+    quiet: bool,
+    /// Texts that were dropped since nobody read them.
+    lost: u64,
 }
 
-impl Reporter<'_> {
+/// So much text is written at once.
+const BATCH: usize = 8 << 10;
+
+impl Reporter {
+    pub fn new(screen: Screen, json: bool, quiet: bool) -> Reporter {
+        Reporter { screen, text: Vec::new(), json, quiet, lost: 0 }
+    }
+
     /// Says where the program is, in which mode, and why in that one.
     pub fn attached(
         &mut self,
@@ -52,13 +64,13 @@ impl Reporter<'_> {
                 (RequestedMode::Native | RequestedMode::Generic, _) => "as asked".to_string(),
             };
             writeln!(
-                self.out,
+                self.text,
                 "attached {} to {interface} in {mode} mode ({why}), as '{name}'",
                 scripts.join(" ")
             )?;
-            self.out.write_all(form_text(&form(choice)).as_bytes())?;
+            self.text.write_all(form_text(&form(choice)).as_bytes())?;
             let kept = taken_over.map(|plan| kept_text(&plan.tables, &plan.variables)).unwrap_or_default();
-            self.out.write_all(kept.as_bytes())?;
+            self.text.write_all(kept.as_bytes())?;
         }
         self.flush()
     }
@@ -67,8 +79,9 @@ impl Reporter<'_> {
         match message {
             message if self.json => self.line(&message_json(message)),
             Message::Print(Text { bytes, .. }) => {
-                self.out.write_all(&printable(bytes))?;
-                Ok(self.out.write_all(b"\n")?)
+                self.text.extend_from_slice(&printable(bytes));
+                self.text.push(b'\n');
+                self.flush_batch()
             }
             Message::Error(failure) => self.error(failure),
             // They are for those who listen.
@@ -88,7 +101,7 @@ impl Reporter<'_> {
         for call in &failure.traceback {
             text.extend(format!("\t{call}\n").bytes());
         }
-        Ok(std::io::stderr().write_all(&printable_error(&text))?)
+        self.put(Stream::Error, printable_error(&text).into_owned())
     }
 
     pub fn counters(&mut self, counters: &Counters, last: bool) -> Result<(), CliError> {
@@ -99,9 +112,9 @@ impl Reporter<'_> {
             self.line(&line)?;
         } else if !self.quiet {
             let which = if last { "final counters" } else { "counters" };
-            writeln!(self.out, "{which}: {counters}")?;
+            writeln!(self.text, "{which}: {counters}")?;
             for site in counters.sites.iter().filter(|_| last) {
-                writeln!(self.out, "  {} x {}", site.count, site.error)?;
+                writeln!(self.text, "  {} x {}", site.count, site.error)?;
             }
         }
         self.flush()
@@ -112,7 +125,7 @@ impl Reporter<'_> {
         if self.json {
             self.line(&reloaded_json(reloaded))?;
         } else if !self.quiet {
-            self.out.write_all(reloaded_text(reloaded).as_bytes())?;
+            self.text.write_all(reloaded_text(reloaded).as_bytes())?;
         }
         self.flush()
     }
@@ -122,7 +135,7 @@ impl Reporter<'_> {
         if self.json {
             self.line(&replaced_json(table, entries))?;
         } else if !self.quiet {
-            writeln!(self.out, "replaced table {table}: {entries} entries")?;
+            writeln!(self.text, "replaced table {table}: {entries} entries")?;
         }
         self.flush()
     }
@@ -132,7 +145,7 @@ impl Reporter<'_> {
         if self.json {
             self.line(&json!({ "type": "left", "name": name }))?;
         } else if !self.quiet {
-            writeln!(self.out, "the program stays attached: `moonhook stop {name}` detaches it")?;
+            writeln!(self.text, "the program stays attached: `moonhook stop {name}` detaches it")?;
         }
         self.flush()
     }
@@ -142,17 +155,60 @@ impl Reporter<'_> {
         if self.json {
             self.line(&refused_json(error))?;
         } else {
-            eprintln!("{}", report::shown(error));
+            self.flush()?;
+            self.put(Stream::Error, format!("{}\n", report::shown(error)).into_bytes())?;
         }
         self.flush()
     }
 
     fn line(&mut self, line: &Value) -> Result<(), CliError> {
-        Ok(writeln!(self.out, "{line}")?)
+        writeln!(self.text, "{line}")?;
+        self.flush_batch()
     }
 
+    fn flush_batch(&mut self) -> Result<(), CliError> {
+        if self.text.len() >= BATCH { self.flush() } else { Ok(()) }
+    }
+
+    /// Has written what was shown so far; nobody waits for that.
+    ///
+    /// # Errors
+    /// `Output` with why what was shown before could not be written.
     pub fn flush(&mut self) -> Result<(), CliError> {
-        Ok(self.out.flush()?)
+        let text = std::mem::take(&mut self.text);
+        self.put(Stream::Output, text)
+    }
+
+    /// Whether messages should come, or wait until somebody has read those that came.
+    pub fn has_room(&self) -> bool {
+        self.screen.has_room()
+    }
+
+    /// Waits until all is written, as long as somebody reads it.
+    ///
+    /// # Errors
+    /// `Output`.
+    pub fn finish(&mut self) -> Result<(), CliError> {
+        self.flush()?;
+        self.screen.finish()
+    }
+
+    fn put(&mut self, stream: Stream, text: Vec<u8>) -> Result<(), CliError> {
+        if self.lost > 0 && self.screen.has_room() {
+            let lost = std::mem::take(&mut self.lost);
+            let (stream, note) = match self.json {
+                true => (Stream::Output, format!("{}\n", json!({ "type": "lost", "count": lost }))),
+                false => (
+                    Stream::Error,
+                    format!("note: {lost} batches of output are lost, since nobody read them\n"),
+                ),
+            };
+            self.screen.write(stream, note.into_bytes())?;
+        }
+        if !self.screen.write(stream, text)? {
+            self.lost += 1;
+        }
+        Ok(())
     }
 }
 

@@ -45,7 +45,7 @@ pub struct Session<'a> {
     pub link: XdpLink,
     pub inbox: Arc<Inbox>,
     pub publisher: Publisher,
-    pub reporter: Reporter<'a>,
+    pub reporter: Reporter,
     pub started: Instant,
     pub reloads: u64,
     pub retired: Vec<Retired>,
@@ -79,7 +79,7 @@ impl Session<'_> {
             let sweep = self.sweep()?;
             let due = self.control.due().into_iter().chain(sweep).min();
             let until = next_counters.min(next_look).min(due.unwrap_or(next_look));
-            let takes_messages = self.control.takes_messages();
+            let takes_messages = self.control.takes_messages() && self.reporter.has_room();
             let again = takes_messages && !self.again.is_empty();
             let timeout =
                 if again { Duration::ZERO } else { until.saturating_duration_since(Instant::now()) };
@@ -123,6 +123,7 @@ impl Session<'_> {
                 Ok(())
             }
             Incoming::Changed => self.files_changed(),
+            Incoming::Room => Ok(()),
             Incoming::Made(made) => self.made(made),
             Incoming::Lua(id, told) => self.lua_told(id, told),
         }

@@ -5,7 +5,7 @@ use crate::flood::Running;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::io::ErrorKind;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// How a script is ended.
@@ -32,17 +32,27 @@ impl End {
         }
     }
 
-    /// Asserts that the process is gone soon.
-    pub fn is_reached(self, mut running: Running, what: &str) {
+    /// Asserts that the process is gone soon, and that all went well.
+    pub fn is_reached(self, running: Running, what: &str) {
+        let status = self.waited_for(running, what);
+        assert!(status.success(), "{what}, {self:?}: {status}");
+    }
+
+    /// Ends the script; how the process ended, which is gone soon.
+    pub fn ends(self, running: Running, what: &str) -> ExitStatus {
+        self.begin(&running);
+        self.waited_for(running, what)
+    }
+
+    fn waited_for(self, mut running: Running, what: &str) -> ExitStatus {
         let begun = Instant::now();
-        let status = loop {
+        loop {
             match running.child.try_wait().unwrap() {
-                Some(status) => break status,
+                Some(status) => return status,
                 None if begun.elapsed() < SOON => std::thread::sleep(Duration::from_millis(5)),
                 None => panic!("{what}, {self:?}: still there after {SOON:?}"),
             }
-        };
-        assert!(status.success(), "{what}, {self:?}: {status}");
+        }
     }
 
     /// Ends the script, and asserts that the process is gone soon, that it leaves no file, and that its name is free.

@@ -169,6 +169,32 @@ fn while_clients_keep_silent() {
     ended_in_each_way("while_clients_keep_silent", SCRIPT, meanwhile, drop);
 }
 
+/// Output that goes to a pipe which nobody reads, prints and errors: requests are answered, and the end is no later.
+#[test]
+fn while_nobody_reads_what_is_shown() {
+    if !kernel_available("while_nobody_reads_what_is_shown") {
+        return;
+    }
+    let script = "count = 0 require('xdp').attach(function() count = count + 1 print(('x'):rep(200), count) error('y') end)";
+    let place = Place::with(&[("a.lua", script)]);
+    let network = Network::new();
+    let sender = network.socket(&network.left, "192.0.2.1:7000");
+    for end in ENDS {
+        // The other ends of the pipes stay open and unread.
+        let (_output, written) = std::io::pipe().unwrap();
+        let (_errors, complained) = std::io::pipe().unwrap();
+        let running = Running::start_into(&network, &place, "a.lua", written.into(), complained.into());
+        for _ in 0..5000 {
+            sender.send_to(b"more", "192.0.2.2:7001").unwrap();
+        }
+        settle();
+        let answer = asking(&running, exec("count > 0")).join().unwrap().unwrap();
+        let executed: Executed = serde_json::from_value(answer).unwrap();
+        assert_eq!(executed.results, ["true"], "{executed:?}");
+        assert_eq!(end.ends(running, "unread").code(), Some(3));
+    }
+}
+
 /// A program that is pinned goes on without the process, and there are always more events than it can show.
 #[test]
 fn while_a_pinned_program_goes_on() {

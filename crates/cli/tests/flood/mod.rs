@@ -67,11 +67,30 @@ impl Running {
     }
 
     pub fn start_with(network: &Network, place: &Place, script: &str, options: &[&str]) -> Running {
-        let folder = place.path("run");
+        Running::spawn(place, Running::command(network, place, script).args(options).stdout(Stdio::null()))
+    }
+
+    /// With its output and its errors there.
+    pub fn start_into(
+        network: &Network,
+        place: &Place,
+        script: &str,
+        output: Stdio,
+        errors: Stdio,
+    ) -> Running {
+        Running::spawn(place, Running::command(network, place, script).stdout(output).stderr(errors))
+    }
+
+    fn command(network: &Network, place: &Place, script: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_moonhook"));
         command.args(["run", "right0", "--netns", &network.right, "--name", "flood", "--socket-dir"]);
-        let child =
-            command.arg(&folder).arg(place.path(script)).args(options).stdout(Stdio::null()).spawn().unwrap();
+        command.arg(place.path("run")).arg(place.path(script));
+        command
+    }
+
+    fn spawn(place: &Place, command: &mut Command) -> Running {
+        let folder = place.path("run");
+        let child = command.spawn().unwrap();
         let running = Running { child, folder: RuntimeFolder::new(folder), name: "flood".parse().unwrap() };
         let deadline = Instant::now() + Duration::from_secs(20);
         while Client::connect(&running.folder, &running.name).is_err() {
