@@ -2,7 +2,7 @@
 
 use crate::settings::possible_cpus;
 use crate::{EngineError, Settings};
-use moonhook_emit::{FunctionReport, Object};
+use moonhook_emit::{EmitError, FunctionReport, Object};
 use moonhook_ir::Module;
 use moonhook_lower::{Form, Learned};
 use moonhook_snapshot::Snapshot;
@@ -55,7 +55,7 @@ impl Attempt {
 /// Makes IR of a snapshot.
 ///
 /// # Errors
-/// `Lower`.
+/// `Lower`; `Emit` if it is malformed.
 pub fn lower(
     snapshot: &Snapshot,
     settings: &Settings,
@@ -76,7 +76,11 @@ pub fn lower(
         max_work: (settings.form != Some(Form::Expanded)).then(|| work_for(snapshot)),
         ..moonhook_lower::Options::default()
     };
-    Ok(moonhook_lower::lower(snapshot, &options, learned).map_err(Box::new)?)
+    let module = moonhook_lower::lower(snapshot, &options, learned).map_err(Box::new)?;
+    // Passes take for granted that the rules hold.
+    let checked = module.functions.iter().try_for_each(moonhook_ir::verify::verify);
+    checked.map_err(|error| EmitError::Malformed { problem: error.to_string() })?;
+    Ok(module)
 }
 
 /// Steps of the compiler that are worth an attempt at expanded code: some tenths of a second for a small script, and equal ones for equal

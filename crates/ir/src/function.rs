@@ -41,6 +41,11 @@ index!(
     Slot "s"
 );
 
+impl Value {
+    /// What takes the place of a result that there is none of, by a fault of a builder: [`crate::verify`] refuses a function that uses it.
+    pub const NONE: Value = Value(u32::MAX);
+}
+
 /// Where in the script something comes from; line 0 is "nowhere".
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, PartialOrd, Ord)]
 pub struct Loc {

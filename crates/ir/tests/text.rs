@@ -1,6 +1,8 @@
 //! The text form: what is printed is read back as the same.
 
-use moonhook_ir::{FunctionId, FunctionKind, Value, eval::Machine, parse, verify::verify};
+use moonhook_ir::{
+    BinaryOp, FunctionId, FunctionKind, Op, Operand, Value, eval::Machine, parse, verify::verify,
+};
 
 const MODULE: &str = r#"source @0 "a \"quoted\" name.lua"
 map m0 names rodata 16 "abc\x00\xff;#"
@@ -104,6 +106,17 @@ fn cycles_need_may_goto() {
     let module = parse(text).unwrap();
     let error = verify(&module.functions[0]).unwrap_err();
     assert_eq!(error.problem, "b1 is on a cycle without may_goto");
+}
+
+#[test]
+fn the_result_that_there_is_none_of_is_no_operand() {
+    let text = "function f(v0) static {\nb0():\n  v1 = add v0, 1\n  return v1\n}";
+    let mut module = parse(text).unwrap();
+    let function = &mut module.functions[0];
+    verify(function).unwrap();
+    function.blocks[0].insts[0].op = Op::Binary(BinaryOp::Add, Value::NONE, Operand::Imm(1));
+    let problem = verify(function).unwrap_err().problem;
+    assert!(problem.ends_with("is used but not defined"), "{problem}");
 }
 
 #[test]

@@ -151,7 +151,7 @@ impl Context<'_> {
     /// Appends an operation that has a result.
     pub fn emit(&mut self, op: Op) -> ir::Value {
         let block = self.block();
-        self.function.push(block, op, self.loc).unwrap_or(ir::Value(0))
+        self.function.push(block, op, self.loc).unwrap_or(ir::Value::NONE)
     }
 
     pub fn emit_void(&mut self, op: Op) {

@@ -43,7 +43,7 @@ impl<'u, 'g, 'a> Body<'u, 'g, 'a> {
         for block in &flow.blocks {
             blocks.insert(block.start, unit.code.new_block(2));
         }
-        let none = Value(0);
+        let none = Value::NONE;
         let counts = unit.general.counts.remove(&index).unwrap_or_default();
         let (sites, known) = (Sites::new(counts), HashMap::new());
         let (pc, frame, base) = (0, none, none);

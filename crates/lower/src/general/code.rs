@@ -36,7 +36,7 @@ impl Code {
 
     pub fn emit(&mut self, op: Op) -> Value {
         // Only stores have no result, and those go through `store`.
-        self.function.push(self.block, op, self.loc).unwrap_or(Value(0))
+        self.function.push(self.block, op, self.loc).unwrap_or(Value::NONE)
     }
 
     pub fn constant(&mut self, value: i64) -> Value {

@@ -256,7 +256,7 @@ struct Code<'a> {
 
 impl Code<'_> {
     fn push(&mut self, op: Op) -> ir::Value {
-        self.function.push(self.block, op, self.loc).unwrap_or(ir::Value(0))
+        self.function.push(self.block, op, self.loc).unwrap_or(ir::Value::NONE)
     }
 
     fn load(&mut self, base: ir::Value, disp: i16) -> ir::Value {

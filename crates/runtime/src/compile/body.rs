@@ -94,7 +94,7 @@ fn needs_zero(routine: &Routine, depth: usize) -> bool {
 impl Builder<'_> {
     pub fn emit(&mut self, op: Op) -> Value {
         // Only stores have no result, and their callers do not ask.
-        self.function.push(self.block, op, ir::Loc::default()).unwrap_or(Value(0))
+        self.function.push(self.block, op, ir::Loc::default()).unwrap_or(Value::NONE)
     }
 
     pub fn constant(&mut self, value: i64) -> Value {

@@ -38,7 +38,7 @@ pub fn make(general: &mut General<'_>) -> ir::Function {
     let address = code.param(1);
     let state = code.arena(address);
     code.jump(dispatch, &[]);
-    let none = Value(0);
+    let none = Value::NONE;
     let (record, frame, base) = (none, none, none);
     let mut made = Interpreter { general, code, state, head, leave, exhausted, record, frame, base };
     made.dispatch(dispatch);
