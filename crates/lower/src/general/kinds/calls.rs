@@ -1,7 +1,7 @@
 //! What calls give: of the script's own functions what they return, of library functions what is listed here.
 
 use super::Kinds;
-use super::graph::{Held, Node, Object, Place, Rule};
+use super::graph::{Held, Node, Object, Place, Rule, Which};
 use super::instructions::OPEN;
 use crate::opcode::Opcode;
 use crate::shared::Kind;
@@ -80,26 +80,38 @@ impl Kinds<'_, '_> {
         self.at(function, pc, if iterates { i.a() + 3 } else { first + number })
     }
 
-    /// How many arguments there are from register `first` on, as far as that is known.
-    fn count(&self, (function, pc): Site, first: usize) -> usize {
+    /// How many arguments there are from register `first` on; whether the last one stands for more of them.
+    fn extent(&self, (function, pc): Site, first: usize) -> (usize, bool) {
         let i = self.instruction(function, pc);
-        let room = usize::from(self.prototype(function).stack_size).saturating_sub(first);
-        let end = match (i.opcode(), i.b()) {
-            (Some(Opcode::TForCall), _) => i.a() + 3,
-            (_, 0) => first + OPEN.min(room),
-            (_, b) => i.a() + b,
+        let (end, open) = match (i.opcode(), i.b()) {
+            (Some(Opcode::TForCall), _) => (i.a() + 3, false),
+            (_, 0) => (self.open_end(function, pc), true),
+            (_, b) => (i.a() + b, false),
         };
-        end.saturating_sub(first)
+        (end.saturating_sub(first), open)
+    }
+
+    fn count(&self, site: Site, first: usize) -> usize {
+        self.extent(site, first).0
+    }
+
+    fn arguments(&mut self, site: Site, first: usize) -> Vec<Node> {
+        (0..self.count(site, first)).map(|number| self.argument(site, first, number)).collect()
+    }
+
+    /// The argument with a number, or it and all later ones.
+    fn arguments_from(&mut self, site: Site, first: usize, Which { number, rest }: Which) -> Vec<Node> {
+        let (values, open) = (self.arguments(site, first), self.extent(site, first).1);
+        let number = if open { number.min(values.len().saturating_sub(1)) } else { number };
+        values.into_iter().skip(number).take(if rest { usize::MAX } else { 1 }).collect()
     }
 
     /// What a call gives to a function that it may be of.
     pub(super) fn pass(&mut self, called: Object, site: Site, first: usize) {
         match called {
             Object::Function(called) => {
-                for number in 0..self.count(site, first) {
-                    let value = self.argument(site, first, number);
-                    self.give_parameter(called, number, value);
-                }
+                let values = self.arguments(site, first);
+                self.give_parameters(called, &values, self.extent(site, first).1);
             }
             Object::Named(number) => {
                 let name = self.names[number].clone();
@@ -109,14 +121,26 @@ impl Kinds<'_, '_> {
                 let function = self.of_metatable(owner, "__call");
                 let own = self.place(Place::Itself(owner));
                 self.graph.give(own, &called.into());
-                let mut values = vec![own];
-                values.extend((0..self.count(site, first)).map(|n| self.argument(site, first, n)));
-                self.graph.watch(function, Rule::Given { values });
+                let values = [vec![own], self.arguments(site, first)].concat();
+                let open = self.extent(site, first).1;
+                self.graph.watch(function, Rule::Given { values, open });
             }
         }
     }
 
-    pub(super) fn give_parameter(&mut self, called: usize, number: usize, value: Node) {
+    /// The arguments of a call, of which the last one may stand for more of them.
+    pub(super) fn give_parameters(&mut self, called: usize, values: &[Node], open: bool) {
+        for (number, value) in values.iter().enumerate() {
+            self.give_parameter(called, number, *value);
+        }
+        if let (Some(last), true) = (values.last(), open) {
+            for number in values.len()..=usize::from(self.prototype(called).parameters) {
+                self.give_parameter(called, number, *last);
+            }
+        }
+    }
+
+    fn give_parameter(&mut self, called: usize, number: usize, value: Node) {
         if self.functions.is_hidden(called) {
             return;
         }
@@ -132,7 +156,7 @@ impl Kinds<'_, '_> {
 
     fn pass_to_library(&mut self, name: &str, site: Site, first: usize) {
         let (function, pc) = site;
-        let count = self.count(site, first);
+        let (count, open) = self.extent(site, first);
         let mut argument = |n: usize| self.argument(site, first, n);
         match name {
             "setmetatable" => {
@@ -144,9 +168,12 @@ impl Kinds<'_, '_> {
                 self.graph.watch(table, Rule::Write { name: None, key: Some(key), value });
             }
             "insert" if count > 1 => {
-                let (table, value) = (argument(0), argument(count - 1));
-                let key = Some(self.constant(Kind::Integer));
-                self.graph.watch(table, Rule::Write { name: None, key, value });
+                // The position comes before the value, if it is there.
+                let values = if open { vec![argument(1), argument(2)] } else { vec![argument(count - 1)] };
+                let (table, key) = (argument(0), Some(self.constant(Kind::Integer)));
+                for value in values {
+                    self.graph.watch(table, Rule::Write { name: None, key, value });
+                }
             }
             "pcall" => {
                 let called = argument(0);
@@ -156,17 +183,17 @@ impl Kinds<'_, '_> {
                 let (called, handler) = (argument(0), argument(1));
                 let message = self.constant(Kind::Text);
                 self.graph.watch(called, Rule::Arguments { function, pc, first: first + 2 });
-                self.graph.watch(handler, Rule::Given { values: vec![message] });
+                self.graph.watch(handler, Rule::Given { values: vec![message], open: false });
             }
             "sort" if count > 1 => {
                 let (table, compare) = (argument(0), argument(1));
                 let element = self.element_of(table);
-                self.graph.watch(compare, Rule::Given { values: vec![element; 2] });
+                self.graph.watch(compare, Rule::Given { values: vec![element; 2], open: false });
             }
             "gsub" if count > 2 => {
                 let replacement = argument(2);
                 let text = self.constant(Kind::Text);
-                self.graph.watch(replacement, Rule::Given { values: vec![text; 4] });
+                self.graph.watch(replacement, Rule::Given { values: vec![text; 4], open: false });
             }
             _ => {}
         }
@@ -182,37 +209,45 @@ impl Kinds<'_, '_> {
     }
 
     /// A result of a call.
-    pub(super) fn result(&mut self, called: Object, site: Site, first: usize, number: usize, to: Node) {
+    pub(super) fn result(&mut self, called: Object, site: Site, first: usize, which: Which, to: Node) {
         match called {
-            Object::Function(called) => self.returned(called, number, to),
+            Object::Function(called) => self.returned(called, which, to),
             Object::Named(name) => {
                 let name = self.names[name].clone();
-                self.library_result(&name, site, first, number, to);
+                self.library_result(&name, site, first, which, to);
             }
             Object::Owner(owner) => {
                 let function = self.of_metatable(owner, "__call");
-                self.graph.watch(function, Rule::Returned { number, to });
+                self.graph.watch(function, Rule::Returned { which, to });
             }
         }
     }
 
     /// What a function of the script returns.
-    pub(super) fn returned(&mut self, called: usize, number: usize, to: Node) {
-        let result = self.place(Place::Result { function: called, number });
-        self.graph.flow(result, to);
+    pub(super) fn returned(&mut self, called: usize, Which { number, rest }: Which, to: Node) {
+        let end = if rest { self.most_results(called).max(number + 1) } else { number + 1 };
+        for number in number..end {
+            let result = self.place(Place::Result { function: called, number });
+            self.graph.flow(result, to);
+        }
+        if end >= OPEN {
+            let rest = self.place(Place::Rest { function: called });
+            self.graph.flow(rest, to);
+        }
     }
 
     /// The metamethod that an operand has for the operator.
     pub(super) fn event(&mut self, operand: Object, event: &'static str, operands: [Node; 2], to: Node) {
         if let Object::Owner(owner) = operand {
             let function = self.of_metatable(owner, event);
-            self.graph.watch(function, Rule::Given { values: operands.to_vec() });
-            self.graph.watch(function, Rule::Returned { number: 0, to });
+            self.graph.watch(function, Rule::Given { values: operands.to_vec(), open: false });
+            self.graph.watch(function, Rule::Returned { which: Which::only(0), to });
         }
     }
 
-    fn library_result(&mut self, name: &str, site: Site, first: usize, number: usize, to: Node) {
+    fn library_result(&mut self, name: &str, site: Site, first: usize, which: Which, to: Node) {
         let (function, pc) = site;
+        let Which { number, rest } = which;
         let mut argument = |n: usize| self.argument(site, first, n);
         match (name, number) {
             ("pcall" | "xpcall", 0) => self.graph.give(to, &Kind::Boolean.into()),
@@ -220,9 +255,15 @@ impl Kinds<'_, '_> {
             ("pcall" | "xpcall", _) => {
                 let called = argument(0);
                 let first = first + if name == "pcall" { 1 } else { 2 };
-                self.graph.watch(called, Rule::Result { function, pc, first, number: number - 1, to });
+                let which = Which { number: number - 1, rest };
+                self.graph.watch(called, Rule::Result { function, pc, first, which, to });
             }
-            ("assert", _) | ("setmetatable" | "rawset", 0) => {
+            ("assert", _) => {
+                for value in self.arguments_from(site, first, which) {
+                    self.graph.flow(value, to);
+                }
+            }
+            ("setmetatable" | "rawset", 0) => {
                 let from = argument(number);
                 self.graph.flow(from, to);
             }
@@ -247,7 +288,7 @@ impl Kinds<'_, '_> {
                 let table = argument(0);
                 self.graph.watch(table, Rule::Read { name: None, to });
                 if let Some(format) = self.literal(function, pc, first) {
-                    self.graph.give(to, &unpacked(&format, number));
+                    unpacked(&format, which).iter().for_each(|held| self.graph.give(to, held));
                 }
             }
             _ => self.graph.give(to, &of_named(name, number)),
@@ -284,14 +325,16 @@ impl Kinds<'_, '_> {
     }
 }
 
-/// A result of `string.unpack` (Lua manual § 6.4.2), from 0; behind those of the format is the position.
-fn unpacked(format: &str, number: usize) -> Held {
+/// What a result of `string.unpack` (Lua manual § 6.4.2) may be, from 0; behind those of the format is the position.
+fn unpacked(format: &str, Which { number, rest }: Which) -> Vec<Held> {
     let items = format.chars().filter(|option| option.is_ascii_alphabetic() && !"xX".contains(*option));
-    match items.chain(['j']).nth(number) {
-        Some('s' | 'z' | 'c') => Kind::Text.into(),
-        Some('f' | 'd' | 'n') | None => Held::default(),
-        Some(_) => Kind::Integer.into(),
-    }
+    let held = |item| match item {
+        's' | 'z' | 'c' => Kind::Text.into(),
+        'f' | 'd' | 'n' => Held::default(),
+        _ => Kind::Integer.into(),
+    };
+    let most = if rest { usize::MAX } else { 1 };
+    items.chain(['j']).skip(number).take(most).map(held).collect()
 }
 
 fn of_named(name: &str, number: usize) -> Held {

@@ -1,7 +1,7 @@
 //! What is in tables: fields under constant names, and everything else together.
 
 use super::Kinds;
-use super::graph::{Held, Node, Object, Owner, Place, Rule};
+use super::graph::{Held, Node, Object, Owner, Place, Rule, Which};
 use crate::protocols;
 use crate::shared::{Kind, Seen};
 use moonhook_snapshot::{TableId, Value};
@@ -165,7 +165,7 @@ impl Kinds<'_, '_> {
             }
             let behind = self.of_metatable(owner, INDEX);
             self.graph.watch(behind, Rule::Read { name, to });
-            self.graph.watch(behind, Rule::Returned { number: 0, to });
+            self.graph.watch(behind, Rule::Returned { which: Which::only(0), to });
             new = true;
         }
         new

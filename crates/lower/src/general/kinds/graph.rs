@@ -109,6 +109,8 @@ pub enum Place {
     Extra { function: usize },
     /// A result of the function, from 0.
     Result { function: usize, number: usize },
+    /// Results of the function that are not told apart: `OPEN - 1` and later ones.
+    Rest { function: usize },
     /// A variable of load time.
     Cell(CellId),
     /// A register that functions made inside of the function have as a variable, from the instruction on that declares it.
@@ -139,6 +141,19 @@ pub enum Place {
     Falsy(Node),
 }
 
+/// The result with a number, from 0, or it and all later ones.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Which {
+    pub number: usize,
+    pub rest: bool,
+}
+
+impl Which {
+    pub fn only(number: usize) -> Which {
+        Which { number, rest: false }
+    }
+}
+
 /// What is done with each object that comes into a place.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Rule {
@@ -158,17 +173,18 @@ pub enum Rule {
         pc: usize,
         first: usize,
     },
-    /// A result of the function in the place, called by that instruction, from 0.
+    /// A result of the function in the place, called by that instruction.
     Result {
         function: usize,
         pc: usize,
         first: usize,
-        number: usize,
+        which: Which,
         to: Node,
     },
-    /// The place is a function that somebody calls with these values.
+    /// The place is a function that somebody calls with these values, of which the last one may stand for more of them.
     Given {
         values: Vec<Node>,
+        open: bool,
     },
     /// The place is a table whose keys are wanted.
     Key {
@@ -180,7 +196,7 @@ pub enum Rule {
     },
     /// The place is a function of which a result is used, whoever calls it with what.
     Returned {
-        number: usize,
+        which: Which,
         to: Node,
     },
     /// The place is an operand, and its metatable's function for the event gives the result.

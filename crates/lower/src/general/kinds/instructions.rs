@@ -1,14 +1,14 @@
 //! What each instruction does with values.
 
 use super::Kinds;
-use super::graph::{Held, Node, Object, Owner, Place, Rule};
+use super::graph::{Held, Node, Object, Owner, Place, Rule, Which};
 use crate::opcode::{Instruction, Opcode};
 use crate::shared::Kind;
 use moonhook_snapshot::{CellId, Value};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-/// Registers that an open list of arguments or results is taken to have, beyond the first.
+/// Values of an open list that are told apart: the last one stands for all later ones, too.
 pub const OPEN: usize = 16;
 
 impl Kinds<'_, '_> {
@@ -56,9 +56,8 @@ impl Kinds<'_, '_> {
                     let (called, first) = (self.at(function, pc, i.a()), i.a() + 1);
                     self.graph.watch(called, Rule::Arguments { function, pc, first });
                     // What is behind a tail call is never reached.
-                    for number in 0..if opcode == TailCall { OPEN } else { 0 } {
-                        let to = self.place(Place::Result { function, number });
-                        self.graph.watch(called, Rule::Result { function, pc, first, number, to });
+                    if opcode == TailCall {
+                        self.returns_all_of(called, (function, pc), first);
                     }
                 }
                 Some(Return | Return1) => self.returns(function, pc),
@@ -93,22 +92,57 @@ impl Kinds<'_, '_> {
             self.graph.watch(owner, Rule::Write { name, key: None, value });
         }
         if i.vb() == 0 {
-            let value = self.at(function, pc, i.a() + 1);
-            self.graph.watch(owner, Rule::Write { name: None, key: None, value });
+            for register in i.a() + 1..self.open_end(function, pc) {
+                let value = self.at(function, pc, register);
+                self.graph.watch(owner, Rule::Write { name: None, key: None, value });
+            }
         }
     }
 
     fn returns(&mut self, function: usize, pc: usize) {
         let i = self.instruction(function, pc);
-        let count = match i.opcode() {
-            Some(Opcode::Return1) => 1,
-            _ => i.b().checked_sub(1).unwrap_or(OPEN),
+        let end = match (i.opcode(), i.b()) {
+            (Some(Opcode::Return1), _) => i.a() + 1,
+            (_, 0) => self.open_end(function, pc),
+            (_, b) => i.a() + b - 1,
         };
-        for number in 0..count.min(OPEN) {
-            let value = self.at(function, pc, i.a() + number);
-            let result = self.place(Place::Result { function, number });
+        for register in i.a()..end {
+            let value = self.at(function, pc, register);
+            let result = self.place(Place::Result { function, number: register - i.a() });
             self.graph.flow(value, result);
+            if i.b() == 0 && i.opcode() == Some(Opcode::Return) && register + 1 == end {
+                let rest = self.place(Place::Rest { function });
+                self.graph.flow(value, rest);
+            }
         }
+    }
+
+    /// A call in tail position.
+    fn returns_all_of(&mut self, called: Node, (function, pc): (usize, usize), first: usize) {
+        let last = self.place(Place::Rest { function });
+        let results = (0..OPEN).map(|number| (number, self.place(Place::Result { function, number })));
+        for (number, to) in results.chain([(OPEN - 1, last)]).collect::<Vec<_>>() {
+            let which = Which { number, rest: number == OPEN - 1 };
+            self.graph.watch(called, Rule::Result { function, pc, first, which, to });
+        }
+    }
+
+    /// How many results a function has at most, but for those that [`Place::Rest`] stands for.
+    pub(super) fn most_results(&self, function: usize) -> usize {
+        let code = self.prototype(function).code.iter().map(|word| Instruction(*word));
+        let count = |(pc, i): (usize, Instruction)| match (i.opcode(), i.b()) {
+            (Some(Opcode::Return1), _) => 1,
+            (Some(Opcode::TailCall), _) => OPEN,
+            (Some(Opcode::Return), 0) => self.open_end(function, pc).saturating_sub(i.a()),
+            (Some(Opcode::Return), b) => b - 1,
+            _ => 0,
+        };
+        code.enumerate().map(count).max().unwrap_or(0)
+    }
+
+    /// Behind the last register of the open list that an instruction takes: the instruction before makes its end.
+    pub(super) fn open_end(&self, function: usize, pc: usize) -> usize {
+        pc.checked_sub(1).map_or(0, |before| self.instruction(function, before).a() + OPEN)
     }
 
     /// Variables that functions made here share with it.
@@ -205,13 +239,14 @@ impl Kinds<'_, '_> {
             }
             Call => {
                 let called = self.at(function, pc, i.a());
-                let number = (register - i.a()).min(OPEN - 1);
-                self.graph.watch(called, Rule::Result { function, pc, first: i.a() + 1, number, to });
+                let number = register - i.a();
+                let which = Which { number, rest: i.c() == 0 && number + 1 >= OPEN };
+                self.graph.watch(called, Rule::Result { function, pc, first: i.a() + 1, which, to });
             }
             TForCall => {
                 let called = self.at(function, pc, i.a());
-                let number = (register - (i.a() + 3)).min(OPEN - 1);
-                self.graph.watch(called, Rule::Result { function, pc, first: i.a() + 1, number, to });
+                let which = Which::only(register - (i.a() + 3));
+                self.graph.watch(called, Rule::Result { function, pc, first: i.a() + 1, which, to });
             }
             VarArg | GetVArg => {
                 let from = self.place(Place::Extra { function });

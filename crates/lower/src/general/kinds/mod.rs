@@ -170,19 +170,17 @@ impl<'a> Kinds<'_, 'a> {
                 Rule::Read { name, to } => self.read(object, name.as_ref(), *to),
                 Rule::Write { name, key, value } => self.write(object, name.as_ref(), *key, *value),
                 Rule::Arguments { function, pc, first } => self.pass(object, (*function, *pc), *first),
-                Rule::Result { function, pc, first, number, to } => {
-                    self.result(object, (*function, *pc), *first, *number, *to);
+                Rule::Result { function, pc, first, which, to } => {
+                    self.result(object, (*function, *pc), *first, *which, *to);
                 }
-                Rule::Returned { number, to } => {
+                Rule::Returned { which, to } => {
                     if let Object::Function(called) = object {
-                        self.returned(called, *number, *to);
+                        self.returned(called, *which, *to);
                     }
                 }
-                Rule::Given { values } => {
+                Rule::Given { values, open } => {
                     if let Object::Function(called) = object {
-                        for (number, value) in values.iter().enumerate() {
-                            self.give_parameter(called, number, *value);
-                        }
+                        self.give_parameters(called, values, *open);
                     }
                 }
                 Rule::Key { to } => {

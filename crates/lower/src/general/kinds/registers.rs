@@ -2,6 +2,7 @@
 
 use super::Kinds;
 use super::graph::{Node, Place};
+use super::instructions::OPEN;
 use crate::general::reach::Functions;
 use crate::opcode::{Instruction, Opcode};
 use moonhook_snapshot::{Prototype, flow};
@@ -74,7 +75,8 @@ impl Code {
                 found.before[target].push(block);
             }
         }
-        found.setters = vec![Vec::new(); usize::from(prototype.stack_size) + 1];
+        // Open lists may end behind the registers.
+        found.setters = vec![Vec::new(); usize::from(prototype.stack_size) + OPEN];
         for (pc, word) in code.iter().enumerate() {
             found.note_setters(Instruction(*word), pc);
             found.note_captured(prototype, Instruction(*word), pc, &captures);
