@@ -68,7 +68,10 @@ fn bad_declarations_say_what_is_possible() {
             "map{value = 7}",
             "map: the type of value is \"int\", \"boolean\", \"string:N\", \"ipv4\", \"ip\", \"mac\" or a table of named fields, not a number value",
         ),
-        ("map{key = 'string:300'}", "map: keys of string:300 take 304 bytes, and 256 are possible"),
+        (
+            "map{key = 'string:261'}",
+            "map: keys of string:261 take 272 bytes, and 264 are possible: `string:260` is the longest",
+        ),
         ("map{capacity = 0}", "map: capacity is a whole number of entries from 1 to 4294967295"),
         ("map{capacity = 1.5}", "map: capacity is a whole number of entries from 1 to 4294967295"),
         ("map{evict = 'fifo'}", "map: evict is \"lru\", or is left out: a full table is then an error"),

@@ -1,6 +1,6 @@
 -- Entries of shared tables that are records. What a handler holds of one is a table that knows the record's number and the entry's
--- key; there is one for each key, so that equal entries are equal tables. Once the entry has been replaced or deleted it has no
--- key any more.
+-- key; there is one for each key, so that equal entries are equal tables. Where the handler replaces or deletes the entry, it becomes an
+-- ordinary table with the fields that the entry had; if the entry was gone before, it has no key any more.
 
 -- The table for a record's number and a key, if the handler holds one; 0 otherwise.
 function entry_find(L, number, key)
@@ -56,15 +56,49 @@ function entry_become(L, t, number, key)
   return 0
 end
 
--- The entry is replaced or gone: what the handler holds of it, by the numbers of its records, is of no use any more.
+-- The fields of the entry that `t` is have the values at `values`, in the order of their names, before the entry is assigned: 0 or FAIL.
+function entry_last(L, t, values)
+  local names = u64(u64(L + L_RECORD_NAMES) + (u64(t + T_FLAGS) >> FLAG_NUMBER << 3))
+  local count = u64(names + T_COUNT)
+  local last = table_new(L, 0, count)
+  if last == 0 then return FAIL end
+  local name = u64(names + T_ARRAY)
+  local stop = name + (count << 4)
+  local value = values
+  while name < stop do
+    if table_set(L, last, name, value) < 0 then return FAIL end
+    name = name + 16
+    value = value + 16
+  end
+  set64(t + T_LAST, last)
+  set64(L + L_KEPT, u64(L + L_HEAP))
+  return 0
+end
+
+-- The entry that `t` is has no place in the shared table any more.
+local function leave(t)
+  local last = u64(t + T_LAST)
+  if last == 0 then
+    set64(t + T_KEY, TAG_NIL)
+    set64(t + T_COPY, 0)
+    return 0
+  end
+  local at = 0
+  while at < TABLE_SIZE do
+    set64(t + at, u64(last + at))
+    at = at + 8
+  end
+  return 0
+end
+
+-- The entry is being replaced or deleted: what the handler holds of it, by the numbers of its records, are tables of their own from now on.
 function entry_forget(L, first, last, key)
   set64(L + L_RUN, u64(L + L_RUN) + 1)
   local number = first
   while number <= last do
     local t = entry_find(L, number, key)
     if t ~= 0 then
-      set64(t + T_KEY, TAG_NIL)
-      set64(t + T_COPY, 0)
+      leave(t)
       if table_set(L, u64(table_get_int(u64(L + L_ENTRIES), number + 1) + 8), key, ADDR_NIL) < 0 then return FAIL end
     end
     number = number + 1

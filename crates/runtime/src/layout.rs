@@ -186,6 +186,8 @@ constants! {
     /// Entries in use, dead ones included.
     T_USED = 40;
     T_ENTRY_CAP = 48;
+    /// Of an entry of a shared table that is being assigned: an ordinary table with its fields, which it becomes; or 0.
+    T_LAST = 48;
     /// Address of u32 slots, or 0 while entries are few enough to be searched one by one.
     T_INDEX = 56;
     /// Number of slots - 1.
@@ -251,6 +253,8 @@ constants! {
     ACCESS_ANY = 4;
     ACCESS_AFTER = 5;
     ACCESS_LENGTH = 6;
+    /// Before an assignment: what the handler holds of the entry gets ready to become ordinary tables (`T_LAST`).
+    ACCESS_KEEP = 7;
 
     // A traversal of a shared table: the registers of its generic `for`, the traversal around it, then the keys that are still to
     // come, below. It ends when another one begins at the same registers or at lower ones.

@@ -86,8 +86,11 @@ pub const MAX_FIELDS: usize = 64;
 /// How deep records are nested in a type at most: deeper than anyone writes, so that a table that holds itself is told from one.
 pub const MAX_DEPTH: usize = 16;
 
-/// Bytes of a key at most (`MAX_BPF_STACK`): keys are made on the stack.
-pub const MAX_KEY: usize = 256;
+/// Bytes of a key at most: keys are made on the stack, which has 512 (`MAX_BPF_STACK`). A name of the DNS has 255 bytes at most.
+pub const MAX_KEY: usize = 264;
+
+/// Bytes of a string as key at most.
+pub const MAX_KEY_TEXT: usize = MAX_KEY - 4;
 
 /// The position that a field's name stands for: fields of lists have the numbers 1 to [`MAX_FIELDS`] as names, in decimal. A
 /// string like that is the name of no field.

@@ -1,7 +1,7 @@
 //! `map{…}`: an empty table that handlers and control code are to share, and what the script says of it.
 
 use mlua::{Table, Value};
-use moonhook_shape::{Declaration, MAX_KEY, Type, WhenFull};
+use moonhook_shape::{Declaration, MAX_KEY, MAX_KEY_TEXT, Type, WhenFull};
 
 use super::{Global, shape};
 use crate::modules::{Context, type_error, type_name};
@@ -99,7 +99,11 @@ fn finish(mut declaration: Declaration) -> Result<Declaration, String> {
     match &declaration.key {
         Some(key) if key.key_size() > MAX_KEY => {
             let size = key.key_size();
-            Err(format!("keys of {key} take {size} bytes, and {MAX_KEY} are possible"))
+            let longest = match key {
+                Type::Text { .. } => format!(": `string:{MAX_KEY_TEXT}` is the longest"),
+                _ => String::new(),
+            };
+            Err(format!("keys of {key} take {size} bytes, and {MAX_KEY} are possible{longest}"))
         }
         _ => Ok(declaration),
     }

@@ -215,14 +215,18 @@ impl General<'_> {
         code.switch(number, &targets, missing, &[]);
         for (block, accesses) in blocks {
             code.block = block;
+            let keep = accesses.iter().find(|(kind, _)| *kind == ACCESS_KEEP).map(|(_, keep)| *keep);
+            let accesses: Vec<_> = accesses.iter().filter(|(kind, _)| *kind != ACCESS_KEEP).collect();
             let kinds: Vec<(i64, Block)> =
                 accesses.iter().map(|(kind, _)| (*kind, code.new_block(0).0)).collect();
             code.switch(kind, &kinds, missing, &[]);
-            for ((_, function), (_, block)) in accesses.iter().zip(kinds) {
+            for ((kind, function), (_, block)) in accesses.iter().zip(kinds) {
                 code.block = block;
-                let [address, key, place] =
-                    [L_SELF, L_ACCESS_KEY, L_ACCESS_PLACE].map(|field| code.load(state, field));
-                let status = code.call(*function, &[address, table, key, place]);
+                if let Some(keep) = keep.filter(|_| *kind == ACCESS_WRITE) {
+                    let status = Self::call_access(code, state, table, keep);
+                    code.leave_if(CompareOp::SLt, status, 0, accessed, &[status]);
+                }
+                let status = Self::call_access(code, state, table, *function);
                 code.jump(accessed, &[status]);
             }
         }
@@ -231,6 +235,12 @@ impl General<'_> {
         code.jump(head, &[failed]);
         code.block = accessed;
         self.finish_access(code, state, status[0], head);
+    }
+
+    fn call_access(code: &mut Code, state: Value, table: Value, function: FunctionId) -> Value {
+        let [address, key, place] =
+            [L_SELF, L_ACCESS_KEY, L_ACCESS_PLACE].map(|field| code.load(state, field));
+        code.call(function, &[address, table, key, place])
     }
 
     /// After an access to a shared table: gives the library function's results if there was a call of one.

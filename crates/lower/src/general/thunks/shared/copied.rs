@@ -43,15 +43,15 @@ fn copying_name(record: &Record) -> String {
 
 impl Context<'_> {
     /// Stores the table for the entry with the key at an address, with a copy of the entry, unless the handler has one; gives where
-    /// that was done, and goes on where it has. `nothing` gets the states where there is no such entry.
+    /// that was done, and goes on where it has, with that table. `nothing` gets the states where there is no such entry.
     pub(super) fn copy_entry(
         &mut self,
         table: TableId,
         record: &Record,
         [key, out]: [Word; 2],
         nothing: &mut Vec<State>,
-    ) -> Result<Vec<State>> {
-        let held = self.call_routine("entry_find", &[Word::Imm(record.number as i64), key]);
+    ) -> Result<(Vec<State>, Word)> {
+        let held = self.held_entry(record.number, key);
         let mut copied = Vec::new();
         let none = self.compare(CompareOp::Eq, held, 0);
         let (none, some) = self.split(none);
@@ -62,13 +62,13 @@ impl Context<'_> {
         let not_copied = self.take_state();
         self.enter(vec![none, not_copied])?;
         let copy = self.new_copy(record, key, nothing);
-        let done = self.store_entry(table, record.number, [key, out, copy])?;
+        let done = self.store_held(table, (record.number, held), [key, out, copy])?;
         self.enter(copied)?;
-        Ok(vec![done])
+        Ok((vec![done], held))
     }
 
     /// Copies the entry with the key at an address; `nothing` gets the states where there is none.
-    fn new_copy(&mut self, record: &Record, key: Word, nothing: &mut Vec<State>) -> Word {
+    pub(super) fn new_copy(&mut self, record: &Record, key: Word, nothing: &mut Vec<State>) -> Word {
         let Some(copying) = self.known_subprogram(&copying_name(record)) else { return Word::Imm(0) };
         let copy = self.call_function(copying, &[self.state_address(), key]);
         let failed = self.compare(CompareOp::SLt, copy, 0);
@@ -131,7 +131,8 @@ impl Context<'_> {
         self.enter(vec![none, noted])
     }
 
-    fn assigned_fields(&mut self, table: TableId, record: &Record, copy: Word) -> Result<Word> {
+    /// Where the word is that says which of a record's fields the handler has assigned since the copy was made.
+    pub(super) fn assigned_fields(&mut self, table: TableId, record: &Record, copy: Word) -> Result<Word> {
         let layout = CopyLayout::new(&*self.shape_of(table)?);
         Ok(self.add(copy, layout.assigned(record.number - record.outermost)))
     }
@@ -165,10 +166,7 @@ impl Context<'_> {
             let mut read = match inside {
                 Some(inside) => vec![self.store_entry(table, inside.number, [key, out, copy])?],
                 None => {
-                    let offset = record_type(&shape, record)
-                        .and_then(|(_, ty)| ty.field(name))
-                        .map_or(0, |(_, at, _)| at);
-                    let place = self.add(at, offset as i64);
+                    let place = self.add(at, record.offset_of(&shape, name));
                     self.store_copied_value(place, ty, out)?
                 }
             };
@@ -213,9 +211,24 @@ impl Context<'_> {
         copy: Word,
     ) -> Result<Option<Word>> {
         let mut gone = Vec::new();
+        let at = self.find_in_copy(record, shape, copy, &mut gone);
+        let there = self.take_state();
+        self.raise_gone(table, gone)?;
+        self.state = there;
+        Ok(at)
+    }
+
+    /// Where a record is in a copy; `gone` gets the states where it is not there.
+    pub(super) fn find_in_copy(
+        &mut self,
+        record: &Record,
+        shape: &Shape,
+        copy: Word,
+        gone: &mut Vec<State>,
+    ) -> Option<Word> {
         let (mut at, mut ty) = (0, &shape.value);
         for name in &record.path {
-            let Some((number, offset, inside)) = ty.field(name) else { return Ok(None) };
+            let (number, offset, inside) = ty.field(name)?;
             let place = self.add(copy, at);
             let there = self.load_arena(place);
             let (there, missing) = self.split_flag(there, number);
@@ -223,10 +236,7 @@ impl Context<'_> {
             self.state = there;
             (at, ty) = (at + offset as i64, inside);
         }
-        let there = self.take_state();
-        self.raise_gone(table, gone)?;
-        self.state = there;
-        Ok(Some(self.add(copy, at)))
+        Some(self.add(copy, at))
     }
 
     pub(super) fn raise_gone(&mut self, table: TableId, gone: Vec<State>) -> Result<()> {
@@ -238,14 +248,14 @@ impl Context<'_> {
     }
 
     /// Where bit `number` of a word is set, and where it is not.
-    fn split_flag(&mut self, word: Word, number: usize) -> (State, State) {
+    pub(super) fn split_flag(&mut self, word: Word, number: usize) -> (State, State) {
         let bit = self.and(word, 1i64 << number);
         let set = self.compare(CompareOp::Ne, bit, 0);
         self.split(set)
     }
 
     /// Stores the value of a field, which is no record, of a copy; gives where that was done.
-    fn store_copied_value(&mut self, place: Word, ty: &Type, out: Word) -> Result<Vec<State>> {
+    pub(super) fn store_copied_value(&mut self, place: Word, ty: &Type, out: Word) -> Result<Vec<State>> {
         if let Type::Text { .. } = ty {
             let length = self.arena(place);
             let length = self.load_at(length, Size::B4, false);
@@ -264,10 +274,11 @@ impl Context<'_> {
     }
 }
 
-/// Where in a value a record is, and its type.
-fn record_type<'s>(shape: &'s Shape, record: &Record) -> Option<(usize, &'s Type)> {
-    record.path.iter().try_fold((0, &shape.value), |(at, ty), name| {
-        let (_, offset, ty) = ty.field(name)?;
-        Some((at + offset, ty))
-    })
+impl Record {
+    /// Where in the record's bytes the field with that name is.
+    pub(super) fn offset_of(&self, shape: &Shape, name: &str) -> i64 {
+        let inside = |ty: Option<_>, name: &String| ty.and_then(|ty: &Type| Some(ty.field(name)?.2));
+        let ty = self.path.iter().fold(Some(&shape.value), inside);
+        ty.and_then(|ty| ty.field(name)).map_or(0, |(_, offset, _)| offset as i64)
+    }
 }

@@ -3,6 +3,7 @@
 
 mod copied;
 mod given;
+mod last;
 mod made;
 mod records;
 mod traversal;
@@ -18,7 +19,7 @@ use crate::state::State;
 use crate::value::{Abs, Word};
 use moonhook_ir as ir;
 use moonhook_ir::{CompareOp, FunctionId};
-use moonhook_runtime::layout::{ACCESS_LENGTH, ACCESS_READ, ACCESS_WRITE, TAG_NIL};
+use moonhook_runtime::layout::{ACCESS_KEEP, ACCESS_LENGTH, ACCESS_READ, ACCESS_WRITE, TAG_NIL};
 use moonhook_shape::{Shape, Type};
 use moonhook_snapshot::TableId;
 use std::rc::Rc;
@@ -59,8 +60,9 @@ impl Thunks<'_> {
                 // The value may go where the key stands.
                 let key_words = context.value_words(key);
                 let (mut done, mut nothing) = (Vec::new(), Vec::new());
+                let mut held = Word::Imm(0);
                 if let Some(record) = &record {
-                    done.extend(context.copy_entry(table, record, [key, out], &mut nothing)?);
+                    (done, held) = context.copy_entry(table, record, [key, out], &mut nothing)?;
                 }
                 let (found, none) = context.find(table, &shape, key)?;
                 nothing.extend(none);
@@ -68,10 +70,7 @@ impl Thunks<'_> {
                     context.state = arm.state;
                     match (arm.values.first(), &record) {
                         (None | Some(Abs::Nil), _) => nothing.push(context.take_state()),
-                        (Some(_), Some(record)) => {
-                            let places = [key, out, Word::Imm(0)];
-                            done.push(context.store_entry(table, record.number, places)?);
-                        }
+                        (Some(_), Some(_)) => done.push(context.store_table(out, held)),
                         (Some(value), None) => {
                             context.store_value(out, value)?;
                             done.push(context.take_state());
@@ -99,6 +98,9 @@ impl Thunks<'_> {
                 Ok(())
             })?;
         let mut accesses = vec![(ACCESS_READ, read), (ACCESS_WRITE, write)];
+        if let Some(record) = &record {
+            accesses.push((ACCESS_KEEP, self.keeping_entry(table, record)?));
+        }
         if uses.traversal {
             accesses.extend(self.traversal(table, number, record.as_ref(), uses.steps)?);
         }

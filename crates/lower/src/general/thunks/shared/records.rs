@@ -11,7 +11,7 @@ use crate::state::State;
 use crate::strings::Slice;
 use crate::value::{Abs, Str, Word};
 use moonhook_ir::CompareOp;
-use moonhook_runtime::layout::{ACCESS_READ, ACCESS_WRITE, FAIL, T_KEY, TAG_STRING, TAG_TABLE};
+use moonhook_runtime::layout::{ACCESS_KEEP, ACCESS_READ, ACCESS_WRITE, FAIL, T_KEY, TAG_STRING, TAG_TABLE};
 use moonhook_shape::{Shape, Type};
 use moonhook_snapshot::TableId;
 
@@ -78,7 +78,11 @@ impl Thunks<'_> {
                 context.give(0);
                 Ok(())
             })?;
-        Ok(vec![(ACCESS_READ, read), (ACCESS_WRITE, write)])
+        let mut accesses = vec![(ACCESS_READ, read), (ACCESS_WRITE, write)];
+        if record.fields.iter().any(|(.., inside)| inside.is_some()) {
+            accesses.push((ACCESS_KEEP, self.keeping_fields(table, record)?));
+        }
+        Ok(accesses)
     }
 }
 
@@ -97,8 +101,23 @@ impl Context<'_> {
         number: usize,
         [key, out, copy]: [Word; 3],
     ) -> Result<State> {
+        let held = self.held_entry(number, key);
+        self.store_held(table, (number, held), [key, out, copy])
+    }
+
+    /// The table that the handler has for the record with a number of the entry with the key at an address, or 0.
+    pub(super) fn held_entry(&mut self, number: usize, key: Word) -> Word {
+        self.call_routine("entry_find", &[Word::Imm(number as i64), key])
+    }
+
+    /// [`Context::store_entry`], where the table is known that the handler has, or that it has none.
+    pub(super) fn store_held(
+        &mut self,
+        table: TableId,
+        (number, held): (usize, Word),
+        [key, out, copy]: [Word; 3],
+    ) -> Result<State> {
         let number = Word::Imm(number as i64);
-        let held = self.call_routine("entry_find", &[number, key]);
         let none = self.compare(CompareOp::Eq, held, 0);
         let (none, some) = self.split(none);
         self.state = none;
@@ -119,10 +138,15 @@ impl Context<'_> {
             let kept = self.take_state();
             self.enter(vec![kept, known])?;
         }
+        Ok(self.store_table(out, entry))
+    }
+
+    /// Stores a table, and gives where that was done.
+    pub(super) fn store_table(&mut self, out: Word, table: Word) -> State {
         self.store_arena(out, Word::Imm(TAG_TABLE));
         let payload = self.add(out, 8);
-        self.store_arena(payload, entry);
-        Ok(self.take_state())
+        self.store_arena(payload, table);
+        self.take_state()
     }
 
     /// Whether the field with that name of the table that is being assigned is a first count: not 0.
@@ -131,7 +155,7 @@ impl Context<'_> {
         self.call_routine("shared_first_field", &[name])
     }
 
-    /// What the handler holds of the entry is of no use any more.
+    /// What the handler holds of the entry are tables of their own from now on (`last.rs`).
     pub(super) fn forget_entry(&mut self, table: TableId, record: &Record, key: Word) -> Result<()> {
         self.forget_copies(table)?;
         let last = record.number + record.all().len() - 1;
