@@ -49,7 +49,7 @@ pub enum LowerErrorKind {
     #[error("a function that captures a loop's variable outlives its iteration")]
     EscapingCapture,
     #[error("{what} is kept from packet to packet")]
-    StateType { what: String },
+    StateType { what: String, help: &'static str },
     #[error("{message}")]
     Internal { message: String },
 }
@@ -135,10 +135,10 @@ impl LowerErrorKind {
                 "call the function within the iteration, or declare the variable outside the loop".into(),
             ),
             Internal { .. } => ("MH0216", "this is a fault of Moonhook", "report it, with the script".into()),
-            StateType { .. } => (
+            StateType { help, .. } => (
                 "MH0215",
                 "only integers, booleans, nil and constant strings are kept between packets",
-                "keep an integer, or keep strings in a table that is declared: `map{key = \"string:16\", value = \"string:64\"}`".into(),
+                (*help).into(),
             ),
         }
     }

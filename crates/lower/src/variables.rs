@@ -38,6 +38,14 @@ pub struct Variables {
 
 const SIZE: u32 = ir::Variable::SIZE;
 
+// What to keep instead.
+const STRINGS: &str = "keep an integer, or keep strings in a table that is declared: `map{key = \"string:16\", value = \"string:64\"}`";
+const ADDRESSES: &str =
+    "keep addresses in a table that is declared: `map{key = \"string:16\", value = \"ip\"}`";
+const ENTRIES: &str = "keep its key, and look the entry up again";
+const FIELDS: &str = "keep the integers of it that are needed, like `#pkt`";
+const FUNCTIONS: &str = "make functions at load time, and keep integers";
+
 impl Variables {
     fn find(&self, id: &VariableId) -> Option<usize> {
         self.numbers.get(id).copied()
@@ -217,7 +225,7 @@ impl Context<'_> {
 
     /// The shapes of a value that can be kept between packets.
     fn storable(&mut self, value: &Abs, name: &str) -> Result<BTreeSet<Shape>> {
-        let what = |what: &str| LowerErrorKind::StateType { what: what.to_string() };
+        let what = |what: &str, help| LowerErrorKind::StateType { what: what.to_string(), help };
         let Form::Union(shapes) = (match self.form_of(&[value, &Abs::Nil], true)? {
             Form::One(shape) => Form::Union(vec![shape]),
             other => other,
@@ -227,9 +235,13 @@ impl Context<'_> {
         let mut result = BTreeSet::new();
         for shape in shapes {
             match shape {
-                Shape::Slice(_) => return self.refuse(what("a string made of packet bytes"), Some(name)),
-                Shape::Ipv6 => return self.refuse(what("an IPv6 address"), Some(name)),
-                Shape::Entry(_) => return self.refuse(what("an entry of a shared table"), Some(name)),
+                Shape::Slice(_) => {
+                    return self.refuse(what("a string made of packet bytes", STRINGS), Some(name));
+                }
+                Shape::Ipv6 => return self.refuse(what("an IPv6 address", ADDRESSES), Some(name)),
+                Shape::Entry(_) => {
+                    return self.refuse(what("an entry of a shared table", ENTRIES), Some(name));
+                }
                 Shape::Object(id) => {
                     if let Some(Object::Made(_) | Object::Stored(_)) = self.objects.get_index(id as usize) {
                         return self.refuse(LowerErrorKind::TableConstructor, Some(name));
@@ -237,10 +249,10 @@ impl Context<'_> {
                     if let Some(Object::Packet | Object::Argument | Object::Header(_)) =
                         self.objects.get_index(id as usize)
                     {
-                        return self.refuse(what("the packet or a header of it"), Some(name));
+                        return self.refuse(what("the packet or a header of it", FIELDS), Some(name));
                     }
                     if self.objects.get_index(id as usize).is_some_and(Object::has_cells) {
-                        let what = what("a function that captures the handler's local variables");
+                        let what = what("a function that captures the handler's local variables", FUNCTIONS);
                         return self.refuse(what, Some(name));
                     }
                     result.insert(shape);

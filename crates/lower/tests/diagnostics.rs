@@ -136,6 +136,37 @@ fn refusals_have_place_reason_and_one_help() {
     }
 }
 
+/// A declaration that the help of an error gives, in the place of what the script has, makes the script load.
+#[test]
+fn declarations_in_help_mend_what_is_refused() {
+    let options = Options { form: Form::General, ..Options::default() };
+    let general = scripts(&format!("{FOLDER}/general")).into_iter().filter_map(|script| {
+        let error = compile_with(&script, &options).err()?;
+        Some((script, error))
+    });
+    let all: Vec<_> = refused().iter().map(|(script, error)| (script.clone(), error.help())).collect();
+    let all = all.into_iter().chain(general.map(|(script, error)| (script, error.help())));
+    let folder = std::env::temp_dir().join(format!("moonhook-help-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let mut mended = 0;
+    for (script, help) in all {
+        let Some(declaration) = help.split('`').find(|part| part.contains(" = map{key")) else { continue };
+        let (start, _) = declaration.split_once(" = ").unwrap();
+        let source = fs::read_to_string(&script).unwrap();
+        let lines = source.lines().map(|line| if line.starts_with(start) { declaration } else { line });
+        let text = lines.collect::<Vec<_>>().join("\n");
+        assert!(text.contains(declaration), "{}: nothing is called like {declaration}", script.display());
+        let pasted = folder.join(script.file_name().unwrap());
+        fs::write(&pasted, text).unwrap();
+        if let Err(error) = compile_with(&pasted, &options) {
+            panic!("{}: with {declaration}: {}", script.display(), error.diagnostic().render(false));
+        }
+        mended += 1;
+    }
+    fs::remove_dir_all(&folder).unwrap();
+    assert!(mended > 5, "{mended}");
+}
+
 /// A new kind of error does not compile here before it has a number, and then has to have a case and a page.
 fn number(kind: &LowerErrorKind) -> u32 {
     use LowerErrorKind::*;

@@ -53,6 +53,10 @@ function inline.is_bitwise(operation)
   return operation >= OPERATION_BAND and operation <= OPERATION_SHR or operation == OPERATION_BNOT
 end
 
+function inline.is_number(value)
+  return u64(value) == TAG_INT or u64(value) == TAG_FLOAT
+end
+
 -- dest := first operation second.
 function arithmetic(L, operation, dest, first, second)
   local left = u64(first)
@@ -88,6 +92,9 @@ function arithmetic_slow(L)
     set64(dest, TAG_FLOAT)
     return 0
   end
+  if inline.is_bitwise(operation) and inline.is_number(first) and inline.is_number(second) then
+    return bitwise_floats(L, operation, dest, first, second)
+  end
   local name = u64(u64(L + L_EVENTS) + (operation << 3))
   local hash = text_hash(name)
   -- Strings have metamethods for arithmetic of their own (lstrlib.c), which come first if the first operand is a string.
@@ -107,6 +114,32 @@ function arithmetic_slow(L)
     return string_arithmetic_error(L, operation, first, second)
   end
   return arithmetic_error(L, operation, first, second)
+end
+
+-- Bitwise operations on numbers that are not all integers: floats with integral values are (Lua manual § 3.4.3).
+function bitwise_floats(L, operation, dest, first, second)
+  local x = u64(first + 8)
+  local y = u64(second + 8)
+  if u64(first) == TAG_FLOAT then
+    if float_is_integer(x) == 0 then return integer_error(L, operand_name(L, S_A)) end
+    x = float_to_integer(x)
+  end
+  if u64(second) == TAG_FLOAT then
+    if float_is_integer(y) == 0 then return integer_error(L, operand_name(L, S_B)) end
+    y = float_to_integer(y)
+  end
+  set64(dest + 8, integer_operation(operation, x, y))
+  set64(dest, TAG_INT)
+  return 0
+end
+
+-- `number (local 'x') has no integer representation` (luaG_tointerror).
+function integer_error(L, name)
+  local text = "number"
+  if name ~= 0 then text = text_join(L, text, name) end
+  if text ~= 0 then text = text_join(L, text, " has no integer representation") end
+  if text == 0 then return FAIL end
+  return raise_here(L, text)
 end
 
 -- Arithmetic with a string operand: 0 done, FAIL, 1 if an operand is no numeral.

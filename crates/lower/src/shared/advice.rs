@@ -1,22 +1,77 @@
 //! What to write for a table that cannot become a map as it is.
 
+use super::MAX_VALUE;
 use super::loaded::entries;
 use super::seen::Seen;
-use moonhook_shape::{CAPACITY, Declaration, Type, WhenFull};
+use moonhook_shape::{CAPACITY, Declaration, MAX_FIELDS, MAX_KEY, MAX_KEY_TEXT, Type, WhenFull};
 use moonhook_snapshot::{Snapshot, TableId, Value};
 
+/// What to write for maps within a map.
+const NESTED: &str = "use one table, with both keys in one string, like `seen[a .. \" \" .. b]` for `seen[a][b]`, or give the tables \
+                      fields with constant names";
+
+/// What to write instead: a declaration, where one takes what the table has and what was seen of it.
+pub(super) fn help(snapshot: &Snapshot, id: TableId, key: &Seen, value: &Seen) -> String {
+    if value.has_no_fields() {
+        return NESTED.to_string();
+    }
+    let declared = snapshot.table(id).declaration.clone().unwrap_or_default();
+    let sizes = [(&declared.key, key), (&declared.value, value)]
+        .map(|(declared, seen)| declared.clone().or_else(|| seen.ty().ok()));
+    let [key_size, value_size] = sizes.map(|ty| ty.map_or(0, |ty| ty.size()));
+    match () {
+        () if key.is_mixed() => {
+            "use keys of one type, for example `tostring(key)` for all, or a table for each type".to_string()
+        }
+        () if value.mixed_kinds().is_some() => {
+            format!("keep {} in tables of their own", value.mixed_kinds().unwrap_or_default())
+        }
+        () if value.is_mixed() => "give each field values of one type".to_string(),
+        () if value.has_many_fields() => {
+            format!("give the tables {MAX_FIELDS} fields at most, or use several tables with the same keys")
+        }
+        () if key_size > MAX_KEY || key.is_very_long() => {
+            format!("use shorter keys: strings of {MAX_KEY_TEXT} bytes at most")
+        }
+        () if value_size > MAX_VALUE || value.is_very_long() => {
+            "keep less in an entry, or use several tables with the same keys".to_string()
+        }
+        () => declaration(snapshot, id, key, value),
+    }
+}
+
 /// A declaration that takes what the table has and what was seen of it.
-pub(super) fn declaration(snapshot: &Snapshot, id: TableId, key: &Seen, value: &Seen) -> String {
+fn declaration(snapshot: &Snapshot, id: TableId, key: &Seen, value: &Seen) -> String {
     let table = snapshot.table(id);
     let declared = table.declaration.clone().unwrap_or_default();
     let options = options(&declared, entries(table).count());
     let longest = |of: &dyn Fn((Value, &Value)) -> usize| entries(table).map(of).max().unwrap_or(0);
     let (key_bytes, value_bytes) = (longest(&|(key, _)| bytes(&key)), longest(&|(_, value)| bytes(value)));
-    let key = wanted(declared.key, key, key_bytes).map_or("\"string:64\"".to_string(), |ty| written(&ty));
-    let value = wanted(declared.value, value, value_bytes).map_or("\"int\"".to_string(), |ty| written(&ty));
-    let name = table.name.as_deref().unwrap_or("?");
-    let variable = name.rsplit('.').next().unwrap_or("t");
-    format!("say what it holds: `local {variable} = map{{key = {key}, value = {value}{options}}}`")
+    let longer = entries(table).count() > declared.capacity.unwrap_or(CAPACITY) as usize;
+    let [same_key, same_value] = [(&declared.key, key, key_bytes), (&declared.value, value, value_bytes)]
+        .map(|(declared, seen, longest)| {
+            declared.is_some() && wanted(declared.clone(), seen, longest) == *declared
+        });
+    if same_key && same_value && !longer {
+        return "change what load time puts into it, or the types that are declared".to_string();
+    }
+    let [key, value] = [
+        ("keys", wanted(declared.key, key, key_bytes), key.guessed(Type::Text { capacity: 64 })),
+        ("values", wanted(declared.value, value, value_bytes), value.guessed(Type::Integer)),
+    ];
+    let guessed: Vec<&str> =
+        [&key, &value].iter().filter(|(_, wanted, _)| wanted.is_none()).map(|(what, ..)| *what).collect();
+    let says = match guessed.as_slice() {
+        [] => "say what it holds".to_string(),
+        guessed => format!("say what it holds, with the types that its {} have", guessed.join(" and ")),
+    };
+    let [key, value] = [key, value].map(|(_, wanted, guess)| written(&wanted.unwrap_or(guess)));
+    let variable = match table.name.as_deref() {
+        None => "local t".to_string(),
+        Some(name) if name.contains(['.', '[']) => name.to_string(),
+        Some(name) => format!("local {name}"),
+    };
+    format!("{says}: `{variable} = map{{key = {key}, value = {value}{options}}}`")
 }
 
 /// Bytes of a string.

@@ -290,13 +290,14 @@ impl Context<'_> {
         (0..).map(candidate).find(|name| !taken(name)).unwrap_or_default()
     }
 
-    pub(super) fn refuse_unknown<T>(&self, table: TableId) -> Result<T> {
-        self.refuse_table(table, &Known::default(), "its values are tables without fields".to_string())
+    pub(super) fn refuse_unknown<T>(&mut self, table: TableId) -> Result<T> {
+        let known = Known { value: Seen::record(BTreeMap::new()), ..self.types_seen(table) };
+        self.refuse_table(table, &known, "its values are tables without fields".to_string())
     }
 
     fn refuse_table<T>(&self, table: TableId, known: &Known, problem: String) -> Result<T> {
         let name = self.table_name(table).to_string();
-        let help = advice::declaration(self.snapshot, table, &known.key, &known.value);
+        let help = advice::help(self.snapshot, table, &known.key, &known.value);
         self.refuse(LowerErrorKind::SharedTable { table: name.clone(), problem, help }, Some(&name))
     }
 

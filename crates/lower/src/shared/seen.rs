@@ -192,12 +192,44 @@ impl Seen {
         new
     }
 
+    /// Whether it, or a field of it, is of several types.
+    pub fn is_mixed(&self) -> bool {
+        let fields = self.fields.iter().flat_map(BTreeMap::values);
+        self.mixed_kinds().is_some() || fields.into_iter().any(Seen::is_mixed)
+    }
+
+    /// In words for a person, where there are several: "integers and strings".
+    pub fn mixed_kinds(&self) -> Option<String> {
+        let ways = self.ways();
+        (ways.iter().filter(|way| **way).count() > 1).then(|| self.words(ways))
+    }
+
+    pub fn has_many_fields(&self) -> bool {
+        self.fields.as_ref().is_some_and(|fields| fields.len() > MAX_FIELDS)
+    }
+
+    /// Whether strings are longer than any type has room for.
+    pub fn is_very_long(&self) -> bool {
+        self.longest.next_multiple_of(4) > usize::from(u16::MAX)
+    }
+
+    /// The type, with another one for what is not known.
+    pub fn guessed(&self, unknown: Type) -> Type {
+        let field = |(name, seen): (&String, &Seen)| {
+            (!seen.is_empty()).then(|| Field { name: name.clone(), ty: seen.guessed(unknown.clone()) })
+        };
+        match (&self.fields, self.ty()) {
+            (_, Ok(ty)) => ty,
+            (Some(fields), Err(_)) => Type::Record(fields.iter().filter_map(field).collect()),
+            (None, Err(_)) => unknown,
+        }
+    }
+
     /// The type; `Err` says what there is instead, in words for a person ("integers and strings").
     pub fn ty(&self) -> Result<Type, String> {
         use Kind::*;
         let any = |kinds: &[Kind]| kinds.iter().any(|kind| self.kinds.contains(kind));
-        let text = any(&[Text, Ipv4, Ipv6, Mac, Ipv4Text, Ipv6Text, MacText]);
-        let ways = [any(&[Boolean]), any(&[Integer]), text, self.fields.is_some()];
+        let ways = self.ways();
         if ways.iter().filter(|way| **way).count() != 1 {
             return Err(self.words(ways));
         }
@@ -217,6 +249,14 @@ impl Seen {
             () if any(&[Ipv6, Ipv6Text]) => Type::Address,
             () => Type::Ipv4,
         })
+    }
+
+    /// Whether there are booleans, integers, strings, tables.
+    fn ways(&self) -> [bool; 4] {
+        use Kind::*;
+        let any = |kinds: &[Kind]| kinds.iter().any(|kind| self.kinds.contains(kind));
+        let text = any(&[Text, Ipv4, Ipv6, Mac, Ipv4Text, Ipv6Text, MacText]);
+        [any(&[Boolean]), any(&[Integer]), text, self.fields.is_some()]
     }
 
     fn words(&self, ways: [bool; 4]) -> String {

@@ -1,0 +1,33 @@
+-- Floats of load time with integral values are integers where integers are needed (Lua manual § 3.4.3).
+-- frames: tcp
+local xdp = require "xdp"
+local n, m, half, big, minus, inf, nan = 2 ^ 20, 2 ^ 4, 2.5, 2 ^ 63, -2 ^ 63, math.huge, 0 / 0
+local s = ("x"):rep(40)
+xdp.attach(function(pkt)
+  local a = pkt:getbyte(0)
+  local p = function(...) print((select(2, pcall(...)))) end
+  p(function() return a & n, a | n, a ~ n end)
+  p(function() return a | n end)
+  p(function() return n ~ a end)
+  p(function() return a << m end)
+  p(function() return m >> a end)
+  p(function() return m << -1 end)
+  p(function() return ~m + a end)
+  p(function() return minus >> (a + 1) end)
+  p(function() return a & half end)
+  p(function() return half | a end)
+  p(function() return a ~ big end)
+  p(function() return inf & a end)
+  p(function() return a & nan end)
+  p(function() local x = half return x & big end)
+  p(function() return a & {} end)
+  p(function() return n & "3" end)
+  p(function() return s:sub(m, m), s:byte(m) end)
+  p(function() return pkt:getbyte(m) end)
+  p(function() return ({ [16] = a })[m] end)
+  p(function() return s:rep(m) == s:rep(16) end)
+  p(function() return ("%d %x"):format(n, m) end)
+  p(function() for i = 1, m do a = i end return a end)
+  p(function() return select(m, s:byte(1, 16)) end)
+  p(function() return math.ult(m, n), math.tointeger(n) end)
+end)
