@@ -20,7 +20,7 @@ use crate::error::LoadError;
 use crate::modules::Registration;
 use crate::registry::Declared;
 use crate::sandbox::Names;
-use crate::table_order::{self, Entries};
+use crate::table_order::{self, Element, Entries};
 use crate::upvalues::{Variable, variables};
 
 /// The snapshot of what `handlers` reach, its tables as an array of Lua: that of number `i` at `i + 1`, and its cells: a function
@@ -36,31 +36,38 @@ pub(crate) fn freeze(
 ) -> Result<(Snapshot, Table, Table), LoadError> {
     let tables = lua.create_table().map_err(state_error)?;
     let cells = lua.create_table().map_err(state_error)?;
-    let mut walk = Walk::new(lua, names, declared, [&tables, &cells], sources);
+    let waiting = [lua.create_table().map_err(state_error)?, lua.create_table().map_err(state_error)?];
+    let mut walk = Walk::new(lua, names, declared, [&tables, &cells, &waiting[0], &waiting[1]], sources);
     walk.snapshot.script = script;
     for registration in handlers {
-        let closure = walk.closure(&registration.function);
+        let closure = walk.closure(&registration.function).map_err(state_error)?;
         walk.snapshot.handlers.push(Handler { hook: registration.hook, closure });
     }
     walk.run()?;
     Ok((walk.snapshot, tables, cells))
 }
 
-/// An object that has its number and waits for its content.
+/// An object that has its number and waits for its content. Tables of the Lua state hold them by their numbers: there may be more of
+/// them than there can be handles.
 enum Pending {
-    Closure(ClosureId, Function),
-    Cell(CellId, Value, String),
-    Table(TableId, Table),
+    Closure(ClosureId),
+    /// With its name.
+    Cell(CellId, String),
+    Table(TableId),
 }
 
 struct Walk<'a> {
     lua: &'a Lua,
     names: &'a Names,
     declared: &'a Declared,
-    /// The tables by their numbers. One handle holds them all: there may be more of them than there can be handles.
+    /// The tables by their numbers.
     by_number: &'a Table,
     /// Functions and numbers by the numbers of the cells that they have.
     by_cell: &'a Table,
+    /// The closures by their numbers.
+    by_closure: &'a Table,
+    /// The values of cells by their numbers.
+    by_value: &'a Table,
     texts: Vec<Source>,
     snapshot: Snapshot,
     queue: VecDeque<Pending>,
@@ -79,7 +86,7 @@ impl<'a> Walk<'a> {
         lua: &'a Lua,
         names: &'a Names,
         declared: &'a Declared,
-        [by_number, by_cell]: [&'a Table; 2],
+        [by_number, by_cell, by_closure, by_value]: [&'a Table; 4],
         texts: Vec<Source>,
     ) -> Self {
         Walk {
@@ -88,6 +95,8 @@ impl<'a> Walk<'a> {
             declared,
             by_number,
             by_cell,
+            by_closure,
+            by_value,
             texts,
             snapshot: Snapshot::default(),
             queue: VecDeque::new(),
@@ -103,74 +112,85 @@ impl<'a> Walk<'a> {
     fn run(&mut self) -> Result<(), LoadError> {
         while let Some(pending) = self.queue.pop_front() {
             match pending {
-                Pending::Closure(id, function) => self.fill_closure(id, &function)?,
-                Pending::Cell(id, value, name) => {
-                    self.snapshot.cells[id.index()].value = self.value(&value, || Some(name));
+                Pending::Closure(id) => {
+                    let function = self.by_closure.raw_get(place(id.0)).map_err(state_error)?;
+                    self.fill_closure(id, &function)?;
                 }
-                Pending::Table(id, table) => self.fill_table(id, &table)?,
+                Pending::Cell(id, name) => {
+                    let value: Value = self.by_value.raw_get(place(id.0)).map_err(state_error)?;
+                    let value = self.value(&value, || Some(name)).map_err(state_error)?;
+                    self.snapshot.cells[id.index()].value = value;
+                }
+                Pending::Table(id) => {
+                    let table = self.by_number.raw_get(place(id.0)).map_err(state_error)?;
+                    self.fill_table(id, &table)?;
+                }
             }
         }
         Ok(())
     }
 
     /// The snapshot's form of a value; `name` is what a table would be called that is met here first.
-    fn value(&mut self, value: &Value, name: impl FnOnce() -> Option<String>) -> Frozen {
-        match value {
+    fn value(&mut self, value: &Value, name: impl FnOnce() -> Option<String>) -> mlua::Result<Frozen> {
+        Ok(match value {
             Value::Nil => Frozen::Nil,
             Value::Boolean(boolean) => Frozen::Boolean(*boolean),
             Value::Integer(integer) => Frozen::Integer(*integer),
             Value::Number(float) => Frozen::Float(*float),
             Value::String(string) => Frozen::string(string.as_bytes()),
-            Value::Table(table) => Frozen::Table(self.table(table, name)),
-            Value::Function(function) => self.function(function),
+            Value::Table(table) => Frozen::Table(self.table(table, name)?),
+            Value::Function(function) => self.function(function)?,
             Value::Thread(_) => Frozen::Opaque("thread"),
             _ => Frozen::Opaque("userdata"),
-        }
+        })
     }
 
-    fn function(&mut self, function: &Function) -> Frozen {
+    fn function(&mut self, function: &Function) -> mlua::Result<Frozen> {
         if let Some(name) = self.names.function(function) {
-            return Frozen::Builtin(name);
+            return Ok(Frozen::Builtin(name));
         }
         if !self.closures.contains_key(&function.to_pointer()) && function.info().what == "C" {
-            return Frozen::Opaque("function");
+            return Ok(Frozen::Opaque("function"));
         }
-        Frozen::Closure(self.closure(function))
+        Ok(Frozen::Closure(self.closure(function)?))
     }
 
-    fn closure(&mut self, function: &Function) -> ClosureId {
+    fn closure(&mut self, function: &Function) -> mlua::Result<ClosureId> {
         let next = ClosureId(self.snapshot.closures.len() as u32);
         match self.closures.entry(function.to_pointer()) {
-            Entry::Occupied(known) => *known.get(),
+            Entry::Occupied(known) => Ok(*known.get()),
             Entry::Vacant(entry) => {
+                self.by_closure.raw_set(place(next.0), function)?;
                 self.snapshot.closures.push(Closure { prototype: PrototypeId(0), upvalues: Vec::new() });
-                self.queue.push_back(Pending::Closure(next, function.clone()));
-                *entry.insert(next)
+                self.queue.push_back(Pending::Closure(next));
+                Ok(*entry.insert(next))
             }
         }
     }
 
-    fn table(&mut self, table: &Table, name: impl FnOnce() -> Option<String>) -> TableId {
+    fn table(&mut self, table: &Table, name: impl FnOnce() -> Option<String>) -> mlua::Result<TableId> {
         let next = TableId(self.snapshot.tables.len() as u32);
         match self.tables.entry(table.to_pointer()) {
-            Entry::Occupied(known) => *known.get(),
+            Entry::Occupied(known) => Ok(*known.get()),
             Entry::Vacant(entry) => {
+                self.by_number.raw_set(place(next.0), table)?;
                 let name = self.names.table(table).map(str::to_owned).or_else(name);
                 self.snapshot.tables.push(moonhook_snapshot::Table { name, ..Default::default() });
-                self.queue.push_back(Pending::Table(next, table.clone()));
-                *entry.insert(next)
+                self.queue.push_back(Pending::Table(next));
+                Ok(*entry.insert(next))
             }
         }
     }
 
-    fn cell(&mut self, variable: Variable, name: &str) -> CellId {
+    fn cell(&mut self, variable: Variable, name: &str) -> mlua::Result<CellId> {
         let next = CellId(self.snapshot.cells.len() as u32);
         match self.cells.entry(variable.identity) {
-            Entry::Occupied(known) => *known.get(),
+            Entry::Occupied(known) => Ok(*known.get()),
             Entry::Vacant(entry) => {
+                self.by_value.raw_set(place(next.0), variable.value)?;
                 self.snapshot.cells.push(Cell { value: Frozen::Nil });
-                self.queue.push_back(Pending::Cell(next, variable.value, name.to_owned()));
-                *entry.insert(next)
+                self.queue.push_back(Pending::Cell(next, name.to_owned()));
+                Ok(*entry.insert(next))
             }
         }
     }
@@ -182,7 +202,7 @@ impl<'a> Walk<'a> {
             let described = self.snapshot.prototype(prototype).upvalues.get(index);
             let name = described.map(|upvalue| upvalue.name.clone()).unwrap_or_default();
             let known = self.snapshot.cells.len();
-            let cell = self.cell(variable, &name);
+            let cell = self.cell(variable, &name).map_err(state_error)?;
             if cell.index() == known {
                 self.by_cell.raw_set(2 * known + 1, function).map_err(state_error)?;
                 self.by_cell.raw_set(2 * known + 2, index + 1).map_err(state_error)?;
@@ -195,25 +215,47 @@ impl<'a> Walk<'a> {
 
     fn fill_table(&mut self, id: TableId, table: &Table) -> Result<(), LoadError> {
         let holder = self.snapshot.table(id).name.clone();
-        let Entries { array, keyed, objects } = table_order::entries(table).map_err(state_error)?;
-        let array = array.iter().map(|value| self.value(value, || None)).collect();
-        let mut entries = Vec::with_capacity(keyed.len() + objects.len());
-        for (key, value) in keyed {
-            let value = self.value(&value, || field_name(holder.as_deref(), &key));
+        let Entries { array: elements, keyed, objects } = table_order::entries(table).map_err(state_error)?;
+        let mut array = Vec::with_capacity(elements.len());
+        for (element, index) in elements.into_iter().zip(1..) {
+            array.push(self.element(table, &Frozen::Integer(index), element, || None).map_err(state_error)?);
+        }
+        let mut entries = Vec::with_capacity(keyed.len() + objects);
+        for (key, element) in keyed {
+            let name = || field_name(holder.as_deref(), &key);
+            let value = self.element(table, &key, element, name).map_err(state_error)?;
             entries.push((key, value));
         }
-        let mut by_object = Vec::with_capacity(objects.len());
-        for (key, value) in objects {
-            by_object.push((self.value(&key, || None), self.value(&value, || None)));
+        let mut by_object = Vec::with_capacity(objects);
+        if objects > 0 {
+            let walked = table_order::each_object(table, |key, value| {
+                by_object.push((self.value(key, || None)?, self.value(value, || None)?));
+                Ok(())
+            });
+            walked.map_err(state_error)?;
         }
         by_object.sort_by(|(a, _), (b, _)| table_order::compare_objects(a, b));
         entries.append(&mut by_object);
         let metatable = table.metatable().map(|metatable| self.table(&metatable, || None));
-        self.by_number.raw_set(i64::from(id.0) + 1, table).map_err(state_error)?;
+        let metatable = metatable.transpose().map_err(state_error)?;
         let frozen = &mut self.snapshot.tables[id.index()];
         (frozen.array, frozen.entries, frozen.metatable) = (array, entries, metatable);
         frozen.declaration = self.declared.of(table);
         Ok(())
+    }
+
+    /// The value that a table has for a key.
+    fn element(
+        &mut self,
+        table: &Table,
+        key: &Frozen,
+        element: Element,
+        name: impl FnOnce() -> Option<String>,
+    ) -> mlua::Result<Frozen> {
+        match element {
+            Element::Plain(value) => Ok(value),
+            Element::Object => self.value(&table_order::get(table, key)?, name),
+        }
     }
 
     fn prototype(&mut self, function: &Function) -> Result<PrototypeId, LoadError> {
@@ -280,6 +322,11 @@ impl<'a> Walk<'a> {
         self.sources.insert(name, id);
         id
     }
+}
+
+/// Where the object of that number is in a table of the Lua state.
+fn place(number: u32) -> i64 {
+    i64::from(number) + 1
 }
 
 fn field_name(holder: Option<&str>, key: &Frozen) -> Option<String> {

@@ -167,6 +167,8 @@ pub fn load_with_contents(
     let registered = registry.handlers.all.take();
     let shown: Vec<_> = scripts.iter().map(|script| script.to_string_lossy()).collect();
     let freeze = || {
+        // What scripts left is read as it is; that needs a little memory of its own.
+        lua.set_memory_limit(0).map_err(state_error)?;
         let sources = files.sources();
         let frozen = freeze::freeze(&lua, shown.join(" "), &registered, &names, &registry.declared, sources);
         frozen.map(|(mut snapshot, tables, cells)| {
@@ -180,8 +182,6 @@ pub fn load_with_contents(
         let (snapshot, tables, _) = freeze()?;
         contents::put(&lua, &snapshot, &tables, contents, options.memory_limit)?;
     }
-    // The snapshot is made from what the scripts left; reading it needs a little memory of its own.
-    lua.set_memory_limit(0).map_err(state_error)?;
     let (snapshot, tables, cells) = freeze()?;
     registry.declared.close();
     drop(names);

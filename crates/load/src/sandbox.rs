@@ -47,9 +47,9 @@ impl Names {
 
     /// Tables that modules returned are called by the modules' names. Of several names the first in order counts.
     pub fn add_required(&mut self, loaded: &Table) -> mlua::Result<()> {
-        for (key, value) in table_order::entries(loaded)?.keyed {
-            if let (Frozen::String(name), Value::Table(table)) = (key, value) {
-                self.add_table(&String::from_utf8_lossy(&name), table);
+        for (key, _) in table_order::entries(loaded)?.keyed {
+            if let (Frozen::String(name), Value::Table(table)) = (&key, table_order::get(loaded, &key)?) {
+                self.add_table(&String::from_utf8_lossy(name), table);
             }
         }
         Ok(())

@@ -5,31 +5,73 @@ use std::cmp::Ordering;
 use mlua::{Table, Value};
 use moonhook_snapshot::Value as Frozen;
 
+/// What an entry holds.
+pub(crate) enum Element {
+    /// A value without an identity.
+    Plain(Frozen),
+    /// An object. It is got from the table by its key when it is its turn: a handle is not held for each, of which there can be about
+    /// a million (`LUAI_MAXSTACK`).
+    Object,
+}
+
+impl Element {
+    fn of(value: &Value) -> Element {
+        plain(value).map_or(Element::Object, Element::Plain)
+    }
+}
+
 /// A table's raw entries.
 #[derive(Default)]
 pub(crate) struct Entries {
     /// The values of 1 … n for the largest n without a hole.
-    pub array: Vec<Value>,
+    pub array: Vec<Element>,
     /// Keys that are booleans, integers, floats, strings; in that order, each kind sorted.
-    pub keyed: Vec<(Frozen, Value)>,
-    /// Keys with an identity, in the order of the table.
-    pub objects: Vec<(Value, Value)>,
+    pub keyed: Vec<(Frozen, Element)>,
+    /// How many keys have an identity; [`each_object`] gives them.
+    pub objects: usize,
+}
+
+/// The snapshot's form of a value that has no identity.
+fn plain(value: &Value) -> Option<Frozen> {
+    match value {
+        Value::Nil => Some(Frozen::Nil),
+        Value::Boolean(boolean) => Some(Frozen::Boolean(*boolean)),
+        Value::Integer(integer) => Some(Frozen::Integer(*integer)),
+        Value::Number(float) => Some(Frozen::Float(*float)),
+        Value::String(string) => Some(Frozen::string(string.as_bytes())),
+        _ => None,
+    }
+}
+
+/// What a table has for a key of [`Entries::keyed`].
+pub(crate) fn get(table: &Table, key: &Frozen) -> mlua::Result<Value> {
+    match key {
+        Frozen::Boolean(boolean) => table.raw_get(*boolean),
+        Frozen::Integer(integer) => table.raw_get(*integer),
+        Frozen::Float(float) => table.raw_get(*float),
+        Frozen::String(bytes) => table.raw_get(mlua::BString::from(bytes.as_ref())),
+        _ => Ok(Value::Nil),
+    }
+}
+
+/// Gives `body` the entries whose keys have an identity, in the order of the table.
+pub(crate) fn each_object(
+    table: &Table,
+    mut body: impl FnMut(&Value, &Value) -> mlua::Result<()>,
+) -> mlua::Result<()> {
+    table.for_each(|key: Value, value: Value| match plain(&key) {
+        Some(_) => Ok(()),
+        None => body(&key, &value),
+    })
 }
 
 pub(crate) fn entries(table: &Table) -> mlua::Result<Entries> {
     let mut entries = Entries::default();
     table.for_each(|key: Value, value: Value| {
-        let key = match key {
-            Value::Boolean(boolean) => Frozen::Boolean(boolean),
-            Value::Integer(integer) => Frozen::Integer(integer),
-            Value::Number(float) => Frozen::Float(float),
-            Value::String(string) => Frozen::string(string.as_bytes()),
-            object => {
-                entries.objects.push((object, value));
-                return Ok(());
-            }
-        };
-        entries.keyed.push((key, value));
+        match plain(&key) {
+            Some(key) => entries.keyed.push((key, Element::of(&value))),
+            None => entries.objects += 1,
+        }
         Ok(())
     })?;
     entries.keyed.sort_by(|(a, _), (b, _)| compare(a, b));

@@ -270,3 +270,23 @@ fn random_numbers_are_the_same_each_time_and_the_clock_runs() {
     assert_eq!(numbers[0], numbers[1]);
     assert_eq!(numbers[1], numbers[2]);
 }
+
+/// A handle of the state's binding takes a place of a stack, which has about a million of them.
+#[test]
+fn a_table_has_more_entries_than_there_are_handles() {
+    const COUNT: usize = 1_100_000;
+    let fillings =
+        ["t[i] = 'n' .. i", "t[i] = {}", "t[i] = function() return i end", "t['n' .. i] = {}", "t[{}] = i"];
+    for filling in fillings {
+        let text = format!(
+            "local t = {{}} for i = 1, {COUNT} do {filling} end
+             require('xdp').attach(function(pkt) return t end)"
+        );
+        let folder = Folder::new(&[("many.lua", &text)]);
+        let options = moonhook_load::Options { memory_limit: 1 << 30, ..Default::default() };
+        let loaded = moonhook_load::load(&[folder.path("many.lua")], &options).unwrap();
+        let Value::Table(id) = upvalue(&loaded.snapshot, "t") else { panic!("{filling}: no table") };
+        let table = loaded.snapshot.table(*id);
+        assert_eq!(table.array.len() + table.entries.len(), COUNT, "{filling}");
+    }
+}

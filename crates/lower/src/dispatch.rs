@@ -10,17 +10,30 @@ use crate::state::{Slot, State};
 use crate::value::{Abs, Shape, Union};
 use moonhook_ir::CompareOp;
 
+/// Alternatives that are told apart one after another: of some more, general code, which has objects in memory, finds the right one
+/// sooner.
+const MOST: usize = 2000;
+
 impl Context<'_> {
     /// Splits the current state by the shape of `value`: in each resulting state, the value is the given concrete one,
     /// also in every variable that holds it.
-    pub fn alternatives(&mut self, value: &Abs) -> Vec<(State, Abs)> {
-        let Abs::Union(union) = value else { return vec![(self.take_state(), value.clone())] };
+    ///
+    /// # Errors
+    /// A refusal where there are very many, and there is a form without them.
+    pub fn alternatives(&mut self, value: &Abs) -> Result<Vec<(State, Abs)>> {
+        let Abs::Union(union) = value else { return Ok(vec![(self.take_state(), value.clone())]) };
+        let count = union.shapes.len();
+        if count > MOST && self.options.max_work.is_some() {
+            let help = "keep numbers or strings in the table, which are data, instead of tables or functions";
+            return self.unsupported(format!("telling {count} tables or functions apart"), help, None);
+        }
         let mut result = Vec::new();
+        let has_entry = has_entry(union);
         for (index, shape) in union.shapes.iter().enumerate() {
             let state = if index + 1 == union.shapes.len() {
                 self.take_state()
             } else {
-                self.split_shape(union, *shape)
+                self.split_shape(union, *shape, has_entry)
             };
             if !state.alive() {
                 continue;
@@ -28,7 +41,7 @@ impl Context<'_> {
             let concrete = self.concrete(union, *shape);
             result.push((narrow(state, union, &concrete), concrete));
         }
-        result
+        Ok(result)
     }
 
     /// Splits the current state into those in which `value` is true and those in which it is false (Lua manual § 3.3.4),
@@ -55,7 +68,11 @@ impl Context<'_> {
                 continue;
             }
             rest.retain(|other| *other != shape);
-            let state = if rest.is_empty() { self.take_state() } else { self.split_shape(union, shape) };
+            let state = if rest.is_empty() {
+                self.take_state()
+            } else {
+                self.split_shape(union, shape, has_entry(union))
+            };
             let concrete = self.concrete(union, shape);
             self.with_state(narrow(state, union, &concrete), |context| {
                 let (yes, no) = context.split_truth(&concrete);
@@ -75,15 +92,13 @@ impl Context<'_> {
     }
 
     /// Splits the current state: where the value has that shape, which is not its last one, and the rest, which becomes the
-    /// current state.
-    fn split_shape(&mut self, union: &Union, shape: Shape) -> State {
+    /// current state. `has_entry` is what [`has_entry`] says of the value.
+    fn split_shape(&mut self, union: &Union, shape: Shape, has_entry: bool) -> State {
         let address = union.payload[0];
         let cond = match (union.shapes.as_slice(), shape) {
             (_, Shape::Entry(_)) => self.compare(CompareOp::Ne, address, 0),
             ([Shape::Nil, Shape::Entry(_)], _) => self.compare(CompareOp::Eq, address, 0),
-            (shapes, _) if shapes.iter().any(|shape| matches!(shape, Shape::Entry(_))) => {
-                self.compare(CompareOp::Eq, union.tag, shape.tag())
-            }
+            _ if has_entry => self.compare(CompareOp::Eq, union.tag, shape.tag()),
             _ => self.compare_apart(CompareOp::Eq, union.tag, shape.tag()),
         };
         let (mut then, mut otherwise) = self.split(cond);
@@ -121,7 +136,7 @@ impl Context<'_> {
             return body(self, value.clone());
         }
         let mut arms = Vec::new();
-        for (state, concrete) in self.alternatives(value) {
+        for (state, concrete) in self.alternatives(value)? {
             self.state = state;
             let values = body(self, concrete)?;
             arms.push(Arm { state: self.take_state(), values });
@@ -207,9 +222,17 @@ impl Context<'_> {
 
 const CHECK: &str = "check the value before it is used";
 
+/// Whether it may be an entry of a shared table.
+fn has_entry(union: &Union) -> bool {
+    union.shapes.iter().any(|shape| matches!(shape, Shape::Entry(_)))
+}
+
 /// The state with `union` replaced by one of its alternatives wherever it is held.
 fn narrow(mut state: State, union: &Union, concrete: &Abs) -> State {
-    let same = |value: &Abs| matches!(value, Abs::Union(held) if **held == *union);
+    let same = |value: &Abs| {
+        // What is held is nearly always the value itself: its shapes are not compared once for each of them.
+        matches!(value, Abs::Union(held) if std::ptr::eq(&**held, union) || **held == *union)
+    };
     let holds = |slot: &Slot| matches!(slot, Slot::Direct(value) if same(value));
     if state.registers.iter().any(holds) {
         for slot in state.registers.iter_mut().filter(|slot| holds(slot)) {

@@ -137,22 +137,28 @@ impl Context<'_> {
 
     /// Encodes `value` into the words of `form`, which takes it. Appends to the current block.
     pub fn encode(&mut self, value: &Abs, form: &Form) -> Vec<Word> {
+        self.encode_as(value, form, form.words())
+    }
+
+    /// [`Context::encode`] into a form that is known to have `count` words. To count them all its shapes are looked at, of which there
+    /// can be as many as there are values to encode.
+    pub fn encode_as(&mut self, value: &Abs, form: &Form, count: usize) -> Vec<Word> {
         match form {
             Form::Same(_) => vec![],
             Form::One(shape) => {
                 let (_, payload) = self.encode_shape(value, std::slice::from_ref(shape));
-                payload[..shape.words()].to_vec()
+                payload[..count].to_vec()
             }
             Form::Union(shapes) => {
                 let (tag, payload) = self.encode_shape(value, shapes);
                 let mut words = vec![tag];
-                words.extend(&payload[..form.words() - 1]);
+                words.extend(&payload[..count - 1]);
                 words
             }
         }
     }
 
-    /// Tag and payload of a value among `shapes`.
+    /// Tag and payload of a value among `shapes`, which are sorted.
     pub fn encode_shape(&mut self, value: &Abs, shapes: &[Shape]) -> (Word, [Word; 2]) {
         let none = Word::Imm(0);
         let (shape, payload) = match value {
@@ -165,7 +171,7 @@ impl Context<'_> {
             Abs::Str(Str::Mac(word)) => (Shape::Mac, [*word, none]),
             Abs::Str(Str::Const(text)) => {
                 let object = Shape::Object(self.intern(&Object::Text(text.clone())));
-                if shapes.contains(&object) {
+                if shapes.binary_search(&object).is_ok() {
                     (object, [none; 2])
                 } else {
                     let (slice, start) = self.slice_of_text(text, shapes);

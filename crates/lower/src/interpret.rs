@@ -272,7 +272,7 @@ impl<'a> Context<'a> {
             Abs::Object(Object::Matches(matches)) => crate::builtins::gmatch::next_match(self, matches),
             Abs::Union(_) => {
                 let mut arms = Vec::new();
-                for (state, value) in self.alternatives(callee) {
+                for (state, value) in self.alternatives(callee)? {
                     self.state = state;
                     arms.extend(self.call_value(&value, args.clone(), name.clone(), false)?);
                 }

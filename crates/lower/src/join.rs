@@ -35,6 +35,7 @@ pub enum Form {
     /// The same on all ways.
     Same(Abs),
     One(Shape),
+    /// Sorted.
     Union(Vec<Shape>),
 }
 
@@ -178,15 +179,16 @@ impl Context<'_> {
         let loc = self.loc;
         let mut encoded: Vec<Vec<Word>> = Vec::new();
         let mut states = Vec::new();
+        let counts: Vec<usize> = forms.iter().map(Form::words).collect();
         for arm in arms {
             self.state = arm.state;
             let mut words = Vec::new();
-            for (index, form) in forms.iter().enumerate() {
+            for (index, (form, count)) in forms.iter().zip(&counts).enumerate() {
                 let value = match variables.get(index) {
                     Some(variable) => read_variable(&self.state, *variable),
                     None => arm.values.get(index - variables.len()).cloned().unwrap_or(Abs::Nil),
                 };
-                words.extend(self.encode(&value, form));
+                words.extend(self.encode_as(&value, form, *count));
             }
             words.extend(looked.addresses.iter().map(|(_, ways)| ways[states.len()]));
             encoded.push(words);
@@ -291,9 +293,9 @@ impl Context<'_> {
         let mut state = self.state.clone();
         let mut at = 0;
         let mut values = Vec::with_capacity(extra);
-        for (index, form) in forms.iter().enumerate() {
-            let value = self.decode(form, &merged[at..at + form.words()]);
-            at += form.words();
+        for (index, (form, count)) in forms.iter().zip(&counts).enumerate() {
+            let value = self.decode(form, &merged[at..at + count]);
+            at += count;
             match variables.get(index) {
                 Some(variable) => write_variable(&mut state, *variable, value),
                 None => values.push(value),

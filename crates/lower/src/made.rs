@@ -136,7 +136,7 @@ impl Context<'_> {
         match key {
             Abs::Union(_) => {
                 let mut arms = Vec::new();
-                for (state, key) in self.alternatives(key) {
+                for (state, key) in self.alternatives(key)? {
                     self.state = state;
                     arms.extend(self.made_lookup(table, &key)?);
                 }

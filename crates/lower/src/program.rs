@@ -141,7 +141,7 @@ impl Context<'_> {
 
     /// A handler's result: `PASS` goes on (to `passed`) with the next handler, any other verdict ends the program.
     fn end_with(&mut self, result: &Abs, passed: &mut Vec<crate::state::State>) -> Result<()> {
-        for (state, value) in self.alternatives(result) {
+        for (state, value) in self.alternatives(result)? {
             self.state = state;
             match value {
                 Abs::Nil => passed.push(self.take_state()),

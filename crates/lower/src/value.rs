@@ -144,11 +144,12 @@ pub enum CellRef {
 /// A value of more than one possible shape.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Union {
-    /// Sorted. Usually two or more; a single one is a value whose type nobody should rely on.
-    pub shapes: Vec<Shape>,
-    /// Which of the shapes it has, as [`crate::context::Context::tag`] numbers it.
+    /// Which of the shapes it has, as [`crate::context::Context::tag`] numbers it. Compared first: it nearly always tells two values
+    /// apart, and there may be thousands of shapes.
     pub tag: Word,
     pub payload: [Word; 2],
+    /// Sorted. Usually two or more; a single one is a value whose type nobody should rely on.
+    pub shapes: Vec<Shape>,
 }
 
 /// What a tag stands for.

@@ -41,6 +41,8 @@ pub const SHAPES: &[Shape] = &[
     shape("prints", 3, prints),
     shape("words looked for", 5, words),
     shape("rules in a table", 20, rules),
+    in_both("tables beside one another", 100, siblings),
+    in_both("tables and strings beside one another", 100, mixed),
     only_general("a chain of fields", 100, fields_in_a_row),
     only_general("a table of many fields", 200, many_fields),
     only_general("assignments to fields", 100, assigned_fields),
@@ -170,6 +172,17 @@ fn rules(count: usize) -> String {
         format!("local R = {{}}\nfor i = 1, {count} do R[i] = {{f = function(p) return p == i end}} end");
     let body = "  local u = pkt.udp\n  if not u then return action.PASS end\n  for _, r in ipairs(R) do if r.f(u.dport) then return action.DROP end end";
     script(&rules, body)
+}
+
+/// The packet says which of them is read.
+fn siblings(count: usize) -> String {
+    let tables = format!("local t = {{}}\nfor i = 1, {count} do t[i] = {{i}} end");
+    script(&tables, "  local r = t[pkt:getuint32(0)]\n  if r and r[1] == 7 then return action.DROP end")
+}
+
+fn mixed(count: usize) -> String {
+    let values = format!("local t = {{}}\nfor i = 1, {count} do t[i] = i % 2 == 0 and {{i}} or 'x' end");
+    script(&values, "  local r = t[pkt:getuint32(0)]\n  if r == 'x' then return action.DROP end")
 }
 
 fn fields_in_a_row(count: usize) -> String {

@@ -31,7 +31,7 @@ enum Part {
 
 fn format(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     let mut arms = Vec::new();
-    for (state, format) in context.alternatives(&call.arg(1)) {
+    for (state, format) in context.alternatives(&call.arg(1))? {
         context.state = state;
         let Some(parts) = parts(context, call, &format)? else { continue };
         let mut texts = Vec::new();

@@ -45,7 +45,7 @@ fn gmatch(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
 pub fn next_match(context: &mut Context<'_>, matches: &Matches) -> Result<Vec<Arm>> {
     let subject = context.state.cells.get(&matches.cells[0]).cloned().unwrap_or(Abs::Nil);
     let mut arms = Vec::new();
-    for (state, subject) in context.alternatives(&subject) {
+    for (state, subject) in context.alternatives(&subject)? {
         context.state = state;
         arms.extend(next_match_in(context, matches, &subject)?);
     }

@@ -114,7 +114,7 @@ fn for_each_type(
     emit: fn(&mut Context<'_>, Call) -> Result<Vec<Arm>>,
 ) -> Result<Vec<Arm>> {
     let mut arms = Vec::new();
-    for (state, value) in context.alternatives(&call.args[index]) {
+    for (state, value) in context.alternatives(&call.args[index])? {
         context.state = state;
         let mut call = call.clone();
         call.args[index] = value;

@@ -51,7 +51,7 @@ fn next_element(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     for arm in ops::index(context, &call.arg(1), &Abs::Int(index))? {
         context.state = arm.state;
         let value = arm.values.into_iter().next().unwrap_or(Abs::Nil);
-        for (state, value) in context.alternatives(&value) {
+        for (state, value) in context.alternatives(&value)? {
             let values = if value == Abs::Nil { vec![Abs::Nil] } else { vec![Abs::Int(index), value] };
             arms.push(Arm { state, values });
         }

@@ -149,7 +149,7 @@ pub fn index(context: &mut Context<'_>, object: &Abs, key: &Abs) -> Result<Vec<A
 fn index_arms(context: &mut Context<'_>, object: &Abs, key: &Abs, name: &Option<Name>) -> Result<Vec<Arm>> {
     let mut arms = Vec::new();
     let certain = !matches!(object, Abs::Union(_));
-    for (state, object) in context.alternatives(object) {
+    for (state, object) in context.alternatives(object)? {
         context.state = state;
         arms.extend(index_value(context, &object, key, name, certain)?);
     }
@@ -175,7 +175,7 @@ fn index_value(
                 Abs::Str(Str::Const(field)) => protocols::field(context, object, field),
                 Abs::Union(_) => {
                     let mut arms = Vec::new();
-                    for (state, key) in context.alternatives(key) {
+                    for (state, key) in context.alternatives(key)? {
                         context.state = state;
                         arms.extend(index_value(context, &Abs::Object(object.clone()), &key, name, certain)?);
                     }
@@ -228,7 +228,7 @@ fn index_string(
         }
         Abs::Union(_) => {
             let mut arms = Vec::new();
-            for (state, key) in context.alternatives(key) {
+            for (state, key) in context.alternatives(key)? {
                 context.state = state;
                 arms.extend(index_value(context, object, &key, name, certain)?);
             }

@@ -61,9 +61,9 @@ pub fn execute<'a>(
 /// The states in which the values are equal, and in which they are not.
 fn split_equal(context: &mut Context<'_>, a: &Abs, b: &Abs) -> Result<(Vec<State>, Vec<State>)> {
     let (mut equal_states, mut different) = (Vec::new(), Vec::new());
-    for (state, a) in context.alternatives(a) {
+    for (state, a) in context.alternatives(a)? {
         context.state = state;
-        for (state, b) in context.alternatives(b) {
+        for (state, b) in context.alternatives(b)? {
             context.state = state;
             let (yes, no) = match (&a, &b) {
                 (Abs::Str(a), Abs::Str(b)) => context.split_equal(a, b)?,

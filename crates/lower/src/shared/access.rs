@@ -34,7 +34,7 @@ impl Context<'_> {
         }
         if self.is_split(table, key)? {
             let mut arms = Vec::new();
-            for (state, key) in self.alternatives(key) {
+            for (state, key) in self.alternatives(key)? {
                 self.state = state;
                 arms.extend(self.read_shared(table, &key)?);
             }

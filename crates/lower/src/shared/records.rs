@@ -77,7 +77,7 @@ impl Context<'_> {
             (None, Abs::Int(index)) => self.read_place(path, base, *index),
             (None, Abs::Union(_)) => {
                 let mut arms = Vec::new();
-                for (state, key) in self.alternatives(key) {
+                for (state, key) in self.alternatives(key)? {
                     self.state = state;
                     arms.extend(self.read_entry(path, base, &key)?);
                 }

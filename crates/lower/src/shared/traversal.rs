@@ -159,7 +159,7 @@ impl Context<'_> {
     /// What follows a key in a table that nothing is in.
     fn no_entry_behind(&mut self, key: &Abs) -> Result<Vec<Arm>> {
         let mut none = Vec::new();
-        for (state, key) in self.alternatives(key) {
+        for (state, key) in self.alternatives(key)? {
             self.state = state;
             match key {
                 Abs::Nil => none.extend(self.only(Abs::Nil)?),
@@ -172,7 +172,7 @@ impl Context<'_> {
     /// Makes the next step start behind a key, of any type.
     fn put_start(&mut self, table: TableId, keys: &Keys, key: &Abs) -> Result<()> {
         let mut done = Vec::new();
-        for (state, key) in self.alternatives(key) {
+        for (state, key) in self.alternatives(key)? {
             self.state = state;
             self.put_start_of(table, keys, &plain_key(&key))?;
             done.push(self.take_state());

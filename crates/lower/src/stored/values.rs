@@ -14,7 +14,7 @@ impl Context<'_> {
     pub fn read_stored(&mut self, table: u32, key: &Abs) -> Result<Vec<Arm>> {
         if let Abs::Union(_) = key {
             let mut arms = Vec::new();
-            for (state, key) in self.alternatives(key) {
+            for (state, key) in self.alternatives(key)? {
                 self.state = state;
                 arms.extend(self.read_stored(table, &key)?);
             }
@@ -105,7 +105,7 @@ impl Context<'_> {
         for arm in arms {
             self.state = arm.state;
             let value = arm.values.into_iter().next().unwrap_or(Abs::Nil);
-            for (state, value) in self.alternatives(&value) {
+            for (state, value) in self.alternatives(&value)? {
                 found.push(Arm { state, values: vec![Abs::int((value != Abs::Nil).into())] });
             }
         }

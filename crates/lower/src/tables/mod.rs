@@ -118,7 +118,7 @@ pub fn lookup_arms(context: &mut Context<'_>, table: TableId, key: &Abs) -> Resu
     match key {
         Abs::Union(_) => {
             let mut arms = Vec::new();
-            for (state, key) in context.alternatives(key) {
+            for (state, key) in context.alternatives(key)? {
                 context.state = state;
                 arms.extend(lookup_arms(context, table, &key)?);
             }
@@ -180,7 +180,7 @@ fn lay_out(context: &mut Context<'_>, values: &[Value]) -> Result<Values> {
     }
     let mut bytes = Vec::with_capacity(values.len() * words * 8);
     for value in &lifted {
-        for word in context.encode(value, &form) {
+        for word in context.encode_as(value, &form, words) {
             bytes.extend(word.constant().unwrap_or(0).to_le_bytes());
         }
     }

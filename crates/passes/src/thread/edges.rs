@@ -3,6 +3,7 @@
 //! Says what a new [`ControlFlow`] would say, without looking at all of the function again.
 
 use moonhook_ir::*;
+use std::cell::RefCell;
 
 pub(super) struct Edges<'f> {
     /// The graph as it was at first.
@@ -11,6 +12,25 @@ pub(super) struct Edges<'f> {
     now: Option<Now>,
     /// Blocks whose edges lead elsewhere now.
     changed: Vec<Block>,
+    seen: RefCell<Seen>,
+}
+
+/// A set of blocks that is emptied at once: there are many walks through all of a large function.
+#[derive(Default)]
+struct Seen {
+    walk: u32,
+    /// By block, the walk that saw it last.
+    last: Vec<u32>,
+}
+
+impl Seen {
+    /// Whether this walk sees the block for the first time.
+    fn insert(&mut self, block: Block) -> bool {
+        if self.last.len() <= block.index() {
+            self.last.resize(block.index() + 1, 0);
+        }
+        std::mem::replace(&mut self.last[block.index()], self.walk) != self.walk
+    }
 }
 
 struct Now {
@@ -22,7 +42,7 @@ struct Now {
 
 impl<'f> Edges<'f> {
     pub fn new(flow: &'f ControlFlow) -> Self {
-        Edges { flow, now: None, changed: Vec::new() }
+        Edges { flow, now: None, changed: Vec::new(), seen: RefCell::default() }
     }
 
     /// The sources of the edges to a block, one entry an edge.
@@ -76,7 +96,9 @@ impl<'f> Edges<'f> {
             return Some(true);
         }
         let mut by_target = None;
-        let mut seen = std::collections::HashSet::from([user]);
+        let mut seen = self.seen.borrow_mut();
+        seen.walk += 1;
+        seen.insert(user);
         let mut work = vec![user];
         while let Some(at) = work.pop() {
             if at == block {

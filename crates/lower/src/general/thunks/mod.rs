@@ -205,7 +205,7 @@ impl Context<'_> {
         value: &Abs,
         body: &mut dyn FnMut(&mut Self, &Abs) -> Result<()>,
     ) -> Result<()> {
-        for (state, value) in self.alternatives(value) {
+        for (state, value) in self.alternatives(value)? {
             self.state = state;
             body(self, &value)?;
         }

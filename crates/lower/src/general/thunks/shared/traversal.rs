@@ -276,7 +276,7 @@ impl Context<'_> {
     ) -> Result<State> {
         // An address of either family is stored as a text.
         let mut stored = Vec::new();
-        for (state, key) in self.alternatives(key) {
+        for (state, key) in self.alternatives(key)? {
             self.state = state;
             self.store_value(out, &key)?;
             stored.push(self.take_state());
