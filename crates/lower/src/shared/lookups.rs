@@ -69,7 +69,6 @@ impl Context<'_> {
         let identity = self.key_identity(key);
         let mut unfit = Unfit::default();
         let bytes = self.key_address(&shape.key, key, &mut unfit)?;
-        arms.extend(unfit.states().into_iter().map(|state| Arm { state, values: vec![Abs::Nil] }));
         if self.state.alive() {
             if self.is_copied(table) {
                 ways.extend(self.look_up_and_copy((table, &identity), (map, shape), bytes)?);
@@ -78,12 +77,16 @@ impl Context<'_> {
                 ways.push(Arm { state: self.take_state(), values: vec![Abs::Int(found.into())] });
             }
         }
-        let address = match self.join(ways)?.as_deref() {
-            Some([Abs::Int(Word::Value(address))]) => *address,
-            _ => return Ok(None),
+        let joined = self.join(ways)?;
+        let Some([Abs::Int(Word::Value(address))]) = joined.as_deref() else {
+            arms.extend(unfit.states().into_iter().map(|state| Arm { state, values: vec![Abs::Nil] }));
+            return Ok(None);
         };
-        self.note_lookup(table, identity, address);
-        Ok(Some(address))
+        self.note_lookup(table, identity.clone(), *address);
+        // Such a key is as absent as one that was looked for: what the handler does then, it does on either way.
+        let never = unfit.states().into_iter().map(|state| self.missing(table, &identity, state, *address));
+        arms.extend(never);
+        Ok(Some(*address))
     }
 
     /// The way on which there is no such entry.

@@ -150,7 +150,7 @@ fn no_count_is_lost_in_general_code() {
 }
 
 /// What one packet adds to `t`, all in all, and how. The frame has 49 bytes.
-const SUMS: [(&str, &str, i64); 35] = [
+const SUMS: [(&str, &str, i64); 39] = [
     ("", "t[k] = t[k] or { s = { n = 0 } } t[k].s.n = t[k].s.n + 1", 1),
     ("", "if not t[k] then t[k] = { s = { n = 0 } } end t[k].s.n = t[k].s.n + 1", 1),
     ("", "local r = t[k] if not r then r = { s = { n = 0 } } t[k] = r end r.s.n = r.s.n + 1", 1),
@@ -237,6 +237,27 @@ const SUMS: [(&str, &str, i64); 35] = [
     (
         "t = map { key = 'ip', value = { n = 'int' } } t['192.0.2.7'] = { n = 0 }",
         "local r = t[k] local v = r.n if pkt.tcp then r.n = 7 elseif #pkt > 400 then t[k] = { n = 2 } else r.n = v + 1 end",
+        1,
+    ),
+    // Strings of a length that is known at packet time only, which may be too long for a key.
+    (
+        "t = map { key = 'string:8', value = 'int', capacity = 100000 }",
+        "local s = tostring(new) t[s] = (t[s] or 0) + 1",
+        1,
+    ),
+    (
+        "t = map { key = 'string:8', value = 'int', capacity = 100000 }",
+        "local s = tostring(new) if t[s] then t[s] = t[s] + 1 else t[s] = 1 end",
+        1,
+    ),
+    (
+        "t = map { key = 'string:8', value = { n = 'int' }, capacity = 100000 }",
+        "local s = tostring(new) t[s] = t[s] or { n = 0 } t[s].n = t[s].n + 1",
+        1,
+    ),
+    (
+        "t = map { key = 'string:8', value = { n = 'int' }, capacity = 100000 }",
+        "local s = tostring(new) local r = t[s] if r then r.n = r.n + 1 else t[s] = { n = 1 } end",
         1,
     ),
     // Lists have no form in general code.
