@@ -292,6 +292,8 @@ impl<'a> Walk<'a> {
         let mut hasher = DefaultHasher::new();
         (prototype.source, prototype.line_defined, prototype.last_line_defined).hash(&mut hasher);
         prototype.code.hash(&mut hasher);
+        // There may be many functions on one line that differ in their constants only.
+        prototype.constants.iter().for_each(|constant| hash_constant(constant, &mut hasher));
         let candidates = self.prototypes.entry(hasher.finish()).or_default();
         let all = &mut self.snapshot.prototypes;
         if let Some(&known) = candidates.iter().find(|id| all[id.index()] == prototype) {
@@ -321,6 +323,16 @@ impl<'a> Walk<'a> {
         self.snapshot.sources.push(source);
         self.sources.insert(name, id);
         id
+    }
+}
+
+/// Of what bytecode has as constants: no objects.
+fn hash_constant(constant: &Frozen, hasher: &mut DefaultHasher) {
+    match constant {
+        Frozen::Integer(integer) => integer.hash(hasher),
+        Frozen::Float(float) => float.to_bits().hash(hasher),
+        Frozen::String(bytes) => bytes.hash(hasher),
+        _ => {}
     }
 }
 

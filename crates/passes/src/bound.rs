@@ -2,7 +2,8 @@
 //!
 //! Coming round a loop, the verifier forgets the bounds of numbers that are not what they were when it was there last
 //! (`widen_imprecise_scalars`, kernel/bpf/verifier.c). For a loop within another one that was in an earlier turn of the other, so
-//! that it may forget what the inner loop does not touch. An offset that is added to an address must have bounds: where a loop lies
+//! that it may forget what the inner loop does not touch. It does the same at each `may_goto` that it was at in an earlier turn
+//! (`check_cond_jmp_op`), also if the loop that this stands for has one turn only. An offset that is added to an address must have bounds: where a loop lies
 //! between what bounds it and its use, it gets a mask there.
 
 use crate::opaque::Opaque;
@@ -18,10 +19,12 @@ const MOST_MASKED: u64 = 0x7fff;
 pub(crate) fn run(function: &mut Function, maps: &[Map]) -> bool {
     let Ok(flow) = ControlFlow::new(function) else { return false };
     let (flow, reach) = (&flow, &Reach::new(function, &flow));
-    let loops: Vec<Block> = flow.order.iter().copied().filter(|block| flow.is_loop_header(*block)).collect();
+    let mut loops: Vec<Block> =
+        flow.order.iter().copied().filter(|block| flow.is_loop_header(*block)).collect();
     if loops.is_empty() {
         return false;
     }
+    loops.extend(behind_may_goto(function, flow, reach));
     let definitions = definitions(function);
     let proofs = Proofs::find(function, flow, &definitions);
     let opaque = Opaque::find(function, maps);
@@ -52,9 +55,21 @@ pub(crate) fn run(function: &mut Function, maps: &[Map]) -> bool {
     changed
 }
 
+/// Where the blocks lead that end in a `may_goto` and are in a loop.
+fn behind_may_goto(function: &Function, flow: &ControlFlow, reach: &Reach) -> Vec<Block> {
+    let mut behind = Vec::new();
+    for &block in flow.order.iter().filter(|block| reach.of(**block, **block)) {
+        if let Some((terminator @ Terminator::MayGoto { .. }, _)) = &function.block(block).terminator {
+            terminator.for_each_target(|target| behind.push(target.block));
+        }
+    }
+    behind
+}
+
 struct Forgotten<'a> {
     flow: &'a ControlFlow,
     reach: &'a Reach,
+    /// The starts of loops, and what is behind each `may_goto` in one.
     loops: &'a [Block],
     /// By value: where it is computed, and whether the bounds of what it is computed from may be forgotten there.
     defined: Vec<(Block, bool)>,

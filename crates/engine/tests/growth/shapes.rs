@@ -43,6 +43,7 @@ pub const SHAPES: &[Shape] = &[
     shape("rules in a table", 20, rules),
     in_both("tables beside one another", 100, siblings),
     in_both("tables and strings beside one another", 100, mixed),
+    only_general("functions on one line", 200, on_one_line),
     only_general("a chain of fields", 100, fields_in_a_row),
     only_general("a table of many fields", 200, many_fields),
     only_general("assignments to fields", 100, assigned_fields),
@@ -183,6 +184,14 @@ fn siblings(count: usize) -> String {
 fn mixed(count: usize) -> String {
     let values = format!("local t = {{}}\nfor i = 1, {count} do t[i] = i % 2 == 0 and {{i}} or 'x' end");
     script(&values, "  local r = t[pkt:getuint32(0)]\n  if r == 'x' then return action.DROP end")
+}
+
+fn on_one_line(count: usize) -> String {
+    let functions: String = (0..count).map(|n| format!("function() return {n} end, ")).collect();
+    script(
+        &format!("local t = {{ {functions} }}"),
+        "  local f = t[pkt:getuint32(0)]\n  if f then print(f()) end",
+    )
 }
 
 fn fields_in_a_row(count: usize) -> String {
