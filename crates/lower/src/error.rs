@@ -19,7 +19,7 @@ pub enum LowerErrorKind {
     TableConstructor,
     #[error("the metamethod `{event}` is called at packet time")]
     Metamethod { event: &'static str },
-    #[error("`{name}` cannot be called at packet time")]
+    #[error("`{name}` cannot be called {}", where_called(name))]
     Builtin { name: String, help: String },
     #[error("{message}")]
     CertainError { message: String, help: &'static str },
@@ -39,7 +39,8 @@ pub enum LowerErrorKind {
     BadPattern { message: String },
     #[error("'{header}' has no field '{field}'")]
     NoSuchField { header: &'static str, field: String, known: String },
-    #[error("{what} is not possible at packet time")]
+    /// What expanded code cannot do.
+    #[error("{what} is not possible in expanded code")]
     Unsupported { what: String, help: String },
     /// What no form of code can do with a shared table.
     #[error("{what} is not possible at packet time")]
@@ -52,6 +53,11 @@ pub enum LowerErrorKind {
     StateType { what: String, help: &'static str },
     #[error("{message}")]
     Internal { message: String },
+}
+
+/// Where a library function cannot be called that expanded code has no form for.
+fn where_called(name: &str) -> &'static str {
+    if crate::general::is_library_function(name) { "in expanded code" } else { "at packet time" }
 }
 
 impl LowerErrorKind {
