@@ -195,6 +195,7 @@ impl Context<'_> {
             states.push(self.take_state());
         }
         let met = self.meet_sums(&encoded, &mut states);
+        let missing = self.missing_where_met(&mut states);
         let block = self.function.new_block();
         let columns = encoded[0].len();
         let mut merged = Vec::with_capacity(columns);
@@ -217,7 +218,7 @@ impl Context<'_> {
             let ways: Vec<_> = encoded.iter().zip(&states).map(|(w, s)| (w[column], &s.facts)).collect();
             roots.extend(self.shared.additions.root_of_join(&ways).map(|root| (column, root)));
             entries.extend(self.shared.additions.entry_of_join(&ways).map(|entry| (column, entry)));
-            if tags.contains(&column) {
+            if tags.iter().any(|(tag, _)| *tag == column) {
                 let nil = self.shared.additions.nil_of_join(Shape::Nil.tag(), &ways);
                 nils.extend(nil.map(|marker| (column, marker)));
             }
@@ -233,6 +234,10 @@ impl Context<'_> {
             let old = met.old.as_ref().map(|old| self.merge_more(block, old, (&encoded, &merged), &mut more));
             sums.push([Some(address), old]);
         }
+        let missing = missing.as_ref().map(|missing| {
+            let address = self.merge_more(block, &missing.addresses, (&encoded, &merged), &mut more);
+            (missing, address)
+        });
         let mut result: Option<State> = None;
         for (way, (state, words)) in states.into_iter().zip(&encoded).enumerate() {
             self.state = state;
@@ -279,9 +284,19 @@ impl Context<'_> {
         }
         state.facts.looked = all;
         self.state = state;
+        if let Some((missing, address)) = missing {
+            self.note_missing_of_join(missing, address);
+        }
         self.hide_texts(forms, &mut merged, &params);
-        for (met, words) in met.iter().zip(sums) {
-            self.shared.additions.meet(merged[met.column], &met.meeting, words);
+        for (met, words) in met.iter().zip(&sums) {
+            self.shared.additions.meet(merged[met.column], &met.meeting, *words);
+        }
+        for (tag, columns) in &tags {
+            if nils.iter().any(|(column, _)| column == tag) {
+                continue;
+            }
+            let marker = self.nil_of_fields(met.iter().zip(&sums), columns);
+            nils.extend(marker.map(|marker| (*tag, marker)));
         }
         for (column, marker) in nils {
             self.shared.additions.set_nil(merged[column], Shape::Nil.tag(), marker);
@@ -430,13 +445,13 @@ fn nothing_like(value: &Abs) -> Abs {
     }
 }
 
-/// Which words of the forms are tags of what may be nil.
-fn tags_of(forms: &[Form]) -> Vec<usize> {
+/// Which words of the forms are tags of what may be nil, and which the other words of the same value.
+fn tags_of(forms: &[Form]) -> Vec<(usize, std::ops::Range<usize>)> {
     let mut at = 0;
     let mut tags = Vec::new();
     for form in forms {
         if matches!(form, Form::Union(shapes) if shapes.contains(&Shape::Nil)) {
-            tags.push(at);
+            tags.push((at, at + 1..at + form.words()));
         }
         at += form.words();
     }

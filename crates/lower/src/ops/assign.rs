@@ -2,6 +2,7 @@
 
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
+use crate::first_sums::First;
 use crate::interpret::{Frame, Next};
 use crate::made::Key;
 use crate::names::{self, Name};
@@ -61,7 +62,7 @@ fn assign<'a>(
     i: Instruction,
     pc: usize,
 ) -> Result<Next> {
-    let mut value = context.register_or_constant(frame, i);
+    let value = context.register_or_constant(frame, i);
     let (object, name) = match opcode {
         Opcode::SetTabUp => (
             super::loads::read_upvalue(context, frame, i.a()),
@@ -74,14 +75,20 @@ fn assign<'a>(
         Opcode::SetI => Abs::int(i.b() as i64),
         _ => context.constant(frame, i.b()),
     };
-    if let Some(first) = context.first_sums(frame.closure.prototype).get(&pc) {
+    let first = context.first_sums(frame.closure.prototype).get(&pc).cloned();
+    if let Some(first) = &first {
         context.shared.first_fields.clone_from(&first.fields);
-        value = context.as_first_sum(first, &object, &key, value)?;
     }
-    let assigned = assign_field(context, &object, &key, &value, &name);
+    let assigned = assign_field(context, &object, &key, &value, &Target { name, first });
     context.shared.first_fields.clear();
     assigned?;
     Ok(Next::Continue)
+}
+
+/// What a table is called that is assigned to, and whether what is assigned may be a first count.
+struct Target {
+    name: Option<Name>,
+    first: Option<First>,
 }
 
 fn assign_field(
@@ -89,14 +96,19 @@ fn assign_field(
     object: &Abs,
     key: &Abs,
     value: &Abs,
-    name: &Option<Name>,
+    target: &Target,
 ) -> Result<()> {
+    let Target { name, first } = target;
     let title = name.as_ref().map(|(_, name)| name.as_str()).filter(|name| *name != "?");
     match (object, key) {
         (Abs::Object(Object::Table(table)), _) if context.is_shared(*table) => {
-            context.write_shared(*table, key, value)
+            let value = context.as_first_sum(first, object, key, value.clone())?;
+            context.write_shared(*table, key, &value)
         }
-        (Abs::Entry { path, base }, key) => context.write_entry(*path, *base, key, value),
+        (Abs::Entry { path, base }, key) => {
+            let value = context.as_first_sum(first, object, key, value.clone())?;
+            context.write_entry(*path, *base, key, &value)
+        }
         (stale, _) if *stale == STALE => context.refuse_stale(title),
         (Abs::Object(Object::Made(table)), _) => assign_made(context, *table, key, value),
         (Abs::Object(Object::Stored(table)), _) => context.write_stored(*table, key, value),
@@ -125,7 +137,7 @@ fn assign_field(
                     Abs::Nil | Abs::Bool(_) | Abs::Int(_) | Abs::Str(_) => {
                         not_indexable(context, &object, name, false)
                     }
-                    object => assign_field(context, &object, key, value, name)?,
+                    object => assign_field(context, &object, key, value, target)?,
                 }
                 Ok(vec![])
             })?;

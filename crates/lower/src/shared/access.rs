@@ -1,7 +1,7 @@
 //! Reading, assigning and deleting entries.
 
 use super::adding::EEXIST;
-use super::additions::Load;
+use super::additions::{At, Load};
 use super::assigned::Assigned;
 use super::keys::{Unfit, has_text, is_address};
 use super::values::Place;
@@ -76,7 +76,16 @@ impl Context<'_> {
         let at = Place { base: entry, disp: shape.value_offset() as i16 };
         let found = self.value_arms(at, &shape.value)?;
         self.note_read_of_entry(table, Vec::new(), &shape.value, &found);
-        self.note_load(Load { table, key: Some(self.key_identity(key)), at, marker: entry }, &found);
+        self.note_load(
+            Load {
+                table,
+                key: Some(self.key_identity(key)),
+                at: At::Place(at),
+                marker: entry,
+                since: entry.0,
+            },
+            &found,
+        );
         Ok(found)
     }
 

@@ -13,6 +13,7 @@ use moonhook_ir as ir;
 use moonhook_ir::{BinaryOp, CompareOp, Op, Operand, Size};
 use moonhook_shape::Shape;
 use moonhook_snapshot::TableId;
+use std::ops::Range;
 
 pub(super) const EEXIST: i64 = 17;
 
@@ -22,6 +23,13 @@ pub struct Met {
     pub meeting: Meeting,
     pub address: Vec<Word>,
     pub old: Option<Vec<Word>>,
+}
+
+/// Fields that are not there, another one on each way to a join.
+pub struct Missing {
+    /// The table, and the first value that what was read depends on.
+    of: (TableId, u32),
+    pub addresses: Vec<Word>,
 }
 
 impl Context<'_> {
@@ -93,6 +101,51 @@ impl Context<'_> {
         }
         met.old = met.meeting.needs_old().then_some(old);
         met
+    }
+
+    /// A marker for the nil of a union whose other words are in these columns: there is no such word as one of those met.
+    pub fn nil_of_fields<'m>(
+        &mut self,
+        mut met: impl Iterator<Item = (&'m Met, &'m [Option<Word>; 2])>,
+        columns: &Range<usize>,
+    ) -> Option<ir::Value> {
+        let of_union = |met: &Met| columns.contains(&met.column) && met.meeting.has_missing_fields();
+        let (met, merged) = met.find(|(met, _)| of_union(met))?;
+        let Some(Word::Value(address)) = merged[0] else { return None };
+        let of = self.shared.additions.of_meeting(&met.meeting)?;
+        let marker = self.value(Word::Imm(0));
+        self.shared.additions.note_missing(of, address, marker);
+        Some(marker)
+    }
+
+    /// Where on each of the ways that meet a field is not there, another one on each: their addresses, or 0, for
+    /// [`Context::note_missing_of_join`].
+    pub fn missing_where_met(&mut self, states: &mut [State]) -> Option<Missing> {
+        let ways: Vec<_> = states.iter().map(|state| &state.facts).collect();
+        let fields = self.shared.additions.missing_fields(&ways)?;
+        let loads = &self.shared.additions.loads;
+        let first = fields.iter().flatten().map(|load| &loads[*load]);
+        let of = first.map(|load| (load.table, load.since)).reduce(|a, b| (a.0, a.1.min(b.1)))?;
+        let ats: Vec<_> = fields.iter().map(|load| load.map(|load| loads[load].at)).collect();
+        let mut addresses = Vec::new();
+        for (at, state) in ats.into_iter().zip(states) {
+            std::mem::swap(&mut self.state, state);
+            addresses.push(match at {
+                None => Word::Imm(0),
+                Some(At::Address(address)) => address.into(),
+                Some(At::Place(place)) => self.address_of(place).into(),
+            });
+            std::mem::swap(&mut self.state, state);
+        }
+        Some(Missing { of, addresses })
+    }
+
+    /// Notes behind a join what was not there on the ways to it.
+    pub fn note_missing_of_join(&mut self, missing: &Missing, address: Word) {
+        let Word::Value(address) = address else { return };
+        let marker = self.value(Word::Imm(0));
+        self.shared.additions.note_missing(missing.of, address, marker);
+        self.state.facts.absent.push(marker);
     }
 
     fn address_of(&mut self, place: Place) -> ir::Value {

@@ -76,10 +76,12 @@ pub(super) struct Load {
     pub table: TableId,
     /// Nothing for a field of a record.
     pub key: Option<Identity>,
-    /// Where the word is; the base is 0 where there is no entry.
-    pub at: Place,
+    /// Where the word is; the base, or the address, is 0 where there is no entry.
+    pub at: At,
     /// Stands in [`Facts::absent`] where there is no such word; it counts as 0 then.
     pub marker: ir::Value,
+    /// The first value that what was read depends on.
+    pub since: u32,
 }
 
 /// Whether two words are one.
@@ -101,6 +103,7 @@ pub struct Meeting {
     disp: Option<i16>,
     ways: Vec<Option<Sum>>,
     missing: Vec<bool>,
+    of_fields: bool,
 }
 
 impl Additions {
@@ -151,14 +154,18 @@ impl Additions {
 
     /// Notes that a value is what a load gave.
     pub(super) fn note_load(&mut self, value: ir::Value, load: Load) {
-        let at = At::Place(load.at);
-        self.marked.insert(load.marker, self.loads.len());
-        self.loads.push(load);
+        let at = load.at;
+        self.add_load(load);
         let (old, added) = (Some(Word::Value(value)), Some(Word::Imm(0)));
         let sum =
             Sum { load: self.loads.len() - 1, since: value.0, at, old, added, there: true, everywhere: true };
         self.of_table.entry(self.loads[sum.load].table).or_default().sums.push(value);
         self.sums.insert(value, vec![sum]);
+    }
+
+    fn add_load(&mut self, load: Load) {
+        self.marked.insert(load.marker, self.loads.len());
+        self.loads.push(load);
     }
 
     /// How the words that a join merges came from words of entries, on ways with these facts.
@@ -211,6 +218,7 @@ impl Additions {
             disp: of_place(first).filter(|disp| all().all(|sum| of_place(sum) == Some(*disp))),
             ways: own,
             missing,
+            of_fields: load.key.is_none(),
         }
     }
 
@@ -230,16 +238,17 @@ impl Additions {
             true => first.load,
             false => absent().find(|number| alike(&self.loads[*number]))?,
         };
-        let at = At::Place(self.loads[number].at);
-        let (old, added) = (Some(Word::Imm(0)), Some(added));
+        let Load { at, since, .. } = self.loads[number];
+        // An address that was merged may be that of another word, or 0.
+        let everywhere = matches!(at, At::Place(_));
         Some(Sum {
             load: number,
-            since: self.loads[number].marker.0,
+            since,
             at,
-            old,
-            added,
+            old: Some(Word::Imm(0)),
+            added: Some(added),
             there: false,
-            everywhere: true,
+            everywhere,
         })
     }
 
@@ -261,6 +270,37 @@ impl Additions {
         let old = old.or_else(|| (meeting.added == Some(Word::Imm(0))).then_some(Word::Value(value)));
         let Meeting { since, added, there, everywhere, .. } = *meeting;
         self.set(value, Sum { load, since, at, old, added, there, everywhere });
+    }
+
+    /// The table of the fields of a meeting, and the first value that what was read depends on.
+    pub(super) fn of_meeting(&self, meeting: &Meeting) -> Option<(TableId, u32)> {
+        let first = meeting.ways.iter().flatten().next()?;
+        Some((self.loads[first.load].table, meeting.since))
+    }
+
+    /// Fields of one table that were not there, others on each way: for each way the one read last, if any. Nothing where that is so on
+    /// less than two.
+    pub(super) fn missing_fields(&self, ways: &[&Facts]) -> Option<Vec<Option<usize>>> {
+        let field = |marker: &ir::Value| {
+            let load = *self.marked.get(marker)?;
+            self.loads[load].key.is_none().then_some(load)
+        };
+        let last = |facts: &&Facts| facts.absent.iter().rev().find_map(field);
+        let (with, first) = ways.iter().enumerate().find_map(|(way, facts)| Some((way, last(facts)?)))?;
+        let table = self.loads[first].table;
+        let of_table = |facts: &&Facts| last(facts).filter(|load| self.loads[*load].table == table);
+        let fields: Vec<_> = ways.iter().map(of_table).collect();
+        fields[with + 1..].iter().flatten().any(|field| *field != first).then_some(fields)
+    }
+
+    /// Notes that a field at that address, or none if it is 0, is not there where a marker, which is a value of its own, says so.
+    pub(super) fn note_missing(
+        &mut self,
+        (table, since): (TableId, u32),
+        address: ir::Value,
+        marker: ir::Value,
+    ) {
+        self.add_load(Load { table, key: None, at: At::Address(address), marker, since });
     }
 
     /// What the value may be as the value of an entry of the table, or as a field of one.
@@ -307,6 +347,12 @@ impl Additions {
 }
 
 impl Meeting {
+    /// Whether the words are fields, of which some may not be there.
+    pub(super) fn has_missing_fields(&self) -> bool {
+        let missing = || self.ways.iter().flatten().any(|sum| !sum.there);
+        self.of_fields && self.added == Some(Word::Imm(0)) && missing()
+    }
+
     /// The sum that comes on a way, if one does.
     pub(super) fn sum(&self, way: usize) -> Option<&Sum> {
         self.ways[way].as_ref()

@@ -10,13 +10,20 @@ use crate::made::Key;
 use crate::value::{Abs, Object, Word};
 use moonhook_ir as ir;
 use moonhook_ir::{BinaryOp, CompareOp, Size};
-use moonhook_shape::{Field, Shape, Type};
+use moonhook_shape::{Field, Shape, Type, position};
 use moonhook_snapshot::TableId;
 
 impl Context<'_> {
     /// The value that is assigned to `object[key]`, as what is there plus that value, where the handler has seen that nothing is.
-    pub fn as_first_sum(&mut self, first: &First, object: &Abs, key: &Abs, value: Abs) -> Result<Abs> {
-        let Abs::Int(added) = value else { return Ok(value) };
+    pub fn as_first_sum(
+        &mut self,
+        first: &Option<First>,
+        object: &Abs,
+        key: &Abs,
+        value: Abs,
+    ) -> Result<Abs> {
+        let (Some(first), Abs::Int(added)) = (first, &value) else { return Ok(value) };
+        let added = *added;
         let arms = match *object {
             Abs::Object(Object::Table(table)) if self.is_seen_absent(table, key)? => {
                 self.read_shared(table, key)?
@@ -92,10 +99,16 @@ impl Context<'_> {
         Ok(counts && self.is_absent(table, &identity))
     }
 
+    /// Whether the field is an integer, or all are that it may be.
     fn is_integer_field(&mut self, path: u32, base: Word, key: &Abs) -> Result<bool> {
-        let Some(name) = Key::of(key).and_then(|key| key.field_name()) else { return Ok(false) };
-        let record = self.record_of(path, base)?;
-        let field = record.as_ref().and_then(|(_, ty)| ty.field(&name));
-        Ok(field.is_some_and(|(_, _, ty)| *ty == Type::Integer))
+        let Some((_, Type::Record(fields))) = self.record_of(path, base)? else { return Ok(false) };
+        let mut fields = fields.iter();
+        Ok(match (Key::of(key).and_then(|key| key.field_name()), key) {
+            (Some(name), _) => fields.any(|field| field.name == name && field.ty == Type::Integer),
+            (None, Abs::Int(_)) => {
+                fields.all(|field| position(&field.name).is_none() || field.ty == Type::Integer)
+            }
+            _ => false,
+        })
     }
 }

@@ -35,6 +35,7 @@ impl Context<'_> {
             (Word::Value(address), Zero::Absent) => Some(address),
             (known, Zero::Unknown) => self.look_up(table, map, shape, key, known, &mut arms)?,
         };
+        let identity = self.key_identity(key);
         if let Some(address) = address {
             let missing = self.compare(CompareOp::Eq, address, 0);
             let (missing, found) = self.split(missing);
@@ -66,9 +67,10 @@ impl Context<'_> {
             self.state = unknown;
             self.mark_cold();
         }
-        let identity = self.key_identity(key);
         let mut unfit = Unfit::default();
         let bytes = self.key_address(&shape.key, key, &mut unfit)?;
+        // As it is where it fits: a field of it may have been one of several types before.
+        let identity = self.key_identity(key);
         if self.state.alive() {
             if self.is_copied(table) {
                 ways.extend(self.look_up_and_copy((table, &identity), (map, shape), bytes)?);
@@ -82,6 +84,7 @@ impl Context<'_> {
             arms.extend(unfit.states().into_iter().map(|state| Arm { state, values: vec![Abs::Nil] }));
             return Ok(None);
         };
+        let identity = self.key_identity(key);
         self.note_lookup(table, identity.clone(), *address);
         // Such a key is as absent as one that was looked for: what the handler does then, it does on either way.
         let never = unfit.states().into_iter().map(|state| self.missing(table, &identity, state, *address));

@@ -1,6 +1,6 @@
 //! Tables made at packet time as bytes of keys and values.
 
-use super::keys::Unfit;
+use super::keys::{Unfit, is_address};
 use super::values::Place;
 use crate::context::{Context, Result};
 use crate::made::Key;
@@ -23,7 +23,7 @@ impl Context<'_> {
         for (number, Field { name, ty }) in fields.iter().enumerate() {
             let place = Place { disp: at.disp + offset, ..at };
             let value = self.made_field(made, &Key::of_field(name));
-            let bits = self.dispatch(&value, &mut |context, value| {
+            let bits = self.each_as(ty, &value, &mut |context, value| {
                 let bit = if value == Abs::Nil { 0 } else { 1i64 << number };
                 match value {
                     Abs::Nil => context.zero(place, ty.size()),
@@ -53,7 +53,7 @@ impl Context<'_> {
         let mut disp = at.disp;
         for Field { name, ty } in fields {
             let value = self.made_field(made, &Key::of_field(name));
-            self.dispatch(&value, &mut |context, value| {
+            self.each_as(ty, &value, &mut |context, value| {
                 match (ty, &value) {
                     (Type::Record(inner), Abs::Object(Object::Made(made))) => {
                         context.put_key_record(Place { disp, ..at }, inner, *made, unfit)?;
@@ -65,6 +65,20 @@ impl Context<'_> {
             disp += ty.key_size() as i16;
         }
         Ok(())
+    }
+
+    /// As [`Context::dispatch`], but for what the type has as it is: an address of either family stays one value, which is the same
+    /// one afterwards.
+    fn each_as(
+        &mut self,
+        ty: &Type,
+        value: &Abs,
+        body: &mut dyn FnMut(&mut Self, Abs) -> Result<Vec<Abs>>,
+    ) -> Result<Vec<Abs>> {
+        match *ty == Type::Address && is_address(value) {
+            true => body(self, value.clone()),
+            false => self.dispatch(value, body),
+        }
     }
 
     /// Whether the key is a table made at packet time, and the table's keys are declared to be such.

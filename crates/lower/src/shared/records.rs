@@ -4,7 +4,7 @@
 //! the table that it is in Lua. What happens to those who hold it is in [`super::held`].
 
 use super::Seen;
-use super::additions::Load;
+use super::additions::{At, Load};
 use super::assigned::Assigned;
 use super::keys::{Unfit, has_text};
 use super::seen::{Misfit, Room};
@@ -112,7 +112,7 @@ impl Context<'_> {
             return Ok(arms);
         }
         let found = self.value_arms(place, ty)?;
-        self.note_load(Load { table, key: None, at: place, marker }, &found);
+        self.note_load(Load { table, key: None, at: At::Place(place), marker, since: marker.0 }, &found);
         let path = self.shared.paths[path as usize].1.iter().cloned().chain([name]).collect();
         self.note_read_of_entry(table, path, ty, &found);
         arms.extend(found);

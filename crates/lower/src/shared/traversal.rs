@@ -5,7 +5,7 @@
 //! iterator, which scripts cannot see. `next` with a key is a step of its own.
 
 use super::access::plain_key;
-use super::additions::Load;
+use super::additions::{At, Load};
 use super::keys::Unfit;
 use super::values::Place;
 use super::walk::{Extent, Keys};
@@ -258,7 +258,10 @@ impl Context<'_> {
                 let found = self.value_arms(at, ty)?;
                 if !matches!(key, Abs::Object(_)) {
                     let identity = self.key_identity(&key);
-                    self.note_load(Load { table, key: Some(identity), at, marker: entry }, &found);
+                    self.note_load(
+                        Load { table, key: Some(identity), at: At::Place(at), marker: entry, since: entry.0 },
+                        &found,
+                    );
                 }
                 found
             }

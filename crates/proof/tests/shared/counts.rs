@@ -1,7 +1,7 @@
 //! Counts that two CPUs make at once: none is lost.
 
-use crate::support::{entries, frame, loaded, loaded_as, packets, run_twice};
-use moonhook_engine::Form;
+use crate::support::{compiled, entries, frame, in_kernel, loaded, loaded_as, packets, run_twice};
+use moonhook_engine::{EngineError, Form, Settings};
 use moonhook_proof::host;
 
 /// Two CPUs count in the same entries, which are made and deleted meanwhile: nothing is lost.
@@ -124,10 +124,10 @@ fn no_count_is_lost_in_general_code() {
         end)",
         Some(Form::General),
     );
-    const COUNT: u32 = 500_000;
+    let each = packets() / 2;
     let frame = frame("udp:one\\stwo\\sone");
-    run_twice(&program, &name, &frame, COUNT);
-    let (count, bytes) = (2 * COUNT as usize, 2 * COUNT as usize * frame.len());
+    run_twice(&program, &name, &frame, each);
+    let (count, bytes) = (2 * each as usize, 2 * each as usize * frame.len());
     let expected = [format!("counted {}", 3 * count), format!("one {}", 2 * count), format!("two {count}")];
     assert_eq!(entries(&program, &module, "words"), expected);
     assert_eq!(entries(&program, &module, "each"), [format!("1 {count}")]);
@@ -288,26 +288,32 @@ fn no_sum_is_lost() {
             if form == Form::General && declaration.starts_with("-- expanded") {
                 continue;
             }
-            let text = format!(
-                "local xdp = require 'xdp'
-                local t, turns = {{}}, {{}}
-                {declaration}
-                xdp.attach(function(pkt)
-                  turns[1] = (turns[1] or 0) + 1
-                  local k, i, new = pkt.ip.src, (pkt:getuint8(14) & 3) + 4, turns[1] >> 2
-                  {body}
-                end)"
-            );
-            let (program, module, name) = loaded_as(&text, Some(form));
-            run_twice(&program, &name, &frame("udp:one\\stwo"), EACH);
-            let found: i64 = entries(&program, &module, "t").iter().map(|entry| numbers(entry)).sum();
+            let found = counted(form, declaration, body).unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(found, 2 * i64::from(EACH) * each, "{form:?}: {declaration} {body}");
         }
     }
 }
 
+/// The sum of all numbers in `t` after [`EACH`] packets on each of two CPUs.
+pub fn counted(form: Form, declaration: &str, body: &str) -> Result<i64, EngineError> {
+    let text = format!(
+        "local xdp = require 'xdp'
+        local t, turns = {{}}, {{}}
+        {declaration}
+        xdp.attach(function(pkt)
+          turns[1] = (turns[1] or 0) + 1
+          local k, i, new = pkt.ip.src, (pkt:getuint8(14) & 3) + 4, turns[1] >> 2
+          {body}
+        end)"
+    );
+    let (program, module, name) =
+        in_kernel(compiled(&text, &Settings { form: Some(form), ..Settings::default() })?);
+    run_twice(&program, &name, &frame("udp:one\\stwo"), EACH);
+    Ok(entries(&program, &module, "t").iter().map(|entry| numbers(entry)).sum())
+}
+
 /// Packets on each CPU that try one way.
-const EACH: u32 = 40_000;
+pub const EACH: u32 = 40_000;
 
 /// The sum of all numbers in the value of an entry.
 pub fn numbers(entry: &str) -> i64 {

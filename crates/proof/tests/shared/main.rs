@@ -2,6 +2,7 @@
 
 mod counts;
 mod first;
+mod generated;
 mod records;
 mod sums;
 mod support;

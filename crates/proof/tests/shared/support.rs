@@ -1,7 +1,7 @@
 //! Scripts' programs, what their tables hold, and frames on two CPUs at once.
 
 use moonhook_cli::tables;
-use moonhook_engine::{Form, Settings};
+use moonhook_engine::{Compiled, EngineError, Form, Settings};
 use moonhook_install::{LoadOptions, Program};
 use moonhook_ir::Module;
 use moonhook_proof::{frames, host};
@@ -18,12 +18,19 @@ pub fn loaded_as(text: &str, form: Option<Form>) -> (Program, Module, String) {
 }
 
 pub fn loaded_with(text: &str, settings: &Settings) -> (Program, Module, String) {
+    let compiled = compiled(text, settings).unwrap_or_else(|error| panic!("{error}"));
+    in_kernel(compiled)
+}
+
+pub fn compiled(text: &str, settings: &Settings) -> Result<Compiled, EngineError> {
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("shared.lua");
     std::fs::write(&script, text).unwrap();
     let loaded = moonhook_load::load(&[script], &settings.load).unwrap_or_else(|error| panic!("{error}"));
-    let compiled =
-        moonhook_engine::compile(&loaded.snapshot, settings).unwrap_or_else(|error| panic!("{error}"));
+    moonhook_engine::compile(&loaded.snapshot, settings)
+}
+
+pub fn in_kernel(compiled: Compiled) -> (Program, Module, String) {
     let program = moonhook_install::load(&compiled.object.elf, &LoadOptions::default())
         .unwrap_or_else(|error| panic!("{error}"));
     tables::fill(&program, &compiled.module, &|_| false).unwrap();

@@ -1,7 +1,7 @@
 //! What calls give: of the script's own functions what they return, of library functions what is listed here.
 
 use super::Kinds;
-use super::graph::{Held, Node, Object, Place, Rule, Which};
+use super::graph::{Held, Node, Object, Owner, Place, Rule, Which};
 use super::instructions::OPEN;
 use crate::opcode::Opcode;
 use crate::shared::Kind;
@@ -64,9 +64,13 @@ const INTEGERS: &[&str] = &[
 /// Library functions whose results are all booleans.
 const BOOLEANS: &[&str] = &["rawequal", "ult"];
 
-/// The iterators that `ipairs` and `gmatch` give.
+/// The iterators that `ipairs`, `gmatch` and `codes` give.
 const NEXT_OF_LIST: &str = "ipairs iterator";
 const NEXT_MATCH: &str = "gmatch iterator";
+const NEXT_CODE: &str = "codes iterator";
+
+/// A library function that shares the last part of its name with another one, so that it goes by its whole name.
+pub(super) const PACK: &str = "table.pack";
 
 /// A call: its function and the instruction.
 type Site = (usize, usize);
@@ -175,6 +179,11 @@ impl Kinds<'_, '_> {
                     self.graph.watch(table, Rule::Write { name: None, key, value });
                 }
             }
+            "move" => {
+                let (from, to) = (argument(0), argument(if count > 4 { 4 } else { 0 }));
+                let (key, value) = (Some(self.constant(Kind::Integer)), self.element_of(from));
+                self.graph.watch(to, Rule::Write { name: None, key, value });
+            }
             "pcall" => {
                 let called = argument(0);
                 self.graph.watch(called, Rule::Arguments { function, pc, first: first + 1 });
@@ -268,6 +277,16 @@ impl Kinds<'_, '_> {
                 self.graph.flow(from, to);
             }
             ("select", _) => self.selected(site, first, to),
+            (PACK, 0) => self.packed(site, first, to),
+            ("move", 0) => {
+                let count = self.count(site, first);
+                let from = self.argument(site, first, if count > 4 { 4 } else { 0 });
+                self.graph.flow(from, to);
+            }
+            ("getmetatable", 0) => {
+                let owner = argument(0);
+                self.graph.watch(owner, Rule::Metatable { to });
+            }
             ("rawget", 0) => {
                 let owner = argument(0);
                 let name = self.literal(function, pc, first + 1);
@@ -276,6 +295,7 @@ impl Kinds<'_, '_> {
             ("pairs", 0) => self.give_named(to, "next"),
             ("ipairs", 0) => self.give_named(to, NEXT_OF_LIST),
             ("gmatch", 0) => self.give_named(to, NEXT_MATCH),
+            ("codes", 0) => self.give_named(to, NEXT_CODE),
             ("pairs" | "ipairs", 1) => {
                 let from = argument(0);
                 self.graph.flow(from, to);
@@ -298,6 +318,17 @@ impl Kinds<'_, '_> {
     fn give_named(&mut self, to: Node, name: &str) {
         let object = self.named(name);
         self.graph.give(to, &object.into());
+    }
+
+    /// `table.pack(…)` gives a table of its arguments and of their number (Lua manual § 6.6).
+    fn packed(&mut self, site: Site, first: usize, to: Node) {
+        let owner = Object::Owner(Owner::Made { function: site.0, pc: site.1 });
+        self.graph.give(to, &owner.into());
+        let integer = self.constant(Kind::Integer);
+        self.write(owner, Some(&"n".into()), None, integer);
+        for value in self.arguments_from(site, first, Which { number: 0, rest: true }) {
+            self.write(owner, None, Some(integer), value);
+        }
     }
 
     /// `select(n, …)` gives some of its arguments, or their number.
@@ -339,7 +370,7 @@ fn unpacked(format: &str, Which { number, rest }: Which) -> Vec<Held> {
 
 fn of_named(name: &str, number: usize) -> Held {
     match (name, number) {
-        ("find", 0 | 1) | ("gsub", 1) | (NEXT_OF_LIST, 0) => Kind::Integer.into(),
+        ("find", 0 | 1) | ("gsub", 1) | (NEXT_OF_LIST, 0) | (NEXT_CODE, _) => Kind::Integer.into(),
         ("find" | "gsub" | NEXT_MATCH, _) => Kind::Text.into(),
         (name, _) if TEXTS.contains(&name) => Kind::Text.into(),
         (name, _) if INTEGERS.contains(&name) => Kind::Integer.into(),

@@ -205,6 +205,10 @@ pub enum Rule {
         operands: [Node; 2],
         to: Node,
     },
+    /// Its tables' metatables come.
+    Metatable {
+        to: Node,
+    },
     /// The place is what `setmetatable` gets.
     SetMetatable {
         metatable: Node,

@@ -138,7 +138,7 @@ impl<'a> Kinds<'_, 'a> {
 
     /// The number of a library function or method.
     fn named(&mut self, name: &str) -> Object {
-        let last = name.rsplit('.').next().unwrap_or(name);
+        let last = if name == calls::PACK { name } else { name.rsplit('.').next().unwrap_or(name) };
         let known = self.names.iter().position(|known| &**known == last);
         Object::Named(known.unwrap_or_else(|| {
             self.names.push(last.into());
@@ -196,6 +196,12 @@ impl<'a> Kinds<'_, 'a> {
                     }
                 }
                 Rule::Operand { event, operands, to } => self.event(object, event, *operands, *to),
+                Rule::Metatable { to } => {
+                    if let Object::Owner(owner) = object {
+                        let metatable = self.metatable(owner);
+                        self.graph.flow(metatable, *to);
+                    }
+                }
                 Rule::SetMetatable { metatable } => {
                     if let Object::Owner(owner) = object {
                         let given = self.metatable(owner);
@@ -280,10 +286,11 @@ impl<'a> Kinds<'_, 'a> {
             .collect()
     }
 
-    /// What a field is. It is something, even where nothing was found out.
+    /// What a field is. It is something, even where nothing was found out, or only a name that headers and the library have not.
     fn field_kept(&self, node: Node, depth: usize, room: &mut usize) -> Seen {
         let held = self.graph.held(node);
-        match held.is_empty() && !held.nil {
+        let only_named = || held.objects.iter().all(|object| matches!(object, Object::Named(_)));
+        match held.seen.is_empty() && !held.nil && only_named() {
             true => Seen::kind(Kind::Unknown),
             false => self.kept(node, depth, room),
         }
