@@ -1,6 +1,6 @@
 //! Counts that two CPUs make at once: none is lost.
 
-use crate::support::{compiled, entries, frame, in_kernel, loaded, loaded_as, packets, run_twice};
+use crate::support::{compiled, entries, few, frame, in_kernel, loaded, loaded_as, packets, run_twice};
 use moonhook_engine::{EngineError, Form, Settings};
 use moonhook_proof::host;
 
@@ -289,12 +289,12 @@ fn no_sum_is_lost() {
                 continue;
             }
             let found = counted(form, declaration, body).unwrap_or_else(|error| panic!("{error}"));
-            assert_eq!(found, 2 * i64::from(EACH) * each, "{form:?}: {declaration} {body}");
+            assert_eq!(found, 2 * i64::from(few()) * each, "{form:?}: {declaration} {body}");
         }
     }
 }
 
-/// The sum of all numbers in `t` after [`EACH`] packets on each of two CPUs.
+/// The sum of all numbers in `t` after [`few`] packets on each of two CPUs.
 pub fn counted(form: Form, declaration: &str, body: &str) -> Result<i64, EngineError> {
     let text = format!(
         "local xdp = require 'xdp'
@@ -308,12 +308,9 @@ pub fn counted(form: Form, declaration: &str, body: &str) -> Result<i64, EngineE
     );
     let (program, module, name) =
         in_kernel(compiled(&text, &Settings { form: Some(form), ..Settings::default() })?);
-    run_twice(&program, &name, &frame("udp:one\\stwo"), EACH);
+    run_twice(&program, &name, &frame("udp:one\\stwo"), few());
     Ok(entries(&program, &module, "t").iter().map(|entry| numbers(entry)).sum())
 }
-
-/// Packets on each CPU that try one way.
-pub const EACH: u32 = 40_000;
 
 /// The sum of all numbers in the value of an entry.
 pub fn numbers(entry: &str) -> i64 {

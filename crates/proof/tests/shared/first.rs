@@ -1,6 +1,6 @@
 //! Keys that two CPUs see for the first time at once: what each of them counts there is not lost.
 
-use crate::support::{entries, frame, loaded_as, run_twice};
+use crate::support::{entries, few, frame, loaded_as, run_twice};
 use moonhook_engine::Form;
 use moonhook_proof::host;
 
@@ -59,9 +59,6 @@ const WAYS: [(&str, &str, i64); 26] = [
     ),
 ];
 
-/// Packets on each CPU; four packets see the same key.
-const EACH: u32 = 40_000;
-
 #[test]
 fn first_counts_are_not_lost() {
     if !host::kernel_available("shared tables") {
@@ -80,10 +77,10 @@ fn first_counts_are_not_lost() {
                 end)"
             );
             let (program, module, name) = loaded_as(&text, Some(form));
-            run_twice(&program, &name, &frame("udp:one\\stwo"), EACH);
+            run_twice(&program, &name, &frame("udp:one\\stwo"), few());
             let found: i64 =
                 entries(&program, &module, "t").iter().map(|entry| crate::counts::numbers(entry)).sum();
-            assert_eq!(found, 2 * i64::from(EACH) * each, "{form:?}: {declaration} {body}");
+            assert_eq!(found, 2 * i64::from(few()) * each, "{form:?}: {declaration} {body}");
         }
     }
 }

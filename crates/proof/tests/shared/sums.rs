@@ -1,11 +1,8 @@
 //! Sums of several parts, and several sums in one statement: no count is lost where both CPUs make them.
 
-use crate::support::{entries, frame, loaded_as, run_together, run_twice};
+use crate::support::{entries, few, frame, loaded_as, run_together, run_twice};
 use moonhook_engine::Form;
 use moonhook_proof::host;
-
-/// Packets on each CPU that try one way.
-const EACH: u32 = 40_000;
 
 /// What is declared, what a packet does, and what the values of `t` are together for each packet. The frame has 49 bytes.
 fn sums(form: Form) -> Vec<(String, String, i64)> {
@@ -74,9 +71,9 @@ fn sums_of_several_parts_are_additions() {
                 end)"
             );
             let (program, module, name) = loaded_as(&text, Some(form));
-            run_twice(&program, &name, &frame("udp:one\\stwo"), EACH);
+            run_twice(&program, &name, &frame("udp:one\\stwo"), few());
             let found: i64 = entries(&program, &module, "t").iter().map(|entry| values(entry)).sum();
-            assert_eq!(found, 2 * i64::from(EACH) * each, "{form:?}: {declaration} {body}");
+            assert_eq!(found, 2 * i64::from(few()) * each, "{form:?}: {declaration} {body}");
         }
     }
 }
@@ -98,10 +95,10 @@ fn sums_of_variables_are_additions() {
             );
             let (program, module, name) = loaded_as(&text, Some(form));
             let counted = frame("udp:one\\stwo");
-            run_twice(&program, &name, &counted, EACH);
+            run_twice(&program, &name, &counted, few());
             let other = [0; 14];
             run_together(&program, &name, [&other, &other], 1);
-            let expected = format!("1 {}", 2 * i64::from(EACH) * each);
+            let expected = format!("1 {}", 2 * i64::from(few()) * each);
             assert_eq!(entries(&program, &module, "t"), [expected], "{form:?}: {body}");
         }
     }

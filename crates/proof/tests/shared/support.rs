@@ -68,6 +68,11 @@ pub fn packets() -> u32 {
     u32::try_from(host::setting("MOONHOOK_COUNTS", 1_000_000)).unwrap()
 }
 
+/// Packets on each CPU where many ways are tried, or each of them takes long.
+pub fn few() -> u32 {
+    packets() / 25
+}
+
 /// Runs a frame on two CPUs at once, `count` times on each.
 pub fn run_twice(program: &Program, name: &str, frame: &[u8], count: u32) {
     run_together(program, name, [frame, frame], count);
