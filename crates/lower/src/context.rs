@@ -141,6 +141,9 @@ pub struct Pool {
     pub reach: u32,
 }
 
+/// Bytes behind the last string of the pool, at least.
+pub const TAIL: i64 = 8;
+
 impl Pool {
     /// The string's offset.
     pub fn intern(&mut self, text: &[u8]) -> u32 {

@@ -5,7 +5,7 @@
 //! pointer's id), and that facts already proved are not proved again.
 
 use crate::code::Cond;
-use crate::context::{Context, Result};
+use crate::context::{Context, Result, TAIL};
 use crate::events::Message;
 use crate::shared::MAX_VALUE;
 use crate::shared::UNROLLED;
@@ -253,6 +253,9 @@ impl Context<'_> {
             }
             Space::Pool => match offset {
                 Word::Imm(offset) => {
+                    // A constant position behind all strings is never read, but the verifier may not know that.
+                    let end = self.pool.bytes.len() as i64 + TAIL;
+                    let offset = if (0..=end - i64::from(size)).contains(&offset) { offset } else { 0 };
                     let base = self.emit(Op::DataAddress { map: self.pool_map, offset: offset as u32 });
                     Ok(Address { base, disp: 0 })
                 }

@@ -1,6 +1,6 @@
 //! The program around the handlers: they run one after another, and their results become a verdict.
 
-use crate::context::{Context, Result, Site, Stop, Work};
+use crate::context::{Context, Result, Site, Stop, TAIL, Work};
 use crate::error::{LowerError, LowerErrorKind};
 use crate::events::Message;
 use crate::memory::POOL_MASK;
@@ -217,8 +217,10 @@ impl Context<'_> {
         let mut bytes = std::mem::take(&mut self.pool.bytes);
         let size = bytes.len().next_power_of_two();
         let offsets = self.offsets_into(self.pool_map);
-        bytes
-            .resize(if offsets.is_empty() { bytes.len() } else { size } + self.pool.reach.max(8) as usize, 0);
+        bytes.resize(
+            if offsets.is_empty() { bytes.len() } else { size } + self.pool.reach.max(TAIL as u32) as usize,
+            0,
+        );
         self.module.maps[self.pool_map.0 as usize].kind = ir::MapKind::ReadOnlyData(bytes);
         for inst in self.function.blocks.iter_mut().flat_map(|block| &mut block.insts) {
             // What is added to a constant's address has a mask of its own (`shared/texts.rs`).
