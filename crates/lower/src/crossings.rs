@@ -5,14 +5,15 @@
 //! is not noted in states inside of it that came round to its head (the marks are propagated along back edges since then:
 //! `propagate_backedges`, kernel/bpf/verifier.c). The second way is cut off inside the loop, a comparison behind it seems to end as on the
 //! first way always, and the kernel removes the branch. So such a comparison is made on a copy that the verifier knows nothing of:
-//! both of its sides are walked whatever came before.
+//! both of its sides are walked whatever came before. What is computed behind the loop from such a number is no better known, and what is
+//! computed or read there once more may be taken from before the loop by the passes.
 
 use crate::invariants::{definitions, natural_loop, pointers};
 use moonhook_ir::{
     BinaryOp, Block, CompareOp, Condition, ControlFlow, Function, Inst, Loc, MapId, Op, Operand, Size,
     Terminator, UnaryOp, Value,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Hides what comparisons look at; `opaque` is a writable zero.
 pub fn hide(function: &mut Function, opaque: MapId) {
@@ -24,13 +25,16 @@ pub fn hide(function: &mut Function, opaque: MapId) {
     }
     let pointers = pointers(function, &flow);
     let proving = addends(function, &pointers);
+    let defined_in = definitions(function);
+    let origins = Origins::find(function, &flow, &pointers);
     let mut crossings = Crossings {
         loops: Loops::find(function, &flow, &headers),
-        defined_in: definitions(function),
+        defined_in,
         flow: &flow,
         pointers,
         proving,
-        once: unknown_and_compared_once(function),
+        once: unknown_and_compared_once(function, &origins),
+        origins,
     };
     for block in flow.order.clone() {
         crossings.hide_in(function, block, opaque);
@@ -46,6 +50,7 @@ struct Crossings<'f> {
     proving: BTreeSet<Value>,
     /// Of which the verifier knows the same on every way to their only comparison.
     once: BTreeSet<Value>,
+    origins: Origins,
 }
 
 impl Crossings<'_> {
@@ -117,13 +122,86 @@ impl Crossings<'_> {
         }
     }
 
-    /// Whether a number that is compared in a block comes from before a loop.
+    /// Whether a number that is compared in a block comes from before a loop, or what it is computed from does.
     fn crosses(&self, value: Value, block: Block) -> bool {
-        if self.pointers.contains(&value) || self.once.contains(&value) {
+        if self.pointers.contains(&value) {
             return false;
         }
-        self.defined_in.get(&value).is_some_and(|from| self.loops.lie_between(*from, block))
+        let crosses = |value: &Value| {
+            self.defined_in.get(value).is_some_and(|from| self.loops.lie_between(*from, block))
+        };
+        let all = self.origins.of(value);
+        let varies = |value: &Value| !self.origins.sources.contains_key(value) && !self.once.contains(value);
+        all.iter().any(varies) && all.iter().any(|value| self.origins.alike(value).iter().any(crosses))
     }
+}
+
+/// What numbers are computed from. Values that passes may take for one have the first of them as their name.
+struct Origins {
+    names: BTreeMap<Value, Value>,
+    alike: BTreeMap<Value, Vec<Value>>,
+    /// The operands of arithmetic, but for those of addresses, by names.
+    sources: BTreeMap<Value, Vec<Value>>,
+}
+
+impl Origins {
+    fn find(function: &Function, flow: &ControlFlow, pointers: &BTreeSet<Value>) -> Origins {
+        let mut origins =
+            Origins { names: BTreeMap::new(), alike: BTreeMap::new(), sources: BTreeMap::new() };
+        let mut known: HashMap<Key, Value> = HashMap::new();
+        for inst in flow.order.iter().flat_map(|block| &function.block(*block).insts) {
+            let Some(result) = inst.result else { continue };
+            let key = key(&inst.op, &|value| origins.name(value));
+            let name = key.map_or(result, |key| *known.entry(key).or_insert(result));
+            origins.names.insert(result, name);
+            origins.alike.entry(name).or_default().push(result);
+            if let (Op::Binary(..) | Op::Unary(..), false) = (&inst.op, pointers.contains(&result)) {
+                let mut of = Vec::new();
+                inst.op.for_each_value(|value| of.push(origins.name(value)));
+                origins.sources.entry(name).or_insert(of);
+            }
+        }
+        origins
+    }
+
+    fn name(&self, value: Value) -> Value {
+        self.names.get(&value).copied().unwrap_or(value)
+    }
+
+    /// Values that may be the named one.
+    fn alike<'a>(&'a self, name: &'a Value) -> &'a [Value] {
+        self.alike.get(name).map_or(std::slice::from_ref(name), Vec::as_slice)
+    }
+
+    /// The names of a number and of what it is computed from.
+    fn of(&self, value: Value) -> BTreeSet<Value> {
+        let mut found = BTreeSet::new();
+        let mut work = vec![self.name(value)];
+        while let Some(value) = work.pop() {
+            if found.insert(value) {
+                work.extend(self.sources.get(&value).into_iter().flatten());
+            }
+        }
+        found
+    }
+}
+
+/// An operation with the names of its operands: equal for those that may be made one.
+type Key = [u64; 4];
+
+fn key(op: &Op, name: &dyn Fn(Value) -> Value) -> Option<Key> {
+    let number = |value: Value| u64::from(name(value).0);
+    Some(match *op {
+        Op::Const(value) => [0, value as u64, 0, 0],
+        Op::Binary(op, a, Operand::Value(b)) => [1, op as u64, number(a), number(b)],
+        Op::Binary(op, a, Operand::Imm(b)) => [2, op as u64, number(a), b as u64],
+        Op::Unary(UnaryOp::Unlink, _) => return None,
+        Op::Unary(op, a) => [3, op as u64, number(a), 0],
+        Op::Load { size, signed, base, disp } => {
+            [4, size as u64 | u64::from(signed) << 8, number(base), disp as u64]
+        }
+        _ => return None,
+    })
 }
 
 /// Appends a copy of a number that the verifier knows nothing of.
@@ -238,18 +316,22 @@ fn addends(function: &Function, pointers: &BTreeSet<Value>) -> BTreeSet<Value> {
     found
 }
 
-/// Results of loads and calls that one comparison looks at, and constants.
-fn unknown_and_compared_once(function: &Function) -> BTreeSet<Value> {
+/// The names of results of loads and calls that one comparison looks at, or at what is computed from them, and of constants.
+fn unknown_and_compared_once(function: &Function, origins: &Origins) -> BTreeSet<Value> {
     let mut compared: BTreeMap<Value, usize> = BTreeMap::new();
-    let mut note = |value: Value| *compared.entry(value).or_default() += 1;
+    let mut note = |condition: &Condition| {
+        let mut seen = BTreeSet::new();
+        condition.for_each_value(|value| seen.append(&mut origins.of(value)));
+        seen.into_iter().for_each(|value| *compared.entry(value).or_default() += 1);
+    };
     for block in &function.blocks {
         for inst in &block.insts {
             if let Op::Compare(condition) = &inst.op {
-                condition.for_each_value(&mut note);
+                note(condition);
             }
         }
         if let Some((Terminator::Branch { condition, .. }, _)) = &block.terminator {
-            condition.for_each_value(&mut note);
+            note(condition);
         }
     }
     let loaded = |inst: &Inst| {
@@ -259,7 +341,8 @@ fn unknown_and_compared_once(function: &Function) -> BTreeSet<Value> {
     let results = function.blocks.iter().flat_map(|block| &block.insts).filter_map(loaded);
     let constant = |inst: &Inst| inst.result.filter(|_| matches!(inst.op, Op::Const(_)));
     let constants = function.blocks.iter().flat_map(|block| &block.insts).filter_map(constant);
-    results.filter(|result| compared.get(result) == Some(&1)).chain(constants).collect()
+    let named = |value| origins.name(value);
+    results.map(named).filter(|result| compared.get(result) == Some(&1)).chain(constants.map(named)).collect()
 }
 
 #[cfg(test)]
