@@ -338,3 +338,35 @@ fn budgets_beyond_31_bits_are_as_large_as_they_say() {
         }
     }
 }
+
+/// Kernels since 6.15 end loops after a quarter of a second, whatever the budget: that error has the budget's text, also where the loop is
+/// the library's and another error has been caught before.
+#[test]
+fn what_takes_too_long_says_so() {
+    if !kernel_available("what_takes_too_long_says_so") {
+        return;
+    }
+    let script = |before: &str| {
+        format!(
+            "local many = {{}}
+for i = 1, 3000 do many[i] = i end
+require('xdp').attach(function(pkt)
+  local sum = 0
+  {before}
+  for j = 1, 1 << 40 do
+    for k in pairs(many) do
+      for l, v in pairs(many) do sum = sum + v end
+    end
+  end
+  many[1] = sum
+end)"
+        )
+    };
+    for (form, before) in [("expanded", ""), ("general", ""), ("general", "pcall(error, nil)")] {
+        let place = Place::with(&[("x.lua", &script(before))]);
+        place.capture("t.pcap", &[0]);
+        let arguments = ["replay", "--budget", "2000000000", "--form", form, "x.lua", "t.pcap"];
+        let shown = place.run(&arguments).ends_with(0).stdout();
+        assert!(shown.contains("error step budget exhausted\n"), "{form} {before}: {shown}");
+    }
+}

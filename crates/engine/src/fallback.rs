@@ -12,7 +12,6 @@ use moonhook_ir::Module;
 use moonhook_lower::{Form, Learned};
 use moonhook_snapshot::Snapshot;
 use std::os::fd::BorrowedFd;
-use std::time::Duration;
 
 /// A program in one of its forms.
 pub struct Compiled {
@@ -33,9 +32,6 @@ pub fn compile(snapshot: &Snapshot, settings: &Settings) -> Result<Compiled, Eng
     made.map(|(compiled, ())| compiled)
 }
 
-/// How much processor time the verifier may take for expanded code, where general code can take its place.
-const PATIENCE: Duration = Duration::from_millis(500);
-
 /// Maps that exist already, by the names of those whose place they take.
 pub type Maps<'a> = Vec<(String, BorrowedFd<'a>)>;
 
@@ -51,7 +47,7 @@ pub fn install<'a>(
 ) -> Result<(Compiled, Program), EngineError> {
     first_accepted(snapshot, settings, |module, object, timings| {
         // Of general code the verifier's work is bounded by its size, and there is no other form to fall back to.
-        let patience = (settings.form.is_none() && module.arena().is_none()).then_some(PATIENCE);
+        let patience = (settings.form.is_none() && module.arena().is_none()).then_some(settings.patience);
         let options = LoadOptions { name: xdp_program(object)?.name.clone(), log, patience };
         let maps = maps(module);
         let load = || moonhook_install::load_with_maps(&object.elf, &options, &maps);
@@ -154,7 +150,7 @@ mod tests {
 
     #[test]
     fn what_the_kernel_refuses_becomes_general_code_with_a_reason() {
-        let slow = InstallError::OutOfPatience { program: "p".into(), patience: PATIENCE };
+        let slow = InstallError::OutOfPatience { program: "p".into(), patience: crate::settings::PATIENCE };
         let (large, wrong) = (rejection("BPF program is too large"), rejection("R1 invalid mem access"));
         for (refusal, code, bug) in
             [(slow, "MH0522", false), (large, "MH0505", false), (wrong, "MH0505", true)]

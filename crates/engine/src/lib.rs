@@ -15,5 +15,5 @@ pub use error::EngineError;
 pub use fallback::{Compiled, Maps, compile, install};
 pub use moonhook_lower::{CLOCK_SECTION, Clock, Form, Learned};
 pub use reason::{Choice, Reason};
-pub use settings::{BUDGET, MEMORY, Settings, possible_cpus};
+pub use settings::{BUDGET, MEMORY, PATIENCE, Settings, possible_cpus};
 pub use stages::{Attempt, Timings, emit, lower, timed, xdp_program};

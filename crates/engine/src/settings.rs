@@ -1,6 +1,7 @@
 //! What a person can choose about a program.
 
 use moonhook_lower::Form;
+use std::time::Duration;
 
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -24,12 +25,17 @@ pub struct Settings {
     pub memory: u32,
     /// General code has its memory in an arena, which this process fills and maps. Other loaders leave arenas empty, or know none.
     pub arena: bool,
+    /// Processor time that the verifier may take for expanded code where general code can take its place.
+    pub patience: Duration,
     /// What scripts may use while they are loaded.
     pub load: moonhook_load::Options,
 }
 
 /// The budget that a person gets who asks for none, in steps.
 pub const BUDGET: u32 = 100_000;
+
+/// Processor time that the verifier may take of a person's who asks for no form.
+pub const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Packet memory for a person who asks for none, in bytes.
 pub const MEMORY: u32 = 256 << 10;
@@ -50,6 +56,7 @@ impl Default for Settings {
             compact: false,
             memory: MEMORY,
             arena: true,
+            patience: PATIENCE,
             load: moonhook_load::Options::default(),
         }
     }

@@ -47,6 +47,11 @@ pub fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
+/// How many times as long as a common machine this one takes: `MOONHOOK_SLOWNESS`, for emulated ones.
+pub fn slowness() -> u32 {
+    u32::try_from(setting("MOONHOOK_SLOWNESS", 1)).unwrap_or(1).max(1)
+}
+
 /// The processor time that this thread has taken so far, in the kernel and outside.
 ///
 /// # Errors

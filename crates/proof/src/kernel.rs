@@ -5,7 +5,7 @@ use crate::shared::{self, Tables};
 use crate::{ProofError, host};
 use moonhook_cli::records::{Decoder, Message, Text};
 use moonhook_cli::{CliError, Verdict};
-use moonhook_engine::{Choice, Form, Settings};
+use moonhook_engine::{Choice, Form, PATIENCE, Settings};
 use moonhook_install::{Events, LogDetail, Program, ProgramStatistics};
 use moonhook_ir::Module;
 use moonhook_load::Loaded;
@@ -57,6 +57,7 @@ impl Kernel {
             form: variant.form,
             compact: variant.compact,
             frags: variant.frags,
+            patience: PATIENCE * host::slowness(),
             ..Settings::default()
         };
         let installed =

@@ -2,7 +2,7 @@
 //!
 //! Processor time is what counts, that of the kernel's verifier included; other work on the machine is no part of it.
 
-use crate::Pair;
+use crate::{Pair, host};
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ impl Times {
 
     /// Those that took longer than a person may wait for.
     pub fn too_long(&self) -> Vec<String> {
-        let long = self.0.iter().filter(|(time, ..)| *time > LONGEST);
+        let long = self.0.iter().filter(|(time, ..)| *time > LONGEST * host::slowness());
         long.map(|(time, name, form)| format!("{name}, {form}: {time:.2?}")).collect()
     }
 }

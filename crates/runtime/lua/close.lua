@@ -60,6 +60,7 @@ end
 -- the entry, where `__tostring` words what is no text.
 function unwind(L)
   finish_fault(L)
+  inline.note_end_of_time(L)
   local frame = u64(L + L_CI)
   local handling = 0
   local kind = u64(frame + F_KIND)
@@ -167,5 +168,6 @@ function close_more(L)
   inline.copy_value(from + 16, frame + F_FAILURE)
   set64(frame + F_KIND, kind)
   set64(frame + F_TOP, from + 32)
+  set64(L + L_ERROR_TAG, TAG_MISSING)
   return CAUGHT
 end

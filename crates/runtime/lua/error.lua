@@ -277,6 +277,11 @@ function budget_error(L)
   return raise_plain(L, "step budget exhausted")
 end
 
+-- Where something has failed and no error says why, the kernel has ended a loop: since 6.15 after a quarter of a second.
+function inline.note_end_of_time(L)
+  if u64(L + L_ERROR_TAG) == TAG_MISSING then budget_error(L) end
+end
+
 -- Notes who was being called when an error happened: at L_TRACE a list of source, line and name of each function of the script,
 -- innermost first (at most 32), as far as there is memory.
 function take_traceback(L)

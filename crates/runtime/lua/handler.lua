@@ -13,6 +13,7 @@ function start_handler(L, closure)
   set64(L + L_TBC, 0)
   set64(L + L_TRACE, 0)
   set64(L + L_FAULT, FAULT_NONE)
+  set64(L + L_ERROR_TAG, TAG_MISSING)
   set64(L + L_ENTRIES, 0)
   set64(L + L_KEPT, 0)
   inline.forget_absent(L)
@@ -52,6 +53,7 @@ end
 
 -- Makes a text of the error that ended the handler (lua.c, msghandler).
 function error_text(L)
+  inline.note_end_of_time(L)
   local tag = u64(L + L_ERROR_TAG)
   if tag == TAG_STRING then return 0 end
   local text = 0
