@@ -8,12 +8,17 @@
 //! both of its sides are walked whatever came before. What is computed behind the loop from such a number is no better known, and what is
 //! computed or read there once more may be taken from before the loop by the passes.
 
-use crate::invariants::{definitions, natural_loop, pointers};
+mod loops;
+mod origins;
+
+use crate::invariants::{definitions, pointers};
+use loops::{Crossed, Loops};
 use moonhook_ir::{
     BinaryOp, Block, CompareOp, Condition, ControlFlow, Function, Inst, Loc, MapId, Op, Operand, Size,
     Terminator, UnaryOp, Value,
 };
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use origins::Origins;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Hides what comparisons look at; `opaque` is a writable zero.
 pub fn hide(function: &mut Function, opaque: MapId) {
@@ -33,8 +38,8 @@ pub fn hide(function: &mut Function, opaque: MapId) {
         flow: &flow,
         pointers,
         proving,
-        once: unknown_and_compared_once(function, &origins),
         origins,
+        crossed: Crossed::default(),
     };
     for block in flow.order.clone() {
         crossings.hide_in(function, block, opaque);
@@ -48,9 +53,8 @@ struct Crossings<'f> {
     pointers: BTreeSet<Value>,
     /// Numbers whose comparisons can be the proof that an access is allowed.
     proving: BTreeSet<Value>,
-    /// Of which the verifier knows the same on every way to their only comparison.
-    once: BTreeSet<Value>,
     origins: Origins,
+    crossed: Crossed,
 }
 
 impl Crossings<'_> {
@@ -106,7 +110,7 @@ impl Crossings<'_> {
     }
 
     fn hide_operands(
-        &self,
+        &mut self,
         function: &mut Function,
         (block, loc): (Block, Loc),
         condition: &mut Condition,
@@ -123,85 +127,14 @@ impl Crossings<'_> {
     }
 
     /// Whether a number that is compared in a block comes from before a loop, or what it is computed from does.
-    fn crosses(&self, value: Value, block: Block) -> bool {
+    fn crosses(&mut self, value: Value, block: Block) -> bool {
         if self.pointers.contains(&value) {
             return false;
         }
-        let crosses = |value: &Value| {
-            self.defined_in.get(value).is_some_and(|from| self.loops.lie_between(*from, block))
-        };
-        let all = self.origins.of(value);
-        let varies = |value: &Value| !self.origins.sources.contains_key(value) && !self.once.contains(value);
-        all.iter().any(varies) && all.iter().any(|value| self.origins.alike(value).iter().any(crosses))
+        let defined = |value: Value| self.defined_in.get(&value).copied();
+        self.origins.varies(self.origins.name(value))
+            && self.crossed.has(&self.loops, &self.origins, defined, (value, block))
     }
-}
-
-/// What numbers are computed from. Values that passes may take for one have the first of them as their name.
-struct Origins {
-    names: BTreeMap<Value, Value>,
-    alike: BTreeMap<Value, Vec<Value>>,
-    /// The operands of arithmetic, but for those of addresses, by names.
-    sources: BTreeMap<Value, Vec<Value>>,
-}
-
-impl Origins {
-    fn find(function: &Function, flow: &ControlFlow, pointers: &BTreeSet<Value>) -> Origins {
-        let mut origins =
-            Origins { names: BTreeMap::new(), alike: BTreeMap::new(), sources: BTreeMap::new() };
-        let mut known: HashMap<Key, Value> = HashMap::new();
-        for inst in flow.order.iter().flat_map(|block| &function.block(*block).insts) {
-            let Some(result) = inst.result else { continue };
-            let key = key(&inst.op, &|value| origins.name(value));
-            let name = key.map_or(result, |key| *known.entry(key).or_insert(result));
-            origins.names.insert(result, name);
-            origins.alike.entry(name).or_default().push(result);
-            if let (Op::Binary(..) | Op::Unary(..), false) = (&inst.op, pointers.contains(&result)) {
-                let mut of = Vec::new();
-                inst.op.for_each_value(|value| of.push(origins.name(value)));
-                origins.sources.entry(name).or_insert(of);
-            }
-        }
-        origins
-    }
-
-    fn name(&self, value: Value) -> Value {
-        self.names.get(&value).copied().unwrap_or(value)
-    }
-
-    /// Values that may be the named one.
-    fn alike<'a>(&'a self, name: &'a Value) -> &'a [Value] {
-        self.alike.get(name).map_or(std::slice::from_ref(name), Vec::as_slice)
-    }
-
-    /// The names of a number and of what it is computed from.
-    fn of(&self, value: Value) -> BTreeSet<Value> {
-        let mut found = BTreeSet::new();
-        let mut work = vec![self.name(value)];
-        while let Some(value) = work.pop() {
-            if found.insert(value) {
-                work.extend(self.sources.get(&value).into_iter().flatten());
-            }
-        }
-        found
-    }
-}
-
-/// An operation with the names of its operands: equal for those that may be made one.
-type Key = [u64; 4];
-
-fn key(op: &Op, name: &dyn Fn(Value) -> Value) -> Option<Key> {
-    let number = |value: Value| u64::from(name(value).0);
-    Some(match *op {
-        Op::Const(value) => [0, value as u64, 0, 0],
-        Op::Binary(op, a, Operand::Value(b)) => [1, op as u64, number(a), number(b)],
-        Op::Binary(op, a, Operand::Imm(b)) => [2, op as u64, number(a), b as u64],
-        Op::Unary(UnaryOp::Unlink, _) => return None,
-        Op::Unary(op, a) => [3, op as u64, number(a), 0],
-        Op::Load { size, signed, base, disp } => {
-            [4, size as u64 | u64::from(signed) << 8, number(base), disp as u64]
-        }
-        _ => return None,
-    })
 }
 
 /// Appends a copy of a number that the verifier knows nothing of.
@@ -219,64 +152,6 @@ fn hidden(function: &mut Function, number: Value, loc: Loc, opaque: MapId, insts
 /// Whether a comparison can be the proof that a number is small enough.
 fn is_bound(op: CompareOp) -> bool {
     matches!(op, CompareOp::ULt | CompareOp::ULe | CompareOp::UGt | CompareOp::UGe)
-}
-
-/// By block, sets of loops: bit n of the words stands for the nth head.
-struct Loops {
-    words: usize,
-    /// A way leads from the head to the block.
-    behind: Vec<u64>,
-    /// The block is in the loop.
-    inside: Vec<u64>,
-    /// Every way to the head, but for the head itself, is by way of the block.
-    below: Vec<u64>,
-}
-
-impl Loops {
-    fn find(function: &Function, flow: &ControlFlow, headers: &[Block]) -> Loops {
-        let words = headers.len().div_ceil(64);
-        let none = vec![0; words * function.blocks.len()];
-        let mut loops = Loops { words, behind: none.clone(), inside: none.clone(), below: none };
-        let mut own = loops.behind.clone();
-        for (number, header) in headers.iter().enumerate() {
-            let place = |block: Block| (block.index() * words + number / 64, 1 << (number % 64));
-            let set = |sets: &mut Vec<u64>, block| sets[place(block).0] |= place(block).1;
-            set(&mut own, *header);
-            natural_loop(flow, *header).into_iter().for_each(|block| set(&mut loops.inside, block));
-        }
-        // What is below a block's children in the tree of dominators is below the block, and so are the children.
-        for block in flow.order.iter().rev() {
-            if let Some(above) = flow.immediate_dominator(*block) {
-                for word in 0..words {
-                    let (from, to) = (block.index() * words + word, above.index() * words + word);
-                    loops.below[to] |= loops.below[from] | own[from];
-                }
-            }
-        }
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for block in &flow.order {
-                for before in flow.predecessors(*block) {
-                    for word in 0..words {
-                        let (from, to) = (before.index() * words + word, block.index() * words + word);
-                        let more = (loops.behind[from] | own[from]) & !loops.behind[to];
-                        loops.behind[to] |= more;
-                        changed |= more != 0;
-                    }
-                }
-            }
-        }
-        loops
-    }
-
-    /// Whether a number from a block has crossed a loop when it is compared in another one, unless that is in such a loop itself.
-    fn lie_between(&self, from: Block, to: Block) -> bool {
-        let [from, to] = [from, to].map(|block| block.index() * self.words..(block.index() + 1) * self.words);
-        let meet = |a: &[u64], b: &[u64]| a.iter().zip(b).any(|(a, b)| a & b != 0);
-        let below = &self.below[from];
-        meet(below, &self.behind[to.clone()]) && !meet(below, &self.inside[to])
-    }
 }
 
 /// Numbers that are added to addresses or given to helpers, and what they are computed from.
@@ -314,35 +189,6 @@ fn addends(function: &Function, pointers: &BTreeSet<Value>) -> BTreeSet<Value> {
         }
     }
     found
-}
-
-/// The names of results of loads and calls that one comparison looks at, or at what is computed from them, and of constants.
-fn unknown_and_compared_once(function: &Function, origins: &Origins) -> BTreeSet<Value> {
-    let mut compared: BTreeMap<Value, usize> = BTreeMap::new();
-    let mut note = |condition: &Condition| {
-        let mut seen = BTreeSet::new();
-        condition.for_each_value(|value| seen.append(&mut origins.of(value)));
-        seen.into_iter().for_each(|value| *compared.entry(value).or_default() += 1);
-    };
-    for block in &function.blocks {
-        for inst in &block.insts {
-            if let Op::Compare(condition) = &inst.op {
-                note(condition);
-            }
-        }
-        if let Some((Terminator::Branch { condition, .. }, _)) = &block.terminator {
-            note(condition);
-        }
-    }
-    let loaded = |inst: &Inst| {
-        let unknown = matches!(inst.op, Op::Load { .. } | Op::Helper { .. } | Op::Call { .. });
-        inst.result.filter(|_| unknown)
-    };
-    let results = function.blocks.iter().flat_map(|block| &block.insts).filter_map(loaded);
-    let constant = |inst: &Inst| inst.result.filter(|_| matches!(inst.op, Op::Const(_)));
-    let constants = function.blocks.iter().flat_map(|block| &block.insts).filter_map(constant);
-    let named = |value| origins.name(value);
-    results.map(named).filter(|result| compared.get(result) == Some(&1)).chain(constants.map(named)).collect()
 }
 
 #[cfg(test)]
