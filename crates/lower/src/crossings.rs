@@ -75,7 +75,7 @@ impl Crossings<'_> {
                 CompareOp::ULt | CompareOp::ULe => then.block,
                 _ => otherwise.block,
             };
-            if is_bound(condition.op)
+            if is_bound(condition)
                 && self.proving.contains(&number)
                 && self.crosses(number, block)
                 && self.flow.single_predecessor(within) == Some(block)
@@ -118,7 +118,7 @@ impl Crossings<'_> {
         insts: &mut Vec<Inst>,
     ) {
         let mut operands: Vec<Value> = std::iter::once(condition.lhs).chain(condition.rhs.value()).collect();
-        let proves = is_bound(condition.op);
+        let proves = is_bound(condition);
         operands.retain(|value| !(proves && self.proving.contains(value)) && self.crosses(*value, block));
         for operand in operands {
             let hidden = hidden(function, operand, loc, opaque, insts);
@@ -149,9 +149,10 @@ fn hidden(function: &mut Function, number: Value, loc: Loc, opaque: MapId, insts
     emit(Op::Binary(BinaryOp::Xor, zero, Operand::Value(number)))
 }
 
-/// Whether a comparison can be the proof that a number is small enough.
-fn is_bound(op: CompareOp) -> bool {
-    matches!(op, CompareOp::ULt | CompareOp::ULe | CompareOp::UGt | CompareOp::UGe)
+/// Whether a comparison can be the proof that a number is small enough: nothing is known of how large another number is.
+fn is_bound(condition: &Condition) -> bool {
+    matches!(condition.op, CompareOp::ULt | CompareOp::ULe | CompareOp::UGt | CompareOp::UGe)
+        && condition.rhs.value().is_none()
 }
 
 /// Numbers that are added to addresses or given to helpers, and what they are computed from.

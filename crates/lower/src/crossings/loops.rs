@@ -8,7 +8,8 @@ use std::collections::HashMap;
 /// By block, sets of loops: bit n of the words stands for the nth head.
 pub struct Loops {
     words: usize,
-    /// A way leads from the head to the block.
+    /// A way on which no loop's turn ends leads from the head to the block. Behind such an end what the loop computes is computed
+    /// anew, and what it does not compute has crossed the loop's own head.
     behind: Vec<u64>,
     /// The block is in the loop.
     inside: Vec<u64>,
@@ -41,7 +42,9 @@ impl Loops {
         while changed {
             changed = false;
             for block in &flow.order {
-                for before in flow.predecessors(*block) {
+                for before in
+                    flow.predecessors(*block).iter().filter(|before| !flow.dominates(*block, **before))
+                {
                     for word in 0..words {
                         let (from, to) = (before.index() * words + word, block.index() * words + word);
                         let more = (loops.behind[from] | own[from]) & !loops.behind[to];
@@ -59,7 +62,7 @@ impl Loops {
         &self.below[self.place(block)]
     }
 
-    /// The loops that a way leads from to the block.
+    /// The loops from whose heads a way leads to the block on which no loop's turn ends.
     pub fn behind(&self, block: Block) -> &[u64] {
         &self.behind[self.place(block)]
     }
