@@ -42,7 +42,7 @@ pub fn build(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErro
     refuse_overwriting(&loaded.files, output)?;
     moonhook_replace::replace_file(output, &compiled.object.elf)
         .map_err(|source| CliError::Unwritable { path: output.clone(), source })?;
-    let name = &moonhook_engine::xdp_program(&compiled.object)?.name;
+    let name = &moonhook_engine::packet_program(&compiled.object)?.name;
     let (size, choice) = (compiled.object.elf.len(), &compiled.choice);
     writeln!(out, "{}: program {name}, {size} bytes, {choice}", output.display())?;
     for line in remarks(&compiled, &settings) {

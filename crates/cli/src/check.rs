@@ -9,7 +9,7 @@ use crate::{CliError, Exit, loading, report};
 use costs::Cost;
 use moonhook_diagnostic::Diagnostic;
 use moonhook_emit::FunctionReport;
-use moonhook_engine::{Choice, Compiled, Timings, timed, xdp_program};
+use moonhook_engine::{Choice, Compiled, Timings, packet_program, timed};
 use moonhook_install::{LogDetail, MapInfo, ProgramStatistics};
 use moonhook_ir::{Map, MapKind, PAGE};
 use moonhook_snapshot::Snapshot;
@@ -143,7 +143,7 @@ fn handlers(snapshot: &Snapshot) -> Vec<Handler> {
     let handler = |handler: &moonhook_snapshot::Handler| {
         let prototype = snapshot.prototype(snapshot.closure(handler.closure).prototype);
         let source = prototype.source.map_or("?", |source| &snapshot.source(source).name);
-        Handler { hook: handler.hook.name(), place: format!("{source}:{}", prototype.line_defined) }
+        Handler { hook: handler.hook.name, place: format!("{source}:{}", prototype.line_defined) }
     };
     snapshot.handlers.iter().map(handler).collect()
 }
@@ -156,7 +156,7 @@ fn program(
     costs: bool,
 ) -> Result<Program, CliError> {
     let functions = &compiled.object.functions;
-    let FunctionReport { name, section, .. } = xdp_program(&compiled.object)?;
+    let FunctionReport { name, section, .. } = packet_program(&compiled.object)?;
     let statistics = kernel.and_then(|kernel| {
         kernel.program.statistics().into_iter().find(|statistics| statistics.name == *name)
     });

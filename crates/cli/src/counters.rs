@@ -56,7 +56,7 @@ impl Counters {
 
     /// Counts of verdicts by name; those that have a name and those that occurred.
     fn by_name(&self) -> impl Iterator<Item = (String, u64)> {
-        let known = |number: usize| number < verdict::NAMES.len();
+        let known = |number: usize| verdict::is_known(number);
         let all =
             self.verdicts.iter().enumerate().filter(move |(number, count)| known(*number) || **count > 0);
         all.map(|(number, count)| (verdict::name(number as u32).into_owned(), *count))

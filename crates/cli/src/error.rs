@@ -70,7 +70,7 @@ pub enum CliError {
     InterfaceGone { name: String },
     #[error("cannot write to standard output: {0}")]
     Output(#[from] io::Error),
-    #[error("the object has no program for the XDP hook")]
+    #[error("the object has no program for a hook")]
     NoProgram,
     #[error("the thread of the Lua state is gone")]
     LuaGone,

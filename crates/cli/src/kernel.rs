@@ -3,7 +3,7 @@
 use crate::CliError;
 use crate::counters::Counters;
 use crate::records::Decoder;
-use moonhook_engine::{Compiled, Maps, Settings, xdp_program};
+use moonhook_engine::{Compiled, Maps, Settings, packet_program};
 use moonhook_install::{Events, LoadOptions, LogDetail, Program};
 use moonhook_ir::Module;
 use moonhook_snapshot::Snapshot;
@@ -74,7 +74,8 @@ impl Kernel {
     /// # Errors
     /// What the kernel refuses.
     pub fn load(compiled: &Compiled) -> Result<Kernel, CliError> {
-        let options = LoadOptions { name: xdp_program(&compiled.object)?.name.clone(), ..Default::default() };
+        let options =
+            LoadOptions { name: packet_program(&compiled.object)?.name.clone(), ..Default::default() };
         let program = moonhook_install::load(&compiled.object.elf, &options)?;
         Kernel::new(compiled, program, &|_| false)
     }
@@ -83,7 +84,7 @@ impl Kernel {
     fn new(compiled: &Compiled, program: Program, kept: &dyn Fn(&str) -> bool) -> Result<Kernel, CliError> {
         let Compiled { module, object, .. } = compiled;
         crate::tables::fill(&program, module, kept)?;
-        let name = xdp_program(object)?.name.clone();
+        let name = packet_program(object)?.name.clone();
         Ok(Kernel { program, name, decoder: Decoder::new(module), elf: object.elf.as_slice().into() })
     }
 

@@ -43,7 +43,6 @@ use std::process::ExitCode;
 pub use error::CliError;
 pub use exit::Exit;
 pub use explain::PAGES;
-pub use verdict::Verdict;
 
 /// Scripts the Linux network stack in Lua: packet handlers become eBPF programs that run inside the kernel.
 #[derive(Debug, Parser)]

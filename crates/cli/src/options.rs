@@ -1,6 +1,6 @@
 //! What a person can choose about the program: the options that several subcommands share.
 
-use crate::Verdict;
+use crate::verdict;
 use moonhook_engine::{BUDGET, Form, MEMORY, Settings};
 use std::path::{Path, PathBuf};
 
@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, clap::Args)]
 pub struct ScriptOptions {
     /// Verdict after a run-time error
-    #[arg(long, value_name = "VERDICT", value_enum, default_value = "pass")]
-    pub on_error: Verdict,
+    #[arg(long, value_name = "VERDICT", value_parser = verdict::parser(), default_value = "pass")]
+    pub on_error: u32,
     /// Steps that the handlers may use for one frame
     #[arg(long, value_name = "STEPS", default_value_t = BUDGET, value_parser = clap::value_parser!(u32).range(1..))]
     pub budget: u32,
@@ -72,7 +72,7 @@ impl ScriptOptions {
             prints_to_stderr: false,
         };
         let memory = self.memory.unwrap_or(MEMORY);
-        let (on_error, budget, form) = (self.on_error as u32, self.budget, self.form.into());
+        let (on_error, budget, form) = (self.on_error, self.budget, self.form.into());
         Settings { on_error, budget, form, memory, load, ..Settings::default() }
     }
 }

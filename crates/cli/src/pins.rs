@@ -7,6 +7,7 @@ use crate::CliError;
 use crate::kernel::VERDICTS;
 use crate::run::content::{Content, Earlier};
 use moonhook_daemon::{Name, RuntimeFolder, Status};
+use moonhook_hook::XDP;
 use moonhook_install::{PinnedMap, Program, XdpLink, create_pin_folder, section_bytes, unpin};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -207,7 +208,7 @@ impl Pins {
             pid: None,
             interface: text(|record| &record.interface),
             netns: record.as_ref().and_then(|record| record.netns.clone()),
-            hook: "xdp".to_string(),
+            hook: XDP.name.to_string(),
             mode: text(|record| &record.mode),
             scripts: scripts.map(|script| script.to_string_lossy().into_owned()).collect(),
             uptime_seconds: None,

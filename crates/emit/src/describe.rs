@@ -4,6 +4,7 @@ use crate::btf::{Btf, FunctionInfo, LineInfo, Linkage, Member, SectionInfo, Type
 use crate::entries;
 use crate::error::EmitError;
 use crate::program::{Code, DATA_ALIGNMENT, TEXT, data_section};
+use moonhook_hook::{Hook, XDP};
 use moonhook_ir::{Function, FunctionKind, Loc, MapDefinition, MapKind, Module, SourceFile};
 
 /// The last line number that line information holds (22 bits).
@@ -167,12 +168,8 @@ fn signature(function: &Function, programs: Option<&str>, btf: &mut Btf) -> Type
 
 /// A pointer to the context of programs in that section; the kernel knows it by the structure's name.
 fn context(section: &str, btf: &mut Btf) -> TypeId {
-    let name = match section.split('/').next().unwrap_or(section) {
-        "xdp" | "xdp.frags" => "xdp_md",
-        "netfilter" => "bpf_nf_ctx",
-        _ => "__sk_buff",
-    };
-    let structure = btf.structure(name, 0, &[]);
+    let hook = Hook::of_section(section).unwrap_or(&XDP);
+    let structure = btf.structure(hook.context.structure, 0, &[]);
     btf.pointer(structure)
 }
 

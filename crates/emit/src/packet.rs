@@ -6,11 +6,9 @@
 //! one state for a case of the other, and the branch that no way seems to take is removed. So a pointer that is used again is
 //! compared as a copy.
 
-use moonhook_ir::{Condition, Function, FunctionKind, Op, Operand, Size, Value};
+use moonhook_hook::Hook;
+use moonhook_ir::{Condition, Function, Op, Operand, Size, Value};
 use std::collections::HashSet;
-
-/// Where contexts of programs have the packet's end (`struct xdp_md`).
-const END: i16 = 4;
 
 /// What a function compares with.
 pub struct Ends {
@@ -20,16 +18,15 @@ pub struct Ends {
 }
 
 impl Ends {
-    pub fn find(function: &Function) -> Ends {
+    /// Of a function of a module with programs for that hook.
+    pub fn find(function: &Function, hook: Option<&Hook>) -> Ends {
         let mut found = Ends { ends: HashSet::new(), reused: HashSet::new() };
-        let takes_context = match function.kind {
-            FunctionKind::Program { .. } => true,
-            FunctionKind::Subprogram { context, .. } => context,
-        };
-        let Some(context) = function.params.first().filter(|_| takes_context) else { return found };
+        let Some((context, hook)) = function.context().zip(hook) else { return found };
         for inst in function.blocks.iter().flat_map(|block| &block.insts) {
             match (&inst.op, inst.result) {
-                (Op::Load { size: Size::B4, base, disp: END, .. }, Some(result)) if base == context => {
+                (Op::Load { size: Size::B4, base, disp, .. }, Some(result))
+                    if *base == context && *disp == hook.context.end =>
+                {
                     found.ends.insert(result);
                 }
                 _ => {}
@@ -110,7 +107,7 @@ b4():
 "#,
         )
         .unwrap();
-        let ends = Ends::find(&function);
+        let ends = Ends::find(&function, Hook::of_section("xdp"));
         let [again, end, once] = [3, 2, 4].map(Value);
         assert!(ends.copies_left(&Condition::new(CompareOp::UGt, again, end)));
         assert!(!ends.copies_left(&Condition::new(CompareOp::UGt, once, end)));

@@ -14,7 +14,7 @@ pub enum EngineError {
     Emit(#[from] EmitError),
     #[error(transparent)]
     Install(#[from] InstallError),
-    #[error("the object has no program for the XDP hook")]
+    #[error("the object has no program for a hook")]
     NoProgram,
     #[error("the program needs {} MiB of memory, and one map of an object can have {} MiB", .bytes >> 20, MOST >> 20)]
     TooMuchMemory { bytes: usize },

@@ -4,7 +4,7 @@
 //! meanwhile is given to general code. What is wrong with the script itself, or with the host, is an error in either form
 //! ([`EngineError::is_of_form`]).
 
-use crate::stages::{Attempt, Timings, emit, lower, timed, xdp_program};
+use crate::stages::{Attempt, Timings, emit, lower, packet_program, timed};
 use crate::{Choice, EngineError, Reason, Settings};
 use moonhook_emit::{EmitError, Object};
 use moonhook_install::{LoadOptions, LogDetail, Program};
@@ -48,7 +48,7 @@ pub fn install<'a>(
     first_accepted(snapshot, settings, |module, object, timings| {
         // Of general code the verifier's work is bounded by its size, and there is no other form to fall back to.
         let patience = (settings.form.is_none() && module.arena().is_none()).then_some(settings.patience);
-        let options = LoadOptions { name: xdp_program(object)?.name.clone(), log, patience };
+        let options = LoadOptions { name: packet_program(object)?.name.clone(), log, patience };
         let maps = maps(module);
         let load = || moonhook_install::load_with_maps(&object.elf, &options, &maps);
         Ok(timed(timings.kernel_load.get_or_insert_default(), load)?)

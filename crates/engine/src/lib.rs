@@ -16,4 +16,4 @@ pub use fallback::{Compiled, Maps, compile, install};
 pub use moonhook_lower::{CLOCK_SECTION, Clock, Form, Learned};
 pub use reason::{Choice, Reason};
 pub use settings::{BUDGET, MEMORY, PATIENCE, Settings, possible_cpus};
-pub use stages::{Attempt, Timings, emit, lower, timed, xdp_program};
+pub use stages::{Attempt, Timings, emit, lower, packet_program, timed};

@@ -1,5 +1,6 @@
 //! What a person can choose about a program.
 
+use moonhook_hook::XDP;
 use moonhook_lower::Form;
 use std::time::Duration;
 
@@ -40,13 +41,10 @@ pub const PATIENCE: Duration = Duration::from_millis(500);
 /// Packet memory for a person who asks for none, in bytes.
 pub const MEMORY: u32 = 256 << 10;
 
-/// `XDP_PASS` (include/uapi/linux/bpf.h, `enum xdp_action`).
-const PASS: u32 = 2;
-
 impl Default for Settings {
     fn default() -> Self {
         Settings {
-            on_error: PASS,
+            on_error: XDP.pass,
             budget: BUDGET,
             cpus: None,
             count_verdicts: false,

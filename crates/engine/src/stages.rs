@@ -3,6 +3,7 @@
 use crate::settings::possible_cpus;
 use crate::{EngineError, Settings};
 use moonhook_emit::{EmitError, FunctionReport, Object};
+use moonhook_hook::Hook;
 use moonhook_ir::Module;
 use moonhook_lower::{Form, Learned};
 use moonhook_snapshot::Snapshot;
@@ -101,15 +102,12 @@ pub fn emit(module: &Module) -> Result<Object, EngineError> {
     Ok(moonhook_emit::emit(module, &options)?)
 }
 
-/// Sections of XDP programs, as libbpf knows them: the second is for those that take frames in several buffers.
-const SECTIONS: [&str; 2] = ["xdp", "xdp.frags"];
-
-/// The object's XDP program.
+/// The object's program for a hook.
 ///
 /// # Errors
 /// `NoProgram`.
-pub fn xdp_program(object: &Object) -> Result<&FunctionReport, EngineError> {
-    let is_program = |function: &&FunctionReport| SECTIONS.contains(&function.section.as_str());
+pub fn packet_program(object: &Object) -> Result<&FunctionReport, EngineError> {
+    let is_program = |function: &&FunctionReport| Hook::of_section(&function.section).is_some();
     object.functions.iter().find(is_program).ok_or(EngineError::NoProgram)
 }
 

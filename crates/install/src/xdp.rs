@@ -3,6 +3,7 @@
 use crate::interface::{self, Interface, InterfaceName};
 use crate::privilege::{Capability, LOAD};
 use crate::{InstallError, Program, holder, messages, netns, sys};
+use moonhook_hook::XDP;
 use nix::errno::Errno;
 use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
@@ -80,7 +81,7 @@ impl Program {
         messages::silence();
         let program = self.program_fd(program)?;
         let wanted = interface.into();
-        let is_xdp = sys::program_info(program).is_ok_and(|info| info.type_ == libbpf_sys::BPF_PROG_TYPE_XDP);
+        let is_xdp = sys::program_info(program).is_ok_and(|info| info.type_ == XDP.program_type);
         netns::within(netns, move || {
             let interface = interface::find(&wanted, netns)?;
             if !is_xdp {

@@ -1,6 +1,6 @@
 //! Modules: functions, maps and events.
 
-use crate::Function;
+use crate::{Function, FunctionKind};
 use moonhook_diagnostic::Diagnostic;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -252,6 +252,14 @@ pub enum ArgumentKind {
 impl Module {
     pub fn map(&self, id: MapId) -> &Map {
         &self.maps[id.0 as usize]
+    }
+
+    /// The section of the module's programs, which are all of one hook.
+    pub fn section(&self) -> Option<&str> {
+        self.functions.iter().find_map(|function| match &function.kind {
+            FunctionKind::Program { section } => Some(section.as_str()),
+            FunctionKind::Subprogram { .. } => None,
+        })
     }
 
     /// The module's arena.

@@ -161,16 +161,15 @@ impl Pool {
 }
 
 impl<'a> Context<'a> {
-    /// A context whose current block is the entry of a program `name` in `section`.
+    /// A context whose current block is the entry of a program `name` for the script's hook.
     pub fn new(
         snapshot: &'a Snapshot,
         options: &'a Options,
         variables: Variables,
         objects: IndexSet<Object>,
         name: &str,
-        section: &str,
     ) -> Self {
-        let kind = ir::FunctionKind::Program { section: section.to_string() };
+        let kind = ir::FunctionKind::Program { section: snapshot.hook().section(options.frags).to_string() };
         let function = ir::Function::new(name, kind, 1);
         let sources = snapshot
             .sources
@@ -259,12 +258,13 @@ impl<'a> Context<'a> {
         context
     }
 
-    /// `struct xdp_md` (include/uapi/linux/bpf.h): `data` at 0, `data_end` at 4; the verifier makes pointers of them.
+    /// The words of the context of which the verifier makes pointers.
     pub fn load_packet_pointers(&mut self) {
         let context = self.function.params[0];
         let load = |disp| ir::Op::Load { size: ir::Size::B4, signed: false, base: context, disp };
-        self.packet_start = self.emit(load(0));
-        self.packet_end = self.emit(load(4));
+        let moonhook_hook::Context { start, end, .. } = self.snapshot.hook().context;
+        self.packet_start = self.emit(load(start));
+        self.packet_end = self.emit(load(end));
     }
 
     /// The map of that name, made with `definition` if it is not there yet.

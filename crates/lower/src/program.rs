@@ -14,10 +14,6 @@ use moonhook_snapshot::Snapshot;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-/// `XDP_PASS` and the largest verdict (include/uapi/linux/bpf.h, `enum xdp_action`).
-const PASS: i64 = 2;
-const LAST_VERDICT: i64 = 4;
-
 /// Slots for verdict counters.
 const VERDICTS: usize = 8;
 
@@ -58,10 +54,8 @@ fn walk<'a>(
         variables.start_over();
         shared.start_over();
         stored.start_over();
-        let hook = snapshot.handlers.first().map_or("xdp", |handler| handler.hook.name());
-        let section = if options.frags { format!("{hook}.frags") } else { hook.to_string() };
         let mut context =
-            Context::new(snapshot, options, variables, objects, &program_name(&snapshot.script), &section);
+            Context::new(snapshot, options, variables, objects, &program_name(&snapshot.script));
         context.shared = shared;
         context.unrolled = unrolled;
         context.stored = stored;
@@ -135,7 +129,7 @@ impl Context<'_> {
             }
             self.enter(passed)?;
         }
-        self.exit(Word::Imm(PASS));
+        self.exit(Word::Imm(self.snapshot.hook().pass.into()));
         Ok(())
     }
 
@@ -146,7 +140,8 @@ impl Context<'_> {
             match value {
                 Abs::Nil => passed.push(self.take_state()),
                 Abs::Int(verdict) => {
-                    let wrong = self.compare(CompareOp::UGt, verdict, LAST_VERDICT);
+                    let wrong =
+                        self.compare(CompareOp::UGt, verdict, i64::from(self.snapshot.hook().last_verdict()));
                     let (wrong, right) = self.split(wrong);
                     self.state = wrong;
                     if self.state.alive() {
@@ -168,7 +163,7 @@ impl Context<'_> {
                         self.exit(verdict);
                         continue;
                     }
-                    let pass = self.compare(CompareOp::Eq, verdict, PASS);
+                    let pass = self.compare(CompareOp::Eq, verdict, i64::from(self.snapshot.hook().pass));
                     let (pass, other) = self.split(pass);
                     passed.push(pass);
                     self.state = other;

@@ -9,6 +9,7 @@
 //! Reads functions that have been optimised: facts of branches on copies are of no use to other passes. Leaves alone comparisons that may
 //! be the proof of an access, which are those of values that become part of an address without a mask.
 
+use crate::Around;
 use crate::liveness::live_at_starts;
 use crate::opaque::Decisive;
 use crate::proofs::Proofs;
@@ -17,11 +18,11 @@ use crate::values::{Definition, definitions};
 use moonhook_ir::*;
 use std::collections::{BTreeMap, HashMap};
 
-pub(crate) fn run(function: &mut Function, _maps: &[Map]) -> bool {
+pub(crate) fn run(function: &mut Function, around: &Around) -> bool {
     let Ok(flow) = ControlFlow::new(function) else { return false };
     let reach = Reach::new(function, &flow);
     let definitions = definitions(function);
-    let proofs = Proofs::find(function, &flow, &definitions);
+    let proofs = Proofs::find(function, &flow, &definitions, around);
     let uses = Uses::find(function, &definitions);
     let live = Live::find(function, &flow, &definitions);
     let mut copied: Vec<(Block, [bool; 2])> = Vec::new();

@@ -6,6 +6,7 @@
 //! (`check_cond_jmp_op`), also if the loop that this stands for has one turn only. An offset that is added to an address must have bounds: where a loop lies
 //! between what bounds it and its use, it gets a mask there.
 
+use crate::Around;
 use crate::opaque::Opaque;
 use crate::proofs::Proofs;
 use crate::reach::Reach;
@@ -16,7 +17,7 @@ use moonhook_ir::*;
 /// Larger offsets have a comparison next to their use.
 const MOST_MASKED: u64 = 0x7fff;
 
-pub(crate) fn run(function: &mut Function, maps: &[Map]) -> bool {
+pub(crate) fn run(function: &mut Function, around: &Around) -> bool {
     let Ok(flow) = ControlFlow::new(function) else { return false };
     let (flow, reach) = (&flow, &Reach::new(function, &flow));
     let mut loops: Vec<Block> =
@@ -26,8 +27,8 @@ pub(crate) fn run(function: &mut Function, maps: &[Map]) -> bool {
     }
     loops.extend(behind_may_goto(function, flow, reach));
     let definitions = definitions(function);
-    let proofs = Proofs::find(function, flow, &definitions);
-    let opaque = Opaque::find(function, maps);
+    let proofs = Proofs::find(function, flow, &definitions, around);
+    let opaque = Opaque::find(function, around.maps);
     let ways = Ways::find(function, flow, &opaque);
     let mut plan = Vec::new();
     let forgotten = Forgotten::find(function, flow, reach, &loops);

@@ -8,17 +8,18 @@
 //! values. For two values it has so only if it knew as much of them then, so such a fact does not outlive a later fact
 //! about either of them. A packet-length check goes only if one at least as strong on the same pointer dominates it.
 
+use crate::Around;
 use crate::range::Range;
 use crate::values::{Definition, definitions};
 use moonhook_ir::*;
 
-pub(crate) fn run(function: &mut Function, _maps: &[Map]) -> bool {
+pub(crate) fn run(function: &mut Function, around: &Around) -> bool {
     let Ok(flow) = ControlFlow::new(function) else { return false };
     let definitions = definitions(function);
     let mut facts = Facts {
         list: Vec::new(),
         latest: vec![NONE; function.value_count as usize],
-        end: packet_end(function),
+        end: function.context().zip(around.context.map(|context| context.end)),
         definitions: &definitions,
     };
     let mut changed = false;
@@ -53,13 +54,6 @@ pub(crate) fn run(function: &mut Function, _maps: &[Map]) -> bool {
 enum Step {
     Enter(Block),
     Leave(usize),
-}
-
-/// Where the context holds the packet's end: `struct xdp_md` and `struct __sk_buff` (include/uapi/linux/bpf.h).
-fn packet_end(function: &Function) -> Option<(Value, i16)> {
-    let FunctionKind::Program { section } = &function.kind else { return None };
-    let disp = if section.starts_with("xdp") { 4 } else { 80 };
-    function.params.first().map(|context| (*context, disp))
 }
 
 #[derive(Clone, Copy)]

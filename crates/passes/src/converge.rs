@@ -7,6 +7,7 @@
 //!
 //! Reads functions that have been optimised: no other pass can look through what is hidden here.
 
+use crate::Around;
 use crate::opaque::Opaque;
 use crate::proofs::Proofs;
 use crate::values::definitions;
@@ -21,10 +22,10 @@ const TOLERATED: f64 = 25.0;
 /// The largest offset into the frame that is masked: what is added to it stays below the verifier's limit (`MAX_PACKET_OFF`).
 const MOST_MASKED: u64 = 0x1fff;
 
-pub(crate) fn run(function: &mut Function, maps: &[Map]) -> bool {
-    let Some(zero) = maps.iter().position(Map::is_opaque_zero) else { return false };
+pub(crate) fn run(function: &mut Function, around: &Around) -> bool {
+    let Some(zero) = around.maps.iter().position(Map::is_opaque_zero) else { return false };
     let Ok(flow) = ControlFlow::new(function) else { return false };
-    let opaque = Opaque::find(function, maps);
+    let opaque = Opaque::find(function, around.maps);
     let ways = Ways::find(function, &flow, &opaque);
     let apart = ways.apart(&flow);
     let size = |block: &Block| 1.0 + function.block(*block).insts.len() as f64;
@@ -35,7 +36,7 @@ pub(crate) fn run(function: &mut Function, maps: &[Map]) -> bool {
     for forks in apart.iter().filter(|forks| ways.states(forks) > few) {
         forks.iter().for_each(|fork| hidden[*fork as usize] = true);
     }
-    let proofs = Proofs::find(function, &flow, &definitions(function));
+    let proofs = Proofs::find(function, &flow, &definitions(function), around);
     let bits: Vec<u64> = (0..function.value_count).map(|value| ways.bits(Value(value))).collect();
     let mut hiding = Hiding { zero: MapId(zero as u32), renamed: HashMap::new(), copies: HashSet::new() };
     let forks: Vec<Fork> =

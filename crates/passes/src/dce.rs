@@ -3,10 +3,11 @@
 //!
 //! Guarantees that all remaining values can influence a branch, a result, a store or a call. Does not remove calls.
 
+use crate::Around;
 use crate::values::{Definition, definitions};
 use moonhook_ir::*;
 
-pub(crate) fn run(function: &mut Function, _maps: &[Map]) -> bool {
+pub(crate) fn run(function: &mut Function, _: &Around) -> bool {
     let stores = remove_dead_stores(function);
     let live = needed_values(function);
     let mut changed = stores;

@@ -11,6 +11,7 @@ mod condition;
 mod memory;
 mod unary;
 
+use crate::Around;
 use crate::helpers::{Effect, effect, moves_packet};
 use crate::values::{Definition, Replacements, use_counts};
 use moonhook_ir::*;
@@ -22,11 +23,11 @@ enum Outcome {
     Value(Value),
 }
 
-pub(crate) fn run(function: &mut Function, maps: &[Map]) -> bool {
+pub(crate) fn run(function: &mut Function, around: &Around) -> bool {
     let Ok(order) = function.reverse_postorder() else { return false };
     let count = function.value_count as usize;
     let mut folder = Folder {
-        maps,
+        maps: around.maps,
         definitions: vec![Definition::Other; count],
         bits: vec![u64::MAX; count],
         uses: use_counts(function),

@@ -8,14 +8,15 @@
 //! them can be merged, but they themselves are merged only between calls within a block: it costs less to make one again
 //! than to keep it in a register. Leaves replaced operations behind (`dce`).
 
+use crate::Around;
 use crate::hash::FastMap;
 use crate::helpers::{Effect, effect, moves_packet};
 use crate::values::Replacements;
 use moonhook_ir::*;
 
-pub(crate) fn run(function: &mut Function, maps: &[Map]) -> bool {
+pub(crate) fn run(function: &mut Function, around: &Around) -> bool {
     let Ok(flow) = ControlFlow::new(function) else { return false };
-    let mut numbering = Numbering::new(function, maps);
+    let mut numbering = Numbering::new(function, around.maps);
     // The walk's stack: blocks to enter, and lengths to cut the log to when their subtrees are done.
     let mut stack = vec![Step::Enter(Block(0))];
     while let Some(step) = stack.pop() {

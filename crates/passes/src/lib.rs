@@ -7,6 +7,7 @@
 //! Knows SSA and eBPF's arithmetic; nothing of Lua, registers or encodings.
 
 mod apart;
+mod around;
 mod bound;
 mod branch_facts;
 pub mod combine;
@@ -31,12 +32,13 @@ mod values;
 mod ways;
 pub mod without_arena;
 
-use moonhook_ir::{Function, Map, Module, parallel};
+pub use around::Around;
+use moonhook_ir::{Function, Module, parallel};
 
-/// A pass by its name: gives whether it changed anything. `maps` are the module's.
+/// A pass by its name: gives whether it changed anything.
 pub struct Pass {
     pub name: &'static str,
-    pub run: fn(&mut Function, maps: &[Map]) -> bool,
+    pub run: fn(&mut Function, &Around) -> bool,
 }
 
 /// All passes, in the order in which a round runs them.
@@ -58,16 +60,16 @@ const ROUNDS: usize = 6;
 /// Optimises every function, drops calls that turn out to be of no use, and combines functions of programs that have too many
 /// ([`combine`]).
 pub fn optimise(module: &mut Module) {
-    let Module { functions, maps, .. } = module;
-    parallel::map(functions.iter_mut(), || (), |_, function| optimise_function(function, maps));
+    let (functions, around) = Around::of(module);
+    parallel::map(functions.iter_mut(), || (), |_, function| optimise_function(function, &around));
     while let Some(changed) = unused_calls::run(module) {
-        let Module { functions, maps, .. } = &mut *module;
+        let (functions, around) = Around::of(module);
         let changed = functions.iter_mut().zip(changed).filter(|(_, changed)| *changed);
-        changed.for_each(|(function, _)| optimise_function(function, maps));
+        changed.for_each(|(function, _)| optimise_function(function, &around));
     }
     if module.arena().is_none() {
-        let Module { functions, maps, .. } = &mut *module;
-        functions.iter_mut().for_each(|function| spare_the_verifier(function, maps));
+        let (functions, around) = Around::of(module);
+        functions.iter_mut().for_each(|function| spare_the_verifier(function, &around));
     }
     combine::run(module);
 }
@@ -81,25 +83,25 @@ pub const LAST: &[Pass] = &[
     Pass { name: "apart", run: apart::run },
 ];
 
-fn spare_the_verifier(function: &mut Function, maps: &[Map]) {
+fn spare_the_verifier(function: &mut Function, around: &Around) {
     for pass in LAST {
-        (pass.run)(function, maps);
+        (pass.run)(function, around);
         debug_assert_eq!(moonhook_ir::verify::verify(function), Ok(()), "after {}\n{function}", pass.name);
     }
 }
 
 /// Runs all passes until none changes anything, but a bounded number of rounds. A malformed function is left as it is.
-pub fn optimise_function(function: &mut Function, maps: &[Map]) {
+pub fn optimise_function(function: &mut Function, around: &Around) {
     // Passes in a row that changed nothing: once those are all, each has seen the function as it is.
     let mut idle = 0;
     for pass in (0..ROUNDS).flat_map(|_| PASSES) {
-        idle = if (pass.run)(function, maps) { 0 } else { idle + 1 };
+        idle = if (pass.run)(function, around) { 0 } else { idle + 1 };
         debug_assert_eq!(moonhook_ir::verify::verify(function), Ok(()), "after {}\n{function}", pass.name);
         if idle == PASSES.len() {
             return;
         }
     }
-    simplify_cfg::run(function, maps);
+    simplify_cfg::run(function, around);
 }
 
 /// The pass of that name.

@@ -5,12 +5,13 @@
 //! hidden, for numbers that decide nothing do not keep states apart (`regsafe`, kernel/bpf/verifier.c). Where a loop follows, all
 //! stays as it is: there the verifier compares states more strictly.
 
+use crate::Around;
 use crate::values::{Definition, Replacements, definitions};
 use moonhook_ir::*;
 
 /// Removes the hiding of numbers that nothing depends on.
-pub(crate) fn run(function: &mut Function, maps: &[Map]) -> bool {
-    let opaque = Opaque::find(function, maps);
+pub(crate) fn run(function: &mut Function, around: &Around) -> bool {
+    let opaque = Opaque::find(function, around.maps);
     if !opaque.is_used() {
         return false;
     }

@@ -1,11 +1,12 @@
 //! An operation on a block parameter that gets a constant on every edge is done to the constants: the parameter gets the
 //! results. Only where nothing else uses the parameter, so that no further one is needed.
 
+use crate::Around;
 use crate::values::{Definition, Replacements, definitions, use_counts};
 use moonhook_ir::graph::Lists;
 use moonhook_ir::*;
 
-pub(crate) fn run(function: &mut Function, _maps: &[Map]) -> bool {
+pub(crate) fn run(function: &mut Function, _: &Around) -> bool {
     let mut pass: Option<Pass> = None;
     for index in 1..function.blocks.len() {
         let mut at = 0;

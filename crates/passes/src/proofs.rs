@@ -1,6 +1,8 @@
 //! What the verifier has to know for an access: which values are addresses, and of which numbers it needs the bounds.
 
+use crate::Around;
 use crate::values::Definition;
+use moonhook_hook::Context;
 use moonhook_ir::*;
 use std::collections::HashMap;
 
@@ -13,7 +15,12 @@ pub(crate) struct Proofs {
 }
 
 impl Proofs {
-    pub fn find(function: &Function, flow: &ControlFlow, definitions: &[Definition]) -> Self {
+    pub fn find(
+        function: &Function,
+        flow: &ControlFlow,
+        definitions: &[Definition],
+        around: &Around,
+    ) -> Self {
         let count = function.value_count as usize;
         let mut proofs =
             Proofs { values: vec![false; count], pointers: vec![false; count], compared: vec![false; count] };
@@ -22,7 +29,7 @@ impl Proofs {
         let mut changed = true;
         while changed {
             changed = false;
-            flow.order.iter().for_each(|block| changed |= proofs.add_pointers(function, *block));
+            flow.order.iter().for_each(|block| changed |= proofs.add_pointers(function, *block, around));
         }
         let mut sources: Vec<Vec<Value>> = vec![Vec::new(); count];
         for data in &function.blocks {
@@ -51,7 +58,7 @@ impl Proofs {
         proofs
     }
 
-    fn add_pointers(&mut self, function: &Function, block: Block) -> bool {
+    fn add_pointers(&mut self, function: &Function, block: Block, around: &Around) -> bool {
         /// `bpf_map_lookup_elem`.
         const HELPER_MAP_LOOKUP: u32 = 1;
         let mut changed = false;
@@ -62,8 +69,10 @@ impl Proofs {
             let is_pointer = match &inst.op {
                 Op::DataAddress { .. } | Op::MapReference(_) | Op::SlotAddress(_) => true,
                 Op::FunctionReference(_) | Op::Unary(UnaryOp::Arena, _) => true,
-                // `struct xdp_md` (include/uapi/linux/bpf.h) has addresses at 0, 4 and 8.
-                Op::Load { base, disp, .. } => Some(*base) == function.context() && *disp <= 8,
+                Op::Load { base, disp, .. } => {
+                    let is_address = |context: &Context| [context.start, context.end].contains(disp);
+                    Some(*base) == function.context() && around.context.is_some_and(is_address)
+                }
                 Op::Helper { id, .. } => *id == HELPER_MAP_LOOKUP,
                 Op::Binary(BinaryOp::Add, base, _) => self.pointers[base.index()],
                 _ => false,

@@ -4,13 +4,14 @@
 //! verifier walks the loop once more for each length that a turn may have proved. An address that was loaded in the turn has proved
 //! what all ways to the loop's head have in common, and nothing else. That comparison cannot fail: it says what is so already.
 
+use crate::Around;
 use crate::values::{Definition, definitions};
 use moonhook_ir::*;
 use std::collections::HashSet;
 
-pub(crate) fn run(function: &mut Function, _maps: &[Map]) -> bool {
+pub(crate) fn run(function: &mut Function, around: &Around) -> bool {
     let Ok(flow) = ControlFlow::new(function) else { return false };
-    let Some(frame) = Frame::find(function) else { return false };
+    let Some(frame) = Frame::find(function, around) else { return false };
     // Of the frame, not of an address: new addresses do not change it.
     let checks = frame.checks(function, &definitions(function));
     let lengths = proved_lengths(function, &flow, &checks);
@@ -33,8 +34,8 @@ pub(crate) fn run(function: &mut Function, _maps: &[Map]) -> bool {
         let proved = lengths[head.index()].unwrap_or(0);
         let old: Vec<Value> = frame.starts(function);
         let entry = function.new_block();
-        let Frame { context, end, .. } = frame;
-        let load = Op::Load { size: Size::B4, signed: false, base: context, disp: 0 };
+        let Frame { context, end, start_disp, .. } = frame;
+        let load = Op::Load { size: Size::B4, signed: false, base: context, disp: start_disp };
         let Some(start) = function.push(entry, load, loc) else { continue };
         let to = |block| Target::new(block, Vec::new());
         let next = match proved {
@@ -103,10 +104,12 @@ fn proved_lengths(function: &Function, flow: &ControlFlow, checks: &[Check]) -> 
     lengths
 }
 
-/// `struct xdp_md` (include/uapi/linux/bpf.h): where the frame starts and ends.
+/// The addresses of the packet.
 struct Frame {
     context: Value,
     end: Value,
+    /// Where the address of its first byte stands in what the program gets.
+    start_disp: i16,
 }
 
 /// A comparison with the frame's end behind which so many bytes are known to be there.
@@ -117,18 +120,17 @@ struct Check {
 }
 
 impl Frame {
-    fn find(function: &Function) -> Option<Self> {
-        let context = function.context()?;
+    fn find(function: &Function, around: &Around) -> Option<Self> {
+        let (context, words) = function.context().zip(around.context)?;
         let mut insts = function.blocks.first()?.insts.iter();
-        let is_end = |inst: &&Inst| matches!(inst.op, Op::Load { base, disp: 4, .. } if base == context);
-        Some(Frame { context, end: insts.find(is_end)?.result? })
+        let is_end = |inst: &&Inst| matches!(inst.op, Op::Load { base, disp, .. } if base == context && disp == words.end);
+        Some(Frame { context, end: insts.find(is_end)?.result?, start_disp: words.start })
     }
 
     /// All that was loaded from where the frame's address stands.
     fn starts(&self, function: &Function) -> Vec<Value> {
         let insts = function.blocks.iter().flat_map(|block| &block.insts);
-        let is_start =
-            |inst: &&Inst| matches!(inst.op, Op::Load { base, disp: 0, .. } if base == self.context);
+        let is_start = |inst: &&Inst| matches!(inst.op, Op::Load { base, disp, .. } if (base, disp) == (self.context, self.start_disp));
         insts.filter(is_start).filter_map(|inst| inst.result).collect()
     }
 

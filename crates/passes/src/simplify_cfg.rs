@@ -5,10 +5,11 @@
 //! Guarantees that the block list holds reachable blocks only. No `may_goto` is bypassed: only blocks that end in a plain
 //! jump are. Does not look at conditions (`fold`, `branch_facts`).
 
+use crate::Around;
 use crate::values::{Definition, Replacements, definitions, use_counts};
 use moonhook_ir::*;
 
-pub(crate) fn run(function: &mut Function, _maps: &[Map]) -> bool {
+pub(crate) fn run(function: &mut Function, _: &Around) -> bool {
     let mut changed = drop_unreachable(function);
     changed |= remove_constant_params(function);
     // Each branch that becomes a jump may make the two targets of another the same.

@@ -4,11 +4,12 @@
 //! Follows, forward over the control-flow graph, what surely stands in each slot. Slots are looked at only if their address
 //! goes nowhere but into loads, stores and helpers that read what they are given.
 
+use crate::Around;
 use crate::helpers::reads_only;
 use crate::values::{Definition, definitions};
 use moonhook_ir::*;
 
-pub(crate) fn run(function: &mut Function, _maps: &[Map]) -> bool {
+pub(crate) fn run(function: &mut Function, _: &Around) -> bool {
     if function.slots.is_empty() {
         return false;
     }

@@ -8,6 +8,7 @@
 //! ([`crate::opaque`]) stay hidden, and values become parameters only if no way to the branch is left: the more ways there are to a
 //! loop, the more often the verifier walks it.
 
+use crate::Around;
 use crate::opaque::{Opaque, before_loops};
 use crate::values::{Definition, definitions};
 use moonhook_ir::*;
@@ -25,10 +26,10 @@ const COPIED: usize = 3;
 /// Branches above an edge that are asked what they tell, at most.
 const LOOKED_AT: usize = 6;
 
-pub(crate) fn run(function: &mut Function, maps: &[Map]) -> bool {
+pub(crate) fn run(function: &mut Function, around: &Around) -> bool {
     let Ok(flow) = ControlFlow::new(function) else { return false };
     let mut threader = Threader {
-        opaque: Opaque::find(function, maps),
+        opaque: Opaque::find(function, around.maps),
         definitions: definitions(function),
         uses: Uses::new(function),
         before_loops: before_loops(function, &flow),

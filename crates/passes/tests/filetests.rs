@@ -2,6 +2,7 @@
 //! combines functions of programs that have more than N), the input, a line `# ---`, and what the passes must make of it. `MOONHOOK_BLESS=1` writes that part anew.
 
 use moonhook_ir::{Module, parse, verify::verify};
+use moonhook_passes::Around;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -48,9 +49,9 @@ fn run(path: &Path, input: &str) -> String {
             moonhook_passes::combine::run_above(&mut module, limit, limit);
         } else {
             let pass = moonhook_passes::pass(name).unwrap_or_else(|| panic!("{at}: no pass `{name}`"));
-            let Module { functions, maps, .. } = &mut module;
+            let (functions, around) = Around::of(&mut module);
             functions.iter_mut().for_each(|function| {
-                (pass.run)(function, maps);
+                (pass.run)(function, &around);
             });
         }
         check(&at.to_string(), &module);

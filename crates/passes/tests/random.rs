@@ -5,7 +5,7 @@
 mod generator;
 
 use moonhook_ir::{FunctionId, Module, eval::Machine, eval::Trap, parse, verify::verify};
-use moonhook_passes::{LAST, PASSES, optimise};
+use moonhook_passes::{Around, LAST, PASSES, optimise};
 
 const PROGRAMS: u64 = 150;
 
@@ -43,7 +43,8 @@ fn passes_keep_the_meaning() {
         assert!(results.iter().all(|(result, _)| result.is_ok()), "seed {seed}: {results:?}\n{module}");
         for pass in PASSES.iter().chain(LAST) {
             let mut after = module.clone();
-            (pass.run)(&mut after.functions[0], &module.maps);
+            let (functions, around) = Around::of(&mut after);
+            (pass.run)(&mut functions[0], &around);
             check(seed, pass.name, &module, &after);
         }
         let mut after = module.clone();

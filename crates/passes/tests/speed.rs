@@ -4,7 +4,7 @@
 mod generator;
 
 use moonhook_ir::Module;
-use moonhook_passes::{PASSES, optimise};
+use moonhook_passes::{Around, PASSES, optimise};
 use std::time::Instant;
 
 #[test]
@@ -28,7 +28,10 @@ fn time_of_optimise() {
         for round in 0..3 {
             for pass in PASSES {
                 let start = Instant::now();
-                let changed = (pass.run)(&mut work.functions[0], &module.maps);
+                let changed = {
+                    let (functions, around) = Around::of(&mut work);
+                    (pass.run)(&mut functions[0], &around)
+                };
                 println!(
                     "  {round} {:12} {changed:5} {:.0} µs",
                     pass.name,

@@ -15,12 +15,10 @@ use crate::ledger::Entry;
 use crate::times::Times;
 use crate::{Pair, ProofError, check, corpus, frames};
 use moonhook_engine::Form;
+use moonhook_hook::XDP;
 use moonhook_install::frame_max_linear;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-/// PASS of `require "linux.xdp"`.
-const PASS: u32 = 2;
 
 /// The scripts below `folder`, at any depth, in the order of their paths.
 pub fn scripts(folder: &Path) -> Vec<PathBuf> {
@@ -135,7 +133,7 @@ fn agree(path: &Path, mut pair: Pair, frames: &[corpus::Named]) -> Result<Ran, P
     let mut silent = true;
     for (name, frame) in frames {
         let seen = pair.run_named(frame, || name.clone())?;
-        silent &= seen.nothing_happened(frame, PASS);
+        silent &= seen.nothing_happened(frame, XDP.pass);
         // Where each tier stopped is not comparable, and so is what the script kept.
         if seen.ran_out_of_budget() {
             break;
@@ -161,7 +159,7 @@ pub fn check(path: &Path) -> Result<Ran, ProofError> {
     let bytes: Vec<Vec<u8>> = frames.iter().map(|(_, frame)| frame.clone()).collect();
     let all = check::examined(&text, &bytes, folder.path())
         .map_err(|(kind, message)| problem(format!("{kind}\n{message}")))?;
-    if all.iter().zip(&bytes).all(|(seen, frame)| seen.nothing_happened(frame, PASS)) {
+    if all.iter().zip(&bytes).all(|(seen, frame)| seen.nothing_happened(frame, XDP.pass)) {
         return Err(problem("nothing could be seen of any frame".to_string()));
     }
     Ok(Ran { frames: frames.len(), ..Ran::default() })

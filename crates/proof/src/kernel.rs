@@ -3,8 +3,8 @@
 use crate::outcome::Seen;
 use crate::shared::{self, Tables};
 use crate::{ProofError, host};
+use moonhook_cli::CliError;
 use moonhook_cli::records::{Decoder, Message, Text};
-use moonhook_cli::{CliError, Verdict};
 use moonhook_engine::{Choice, Form, PATIENCE, Settings};
 use moonhook_install::{Events, LogDetail, Program, ProgramStatistics};
 use moonhook_ir::Module;
@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 /// A verdict that no script returns by accident: an error always shows.
-pub const ON_ERROR: Verdict = Verdict::Aborted;
+pub const ON_ERROR: u32 = 0;
 
 /// How handlers are compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl Kernel {
     pub fn new(loaded: &Loaded, variant: Variant) -> Result<Kernel, ProofError> {
         let start = host::processor_time()?;
         let settings = Settings {
-            on_error: ON_ERROR as u32,
+            on_error: ON_ERROR,
             form: variant.form,
             compact: variant.compact,
             frags: variant.frags,

@@ -174,7 +174,7 @@ fn load(script: &Path) -> Result<Loaded, CliError> {
 }
 
 fn user_options(budget: u64) -> moonhook_user::Options {
-    moonhook_user::Options { on_error: ON_ERROR as u32, budget }
+    moonhook_user::Options { on_error: ON_ERROR, budget }
 }
 
 /// What the user tier did, in the form that is compared.

@@ -147,7 +147,7 @@ fn pinned(text: &str, form: Form, cpus: Option<u32>, pin: &Path) {
     let compiled = moonhook_engine::compile(&loaded.snapshot, &settings).unwrap();
     let object = folder.path().join("script.o");
     std::fs::write(&object, &compiled.object.elf).unwrap();
-    let program = &moonhook_engine::xdp_program(&compiled.object).unwrap().name;
+    let program = &moonhook_engine::packet_program(&compiled.object).unwrap().name;
     (LOADERS[0].load)(&object, program, pin).unwrap();
 }
 

@@ -31,16 +31,17 @@ function start_handler(L, closure)
   return call_closure(L, stack, 2, stack, 1)
 end
 
--- The verdict that the handler's result is; a large number if it is none, and the error is raised.
-function handler_verdict(L)
+-- The verdict that the handler's result is; a large number if it is none, and the error is raised. The hook says what no result means,
+-- and which is its last verdict.
+function handler_verdict(L, pass, last)
   local result = u64(L + L_STACK)
   local tag = u64(result)
-  if tag == TAG_NIL then return 2 end
+  if tag == TAG_NIL then return pass end
   set64(L + L_TRACE, 0)
   local text = 0
   if tag == TAG_INT then
     local verdict = u64(result + 8)
-    if verdict >= 0 and verdict <= 4 then return verdict end
+    if verdict >= 0 and verdict <= last then return verdict end
     text = text_join(L, "handler returned ", integer_to_text(L, verdict))
     if text ~= 0 then text = text_join(L, text, ", expected a verdict") end
   else

@@ -22,7 +22,7 @@ impl fmt::Display for Dump<'_> {
         let snapshot = self.0;
         writeln!(f, "script {}", snapshot.script)?;
         for handler in &snapshot.handlers {
-            writeln!(f, "handler {} closure{}", handler.hook.name(), handler.closure.0)?;
+            writeln!(f, "handler {} closure{}", handler.hook.name, handler.closure.0)?;
         }
         for (index, closure) in snapshot.closures.iter().enumerate() {
             self.closure(f, index, closure)?;
@@ -143,8 +143,9 @@ fn cut(f: &mut fmt::Formatter<'_>, entries: usize) -> fmt::Result {
 mod tests {
     use super::*;
     use crate::{
-        Cell, CellId, ClosureId, Handler, Hook, LocalVariable, Source, SourceId, TableId, UpvalueDescription,
+        Cell, CellId, ClosureId, Handler, LocalVariable, Source, SourceId, TableId, UpvalueDescription,
     };
+    use moonhook_hook::XDP;
 
     fn sample() -> Snapshot {
         let prototype = Prototype {
@@ -164,7 +165,7 @@ mod tests {
         let entries = (0..20).map(|key| (Value::Integer(100 + key), Value::Boolean(true))).collect();
         Snapshot {
             script: "x.lua".into(),
-            handlers: vec![Handler { hook: Hook::Xdp, closure: ClosureId(0) }],
+            handlers: vec![Handler { hook: &XDP, closure: ClosureId(0) }],
             closures: vec![Closure { prototype: PrototypeId(0), upvalues: vec![CellId(0)] }],
             cells: vec![Cell { value: Value::Table(TableId(0)) }],
             tables: vec![Table {

@@ -12,6 +12,7 @@ mod lookup;
 mod opcode;
 mod owners;
 
+use moonhook_hook::{Hook, XDP};
 use std::fmt;
 use std::sync::Arc;
 
@@ -63,14 +64,8 @@ pub struct Snapshot {
 /// A function that the script registered for a hook.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Handler {
-    pub hook: Hook,
+    pub hook: &'static Hook,
     pub closure: ClosureId,
-}
-
-/// Where in the kernel a handler runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Hook {
-    Xdp,
 }
 
 /// A Lua value. Strings are byte strings and may hold NULs.
@@ -188,6 +183,11 @@ pub fn short_name(name: &str) -> String {
 }
 
 impl Snapshot {
+    /// The hook that the handlers are for.
+    pub fn hook(&self) -> &'static Hook {
+        self.handlers.first().map_or(&XDP, |handler| handler.hook)
+    }
+
     pub fn closure(&self, id: ClosureId) -> &Closure {
         &self.closures[id.index()]
     }
@@ -221,15 +221,6 @@ impl Value {
 
     pub fn string(bytes: impl AsRef<[u8]>) -> Value {
         Value::String(Arc::from(bytes.as_ref()))
-    }
-}
-
-impl Hook {
-    /// The name used in section names, dumps and messages.
-    pub fn name(self) -> &'static str {
-        match self {
-            Hook::Xdp => "xdp",
-        }
     }
 }
 

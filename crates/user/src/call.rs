@@ -9,13 +9,14 @@ use mlua::ffi::{self, lua_State};
 use mlua::{Function, Lua};
 
 use crate::object::{self, Kind};
-use crate::{PASS, RuntimeError, protocol, steps};
+use crate::{RuntimeError, protocol, steps};
+use moonhook_hook::Hook;
 
 /// The verdict of `handler` about `frame`, which it may change, and which stays changed also after an error. `budget`
 /// loses the steps that were used.
 pub(crate) fn call(
     lua: &Lua,
-    handler: &Function,
+    (handler, hook): (&Function, &Hook),
     frame: &mut [u8],
     budget: &mut u64,
 ) -> Result<u32, RuntimeError> {
@@ -27,7 +28,7 @@ pub(crate) fn call(
     let outside = unsafe {
         lua.exec_raw::<()>(handler, |state| {
             let before = steps::start(state, *budget);
-            let ended = protected(state, frame, &argument);
+            let ended = protected(state, hook, frame, &argument);
             steps::stop(state, before);
             *budget = steps::remaining();
             result = Some(ended);
@@ -45,7 +46,12 @@ fn bare(message: String) -> RuntimeError {
 }
 
 /// Calls the function on top of the stack.
-unsafe fn protected(state: *mut lua_State, frame: &mut [u8], argument: &[u8]) -> Result<u32, RuntimeError> {
+unsafe fn protected(
+    state: *mut lua_State,
+    hook: &Hook,
+    frame: &mut [u8],
+    argument: &[u8],
+) -> Result<u32, RuntimeError> {
     // SAFETY: the stack has room for what is pushed; up to `lua_pcall` nothing here has a destructor, and after it
     // nothing raises errors.
     unsafe {
@@ -66,7 +72,7 @@ unsafe fn protected(state: *mut lua_State, frame: &mut [u8], argument: &[u8]) ->
         object::expire(state, packet);
         object::expire(state, argument);
         match status {
-            ffi::LUA_OK => verdict(state),
+            ffi::LUA_OK => verdict(state, hook),
             ffi::LUA_ERRRUN => Err(error(state, description)),
             // Errors that are not given to message handlers (no memory) or that came up in one (stack overflow).
             _ => Err(bare(text(state))),
@@ -75,21 +81,20 @@ unsafe fn protected(state: *mut lua_State, frame: &mut [u8], argument: &[u8]) ->
 }
 
 /// The verdict that the value on top of the stack is.
-unsafe fn verdict(state: *mut lua_State) -> Result<u32, RuntimeError> {
+unsafe fn verdict(state: *mut lua_State, hook: &Hook) -> Result<u32, RuntimeError> {
     // SAFETY: reads the stack only; type names are static and ASCII.
     unsafe {
         if ffi::lua_isnil(state, -1) != 0 {
-            return Ok(PASS);
+            return Ok(hook.pass);
         }
         if ffi::lua_isinteger(state, -1) == 0 {
             let name = ffi::lua_typename(state, ffi::lua_type(state, -1));
             let name = std::ffi::CStr::from_ptr(name).to_string_lossy();
             return Err(bare(format!("handler returned a {name} value, expected a verdict")));
         }
-        match ffi::lua_tointeger(state, -1) {
-            verdict @ 0..=4 => Ok(verdict as u32),
-            other => Err(bare(format!("handler returned {other}, expected a verdict"))),
-        }
+        let returned = ffi::lua_tointeger(state, -1);
+        let verdict = u32::try_from(returned).ok().filter(|verdict| hook.verdict(*verdict).is_some());
+        verdict.ok_or_else(|| bare(format!("handler returned {returned}, expected a verdict")))
     }
 }
 

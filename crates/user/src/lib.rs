@@ -14,24 +14,24 @@ mod steps;
 mod tables;
 
 use mlua::{Function, Lua};
+use moonhook_hook::{Hook, XDP};
 
 pub use error::{RuntimeError, UserError};
 pub use tables::content;
-
-/// `PASS` of `require "linux.xdp"`: what a handler's verdict is when it returns nothing.
-const PASS: u32 = 2;
 
 /// Runs handlers over frames.
 pub struct UserTier {
     lua: Lua,
     handlers: Vec<Function>,
+    /// Where the handlers would run: its verdicts are theirs.
+    hook: &'static Hook,
     options: Options,
 }
 
 /// How frames are decided where the script does not.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// The verdict after a run-time error, 0 to 4.
+    /// The verdict after a run-time error.
     pub on_error: u32,
     /// The most virtual-machine instructions that the handlers may run for one frame, in all.
     pub budget: u64,
@@ -39,7 +39,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { on_error: PASS, budget: 100_000 }
+        Options { on_error: XDP.pass, budget: 100_000 }
     }
 }
 
@@ -61,20 +61,27 @@ impl UserTier {
     pub fn new(loaded: moonhook_load::Loaded, options: Options) -> Result<Self, UserError> {
         tables::limit(&loaded)?;
         loaded.requests.print_events();
-        Self::from_parts(loaded.lua, loaded.handlers, options)
+        let hook = loaded.snapshot.hook();
+        Self::from_parts(loaded.lua, loaded.handlers, hook, options)
     }
 
     /// As [`UserTier::new`], for any state of Lua 5.5 and functions of it.
-    pub fn from_parts(lua: Lua, handlers: Vec<Function>, options: Options) -> Result<Self, UserError> {
+    pub fn from_parts(
+        lua: Lua,
+        handlers: Vec<Function>,
+        hook: &'static Hook,
+        options: Options,
+    ) -> Result<Self, UserError> {
         // SAFETY: `exec_raw` calls the closure under Lua's protection and with enough stack; the closure owns nothing.
         unsafe { lua.exec_raw::<()>((), |state| object::register(state)) }?;
-        Ok(UserTier { lua, handlers, options })
+        Ok(UserTier { lua, handlers, hook, options })
     }
 
     /// Lets the handlers decide about a frame, in the order in which they were registered: the first verdict other than
     /// `PASS` is the frame's, and a run-time error ends it.
     pub fn run(&mut self, frame: &[u8]) -> Outcome {
-        let mut outcome = Outcome { verdict: PASS, data: frame.to_vec(), output: Vec::new(), error: None };
+        let mut outcome =
+            Outcome { verdict: self.hook.pass, data: frame.to_vec(), output: Vec::new(), error: None };
         if let Err(error) = self.decide(&mut outcome) {
             outcome.verdict = self.options.on_error;
             outcome.error = Some(error);
@@ -93,11 +100,11 @@ impl UserTier {
 
     fn first_verdict(&self, frame: &mut [u8], budget: &mut u64) -> Result<u32, RuntimeError> {
         for handler in &self.handlers {
-            match call::call(&self.lua, handler, frame, budget)? {
-                PASS => {}
-                verdict => return Ok(verdict),
+            let verdict = call::call(&self.lua, (handler, self.hook), frame, budget)?;
+            if verdict != self.hook.pass {
+                return Ok(verdict);
             }
         }
-        Ok(PASS)
+        Ok(self.hook.pass)
     }
 }

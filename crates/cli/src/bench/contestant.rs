@@ -5,6 +5,7 @@ use crate::kernel::Kernel;
 use crate::verdict;
 use moonhook_emit::Object;
 use moonhook_engine::Settings;
+use moonhook_hook::XDP;
 use moonhook_install::{Events, LoadOptions, LogDetail, Program};
 use moonhook_ir::{Block, Function, FunctionKind, Loc, Module, Operand, Terminator};
 use moonhook_snapshot::Snapshot;
@@ -41,7 +42,7 @@ impl Contestant {
 
     /// `frags`: it takes frames in several buffers, too.
     pub fn empty(frags: bool) -> Result<Contestant, CliError> {
-        let object = empty_object(if frags { "xdp.frags" } else { "xdp" })?;
+        let object = empty_object(XDP.section(frags))?;
         let instance = |_| {
             let options = LoadOptions { name: EMPTY.to_string(), ..LoadOptions::default() };
             let program = moonhook_install::load(&object.elf, &options)?;

@@ -5,6 +5,7 @@ use super::session::Session;
 use crate::CliError;
 use crate::report::JsonError;
 use moonhook_daemon::{Answer, ClientId, Failure, Pending, Request, Status, TableOperation};
+use moonhook_hook::XDP;
 use serde_json::Value;
 
 impl Session<'_> {
@@ -53,7 +54,7 @@ impl Session<'_> {
             pid: Some(std::process::id()),
             interface: self.link.interface().name.clone(),
             netns: self.arguments.netns.clone(),
-            hook: "xdp".to_string(),
+            hook: XDP.name.to_string(),
             mode: self.link.mode().to_string(),
             scripts: self.scripts.iter().map(|script| script.to_string_lossy().into_owned()).collect(),
             uptime_seconds: Some(self.started.elapsed().as_secs()),

@@ -14,7 +14,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use mlua::{FromLua, Function, Lua, MultiValue, Table, Value};
-use moonhook_snapshot::Hook;
+use moonhook_hook::Hook;
 
 use crate::functions::Raising;
 use crate::registry::Registry;
@@ -32,7 +32,7 @@ pub(crate) const MODULES: &[Module] =
 
 /// A handler as `attach` got it.
 pub(crate) struct Registration {
-    pub hook: Hook,
+    pub hook: &'static Hook,
     pub function: Function,
 }
 

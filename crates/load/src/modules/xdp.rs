@@ -2,7 +2,7 @@
 //! several handlers, they all stay, in order.
 
 use mlua::{Function, Table, Value};
-use moonhook_snapshot::Hook;
+use moonhook_hook::XDP;
 
 use super::{Context, Module, Registration, type_error};
 
@@ -17,7 +17,7 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
             Err("bad argument #1 to 'attach' (a function written in Lua expected)".into())
         }
         Some(Value::Function(function)) => {
-            all.borrow_mut().push(Registration { hook: Hook::Xdp, function: function.clone() });
+            all.borrow_mut().push(Registration { hook: &XDP, function: function.clone() });
             Ok(Value::Nil)
         }
         _ => Err(type_error(arguments, 1, "attach", "function")),
@@ -30,7 +30,7 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
         let mut index = 0;
         all.borrow_mut().retain(|registration| {
             index += 1;
-            index <= earlier || registration.hook != Hook::Xdp
+            index <= earlier || *registration.hook != XDP
         });
         Ok(Value::Nil)
     })?;

@@ -11,12 +11,6 @@ use moonhook_runtime::layout::*;
 const HELPER_PRANDOM: u32 = 7;
 const HELPER_PROCESSOR: u32 = 8;
 
-/// `XDP_PASS` (include/uapi/linux/bpf.h, `enum xdp_action`).
-const PASS: i64 = 2;
-
-/// The largest verdict.
-const LAST_VERDICT: i32 = 4;
-
 /// Subprograms of the program's own.
 struct Parts {
     report: Option<ir::FunctionId>,
@@ -110,8 +104,8 @@ impl General<'_> {
         units: &[(u32, ir::FunctionId)],
         parts: &Parts,
     ) -> ir::Function {
-        let hook = self.functions.snapshot.handlers.first().map_or("xdp", |handler| handler.hook.name());
-        let section = if self.options.frags { format!("{hook}.frags") } else { hook.to_string() };
+        let hook = self.functions.snapshot.hook();
+        let section = hook.section(self.options.frags).to_string();
         let mut name = crate::program::program_name(&self.functions.snapshot.script);
         // Subprograms are symbols of the same object.
         let taken = |name: &str| {
@@ -145,7 +139,7 @@ impl General<'_> {
         let (head, ended, status) = self.run_units(&mut code, state, units, &parts.accesses);
         code.block = next;
         let number = code.load(state, L_HANDLER);
-        let pass = code.constant(PASS);
+        let pass = code.constant(hook.pass.into());
         let handlers = code.number(handlers as i64);
         code.leave_if(CompareOp::UGe, number, handlers, exit, &[pass]);
         code.terminate(ir::Terminator::MayGoto {
@@ -209,9 +203,11 @@ impl General<'_> {
         code.leave_if(CompareOp::Ne, status, FINISHED as i32, failed, &[]);
         let routine = self.routine("handler_verdict");
         let address = code.load(state, L_SELF);
-        let verdict = code.call(routine, &[address]);
-        code.leave_if(CompareOp::UGt, verdict, LAST_VERDICT, failed, &[]);
-        code.branch(CompareOp::Eq, verdict, PASS as i32, (next, &[]), (other, &[]));
+        let hook = self.functions.snapshot.hook();
+        let [pass, last] = [hook.pass, hook.last_verdict()].map(|verdict| code.constant(verdict.into()));
+        let verdict = code.call(routine, &[address, pass, last]);
+        code.leave_if(CompareOp::UGt, verdict, hook.last_verdict() as i32, failed, &[]);
+        code.branch(CompareOp::Eq, verdict, hook.pass as i32, (next, &[]), (other, &[]));
         code.block = other;
         code.jump(exit, &[verdict]);
         code.block = failed;

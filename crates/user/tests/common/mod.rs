@@ -4,6 +4,7 @@
 pub mod frames;
 
 use mlua::{Function, Lua, LuaOptions, StdLib};
+use moonhook_hook::XDP;
 use moonhook_user::{Options, Outcome, UserTier};
 
 pub const DROP: u32 = 1;
@@ -14,7 +15,7 @@ pub fn tier_with(script: &str, options: Options) -> UserTier {
     let libraries = StdLib::ALL_SAFE;
     let lua = Lua::new_with(libraries, LuaOptions::default()).unwrap();
     let handlers: mlua::Variadic<Function> = lua.load(script).set_name("@script.lua").eval().unwrap();
-    UserTier::from_parts(lua, handlers.to_vec(), options).unwrap()
+    UserTier::from_parts(lua, handlers.to_vec(), &XDP, options).unwrap()
 }
 
 pub fn tier(script: &str) -> UserTier {
