@@ -3,12 +3,12 @@
 mod costs;
 mod tables;
 
-use crate::kernel::Kernel;
 use crate::options::ProgramOptions;
 use crate::{CliError, Exit, loading, report};
 use costs::Cost;
 use moonhook_diagnostic::Diagnostic;
 use moonhook_emit::FunctionReport;
+use moonhook_engine::Kernel;
 use moonhook_engine::{Choice, Compiled, Timings, packet_program, timed};
 use moonhook_install::{LogDetail, MapInfo, ProgramStatistics};
 use moonhook_ir::{Map, MapKind, PAGE};

@@ -2,7 +2,6 @@
 
 use crate::Exit;
 use crate::datum::NoDatum;
-use crate::records::RecordError;
 use moonhook_capture::CaptureError;
 use moonhook_control::ControlError;
 use moonhook_daemon::{DaemonError, Failure, Name};
@@ -13,6 +12,7 @@ use moonhook_install::InstallError;
 use moonhook_load::LoadError;
 use moonhook_lower::LowerError;
 use moonhook_passes::without_arena::MOST;
+use moonhook_records::RecordError;
 use moonhook_user::UserError;
 use std::io;
 use std::path::PathBuf;
@@ -90,6 +90,8 @@ impl From<EngineError> for CliError {
             EngineError::Lower(error) => CliError::Lower(error),
             EngineError::Emit(error) => CliError::Emit(error),
             EngineError::Install(error) => CliError::Install(error),
+            EngineError::Control(error) => CliError::Control(error),
+            EngineError::Resource { what, source } => CliError::Resource { what, source },
             EngineError::NoProgram => CliError::NoProgram,
             EngineError::TooMuchMemory { bytes } => CliError::TooMuchMemory { bytes },
         }

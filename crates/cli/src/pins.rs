@@ -4,9 +4,9 @@
 //! they are. Maps are pinned under their numbers, so that a file of another generation can name none but its own.
 
 use crate::CliError;
-use crate::kernel::VERDICTS;
 use crate::run::content::{Content, Earlier};
 use moonhook_daemon::{Name, RuntimeFolder, Status};
+use moonhook_engine::VERDICTS;
 use moonhook_hook::XDP;
 use moonhook_install::{PinnedMap, Program, XdpLink, create_pin_folder, section_bytes, unpin};
 use serde::{Deserialize, Serialize};

@@ -22,7 +22,6 @@ mod session;
 mod starting;
 mod watcher;
 
-use crate::counters::Counters;
 use crate::options::ProgramOptions;
 use crate::pins::{PinOptions, Pins};
 use crate::remote::RemoteOptions;
@@ -36,6 +35,7 @@ use making::Heritage;
 use moonhook_daemon::{Claim, DaemonError, Name, Publisher, Server};
 use moonhook_engine::Settings;
 use moonhook_install::{RequestedMode, XdpLink};
+use moonhook_records::Counters;
 use reporter::Reporter;
 pub use reporter::reloaded_text;
 use screen::Screen;

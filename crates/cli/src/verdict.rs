@@ -12,11 +12,6 @@ pub fn name(verdict: u32) -> Cow<'static, str> {
     XDP.verdict(verdict).map_or_else(|| Cow::Owned(verdict.to_string()), Cow::Borrowed)
 }
 
-/// Whether a number is that of a verdict.
-pub fn is_known(number: usize) -> bool {
-    number < XDP.verdicts.len()
-}
-
 /// Reads the name of a verdict that a person can ask for.
 pub fn parser() -> impl TypedValueParser<Value = u32> {
     let names: Vec<String> = XDP.plain_verdicts().map(|(name, _)| name).collect();

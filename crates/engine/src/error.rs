@@ -1,10 +1,12 @@
 //! Why there is no program: the errors of the stages.
 
+use moonhook_control::ControlError;
 use moonhook_diagnostic::{Diagnostic, Place};
 use moonhook_emit::EmitError;
 use moonhook_install::InstallError;
 use moonhook_lower::LowerError;
 use moonhook_passes::without_arena::MOST;
+use std::io;
 
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
@@ -14,6 +16,12 @@ pub enum EngineError {
     Emit(#[from] EmitError),
     #[error(transparent)]
     Install(#[from] InstallError),
+    /// What is put into tables, or taken from them.
+    #[error(transparent)]
+    Control(#[from] ControlError),
+    /// A limit of the process or of its control group is reached.
+    #[error("the system gives no more {what}s: {source}")]
+    Resource { what: &'static str, source: io::Error },
     #[error("the object has no program for a hook")]
     NoProgram,
     #[error("the program needs {} MiB of memory, and one map of an object can have {} MiB", .bytes >> 20, MOST >> 20)]
@@ -27,7 +35,7 @@ impl EngineError {
             EngineError::Lower(error) => error.kind.has_general_form(),
             EngineError::Emit(_) => true,
             EngineError::Install(InstallError::Rejected(_) | InstallError::OutOfPatience { .. }) => true,
-            EngineError::Install(_) | EngineError::NoProgram | EngineError::TooMuchMemory { .. } => false,
+            _ => false,
         }
     }
 
@@ -50,6 +58,10 @@ impl EngineError {
             EngineError::Lower(error) => error.diagnostic(),
             EngineError::Emit(error) => error.diagnostic(),
             EngineError::Install(error) => error.diagnostic(),
+            EngineError::Control(error) => error.diagnostic(),
+            EngineError::Resource { .. } => Diagnostic::new("MH0021", self.to_string()).help(
+                "raise the limits of the process (`ulimit -u`, `ulimit -n`, `ulimit -v`) or of its control group (pids.max)",
+            ),
             EngineError::NoProgram => Diagnostic::new("MH0009", self.to_string()),
             EngineError::TooMuchMemory { .. } => Diagnostic::new("MH0020", self.to_string()).help(
                 "give the number of CPUs that the program is for with `--cpus`, or less `--memory` for each",

@@ -3,16 +3,20 @@
 //! Reads a [`moonhook_snapshot::Snapshot`], which any thread can have; adds nothing to what the stages make of it but the decision which
 //! form it is, and why ([`Reason`]). [`compile`] stops before the kernel and is pure; [`install`] has the verifier judge, too. Both go
 //! through the one function that falls back from expanded to general code (`fallback.rs`), and so does every command and
-//! every test. Knows no command line, no Lua state, no running script.
+//! every test. A [`Kernel`] is what has been installed, with what it takes to understand its records, counters and tables. Knows no
+//! command line, no Lua state, no running script.
 
 mod error;
 mod fallback;
+mod kernel;
 mod reason;
 mod settings;
 mod stages;
+pub mod tables;
 
 pub use error::EngineError;
 pub use fallback::{Compiled, Maps, compile, install};
+pub use kernel::{Again, Kernel, VERDICTS, duplicate};
 pub use moonhook_lower::{CLOCK_SECTION, Clock, Form, Learned};
 pub use reason::{Choice, Reason};
 pub use settings::{BUDGET, MEMORY, PATIENCE, Settings, possible_cpus};

@@ -3,12 +3,11 @@
 use crate::outcome::Seen;
 use crate::shared::{self, Tables};
 use crate::{ProofError, host};
-use moonhook_cli::CliError;
-use moonhook_cli::records::{Decoder, Message, Text};
 use moonhook_engine::{Choice, Form, PATIENCE, Settings};
 use moonhook_install::{Events, LogDetail, Program, ProgramStatistics};
 use moonhook_ir::Module;
 use moonhook_load::Loaded;
+use moonhook_records::{Decoder, Message, Text};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
@@ -62,10 +61,10 @@ impl Kernel {
         };
         let installed =
             moonhook_engine::install(&loaded.snapshot, &settings, LogDetail::Statistics, |_| Vec::new());
-        let (made, program) = installed.map_err(CliError::from)?;
+        let (made, program) = installed?;
         let (module, choice) = (made.module, made.choice);
         let time = host::processor_time()?.saturating_sub(start);
-        moonhook_cli::tables::fill(&program, &module, &|_| false)?;
+        moonhook_engine::tables::fill(&program, &module, &|_| false)?;
         let name = program.programs().into_iter().next().ok_or(ProofError::NoProgram)?;
         Ok(Kernel {
             events: events(&program)?,
@@ -91,7 +90,7 @@ impl Kernel {
         let Some((events, records)) = &mut self.events else { return Ok(seen) };
         events.consume()?;
         for record in records.try_iter() {
-            match self.decoder.decode(&record).map_err(CliError::from)? {
+            match self.decoder.decode(&record)? {
                 Message::Print(line) => seen.output.push(line),
                 Message::Event(notice) => seen.output.push(notice.line),
                 Message::Error(failure) => seen.error = Some(lossy(failure.message)),

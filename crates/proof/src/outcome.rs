@@ -1,6 +1,6 @@
 //! What can be seen of a handler's run, and whether two tiers agree about it.
 
-use moonhook_cli::records::Text;
+use moonhook_records::Text;
 use std::fmt;
 
 /// What one tier did with one frame.

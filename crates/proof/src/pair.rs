@@ -6,11 +6,10 @@
 use crate::ProofError;
 use crate::kernel::{Kernel, ON_ERROR, Variant};
 use crate::outcome::{Seen, compare};
-use moonhook_cli::CliError;
-use moonhook_cli::records::Text;
 use moonhook_engine::{Choice, Form, Settings};
 use moonhook_install::ProgramStatistics;
-use moonhook_load::Loaded;
+use moonhook_load::{LoadError, Loaded};
+use moonhook_records::Text;
 use moonhook_user::UserTier;
 use std::path::Path;
 use std::time::Duration;
@@ -169,8 +168,8 @@ fn is_compact() -> bool {
     std::env::var("MOONHOOK_FORM").is_ok_and(|form| form == "compact")
 }
 
-fn load(script: &Path) -> Result<Loaded, CliError> {
-    Ok(moonhook_load::load(&[script.to_path_buf()], &Settings::default().load)?)
+fn load(script: &Path) -> Result<Loaded, LoadError> {
+    moonhook_load::load(&[script.to_path_buf()], &Settings::default().load)
 }
 
 fn user_options(budget: u64) -> moonhook_user::Options {

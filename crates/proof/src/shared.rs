@@ -2,7 +2,7 @@
 
 use crate::ProofError;
 use mlua::Value;
-use moonhook_cli::tables;
+use moonhook_engine::tables;
 use moonhook_install::Program;
 use moonhook_ir::Module;
 use moonhook_load::Loaded;

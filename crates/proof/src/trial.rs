@@ -254,8 +254,10 @@ fn kind_of(error: &ProofError) -> String {
             )
         }
         ProofError::Differs { form, difference, .. } => format!("{form}: {}", difference.part),
-        ProofError::Stage(stage) => format!("{} {}", stage.code(), general_words(&stage.to_string())),
-        other => other.to_string(),
+        other => match other.diagnostic() {
+            Some(diagnostic) => format!("{} {}", diagnostic.code, general_words(&diagnostic.message)),
+            None => other.to_string(),
+        },
     }
 }
 

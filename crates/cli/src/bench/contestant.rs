@@ -1,10 +1,10 @@
 //! A program whose cost is measured: the script's, or one that only passes every frame.
 
 use crate::CliError;
-use crate::kernel::Kernel;
 use crate::verdict;
 use moonhook_emit::Object;
 use moonhook_engine::Settings;
+use moonhook_engine::{EngineError, Kernel};
 use moonhook_hook::XDP;
 use moonhook_install::{Events, LoadOptions, LogDetail, Program};
 use moonhook_ir::{Block, Function, FunctionKind, Loc, Module, Operand, Terminator};
@@ -31,7 +31,7 @@ impl Contestant {
     pub fn script(snapshot: &Snapshot, settings: &Settings) -> Result<Contestant, CliError> {
         let (compiled, first) = Kernel::install(snapshot, settings, LogDetail::Nothing, |_| Vec::new())?;
         let more = (1..INSTANCES).map(|_| Kernel::load(&compiled));
-        let instance = |kernel: Result<Kernel, CliError>| {
+        let instance = |kernel: Result<Kernel, EngineError>| {
             let kernel = kernel?;
             let events = kernel.events(|_| ())?.map(RefCell::new);
             Ok(Instance { program: kernel.program, name: kernel.name, events })

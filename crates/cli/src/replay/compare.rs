@@ -3,8 +3,8 @@
 //! Tracebacks are not compared: the compiler expands calls in place and words them in its own way.
 
 use super::tier::{Decision, Outcome};
-use crate::records::Text;
 use crate::verdict;
+use moonhook_records::Text;
 use serde::Serialize;
 
 /// One respect in which the kernel tier and the user tier differ.
@@ -77,7 +77,7 @@ fn shown(text: Option<&Text>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::records::Failure;
+    use moonhook_records::Failure;
 
     fn decision() -> Decision {
         let error = Failure { message: Text::whole(b"x.lua:1: bad".to_vec()), traceback: vec!["a".into()] };

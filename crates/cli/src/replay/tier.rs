@@ -1,12 +1,12 @@
 //! The two places where handlers can run, seen alike.
 
 use crate::CliError;
-use crate::kernel::Kernel;
-use crate::records::{Failure, Message, RecordError, Text};
+use moonhook_engine::Kernel;
 use moonhook_engine::{CLOCK_SECTION, Choice, Clock, Compiled, Settings};
 use moonhook_install::{Events, InstallError, LogDetail, frame_max_linear};
 use moonhook_ir::Module;
 use moonhook_load::Moment;
+use moonhook_records::{Failure, Message, RecordError, Text};
 use moonhook_snapshot::Snapshot;
 use moonhook_user::UserTier;
 use std::sync::mpsc::{Receiver, channel};

@@ -1,6 +1,6 @@
 //! What a program has that can outlast it: tables, variables, counters of verdicts, each in a map.
 
-use crate::kernel::VERDICTS;
+use moonhook_engine::VERDICTS;
 use moonhook_install::ArenaSection;
 use moonhook_ir::{Module, VariableHome, VariableKind};
 use moonhook_shape::{Shape, WhenFull};

@@ -4,8 +4,8 @@
 
 use super::lua_thread::{LuaId, Told};
 use super::making::Made;
-use crate::records::{Message, RecordError};
 use moonhook_daemon::{ClientId, Delivery, Failure, Pending};
+use moonhook_records::{Message, RecordError};
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -153,7 +153,7 @@ impl Inbox {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::records::Text;
+    use moonhook_records::Text;
 
     fn print(number: usize) -> Queued {
         Ok(Message::Print(Text::whole(number.to_string().into_bytes())))

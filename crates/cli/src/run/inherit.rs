@@ -6,8 +6,8 @@
 
 use super::content::{Content, Earlier, STATE, Table, Variable};
 use crate::CliError;
-use crate::kernel::{Kernel, VERDICTS};
 use moonhook_daemon::{Kept, TableKept};
+use moonhook_engine::{Kernel, VERDICTS};
 use moonhook_install::DataSection;
 use moonhook_ir::{VariableContent, VariableKind};
 use std::os::fd::BorrowedFd;

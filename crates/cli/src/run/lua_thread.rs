@@ -9,12 +9,12 @@ use super::service::failure;
 use crate::CliError;
 use crate::Exit;
 use crate::loading::GRACE;
-use crate::records::{Message, Notice};
 use crate::threads;
-use moonhook_control::{Connection, Control, ControlError, Options, lower_priority, processor_time};
+use moonhook_control::{Connection, Control, ControlError, Options, Report, lower_priority, processor_time};
 use moonhook_daemon::{Executed, Failure};
 use moonhook_engine::timed;
 use moonhook_load::{Content, LoadError, Loaded};
+use moonhook_records::{Failure as HandlerFailure, Message, Notice, Text};
 use moonhook_snapshot::Snapshot;
 use nix::unistd::{Pid, gettid};
 use std::collections::BTreeSet;
@@ -292,7 +292,7 @@ impl Thread {
             Job::Events(notices) => self.events(control, &notices),
             Job::Exec(code) => executed = Some(exec(control, &code)),
         }
-        let due = control.turn(&mut |report| messages.push(report.into()));
+        let due = control.turn(&mut |report| messages.push(message(report)));
         Done { messages, due, listened_to: control.listened_to(), executed }
     }
 
@@ -300,7 +300,7 @@ impl Thread {
         let begin = Instant::now();
         for notice in notices {
             let mut messages = Vec::new();
-            control.event(&notice.name, &notice.values, &mut |report| messages.push(report.into()));
+            control.event(&notice.name, &notice.values, &mut |report| messages.push(message(report)));
             self.reports.lock().unwrap_or_else(PoisonError::into_inner).push(messages);
             // Others wait, too.
             if begin.elapsed() > SLICE {
@@ -311,6 +311,17 @@ impl Thread {
 
     fn tell(&self, told: Told) {
         self.inbox.tell(self.id, told);
+    }
+}
+
+/// What control code prints and its errors look like those of handlers.
+fn message(report: Report) -> Message {
+    match report {
+        Report::Print(line) => Message::Print(Text::whole(line)),
+        Report::Error(error) => {
+            let message = Text::whole(error.message.into_bytes());
+            Message::Error(HandlerFailure { message, traceback: error.traceback })
+        }
     }
 }
 

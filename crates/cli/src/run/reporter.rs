@@ -3,13 +3,13 @@
 use super::inherit::Inheritance;
 use super::screen::{Screen, Stream};
 use crate::CliError;
-use crate::counters::Counters;
-use crate::records::{Failure, Message, Notice, Text};
 use crate::report::{self, JsonError};
 use crate::terminal::{printable, printable_error};
 use moonhook_daemon::{Form, FormReason, Kept, Name, Reloaded, TableKept};
 use moonhook_engine::{Choice, Reason};
 use moonhook_install::{RequestedMode, XdpLink};
+use moonhook_records::Counters;
+use moonhook_records::{Failure, Message, Notice, Text};
 use moonhook_shape::Datum;
 use serde_json::{Value, json};
 use std::io::Write;

@@ -1,6 +1,6 @@
 //! Scripts' programs, what their tables hold, and frames on two CPUs at once.
 
-use moonhook_cli::tables;
+use moonhook_engine::tables;
 use moonhook_engine::{Compiled, EngineError, Form, Settings};
 use moonhook_install::{LoadOptions, Program};
 use moonhook_ir::Module;

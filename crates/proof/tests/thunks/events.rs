@@ -1,10 +1,10 @@
 //! Printed lines and errors, as the command's decoder reads them.
 
 use crate::harness::*;
-use moonhook_cli::records::{Decoder, Message};
 use moonhook_ir::{EventKind, SourceFile};
 use moonhook_lower::Options;
 use moonhook_proof::host;
+use moonhook_records::{Decoder, Message};
 use moonhook_runtime::layout::L_TRACE;
 use moonhook_snapshot::Snapshot;
 use std::sync::mpsc::channel;
@@ -46,7 +46,7 @@ fn put_values(harness: &Harness, texts: &[&[u8]]) {
     }
 }
 
-fn printed(harness: &Harness, texts: &[&[u8]]) -> moonhook_cli::records::Text {
+fn printed(harness: &Harness, texts: &[&[u8]]) -> moonhook_records::Text {
     put_values(harness, texts);
     match sent(harness, "prim.print", &[ARGUMENTS, texts.len() as u64]).as_slice() {
         [Message::Print(text)] => text.clone(),

@@ -1,7 +1,9 @@
 //! Events of handlers, out of their records.
 
-use super::{Reader, RecordError, Text, append_argument, problem};
+use crate::Text;
 use crate::conversion::Argument;
+use crate::decoder::append_argument;
+use crate::reader::{Reader, RecordError, problem};
 use moonhook_shape::{Datum, MAX_NESTED};
 
 /// An event of a handler: a name and values.
@@ -14,7 +16,7 @@ pub struct Notice {
 }
 
 impl Notice {
-    pub(super) fn read(reader: &mut Reader<'_>) -> Result<Notice, RecordError> {
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Notice, RecordError> {
         let name = reader.argument()?;
         let mut line = Text::whole(b"event\t".to_vec());
         append_argument("%s", &name, &mut line);
@@ -100,8 +102,8 @@ fn append(line: &mut Text, more: Text) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::records::Message;
-    use crate::records::tests::{decoder, record};
+    use crate::Message;
+    use crate::decoder::tests::{decoder, record};
     use moonhook_ir::EventKind;
 
     /// The event in a record of these words.

@@ -1,7 +1,7 @@
 //! What a running program has counted.
 
-use crate::records::Decoder;
-use crate::verdict;
+use crate::Decoder;
+use moonhook_hook::Hook;
 use moonhook_ir::EventKind;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -10,9 +10,9 @@ use std::fmt::{self, Display, Formatter};
 /// Counts since the program was loaded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counters {
-    /// By number of the verdict.
-    #[serde(serialize_with = "named")]
-    pub verdicts: Vec<u64>,
+    /// By the verdict's name; those that have a name and those that occurred.
+    #[serde(serialize_with = "by_name")]
+    pub verdicts: Vec<(String, u64)>,
     /// Frames that ended with a run-time error.
     pub errors: u64,
     /// Events that nobody will see because the ring was full.
@@ -29,7 +29,7 @@ pub struct Site {
 
 impl Counters {
     /// Reads the words of the data sections `verdicts` and `counters` (lost events, then one word for each event).
-    pub fn new(verdicts: Vec<u64>, counters: &[u64], decoder: &Decoder) -> Counters {
+    pub fn new(verdicts: &[u64], counters: &[u64], decoder: &Decoder) -> Counters {
         let (lost_events, counts) =
             counters.split_first().map_or((0, [].as_slice()), |(lost, rest)| (*lost, rest));
         let errors = decoder
@@ -39,6 +39,7 @@ impl Counters {
             .filter(|(event, _)| matches!(event.kind, EventKind::Error | EventKind::Raised));
         let site = |(event, count): (_, &u64)| Site { error: decoder.site(event), count: *count };
         let sites: Vec<Site> = errors.map(site).filter(|site| site.count > 0).collect();
+        let verdicts = named(verdicts, decoder.hook());
         Counters { verdicts, errors: sites.iter().map(|site| site.count).sum(), lost_events, sites }
     }
 
@@ -53,24 +54,29 @@ impl Counters {
             }
         }
     }
-
-    /// Counts of verdicts by name; those that have a name and those that occurred.
-    fn by_name(&self) -> impl Iterator<Item = (String, u64)> {
-        let known = |number: usize| verdict::is_known(number);
-        let all =
-            self.verdicts.iter().enumerate().filter(move |(number, count)| known(*number) || **count > 0);
-        all.map(|(number, count)| (verdict::name(number as u32).into_owned(), *count))
-    }
 }
 
-fn named<S: serde::Serializer>(verdicts: &[u64], serializer: S) -> Result<S::Ok, S::Error> {
-    let counters = Counters { verdicts: verdicts.to_vec(), ..Counters::default() };
-    counters.by_name().collect::<BTreeMap<_, _>>().serialize(serializer)
+/// Words of counts with the names of what they count.
+fn named(counts: &[u64], hook: Option<&Hook>) -> Vec<(String, u64)> {
+    let all =
+        counts.iter().zip(0..).map(|(count, number)| match hook.and_then(|hook| hook.verdict(number)) {
+            Some(name) => (name.to_string(), *count),
+            None => (number.to_string(), *count),
+        });
+    let known = |number: usize| hook.is_some_and(|hook| number < hook.verdicts.len());
+    all.enumerate()
+        .filter(|(number, (_, count))| known(*number) || *count > 0)
+        .map(|(_, named)| named)
+        .collect()
+}
+
+fn by_name<S: serde::Serializer>(verdicts: &[(String, u64)], serializer: S) -> Result<S::Ok, S::Error> {
+    verdicts.iter().map(|(name, count)| (name, count)).collect::<BTreeMap<_, _>>().serialize(serializer)
 }
 
 impl Display for Counters {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        for (name, count) in self.by_name() {
+        for (name, count) in &self.verdicts {
             write!(f, "{name} {count}, ")?;
         }
         write!(f, "errors {}, lost events {}", self.errors, self.lost_events)
@@ -91,7 +97,7 @@ mod tests {
         let events = vec![event(EventKind::Error, 4), event(EventKind::Print, 5), event(EventKind::Error, 6)];
         let sources = vec![SourceFile { name: "x.lua".into(), text: String::new() }];
         let decoder = Decoder::new(&Module { sources, events, ..Module::default() });
-        let counters = Counters::new(vec![0, 3, 40, 0, 0, 0, 1, 0], &[2, 5, 100, 0], &decoder);
+        let counters = Counters::new(&[0, 3, 40, 0, 0, 0, 1, 0], &[2, 5, 100, 0], &decoder);
         assert_eq!(
             counters.to_string(),
             "ABORTED 0, DROP 3, PASS 40, TX 0, REDIRECT 0, 6 1, errors 5, lost events 2"

@@ -2,7 +2,7 @@
 //!
 //! An object made by `moonhook build` describes these maps, with names and sizes; whoever loads it fills them.
 
-use crate::CliError;
+use crate::EngineError;
 use moonhook_control::{ControlError, SharedTable};
 use moonhook_install::Program;
 use moonhook_ir::Module;
@@ -12,7 +12,7 @@ use moonhook_shape::Datum;
 ///
 /// # Errors
 /// `Control` for what does not fit, `Install` for what the kernel refuses.
-pub fn fill(program: &Program, module: &Module, kept: &dyn Fn(&str) -> bool) -> Result<(), CliError> {
+pub fn fill(program: &Program, module: &Module, kept: &dyn Fn(&str) -> bool) -> Result<(), EngineError> {
     for table in module.tables.iter().filter(|table| !kept(&module.map(table.map).name)) {
         let contents = table.contents.iter().map(|(key, value)| (key, value));
         SharedTable::open(program, module, table)?.load(contents)?;
@@ -29,7 +29,7 @@ pub fn entries(
     program: &Program,
     module: &Module,
     table: &moonhook_ir::SharedTable,
-) -> Result<Vec<(Datum, Datum)>, CliError> {
+) -> Result<Vec<(Datum, Datum)>, EngineError> {
     let entries: Result<_, ControlError> = SharedTable::open(program, module, table)?.entries().collect();
     Ok(entries?)
 }

@@ -1,81 +1,13 @@
-//! Event records, as programs put them into the ring buffer, made into what a person reads.
+//! Event records made into what a person reads.
 //!
 //! Reads the records that [`moonhook_ir::Event`] describes and the module's table of events; gives the line that was
 //! printed, or the error's message with position and traceback, in the words of real Lua.
 
-mod notice;
-
-pub use notice::Notice;
-
 use crate::conversion::{Argument, convert};
-use moonhook_control::Report;
-use moonhook_ir::{ArgumentKind, Event, EventKind, Module, Piece};
-use std::net::{Ipv4Addr, Ipv6Addr};
-
-/// What a record says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Message {
-    /// A line that a handler printed.
-    Print(Text),
-    Error(Failure),
-    Event(Notice),
-}
-
-impl From<Report> for Message {
-    /// What control code prints and its errors look like those of handlers.
-    fn from(report: Report) -> Message {
-        match report {
-            Report::Print(line) => Message::Print(Text::whole(line)),
-            Report::Error(error) => {
-                let message = Text::whole(error.message.into_bytes());
-                Message::Error(Failure { message, traceback: error.traceback })
-            }
-        }
-    }
-}
-
-/// A run-time error of a handler.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
-    /// With the `file:line: ` that Lua puts in front.
-    pub message: Text,
-    /// The active calls, innermost first.
-    pub traceback: Vec<String>,
-}
-
-/// Text that may have lost parts that did not fit into the record.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Text {
-    /// An ellipsis stands where something was cut out.
-    pub bytes: Vec<u8>,
-    /// Where the first ellipsis is.
-    pub cut: Option<usize>,
-}
-
-impl Text {
-    pub fn whole(bytes: Vec<u8>) -> Text {
-        Text { bytes, cut: None }
-    }
-
-    /// Whether this can be `full`, as far as it is there.
-    pub fn agrees_with(&self, full: &[u8]) -> bool {
-        match self.cut {
-            None => self.bytes == full,
-            Some(cut) => full.starts_with(&self.bytes[..cut]),
-        }
-    }
-
-    pub fn lossy(&self) -> String {
-        String::from_utf8_lossy(&self.bytes).into_owned()
-    }
-}
-
-/// A record that its event's description does not allow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("an event record cannot be read: {problem}")]
-pub struct RecordError {
-    problem: &'static str,
-}
+use crate::reader::{Reader, RecordError, problem};
+use crate::{Failure, Message, Notice, Text};
+use moonhook_hook::Hook;
+use moonhook_ir::{Event, EventKind, Module, Piece};
 
 /// Makes messages of records.
 #[derive(Clone, Debug)]
@@ -83,17 +15,24 @@ pub struct Decoder {
     events: Vec<Event>,
     /// The names of the source files as they stand in messages.
     sources: Vec<String>,
+    hook: Option<&'static Hook>,
 }
 
 impl Decoder {
     pub fn new(module: &Module) -> Decoder {
         let sources =
             module.sources.iter().map(|source| moonhook_snapshot::short_name(&source.name)).collect();
-        Decoder { events: module.events.clone(), sources }
+        let hook = module.section().and_then(Hook::of_section);
+        Decoder { events: module.events.clone(), sources, hook }
     }
 
     pub fn events(&self) -> &[Event] {
         &self.events
+    }
+
+    /// Where the program runs; `None` if it is for no hook.
+    pub fn hook(&self) -> Option<&'static Hook> {
+        self.hook
     }
 
     /// What `record` says.
@@ -180,7 +119,7 @@ impl Decoder {
 }
 
 /// Appends an argument by a conversion of printf; an ellipsis says where it was cut.
-fn append_argument(specification: &str, argument: &Argument<'_>, text: &mut Text) {
+pub(crate) fn append_argument(specification: &str, argument: &Argument<'_>, text: &mut Text) {
     convert(specification, argument, &mut text.bytes);
     if matches!(argument, Argument::CutString(_)) {
         text.cut.get_or_insert(text.bytes.len());
@@ -198,87 +137,8 @@ fn append(piece: &Piece, reader: &mut Reader<'_>, text: &mut Text) -> Result<(),
     Ok(())
 }
 
-fn problem(problem: &'static str) -> RecordError {
-    RecordError { problem }
-}
-
-/// The rest of a record. Numbers are in the machine's byte order.
-struct Reader<'a>(&'a [u8]);
-
-impl<'a> Reader<'a> {
-    fn take(&mut self, count: usize) -> Result<&'a [u8], RecordError> {
-        let (taken, rest) = self.0.split_at_checked(count).ok_or(problem("it ends early"))?;
-        self.0 = rest;
-        Ok(taken)
-    }
-
-    fn u32(&mut self) -> Result<u32, RecordError> {
-        let bytes = self.take(4)?.try_into().map_err(|_| problem("it ends early"))?;
-        Ok(u32::from_ne_bytes(bytes))
-    }
-
-    fn u64(&mut self) -> Result<u64, RecordError> {
-        let bytes = self.take(8)?.try_into().map_err(|_| problem("it ends early"))?;
-        Ok(u64::from_ne_bytes(bytes))
-    }
-
-    fn string(&mut self) -> Result<&'a [u8], RecordError> {
-        let length = usize::try_from(self.u64()?).map_err(|_| problem("a string is too long"))?;
-        let bytes = self.take(length)?;
-        self.take((8 - length % 8) % 8)?;
-        Ok(bytes)
-    }
-
-    /// An argument that is an integer.
-    fn integer(&mut self) -> Result<i64, RecordError> {
-        match self.argument()? {
-            Argument::Integer(integer) => Ok(integer),
-            _ => Err(problem("no integer where one should be")),
-        }
-    }
-
-    /// Whether a record comes next; if so, how many fields it has.
-    fn fields(&mut self) -> Result<Option<u64>, RecordError> {
-        let mut ahead = Reader(self.0);
-        if ahead.u64()? != ArgumentKind::Record as u64 {
-            return Ok(None);
-        }
-        let count = ahead.u64()?;
-        self.0 = ahead.0;
-        Ok(Some(count))
-    }
-
-    fn argument(&mut self) -> Result<Argument<'a>, RecordError> {
-        const NIL: u64 = ArgumentKind::Nil as u64;
-        const BOOLEAN: u64 = ArgumentKind::Boolean as u64;
-        const INTEGER: u64 = ArgumentKind::Integer as u64;
-        const STRING: u64 = ArgumentKind::String as u64;
-        const IPV4: u64 = ArgumentKind::Ipv4 as u64;
-        const IPV6: u64 = ArgumentKind::Ipv6 as u64;
-        const MAC: u64 = ArgumentKind::Mac as u64;
-        const CUT_STRING: u64 = ArgumentKind::CutString as u64;
-        Ok(match self.u64()? {
-            NIL => Argument::Nil,
-            BOOLEAN => Argument::Boolean(self.u64()? != 0),
-            INTEGER => Argument::Integer(self.u64()? as i64),
-            STRING => Argument::String(self.string()?),
-            CUT_STRING => Argument::CutString(self.string()?),
-            IPV4 => Argument::Ipv4(Ipv4Addr::from_bits(self.u64()? as u32)),
-            IPV6 => {
-                let (high, low) = (self.u64()?, self.u64()?);
-                Argument::Ipv6(Ipv6Addr::from_bits(u128::from(high) << 64 | u128::from(low)))
-            }
-            MAC => {
-                let [_, _, address @ ..] = self.u64()?.to_be_bytes();
-                Argument::Mac(address)
-            }
-            _ => return Err(problem("unknown kind of argument")),
-        })
-    }
-}
-
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use moonhook_ir::SourceFile;
 

@@ -1,11 +1,10 @@
 //! A compiled script inside the kernel: the program with what is needed to understand its events and counters.
 
-use crate::CliError;
-use crate::counters::Counters;
-use crate::records::Decoder;
-use moonhook_engine::{Compiled, Maps, Settings, packet_program};
+use crate::{Compiled, EngineError, Maps, Settings, packet_program};
 use moonhook_install::{Events, LoadOptions, LogDetail, Program};
 use moonhook_ir::Module;
+use moonhook_records::Counters;
+use moonhook_records::Decoder;
 use moonhook_snapshot::Snapshot;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -35,7 +34,7 @@ pub struct Again {
 impl Again {
     /// # Errors
     /// What the kernel refuses.
-    pub fn load(self) -> Result<Kernel, CliError> {
+    pub fn load(self) -> Result<Kernel, EngineError> {
         let Again { elf, name, decoder, maps } = self;
         let maps: Vec<_> = maps.iter().map(|(name, map)| (name.clone(), map.as_fd())).collect();
         let options = LoadOptions { name: name.clone(), log: LogDetail::Nothing, ..LoadOptions::default() };
@@ -48,8 +47,8 @@ impl Again {
 ///
 /// # Errors
 /// `Resource`.
-pub fn duplicate(map: BorrowedFd<'_>) -> Result<OwnedFd, CliError> {
-    map.try_clone_to_owned().map_err(|source| CliError::Resource { what: "file descriptor", source })
+pub fn duplicate(map: BorrowedFd<'_>) -> Result<OwnedFd, EngineError> {
+    map.try_clone_to_owned().map_err(|source| EngineError::Resource { what: "file descriptor", source })
 }
 
 impl Kernel {
@@ -62,8 +61,8 @@ impl Kernel {
         settings: &Settings,
         log: LogDetail,
         maps: impl Fn(&Module) -> Maps<'a>,
-    ) -> Result<(Compiled, Kernel), CliError> {
-        let (compiled, program) = moonhook_engine::install(snapshot, settings, log, &maps)?;
+    ) -> Result<(Compiled, Kernel), EngineError> {
+        let (compiled, program) = crate::install(snapshot, settings, log, &maps)?;
         let kept: Vec<_> = maps(&compiled.module).into_iter().map(|(name, _)| name).collect();
         let kernel = Kernel::new(&compiled, program, &|map| kept.iter().any(|kept| kept == map))?;
         Ok((compiled, kernel))
@@ -73,7 +72,7 @@ impl Kernel {
     ///
     /// # Errors
     /// What the kernel refuses.
-    pub fn load(compiled: &Compiled) -> Result<Kernel, CliError> {
+    pub fn load(compiled: &Compiled) -> Result<Kernel, EngineError> {
         let options =
             LoadOptions { name: packet_program(&compiled.object)?.name.clone(), ..Default::default() };
         let program = moonhook_install::load(&compiled.object.elf, &options)?;
@@ -81,7 +80,11 @@ impl Kernel {
     }
 
     /// Puts what load time left in the tables into their maps, but for those that were filled before (`kept`).
-    fn new(compiled: &Compiled, program: Program, kept: &dyn Fn(&str) -> bool) -> Result<Kernel, CliError> {
+    fn new(
+        compiled: &Compiled,
+        program: Program,
+        kept: &dyn Fn(&str) -> bool,
+    ) -> Result<Kernel, EngineError> {
         let Compiled { module, object, .. } = compiled;
         crate::tables::fill(&program, module, kept)?;
         let name = packet_program(object)?.name.clone();
@@ -92,7 +95,7 @@ impl Kernel {
     ///
     /// # Errors
     /// `Resource` where there are no descriptors left.
-    pub fn again(&self, name: &str, map: BorrowedFd<'_>) -> Result<Again, CliError> {
+    pub fn again(&self, name: &str, map: BorrowedFd<'_>) -> Result<Again, EngineError> {
         let common = |other: &String| other != name && !other.contains(".rodata");
         let mut maps = vec![(name.to_string(), duplicate(map)?)];
         for other in self.program.maps().into_iter().map(|map| map.name).filter(common) {
@@ -104,19 +107,19 @@ impl Kernel {
     }
 
     /// The consumer of the script's events; `None` if its handlers have none.
-    pub fn events(&self, receive: impl FnMut(&[u8]) + Send + 'static) -> Result<Option<Events>, CliError> {
+    pub fn events(&self, receive: impl FnMut(&[u8]) + Send + 'static) -> Result<Option<Events>, EngineError> {
         if !self.has_map(EVENTS) {
             return Ok(None);
         }
         Ok(Some(self.program.events(EVENTS, receive)?))
     }
 
-    pub fn counters(&self) -> Result<Counters, CliError> {
-        Ok(Counters::new(self.words(VERDICTS)?, &self.words(COUNTERS)?, &self.decoder))
+    pub fn counters(&self) -> Result<Counters, EngineError> {
+        Ok(Counters::new(&self.words(VERDICTS)?, &self.words(COUNTERS)?, &self.decoder))
     }
 
     /// The words of a data section; none if the program has no such section.
-    fn words(&self, section: &str) -> Result<Vec<u64>, CliError> {
+    fn words(&self, section: &str) -> Result<Vec<u64>, EngineError> {
         if !self.has_map(section) {
             return Ok(Vec::new());
         }
