@@ -5,6 +5,7 @@ use crate::{CliError, Exit, report};
 use moonhook_engine::{Compiled, Settings};
 use moonhook_ir::{Map, MapKind};
 use moonhook_passes::without_arena;
+use moonhook_session::SessionError;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -41,7 +42,7 @@ pub fn build(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErro
     report::warn(&compiled.module.warnings);
     refuse_overwriting(&loaded.files, output)?;
     moonhook_replace::replace_file(output, &compiled.object.elf)
-        .map_err(|source| CliError::Unwritable { path: output.clone(), source })?;
+        .map_err(|source| SessionError::Unwritable { path: output.clone(), source })?;
     let name = &moonhook_engine::packet_program(&compiled.object)?.name;
     let (size, choice) = (compiled.object.elf.len(), &compiled.choice);
     writeln!(out, "{}: program {name}, {size} bytes, {choice}", output.display())?;

@@ -7,13 +7,11 @@
 mod bench;
 mod build;
 mod check;
-mod datum;
 mod doctor;
 mod dump;
 mod error;
 mod events;
 mod exec;
-mod exit;
 mod explain;
 mod frames;
 mod list;
@@ -28,20 +26,31 @@ mod run;
 mod stop;
 mod table;
 mod terminal;
-mod threads;
 mod verdict;
 
 use clap::{Parser, Subcommand};
+use moonhook_session::threads;
 use std::io::{BufWriter, Write};
 use std::process::ExitCode;
 
 pub use error::CliError;
-pub use exit::Exit;
 pub use explain::PAGES;
+pub use moonhook_diagnostic::Exit;
+
+/// What `--help` says about them.
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  it worked
+  1  the script is refused, or a comparison found a difference
+  2  the command line makes no sense
+  3  the host: privilege, kernel, interface, or a file that cannot be read or written
+  4  a bug in Moonhook, for example a program that the kernel's verifier rejects
+
+`moonhook explain CODE` explains the code of a message, such as MH0201.";
 
 /// Scripts the Linux network stack in Lua: packet handlers become eBPF programs that run inside the kernel.
 #[derive(Debug, Parser)]
-#[command(name = "moonhook", version, after_help = exit::HELP, arg_required_else_help = true)]
+#[command(name = "moonhook", version, after_help = EXIT_CODES, arg_required_else_help = true)]
 pub struct Arguments {
     #[command(subcommand)]
     command: Command,

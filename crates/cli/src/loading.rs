@@ -3,17 +3,14 @@
 //! A script that goes on for ever inside a function of the library cannot be stopped. `moonhook run` leaves it behind; here the process
 //! ends, with the error that the limit on steps gives.
 
-use crate::{CliError, Exit, report, threads};
+use crate::{CliError, Exit, report};
 use moonhook_control::processor_time;
 use moonhook_load::{LoadError, Loaded, Options};
+use moonhook_session::{GRACE, threads};
 use nix::unistd::{Pid, gettid};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
-
-/// What a function of a script may use of a processor beyond its limit, at which it is stopped if it runs Lua. What goes beyond this is
-/// inside a function of the library.
-pub const GRACE: Duration = Duration::from_secs(2);
 
 /// From one look at the time to the next.
 const NAP: Duration = Duration::from_millis(200);

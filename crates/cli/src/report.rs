@@ -2,29 +2,8 @@
 
 use crate::{CliError, Exit, terminal};
 use moonhook_diagnostic::Diagnostic;
-use moonhook_install::{InstallError, Rejection};
-use serde::Serialize;
-use std::fs::OpenOptions;
-use std::io::{ErrorKind, IsTerminal, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
-
-/// A diagnostic as `--json` gives it.
-#[derive(Debug, Serialize)]
-pub struct JsonError {
-    #[serde(flatten)]
-    pub diagnostic: Diagnostic,
-    /// The file with the verifier's log, if the error is a rejection.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub log: Option<PathBuf>,
-}
-
-impl JsonError {
-    pub fn new(error: &CliError) -> JsonError {
-        let (diagnostic, log) = described(error);
-        JsonError { diagnostic, log }
-    }
-}
+use moonhook_session::JsonError;
+use std::io::{IsTerminal, Write};
 
 /// Says what went wrong, to standard error or as `{"error": …}` into `out`; gives the exit code.
 pub fn failure(error: &CliError, json: bool, out: &mut dyn Write) -> Exit {
@@ -37,7 +16,7 @@ pub fn failure(error: &CliError, json: bool, out: &mut dyn Write) -> Exit {
             eprintln!("{}", shown(error));
         }
     } else if json {
-        let answer = serde_json::json!({ "error": JsonError::new(error) });
+        let answer = serde_json::json!({ "error": told(error) });
         let written = writeln!(out, "{answer:#}").and_then(|()| out.flush());
         // Where the answer cannot be written, standard error may be somewhere else.
         if written.is_err() {
@@ -52,7 +31,12 @@ pub fn failure(error: &CliError, json: bool, out: &mut dyn Write) -> Exit {
 
 /// The error as it stands on a terminal.
 pub fn shown(error: &CliError) -> String {
-    described(error).0.render(std::io::stderr().is_terminal() && terminal::colour_wanted())
+    rendered(&told(error).diagnostic)
+}
+
+/// The diagnostic as it stands on a terminal.
+pub fn rendered(diagnostic: &Diagnostic) -> String {
+    diagnostic.render(std::io::stderr().is_terminal() && terminal::colour_wanted())
 }
 
 /// Says, to standard error, what a person should know of a script that is compiled all the same.
@@ -61,60 +45,10 @@ pub fn warn(warnings: &[Diagnostic]) {
     warnings.iter().for_each(|warning| eprintln!("{}", warning.render_warning(colour)));
 }
 
-/// The diagnostic; the log of a rejection is saved, and the help says where.
-fn described(error: &CliError) -> (Diagnostic, Option<PathBuf>) {
-    let mut diagnostic = error.diagnostic();
-    let CliError::Install(InstallError::Rejected(rejection)) = error else { return (diagnostic, None) };
-    let log = save_log(rejection);
-    if let Some(path) = &log {
-        let help = format!(
-            "`--form general` may do meanwhile; report it with the script and the verifier's log, {}",
-            path.display()
-        );
-        diagnostic.help = Some(help);
-    }
-    (diagnostic, log)
-}
-
-/// Writes the log into a new file in the folder for temporary files (`TMPDIR`), where others may have files of any name.
-fn save_log(rejection: &Rejection) -> Option<PathBuf> {
-    let folder = std::env::temp_dir();
-    for number in 0..LOGS {
-        let name = format!("moonhook-verifier-{}-{}-{number}.log", rejection.program, std::process::id());
-        let path = folder.join(name);
-        let mut options = OpenOptions::new();
-        match options.write(true).create_new(true).mode(0o600).open(&path) {
-            Ok(mut file) => return file.write_all(rejection.log.as_bytes()).is_ok().then_some(path),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            Err(_) => return None,
-        }
-    }
-    None
-}
-
-/// Logs of one program that one process leaves.
-const LOGS: u32 = 100;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::os::unix::fs::PermissionsExt;
-
-    fn rejection() -> Rejection {
-        let (program, message, log) = ("test".to_string(), "no".to_string(), "the log".to_string());
-        Rejection { program, message, place: None, instruction: None, log }
-    }
-
-    /// The current folder may be anything, and nothing that is there already is written to.
-    #[test]
-    fn a_log_is_a_new_file_in_the_folder_for_temporary_files() {
-        let logs = [(); 2].map(|()| save_log(&rejection()).unwrap());
-        assert_ne!(logs[0], logs[1]);
-        for log in logs {
-            assert_eq!(log.parent(), Some(std::env::temp_dir().as_path()));
-            assert_eq!(std::fs::read(&log).unwrap(), b"the log");
-            assert_eq!(std::fs::metadata(&log).unwrap().permissions().mode() & 0o777, 0o600);
-            std::fs::remove_file(log).unwrap();
-        }
+/// What is told of the error; the log of a rejection is saved, and the help says where.
+pub fn told(error: &CliError) -> JsonError {
+    match error {
+        CliError::Session(error) => JsonError::new(error),
+        other => JsonError { diagnostic: other.diagnostic(), log: None },
     }
 }

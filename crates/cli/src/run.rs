@@ -1,52 +1,23 @@
 //! `moonhook run`: attach, show what happens, answer requests, detach.
-//!
-//! The main thread owns the program, and never runs Lua: the Lua state has a thread of its own (`lua_thread.rs`). The main thread waits for
-//! what comes into its inbox: the handlers' messages, which a thread takes out of the ring buffer, the requests of other commands,
-//! which the socket's threads bring, and what control code has done. Where packets bring more than can be shown, the ring buffer
-//! fills up and the kernel counts what is lost.
 
-mod changes;
-pub mod content;
-mod control_code;
-mod inbox;
-mod inherit;
-mod installed;
-mod lists;
-mod lua_thread;
-mod making;
-mod remote_tables;
 mod reporter;
 mod screen;
-mod service;
-mod session;
-mod starting;
-mod watcher;
 
 use crate::options::ProgramOptions;
-use crate::pins::{PinOptions, Pins};
+use crate::pins::PinOptions;
 use crate::remote::RemoteOptions;
 use crate::{CliError, Exit};
-use content::Earlier;
-use control_code::ControlCode;
-use inbox::Inbox;
-use installed::{Assembled, Installed};
-use lua_thread::Sources;
-use making::Heritage;
-use moonhook_daemon::{Claim, DaemonError, Name, Publisher, Server};
+use moonhook_daemon::Name;
 use moonhook_engine::Settings;
-use moonhook_install::{RequestedMode, XdpLink};
-use moonhook_records::Counters;
+use moonhook_install::RequestedMode;
+use moonhook_session::{Inbox, Options, Session};
 use reporter::Reporter;
 pub use reporter::reloaded_text;
 use screen::Screen;
-use session::Session;
-use starting::First;
-use std::collections::{BTreeMap, VecDeque};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
-use watcher::Watcher;
+use std::time::Duration;
 
 /// Attach scripts to an interface and stay in the foreground; Ctrl-C detaches
 #[derive(Debug, clap::Args)]
@@ -142,172 +113,37 @@ fn seconds(text: &str) -> Result<Duration, String> {
 
 pub fn run(arguments: &Arguments) -> Result<Exit, CliError> {
     let stop = stop_on_signals()?;
-    // The server's clients wait for what the session has: the session goes first, however this ends.
-    let Some((server, mut session)) = start(arguments, &stop)? else { return Ok(Exit::Success) };
-    let watched = session.watch(&stop);
-    // First no more events come in, then those that are there are shown.
-    let detached = session.detach();
-    let finished = session.finish(watched.is_ok(), !matches!(detached, Ok(false)));
-    drop(server);
-    let told = watched.and(finished).and(detached).and_then(|goes_on| match goes_on {
-        true => session.reporter.left(&session.name),
-        false => Ok(()),
-    });
-    let written = session.reporter.finish();
-    told.and(written).map(|()| Exit::Success)
-}
-
-/// Compiles, attaches, or takes over what is pinned, and listens. `None` if that was stopped before anything was attached.
-fn start<'a>(
-    arguments: &'a Arguments,
-    stop: &AtomicBool,
-) -> Result<Option<(Option<Server>, Session<'a>)>, CliError> {
-    let claim = claim(arguments)?;
-    let name = claim.as_ref().map_or_else(|| default_name(arguments), |claim| claim.name().clone());
-    let pins = pins(arguments, &name)?;
-    let mut settings = Settings { count_verdicts: true, ..arguments.program.settings() };
-    // What scripts print while they are loaded is not part of what a program reads.
-    settings.load.prints_to_stderr = arguments.json;
-    let leftover = pins.as_ref().and_then(Pins::leftover);
-    let earlier = leftover.as_ref().map(|leftover| leftover as &dyn Earlier);
     let inbox = Arc::new(Inbox::default());
-    let sources =
-        Sources { scripts: arguments.scripts.clone(), options: settings.load.clone(), contents: Vec::new() };
-    let heritage = earlier.map(Heritage::of).transpose()?;
-    let Some(First { thread, program, fingerprint, files }) =
-        starting::first(&sources, &settings, heritage, &inbox, stop)?
-    else {
-        return Ok(None);
-    };
-    let (mut installed, Assembled { plan, connection }) = Installed::assemble(program, files)?;
-    thread.connect(connection)?;
-    installed.consume(&inbox)?;
-    if let Some(earlier) = earlier {
-        inherit::copy_variables(&plan, earlier, &installed.kernel)?;
-    }
-    let scripts: Vec<PathBuf> = arguments.scripts.iter().map(|script| absolute(script)).collect();
-    let (link, taken_over) = attach(arguments, pins.as_ref(), &installed, &scripts)?;
     let drained = Arc::clone(&inbox);
     let screen = Screen::start(move || drained.drained())?;
-    let reporter = Reporter::new(screen, arguments.json, arguments.quiet);
-    let publisher = Publisher::default();
-    let server = claim.map(|claim| serve(claim, &publisher, &inbox)).transpose()?;
-    let watcher = arguments.watch.then(|| Watcher::start(&inbox)).transpose()?;
-    if let Some(watcher) = &watcher {
-        watcher.watch(&installed.files);
+    let reporter = Box::new(Reporter::new(screen, arguments.json, arguments.quiet));
+    if let Some(session) = Session::start(arguments.options(), inbox, reporter, &stop)? {
+        session.run(&stop)?;
     }
-    let mut session = Session {
-        arguments,
-        settings,
-        name,
-        scripts,
-        installed,
-        control: ControlCode::new(thread, sources, fingerprint),
-        retired_control: Vec::new(),
-        again: VecDeque::new(),
-        link,
-        inbox,
-        publisher,
-        reporter,
-        started: Instant::now(),
-        reloads: 0,
-        retired: Vec::new(),
-        earlier: Counters::default(),
-        watcher,
-        pins,
-        dumps: Vec::new(),
-        last_dump: 0,
-        lists: BTreeMap::new(),
-        changes: VecDeque::new(),
-        making: None,
-        stopping: false,
-    };
-    // All that can fail has been done.
-    session.reporter.attached(
-        &session.name,
-        &session.link,
-        arguments.mode.into(),
-        &arguments.scripts,
-        &session.installed.choice,
-        taken_over.then_some(&plan),
-    )?;
-    Ok(Some((server, session)))
+    Ok(Exit::Success)
 }
 
-/// Where the script is to be pinned, if it is.
-fn pins(arguments: &Arguments, name: &Name) -> Result<Option<Pins>, CliError> {
-    let pins = arguments.pins.of(&arguments.remote.folder(), name);
-    match arguments.pin {
-        true if pins.are_elsewhere() => Err(CliError::Pinned { name: name.clone() }),
-        true => pins.create().map(|()| Some(pins)),
-        false if pins.exist() => Err(CliError::Pinned { name: name.clone() }),
-        false => Ok(None),
-    }
-}
-
-/// Puts the program into the hook, or in the place of the one that is pinned there; says which. With `pins`, it is pinned then.
-fn attach(
-    arguments: &Arguments,
-    pins: Option<&Pins>,
-    installed: &Installed,
-    scripts: &[PathBuf],
-) -> Result<(XdpLink, bool), CliError> {
-    let (kernel, interface, netns) =
-        (&installed.kernel, arguments.interface.as_str(), arguments.netns.as_deref());
-    let record = |link: &XdpLink| session::record(arguments, link, &installed.content, scripts);
-    if let Some(pins) = pins {
-        if let Some(mut link) = XdpLink::pinned(&pins.link(), interface, netns)? {
-            let before = pins.record();
-            pins.keep(&link, &kernel.program, record(&link))?;
-            if let Err(error) = link.update(&kernel.program, &kernel.name) {
-                before.map_or(Ok(()), |before| pins.write(&before))?;
-                return Err(error.into());
-            }
-            pins.tidy()?;
-            return Ok((link, true));
+impl Arguments {
+    fn options(&self) -> Options {
+        let mut settings = Settings { count_verdicts: true, ..self.program.settings() };
+        // What scripts print while they are loaded is not part of what a program reads.
+        settings.load.prints_to_stderr = self.json;
+        Options {
+            interface: self.interface.clone(),
+            scripts: self.scripts.clone(),
+            mode: self.mode.into(),
+            netns: self.netns.clone(),
+            settings,
+            name: self.name.clone(),
+            folder: self.remote.folder(),
+            folder_is_chosen: self.remote.is_chosen(),
+            watch: self.watch,
+            pin: self.pin,
+            bpffs: self.pins.bpffs.clone(),
+            duration: self.duration,
+            interval: self.interval,
         }
-        // Of an interface that is gone.
-        pins.remove()?;
     }
-    let link = kernel.program.attach_xdp(&kernel.name, interface, arguments.mode.into(), netns)?;
-    if let Some(pins) = pins
-        && let Err(error) = pins.keep(&link, &kernel.program, record(&link))
-    {
-        // What is there of the pins goes, and the program with it.
-        let _ = pins.remove();
-        return Err(error);
-    }
-    Ok((link, false))
-}
-
-/// Listens for requests, which go into the inbox.
-fn serve(claim: Claim, publisher: &Publisher, inbox: &Arc<Inbox>) -> Result<Server, CliError> {
-    let inbox = Arc::clone(inbox);
-    Ok(Server::start(claim, publisher.clone(), move |delivery| inbox.deliver(delivery))?)
-}
-
-fn default_name(arguments: &Arguments) -> Name {
-    Name::of_script(&arguments.scripts[0])
-}
-
-/// Takes the script's name. Where nobody asked for a name or a folder and there can be none, the script runs without.
-fn claim(arguments: &Arguments) -> Result<Option<Claim>, CliError> {
-    let folder = arguments.remote.folder();
-    let claim = match &arguments.name {
-        Some(name) => folder.claim(name),
-        None => folder.claim_unique(&default_name(arguments)),
-    };
-    match claim {
-        Err(DaemonError::Folder { .. }) if arguments.name.is_none() && !arguments.remote.is_chosen() => {
-            Ok(None)
-        }
-        claim => Ok(Some(claim?)),
-    }
-}
-
-/// The path from anywhere: as the script is found again after a change of folder.
-fn absolute(script: &Path) -> PathBuf {
-    std::path::absolute(script).unwrap_or_else(|_| script.to_path_buf())
 }
 
 /// A flag that Ctrl-C, SIGTERM and SIGHUP set.

@@ -36,7 +36,7 @@ pub fn stop(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError
         // No process, but perhaps what one has left.
         Err(error) => match arguments.pins.of(&folder, &arguments.name).remove() {
             Ok(true) => {}
-            Err(problem) if matches!(error, DaemonError::NotRunning { .. }) => return Err(problem),
+            Err(problem) if matches!(error, DaemonError::NotRunning { .. }) => return Err(problem.into()),
             // Who may not ask the process may not look at its pins either.
             Ok(false) | Err(_) => return Err(error.into()),
         },

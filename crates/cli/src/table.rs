@@ -4,12 +4,12 @@ mod file;
 mod listing;
 mod titles;
 
-use crate::datum::{shown, word};
 use crate::remote::{RemoteOptions, ask};
 use crate::run::reloaded_text;
 use crate::{CliError, Exit};
 use listing::Listing;
 use moonhook_daemon::{Client, Dumped, Name, Replaced, Request, TableInfo, TableOperation};
+use moonhook_daemon::{shown, word};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::PathBuf;

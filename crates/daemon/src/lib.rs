@@ -11,6 +11,7 @@
 
 mod client;
 mod connection;
+mod datum;
 mod error;
 mod folder;
 mod name;
@@ -20,6 +21,7 @@ mod request_line;
 mod server;
 
 pub use client::Client;
+pub use datum::{NoDatum, from_json, shown, to_json, word};
 pub use error::DaemonError;
 pub use folder::{Claim, RuntimeFolder};
 pub use name::Name;

@@ -4,6 +4,10 @@
 //! line renders it for a terminal or as JSON. A diagnostic has a stable code, at most one place in the script and at
 //! most one `help:` line that says what to write instead.
 
+mod exit;
+
+pub use exit::Exit;
+
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use serde::{Deserialize, Serialize};
 

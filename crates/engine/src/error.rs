@@ -62,7 +62,8 @@ impl EngineError {
             EngineError::Resource { .. } => Diagnostic::new("MH0021", self.to_string()).help(
                 "raise the limits of the process (`ulimit -u`, `ulimit -n`, `ulimit -v`) or of its control group (pids.max)",
             ),
-            EngineError::NoProgram => Diagnostic::new("MH0009", self.to_string()),
+            EngineError::NoProgram => Diagnostic::new("MH0009", self.to_string())
+                .help("this is a bug in Moonhook; please report it with the script"),
             EngineError::TooMuchMemory { .. } => Diagnostic::new("MH0020", self.to_string()).help(
                 "give the number of CPUs that the program is for with `--cpus`, or less `--memory` for each",
             ),

@@ -3,7 +3,7 @@
 use super::compare::Difference;
 use super::tier::{Decision, Outcome};
 use crate::CliError;
-use crate::report::JsonError;
+use crate::report;
 use crate::terminal::printable;
 use crate::verdict;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -121,7 +121,7 @@ impl<'a> Listing<'a> {
         self.bar.finish_and_clear();
         let Listing { totals, out, json, .. } = self;
         if json {
-            let error = error.map(JsonError::new);
+            let error = error.map(report::told);
             let totals_text = serde_json::to_string(&totals).map_err(std::io::Error::from)?;
             let error_text = serde_json::to_string(&error).map_err(std::io::Error::from)?;
             let program = serde_json::to_string(&choice).map_err(std::io::Error::from)?;

@@ -1,19 +1,17 @@
 //! What `moonhook run` shows, as text or as JSON lines.
 
-use super::inherit::Inheritance;
 use super::screen::{Screen, Stream};
-use crate::CliError;
-use crate::report::{self, JsonError};
+use crate::report;
 use crate::terminal::{printable, printable_error};
 use moonhook_daemon::{Form, FormReason, Kept, Name, Reloaded, TableKept};
-use moonhook_engine::{Choice, Reason};
-use moonhook_install::{RequestedMode, XdpLink};
-use moonhook_records::Counters;
-use moonhook_records::{Failure, Message, Notice, Text};
-use moonhook_shape::Datum;
+use moonhook_install::RequestedMode;
+use moonhook_records::{Counters, Failure, Message, Text};
+use moonhook_session::{
+    Attached, Audience, JsonError, SessionError, form, message_json, refused_json, reloaded_json,
+    replaced_json,
+};
 use serde_json::{Value, json};
 use std::io::Write;
-use std::path::PathBuf;
 
 pub struct Reporter {
     screen: Screen,
@@ -34,16 +32,53 @@ impl Reporter {
         Reporter { screen, text: Vec::new(), json, quiet, lost: 0 }
     }
 
+    /// To standard error, as the standalone interpreter shows errors, after what was printed before.
+    fn error(&mut self, failure: &Failure) -> Result<(), SessionError> {
+        self.flush()?;
+        let mut text = b"error: ".to_vec();
+        text.extend_from_slice(&failure.message.bytes);
+        text.push(b'\n');
+        if !failure.traceback.is_empty() {
+            text.extend_from_slice(b"stack traceback:\n");
+        }
+        for call in &failure.traceback {
+            text.extend(format!("\t{call}\n").bytes());
+        }
+        self.put(Stream::Error, printable_error(&text).into_owned())
+    }
+
+    fn line(&mut self, line: &Value) -> Result<(), SessionError> {
+        writeln!(self.text, "{line}")?;
+        self.flush_batch()
+    }
+
+    fn flush_batch(&mut self) -> Result<(), SessionError> {
+        if self.text.len() >= BATCH { self.flush() } else { Ok(()) }
+    }
+
+    fn put(&mut self, stream: Stream, text: Vec<u8>) -> Result<(), SessionError> {
+        if self.lost > 0 && self.screen.has_room() {
+            let lost = std::mem::take(&mut self.lost);
+            let (stream, note) = match self.json {
+                true => (Stream::Output, format!("{}\n", json!({ "type": "lost", "count": lost }))),
+                false => (
+                    Stream::Error,
+                    format!("note: {lost} batches of output are lost, since nobody read them\n"),
+                ),
+            };
+            self.screen.write(stream, note.into_bytes())?;
+        }
+        if !self.screen.write(stream, text)? {
+            self.lost += 1;
+        }
+        Ok(())
+    }
+}
+
+impl Audience for Reporter {
     /// Says where the program is, in which mode, and why in that one.
-    pub fn attached(
-        &mut self,
-        name: &Name,
-        link: &XdpLink,
-        requested: RequestedMode,
-        scripts: &[PathBuf],
-        choice: &Choice,
-        taken_over: Option<&Inheritance>,
-    ) -> Result<(), CliError> {
+    fn attached(&mut self, attached: &Attached<'_>) -> Result<(), SessionError> {
+        let Attached { name, link, requested, scripts, choice, taken_over } = *attached;
         let scripts: Vec<_> = scripts.iter().map(|script| script.to_string_lossy()).collect();
         let (interface, mode) = (&link.interface().name, link.mode());
         let refused = link.native_refused();
@@ -75,7 +110,7 @@ impl Reporter {
         self.flush()
     }
 
-    pub fn message(&mut self, message: &Message) -> Result<(), CliError> {
+    fn message(&mut self, message: &Message) -> Result<(), SessionError> {
         match message {
             message if self.json => self.line(&message_json(message)),
             Message::Print(Text { bytes, .. }) => {
@@ -89,22 +124,7 @@ impl Reporter {
         }
     }
 
-    /// To standard error, as the standalone interpreter shows errors, after what was printed before.
-    fn error(&mut self, failure: &Failure) -> Result<(), CliError> {
-        self.flush()?;
-        let mut text = b"error: ".to_vec();
-        text.extend_from_slice(&failure.message.bytes);
-        text.push(b'\n');
-        if !failure.traceback.is_empty() {
-            text.extend_from_slice(b"stack traceback:\n");
-        }
-        for call in &failure.traceback {
-            text.extend(format!("\t{call}\n").bytes());
-        }
-        self.put(Stream::Error, printable_error(&text).into_owned())
-    }
-
-    pub fn counters(&mut self, counters: &Counters, last: bool) -> Result<(), CliError> {
+    fn counters(&mut self, counters: &Counters, last: bool) -> Result<(), SessionError> {
         if self.json {
             let mut line = serde_json::to_value(counters).map_err(std::io::Error::from)?;
             line["type"] = "counters".into();
@@ -121,7 +141,7 @@ impl Reporter {
     }
 
     /// Says that the program was replaced, and what became of its tables and variables.
-    pub fn reloaded(&mut self, reloaded: &Reloaded) -> Result<(), CliError> {
+    fn reloaded(&mut self, reloaded: &Reloaded) -> Result<(), SessionError> {
         if self.json {
             self.line(&reloaded_json(reloaded))?;
         } else if !self.quiet {
@@ -131,7 +151,7 @@ impl Reporter {
     }
 
     /// Says that a table has another content.
-    pub fn replaced(&mut self, table: &str, entries: u64) -> Result<(), CliError> {
+    fn replaced(&mut self, table: &str, entries: u64) -> Result<(), SessionError> {
         if self.json {
             self.line(&replaced_json(table, entries))?;
         } else if !self.quiet {
@@ -140,8 +160,22 @@ impl Reporter {
         self.flush()
     }
 
+    /// Says why a changed script is not run.
+    fn refused(&mut self, error: &SessionError) -> Result<(), SessionError> {
+        if self.json {
+            self.line(&refused_json(error))?;
+        } else {
+            self.flush()?;
+            self.put(
+                Stream::Error,
+                format!("{}\n", report::rendered(&JsonError::new(error).diagnostic)).into_bytes(),
+            )?;
+        }
+        self.flush()
+    }
+
     /// Says that the program goes on without the process.
-    pub fn left(&mut self, name: &Name) -> Result<(), CliError> {
+    fn left(&mut self, name: &Name) -> Result<(), SessionError> {
         if self.json {
             self.line(&json!({ "type": "left", "name": name }))?;
         } else if !self.quiet {
@@ -150,37 +184,17 @@ impl Reporter {
         self.flush()
     }
 
-    /// Says why a changed script is not run.
-    pub fn refused(&mut self, error: &CliError) -> Result<(), CliError> {
-        if self.json {
-            self.line(&refused_json(error))?;
-        } else {
-            self.flush()?;
-            self.put(Stream::Error, format!("{}\n", report::shown(error)).into_bytes())?;
-        }
-        self.flush()
-    }
-
-    fn line(&mut self, line: &Value) -> Result<(), CliError> {
-        writeln!(self.text, "{line}")?;
-        self.flush_batch()
-    }
-
-    fn flush_batch(&mut self) -> Result<(), CliError> {
-        if self.text.len() >= BATCH { self.flush() } else { Ok(()) }
-    }
-
     /// Has written what was shown so far; nobody waits for that.
     ///
     /// # Errors
     /// `Output` with why what was shown before could not be written.
-    pub fn flush(&mut self) -> Result<(), CliError> {
+    fn flush(&mut self) -> Result<(), SessionError> {
         let text = std::mem::take(&mut self.text);
         self.put(Stream::Output, text)
     }
 
     /// Whether messages should come, or wait until somebody has read those that came.
-    pub fn has_room(&self) -> bool {
+    fn has_room(&self) -> bool {
         self.screen.has_room()
     }
 
@@ -188,71 +202,10 @@ impl Reporter {
     ///
     /// # Errors
     /// `Output`.
-    pub fn finish(&mut self) -> Result<(), CliError> {
+    fn finish(&mut self) -> Result<(), SessionError> {
         self.flush()?;
         self.screen.finish()
     }
-
-    fn put(&mut self, stream: Stream, text: Vec<u8>) -> Result<(), CliError> {
-        if self.lost > 0 && self.screen.has_room() {
-            let lost = std::mem::take(&mut self.lost);
-            let (stream, note) = match self.json {
-                true => (Stream::Output, format!("{}\n", json!({ "type": "lost", "count": lost }))),
-                false => (
-                    Stream::Error,
-                    format!("note: {lost} batches of output are lost, since nobody read them\n"),
-                ),
-            };
-            self.screen.write(stream, note.into_bytes())?;
-        }
-        if !self.screen.write(stream, text)? {
-            self.lost += 1;
-        }
-        Ok(())
-    }
-}
-
-/// A message as `--json` and `moonhook events` have it.
-pub fn message_json(message: &Message) -> Value {
-    match message {
-        Message::Print(text) => json!({ "type": "print", "text": text.lossy() }),
-        Message::Event(Notice { name, values, .. }) => {
-            let values: Vec<Value> = values.iter().map(json_value).collect();
-            json!({ "type": "event", "name": String::from_utf8_lossy(name), "values": values })
-        }
-        Message::Error(Failure { message, traceback }) => {
-            json!({ "type": "error", "message": message.lossy(), "traceback": traceback })
-        }
-    }
-}
-
-/// A value of an event. Bytes that are not UTF-8 become replacement characters.
-fn json_value(datum: &Datum) -> Value {
-    match datum {
-        Datum::Boolean(value) => json!(value),
-        Datum::Integer(value) => json!(value),
-        Datum::Text(bytes) => json!(String::from_utf8_lossy(bytes)),
-        Datum::Nil => Value::Null,
-        Datum::Record(fields) => {
-            fields.iter().map(|(name, datum)| (name.clone(), json_value(datum))).collect()
-        }
-    }
-}
-
-pub fn reloaded_json(reloaded: &Reloaded) -> Value {
-    json!({
-        "type": "reloaded", "scripts": reloaded.scripts, "form": reloaded.form.name, "reason": reloaded.form.reason,
-        "tables": reloaded.tables,
-        "variables": reloaded.variables, "timing_us": reloaded.timing,
-    })
-}
-
-pub fn replaced_json(table: &str, entries: u64) -> Value {
-    json!({ "type": "replaced", "table": table, "entries": entries })
-}
-
-pub fn refused_json(error: &CliError) -> Value {
-    json!({ "type": "refused", "error": JsonError::new(error) })
 }
 
 /// A line about the scripts and the time, and one for each table and variable.
@@ -269,17 +222,6 @@ pub fn reloaded_text(reloaded: &Reloaded) -> String {
     text.push_str(&form_text(&reloaded.form));
     text.push_str(&kept_text(&reloaded.tables, &reloaded.variables));
     text
-}
-
-/// A form as other processes are told of it.
-pub fn form(choice: &Choice) -> Form {
-    let reason = choice.reason.clone().map(|Reason { code, place, message, help, .. }| FormReason {
-        code: code.to_string(),
-        place,
-        message,
-        help,
-    });
-    Form { name: choice.form_name().to_string(), reason }
 }
 
 /// A line if there is a reason why the handlers are no expanded code.

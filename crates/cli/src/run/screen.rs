@@ -3,8 +3,7 @@
 //! A thread writes. What is to be written waits in a queue, so that signals and requests are seen to while nobody reads, as behind a
 //! pager or on a terminal that was stopped. Where the queue is full nothing more is to be brought ([`Screen::has_room`]).
 
-use crate::CliError;
-use crate::threads;
+use moonhook_session::{SessionError, threads};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
@@ -57,7 +56,7 @@ impl Screen {
     ///
     /// # Errors
     /// `Output`, `Resource`.
-    pub fn start(drained: impl Fn() + Send + 'static) -> Result<Screen, CliError> {
+    pub fn start(drained: impl Fn() + Send + 'static) -> Result<Screen, SessionError> {
         // Descriptors of its own: the library's have locks, which a write that does not end would hold.
         let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
         let error = File::from(io::stderr().as_fd().try_clone_to_owned()?);
@@ -68,7 +67,7 @@ impl Screen {
         mut output: impl Write + Send + 'static,
         mut error: impl Write + Send + 'static,
         drained: impl Fn() + Send + 'static,
-    ) -> Result<Screen, CliError> {
+    ) -> Result<Screen, SessionError> {
         let shared = Arc::new(Shared::default());
         let queue = Arc::clone(&shared);
         threads::start("screen", move || {
@@ -87,7 +86,7 @@ impl Screen {
     ///
     /// # Errors
     /// `Output` with why earlier text could not be written.
-    pub fn write(&self, stream: Stream, text: Vec<u8>) -> Result<bool, CliError> {
+    pub fn write(&self, stream: Stream, text: Vec<u8>) -> Result<bool, SessionError> {
         let mut queue = self.shared.queue();
         if let Some(error) = queue.failed.take() {
             return Err(error.into());
@@ -110,7 +109,7 @@ impl Screen {
     ///
     /// # Errors
     /// `Output`: why something could not be written; `TimedOut` if nobody takes it.
-    pub fn finish(&self) -> Result<(), CliError> {
+    pub fn finish(&self) -> Result<(), SessionError> {
         let mut queue = self.shared.queue();
         loop {
             if let Some(error) = queue.failed.take() {
@@ -198,7 +197,7 @@ mod tests {
         assert!(screen.write(Stream::Output, vec![b'x'; FULL]).unwrap());
         assert!(!screen.has_room());
         assert!(!screen.write(Stream::Output, vec![b'y'; MOST]).unwrap());
-        let CliError::Output(error) = screen.finish().unwrap_err() else { panic!() };
+        let SessionError::Output(error) = screen.finish().unwrap_err() else { panic!() };
         assert_eq!(error.kind(), ErrorKind::TimedOut);
         (0..2).for_each(|_| told.send(()).unwrap());
         screen.finish().unwrap();

@@ -2,9 +2,9 @@
 
 use super::titles;
 use crate::CliError;
-use crate::datum::word;
 use indicatif::{ProgressBar, ProgressStyle};
 use moonhook_daemon::TableInfo;
+use moonhook_daemon::word;
 use serde_json::{Map, Value};
 use std::fs::File;
 use std::io::{BufRead, BufReader};

@@ -1,7 +1,7 @@
 //! Entries of a table, written out: for people, as JSON lines, as CSV.
 
 use crate::CliError;
-use crate::datum::shown;
+use moonhook_daemon::shown;
 use serde_json::{Value, json};
 use std::io::Write;
 

@@ -1,6 +1,7 @@
 //! Threads, and what becomes of a panic: an error like others, with a code, which whoever waits is told. What else runs goes on.
 
-use crate::CliError;
+use crate::SessionError;
+use moonhook_engine::EngineError;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::{Builder, JoinHandle};
@@ -15,48 +16,49 @@ pub const STACK: usize = 8 << 20;
 pub fn start<T: Send + 'static>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'static,
-) -> Result<JoinHandle<T>, CliError> {
+) -> Result<JoinHandle<T>, SessionError> {
     let thread = Builder::new().name(name.to_string()).stack_size(STACK);
-    thread.spawn(work).map_err(|source| CliError::Resource { what: "thread", source })
+    let spawned = thread.spawn(work);
+    spawned.map_err(|source| EngineError::Resource { what: "thread", source }.into())
 }
 
 /// Does `work`, which owns all that it changes: nobody sees what a panic leaves half done.
 ///
 /// # Errors
 /// What `work` fails of; `Panicked`.
-pub fn guarded<T>(work: impl FnOnce() -> Result<T, CliError>) -> Result<T, CliError> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(panicked(panic.as_ref())))
+pub fn guarded<T, E: From<SessionError>>(work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(panicked(panic.as_ref()).into()))
 }
 
 /// Waits for a thread.
 ///
 /// # Errors
 /// `Panicked`.
-pub fn join<T>(thread: JoinHandle<T>) -> Result<T, CliError> {
+pub fn join<T>(thread: JoinHandle<T>) -> Result<T, SessionError> {
     thread.join().map_err(|panic| panicked(panic.as_ref()))
 }
 
 /// The error of a panic with this payload.
-fn panicked(payload: &(dyn Any + Send)) -> CliError {
+fn panicked(payload: &(dyn Any + Send)) -> SessionError {
     let text = payload.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
-    CliError::Panicked { problem: text.unwrap_or("a panic without a message").to_string() }
+    SessionError::Panicked { problem: text.unwrap_or("a panic without a message").to_string() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Exit;
+    use moonhook_diagnostic::Exit;
 
     #[test]
     fn a_panic_is_an_error_with_a_code() {
         let number = 7;
-        let formatted = guarded::<()>(|| panic!("number {number}")).unwrap_err();
+        let formatted = guarded::<(), SessionError>(|| panic!("number {number}")).unwrap_err();
         let plain = join(start("test", || panic!("plain")).unwrap()).map(|(): ()| ()).unwrap_err();
         for (error, text) in [(formatted, "number 7"), (plain, "plain")] {
             assert_eq!((error.code(), error.exit()), ("MH0022", Exit::Bug));
             assert!(error.to_string().ends_with(text), "{error}");
         }
-        assert_eq!(guarded(|| Ok(1)).unwrap(), 1);
+        assert_eq!(guarded::<_, SessionError>(|| Ok(1)).unwrap(), 1);
     }
 }

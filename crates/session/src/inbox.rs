@@ -2,9 +2,10 @@
 //!
 //! Messages wait in a queue of bounded length, whose senders wait where it is full; requests never wait behind them.
 
-use super::lua_thread::{LuaId, Told};
-use super::making::Made;
-use moonhook_daemon::{ClientId, Delivery, Failure, Pending};
+use crate::SessionError;
+use crate::lua_thread::{LuaId, Told};
+use crate::making::Made;
+use moonhook_daemon::{ClientId, Delivery, Pending};
 use moonhook_records::{Message, RecordError};
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -27,7 +28,7 @@ pub enum Incoming {
     /// Messages can be shown again.
     Room,
     /// What a thread was to make is there, or why not.
-    Made(Result<Made, Box<Failure>>),
+    Made(Result<Made, SessionError>),
     /// A thread that has a Lua state tells something.
     Lua(LuaId, Told),
 }
@@ -43,7 +44,7 @@ pub struct Inbox {
 struct Waiting {
     messages: VecDeque<Queued>,
     deliveries: VecDeque<Delivery>,
-    made: Option<Result<Made, Box<Failure>>>,
+    made: Option<Result<Made, SessionError>>,
     told: VecDeque<(LuaId, Told)>,
     changed: bool,
     drained: bool,
@@ -76,7 +77,7 @@ impl Inbox {
     }
 
     /// One thing is made at a time.
-    pub fn made(&self, made: Result<Made, Box<Failure>>) {
+    pub fn made(&self, made: Result<Made, SessionError>) {
         self.waiting().made = Some(made);
         self.arrived.notify_one();
     }

@@ -3,13 +3,13 @@
 //! A table that handlers share with user space gets a new map, which the kernel fills in bulk and no program sees. A table that
 //! handlers only read is constant data of the program: its list waits for the program to be compiled with it.
 
-use super::changes::Wanted;
-use super::installed::Installed;
-use super::session::Session;
-use crate::CliError;
-use crate::datum::from_json;
+use crate::SessionError;
+use crate::changes::Wanted;
+use crate::installed::Installed;
+use crate::session::Session;
 use moonhook_control::SharedTable;
 use moonhook_daemon::ClientId;
+use moonhook_daemon::from_json;
 use moonhook_load::Content;
 use moonhook_shape::Datum;
 use serde_json::Value;
@@ -28,12 +28,12 @@ enum Place {
     Constant(Vec<(Datum, Datum)>),
 }
 
-impl Session<'_> {
+impl Session {
     /// Begins a list for a table. One of the same client that was not finished is forgotten.
     ///
     /// # Errors
     /// `Control` if handlers have no such table.
-    pub fn begin_list(&mut self, client: ClientId, table: &str) -> Result<(), CliError> {
+    pub(crate) fn begin_list(&mut self, client: ClientId, table: &str) -> Result<(), SessionError> {
         self.lists.remove(&client);
         let place = match self.installed.table(table) {
             Ok(shared) => Place::Shared(shared.twin()?),
@@ -50,13 +50,13 @@ impl Session<'_> {
     ///
     /// # Errors
     /// `NoList`; `NoDatum`, `Control` for what the table cannot take.
-    pub fn add_to_list(
+    pub(crate) fn add_to_list(
         &mut self,
         client: ClientId,
         table: &str,
         entries: &[(Value, Value)],
         keys: &[Value],
-    ) -> Result<usize, CliError> {
+    ) -> Result<usize, SessionError> {
         let mut list = self.take_list(client, table)?;
         let entries = data(entries, keys)?;
         let count = entries.len();
@@ -73,7 +73,7 @@ impl Session<'_> {
     ///
     /// # Errors
     /// `NoList`.
-    pub fn finish_list(&mut self, client: ClientId, table: &str) -> Result<Wanted, CliError> {
+    pub(crate) fn finish_list(&mut self, client: ClientId, table: &str) -> Result<Wanted, SessionError> {
         let List { table, entries, place } = self.take_list(client, table)?;
         Ok(match place {
             Place::Shared(list) => Wanted::List { table, list, entries },
@@ -82,7 +82,7 @@ impl Session<'_> {
     }
 
     /// After a reload: lists go on that are for a table which is still there, in the same shape.
-    pub fn keep_lists(&mut self) {
+    pub(crate) fn keep_lists(&mut self) {
         let installed = &self.installed;
         self.lists.retain(|_, list| match &list.place {
             Place::Shared(twin) => is_like(installed, &list.table, twin),
@@ -90,9 +90,9 @@ impl Session<'_> {
         });
     }
 
-    fn take_list(&mut self, client: ClientId, table: &str) -> Result<List, CliError> {
+    fn take_list(&mut self, client: ClientId, table: &str) -> Result<List, SessionError> {
         let list = self.lists.remove(&client).filter(|list| list.table == table);
-        list.ok_or_else(|| CliError::NoList { table: table.to_string() })
+        list.ok_or_else(|| SessionError::NoList { table: table.to_string() })
     }
 }
 
@@ -106,7 +106,7 @@ pub fn is_like(installed: &Installed, table: &str, twin: &SharedTable) -> bool {
 ///
 /// # Errors
 /// `NoDatum`.
-pub fn data(entries: &[(Value, Value)], keys: &[Value]) -> Result<Vec<(Datum, Datum)>, CliError> {
+pub fn data(entries: &[(Value, Value)], keys: &[Value]) -> Result<Vec<(Datum, Datum)>, SessionError> {
     let entry = |(key, value): &(Value, Value)| Ok((from_json(key)?, from_json(value)?));
     let key = |key: &Value| Ok((from_json(key)?, Datum::Boolean(true)));
     entries.iter().map(entry).chain(keys.iter().map(key)).collect()

@@ -2,8 +2,8 @@
 //!
 //! Folders are watched rather than files, since editors write a new file and give it the old one's name.
 
-use super::inbox::Inbox;
-use crate::CliError;
+use crate::SessionError;
+use crate::inbox::Inbox;
 use nix::errno::Errno;
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify, InotifyEvent, WatchDescriptor};
 use std::collections::HashSet;
@@ -28,13 +28,13 @@ struct Shared {
 impl Watcher {
     /// # Errors
     /// `Watch`.
-    pub fn start(inbox: &Arc<Inbox>) -> Result<Watcher, CliError> {
+    pub fn start(inbox: &Arc<Inbox>) -> Result<Watcher, SessionError> {
         let inotify = Inotify::init(InitFlags::IN_CLOEXEC).map_err(failed)?;
         let shared = Arc::new(Shared { inotify, watched: Mutex::default() });
         let (of_thread, inbox) = (Arc::clone(&shared), Arc::clone(inbox));
         let thread = std::thread::Builder::new().name("watch".to_string());
         let spawned = thread.spawn(move || of_thread.run(&inbox));
-        spawned.map_err(|source| CliError::Watch { source })?;
+        spawned.map_err(|source| SessionError::Watch { source })?;
         Ok(Watcher { shared })
     }
 
@@ -78,6 +78,6 @@ impl Shared {
     }
 }
 
-fn failed(errno: Errno) -> CliError {
-    CliError::Watch { source: errno.into() }
+fn failed(errno: Errno) -> SessionError {
+    SessionError::Watch { source: errno.into() }
 }

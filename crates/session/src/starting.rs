@@ -1,10 +1,10 @@
 //! The first generation: load time and compiling, which a person can stop.
 
-use super::inbox::{Inbox, Incoming};
-use super::lua_thread::{LuaThread, Prepared, Sources, Told};
-use super::making::{Blueprint, Heritage, Program};
-use crate::{CliError, threads};
-use moonhook_engine::Settings;
+use crate::inbox::{Inbox, Incoming};
+use crate::lua_thread::{LuaThread, Prepared, Sources, Told};
+use crate::making::{Blueprint, Heritage, Program};
+use crate::{SessionError, threads};
+use moonhook_engine::{EngineError, Settings};
 use moonhook_load::LoadError;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub fn first(
     earlier: Option<Heritage>,
     inbox: &Arc<Inbox>,
     stop: &AtomicBool,
-) -> Result<Option<First>, CliError> {
+) -> Result<Option<First>, SessionError> {
     let mut thread = LuaThread::load(sources.clone(), inbox)?;
     let Some(prepared) = load_time(&mut thread, sources, inbox, stop)? else { return Ok(None) };
     let Prepared { snapshot, fingerprint, files, load_time } = *prepared;
@@ -47,7 +47,7 @@ fn load_time(
     sources: &Sources,
     inbox: &Inbox,
     stop: &AtomicBool,
-) -> Result<Option<Box<Prepared>>, CliError> {
+) -> Result<Option<Box<Prepared>>, SessionError> {
     while !stop.load(Ordering::Relaxed) {
         if let Some(Incoming::Lua(_, Told::Loaded(loaded))) = inbox.next(NAP, false) {
             return Ok(Some(loaded?));
@@ -61,14 +61,14 @@ fn load_time(
     Ok(None)
 }
 
-fn compiled(blueprint: Blueprint, stop: &AtomicBool) -> Result<Option<Program>, CliError> {
+fn compiled(blueprint: Blueprint, stop: &AtomicBool) -> Result<Option<Program>, SessionError> {
     let (made, making) = channel();
     threads::start("make", move || drop(made.send(threads::guarded(|| blueprint.make()))))?;
     while !stop.load(Ordering::Relaxed) {
         match making.recv_timeout(NAP) {
             Ok(program) => return program.map(Some),
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return Err(CliError::NoProgram),
+            Err(RecvTimeoutError::Disconnected) => return Err(EngineError::NoProgram.into()),
         }
     }
     Ok(None)

@@ -1,9 +1,9 @@
 //! Control code, as the main thread sees it: at work or not, what waits for it, and what to do when it does not come to an end.
 
-use super::installed::Installed;
-use super::lua_thread::{Done, Job, LuaId, LuaThread, Sources, Told};
-use super::session::Session;
-use crate::CliError;
+use crate::SessionError;
+use crate::installed::Installed;
+use crate::lua_thread::{Done, Job, LuaId, LuaThread, Sources, Told};
+use crate::session::Session;
 use moonhook_control::{CallError, Connection, ControlError};
 use moonhook_daemon::{Executed, Failure, Reply};
 use moonhook_records::{Failure as RuntimeFailure, Message, Notice, Text};
@@ -85,7 +85,7 @@ impl ControlCode {
     }
 
     /// Gives it what waits or is due.
-    pub fn feed(&mut self) -> Result<(), CliError> {
+    pub fn feed(&mut self) -> Result<(), SessionError> {
         let (State::Idle, Some(thread)) = (&self.state, &mut self.thread) else { return Ok(()) };
         if let Some((code, reply)) = self.waiting.pop_front() {
             self.state = State::Busy(Work { reply: Some(reply), batch: Vec::new() });
@@ -104,7 +104,7 @@ impl ControlCode {
     }
 
     /// Has those called who listen to the events among these messages.
-    fn hear(&mut self, batch: Vec<Message>) -> Result<(), CliError> {
+    fn hear(&mut self, batch: Vec<Message>) -> Result<(), SessionError> {
         let Some(thread) = &mut self.thread else { return Ok(()) };
         let notice = |message: &Message| {
             if let Message::Event(notice) = message { Some(notice.clone()) } else { None }
@@ -174,9 +174,9 @@ pub struct RetiredControl {
     reply: Option<Reply>,
 }
 
-impl Session<'_> {
+impl Session {
     /// A Lua thread has told something.
-    pub fn lua_told(&mut self, id: LuaId, told: Told) -> Result<(), CliError> {
+    pub(crate) fn lua_told(&mut self, id: LuaId, told: Told) -> Result<(), SessionError> {
         match told {
             Told::Done(done) if self.control.is(id) => {
                 let (reports, batch) = self.control.heard();
@@ -194,7 +194,7 @@ impl Session<'_> {
         }
     }
 
-    fn retired_done(&mut self, id: LuaId, done: Done) -> Result<(), CliError> {
+    fn retired_done(&mut self, id: LuaId, done: Done) -> Result<(), SessionError> {
         let at = self.retired_control.iter().position(|retired| retired.thread.id() == id);
         let Some(at) = at else { return Ok(()) };
         let RetiredControl { thread, reply } = self.retired_control.swap_remove(at);
@@ -206,7 +206,7 @@ impl Session<'_> {
     }
 
     /// Shows a message; an event goes to those who listen, too, and with it what is there by now.
-    pub fn show(&mut self, message: Message) -> Result<(), CliError> {
+    pub(crate) fn show(&mut self, message: Message) -> Result<(), SessionError> {
         self.say(&message)?;
         match &message {
             Message::Event(notice) if self.control.hears(notice) => {}
@@ -225,7 +225,7 @@ impl Session<'_> {
 
     /// Shows the messages of a batch, and behind each event what came of it. From the first event on that was not seen to, they come
     /// again.
-    fn say_batch(&mut self, reports: Vec<Vec<Message>>, batch: Vec<Message>) -> Result<(), CliError> {
+    fn say_batch(&mut self, reports: Vec<Vec<Message>>, batch: Vec<Message>) -> Result<(), SessionError> {
         let (mut reports, mut batch) = (reports.into_iter(), batch.into_iter());
         if batch.next().is_some() {
             reports.next().iter().flatten().try_for_each(|message| self.say(message))?;
@@ -248,19 +248,19 @@ impl Session<'_> {
     }
 
     /// As [`Session::say_batch`], of a state that is left at one of the events, which does not come again.
-    pub fn leave_batch(&mut self) -> Result<(), CliError> {
+    pub(crate) fn leave_batch(&mut self) -> Result<(), SessionError> {
         let (mut reports, batch) = self.control.heard();
         reports.push(Vec::new());
         self.say_batch(reports, batch)
     }
 
-    fn say(&mut self, message: &Message) -> Result<(), CliError> {
-        self.publisher.publish(|| super::reporter::message_json(message));
-        self.reporter.message(message)
+    fn say(&mut self, message: &Message) -> Result<(), SessionError> {
+        self.publisher.publish(|| crate::announce::message_json(message));
+        self.audience.message(message)
     }
 
     /// Leaves a state behind that does not come to an end, and begins anew. To be called again and again.
-    pub fn look_after_control(&mut self) -> Result<(), CliError> {
+    pub(crate) fn look_after_control(&mut self) -> Result<(), SessionError> {
         if let Some(Err(error)) = self.control.thread.as_mut().map(LuaThread::look_after) {
             self.give_up_job(&error.to_string())?;
             return self.leave_control_off(&error.to_string());
@@ -297,7 +297,7 @@ impl Session<'_> {
     }
 
     /// Shows what came of the present job so far, and tells who waits for it that there will be no more.
-    fn give_up_job(&mut self, problem: &str) -> Result<(), CliError> {
+    fn give_up_job(&mut self, problem: &str) -> Result<(), SessionError> {
         self.leave_batch()?;
         if let State::Busy(Work { reply: Some(reply), .. }) =
             std::mem::replace(&mut self.control.state, State::Idle)
@@ -308,13 +308,13 @@ impl Session<'_> {
     }
 
     /// Load time has given the same once more: the new state has the present program's tables and variables.
-    fn begin_control(&mut self) -> Result<(), CliError> {
+    fn begin_control(&mut self) -> Result<(), SessionError> {
         let Installed { layout, kernel, tables, .. } = &self.installed;
         let connection = Connection::again(layout, &kernel.program, tables);
         let connected =
-            connection.map_err(CliError::from).and_then(|connection| match &self.control.thread {
+            connection.map_err(SessionError::from).and_then(|connection| match &self.control.thread {
                 Some(thread) => thread.connect(connection),
-                None => Err(CliError::LuaGone),
+                None => Err(SessionError::LuaGone),
             });
         if let Err(error) = connected {
             return self.leave_control_off(&error.to_string());
@@ -324,7 +324,7 @@ impl Session<'_> {
         self.complain("control code has begun anew, with the variables of load time".to_string())
     }
 
-    fn leave_control_off(&mut self, why: &str) -> Result<(), CliError> {
+    fn leave_control_off(&mut self, why: &str) -> Result<(), SessionError> {
         (self.control.thread, self.control.state) = (None, State::Idle);
         for (_, reply) in std::mem::take(&mut self.control.waiting) {
             reply.send(Ok(json!(unfinished("control code is left off until a reload"))));
@@ -333,7 +333,7 @@ impl Session<'_> {
     }
 
     /// Shows an error that is no handler's.
-    pub fn complain(&mut self, message: String) -> Result<(), CliError> {
+    pub(crate) fn complain(&mut self, message: String) -> Result<(), SessionError> {
         let message = Text::whole(message.into_bytes());
         self.say(&Message::Error(RuntimeFailure { message, traceback: Vec::new() }))
     }
@@ -342,6 +342,6 @@ impl Session<'_> {
 /// The answer about code that did not come to an end.
 fn unfinished(problem: &str) -> Executed {
     let error = ControlError::Call(CallError { message: problem.to_string(), traceback: Vec::new() });
-    let failure = Failure::new(error.diagnostic(), crate::Exit::Refused as u8);
+    let failure = Failure::new(error.diagnostic(), moonhook_diagnostic::Exit::Refused as u8);
     Executed { printed: Vec::new(), results: Vec::new(), error: Some(failure) }
 }

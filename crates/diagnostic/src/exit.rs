@@ -16,17 +16,6 @@ pub enum Exit {
     Bug = 4,
 }
 
-/// What `--help` says about them.
-pub const HELP: &str = "\
-Exit codes:
-  0  it worked
-  1  the script is refused, or a comparison found a difference
-  2  the command line makes no sense
-  3  the host: privilege, kernel, interface, or a file that cannot be read or written
-  4  a bug in Moonhook, for example a program that the kernel's verifier rejects
-
-`moonhook explain CODE` explains the code of a message, such as MH0201.";
-
 impl From<u8> for Exit {
     /// What another process says; an unknown code is the host's.
     fn from(code: u8) -> Exit {

@@ -1,16 +1,17 @@
 //! Answers to requests from the socket.
 
-use super::changes::Wanted;
-use super::session::Session;
-use crate::CliError;
+use crate::SessionError;
+use crate::changes::Wanted;
 use crate::report::JsonError;
+use crate::session::Session;
 use moonhook_daemon::{Answer, ClientId, Failure, Pending, Request, Status, TableOperation};
+use moonhook_engine::EngineError;
 use moonhook_hook::XDP;
 use serde_json::Value;
 
-impl Session<'_> {
+impl Session {
     /// Answers, at once or when the program was changed.
-    pub fn answer(&mut self, pending: Pending) -> Result<(), CliError> {
+    pub(crate) fn answer(&mut self, pending: Pending) -> Result<(), SessionError> {
         let Pending { client, request, reply } = pending;
         let wanted = match request {
             Request::Reload { scripts, allow_read } => Ok(Wanted::Reload { scripts, allow_read }),
@@ -47,13 +48,13 @@ impl Session<'_> {
         }
     }
 
-    fn status(&self) -> Result<Status, CliError> {
+    fn status(&self) -> Result<Status, SessionError> {
         let counters = self.counters()?;
         Ok(Status {
             name: self.name.clone(),
             pid: Some(std::process::id()),
             interface: self.link.interface().name.clone(),
-            netns: self.arguments.netns.clone(),
+            netns: self.options.netns.clone(),
             hook: XDP.name.to_string(),
             mode: self.link.mode().to_string(),
             scripts: self.scripts.iter().map(|script| script.to_string_lossy().into_owned()).collect(),
@@ -67,16 +68,14 @@ impl Session<'_> {
     }
 }
 
-fn json<T: serde::Serialize>(result: Result<T, CliError>) -> Answer {
+fn json<T: serde::Serialize>(result: Result<T, SessionError>) -> Answer {
     let value = result.map_err(|error| failure(&error))?;
-    serde_json::to_value(value).map_err(|error| failure(&CliError::Output(error.into())))
+    serde_json::to_value(value).map_err(|error| failure(&SessionError::Output(error.into())))
 }
 
 /// The error as a client gets it, with the exit code that it would have had here.
-pub fn failure(error: &CliError) -> Box<Failure> {
-    if let CliError::Remote(failure) = error {
-        return failure.clone();
-    }
-    let entry = if let CliError::Control(error) = error { error.entry() } else { None };
+pub fn failure(error: &SessionError) -> Box<Failure> {
+    let entry =
+        if let SessionError::Engine(EngineError::Control(error)) = error { error.entry() } else { None };
     Box::new(Failure { entry, ..Failure::new(JsonError::new(error).diagnostic, error.exit() as u8) })
 }

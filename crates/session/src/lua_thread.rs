@@ -4,14 +4,12 @@
 //! does one [`Job`] after another. What comes of all that goes to the inbox. A state that goes on for ever inside one function of the
 //! library cannot be stopped: its thread is left behind then ([`LuaThread::leave_behind`]), and another one begins anew.
 
-use super::inbox::Inbox;
-use super::service::failure;
-use crate::CliError;
-use crate::Exit;
-use crate::loading::GRACE;
+use crate::SessionError;
+use crate::inbox::Inbox;
 use crate::threads;
 use moonhook_control::{Connection, Control, ControlError, Options, Report, lower_priority, processor_time};
 use moonhook_daemon::{Executed, Failure};
+use moonhook_diagnostic::Exit;
 use moonhook_engine::timed;
 use moonhook_load::{Content, LoadError, Loaded};
 use moonhook_records::{Failure as HandlerFailure, Message, Notice, Text};
@@ -114,7 +112,7 @@ struct Seen {
 }
 
 enum Order {
-    Connect { connection: Connection, answer: SyncSender<Result<(), Box<Failure>>> },
+    Connect { connection: Connection, answer: SyncSender<Result<(), SessionError>> },
     Work(Job),
 }
 
@@ -131,6 +129,10 @@ const CROWDED: u32 = 3;
 /// The part of its time that a function has on a processor before the clock counts: the process may have been halted.
 const LEAST: u32 = 10;
 
+/// What a function of a script may use of a processor beyond its limit, at which it is stopped if it runs Lua. What goes beyond this is
+/// inside a function of the library.
+pub const GRACE: Duration = Duration::from_secs(2);
+
 /// Connecting runs no script.
 const CONNECTING: Duration = Duration::from_secs(30);
 
@@ -139,7 +141,7 @@ impl LuaThread {
     ///
     /// # Errors
     /// `Resource` where there can be no more threads.
-    pub fn load(sources: Sources, inbox: &Arc<Inbox>) -> Result<LuaThread, CliError> {
+    pub fn load(sources: Sources, inbox: &Arc<Inbox>) -> Result<LuaThread, SessionError> {
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let (orders, taken) = channel();
         let (number, begun) = (Arc::new(AtomicI32::new(0)), Arc::new(AtomicU64::new(0)));
@@ -162,12 +164,12 @@ impl LuaThread {
     ///
     /// # Errors
     /// What control code refuses; `LuaGone`.
-    pub fn connect(&self, connection: Connection) -> Result<(), CliError> {
+    pub fn connect(&self, connection: Connection) -> Result<(), SessionError> {
         let (answer, answered) = sync_channel(1);
         self.order(Order::Connect { connection, answer })?;
         match answered.recv_timeout(CONNECTING) {
-            Ok(outcome) => outcome.map_err(CliError::Remote),
-            Err(_) => Err(CliError::LuaGone),
+            Ok(outcome) => outcome,
+            Err(_) => Err(SessionError::LuaGone),
         }
     }
 
@@ -175,7 +177,7 @@ impl LuaThread {
     ///
     /// # Errors
     /// `LuaGone`.
-    pub fn work(&mut self, job: Job) -> Result<(), CliError> {
+    pub fn work(&mut self, job: Job) -> Result<(), SessionError> {
         self.seen = self.look();
         self.order(Order::Work(job))
     }
@@ -185,8 +187,8 @@ impl LuaThread {
         std::mem::take(&mut *self.reports.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn order(&self, order: Order) -> Result<(), CliError> {
-        self.orders.send(order).map_err(|_| CliError::LuaGone)
+    fn order(&self, order: Order) -> Result<(), SessionError> {
+        self.orders.send(order).map_err(|_| SessionError::LuaGone)
     }
 
     fn look(&self) -> Seen {
@@ -219,7 +221,7 @@ impl LuaThread {
     ///
     /// # Errors
     /// `Panicked`, once.
-    pub fn look_after(&mut self) -> Result<(), CliError> {
+    pub fn look_after(&mut self) -> Result<(), SessionError> {
         self.thread.take_if(|thread| thread.is_finished()).map_or(Ok(()), threads::join)
     }
 
@@ -271,13 +273,13 @@ impl Thread {
         &self,
         loaded: Loaded,
         connection: Connection,
-        answer: &SyncSender<Result<(), Box<Failure>>>,
+        answer: &SyncSender<Result<(), SessionError>>,
     ) -> Option<Control> {
         let options = Options { begun: Arc::clone(&self.begun), sweeps: false, ..Options::default() };
         let control = Control::connect(loaded, connection, options);
         let (control, outcome) = match control {
             Ok(control) => (Some(control), Ok(())),
-            Err(error) => (None, Err(failure(&error.into()))),
+            Err(error) => (None, Err(error.into())),
         };
         // Nobody waits any more: then there is nothing to do either.
         let _ = answer.send(outcome);

@@ -1,10 +1,10 @@
 //! One generation of a running script: the program in the kernel, and the thread that takes its records.
 
-use super::content::{Content, Earlier};
-use super::inbox::Inbox;
-use super::inherit::Inheritance;
-use super::making::{Constant, Program};
-use crate::CliError;
+use crate::SessionError;
+use crate::content::{Content, Earlier};
+use crate::inbox::Inbox;
+use crate::inherit::Inheritance;
+use crate::making::{Constant, Program};
 use crate::threads;
 use moonhook_control::{Connection, ControlError, Layout, SharedTable, Sweeper, table_named};
 use moonhook_engine::Kernel;
@@ -72,7 +72,7 @@ impl Installed {
     ///
     /// # Errors
     /// `Control`.
-    pub fn assemble(program: Program, files: Vec<PathBuf>) -> Result<(Installed, Assembled), CliError> {
+    pub fn assemble(program: Program, files: Vec<PathBuf>) -> Result<(Installed, Assembled), SessionError> {
         let Program { kernel, module, owners, choice, content, plan, timings, constants } = program;
         let connection = Connection::open(&module, &owners, &kernel.program)?;
         let (tables, layout) = (connection.tables(), Layout::of(&module));
@@ -111,7 +111,7 @@ impl Installed {
     }
 
     /// Begins to take the handlers' records out of the ring.
-    pub fn consume(&mut self, inbox: &Arc<Inbox>) -> Result<(), CliError> {
+    pub fn consume(&mut self, inbox: &Arc<Inbox>) -> Result<(), SessionError> {
         let (decoder, receiver) = (self.kernel.decoder.clone(), Arc::clone(inbox));
         let Some(events) = self.kernel.events(move |record| receiver.message(decoder.decode(record)))? else {
             return Ok(());
@@ -145,7 +145,7 @@ impl Installed {
     }
 
     /// Waits for the consumer; what it failed of, if it did.
-    pub fn join(&mut self) -> Result<(), CliError> {
+    pub fn join(&mut self) -> Result<(), SessionError> {
         let thread = self.consumer.as_mut().and_then(|consumer| consumer.thread.take());
         thread.map_or(Ok(()), |thread| Ok(threads::join(thread)??))
     }

@@ -1,10 +1,9 @@
 //! Making a program: all that needs no Lua state, so that a thread can do it while the present program and its Lua state go on.
 
-use super::content::{Content, Earlier};
-use super::inbox::Inbox;
-use super::inherit::{self, Inheritance};
-use super::service::failure;
-use crate::CliError;
+use crate::SessionError;
+use crate::content::{Content, Earlier};
+use crate::inbox::Inbox;
+use crate::inherit::{self, Inheritance};
 use crate::threads;
 use moonhook_engine::{Again, Kernel, duplicate};
 use moonhook_engine::{Choice, Compiled, Settings, Timings};
@@ -27,7 +26,7 @@ pub struct Heritage {
 impl Heritage {
     /// # Errors
     /// `Resource` where there are no descriptors left.
-    pub fn of(earlier: &dyn Earlier) -> Result<Heritage, CliError> {
+    pub fn of(earlier: &dyn Earlier) -> Result<Heritage, SessionError> {
         let content = earlier.content().clone();
         let mut maps = BTreeMap::new();
         for name in content.maps() {
@@ -89,7 +88,7 @@ impl Blueprint {
     ///
     /// # Errors
     /// What a stage refuses.
-    pub fn make(self) -> Result<Program, CliError> {
+    pub fn make(self) -> Result<Program, SessionError> {
         let Blueprint { snapshot, settings, load_time, earlier } = self;
         let earlier = earlier.as_ref().map(|earlier| earlier as &dyn Earlier);
         // What is taken over depends on the form.
@@ -141,20 +140,19 @@ impl Debug for Made {
 }
 
 impl Order {
-    fn make(self) -> Result<Made, CliError> {
+    fn make(self) -> Result<Made, SessionError> {
         Ok(match self {
             Order::New(blueprint) => Made::New(Box::new(blueprint.make()?)),
             Order::Again(again) => Made::Again(Box::new(again.load()?)),
         })
     }
 
-    /// Makes it on a thread; what comes of it goes to the inbox. What a stage refuses goes there as its diagnostic, and a panic does.
+    /// Makes it on a thread; what comes of it goes to the inbox. A panic is an error, too.
     ///
     /// # Errors
     /// `Resource`.
-    pub fn start(self, inbox: &Arc<Inbox>) -> Result<JoinHandle<()>, CliError> {
+    pub fn start(self, inbox: &Arc<Inbox>) -> Result<JoinHandle<()>, SessionError> {
         let inbox = Arc::clone(inbox);
-        let make = move || threads::guarded(|| self.make()).map_err(|error| failure(&error));
-        threads::start("make", move || inbox.made(make()))
+        threads::start("make", move || inbox.made(threads::guarded(|| self.make())))
     }
 }

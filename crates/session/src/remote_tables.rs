@@ -1,11 +1,11 @@
 //! Answers about the shared tables.
 
-use super::lists::data;
-use super::session::Session;
-use crate::CliError;
-use crate::datum::{from_json, to_json};
+use crate::SessionError;
+use crate::lists::data;
+use crate::session::Session;
 use moonhook_control::{SharedTable, Walk};
 use moonhook_daemon::{ClientId, Dumped, TableInfo, TableOperation};
+use moonhook_daemon::{from_json, to_json};
 use moonhook_shape::{Datum, Type};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -22,8 +22,8 @@ const OPEN_DUMPS: usize = 16;
 /// Entries of one answer.
 const PAGE: usize = 1000;
 
-impl Session<'_> {
-    pub fn tables(&self) -> Vec<TableInfo> {
+impl Session {
+    pub(crate) fn tables(&self) -> Vec<TableInfo> {
         let info = |table: &Arc<SharedTable>| TableInfo {
             name: table.own_name(),
             script: table.script().map(str::to_string),
@@ -36,12 +36,12 @@ impl Session<'_> {
     }
 
     /// Does one thing with a table.
-    pub fn table(
+    pub(crate) fn table(
         &mut self,
         client: ClientId,
         name: &str,
         operation: &TableOperation,
-    ) -> Result<Value, CliError> {
+    ) -> Result<Value, SessionError> {
         match operation {
             TableOperation::Begin => return self.begin_list(client, name).map(|()| Value::Null),
             TableOperation::Add { entries, keys } => {
@@ -66,12 +66,12 @@ impl Session<'_> {
         })
     }
 
-    fn dump(&mut self, name: &str, dump: Option<u64>) -> Result<Value, CliError> {
+    fn dump(&mut self, name: &str, dump: Option<u64>) -> Result<Value, SessionError> {
         let table = self.installed.table(name)?;
         let known = |open: &OpenDump| Some(open.id) == dump && open.table == name;
         let mut open = match self.dumps.iter().position(known) {
             Some(position) => self.dumps.remove(position),
-            None if dump.is_some() => return Err(CliError::DumpGone { name: name.to_string() }),
+            None if dump.is_some() => return Err(SessionError::DumpGone { name: name.to_string() }),
             None => {
                 self.last_dump += 1;
                 OpenDump { id: self.last_dump, table: name.to_string(), walk: Walk::default() }
@@ -91,7 +91,7 @@ impl Session<'_> {
 }
 
 /// A key that an entry can have. For Lua there is no entry with another one; a person who writes one is mistaken.
-fn fitting(table: &SharedTable, key: &Value) -> Result<Datum, CliError> {
+fn fitting(table: &SharedTable, key: &Value) -> Result<Datum, SessionError> {
     let key = from_json(key)?;
     table.check_key(&key)?;
     Ok(key)

@@ -4,8 +4,8 @@
 //! over if the variables in it are the same; otherwise those of the same name and type are copied over when the programs are
 //! exchanged. Those of general code lie in its arena, and are always copied. The counters of verdicts are common to all generations.
 
-use super::content::{Content, Earlier, STATE, Table, Variable};
-use crate::CliError;
+use crate::SessionError;
+use crate::content::{Content, Earlier, STATE, Table, Variable};
 use moonhook_daemon::{Kept, TableKept};
 use moonhook_engine::{Kernel, VERDICTS};
 use moonhook_install::DataSection;
@@ -118,7 +118,7 @@ pub fn maps<'a>(plan: &Inheritance, earlier: Option<&'a dyn Earlier>) -> Vec<(St
 }
 
 /// Copies variables, just before the programs are exchanged: what the earlier program assigns in between is lost.
-pub fn copy_variables(plan: &Inheritance, earlier: &dyn Earlier, new: &Kernel) -> Result<(), CliError> {
+pub fn copy_variables(plan: &Inheritance, earlier: &dyn Earlier, new: &Kernel) -> Result<(), SessionError> {
     if let Some(kinds) = &plan.kinds {
         copy_in_arenas(plan, kinds, earlier, new);
         return Ok(());

@@ -4,22 +4,21 @@
 //! on a thread of their own ([`Order`]). Here, on the main thread, the new program is connected with its Lua state and put into the
 //! hook; requests and messages are seen to meanwhile.
 
-use super::content::Content;
-use super::control_code::ControlCode;
-use super::inherit;
-use super::installed::{Assembled, Installed, Retired};
-use super::lists::is_like;
-use super::lua_thread::{LuaId, LuaThread, Prepared, Sources};
-use super::making::{Blueprint, Heritage, Made, Order, Program};
-use super::reporter;
-use super::service::failure;
-use super::session::Session;
-use crate::CliError;
+use crate::SessionError;
+use crate::announce;
+use crate::content::Content;
+use crate::control_code::ControlCode;
+use crate::inherit;
+use crate::installed::{Assembled, Installed, Retired};
+use crate::lists::is_like;
+use crate::lua_thread::{LuaId, LuaThread, Prepared, Sources};
+use crate::making::{Blueprint, Heritage, Made, Order, Program};
+use crate::service::failure;
+use crate::session::Session;
 use crate::threads;
 use moonhook_control::SharedTable;
-use moonhook_daemon::{Failure, Reloaded, Replaced, Reply, Timing};
-use moonhook_engine::Kernel;
-use moonhook_engine::{Settings, timed};
+use moonhook_daemon::{Reloaded, Replaced, Reply, Timing};
+use moonhook_engine::{EngineError, Kernel, Settings, timed};
 use moonhook_load::LoadError;
 use serde_json::json;
 use std::path::PathBuf;
@@ -69,22 +68,22 @@ struct NextGeneration {
     entries: Option<u64>,
 }
 
-impl Session<'_> {
+impl Session {
     /// Has the change made when those before it are.
-    pub fn want(&mut self, wanted: Wanted, reply: Option<Reply>) -> Result<(), CliError> {
+    pub(crate) fn want(&mut self, wanted: Wanted, reply: Option<Reply>) -> Result<(), SessionError> {
         self.changes.push_back(Change { wanted, reply, since: Instant::now() });
         self.next_change()
     }
 
     /// The files have changed: once more is enough.
-    pub fn files_changed(&mut self) -> Result<(), CliError> {
+    pub(crate) fn files_changed(&mut self) -> Result<(), SessionError> {
         match self.changes.iter().any(|change| change.reply.is_none()) {
             true => Ok(()),
             false => self.want(Wanted::Reload { scripts: None, allow_read: Vec::new() }, None),
         }
     }
 
-    fn next_change(&mut self) -> Result<(), CliError> {
+    fn next_change(&mut self) -> Result<(), SessionError> {
         while self.making.is_none()
             && let Some(Change { wanted, reply, since }) = self.changes.pop_front()
         {
@@ -96,12 +95,12 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn begin(&mut self, wanted: Wanted) -> Result<(Begun, Option<JoinHandle<()>>), CliError> {
+    fn begin(&mut self, wanted: Wanted) -> Result<(Begun, Option<JoinHandle<()>>), SessionError> {
         let (scripts, allow_read, contents, entries) = match wanted {
             Wanted::List { table, list, entries } => {
                 // A reload that was wanted before may have given it another shape.
                 if !is_like(&self.installed, &table, &list) {
-                    return Err(CliError::NoList { table });
+                    return Err(SessionError::NoList { table });
                 }
                 let map = list.map();
                 let order = Order::Again(self.installed.kernel.again(map.name(), map.as_fd())?);
@@ -122,12 +121,16 @@ impl Session<'_> {
     }
 
     /// Load time of a generation on its way has ended: what it gave is compiled. One that was given up is no concern any more.
-    pub fn loaded(&mut self, id: LuaId, prepared: Result<Box<Prepared>, LoadError>) -> Result<(), CliError> {
+    pub(crate) fn loaded(
+        &mut self,
+        id: LuaId,
+        prepared: Result<Box<Prepared>, LoadError>,
+    ) -> Result<(), SessionError> {
         let Some(Making { begun: Begun::Reload(next), thread, .. }) = &mut self.making else { return Ok(()) };
         if next.thread.id() != id {
             return Ok(());
         }
-        let started = prepared.map_err(CliError::from).and_then(|prepared| {
+        let started = prepared.map_err(SessionError::from).and_then(|prepared| {
             let Prepared { snapshot, fingerprint, files, load_time } = *prepared;
             (next.fingerprint, next.files) = (fingerprint, files);
             let earlier = Some(Heritage::of(&self.installed)?);
@@ -141,17 +144,17 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn give_up_making(&mut self, error: &CliError) -> Result<(), CliError> {
+    fn give_up_making(&mut self, error: &SessionError) -> Result<(), SessionError> {
         let reply = self.making.take().and_then(|making| making.reply);
         self.refused(error, reply)?;
         self.next_change()
     }
 
     /// What the thread has made is there: puts it in the place of the present program.
-    pub fn made(&mut self, made: Result<Made, Box<Failure>>) -> Result<(), CliError> {
+    pub(crate) fn made(&mut self, made: Result<Made, SessionError>) -> Result<(), SessionError> {
         let Some(Making { begun, reply, since, thread }) = self.making.take() else { return Ok(()) };
         let joined = thread.map_or(Ok(()), threads::join);
-        let made = joined.and_then(|()| made.map_err(CliError::Remote));
+        let made = joined.and(made);
         let answer = match (begun, made) {
             (_, Err(error)) => Err(error),
             (Begun::Reload(next), Ok(Made::New(program))) => {
@@ -168,7 +171,7 @@ impl Session<'_> {
                 self.replace_map(&table, &list, entries, *kernel).map(|replaced| json!(replaced))
             }
             // Each order is answered by what was ordered.
-            (_, Ok(_)) => Err(CliError::NoProgram),
+            (_, Ok(_)) => Err(EngineError::NoProgram.into()),
         };
         match (answer, reply) {
             (Ok(answer), Some(reply)) => reply.send(Ok(answer)),
@@ -180,7 +183,7 @@ impl Session<'_> {
 
     /// Gives up what can come to no end: load time that goes on and on inside a function of the library, and what a thread has failed
     /// of without telling. Whoever waits is told, and the present program goes on.
-    pub fn look_after_making(&mut self) -> Result<(), CliError> {
+    pub(crate) fn look_after_making(&mut self) -> Result<(), SessionError> {
         let Some(making) = &mut self.making else { return Ok(()) };
         if let (Begun::Reload(next), None) = (&mut making.begun, &making.thread) {
             if let Err(error) = next.thread.look_after() {
@@ -199,13 +202,13 @@ impl Session<'_> {
     }
 
     /// The present program goes on. Tells who waits, or everybody if nobody does.
-    fn refused(&mut self, error: &CliError, reply: Option<Reply>) -> Result<(), CliError> {
+    fn refused(&mut self, error: &SessionError, reply: Option<Reply>) -> Result<(), SessionError> {
         if let Some(reply) = reply {
             reply.send(Err(failure(error)));
             return Ok(());
         }
-        self.publisher.publish(|| reporter::refused_json(error));
-        self.reporter.refused(error)
+        self.publisher.publish(|| announce::refused_json(error));
+        self.audience.refused(error)
     }
 
     /// Puts a new generation in the place of the present one.
@@ -214,7 +217,7 @@ impl Session<'_> {
         generation: NextGeneration,
         program: Program,
         since: Instant,
-    ) -> Result<Reloaded, CliError> {
+    ) -> Result<Reloaded, SessionError> {
         let NextGeneration { thread, sources, settings, fingerprint, files, .. } = generation;
         let (mut next, Assembled { plan, connection }) = Installed::assemble(program, files)?;
         thread.connect(connection)?;
@@ -240,13 +243,13 @@ impl Session<'_> {
         let shown = self.scripts.iter().map(|script| script.to_string_lossy().into_owned());
         let reloaded = Reloaded {
             scripts: shown.collect(),
-            form: reporter::form(&self.installed.choice),
+            form: announce::form(&self.installed.choice),
             tables: plan.tables,
             variables: plan.variables,
             timing,
         };
-        self.publisher.publish(|| reporter::reloaded_json(&reloaded));
-        self.reporter.reloaded(&reloaded)?;
+        self.publisher.publish(|| announce::reloaded_json(&reloaded));
+        self.audience.reloaded(&reloaded)?;
         Ok(reloaded)
     }
 
@@ -254,7 +257,12 @@ impl Session<'_> {
     ///
     /// # Errors
     /// What the kernel refuses; the present program stays.
-    fn update(&mut self, content: &Content, kernel: &Kernel, scripts: &[PathBuf]) -> Result<u64, CliError> {
+    fn update(
+        &mut self,
+        content: &Content,
+        kernel: &Kernel,
+        scripts: &[PathBuf],
+    ) -> Result<u64, SessionError> {
         // What is pinned is there before the program is: nothing can fail behind the update.
         self.keep_pins(content, kernel, scripts)?;
         let mut update = 0;
@@ -273,15 +281,15 @@ impl Session<'_> {
         list: &SharedTable,
         entries: u64,
         kernel: Kernel,
-    ) -> Result<Replaced, CliError> {
+    ) -> Result<Replaced, SessionError> {
         let table = Arc::clone(self.installed.table(name)?);
         let (content, scripts) = (self.installed.content.clone(), self.scripts.clone());
         let update = self.update(&content, &kernel, &scripts)?;
         table.become_like(list);
         let before = std::mem::replace(&mut self.installed.kernel, kernel);
         self.installed.kernel.program.succeed(before.program)?;
-        self.publisher.publish(|| reporter::replaced_json(name, entries));
-        self.reporter.replaced(name, entries)?;
+        self.publisher.publish(|| announce::replaced_json(name, entries));
+        self.audience.replaced(name, entries)?;
         Ok(Replaced { entries, reloaded: None, update })
     }
 }

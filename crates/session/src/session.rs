@@ -1,19 +1,18 @@
 //! A script that is attached: shows what happens, answers requests, replaces the program.
 
-use super::Arguments;
-use super::changes::{Change, Making};
-use super::content::Content;
-use super::control_code::{ControlCode, RetiredControl};
-use super::inbox::{Inbox, Incoming};
-use super::installed::{Installed, Retired};
-use super::lists::List;
-use super::lua_thread::Told;
-use super::remote_tables::OpenDump;
-use super::reporter::Reporter;
-use super::watcher::Watcher;
-use crate::CliError;
+use crate::audience::Audience;
+use crate::changes::{Change, Making};
+use crate::content::Content;
+use crate::control_code::{ControlCode, RetiredControl};
+use crate::inbox::{Inbox, Incoming};
+use crate::installed::{Installed, Retired};
+use crate::lists::List;
+use crate::lua_thread::Told;
 use crate::pins::{Pins, Record};
-use moonhook_daemon::{ClientId, Name, Publisher};
+use crate::remote_tables::OpenDump;
+use crate::watcher::Watcher;
+use crate::{Options, SessionError};
+use moonhook_daemon::{ClientId, Name, Publisher, Server};
 use moonhook_engine::Kernel;
 use moonhook_engine::Settings;
 use moonhook_install::XdpLink;
@@ -31,44 +30,67 @@ const NAP: Duration = Duration::from_millis(100);
 /// How long events are still shown of a program that goes on without this process.
 const LAST_EVENTS: Duration = Duration::from_millis(500);
 
-pub struct Session<'a> {
-    pub arguments: &'a Arguments,
-    pub settings: Settings,
-    pub name: Name,
-    pub scripts: Vec<PathBuf>,
-    pub installed: Installed,
+/// A script that is attached.
+pub struct Session {
+    pub(crate) options: Options,
+    pub(crate) settings: Settings,
+    pub(crate) name: Name,
+    pub(crate) scripts: Vec<PathBuf>,
+    pub(crate) installed: Installed,
     /// The present generation's Lua state, and those of earlier ones that are still at work.
-    pub control: ControlCode,
-    pub retired_control: Vec<RetiredControl>,
+    pub(crate) control: ControlCode,
+    pub(crate) retired_control: Vec<RetiredControl>,
     /// Messages that control code has given back, before those of the inbox.
-    pub again: VecDeque<Message>,
-    pub link: XdpLink,
-    pub inbox: Arc<Inbox>,
-    pub publisher: Publisher,
-    pub reporter: Reporter,
-    pub started: Instant,
-    pub reloads: u64,
-    pub retired: Vec<Retired>,
+    pub(crate) again: VecDeque<Message>,
+    pub(crate) link: XdpLink,
+    pub(crate) inbox: Arc<Inbox>,
+    pub(crate) publisher: Publisher,
+    /// Answers those who connect; it ends after what they wait for.
+    pub(crate) server: Option<Server>,
+    pub(crate) audience: Box<dyn Audience>,
+    pub(crate) started: Instant,
+    pub(crate) reloads: u64,
+    pub(crate) retired: Vec<Retired>,
     /// Errors and losses of generations that are gone.
-    pub earlier: Counters,
-    pub watcher: Option<Watcher>,
+    pub(crate) earlier: Counters,
+    pub(crate) watcher: Option<Watcher>,
     /// Where the script is pinned, if it is.
-    pub pins: Option<Pins>,
+    pub(crate) pins: Option<Pins>,
     /// Dumps of tables that are to go on, and the number of the last one.
-    pub dumps: Vec<OpenDump>,
-    pub last_dump: u64,
+    pub(crate) dumps: Vec<OpenDump>,
+    pub(crate) last_dump: u64,
     /// Lists that clients have begun.
-    pub lists: BTreeMap<ClientId, List>,
+    pub(crate) lists: BTreeMap<ClientId, List>,
     /// Changes of the program that are wanted, and the one that is on its way.
-    pub changes: VecDeque<Change>,
-    pub making: Option<Making>,
-    pub stopping: bool,
+    pub(crate) changes: VecDeque<Change>,
+    pub(crate) making: Option<Making>,
+    pub(crate) stopping: bool,
 }
 
-impl Session<'_> {
+impl Session {
+    /// Shows messages and counters and answers requests until `stop` is set, a request, the end of the time or of the interface; then takes
+    /// the program out of its hook, unless it is pinned, and shows what is left.
+    ///
+    /// # Errors
+    /// The first that something failed of; the program is detached all the same.
+    pub fn run(mut self, stop: &AtomicBool) -> Result<(), SessionError> {
+        let watched = self.watch(stop);
+        // First no more events come in, then those that are there are shown.
+        let detached = self.detach();
+        let finished = self.finish(watched.is_ok(), !matches!(detached, Ok(false)));
+        // Its clients wait for what the session has just let go of.
+        drop(self.server.take());
+        let told = watched.and(finished).and(detached).and_then(|goes_on| match goes_on {
+            true => self.audience.left(&self.name),
+            false => Ok(()),
+        });
+        let written = self.audience.finish();
+        told.and(written)
+    }
+
     /// Shows messages and counters and answers requests until a signal, a request, the end of the time or of the interface.
-    pub fn watch(&mut self, stop: &AtomicBool) -> Result<(), CliError> {
-        let (duration, interval) = (self.arguments.duration, self.arguments.interval);
+    fn watch(&mut self, stop: &AtomicBool) -> Result<(), SessionError> {
+        let (duration, interval) = (self.options.duration, self.options.interval);
         let start = Instant::now();
         let (mut next_counters, mut next_look) = (start + interval, start + NAP);
         while !stop.load(Ordering::Relaxed)
@@ -79,7 +101,7 @@ impl Session<'_> {
             let sweep = self.sweep()?;
             let due = self.control.due().into_iter().chain(sweep).min();
             let until = next_counters.min(next_look).min(due.unwrap_or(next_look));
-            let takes_messages = self.control.takes_messages() && self.reporter.has_room();
+            let takes_messages = self.control.takes_messages() && self.audience.has_room();
             let again = takes_messages && !self.again.is_empty();
             let timeout =
                 if again { Duration::ZERO } else { until.saturating_duration_since(Instant::now()) };
@@ -90,17 +112,17 @@ impl Session<'_> {
                         self.show(message)?;
                     }
                 }
-                None => self.reporter.flush()?,
+                None => self.audience.flush()?,
             }
             let now = Instant::now();
             if now >= next_counters {
                 let counters = self.counters()?;
-                self.reporter.counters(&counters, false)?;
+                self.audience.counters(&counters, false)?;
                 next_counters = now + interval;
             }
             if now >= next_look {
                 if !self.link.is_attached() {
-                    return Err(CliError::InterfaceGone { name: self.link.interface().name.clone() });
+                    return Err(SessionError::InterfaceGone { name: self.link.interface().name.clone() });
                 }
                 self.look_after_making()?;
                 self.look_after_control()?;
@@ -111,7 +133,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn see_to(&mut self, incoming: Incoming) -> Result<(), CliError> {
+    fn see_to(&mut self, incoming: Incoming) -> Result<(), SessionError> {
         match incoming {
             Incoming::Message(message) => {
                 let message = message?;
@@ -130,7 +152,7 @@ impl Session<'_> {
     }
 
     /// Removes entries whose time is over, some of them; gives when to go on.
-    fn sweep(&mut self) -> Result<Option<Instant>, CliError> {
+    fn sweep(&mut self) -> Result<Option<Instant>, SessionError> {
         let (next, failed) = self.installed.sweeper.step();
         match failed {
             Some(error) => self.complain(error.to_string()).map(|()| next),
@@ -139,7 +161,7 @@ impl Session<'_> {
     }
 
     /// What all generations have counted.
-    pub fn counters(&self) -> Result<Counters, CliError> {
+    pub(crate) fn counters(&self) -> Result<Counters, SessionError> {
         let mut counters = self.installed.kernel.counters()?;
         counters.add(&self.earlier);
         for retired in &self.retired {
@@ -149,29 +171,34 @@ impl Session<'_> {
     }
 
     /// Pins what a program has, if the script is to outlive the process.
-    pub fn keep_pins(&self, content: &Content, kernel: &Kernel, scripts: &[PathBuf]) -> Result<(), CliError> {
+    pub(crate) fn keep_pins(
+        &self,
+        content: &Content,
+        kernel: &Kernel,
+        scripts: &[PathBuf],
+    ) -> Result<(), SessionError> {
         let Some(pins) = &self.pins else { return Ok(()) };
-        pins.keep(&self.link, &kernel.program, record(self.arguments, &self.link, content, scripts))
+        pins.keep(&self.link, &kernel.program, record(&self.options, &self.link, content, scripts))
     }
 
     /// Removes what earlier generations had pinned.
-    pub fn tidy_pins(&self) -> Result<(), CliError> {
+    pub(crate) fn tidy_pins(&self) -> Result<(), SessionError> {
         self.pins.as_ref().map_or(Ok(()), Pins::tidy)
     }
 
     /// Takes the program out of the hook, unless it is pinned and nobody has asked for its end. Says whether it is still there.
-    pub fn detach(&self) -> Result<bool, CliError> {
+    fn detach(&self) -> Result<bool, SessionError> {
         let is_attached = self.link.is_attached();
         match &self.pins {
             Some(pins) if self.stopping || !is_attached => pins.remove().map(|_| false),
             Some(_) => Ok(true),
-            None if is_attached => self.link.detach().map(|()| false).map_err(CliError::from),
+            None if is_attached => self.link.detach().map(|()| false).map_err(SessionError::from),
             None => Ok(false),
         }
     }
 
     /// Lets go of replaced generations that have nothing more to say.
-    fn bury(&mut self) -> Result<(), CliError> {
+    fn bury(&mut self) -> Result<(), SessionError> {
         let mut index = 0;
         while index < self.retired.len() {
             if self.retired[index].is_done() {
@@ -188,12 +215,12 @@ impl Session<'_> {
     }
 
     /// Shows what is left in the rings, if `show`, and the last counters. Where the program `goes_on`, there may always be more in them.
-    pub fn finish(&mut self, show: bool, goes_on: bool) -> Result<(), CliError> {
+    fn finish(&mut self, show: bool, goes_on: bool) -> Result<(), SessionError> {
         let deadline = Instant::now() + LAST_EVENTS;
         // Of a function that is at work no more is heard.
         let mut result = self.leave_batch();
         for message in self.again.drain(..).filter(|_| show) {
-            result = result.and_then(|()| self.reporter.message(&message));
+            result = result.and_then(|()| self.audience.message(&message));
         }
         let generations = || self.retired.iter().map(|retired| &retired.installed).chain([&self.installed]);
         generations().for_each(Installed::end_events);
@@ -201,12 +228,12 @@ impl Session<'_> {
             let ended = generations().all(Installed::events_have_ended);
             match self.inbox.next(Duration::from_millis(if ended { 0 } else { 5 }), true) {
                 Some(Incoming::Message(message)) if show && result.is_ok() => {
-                    let shown = message.map_err(CliError::from);
-                    result = shown.and_then(|message| self.reporter.message(&message));
+                    let shown = message.map_err(SessionError::from);
+                    result = shown.and_then(|message| self.audience.message(&message));
                 }
                 // Control code that has just ended; what is at work is not waited for.
                 Some(Incoming::Lua(_, Told::Done(done))) if show && result.is_ok() => {
-                    result = done.messages.iter().try_for_each(|message| self.reporter.message(message));
+                    result = done.messages.iter().try_for_each(|message| self.audience.message(message));
                 }
                 None if ended => break,
                 _ => {}
@@ -225,15 +252,15 @@ impl Session<'_> {
             result = result.and(installed.join());
         }
         let counters = self.counters()?;
-        result.and(self.reporter.counters(&counters, true))
+        result.and(self.audience.counters(&counters, true))
     }
 }
 
 /// What is noted of a script that is pinned.
-pub fn record(arguments: &Arguments, link: &XdpLink, content: &Content, scripts: &[PathBuf]) -> Record {
+pub fn record(options: &Options, link: &XdpLink, content: &Content, scripts: &[PathBuf]) -> Record {
     Record {
         interface: link.interface().name.clone(),
-        netns: arguments.netns.clone(),
+        netns: options.netns.clone(),
         mode: link.mode().to_string(),
         scripts: scripts.to_vec(),
         folder: None,

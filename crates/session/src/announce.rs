@@ -1,0 +1,63 @@
+//! What those are told who listen at the socket (`moonhook events`), as JSON. `docs/operate.md` describes it.
+
+use crate::SessionError;
+use crate::report::JsonError;
+use moonhook_daemon::{Form, FormReason, Reloaded};
+use moonhook_engine::{Choice, Reason};
+use moonhook_records::{Failure, Message, Notice};
+use moonhook_shape::Datum;
+use serde_json::{Value, json};
+
+/// A message as `--json` and `moonhook events` have it.
+pub fn message_json(message: &Message) -> Value {
+    match message {
+        Message::Print(text) => json!({ "type": "print", "text": text.lossy() }),
+        Message::Event(Notice { name, values, .. }) => {
+            let values: Vec<Value> = values.iter().map(json_value).collect();
+            json!({ "type": "event", "name": String::from_utf8_lossy(name), "values": values })
+        }
+        Message::Error(Failure { message, traceback }) => {
+            json!({ "type": "error", "message": message.lossy(), "traceback": traceback })
+        }
+    }
+}
+
+/// A value of an event. Bytes that are not UTF-8 become replacement characters.
+fn json_value(datum: &Datum) -> Value {
+    match datum {
+        Datum::Boolean(value) => json!(value),
+        Datum::Integer(value) => json!(value),
+        Datum::Text(bytes) => json!(String::from_utf8_lossy(bytes)),
+        Datum::Nil => Value::Null,
+        Datum::Record(fields) => {
+            fields.iter().map(|(name, datum)| (name.clone(), json_value(datum))).collect()
+        }
+    }
+}
+
+pub fn reloaded_json(reloaded: &Reloaded) -> Value {
+    json!({
+        "type": "reloaded", "scripts": reloaded.scripts, "form": reloaded.form.name, "reason": reloaded.form.reason,
+        "tables": reloaded.tables,
+        "variables": reloaded.variables, "timing_us": reloaded.timing,
+    })
+}
+
+pub fn replaced_json(table: &str, entries: u64) -> Value {
+    json!({ "type": "replaced", "table": table, "entries": entries })
+}
+
+pub fn refused_json(error: &SessionError) -> Value {
+    json!({ "type": "refused", "error": JsonError::new(error) })
+}
+
+/// A form as other processes are told of it.
+pub fn form(choice: &Choice) -> Form {
+    let reason = choice.reason.clone().map(|Reason { code, place, message, help, .. }| FormReason {
+        code: code.to_string(),
+        place,
+        message,
+        help,
+    });
+    Form { name: choice.form_name().to_string(), reason }
+}

@@ -1,0 +1,42 @@
+//! Who is told what happens to a running script.
+
+use crate::SessionError;
+use crate::inherit::Inheritance;
+use moonhook_daemon::{Name, Reloaded};
+use moonhook_engine::Choice;
+use moonhook_install::{RequestedMode, XdpLink};
+use moonhook_records::{Counters, Message};
+use std::path::PathBuf;
+
+/// Where a program has just been put.
+pub struct Attached<'a> {
+    pub name: &'a Name,
+    pub link: &'a XdpLink,
+    pub requested: RequestedMode,
+    pub scripts: &'a [PathBuf],
+    pub choice: &'a Choice,
+    /// What the program took over, if it is in the place of one that was pinned.
+    pub taken_over: Option<&'a Inheritance>,
+}
+
+/// Who is told. Nothing here may wait: the session has other things to do. An error ends the session.
+pub trait Audience: Send {
+    fn attached(&mut self, attached: &Attached<'_>) -> Result<(), SessionError>;
+    fn message(&mut self, message: &Message) -> Result<(), SessionError>;
+    /// Counts up to now; `last`: there will be no others.
+    fn counters(&mut self, counters: &Counters, last: bool) -> Result<(), SessionError>;
+    /// The program was replaced.
+    fn reloaded(&mut self, reloaded: &Reloaded) -> Result<(), SessionError>;
+    /// A table has another content, of so many entries.
+    fn replaced(&mut self, table: &str, entries: u64) -> Result<(), SessionError>;
+    /// Why a changed script is not run.
+    fn refused(&mut self, error: &SessionError) -> Result<(), SessionError>;
+    /// The program goes on without the process.
+    fn left(&mut self, name: &Name) -> Result<(), SessionError>;
+    /// Nothing more is to be said for the moment.
+    fn flush(&mut self) -> Result<(), SessionError>;
+    /// Whether messages should come, or wait where they are.
+    fn has_room(&self) -> bool;
+    /// Waits, at the end, until all has been taken note of, as long as that goes on.
+    fn finish(&mut self) -> Result<(), SessionError>;
+}

@@ -1,0 +1,41 @@
+//! A running script: attached, shown, asked, replaced and ended.
+//!
+//! A [`Session`] owns the program and its link, and never runs Lua: the Lua state has a thread of its own (`lua_thread.rs`). It waits for
+//! what comes into its [`Inbox`]: the handlers' messages, which a thread takes out of the ring buffer, the requests of other processes,
+//! which the socket's threads bring, and what control code has done. Where packets bring more than can be shown, the ring buffer
+//! fills up and the kernel counts what is lost. What happens is told to an [`Audience`].
+//!
+//! A session borrows nothing: a process can have many, each on a thread of its own.
+
+mod announce;
+mod audience;
+mod changes;
+mod content;
+mod control_code;
+mod error;
+mod inbox;
+mod inherit;
+mod installed;
+mod lists;
+mod lua_thread;
+mod making;
+mod options;
+mod pins;
+mod remote_tables;
+mod report;
+mod service;
+mod session;
+mod start;
+mod starting;
+pub mod threads;
+mod watcher;
+
+pub use announce::{form, message_json, refused_json, reloaded_json, replaced_json};
+pub use audience::{Attached, Audience};
+pub use error::SessionError;
+pub use inbox::Inbox;
+pub use lua_thread::GRACE;
+pub use options::Options;
+pub use pins::Pins;
+pub use report::{JsonError, described};
+pub use session::Session;

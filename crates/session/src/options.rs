@@ -1,0 +1,35 @@
+//! What a session is to do.
+
+use moonhook_daemon::{Name, RuntimeFolder};
+use moonhook_engine::Settings;
+use moonhook_install::RequestedMode;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What a session is to do.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub interface: String,
+    /// At least one; several become one program.
+    pub scripts: Vec<PathBuf>,
+    pub mode: RequestedMode,
+    /// The network namespace of the interface; `None`: the process's own.
+    pub netns: Option<String>,
+    pub settings: Settings,
+    /// What the script is called; `None`: the script's file name, and a number if that is taken.
+    pub name: Option<Name>,
+    /// Where running scripts are found.
+    pub folder: RuntimeFolder,
+    /// Somebody has said where: it is an error if there can be no such folder.
+    pub folder_is_chosen: bool,
+    /// Reload when a file changes that the script was made of.
+    pub watch: bool,
+    /// The program outlives the process.
+    pub pin: bool,
+    /// The folder in a BPF file system for pins; `None`: where the script is pinned already, or the usual one.
+    pub bpffs: Option<PathBuf>,
+    /// End after that time.
+    pub duration: Option<Duration>,
+    /// From one telling of the counters to the next.
+    pub interval: Duration,
+}

@@ -1,0 +1,233 @@
+//! Scripts that outlive their process: what is pinned, and what is known of it.
+//!
+//! In the BPF file system a script has a folder with its link and its maps; in the runtime folder a file `NAME.json` says what
+//! they are. Maps are pinned under their numbers, so that a file of another generation can name none but its own.
+
+use crate::SessionError;
+use crate::content::{Content, Earlier};
+use moonhook_daemon::{Name, RuntimeFolder, Status};
+use moonhook_engine::VERDICTS;
+use moonhook_hook::XDP;
+use moonhook_install::{PinnedMap, Program, XdpLink, create_pin_folder, section_bytes, unpin};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::fd::BorrowedFd;
+use std::path::{Path, PathBuf};
+
+const DEFAULT: &str = "/sys/fs/bpf/moonhook";
+
+/// The pins of one script; they need not exist.
+pub struct Pins {
+    folder: PathBuf,
+    record: PathBuf,
+}
+
+/// What is pinned, in the words of `NAME.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    pub interface: String,
+    pub netns: Option<String>,
+    pub mode: String,
+    pub scripts: Vec<PathBuf>,
+    /// The script's folder in the BPF file system.
+    #[serde(default)]
+    pub folder: Option<PathBuf>,
+    pub content: Content,
+    /// The kernel's numbers of the content's maps.
+    pub maps: BTreeMap<String, u32>,
+}
+
+/// What is behind the name in the name of a record.
+const RECORD: &str = ".json";
+
+/// A BPF file system has no names with dots.
+fn folder_in(bpffs: &Path, name: &Name) -> PathBuf {
+    let bpffs = std::path::absolute(bpffs).unwrap_or_else(|_| bpffs.to_path_buf());
+    bpffs.join(name.as_str().replace('.', "+"))
+}
+
+fn file_name(path: &Path) -> Option<&str> {
+    path.file_name()?.to_str()
+}
+
+/// The paths of what is in a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).collect()
+}
+
+fn read(record: &Path) -> Option<Record> {
+    serde_json::from_slice(&std::fs::read(record).ok()?).ok()
+}
+
+impl Pins {
+    /// The pins of a script: in the folder `bpffs`, or where a process has noted that it pinned it.
+    pub fn of(bpffs: Option<&Path>, runtime: &RuntimeFolder, name: &Name) -> Pins {
+        let record = runtime.path().join(format!("{name}{RECORD}"));
+        let chosen = bpffs.map(|bpffs| folder_in(bpffs, name));
+        let noted = || read(&record)?.folder;
+        let folder = chosen.or_else(noted).unwrap_or_else(|| folder_in(Path::new(DEFAULT), name));
+        Pins { folder, record }
+    }
+
+    /// The names of scripts that are pinned, wherever that is.
+    pub fn names(bpffs: Option<&Path>, runtime: &RuntimeFolder) -> BTreeSet<Name> {
+        let linked = files(bpffs.unwrap_or(Path::new(DEFAULT))).into_iter();
+        let linked = linked.filter(|folder| folder.join("link").exists());
+        let found = linked.filter_map(|folder| file_name(&folder)?.replace('+', ".").parse().ok());
+        let noted = files(runtime.path()).into_iter().filter_map(|path| {
+            let name: Name = file_name(&path)?.strip_suffix(RECORD)?.parse().ok()?;
+            Pins::of(bpffs, runtime, &name).exist().then_some(name)
+        });
+        found.chain(noted).collect()
+    }
+
+    pub fn link(&self) -> PathBuf {
+        self.folder.join("link")
+    }
+
+    pub fn exist(&self) -> bool {
+        self.link().exists()
+    }
+
+    /// Makes the folder.
+    ///
+    /// # Errors
+    /// `Install` where there can be no pins.
+    pub fn create(&self) -> Result<(), SessionError> {
+        Ok(create_pin_folder(&self.folder)?)
+    }
+
+    fn map(&self, id: u32) -> PathBuf {
+        self.folder.join(format!("map-{id}"))
+    }
+
+    /// What is known of the pins; `None` if nothing is.
+    pub fn record(&self) -> Option<Record> {
+        read(&self.record)
+    }
+
+    /// Whether the script is known to be pinned in another folder: then there cannot be pins of it here, too.
+    pub fn are_elsewhere(&self) -> bool {
+        let noted = self.record().and_then(|record| record.folder);
+        noted.is_some_and(|folder| folder != self.folder && folder.join("link").exists())
+    }
+
+    /// What a process that has ended has left of the script, as far as it is still there.
+    pub fn leftover(&self) -> Option<Leftover> {
+        let record = self.record().filter(|_| self.exist())?;
+        let open = |(name, id): (&String, &u32)| {
+            let map = PinnedMap::open(&self.map(*id)).ok().filter(|map| map.id() == *id)?;
+            Some((name.clone(), map))
+        };
+        let maps = record.maps.iter().filter_map(open).collect();
+        Some(Leftover { record, maps })
+    }
+
+    /// Pins the content's maps, notes what they are, and pins the link. Those of earlier generations stay until [`Pins::tidy`].
+    ///
+    /// # Errors
+    /// `Install`, `Unwritable`; what was noted before is noted still.
+    pub fn keep(&self, link: &XdpLink, program: &Program, record: Record) -> Result<(), SessionError> {
+        self.create()?;
+        let mut maps = BTreeMap::new();
+        for name in record.content.maps() {
+            let id = program.map_id(name)?;
+            if !self.map(id).exists() {
+                program.pin_map(name, &self.map(id))?;
+            }
+            maps.insert(name.to_string(), id);
+        }
+        self.write(&Record { maps, folder: Some(self.folder.clone()), ..record })?;
+        if !self.exist() {
+            link.pin(&self.link())?;
+        }
+        Ok(())
+    }
+
+    /// Removes the pins of maps that are not noted.
+    ///
+    /// # Errors
+    /// `Install`.
+    pub fn tidy(&self) -> Result<(), SessionError> {
+        let Some(record) = self.record() else { return Ok(()) };
+        let is_of_record = |path: &Path| record.maps.values().any(|id| self.map(*id) == path);
+        for path in files(&self.folder).into_iter().filter(|path| *path != self.link() && !is_of_record(path))
+        {
+            unpin(&path)?;
+        }
+        Ok(())
+    }
+
+    /// Notes what is pinned; whole or not at all.
+    ///
+    /// # Errors
+    /// `Unwritable`.
+    pub fn write(&self, record: &Record) -> Result<(), SessionError> {
+        let text = serde_json::to_vec_pretty(record).map_err(std::io::Error::from)?;
+        moonhook_replace::replace_file(&self.record, &text)
+            .map_err(|source| SessionError::Unwritable { path: self.record.clone(), source })
+    }
+
+    /// Takes the program out of its hook, and removes all pins, also what a process has left that was killed between two of them.
+    /// False if there was nothing.
+    ///
+    /// # Errors
+    /// `Install`.
+    pub fn remove(&self) -> Result<bool, SessionError> {
+        let linked = XdpLink::detach_pinned(&self.link())?;
+        for path in files(&self.folder) {
+            unpin(&path)?;
+        }
+        let folder = std::fs::remove_dir(&self.folder).is_ok();
+        let noted = std::fs::remove_file(&self.record).is_ok();
+        Ok(linked || folder || noted)
+    }
+
+    /// The script as `moonhook list` shows it, without a process.
+    pub fn status(&self, name: &Name) -> Status {
+        let leftover = self.leftover();
+        let verdicts = leftover.as_ref().and_then(|leftover| leftover.map(VERDICTS));
+        let verdicts = verdicts.and_then(|section| section_bytes(section).ok()).unwrap_or_default();
+        let record = leftover.map(|leftover| leftover.record);
+        let text =
+            |of: fn(&Record) -> &String| record.as_ref().map_or("?".to_string(), |record| of(record).clone());
+        let scripts = record.iter().flat_map(|record| &record.scripts);
+        Status {
+            name: name.clone(),
+            pid: None,
+            interface: text(|record| &record.interface),
+            netns: record.as_ref().and_then(|record| record.netns.clone()),
+            hook: XDP.name.to_string(),
+            mode: text(|record| &record.mode),
+            scripts: scripts.map(|script| script.to_string_lossy().into_owned()).collect(),
+            uptime_seconds: None,
+            reloads: 0,
+            packets: verdicts.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).sum(),
+            errors: None,
+            lost_events: 0,
+            pinned: true,
+        }
+    }
+}
+
+/// A program that runs without a process.
+pub struct Leftover {
+    pub record: Record,
+    maps: BTreeMap<String, PinnedMap>,
+}
+
+impl Earlier for Leftover {
+    fn content(&self) -> &Content {
+        &self.record.content
+    }
+
+    fn map(&self, name: &str) -> Option<BorrowedFd<'_>> {
+        self.maps.get(name).map(PinnedMap::as_fd)
+    }
+
+    /// The process that had it is gone, or is another one.
+    fn arena(&self) -> Option<moonhook_install::ArenaSection> {
+        None
+    }
+}

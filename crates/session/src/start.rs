@@ -1,0 +1,179 @@
+//! Starting a session: compiles, attaches, or takes over what is pinned, and listens.
+
+use crate::audience::{Attached, Audience};
+use crate::content::Earlier;
+use crate::control_code::ControlCode;
+use crate::inbox::Inbox;
+use crate::inherit;
+use crate::installed::{Assembled, Installed};
+use crate::lua_thread::Sources;
+use crate::making::Heritage;
+use crate::pins::Pins;
+use crate::session::{self, Session};
+use crate::starting::{self, First};
+use crate::watcher::Watcher;
+use crate::{Options, SessionError};
+use moonhook_daemon::{Claim, DaemonError, Name, Publisher, Server};
+use moonhook_install::XdpLink;
+use moonhook_records::Counters;
+use std::collections::{BTreeMap, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+impl Session {
+    /// Compiles and attaches the scripts; `audience` is told what happens from then on. The inbox is the session's own. `None` if `stop`
+    /// was set before anything was attached.
+    ///
+    /// # Errors
+    /// What a stage refuses, `Pinned`, `Daemon` for a name that is taken; nothing is attached then.
+    pub fn start(
+        options: Options,
+        inbox: Arc<Inbox>,
+        audience: Box<dyn Audience>,
+        stop: &AtomicBool,
+    ) -> Result<Option<Session>, SessionError> {
+        let claim = claim(&options)?;
+        let name = claim.as_ref().map_or_else(|| default_name(&options), |claim| claim.name().clone());
+        let pins = pins(&options, &name)?;
+        let settings = options.settings.clone();
+        let leftover = pins.as_ref().and_then(Pins::leftover);
+        let earlier = leftover.as_ref().map(|leftover| leftover as &dyn Earlier);
+        let sources = Sources {
+            scripts: options.scripts.clone(),
+            options: settings.load.clone(),
+            contents: Vec::new(),
+        };
+        let heritage = earlier.map(Heritage::of).transpose()?;
+        let Some(First { thread, program, fingerprint, files }) =
+            starting::first(&sources, &settings, heritage, &inbox, stop)?
+        else {
+            return Ok(None);
+        };
+        let (mut installed, Assembled { plan, connection }) = Installed::assemble(program, files)?;
+        thread.connect(connection)?;
+        installed.consume(&inbox)?;
+        if let Some(earlier) = earlier {
+            inherit::copy_variables(&plan, earlier, &installed.kernel)?;
+        }
+        let scripts: Vec<PathBuf> = options.scripts.iter().map(|script| absolute(script)).collect();
+        let (link, taken_over) = attach(&options, pins.as_ref(), &installed, &scripts)?;
+        let publisher = Publisher::default();
+        let server = claim.map(|claim| serve(claim, &publisher, &inbox)).transpose()?;
+        let watcher = options.watch.then(|| Watcher::start(&inbox)).transpose()?;
+        if let Some(watcher) = &watcher {
+            watcher.watch(&installed.files);
+        }
+        let mut session = Session {
+            options,
+            settings,
+            name,
+            scripts,
+            installed,
+            control: ControlCode::new(thread, sources, fingerprint),
+            retired_control: Vec::new(),
+            again: VecDeque::new(),
+            link,
+            inbox,
+            publisher,
+            server,
+            audience,
+            started: Instant::now(),
+            reloads: 0,
+            retired: Vec::new(),
+            earlier: Counters::default(),
+            watcher,
+            pins,
+            dumps: Vec::new(),
+            last_dump: 0,
+            lists: BTreeMap::new(),
+            changes: VecDeque::new(),
+            making: None,
+            stopping: false,
+        };
+        // All that can fail has been done.
+        session.audience.attached(&Attached {
+            name: &session.name,
+            link: &session.link,
+            requested: session.options.mode,
+            scripts: &session.options.scripts,
+            choice: &session.installed.choice,
+            taken_over: taken_over.then_some(&plan),
+        })?;
+        Ok(Some(session))
+    }
+}
+
+/// Where the script is to be pinned, if it is.
+fn pins(options: &Options, name: &Name) -> Result<Option<Pins>, SessionError> {
+    let pins = Pins::of(options.bpffs.as_deref(), &options.folder, name);
+    match options.pin {
+        true if pins.are_elsewhere() => Err(SessionError::Pinned { name: name.clone() }),
+        true => pins.create().map(|()| Some(pins)),
+        false if pins.exist() => Err(SessionError::Pinned { name: name.clone() }),
+        false => Ok(None),
+    }
+}
+
+/// Puts the program into the hook, or in the place of the one that is pinned there; says which. With `pins`, it is pinned then.
+fn attach(
+    options: &Options,
+    pins: Option<&Pins>,
+    installed: &Installed,
+    scripts: &[PathBuf],
+) -> Result<(XdpLink, bool), SessionError> {
+    let (kernel, interface, netns) =
+        (&installed.kernel, options.interface.as_str(), options.netns.as_deref());
+    let record = |link: &XdpLink| session::record(options, link, &installed.content, scripts);
+    if let Some(pins) = pins {
+        if let Some(mut link) = XdpLink::pinned(&pins.link(), interface, netns)? {
+            let before = pins.record();
+            pins.keep(&link, &kernel.program, record(&link))?;
+            if let Err(error) = link.update(&kernel.program, &kernel.name) {
+                before.map_or(Ok(()), |before| pins.write(&before))?;
+                return Err(error.into());
+            }
+            pins.tidy()?;
+            return Ok((link, true));
+        }
+        // Of an interface that is gone.
+        pins.remove()?;
+    }
+    let link = kernel.program.attach_xdp(&kernel.name, interface, options.mode, netns)?;
+    if let Some(pins) = pins
+        && let Err(error) = pins.keep(&link, &kernel.program, record(&link))
+    {
+        // What is there of the pins goes, and the program with it.
+        let _ = pins.remove();
+        return Err(error);
+    }
+    Ok((link, false))
+}
+
+/// Listens for requests, which go into the inbox.
+fn serve(claim: Claim, publisher: &Publisher, inbox: &Arc<Inbox>) -> Result<Server, SessionError> {
+    let inbox = Arc::clone(inbox);
+    Ok(Server::start(claim, publisher.clone(), move |delivery| inbox.deliver(delivery))?)
+}
+
+fn default_name(options: &Options) -> Name {
+    Name::of_script(&options.scripts[0])
+}
+
+/// Takes the script's name. Where nobody asked for a name or a folder and there can be none, the script runs without.
+fn claim(options: &Options) -> Result<Option<Claim>, SessionError> {
+    let claim = match &options.name {
+        Some(name) => options.folder.claim(name),
+        None => options.folder.claim_unique(&default_name(options)),
+    };
+    match claim {
+        Err(DaemonError::Folder { .. }) if options.name.is_none() && !options.folder_is_chosen => Ok(None),
+        claim => Ok(Some(claim?)),
+    }
+}
+
+/// The path from anywhere: as the script is found again after a change of folder.
+fn absolute(script: &Path) -> PathBuf {
+    std::path::absolute(script).unwrap_or_else(|_| script.to_path_buf())
+}
