@@ -86,7 +86,8 @@ impl Display for Counters {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use moonhook_ir::{Event, Module, Piece, SourceFile};
+    use moonhook_hook::XDP;
+    use moonhook_ir::{Event, Function, FunctionKind, Module, Piece, SourceFile};
 
     #[test]
     fn words_become_counts() {
@@ -96,7 +97,9 @@ mod tests {
         };
         let events = vec![event(EventKind::Error, 4), event(EventKind::Print, 5), event(EventKind::Error, 6)];
         let sources = vec![SourceFile { name: "x.lua".into(), text: String::new() }];
-        let decoder = Decoder::new(&Module { sources, events, ..Module::default() });
+        let kind = FunctionKind::Program { section: XDP.section.to_string() };
+        let functions = vec![Function::new("x", kind, 1)];
+        let decoder = Decoder::new(&Module { functions, sources, events, ..Module::default() });
         let counters = Counters::new(&[0, 3, 40, 0, 0, 0, 1, 0], &[2, 5, 100, 0], &decoder);
         assert_eq!(
             counters.to_string(),

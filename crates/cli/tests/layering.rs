@@ -1,0 +1,109 @@
+//! The layers: which crate may know which. A stage knows what it reads and writes, not who calls it.
+
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+/// Crates, each with those that it may use. Behind a stage stands what it knows besides the types between stages.
+const LAYERS: &[(&str, &[&str])] = &[
+    // The types between the stages, and facts.
+    ("diagnostic", &[]),
+    ("hook", &[]),
+    ("replace", &[]),
+    ("shape", &[]),
+    ("snapshot", &["hook", "shape"]),
+    ("ir", &["diagnostic", "shape"]),
+    // The stages.
+    ("load", &["diagnostic", "hook", "shape", "snapshot"]),
+    ("runtime", &["ir", "load", "snapshot"]),
+    ("lower", &["diagnostic", "hook", "ir", "runtime", "shape", "snapshot"]),
+    ("passes", &["hook", "ir"]),
+    ("emit", &["diagnostic", "hook", "ir", "shape"]),
+    ("install", &["diagnostic", "hook"]),
+    // What is around them.
+    ("capture", &["diagnostic", "replace"]),
+    ("user", &["diagnostic", "hook", "load", "shape", "snapshot"]),
+    ("records", &["hook", "ir", "shape", "snapshot"]),
+    ("control", &["diagnostic", "install", "ir", "load", "shape", "snapshot"]),
+    ("daemon", &["diagnostic", "shape"]),
+    // Those that call them.
+    (
+        "engine",
+        &[
+            "control",
+            "diagnostic",
+            "emit",
+            "hook",
+            "install",
+            "ir",
+            "load",
+            "lower",
+            "passes",
+            "records",
+            "shape",
+            "snapshot",
+        ],
+    ),
+    (
+        "session",
+        &[
+            "control",
+            "daemon",
+            "diagnostic",
+            "engine",
+            "hook",
+            "install",
+            "ir",
+            "load",
+            "records",
+            "replace",
+            "shape",
+            "snapshot",
+        ],
+    ),
+];
+
+/// Who may use all of them, and is used by nobody: people's and tests' ways in.
+const CLIENTS: &[&str] = &["bench", "cli", "proof"];
+
+/// What each crate of the workspace uses of the others, but for tests.
+fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
+    let metadata = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
+        .output()
+        .expect("cargo runs");
+    let metadata: Value = serde_json::from_slice(&metadata.stdout).expect("cargo answers in JSON");
+    let short = |name: &Value| name.as_str()?.strip_prefix("moonhook-").map(str::to_string);
+    let of_package = |package: &Value| {
+        let normal = package["dependencies"].as_array()?.iter().filter(|used| used["kind"].is_null());
+        Some((short(&package["name"])?, normal.filter_map(|used| short(&used["name"])).collect()))
+    };
+    metadata["packages"].as_array().into_iter().flatten().filter_map(of_package).collect()
+}
+
+#[test]
+fn crates_use_only_those_below_them() {
+    let all = dependencies();
+    assert!(all.contains_key("lower") && all["lower"].contains("ir"), "{all:?}");
+    for (name, used) in &all {
+        if CLIENTS.contains(&name.as_str()) {
+            continue;
+        }
+        let (_, allowed) = LAYERS.iter().find(|(layer, _)| layer == name).unwrap_or_else(|| {
+            panic!("crate {name} has no row here: say which crates it may use");
+        });
+        for other in used {
+            assert!(allowed.contains(&other.as_str()), "{name} uses {other}, which it must not know");
+        }
+    }
+}
+
+#[test]
+fn a_row_names_only_rows_above_it() {
+    for (number, (name, allowed)) in LAYERS.iter().enumerate() {
+        let above: Vec<&str> = LAYERS[..number].iter().map(|(name, _)| *name).collect();
+        for other in *allowed {
+            assert!(above.contains(other), "{name} stands above {other}");
+        }
+    }
+}
