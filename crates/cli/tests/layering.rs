@@ -17,6 +17,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("load", &["diagnostic", "hook", "shape", "snapshot"]),
     ("runtime", &["ir", "load", "snapshot"]),
     ("lower", &["diagnostic", "hook", "ir", "runtime", "shape", "snapshot"]),
+    ("baseline", &["diagnostic", "ir", "lower", "runtime", "shape", "snapshot"]),
     ("passes", &["hook", "ir"]),
     ("emit", &["diagnostic", "hook", "ir", "shape"]),
     ("install", &["diagnostic", "hook"]),
@@ -30,6 +31,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "engine",
         &[
+            "baseline",
             "control",
             "diagnostic",
             "emit",

@@ -4,12 +4,13 @@
 //! meanwhile is given to general code. What is wrong with the script itself, or with the host, is an error in either form
 //! ([`EngineError::is_of_form`]).
 
+use crate::Form;
 use crate::stages::{Attempt, Timings, emit, lower, packet_program, timed};
 use crate::{Choice, EngineError, Reason, Settings};
 use moonhook_emit::{EmitError, Object};
 use moonhook_install::{LoadOptions, LogDetail, Program};
 use moonhook_ir::Module;
-use moonhook_lower::{Form, Learned};
+use moonhook_lower::Learned;
 use moonhook_snapshot::Snapshot;
 use std::os::fd::BorrowedFd;
 

@@ -8,6 +8,7 @@
 
 mod error;
 mod fallback;
+mod form;
 mod kernel;
 mod reason;
 mod settings;
@@ -16,8 +17,10 @@ pub mod tables;
 
 pub use error::EngineError;
 pub use fallback::{Compiled, Maps, compile, install};
+pub use form::Form;
 pub use kernel::{Again, Kernel, VERDICTS, duplicate};
-pub use moonhook_lower::{CLOCK_SECTION, Clock, Form, Learned};
+pub use moonhook_baseline::UNIT;
+pub use moonhook_lower::{CLOCK_SECTION, Clock, Learned};
 pub use reason::{Choice, Reason};
 pub use settings::{BUDGET, MEMORY, PATIENCE, Settings, possible_cpus};
 pub use stages::{Attempt, Timings, emit, lower, packet_program, timed};

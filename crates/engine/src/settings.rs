@@ -1,7 +1,7 @@
 //! What a person can choose about a program.
 
+use crate::Form;
 use moonhook_hook::XDP;
-use moonhook_lower::Form;
 use std::time::Duration;
 
 #[derive(Clone, Debug)]

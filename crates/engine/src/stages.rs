@@ -1,11 +1,11 @@
 //! The stages one by one, with their times.
 
 use crate::settings::possible_cpus;
-use crate::{EngineError, Settings};
+use crate::{EngineError, Form, Settings};
 use moonhook_emit::{EmitError, FunctionReport, Object};
 use moonhook_hook::Hook;
 use moonhook_ir::Module;
-use moonhook_lower::{Form, Learned};
+use moonhook_lower::Learned;
 use moonhook_snapshot::Snapshot;
 use serde::Serialize;
 use std::time::Instant;
@@ -70,14 +70,17 @@ pub fn lower(
         count_verdicts: settings.count_verdicts,
         given_time: settings.given_time,
         frags: settings.frags,
-        form: attempt.form,
         memory: settings.memory,
         subprograms: attempt.subprograms,
         compact: attempt.compact || settings.compact,
         max_work: (settings.form != Some(Form::Expanded)).then(|| work_for(snapshot)),
         ..moonhook_lower::Options::default()
     };
-    let module = moonhook_lower::lower(snapshot, &options, learned).map_err(Box::new)?;
+    let lower = match attempt.form {
+        Form::Expanded => moonhook_lower::lower,
+        Form::General => moonhook_baseline::lower,
+    };
+    let module = lower(snapshot, &options, learned).map_err(Box::new)?;
     // Passes take for granted that the rules hold.
     let checked = module.functions.iter().try_for_each(moonhook_ir::verify::verify);
     checked.map_err(|error| EmitError::Malformed { problem: error.to_string() })?;

@@ -10,6 +10,7 @@
 //! many arguments as its target has parameters; every cycle in the control-flow graph goes through a
 //! [`Terminator::MayGoto`], without which the kernel's verifier would walk the loop iteration by iteration.
 
+mod builder;
 mod control_flow;
 pub mod eval;
 mod function;
@@ -21,6 +22,7 @@ mod parse;
 mod print;
 pub mod verify;
 
+pub use builder::Builder;
 pub use control_flow::ControlFlow;
 pub use function::*;
 pub use module::*;

@@ -65,7 +65,7 @@ impl Context<'_> {
         }
         let exact = pieces.iter().all(|piece| matches!(piece, Piece::Known(_) | Piece::Slice(_)));
         let length = if exact { room } else { self.sub(to, start) };
-        if !exact && self.thunk.is_none() {
+        if !exact && self.stub.is_none() {
             self.state.scratch = to;
         }
         Ok(Abs::Str(Str::Slice { space: Space::Scratch, start, length }))

@@ -6,12 +6,12 @@ use crate::copy_on_write::CopyOnWrite;
 use crate::error::{LowerError, LowerErrorKind};
 use crate::first_sums::First;
 use crate::flow::{Flow, RegisterSet};
-use crate::general::thunks::Thunk;
 use crate::join::Form;
 use crate::same::Same;
 use crate::shared::SharedTables;
 use crate::state::{Facts, Slot, State};
 use crate::stored::Stored;
+use crate::stubs::Stub;
 use crate::value::{Object, Word};
 use crate::variables::Variables;
 use crate::{Options, names};
@@ -120,7 +120,7 @@ pub struct Context<'a> {
     /// Where the frame was copied to, in code for frames that lie in several buffers.
     pub copy: Option<crate::copy::Copy>,
     /// In code that general code calls: what takes the place of the program around it.
-    pub thunk: Option<Thunk<'a>>,
+    pub stub: Option<Stub<'a>>,
     /// In a subprogram that raises no errors ([`Context::subprogram`]).
     pub leaf: bool,
     /// The program's subprograms; in code that general code calls they are parts of that program.
@@ -248,7 +248,7 @@ impl<'a> Context<'a> {
             packet_start: ir::Value::NONE,
             packet_end: ir::Value::NONE,
             copy: None,
-            thunk: None,
+            stub: None,
             leaf: false,
             subprograms: Vec::new(),
             fail_block,
@@ -413,8 +413,8 @@ impl<'a> Context<'a> {
     /// Takes note of a discovery that code before should have known of. The walk goes on, for what there is to learn further on,
     /// and starts again at its end: so there are not as many walks as there are discoveries.
     pub fn learned(&mut self) -> Result<()> {
-        match self.thunk {
-            // All that thunks depend on was learned before.
+        match self.stub {
+            // All that stubs depend on was learned before.
             Some(_) => Err(Stop::Restart),
             None => {
                 self.stale = true;

@@ -57,7 +57,7 @@ pub enum LowerErrorKind {
 
 /// Where a library function cannot be called that expanded code has no form for.
 fn where_called(name: &str) -> &'static str {
-    if crate::general::is_library_function(name) { "in expanded code" } else { "at packet time" }
+    if crate::is_library_function(name) { "in expanded code" } else { "at packet time" }
 }
 
 impl LowerErrorKind {
@@ -68,7 +68,23 @@ impl LowerErrorKind {
 
     /// Whether it is refused in expanded code only.
     pub fn has_general_form(&self) -> bool {
-        crate::general::takes(self)
+        use LowerErrorKind::*;
+        match self {
+            Builtin { name, .. } => crate::is_library_function(name),
+            TableConstructor
+            | Metamethod { .. }
+            | Recursion { .. }
+            | TooLarge { .. }
+            | TooMuchWork { .. }
+            | PatternNotConstant
+            | LongPattern { .. }
+            | BadPattern { .. }
+            | Unsupported { .. }
+            | IrreducibleLoop
+            | EscapingCapture => true,
+            // What is wrong with the script itself.
+            _ => false,
+        }
     }
 
     /// Code, reason, help. Of what is refused in expanded code only, the help says how to stay with that.

@@ -89,7 +89,7 @@ impl Context<'_> {
         if !self.state.alive() {
             return;
         }
-        if self.thunk.is_some() {
+        if self.stub.is_some() {
             return self.raise(message);
         }
         if self.leaf {
@@ -103,7 +103,7 @@ impl Context<'_> {
 
     /// Raises an error with arguments that are known only when it happens.
     pub fn fail_with(&mut self, message: Message, arguments: &[Abs]) -> Result<()> {
-        if self.thunk.is_some() {
+        if self.stub.is_some() {
             return self.raise_with(message, arguments);
         }
         let id = self.event(EventKind::Error, message.pieces, message.positioned);
@@ -229,7 +229,7 @@ impl Context<'_> {
     pub fn slice(&mut self, text: &Str) -> Result<(Space, Word, Word)> {
         Ok(match text {
             Str::Slice { space, start, length } => (*space, *start, *length),
-            Str::Const(bytes) if self.thunk.is_some() => self.image_text(bytes),
+            Str::Const(bytes) if self.stub.is_some() => self.image_text(bytes),
             Str::Const(bytes) => {
                 let start = i64::from(self.pool.intern(bytes));
                 (Space::Pool, Word::Imm(start), Word::Imm(bytes.len() as i64))

@@ -21,10 +21,9 @@ mod dispatch;
 mod error;
 mod events;
 use moonhook_snapshot::flow;
-mod first_sums;
+pub mod first_sums;
 mod form;
 mod formatting;
-pub mod general;
 mod hashing;
 mod interpret;
 mod invariants;
@@ -32,32 +31,34 @@ mod join;
 mod loops;
 mod made;
 mod memory;
-mod names;
+pub mod names;
 use moonhook_snapshot::instruction as opcode;
 mod ops;
 mod patterns;
 mod program;
-mod protocols;
+pub mod protocols;
 mod same;
-mod same_word;
+pub mod same_word;
 mod script_loops;
 mod sent;
-mod shared;
+pub mod shared;
 mod state;
 mod stored;
 mod strings;
+pub mod stubs;
 mod subprograms;
 mod tables;
 mod texts;
 mod turns;
 mod unroll;
 mod value;
-mod variables;
+pub mod variables;
 mod writes;
 
 pub use clock::{CLOCK_SECTION, Clock};
+pub use context::{Result, Stop};
 pub use error::{LowerError, LowerErrorKind};
-pub use general::UNIT;
+pub use program::program_name;
 
 use moonhook_ir::Module;
 use moonhook_snapshot::Snapshot;
@@ -87,19 +88,8 @@ pub struct Options {
     pub given_time: bool,
     /// Give what few packets need functions of its own. Their frames come out of the program's 512 bytes of stack.
     pub subprograms: bool,
-    pub form: Form,
     /// General code of the script's functions is interpreted, so that the program's size does not depend on them.
     pub compact: bool,
-}
-
-/// What handlers are compiled to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Form {
-    /// Everything that is called is expanded in place, specialised to what load time knows: the fastest, for a part of the language.
-    #[default]
-    Expanded,
-    /// Function by function, on registers in arena memory: the whole language, at any size.
-    General,
 }
 
 /// What the walk for one form learned of the script, for another form of the same script.
@@ -119,27 +109,36 @@ impl Default for Options {
             count_verdicts: false,
             given_time: false,
             subprograms: true,
-            form: Form::Expanded,
             compact: false,
         }
     }
 }
 
-/// Lowers all handlers of a snapshot to one program of the form that the options name.
-///
-/// The program's section is the hook's name, its own name is made from the script's. Fails with the first construct that
-/// has no such form at packet time; whether general code has one for it, [`LowerErrorKind::has_general_form`] says. General code takes
-/// from `learned` what an earlier attempt at expanded code put there; where there was none, it finds that out itself.
-pub fn lower(snapshot: &Snapshot, options: &Options, learned: &mut Learned) -> Result<Module, LowerError> {
-    match options.form {
-        Form::Expanded => {
-            let (outcome, shared) = program::lower(snapshot, options);
-            learned.0 = Some(Box::new(shared));
-            outcome
-        }
-        Form::General => {
-            let known = learned.0.take().map(|known| *known);
-            general::lower(snapshot, options, known.unwrap_or_else(|| program::learn(snapshot, options)))
-        }
+impl Learned {
+    /// What is known of shared tables; where there was no attempt at expanded code, this finds it out.
+    pub fn take_tables(&mut self, snapshot: &Snapshot, options: &Options) -> shared::SharedTables {
+        self.0.take().map_or_else(|| program::learn(snapshot, options), |known| *known)
     }
+}
+
+/// Lowers all handlers of a snapshot to one program of expanded code. What it learns of them stays in `learned`.
+///
+/// The program's section is the hook's name, its own name is made from the script's.
+///
+/// # Errors
+/// The first construct that has no such form at packet time; whether general code has one for it,
+/// [`LowerErrorKind::has_general_form`] says.
+pub fn lower(
+    snapshot: &Snapshot,
+    options: &Options,
+    learned: &mut Learned,
+) -> std::result::Result<Module, LowerError> {
+    let (outcome, shared) = program::lower(snapshot, options);
+    learned.0 = Some(Box::new(shared));
+    outcome
+}
+
+/// Whether there is a library function of that canonical name at packet time, in one form or the other.
+pub fn is_library_function(name: &str) -> bool {
+    moonhook_runtime::has_function(name) || stubs::is_own(name)
 }

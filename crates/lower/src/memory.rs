@@ -268,7 +268,7 @@ impl Context<'_> {
                     Ok(Address { base, disp: 0 })
                 }
             },
-            Space::Scratch if self.thunk.is_some() => Ok(self.arena(offset)),
+            Space::Scratch if self.stub.is_some() => Ok(self.arena(offset)),
             Space::Scratch => {
                 let region = self.region()?;
                 match offset {
@@ -355,7 +355,7 @@ impl Context<'_> {
 
     /// Reserves `length` bytes of the scratch region; gives their offset. `length` must not be negative.
     pub fn allocate(&mut self, length: Word) -> Result<Word> {
-        if self.thunk.is_some() {
+        if self.stub.is_some() {
             return Ok(self.allocate_in_arena(length));
         }
         let start = self.unknown(self.state.scratch);

@@ -143,7 +143,7 @@ impl<'a> Context<'a> {
 
     /// Whether loops are charged for. What general code calls, and subprograms, loop over data of bounded size only.
     pub fn metered(&self) -> bool {
-        self.thunk.is_none() && !self.leaf
+        self.stub.is_none() && !self.leaf
     }
 
     /// One step of the budget.

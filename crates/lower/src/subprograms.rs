@@ -41,8 +41,8 @@ impl Context<'_> {
 
     /// Adds a function to the module; gives its number.
     pub fn place_subprogram(&mut self, function: ir::Function) -> FunctionId {
-        match &mut self.thunk {
-            Some(thunk) => thunk.place(function),
+        match &mut self.stub {
+            Some(stub) => stub.place(function),
             None => {
                 self.subprograms.push(function);
                 FunctionId(self.subprograms.len() as u32)
@@ -52,8 +52,8 @@ impl Context<'_> {
 
     /// The program is function 0; the others follow in the order in which they were made.
     pub fn known_subprogram(&self, name: &str) -> Option<FunctionId> {
-        if let Some(thunk) = &self.thunk {
-            return thunk.placed(name);
+        if let Some(stub) = &self.stub {
+            return stub.placed(name);
         }
         let index = self.subprograms.iter().position(|function| function.name == name)?;
         Some(FunctionId(index as u32 + 1))

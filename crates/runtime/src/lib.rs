@@ -10,6 +10,7 @@ mod compile;
 pub mod hash;
 pub mod image;
 pub mod layout;
+mod library;
 mod prelude;
 #[cfg(feature = "simulate")]
 pub mod simulate;
@@ -17,4 +18,5 @@ pub mod sources;
 
 pub use compile::{CompileError, Host, compile, is_routine, routine_names};
 pub use hash::{text_hash, value_hash};
+pub use library::{has_function, is_protected_call, routine_name};
 pub use prelude::{Prelude, prelude};

@@ -94,7 +94,7 @@ fn parts(
         let own: u32 = work.visits.iter().sum();
         rows.entry(None).or_default().1 += work.walked - own;
     }
-    let rest = match function.name.starts_with(moonhook_lower::UNIT) {
+    let rest = match function.name.starts_with(moonhook_engine::UNIT) {
         true => Kind::Unit,
         false if function.section == SUBPROGRAMS => Kind::Routine,
         false => Kind::Program,

@@ -158,7 +158,7 @@ impl Call {
 
     /// Whether an argument lies in arena memory: general code has it there, and all but the object of methods.
     fn is_in_memory(&self, context: &Context<'_>, number: usize) -> bool {
-        context.thunk.is_some() && number > self.args.len()
+        context.stub.is_some() && number > self.args.len()
     }
 
     /// How many arguments there are.
@@ -185,7 +185,7 @@ impl Call {
 
     /// Raises an error about an argument (`luaL_argerror`).
     pub fn argument_error(&self, context: &mut Context<'_>, number: usize, problem: &str) {
-        match context.thunk {
+        match context.stub {
             Some(_) => context.raise_about_argument(number, problem),
             None => context.fail(Message::new(self.bad_argument(number, problem))),
         }

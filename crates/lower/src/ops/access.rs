@@ -220,7 +220,7 @@ fn index_string(
         Abs::Str(Str::Const(method)) => {
             let full = format!("string.{}", String::from_utf8_lossy(method));
             let found = builtins::find("string", method);
-            if found.is_none() && crate::general::is_library_function(&full) {
+            if found.is_none() && crate::is_library_function(&full) {
                 let help = "use `--form auto`".to_string();
                 return context.refuse(LowerErrorKind::Builtin { name: full, help }, None);
             }

@@ -98,7 +98,7 @@ impl Context<'_> {
         else {
             return Ok(());
         };
-        if self.thunk.is_some() {
+        if self.stub.is_some() {
             return Ok(());
         }
         self.note(table, &Seen::kind(Kind::Text), &Seen::default())?;

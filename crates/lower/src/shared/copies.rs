@@ -46,7 +46,7 @@ impl Reads {
 impl Context<'_> {
     /// Notes that a value of an entry is read; `arms` are what it is.
     pub(super) fn note_read_of_entry(&mut self, table: TableId, path: FieldPath, ty: &Type, arms: &[Arm]) {
-        if self.thunk.is_some() || matches!(ty, Type::Record(_)) {
+        if self.stub.is_some() || matches!(ty, Type::Record(_)) {
             return;
         }
         let word = match arms {
@@ -91,9 +91,9 @@ impl Context<'_> {
     /// What is copied of the table's entries when they are looked up. Code that general code calls copies values of several words;
     /// records are copied into packet memory ([`super::packet_copies`]).
     fn copied_paths(&mut self, table: TableId) -> Vec<FieldPath> {
-        let in_thunk = self.thunk.is_some();
+        let in_stub = self.stub.is_some();
         let known = self.know(table);
-        if !in_thunk {
+        if !in_stub {
             return known.copied.iter().cloned().collect();
         }
         let several_words = |shape: &Shape| {
@@ -107,7 +107,7 @@ impl Context<'_> {
 
     /// Whether whole records that are assigned get versions.
     fn has_versions(&mut self, table: TableId, shape: &Shape) -> bool {
-        self.is_copied(table) || self.thunk.is_some() && matches!(shape.value, Type::Record(_))
+        self.is_copied(table) || self.stub.is_some() && matches!(shape.value, Type::Record(_))
     }
 
     /// Looks an entry up and copies it, until the copy is good; ways with the entry's address, and with 0 where there is none.

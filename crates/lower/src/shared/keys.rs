@@ -87,7 +87,7 @@ impl Context<'_> {
             (
                 Type::Ipv4 | Type::Address | Type::Mac | Type::Prefix4 | Type::Prefix6,
                 Abs::Str(Str::Slice { .. }),
-            ) if self.thunk.is_none() => return self.refuse_text_as_address(),
+            ) if self.stub.is_none() => return self.refuse_text_as_address(),
             (ty, value) => self.wrong(ty, value.type_name().unwrap_or("value"), unfit),
         }
         Ok(())
@@ -137,7 +137,7 @@ impl Context<'_> {
     }
 
     /// `struct bpf_lpm_trie_key_u8` of an address, which is a prefix of full length, or of a constant; says whether it is one. In
-    /// thunks strings are known to be texts of prefixes.
+    /// stubs strings are known to be texts of prefixes.
     fn put_prefix(&mut self, at: Place, ty: &Type, value: &Abs) -> Result<bool> {
         let halves = |context: &mut Self, word: Word| {
             let high = context.shr(word, 32);
@@ -160,7 +160,7 @@ impl Context<'_> {
                     .collect(),
                 None => return Ok(false),
             },
-            (_, Abs::Str(text @ Str::Slice { .. })) if self.thunk.is_some() => {
+            (_, Abs::Str(text @ Str::Slice { .. })) if self.stub.is_some() => {
                 let payload = self.payload_of_text(text)?;
                 let length = self.parse_prefix(ty, payload);
                 let [first, second] = [0, 8].map(|offset| self.result_word(offset));

@@ -67,7 +67,7 @@ pub struct SharedTables {
     untyped: Option<(TableId, ir::Loc)>,
     /// What was read of entries in this walk.
     reads: copies::Reads,
-    /// In thunks: 1 where the handler has seen that there is no entry with the key that is being assigned, else 0.
+    /// In stubs: 1 where the handler has seen that there is no entry with the key that is being assigned, else 0.
     pub seen_absent: Option<Word>,
     /// Fields of the table that is being assigned which are first counts.
     pub first_fields: Vec<std::sync::Arc<[u8]>>,
@@ -205,9 +205,9 @@ impl Context<'_> {
         Known { key: key.clone(), value: value.clone(), ..Known::default() }
     }
 
-    /// Takes note of a key and a value that the handlers use with the table. In thunks its types are settled.
+    /// Takes note of a key and a value that the handlers use with the table. In stubs its types are settled.
     fn note(&mut self, table: TableId, key: &Seen, value: &Seen) -> Result<()> {
-        if self.thunk.is_some() {
+        if self.stub.is_some() {
             return Ok(());
         }
         let known = self.know(table);

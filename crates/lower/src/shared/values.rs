@@ -76,7 +76,7 @@ impl Context<'_> {
     /// A copy of the string at a place: the entry may change.
     pub(super) fn text_at(&mut self, at: Place, capacity: usize) -> Result<Str> {
         let text = self.copied_text(at, capacity)?;
-        if let (true, Str::Slice { start, length, .. }) = (self.thunk.is_some(), &text) {
+        if let (true, Str::Slice { start, length, .. }) = (self.stub.is_some(), &text) {
             self.shorten_in_arena(*start, *length);
         }
         Ok(text)

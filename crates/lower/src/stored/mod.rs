@@ -130,7 +130,7 @@ impl Context<'_> {
         self.stop_if_stale()?;
         let site = self.table_sites.get(&table).cloned();
         match site {
-            Some(site) if self.stored.sites.len() < MAX_SITES && self.thunk.is_none() => {
+            Some(site) if self.stored.sites.len() < MAX_SITES && self.stub.is_none() => {
                 let number = self.stored.sites.len();
                 self.stored.sites.entry(site).or_insert(Holds { number, ..Holds::default() });
                 Err(Stop::Restart)

@@ -1,0 +1,280 @@
+//! Names that keys at packet time can be without standing in the code: of fields of packets and headers, of methods of strings, of
+//! fields of the library's tables. Of all of these only what is named is in the program ([`Reach::mentions`]).
+//!
+//! Where something is indexed that may be such an object, by a key that may be a string of load time (`pkt[rule.proto]`), the strings among
+//! load-time data count as named; where the key may be a string that the packet's code makes (`pkt["u" .. "dp"]`), all names do ([`texts`]).
+//! What is not found out is taken to be possible.
+
+mod texts;
+
+use super::kinds::Code;
+use super::reach::{self, Functions, Reach};
+use super::stores::Tables;
+use moonhook_lower::protocols;
+use moonhook_lower::stubs::{field_names, objects};
+use moonhook_snapshot::instruction::{Instruction, Opcode};
+use moonhook_snapshot::{Prototype, TableId, Value};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
+use std::sync::Arc;
+use texts::Text;
+
+/// Steps after which everything is taken to be possible.
+const PATIENCE: usize = 1_000_000;
+
+pub struct Computed<'f, 'a> {
+    functions: &'f Functions<'a>,
+    reach: &'f Reach,
+    codes: HashMap<usize, Rc<Code>>,
+    /// Strings of load-time data.
+    loaded: HashSet<&'a [u8]>,
+    /// Something in the code makes strings.
+    makes: bool,
+    /// Strings that are made may be in variables, tables, arguments and results.
+    keeps_made: bool,
+    /// There may be metamethods of operators.
+    has_operators: bool,
+    /// There may be `__index` or `__newindex`.
+    has_index: bool,
+    /// Tables of the script may have functions of the library under other names.
+    is_aliased: bool,
+    work: usize,
+}
+
+/// What may be indexed by keys that are not constant.
+#[derive(Default)]
+struct Sites {
+    /// There are any.
+    any: bool,
+    /// By a string made at packet time: what may be an object, a string or a table that is not known.
+    unknown: bool,
+    /// The same, or with all entries gone through: tables of the library.
+    tables: BTreeSet<TableId>,
+    /// Tables of the library that are used otherwise than by a name in the code.
+    escaped: BTreeSet<TableId>,
+}
+
+/// The names that are to be in the program because keys may be them.
+pub fn names(functions: &Functions<'_>, reach: &Reach) -> HashSet<Arc<[u8]>> {
+    let mut computed = Computed::new(functions, reach);
+    let visible: Vec<usize> =
+        reach.functions.iter().copied().filter(|index| !functions.is_hidden(*index)).collect();
+    let declared = |id: &TableId| functions.snapshot.table(*id).declaration.is_some();
+    computed.keeps_made =
+        reach.tables.iter().any(declared) || visible.iter().any(|f| computed.is_kept_by(*f));
+    let mut sites = Sites::default();
+    visible.iter().for_each(|function| computed.sites(*function, &mut sites));
+    computed.named(sites)
+}
+
+impl<'f, 'a> Computed<'f, 'a> {
+    fn new(functions: &'f Functions<'a>, reach: &'f Reach) -> Computed<'f, 'a> {
+        let snapshot = functions.snapshot;
+        let mut loaded = HashSet::new();
+        let mut is_aliased = false;
+        let mut note = |value: &'a Value, of_table: bool| match value {
+            Value::String(text) => {
+                loaded.insert(&**text);
+            }
+            Value::Builtin(_) => is_aliased |= of_table,
+            _ => {}
+        };
+        for id in reach.tables.iter().filter(|id| !reach::is_library(snapshot, **id)) {
+            let table = snapshot.table(*id);
+            table.array.iter().for_each(|value| note(value, true));
+            for (key, value) in &table.entries {
+                note(key, true);
+                note(value, true);
+            }
+        }
+        reach.cells.iter().for_each(|cell| note(&snapshot.cell(*cell).value, false));
+        let named = |is: &dyn Fn(&[u8]) -> bool| {
+            reach.mentions.iter().any(|name| is(name)) || loaded.iter().any(|name| is(name))
+        };
+        let is_maker = |value: &Value| matches!(value, Value::Builtin(_));
+        Computed {
+            functions,
+            reach,
+            codes: HashMap::new(),
+            makes: named(&texts::is_maker)
+                || is_aliased
+                || reach.cells.iter().any(|cell| is_maker(&snapshot.cell(*cell).value)),
+            keeps_made: false,
+            has_operators: named(&texts::is_operator),
+            has_index: named(&|name| name == b"__index" || name == b"__newindex"),
+            is_aliased,
+            loaded,
+            work: 0,
+        }
+    }
+
+    fn prototype(&self, function: usize) -> &'a Prototype {
+        self.functions.get(function)
+    }
+
+    fn instruction(&self, function: usize, pc: usize) -> Instruction {
+        Instruction(self.prototype(function).code[pc])
+    }
+
+    fn code(&mut self, function: usize) -> Rc<Code> {
+        let functions = self.functions;
+        let known = self.codes.entry(function);
+        known.or_insert_with(|| Rc::new(Code::of(functions, function))).clone()
+    }
+
+    /// The constant string of an operand.
+    fn constant(&self, function: usize, number: usize) -> Option<&'a [u8]> {
+        match self.prototype(function).constants.get(number) {
+            Some(Value::String(name)) => Some(name),
+            _ => None,
+        }
+    }
+
+    fn is_mentioned(&self, name: &str) -> bool {
+        self.reach.mentions.contains(name.as_bytes()) || self.loaded.contains(name.as_bytes())
+    }
+
+    fn is_tired(&self) -> bool {
+        self.work > PATIENCE
+    }
+
+    fn is_kept_by(&mut self, function: usize) -> bool {
+        self.captures_made(function)
+            || (0..self.prototype(function).code.len()).any(|pc| self.keeps(function, pc))
+    }
+
+    /// Whether a register surely holds a table that the function has made.
+    fn is_new(&mut self, function: usize, pc: usize, register: usize) -> bool {
+        let code = self.code(function);
+        let is_captured = code.captured_at(pc, register).is_some_and(|captured| captured.made < pc);
+        let (setters, from_start) = code.definitions(pc, register);
+        let is = |setter: &usize| self.instruction(function, *setter).opcode() == Some(Opcode::NewTable);
+        !from_start && !is_captured && setters.iter().all(is)
+    }
+
+    /// What a function indexes by keys that are not constant, and which tables of the library it has in registers for longer than a name takes.
+    fn sites(&mut self, function: usize, sites: &mut Sites) {
+        for pc in 0..self.prototype(function).code.len() {
+            let i = self.instruction(function, pc);
+            match i.opcode() {
+                Some(Opcode::GetTable) => self.index_site(function, pc, i, sites),
+                Some(Opcode::GetTabUp | Opcode::GetUpval | Opcode::GetField) => {
+                    self.note_escape(function, pc, i, sites);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn index_site(&mut self, function: usize, pc: usize, i: Instruction, sites: &mut Sites) {
+        let key = self.text(function, pc, i.c());
+        if key == Text::None || !self.has_index && self.is_new(function, pc, i.b()) {
+            return;
+        }
+        let snapshot = self.functions.snapshot;
+        let tables = Tables::new(self.functions, self.reach, function);
+        match tables.in_register(pc, i.b()) {
+            Some(table) if reach::is_library(snapshot, table) => {
+                sites.any = true;
+                if key == Text::Made {
+                    sites.tables.insert(table);
+                }
+                if reach::is_globals(snapshot, table) {
+                    sites.escaped.insert(table);
+                }
+            }
+            Some(table) if self.is_plain(table) => {}
+            _ => {
+                sites.any = true;
+                sites.unknown |= key == Text::Made;
+            }
+        }
+    }
+
+    /// Whether indexing a table of load time leads to tables only, and to none of the library.
+    fn is_plain(&self, mut table: TableId) -> bool {
+        let snapshot = self.functions.snapshot;
+        for _ in 0..64 {
+            let Some(meta) = snapshot.table(table).metatable else { return true };
+            let entries = &snapshot.table(meta).entries;
+            let index = entries.iter().find(|(key, _)| *key == Value::string(b"__index"));
+            match index {
+                None => return true,
+                Some((_, Value::Table(next))) if !reach::is_library(snapshot, *next) => table = *next,
+                // A function's own code is looked at.
+                Some((_, Value::Closure(_))) => return true,
+                Some(_) => return false,
+            }
+        }
+        false
+    }
+
+    fn note_escape(&self, function: usize, pc: usize, i: Instruction, sites: &mut Sites) {
+        if pc + 1 >= self.prototype(function).code.len() {
+            return;
+        }
+        let tables = Tables::new(self.functions, self.reach, function);
+        let Some(table) = tables.in_register(pc + 1, i.a()) else { return };
+        let next = self.instruction(function, pc + 1);
+        let is_named = matches!(next.opcode(), Some(Opcode::GetField | Opcode::Self_)) && next.b() == i.a();
+        let is_key = next.opcode() == Some(Opcode::GetTable) && next.b() == i.a();
+        if reach::is_library(self.functions.snapshot, table) && !is_named && !is_key {
+            sites.escaped.insert(table);
+        }
+    }
+
+    /// The tables of the library that the script may have as values.
+    fn escaped(&self, mut escaped: BTreeSet<TableId>) -> BTreeSet<TableId> {
+        let snapshot = self.functions.snapshot;
+        for id in self.reach.tables.iter().filter(|id| !reach::is_library(snapshot, **id)) {
+            let table = snapshot.table(*id);
+            let values = table.array.iter().chain(table.entries.iter().map(|(_, value)| value));
+            escaped.extend(values.filter_map(|value| match value {
+                Value::Table(table) if reach::is_library(snapshot, *table) => Some(*table),
+                _ => None,
+            }));
+        }
+        if escaped.iter().any(|table| reach::is_globals(snapshot, *table)) {
+            let all = (0..snapshot.tables.len() as u32).map(TableId);
+            escaped.extend(all.filter(|table| reach::is_library(snapshot, *table)));
+        }
+        escaped
+    }
+
+    fn named(&self, sites: Sites) -> HashSet<Arc<[u8]>> {
+        let snapshot = self.functions.snapshot;
+        let traverses = ["pairs", "next", "rawget"].iter().any(|name| self.is_mentioned(name));
+        let escaped = self.escaped(sites.escaped);
+        let mut open = sites.tables;
+        if sites.unknown || traverses {
+            open.extend(&escaped);
+        }
+        let mut names: HashSet<Arc<[u8]>> = open.iter().flat_map(|table| keys(snapshot, *table)).collect();
+        if sites.unknown {
+            names.extend(field_names().map(|name| Arc::from(name.as_bytes())));
+            names.extend(super::statics::METHODS.iter().map(|name| Arc::from(name.as_bytes())));
+        }
+        if sites.any {
+            let all = (0..snapshot.tables.len() as u32).map(TableId);
+            let of_library: HashSet<Arc<[u8]>> = all
+                .filter(|table| reach::is_library(snapshot, *table))
+                .flat_map(|table| keys(snapshot, table))
+                .collect();
+            let is_known = |name: &&&[u8]| {
+                of_library.contains(**name)
+                    || super::statics::METHODS.iter().any(|method| method.as_bytes() == **name)
+                    || objects().any(|(_, object)| protocols::has_field(&object, name))
+            };
+            names.extend(self.loaded.iter().filter(is_known).map(|name| Arc::from(*name)));
+        }
+        names
+    }
+}
+
+/// The names in a table.
+fn keys(snapshot: &moonhook_snapshot::Snapshot, table: TableId) -> impl Iterator<Item = Arc<[u8]>> {
+    snapshot.table(table).entries.iter().filter_map(|(key, _)| match key {
+        Value::String(name) => Some(name.clone()),
+        _ => None,
+    })
+}

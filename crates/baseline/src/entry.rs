@@ -1,0 +1,288 @@
+//! The program's entry: its part of arena memory, the handlers in order, the verdict.
+
+use super::General;
+use moonhook_ir as ir;
+use moonhook_ir::Builder;
+use moonhook_ir::{BinaryOp, CompareOp, Op, Value};
+use moonhook_lower::stubs::shared::Accesses;
+use moonhook_lower::{LowerError, LowerErrorKind};
+use moonhook_runtime::layout::*;
+
+const HELPER_PRANDOM: u32 = 7;
+const HELPER_PROCESSOR: u32 = 8;
+
+/// Subprograms of the program's own.
+struct Parts {
+    report: Option<ir::FunctionId>,
+    copy: Option<ir::FunctionId>,
+    count: Option<ir::FunctionId>,
+    no_memory: Option<ir::FunctionId>,
+    /// Accesses to objects of the packet, and to shared tables.
+    accesses: (Option<ir::FunctionId>, Vec<(usize, Accesses)>),
+}
+
+/// Bytes of each CPU's state (notes of reads and scratch memory of routines included), frames and stack.
+const STATE: i64 = 8192 + NOTES_SIZE;
+const FRAMES: i64 = 512 << 10;
+const STACK: i64 = 512 << 10;
+const FRAMES_START: i64 = STATE + PATTERNS_SIZE;
+const STACK_START: i64 = FRAMES_START + FRAMES;
+const PAGE: i64 = 4096;
+
+impl General<'_> {
+    /// Adds the routines, the program and the arena, and puts the module together.
+    pub fn finish_program(
+        mut self,
+        handlers: &[u64],
+        statics: &[(i64, u64)],
+        units: &[(u32, ir::FunctionId)],
+        accesses: (Option<ir::FunctionId>, Vec<(usize, Accesses)>),
+    ) -> Result<ir::Module, LowerError> {
+        let list = self.image.words(handlers);
+        let memory = i64::from(self.options.memory.next_multiple_of(PAGE as u32));
+        let stride = STATE + PATTERNS_SIZE + FRAMES + STACK + memory;
+        // Routines can still add texts to the image, so they come before its end is known.
+        let named = [
+            "arithmetic_slow",
+            "call_requested",
+            "close_more",
+            "deliver",
+            "error_text",
+            "finish_marker",
+            "handler_returned",
+            "handler_verdict",
+            "start_handler",
+            "unwind",
+        ];
+        for name in named {
+            self.routine(name);
+        }
+        let parts = Parts {
+            report: self.report(),
+            copy: if self.options.frags { self.copy_frame() } else { None },
+            count: if self.options.count_verdicts { self.count_verdict() } else { None },
+            no_memory: self.no_memory(),
+            accesses,
+        };
+        if let Err(error) = self.add_routines() {
+            return Err(self.internal(error.to_string()));
+        }
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
+        self.module.variables = self.described_variables();
+        let image = std::mem::replace(&mut self.image, super::image::Image::new()).finish();
+        let end = image.len() as i64;
+        let function = self.entry((list, handlers.len()), statics, (end, stride), units, &parts);
+        self.place(ir::FunctionId(0), function);
+        let pages = (end + stride * i64::from(self.options.cpus)) / PAGE;
+        let arena = ir::Map { name: "arena".into(), kind: ir::MapKind::Arena { pages: pages as u32, image } };
+        self.module.maps.push(arena);
+        self.module.functions = self.functions_made.into_iter().flatten().collect();
+        name_maps_apart(&mut self.module);
+        moonhook_lower::stubs::finish(&mut self.module);
+        Ok(self.module)
+    }
+
+    /// A fault of Moonhook's own.
+    fn internal(&self, message: String) -> LowerError {
+        let place = moonhook_diagnostic::Place {
+            file: self.functions.snapshot.script.clone(),
+            line: 1,
+            text: String::new(),
+            name: None,
+        };
+        LowerError { kind: LowerErrorKind::Internal { message }, place: Box::new(place) }
+    }
+
+    /// The program: the handlers of the list (address and number) one after another, until one has a verdict other than `PASS`.
+    fn entry(
+        &mut self,
+        (list, handlers): (u64, usize),
+        statics: &[(i64, u64)],
+        (image_end, stride): (i64, i64),
+        units: &[(u32, ir::FunctionId)],
+        parts: &Parts,
+    ) -> ir::Function {
+        let hook = self.functions.snapshot.hook();
+        let section = hook.section(self.options.frags).to_string();
+        let mut name = moonhook_lower::program_name(&self.functions.snapshot.script);
+        // Subprograms are symbols of the same object.
+        let taken = |name: &str| {
+            self.functions_made.iter().flatten().any(|function| function.name == name)
+                || self.module.maps.iter().any(|map| map.name == name)
+        };
+        while taken(&name) {
+            name.truncate(14);
+            name.push('_');
+        }
+        let mut code = Builder::new(&name, ir::FunctionKind::Program { section }, 1);
+        let processor = code.emit(Op::Helper { id: HELPER_PROCESSOR, args: vec![] });
+        self.leave_without_memory(&mut code, processor, parts);
+        let each = code.number(stride);
+        let part = code.binary(BinaryOp::Mul, processor, each);
+        let address = code.add(part, image_end);
+        let state = code.arena(address);
+        self.prepare(&mut code, state, address, statics, (image_end, stride));
+        code.store_constant(state, L_BUDGET, self.options.budget.into());
+        code.store(state, L_HANDLER, 0);
+        let (exit, params) = code.new_block(1);
+        if let Some(copy) = parts.copy {
+            let context = code.param(0);
+            let status = code.call(copy, &[context, address]);
+            let verdict = code.constant(self.options.on_error.into());
+            code.leave_if(CompareOp::Ne, status, 0, exit, &[verdict]);
+        }
+        let (next, _) = code.new_block(0);
+        let (start, _) = code.new_block(0);
+        code.jump(next, &[]);
+        let (head, ended, status) = self.run_units(&mut code, state, units, &parts.accesses);
+        code.block = next;
+        let number = code.load(state, L_HANDLER);
+        let pass = code.constant(hook.pass.into());
+        let handlers = code.number(handlers as i64);
+        code.leave_if(CompareOp::UGe, number, handlers, exit, &[pass]);
+        code.terminate(ir::Terminator::MayGoto {
+            go: ir::Target::new(start, vec![]),
+            stop: ir::Target::new(exit, vec![pass]),
+        });
+        code.block = start;
+        self.start_handler(&mut code, state, list, head);
+        code.block = ended;
+        self.take_verdict(&mut code, state, status, (next, exit), parts);
+        code.block = exit;
+        if let Some(count) = parts.count {
+            let address = code.load(state, L_SELF);
+            code.call(count, &[address, params[0]]);
+        }
+        code.ret(params[0]);
+        code.function
+    }
+
+    /// Ends the program on a CPU beyond those that it has memory for.
+    fn leave_without_memory(&self, code: &mut Builder, processor: Value, parts: &Parts) {
+        let (beyond, _) = code.cold_block(0);
+        let cpus = code.number(self.options.cpus.into());
+        code.leave_if(CompareOp::UGe, processor, cpus, beyond, &[]);
+        let start = std::mem::replace(&mut code.block, beyond);
+        if let Some(no_memory) = parts.no_memory {
+            let context = code.param(0);
+            code.call(no_memory, &[context, processor]);
+        }
+        let verdict = code.number(self.options.on_error.into());
+        code.ret(verdict);
+        code.block = start;
+    }
+
+    /// Starts the next handler of the list.
+    fn start_handler(&mut self, code: &mut Builder, state: Value, list: u64, head: ir::Block) {
+        let number = code.load(state, L_HANDLER);
+        let following = code.add(number, 1);
+        code.store(state, L_HANDLER, following);
+        let offset = code.binary(BinaryOp::Shl, number, 3);
+        let place = code.add(offset, list as i64);
+        let place = code.arena(place);
+        let closure = code.load(place, 0);
+        let start = self.routine("start_handler");
+        let address = code.load(state, L_SELF);
+        let status = code.call(start, &[address, closure]);
+        code.jump(head, &[status]);
+    }
+
+    /// The handler has ended: its verdict, or the one for errors.
+    fn take_verdict(
+        &mut self,
+        code: &mut Builder,
+        state: Value,
+        status: Value,
+        (next, exit): (ir::Block, ir::Block),
+        parts: &Parts,
+    ) {
+        let (failed, _) = code.cold_block(0);
+        let (other, _) = code.new_block(0);
+        code.leave_if(CompareOp::Ne, status, FINISHED as i32, failed, &[]);
+        let routine = self.routine("handler_verdict");
+        let address = code.load(state, L_SELF);
+        let hook = self.functions.snapshot.hook();
+        let [pass, last] = [hook.pass, hook.last_verdict()].map(|verdict| code.constant(verdict.into()));
+        let verdict = code.call(routine, &[address, pass, last]);
+        code.leave_if(CompareOp::UGt, verdict, hook.last_verdict() as i32, failed, &[]);
+        code.branch(CompareOp::Eq, verdict, hook.pass as i32, (next, &[]), (other, &[]));
+        code.block = other;
+        code.jump(exit, &[verdict]);
+        code.block = failed;
+        let routine = self.routine("error_text");
+        let address = code.load(state, L_SELF);
+        code.call(routine, &[address]);
+        if let Some(report) = parts.report {
+            let (context, address) = (code.param(0), code.load(state, L_SELF));
+            code.call(report, &[context, address]);
+        }
+        let verdict = code.constant(self.options.on_error.into());
+        code.jump(exit, &[verdict]);
+    }
+
+    /// Fills in the parts of the state that never change, on the CPU's first packet.
+    fn prepare(
+        &mut self,
+        code: &mut Builder,
+        state: Value,
+        address: Value,
+        statics: &[(i64, u64)],
+        (image_end, stride): (i64, i64),
+    ) {
+        let (first, _) = code.cold_block(0);
+        let (ready, _) = code.new_block(0);
+        let known = code.load(state, L_SELF);
+        code.branch(CompareOp::Eq, known, 0, (first, &[]), (ready, &[]));
+        code.block = first;
+        code.store(state, L_SELF, address);
+        let relative = [
+            (L_SCRATCH, STATE - SCRATCH_SIZE),
+            (L_PATTERNS, STATE),
+            (L_FRAMES, FRAMES_START),
+            (L_FRAMES_END, FRAMES_START + FRAMES / FRAME_SIZE * FRAME_SIZE),
+            (L_STACK, STACK_START),
+            (L_STACK_END, STACK_START + STACK - PAGE),
+            (L_HEAP_START, STACK_START + STACK),
+            (L_HEAP_END, stride),
+            (L_MEMORY_END, stride),
+        ];
+        for (field, offset) in relative {
+            let place = code.add(address, offset);
+            code.store(state, field, place);
+        }
+        code.store_constant(state, L_IMAGE_END, image_end);
+        for (field, word) in statics {
+            code.store_constant(state, *field, *word as i64);
+        }
+        for field in [L_RANDOM0, L_RANDOM1, L_RANDOM2, L_RANDOM3] {
+            let high = code.emit(Op::Helper { id: HELPER_PRANDOM, args: vec![] });
+            let high = code.binary(BinaryOp::Shl, high, 32);
+            let low = code.emit(Op::Helper { id: HELPER_PRANDOM, args: vec![] });
+            let word = code.binary(BinaryOp::Or, high, low);
+            code.store(state, field, word);
+        }
+        code.jump(ready, &[]);
+        code.block = ready;
+    }
+}
+
+/// Maps and functions are symbols of one object. The runtime's functions keep their names: what a shared table is called for
+/// people stands elsewhere.
+fn name_maps_apart(module: &mut ir::Module) {
+    const MOST: usize = 15;
+    for index in module.tables.iter().map(|table| table.map.0 as usize) {
+        let taken = |name: &str| {
+            module.functions.iter().any(|function| function.name == name)
+                || module.maps.iter().enumerate().any(|(other, map)| other != index && map.name == name)
+        };
+        let stem = module.maps[index].name.clone();
+        let numbered = |number: usize| {
+            let end = if number == 0 { String::new() } else { format!("_{number}") };
+            stem[..stem.len().min(MOST - end.len())].to_string() + &end
+        };
+        let free = (0..).map(numbered).find(|name| !taken(name));
+        module.maps[index].name = free.unwrap_or_default();
+    }
+}

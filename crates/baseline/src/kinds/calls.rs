@@ -1,0 +1,380 @@
+//! What calls give: of the script's own functions what they return, of library functions what is listed here.
+
+use super::Kinds;
+use super::graph::{Held, Node, Object, Owner, Place, Rule, Which};
+use super::instructions::OPEN;
+use moonhook_lower::shared::Kind;
+use moonhook_snapshot::Value;
+use moonhook_snapshot::instruction::Opcode;
+use std::rc::Rc;
+
+/// Library functions whose results are all strings, by the last part of their names.
+const TEXTS: &[&str] = &[
+    "char",
+    "concat",
+    "format",
+    "getstring",
+    "lower",
+    "match",
+    "pack",
+    "rep",
+    "reverse",
+    "sub",
+    "tostring",
+    "type",
+    "upper",
+];
+
+/// Library functions whose results are all integers.
+const INTEGERS: &[&str] = &[
+    "abs",
+    "byte",
+    "ceil",
+    "codepoint",
+    "difftime",
+    "floor",
+    "fmod",
+    "getbyte",
+    "getint16",
+    "getint32",
+    "getint64",
+    "getint8",
+    "getnumber",
+    "getuint16",
+    "getuint32",
+    "getuint8",
+    "hton16",
+    "hton32",
+    "hton64",
+    "len",
+    "max",
+    "min",
+    "ntoh16",
+    "ntoh32",
+    "ntoh64",
+    "offset",
+    "packsize",
+    "random",
+    "rawlen",
+    "time",
+    "tointeger",
+    "tonumber",
+];
+
+/// Library functions whose results are all booleans.
+const BOOLEANS: &[&str] = &["rawequal", "ult"];
+
+/// The iterators that `ipairs`, `gmatch` and `codes` give.
+const NEXT_OF_LIST: &str = "ipairs iterator";
+const NEXT_MATCH: &str = "gmatch iterator";
+const NEXT_CODE: &str = "codes iterator";
+
+/// A library function that shares the last part of its name with another one, so that it goes by its whole name.
+pub(super) const PACK: &str = "table.pack";
+
+/// A call: its function and the instruction.
+type Site = (usize, usize);
+
+impl Kinds<'_, '_> {
+    /// An argument of a call, `first` being the register of the first one.
+    fn argument(&mut self, (function, pc): Site, first: usize, number: usize) -> Node {
+        let i = self.instruction(function, pc);
+        // The second argument of an iterator is the control variable, behind the variable to be closed.
+        let iterates = i.opcode() == Some(Opcode::TForCall) && first + number == i.a() + 2;
+        self.at(function, pc, if iterates { i.a() + 3 } else { first + number })
+    }
+
+    /// How many arguments there are from register `first` on; whether the last one stands for more of them.
+    fn extent(&self, (function, pc): Site, first: usize) -> (usize, bool) {
+        let i = self.instruction(function, pc);
+        let (end, open) = match (i.opcode(), i.b()) {
+            (Some(Opcode::TForCall), _) => (i.a() + 3, false),
+            (_, 0) => (self.open_end(function, pc), true),
+            (_, b) => (i.a() + b, false),
+        };
+        (end.saturating_sub(first), open)
+    }
+
+    fn count(&self, site: Site, first: usize) -> usize {
+        self.extent(site, first).0
+    }
+
+    fn arguments(&mut self, site: Site, first: usize) -> Vec<Node> {
+        (0..self.count(site, first)).map(|number| self.argument(site, first, number)).collect()
+    }
+
+    /// The argument with a number, or it and all later ones.
+    fn arguments_from(&mut self, site: Site, first: usize, Which { number, rest }: Which) -> Vec<Node> {
+        let (values, open) = (self.arguments(site, first), self.extent(site, first).1);
+        let number = if open { number.min(values.len().saturating_sub(1)) } else { number };
+        values.into_iter().skip(number).take(if rest { usize::MAX } else { 1 }).collect()
+    }
+
+    /// What a call gives to a function that it may be of.
+    pub(super) fn pass(&mut self, called: Object, site: Site, first: usize) {
+        match called {
+            Object::Function(called) => {
+                let values = self.arguments(site, first);
+                self.give_parameters(called, &values, self.extent(site, first).1);
+            }
+            Object::Named(number) => {
+                let name = self.names[number].clone();
+                self.pass_to_library(&name, site, first);
+            }
+            Object::Owner(owner) => {
+                let function = self.of_metatable(owner, "__call");
+                let own = self.place(Place::Itself(owner));
+                self.graph.give(own, &called.into());
+                let values = [vec![own], self.arguments(site, first)].concat();
+                let open = self.extent(site, first).1;
+                self.graph.watch(function, Rule::Given { values, open });
+            }
+        }
+    }
+
+    /// The arguments of a call, of which the last one may stand for more of them.
+    pub(super) fn give_parameters(&mut self, called: usize, values: &[Node], open: bool) {
+        for (number, value) in values.iter().enumerate() {
+            self.give_parameter(called, number, *value);
+        }
+        if let (Some(last), true) = (values.last(), open) {
+            for number in values.len()..=usize::from(self.prototype(called).parameters) {
+                self.give_parameter(called, number, *last);
+            }
+        }
+    }
+
+    fn give_parameter(&mut self, called: usize, number: usize, value: Node) {
+        if self.functions.is_hidden(called) {
+            return;
+        }
+        let prototype = self.prototype(called);
+        let place = match number < usize::from(prototype.parameters) {
+            true => Place::Parameter { function: called, register: number },
+            false if prototype.is_vararg => Place::Extra { function: called },
+            false => return,
+        };
+        let to = self.place(place);
+        self.graph.flow(value, to);
+    }
+
+    fn pass_to_library(&mut self, name: &str, site: Site, first: usize) {
+        let (function, pc) = site;
+        let (count, open) = self.extent(site, first);
+        let mut argument = |n: usize| self.argument(site, first, n);
+        match name {
+            "setmetatable" => {
+                let (table, metatable) = (argument(0), argument(1));
+                self.graph.watch(table, Rule::SetMetatable { metatable });
+            }
+            "rawset" => {
+                let (table, key, value) = (argument(0), argument(1), argument(2));
+                self.graph.watch(table, Rule::Write { name: None, key: Some(key), value });
+            }
+            "insert" if count > 1 => {
+                // The position comes before the value, if it is there.
+                let values = if open { vec![argument(1), argument(2)] } else { vec![argument(count - 1)] };
+                let (table, key) = (argument(0), Some(self.constant(Kind::Integer)));
+                for value in values {
+                    self.graph.watch(table, Rule::Write { name: None, key, value });
+                }
+            }
+            "move" => {
+                let (from, to) = (argument(0), argument(if count > 4 { 4 } else { 0 }));
+                let (key, value) = (Some(self.constant(Kind::Integer)), self.element_of(from));
+                self.graph.watch(to, Rule::Write { name: None, key, value });
+            }
+            "pcall" => {
+                let called = argument(0);
+                self.graph.watch(called, Rule::Arguments { function, pc, first: first + 1 });
+            }
+            "xpcall" => {
+                let (called, handler) = (argument(0), argument(1));
+                let message = self.constant(Kind::Text);
+                self.graph.watch(called, Rule::Arguments { function, pc, first: first + 2 });
+                self.graph.watch(handler, Rule::Given { values: vec![message], open: false });
+            }
+            "sort" if count > 1 => {
+                let (table, compare) = (argument(0), argument(1));
+                let element = self.element_of(table);
+                self.graph.watch(compare, Rule::Given { values: vec![element; 2], open: false });
+            }
+            "gsub" if count > 2 => {
+                let replacement = argument(2);
+                let text = self.constant(Kind::Text);
+                self.graph.watch(replacement, Rule::Given { values: vec![text; 4], open: false });
+            }
+            _ => {}
+        }
+    }
+
+    /// Whatever is in a table.
+    fn element_of(&mut self, table: Node) -> Node {
+        let (element, new) = self.graph.node(Place::Element(table));
+        if new {
+            self.graph.watch(table, Rule::Read { name: None, to: element });
+        }
+        element
+    }
+
+    /// A result of a call.
+    pub(super) fn result(&mut self, called: Object, site: Site, first: usize, which: Which, to: Node) {
+        match called {
+            Object::Function(called) => self.returned(called, which, to),
+            Object::Named(name) => {
+                let name = self.names[name].clone();
+                self.library_result(&name, site, first, which, to);
+            }
+            Object::Owner(owner) => {
+                let function = self.of_metatable(owner, "__call");
+                self.graph.watch(function, Rule::Returned { which, to });
+            }
+        }
+    }
+
+    /// What a function of the script returns.
+    pub(super) fn returned(&mut self, called: usize, Which { number, rest }: Which, to: Node) {
+        let end = if rest { self.most_results(called).max(number + 1) } else { number + 1 };
+        for number in number..end {
+            let result = self.place(Place::Result { function: called, number });
+            self.graph.flow(result, to);
+        }
+        if end >= OPEN {
+            let rest = self.place(Place::Rest { function: called });
+            self.graph.flow(rest, to);
+        }
+    }
+
+    /// The metamethod that an operand has for the operator.
+    pub(super) fn event(&mut self, operand: Object, event: &'static str, operands: [Node; 2], to: Node) {
+        if let Object::Owner(owner) = operand {
+            let function = self.of_metatable(owner, event);
+            self.graph.watch(function, Rule::Given { values: operands.to_vec(), open: false });
+            self.graph.watch(function, Rule::Returned { which: Which::only(0), to });
+        }
+    }
+
+    fn library_result(&mut self, name: &str, site: Site, first: usize, which: Which, to: Node) {
+        let (function, pc) = site;
+        let Which { number, rest } = which;
+        let mut argument = |n: usize| self.argument(site, first, n);
+        match (name, number) {
+            ("pcall" | "xpcall", 0) => self.graph.give(to, &Kind::Boolean.into()),
+            // An error's message, where the call fails, is not what a script keeps.
+            ("pcall" | "xpcall", _) => {
+                let called = argument(0);
+                let first = first + if name == "pcall" { 1 } else { 2 };
+                let which = Which { number: number - 1, rest };
+                self.graph.watch(called, Rule::Result { function, pc, first, which, to });
+            }
+            ("assert", _) => {
+                for value in self.arguments_from(site, first, which) {
+                    self.graph.flow(value, to);
+                }
+            }
+            ("setmetatable" | "rawset", 0) => {
+                let from = argument(number);
+                self.graph.flow(from, to);
+            }
+            ("select", _) => self.selected(site, first, to),
+            (PACK, 0) => self.packed(site, first, to),
+            ("move", 0) => {
+                let count = self.count(site, first);
+                let from = self.argument(site, first, if count > 4 { 4 } else { 0 });
+                self.graph.flow(from, to);
+            }
+            ("getmetatable", 0) => {
+                let owner = argument(0);
+                self.graph.watch(owner, Rule::Metatable { to });
+            }
+            ("rawget", 0) => {
+                let owner = argument(0);
+                let name = self.literal(function, pc, first + 1);
+                self.graph.watch(owner, Rule::Read { name, to });
+            }
+            ("pairs", 0) => self.give_named(to, "next"),
+            ("ipairs", 0) => self.give_named(to, NEXT_OF_LIST),
+            ("gmatch", 0) => self.give_named(to, NEXT_MATCH),
+            ("codes", 0) => self.give_named(to, NEXT_CODE),
+            ("pairs" | "ipairs", 1) => {
+                let from = argument(0);
+                self.graph.flow(from, to);
+            }
+            ("next", 0) => {
+                let table = argument(0);
+                self.graph.watch(table, Rule::Key { to });
+            }
+            ("next" | NEXT_OF_LIST, 1) | ("remove", 0) | ("unpack", _) => {
+                let table = argument(0);
+                self.graph.watch(table, Rule::Read { name: None, to });
+                if let Some(format) = self.literal(function, pc, first) {
+                    unpacked(&format, which).iter().for_each(|held| self.graph.give(to, held));
+                }
+            }
+            _ => self.graph.give(to, &of_named(name, number)),
+        }
+    }
+
+    fn give_named(&mut self, to: Node, name: &str) {
+        let object = self.named(name);
+        self.graph.give(to, &object.into());
+    }
+
+    /// `table.pack(…)` gives a table of its arguments and of their number (Lua manual § 6.6).
+    fn packed(&mut self, site: Site, first: usize, to: Node) {
+        let owner = Object::Owner(Owner::Made { function: site.0, pc: site.1 });
+        self.graph.give(to, &owner.into());
+        let integer = self.constant(Kind::Integer);
+        self.write(owner, Some(&"n".into()), None, integer);
+        for value in self.arguments_from(site, first, Which { number: 0, rest: true }) {
+            self.write(owner, None, Some(integer), value);
+        }
+    }
+
+    /// `select(n, …)` gives some of its arguments, or their number.
+    fn selected(&mut self, site: Site, first: usize, to: Node) {
+        if self.literal(site.0, site.1, first).is_some_and(|text| &*text == "#") {
+            self.graph.give(to, &Kind::Integer.into());
+            return;
+        }
+        for number in 1..self.count(site, first) {
+            let value = self.argument(site, first, number);
+            self.graph.flow(value, to);
+        }
+    }
+
+    /// The constant string in a register, if the instruction before that sets it loads one.
+    fn literal(&mut self, function: usize, pc: usize, register: usize) -> Option<Rc<str>> {
+        let setter = self.code(function).setter_in_block(pc, register)?;
+        let i = self.instruction(function, setter);
+        match self.prototype(function).constants.get(i.bx()) {
+            Some(Value::String(text)) if i.opcode() == Some(Opcode::LoadK) => {
+                Some(String::from_utf8_lossy(text).into())
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What a result of `string.unpack` (Lua manual § 6.4.2) may be, from 0; behind those of the format is the position.
+fn unpacked(format: &str, Which { number, rest }: Which) -> Vec<Held> {
+    let items = format.chars().filter(|option| option.is_ascii_alphabetic() && !"xX".contains(*option));
+    let held = |item| match item {
+        's' | 'z' | 'c' => Kind::Text.into(),
+        'f' | 'd' | 'n' => Held::default(),
+        _ => Kind::Integer.into(),
+    };
+    let most = if rest { usize::MAX } else { 1 };
+    items.chain(['j']).skip(number).take(most).map(held).collect()
+}
+
+fn of_named(name: &str, number: usize) -> Held {
+    match (name, number) {
+        ("find", 0 | 1) | ("gsub", 1) | (NEXT_OF_LIST, 0) | (NEXT_CODE, _) => Kind::Integer.into(),
+        ("find" | "gsub" | NEXT_MATCH, _) => Kind::Text.into(),
+        (name, _) if TEXTS.contains(&name) => Kind::Text.into(),
+        (name, _) if INTEGERS.contains(&name) => Kind::Integer.into(),
+        (name, _) if BOOLEANS.contains(&name) => Kind::Boolean.into(),
+        _ => Held::default(),
+    }
+}

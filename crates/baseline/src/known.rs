@@ -1,0 +1,110 @@
+//! What is known of a register within a block: values of load time that cannot change.
+
+use super::General;
+use super::body::Body;
+use super::reach;
+use moonhook_snapshot::instruction::Instruction;
+use moonhook_snapshot::{CellId, Value};
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Known {
+    /// An integer, whichever.
+    Integer,
+    /// A value of load time.
+    Value(Value),
+    /// A table of the library, as library functions written in Lua see it.
+    Library(String),
+    /// A library function by its canonical name.
+    Builtin(String),
+}
+
+impl General<'_> {
+    /// The load-time variable behind an upvalue of a function, if nothing assigns it at packet time.
+    fn fixed_upvalue(&self, function: usize, upvalue: usize) -> Option<CellId> {
+        let cell = self.reach.upvalues.get(&function)?.get(upvalue).copied().flatten()?;
+        (!self.reach.assigned.contains(&cell)).then_some(cell)
+    }
+
+    /// Whether an upvalue is surely a variable of the packet's own.
+    pub fn is_of_packet(&self, function: usize, upvalue: usize) -> bool {
+        !self.reach.may_be_of_load_time(&self.functions, function, upvalue)
+    }
+
+    /// What an upvalue holds, if that is known.
+    pub fn known_upvalue(&self, function: usize, upvalue: usize) -> Option<Known> {
+        if self.functions.is_hidden(function) {
+            let name = &self.functions.get(function).upvalues.get(upvalue)?.name;
+            return (name == "_ENV").then(|| Known::Library(String::new()));
+        }
+        let cell = self.fixed_upvalue(function, upvalue)?;
+        Some(Known::Value(self.functions.snapshot.cell(cell).value.clone()))
+    }
+
+    /// `object[name]`, where that is a load-time value that cannot change.
+    pub fn known_field(&self, object: Option<&Known>, name: &[u8]) -> Option<Known> {
+        let snapshot = self.functions.snapshot;
+        match object? {
+            Known::Library(library) => {
+                let name = String::from_utf8_lossy(name);
+                let full = if library.is_empty() { name.to_string() } else { format!("{library}.{name}") };
+                if super::library::is_table(&full) {
+                    return Some(Known::Library(full));
+                }
+                Some(Known::Builtin(full))
+            }
+            Known::Value(Value::Table(table)) => {
+                if self.shared.is_shared(*table) || self.reach.is_assigned(snapshot, *table, name) {
+                    return None;
+                }
+                let key = Value::string(name);
+                let found = snapshot.table(*table).entries.iter().find(|(known, _)| *known == key);
+                match found {
+                    Some((_, Value::Builtin(name))) if reach::is_library(snapshot, *table) => {
+                        Some(Known::Builtin(name.to_string()))
+                    }
+                    Some((_, value)) => Some(Known::Value(value.clone())),
+                    None => None,
+                }
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Body<'_, '_, '_> {
+    /// Whether an upvalue is surely a variable of the packet's own.
+    pub fn is_of_packet(&self, upvalue: usize) -> bool {
+        self.unit.general.is_of_packet(self.index, upvalue)
+    }
+
+    /// What an upvalue holds, if that is known.
+    pub fn known_upvalue(&self, upvalue: usize) -> Option<Known> {
+        self.unit.general.known_upvalue(self.index, upvalue)
+    }
+
+    /// `object[name]`, where that is a load-time value that cannot change.
+    pub fn known_field(&self, object: Option<&Known>, name: &[u8]) -> Option<Known> {
+        self.unit.general.known_field(object, name)
+    }
+
+    /// The name of the library function in a register.
+    pub fn known_builtin(&self, register: usize) -> Option<String> {
+        match self.known.get(&register)? {
+            Known::Builtin(name) => Some(name.clone()),
+            Known::Value(Value::Builtin(name)) => Some(name.to_string()),
+            _ => None,
+        }
+    }
+
+    /// The constant string of an operand.
+    pub fn constant_text(&self, index: usize) -> Option<&[u8]> {
+        match self.prototype.constants.get(index) {
+            Some(Value::String(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub fn instruction(&self, pc: usize) -> Instruction {
+        Instruction(self.prototype.code.get(pc).copied().unwrap_or(0))
+    }
+}

@@ -1,0 +1,165 @@
+//! General code: every construct of the language, for handlers that the expansion in place has no form for.
+//!
+//! Where [`moonhook_lower`] executes bytecode symbolically and expands every call, this compiles each function's
+//! bytecode one instruction after another. Lua's registers, frames, tables and strings live in a BPF arena: load-time objects in
+//! its first part ([`image`]), then a state with a stack and a heap for each CPU ([`program`]). Nothing that the verifier would
+//! have to follow is kept in machine registers, so its work grows with the code and no script can be too complicated for it.
+//! What takes more than a few instructions is done by routines in runtime Lua (the crate `moonhook_runtime`), by library
+//! functions that are themselves Lua, and, for packets and their fields, by [`moonhook_lower::stubs`] that the symbolic execution makes.
+
+mod body;
+mod compact;
+mod computed;
+mod counts;
+mod entry;
+mod heap;
+mod image;
+mod kinds;
+mod known;
+mod library;
+mod ops;
+mod own;
+mod program;
+mod reach;
+mod routines;
+mod shared;
+mod sites;
+mod statics;
+mod steps;
+mod stores;
+mod unit;
+mod values;
+mod variables;
+
+use image::Image;
+use library::{Direct, Kind};
+use moonhook_ir as ir;
+use moonhook_ir::FunctionId;
+use moonhook_lower::{Learned, LowerError, Options};
+use moonhook_snapshot::{CellId, ClosureId, Snapshot, TableId};
+use reach::{Functions, Reach};
+use shared::Shared;
+use sites::Site;
+use std::collections::{BTreeSet, HashMap};
+
+/// How the names of units begin; a number follows.
+pub const UNIT: &str = "unit_";
+
+/// Instructions of bytecode in one unit, at most, unless a single function has more.
+const UNIT_SIZE: usize = 2000;
+
+/// Instructions in a function whose unit goes on by itself after calls and returns, at most. The verifier walks on from each site
+/// to the function's end, as long as it has not done with the loop around them.
+const LOOPED: usize = 150;
+
+/// Subprograms that every program has.
+pub struct Ids {
+    pub builtin: FunctionId,
+}
+
+/// A program under construction.
+pub struct General<'a> {
+    pub functions: Functions<'a>,
+    pub options: &'a Options,
+    pub reach: Reach,
+    pub image: Image,
+    pub sites: Vec<Site>,
+    pub ids: Ids,
+    /// Without its functions.
+    module: ir::Module,
+    /// By id; `None` for those that are only named so far.
+    functions_made: Vec<Option<ir::Function>>,
+    /// Ids of stubs.
+    own: HashMap<String, FunctionId>,
+    routines: HashMap<String, FunctionId>,
+    uncompiled_routines: Vec<(String, FunctionId)>,
+    /// The first thing that a stub could not be made of.
+    failure: Option<LowerError>,
+    builtins: HashMap<String, (i64, u64)>,
+    /// Canonical names of library functions by their number.
+    builtin_names: Vec<String>,
+    tables: HashMap<TableId, u64>,
+    pending_objects: Vec<heap::Pending>,
+    closures: HashMap<ClosureId, u64>,
+    cells: HashMap<CellId, u64>,
+    /// Of tables with variables, by name: which of the entries it is.
+    positions: HashMap<TableId, HashMap<Vec<u8>, usize>>,
+    records: HashMap<usize, u64>,
+    shared: Shared,
+    /// Functions that are interpreted.
+    interpreted: BTreeSet<usize>,
+    /// What their records do.
+    used_steps: BTreeSet<compact::Step>,
+    /// Functions with a record whose code is still to be made.
+    uncompiled: Vec<usize>,
+    /// Of these functions: what they assign sums to.
+    counts: HashMap<usize, counts::Counts>,
+}
+
+/// Lowers all handlers of a snapshot to one program of general code.
+///
+/// It takes from `learned` what an earlier attempt at expanded code put there; where there was none, it finds that out itself.
+///
+/// # Errors
+/// The first construct that has no form at packet time.
+pub fn lower(
+    snapshot: &Snapshot,
+    options: &Options,
+    learned: &mut Learned,
+) -> Result<ir::Module, LowerError> {
+    let known = learned.take_tables(snapshot, options);
+    let functions = Functions { snapshot, library: library::library() };
+    let reach = Reach::new(&functions);
+    let shared = Shared::new(&functions, &reach, options, known);
+    let interpreted = compact::choose(&functions, &reach, options.compact);
+    // The program itself is function 0, and then those of `Ids`.
+    let ids = Ids { builtin: FunctionId(1) };
+    let general = General {
+        functions,
+        options,
+        reach,
+        image: Image::new(),
+        sites: vec![Site::default()],
+        ids,
+        module: ir::Module::default(),
+        functions_made: vec![None; 2],
+        own: HashMap::new(),
+        routines: HashMap::new(),
+        uncompiled_routines: Vec::new(),
+        failure: None,
+        builtins: HashMap::new(),
+        builtin_names: vec!["pcall".to_string(), "xpcall".to_string()],
+        tables: HashMap::new(),
+        pending_objects: Vec::new(),
+        closures: HashMap::new(),
+        cells: HashMap::new(),
+        positions: HashMap::new(),
+        records: HashMap::new(),
+        shared,
+        interpreted,
+        used_steps: BTreeSet::new(),
+        uncompiled: Vec::new(),
+        counts: HashMap::new(),
+    };
+    general.build()
+}
+
+impl General<'_> {
+    fn reserve(&mut self) -> FunctionId {
+        self.functions_made.push(None);
+        FunctionId(self.functions_made.len() as u32 - 1)
+    }
+
+    fn place(&mut self, id: FunctionId, function: ir::Function) {
+        self.functions_made[id.0 as usize] = Some(function);
+    }
+
+    /// A library function that can be called at once, by its canonical name.
+    pub fn direct(&mut self, name: &str) -> Option<Direct> {
+        match library::kind(name) {
+            Kind::Routine(routine) => Some(Direct::Routine(self.routine(&routine))),
+            Kind::Own => self.own(name).map(Direct::Stub),
+            Kind::Lua | Kind::Protected | Kind::Missing => None,
+        }
+    }
+}

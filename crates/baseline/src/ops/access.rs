@@ -1,0 +1,259 @@
+//! Tables and fields.
+
+use super::loads;
+use crate::body::Body;
+use crate::known::Known;
+use crate::reach;
+use crate::values::copy_value;
+use moonhook_ir::{Block, CompareOp, Value};
+use moonhook_runtime::layout::*;
+use moonhook_snapshot::instruction::{Instruction, Opcode};
+
+pub fn compile(body: &mut Body<'_, '_, '_>, opcode: Opcode, i: Instruction) -> usize {
+    let next = body.pc + 1;
+    match opcode {
+        Opcode::GetTabUp => get_global(body, i),
+        Opcode::GetTable => {
+            let after = body.may_call();
+            let (dest, object, key) = (body.address(i.a()), body.address(i.b()), body.address(i.c()));
+            let status = body.routine("index", &[dest, object, key]);
+            body.check_call(status, after);
+            body.known.remove(&i.a());
+        }
+        Opcode::GetI => {
+            let after = body.may_call();
+            let (dest, object) = (body.address(i.a()), body.address(i.b()));
+            let key = constant_address(body, (TAG_INT, i.c() as u64));
+            let status = body.routine("index", &[dest, object, key]);
+            body.check_call(status, after);
+            body.known.remove(&i.a());
+        }
+        Opcode::GetField => {
+            let object = body.known.get(&i.b()).cloned();
+            if !known_field(body, object, i.a(), i.c()) {
+                let object = body.address(i.b());
+                get_field(body, i.a(), object, i.c());
+            }
+        }
+        Opcode::Self_ => {
+            let base = body.base;
+            copy_value(body.code(), base, 16 * (i.a() as i64 + 1), base, 16 * i.b() as i64);
+            body.known.remove(&(i.a() + 1));
+            let object = body.address(i.a() + 1);
+            get_field(body, i.a(), object, i.c());
+        }
+        Opcode::SetTabUp => set_global(body, i),
+        Opcode::SetTable => {
+            let key = body.address(i.b());
+            set(body, i, key);
+        }
+        Opcode::SetI => {
+            let key = constant_address(body, (TAG_INT, i.b() as u64));
+            set(body, i, key);
+        }
+        Opcode::SetField => set_field(body, i),
+        Opcode::NewTable => return new_table(body, i),
+        _ => return set_list(body, i),
+    }
+    next
+}
+
+/// The address of a constant value, for routines.
+pub fn constant_address(body: &mut Body<'_, '_, '_>, value: (i64, u64)) -> Value {
+    let address = body.unit.general.image.value(value);
+    body.code().constant(address as i64)
+}
+
+fn text_address(body: &mut Body<'_, '_, '_>, index: usize) -> Value {
+    let text = body.constant_text(index).unwrap_or_default().to_vec();
+    let payload = body.unit.general.image.text(&text);
+    constant_address(body, (TAG_STRING, payload))
+}
+
+/// The operand C of a store: a register, or a constant.
+fn stored(body: &mut Body<'_, '_, '_>, i: Instruction) -> Value {
+    if !i.k() {
+        return body.address(i.c());
+    }
+    let constant = body.prototype.constants.get(i.c()).cloned().unwrap_or(moonhook_snapshot::Value::Nil);
+    let value = body.unit.general.constant(&constant);
+    constant_address(body, value)
+}
+
+fn set(body: &mut Body<'_, '_, '_>, i: Instruction, key: Value) {
+    let after = body.may_call();
+    let object = body.address(i.a());
+    let value = stored(body, i);
+    let status = body.routine("set_index", &[object, key, value]);
+    body.check_call(status, after);
+}
+
+fn set_field(body: &mut Body<'_, '_, '_>, i: Instruction) {
+    let name = body.constant_text(i.b()).unwrap_or_default().to_vec();
+    let key = text_address(body, i.b());
+    if !body.unit.general.reach.assigned_names.contains(name.as_slice())
+        || reach::is_new(body.prototype, body.pc, i.a())
+    {
+        return set(body, i, key);
+    }
+    let after = body.may_call();
+    let object = body.address(i.a());
+    let value = stored(body, i);
+    let other = branch_if_variable(body, object, &name, |body, place| {
+        loads::assign_shared(body, place, value);
+        let args = [body.frame, body.base];
+        body.code().jump(after.0, &args);
+    });
+    body.code().block = other;
+    let status = body.routine("set_index", &[object, key, value]);
+    body.check_call(status, after);
+}
+
+/// Runs `variable` with the address of a field's value where the field is a variable; gives the block for where it is not.
+fn branch_if_variable<'a, 'b, 'c>(
+    body: &mut Body<'a, 'b, 'c>,
+    object: Value,
+    name: &[u8],
+    variable: impl FnOnce(&mut Body<'a, 'b, 'c>, Value),
+) -> Block {
+    let payload = body.unit.general.image.text(name);
+    let text = body.code().constant(payload as i64);
+    let hash = body.code().constant(moonhook_runtime::text_hash(name) as i64);
+    let place = body.routine("variable_place", &[object, text, hash]);
+    let (is_variable, _) = body.code().new_block(0);
+    let (other, _) = body.code().new_block(0);
+    body.code().branch(CompareOp::Ne, place, 0, (is_variable, &[]), (other, &[]));
+    body.code().block = is_variable;
+    variable(body, place);
+    other
+}
+
+/// Puts a field that is known now into a register; says whether it was.
+fn known_field(body: &mut Body<'_, '_, '_>, object: Option<Known>, register: usize, name: usize) -> bool {
+    let Some(text) = body.constant_text(name).map(<[u8]>::to_vec) else { return false };
+    let Some(known) = body.known_field(object.as_ref(), &text) else { return false };
+    let value = match &known {
+        Known::Library(_) => None,
+        Known::Builtin(name) => Some(body.unit.general.builtin(name)),
+        Known::Value(value) => Some(body.unit.general.constant(&value.clone())),
+        Known::Integer => return false,
+    };
+    body.known.remove(&register);
+    if let Some(value) = value {
+        body.set_constant(register, value);
+    }
+    body.known.insert(register, known);
+    true
+}
+
+/// `register := object[name]` for the object at an address.
+fn get_field(body: &mut Body<'_, '_, '_>, register: usize, object: Value, name: usize) {
+    let text = body.constant_text(name).unwrap_or_default().to_vec();
+    let payload = body.unit.general.image.text(&text);
+    let after = body.may_call();
+    let dest = body.address(register);
+    if body.is_read_of_sum() && body.unit.general.reach.assigned_names.contains(text.as_slice()) {
+        let other = branch_if_variable(body, object, &text, |body, place| {
+            let pointer = body.code().arena(place);
+            let base = body.base;
+            copy_value(body.code(), base, 16 * register as i64, pointer, 0);
+            body.routine("variable_note_read", &[place, dest]);
+            let args = [body.frame, body.base];
+            body.code().jump(after.0, &args);
+        });
+        body.code().block = other;
+    }
+    let key = body.code().constant(payload as i64);
+    let hash = body.code().constant(moonhook_runtime::text_hash(&text) as i64);
+    let status = body.routine("index_text", &[dest, object, key, hash]);
+    body.check_call(status, after);
+    body.known.remove(&register);
+}
+
+fn get_global(body: &mut Body<'_, '_, '_>, i: Instruction) {
+    let table = body.known_upvalue(i.b());
+    if known_field(body, table.clone(), i.a(), i.c()) {
+        return;
+    }
+    // What packet code assigns has a fixed place.
+    let name = body.constant_text(i.c()).unwrap_or_default().to_vec();
+    if let Some(place) = body.unit.general.place_of_known(&table, &name) {
+        let address = body.code().constant(place as i64);
+        let place = body.code().arena(address);
+        let base = body.base;
+        copy_value(body.code(), base, 16 * i.a() as i64, place, 0);
+        if body.is_read_of_sum() {
+            loads::note_read(body, address, i.a());
+        }
+        body.known.remove(&i.a());
+        return;
+    }
+    let object = upvalue_address(body, i.b());
+    get_field(body, i.a(), object, i.c());
+}
+
+/// The address of an upvalue's value, as a number.
+fn upvalue_address(body: &mut Body<'_, '_, '_>, upvalue: usize) -> Value {
+    loads::place(body, upvalue);
+    let frame = body.frame;
+    let closure = body.code().load(frame, F_CLOSURE);
+    let closure = body.code().arena(closure);
+    let variable = body.code().load(closure, C_VARIABLES + 8 * upvalue as i64);
+    let variable = body.code().arena(variable);
+    body.code().load(variable, U_PLACE)
+}
+
+fn set_global(body: &mut Body<'_, '_, '_>, i: Instruction) {
+    let table = body.known_upvalue(i.a());
+    let name = body.constant_text(i.b()).unwrap_or_default().to_vec();
+    if let Some(place) = body.unit.general.place_of_known(&table, &name) {
+        let place = body.code().constant(place as i64);
+        let value = stored(body, i);
+        loads::assign_shared(body, place, value);
+        return;
+    }
+    let key = text_address(body, i.b());
+    let after = body.may_call();
+    let object = upvalue_address(body, i.a());
+    let value = stored(body, i);
+    let status = body.routine("set_index", &[object, key, value]);
+    body.check_call(status, after);
+}
+
+fn new_table(body: &mut Body<'_, '_, '_>, i: Instruction) -> usize {
+    let (hash, array) = (i.b() & 0x3f, i.0 >> 22 & 0x3ff);
+    let extra = if i.k() { body.instruction(body.pc + 1).ax() as i64 * 1024 } else { 0 };
+    let hash = if hash == 0 { 0 } else { 1i64 << (hash - 1) };
+    body.may_fail();
+    let array = body.code().constant(i64::from(array) + extra);
+    let hash = body.code().constant(hash);
+    let made = body.routine("table_new", &[array, hash]);
+    let (failed, _) = body.code().cold_block(0);
+    body.code().leave_if(moonhook_ir::CompareOp::Eq, made, 0, failed, &[]);
+    let on = body.code().block;
+    body.code().block = failed;
+    let leave = body.unit.leave;
+    let status = body.code().constant(FAIL);
+    body.code().jump(leave, &[status]);
+    body.code().block = on;
+    body.set(i.a(), TAG_TABLE as i32, made);
+    body.pc + 2
+}
+
+fn set_list(body: &mut Body<'_, '_, '_>, i: Instruction) -> usize {
+    let (count, mut first) = (i.vb(), i.vc() as i64);
+    if i.k() {
+        first += body.instruction(body.pc + 1).ax() as i64 * 1024;
+    }
+    body.may_fail();
+    let table = body.payload(i.a());
+    let from = body.address(i.a() + 1);
+    let count = match count {
+        0 => body.open_count(i.a() + 1),
+        count => body.code().constant(count as i64),
+    };
+    let first = body.code().constant(first);
+    let status = body.routine("table_append", &[table, from, count, first]);
+    body.check(status);
+    body.pc + if i.k() { 2 } else { 1 }
+}

@@ -1,0 +1,159 @@
+//! Comparisons and tests, together with the jump that follows each.
+
+use super::access::constant_address;
+use crate::body::Body;
+use crate::values::copy_value;
+use moonhook_ir::{Block, CompareOp, Value};
+use moonhook_runtime::layout::*;
+use moonhook_snapshot::instruction::{Instruction, Opcode};
+
+pub fn compile(body: &mut Body<'_, '_, '_>, opcode: Opcode, i: Instruction) {
+    let (jump, skip) = (body.jump_after(), body.pc + 2);
+    // The jump is taken where the condition equals k.
+    let to_jump = body.way_to(jump);
+    let to_skip = body.way_to(skip);
+    let ways = if i.k() { (to_jump, to_skip) } else { (to_skip, to_jump) };
+    match opcode {
+        Opcode::Test => truth(body, i.a(), ways),
+        Opcode::TestSet => test_set(body, i, ways),
+        Opcode::EqK => equal_constant(body, i, ways),
+        Opcode::Eq => {
+            let (first, second) = (body.address(i.a()), body.address(i.b()));
+            by_routine(body, "equal", first, second, ways);
+        }
+        Opcode::Lt | Opcode::Le => compare_registers(body, opcode, i, ways),
+        _ => compare_immediate(body, opcode, i, ways),
+    }
+}
+
+/// Where to go on if the condition holds, and if not.
+type Ways = (Block, Block);
+
+fn decide(
+    body: &mut Body<'_, '_, '_>,
+    op: CompareOp,
+    lhs: Value,
+    rhs: impl Into<moonhook_ir::Operand>,
+    ways: Ways,
+) {
+    let args = [body.frame, body.base];
+    body.code().branch(op, lhs, rhs, (ways.0, &args), (ways.1, &args));
+}
+
+fn truth(body: &mut Body<'_, '_, '_>, register: usize, ways: Ways) {
+    let tag = body.tag(register);
+    decide(body, CompareOp::UGt, tag, TAG_FALSE as i32, ways);
+}
+
+/// `if (not R[B] == k) then pc++ else R[A] := R[B]`.
+fn test_set(body: &mut Body<'_, '_, '_>, i: Instruction, ways: Ways) {
+    let (set, params) = body.code().new_block(2);
+    let jump = if i.k() { ways.0 } else { ways.1 };
+    truth(body, i.b(), if i.k() { (set, ways.1) } else { (ways.0, set) });
+    body.enter((set, params));
+    let base = body.base;
+    copy_value(body.code(), base, 16 * i.a() as i64, base, 16 * i.b() as i64);
+    let args = [body.frame, body.base];
+    body.code().jump(jump, &args);
+}
+
+fn equal_constant(body: &mut Body<'_, '_, '_>, i: Instruction, ways: Ways) {
+    let constant = body.prototype.constants.get(i.b()).cloned().unwrap_or(moonhook_snapshot::Value::Nil);
+    let value = body.unit.general.constant(&constant);
+    let (frame, base) = (body.frame, body.base);
+    let args = [frame, base];
+    match value.0 {
+        TAG_STRING => {
+            let tag = body.tag(i.a());
+            let (is_text, _) = body.code().new_block(0);
+            body.code().branch(CompareOp::Eq, tag, TAG_STRING as i32, (is_text, &[]), (ways.1, &args));
+            body.code().block = is_text;
+            let text = body.payload(i.a());
+            let known = body.code().constant(value.1 as i64);
+            let function = body.unit.general.routine("text_equal");
+            let same = body.code().call(function, &[text, known]);
+            decide(body, CompareOp::Ne, same, 0, ways);
+        }
+        TAG_NIL | TAG_FALSE | TAG_TRUE => {
+            let tag = body.tag(i.a());
+            decide(body, CompareOp::Eq, tag, value.0 as i32, ways);
+        }
+        _ => {
+            let first = body.address(i.a());
+            let second = constant_address(body, value);
+            let function = body.unit.general.routine("value_equal");
+            let same = body.code().call(function, &[first, second]);
+            decide(body, CompareOp::Ne, same, 0, ways);
+        }
+    }
+}
+
+/// A comparison by a routine that may call a metamethod; its answer then is in the state.
+fn by_routine(body: &mut Body<'_, '_, '_>, name: &str, first: Value, second: Value, ways: Ways) {
+    let resumed = body.code().new_block(2);
+    let site = body.new_site(Some(resumed.0));
+    body.set_site(site);
+    let status = body.routine(name, &[first, second]);
+    let (answered, _) = body.code().new_block(0);
+    let leave = body.unit.leave;
+    body.code().branch(CompareOp::ULt, status, 2, (answered, &[]), (leave, &[status]));
+    body.code().block = answered;
+    decide(body, CompareOp::Ne, status, 0, ways);
+    body.enter(resumed);
+    let state = body.unit.state;
+    let tag = body.code().load(state, L_COMPARE);
+    decide(body, CompareOp::UGt, tag, TAG_FALSE as i32, ways);
+}
+
+fn compare_registers(body: &mut Body<'_, '_, '_>, opcode: Opcode, i: Instruction, ways: Ways) {
+    let (slow, _) = body.code().new_block(0);
+    for register in [i.a(), i.b()] {
+        if !body.is_integer(register) {
+            let tag = body.tag(register);
+            body.code().leave_if(CompareOp::Ne, tag, TAG_INT as i32, slow, &[]);
+        }
+    }
+    let (op, name) = match opcode {
+        Opcode::Lt => (CompareOp::SLt, "less_than"),
+        _ => (CompareOp::SLe, "less_equal"),
+    };
+    let (lhs, rhs) = (body.payload(i.a()), body.payload(i.b()));
+    decide(body, op, lhs, rhs, ways);
+    body.code().block = slow;
+    let (first, second) = (body.address(i.a()), body.address(i.b()));
+    by_routine(body, name, first, second, ways);
+}
+
+/// A register against a small integer; the integer is the left operand of the routine for `>` and `>=`.
+fn compare_immediate(body: &mut Body<'_, '_, '_>, opcode: Opcode, i: Instruction, ways: Ways) {
+    let immediate = i.sb();
+    let (slow, _) = body.code().new_block(0);
+    if !body.is_integer(i.a()) {
+        let tag = body.tag(i.a());
+        body.code().leave_if(CompareOp::Ne, tag, TAG_INT as i32, slow, &[]);
+    }
+    let value = body.payload(i.a());
+    let (op, routine) = match opcode {
+        Opcode::EqI => (CompareOp::Eq, None),
+        Opcode::LtI => (CompareOp::SLt, Some("less_than")),
+        Opcode::LeI => (CompareOp::SLe, Some("less_equal")),
+        Opcode::GtI => (CompareOp::SGt, Some("less_than")),
+        _ => (CompareOp::SGe, Some("less_equal")),
+    };
+    decide(body, op, value, immediate as i32, ways);
+    body.code().block = slow;
+    let register = body.address(i.a());
+    let constant = constant_address(body, (TAG_INT, immediate as u64));
+    match routine {
+        None => {
+            let function = body.unit.general.routine("value_equal");
+            let same = body.code().call(function, &[register, constant]);
+            decide(body, CompareOp::Ne, same, 0, ways);
+        }
+        Some(name) => {
+            let swapped = matches!(opcode, Opcode::GtI | Opcode::GeI);
+            let (first, second) = if swapped { (constant, register) } else { (register, constant) };
+            by_routine(body, name, first, second, ways);
+        }
+    }
+}

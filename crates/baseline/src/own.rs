@@ -1,0 +1,97 @@
+//! Moonhook's own functions and objects in general code: what [`moonhook_lower::stubs`] makes, put into the program.
+
+use super::General;
+use moonhook_ir as ir;
+use moonhook_ir::{FunctionId, Loc};
+use moonhook_lower::shared::SharedTables;
+use moonhook_lower::stubs::{self, Stubs};
+use moonhook_lower::{Result, Stop};
+
+impl stubs::Host for General<'_> {
+    fn module(&mut self) -> &mut ir::Module {
+        &mut self.module
+    }
+
+    fn shared(&mut self) -> Option<&mut SharedTables> {
+        Some(&mut self.shared.known)
+    }
+
+    fn placed(&self, name: &str) -> Option<FunctionId> {
+        self.own.get(name).copied()
+    }
+
+    fn place(&mut self, function: ir::Function) -> FunctionId {
+        let id = self.reserve();
+        self.own.insert(function.name.clone(), id);
+        self.functions_made[id.0 as usize] = Some(function);
+        id
+    }
+
+    fn text(&mut self, text: &[u8]) -> u64 {
+        self.image.text(text)
+    }
+
+    fn routine(&mut self, name: &str) -> FunctionId {
+        General::routine(self, name)
+    }
+
+    fn builtin(&mut self, name: &'static str) -> u64 {
+        General::builtin(self, name).1
+    }
+}
+
+impl General<'_> {
+    /// Has a stub made. The first failure is kept for the end.
+    pub(super) fn stub<T>(&mut self, make: impl FnOnce(&mut Stubs<'_>) -> Result<T>) -> Option<T> {
+        self.stub_at(Loc::default(), make)
+    }
+
+    /// The same, for code that a place of the script asks for.
+    pub(super) fn stub_at<T>(
+        &mut self,
+        loc: Loc,
+        make: impl FnOnce(&mut Stubs<'_>) -> Result<T>,
+    ) -> Option<T> {
+        let (snapshot, options) = (self.functions.snapshot, self.options);
+        match make(&mut Stubs::new(snapshot, options, self).at(loc)) {
+            Ok(made) => Some(made),
+            Err(Stop::Error(error)) => {
+                self.failure.get_or_insert(*error);
+                None
+            }
+            Err(Stop::Restart) => None,
+        }
+    }
+
+    /// The stub of a function of Moonhook's: `(context, state, base, count) -> results`.
+    pub fn own(&mut self, name: &str) -> Option<FunctionId> {
+        self.stub(|stubs| stubs.function(name)).flatten()
+    }
+
+    /// `(context, state) -> 0`: reports the error.
+    pub fn report(&mut self) -> Option<FunctionId> {
+        self.stub(|stubs| stubs.error())
+    }
+
+    /// `(context, anything) -> 0`: reports that this CPU has no memory.
+    pub fn no_memory(&mut self) -> Option<FunctionId> {
+        self.stub(|stubs| stubs.no_memory())
+    }
+
+    /// `(context, state) -> 0 | FAIL`: prepares frames in several buffers.
+    pub fn copy_frame(&mut self) -> Option<FunctionId> {
+        self.stub(|stubs| stubs.copy_frame())
+    }
+
+    /// `(state, verdict) -> 0`: counts the verdict.
+    pub fn count_verdict(&mut self) -> Option<FunctionId> {
+        self.stub(|stubs| stubs.count_verdict())
+    }
+
+    /// `(context, state) -> 0 | FAIL`: the access to a packet object that `L_CALL_…` describe.
+    pub fn object_access(&mut self) -> Option<FunctionId> {
+        let mut names: Vec<Vec<u8>> = self.reach.mentions.iter().map(|name| name.to_vec()).collect();
+        names.sort();
+        self.stub(|stubs| stubs.access(names.iter().map(Vec::as_slice)))
+    }
+}

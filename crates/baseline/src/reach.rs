@@ -1,0 +1,325 @@
+//! What packet code can reach: functions, objects of load time, and library functions.
+//!
+//! Tables of the library (and the table of globals) would bring in everything there is, so of them only the fields count
+//! whose names stand somewhere in the reachable code as constants, or that its keys may be ([`computed`]).
+
+use super::computed;
+use super::library::Library;
+use moonhook_lower::names;
+use moonhook_snapshot::instruction::{Instruction, Opcode};
+use moonhook_snapshot::{CellId, ClosureId, Prototype, Snapshot, TableId, Value};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
+
+/// All functions that could be compiled: those of the script, then those of the library that are written in Lua.
+pub struct Functions<'a> {
+    pub snapshot: &'a Snapshot,
+    pub library: &'a Library,
+}
+
+impl<'a> Functions<'a> {
+    pub fn get(&self, index: usize) -> &'a Prototype {
+        match index.checked_sub(self.snapshot.prototypes.len()) {
+            None => &self.snapshot.prototypes[index],
+            Some(index) => &self.library.prototypes[index],
+        }
+    }
+
+    /// Whether the function is a part of the library.
+    pub fn is_hidden(&self, index: usize) -> bool {
+        index >= self.snapshot.prototypes.len()
+    }
+
+    /// The function number of the `n`-th function inside another.
+    pub fn inner(&self, outer: usize, n: usize) -> usize {
+        let base = if self.is_hidden(outer) { self.snapshot.prototypes.len() } else { 0 };
+        base + self.get(outer).prototypes[n].index()
+    }
+
+    /// The canonical name of a library function that is written in Lua; `None` for others, and for functions inside of it.
+    pub fn library_name(&self, index: usize) -> Option<&'a str> {
+        let index = index.checked_sub(self.snapshot.prototypes.len())?;
+        let mut functions = self.library.functions.iter();
+        functions.find(|(_, function)| **function == index).map(|(name, _)| name.as_str())
+    }
+
+    /// The function number of a library function that is written in Lua.
+    pub fn of_library(&self, name: &str) -> Option<usize> {
+        self.library.functions.get(name).map(|index| self.snapshot.prototypes.len() + index)
+    }
+}
+
+#[derive(Default)]
+pub struct Reach {
+    pub functions: BTreeSet<usize>,
+    /// Constant strings of the reachable functions of the script, and other names that keys may be ([`computed`]).
+    pub mentions: HashSet<Arc<[u8]>>,
+    pub tables: BTreeSet<TableId>,
+    pub closures: BTreeSet<ClosureId>,
+    pub cells: BTreeSet<CellId>,
+    /// Canonical names.
+    pub builtins: BTreeSet<String>,
+    /// For each function the load-time variables behind its upvalues, where all its closures agree.
+    pub upvalues: BTreeMap<usize, Vec<Option<CellId>>>,
+    /// Variables of load time that some function assigns.
+    pub assigned: BTreeSet<CellId>,
+    /// Names of the global variables and fields that some function assigns, but for those of tables that it has just made.
+    pub assigned_names: HashSet<Arc<[u8]>>,
+    /// Objects that were met, and whose contents have not been looked at: a graph of objects can be of any depth.
+    pending: Vec<Object>,
+}
+
+/// An object of load time that refers to others.
+#[derive(Clone, Copy)]
+enum Object {
+    Table(TableId),
+    Closure(ClosureId),
+}
+
+impl Reach {
+    /// Everything that the handlers reach.
+    pub fn new(functions: &Functions<'_>) -> Reach {
+        let mut reach = Reach::default();
+        for handler in &functions.snapshot.handlers {
+            reach.value(&Value::Closure(handler.closure));
+        }
+        reach.follow(functions);
+        loop {
+            let before = reach.size();
+            for table in reach.tables.clone() {
+                reach.fields(functions, table);
+            }
+            reach.follow(functions);
+            for builtin in reach.builtins.clone() {
+                if let Some(function) = functions.of_library(&builtin) {
+                    reach.function(functions, function, None);
+                }
+            }
+            reach.string_methods();
+            if reach.size() > before {
+                continue;
+            }
+            let names = computed::names(functions, &reach);
+            reach.mentions.extend(names);
+            if reach.size() == before {
+                return reach;
+            }
+        }
+    }
+
+    fn size(&self) -> usize {
+        self.functions.len()
+            + self.mentions.len()
+            + self.tables.len()
+            + self.closures.len()
+            + self.builtins.len()
+    }
+
+    /// Strings index the string library.
+    fn string_methods(&mut self) {
+        let named = |name: &Arc<[u8]>| {
+            let name = format!("string.{}", String::from_utf8_lossy(name));
+            moonhook_lower::is_library_function(&name).then_some(name)
+        };
+        let found: Vec<String> = self.mentions.iter().filter_map(named).collect();
+        self.builtins.extend(found);
+    }
+
+    /// Looks at all objects that were met, and at those that are met then.
+    fn follow(&mut self, functions: &Functions<'_>) {
+        while let Some(object) = self.pending.pop() {
+            match object {
+                Object::Table(table) => self.fields(functions, table),
+                Object::Closure(closure) => self.closure(functions, closure),
+            }
+        }
+    }
+
+    fn value(&mut self, value: &Value) {
+        match value {
+            Value::Table(table) if self.tables.insert(*table) => self.pending.push(Object::Table(*table)),
+            Value::Closure(closure) if self.closures.insert(*closure) => {
+                self.pending.push(Object::Closure(*closure));
+            }
+            Value::Builtin(name) => {
+                self.builtins.insert(name.to_string());
+            }
+            _ => {}
+        }
+    }
+
+    fn fields(&mut self, functions: &Functions<'_>, id: TableId) {
+        let table = functions.snapshot.table(id);
+        for (key, value) in present(functions.snapshot, id, &self.mentions) {
+            self.value(&key);
+            self.value(&value);
+        }
+        if let Some(meta) = table.metatable {
+            self.value(&Value::Table(meta));
+        }
+    }
+
+    fn closure(&mut self, functions: &Functions<'_>, id: ClosureId) {
+        let closure = functions.snapshot.closure(id);
+        let cells: Vec<Option<CellId>> = closure.upvalues.iter().map(|cell| Some(*cell)).collect();
+        self.function(functions, closure.prototype.index(), Some(&cells));
+        for cell in &closure.upvalues {
+            if self.cells.insert(*cell) {
+                self.value(&functions.snapshot.cell(*cell).value);
+            }
+        }
+    }
+
+    /// A function and those inside it; `cells` are its upvalues' variables.
+    fn function(&mut self, functions: &Functions<'_>, index: usize, cells: Option<&[Option<CellId>]>) {
+        let prototype = functions.get(index);
+        let none = vec![None; prototype.upvalues.len()];
+        let cells = cells.unwrap_or(&none);
+        let known = self.upvalues.get(&index);
+        let merged: Vec<Option<CellId>> = match known {
+            None => cells.to_vec(),
+            Some(old) => old.iter().zip(cells).map(|(a, b)| if a == b { *a } else { None }).collect(),
+        };
+        if known == Some(&merged) && self.functions.contains(&index) {
+            return;
+        }
+        self.upvalues.insert(index, merged.clone());
+        self.functions.insert(index);
+        self.assignments(prototype, cells);
+        if functions.is_hidden(index) {
+            self.builtins.extend(named_in(prototype));
+        } else {
+            let texts = prototype.constants.iter().filter_map(|constant| match constant {
+                Value::String(text) => Some(text.clone()),
+                _ => None,
+            });
+            self.mentions.extend(texts);
+        }
+        for n in 0..prototype.prototypes.len() {
+            let inner = functions.inner(index, n);
+            let captures = &functions.get(inner).upvalues;
+            let cell = |u: &moonhook_snapshot::UpvalueDescription| {
+                if u.in_stack { None } else { merged.get(u.index as usize).copied().flatten() }
+            };
+            let cells: Vec<Option<CellId>> = captures.iter().map(cell).collect();
+            self.function(functions, inner, Some(&cells));
+        }
+    }
+}
+
+impl Reach {
+    /// Notes what a function assigns, `cells` being its upvalues' variables.
+    fn assignments(&mut self, prototype: &Prototype, cells: &[Option<CellId>]) {
+        for (pc, word) in prototype.code.iter().enumerate() {
+            let i = Instruction(*word);
+            match i.opcode() {
+                Some(Opcode::SetUpval) => {
+                    self.assigned.extend(cells.get(i.b()).copied().flatten());
+                }
+                Some(Opcode::SetField) if is_new(prototype, pc, i.a()) => {}
+                Some(Opcode::SetTabUp | Opcode::SetField) => {
+                    if let Some(Value::String(name)) = prototype.constants.get(i.b()) {
+                        self.assigned_names.insert(name.clone());
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether an upvalue of a function may be a variable of load time: not where it is surely a local variable of a function that
+    /// runs at packet time.
+    pub fn may_be_of_load_time(&self, functions: &Functions<'_>, index: usize, upvalue: usize) -> bool {
+        let is_made = |closure: &ClosureId| functions.snapshot.closure(*closure).prototype.index() == index;
+        if functions.is_hidden(index) || self.closures.iter().any(is_made) {
+            return true;
+        }
+        let Some(description) = functions.get(index).upvalues.get(upvalue) else { return true };
+        let holds = |outer: &usize| {
+            (0..functions.get(*outer).prototypes.len()).any(|n| functions.inner(*outer, n) == index)
+        };
+        let outer = self.functions.iter().find(|outer| holds(outer));
+        let further = |outer: &usize| self.may_be_of_load_time(functions, *outer, description.index.into());
+        !description.in_stack && outer.is_none_or(further)
+    }
+
+    /// Whether `table[name]` is a variable: a global one or a field that packet code may assign.
+    pub fn is_assigned(&self, snapshot: &Snapshot, table: TableId, name: &[u8]) -> bool {
+        self.assigned_names.contains(name) && has_variables(snapshot, table)
+    }
+}
+
+/// Whether packet code can assign fields with constant names: those of the library do not change.
+pub fn has_variables(snapshot: &Snapshot, table: TableId) -> bool {
+    is_globals(snapshot, table) || !is_library(snapshot, table)
+}
+
+/// Whether a register surely holds a table that the function has made.
+pub fn is_new(prototype: &Prototype, pc: usize, register: usize) -> bool {
+    let setter = names::setter(prototype, pc, register);
+    setter.is_some_and(|at| Instruction(prototype.code[at]).opcode() == Some(Opcode::NewTable))
+}
+
+/// Whether a table is that of the global variables.
+pub fn is_globals(snapshot: &Snapshot, id: TableId) -> bool {
+    snapshot.table(id).name.as_deref() == Some("_G") && is_library(snapshot, id)
+}
+
+/// Whether a table is one of the library's, or the table of globals.
+pub fn is_library(snapshot: &Snapshot, id: TableId) -> bool {
+    let table = snapshot.table(id);
+    let Some(name) = &table.name else { return false };
+    table.entries.iter().any(|(key, value)| match (key, value) {
+        (Value::String(key), Value::Builtin(builtin)) => {
+            let key = String::from_utf8_lossy(key);
+            **builtin == *key && name == "_G" || *builtin == format!("{name}.{key}")
+        }
+        _ => false,
+    })
+}
+
+/// The entries of a table that are in the program: of the library's only those that the code names.
+pub fn present(snapshot: &Snapshot, id: TableId, mentions: &HashSet<Arc<[u8]>>) -> Vec<(Value, Value)> {
+    let table = snapshot.table(id);
+    let array =
+        table.array.iter().enumerate().map(|(i, value)| (Value::Integer(i as i64 + 1), value.clone()));
+    let partial = is_library(snapshot, id);
+    let named = |key: &Value| !partial || !matches!(key, Value::String(text) if !mentions.contains(text));
+    array.chain(table.entries.iter().filter(|(key, _)| named(key)).cloned()).collect()
+}
+
+/// The names in a table of the library that are not in the program.
+pub fn missing(snapshot: &Snapshot, id: TableId, mentions: &HashSet<Arc<[u8]>>) -> Vec<Arc<[u8]>> {
+    if !is_library(snapshot, id) {
+        return Vec::new();
+    }
+    let entries = snapshot.table(id).entries.iter();
+    let name = |(key, _): &(Value, Value)| match key {
+        Value::String(text) if !mentions.contains(text) => Some(text.clone()),
+        _ => None,
+    };
+    entries.filter_map(name).collect()
+}
+
+/// Canonical names of the library functions that a library function written in Lua uses: `name` or `table.name`.
+fn named_in(prototype: &Prototype) -> Vec<String> {
+    let text = |index: usize| match prototype.constants.get(index) {
+        Some(Value::String(text)) => String::from_utf8_lossy(text).into_owned(),
+        _ => String::new(),
+    };
+    let code: Vec<Instruction> = prototype.code.iter().map(|word| Instruction(*word)).collect();
+    let mut names = Vec::new();
+    for (pc, i) in code.iter().enumerate() {
+        if i.opcode() != Some(Opcode::GetTabUp) {
+            continue;
+        }
+        let name = text(i.c());
+        names.push(match code.get(pc + 1) {
+            Some(next) if next.opcode() == Some(Opcode::GetField) && next.b() == i.a() => {
+                format!("{name}.{}", text(next.c()))
+            }
+            _ => name,
+        });
+    }
+    names
+}

@@ -1,0 +1,176 @@
+//! Tables of load time that are maps: which ones, and what stands for them in the image.
+
+use super::General;
+use super::kinds::{self, Entries, Found};
+use super::reach::{self, Functions, Reach};
+use super::steps;
+use super::stores::Stores;
+use moonhook_ir::Loc;
+use moonhook_lower::Options;
+use moonhook_lower::shared::SharedTables;
+use moonhook_lower::stubs::shared::{Accesses, Record, Uses};
+use moonhook_runtime::image::TableContent;
+use moonhook_runtime::layout::{FLAG_NUMBER, FLAG_SHARED, FLAG_STEPS, TAG_STRING};
+use moonhook_snapshot::instruction::{Instruction, Opcode};
+use moonhook_snapshot::{Snapshot, TableId};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+#[derive(Default)]
+pub struct Shared {
+    /// Keys and values of the tables.
+    pub known: SharedTables,
+    /// The tables, by number, and where each of them is used.
+    tables: Vec<(TableId, Loc)>,
+    /// The metatable that marks them.
+    metatable: Option<u64>,
+    /// The names of the fields of records, by the records' numbers.
+    names: BTreeMap<usize, Vec<String>>,
+    /// Fields with constant names, of other tables, that are assigned.
+    fields: BTreeSet<(TableId, Arc<[u8]>)>,
+    /// See [`Shared::steps`].
+    steps: bool,
+}
+
+impl Shared {
+    /// Tables that are declared to be maps, of which `known` says so, or that a function of the script may assign by key.
+    pub fn new(
+        functions: &Functions<'_>,
+        reach: &Reach,
+        options: &Options,
+        mut known: SharedTables,
+    ) -> Shared {
+        let snapshot = functions.snapshot;
+        let stores = Stores::new(functions, reach);
+        let assigned = stores.by_key.keys().filter(|table| is_plain(snapshot, **table)).copied();
+        let declared = (0..snapshot.tables.len() as u32)
+            .map(TableId)
+            .filter(|table| snapshot.table(*table).declaration.is_some());
+        let mut tables: Vec<TableId> = known.tables().chain(assigned).chain(declared).collect();
+        tables.sort();
+        tables.dedup();
+        known.start_over();
+        let Found { entries, fields } = kinds::infer(functions, reach, options, &tables);
+        for (table, Entries { key, value, .. }) in &entries {
+            known.suggest(snapshot, *table, key, value);
+        }
+        known.take_addresses_for_texts();
+        let steps = steps::may_step(functions, reach);
+        if steps {
+            entries.keys().for_each(|table| known.step_through(*table));
+        }
+        let handler = snapshot.handlers.first().map(|handler| snapshot.closure(handler.closure));
+        let handler = handler.map_or(Loc::default(), |closure| {
+            let prototype = snapshot.prototype(closure.prototype);
+            Loc { source: prototype.source.map_or(0, |source| source.0 as u16), line: prototype.line_defined }
+        });
+        let place = |(table, entries): (&TableId, &Entries)| {
+            let found = stores.by_key.get(table).or(entries.place.as_ref()).or(stores.used.get(table));
+            (*table, *found.unwrap_or(&handler))
+        };
+        let tables = entries.iter().map(place).collect();
+        let fields = stores.fields.into_iter().chain(fields).collect();
+        Shared { known, tables, metatable: None, names: BTreeMap::new(), fields, steps }
+    }
+
+    fn number(&self, table: TableId) -> Option<usize> {
+        self.tables.iter().position(|(known, _)| *known == table)
+    }
+
+    pub fn is_shared(&self, table: TableId) -> bool {
+        self.number(table).is_some()
+    }
+
+    /// The constant names under which some function assigns fields of the table.
+    pub fn assigned_fields(&self, table: TableId) -> impl Iterator<Item = Arc<[u8]>> {
+        let first = (table, Arc::from([]));
+        self.fields.range(first..).take_while(move |(owner, _)| *owner == table).map(|(_, name)| name.clone())
+    }
+
+    /// Whether handlers may call `next` with a key.
+    pub fn steps(&self) -> bool {
+        self.steps && self.exist()
+    }
+
+    /// Whether there are any.
+    pub fn exist(&self) -> bool {
+        !self.tables.is_empty()
+    }
+}
+
+/// Whether assignments by key change the table itself, and it is the script's.
+fn is_plain(snapshot: &Snapshot, table: TableId) -> bool {
+    snapshot.table(table).metatable.is_none() && !reach::is_library(snapshot, table)
+}
+
+impl General<'_> {
+    /// What stands in the image for a shared table.
+    pub fn shared_content(&mut self, table: TableId) -> TableContent {
+        let number = self.shared.number(table).unwrap_or_default() as u64;
+        let steps = if self.shared.steps { FLAG_STEPS as u64 } else { 0 };
+        let flags = FLAG_SHARED as u64 | steps | number << FLAG_NUMBER;
+        TableContent { metatable: self.shared_metatable(), flags, ..TableContent::default() }
+    }
+
+    /// The metatable of all shared tables, which is empty.
+    pub fn shared_metatable(&mut self) -> u64 {
+        if let Some(known) = self.shared.metatable {
+            return known;
+        }
+        let address = self.put_table(&TableContent::default());
+        *self.shared.metatable.insert(address)
+    }
+
+    /// Whether a call of a library function may end with the access to a shared table, so that the program's loop has to make it.
+    pub fn may_access(&self, name: &str) -> bool {
+        self.shared.exist() && matches!(name, "next" | "rawget" | "rawlen" | "rawset")
+    }
+
+    /// What the functions of the program do with whole tables.
+    fn uses_of_tables(&self) -> Uses {
+        let takes_length = |index: &usize| {
+            let code = &self.functions.get(*index).code;
+            code.iter().any(|word| Instruction(*word).opcode() == Some(Opcode::Len))
+        };
+        let called = |name: &str| self.reach.builtins.contains(name);
+        Uses {
+            traversal: called("next"),
+            steps: self.shared.steps,
+            length: called("rawlen") || self.reach.functions.iter().any(takes_length),
+        }
+    }
+
+    /// The list of [`L_RECORD_NAMES`]; 0 where it has nothing. All accesses must be made.
+    pub fn record_names(&mut self) -> u64 {
+        let Some((last, _)) = self.shared.names.last_key_value() else { return 0 };
+        let mut lists = vec![0; last + 1];
+        for (number, names) in self.shared.names.clone() {
+            let array = names.iter().map(|name| (TAG_STRING, self.image.text(name.as_bytes()))).collect();
+            lists[number] = self.put_table(&TableContent { array, ..TableContent::default() });
+        }
+        self.image.words(&lists)
+    }
+
+    /// What reads and assigns each shared table that some function can get at, and each record in one, by their numbers.
+    pub fn shared_accesses(&mut self) -> Option<Vec<(usize, Accesses)>> {
+        let tables = self.shared.tables.clone();
+        let uses = self.uses_of_tables();
+        let mut all = Vec::new();
+        let mut next = tables.len();
+        for (number, (table, loc)) in tables.into_iter().enumerate() {
+            if !self.tables.contains_key(&table) {
+                continue;
+            }
+            let (accesses, record) =
+                self.stub_at(loc, |stubs| stubs.shared_table(table, (number, uses), &mut next))?;
+            all.push((number, accesses));
+            for record in record.iter().flat_map(Record::all) {
+                all.push((record.number, self.stub(|stubs| stubs.shared_record(table, record))?));
+                let names = record.fields.iter().map(|(name, ..)| name.clone()).collect();
+                self.shared.names.insert(record.number, names);
+            }
+        }
+        all.sort_by_key(|(number, _)| *number);
+        Some(all)
+    }
+}

@@ -1,0 +1,175 @@
+//! Sites: the instructions of the script that can raise an error or call a function, with what messages need to know of them.
+
+use super::General;
+use moonhook_lower::names::{self, Name};
+use moonhook_runtime::layout::*;
+use moonhook_snapshot::instruction::{Instruction, Opcode};
+use moonhook_snapshot::{Prototype, Value};
+
+/// One site, as the routines of `error.lua` find it in the image; texts are payload words, 0 for none.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Site {
+    line: u64,
+    source: u64,
+    file: u64,
+    first: u64,
+    second: u64,
+    called: u64,
+    method: u64,
+    trace: u64,
+    event: u64,
+    /// See [`super::counts`].
+    pub read: u64,
+    /// See [`super::compact`].
+    pub code: u64,
+}
+
+impl Site {
+    pub fn new(general: &mut General<'_>, function: usize, pc: usize) -> Site {
+        let prototype = general.functions.get(function);
+        let mut site = Site { line: prototype.lines.get(pc).copied().unwrap_or(0).into(), ..Site::default() };
+        if general.functions.is_hidden(function) {
+            return site;
+        }
+        let source = prototype.source.map_or(0, |source| source.index());
+        site.source = source as u64;
+        let snapshot = general.functions.snapshot;
+        let file = snapshot.sources.get(source).map_or("?", |source| source.name.as_str());
+        site.file = general.image.text(moonhook_snapshot::short_name(file).as_bytes());
+        let i = Instruction(prototype.code[pc]);
+        if let Some(opcode) = i.opcode() {
+            site.name_operands(general, prototype, pc, i, opcode);
+        }
+        site
+    }
+
+    fn name_operands(
+        &mut self,
+        general: &mut General<'_>,
+        prototype: &Prototype,
+        pc: usize,
+        i: Instruction,
+        opcode: Opcode,
+    ) {
+        use Opcode::*;
+        let register = |register: usize| names::suffix(&names::of_register(prototype, pc, register));
+        let constant = |index: usize| match prototype.constants.get(index) {
+            Some(Value::String(text)) => format!(" (constant '{}')", String::from_utf8_lossy(text)),
+            _ => String::new(),
+        };
+        let upvalue = |index: usize| names::suffix(&Some(names::of_upvalue(prototype, index)));
+        let (first, second) = match opcode {
+            Call | TailCall | TForCall => {
+                let called = names::of_callee(prototype, pc);
+                self.name_call(general, &called);
+                (names::suffix(&called), String::new())
+            }
+            GetTabUp => (upvalue(i.b()), String::new()),
+            SetTabUp => (upvalue(i.a()), String::new()),
+            GetTable | GetI | GetField | Self_ | Unm | BNot | Len => (register(i.b()), String::new()),
+            SetTable | SetI | SetField => (register(i.a()), String::new()),
+            Add | Sub | Mul | Mod | Pow | Div | IDiv | BAnd | BOr | BXor | Shl | Shr => {
+                (register(i.b()), register(i.c()))
+            }
+            AddK | SubK | MulK | ModK | PowK | DivK | IDivK | BAndK | BOrK | BXorK => {
+                flip(prototype, pc, register(i.b()), constant(i.c()))
+            }
+            AddI | ShlI | ShrI => flip(prototype, pc, register(i.b()), String::new()),
+            Tbc => (closed_name(prototype, pc, i.a()), String::new()),
+            TForPrep => ("(for state)".to_string(), String::new()),
+            Concat => {
+                let list: Vec<u64> = (0..i.b())
+                    .map(|n| {
+                        let name = register(i.a() + n);
+                        if name.is_empty() { 0 } else { general.image.text(name.as_bytes()) }
+                    })
+                    .collect();
+                self.first = general.image.words(&list) | (list.len() as u64) << 32;
+                self.name_event(general, prototype, pc, opcode);
+                return;
+            }
+            _ => (String::new(), String::new()),
+        };
+        self.name_event(general, prototype, pc, opcode);
+        let mut text = |text: String| if text.is_empty() { 0 } else { general.image.text(text.as_bytes()) };
+        (self.first, self.second) = (text(first), text(second));
+    }
+
+    /// The metamethod that the instruction calls where it calls one (`funcnamefromcode` in ldebug.c).
+    fn name_event(&mut self, general: &mut General<'_>, prototype: &Prototype, pc: usize, opcode: Opcode) {
+        use Opcode::*;
+        let next = Instruction(prototype.code.get(pc + 1).copied().unwrap_or(0));
+        let event = match opcode {
+            GetTabUp | GetTable | GetI | GetField | Self_ => "index",
+            SetTabUp | SetTable | SetI | SetField => "newindex",
+            Unm => "unm",
+            BNot => "bnot",
+            Len => "len",
+            Concat => "concat",
+            Eq => "eq",
+            Lt | LtI | GtI => "lt",
+            Le | LeI | GeI => "le",
+            Close | Return => "close",
+            _ => match next.opcode() {
+                Some(MmBin | MmBinI | MmBinK) => {
+                    super::statics::EVENTS.get(next.c()).map_or("", |name| &name[2..])
+                }
+                _ => "",
+            },
+        };
+        if !event.is_empty() {
+            self.event = general.image.text(format!(" (metamethod '{event}')").as_bytes());
+            self.trace = general.image.text(format!("metamethod '{event}'").as_bytes());
+            self.called = general.image.text(event.as_bytes());
+        }
+    }
+
+    fn name_call(&mut self, general: &mut General<'_>, called: &Option<Name>) {
+        let Some((kind, name)) = called else { return };
+        self.called = general.image.text(name.as_bytes());
+        self.method = u64::from(*kind == "method");
+        let trace = match *kind {
+            "global" => format!("function '{name}'"),
+            kind => format!("{kind} '{name}'"),
+        };
+        self.trace = general.image.text(trace.as_bytes());
+    }
+
+    /// The record's words, in the order of the layout.
+    pub fn words(&self) -> [u64; (SITE_SIZE / 8) as usize] {
+        let mut words = [0; (SITE_SIZE / 8) as usize];
+        let fields = [
+            (S_LINE, self.line),
+            (S_SOURCE, self.source),
+            (S_FILE, self.file),
+            (S_A, self.first),
+            (S_B, self.second),
+            (S_CALL, self.called),
+            (S_METHOD, self.method),
+            (S_TRACE, self.trace),
+            (S_EVENT, self.event),
+            (S_READ, self.read),
+            (S_CODE, self.code),
+        ];
+        for (offset, word) in fields {
+            words[(offset / 8) as usize] = word;
+        }
+        words
+    }
+}
+
+/// Operands that the compiler exchanged are named in the order of the source (`k` of the instruction that follows).
+fn flip(prototype: &Prototype, pc: usize, first: String, second: String) -> (String, String) {
+    if is_flipped(prototype, pc) { (second, first) } else { (first, second) }
+}
+
+/// Whether the operands of the arithmetic instruction at `pc` stand the other way round in the source.
+pub fn is_flipped(prototype: &Prototype, pc: usize) -> bool {
+    let next = Instruction(prototype.code.get(pc + 1).copied().unwrap_or(0));
+    matches!(next.opcode(), Some(Opcode::MmBinI | Opcode::MmBinK)) && next.k()
+}
+
+/// The variable's bare name, for `variable 'x' got a non-closable value`. It becomes active with the next instruction.
+fn closed_name(prototype: &Prototype, pc: usize, register: usize) -> String {
+    names::local_name(prototype, register, pc + 1).unwrap_or("?").to_string()
+}

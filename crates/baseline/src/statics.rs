@@ -1,0 +1,117 @@
+//! Load-time data that routines find through the state: sites, names, the metatable of strings.
+
+use super::{General, reach};
+use moonhook_runtime::image::{TableContent, table_size};
+use moonhook_runtime::layout::*;
+use moonhook_snapshot::{TableId, Value};
+
+/// Names of metamethods by the number of their event, in the order of `ltm.h`.
+pub const EVENTS: [&str; 22] = [
+    "__index",
+    "__newindex",
+    "__gc",
+    "__mode",
+    "__len",
+    "__eq",
+    "__add",
+    "__sub",
+    "__mul",
+    "__mod",
+    "__pow",
+    "__div",
+    "__idiv",
+    "__band",
+    "__bor",
+    "__bxor",
+    "__shl",
+    "__shr",
+    "__unm",
+    "__bnot",
+    "__lt",
+    "__le",
+];
+
+/// The functions of the string library (manual § 6.5), which strings have as methods.
+pub const METHODS: [&str; 17] = [
+    "byte", "char", "dump", "find", "format", "gmatch", "gsub", "len", "lower", "match", "pack", "packsize",
+    "rep", "reverse", "sub", "unpack", "upper",
+];
+
+/// What errors call a library function that has no name where it is called (`pushglobalfuncname` in lauxlib.c).
+pub fn global_name(canonical: &str) -> &str {
+    match canonical.split_once('.') {
+        Some(("data" | "byteorder" | "linux", _)) => "?",
+        None if canonical == "event" => "?",
+        _ => canonical,
+    }
+}
+
+impl General<'_> {
+    /// Puts the tables of the routines into the image; gives what the state's fields are to be.
+    pub fn finish_statics(&mut self, string_meta: u64) -> Vec<(i64, u64)> {
+        let events: Vec<u64> = EVENTS.iter().map(|name| self.image.text(name.as_bytes())).collect();
+        let names = self.builtin_names.clone();
+        let names: Vec<u64> =
+            names.iter().map(|name| self.image.text(global_name(name).as_bytes())).collect();
+        // Objects are numbered from `OBJECT_PACKET` on.
+        let unnumbered = std::iter::repeat_n("userdata", OBJECT_PACKET as usize);
+        let objects = unnumbered.chain(moonhook_lower::stubs::object_names());
+        let objects: Vec<u64> = objects.map(|name| self.image.text(name.as_bytes())).collect();
+        let sites: Vec<u64> = self.sites.iter().flat_map(|site| site.words()).collect();
+        let shared_meta = self.shared_metatable();
+        vec![
+            (L_SHARED_META, shared_meta),
+            (L_RECORD_NAMES, self.record_names()),
+            (L_FIELD_NAMES, self.field_names()),
+            (L_EVENTS, self.image.words(&events)),
+            (L_BUILTIN_NAMES, self.image.words(&names)),
+            (L_OBJECT_NAMES, self.image.words(&objects)),
+            (L_SITES, self.image.words(&sites)),
+            (L_STRING_META, string_meta),
+        ]
+    }
+
+    pub fn put_table(&mut self, content: &TableContent) -> u64 {
+        let address = self.image.reserve(table_size(content.array.len(), content.entries.len()));
+        self.write_table(address, content);
+        address
+    }
+
+    /// The metatable of strings: `__index` is the string library.
+    pub fn string_metatable(&mut self) -> u64 {
+        let snapshot = self.functions.snapshot;
+        let is_string = |id: &TableId| {
+            snapshot.table(*id).name.as_deref() == Some("string") && reach::is_library(snapshot, *id)
+        };
+        let library = (0..snapshot.tables.len() as u32).map(TableId).find(is_string);
+        let methods = match library.filter(|id| self.reach.tables.contains(id)) {
+            Some(id) => self.constant(&Value::Table(id)),
+            None => (TAG_TABLE, self.mentioned_methods()),
+        };
+        let key = ((TAG_STRING, self.image.text(b"__index")), moonhook_runtime::text_hash(b"__index"));
+        let entries = vec![(key.0, key.1, methods)];
+        self.put_table(&TableContent { array: vec![], entries, metatable: 0, flags: 0 })
+    }
+
+    /// A table of the functions of the string library whose names stand in the script.
+    fn mentioned_methods(&mut self) -> u64 {
+        let mut names: Vec<Vec<u8>> = self.reach.mentions.iter().map(|name| name.to_vec()).collect();
+        names.sort();
+        let full = |name: &[u8]| format!("string.{}", String::from_utf8_lossy(name));
+        names.retain(|name| moonhook_lower::is_library_function(&full(name)));
+        let mut entries = Vec::new();
+        for name in names {
+            let function = self.builtin(&full(&name));
+            let key = (TAG_STRING, self.image.text(&name));
+            entries.push((key, moonhook_runtime::text_hash(&name), function));
+        }
+        for name in METHODS {
+            if !(self.reach.mentions.contains(name.as_bytes())
+                && moonhook_lower::is_library_function(&full(name.as_bytes())))
+            {
+                entries.push(self.missing_entry(name.as_bytes()));
+            }
+        }
+        self.put_table(&TableContent { array: vec![], entries, metatable: 0, flags: 0 })
+    }
+}

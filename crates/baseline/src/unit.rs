@@ -1,0 +1,128 @@
+//! A unit: the code of many Lua functions in one BPF subprogram, entered at the site of the running frame.
+//!
+//! A unit goes on until the handler has ended or the running function is in another unit, unless it has long functions: those leave it
+//! to the program's loop to go on at another site. All its values live in memory, so the
+//! verifier meets every block in one state only, and each call, return and loop may pass the dispatch.
+
+use super::body::Body;
+use super::library::Direct;
+use super::sites::Site;
+use super::{General, LOOPED};
+use moonhook_ir as ir;
+use moonhook_ir::Builder;
+use moonhook_ir::{Block, CompareOp, Operand, Target, Terminator, Value};
+use moonhook_runtime::layout::*;
+
+pub struct Unit<'g, 'a> {
+    pub general: &'g mut General<'a>,
+    pub code: Builder,
+    /// Pointer to the state.
+    pub state: Value,
+    /// Takes a status that is not 0.
+    pub leave: Block,
+    dispatch: Block,
+    exhausted: Option<Block>,
+    /// It goes on by itself where only the frame has changed.
+    looped: bool,
+    /// Where execution can go on, by site.
+    resumed: Vec<(i64, Block)>,
+}
+
+/// Compiles functions into one subprogram `(context, state) -> status`; gives it with the sites of their entries. Its sites are
+/// those from `general.sites.len()` before to the same after.
+pub fn compile<'a>(general: &mut General<'a>, name: &str, functions: &[usize]) -> (ir::Function, Vec<u32>) {
+    let kind = ir::FunctionKind::Subprogram { global: true, context: true };
+    let mut code = Builder::new(name, kind, 2);
+    let (dispatch, _) = code.new_block(0);
+    let (leave, _) = code.cold_block(1);
+    let address = code.param(1);
+    let state = code.arena(address);
+    code.jump(dispatch, &[]);
+    let looped = functions.iter().all(|function| general.functions.get(*function).code.len() <= LOOPED);
+    let mut unit =
+        Unit { general, code, state, leave, dispatch, exhausted: None, looped, resumed: Vec::new() };
+    let first = unit.general.sites.len() as i64;
+    let entries = functions.iter().map(|function| Body::compile(&mut unit, *function)).collect();
+    unit.finish_leave();
+    unit.finish_dispatch(first);
+    (unit.code.function, entries)
+}
+
+impl Unit<'_, '_> {
+    pub fn add_site(&mut self, site: Site, resume: Option<Block>) -> u32 {
+        let number = self.general.sites.len();
+        self.general.sites.push(site);
+        if let Some(block) = resume {
+            self.resumed.push((number as i64, block));
+        }
+        number as u32
+    }
+
+    /// A block that ends the function with the error of an exhausted budget.
+    pub fn exhausted(&mut self) -> Block {
+        if let Some(block) = self.exhausted {
+            return block;
+        }
+        let before = self.code.block;
+        let (block, _) = self.code.cold_block(0);
+        self.code.block = block;
+        let function = self.general.routine("budget_error");
+        let address = self.code.load(self.state, L_SELF);
+        let status = self.code.call(function, &[address]);
+        self.code.jump(self.leave, &[status]);
+        self.code.block = before;
+        self.exhausted = Some(block);
+        block
+    }
+
+    /// Calls a library function with `count` arguments at `base`.
+    pub fn call_direct(&mut self, callee: Direct, base: Value, count: Value) -> Value {
+        let address = self.code.load(self.state, L_SELF);
+        match callee {
+            Direct::Routine(function) => self.code.call(function, &[address, base, count]),
+            Direct::Stub(function) => {
+                let context = self.code.param(0);
+                self.code.call(function, &[context, address, base, count])
+            }
+        }
+    }
+
+    /// Goes on where only the frame has changed; everything else is for the program's loop.
+    fn finish_leave(&mut self) {
+        self.code.loc = ir::Loc::default();
+        self.code.block = self.leave;
+        let status = self.code.function.block(self.leave).params[0];
+        if !self.looped {
+            return self.code.ret(Operand::Value(status));
+        }
+        let (dispatched, _) = self.code.new_block(0);
+        let (other, _) = self.code.cold_block(0);
+        self.code.branch(CompareOp::Eq, status, DISPATCH as i32, (dispatched, &[]), (other, &[]));
+        self.code.block = other;
+        self.code.ret(Operand::Value(status));
+        self.code.block = dispatched;
+        let (stop, _) = self.code.cold_block(0);
+        self.code.terminate(Terminator::MayGoto {
+            go: Target::new(self.dispatch, vec![]),
+            stop: Target::new(stop, vec![]),
+        });
+        self.code.block = stop;
+        self.code.ret(FAILED as i32);
+    }
+
+    /// Enters the block of the running frame's site, or gives up control where it belongs to another unit.
+    fn finish_dispatch(&mut self, first: i64) {
+        self.code.block = self.dispatch;
+        let frame = self.code.load(self.state, L_CI);
+        let frame = self.code.arena(frame);
+        let base = self.code.load(frame, F_BASE);
+        let base = self.code.arena(base);
+        let site = self.code.load(frame, F_SITE);
+        let (elsewhere, _) = self.code.cold_block(2);
+        let targets = std::mem::take(&mut self.resumed);
+        debug_assert!(targets.iter().all(|(site, _)| *site >= first));
+        self.code.switch(site, &targets, elsewhere, &[frame, base]);
+        self.code.block = elsewhere;
+        self.code.ret(DISPATCH as i32);
+    }
+}

@@ -1,0 +1,13 @@
+//! Both compilers behind one function.
+
+use moonhook_engine::Form;
+use moonhook_ir::Module;
+use moonhook_lower::{LowerError, Options};
+use moonhook_snapshot::Snapshot;
+
+pub fn lower(snapshot: &Snapshot, options: &Options, form: Form) -> Result<Module, LowerError> {
+    match form {
+        Form::Expanded => moonhook_lower::lower(snapshot, options, &mut Default::default()),
+        Form::General => moonhook_baseline::lower(snapshot, options, &mut Default::default()),
+    }
+}

@@ -1,0 +1,121 @@
+//! The access that general code leaves to the program: a field, or the length, of an object, with a key of any type.
+
+use super::{Stubs, with_context};
+use crate::context::{Context, Result};
+use crate::join::Arm;
+use crate::strings::Slice;
+use crate::value::{Abs, Str, Word};
+use moonhook_ir::{CompareOp, FunctionId};
+use moonhook_runtime::layout::{
+    L_CALL_COUNT, L_CALL_DEST, L_CALL_FUNC, TAG_FALSE, TAG_INT, TAG_NIL, TAG_STRING, TAG_TRUE,
+};
+
+impl Stubs<'_> {
+    /// `(ctx, L) -> 0 | FAIL`: does what a routine that gave [`moonhook_runtime::layout::OBJECT`] asks for. Stores, at the
+    /// address in `L_CALL_DEST`, the field of the object in the value at the address in `L_CALL_FUNC` whose key is the value
+    /// at the address in `L_CALL_COUNT`; the object's length if that is 0.
+    ///
+    /// Only fields and methods among `names` are known, those that the script mentions; the others are taken for missing.
+    pub fn access<'n>(&mut self, names: impl IntoIterator<Item = &'n [u8]>) -> Result<FunctionId> {
+        let (missing, length) = (self.missing_field()?, self.length()?);
+        let mut known = Vec::new();
+        for name in names {
+            known.extend(self.field(name)?.map(|stub| (name, stub)));
+        }
+        self.make("object_access", with_context(0), |context, _| {
+            let state = context.state_address();
+            let [object, key, out] = [L_CALL_FUNC, L_CALL_COUNT, L_CALL_DEST].map(|field| {
+                let field = context.add(state, field);
+                context.load_arena(field)
+            });
+            let object = context.add(object, 8);
+            let object = context.load_arena(object);
+            let access = Access { program: context.function.params[0].into(), state, object, out };
+            let keyless = context.compare(CompareOp::Eq, key, 0);
+            let (keyless, keyed) = context.split(keyless);
+            context.state = keyless;
+            access.call(context, length);
+            context.state = keyed;
+            let tag = context.load_arena(key);
+            let payload = context.add(key, 8);
+            let payload = context.load_arena(payload);
+            let text = context.compare(CompareOp::Eq, tag, TAG_STRING);
+            let (text, other) = context.split(text);
+            context.state = text;
+            access.by_text(context, payload, &known)?;
+            let text = context.take_state();
+            context.state = other;
+            let shown = key_text(context, tag, payload)?;
+            let arms = [
+                Arm { state: text, values: vec![Abs::Int(payload)] },
+                Arm { state: context.take_state(), values: vec![Abs::Int(shown)] },
+            ];
+            if let Some([Abs::Int(key)]) = context.join(arms.into())?.as_deref() {
+                let failed = context.call_function(missing, &[state, object, *key]);
+                context.give(failed);
+            }
+            Ok(())
+        })
+    }
+}
+
+/// What is asked for.
+struct Access {
+    program: Word,
+    state: Word,
+    object: Word,
+    out: Word,
+}
+
+impl Access {
+    /// Ends with a stub's result.
+    fn call(&self, context: &mut Context<'_>, stub: FunctionId) {
+        if context.state.alive() {
+            let result = context.call_function(stub, &[self.program, self.state, self.object, self.out]);
+            context.give(result);
+        }
+    }
+
+    /// Finds the stub for a key that is a string; goes on where there is none. Mostly the key is a constant of the script,
+    /// which is the same text of the image as the field's name; only other strings are compared by their bytes.
+    fn by_text(&self, context: &mut Context<'_>, key: Word, known: &[(&[u8], FunctionId)]) -> Result<()> {
+        for (name, stub) in known {
+            let constant = context.image_string(name);
+            let same = context.compare(CompareOp::Eq, key, constant);
+            let (same, other) = context.split(same);
+            context.state = same;
+            self.call(context, *stub);
+            context.state = other;
+        }
+        let Str::Slice { space, start, length } = context.text_of_payload(key) else { return Ok(()) };
+        for (name, stub) in known {
+            let (same, other) = context.split_equal_constant(Slice { space, start, length }, name)?;
+            context.enter(same)?;
+            self.call(context, *stub);
+            context.enter(other)?;
+        }
+        Ok(())
+    }
+}
+
+/// How the error message shows a key that is no string, as a payload word (`luaL_tolstring`; where that shows an address, it is
+/// the name of the type).
+fn key_text(context: &mut Context<'_>, tag: Word, payload: Word) -> Result<Word> {
+    let number = context.compare(CompareOp::Eq, tag, TAG_INT);
+    let (number, other) = context.split(number);
+    context.state = number;
+    let text = context.integer_text(payload)?;
+    let text = context.payload_of_text(&text)?;
+    let mut arms = vec![Arm { state: context.take_state(), values: vec![Abs::Int(text)] }];
+    context.state = other;
+    for (known, name) in [(TAG_NIL, "nil"), (TAG_FALSE, "false"), (TAG_TRUE, "true")] {
+        let is = context.compare(CompareOp::Eq, tag, known);
+        let (is, other) = context.split(is);
+        let text = context.image_string(name.as_bytes());
+        arms.push(Arm { state: is, values: vec![Abs::int(text)] });
+        context.state = other;
+    }
+    let name = context.call_routine_without_state("tag_name", &[tag]);
+    arms.push(Arm { state: context.take_state(), values: vec![Abs::Int(name)] });
+    context.join_word(arms)
+}

@@ -1,0 +1,94 @@
+//! Functions of Moonhook's that are no part of Lua's standard library: methods of packets, `byteorder`, `linux`, and what the library's
+//! own Lua code needs of the program.
+
+use super::{Stubs, objects, with_context};
+use crate::builtins::{self, Call, object_text};
+use crate::context::{Context, Result};
+use crate::value::{Abs, Object, Str, Word};
+use moonhook_ir::FunctionId;
+
+/// Prints strings: the arguments, with tabs between them.
+const PRINT: &str = "prim.print";
+/// Sends an event: its name, and its values. Of a record, the list of its names comes first, then name and value of each
+/// field.
+const EVENT: &str = "prim.event";
+/// The text of an object: the bytes of a packet; of a header, for which Lua shows an address, `header: ` and its name.
+const TEXT: &str = "prim.object_text";
+
+/// Whether there is a stub for the library function of that canonical name.
+pub fn is_own(name: &str) -> bool {
+    name == PRINT || name == EVENT || name == TEXT || row(name).is_some()
+}
+
+/// The function as it is expanded in place elsewhere.
+fn row(name: &str) -> Option<&'static builtins::Row> {
+    let library = name.split('.').next();
+    builtins::find_row(name).filter(|_| matches!(library, Some("data" | "byteorder" | "linux")))
+}
+
+impl Stubs<'_> {
+    /// `(ctx, L, base, n) -> number of results | FAIL`: a call of the library function `name` with `n` arguments, which are
+    /// values from `base` on; results are stored from `base - 16` on. `None` if [`is_own`] is false.
+    pub fn function(&mut self, name: &str) -> Result<Option<FunctionId>> {
+        let title = name.replace('.', "_");
+        let row = match name {
+            PRINT => return self.make(&title, with_context(2), super::records::print).map(Some),
+            EVENT => return self.make(&title, with_context(2), event).map(Some),
+            TEXT => return self.make(&title, with_context(2), text).map(Some),
+            name => row(name),
+        };
+        let Some(row) = row else { return Ok(None) };
+        let body = |context: &mut Context<'_>, parameters: &[Word]| {
+            set_arguments(context, parameters);
+            if !row.name.starts_with("data.") {
+                return run(context, row, vec![]);
+            }
+            context.on_frame(&mut |context| {
+                for (state, object) in context.split_object(objects().take(2), "data")? {
+                    context.state = state;
+                    run(context, row, vec![Abs::Object(object)])?;
+                }
+                Ok(())
+            })
+        };
+        self.make(&title, with_context(2), body).map(Some)
+    }
+}
+
+fn set_arguments(context: &mut Context<'_>, parameters: &[Word]) {
+    if let (Some(stub), &[Word::Value(base), Word::Value(count)]) = (&mut context.stub, parameters) {
+        stub.arguments = Some([base, count]);
+    }
+}
+
+/// Makes the call in the current state, which ends. Arguments that are not given here are in memory.
+fn run(context: &mut Context<'_>, row: &builtins::Row, args: Vec<Abs>) -> Result<()> {
+    let call = Call { name: row.name, args, called: None, narrowed: true };
+    for arm in (row.emit)(context, &call)? {
+        context.state = arm.state;
+        if context.state.alive() {
+            context.leave_with(&arm.values)?;
+        }
+    }
+    Ok(())
+}
+
+fn event(context: &mut Context<'_>, parameters: &[Word]) -> Result<()> {
+    set_arguments(context, parameters);
+    super::records::event(context, parameters)
+}
+
+fn text(context: &mut Context<'_>, parameters: &[Word]) -> Result<()> {
+    set_arguments(context, parameters);
+    context.on_frame(&mut |context| {
+        for (state, object) in context.split_object(objects(), "data")? {
+            context.state = state;
+            let text = match &object {
+                Object::Header(name) => Str::Const(format!("header: {name}").into_bytes().into()),
+                object => object_text(context, object)?,
+            };
+            context.leave_with(&[Abs::Str(text)])?;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,114 @@
+//! Values and strings of stubs in arena memory.
+
+use crate::context::{Context, Result};
+use crate::memory::{Address, MAX_DISPLACEMENT};
+use crate::value::{Abs, Object, Space, Str, Word};
+use moonhook_ir::{BinaryOp, CompareOp, Op, Size, UnaryOp};
+use moonhook_runtime::layout::{
+    FAIL, L_HEAP, TAG_BUILTIN, TAG_FALSE, TAG_FLOAT, TAG_INT, TAG_NIL, TAG_OBJECT, TAG_STRING,
+};
+
+impl Context<'_> {
+    /// The bytes of the arena at an address. They can be accessed whatever the address is.
+    pub fn arena(&mut self, address: Word) -> Address {
+        let (base, disp) = match address {
+            Word::Value(value) => match self.sums.get(&value) {
+                Some(&(root, sum)) if (-MAX_DISPLACEMENT..=MAX_DISPLACEMENT).contains(&sum) => {
+                    (Word::Value(root), sum)
+                }
+                _ => (address, 0),
+            },
+            Word::Imm(_) => (address, 0),
+        };
+        let base = self.value(base);
+        Address { base: self.emit(Op::Unary(UnaryOp::Arena, base)), disp: disp as i16 }
+    }
+
+    pub fn load_arena(&mut self, address: Word) -> Word {
+        let address = self.arena(address);
+        self.load_at(address, Size::B8, false)
+    }
+
+    pub fn store_arena(&mut self, address: Word, word: Word) {
+        let address = self.arena(address);
+        self.store(address.base, address.disp, Size::B8, word);
+    }
+
+    /// Reserves `length` bytes of the arena's heap; gives their address. Ends the stub where there is no room. Whole words
+    /// can be stored at any place in it.
+    pub fn allocate_in_arena(&mut self, length: Word) -> Word {
+        let room = self.add(length, 8);
+        let start = self.call_routine("alloc", &[room]);
+        let none = self.compare(CompareOp::Eq, start, 0);
+        self.fail_if(none, |context| context.give(FAIL));
+        start
+    }
+
+    /// Gives back all of what was reserved last, at `start`, but the first bytes.
+    pub fn shorten_in_arena(&mut self, start: Word, length: Word) {
+        let length = self.add(length, 7);
+        let length = self.and(length, -8);
+        let end = self.add(start, length);
+        let heap = self.add(self.state_address(), L_HEAP);
+        self.store_arena(heap, end);
+    }
+
+    /// A constant string as a slice of the arena.
+    pub fn image_text(&mut self, text: &[u8]) -> (Space, Word, Word) {
+        let payload = self.image_string(text);
+        (Space::Scratch, Word::Imm(payload & 0xffff_ffff), Word::Imm(text.len() as i64))
+    }
+
+    /// The address of the runtime's state.
+    pub fn state_address(&self) -> Word {
+        self.stub.as_ref().map_or(Word::Imm(0), |stub| stub.state.into())
+    }
+
+    /// The payload of a constant string.
+    pub(super) fn image_string(&mut self, text: &[u8]) -> i64 {
+        self.stub.as_mut().map_or(0, |stub| stub.host.text(text) as i64)
+    }
+
+    /// The string that a payload stands for.
+    pub(super) fn text_of_payload(&mut self, payload: Word) -> Str {
+        let start = self.unary(UnaryOp::ZeroExtend32, payload);
+        let length = self.shr(payload, 32);
+        Str::Slice { space: Space::Scratch, start, length }
+    }
+
+    /// The payload of a string; its bytes are copied into the arena's heap unless they are in the arena.
+    pub fn payload_of_text(&mut self, text: &Str) -> Result<Word> {
+        let text = match text {
+            Str::Const(bytes) => return Ok(Word::Imm(self.image_string(bytes))),
+            Str::Slice { space: Space::Packet | Space::Pool, .. } => self.copied(text.clone())?,
+            text => text.clone(),
+        };
+        let (_, start, length) = self.slice(&text)?;
+        let length = self.shl(length, 32);
+        Ok(self.binary(BinaryOp::Or, length, start))
+    }
+
+    /// Stores a value of known type at an address of the arena.
+    pub(super) fn store_value(&mut self, address: Word, value: &Abs) -> Result<()> {
+        let (tag, payload) = match value {
+            Abs::Nil | Abs::Union(_) | Abs::Entry { .. } => (Word::Imm(TAG_NIL), Word::Imm(0)),
+            // `TAG_TRUE` follows.
+            Abs::Bool(word) => (self.add(*word, TAG_FALSE), Word::Imm(0)),
+            Abs::Int(word) => (Word::Imm(TAG_INT), *word),
+            Abs::Float(float) => (Word::Imm(TAG_FLOAT), Word::Imm(float.to_bits() as i64)),
+            Abs::Str(text) => (Word::Imm(TAG_STRING), self.payload_of_text(text)?),
+            Abs::Object(Object::Builtin(name)) => {
+                let payload = self.stub.as_mut().map_or(0, |stub| stub.host.builtin(name) as i64);
+                (Word::Imm(TAG_BUILTIN), Word::Imm(payload))
+            }
+            Abs::Object(object) => {
+                let payload = super::objects().find(|(_, known)| known == object).map_or(0, |(id, _)| id);
+                (Word::Imm(TAG_OBJECT), Word::Imm(payload))
+            }
+        };
+        self.store_arena(address, tag);
+        let at = self.add(address, 8);
+        self.store_arena(at, payload);
+        Ok(())
+    }
+}

@@ -1,0 +1,222 @@
+//! Moonhook's own functions and packet objects, for general code: each is a *stub*, a global BPF subprogram.
+//!
+//! A stub is made by the same code that expands the function in place elsewhere ([`crate::builtins`],
+//! [`crate::protocols`]), with arena memory in the place of the per-CPU region: strings that it makes lie in the arena's heap,
+//! and errors are raised by the runtime's routines. What is known of the packet is not kept from one stub to the next.
+//!
+//! All stubs return [`FAIL`] after an error that a routine has raised. None of them spends from the step budget: their
+//! loops are bounded by the frame's length.
+
+mod access;
+mod arguments;
+mod errors;
+mod fields;
+mod functions;
+mod memory;
+mod records;
+pub mod shared;
+
+pub use functions::is_own;
+
+use crate::Options;
+use crate::context::{Context, Result};
+use crate::protocols;
+use crate::shared::SharedTables;
+use crate::value::{Abs, Object, Word};
+use moonhook_ir as ir;
+use moonhook_ir::FunctionId;
+use moonhook_runtime::layout::{FAIL, OBJECT_PACKET};
+use moonhook_snapshot::Snapshot;
+
+/// Every object that general code can hold, with the payload of its `TAG_OBJECT`: the packet, the handler's second argument,
+/// and headers.
+pub fn objects() -> impl Iterator<Item = (i64, Object)> {
+    let headers = protocols::headers().map(Object::Header);
+    (OBJECT_PACKET..).zip([Object::Packet, Object::Argument].into_iter().chain(headers))
+}
+
+/// The names of all fields and methods that objects have.
+pub fn field_names() -> impl Iterator<Item = &'static str> {
+    protocols::field_names().chain(crate::builtins::names("data"))
+}
+
+/// What error messages call the types of objects, in the order of [`objects`] (`type` gives `userdata` for all).
+pub fn object_names() -> Vec<&'static str> {
+    objects().map(|(_, object)| object.message_name()).collect()
+}
+
+/// What stubs need of the program that they become parts of.
+pub trait Host {
+    /// The module for maps and events. It is empty while a stub is being made.
+    fn module(&mut self) -> &mut ir::Module;
+    /// What is known of shared tables, if there are any. It is away while a stub is being made, too.
+    fn shared(&mut self) -> Option<&mut SharedTables> {
+        None
+    }
+    /// A function that was placed before, by its name.
+    fn placed(&self, name: &str) -> Option<FunctionId>;
+    /// Makes a function a part of the program.
+    fn place(&mut self, function: ir::Function) -> FunctionId;
+    /// The payload word (address and length) of a constant text.
+    fn text(&mut self, text: &[u8]) -> u64;
+    /// The function that a routine of the runtime will be.
+    fn routine(&mut self, name: &str) -> FunctionId;
+    /// The payload word of a library function of Moonhook's (`data.getuint8`).
+    fn builtin(&mut self, name: &'static str) -> u64;
+}
+
+/// Makes stubs; each of them once.
+pub struct Stubs<'t> {
+    snapshot: &'t Snapshot,
+    options: &'t Options,
+    /// The script's place that is to blame where a stub cannot be made.
+    loc: ir::Loc,
+    host: &'t mut dyn Host,
+}
+
+/// What takes the place of the program around a stub's code.
+pub struct Stub<'a> {
+    host: &'a mut dyn Host,
+    /// The runtime's state: its address in the arena.
+    state: ir::Value,
+    /// Of functions: the address of the first argument, and how many there are.
+    arguments: Option<[ir::Value; 2]>,
+    /// Blocks that raise an error: its text, whether it gets a position, the block.
+    errors: Vec<(Vec<u8>, bool, ir::Block)>,
+}
+
+impl Stub<'_> {
+    /// [`Host::placed`].
+    pub fn placed(&self, name: &str) -> Option<FunctionId> {
+        self.host.placed(name)
+    }
+
+    /// [`Host::place`].
+    pub fn place(&mut self, function: ir::Function) -> FunctionId {
+        self.host.place(function)
+    }
+}
+
+/// What a stub's parameters are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Signature {
+    /// The program's context comes first.
+    context: bool,
+    /// Parameters after the runtime's state.
+    more: u32,
+}
+
+/// `(ctx, L)` and so on.
+const fn with_context(more: u32) -> Signature {
+    Signature { context: true, more }
+}
+
+/// `(L)` and so on.
+const fn without_context(more: u32) -> Signature {
+    Signature { context: false, more }
+}
+
+/// Gives data sections their size. Must be called when all events of the module are known.
+pub fn finish(module: &mut ir::Module) {
+    crate::events::finish_counters(module);
+}
+
+impl<'t> Stubs<'t> {
+    pub fn new(snapshot: &'t Snapshot, options: &'t Options, host: &'t mut dyn Host) -> Stubs<'t> {
+        Stubs { snapshot, options, loc: ir::Loc::default(), host }
+    }
+
+    /// The same, for code that a place of the script asks for.
+    pub fn at(self, loc: ir::Loc) -> Stubs<'t> {
+        Stubs { loc, ..self }
+    }
+
+    /// Makes the stub `name`, unless it is there. `body` gets its parameters after the runtime's state.
+    fn make(
+        &mut self,
+        name: &str,
+        signature: Signature,
+        body: impl FnOnce(&mut Context<'_>, &[Word]) -> Result<()>,
+    ) -> Result<FunctionId> {
+        if let Some(known) = self.host.placed(name) {
+            return Ok(known);
+        }
+        let (function, ()) = self.compiled(name, signature, body)?;
+        Ok(self.host.place(function))
+    }
+
+    /// What `body` finds out, whose code is of no use.
+    fn look<T>(&mut self, body: impl FnOnce(&mut Context<'_>) -> Result<T>) -> Result<T> {
+        let (_, found) = self.compiled("", without_context(0), |context, _| {
+            let found = body(context);
+            context.give(0);
+            found
+        })?;
+        Ok(found)
+    }
+
+    fn compiled<T>(
+        &mut self,
+        name: &str,
+        signature: Signature,
+        body: impl FnOnce(&mut Context<'_>, &[Word]) -> Result<T>,
+    ) -> Result<(ir::Function, T)> {
+        let kind = ir::FunctionKind::Subprogram { global: true, context: signature.context };
+        let first = usize::from(signature.context);
+        let function = ir::Function::new(name, kind, first as u32 + 1 + signature.more);
+        let (state, rest) = (function.params[first], function.params[first + 1..].to_vec());
+        let module = std::mem::take(self.host.module());
+        let mut context = Context::of_function(self.snapshot, self.options, module, function);
+        context.shared = self.host.shared().map(std::mem::take).unwrap_or_default();
+        context.shared.start_function();
+        context.loc = self.loc;
+        context.stub = Some(Stub { host: &mut *self.host, state, arguments: None, errors: Vec::new() });
+        let parameters: Vec<Word> = rest.into_iter().map(Word::Value).collect();
+        let outcome = body(&mut context, &parameters);
+        context.close_unused_blocks();
+        let Context { module, mut function, opaque_map, shared, .. } = context;
+        *self.host.module() = module;
+        if let Some(known) = self.host.shared() {
+            *known = shared;
+        }
+        let outcome = outcome?;
+        crate::invariants::make_unknown(&mut function, opaque_map);
+        Ok((function, outcome))
+    }
+}
+
+impl Context<'_> {
+    /// Makes the code of `body` for the frame: twice if frames in several buffers have to be taken too. `body` must end
+    /// the state.
+    fn on_frame(&mut self, body: &mut dyn FnMut(&mut Self) -> Result<()>) -> Result<()> {
+        self.load_packet_pointers();
+        if self.options.frags {
+            let scattered = self.split_scattered()?;
+            body(self)?;
+            self.state = scattered;
+            self.use_copy()?;
+        }
+        body(self)
+    }
+
+    /// Runs `body` for each concrete alternative of `value`; `body` must end the state.
+    fn for_each_alternative(
+        &mut self,
+        value: &Abs,
+        body: &mut dyn FnMut(&mut Self, &Abs) -> Result<()>,
+    ) -> Result<()> {
+        for (state, value) in self.alternatives(value)? {
+            self.state = state;
+            body(self, &value)?;
+        }
+        Ok(())
+    }
+
+    /// The blocks in which programs end; stubs have no use for them.
+    fn close_unused_blocks(&mut self) {
+        for block in [self.fail_block, self.exit_block] {
+            let end = ir::Terminator::Return(ir::Operand::Imm(FAIL as i32));
+            self.function.block_mut(block).terminator = Some((end, self.loc));
+        }
+    }
+}
