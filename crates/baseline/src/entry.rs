@@ -3,13 +3,11 @@
 use super::General;
 use moonhook_ir as ir;
 use moonhook_ir::Builder;
+use moonhook_ir::helper;
 use moonhook_ir::{BinaryOp, CompareOp, Op, Value};
 use moonhook_lower::stubs::shared::Accesses;
 use moonhook_lower::{LowerError, LowerErrorKind};
 use moonhook_runtime::layout::*;
-
-const HELPER_PRANDOM: u32 = 7;
-const HELPER_PROCESSOR: u32 = 8;
 
 /// Subprograms of the program's own.
 struct Parts {
@@ -117,7 +115,7 @@ impl General<'_> {
             name.push('_');
         }
         let mut code = Builder::new(&name, ir::FunctionKind::Program { section }, 1);
-        let processor = code.emit(Op::Helper { id: HELPER_PROCESSOR, args: vec![] });
+        let processor = code.emit(Op::Helper { id: helper::GET_SMP_PROCESSOR_ID, args: vec![] });
         self.leave_without_memory(&mut code, processor, parts);
         let each = code.number(stride);
         let part = code.binary(BinaryOp::Mul, processor, each);
@@ -257,9 +255,9 @@ impl General<'_> {
             code.store_constant(state, *field, *word as i64);
         }
         for field in [L_RANDOM0, L_RANDOM1, L_RANDOM2, L_RANDOM3] {
-            let high = code.emit(Op::Helper { id: HELPER_PRANDOM, args: vec![] });
+            let high = code.emit(Op::Helper { id: helper::GET_PRANDOM_U32, args: vec![] });
             let high = code.binary(BinaryOp::Shl, high, 32);
-            let low = code.emit(Op::Helper { id: HELPER_PRANDOM, args: vec![] });
+            let low = code.emit(Op::Helper { id: helper::GET_PRANDOM_U32, args: vec![] });
             let word = code.binary(BinaryOp::Or, high, low);
             code.store(state, field, word);
         }

@@ -242,7 +242,7 @@ mod tests {
         let context = Value(0);
         let cases = [
             Op::Call { function: FunctionId(9), args: vec![] },
-            Op::Helper { id: 1, args: vec![context; 6] },
+            Op::Helper { id: moonhook_ir::helper::MAP_LOOKUP_ELEM, args: vec![context; 6] },
             Op::Helper { id: u32::MAX, args: vec![] },
             Op::Atomic { op: AtomicOp::Add, size: Size::B2, base: context, disp: 0, value: context },
         ];

@@ -17,7 +17,7 @@ fn module() -> Module {
     let slot = f.f.new_slot(8);
     let key = f.op(Op::SlotAddress(slot));
     f.store(Size::B8, key, 0, 1);
-    f.effect(Op::Helper { id: 1, args: vec![map, key] });
+    f.effect(Op::Helper { id: moonhook_ir::helper::MAP_LOOKUP_ELEM, args: vec![map, key] });
     let table = f.op(Op::DataAddress { map: MapId(1), offset: 1 });
     let byte = f.load(Size::B1, table, 0);
     let sum = f.op(Op::Call { function: FunctionId(1), args: vec![a, byte] });

@@ -89,7 +89,7 @@ fn more_values_than_registers() {
     let mut f = program("pressure");
     let values: Vec<Value> = (0..32).map(|k| f.input(k)).collect();
     // A helper call in the middle takes the caller-saved registers away.
-    f.effect(Op::Helper { id: 5, args: vec![] });
+    f.effect(Op::Helper { id: moonhook_ir::helper::KTIME_GET_NS, args: vec![] });
     for k in 0..32 {
         let difference = f.binary(BinaryOp::Sub, values[k], values[(k * 7 + 3) % 32]);
         f.output(k as u32 + 32, difference);
@@ -231,11 +231,11 @@ fn maps_read_only_data_and_helpers() {
     let key = f.op(Op::SlotAddress(slot));
     f.store(Size::B4, key, 0, 7);
     let map = f.op(Op::MapReference(MapId(2)));
-    let found = f.op(Op::Helper { id: 1, args: vec![map, key] });
+    let found = f.op(Op::Helper { id: moonhook_ir::helper::MAP_LOOKUP_ELEM, args: vec![map, key] });
     let (hit, miss) = (f.block(), f.block());
     f.branch(Condition::new(CompareOp::Ne, found, 0), (hit, &[]), (miss, &[]));
     f.at = hit;
-    f.effect(Op::Helper { id: 5, args: vec![] });
+    f.effect(Op::Helper { id: moonhook_ir::helper::KTIME_GET_NS, args: vec![] });
     let one = f.constant(1);
     f.effect(Op::Atomic { op: AtomicOp::Add, size: Size::B8, base: found, disp: 0, value: one });
     let index = f.input(0);
@@ -283,7 +283,8 @@ fn helpers_call_functions_back() {
     let map = f.op(Op::MapReference(MapId(1)));
     let function = f.op(Op::FunctionReference(FunctionId(2)));
     let flags = f.constant(0);
-    let visited = f.op(Op::Helper { id: 164, args: vec![map, function, sum, flags] });
+    let visited = f
+        .op(Op::Helper { id: moonhook_ir::helper::FOR_EACH_MAP_ELEM, args: vec![map, function, sum, flags] });
     f.output(0, visited);
     let sum = f.load(Size::B8, sum, 0);
     f.output(1, sum);

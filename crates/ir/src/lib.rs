@@ -15,6 +15,7 @@ mod control_flow;
 pub mod eval;
 mod function;
 pub mod graph;
+pub mod helper;
 mod module;
 mod needed;
 pub mod parallel;

@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use crate::value::Word;
-use moonhook_ir::{self as ir, Op, Size};
+use moonhook_ir::{self as ir, Op, Size, helper};
 
 /// A clock of the kernel, with nanoseconds, by its place in the data section `clock`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,8 +21,8 @@ impl Clock {
     /// `bpf_ktime_get_ns`, `bpf_ktime_get_tai_ns` (`enum bpf_func_id`).
     fn helper(self) -> u32 {
         match self {
-            Clock::Monotonic => 5,
-            Clock::Tai => 208,
+            Clock::Monotonic => helper::KTIME_GET_NS,
+            Clock::Tai => helper::KTIME_GET_TAI_NS,
         }
     }
 }

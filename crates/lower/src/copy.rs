@@ -8,11 +8,8 @@ use crate::memory::{Address, COPY_START, MAX_FRAME};
 use crate::state::State;
 use crate::value::Word;
 use moonhook_ir as ir;
+use moonhook_ir::helper;
 use moonhook_ir::{BinaryOp, CompareOp, Op};
-
-const HELPER_LENGTH: u32 = 188;
-const HELPER_LOAD: u32 = 189;
-const HELPER_STORE: u32 = 190;
 
 /// A copy of the frame.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +25,7 @@ impl Context<'_> {
     /// Goes on with frames that lie in one buffer; gives the state for the others.
     pub fn split_scattered(&mut self) -> Result<State> {
         let context = self.function.params[0];
-        let total = self.helper(HELPER_LENGTH, &[context.into()]);
+        let total = self.helper(helper::XDP_GET_BUFF_LEN, &[context.into()]);
         let linear = self.binary(BinaryOp::Sub, self.packet_end, self.packet_start);
         let whole = self.compare(CompareOp::Eq, total, linear);
         let (whole, scattered) = self.split(whole);
@@ -42,7 +39,8 @@ impl Context<'_> {
         let copy = self.described_copy()?;
         let empty = self.compare(CompareOp::Eq, copy.copied, 0);
         self.check(empty, || Message::bare("not enough memory"));
-        let failed = self.helper(HELPER_LOAD, &[context.into(), Word::Imm(0), copy.base.into(), copy.copied]);
+        let failed = self
+            .helper(helper::XDP_LOAD_BYTES, &[context.into(), Word::Imm(0), copy.base.into(), copy.copied]);
         let failed = self.compare(CompareOp::Ne, failed, 0);
         self.check(failed, || Message::bare("not enough memory"));
         self.copy = Some(copy);
@@ -57,7 +55,7 @@ impl Context<'_> {
 
     fn described_copy(&mut self) -> Result<Copy> {
         let context = self.function.params[0];
-        let length = self.helper(HELPER_LENGTH, &[context.into()]);
+        let length = self.helper(helper::XDP_GET_BUFF_LEN, &[context.into()]);
         let base = self.copy_base()?;
         let copied = self.smaller(length, Word::Imm(MAX_FRAME));
         let copied = self.and(copied, MAX_FRAME);
@@ -88,6 +86,6 @@ impl Context<'_> {
     pub fn write_through(&mut self, address: Address, offset: Word, size: i64) {
         let context = self.function.params[0];
         let from = self.add(address.base, i64::from(address.disp));
-        self.helper(HELPER_STORE, &[context.into(), offset, from, Word::Imm(size)]);
+        self.helper(helper::XDP_STORE_BYTES, &[context.into(), offset, from, Word::Imm(size)]);
     }
 }

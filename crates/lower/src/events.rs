@@ -9,9 +9,9 @@ use crate::context::{Context, Result};
 use crate::memory::{RECORD_SIZE, RECORD_START};
 use crate::value::{Abs, Space, Str, Word};
 use moonhook_ir as ir;
+use moonhook_ir::helper;
 use moonhook_ir::{BinaryOp, CompareOp, EventKind, Op, Piece, Size};
 
-const HELPER_RINGBUF_OUTPUT: u32 = 130;
 const RING_BYTES: u32 = 1 << 20;
 
 const COUNTERS: &str = "counters";
@@ -161,7 +161,7 @@ impl Context<'_> {
     fn output(&mut self, data: ir::Value, size: Word) -> Result<()> {
         let ring = self.ring();
         let ring = self.emit(Op::MapReference(ring));
-        let result = self.helper(HELPER_RINGBUF_OUTPUT, &[ring.into(), data.into(), size, Word::Imm(0)]);
+        let result = self.helper(helper::RINGBUF_OUTPUT, &[ring.into(), data.into(), size, Word::Imm(0)]);
         let dropped = self.compare(CompareOp::SLt, result, 0);
         let (full, done) = self.split(dropped);
         self.state = full;

@@ -5,13 +5,11 @@
 //! which it was bounded: the loop would be walked until the limits. So every number from outside that a loop compares is
 //! unknown from the start: the loop gets a copy that went through memory.
 
+use moonhook_ir::helper;
 use moonhook_ir::{
     BinaryOp, Block, ControlFlow, Function, Inst, Loc, MapId, Op, Operand, Size, Terminator, UnaryOp, Value,
 };
 use std::collections::{BTreeMap, BTreeSet};
-
-/// `bpf_map_lookup_elem`: its result is a pointer.
-const HELPER_MAP_LOOKUP: u32 = 1;
 
 /// Makes the invariants of all loops unknown; `opaque` is a writable zero. The function must not have been optimised: each
 /// loop is entered by one jump.
@@ -72,7 +70,7 @@ fn add_pointers(function: &Function, flow: &ControlFlow, pointers: &mut BTreeSet
                 Op::FunctionReference(_) => true,
                 Op::Unary(UnaryOp::Arena, _) => true,
                 Op::Load { base, .. } => Some(*base) == context,
-                Op::Helper { id, .. } => *id == HELPER_MAP_LOOKUP,
+                Op::Helper { id, .. } => *id == helper::MAP_LOOKUP_ELEM,
                 Op::Binary(BinaryOp::Add, base, _) => pointers.contains(base),
                 _ => false,
             };

@@ -12,6 +12,7 @@ use crate::shared::UNROLLED;
 use crate::state::{Pointer, State};
 use crate::value::{Abs, Space, Word};
 use moonhook_ir as ir;
+use moonhook_ir::helper;
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
 use moonhook_shape::MAX_KEY;
 
@@ -55,9 +56,6 @@ const REGION_KEY: u32 = 2;
 
 /// Stands for the mask of an offset into the pool until the pool's size is known (`program.rs`).
 pub const POOL_MASK: ir::Operand = ir::Operand::Imm(0);
-
-const HELPER_MAP_LOOKUP: u32 = 1;
-const HELPER_PROCESSOR_ID: u32 = 8;
 
 /// An address and a displacement to go with it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -339,13 +337,13 @@ impl Context<'_> {
             flags: 0,
         };
         let map = self.map("region", || ir::MapKind::Map(definition));
-        let cpu = self.helper(HELPER_PROCESSOR_ID, &[]);
+        let cpu = self.helper(helper::GET_SMP_PROCESSOR_ID, &[]);
         // One slot for all: in a loop the verifier tells ways apart by which slots they have written.
         let slot = self.shared.slot(REGION_KEY, 8, &mut self.function);
         let key = self.emit(Op::SlotAddress(slot));
         self.store(key, 0, Size::B4, cpu);
         let map = self.emit(Op::MapReference(map));
-        let region = self.helper(HELPER_MAP_LOOKUP, &[map.into(), key.into()]);
+        let region = self.helper(helper::MAP_LOOKUP_ELEM, &[map.into(), key.into()]);
         let missing = self.compare(CompareOp::Eq, region, 0);
         self.fail_if(missing, |context| context.fail(Message::bare("not enough memory")));
         let region = self.value(region);

@@ -3,6 +3,7 @@
 use crate::Around;
 use crate::values::Definition;
 use moonhook_hook::Context;
+use moonhook_ir::helper;
 use moonhook_ir::*;
 use std::collections::HashMap;
 
@@ -59,8 +60,6 @@ impl Proofs {
     }
 
     fn add_pointers(&mut self, function: &Function, block: Block, around: &Around) -> bool {
-        /// `bpf_map_lookup_elem`.
-        const HELPER_MAP_LOOKUP: u32 = 1;
         let mut changed = false;
         let mut add = |pointers: &mut Vec<bool>, value: Value| {
             changed |= !std::mem::replace(&mut pointers[value.index()], true);
@@ -73,7 +72,7 @@ impl Proofs {
                     let is_address = |context: &Context| [context.start, context.end].contains(disp);
                     Some(*base) == function.context() && around.context.is_some_and(is_address)
                 }
-                Op::Helper { id, .. } => *id == HELPER_MAP_LOOKUP,
+                Op::Helper { id, .. } => *id == helper::MAP_LOOKUP_ELEM,
                 Op::Binary(BinaryOp::Add, base, _) => self.pointers[base.index()],
                 _ => false,
             };

@@ -6,6 +6,7 @@ use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::join::Arm;
 use crate::value::{Abs, Word};
+use moonhook_ir::helper;
 use moonhook_ir::{BinaryOp, CompareOp};
 
 pub const ROWS: &[Row] = &[
@@ -21,11 +22,9 @@ pub const ROWS: &[Row] = &[
     row("linux.random", random),
 ];
 
-/// `bpf_get_prandom_u32` (`enum bpf_func_id`).
-const HELPER_RANDOM: u32 = 7;
-
 fn random(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
-    let (high, low) = (context.helper(HELPER_RANDOM, &[]), context.helper(HELPER_RANDOM, &[]));
+    let (high, low) =
+        (context.helper(helper::GET_PRANDOM_U32, &[]), context.helper(helper::GET_PRANDOM_U32, &[]));
     let high = context.shl(high, 32);
     let bits = context.binary(BinaryOp::Or, high, low);
     let mut arms = Vec::new();

@@ -13,13 +13,10 @@ use crate::same::Identity;
 use crate::state::Zero;
 use crate::value::{Abs, Shape as Form, Str, Union, Word};
 use moonhook_ir as ir;
+use moonhook_ir::helper;
 use moonhook_ir::{CompareOp, Op, Size};
 use moonhook_shape::{Shape, Type};
 use moonhook_snapshot::TableId;
-
-const HELPER_LOOKUP: u32 = 1;
-const HELPER_UPDATE: u32 = 2;
-const HELPER_DELETE: u32 = 3;
 
 /// Flags of `bpf_map_update_elem`: whatever is there; only if nothing is there.
 pub(super) const ANY: i64 = 0;
@@ -140,7 +137,7 @@ impl Context<'_> {
 
     pub(super) fn lookup(&mut self, map: ir::MapId, key: ir::Value) -> ir::Value {
         let map = self.emit(Op::MapReference(map));
-        self.emit(Op::Helper { id: HELPER_LOOKUP, args: vec![map, key] })
+        self.emit(Op::Helper { id: helper::MAP_LOOKUP_ELEM, args: vec![map, key] })
     }
 
     /// `table[key] = value`.
@@ -238,7 +235,7 @@ impl Context<'_> {
         let address = self.key_address(&shape.key, key, &mut unfit)?;
         if self.state.alive() {
             let map = self.emit(Op::MapReference(map));
-            self.emit(Op::Helper { id: HELPER_DELETE, args: vec![map, address] });
+            self.emit(Op::Helper { id: helper::MAP_DELETE_ELEM, args: vec![map, address] });
         }
         self.entries_change(table);
         // What cannot be in the table is not.
@@ -391,7 +388,8 @@ impl Context<'_> {
         flags: impl Into<Word>,
     ) -> Word {
         let map = self.emit(Op::MapReference(map));
-        let result = self.helper(HELPER_UPDATE, &[map.into(), key.into(), value.into(), flags.into()]);
+        let result =
+            self.helper(helper::MAP_UPDATE_ELEM, &[map.into(), key.into(), value.into(), flags.into()]);
         let low = self.value(result);
         // An `int`, as the calling convention has it.
         self.unary(ir::UnaryOp::SignExtend32, low)

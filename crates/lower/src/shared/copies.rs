@@ -18,12 +18,11 @@ use crate::same::Identity;
 use crate::state::{Copied, Looked, State};
 use crate::value::{Abs, Word};
 use moonhook_ir as ir;
+use moonhook_ir::helper;
 use moonhook_ir::{BinaryOp, CompareOp, Size};
 use moonhook_shape::{Shape, Type};
 use moonhook_snapshot::TableId;
 use std::collections::{BTreeMap, BTreeSet};
-
-const HELPER_PRANDOM: u32 = 7;
 
 /// The fields that lead to a value in an entry.
 type FieldPath = Vec<String>;
@@ -241,7 +240,7 @@ impl Context<'_> {
     /// Puts a new version into the bytes of a value that is being made.
     pub(super) fn put_version(&mut self, table: TableId, shape: &Shape, base: ir::Value) {
         if let (true, Some(fields)) = (self.has_versions(table, shape), shape.version_start()) {
-            let random = self.helper(HELPER_PRANDOM, &[]);
+            let random = self.helper(helper::GET_PRANDOM_U32, &[]);
             let high = self.shl(random, 32);
             let random = self.binary(BinaryOp::Or, random, high);
             let version = self.and(random, -1i64 << fields);

@@ -13,12 +13,11 @@ use crate::events::Message;
 use crate::state::Slot;
 use crate::value::{Abs, Object, Word};
 use moonhook_ir as ir;
+use moonhook_ir::helper;
 use moonhook_ir::{BinaryOp, CompareOp, Op, Operand, Size};
 use moonhook_shape::{MAX_KEY, Shape, Type};
 use moonhook_snapshot::TableId;
 use std::rc::Rc;
-
-const HELPER_FOR_EACH_ELEM: u32 = 164;
 
 /// A traversal's part of the region: bytes of keys (`u64`), whether there was no room for all of them (`u64`), the time at
 /// which entries must be alive (`u64`), then the keys. A step ([`Extent::Next`]) has room for three: the one that is found,
@@ -118,7 +117,7 @@ impl Context<'_> {
         self.store(slot, 0, Size::B8, word);
         let function = self.emit(Op::FunctionReference(function));
         let map = self.emit(Op::MapReference(map));
-        self.helper(HELPER_FOR_EACH_ELEM, &[map.into(), function.into(), slot.into(), Word::Imm(0)]);
+        self.helper(helper::FOR_EACH_MAP_ELEM, &[map.into(), function.into(), slot.into(), Word::Imm(0)]);
     }
 
     /// Looking through a whole table takes time, whatever is in it. Who goes on in a loop finds the budget exhausted.

@@ -1,0 +1,67 @@
+//! The kernel's helpers that programs call (`enum bpf_func_id`, include/uapi/linux/bpf.h), with what is known of each. One that is not
+//! listed here may write any memory and move the packet.
+
+pub const MAP_LOOKUP_ELEM: u32 = 1;
+pub const MAP_UPDATE_ELEM: u32 = 2;
+pub const MAP_DELETE_ELEM: u32 = 3;
+pub const KTIME_GET_NS: u32 = 5;
+pub const TRACE_PRINTK: u32 = 6;
+pub const GET_PRANDOM_U32: u32 = 7;
+pub const GET_SMP_PROCESSOR_ID: u32 = 8;
+pub const RINGBUF_OUTPUT: u32 = 130;
+pub const FOR_EACH_MAP_ELEM: u32 = 164;
+pub const XDP_GET_BUFF_LEN: u32 = 188;
+pub const XDP_LOAD_BYTES: u32 = 189;
+pub const XDP_STORE_BYTES: u32 = 190;
+pub const KTIME_GET_TAI_NS: u32 = 208;
+
+/// What a call can change, besides its result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// No memory that the program can read.
+    Nothing,
+    /// Values of maps.
+    Maps,
+    /// Anything, and packet pointers are invalid afterwards.
+    Everything,
+}
+
+/// What a helper does with memory.
+struct Row {
+    id: u32,
+    effect: Effect,
+    /// It reads the memory that it is given addresses of, and does not keep those.
+    reads: bool,
+}
+
+const fn row(id: u32, effect: Effect, reads: bool) -> Row {
+    Row { id, effect, reads }
+}
+
+const HELPERS: &[Row] = &[
+    row(MAP_LOOKUP_ELEM, Effect::Nothing, true),
+    row(MAP_UPDATE_ELEM, Effect::Maps, true),
+    row(MAP_DELETE_ELEM, Effect::Maps, true),
+    row(KTIME_GET_NS, Effect::Nothing, false),
+    row(TRACE_PRINTK, Effect::Nothing, false),
+    row(GET_PRANDOM_U32, Effect::Nothing, false),
+    row(GET_SMP_PROCESSOR_ID, Effect::Nothing, false),
+    row(RINGBUF_OUTPUT, Effect::Maps, true),
+    row(KTIME_GET_TAI_NS, Effect::Nothing, false),
+    // The functions that it calls write values of maps only.
+    row(FOR_EACH_MAP_ELEM, Effect::Maps, false),
+];
+
+fn find(id: u32) -> Option<&'static Row> {
+    HELPERS.iter().find(|helper| helper.id == id)
+}
+
+/// What a call of the helper can change.
+pub fn effect(id: u32) -> Effect {
+    find(id).map_or(Effect::Everything, |helper| helper.effect)
+}
+
+/// Whether the helper reads the memory that it is given addresses of, and does not keep those.
+pub fn reads_only(id: u32) -> bool {
+    find(id).is_some_and(|helper| helper.reads)
+}
