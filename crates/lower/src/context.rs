@@ -7,15 +7,12 @@ use crate::error::{LowerError, LowerErrorKind};
 use crate::first_sums::First;
 use crate::flow::{Flow, RegisterSet};
 use crate::join::Form;
+use crate::knowledge::Knowledge;
 use crate::same::Same;
-use crate::shared::SharedTables;
 use crate::state::{Facts, Slot, State};
-use crate::stored::Stored;
 use crate::stubs::Stub;
 use crate::value::{Object, Word};
-use crate::variables::Variables;
 use crate::{Options, names};
-use indexmap::IndexSet;
 use moonhook_diagnostic::Place;
 use moonhook_ir as ir;
 use moonhook_snapshot::{PrototypeId, Snapshot};
@@ -61,6 +58,8 @@ pub type Site = (PrototypeId, usize);
 pub struct Context<'a> {
     pub snapshot: &'a Snapshot,
     pub options: &'a Options,
+    /// What earlier walks have learned, and this one does.
+    pub known: Knowledge,
     pub module: ir::Module,
     pub function: ir::Function,
     pub state: State,
@@ -69,14 +68,9 @@ pub struct Context<'a> {
     /// The registers of the calling functions, outermost first.
     pub callers: Vec<CopyOnWrite<Vec<Slot>>>,
     pub ranges: Vec<Range>,
-    pub objects: IndexSet<Object>,
-    pub work: Work,
     /// The numbers of the module's events.
     pub event_ids: HashMap<ir::Event, u32>,
     pub pool: Pool,
-    pub variables: Variables,
-    pub shared: SharedTables,
-    pub stored: Stored,
     /// Where each table made at packet time is made.
     pub table_sites: HashMap<u32, Vec<usize>>,
     pub same: Same,
@@ -90,8 +84,6 @@ pub struct Context<'a> {
     pub fields: HashSet<u32>,
     /// Loops being walked that are not unrolled, innermost last.
     pub active_loops: Vec<LoopKey>,
-    /// Loops to unroll, as far as is known, and what has no form otherwise.
-    pub unrolled: HashMap<LoopKey, Box<LowerError>>,
     /// The turns of the unrolled loops being walked.
     pub turns: Vec<Turn>,
     /// Values with lower numbers come from outside of the innermost loop being made.
@@ -162,13 +154,7 @@ impl Pool {
 
 impl<'a> Context<'a> {
     /// A context whose current block is the entry of a program `name` for the script's hook.
-    pub fn new(
-        snapshot: &'a Snapshot,
-        options: &'a Options,
-        variables: Variables,
-        objects: IndexSet<Object>,
-        name: &str,
-    ) -> Self {
+    pub fn new(snapshot: &'a Snapshot, options: &'a Options, known: Knowledge, name: &str) -> Self {
         let kind = ir::FunctionKind::Program { section: snapshot.hook().section(options.frags).to_string() };
         let function = ir::Function::new(name, kind, 1);
         let sources = snapshot
@@ -178,8 +164,7 @@ impl<'a> Context<'a> {
             .collect();
         let module = ir::Module { sources, ..ir::Module::default() };
         let mut context = Context::of_function(snapshot, options, module, function);
-        context.variables = variables;
-        context.objects = objects;
+        context.known = known;
         context.pool_map = context.map("pool", || ir::MapKind::ReadOnlyData(Vec::new()));
         context.load_packet_pointers();
         context
@@ -211,6 +196,7 @@ impl<'a> Context<'a> {
         let mut context = Context {
             snapshot,
             options,
+            known: Knowledge::default(),
             module,
             function,
             state,
@@ -218,13 +204,8 @@ impl<'a> Context<'a> {
             calls: Vec::new(),
             callers: Vec::new(),
             ranges: Vec::new(),
-            objects: IndexSet::new(),
-            work: Work::default(),
             event_ids: HashMap::new(),
             pool: Pool::default(),
-            variables: Variables::default(),
-            shared: SharedTables::default(),
-            stored: Stored::default(),
             table_sites: HashMap::new(),
             same: Same::default(),
             sums: BTreeMap::new(),
@@ -233,7 +214,6 @@ impl<'a> Context<'a> {
             field_cells: HashMap::new(),
             fields: HashSet::new(),
             active_loops: Vec::new(),
-            unrolled: HashMap::new(),
             turns: Vec::new(),
             loop_start: 0,
             certain: Vec::new(),
@@ -282,8 +262,8 @@ impl<'a> Context<'a> {
 
     /// The object's number.
     pub fn intern(&mut self, object: &Object) -> u32 {
-        let found = self.objects.get_index_of(object);
-        found.unwrap_or_else(|| self.objects.insert_full(object.clone()).0) as u32
+        let found = self.known.objects.get_index_of(object);
+        found.unwrap_or_else(|| self.known.objects.insert_full(object.clone()).0) as u32
     }
 
     pub fn flow(&mut self, prototype: PrototypeId) -> Rc<Flow> {

@@ -62,12 +62,12 @@ impl Context<'_> {
     }
 
     fn is_text(&self, shape: &Shape) -> bool {
-        matches!(shape, Shape::Object(id) if matches!(self.objects.get_index(*id as usize), Some(Object::Text(_))))
+        matches!(shape, Shape::Object(id) if matches!(self.known.objects.get_index(*id as usize), Some(Object::Text(_))))
     }
 
     /// The empty string, which is an empty slice of any space.
     fn is_empty_text(&self, shape: &Shape) -> bool {
-        matches!(shape, Shape::Object(id) if matches!(self.objects.get_index(*id as usize), Some(Object::Text(text)) if text.is_empty()))
+        matches!(shape, Shape::Object(id) if matches!(self.known.objects.get_index(*id as usize), Some(Object::Text(text)) if text.is_empty()))
     }
 
     /// Where a constant string that has no shape of its own among `shapes` is, as a slice.
@@ -102,7 +102,7 @@ impl Context<'_> {
 
     /// The abstract value that an interned object stands for.
     pub fn object_value(&self, id: u32) -> Abs {
-        match self.objects.get_index(id as usize) {
+        match self.known.objects.get_index(id as usize) {
             Some(Object::Text(text)) => Abs::Str(Str::Const(text.clone())),
             Some(object) => Abs::Object(object.clone()),
             None => Abs::Nil,
@@ -191,7 +191,9 @@ impl Context<'_> {
         let (mut tag, mut payload) = (union.tag, union.payload);
         for shape in missing {
             let Shape::Object(id) = shape else { continue };
-            let Some(Object::Text(text)) = self.objects.get_index(id as usize).cloned() else { continue };
+            let Some(Object::Text(text)) = self.known.objects.get_index(id as usize).cloned() else {
+                continue;
+            };
             let (slice, start) = self.slice_of_text(&text, shapes);
             // Branch-free: mask is all ones exactly if the tag is this text's.
             let is = self.compare(ir::CompareOp::Eq, tag, shape.tag());

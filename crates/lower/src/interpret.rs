@@ -200,13 +200,13 @@ impl<'a> Context<'a> {
     /// Code must not grow without bounds, nor may finding out what varies make it again and again.
     fn check_growth(&mut self) -> Result<()> {
         let values = self.function.value_count as usize;
-        self.work.spent += 1 + values.saturating_sub(self.work.values);
-        self.work.values = values;
+        self.known.work.spent += 1 + values.saturating_sub(self.known.work.values);
+        self.known.work.values = values;
         if values > self.options.max_values {
             return self.refuse(LowerErrorKind::TooLarge { limit: self.options.max_values }, None);
         }
-        match self.work.limit {
-            Some(limit) if self.work.spent > limit => {
+        match self.known.work.limit {
+            Some(limit) if self.known.work.spent > limit => {
                 self.refuse(LowerErrorKind::TooMuchWork { limit }, None)
             }
             _ => Ok(()),

@@ -216,10 +216,10 @@ impl Context<'_> {
             }
             let range = encoded.iter().map(|words| self.range(words[column])).reduce(Range::join);
             let ways: Vec<_> = encoded.iter().zip(&states).map(|(w, s)| (w[column], &s.facts)).collect();
-            roots.extend(self.shared.additions.root_of_join(&ways).map(|root| (column, root)));
-            entries.extend(self.shared.additions.entry_of_join(&ways).map(|entry| (column, entry)));
+            roots.extend(self.known.shared.additions.root_of_join(&ways).map(|root| (column, root)));
+            entries.extend(self.known.shared.additions.entry_of_join(&ways).map(|entry| (column, entry)));
             if tags.iter().any(|(tag, _)| *tag == column) {
-                let nil = self.shared.additions.nil_of_join(Shape::Nil.tag(), &ways);
+                let nil = self.known.shared.additions.nil_of_join(Shape::Nil.tag(), &ways);
                 nils.extend(nil.map(|marker| (column, marker)));
             }
             let param = self.function.add_param(block);
@@ -289,7 +289,7 @@ impl Context<'_> {
         }
         self.hide_texts(forms, &mut merged, &params);
         for (met, words) in met.iter().zip(&sums) {
-            self.shared.additions.meet(merged[met.column], &met.meeting, *words);
+            self.known.shared.additions.meet(merged[met.column], &met.meeting, *words);
         }
         for (tag, columns) in &tags {
             if nils.iter().any(|(column, _)| column == tag) {
@@ -299,12 +299,14 @@ impl Context<'_> {
             nils.extend(marker.map(|marker| (*tag, marker)));
         }
         for (column, marker) in nils {
-            self.shared.additions.set_nil(merged[column], Shape::Nil.tag(), marker);
+            self.known.shared.additions.set_nil(merged[column], Shape::Nil.tag(), marker);
         }
-        roots.into_iter().for_each(|(column, root)| self.shared.additions.set_root(merged[column], root));
+        roots
+            .into_iter()
+            .for_each(|(column, root)| self.known.shared.additions.set_root(merged[column], root));
         entries
             .into_iter()
-            .for_each(|(column, entry)| self.shared.additions.set_entry(merged[column], entry));
+            .for_each(|(column, entry)| self.known.shared.additions.set_entry(merged[column], entry));
         let mut state = self.state.clone();
         let mut at = 0;
         let mut values = Vec::with_capacity(extra);
@@ -329,7 +331,7 @@ impl Context<'_> {
                 continue;
             }
             let ways: Vec<_> = values.iter().copied().zip(states.iter().map(|state| &state.facts)).collect();
-            for meeting in self.shared.additions.meetings(&ways) {
+            for meeting in self.known.shared.additions.meetings(&ways) {
                 met.push(self.words_of_meeting(column, meeting, &values, states));
             }
         }

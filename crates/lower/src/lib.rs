@@ -28,6 +28,7 @@ mod hashing;
 mod interpret;
 mod invariants;
 mod join;
+mod knowledge;
 mod loops;
 mod made;
 mod memory;

@@ -222,7 +222,7 @@ impl Context<'_> {
         let refusal = self.refuse(kind, Some(name));
         if let (Some(innermost), Err(Stop::Error(error))) = (self.active_loops.last().cloned(), &refusal) {
             self.stop_if_stale()?;
-            self.unrolled.entry(innermost).or_insert_with(|| error.clone());
+            self.known.unrolled.entry(innermost).or_insert_with(|| error.clone());
             return Err(Stop::Restart);
         }
         refusal

@@ -305,7 +305,7 @@ impl Context<'_> {
 
     /// Bytes of the region; keys of shared tables that are traversed follow in programs that do that.
     pub fn region_size(&self) -> i64 {
-        match (self.stored.is_used(), self.options.frags) {
+        match (self.known.stored.is_used(), self.options.frags) {
             (true, _) => self.tables_end() + MARGIN,
             (false, true) => REGION_SIZE + COPY_SIZE,
             (false, false) => REGION_SIZE,
@@ -339,7 +339,7 @@ impl Context<'_> {
         let map = self.map("region", || ir::MapKind::Map(definition));
         let cpu = self.helper(helper::GET_SMP_PROCESSOR_ID, &[]);
         // One slot for all: in a loop the verifier tells ways apart by which slots they have written.
-        let slot = self.shared.slot(REGION_KEY, 8, &mut self.function);
+        let slot = self.known.shared.slot(REGION_KEY, 8, &mut self.function);
         let key = self.emit(Op::SlotAddress(slot));
         self.store(key, 0, Size::B4, cpu);
         let map = self.emit(Op::MapReference(map));

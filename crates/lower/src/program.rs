@@ -1,17 +1,16 @@
 //! The program around the handlers: they run one after another, and their results become a verdict.
 
-use crate::context::{Context, Result, Site, Stop, TAIL, Work};
+use crate::context::{Context, Result, Site, Stop, TAIL};
 use crate::error::{LowerError, LowerErrorKind};
 use crate::events::Message;
+use crate::knowledge::Knowledge;
 use crate::memory::POOL_MASK;
-use crate::stored::Stored;
 use crate::value::{Abs, CellRef, Closure, Object, Word};
-use crate::{Options, shared::SharedTables, variables::Variables};
-use indexmap::IndexSet;
+use crate::{Options, shared::SharedTables};
 use moonhook_ir as ir;
 use moonhook_ir::{CompareOp, Op, Operand, Size};
 use moonhook_snapshot::Snapshot;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::path::Path;
 
 /// Slots for verdict counters.
@@ -20,8 +19,8 @@ const VERDICTS: usize = 8;
 /// What can be learned of shared tables from code that may have no expanded form.
 pub fn learn(snapshot: &Snapshot, options: &Options) -> SharedTables {
     match walk(snapshot, options) {
-        Ok(mut context) => std::mem::take(&mut context.shared),
-        Err((_, shared)) => *shared,
+        Ok(mut context) => std::mem::take(&mut context.known.shared),
+        Err((_, known)) => known.shared,
     }
 }
 
@@ -32,51 +31,31 @@ pub fn lower(
 ) -> (std::result::Result<ir::Module, LowerError>, SharedTables) {
     match walk(snapshot, options) {
         Ok(mut context) => {
-            let shared = std::mem::take(&mut context.shared);
+            let shared = std::mem::take(&mut context.known.shared);
             (context.finish(), shared)
         }
-        Err((error, shared)) => (Err(*error), *shared),
+        Err((error, known)) => (Err(*error), known.shared),
     }
 }
 
-/// Walks until nothing new is learned of the script's variables.
+/// Walks until nothing new is learned of the script.
 fn walk<'a>(
     snapshot: &'a Snapshot,
     options: &'a Options,
-) -> std::result::Result<Context<'a>, (Box<LowerError>, Box<SharedTables>)> {
-    let mut variables = Variables::default();
-    let mut shared = SharedTables::default();
-    let mut objects = IndexSet::new();
-    let mut unrolled = HashMap::new();
-    let mut stored = Stored::default();
-    let mut work = Work { limit: options.max_work, ..Work::default() };
+) -> std::result::Result<Context<'a>, (Box<LowerError>, Box<Knowledge>)> {
+    let mut known = Knowledge::new(options.max_work);
     loop {
-        variables.start_over();
-        shared.start_over();
-        stored.start_over();
-        let mut context =
-            Context::new(snapshot, options, variables, objects, &program_name(&snapshot.script));
-        context.shared = shared;
-        context.unrolled = unrolled;
-        context.stored = stored;
+        known.start_over();
+        let mut context = Context::new(snapshot, options, known, &program_name(&snapshot.script));
         context.state.heap = context.tables_heap();
-        context.work = Work { values: 0, ..work };
-        let outcome = match (context.lower_handlers(), context.deferred.take()) {
-            _ if context.stale => Err(Stop::Restart),
-            (Ok(()) | Err(Stop::Error(_)), Some(refusal)) => Err(Stop::Error(refusal)),
-            (outcome, _) => outcome,
-        };
-        match outcome {
+        match context.walk_handlers() {
             Ok(()) => return Ok(context),
             // General code would only find out at packet time.
             Err(Stop::Error(error)) => {
                 let misspelt = error.kind.has_general_form().then(|| context.misspelt()).flatten();
-                return Err((misspelt.unwrap_or(error), context.shared.into()));
+                return Err((misspelt.unwrap_or(error), context.known.into()));
             }
-            Err(Stop::Restart) => {
-                (variables, objects, unrolled) = (context.variables, context.objects, context.unrolled);
-                (shared, stored, work) = (context.shared, context.stored, context.work);
-            }
+            Err(Stop::Restart) => known = context.known,
         }
     }
 }
@@ -94,6 +73,16 @@ pub fn program_name(script: &str) -> String {
 }
 
 impl Context<'_> {
+    /// Walks through all handlers; `Restart` if what was learned on the way is to be known from the start.
+    fn walk_handlers(&mut self) -> Result<()> {
+        let outcome = self.lower_handlers();
+        match (outcome, self.deferred.take()) {
+            _ if self.stale => Err(Stop::Restart),
+            (Ok(()) | Err(Stop::Error(_)), Some(refusal)) => Err(Stop::Error(refusal)),
+            (outcome, _) => outcome,
+        }
+    }
+
     fn lower_handlers(&mut self) -> Result<()> {
         if self.options.frags {
             let scattered = self.split_scattered()?;

@@ -17,7 +17,7 @@ impl<'a> Context<'a> {
     /// Executes the loop at `header`, entered in the current state.
     pub fn run_loop(&mut self, frame: &mut Frame<'a>, header: usize, members: &[usize]) -> Result<()> {
         let key = self.loop_key(frame, header);
-        if self.unrolled.contains_key(&key) {
+        if self.known.unrolled.contains_key(&key) {
             return self.unroll_loop(frame, header, members);
         }
         self.active_loops.push(key.clone());
@@ -318,8 +318,8 @@ impl<'a> Context<'a> {
         let count = self.function.value_count;
         self.ranges.truncate(count as usize);
         forget_values(&mut self.sums, count, drop);
-        self.variables.forget_values(count);
-        self.shared.forget(count, self.function.slots.len());
+        self.known.variables.forget_values(count);
+        self.known.shared.forget(count, self.function.slots.len());
         self.same.forget(count);
     }
 }

@@ -38,7 +38,7 @@ impl Context<'_> {
             Value::String(name) => Some(Arc::from(name.as_ref())),
             _ => None,
         });
-        let mut names: Vec<Arc<[u8]>> = entries.chain(self.variables.fields_of(table)).collect();
+        let mut names: Vec<Arc<[u8]>> = entries.chain(self.known.variables.fields_of(table)).collect();
         names.sort();
         names.dedup();
         names

@@ -28,7 +28,7 @@ impl Context<'_> {
 
     /// The memory of strings that a turn has made is free again where nothing that the next turn can reach holds one.
     pub fn give_back_strings(&self, head: &State, state: &mut State) {
-        if self.stored.holds_strings() {
+        if self.known.stored.holds_strings() {
             return;
         }
         let registers = (0..state.registers.len()).map(Variable::Register);

@@ -133,14 +133,14 @@ impl Variables {
 impl Context<'_> {
     /// Notes that `sum` is `a + b`: assigned to where `a` or `b` was read from, it is an addition.
     pub fn note_addition(&mut self, sum: Word, a: Word, b: Word) {
-        self.variables.note_addition(sum, a, b);
-        self.shared.additions.note_addition(sum, a, b);
+        self.known.variables.note_addition(sum, a, b);
+        self.known.shared.additions.note_addition(sum, a, b);
     }
 
     /// Notes that `difference` is `from` less something.
     pub fn note_difference(&mut self, difference: Word, from: Word) {
-        self.variables.note_change(difference, from, &|_| None);
-        self.shared.additions.note_difference(difference, from);
+        self.known.variables.note_change(difference, from, &|_| None);
+        self.known.shared.additions.note_difference(difference, from);
     }
 
     fn state_map(&mut self) -> ir::MapId {
@@ -148,7 +148,7 @@ impl Context<'_> {
     }
 
     fn form_of_variable(&self, index: usize) -> Form {
-        let shapes: Vec<Shape> = self.variables.known[index].1.iter().copied().collect();
+        let shapes: Vec<Shape> = self.known.variables.known[index].1.iter().copied().collect();
         match shapes.as_slice() {
             [shape] if shape.words() > 0 => Form::One(*shape),
             _ => Form::Union(shapes),
@@ -157,7 +157,7 @@ impl Context<'_> {
 
     /// The variable's value; `initial` is what load time left in it.
     pub fn read_assigned(&mut self, id: &VariableId) -> Option<Abs> {
-        let index = self.variables.find(id)?;
+        let index = self.known.variables.find(id)?;
         let map = self.state_map();
         let base = self.emit(Op::DataAddress { map, offset: index as u32 * SIZE });
         let form = self.form_of_variable(index);
@@ -167,7 +167,7 @@ impl Context<'_> {
             _ => vec![word(8)],
         };
         if let (Form::One(Shape::Int), Some(Word::Value(value))) = (&form, words.first()) {
-            self.variables.note_load(*value, index);
+            self.known.variables.note_load(*value, index);
         }
         Some(self.decode(&form, &words))
     }
@@ -175,18 +175,18 @@ impl Context<'_> {
     /// Assigns; `initial` is what load time left in the variable.
     pub fn assign(&mut self, id: VariableId, initial: &Value, value: &Abs, name: &str) -> Result<()> {
         let mut shapes = self.storable(value, name)?;
-        let index = match self.variables.find(&id) {
+        let index = match self.known.variables.find(&id) {
             Some(index) => index,
             None => {
                 let initial = self.lift(initial);
                 shapes.extend(self.storable(&initial, name)?);
-                let index = self.variables.add(id, shapes.clone());
+                let index = self.known.variables.add(id, shapes.clone());
                 self.learned()?;
                 index
             }
         };
-        if !shapes.is_subset(&self.variables.known[index].1) {
-            self.variables.known[index].1.extend(shapes);
+        if !shapes.is_subset(&self.known.variables.known[index].1) {
+            self.known.variables.known[index].1.extend(shapes);
             self.learned()?;
         }
         self.store_assigned(index, value);
@@ -198,8 +198,8 @@ impl Context<'_> {
         let base = self.emit(Op::DataAddress { map, offset: index as u32 * SIZE });
         let form = self.form_of_variable(index);
         if let (Form::One(Shape::Int), Abs::Int(Word::Value(sum))) = (&form, value)
-            && let Some((old, added)) = self.variables.additions.get(sum).copied()
-            && self.variables.loads.get(&old) == Some(&index)
+            && let Some((old, added)) = self.known.variables.additions.get(sum).copied()
+            && self.known.variables.loads.get(&old) == Some(&index)
         {
             let added = added.unwrap_or_else(|| self.sub(Word::Value(*sum), Word::Value(old)));
             let added_value = self.value(added);
@@ -211,11 +211,11 @@ impl Context<'_> {
                 value: added_value,
             });
             let new = self.add(old, added);
-            self.variables.forget_loads(index);
+            self.known.variables.forget_loads(index);
             self.replace(*sum, new);
             return;
         }
-        self.variables.forget_loads(index);
+        self.known.variables.forget_loads(index);
         let words = self.encode(value, &form);
         let first = if matches!(form, Form::Union(_)) { 0 } else { 8 };
         for (index, word) in words.iter().enumerate() {
@@ -243,15 +243,17 @@ impl Context<'_> {
                     return self.refuse(what("an entry of a shared table", ENTRIES), Some(name));
                 }
                 Shape::Object(id) => {
-                    if let Some(Object::Made(_) | Object::Stored(_)) = self.objects.get_index(id as usize) {
+                    if let Some(Object::Made(_) | Object::Stored(_)) =
+                        self.known.objects.get_index(id as usize)
+                    {
                         return self.refuse(LowerErrorKind::TableConstructor, Some(name));
                     }
                     if let Some(Object::Packet | Object::Argument | Object::Header(_)) =
-                        self.objects.get_index(id as usize)
+                        self.known.objects.get_index(id as usize)
                     {
                         return self.refuse(what("the packet or a header of it", FIELDS), Some(name));
                     }
-                    if self.objects.get_index(id as usize).is_some_and(Object::has_cells) {
+                    if self.known.objects.get_index(id as usize).is_some_and(Object::has_cells) {
                         let what = what("a function that captures the handler's local variables", FUNCTIONS);
                         return self.refuse(what, Some(name));
                     }
@@ -277,8 +279,8 @@ impl Context<'_> {
     /// Fills the section with what load time left in the variables.
     pub fn finish_variables(&mut self) {
         let mut bytes = Vec::new();
-        for index in 0..self.variables.known.len() {
-            let id = self.variables.known[index].0.clone();
+        for index in 0..self.known.variables.known.len() {
+            let id = self.known.variables.known[index].0.clone();
             let initial = match &id {
                 VariableId::Cell(cell) => self.snapshot.cell(*cell).value.clone(),
                 VariableId::Field(table, key) => {
@@ -286,7 +288,7 @@ impl Context<'_> {
                 }
             };
             let value = self.lift(&initial);
-            let shapes: Vec<Shape> = self.variables.known[index].1.iter().copied().collect();
+            let shapes: Vec<Shape> = self.known.variables.known[index].1.iter().copied().collect();
             let (tag, payload) = self.encode_shape(&value, &shapes);
             for word in [tag, payload[0], payload[1]] {
                 bytes.extend(word.constant().unwrap_or(0).to_le_bytes());
@@ -300,7 +302,7 @@ impl Context<'_> {
 
     /// What user space should know of the variables.
     fn described_variables(&self) -> Vec<ir::Variable> {
-        let names = variable_names(self.snapshot, self.variables.known.iter().map(|(id, _)| id));
+        let names = variable_names(self.snapshot, self.known.variables.known.iter().map(|(id, _)| id));
         let variable = |(index, (id, shapes)): (usize, &(VariableId, BTreeSet<Shape>))| {
             let types: Vec<&str> = shapes.iter().map(|shape| type_name(*shape)).collect();
             let is_number = |shape: &Shape| shape.words() == 1 || *shape == Shape::Nil;
@@ -319,7 +321,7 @@ impl Context<'_> {
                 kinds: shapes.iter().map(|shape| self.kind(*shape)).collect(),
             }
         };
-        self.variables.known.iter().enumerate().map(variable).collect()
+        self.known.variables.known.iter().enumerate().map(variable).collect()
     }
 }
 
@@ -332,7 +334,7 @@ impl Context<'_> {
             Shape::Int => ir::VariableContent::Integer,
             Shape::Ipv4 => ir::VariableContent::Ipv4,
             Shape::Mac => ir::VariableContent::Mac,
-            Shape::Object(id) => match self.objects.get_index(id as usize) {
+            Shape::Object(id) => match self.known.objects.get_index(id as usize) {
                 Some(Object::Text(text)) => ir::VariableContent::Text(text.to_vec()),
                 _ => ir::VariableContent::Object,
             },

@@ -56,7 +56,7 @@ fn sendable(context: &mut Context<'_>, call: &Call, number: usize, value: &Abs) 
 
 fn is_object(context: &Context<'_>, shape: &Shape) -> bool {
     match shape {
-        Shape::Object(id) => !matches!(context.objects.get_index(*id as usize), Some(Object::Text(_))),
+        Shape::Object(id) => !matches!(context.known.objects.get_index(*id as usize), Some(Object::Text(_))),
         Shape::Entry(_) => true,
         _ => false,
     }

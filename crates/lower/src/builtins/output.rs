@@ -57,7 +57,9 @@ fn sendable(context: &mut Context<'_>, value: &Abs) -> Result<Abs> {
         }
         Abs::Union(union) => {
             let has_text = |context: &Context<'_>, shape: &Shape| match shape {
-                Shape::Object(id) => matches!(context.objects.get_index(*id as usize), Some(Object::Text(_))),
+                Shape::Object(id) => {
+                    matches!(context.known.objects.get_index(*id as usize), Some(Object::Text(_)))
+                }
                 _ => true,
             };
             if union.shapes.iter().all(|shape| has_text(context, shape)) {

@@ -82,7 +82,7 @@ fn header_name(context: &Context<'_>, object: &Abs) -> Option<String> {
     match object {
         Abs::Object(object) => of(object),
         Abs::Union(union) => match union.shapes.as_slice() {
-            [Shape::Nil, Shape::Object(id)] => of(context.objects.get_index(*id as usize)?),
+            [Shape::Nil, Shape::Object(id)] => of(context.known.objects.get_index(*id as usize)?),
             _ => None,
         },
         _ => None,

@@ -77,10 +77,10 @@ fn assign<'a>(
     };
     let first = context.first_sums(frame.closure.prototype).get(&pc).cloned();
     if let Some(first) = &first {
-        context.shared.first_fields.clone_from(&first.fields);
+        context.known.shared.first_fields.clone_from(&first.fields);
     }
     let assigned = assign_field(context, &object, &key, &value, &Target { name, first });
-    context.shared.first_fields.clear();
+    context.known.shared.first_fields.clear();
     assigned?;
     Ok(Next::Continue)
 }

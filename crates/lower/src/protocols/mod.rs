@@ -20,10 +20,10 @@ mod vlan;
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 use crate::join::Arm;
+use crate::knowledge::Knowledge;
 use crate::shared::Seen;
 use crate::state::State;
 use crate::value::{Abs, Object, Word};
-use crate::variables::Variables;
 use crate::{Options, builtins};
 use moonhook_ir::{CompareOp, Size, UnaryOp};
 use moonhook_snapshot::Snapshot;
@@ -83,7 +83,7 @@ pub fn kinds_of(snapshot: &Snapshot, options: &Options, name: &str) -> Seen {
         PROTOCOLS.iter().flat_map(|protocol| protocol.fields.iter().map(move |field| (protocol, field)));
     let mut seen = Seen::default();
     for (protocol, _) in fields.filter(|(_, field)| field.name == name) {
-        let mut context = Context::new(snapshot, options, Variables::default(), Default::default(), "kinds");
+        let mut context = Context::new(snapshot, options, Knowledge::default(), "kinds");
         // A field that has no form alone tells nothing.
         let arms = field(&mut context, &Object::Header(protocol.name), name.as_bytes()).unwrap_or_default();
         for value in arms.iter().flat_map(|arm| arm.values.first()) {

@@ -177,8 +177,8 @@ impl Context<'_> {
     /// Assigns an entry that the handler holds: only to itself (`t[k] = t[k] or …`).
     fn write_held(&mut self, table: TableId, key: &Abs, path: u32, base: Word) -> Result<()> {
         let is_prefixes = self.shared_map(table)?.is_some_and(|(_, shape)| shape.is_prefixes());
-        let whole = self.shared.paths[path as usize] == (table, Vec::new()) && !is_prefixes;
-        if whole && self.shared.additions.is_entry(table, &self.key_identity(key), base) {
+        let whole = self.known.shared.paths[path as usize] == (table, Vec::new()) && !is_prefixes;
+        if whole && self.known.shared.additions.is_entry(table, &self.key_identity(key), base) {
             let base = self.value(base);
             return self.prolong(table, base);
         }
@@ -294,7 +294,8 @@ impl Context<'_> {
     pub(super) fn is_absent(&self, table: TableId, key: &Identity) -> bool {
         let facts = &self.state.facts;
         let looked = facts.looked(table, key).map(|looked| (looked.address, looked.zero));
-        looked == Some((Word::Imm(0), Zero::Absent)) || self.shared.additions.is_absent(table, key, facts)
+        looked == Some((Word::Imm(0), Zero::Absent))
+            || self.known.shared.additions.is_absent(table, key, facts)
     }
 
     /// Whether a value is not to replace an entry that another CPU has made meanwhile, because the handler has seen that there was
@@ -303,7 +304,7 @@ impl Context<'_> {
         match absent {
             _ if shape.per_cpu || shape.is_prefixes() && !matches!(value, Abs::Object(_)) => Word::Imm(ANY),
             true => Word::Imm(NOEXIST),
-            false => self.shared.seen_absent.unwrap_or(Word::Imm(ANY)),
+            false => self.known.shared.seen_absent.unwrap_or(Word::Imm(ANY)),
         }
     }
 

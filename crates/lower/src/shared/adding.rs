@@ -35,19 +35,19 @@ pub struct Missing {
 impl Context<'_> {
     /// Notes that an entry was looked up.
     pub(super) fn note_lookup(&mut self, table: TableId, key: Identity, entry: ir::Value) {
-        self.shared.additions.note_lookup(table, key, entry);
+        self.known.shared.additions.note_lookup(table, key, entry);
     }
 
     /// In `state`, `address` is 0.
     pub fn note_no_entry(&self, state: &mut State, address: Word) {
         if let Word::Value(address) = address {
-            state.facts.absent.extend(self.shared.additions.absent_entry(address));
+            state.facts.absent.extend(self.known.shared.additions.absent_entry(address));
         }
     }
 
     /// In `state`, the tag of a union is `is`.
     pub fn note_tag(&self, state: &mut State, tag: Word, is: i64) {
-        state.facts.absent.extend(self.shared.additions.absent_by_tag(tag, is));
+        state.facts.absent.extend(self.known.shared.additions.absent_by_tag(tag, is));
     }
 
     /// Notes that `arms` carry what was loaded.
@@ -55,7 +55,7 @@ impl Context<'_> {
         if let [Arm { values, .. }] = arms
             && let [Abs::Int(Word::Value(value))] = values.as_slice()
         {
-            self.shared.additions.note_load(*value, load);
+            self.known.shared.additions.note_load(*value, load);
         }
     }
 
@@ -66,7 +66,7 @@ impl Context<'_> {
 
     /// The packet was written: what was looked up may have had another key.
     pub fn forget_lookups(&mut self) {
-        self.shared.additions.forget_keys();
+        self.known.shared.additions.forget_keys();
         // What was copied stays what the entries were; no key is equal to these.
         self.state.facts.looked.retain(|looked| !looked.copy.is_empty());
         for looked in self.state.facts.looked.iter_mut() {
@@ -112,9 +112,9 @@ impl Context<'_> {
         let of_union = |met: &Met| columns.contains(&met.column) && met.meeting.has_missing_fields();
         let (met, merged) = met.find(|(met, _)| of_union(met))?;
         let Some(Word::Value(address)) = merged[0] else { return None };
-        let of = self.shared.additions.of_meeting(&met.meeting)?;
+        let of = self.known.shared.additions.of_meeting(&met.meeting)?;
         let marker = self.value(Word::Imm(0));
-        self.shared.additions.note_missing(of, address, marker);
+        self.known.shared.additions.note_missing(of, address, marker);
         Some(marker)
     }
 
@@ -122,8 +122,8 @@ impl Context<'_> {
     /// [`Context::note_missing_of_join`].
     pub fn missing_where_met(&mut self, states: &mut [State]) -> Option<Missing> {
         let ways: Vec<_> = states.iter().map(|state| &state.facts).collect();
-        let fields = self.shared.additions.missing_fields(&ways)?;
-        let loads = &self.shared.additions.loads;
+        let fields = self.known.shared.additions.missing_fields(&ways)?;
+        let loads = &self.known.shared.additions.loads;
         let first = fields.iter().flatten().map(|load| &loads[*load]);
         let of = first.map(|load| (load.table, load.since)).reduce(|a, b| (a.0, a.1.min(b.1)))?;
         let ats: Vec<_> = fields.iter().map(|load| load.map(|load| loads[load].at)).collect();
@@ -144,7 +144,7 @@ impl Context<'_> {
     pub fn note_missing_of_join(&mut self, missing: &Missing, address: Word) {
         let Word::Value(address) = address else { return };
         let marker = self.value(Word::Imm(0));
-        self.shared.additions.note_missing(missing.of, address, marker);
+        self.known.shared.additions.note_missing(missing.of, address, marker);
         self.state.facts.absent.push(marker);
     }
 
@@ -172,7 +172,7 @@ impl Context<'_> {
 
     /// What the value may be as the value of an entry of the table, or as a field of one.
     fn candidates(&self, value: &Abs, of: (TableId, bool)) -> Vec<Sum> {
-        self.shared.additions.candidates(value, of, self.loop_start, &self.state.facts)
+        self.known.shared.additions.candidates(value, of, self.loop_start, &self.state.facts)
     }
 
     /// Assigns a value that is the entry's own plus something; says whether it is.
@@ -190,7 +190,7 @@ impl Context<'_> {
         }
         let identity = self.key_identity(key);
         let own = self.candidates(value, (table, false));
-        let own = own.into_iter().find(|sum| self.shared.additions.is_of(sum, &identity));
+        let own = own.into_iter().find(|sum| self.known.shared.additions.is_of(sum, &identity));
         let (Some(sum), Abs::Int(Word::Value(total))) = (own, value) else { return Ok(false) };
         let At::Place(at) = sum.at else { return Ok(false) };
         let (added, total) = (self.addend((*total).into(), &sum), *total);
@@ -268,7 +268,7 @@ impl Context<'_> {
     ) -> Result<()> {
         let Abs::Int(Word::Value(total)) = *value else { return Ok(()) };
         for sum in self.candidates(value, (table, true)) {
-            let other = match self.shared.additions.same_word(&sum, field) {
+            let other = match self.known.shared.additions.same_word(&sum, field) {
                 SameWord::Never => continue,
                 SameWord::Always => State { block: None, ..self.state.clone() },
                 SameWord::If(address, whole) => {

@@ -78,7 +78,7 @@ impl Context<'_> {
     /// Notes that words of the table have been assigned, in the current state.
     pub(super) fn forget_words(&mut self, table: TableId, words: Assigned) {
         if self.loop_start > 0 {
-            return self.shared.additions.forget_words(table, &words);
+            return self.known.shared.additions.forget_words(table, &words);
         }
         let at = self.function.value_count;
         let assigned = &mut self.state.facts.assigned;

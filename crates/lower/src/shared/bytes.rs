@@ -48,7 +48,7 @@ impl Context<'_> {
         self.put_version(table, &shape, value.base);
         let unless_there = match shape.per_cpu {
             true => Word::Imm(ANY),
-            false => self.shared.seen_absent.unwrap_or(Word::Imm(ANY)),
+            false => self.known.shared.seen_absent.unwrap_or(Word::Imm(ANY)),
         };
         self.assign_whole(table, map, &shape, [address, value.base], unless_there)?;
         self.entries_change(table);
@@ -57,7 +57,7 @@ impl Context<'_> {
 
     /// Replaces a record in an entry by what was made in [`Context::room_for_record`].
     pub fn replace_record(&mut self, path: u32, base: Word, name: &str, value: Place) -> Result<()> {
-        let (table, _) = self.shared.paths[path as usize];
+        let (table, _) = self.known.shared.paths[path as usize];
         let Some((at, ty)) = self.record_of(path, base)? else { return Ok(()) };
         let Some((number, offset, ty)) = ty.field(name) else { return Ok(()) };
         self.prolong(table, at.base)?;

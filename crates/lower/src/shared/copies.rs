@@ -55,7 +55,7 @@ impl Context<'_> {
             },
             _ => None,
         };
-        self.shared.reads.0.push((table, path, word));
+        self.known.shared.reads.0.push((table, path, word));
     }
 
     /// Has what handlers read in several words copied, from the next walk on.
@@ -63,7 +63,7 @@ impl Context<'_> {
         let needed = ir::needed_values(&self.function);
         let is_needed = |value: &Option<ir::Value>| value.is_none_or(|value| needed[value.index()]);
         let mut read: BTreeMap<TableId, BTreeSet<FieldPath>> = BTreeMap::new();
-        for (table, path, value) in std::mem::take(&mut self.shared.reads.0) {
+        for (table, path, value) in std::mem::take(&mut self.known.shared.reads.0) {
             if is_needed(&value) {
                 read.entry(table).or_default().insert(path);
             }
@@ -253,7 +253,7 @@ impl Context<'_> {
 
     /// What was copied of the word, or the string, at a place of an entry.
     pub(super) fn copied_at(&self, at: Place) -> Option<Abs> {
-        let additions = &self.shared.additions;
+        let additions = &self.known.shared.additions;
         let looked = self.state.facts.looked.iter().filter(|looked| match looked.address {
             Word::Value(address) => additions.is_one_entry(address, at.base),
             Word::Imm(_) => false,

@@ -48,7 +48,7 @@ impl Context<'_> {
     pub(super) fn has_first_fields(&self, shape: &Shape) -> bool {
         let Type::Record(fields) = &shape.value else { return false };
         let counts = fields.iter().any(|field| field.ty == Type::Integer);
-        counts && (self.stub.is_some() || !self.shared.first_fields.is_empty())
+        counts && (self.stub.is_some() || !self.known.shared.first_fields.is_empty())
     }
 
     /// Another CPU has made the entry at an address while the handler was making the value at another one: adds the value's fields that
@@ -56,7 +56,7 @@ impl Context<'_> {
     pub(super) fn add_first_fields(&mut self, shape: &Shape, [entry, value]: [ir::Value; 2]) -> Result<()> {
         let Type::Record(fields) = &shape.value else { return Ok(()) };
         let start = shape.value_offset() as i16;
-        let wanted = self.shared.first_fields.clone();
+        let wanted = self.known.shared.first_fields.clone();
         for (number, Field { name, .. }) in fields.iter().enumerate() {
             let in_stub = self.stub.is_some();
             let is_wanted = in_stub || wanted.iter().any(|wanted| **wanted == *name.as_bytes());

@@ -136,7 +136,7 @@ impl Context<'_> {
     pub(super) fn entries_change(&mut self, table: TableId) {
         self.forget_sums(table);
         self.state.facts.looked.retain(|looked| looked.table != table);
-        let paths = &self.shared.paths;
+        let paths = &self.known.shared.paths;
         let of_table: Vec<bool> = paths.iter().map(|(of, _)| *of == table).collect();
         let stale = |value: &Abs| match value {
             Abs::Entry { path, .. } if of_table[*path as usize] => Some(STALE),
@@ -201,7 +201,7 @@ impl Context<'_> {
     /// Refuses to keep an entry in the map `table`: in Lua both places would hold one table, and an assignment to a field would be
     /// seen at both. Whether it is its own place under a key that comes another way, general code finds out.
     pub(super) fn refuse_kept_entry<T>(&mut self, table: TableId, path: u32, base: Word) -> Result<T> {
-        let (from, names) = self.shared.paths[path as usize].clone();
+        let (from, names) = self.known.shared.paths[path as usize].clone();
         let copy = match self.record_of(path, base)? {
             Some((_, ty)) => copied("e", &ty),
             None => "{…}".to_string(),

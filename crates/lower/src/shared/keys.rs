@@ -57,7 +57,7 @@ impl Context<'_> {
         // A key and a value are there at the same time.
         let key = u32::from(start == KEY_START);
         let size = size.next_multiple_of(8) as u32;
-        let slot = self.shared.slot(size << 1 | key, size, &mut self.function);
+        let slot = self.known.shared.slot(size << 1 | key, size, &mut self.function);
         Ok(self.emit(Op::SlotAddress(slot)))
     }
 

@@ -162,7 +162,7 @@ impl SharedTables {
 impl Context<'_> {
     /// Whether the table is a map.
     pub fn is_shared(&self, table: TableId) -> bool {
-        self.shared.known.contains_key(&table) || self.snapshot.table(table).declaration.is_some()
+        self.known.shared.known.contains_key(&table) || self.snapshot.table(table).declaration.is_some()
     }
 
     /// What a person calls the table.
@@ -196,7 +196,7 @@ impl Context<'_> {
         let snapshot = self.snapshot;
         // What is wrong with a table is found when its map is made.
         let initial = || initial(snapshot, snapshot.table(table)).unwrap_or_default();
-        self.shared.known.entry(table).or_insert_with(initial)
+        self.known.shared.known.entry(table).or_insert_with(initial)
     }
 
     /// What was seen of a table's types. It stays known: where the walk has learned something, a refusal is found again in the next one.
@@ -271,7 +271,7 @@ impl Context<'_> {
             contents: contents(self.snapshot, self.snapshot.table(table)),
         });
         let made = (id, Rc::new(shape));
-        self.shared.known.entry(table).or_default().map = Some(made.clone());
+        self.known.shared.known.entry(table).or_default().map = Some(made.clone());
         made
     }
 
@@ -304,13 +304,13 @@ impl Context<'_> {
     /// Notes that a table is read of which nothing tells the types so far.
     fn note_untyped(&mut self, table: TableId) {
         if self.snapshot.table(table).declaration.is_some() {
-            self.shared.untyped.get_or_insert((table, self.loc));
+            self.known.shared.untyped.get_or_insert((table, self.loc));
         }
     }
 
     /// Refuses tables that are read and whose types nothing tells.
     pub fn check_typed(&mut self) -> Result<()> {
-        let Some((table, loc)) = self.shared.untyped else { return Ok(()) };
+        let Some((table, loc)) = self.known.shared.untyped else { return Ok(()) };
         if self.shared_map(table)?.is_some() {
             return Ok(());
         }

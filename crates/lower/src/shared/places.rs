@@ -57,7 +57,7 @@ impl Context<'_> {
     /// `entry[index] = value`, of an index that depends on the packet: an error where the list has no such place, unless nil is
     /// assigned.
     pub(super) fn write_place(&mut self, path: u32, base: Word, index: Word, value: &Abs) -> Result<()> {
-        let (table, _) = self.shared.paths[path as usize];
+        let (table, _) = self.known.shared.paths[path as usize];
         let (mut done, mut assigned) = (Vec::new(), Vec::new());
         self.at_each_place(path, base, index, &mut |context, name| {
             assigned.push(context.assign_named(path, base, name, value)?);

@@ -29,17 +29,17 @@ impl Context<'_> {
     /// The record at a path, of the entry at an address.
     pub(super) fn entry(&mut self, table: TableId, path: Vec<String>, base: ir::Value) -> Abs {
         let path = (table, path);
-        let known = self.shared.paths.iter().position(|known| *known == path);
+        let known = self.known.shared.paths.iter().position(|known| *known == path);
         let number = known.unwrap_or_else(|| {
-            self.shared.paths.push(path);
-            self.shared.paths.len() - 1
+            self.known.shared.paths.push(path);
+            self.known.shared.paths.len() - 1
         });
         Abs::Entry { path: number as u32, base: Word::Value(base) }
     }
 
     /// Where the record is, and its type.
     pub(super) fn record_of(&mut self, path: u32, base: Word) -> Result<Option<(Place, Type)>> {
-        let (table, names) = self.shared.paths[path as usize].clone();
+        let (table, names) = self.known.shared.paths[path as usize].clone();
         let Some((_, shape)) = self.shared_map(table)? else { return Ok(None) };
         let (mut offset, mut ty) = (shape.value_offset(), &shape.value);
         for name in &names {
@@ -68,7 +68,7 @@ impl Context<'_> {
 
     /// `entry[key]`, with one arm for each way of getting it.
     pub fn read_entry(&mut self, path: u32, base: Word, key: &Abs) -> Result<Vec<Arm>> {
-        let (table, _) = self.shared.paths[path as usize];
+        let (table, _) = self.known.shared.paths[path as usize];
         match (Key::of(key), key) {
             (Some(key), _) => match key.field_name() {
                 Some(name) => self.read_named(path, base, name),
@@ -88,7 +88,7 @@ impl Context<'_> {
     }
 
     pub(super) fn read_named(&mut self, path: u32, base: Word, name: String) -> Result<Vec<Arm>> {
-        let (table, _) = self.shared.paths[path as usize];
+        let (table, _) = self.known.shared.paths[path as usize];
         let Some((at, ty)) = self.record_of(path, base)? else { return self.only(Abs::Nil) };
         let Some((number, offset, ty)) = ty.field(&name) else { return self.only(Abs::Nil) };
         let place = Place { disp: at.disp + offset as i16, ..at };
@@ -105,7 +105,7 @@ impl Context<'_> {
         let mut arms = vec![Arm { state: self.take_state(), values: vec![Abs::Nil] }];
         self.state = there;
         if matches!(ty, Type::Record(_)) {
-            let mut names = self.shared.paths[path as usize].1.clone();
+            let mut names = self.known.shared.paths[path as usize].1.clone();
             names.push(name);
             let entry = self.entry(table, names, at.base);
             arms.extend(self.only(entry)?);
@@ -113,7 +113,7 @@ impl Context<'_> {
         }
         let found = self.value_arms(place, ty)?;
         self.note_load(Load { table, key: None, at: At::Place(place), marker, since: marker.0 }, &found);
-        let path = self.shared.paths[path as usize].1.iter().cloned().chain([name]).collect();
+        let path = self.known.shared.paths[path as usize].1.iter().cloned().chain([name]).collect();
         self.note_read_of_entry(table, path, ty, &found);
         arms.extend(found);
         Ok(arms)
@@ -129,7 +129,7 @@ impl Context<'_> {
 
     /// `entry[key] = value`.
     pub fn write_entry(&mut self, path: u32, base: Word, key: &Abs, value: &Abs) -> Result<()> {
-        let (table, _) = self.shared.paths[path as usize];
+        let (table, _) = self.known.shared.paths[path as usize];
         match (Key::of(key), key) {
             (Some(key), _) => match key.field_name() {
                 Some(name) => self.write_named(path, base, name, value),
@@ -151,7 +151,7 @@ impl Context<'_> {
 
     /// What was read of a field is not what a later addition adds to.
     pub(super) fn forget_field(&mut self, path: u32, field: Option<(i16, usize)>) {
-        let (table, _) = self.shared.paths[path as usize];
+        let (table, _) = self.known.shared.paths[path as usize];
         if let Some((disp, size)) = field {
             self.forget_words(table, Assigned::Field(disp, size));
         }
@@ -165,7 +165,7 @@ impl Context<'_> {
         name: String,
         value: &Abs,
     ) -> Result<Option<(i16, usize)>> {
-        let (table, names) = self.shared.paths[path as usize].clone();
+        let (table, names) = self.known.shared.paths[path as usize].clone();
         let mut seen = Seen::record(BTreeMap::from([(name.clone(), self.seen(table, value)?)]));
         for name in names.iter().rev() {
             seen = Seen::record(BTreeMap::from([(name.clone(), seen)]));
@@ -255,7 +255,7 @@ impl Context<'_> {
 
     /// Refuses `pairs` and `next` of a record.
     pub fn refuse_traversed_entry<T>(&self, path: u32) -> Result<T> {
-        let (table, _) = self.shared.paths[path as usize];
+        let (table, _) = self.known.shared.paths[path as usize];
         self.refuse_shared(table, "traversing the fields of an entry of", NAMES)
     }
 

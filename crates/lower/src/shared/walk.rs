@@ -149,7 +149,7 @@ impl Context<'_> {
     /// Eight bytes of stack, for what is passed to the function that copies keys.
     fn slot_for_context(&mut self) -> ir::Value {
         const CONTEXT: u32 = 0;
-        let slot = self.shared.slot(CONTEXT, 8, &mut self.function);
+        let slot = self.known.shared.slot(CONTEXT, 8, &mut self.function);
         self.emit(Op::SlotAddress(slot))
     }
 

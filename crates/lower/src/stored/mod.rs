@@ -101,7 +101,7 @@ impl Stored {
 impl Context<'_> {
     /// The largest offset of the region at which strings are read.
     pub fn scratch_mask(&self) -> i64 {
-        if self.stored.is_used() { self.tables_end() - 1 } else { STRINGS_END - 1 }
+        if self.known.stored.is_used() { self.tables_end() - 1 } else { STRINGS_END - 1 }
     }
 
     /// Where the region's part for tables ends: a power of two. Behind it is a margin for accesses at any masked offset.
@@ -116,23 +116,23 @@ impl Context<'_> {
 
     /// Where entries of growing tables are put.
     pub fn tables_heap(&self) -> Word {
-        Word::Imm(self.tables_start() + HEADER + SITE * self.stored.sites.len() as i64)
+        Word::Imm(self.tables_start() + HEADER + SITE * self.known.stored.sites.len() as i64)
     }
 
     /// A key of a table depends on the packet (`key`, if it is a value that the table was used with). Starts again: with the
     /// innermost loop unrolled if its turns may be why, else with the table stored.
     pub fn needs_entries<T>(&mut self, table: u32, key: Option<&Abs>, name: &str) -> Result<T> {
         let from_packet = matches!(key, Some(Abs::Str(Str::Slice { space: Space::Packet, .. })));
-        let innermost = self.active_loops.last().filter(|key| !self.stored.endless.contains(key));
+        let innermost = self.active_loops.last().filter(|key| !self.known.stored.endless.contains(key));
         if innermost.is_some() && !from_packet {
             return self.needs_memory(name);
         }
         self.stop_if_stale()?;
         let site = self.table_sites.get(&table).cloned();
         match site {
-            Some(site) if self.stored.sites.len() < MAX_SITES && self.stub.is_none() => {
-                let number = self.stored.sites.len();
-                self.stored.sites.entry(site).or_insert(Holds { number, ..Holds::default() });
+            Some(site) if self.known.stored.sites.len() < MAX_SITES && self.stub.is_none() => {
+                let number = self.known.stored.sites.len();
+                self.known.stored.sites.entry(site).or_insert(Holds { number, ..Holds::default() });
                 Err(Stop::Restart)
             }
             _ => self.refuse(LowerErrorKind::TableConstructor, Some(name)),
@@ -142,16 +142,18 @@ impl Context<'_> {
     /// A loop cannot be unrolled: its turns depend on the packet.
     pub fn give_up_unrolling<T>(&mut self, key: LoopKey) -> Result<T> {
         self.stop_if_stale()?;
-        match self.unrolled.remove(&key) {
-            Some(why) if !self.stored.endless.insert(key) => Err(Stop::Error(why)),
+        match self.known.unrolled.remove(&key) {
+            Some(why) if !self.known.stored.endless.insert(key) => Err(Stop::Error(why)),
             _ => Err(Stop::Restart),
         }
     }
 
     /// The table that the current instruction makes, if tables made here are stored.
     pub fn make_stored(&mut self, table: u32, site: &Site) -> Result<Option<Abs>> {
-        let Some(number) = self.stored.sites.get(site).map(|holds| holds.number) else { return Ok(None) };
-        self.stored.tables.insert(table, site.clone());
+        let Some(number) = self.known.stored.sites.get(site).map(|holds| holds.number) else {
+            return Ok(None);
+        };
+        self.known.stored.tables.insert(table, site.clone());
         self.state.facts.found.retain(|found| found.table != table);
         let counter = self.entry_at(Word::Imm(self.tables_start()))?;
         let last = self.load_at(counter, Size::B8, false);
@@ -175,13 +177,13 @@ impl Context<'_> {
     }
 
     fn holds(&self, table: u32) -> Option<&Holds> {
-        self.stored.sites.get(self.stored.tables.get(&table)?)
+        self.known.stored.sites.get(self.known.stored.tables.get(&table)?)
     }
 
     /// Takes note of what a table holds.
     fn note_stored(&mut self, table: u32, key: Option<Kind>, values: &[Shape]) -> Result<()> {
-        let site = self.stored.tables.get(&table);
-        let Some(holds) = site.and_then(|site| self.stored.sites.get_mut(site)) else { return Ok(()) };
+        let site = self.known.stored.tables.get(&table);
+        let Some(holds) = site.and_then(|site| self.known.stored.sites.get_mut(site)) else { return Ok(()) };
         let before = (holds.keys.len(), holds.values.len());
         holds.keys.extend(key);
         holds.values.extend(values);

@@ -90,7 +90,7 @@ impl Context<'_> {
     pub(super) fn is_storable_union(&self, union: &Union) -> bool {
         union.shapes.iter().all(|shape| match shape {
             Shape::Slice(Space::Packet) | Shape::Entry(_) => false,
-            Shape::Object(id) => match self.objects.get_index(*id as usize) {
+            Shape::Object(id) => match self.known.objects.get_index(*id as usize) {
                 Some(Object::Text(_)) | None => false,
                 Some(object) => self.is_kept_object(object),
             },

@@ -167,17 +167,17 @@ impl<'t> Stubs<'t> {
         let (state, rest) = (function.params[first], function.params[first + 1..].to_vec());
         let module = std::mem::take(self.host.module());
         let mut context = Context::of_function(self.snapshot, self.options, module, function);
-        context.shared = self.host.shared().map(std::mem::take).unwrap_or_default();
-        context.shared.start_function();
+        context.known.shared = self.host.shared().map(std::mem::take).unwrap_or_default();
+        context.known.shared.start_function();
         context.loc = self.loc;
         context.stub = Some(Stub { host: &mut *self.host, state, arguments: None, errors: Vec::new() });
         let parameters: Vec<Word> = rest.into_iter().map(Word::Value).collect();
         let outcome = body(&mut context, &parameters);
         context.close_unused_blocks();
-        let Context { module, mut function, opaque_map, shared, .. } = context;
+        let Context { module, mut function, opaque_map, known, .. } = context;
         *self.host.module() = module;
-        if let Some(known) = self.host.shared() {
-            *known = shared;
+        if let Some(shared) = self.host.shared() {
+            *shared = known.shared;
         }
         let outcome = outcome?;
         crate::invariants::make_unknown(&mut function, opaque_map);

@@ -103,7 +103,7 @@ pub fn lookup_arms(context: &mut Context<'_>, table: TableId, key: &Abs) -> Resu
     if context.is_shared(table) {
         return context.read_shared(table, key);
     }
-    if context.variables.any_field_of(table) && matches!(key, Abs::Str(_)) {
+    if context.known.variables.any_field_of(table) && matches!(key, Abs::Str(_)) {
         // Names that were constant so far are not all there are.
         if context.can_be_map(table) {
             context.share(table, None)?;

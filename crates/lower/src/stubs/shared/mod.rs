@@ -184,9 +184,9 @@ impl Context<'_> {
         self.write_shared(table, key, &Abs::Nil)?;
         done.push(self.take_state());
         self.state = assigning;
-        self.shared.seen_absent = Some(seen_absent);
+        self.known.shared.seen_absent = Some(seen_absent);
         let assigned = self.assign_by_key(table, shape, (key, [key_place, value_place]), (word, record));
-        self.shared.seen_absent = None;
+        self.known.shared.seen_absent = None;
         done.extend(assigned?);
         Ok(done)
     }
@@ -230,7 +230,7 @@ impl Context<'_> {
 
     /// Splits the current state: where a value that is assigned is the word's own value plus what is in the state's result.
     fn leave_addition(&mut self, word: Word, key: Word, value: Word) -> (State, State) {
-        let absent = self.shared.seen_absent.unwrap_or(Word::Imm(0));
+        let absent = self.known.shared.seen_absent.unwrap_or(Word::Imm(0));
         let adds = self.call_routine("shared_addition", &[word, key, value, absent]);
         let adds = self.compare(CompareOp::Ne, adds, 0);
         self.split(adds)

@@ -1,0 +1,42 @@
+//! What walks through the handlers learn for the walks after them.
+
+use crate::context::{LoopKey, Work};
+use crate::error::LowerError;
+use crate::shared::SharedTables;
+use crate::stored::Stored;
+use crate::value::Object;
+use crate::variables::Variables;
+use indexmap::IndexSet;
+use std::collections::HashMap;
+
+/// What is known of the script. Nothing is ever taken back, so that walking comes to an end.
+#[derive(Default)]
+pub struct Knowledge {
+    /// Variables that handlers assign.
+    pub variables: Variables,
+    /// Tables that are maps.
+    pub shared: SharedTables,
+    /// Objects that are told apart at packet time, by number.
+    pub objects: IndexSet<Object>,
+    /// Loops to unroll, as far as is known, and what has no form otherwise.
+    pub unrolled: HashMap<LoopKey, Box<LowerError>>,
+    /// Tables made at packet time that are hash tables in the per-CPU region.
+    pub stored: Stored,
+    /// What the walks have cost.
+    pub work: Work,
+}
+
+impl Knowledge {
+    /// Nothing; walks may spend so much (`None`: as much as it takes).
+    pub fn new(limit: Option<usize>) -> Knowledge {
+        Knowledge { work: Work { limit, ..Work::default() }, ..Knowledge::default() }
+    }
+
+    /// Before a walk.
+    pub fn start_over(&mut self) {
+        self.variables.start_over();
+        self.shared.start_over();
+        self.stored.start_over();
+        self.work.values = 0;
+    }
+}
