@@ -3,7 +3,8 @@
 # An attempt is a line `client family name expected`; `expected` is what happens while the filter is attached. Its outcome
 # is one of: works (the right answer, under the right certificate), silence (the time ran out), or an error with its code.
 
-TIME_LIMIT=4
+# Seconds; in emulated kernels clients alone take longer to start.
+TIME_LIMIT=$((${MOONHOOK_PATIENCE:-20} / 5))
 ATTEMPTS=()
 
 plan_attempts() {

@@ -30,8 +30,12 @@ mod verdict;
 
 use clap::{Parser, Subcommand};
 use moonhook_session::threads;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 pub use error::CliError;
 pub use explain::PAGES;
@@ -54,6 +58,19 @@ Exit codes:
 pub struct Arguments {
     #[command(subcommand)]
     command: Command,
+    /// Say on standard error what the compiler does: `debug`, or by stage, for example `lower=debug,passes=trace`
+    #[arg(long, global = true, value_name = "FILTER")]
+    log: Option<Targets>,
+}
+
+/// Has what stages tell of their work written to standard error.
+fn log_to_stderr(filter: Targets) {
+    let lines = tracing_subscriber::fmt::layer()
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal() && terminal::colour_wanted())
+        .without_time();
+    // There is one where the process has begun to log before.
+    let _ = tracing_subscriber::registry().with(lines.with_filter(filter)).try_init();
 }
 
 #[derive(Debug, Subcommand)]
@@ -116,6 +133,9 @@ impl Command {
 pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let mut out = BufWriter::new(std::io::stdout());
+    if let Some(filter) = arguments.log {
+        log_to_stderr(filter);
+    }
     let result = threads::guarded(|| arguments.command.execute(&mut out));
     let result = result.and_then(|exit| out.flush().map(|()| exit).map_err(CliError::from));
     match result {

@@ -63,7 +63,7 @@ fn first_accepted<T>(
     accept: impl Fn(&Module, &Object, &mut Timings) -> Result<T, EngineError>,
 ) -> Result<(Compiled, T), EngineError> {
     let (mut learned, mut timings) = (Learned::default(), Timings::default());
-    let mut made = |attempt: Attempt| {
+    let mut make = |attempt: Attempt| {
         let mut module = timed(&mut timings.lower, || lower(snapshot, settings, attempt, &mut learned))
             .map_err(|error| (error, None))?;
         timed(&mut timings.passes, || moonhook_passes::optimise(&mut module));
@@ -82,6 +82,12 @@ fn first_accepted<T>(
         timings.sum();
         let choice = Choice { form: attempt.form, reason: None };
         Ok((Compiled { module, object, attempt, choice, timings }, accepted))
+    };
+    let mut made = |attempt: Attempt| {
+        let outcome = make(attempt);
+        let refused = outcome.as_ref().err().map(|(error, _)| error.to_string());
+        tracing::debug!(target: "engine", ?attempt, refused);
+        outcome
     };
     let expanded = match settings.form {
         Some(Form::General) => return general(&mut made).map_err(|(error, _)| error),

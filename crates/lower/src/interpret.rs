@@ -10,6 +10,7 @@ use crate::error::LowerErrorKind;
 use crate::events::Message;
 use crate::flow::Flow;
 use crate::join::Arm;
+use crate::knowledge::MOST_WALKS;
 use crate::opcode::{Instruction, Opcode};
 use crate::ops;
 use crate::state::{Slot, State};
@@ -204,6 +205,10 @@ impl<'a> Context<'a> {
         self.known.work.values = values;
         if values > self.options.max_values {
             return self.refuse(LowerErrorKind::TooLarge { limit: self.options.max_values }, None);
+        }
+        if self.known.walks > MOST_WALKS {
+            let limit = self.known.work.spent;
+            return self.refuse(LowerErrorKind::TooMuchWork { limit }, None);
         }
         match self.known.work.limit {
             Some(limit) if self.known.work.spent > limit => {

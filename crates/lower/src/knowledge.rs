@@ -9,6 +9,9 @@ use crate::variables::Variables;
 use indexmap::IndexSet;
 use std::collections::HashMap;
 
+/// Walks through a script, at most: each learns something, and no script has that much to teach.
+pub const MOST_WALKS: usize = 10_000;
+
 /// What is known of the script. Nothing is ever taken back, so that walking comes to an end.
 #[derive(Default)]
 pub struct Knowledge {
@@ -24,6 +27,8 @@ pub struct Knowledge {
     pub stored: Stored,
     /// What the walks have cost.
     pub work: Work,
+    /// Walks that were begun.
+    pub walks: usize,
 }
 
 impl Knowledge {
@@ -38,5 +43,20 @@ impl Knowledge {
         self.shared.start_over();
         self.stored.start_over();
         self.work.values = 0;
+        self.walks += 1;
+    }
+
+    /// Says what is known behind a walk.
+    pub fn log(&self, ended: bool) {
+        tracing::debug!(
+            target: "lower",
+            walk = self.walks,
+            work = self.work.spent,
+            variables = self.variables.count(),
+            tables = self.shared.count(),
+            unrolled_loops = self.unrolled.len(),
+            stored_tables = self.stored.count(),
+            ended,
+        );
     }
 }

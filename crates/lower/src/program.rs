@@ -48,7 +48,9 @@ fn walk<'a>(
         known.start_over();
         let mut context = Context::new(snapshot, options, known, &program_name(&snapshot.script));
         context.state.heap = context.tables_heap();
-        match context.walk_handlers() {
+        let outcome = context.walk_handlers();
+        context.known.log(outcome.is_ok());
+        match outcome {
             Ok(()) => return Ok(context),
             // General code would only find out at packet time.
             Err(Stop::Error(error)) => {

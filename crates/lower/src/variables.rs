@@ -38,6 +38,13 @@ pub struct Variables {
 
 const SIZE: u32 = ir::Variable::SIZE;
 
+impl Variables {
+    /// How many are known.
+    pub fn count(&self) -> usize {
+        self.known.len()
+    }
+}
+
 // What to keep instead.
 const STRINGS: &str = "keep an integer, or keep strings in a table that is declared: `map{key = \"string:16\", value = \"string:64\"}`";
 const ADDRESSES: &str =

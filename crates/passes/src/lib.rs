@@ -94,8 +94,10 @@ fn spare_the_verifier(function: &mut Function, around: &Around) {
 pub fn optimise_function(function: &mut Function, around: &Around) {
     // Passes in a row that changed nothing: once those are all, each has seen the function as it is.
     let mut idle = 0;
-    for pass in (0..ROUNDS).flat_map(|_| PASSES) {
-        idle = if (pass.run)(function, around) { 0 } else { idle + 1 };
+    for (number, pass) in (0..ROUNDS).flat_map(|_| PASSES).enumerate() {
+        let changed = (pass.run)(function, around);
+        tracing::trace!(target: "passes", function = function.name, number, pass = pass.name, changed);
+        idle = if changed { 0 } else { idle + 1 };
         debug_assert_eq!(moonhook_ir::verify::verify(function), Ok(()), "after {}\n{function}", pass.name);
         if idle == PASSES.len() {
             return;

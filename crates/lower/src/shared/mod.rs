@@ -88,6 +88,11 @@ struct Known {
 }
 
 impl SharedTables {
+    /// How many tables are known to be maps.
+    pub fn count(&self) -> usize {
+        self.known.len()
+    }
+
     /// Before a new walk.
     pub fn start_over(&mut self) {
         self.known.values_mut().for_each(|known| known.map = None);

@@ -82,6 +82,11 @@ enum Kind {
 }
 
 impl Stored {
+    /// At how many places tables are made that are stored.
+    pub fn count(&self) -> usize {
+        self.sites.len()
+    }
+
     /// Before a new walk.
     pub fn start_over(&mut self) {
         self.tables.clear();
