@@ -114,7 +114,7 @@ impl Values {
         };
         let rhs_is_constant = matches!(self.definition(rhs), Definition::Const(_));
         match i32::try_from(constant) {
-            Ok(imm) if !rhs_is_constant => Condition::new(mirrored(condition.op), rhs, imm),
+            Ok(imm) if !rhs_is_constant => Condition::new(condition.op.swapped(), rhs, imm),
             _ => condition,
         }
     }
@@ -192,20 +192,4 @@ fn push_condition(condition: Condition, work: &mut Vec<Value>) {
 /// Must be done even if nothing uses the result.
 pub fn has_effect(op: &Op) -> bool {
     matches!(op, Op::Store { .. } | Op::Atomic { .. } | Op::Helper { .. } | Op::Call { .. })
-}
-
-/// The comparison with its sides exchanged.
-fn mirrored(op: CompareOp) -> CompareOp {
-    use CompareOp::*;
-    match op {
-        Eq | Ne | Test => op,
-        ULt => UGt,
-        ULe => UGe,
-        UGt => ULt,
-        UGe => ULe,
-        SLt => SGt,
-        SLe => SGe,
-        SGt => SLt,
-        SGe => SLe,
-    }
 }

@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::value::Word;
 use moonhook_ir as ir;
-use moonhook_ir::{BinaryOp, CompareOp, Op, Operand, Size, UnaryOp};
+use moonhook_ir::{BinaryOp, CompareOp, Op, Operand, Size, UnaryOp, eval};
 
 /// What is known of a word as a signed number. Only what the kernel's verifier tracks too may be claimed here, because
 /// checks that the verifier needs are left out on the strength of it.
@@ -38,71 +38,6 @@ impl Range {
 pub enum Cond {
     Known(bool),
     Test(ir::Condition),
-}
-
-/// What a binary operation yields (the eBPF instruction set's definition, also for division by zero).
-pub fn fold_binary(op: BinaryOp, a: i64, b: i64) -> i64 {
-    let (ua, ub) = (a as u64, b as u64);
-    match op {
-        BinaryOp::Add => a.wrapping_add(b),
-        BinaryOp::Sub => a.wrapping_sub(b),
-        BinaryOp::Mul => a.wrapping_mul(b),
-        BinaryOp::UDiv => ua.checked_div(ub).unwrap_or(0) as i64,
-        BinaryOp::UMod => ua.checked_rem(ub).unwrap_or(ua) as i64,
-        BinaryOp::SDiv => {
-            if b == 0 {
-                0
-            } else {
-                a.wrapping_div(b)
-            }
-        }
-        BinaryOp::SMod => {
-            if b == 0 {
-                a
-            } else {
-                a.wrapping_rem(b)
-            }
-        }
-        BinaryOp::And => a & b,
-        BinaryOp::Or => a | b,
-        BinaryOp::Xor => a ^ b,
-        BinaryOp::Shl => a.wrapping_shl(b as u32 & 63),
-        BinaryOp::LShr => ua.wrapping_shr(b as u32 & 63) as i64,
-        BinaryOp::AShr => a.wrapping_shr(b as u32 & 63),
-    }
-}
-
-pub fn fold_compare(op: CompareOp, a: i64, b: i64) -> bool {
-    let (ua, ub) = (a as u64, b as u64);
-    match op {
-        CompareOp::Eq => a == b,
-        CompareOp::Ne => a != b,
-        CompareOp::ULt => ua < ub,
-        CompareOp::ULe => ua <= ub,
-        CompareOp::UGt => ua > ub,
-        CompareOp::UGe => ua >= ub,
-        CompareOp::SLt => a < b,
-        CompareOp::SLe => a <= b,
-        CompareOp::SGt => a > b,
-        CompareOp::SGe => a >= b,
-        CompareOp::Test => a & b != 0,
-    }
-}
-
-/// The operation that says the same with its operands exchanged.
-fn mirrored(op: CompareOp) -> CompareOp {
-    use CompareOp::*;
-    match op {
-        ULt => UGt,
-        ULe => UGe,
-        UGt => ULt,
-        UGe => ULe,
-        SLt => SGt,
-        SLe => SGe,
-        SGt => SLt,
-        SGe => SLe,
-        same => same,
-    }
 }
 
 fn range_of_binary(op: BinaryOp, a: Range, b: Range) -> Range {
@@ -196,7 +131,7 @@ impl Context<'_> {
     pub fn binary(&mut self, op: BinaryOp, a: impl Into<Word>, b: impl Into<Word>) -> Word {
         let (mut a, mut b) = (a.into(), b.into());
         if let (Word::Imm(x), Word::Imm(y)) = (a, b) {
-            return Word::Imm(fold_binary(op, x, y));
+            return Word::Imm(eval::binary(op, x as u64, y as u64) as i64);
         }
         if matches!(op, BinaryOp::Add | BinaryOp::Mul | BinaryOp::And | BinaryOp::Or | BinaryOp::Xor)
             && matches!(a, Word::Imm(_))
@@ -321,8 +256,8 @@ impl Context<'_> {
     pub fn compare(&mut self, op: CompareOp, a: impl Into<Word>, b: impl Into<Word>) -> Cond {
         let (a, b) = (a.into(), b.into());
         match (a, b) {
-            (Word::Imm(x), Word::Imm(y)) => Cond::Known(fold_compare(op, x, y)),
-            (Word::Imm(_), Word::Value(_)) => self.compare(mirrored(op), b, a),
+            (Word::Imm(x), Word::Imm(y)) => Cond::Known(eval::compare(op, x as u64, y as u64)),
+            (Word::Imm(_), Word::Value(_)) => self.compare(op.swapped(), b, a),
             (Word::Value(x), b) if Word::Value(x) == b => match op {
                 CompareOp::Eq | CompareOp::ULe | CompareOp::UGe | CompareOp::SLe | CompareOp::SGe => {
                     Cond::Known(true)
