@@ -38,6 +38,24 @@ local function set_int(at, value)
   set64(at + 8, value)
 end
 
+-- The arguments `s, pattern [, init]`: two payloads of strings, how far behind the subject's start the search begins, and 1; or 0 in the
+-- end after an error.
+function inline.search_args(L, base, n)
+  local subject, subject_ok = inline.subject_arg(L, base, n)
+  if subject_ok == 0 then
+    return 0, 0, 0, 0
+  end
+  local pattern, pattern_ok = inline.str_arg(L, base, n, 2)
+  if pattern_ok == 0 then
+    return 0, 0, 0, 0
+  end
+  local init, init_ok = inline.opt_int(L, base, n, 3, 1)
+  if init_ok == 0 then
+    return 0, 0, 0, 0
+  end
+  return subject, pattern, first_position(init, subject >> 32), 1
+end
+
 -- string.find without patterns, from the address s on: stores the results, and is their number or FAIL.
 local function find_plain(L, base, subject, s, text)
   local start = subject & 0xffffffff
@@ -68,19 +86,10 @@ end
 
 -- string.find(s, pattern [, init [, plain]])
 function string_find(L, base, n)
-  local subject, subject_ok = inline.subject_arg(L, base, n)
-  if subject_ok == 0 then
+  local subject, pattern, from, ok = inline.search_args(L, base, n)
+  if ok == 0 then
     return FAIL
   end
-  local pattern, pattern_ok = inline.str_arg(L, base, n, 2)
-  if pattern_ok == 0 then
-    return FAIL
-  end
-  local init, init_ok = inline.opt_int(L, base, n, 3, 1)
-  if init_ok == 0 then
-    return FAIL
-  end
-  local from = first_position(init, subject >> 32)
   if from > subject >> 32 then
     set_nil(base - 16)
     return 1
@@ -118,19 +127,10 @@ end
 
 -- string.match(s, pattern [, init])
 function string_match(L, base, n)
-  local subject, subject_ok = inline.subject_arg(L, base, n)
-  if subject_ok == 0 then
+  local subject, pattern, from, ok = inline.search_args(L, base, n)
+  if ok == 0 then
     return FAIL
   end
-  local pattern, pattern_ok = inline.str_arg(L, base, n, 2)
-  if pattern_ok == 0 then
-    return FAIL
-  end
-  local init, init_ok = inline.opt_int(L, base, n, 3, 1)
-  if init_ok == 0 then
-    return FAIL
-  end
-  local from = first_position(init, subject >> 32)
   local found = 0
   if from <= subject >> 32 then
     found = first_match(L, subject, pattern, (subject & 0xffffffff) + from)
@@ -147,19 +147,10 @@ end
 
 -- string.gmatch(s, pattern [, init]): an integer instead of the function: what string_gmatch_next takes to go on.
 function string_gmatch_start(L, base, n)
-  local subject, subject_ok = inline.subject_arg(L, base, n)
-  if subject_ok == 0 then
+  local subject, pattern, from, ok = inline.search_args(L, base, n)
+  if ok == 0 then
     return FAIL
   end
-  local pattern, pattern_ok = inline.str_arg(L, base, n, 2)
-  if pattern_ok == 0 then
-    return FAIL
-  end
-  local init, init_ok = inline.opt_int(L, base, n, 3, 1)
-  if init_ok == 0 then
-    return FAIL
-  end
-  local from = first_position(init, subject >> 32)
   if from > subject >> 32 then
     from = (subject >> 32) + 1
   end
