@@ -2,9 +2,9 @@
 
 use crate::context::{Context, Result};
 use crate::formatting::{LOWER_CASE, digit_character, put_byte};
-use crate::join::Arm;
 use crate::loops::Iteration;
 use crate::value::{Abs, Space, Str, Word};
+use crate::ways::Arm;
 use moonhook_ir as ir;
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
 use std::net::{Ipv4Addr, Ipv6Addr};

@@ -5,9 +5,9 @@
 
 use crate::context::{Context, Result};
 use crate::events::{RECORD_HEADER, RECORD_MAX};
-use crate::join::Arm;
-use crate::memory::{Address, RECORD_SIZE};
+use crate::region::{Address, RECORD_SIZE};
 use crate::value::{Abs, Object, Str, Word};
+use crate::ways::Arm;
 use moonhook_ir as ir;
 use moonhook_ir::{ArgumentKind, CompareOp, Size};
 use moonhook_shape::MAX_NESTED;
@@ -201,7 +201,7 @@ impl Context<'_> {
             (whole, kinds(ArgumentKind::String, length)),
         ];
         let joined =
-            self.join(arms.into_iter().map(|(state, values)| crate::join::Arm { state, values }).collect())?;
+            self.join(arms.into_iter().map(|(state, values)| crate::ways::Arm { state, values }).collect())?;
         let Some([Abs::Int(kind), Abs::Int(length)]) = joined.as_deref() else { return Ok(length) };
         let (kind, length) = (*kind, *length);
         let address = self.record_address(base, at)?;

@@ -4,24 +4,16 @@
 //! finds the same. A captured variable's depends on where it is declared, not on who captures it: on different ways to one place
 //! different functions can be the first to do so, and mean the same variable.
 
-use crate::context::Context;
-use crate::join::Arm;
+use crate::context::{Context, Turn};
 use crate::state::Slot;
 use crate::value::{Abs, Shape, Str, Union, Word};
+use crate::ways::Arm;
 use moonhook_snapshot::{LocalVariable, Prototype};
 use std::collections::BTreeSet;
-use std::ops::Range;
 use std::rc::Rc;
 
-/// A turn of an unrolled loop.
-#[derive(Clone, Debug)]
-pub struct Turn {
-    pub number: usize,
-    /// The instructions of the loop.
-    pub code: Range<usize>,
-    /// The number of calls that are active in it.
-    pub calls: usize,
-}
+/// What stands there for the state of an iterator, by number from the last on.
+pub const ITERATOR: usize = usize::MAX - 1;
 
 impl Context<'_> {
     /// The number of what the current instruction makes at that place of its own.

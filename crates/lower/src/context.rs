@@ -1,17 +1,16 @@
 //! The lower stage's working state: the function being built, the symbolic state, and what has been interned so far.
 
-use crate::cells::Turn;
-use crate::code::{Cond, Range};
 use crate::copy_on_write::CopyOnWrite;
 use crate::error::{LowerError, LowerErrorKind};
 use crate::first_sums::First;
 use crate::flow::{Flow, RegisterSet};
-use crate::join::Form;
-use crate::knowledge::Knowledge;
+use crate::knowledge::{Knowledge, LoopKey, Site};
+use crate::range::{Cond, Range};
 use crate::same::Same;
 use crate::state::{Facts, Slot, State};
 use crate::stubs::Stub;
 use crate::value::{Object, Word};
+use crate::ways::Form;
 use crate::{Options, names};
 use moonhook_diagnostic::Place;
 use moonhook_ir as ir;
@@ -19,14 +18,24 @@ use moonhook_snapshot::{PrototypeId, Snapshot};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
-/// What walking through the handlers has cost so far, in values made and instructions of bytecode executed.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Work {
-    pub spent: usize,
-    /// Values that the function had when it was last looked at.
-    pub values: usize,
-    /// How much may be spent; `None`: as much as it takes.
-    pub limit: Option<usize>,
+/// A turn of an unrolled loop.
+#[derive(Clone, Debug)]
+pub struct Turn {
+    pub number: usize,
+    /// The instructions of the loop.
+    pub code: std::ops::Range<usize>,
+    /// The number of calls that are active in it.
+    pub calls: usize,
+}
+
+/// A copy of a frame that lies in several buffers ([`crate::copy`]).
+#[derive(Clone, Copy, Debug)]
+pub struct FrameCopy {
+    pub base: ir::Value,
+    /// The frame's.
+    pub length: Word,
+    /// Bytes that were copied: 1 to 0xffff.
+    pub copied: Word,
 }
 
 /// Why lowering stops.
@@ -48,12 +57,6 @@ pub struct ActiveCall {
     /// How the traceback calls the function.
     pub name: String,
 }
-
-/// A loop: the program counters of the calls around it and of its header, and the header's block.
-pub type LoopKey = (Vec<usize>, usize);
-
-/// An instruction of the script: a function and a program counter in it.
-pub type Site = (PrototypeId, usize);
 
 pub struct Context<'a> {
     pub snapshot: &'a Snapshot,
@@ -79,7 +82,7 @@ pub struct Context<'a> {
     /// Numbers of captured variables and tables ([`crate::cells`]).
     pub cell_numbers: HashMap<Vec<usize>, u32>,
     /// Numbers of fields of tables made at packet time.
-    pub field_cells: HashMap<(u32, crate::made::Key), u32>,
+    pub field_cells: HashMap<(u32, crate::fields::Key), u32>,
     /// The cells that are such fields.
     pub fields: HashSet<u32>,
     /// Loops being walked that are not unrolled, innermost last.
@@ -101,7 +104,7 @@ pub struct Context<'a> {
     /// Instructions that were executed without an error in some state.
     pub passed: HashSet<Site>,
     /// What varies in each loop, learned on earlier walks through it; the key is the call path and the header.
-    pub loop_forms: HashMap<LoopKey, BTreeMap<crate::join::Variable, Form>>,
+    pub loop_forms: HashMap<LoopKey, BTreeMap<crate::ways::Variable, Form>>,
     pub flows: HashMap<PrototypeId, Rc<Flow>>,
     first_sums: HashMap<PrototypeId, Rc<BTreeMap<usize, First>>>,
     /// A writable zero: see [`Context::launder`].
@@ -110,7 +113,7 @@ pub struct Context<'a> {
     pub packet_start: ir::Value,
     pub packet_end: ir::Value,
     /// Where the frame was copied to, in code for frames that lie in several buffers.
-    pub copy: Option<crate::copy::Copy>,
+    pub copy: Option<FrameCopy>,
     /// In code that general code calls: what takes the place of the program around it.
     pub stub: Option<Stub<'a>>,
     /// In a subprogram that raises no errors ([`Context::subprogram`]).
@@ -190,7 +193,7 @@ impl<'a> Context<'a> {
             tables: CopyOnWrite::default(),
             facts: Facts::default(),
             budget: Word::Imm(i64::from(options.budget)),
-            scratch: Word::Imm(crate::memory::STRINGS_START),
+            scratch: Word::Imm(crate::region::STRINGS_START),
             heap: Word::Imm(0),
         };
         let mut context = Context {

@@ -2,24 +2,14 @@
 //! frame is copied to the region, as far as the kernel hands its bytes out (the first 64 KiB), and the handlers' code stands a second time, for the copy. Writes go to the frame as
 //! well, at once, so that an error leaves what was written before it.
 
-use crate::context::{Context, Result};
+use crate::context::{Context, FrameCopy, Result};
 use crate::events::Message;
-use crate::memory::{Address, COPY_START, MAX_FRAME};
+use crate::region::{Address, COPY_START, MAX_FRAME};
 use crate::state::State;
 use crate::value::Word;
 use moonhook_ir as ir;
 use moonhook_ir::helper;
 use moonhook_ir::{BinaryOp, CompareOp, Op};
-
-/// A copy of the frame.
-#[derive(Clone, Copy, Debug)]
-pub struct Copy {
-    pub base: ir::Value,
-    /// The frame's.
-    pub length: Word,
-    /// Bytes that were copied: 1 to 0xffff.
-    copied: Word,
-}
 
 impl Context<'_> {
     /// Goes on with frames that lie in one buffer; gives the state for the others.
@@ -53,13 +43,13 @@ impl Context<'_> {
         Ok(())
     }
 
-    fn described_copy(&mut self) -> Result<Copy> {
+    fn described_copy(&mut self) -> Result<FrameCopy> {
         let context = self.function.params[0];
         let length = self.helper(helper::XDP_GET_BUFF_LEN, &[context.into()]);
         let base = self.copy_base()?;
         let copied = self.smaller(length, Word::Imm(MAX_FRAME));
         let copied = self.and(copied, MAX_FRAME);
-        Ok(Copy { base, length, copied })
+        Ok(FrameCopy { base, length, copied })
     }
 
     fn copy_base(&mut self) -> Result<ir::Value> {
@@ -69,7 +59,7 @@ impl Context<'_> {
     }
 
     /// What [`Context::locate`] does, in the copy: the comparison is with the frame's length, and a mask is the proof.
-    pub fn locate_in_copy(&mut self, copy: Copy, offset: Word, size: u32) -> (Address, Vec<State>) {
+    pub fn locate_in_copy(&mut self, copy: FrameCopy, offset: Word, size: u32) -> (Address, Vec<State>) {
         let mut outside = Vec::new();
         let last = self.sub(copy.copied, i64::from(size));
         let beyond = self.compare(CompareOp::SGt, offset, last);

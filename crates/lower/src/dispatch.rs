@@ -1,13 +1,14 @@
 //! Values of unknown type: one piece of code for each type that the value can have.
 
-use crate::context::{Context, Result, Site};
+use crate::context::{Context, Result};
 use crate::error::{LowerError, LowerErrorKind};
 use crate::events::Message;
-use crate::join::Arm;
+use crate::knowledge::Site;
 use crate::opcode::{Instruction, Opcode};
 use crate::protocols;
 use crate::state::{Slot, State};
 use crate::value::{Abs, Shape, Union};
+use crate::ways::Arm;
 use moonhook_ir::CompareOp;
 
 /// Alternatives that are told apart one after another: of some more, general code, which has objects in memory, finds the right one

@@ -4,9 +4,9 @@
 //! documents ([`crate::arguments`]), and handed to `bpf_ringbuf_output`. Where the ring is full the record is dropped and counted.
 
 use crate::arguments::End;
-use crate::code::Cond;
 use crate::context::{Context, Result};
-use crate::memory::{RECORD_SIZE, RECORD_START};
+use crate::range::Cond;
+use crate::region::{RECORD_SIZE, RECORD_START};
 use crate::value::{Abs, Space, Str, Word};
 use moonhook_ir as ir;
 use moonhook_ir::helper;

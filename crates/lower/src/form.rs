@@ -1,8 +1,8 @@
 //! Forms of values beyond a join: which one fits, and how values are encoded into a form's words and decoded from them.
 
 use crate::context::{Context, Result};
-use crate::join::{Form, MAX_TEXTS};
 use crate::value::{Abs, Object, Shape, Space, Str, Union, Word};
+use crate::ways::{Form, MAX_TEXTS};
 use moonhook_ir as ir;
 use std::collections::BTreeSet;
 use std::rc::Rc;

@@ -3,9 +3,9 @@
 //! Integers are written backwards from a fixed end, so that what goes before the digits (zeros, sign, prefix, spaces) is a
 //! matter of moving the start. Constants are converted here and now.
 
-use crate::code::Cond;
 use crate::context::{Context, Result};
 use crate::loops::Iteration;
+use crate::range::Cond;
 use crate::strings::pieces;
 use crate::value::{Abs, Space, Str, Word};
 use moonhook_ir::{BinaryOp, CompareOp, Size};

@@ -3,70 +3,17 @@
 //! A [`Form`] says how a variable is represented beyond the join; each arriving value is encoded into the words of that
 //! form. For loops the form is widened until what comes round fits (see [`crate::interpret`]).
 
-use crate::code::Range;
 use crate::context::{Context, Result, Stop};
 use crate::copy_on_write::CopyOnWrite;
 use crate::error::LowerErrorKind;
+use crate::range::Range;
 use crate::shared::Met;
 use crate::state::{Looked, Slot, State, Zero, find_near};
 use crate::value::{Abs, Shape, Str, Word};
+use crate::ways::{Arm, Form, Variable, read_variable, write_variable};
 use moonhook_ir as ir;
 use moonhook_snapshot::TableId;
 use std::collections::BTreeSet;
-
-/// Constant strings kept apart in a union; with more of them they become slices of the pool.
-pub const MAX_TEXTS: usize = 8;
-
-/// A part of the state that can vary in a loop.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Variable {
-    Register(usize),
-    Cell(u32),
-    Budget,
-    Scratch,
-    Heap,
-    /// A word of a header walk: the walk's name and the word's number.
-    Walk(&'static str, usize),
-}
-
-/// How a variable is represented beyond a join.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Form {
-    /// The same on all ways.
-    Same(Abs),
-    One(Shape),
-    /// Sorted.
-    Union(Vec<Shape>),
-}
-
-/// One of the ways that meet.
-pub struct Arm {
-    pub state: State,
-    pub values: Vec<Abs>,
-}
-
-impl Form {
-    /// How many block parameters it takes.
-    pub fn words(&self) -> usize {
-        match self {
-            Form::Same(_) => 0,
-            Form::One(shape) => shape.words(),
-            Form::Union(shapes) => 1 + shapes.iter().map(|shape| shape.words()).max().unwrap_or(0),
-        }
-    }
-}
-
-impl Form {
-    /// Which of its words may be an entry's address.
-    pub fn address(&self) -> Option<usize> {
-        let is_entry = |shape: &Shape| matches!(shape, Shape::Entry(_));
-        match self {
-            Form::One(shape) if is_entry(shape) => Some(0),
-            Form::Union(shapes) if shapes.iter().any(is_entry) => Some(1),
-            _ => None,
-        }
-    }
-}
 
 impl Context<'_> {
     /// Merges ways of control flow; the merged state becomes the current one. Gives the merged extra values, `None` if no
@@ -508,41 +455,4 @@ fn looked_of(arms: &mut [Arm]) -> LookedUp {
         kept.push(looked);
     }
     LookedUp { all: kept.into(), addresses }
-}
-
-pub fn read_variable(state: &State, variable: Variable) -> Abs {
-    match variable {
-        Variable::Register(register) => match state.registers.get(register) {
-            Some(Slot::Direct(value)) => value.clone(),
-            Some(Slot::Cell(cell)) => state.cells.get(cell).cloned().unwrap_or(Abs::Nil),
-            Some(Slot::Dead) | None => Abs::Nil,
-        },
-        Variable::Cell(cell) => state.cells.get(&cell).cloned().unwrap_or(Abs::Nil),
-        Variable::Budget => Abs::Int(state.budget),
-        Variable::Scratch => Abs::Int(state.scratch),
-        Variable::Heap => Abs::Int(state.heap),
-        Variable::Walk(key, number) => {
-            let word = state.facts.walk(key).and_then(|words| words.get(number)).copied();
-            Abs::Int(word.unwrap_or(Word::Imm(0)))
-        }
-    }
-}
-
-pub fn write_variable(state: &mut State, variable: Variable, value: Abs) {
-    match (variable, value) {
-        (Variable::Register(register), value) => state.registers[register] = Slot::Direct(value),
-        (Variable::Cell(cell), value) => {
-            state.cells.insert(cell, value);
-        }
-        (Variable::Budget, Abs::Int(word)) => state.budget = word,
-        (Variable::Scratch, Abs::Int(word)) => state.scratch = word,
-        (Variable::Heap, Abs::Int(word)) => state.heap = word,
-        (Variable::Walk(key, number), Abs::Int(word)) => {
-            let words = state.facts.walks.iter_mut().find(|(k, _)| *k == key);
-            if let Some(place) = words.and_then(|(_, words)| words.get_mut(number)) {
-                *place = word;
-            }
-        }
-        _ => {}
-    }
 }

@@ -1,16 +1,32 @@
 //! What walks through the handlers learn for the walks after them.
 
-use crate::context::{LoopKey, Work};
 use crate::error::LowerError;
 use crate::shared::SharedTables;
 use crate::stored::Stored;
 use crate::value::Object;
 use crate::variables::Variables;
 use indexmap::IndexSet;
+use moonhook_snapshot::PrototypeId;
 use std::collections::HashMap;
+
+/// A loop: the program counters of the calls around it and of its header, and the header's block.
+pub type LoopKey = (Vec<usize>, usize);
+
+/// An instruction of the script: a function and a program counter in it.
+pub type Site = (PrototypeId, usize);
 
 /// Walks through a script, at most: each learns something, and no script has that much to teach.
 pub const MOST_WALKS: usize = 10_000;
+
+/// What walking through the handlers has cost so far, in values made and instructions of bytecode executed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Work {
+    pub spent: usize,
+    /// Values that the function had when it was last looked at.
+    pub values: usize,
+    /// How much may be spent; `None`: as much as it takes.
+    pub limit: Option<usize>,
+}
 
 /// What is known of the script. Nothing is ever taken back, so that walking comes to an end.
 #[derive(Default)]

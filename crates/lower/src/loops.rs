@@ -1,9 +1,9 @@
 //! Loops of the compiler's own routines: copying, comparing, searching.
 
 use crate::context::{Context, Result};
-use crate::join::Arm;
 use crate::state::State;
 use crate::value::{Abs, Word};
+use crate::ways::Arm;
 use moonhook_ir as ir;
 
 /// The ways out of one iteration.
@@ -54,7 +54,7 @@ impl Context<'_> {
         let mut params = Vec::with_capacity(args.len());
         for _ in 0..args.len() {
             let param = self.function.add_param(head);
-            self.set_range(param, crate::code::Range::FULL);
+            self.set_range(param, crate::range::Range::FULL);
             params.push(Word::Value(param));
         }
         self.terminate(ir::Terminator::Jump(ir::Target::new(head, args)));

@@ -5,30 +5,13 @@
 //! ([`crate::unroll`]); what is left has a form in general code only.
 
 use crate::context::{Context, Result, Stop};
-use crate::copy_on_write::CopyOnWrite;
 use crate::error::LowerErrorKind;
-use crate::join::Arm;
+use crate::fields::{Key, Made};
 use crate::ops;
 use crate::state::State;
-use crate::value::{Abs, Object, Str, Word};
-use std::collections::BTreeMap;
+use crate::value::{Abs, Object};
+use crate::ways::Arm;
 use std::sync::Arc;
-
-/// A table made at packet time, as the state knows it.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Made {
-    /// The cell of each key. A key whose cell holds nil is not there.
-    pub fields: CopyOnWrite<BTreeMap<Key, u32>>,
-    pub metatable: Option<Object>,
-}
-
-/// A key that is known now.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Key {
-    Boolean(bool),
-    Integer(i64),
-    Text(Arc<[u8]>),
-}
 
 /// Fields that a key of packet time is compared with, one by one.
 const MAX_COMPARED: usize = 8;
@@ -36,49 +19,8 @@ const MAX_COMPARED: usize = 8;
 /// In numbers of cells: what stands in the place of a register for a table.
 const TABLE: usize = usize::MAX;
 
-/// What stands there for the state of an iterator, by number from the last on.
-pub const ITERATOR: usize = usize::MAX - 1;
-
 /// What stands there for tables that are made of a shared table's keys, by number from the last on.
 const GIVEN: usize = usize::MAX - 16;
-
-impl Key {
-    /// The key that `value` is, with integral floats as integers (manual § 2.1).
-    pub fn of(value: &Abs) -> Option<Key> {
-        match value {
-            Abs::Bool(Word::Imm(imm)) => Some(Key::Boolean(*imm != 0)),
-            Abs::Int(Word::Imm(imm)) => Some(Key::Integer(*imm)),
-            Abs::Float(x) => ops::integral(*x).map(Key::Integer),
-            Abs::Str(Str::Const(text)) => Some(Key::Text(text.clone())),
-            _ => None,
-        }
-    }
-
-    /// The key of the field of a record ([`moonhook_shape::position`]).
-    pub fn of_field(name: &str) -> Key {
-        moonhook_shape::position(name).map_or_else(|| Key::Text(Arc::from(name.as_bytes())), Key::Integer)
-    }
-
-    /// The name of the field of a record that has this key, if one can have it.
-    pub fn field_name(&self) -> Option<String> {
-        match self {
-            Key::Boolean(_) => None,
-            Key::Integer(position) => moonhook_shape::position_name(*position),
-            Key::Text(name) => {
-                let name = String::from_utf8_lossy(name);
-                moonhook_shape::position(&name).is_none().then(|| name.into_owned())
-            }
-        }
-    }
-
-    pub fn value(&self) -> Abs {
-        match self {
-            Key::Boolean(value) => Abs::bool(*value),
-            Key::Integer(value) => Abs::int(*value),
-            Key::Text(text) => Abs::Str(Str::Const(text.clone())),
-        }
-    }
-}
 
 impl Context<'_> {
     fn field_cell(&mut self, table: u32, key: &Key) -> u32 {

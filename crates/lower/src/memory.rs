@@ -4,71 +4,24 @@
 //! value (KERNEL: `find_good_pkt_pointers` in kernel/bpf/verifier.c tracks a comparison with the packet's end by the
 //! pointer's id), and that facts already proved are not proved again.
 
-use crate::code::Cond;
 use crate::context::{Context, Result, TAIL};
 use crate::events::Message;
-use crate::shared::MAX_VALUE;
-use crate::shared::UNROLLED;
+use crate::range::Cond;
+use crate::region::{
+    Address, COMMON_REACH, COPY_SIZE, MARGIN, MAX_DISPLACEMENT, MAX_FRAME, MAX_LENGTH, READABLE, REGION_SIZE,
+    STRINGS_END,
+};
 use crate::state::{Pointer, State};
 use crate::value::{Abs, Space, Word};
 use moonhook_ir as ir;
 use moonhook_ir::helper;
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
-use moonhook_shape::MAX_KEY;
-
-/// The verifier takes no larger offset into a packet (`MAX_PACKET_OFF`), and the helpers that copy bytes of it take none either.
-pub const MAX_FRAME: i64 = 0xffff;
-
-/// A mask for the lengths of frames, some of which are longer than what can be read of them: 64 KiB and a link header on the loopback
-/// interface, up to 512 KiB where the kernel hands on segments that it has put together (`GSO_MAX_SIZE`).
-const MAX_LENGTH: i64 = 0xf_ffff;
-
-/// The region's layout in bytes: strings made at packet time, then the event record being built, then a margin that lets
-/// 8 bytes be written at any masked offset. The first 8 bytes are not used: 8 bytes before a string's end can be read.
-pub const STRINGS_START: i64 = 8;
-pub const STRINGS_END: i64 = 0x1_0000;
-pub const RECORD_START: i64 = STRINGS_END;
-pub const RECORD_SIZE: i64 = 0x4000;
-/// With [`crate::Options::frags`], a copy of a frame that lies in several buffers follows.
-pub const COPY_START: i64 = VALUE_START + 2 * MAX_VALUE as i64 + 64;
-/// Keys and values of shared tables that are too large for the stack, with as much behind them as a masked offset reaches.
-pub const KEY_START: i64 = RECORD_START + RECORD_SIZE + 64;
-pub const VALUE_START: i64 = KEY_START + 2 * MAX_KEY as i64 + 64;
-const REGION_SIZE: i64 = COPY_START;
-const COPY_SIZE: i64 = 0x1_0000 + MARGIN;
-
-/// Bytes behind the last masked offset: a short string is read whole from where it begins, as if it had as many bytes as it may have
-/// (`shared/texts.rs`).
-const MARGIN: i64 = UNROLLED as i64 + 64;
-
-/// A pointer is bounded so that this many bytes behind it can be proved, so that later accesses a little further on need no
-/// tighter bound.
-pub const COMMON_REACH: u32 = 0x100;
-
-/// Bytes of a frame in one buffer that can be read at any place; of a copy, [`MAX_FRAME`].
-pub const READABLE: i64 = MAX_FRAME - COMMON_REACH as i64;
-
-/// The largest constant displacement put into an access.
-pub const MAX_DISPLACEMENT: i64 = 0x7000;
 
 /// The stack slot of the region's key, by the name that [`crate::shared::SharedTables::slot`] takes.
 const REGION_KEY: u32 = 2;
 
 /// Stands for the mask of an offset into the pool until the pool's size is known (`program.rs`).
 pub const POOL_MASK: ir::Operand = ir::Operand::Imm(0);
-
-/// An address and a displacement to go with it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Address {
-    pub base: ir::Value,
-    pub disp: i16,
-}
-
-impl Address {
-    pub fn plus(self, bytes: i16) -> Address {
-        Address { base: self.base, disp: self.disp + bytes }
-    }
-}
 
 impl Context<'_> {
     /// The frame's length in bytes.
@@ -211,7 +164,7 @@ impl Context<'_> {
 
     /// Enters the join of `states` (dead if there are none), all of which carry nothing else.
     pub fn enter(&mut self, states: Vec<State>) -> Result<()> {
-        let arms = states.into_iter().map(|state| crate::join::Arm { state, values: vec![] }).collect();
+        let arms = states.into_iter().map(|state| crate::ways::Arm { state, values: vec![] }).collect();
         self.join(arms)?;
         Ok(())
     }
@@ -295,7 +248,7 @@ impl Context<'_> {
         }
         let value = self.value(offset);
         let bounded = self.emit(Op::Binary(BinaryOp::And, value, ir::Operand::Imm(mask as i32)));
-        self.set_range(bounded, crate::code::Range::up_to(mask));
+        self.set_range(bounded, crate::range::Range::up_to(mask));
         Word::Value(bounded)
     }
 

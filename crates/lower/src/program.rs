@@ -1,9 +1,10 @@
 //! The program around the handlers: they run one after another, and their results become a verdict.
 
-use crate::context::{Context, Result, Site, Stop, TAIL};
+use crate::context::{Context, Result, Stop, TAIL};
 use crate::error::{LowerError, LowerErrorKind};
 use crate::events::Message;
 use crate::knowledge::Knowledge;
+use crate::knowledge::Site;
 use crate::memory::POOL_MASK;
 use crate::value::{Abs, CellRef, Closure, Object, Word};
 use crate::{Options, shared::SharedTables};

@@ -1,15 +1,15 @@
 //! Loops of the script: walked until nothing more turns out to vary (see [`crate::interpret`]).
 
-use crate::code::Range;
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 use crate::events::Message;
+use crate::fields::Made;
 use crate::interpret::Frame;
-use crate::join::{Form, Variable, read_variable, write_variable};
-use crate::made::Made;
+use crate::range::Range;
 use crate::same::forget_values;
 use crate::state::{Slot, State, Zero};
 use crate::value::{Abs, CellRef, Object, Shape, Word};
+use crate::ways::{Form, Variable, read_variable, write_variable};
 use moonhook_ir as ir;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,10 +2,10 @@
 //! tables, all seen alike. What metatables say does not matter.
 
 use crate::context::{Context, Result};
-use crate::join::Arm;
-use crate::made::Key;
+use crate::fields::Key;
 use crate::value::{Abs, Object, Str};
 use crate::variables::VariableId;
+use crate::ways::Arm;
 use moonhook_snapshot::{TableId, Value};
 use std::sync::Arc;
 

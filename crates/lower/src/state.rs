@@ -1,7 +1,7 @@
 //! The state of symbolic execution at one point of the program.
 
 use crate::copy_on_write::CopyOnWrite;
-use crate::made::Made;
+use crate::fields::Made;
 use crate::same::Identity;
 use crate::shared::Assignment;
 use crate::stored::Found;

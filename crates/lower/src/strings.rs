@@ -4,12 +4,12 @@
 //! of the word that ends there; what lies before the string in that word is shifted out. All spaces keep 8 readable bytes
 //! before any string for that, except the very first bytes of a frame.
 
-use crate::code::Cond;
 use crate::context::{Context, Result};
-use crate::join::Arm;
 use crate::loops::Iteration;
+use crate::range::Cond;
 use crate::state::State;
 use crate::value::{Abs, Space, Str, Word};
+use crate::ways::Arm;
 use moonhook_ir::{BinaryOp, CompareOp, Size, UnaryOp};
 
 /// A string slice in words: where, first byte, length.
@@ -132,7 +132,7 @@ impl Context<'_> {
 
     /// Leaves, to `different`, where the slice does not start with `text`; the slice is at least that long.
     pub fn match_bytes(&mut self, slice: Slice, text: &[u8], different: &mut Vec<State>) -> Result<()> {
-        const CHUNK: usize = crate::memory::COMMON_REACH as usize;
+        const CHUNK: usize = crate::region::COMMON_REACH as usize;
         for (index, chunk) in text.chunks(CHUNK).enumerate() {
             let start = self.add(slice.start, (index * CHUNK) as i64);
             let address = self.address(slice.space, start, chunk.len() as u32)?;

@@ -2,7 +2,7 @@
 
 use crate::context::{Context, Result};
 use crate::loops::Iteration;
-use crate::memory::Address;
+use crate::region::Address;
 use crate::strings::Slice;
 use crate::value::{Space, Str, Word};
 use moonhook_ir::{CompareOp, Size};

@@ -1,9 +1,9 @@
 //! What passes from one turn of a script's loop to the next.
 
 use crate::context::Context;
-use crate::join::{Form, Variable, read_variable};
 use crate::state::State;
 use crate::value::{Abs, Shape, Space, Str};
+use crate::ways::{Form, Variable, read_variable};
 use moonhook_ir as ir;
 use std::collections::BTreeMap;
 

@@ -1,11 +1,12 @@
 //! Loops that are walked once for each turn, so that what depends on the turn is known.
 
-use crate::cells::Turn;
-use crate::context::{Context, LoopKey, Result};
+use crate::context::Turn;
+use crate::context::{Context, Result};
 use crate::interpret::Frame;
-use crate::join::Arm;
+use crate::knowledge::LoopKey;
 use crate::opcode::{Instruction, Opcode};
 use crate::value::{Abs, Object, Word};
+use crate::ways::Arm;
 
 /// Turns of one loop at most. A loop that needs more is no loop over a few known things.
 const MAX_TURNS: usize = 64;

@@ -292,3 +292,9 @@ impl Object {
         }
     }
 }
+
+/// The integer that a float equals.
+pub fn integral(x: f64) -> Option<i64> {
+    let fits = x.floor() == x && (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&x);
+    fits.then_some(x as i64)
+}

@@ -6,9 +6,9 @@
 
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
-use crate::join::Form;
 use crate::same::forget_values;
 use crate::value::{Abs, Object, Shape, Word};
+use crate::ways::Form;
 use moonhook_ir as ir;
 use moonhook_ir::{Op, Size};
 use moonhook_snapshot::{CellId, Snapshot, TableId, Value};

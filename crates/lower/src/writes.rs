@@ -2,7 +2,7 @@
 //! copied first, since a string never changes (Lua manual § 2.1).
 
 use crate::context::{Context, Result};
-use crate::memory::Address;
+use crate::region::Address;
 use crate::state::Slot;
 use crate::value::{Abs, Shape, Space, Str, Word};
 use moonhook_ir::Size;

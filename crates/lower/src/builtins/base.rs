@@ -4,9 +4,9 @@ use super::{Call, Row, returns, row};
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::formatting::constant;
-use crate::join::Arm;
 use crate::ops;
 use crate::value::{Abs, Object, Str, Word};
+use crate::ways::Arm;
 use moonhook_ir::Piece;
 
 pub const ROWS: &[Row] = &[

@@ -2,11 +2,11 @@
 
 use super::string::between;
 use super::{Call, Row, returns, row};
-use crate::code::Cond;
 use crate::context::{Context, Result};
-use crate::join::Arm;
+use crate::range::Cond;
 use crate::strings::Slice;
 use crate::value::{Abs, Str, Word};
+use crate::ways::Arm;
 use moonhook_ir::{CompareOp, Size};
 
 pub const ROWS: &[Row] = &[row("string.byte", byte), row("string.char", char)];

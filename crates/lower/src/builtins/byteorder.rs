@@ -3,8 +3,8 @@
 
 use super::{Call, Row, returns, row};
 use crate::context::{Context, Result};
-use crate::join::Arm;
 use crate::value::Abs;
+use crate::ways::Arm;
 use moonhook_ir::UnaryOp;
 
 pub const ROWS: &[Row] = &[

@@ -3,10 +3,10 @@
 use super::{Call, Row, returns, row};
 use crate::context::{Context, Result};
 use crate::events::Message;
-use crate::join::Arm;
 use crate::loops::Iteration;
 use crate::strings::Slice;
 use crate::value::{Abs, Space, Str, Word};
+use crate::ways::Arm;
 use moonhook_ir::{BinaryOp, CompareOp, UnaryOp};
 
 pub const ROWS: &[Row] = &[

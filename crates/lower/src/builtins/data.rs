@@ -2,10 +2,10 @@
 
 use super::{Call, Row, returns, row};
 use crate::context::{Context, Result};
-use crate::join::Arm;
-use crate::memory::{MAX_FRAME, READABLE};
 use crate::protocols;
+use crate::region::{MAX_FRAME, READABLE};
 use crate::value::{Abs, Object, Space, Str, Word};
+use crate::ways::Arm;
 use moonhook_ir::{CompareOp, Size};
 
 pub const ROWS: &[Row] = &[
@@ -85,7 +85,7 @@ fn get_argument(
 ) -> Result<Vec<Arm>> {
     let limit = protocols::ARGUMENT_SIZE - size as i64;
     let outside = if limit < 0 {
-        crate::code::Cond::Known(true)
+        crate::range::Cond::Known(true)
     } else {
         context.compare(CompareOp::UGt, offset, limit)
     };

@@ -2,10 +2,10 @@
 
 use super::{Call, Row, returns};
 use crate::context::{Context, Result};
-use crate::join::Arm;
-use crate::made::Key;
+use crate::fields::Key;
 use crate::shared::STALE;
 use crate::value::{Abs, Object, Shape};
+use crate::ways::Arm;
 use moonhook_shape::MAX_NESTED;
 use moonhook_snapshot::Value;
 

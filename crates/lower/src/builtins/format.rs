@@ -11,8 +11,8 @@ use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 use crate::events::Message;
 use crate::formatting::{self, Conversion};
-use crate::join::Arm;
 use crate::value::{Abs, Str, Word};
+use crate::ways::Arm;
 
 pub const ROWS: &[Row] = &[Row { name: "string.format", any_type: true, emit: format }];
 

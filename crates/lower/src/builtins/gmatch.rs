@@ -5,12 +5,12 @@
 
 use super::pattern::{self, Search};
 use super::{Call, Row, returns, row};
+use crate::cells::ITERATOR;
 use crate::context::{Context, Result};
-use crate::join::Arm;
-use crate::made::ITERATOR;
 use crate::patterns::{matcher, parse};
 use crate::strings::Slice;
 use crate::value::{Abs, Matches, Object, Str, Word};
+use crate::ways::Arm;
 use moonhook_ir::CompareOp;
 use std::rc::Rc;
 

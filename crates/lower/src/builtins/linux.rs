@@ -4,8 +4,8 @@ use super::{Call, Row, returns, row};
 use crate::clock::Clock;
 use crate::context::{Context, Result};
 use crate::events::Message;
-use crate::join::Arm;
 use crate::value::{Abs, Word};
+use crate::ways::Arm;
 use moonhook_ir::helper;
 use moonhook_ir::{BinaryOp, CompareOp};
 

@@ -3,10 +3,10 @@
 use super::number::of_text;
 use super::{Call, Row, returns, row};
 use crate::context::{Context, Result};
-use crate::join::Arm;
-use crate::ops::{Blame, integral, is_float_numeral, less};
+use crate::ops::{Blame, is_float_numeral, less};
 use crate::strings::parse_integer;
-use crate::value::{Abs, Str};
+use crate::value::{Abs, Str, integral};
+use crate::ways::Arm;
 use moonhook_ir::{BinaryOp, CompareOp};
 
 pub const ROWS: &[Row] = &[

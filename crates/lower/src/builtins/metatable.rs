@@ -2,9 +2,9 @@
 
 use super::{Call, Row, refuse, returns, row};
 use crate::context::{Context, Result};
-use crate::join::Arm;
-use crate::made::Key;
+use crate::fields::Key;
 use crate::value::{Abs, Object};
+use crate::ways::Arm;
 
 pub const ROWS: &[Row] = &[
     row("setmetatable", set_metatable),

@@ -29,9 +29,9 @@ pub use base::{object_text, text_of};
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 use crate::events::Message;
-use crate::join::Arm;
 use crate::names::Name;
 use crate::value::{Abs, Str, Word};
+use crate::ways::Arm;
 
 /// One built-in.
 pub struct Row {

@@ -4,10 +4,10 @@ use super::digits::in_base;
 use super::{Call, Row, returns, row};
 use crate::context::{Context, Result};
 use crate::events::Message;
-use crate::join::Arm;
 use crate::loops::Iteration;
 use crate::strings::{Slice, parse_integer};
 use crate::value::{Abs, Str, Word};
+use crate::ways::Arm;
 use moonhook_ir as ir;
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
 
@@ -39,7 +39,7 @@ pub fn of_text(context: &mut Context<'_>, text: &Str) -> Result<Vec<Arm>> {
     if let Str::Const(text) = text {
         let value = parse_integer(text);
         if value.is_none() && crate::ops::is_float_numeral(text) {
-            context.check(crate::code::Cond::Known(true), no_floats);
+            context.check(crate::range::Cond::Known(true), no_floats);
         }
         return returns(context, vec![value.map_or(Abs::Nil, Abs::int)]);
     }

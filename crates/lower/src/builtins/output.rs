@@ -5,8 +5,8 @@ use super::{Call, Row, format, returns};
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 
-use crate::join::Arm;
 use crate::value::{Abs, Object, Shape, Str, Word};
+use crate::ways::Arm;
 use moonhook_ir::Piece;
 
 pub const ROWS: &[Row] = &[Row { name: "print", any_type: true, emit: print }];

@@ -3,12 +3,12 @@
 use super::{Call, Row, row};
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
-use crate::join::Arm;
 use crate::patterns::matcher::{self, Match};
 use crate::patterns::parse::{self, MOST_ITEMS, Pattern};
 use crate::state::State;
 use crate::strings::Slice;
 use crate::value::{Abs, Str, Word};
+use crate::ways::Arm;
 use moonhook_ir::CompareOp;
 
 pub const ROWS: &[Row] = &[row("string.find", find), row("string.match", match_)];

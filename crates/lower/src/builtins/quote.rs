@@ -4,10 +4,10 @@ use super::Call;
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 use crate::formatting::{constant, put_byte, scratch};
-use crate::join::Arm;
 use crate::loops::Iteration;
 use crate::strings::Slice;
 use crate::value::{Abs, Str, Word};
+use crate::ways::Arm;
 use moonhook_ir::{BinaryOp, CompareOp};
 
 /// The literal of an argument; `None`, with the state dead, where it has none.

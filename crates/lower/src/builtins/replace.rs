@@ -6,13 +6,13 @@ use super::{Call, Row, returns, row};
 use crate::concatenation::Piece;
 use crate::context::{Context, Result};
 use crate::events::Message;
-use crate::join::Arm;
 use crate::loops::Iteration;
-use crate::memory::{MAX_FRAME, STRINGS_END};
 use crate::patterns::matcher::{self, Match};
 use crate::patterns::parse::{self, Pattern};
+use crate::region::{MAX_FRAME, STRINGS_END};
 use crate::strings::Slice;
 use crate::value::{Abs, Str, Word};
+use crate::ways::Arm;
 use moonhook_ir::CompareOp;
 
 pub const ROWS: &[Row] = &[row("string.gsub", gsub)];

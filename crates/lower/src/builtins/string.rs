@@ -2,9 +2,9 @@
 
 use super::{Call, Row, returns, row};
 use crate::context::{Context, Result};
-use crate::join::Arm;
-use crate::memory::MAX_FRAME;
+use crate::region::MAX_FRAME;
 use crate::value::{Abs, Str, Word};
+use crate::ways::Arm;
 use moonhook_ir::BinaryOp;
 
 pub const ROWS: &[Row] = &[row("string.len", length), row("string.sub", sub)];

@@ -3,10 +3,10 @@
 use super::{Call, Row, refuse, returns, row};
 use crate::context::{Context, Result};
 use crate::events::Message;
-use crate::join::Arm;
-use crate::made::Key;
+use crate::fields::Key;
 use crate::ops;
 use crate::value::{Abs, Object, Word};
+use crate::ways::Arm;
 
 pub const ROWS: &[Row] = &[
     row("ipairs", ipairs),

@@ -2,11 +2,11 @@
 
 use super::{Call, Row, for_each_type, refuse, returns, row};
 use crate::context::{Context, Result};
-use crate::join::Arm;
-use crate::made::Key;
+use crate::fields::Key;
 use crate::shared::{Kind, Seen};
 use crate::tables;
 use crate::value::{Abs, Object, Space, Str, Word};
+use crate::ways::Arm;
 use moonhook_snapshot::{TableId, Value};
 
 pub const ROWS: &[Row] = &[row("pairs", pairs), Row { name: NEXT, any_type: true, emit: next }];

@@ -2,13 +2,13 @@
 
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
+use crate::fields::Key;
 use crate::interpret::{Frame, Next};
-use crate::join::Arm;
-use crate::made::Key;
 use crate::names::{self, Name};
 use crate::opcode::{Instruction, Opcode};
 use crate::shared::STALE;
 use crate::value::{Abs, Object, Shape, Str, Union, Word};
+use crate::ways::Arm;
 use crate::{builtins, protocols, tables};
 use moonhook_snapshot::{TableId, Value};
 use std::rc::Rc;

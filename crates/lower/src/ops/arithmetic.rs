@@ -4,11 +4,11 @@ use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 use crate::events::Message;
 use crate::interpret::{Frame, Next};
-use crate::join::Arm;
 use crate::names;
 use crate::opcode::{Instruction, Opcode};
 use crate::tables::refuse_metamethod;
-use crate::value::{Abs, Str, Word};
+use crate::value::{Abs, Str, Word, integral};
+use crate::ways::Arm;
 use moonhook_ir::{BinaryOp, CompareOp, UnaryOp};
 
 /// A binary operator of Lua.
@@ -174,9 +174,7 @@ fn binary(
     }
     let integer = |context: &mut Context<'_>, operand: &Named| match operand.value {
         // A float that is an integer is converted (`luaV_tointegerns`).
-        Abs::Float(x) if operator.is_bitwise() && super::integral(x).is_some() => {
-            Ok(super::integral(x).map(Word::Imm))
-        }
+        Abs::Float(x) if operator.is_bitwise() && integral(x).is_some() => Ok(integral(x).map(Word::Imm)),
         // The metamethods of strings are the arithmetic ones only (`stringmetamethods`, lstrlib.c).
         Abs::Str(_) if operator.is_bitwise() => Ok(None),
         _ => number(context, operand),
@@ -280,7 +278,7 @@ pub fn is_float_numeral(text: &[u8]) -> bool {
 /// An argument as an integer, for built-ins; `None` if it is no number.
 pub fn to_integer(context: &mut Context<'_>, value: &Abs) -> Result<Option<Word>> {
     if let Abs::Float(x) = value
-        && let Some(integer) = super::integral(*x)
+        && let Some(integer) = integral(*x)
     {
         return Ok(Some(Word::Imm(integer)));
     }

@@ -2,9 +2,9 @@
 
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
+use crate::fields::Key;
 use crate::first_sums::First;
 use crate::interpret::{Frame, Next};
-use crate::made::Key;
 use crate::names::{self, Name};
 use crate::opcode::{Instruction, Opcode};
 use crate::shared::STALE;

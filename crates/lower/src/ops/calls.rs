@@ -3,10 +3,10 @@
 use crate::builtins;
 use crate::context::{Context, Result};
 use crate::interpret::{Frame, Next};
-use crate::join::Arm;
 use crate::names;
 use crate::opcode::{Instruction, Opcode};
 use crate::value::{Abs, Object};
+use crate::ways::Arm;
 use std::collections::BTreeMap;
 
 pub fn execute<'a>(

@@ -1,12 +1,12 @@
 //! Comparisons and tests (Lua manual § 3.4.4). Each is followed by the jump that it decides about.
 
-use crate::code::Cond;
 use crate::context::{Context, Result};
 use crate::interpret::{Frame, Next};
 use crate::opcode::{Instruction, Opcode};
+use crate::range::Cond;
 use crate::state::State;
 use crate::tables::refuse_metamethod;
-use crate::value::{Abs, Object, Word};
+use crate::value::{Abs, Object, Word, integral};
 use moonhook_ir::CompareOp;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -143,12 +143,6 @@ pub fn equal(context: &mut Context<'_>, a: &Abs, b: &Abs) -> Result<Abs> {
         }
         _ => Ok(known(false)),
     }
-}
-
-/// The integer that a float equals.
-pub fn integral(x: f64) -> Option<i64> {
-    let fits = x.floor() == x && (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&x);
-    fits.then_some(x as i64)
 }
 
 /// What may be said about a comparison of wrong types.

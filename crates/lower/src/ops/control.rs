@@ -3,11 +3,11 @@
 use crate::builtins::traversal::NEXT;
 use crate::context::{Context, Result};
 use crate::interpret::{Frame, Next};
-use crate::join::Arm;
 use crate::opcode::{Instruction, Opcode};
 use crate::state::Slot;
 use crate::strings::parse_integer;
 use crate::value::{Abs, Object, Str, Word};
+use crate::ways::Arm;
 use moonhook_ir::{BinaryOp, CompareOp};
 use moonhook_snapshot::TableId;
 

@@ -11,7 +11,7 @@ mod loads;
 
 pub use access::index;
 pub use arithmetic::{is_float_numeral, to_integer};
-pub use comparison::{Blame, equal, integral, less};
+pub use comparison::{Blame, equal, less};
 
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
@@ -75,7 +75,7 @@ fn execute_in_family<'a>(
 
 impl<'a> Context<'a> {
     pub fn get(&self, register: usize) -> Abs {
-        crate::join::read_variable(&self.state, crate::join::Variable::Register(register))
+        crate::ways::read_variable(&self.state, crate::ways::Variable::Register(register))
     }
 
     pub fn set(&mut self, register: usize, value: Abs) {

@@ -7,13 +7,13 @@
 use super::parse::{Item, Pattern, Repeat, Set};
 use super::search;
 use super::sets::split_set;
-use crate::code::Cond;
 use crate::context::{Context, Result};
-use crate::join::Arm;
 use crate::loops::Iteration;
+use crate::range::Cond;
 use crate::state::State;
 use crate::strings::Slice;
 use crate::value::{Abs, Word};
+use crate::ways::Arm;
 use moonhook_ir::{CompareOp, Size};
 
 /// Where matching stands: the position in the subject's space, then start and length of each capture.

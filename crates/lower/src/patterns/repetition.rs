@@ -4,11 +4,11 @@ use super::matcher::{Matcher, Outcome, Words};
 use super::parse::{Item, Repeat, Set};
 use super::{search, sets};
 use crate::context::{Context, Result};
-use crate::join::Arm;
 use crate::loops::Iteration;
 use crate::state::State;
 use crate::strings::Slice;
 use crate::value::{Abs, Word};
+use crate::ways::Arm;
 use moonhook_ir::CompareOp;
 
 impl Matcher<'_> {

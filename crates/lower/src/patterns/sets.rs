@@ -2,8 +2,8 @@
 
 use super::parse::Set;
 use super::search::{HIGHS, ONES};
-use crate::code::Cond;
 use crate::context::{Context, Result};
+use crate::range::Cond;
 use crate::state::State;
 use crate::value::Word;
 use moonhook_ir::{BinaryOp, CompareOp, Size};

@@ -2,8 +2,8 @@
 
 use super::{Field, Protocol, link};
 use crate::context::{Context, Result};
-use crate::join::Arm;
 use crate::value::{Abs, Str, Word};
+use crate::ways::Arm;
 use moonhook_ir::{BinaryOp, Size};
 
 pub const PROTOCOL: Protocol = Protocol {

@@ -2,10 +2,10 @@
 //! that works on a copy of the frame, which the function does not know, and where there is no stack for it.
 
 use crate::context::{Context, Result};
-use crate::join::Arm;
 use crate::loops::Iteration;
 use crate::state::State;
 use crate::value::{Abs, Word};
+use crate::ways::Arm;
 use moonhook_ir::{BinaryOp, CompareOp, Size};
 
 /// The most extension headers that are passed over.
@@ -149,7 +149,7 @@ fn join_bits(context: &mut Context<'_>, parts: &[(Word, i64)]) -> Word {
 fn extension_length(
     context: &mut Context<'_>,
     protocol: Word,
-    header: crate::memory::Address,
+    header: crate::region::Address,
 ) -> Result<Word> {
     let stated = context.load_at(header.plus(1), Size::B1, false);
     let mut arms = Vec::new();

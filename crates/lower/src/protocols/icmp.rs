@@ -2,8 +2,8 @@
 
 use super::{Field, Protocol, transport};
 use crate::context::{Context, Result};
-use crate::join::Arm;
 use crate::value::{Abs, Word};
+use crate::ways::Arm;
 use moonhook_ir::Size;
 
 /// Bytes of the header, with identifier and sequence number.

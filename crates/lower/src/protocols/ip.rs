@@ -3,8 +3,8 @@
 use super::network::{self, IPV4, IPV6, Part};
 use super::{Field, Protocol, Words, bit};
 use crate::context::{Context, Result};
-use crate::join::Arm;
 use crate::value::{Abs, Str, Word};
+use crate::ways::Arm;
 use moonhook_ir::{CompareOp, Size};
 
 /// Bytes of an IPv6 fragment header.

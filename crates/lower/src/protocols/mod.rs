@@ -19,11 +19,11 @@ mod vlan;
 
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
-use crate::join::Arm;
 use crate::knowledge::Knowledge;
 use crate::shared::Seen;
 use crate::state::State;
 use crate::value::{Abs, Object, Word};
+use crate::ways::Arm;
 use crate::{Options, builtins};
 use moonhook_ir::{CompareOp, Size, UnaryOp};
 use moonhook_snapshot::Snapshot;

@@ -2,9 +2,9 @@
 
 use super::{absent, extensions, link};
 use crate::context::{Context, Result};
-use crate::join::Arm;
 use crate::state::State;
 use crate::value::{Abs, Word};
+use crate::ways::Arm;
 use moonhook_ir::{CompareOp, Size};
 
 /// The words of the walk `ip`.

@@ -3,8 +3,8 @@
 use super::network;
 use super::{Protocol, absent, icmp, tcp, udp};
 use crate::context::{Context, Result};
-use crate::join::Arm;
 use crate::value::{Abs, Space, Str, Word};
+use crate::ways::Arm;
 use moonhook_ir::{CompareOp, Size};
 
 pub const PROTOCOL: Protocol = Protocol { name: "payload", find: payload, fields: &[] };

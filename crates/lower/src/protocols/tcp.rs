@@ -2,8 +2,8 @@
 
 use super::{Field, Protocol, absent, bit, transport};
 use crate::context::{Context, Result};
-use crate::join::Arm;
 use crate::value::{Abs, Word};
+use crate::ways::Arm;
 use moonhook_ir::{CompareOp, Size};
 
 /// Bytes of the header without options.

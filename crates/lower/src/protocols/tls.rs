@@ -2,11 +2,11 @@
 
 use super::{Field, Protocol, absent, network, tcp};
 use crate::context::{Context, Result};
-use crate::join::Arm;
 use crate::loops::Iteration;
-use crate::memory::Address;
+use crate::region::Address;
 use crate::state::State;
 use crate::value::{Abs, Space, Str, Word};
+use crate::ways::Arm;
 use moonhook_ir::{CompareOp, Size};
 
 /// Record header (5), handshake header (4), version (2), random (32): the session id's length follows.

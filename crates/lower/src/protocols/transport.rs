@@ -3,8 +3,8 @@
 use super::absent;
 use super::network::{self, Part};
 use crate::context::{Context, Result};
-use crate::join::Arm;
 use crate::value::Word;
+use crate::ways::Arm;
 use moonhook_ir::CompareOp;
 
 /// Finds the header of a protocol: where it starts, with the current state there, and where `header` bytes of it are in
@@ -14,7 +14,7 @@ pub fn locate(
     numbers: [i64; 2],
     header: u32,
     arms: &mut Vec<Arm>,
-) -> Result<Option<(Word, crate::memory::Address)>> {
+) -> Result<Option<(Word, crate::region::Address)>> {
     // Each way to an IP header decides by itself whether it goes on, so that most know what they compare.
     let (ways, none) = context.found_apart("ip", network::walk)?;
     arms.extend(absent(none));

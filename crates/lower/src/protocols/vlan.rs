@@ -2,8 +2,8 @@
 
 use super::{Field, Protocol, bit, link};
 use crate::context::{Context, Result};
-use crate::join::Arm;
 use crate::value::{Abs, Object, Word};
+use crate::ways::Arm;
 use moonhook_ir::Size;
 
 /// Ethernet header and one tag.

@@ -4,14 +4,14 @@ use super::adding::EEXIST;
 use super::additions::{At, Load};
 use super::assigned::Assigned;
 use super::keys::{Unfit, has_text, is_address};
-use super::values::Place;
 use super::{Kind, Seen};
 use crate::context::{Context, Result};
 use crate::events::Message;
-use crate::join::Arm;
+use crate::region::Address;
 use crate::same::Identity;
 use crate::state::Zero;
 use crate::value::{Abs, Shape as Form, Str, Union, Word};
+use crate::ways::Arm;
 use moonhook_ir as ir;
 use moonhook_ir::helper;
 use moonhook_ir::{CompareOp, Op, Size};
@@ -70,7 +70,7 @@ impl Context<'_> {
             let record = self.entry(table, Vec::new(), entry);
             return self.only(record);
         }
-        let at = Place { base: entry, disp: shape.value_offset() as i16 };
+        let at = Address { base: entry, disp: shape.value_offset() as i16 };
         let found = self.value_arms(at, &shape.value)?;
         self.note_read_of_entry(table, Vec::new(), &shape.value, &found);
         self.note_load(
@@ -270,7 +270,7 @@ impl Context<'_> {
             self.leave_if(keep, &mut done);
             self.add_where_read(table, shape, entry, value, &mut done)?;
             let mut unfit = Unfit::default();
-            self.put(Place { base: entry, disp: 0 }, &shape.value, value, &mut unfit)?;
+            self.put(Address { base: entry, disp: 0 }, &shape.value, value, &mut unfit)?;
             self.fail_unfit(table, "value", unfit)?;
             done.push(self.take_state());
             self.state = missing;

@@ -3,12 +3,12 @@
 
 use super::additions::{At, Load, Meeting, SameWord, Sum};
 use super::assigned::Assigned;
-use super::values::Place;
 use crate::context::{Context, Result};
-use crate::join::Arm;
+use crate::region::Address;
 use crate::same::Identity;
 use crate::state::{Looked, State};
 use crate::value::{Abs, Word};
+use crate::ways::Arm;
 use moonhook_ir as ir;
 use moonhook_ir::{BinaryOp, CompareOp, Op, Operand, Size};
 use moonhook_shape::Shape;
@@ -148,7 +148,7 @@ impl Context<'_> {
         self.state.facts.absent.push(marker);
     }
 
-    fn address_of(&mut self, place: Place) -> ir::Value {
+    fn address_of(&mut self, place: Address) -> ir::Value {
         self.emit(Op::Binary(BinaryOp::Add, place.base, Operand::Imm(place.disp.into())))
     }
 
@@ -216,7 +216,7 @@ impl Context<'_> {
         let gone = self.compare(CompareOp::Eq, entry, 0);
         let (gone, there) = self.split(gone);
         self.state = there;
-        arms.extend(self.add_to(shape, Place { base: entry, ..at }, added)?);
+        arms.extend(self.add_to(shape, Address { base: entry, ..at }, added)?);
         self.state = gone;
         let result = self.update(map, address, first, 0);
         self.check_full(table, result);
@@ -245,7 +245,7 @@ impl Context<'_> {
             self.state = same;
             if self.state.alive() {
                 let added = self.addend(total.into(), &sum);
-                let arms = self.add_to(shape, Place { base: entry, ..at }, added)?;
+                let arms = self.add_to(shape, Address { base: entry, ..at }, added)?;
                 if let Some([Abs::Int(new)]) = self.join(arms)?.as_deref() {
                     self.replace(total, *new);
                 }
@@ -261,8 +261,8 @@ impl Context<'_> {
     pub(super) fn add_to_field(
         &mut self,
         table: TableId,
-        (record, number): (Place, usize),
-        field: Place,
+        (record, number): (Address, usize),
+        field: Address,
         value: &Abs,
         done: &mut Vec<State>,
     ) -> Result<()> {
@@ -303,7 +303,7 @@ impl Context<'_> {
     }
 
     /// Adds to the word at a place of an entry that is there; each arm carries the new value.
-    fn add_to(&mut self, shape: &Shape, at: Place, added: Word) -> Result<Vec<Arm>> {
+    fn add_to(&mut self, shape: &Shape, at: Address, added: Word) -> Result<Vec<Arm>> {
         let Some(lifetime) = shape.lifetime else {
             let new = self.atomic_add(at, added);
             return Ok(vec![Arm { state: self.take_state(), values: vec![Abs::Int(new)] }]);
@@ -339,7 +339,7 @@ impl Context<'_> {
     }
 
     /// Gives the new value.
-    pub(super) fn atomic_add(&mut self, at: Place, added: Word) -> Word {
+    pub(super) fn atomic_add(&mut self, at: Address, added: Word) -> Word {
         let value = self.value(added);
         let old = self.emit(Op::Atomic {
             op: ir::AtomicOp::Add,

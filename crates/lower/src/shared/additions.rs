@@ -6,7 +6,7 @@
 //! a variable of the join, so that the program can tell which word it was.
 
 use super::addresses::{EntryOf, Lookup};
-use super::values::Place;
+use crate::region::Address;
 use crate::same::{Identity, forget_values};
 use crate::state::Facts;
 use crate::value::{Abs, Word};
@@ -66,7 +66,7 @@ pub struct Sum {
 /// Where a word is. The base, or the address, is 0 where there is none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum At {
-    Place(Place),
+    Place(Address),
     Address(ir::Value),
 }
 
@@ -263,7 +263,7 @@ impl Additions {
             load = self.loads.len() - 1;
         }
         let at = match meeting.disp {
-            Some(disp) => At::Place(Place { base: address, disp }),
+            Some(disp) => At::Place(Address { base: address, disp }),
             None => At::Address(address),
         };
         // Nothing added: the value is what the word holds.
@@ -323,7 +323,7 @@ impl Additions {
     }
 
     /// Whether a field that was read is the one at a place.
-    pub(super) fn same_word(&self, sum: &Sum, place: Place) -> SameWord {
+    pub(super) fn same_word(&self, sum: &Sum, place: Address) -> SameWord {
         match sum.at {
             At::Address(address) => SameWord::If(address, true),
             At::Place(own) if own.disp != place.disp => SameWord::Never,

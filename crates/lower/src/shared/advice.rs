@@ -1,8 +1,8 @@
 //! What to write for a table that cannot become a map as it is.
 
-use super::MAX_VALUE;
 use super::loaded::entries;
 use super::seen::Seen;
+use crate::region::MAX_VALUE;
 use moonhook_shape::{CAPACITY, Declaration, MAX_FIELDS, MAX_KEY, MAX_KEY_TEXT, Type, WhenFull};
 use moonhook_snapshot::{Snapshot, TableId, Value};
 

@@ -2,9 +2,9 @@
 
 use super::keys::Unfit;
 use crate::context::{Context, Result};
-use crate::join::Arm;
 use crate::loops::Iteration;
 use crate::value::{Abs, Word};
+use crate::ways::Arm;
 use moonhook_ir::CompareOp;
 use moonhook_shape::Type;
 use moonhook_snapshot::TableId;

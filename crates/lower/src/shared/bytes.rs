@@ -2,9 +2,9 @@
 
 use super::access::ANY;
 use super::keys::{Unfit, has_text};
-use super::values::Place;
 use crate::context::{Context, Result};
-use crate::memory::VALUE_START;
+use crate::region::Address;
+use crate::region::VALUE_START;
 use crate::value::{Abs, Word};
 use moonhook_ir::Size;
 use moonhook_shape::Type;
@@ -12,19 +12,19 @@ use moonhook_snapshot::TableId;
 
 impl Context<'_> {
     /// Memory for a value of the table; gives where the value begins in it, behind its deadline.
-    pub fn room_for_value(&mut self, table: TableId) -> Result<Place> {
+    pub fn room_for_value(&mut self, table: TableId) -> Result<Address> {
         let (_, shape) = self.settled_map(table)?;
         let base = self.room(shape.value_size(), has_text(&shape.value), VALUE_START)?;
-        Ok(Place { base, disp: shape.value_offset() as i16 })
+        Ok(Address { base, disp: shape.value_offset() as i16 })
     }
 
     /// Memory for a record in a value.
-    pub fn room_for_record(&mut self, ty: &Type) -> Result<Place> {
-        Ok(Place { base: self.room(ty.size(), has_text(ty), VALUE_START)?, disp: 0 })
+    pub fn room_for_record(&mut self, ty: &Type) -> Result<Address> {
+        Ok(Address { base: self.room(ty.size(), has_text(ty), VALUE_START)?, disp: 0 })
     }
 
     /// Writes a value whose type was looked at.
-    pub fn put_checked(&mut self, table: TableId, at: Place, ty: &Type, value: &Abs) -> Result<()> {
+    pub fn put_checked(&mut self, table: TableId, at: Address, ty: &Type, value: &Abs) -> Result<()> {
         self.dispatch(value, &mut |context, value| {
             let mut unfit = Unfit::default();
             context.put(at, ty, &value, &mut unfit)?;
@@ -35,7 +35,7 @@ impl Context<'_> {
     }
 
     /// Assigns the value that was made in [`Context::room_for_value`] to a key.
-    pub fn assign_bytes(&mut self, table: TableId, key: &Abs, value: Place) -> Result<()> {
+    pub fn assign_bytes(&mut self, table: TableId, key: &Abs, value: Address) -> Result<()> {
         let (map, shape) = self.settled_map(table)?;
         let address = self.fitting_key(table, &shape, key)?;
         if !self.state.alive() {
@@ -56,7 +56,7 @@ impl Context<'_> {
     }
 
     /// Replaces a record in an entry by what was made in [`Context::room_for_record`].
-    pub fn replace_record(&mut self, path: u32, base: Word, name: &str, value: Place) -> Result<()> {
+    pub fn replace_record(&mut self, path: u32, base: Word, name: &str, value: Address) -> Result<()> {
         let (table, _) = self.known.shared.paths[path as usize];
         let Some((at, ty)) = self.record_of(path, base)? else { return Ok(()) };
         let Some((number, offset, ty)) = ty.field(name) else { return Ok(()) };

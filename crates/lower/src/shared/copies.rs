@@ -10,13 +10,13 @@
 //! whole record puts into those bits of the record's first word that stand for no field. What the handler then assigns in
 //! place is read in place.
 
-use super::values::Place;
 use crate::context::{Context, Result, Stop};
-use crate::join::Arm;
 use crate::loops::Iteration;
+use crate::region::Address;
 use crate::same::Identity;
 use crate::state::{Copied, Looked, State};
 use crate::value::{Abs, Word};
+use crate::ways::Arm;
 use moonhook_ir as ir;
 use moonhook_ir::helper;
 use moonhook_ir::{BinaryOp, CompareOp, Size};
@@ -169,7 +169,7 @@ impl Context<'_> {
             copy.push(Copied { disp, value });
         }
         for (disp, capacity) in texts {
-            let value = Abs::Str(self.text_at(Place { base: entry, disp }, capacity)?);
+            let value = Abs::Str(self.text_at(Address { base: entry, disp }, capacity)?);
             copy.push(Copied { disp, value });
         }
         Ok(copy)
@@ -252,7 +252,7 @@ impl Context<'_> {
     }
 
     /// What was copied of the word, or the string, at a place of an entry.
-    pub(super) fn copied_at(&self, at: Place) -> Option<Abs> {
+    pub(super) fn copied_at(&self, at: Address) -> Option<Abs> {
         let additions = &self.known.shared.additions;
         let looked = self.state.facts.looked.iter().filter(|looked| match looked.address {
             Word::Value(address) => additions.is_one_entry(address, at.base),
@@ -262,8 +262,8 @@ impl Context<'_> {
     }
 
     /// Whether all of a value at a place was copied.
-    pub(super) fn is_whole_copied(&self, at: Place, ty: &Type) -> bool {
-        let word = |disp: i16| self.copied_at(Place { disp: at.disp + disp, ..at }).is_some();
+    pub(super) fn is_whole_copied(&self, at: Address, ty: &Type) -> bool {
+        let word = |disp: i16| self.copied_at(Address { disp: at.disp + disp, ..at }).is_some();
         match ty {
             Type::Text { .. } | Type::Record(_) => word(0),
             ty => (0..ty.size() as i16).step_by(8).all(word),
@@ -271,7 +271,7 @@ impl Context<'_> {
     }
 
     /// A word at a place, of the copy if there is one.
-    pub(super) fn word_of_entry(&mut self, at: Place) -> Word {
+    pub(super) fn word_of_entry(&mut self, at: Address) -> Word {
         match self.copied_at(at) {
             Some(Abs::Int(word)) => word,
             _ => self.load(at.base, at.disp, Size::B8, false),

@@ -2,12 +2,12 @@
 //! `t[k] = (t[k] or 0) + n`, so that it is added where another CPU was faster; and so are fields of a table that is assigned.
 
 use super::access::plain_key;
-use super::values::Place;
 use crate::context::{Context, Result};
+use crate::fields::Key;
 use crate::first_sums::First;
-use crate::join::Arm;
-use crate::made::Key;
+use crate::region::Address;
 use crate::value::{Abs, Object, Word};
+use crate::ways::Arm;
 use moonhook_ir as ir;
 use moonhook_ir::{BinaryOp, CompareOp, Size};
 use moonhook_shape::{Field, Shape, Type, position};
@@ -75,8 +75,8 @@ impl Context<'_> {
             self.leave_if(missing, &mut others);
             let disp = start + offset as i16;
             let added = self.load(value, disp, Size::B8, false);
-            self.set_there(Place { base: entry, disp: start }, number, true)?;
-            self.atomic_add(Place { base: entry, disp }, added);
+            self.set_there(Address { base: entry, disp: start }, number, true)?;
+            self.atomic_add(Address { base: entry, disp }, added);
             others.push(self.take_state());
             self.enter(others)?;
         }

@@ -1,8 +1,8 @@
 //! Keys as bytes: on the stack if they are small, else in the region.
 
-use super::values::Place;
 use crate::context::{Context, Result};
-use crate::memory::KEY_START;
+use crate::region::Address;
+use crate::region::KEY_START;
 use crate::state::State;
 use crate::value::{Abs, Object, Shape as Form, Str, Word};
 use moonhook_ir as ir;
@@ -33,7 +33,7 @@ impl Context<'_> {
     pub(super) fn key_address(&mut self, ty: &Type, key: &Abs, unfit: &mut Unfit) -> Result<ir::Value> {
         let size = ty.key_size();
         let base = self.room(size, has_text(ty), KEY_START)?;
-        let at = Place { base, disp: 0 };
+        let at = Address { base, disp: 0 };
         match (ty, key) {
             (Type::Record(fields), Abs::Object(Object::Made(made))) => {
                 self.put_key_record(at, fields, *made, unfit)?;
@@ -62,7 +62,7 @@ impl Context<'_> {
     }
 
     /// Writes a value at a place.
-    pub(super) fn put(&mut self, at: Place, ty: &Type, value: &Abs, unfit: &mut Unfit) -> Result<()> {
+    pub(super) fn put(&mut self, at: Address, ty: &Type, value: &Abs, unfit: &mut Unfit) -> Result<()> {
         match (ty, value) {
             (Type::Boolean, Abs::Bool(word)) | (Type::Integer, Abs::Int(word)) => self.put_word(at, 0, *word),
             (Type::Ipv4, Abs::Str(Str::Ipv4(word))) | (Type::Mac, Abs::Str(Str::Mac(word))) => {
@@ -106,12 +106,12 @@ impl Context<'_> {
         }
     }
 
-    fn put_word(&mut self, at: Place, offset: i16, word: Word) {
+    fn put_word(&mut self, at: Address, offset: i16, word: Word) {
         self.store(at.base, at.disp + offset, Size::B8, word);
     }
 
     /// An address of either family; says whether it is one.
-    fn put_address(&mut self, at: Place, value: &Abs) -> bool {
+    fn put_address(&mut self, at: Address, value: &Abs) -> bool {
         let words = match value {
             Abs::Str(Str::Ipv4(word)) => [Word::Imm(4), Word::Imm(0), *word],
             Abs::Str(Str::Ipv6(high, low)) => [Word::Imm(6), *high, *low],
@@ -138,7 +138,7 @@ impl Context<'_> {
 
     /// `struct bpf_lpm_trie_key_u8` of an address, which is a prefix of full length, or of a constant; says whether it is one. In
     /// stubs strings are known to be texts of prefixes.
-    fn put_prefix(&mut self, at: Place, ty: &Type, value: &Abs) -> Result<bool> {
+    fn put_prefix(&mut self, at: Address, ty: &Type, value: &Abs) -> Result<bool> {
         let halves = |context: &mut Self, word: Word| {
             let high = context.shr(word, 32);
             [high, word].map(|half| context.unary(UnaryOp::Swap32, half))
@@ -181,7 +181,7 @@ impl Context<'_> {
     }
 
     /// Length, bytes, zeros.
-    fn put_text(&mut self, at: Place, capacity: u16, text: &Str, unfit: &mut Unfit) -> Result<()> {
+    fn put_text(&mut self, at: Address, capacity: u16, text: &Str, unfit: &mut Unfit) -> Result<()> {
         let size = Type::Text { capacity }.size();
         if let Str::Const(bytes) = text {
             if bytes.len() > usize::from(capacity) {

@@ -2,7 +2,7 @@
 
 use super::Known;
 use super::seen::{Misfit, Seen};
-use crate::made::Key;
+use crate::fields::Key;
 use moonhook_shape::Datum;
 use moonhook_snapshot::{Snapshot, Table, Value};
 

@@ -3,10 +3,10 @@
 
 use super::keys::Unfit;
 use crate::context::{Context, Result};
-use crate::join::Arm;
 use crate::same::Identity;
 use crate::state::{State, Zero};
 use crate::value::{Abs, Word};
+use crate::ways::Arm;
 use moonhook_ir as ir;
 use moonhook_ir::CompareOp;
 use moonhook_shape::{Shape, Type};

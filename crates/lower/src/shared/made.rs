@@ -1,9 +1,9 @@
 //! Tables made at packet time as bytes of keys and values.
 
 use super::keys::{Unfit, is_address};
-use super::values::Place;
 use crate::context::{Context, Result};
-use crate::made::Key;
+use crate::fields::Key;
+use crate::region::Address;
 use crate::value::{Abs, Object, Word};
 use moonhook_ir::{BinaryOp, Size};
 use moonhook_shape::{Field, Type};
@@ -13,7 +13,7 @@ impl Context<'_> {
     /// Writes a table made at packet time as a record.
     pub(super) fn put_record(
         &mut self,
-        at: Place,
+        at: Address,
         fields: &[Field],
         made: u32,
         unfit: &mut Unfit,
@@ -21,7 +21,7 @@ impl Context<'_> {
         let mut there = Word::Imm(0);
         let mut offset = 8;
         for (number, Field { name, ty }) in fields.iter().enumerate() {
-            let place = Place { disp: at.disp + offset, ..at };
+            let place = Address { disp: at.disp + offset, ..at };
             let value = self.made_field(made, &Key::of_field(name));
             let bits = self.each_as(ty, &value, &mut |context, value| {
                 let bit = if value == Abs::Nil { 0 } else { 1i64 << number };
@@ -45,7 +45,7 @@ impl Context<'_> {
     /// Writes a table made at packet time as a key, which has all fields.
     pub(super) fn put_key_record(
         &mut self,
-        at: Place,
+        at: Address,
         fields: &[Field],
         made: u32,
         unfit: &mut Unfit,
@@ -56,9 +56,9 @@ impl Context<'_> {
             self.each_as(ty, &value, &mut |context, value| {
                 match (ty, &value) {
                     (Type::Record(inner), Abs::Object(Object::Made(made))) => {
-                        context.put_key_record(Place { disp, ..at }, inner, *made, unfit)?;
+                        context.put_key_record(Address { disp, ..at }, inner, *made, unfit)?;
                     }
-                    _ => context.put(Place { disp, ..at }, ty, &value, unfit)?,
+                    _ => context.put(Address { disp, ..at }, ty, &value, unfit)?,
                 }
                 Ok(vec![])
             })?;
@@ -88,7 +88,7 @@ impl Context<'_> {
         matches!((declared, key), (Some(Type::Record(_)), Abs::Object(Object::Made(_))))
     }
 
-    pub fn zero(&mut self, at: Place, size: usize) {
+    pub fn zero(&mut self, at: Address, size: usize) {
         for word in 0..size as i16 / 8 {
             self.store(at.base, at.disp + 8 * word, Size::B8, 0);
         }

@@ -39,22 +39,19 @@ pub use packet_copies::CopyLayout;
 pub use records::Path;
 pub use seen::{Kind, Seen};
 pub use traversal::{Visit, invalid_key};
-pub use values::{Place, UNROLLED};
 pub use walk::Extent;
 
 use self::loaded::{contents, initial};
 use self::seen::Misfit;
 use crate::context::{Context, Result, Stop};
 use crate::error::LowerErrorKind;
+use crate::region::MAX_VALUE;
 use crate::value::Word;
 use moonhook_ir as ir;
 use moonhook_shape::{CAPACITY, Declaration, MAX_KEY, Shape, ShapeError, WhenFull, encode_key, encode_value};
 use moonhook_snapshot::{Snapshot, Table, TableId};
 use std::collections::BTreeMap;
 use std::rc::Rc;
-
-/// Bytes of a value at most: it is made in the region.
-pub const MAX_VALUE: usize = 4096;
 
 /// The shared tables, and what is known of them.
 #[derive(Debug, Default)]

@@ -4,13 +4,13 @@
 //! Behind the value's bytes stands, for each record in it, a word whose bit i says that the handler has assigned field i, which is
 //! read in place from then on; and in tables of prefixes, where several keys lead to one entry, what the state's `L_COPIES` was.
 
-use super::values::Place;
 use crate::context::{Context, Result};
 use crate::events::Message;
-use crate::join::Arm;
 use crate::loops::Iteration;
+use crate::region::Address;
 use crate::state::State;
 use crate::value::{Abs, Word};
+use crate::ways::Arm;
 use moonhook_ir as ir;
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
 use moonhook_runtime::layout::L_COPIES;
@@ -120,7 +120,7 @@ impl Context<'_> {
     /// The value, which is no string, at an address in a copy, with one arm for each way of getting it.
     pub fn value_arms_of_copy(&mut self, place: Word, ty: &Type) -> Result<Vec<Arm>> {
         let at = self.arena(place);
-        self.value_arms(Place { base: at.base, disp: at.disp }, ty)
+        self.value_arms(Address { base: at.base, disp: at.disp }, ty)
     }
 
     fn store_in_copy(&mut self, copy: Word, offset: i64, word: Word) {

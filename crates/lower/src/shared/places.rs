@@ -3,8 +3,8 @@
 
 use crate::context::{Context, Result};
 use crate::events::Message;
-use crate::join::Arm;
 use crate::value::{Abs, Word};
+use crate::ways::Arm;
 use moonhook_ir::{BinaryOp, CompareOp, Size};
 use moonhook_shape::{Type, position, position_name};
 

@@ -8,13 +8,13 @@ use super::additions::{At, Load};
 use super::assigned::Assigned;
 use super::keys::{Unfit, has_text};
 use super::seen::{Misfit, Room};
-use super::values::Place;
 use crate::context::{Context, Result};
-use crate::join::Arm;
-use crate::made::Key;
-use crate::memory::VALUE_START;
+use crate::fields::Key;
+use crate::region::Address;
+use crate::region::VALUE_START;
 use crate::state::State;
 use crate::value::{Abs, Object, Word};
+use crate::ways::Arm;
 use moonhook_ir as ir;
 use moonhook_ir::{AtomicOp, CompareOp, Op, Size};
 use moonhook_shape::Type;
@@ -38,7 +38,7 @@ impl Context<'_> {
     }
 
     /// Where the record is, and its type.
-    pub(super) fn record_of(&mut self, path: u32, base: Word) -> Result<Option<(Place, Type)>> {
+    pub(super) fn record_of(&mut self, path: u32, base: Word) -> Result<Option<(Address, Type)>> {
         let (table, names) = self.known.shared.paths[path as usize].clone();
         let Some((_, shape)) = self.shared_map(table)? else { return Ok(None) };
         let (mut offset, mut ty) = (shape.value_offset(), &shape.value);
@@ -47,7 +47,7 @@ impl Context<'_> {
             (offset, ty) = (offset + at, field);
         }
         let (base, ty) = (self.value(base), ty.clone());
-        Ok(Some((Place { base, disp: offset as i16 }, ty)))
+        Ok(Some((Address { base, disp: offset as i16 }, ty)))
     }
 
     /// The names of the fields that the record may have, in order.
@@ -91,7 +91,7 @@ impl Context<'_> {
         let (table, _) = self.known.shared.paths[path as usize];
         let Some((at, ty)) = self.record_of(path, base)? else { return self.only(Abs::Nil) };
         let Some((number, offset, ty)) = ty.field(&name) else { return self.only(Abs::Nil) };
-        let place = Place { disp: at.disp + offset as i16, ..at };
+        let place = Address { disp: at.disp + offset as i16, ..at };
         let fields = match self.is_whole_copied(place, ty) {
             true => self.word_of_entry(at),
             false => self.load(at.base, at.disp, Size::B8, false),
@@ -179,7 +179,7 @@ impl Context<'_> {
                 _ => self.refuse_field(table, &name),
             };
         };
-        let place = Place { disp: at.disp + offset as i16, ..at };
+        let place = Address { disp: at.disp + offset as i16, ..at };
         self.prolong(table, at.base)?;
         let mut done = Vec::new();
         self.add_to_field(table, (at, number), place, value, &mut done)?;
@@ -203,8 +203,8 @@ impl Context<'_> {
     fn put_field(
         &mut self,
         table: TableId,
-        (at, number): (Place, usize),
-        (place, ty): (Place, &Type),
+        (at, number): (Address, usize),
+        (place, ty): (Address, &Type),
         value: &Abs,
     ) -> Result<()> {
         let mut unfit = Unfit::default();
@@ -222,12 +222,12 @@ impl Context<'_> {
     }
 
     /// Writes a value at a place of an entry. Strings, whose length is not known, are made elsewhere and copied whole.
-    fn put_in_map(&mut self, at: Place, ty: &Type, value: &Abs, unfit: &mut Unfit) -> Result<()> {
+    fn put_in_map(&mut self, at: Address, ty: &Type, value: &Abs, unfit: &mut Unfit) -> Result<()> {
         if !has_text(ty) {
             return self.put(at, ty, value, unfit);
         }
         let base = self.room(ty.size(), true, VALUE_START)?;
-        self.put(Place { base, disp: 0 }, ty, value, unfit)?;
+        self.put(Address { base, disp: 0 }, ty, value, unfit)?;
         if self.state.alive() {
             for disp in (0..ty.size() as i16).step_by(8) {
                 let word = self.load(base, disp, Size::B8, false);
@@ -238,7 +238,7 @@ impl Context<'_> {
     }
 
     /// Notes in a record's first word whether a field is there.
-    pub(super) fn set_there(&mut self, at: Place, number: usize, is_there: bool) -> Result<()> {
+    pub(super) fn set_there(&mut self, at: Address, number: usize, is_there: bool) -> Result<()> {
         let there = self.load(at.base, at.disp, Size::B8, false);
         let there = self.value(there);
         let (set, clear) = self.split_bit(there, number);

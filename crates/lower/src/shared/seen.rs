@@ -2,8 +2,8 @@
 //!
 //! Kinds are only ever added, so that starting the walk again with what was learned comes to an end.
 
-use super::MAX_VALUE;
 use crate::context::{Context, Result as Lowered};
+use crate::region::MAX_VALUE;
 use crate::value::{Abs, Object, Shape as Form, Str};
 use moonhook_shape::{Field, MAX_DEPTH, MAX_FIELDS, Type};
 use moonhook_snapshot::{Snapshot, TableId, Value};

@@ -1,8 +1,8 @@
 //! Strings as bytes of keys and values: length, bytes, zeros.
 
-use super::values::{Place, UNROLLED};
 use crate::context::{Context, Result};
-use crate::memory::{Address, MAX_FRAME};
+use crate::region::UNROLLED;
+use crate::region::{Address, MAX_FRAME};
 use crate::value::{Space, Word};
 use moonhook_ir as ir;
 use moonhook_ir::{BinaryOp, Op, Size, UnaryOp};
@@ -12,7 +12,7 @@ impl Context<'_> {
     /// Writes a string of at most `capacity` bytes.
     pub(super) fn put_slice(
         &mut self,
-        at: Place,
+        at: Address,
         capacity: usize,
         space: Space,
         start: Word,
@@ -51,7 +51,7 @@ impl Context<'_> {
     }
 
     /// Where all bytes of a key can be read, however long the string is: all of them, and those behind its end are cut off.
-    fn put_at_once(&mut self, at: Place, capacity: usize, from: Address, length: Word) -> Result<()> {
+    fn put_at_once(&mut self, at: Address, capacity: usize, from: Address, length: Word) -> Result<()> {
         // As many ones as a string can have bytes, and zeros: the ones that are read stand for the bytes that remain.
         let reach = capacity.next_power_of_two() * 2 - 1;
         let bytes = Type::Text { capacity: capacity as u16 }.size() - 4;
@@ -74,7 +74,7 @@ impl Context<'_> {
 
     fn put_by_steps(
         &mut self,
-        at: Place,
+        at: Address,
         capacity: usize,
         space: Space,
         start: Word,

@@ -7,15 +7,15 @@
 use super::access::plain_key;
 use super::additions::{At, Load};
 use super::keys::Unfit;
-use super::values::Place;
 use super::walk::{Extent, Keys};
 use crate::context::{Context, Result};
 use crate::events::Message;
-use crate::join::Arm;
+use crate::fields::Key;
 use crate::loops::Iteration;
-use crate::made::Key;
+use crate::region::Address;
 use crate::state::{Looked, State, Zero};
 use crate::value::{Abs, Object, Word};
+use crate::ways::Arm;
 use moonhook_ir as ir;
 use moonhook_ir::CompareOp;
 use moonhook_shape::{Field, Shape, Type};
@@ -232,7 +232,7 @@ impl Context<'_> {
         [key_bytes, entry]: [ir::Value; 2],
         moved: &mut Vec<State>,
     ) -> Result<Vec<Arm>> {
-        let key = self.key_value(Place { base: key_bytes, disp: 0 }, &shape.key, 0)?.0;
+        let key = self.key_value(Address { base: key_bytes, disp: 0 }, &shape.key, 0)?.0;
         // A record's fields may change, and it is another key then.
         let mut identity = Looked::held_key(entry.into());
         if !matches!(key, Abs::Object(_)) {
@@ -254,7 +254,7 @@ impl Context<'_> {
                 self.only(record)?
             }
             ref ty => {
-                let at = Place { base: entry, disp: shape.value_offset() as i16 };
+                let at = Address { base: entry, disp: shape.value_offset() as i16 };
                 let found = self.value_arms(at, ty)?;
                 if !matches!(key, Abs::Object(_)) {
                     let identity = self.key_identity(&key);
@@ -272,7 +272,7 @@ impl Context<'_> {
 
     /// A key as a Lua value. A record becomes a new table, the one with number `place` of this instruction; gives the next
     /// such number too.
-    fn key_value(&mut self, at: Place, ty: &Type, place: usize) -> Result<(Abs, usize)> {
+    fn key_value(&mut self, at: Address, ty: &Type, place: usize) -> Result<(Abs, usize)> {
         let Type::Record(fields) = ty else {
             let arms = self.value_arms(at, ty)?;
             let value = self.join(arms)?.and_then(|values| values.into_iter().next());
@@ -282,7 +282,7 @@ impl Context<'_> {
         let (mut disp, mut next) = (at.disp, place + 1);
         for Field { name, ty } in fields {
             let value;
-            (value, next) = self.key_value(Place { disp, ..at }, ty, next)?;
+            (value, next) = self.key_value(Address { disp, ..at }, ty, next)?;
             self.set_made_field(table, Key::of_field(name), value);
             disp += ty.key_size() as i16;
         }

@@ -2,22 +2,14 @@
 
 use super::keys::{Unfit, has_text};
 use crate::context::{Context, Result};
-use crate::join::Arm;
-use crate::memory::VALUE_START;
+use crate::region::Address;
+use crate::region::UNROLLED;
+use crate::region::VALUE_START;
 use crate::value::{Abs, Space, Str, Word};
+use crate::ways::Arm;
 use moonhook_ir as ir;
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
 use moonhook_shape::{Shape, Type};
-
-/// A place in a key or value: an address and an offset behind it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
-    pub base: ir::Value,
-    pub disp: i16,
-}
-
-/// Up to so many bytes of a string are copied without a loop.
-pub const UNROLLED: usize = 128;
 
 impl Context<'_> {
     /// Makes the bytes of a value with its deadline; gives their address.
@@ -32,7 +24,7 @@ impl Context<'_> {
             let deadline = self.deadline(lifetime);
             self.store(base, 0, Size::B8, deadline);
         }
-        self.put(Place { base, disp: shape.value_offset() as i16 }, &shape.value, value, unfit)?;
+        self.put(Address { base, disp: shape.value_offset() as i16 }, &shape.value, value, unfit)?;
         Ok(base)
     }
 
@@ -43,9 +35,9 @@ impl Context<'_> {
     }
 
     /// The value at a place, with one arm for each way of getting it.
-    pub(super) fn value_arms(&mut self, at: Place, ty: &Type) -> Result<Vec<Arm>> {
+    pub(super) fn value_arms(&mut self, at: Address, ty: &Type) -> Result<Vec<Arm>> {
         let word =
-            |context: &mut Self, offset: i16| context.word_of_entry(Place { disp: at.disp + offset, ..at });
+            |context: &mut Self, offset: i16| context.word_of_entry(Address { disp: at.disp + offset, ..at });
         let value = match ty {
             Type::Boolean => {
                 let word = word(self, 0);
@@ -74,7 +66,7 @@ impl Context<'_> {
     }
 
     /// A copy of the string at a place: the entry may change.
-    pub(super) fn text_at(&mut self, at: Place, capacity: usize) -> Result<Str> {
+    pub(super) fn text_at(&mut self, at: Address, capacity: usize) -> Result<Str> {
         let text = self.copied_text(at, capacity)?;
         if let (true, Str::Slice { start, length, .. }) = (self.stub.is_some(), &text) {
             self.shorten_in_arena(*start, *length);
@@ -82,7 +74,7 @@ impl Context<'_> {
         Ok(text)
     }
 
-    fn copied_text(&mut self, at: Place, capacity: usize) -> Result<Str> {
+    fn copied_text(&mut self, at: Address, capacity: usize) -> Result<Str> {
         let length = self.load(at.base, at.disp, Size::B4, false);
         let length = self.and(length, 2 * capacity.next_power_of_two() as i64 - 1);
         let start = self.allocate(Word::Imm(capacity.next_multiple_of(8) as i64))?;
@@ -123,7 +115,7 @@ impl Context<'_> {
 
     /// Copies the word at `offset` of the string at a place. Its bytes begin in the middle of a word, and the last one may be
     /// half of one.
-    fn copy_part(&mut self, at: Place, offset: usize, start: Word, capacity: usize) -> Result<()> {
+    fn copy_part(&mut self, at: Address, offset: usize, start: Word, capacity: usize) -> Result<()> {
         let size = if capacity - offset > 4 { Size::B8 } else { Size::B4 };
         let word = self.load(at.base, at.disp + 4 + offset as i16, size, false);
         let to = self.add(start, offset as i64);

@@ -5,11 +5,10 @@
 use super::Kind;
 use crate::context::{Context, Result};
 use crate::hashing::MULTIPLIER;
-use crate::join::Arm;
 use crate::loops::Iteration;
-use crate::ops;
 use crate::strings::Slice;
-use crate::value::{Abs, Space, Str, Word};
+use crate::value::{Abs, Space, Str, Word, integral};
+use crate::ways::Arm;
 use moonhook_ir::{BinaryOp, CompareOp};
 
 /// Codes: lengths up to [`SHORT`] are those of strings.
@@ -34,7 +33,7 @@ impl Kind {
         match key {
             Abs::Bool(_) => Some(Kind::Boolean),
             Abs::Int(_) => Some(Kind::Integer),
-            Abs::Float(x) => ops::integral(*x).map(|_| Kind::Integer),
+            Abs::Float(x) => integral(*x).map(|_| Kind::Integer),
             Abs::Str(_) => Some(Kind::Text),
             _ => None,
         }
@@ -50,7 +49,7 @@ impl Context<'_> {
         };
         Ok(match key {
             Abs::Bool(word) => plain(self, BOOLEAN, *word),
-            Abs::Float(x) => plain(self, INTEGER, Word::Imm(ops::integral(*x).unwrap_or(0))),
+            Abs::Float(x) => plain(self, INTEGER, Word::Imm(integral(*x).unwrap_or(0))),
             Abs::Str(Str::Const(text)) if text.len() <= SHORT as usize => {
                 let mut bytes = [0; 8];
                 bytes[..text.len()].copy_from_slice(text);

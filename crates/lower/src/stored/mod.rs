@@ -18,9 +18,10 @@ mod write;
 
 pub use probe::Found;
 
-use crate::context::{Context, LoopKey, Result, Stop};
+use crate::context::{Context, Result, Stop};
 use crate::error::LowerErrorKind;
-use crate::memory::{Address, STRINGS_END};
+use crate::knowledge::LoopKey;
+use crate::region::{Address, STRINGS_END};
 use crate::value::{Abs, Object, Shape, Space, Str, Word};
 use moonhook_ir::Size;
 use std::collections::{BTreeSet, HashMap, HashSet};

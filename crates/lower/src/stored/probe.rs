@@ -81,7 +81,7 @@ impl Context<'_> {
     }
 
     /// Whether an entry's first word is of another table.
-    pub(super) fn is_free(&mut self, first: Word, stamp: Word) -> crate::code::Cond {
+    pub(super) fn is_free(&mut self, first: Word, stamp: Word) -> crate::range::Cond {
         let difference = self.binary(BinaryOp::Xor, first, stamp);
         self.compare(CompareOp::UGt, difference, 0xff)
     }

@@ -2,10 +2,10 @@
 
 use super::{E_PAYLOAD, E_TAG, H_BORDER, Kind};
 use crate::context::{Context, Result};
-use crate::join::Arm;
 use crate::loops::Iteration;
-use crate::memory::Address;
+use crate::region::Address;
 use crate::value::{Abs, Object, Shape, Space, Str, Union, Word};
+use crate::ways::Arm;
 use moonhook_ir::{CompareOp, Size};
 use std::rc::Rc;
 

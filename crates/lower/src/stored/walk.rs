@@ -2,13 +2,13 @@
 
 use super::keys::{BOOLEAN, INTEGER, LONG};
 use super::{E_KEY, E_NEXT, E_TAG, Kind};
+use crate::cells::ITERATOR;
 use crate::context::{Context, Result};
-use crate::join::Arm;
 use crate::loops::Iteration;
-use crate::made::ITERATOR;
-use crate::memory::Address;
+use crate::region::Address;
 use crate::state::State;
 use crate::value::{Abs, Object, Shape, Space, Str, Word};
+use crate::ways::Arm;
 use moonhook_ir::{CompareOp, Size};
 
 impl Context<'_> {

@@ -6,7 +6,7 @@ use super::{H_ENTRIES, H_LAST, H_MASK, H_USED};
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::loops::Iteration;
-use crate::memory::Address;
+use crate::region::Address;
 use crate::strings::Slice;
 use crate::value::{Abs, Shape, Str, Word};
 use moonhook_ir::{BinaryOp, CompareOp, Size};
@@ -42,7 +42,7 @@ impl Context<'_> {
                 let Some(value) = self.storable_value(value)? else { return self.refuse_stored("[") };
                 let form = self.form_of(&[&value, &Abs::Nil], true)?;
                 let shapes = match form {
-                    crate::join::Form::Union(shapes) => {
+                    crate::ways::Form::Union(shapes) => {
                         shapes.into_iter().filter(|shape| *shape != Shape::Nil || value == Abs::Nil).collect()
                     }
                     _ => vec![Shape::Nil],

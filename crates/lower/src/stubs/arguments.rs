@@ -2,9 +2,9 @@
 
 use super::Stub;
 use crate::context::{Context, Result};
-use crate::join::Arm;
 use crate::state::State;
 use crate::value::{Abs, Object, Str, Word};
+use crate::ways::Arm;
 use moonhook_ir::CompareOp;
 use moonhook_runtime::layout::{FAIL, TAG_INT, TAG_NIL, TAG_OBJECT, TAG_STRING, VALUE_SIZE};
 

@@ -1,7 +1,7 @@
 //! Values and strings of stubs in arena memory.
 
 use crate::context::{Context, Result};
-use crate::memory::{Address, MAX_DISPLACEMENT};
+use crate::region::{Address, MAX_DISPLACEMENT};
 use crate::value::{Abs, Object, Space, Str, Word};
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size, UnaryOp};
 use moonhook_runtime::layout::{

@@ -4,9 +4,9 @@ use super::{Stubs, with_context, without_context};
 use crate::builtins::event::VALUES;
 use crate::context::{Context, Result};
 use crate::events::{NO_MEMORY, RECORD_HEADER, RECORD_MAX};
-use crate::join::Arm;
 use crate::loops::Iteration;
 use crate::value::{Abs, Str, Word};
+use crate::ways::Arm;
 use moonhook_ir as ir;
 use moonhook_ir::{ArgumentKind, CompareOp, EventKind, FunctionId, Piece, Size};
 use moonhook_runtime::layout::{

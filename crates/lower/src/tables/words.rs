@@ -6,11 +6,11 @@
 use super::keys::leave;
 use crate::context::{Context, Result};
 use crate::hashing;
-use crate::join::Arm;
-use crate::memory::Address;
+use crate::region::Address;
 use crate::state::State;
 use crate::strings::Slice;
 use crate::value::Word;
+use crate::ways::Arm;
 use moonhook_ir as ir;
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
 use std::collections::HashSet;

@@ -4,7 +4,7 @@
 use super::Record;
 use crate::context::{Context, Result};
 use crate::events::Message;
-use crate::shared::Place;
+use crate::region::Address;
 use crate::state::State;
 use crate::value::{Abs, Word};
 use moonhook_ir::{BinaryOp, CompareOp, Size};
@@ -52,12 +52,18 @@ impl Context<'_> {
 
     /// Writes the table at a place as the record's bytes; gives where it is that very record already. An error where it cannot be
     /// copied.
-    pub(super) fn put_table(&mut self, record: &Record, source: Source, to: Place) -> Result<Vec<State>> {
+    pub(super) fn put_table(&mut self, record: &Record, source: Source, to: Address) -> Result<Vec<State>> {
         self.put_part(record, record, source, to)
     }
 
     /// [`Context::put_table`] for `record` or for one inside it.
-    fn put_part(&mut self, record: &Record, part: &Record, source: Source, to: Place) -> Result<Vec<State>> {
+    fn put_part(
+        &mut self,
+        record: &Record,
+        part: &Record,
+        source: Source,
+        to: Address,
+    ) -> Result<Vec<State>> {
         let place = self.place_within(record, part, source.place);
         let (mut address, same) = self.copyable(part, source, place)?;
         self.store(to.base, to.disp, Size::B8, 0);
@@ -65,7 +71,7 @@ impl Context<'_> {
         for (number, (name, ty, inside)) in part.fields.iter().enumerate() {
             let place = self.field_place(address, name);
             let nil = self.leave_deletion(place);
-            let field = Place { disp, ..to };
+            let field = Address { disp, ..to };
             match inside {
                 None => self.put_fitting(source.table, ty, place, field)?,
                 Some(inside) => self.put_inside(record, inside, source, field)?,
@@ -131,14 +137,14 @@ impl Context<'_> {
         self.call_routine_without_state("table_get_text", &[address, text, hash])
     }
 
-    fn put_fitting(&mut self, table: TableId, ty: &Type, place: Word, to: Place) -> Result<()> {
+    fn put_fitting(&mut self, table: TableId, ty: &Type, place: Word, to: Address) -> Result<()> {
         match self.fitting(table, ty, place)? {
             Some(value) => self.put_checked(table, to, ty, &value),
             None => Ok(()),
         }
     }
 
-    fn put_inside(&mut self, record: &Record, inside: &Record, source: Source, to: Place) -> Result<()> {
+    fn put_inside(&mut self, record: &Record, inside: &Record, source: Source, to: Address) -> Result<()> {
         let same = self.put_part(record, inside, source, to)?;
         let rest = self.take_state();
         self.enter(same)?;
@@ -150,7 +156,7 @@ impl Context<'_> {
     }
 
     /// Sets the bit of a field that is there in a record's first word.
-    fn note_there(&mut self, record: Place, number: usize) {
+    fn note_there(&mut self, record: Address, number: usize) {
         if self.state.alive() {
             let there = self.load(record.base, record.disp, Size::B8, false);
             let there = self.binary(BinaryOp::Or, there, 1i64 << number);
@@ -159,7 +165,7 @@ impl Context<'_> {
     }
 
     /// An error where a table has more fields than were found.
-    fn check_no_more(&mut self, table: TableId, record: &Record, address: Word, to: Place) {
+    fn check_no_more(&mut self, table: TableId, record: &Record, address: Word, to: Address) {
         let [count, live] = [T_COUNT, T_LIVE].map(|field| {
             let place = self.add(address, field);
             self.load_arena(place)

@@ -1,0 +1,58 @@
+//! Where what is in the per-CPU region, how much of a frame can be read, and addresses.
+
+use moonhook_ir as ir;
+use moonhook_shape::MAX_KEY;
+
+/// The verifier takes no larger offset into a packet (`MAX_PACKET_OFF`), and the helpers that copy bytes of it take none either.
+pub const MAX_FRAME: i64 = 0xffff;
+
+/// A mask for the lengths of frames, some of which are longer than what can be read of them: 64 KiB and a link header on the loopback
+/// interface, up to 512 KiB where the kernel hands on segments that it has put together (`GSO_MAX_SIZE`).
+pub const MAX_LENGTH: i64 = 0xf_ffff;
+
+/// The region's layout in bytes: strings made at packet time, then the event record being built, then a margin that lets
+/// 8 bytes be written at any masked offset. The first 8 bytes are not used: 8 bytes before a string's end can be read.
+pub const STRINGS_START: i64 = 8;
+pub const STRINGS_END: i64 = 0x1_0000;
+pub const RECORD_START: i64 = STRINGS_END;
+pub const RECORD_SIZE: i64 = 0x4000;
+/// With [`crate::Options::frags`], a copy of a frame that lies in several buffers follows.
+pub const COPY_START: i64 = VALUE_START + 2 * MAX_VALUE as i64 + 64;
+/// Keys and values of shared tables that are too large for the stack, with as much behind them as a masked offset reaches.
+pub const KEY_START: i64 = RECORD_START + RECORD_SIZE + 64;
+pub const VALUE_START: i64 = KEY_START + 2 * MAX_KEY as i64 + 64;
+pub const REGION_SIZE: i64 = COPY_START;
+pub const COPY_SIZE: i64 = 0x1_0000 + MARGIN;
+
+/// Bytes behind the last masked offset: a short string is read whole from where it begins, as if it had as many bytes as it may have
+/// (`shared/texts.rs`).
+pub const MARGIN: i64 = UNROLLED as i64 + 64;
+
+/// A pointer is bounded so that this many bytes behind it can be proved, so that later accesses a little further on need no
+/// tighter bound.
+pub const COMMON_REACH: u32 = 0x100;
+
+/// Bytes of a frame in one buffer that can be read at any place; of a copy, [`MAX_FRAME`].
+pub const READABLE: i64 = MAX_FRAME - COMMON_REACH as i64;
+
+/// The largest constant displacement put into an access.
+pub const MAX_DISPLACEMENT: i64 = 0x7000;
+
+/// Up to so many bytes of a string are copied without a loop.
+pub const UNROLLED: usize = 128;
+
+/// Bytes of a value at most: it is made in the region.
+pub const MAX_VALUE: usize = 4096;
+
+/// An address and a displacement to go with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Address {
+    pub base: ir::Value,
+    pub disp: i16,
+}
+
+impl Address {
+    pub fn plus(self, bytes: i16) -> Address {
+        Address { base: self.base, disp: self.disp + bytes }
+    }
+}
