@@ -2,7 +2,7 @@
 
 use crate::copy_on_write::CopyOnWrite;
 use crate::fields::Made;
-use crate::same::Identity;
+use crate::numbering::Identity;
 use crate::shared::Assignment;
 use crate::stored::Found;
 use crate::value::{Abs, Word};

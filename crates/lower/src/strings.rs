@@ -72,19 +72,19 @@ impl Context<'_> {
             (Str::Const(a), Str::Const(b)) => Cond::Known(a == b),
             (Str::Ipv4(a), Str::Ipv4(b)) | (Str::Mac(a), Str::Mac(b)) => self.compare(CompareOp::Eq, *a, *b),
             (Str::Ipv4(a), Str::Const(text)) | (Str::Const(text), Str::Ipv4(a)) => {
-                match crate::addresses::ipv4(text) {
+                match crate::literals::ipv4(text) {
                     Some(b) => self.compare(CompareOp::Eq, *a, b),
                     None => Cond::Known(false),
                 }
             }
             (Str::Mac(a), Str::Const(text)) | (Str::Const(text), Str::Mac(a)) => {
-                match crate::addresses::mac(text) {
+                match crate::literals::mac(text) {
                     Some(b) => self.compare(CompareOp::Eq, *a, b),
                     None => Cond::Known(false),
                 }
             }
             (Str::Ipv6(high, low), Str::Const(text)) | (Str::Const(text), Str::Ipv6(high, low)) => {
-                return Ok(match crate::addresses::ipv6(text) {
+                return Ok(match crate::literals::ipv6(text) {
                     Some([h, l]) => self.split_both(*high, Word::Imm(h), *low, Word::Imm(l)),
                     None => (vec![], vec![self.take_state()]),
                 });

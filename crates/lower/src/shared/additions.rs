@@ -6,8 +6,8 @@
 //! a variable of the join, so that the program can tell which word it was.
 
 use super::addresses::{EntryOf, Lookup};
+use crate::numbering::{Identity, forget_values};
 use crate::region::Address;
-use crate::same::{Identity, forget_values};
 use crate::state::Facts;
 use crate::value::{Abs, Word};
 use moonhook_ir as ir;

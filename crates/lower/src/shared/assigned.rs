@@ -4,13 +4,12 @@
 //! one. Inside a loop what it ends is forgotten for all code that is walked from then on, which is behind it in some turn.
 
 use super::additions::{Additions, At, Load};
-use crate::context::Context;
-use crate::same::Identity;
+use crate::numbering::Identity;
 use crate::value::{Abs, Word};
 use moonhook_snapshot::TableId;
 
 /// Assignments of one table that are told apart, at most.
-const MOST: usize = 16;
+pub(super) const MOST: usize = 16;
 
 /// What is assigned.
 #[derive(Clone, PartialEq, Debug)]
@@ -41,10 +40,10 @@ impl Assigned {
 /// An assignment on the way here.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Assignment {
-    table: TableId,
-    words: Assigned,
+    pub(super) table: TableId,
+    pub(super) words: Assigned,
     /// The number of the first value that can have been read afterwards.
-    at: u32,
+    pub(super) at: u32,
 }
 
 impl Assignment {
@@ -66,7 +65,7 @@ impl Assignment {
     }
 }
 
-fn add(all: &mut Vec<Assignment>, new: Assignment) {
+pub(super) fn add(all: &mut Vec<Assignment>, new: Assignment) {
     let same = |known: &&mut Assignment| known.table == new.table && known.words == new.words;
     match all.iter_mut().find(same) {
         Some(known) => known.at = known.at.max(new.at),
@@ -74,26 +73,9 @@ fn add(all: &mut Vec<Assignment>, new: Assignment) {
     }
 }
 
-impl Context<'_> {
-    /// Notes that words of the table have been assigned, in the current state.
-    pub(super) fn forget_words(&mut self, table: TableId, words: Assigned) {
-        if self.loop_start > 0 {
-            return self.known.shared.additions.forget_words(table, &words);
-        }
-        let at = self.function.value_count;
-        let assigned = &mut self.state.facts.assigned;
-        let of_table = assigned.iter().filter(|assignment| assignment.table == table).count();
-        let words = if of_table < MOST { words } else { Assigned::All };
-        if words == Assigned::All {
-            assigned.retain(|assignment| assignment.table != table);
-        }
-        add(assigned, Assignment { table, words, at });
-    }
-}
-
 impl Additions {
     /// What was read of these words of the table is not what a later addition adds to.
-    fn forget_words(&mut self, table: TableId, words: &Assigned) {
+    pub(super) fn forget_words(&mut self, table: TableId, words: &Assigned) {
         let Additions { loads, sums, of_table, .. } = self;
         let Some(of) = of_table.get_mut(&table) else { return };
         of.sums.retain(|value| {

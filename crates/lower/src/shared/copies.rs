@@ -10,10 +10,11 @@
 //! whole record puts into those bits of the record's first word that stand for no field. What the handler then assigns in
 //! place is read in place.
 
+use super::known::FieldPath;
 use crate::context::{Context, Result, Stop};
 use crate::loops::Iteration;
+use crate::numbering::Identity;
 use crate::region::Address;
-use crate::same::Identity;
 use crate::state::{Copied, Looked, State};
 use crate::value::{Abs, Word};
 use crate::ways::Arm;
@@ -23,24 +24,6 @@ use moonhook_ir::{BinaryOp, CompareOp, Size};
 use moonhook_shape::{Shape, Type};
 use moonhook_snapshot::TableId;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// The fields that lead to a value in an entry.
-type FieldPath = Vec<String>;
-
-/// What handlers read of entries, by table: where it was read, and what was loaded if that is one word.
-#[derive(Debug, Default)]
-pub(super) struct Reads(Vec<(TableId, FieldPath, Option<ir::Value>)>);
-
-impl Reads {
-    /// Forgets what was loaded in values from `count` on.
-    pub(super) fn forget(&mut self, count: u32) {
-        self.0.retain(|(.., value)| value.is_none_or(|value| value.0 < count));
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.0.clear();
-    }
-}
 
 impl Context<'_> {
     /// Notes that a value of an entry is read; `arms` are what it is.

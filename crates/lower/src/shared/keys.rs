@@ -71,8 +71,8 @@ impl Context<'_> {
             (Type::Address, value) if self.put_address(at, value) => {}
             (Type::Ipv4 | Type::Mac, Abs::Str(Str::Const(text))) => {
                 let known = match ty {
-                    Type::Ipv4 => crate::addresses::ipv4(text),
-                    _ => crate::addresses::mac(text),
+                    Type::Ipv4 => crate::literals::ipv4(text),
+                    _ => crate::literals::mac(text),
                 };
                 match known {
                     Some(word) => self.put_word(at, 0, Word::Imm(word)),
@@ -115,13 +115,11 @@ impl Context<'_> {
         let words = match value {
             Abs::Str(Str::Ipv4(word)) => [Word::Imm(4), Word::Imm(0), *word],
             Abs::Str(Str::Ipv6(high, low)) => [Word::Imm(6), *high, *low],
-            Abs::Str(Str::Const(text)) => {
-                match (crate::addresses::ipv4(text), crate::addresses::ipv6(text)) {
-                    (Some(word), _) => [4, 0, word].map(Word::Imm),
-                    (_, Some([high, low])) => [6, high, low].map(Word::Imm),
-                    _ => return false,
-                }
-            }
+            Abs::Str(Str::Const(text)) => match (crate::literals::ipv4(text), crate::literals::ipv6(text)) {
+                (Some(word), _) => [4, 0, word].map(Word::Imm),
+                (_, Some([high, low])) => [6, high, low].map(Word::Imm),
+                _ => return false,
+            },
             Abs::Union(union) if is_address(value) => {
                 // The family is 4 or 6.
                 let twice = self.shl(union.tag, 1);

@@ -1,7 +1,5 @@
 //! What load time has left in a shared table.
 
-use super::Known;
-use super::seen::{Misfit, Seen};
 use crate::fields::Key;
 use moonhook_shape::Datum;
 use moonhook_snapshot::{Snapshot, Table, Value};
@@ -20,19 +18,6 @@ pub(super) fn field_name(key: &Value) -> Option<String> {
         Value::String(name) => Key::Text(name.as_ref().into()).field_name(),
         _ => None,
     }
-}
-
-/// What the entries of load time tell of the table's types; `Err` is what no map can hold: something in it, or its metatable.
-pub(super) fn initial(snapshot: &Snapshot, table: &Table) -> std::result::Result<Known, Misfit> {
-    if table.metatable.is_some() {
-        return Err(Misfit::Metatable);
-    }
-    let mut known = Known::default();
-    for (key, value) in entries(table) {
-        known.key.add(&Seen::of_value(snapshot, &key)?);
-        known.value.add(&Seen::of_value(snapshot, value)?);
-    }
-    Ok(known)
 }
 
 pub(super) fn contents(snapshot: &Snapshot, table: &Table) -> Vec<(Datum, Datum)> {

@@ -3,7 +3,7 @@
 
 use super::keys::Unfit;
 use crate::context::{Context, Result};
-use crate::same::Identity;
+use crate::numbering::Identity;
 use crate::state::{State, Zero};
 use crate::value::{Abs, Word};
 use crate::ways::Arm;

@@ -22,9 +22,6 @@ use moonhook_snapshot::TableId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A record in the values of a shared table: the table, and the fields that lead there.
-pub type Path = (TableId, Vec<String>);
-
 impl Context<'_> {
     /// The record at a path, of the entry at an address.
     pub(super) fn entry(&mut self, table: TableId, path: Vec<String>, base: ir::Value) -> Abs {

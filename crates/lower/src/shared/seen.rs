@@ -2,9 +2,8 @@
 //!
 //! Kinds are only ever added, so that starting the walk again with what was learned comes to an end.
 
-use crate::context::{Context, Result as Lowered};
 use crate::region::MAX_VALUE;
-use crate::value::{Abs, Object, Shape as Form, Str};
+use crate::value::{Abs, Object};
 use moonhook_shape::{Field, MAX_DEPTH, MAX_FIELDS, Type};
 use moonhook_snapshot::{Snapshot, TableId, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -306,9 +305,9 @@ impl Seen {
     /// Of the types that strings have in tables, the one that a constant has.
     pub fn kind_of_text(text: &[u8]) -> Kind {
         match text {
-            text if crate::addresses::ipv4(text).is_some() => Kind::Ipv4Text,
-            text if crate::addresses::ipv6(text).is_some() => Kind::Ipv6Text,
-            text if crate::addresses::mac(text).is_some() => Kind::MacText,
+            text if crate::literals::ipv4(text).is_some() => Kind::Ipv4Text,
+            text if crate::literals::ipv6(text).is_some() => Kind::Ipv6Text,
+            text if crate::literals::mac(text).is_some() => Kind::MacText,
             _ => Kind::Text,
         }
     }
@@ -330,41 +329,6 @@ impl Seen {
         }
         room.leave();
         Ok(Seen::record(fields))
-    }
-}
-
-impl Context<'_> {
-    /// What kinds of keys or values a value adds to the table.
-    pub(super) fn seen(&mut self, table: TableId, value: &Abs) -> Lowered<Seen> {
-        self.seen_within(table, value, &mut Room::default())
-    }
-
-    /// As [`Context::seen`], of a value in another.
-    pub(super) fn seen_within(&mut self, table: TableId, value: &Abs, room: &mut Room) -> Lowered<Seen> {
-        Ok(match value {
-            Abs::Nil => Seen::default(),
-            Abs::Bool(_) => Seen::kind(Kind::Boolean),
-            Abs::Int(_) => Seen::kind(Kind::Integer),
-            Abs::Str(Str::Const(text)) => Seen::constant(text),
-            Abs::Str(Str::Slice { .. }) => Seen::kind(Kind::Text),
-            Abs::Str(Str::Ipv4(_)) => Seen::kind(Kind::Ipv4),
-            Abs::Str(Str::Ipv6(..)) => Seen::kind(Kind::Ipv6),
-            Abs::Str(Str::Mac(_)) => Seen::kind(Kind::Mac),
-            Abs::Object(Object::Text(text)) => Seen::constant(text),
-            Abs::Union(union) => {
-                let mut seen = Seen::default();
-                for shape in union.shapes.clone() {
-                    let value = match shape {
-                        Form::Object(id) => self.object_value(id),
-                        shape => shape.value(union.payload).unwrap_or(Abs::Nil),
-                    };
-                    seen.add(&self.seen_within(table, &value, room)?);
-                }
-                seen
-            }
-            Abs::Object(Object::Made(made)) => self.seen_of_made(table, *made, room)?,
-            Abs::Float(_) | Abs::Object(_) | Abs::Entry { .. } => return self.refuse_kept(table, value),
-        })
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A string of up to 8 bytes is its length and its bytes; a longer one is a place in the region, and is compared by its bytes.
 
-use super::Kind;
+use super::known::KeyWords;
 use crate::context::{Context, Result};
 use crate::hashing::MULTIPLIER;
 use crate::loops::Iteration;
@@ -16,29 +16,6 @@ pub(super) const SHORT: i64 = 8;
 pub(super) const LONG: i64 = 9;
 pub(super) const INTEGER: i64 = 10;
 pub(super) const BOOLEAN: i64 = 11;
-
-/// A key in words.
-#[derive(Clone, PartialEq, Debug)]
-pub struct KeyWords {
-    pub code: Word,
-    pub word: Word,
-    pub hash: Word,
-    /// Where the bytes of a longer string are, from offset `word & 0xffff_ffff` on, `word >> 32` of them.
-    pub space: Space,
-}
-
-impl Kind {
-    /// The kind of a key that is neither nil nor of unknown type; `None` for what stored tables do not take as a key.
-    pub(super) fn of(key: &Abs) -> Option<Kind> {
-        match key {
-            Abs::Bool(_) => Some(Kind::Boolean),
-            Abs::Int(_) => Some(Kind::Integer),
-            Abs::Float(x) => integral(*x).map(|_| Kind::Integer),
-            Abs::Str(_) => Some(Kind::Text),
-            _ => None,
-        }
-    }
-}
 
 impl Context<'_> {
     /// A key of one of the kinds.

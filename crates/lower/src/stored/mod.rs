@@ -11,12 +11,15 @@
 //! [`write`] assigns and grows, [`walk`] visits.
 
 mod keys;
+mod known;
 mod probe;
 mod values;
 mod walk;
 mod write;
 
-pub use probe::Found;
+pub use known::{Found, Stored};
+
+use self::known::{Holds, Kind, Site};
 
 use crate::context::{Context, Result, Stop};
 use crate::error::LowerErrorKind;
@@ -24,7 +27,6 @@ use crate::knowledge::LoopKey;
 use crate::region::{Address, STRINGS_END};
 use crate::value::{Abs, Object, Shape, Space, Str, Word};
 use moonhook_ir::Size;
-use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Places in the script that make such tables, at most.
 const MAX_SITES: usize = 8;
@@ -51,58 +53,6 @@ const H_LAST: i16 = 40;
 const HEADER: i64 = 64;
 
 const SITE: i64 = HEADER + FIRST_ENTRIES * ENTRY;
-
-/// A place in the script: the way of calls and turns of unrolled loops to it.
-type Site = Vec<usize>;
-
-/// The stored tables, and what is known of them.
-#[derive(Debug, Default)]
-pub struct Stored {
-    sites: HashMap<Site, Holds>,
-    /// Where each table of this walk was made.
-    tables: HashMap<u32, Site>,
-    /// Loops with an unknown number of turns, which are not unrolled.
-    endless: HashSet<LoopKey>,
-}
-
-/// What a table was seen to hold.
-#[derive(Debug, Default)]
-struct Holds {
-    /// The number of its place in the region.
-    number: usize,
-    keys: BTreeSet<Kind>,
-    values: BTreeSet<Shape>,
-}
-
-/// What kind of key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
-    Boolean,
-    Integer,
-    Text,
-}
-
-impl Stored {
-    /// At how many places tables are made that are stored.
-    pub fn count(&self) -> usize {
-        self.sites.len()
-    }
-
-    /// Before a new walk.
-    pub fn start_over(&mut self) {
-        self.tables.clear();
-    }
-
-    pub fn is_used(&self) -> bool {
-        !self.sites.is_empty()
-    }
-
-    /// Whether some table may hold strings made at packet time.
-    pub fn holds_strings(&self) -> bool {
-        let made = Shape::Slice(Space::Scratch);
-        self.sites.values().any(|holds| holds.keys.contains(&Kind::Text) || holds.values.contains(&made))
-    }
-}
 
 impl Context<'_> {
     /// The largest offset of the region at which strings are read.

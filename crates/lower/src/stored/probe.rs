@@ -1,24 +1,13 @@
 //! Finding the entry of a key, or the free one where it belongs: open addressing, one entry after another.
 
-use super::keys::{KeyWords, LONG};
+use super::keys::LONG;
+use super::known::{Found, KeyWords};
 use super::{E_KEY, ENTRY, H_ENTRIES, H_MASK, H_STAMP};
 use crate::context::{Context, Result};
 use crate::loops::Iteration;
 use crate::state::State;
 use crate::value::{Abs, Space, Word};
 use moonhook_ir::{BinaryOp, CompareOp, Size};
-
-/// Where a key's entry of a stored table is, or belongs.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Found {
-    pub table: u32,
-    pub key: Abs,
-    pub words: KeyWords,
-    /// The region's offset.
-    pub entry: Word,
-    /// The table's stamp.
-    pub stamp: Word,
-}
 
 impl Context<'_> {
     /// The entry for a key; not looked for again as long as nothing came into the table.

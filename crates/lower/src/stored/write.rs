@@ -1,6 +1,7 @@
 //! Assigning to stored tables, and making room for more entries.
 
-use super::keys::{KeyWords, LONG};
+use super::keys::LONG;
+use super::known::KeyWords;
 use super::{E_HASH, E_KEY, E_NEXT, E_PAYLOAD, E_TAG, ENTRY, Found, Kind};
 use super::{H_ENTRIES, H_LAST, H_MASK, H_USED};
 use crate::context::{Context, Result};

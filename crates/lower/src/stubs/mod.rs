@@ -16,12 +16,13 @@ mod memory;
 mod records;
 pub mod shared;
 
+pub use crate::host::Host;
 pub use functions::is_own;
 
 use crate::Options;
 use crate::context::{Context, Result};
+use crate::host::Stub;
 use crate::protocols;
-use crate::shared::SharedTables;
 use crate::value::{Abs, Object, Word};
 use moonhook_ir as ir;
 use moonhook_ir::FunctionId;
@@ -45,26 +46,6 @@ pub fn object_names() -> Vec<&'static str> {
     objects().map(|(_, object)| object.message_name()).collect()
 }
 
-/// What stubs need of the program that they become parts of.
-pub trait Host {
-    /// The module for maps and events. It is empty while a stub is being made.
-    fn module(&mut self) -> &mut ir::Module;
-    /// What is known of shared tables, if there are any. It is away while a stub is being made, too.
-    fn shared(&mut self) -> Option<&mut SharedTables> {
-        None
-    }
-    /// A function that was placed before, by its name.
-    fn placed(&self, name: &str) -> Option<FunctionId>;
-    /// Makes a function a part of the program.
-    fn place(&mut self, function: ir::Function) -> FunctionId;
-    /// The payload word (address and length) of a constant text.
-    fn text(&mut self, text: &[u8]) -> u64;
-    /// The function that a routine of the runtime will be.
-    fn routine(&mut self, name: &str) -> FunctionId;
-    /// The payload word of a library function of Moonhook's (`data.getuint8`).
-    fn builtin(&mut self, name: &'static str) -> u64;
-}
-
 /// Makes stubs; each of them once.
 pub struct Stubs<'t> {
     snapshot: &'t Snapshot,
@@ -72,29 +53,6 @@ pub struct Stubs<'t> {
     /// The script's place that is to blame where a stub cannot be made.
     loc: ir::Loc,
     host: &'t mut dyn Host,
-}
-
-/// What takes the place of the program around a stub's code.
-pub struct Stub<'a> {
-    host: &'a mut dyn Host,
-    /// The runtime's state: its address in the arena.
-    state: ir::Value,
-    /// Of functions: the address of the first argument, and how many there are.
-    arguments: Option<[ir::Value; 2]>,
-    /// Blocks that raise an error: its text, whether it gets a position, the block.
-    errors: Vec<(Vec<u8>, bool, ir::Block)>,
-}
-
-impl Stub<'_> {
-    /// [`Host::placed`].
-    pub fn placed(&self, name: &str) -> Option<FunctionId> {
-        self.host.placed(name)
-    }
-
-    /// [`Host::place`].
-    pub fn place(&mut self, function: ir::Function) -> FunctionId {
-        self.host.place(function)
-    }
 }
 
 /// What a stub's parameters are.

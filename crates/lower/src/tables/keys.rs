@@ -74,16 +74,16 @@ pub(super) fn string_lookup(context: &mut Context<'_>, id: TableId, text: &Str) 
     match text {
         Str::Ipv4(word) => {
             let numbers =
-                keys.iter().filter_map(|(key, value)| Some((crate::addresses::ipv4(key)?, *value))).collect();
+                keys.iter().filter_map(|(key, value)| Some((crate::literals::ipv4(key)?, *value))).collect();
             return number_lookup(context, numbers, *word);
         }
         Str::Mac(word) => {
             let numbers =
-                keys.iter().filter_map(|(key, value)| Some((crate::addresses::mac(key)?, *value))).collect();
+                keys.iter().filter_map(|(key, value)| Some((crate::literals::mac(key)?, *value))).collect();
             return number_lookup(context, numbers, *word);
         }
         Str::Ipv6(..) => {
-            keys.retain(|(key, _)| crate::addresses::ipv6(key).is_some());
+            keys.retain(|(key, _)| crate::literals::ipv6(key).is_some());
             return compared(context, text, &keys);
         }
         _ => {}

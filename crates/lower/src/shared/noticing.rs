@@ -1,0 +1,41 @@
+//! What handlers' values tell of the types of a shared table.
+
+use super::seen::{Kind, Room, Seen};
+use crate::context::{Context, Result};
+use crate::value::{Abs, Object, Shape, Str};
+use moonhook_snapshot::TableId;
+
+impl Context<'_> {
+    /// What kinds of keys or values a value adds to the table.
+    pub(super) fn seen(&mut self, table: TableId, value: &Abs) -> Result<Seen> {
+        self.seen_within(table, value, &mut Room::default())
+    }
+
+    /// As [`Context::seen`], of a value in another.
+    pub(super) fn seen_within(&mut self, table: TableId, value: &Abs, room: &mut Room) -> Result<Seen> {
+        Ok(match value {
+            Abs::Nil => Seen::default(),
+            Abs::Bool(_) => Seen::kind(Kind::Boolean),
+            Abs::Int(_) => Seen::kind(Kind::Integer),
+            Abs::Str(Str::Const(text)) => Seen::constant(text),
+            Abs::Str(Str::Slice { .. }) => Seen::kind(Kind::Text),
+            Abs::Str(Str::Ipv4(_)) => Seen::kind(Kind::Ipv4),
+            Abs::Str(Str::Ipv6(..)) => Seen::kind(Kind::Ipv6),
+            Abs::Str(Str::Mac(_)) => Seen::kind(Kind::Mac),
+            Abs::Object(Object::Text(text)) => Seen::constant(text),
+            Abs::Union(union) => {
+                let mut seen = Seen::default();
+                for shape in union.shapes.clone() {
+                    let value = match shape {
+                        Shape::Object(id) => self.object_value(id),
+                        shape => shape.value(union.payload).unwrap_or(Abs::Nil),
+                    };
+                    seen.add(&self.seen_within(table, &value, room)?);
+                }
+                seen
+            }
+            Abs::Object(Object::Made(made)) => self.seen_of_made(table, *made, room)?,
+            Abs::Float(_) | Abs::Object(_) | Abs::Entry { .. } => return self.refuse_kept(table, value),
+        })
+    }
+}

@@ -1,0 +1,92 @@
+//! What is known of stored tables, and of keys that were looked up in them.
+
+use crate::knowledge::LoopKey;
+use crate::value::{Abs, Shape, Space, Word, integral};
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// A place in the script: the way of calls and turns of unrolled loops to it.
+pub type Site = Vec<usize>;
+
+/// The stored tables, and what is known of them.
+#[derive(Debug, Default)]
+pub struct Stored {
+    pub(super) sites: HashMap<Site, Holds>,
+    /// Where each table of this walk was made.
+    pub(super) tables: HashMap<u32, Site>,
+    /// Loops with an unknown number of turns, which are not unrolled.
+    pub(super) endless: HashSet<LoopKey>,
+}
+
+/// What a table was seen to hold.
+#[derive(Debug, Default)]
+pub struct Holds {
+    /// The number of its place in the region.
+    pub(super) number: usize,
+    pub(super) keys: BTreeSet<Kind>,
+    pub(super) values: BTreeSet<Shape>,
+}
+
+/// What kind of key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    Boolean,
+    Integer,
+    Text,
+}
+
+impl Stored {
+    /// At how many places tables are made that are stored.
+    pub fn count(&self) -> usize {
+        self.sites.len()
+    }
+
+    /// Before a new walk.
+    pub fn start_over(&mut self) {
+        self.tables.clear();
+    }
+
+    pub fn is_used(&self) -> bool {
+        !self.sites.is_empty()
+    }
+
+    /// Whether some table may hold strings made at packet time.
+    pub fn holds_strings(&self) -> bool {
+        let made = Shape::Slice(Space::Scratch);
+        self.sites.values().any(|holds| holds.keys.contains(&Kind::Text) || holds.values.contains(&made))
+    }
+}
+
+/// Where a key's entry of a stored table is, or belongs.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Found {
+    pub table: u32,
+    pub key: Abs,
+    pub words: KeyWords,
+    /// The region's offset.
+    pub entry: Word,
+    /// The table's stamp.
+    pub stamp: Word,
+}
+
+/// A key in words.
+#[derive(Clone, PartialEq, Debug)]
+pub struct KeyWords {
+    pub code: Word,
+    pub word: Word,
+    pub hash: Word,
+    /// Where the bytes of a longer string are, from offset `word & 0xffff_ffff` on, `word >> 32` of them.
+    pub space: Space,
+}
+
+impl Kind {
+    /// The kind of a key that is neither nil nor of unknown type; `None` for what stored tables do not take as a key.
+    pub(super) fn of(key: &Abs) -> Option<Kind> {
+        match key {
+            Abs::Bool(_) => Some(Kind::Boolean),
+            Abs::Int(_) => Some(Kind::Integer),
+            Abs::Float(x) => integral(*x).map(|_| Kind::Integer),
+            Abs::Str(_) => Some(Kind::Text),
+            _ => None,
+        }
+    }
+}
