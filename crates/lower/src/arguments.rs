@@ -4,8 +4,8 @@
 //! room are left out, from the first such one on.
 
 use crate::context::{Context, Result};
-use crate::events::{RECORD_HEADER, RECORD_MAX};
 use crate::region::{Address, RECORD_SIZE};
+use crate::region::{RECORD_HEADER, RECORD_MAX};
 use crate::value::{Abs, Object, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;

@@ -4,7 +4,8 @@
 //! finds the same. A captured variable's depends on where it is declared, not on who captures it: on different ways to one place
 //! different functions can be the first to do so, and mean the same variable.
 
-use crate::context::{Context, Turn};
+use crate::context::Context;
+use crate::sites::Turn;
 use crate::state::Slot;
 use crate::value::{Abs, Shape, Str, Union, Word};
 use crate::ways::Arm;

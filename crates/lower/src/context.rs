@@ -5,9 +5,11 @@ use crate::error::{LowerError, LowerErrorKind};
 use crate::first_sums::First;
 use crate::flow::{Flow, RegisterSet};
 use crate::host::Stub;
-use crate::knowledge::{Knowledge, LoopKey, Site};
+use crate::knowledge::Knowledge;
 use crate::numbering::Same;
 use crate::range::{Cond, Range};
+use crate::sites::{ActiveCall, Turn};
+use crate::sites::{LoopKey, Site};
 use crate::state::{Facts, Slot, State};
 use crate::value::{Object, Word};
 use crate::ways::Form;
@@ -17,16 +19,6 @@ use moonhook_ir as ir;
 use moonhook_snapshot::{PrototypeId, Snapshot};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
-
-/// A turn of an unrolled loop.
-#[derive(Clone, Debug)]
-pub struct Turn {
-    pub number: usize,
-    /// The instructions of the loop.
-    pub code: std::ops::Range<usize>,
-    /// The number of calls that are active in it.
-    pub calls: usize,
-}
 
 /// A copy of a frame that lies in several buffers ([`crate::copy`]).
 #[derive(Clone, Copy, Debug)]
@@ -48,15 +40,6 @@ pub enum Stop {
 }
 
 pub type Result<T> = std::result::Result<T, Stop>;
-
-/// A function being executed symbolically, as error messages need it.
-#[derive(Clone, Debug)]
-pub struct ActiveCall {
-    pub prototype: PrototypeId,
-    pub pc: usize,
-    /// How the traceback calls the function.
-    pub name: String,
-}
 
 pub struct Context<'a> {
     pub snapshot: &'a Snapshot,

@@ -3,9 +3,9 @@
 use crate::context::{Context, Result};
 use crate::error::{LowerError, LowerErrorKind};
 use crate::events::Message;
-use crate::knowledge::Site;
 use crate::opcode::{Instruction, Opcode};
 use crate::protocols;
+use crate::sites::Site;
 use crate::state::{Slot, State};
 use crate::value::{Abs, Shape, Union};
 use crate::ways::Arm;

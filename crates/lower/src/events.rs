@@ -6,6 +6,7 @@
 use crate::arguments::End;
 use crate::context::{Context, Result};
 use crate::range::Cond;
+use crate::region::RECORD_HEADER;
 use crate::region::{RECORD_SIZE, RECORD_START};
 use crate::value::{Abs, Space, Str, Word};
 use moonhook_ir as ir;
@@ -19,10 +20,6 @@ const COUNTERS: &str = "counters";
 /// Bytes of the two counters before the per-event counters: records dropped.
 const DROPPED: u32 = 0;
 const FIRST_COUNTER: u32 = 8;
-
-/// Bytes of a record before its arguments, and the most that it has in all.
-pub const RECORD_HEADER: i64 = 8;
-pub const RECORD_MAX: i64 = RECORD_SIZE - 64;
 
 /// The message of errors where strings or tables find no room.
 pub const NO_MEMORY: &str = "not enough memory";
@@ -75,7 +72,7 @@ impl Context<'_> {
     }
 
     fn traceback(&self) -> Vec<(u16, u32, String)> {
-        let line = |call: &crate::context::ActiveCall| {
+        let line = |call: &crate::sites::ActiveCall| {
             let prototype = self.snapshot.prototype(call.prototype);
             let source = prototype.source.map_or(0, |s| s.0 as u16);
             (source, prototype.lines.get(call.pc).copied().unwrap_or(0), call.name.clone())

@@ -1,6 +1,6 @@
 //! General code as its stubs see it: what they become parts of, and what they need of it.
 
-use crate::shared::SharedTables;
+use crate::shared::known::SharedTables;
 use moonhook_ir as ir;
 use moonhook_ir::FunctionId;
 

@@ -5,49 +5,24 @@
 //! walked with the assumption that nothing varies in it; what the back edges contradict is made a parameter of the loop's
 //! header, in the widened form, the loop's code is thrown away, and the loop is walked again.
 
-use crate::context::{ActiveCall, Context, Result};
+use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 use crate::events::Message;
-use crate::flow::Flow;
+use crate::frame::{Frame, Next};
 use crate::knowledge::MOST_WALKS;
 use crate::opcode::{Instruction, Opcode};
 use crate::ops;
+use crate::sites::ActiveCall;
 use crate::state::{Slot, State};
 use crate::value::{Abs, Closure, Object};
 use crate::ways::Arm;
 use moonhook_ir as ir;
-use moonhook_snapshot::{Prototype, PrototypeId};
+use moonhook_snapshot::PrototypeId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// Calls that may be active at once; beyond it the call graph is taken for a recursion.
 const MAX_CALLS: usize = 64;
-
-/// A call of a Lua function that is being executed.
-pub struct Frame<'a> {
-    pub prototype: &'a Prototype,
-    pub flow: Rc<Flow>,
-    pub closure: Rc<Closure>,
-    pub varargs: Vec<Abs>,
-    /// The values of an open result list (`…` or a call in last place) and the register of the first of them, waiting
-    /// for the instruction that takes them.
-    pub open: Option<(usize, Vec<Abs>)>,
-    /// States that enter a block, by block number.
-    pub pending: BTreeMap<usize, Vec<State>>,
-    pub returns: Vec<Arm>,
-    /// The way of calls to this frame: the program counters of the active calls.
-    pub path: Vec<usize>,
-}
-
-/// What an instruction does to control flow.
-pub enum Next {
-    /// The next instruction follows.
-    Continue,
-    /// The instruction at that program counter, of the same block, follows.
-    At(usize),
-    /// The block ends here: all ways on have been entered.
-    Done,
-}
 
 impl<'a> Context<'a> {
     /// Executes a Lua function in the current state. Gives one arm for each way it returns; the current state is dead
@@ -266,7 +241,7 @@ impl<'a> Context<'a> {
                 self.run_closure(closure.clone(), args, title)
             }
             Abs::Object(Object::Builtin(builtin)) => {
-                let call = crate::builtins::Call { name: builtin, args, called: name, narrowed: false };
+                let call = crate::builtins::call::Call { name: builtin, args, called: name, narrowed: false };
                 crate::builtins::call(self, call)
             }
             Abs::Object(Object::Entries { table, position }) => match name {

@@ -7,7 +7,7 @@ use crate::context::{Context, Result, Stop};
 use crate::copy_on_write::CopyOnWrite;
 use crate::error::LowerErrorKind;
 use crate::range::Range;
-use crate::shared::Met;
+use crate::shared::adding::Met;
 use crate::state::{Looked, Slot, State, Zero, find_near};
 use crate::value::{Abs, Shape, Str, Word};
 use crate::ways::{Arm, Form, Variable, read_variable, write_variable};

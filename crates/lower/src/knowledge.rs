@@ -1,19 +1,13 @@
 //! What walks through the handlers learn for the walks after them.
 
 use crate::error::LowerError;
-use crate::shared::SharedTables;
-use crate::stored::Stored;
+use crate::shared::known::SharedTables;
+use crate::sites::LoopKey;
+use crate::stored::known::Stored;
 use crate::value::Object;
-use crate::variables::Variables;
+use crate::variables::known::Variables;
 use indexmap::IndexSet;
-use moonhook_snapshot::PrototypeId;
 use std::collections::HashMap;
-
-/// A loop: the program counters of the calls around it and of its header, and the header's block.
-pub type LoopKey = (Vec<usize>, usize);
-
-/// An instruction of the script: a function and a program counter in it.
-pub type Site = (PrototypeId, usize);
 
 /// Walks through a script, at most: each learns something, and no script has that much to teach.
 pub const MOST_WALKS: usize = 10_000;

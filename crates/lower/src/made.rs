@@ -100,7 +100,7 @@ impl Context<'_> {
         }
         let mut arms = Vec::new();
         for candidate in candidates {
-            let same = ops::equal(self, key, &candidate.value())?;
+            let same = ops::comparison::equal(self, key, &candidate.value())?;
             let (same, others) = self.split_truth(&same);
             for state in same {
                 self.state = state;

@@ -17,7 +17,7 @@ use moonhook_ir as ir;
 use moonhook_ir::helper;
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
 
-/// The stack slot of the region's key, by the name that [`crate::shared::SharedTables::slot`] takes.
+/// The stack slot of the region's key, by the name that [`crate::shared::known::SharedTables::slot`] takes.
 const REGION_KEY: u32 = 2;
 
 /// Stands for the mask of an offset into the pool until the pool's size is known (`program.rs`).

@@ -16,6 +16,9 @@ pub const STRINGS_START: i64 = 8;
 pub const STRINGS_END: i64 = 0x1_0000;
 pub const RECORD_START: i64 = STRINGS_END;
 pub const RECORD_SIZE: i64 = 0x4000;
+/// Bytes of a record before its arguments, and the most that it has in all.
+pub const RECORD_HEADER: i64 = 8;
+pub const RECORD_MAX: i64 = RECORD_SIZE - 64;
 /// With [`crate::Options::frags`], a copy of a frame that lies in several buffers follows.
 pub const COPY_START: i64 = VALUE_START + 2 * MAX_VALUE as i64 + 64;
 /// Keys and values of shared tables that are too large for the stack, with as much behind them as a masked offset reaches.

@@ -4,7 +4,7 @@ use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 use crate::events::Message;
 use crate::fields::Made;
-use crate::interpret::Frame;
+use crate::frame::Frame;
 use crate::numbering::forget_values;
 use crate::range::Range;
 use crate::state::{Slot, State, Zero};

@@ -4,7 +4,7 @@
 use crate::context::{Context, Result};
 use crate::fields::Key;
 use crate::value::{Abs, Object, Str};
-use crate::variables::VariableId;
+use crate::variables::known::VariableId;
 use crate::ways::Arm;
 use moonhook_snapshot::{TableId, Value};
 use std::sync::Arc;

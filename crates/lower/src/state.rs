@@ -3,8 +3,8 @@
 use crate::copy_on_write::CopyOnWrite;
 use crate::fields::Made;
 use crate::numbering::Identity;
-use crate::shared::Assignment;
-use crate::stored::Found;
+use crate::shared::assigned::Assignment;
+use crate::stored::known::Found;
 use crate::value::{Abs, Word};
 use moonhook_ir as ir;
 use moonhook_snapshot::TableId;

@@ -1,10 +1,10 @@
 //! Loops that are walked once for each turn, so that what depends on the turn is known.
 
-use crate::context::Turn;
 use crate::context::{Context, Result};
-use crate::interpret::Frame;
-use crate::knowledge::LoopKey;
+use crate::frame::Frame;
 use crate::opcode::{Instruction, Opcode};
+use crate::sites::LoopKey;
+use crate::sites::Turn;
 use crate::value::{Abs, Object, Word};
 use crate::ways::Arm;
 

@@ -84,6 +84,9 @@ pub enum Space {
     Scratch,
 }
 
+/// Bytes of the handler's second argument.
+pub const ARGUMENT_SIZE: i64 = 2;
+
 /// Something with identity that is known now; it takes no machine word.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Object {

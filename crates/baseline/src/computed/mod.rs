@@ -10,7 +10,7 @@ mod texts;
 use super::kinds::Code;
 use super::reach::{self, Functions, Reach};
 use super::stores::Tables;
-use moonhook_lower::protocols;
+use moonhook_lower::objects;
 use moonhook_lower::stubs::{field_names, objects};
 use moonhook_snapshot::instruction::{Instruction, Opcode};
 use moonhook_snapshot::{Prototype, TableId, Value};
@@ -263,7 +263,7 @@ impl<'f, 'a> Computed<'f, 'a> {
             let is_known = |name: &&&[u8]| {
                 of_library.contains(**name)
                     || super::statics::METHODS.iter().any(|method| method.as_bytes() == **name)
-                    || objects().any(|(_, object)| protocols::has_field(&object, name))
+                    || objects().any(|(_, object)| objects::has_field(&object, name))
             };
             names.extend(self.loaded.iter().filter(is_known).map(|name| Arc::from(*name)));
         }

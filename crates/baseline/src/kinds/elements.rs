@@ -2,7 +2,7 @@
 
 use super::Kinds;
 use super::graph::{Held, Node, Object, Owner, Place, Rule, Which};
-use moonhook_lower::protocols;
+use moonhook_lower::objects;
 use moonhook_lower::shared::{Kind, Seen};
 use moonhook_snapshot::{TableId, Value};
 use std::rc::Rc;
@@ -184,7 +184,7 @@ impl Kinds<'_, '_> {
     /// What headers have under a name.
     fn of_header(&mut self, name: &Rc<str>) -> Seen {
         if !self.headers.contains_key(name) {
-            let seen = protocols::kinds_of(self.functions.snapshot, self.options, name);
+            let seen = objects::kinds_of(self.functions.snapshot, self.options, name);
             self.headers.insert(name.clone(), seen);
         }
         self.headers[name].clone()

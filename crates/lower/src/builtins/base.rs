@@ -1,6 +1,6 @@
 //! The basic functions (Lua manual § 6.1).
 
-use super::{Call, Row, returns, row};
+use super::call::{Call, Row, returns, row};
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::formatting::constant;
@@ -199,8 +199,8 @@ pub fn object_text(context: &mut Context<'_>, object: &Object) -> Result<Str> {
             Ok(Str::Slice { space: crate::value::Space::Packet, start: Word::Imm(0), length })
         }
         Object::Argument => {
-            let bytes = crate::protocols::argument_bytes(context)?;
-            context.bytes_text(bytes, Word::Imm(crate::protocols::ARGUMENT_SIZE))
+            let bytes = crate::protocols::payload::argument_bytes(context)?;
+            context.bytes_text(bytes, Word::Imm(crate::value::ARGUMENT_SIZE))
         }
         Object::Text(text) => Ok(Str::Const(text.clone())),
         other => {
@@ -211,7 +211,7 @@ pub fn object_text(context: &mut Context<'_>, object: &Object) -> Result<Str> {
 }
 
 fn raw_equal(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
-    let equal = ops::equal(context, &call.arg(1), &call.arg(2))?;
+    let equal = ops::comparison::equal(context, &call.arg(1), &call.arg(2))?;
     returns(context, vec![equal])
 }
 

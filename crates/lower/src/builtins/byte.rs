@@ -1,7 +1,7 @@
 //! `string.byte` and `string.char` (Lua manual § 6.5).
 
+use super::call::{Call, Row, returns, row};
 use super::string::between;
-use super::{Call, Row, returns, row};
 use crate::context::{Context, Result};
 use crate::range::Cond;
 use crate::strings::Slice;

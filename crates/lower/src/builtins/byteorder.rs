@@ -1,7 +1,7 @@
 //! `require "byteorder"`: conversions between host, network, little and big endian, with Lunatik's names. eBPF runs in the
 //! host's byte order; programs are made for little-endian hosts.
 
-use super::{Call, Row, returns, row};
+use super::call::{Call, Row, returns, row};
 use crate::context::{Context, Result};
 use crate::value::Abs;
 use crate::ways::Arm;

@@ -1,6 +1,6 @@
 //! `string.lower`, `upper`, `reverse` and `rep` (Lua manual § 6.5), eight bytes at a time.
 
-use super::{Call, Row, returns, row};
+use super::call::{Call, Row, returns, row};
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::loops::Iteration;

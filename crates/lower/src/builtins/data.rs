@@ -1,10 +1,10 @@
 //! Methods of packets by offset, with the names and rules of Lunatik's `data` objects (docs/packet.md).
 
-use super::{Call, Row, returns, row};
+use super::call::{Call, Row, returns, row};
 use crate::context::{Context, Result};
 use crate::protocols;
 use crate::region::{MAX_FRAME, READABLE};
-use crate::value::{Abs, Object, Space, Str, Word};
+use crate::value::{ARGUMENT_SIZE, Abs, Object, Space, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir::{CompareOp, Size};
 
@@ -83,7 +83,7 @@ fn get_argument(
     size: Size,
     signed: bool,
 ) -> Result<Vec<Arm>> {
-    let limit = protocols::ARGUMENT_SIZE - size as i64;
+    let limit = ARGUMENT_SIZE - size as i64;
     let outside = if limit < 0 {
         crate::range::Cond::Known(true)
     } else {
@@ -105,7 +105,7 @@ fn get_argument(
 
 /// The argument's bytes from `offset` on, the first one lowest.
 fn argument_from(context: &mut Context<'_>, offset: Word) -> Result<Word> {
-    let bytes = protocols::argument_bytes(context)?;
+    let bytes = protocols::payload::argument_bytes(context)?;
     let shift = context.shl(offset, 3);
     Ok(context.shr(bytes, shift))
 }
@@ -138,7 +138,7 @@ fn get_string(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     let Some(object) = subject(context, call) else { return Ok(vec![]) };
     let offset = call.integer(context, 2)?;
     let size = match object {
-        Object::Argument => Word::Imm(protocols::ARGUMENT_SIZE),
+        Object::Argument => Word::Imm(ARGUMENT_SIZE),
         _ => context.packet_length(),
     };
     let rest = context.sub(size, offset);

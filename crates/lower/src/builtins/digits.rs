@@ -1,7 +1,7 @@
 //! `tonumber` with a base (Lua manual § 6.1).
 
+use super::call::{Call, returns};
 use super::number::{SPACES, entry, signed};
-use super::{Call, returns};
 use crate::context::{Context, Result};
 use crate::loops::Iteration;
 use crate::state::State;

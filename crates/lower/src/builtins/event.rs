@@ -1,9 +1,9 @@
 //! `event` at packet time: a name and values for those who listen in user space.
 
-use super::{Call, Row, returns};
+use super::call::{Call, Row, returns};
 use crate::context::{Context, Result};
 use crate::fields::Key;
-use crate::shared::STALE;
+use crate::shared::held::STALE;
 use crate::value::{Abs, Object, Shape};
 use crate::ways::Arm;
 use moonhook_shape::MAX_NESTED;

@@ -5,8 +5,8 @@
 //! puts the text together; otherwise it is made in the scratch region.
 
 use super::base::text_of;
+use super::call::{Call, Row, returns};
 use super::output::Line;
-use super::{Call, Row, returns};
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 use crate::events::Message;

@@ -3,8 +3,8 @@
 //! The iterator's state are cells of this packet, like captured variables: in a loop they are what varies. Positions count from
 //! the subject's start, for a write to the packet moves a subject of packet bytes (`writes.rs`).
 
+use super::call::{Call, Row, returns, row};
 use super::pattern::{self, Search};
-use super::{Call, Row, returns, row};
 use crate::cells::ITERATOR;
 use crate::context::{Context, Result};
 use crate::patterns::{matcher, parse};

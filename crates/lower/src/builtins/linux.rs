@@ -1,6 +1,6 @@
 //! `require "linux"`: time and random numbers of the kernel, with Lunatik's names.
 
-use super::{Call, Row, returns, row};
+use super::call::{Call, Row, returns, row};
 use crate::clock::Clock;
 use crate::context::{Context, Result};
 use crate::events::Message;

@@ -1,9 +1,10 @@
 //! The integer part of the math library (Lua manual § 6.7).
 
+use super::call::{Call, Row, returns, row};
 use super::number::of_text;
-use super::{Call, Row, returns, row};
 use crate::context::{Context, Result};
-use crate::ops::{Blame, is_float_numeral, less};
+use crate::ops::arithmetic::is_float_numeral;
+use crate::ops::comparison::{Blame, less};
 use crate::strings::parse_integer;
 use crate::value::{Abs, Str, integral};
 use crate::ways::Arm;

@@ -1,6 +1,6 @@
 //! Metatables and raw access (Lua manual § 6.1), of tables made at packet time.
 
-use super::{Call, Row, refuse, returns, row};
+use super::call::{Call, Row, refuse, returns, row};
 use crate::context::{Context, Result};
 use crate::fields::Key;
 use crate::value::{Abs, Object};

@@ -1,7 +1,7 @@
 //! `tonumber` (Lua manual § 6.1): known texts are converted now, others by automata that take a byte at a time.
 
+use super::call::{Call, Row, returns, row};
 use super::digits::in_base;
-use super::{Call, Row, returns, row};
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::loops::Iteration;
@@ -38,7 +38,7 @@ fn to_number(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
 pub fn of_text(context: &mut Context<'_>, text: &Str) -> Result<Vec<Arm>> {
     if let Str::Const(text) = text {
         let value = parse_integer(text);
-        if value.is_none() && crate::ops::is_float_numeral(text) {
+        if value.is_none() && crate::ops::arithmetic::is_float_numeral(text) {
             context.check(crate::range::Cond::Known(true), no_floats);
         }
         return returns(context, vec![value.map_or(Abs::Nil, Abs::int)]);

@@ -1,7 +1,8 @@
 //! `print` at packet time: an event whose text user space puts together.
 
 use super::base::object_text;
-use super::{Call, Row, format, returns};
+use super::call::{Call, Row, returns};
+use super::format;
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 

@@ -1,6 +1,6 @@
 //! `string.find` and `string.match` with patterns that are known before packets arrive (Lua manual § 6.4).
 
-use super::{Call, Row, row};
+use super::call::{Call, Row, row};
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 use crate::patterns::matcher::{self, Match};

@@ -1,6 +1,6 @@
 //! The conversion `%q` of `string.format`: a value as Lua reads it back (`addliteral` in lstrlib.c).
 
-use super::Call;
+use super::call::Call;
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 use crate::formatting::{constant, put_byte, scratch};

@@ -1,8 +1,8 @@
 //! `string.gsub` with a pattern and a replacement text that are known before packets arrive (Lua manual § 6.5). What is
 //! replaced by a table or a function's results is left to general code.
 
+use super::call::{Call, Row, returns, row};
 use super::pattern::compiled;
-use super::{Call, Row, returns, row};
 use crate::concatenation::Piece;
 use crate::context::{Context, Result};
 use crate::events::Message;

@@ -1,6 +1,6 @@
 //! The string library (Lua manual § 6.4).
 
-use super::{Call, Row, returns, row};
+use super::call::{Call, Row, returns, row};
 use crate::context::{Context, Result};
 use crate::region::MAX_FRAME;
 use crate::value::{Abs, Str, Word};

@@ -1,6 +1,6 @@
 //! `pairs` and `next` (Lua manual § 6.1), of tables that lie in maps or in memory.
 
-use super::{Call, Row, for_each_type, refuse, returns, row};
+use super::call::{Call, Row, for_each_type, refuse, returns, row};
 use crate::context::{Context, Result};
 use crate::fields::Key;
 use crate::shared::{Kind, Seen};

@@ -3,13 +3,13 @@
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 use crate::fields::Key;
-use crate::interpret::{Frame, Next};
+use crate::frame::{Frame, Next};
 use crate::names::{self, Name};
 use crate::opcode::{Instruction, Opcode};
-use crate::shared::STALE;
+use crate::shared::held::STALE;
 use crate::value::{Abs, Object, Shape, Str, Union, Word};
 use crate::ways::Arm;
-use crate::{builtins, protocols, tables};
+use crate::{builtins, objects, tables};
 use moonhook_snapshot::{TableId, Value};
 use std::rc::Rc;
 
@@ -172,7 +172,7 @@ fn index_value(
         Abs::Object(Object::Packet | Object::Argument | Object::Header(_)) => {
             let Abs::Object(object) = object else { return Ok(vec![]) };
             match key {
-                Abs::Str(Str::Const(field)) => protocols::field(context, object, field),
+                Abs::Str(Str::Const(field)) => objects::field(context, object, field),
                 Abs::Union(_) => {
                     let mut arms = Vec::new();
                     for (state, key) in context.alternatives(key)? {
@@ -293,7 +293,7 @@ fn index_missing(
     if handler == Abs::Nil {
         return context.only(value);
     }
-    let missing = super::equal(context, &value, &Abs::Nil)?;
+    let missing = super::comparison::equal(context, &value, &Abs::Nil)?;
     let (missing, found) = context.split_truth(&missing);
     let mut arms: Vec<Arm> =
         found.into_iter().map(|state| Arm { state, values: vec![value.clone()] }).collect();

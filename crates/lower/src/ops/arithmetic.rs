@@ -3,7 +3,7 @@
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 use crate::events::Message;
-use crate::interpret::{Frame, Next};
+use crate::frame::{Frame, Next};
 use crate::names;
 use crate::opcode::{Instruction, Opcode};
 use crate::tables::refuse_metamethod;
@@ -429,7 +429,7 @@ fn length(context: &mut Context<'_>, operand: Named, certain: bool) -> Result<Ab
             Ok(Abs::Int(word))
         }
         Abs::Object(Object::Packet) => Ok(Abs::Int(context.packet_length())),
-        Abs::Object(Object::Argument) => Ok(Abs::int(crate::protocols::ARGUMENT_SIZE)),
+        Abs::Object(Object::Argument) => Ok(Abs::int(crate::value::ARGUMENT_SIZE)),
         Abs::Object(Object::Table(table)) => crate::tables::length(context, *table),
         Abs::Object(Object::Made(table)) => {
             refuse_metamethod(context, &operand.value, "__len", Some("#"))?;

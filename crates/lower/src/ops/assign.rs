@@ -4,13 +4,13 @@ use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 use crate::fields::Key;
 use crate::first_sums::First;
-use crate::interpret::{Frame, Next};
+use crate::frame::{Frame, Next};
 use crate::names::{self, Name};
 use crate::opcode::{Instruction, Opcode};
-use crate::shared::STALE;
+use crate::shared::held::STALE;
 use crate::tables;
 use crate::value::{Abs, Object, Str};
-use crate::variables::VariableId;
+use crate::variables::known::VariableId;
 use moonhook_snapshot::{TableId, Value};
 
 pub fn execute<'a>(

@@ -2,7 +2,7 @@
 
 use crate::builtins;
 use crate::context::{Context, Result};
-use crate::interpret::{Frame, Next};
+use crate::frame::{Frame, Next};
 use crate::names;
 use crate::opcode::{Instruction, Opcode};
 use crate::value::{Abs, Object};
@@ -78,7 +78,7 @@ fn formatted_print<'a>(
     }
     let args = operands(context, frame, i.a() + 1, i.b());
     let called = names::of_callee(frame.prototype, pc);
-    let call = builtins::Call { name: "string.format", args, called, narrowed: false };
+    let call = builtins::call::Call { name: "string.format", args, called, narrowed: false };
     let values: Vec<Abs> = (next.a() + 1..i.a()).map(|register| context.get(register)).collect();
     builtins::output::print_with(context, &values, Some(&call)).map(Some)
 }

@@ -1,7 +1,7 @@
 //! Comparisons and tests (Lua manual § 3.4.4). Each is followed by the jump that it decides about.
 
 use crate::context::{Context, Result};
-use crate::interpret::{Frame, Next};
+use crate::frame::{Frame, Next};
 use crate::opcode::{Instruction, Opcode};
 use crate::range::Cond;
 use crate::state::State;

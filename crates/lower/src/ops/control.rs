@@ -2,7 +2,7 @@
 
 use crate::builtins::traversal::NEXT;
 use crate::context::{Context, Result};
-use crate::interpret::{Frame, Next};
+use crate::frame::{Frame, Next};
 use crate::opcode::{Instruction, Opcode};
 use crate::state::Slot;
 use crate::strings::parse_integer;
@@ -257,7 +257,7 @@ fn generic_for_loop<'a>(
     pc: usize,
 ) -> Result<Next> {
     let control = context.get(i.a() + 3);
-    let nil = super::equal(context, &control, &Abs::Nil)?;
+    let nil = super::comparison::equal(context, &control, &Abs::Nil)?;
     let (done, more) = context.split_truth(&nil);
     more.into_iter().for_each(|state| context.enter_block(frame, (pc + 1).saturating_sub(i.bx()), state));
     done.into_iter().for_each(|state| context.enter_block(frame, pc + 1, state));
@@ -309,7 +309,7 @@ fn global_defined<'a>(context: &mut Context<'a>, frame: &Frame<'a>, i: Instructi
         Some(moonhook_snapshot::Value::String(bytes)) => String::from_utf8_lossy(bytes).into_owned(),
         _ => "?".to_string(),
     };
-    let nil = super::equal(context, &value, &Abs::Nil)?;
+    let nil = super::comparison::equal(context, &value, &Abs::Nil)?;
     let (fine, defined) = context.split_truth(&nil);
     context.enter(defined)?;
     context.fail(crate::events::Message::new(format!("global '{name}' already defined")));

@@ -2,11 +2,11 @@
 
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
-use crate::interpret::{Frame, Next};
+use crate::frame::{Frame, Next};
 use crate::opcode::{Instruction, Opcode};
 use crate::state::Slot;
 use crate::value::{Abs, CellRef, Closure, Object};
-use crate::variables::VariableId;
+use crate::variables::known::VariableId;
 
 pub fn execute<'a>(
     context: &mut Context<'a>,

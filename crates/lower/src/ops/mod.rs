@@ -1,21 +1,17 @@
 //! What each instruction does, one file for each family of opcodes.
 
-mod access;
-mod arithmetic;
+pub mod access;
+pub mod arithmetic;
 mod assign;
 mod calls;
-mod comparison;
+pub mod comparison;
 mod control;
 mod floats;
 mod loads;
 
-pub use access::index;
-pub use arithmetic::{is_float_numeral, to_integer};
-pub use comparison::{Blame, equal, less};
-
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
-use crate::interpret::{Frame, Next};
+use crate::frame::{Frame, Next};
 use crate::names;
 use crate::opcode::{Instruction, Opcode};
 use crate::state::Slot;

@@ -10,7 +10,7 @@ mod icmp;
 mod ip;
 mod link;
 mod network;
-mod payload;
+pub mod payload;
 mod tcp;
 mod tls;
 mod transport;
@@ -18,24 +18,10 @@ mod udp;
 mod vlan;
 
 use crate::context::{Context, Result};
-use crate::error::LowerErrorKind;
-use crate::knowledge::Knowledge;
-use crate::shared::Seen;
 use crate::state::State;
 use crate::value::{Abs, Object, Word};
 use crate::ways::Arm;
-use crate::{Options, builtins};
 use moonhook_ir::{CompareOp, Size, UnaryOp};
-use moonhook_snapshot::Snapshot;
-
-/// Bytes of the handler's second argument.
-pub const ARGUMENT_SIZE: i64 = 2;
-
-/// The handler's second argument, the first byte lowest: the payload's offset, big-endian.
-pub fn argument_bytes(context: &mut Context<'_>) -> Result<Word> {
-    let payload = payload::payload_offset(context)?;
-    Ok(context.unary(UnaryOp::Swap16, payload))
-}
 
 /// A protocol: a name after `pkt.`.
 pub struct Protocol {
@@ -51,7 +37,8 @@ pub struct Field {
     pub read: fn(&mut Context<'_>) -> Result<Vec<Arm>>,
 }
 
-const PROTOCOLS: &[&Protocol] = &[
+/// All of them.
+pub const PROTOCOLS: &[&Protocol] = &[
     &eth::PROTOCOL,
     &vlan::PROTOCOL,
     &ip::PROTOCOL,
@@ -75,102 +62,6 @@ pub fn headers() -> impl Iterator<Item = &'static str> {
 pub fn field_names() -> impl Iterator<Item = &'static str> {
     let fields = PROTOCOLS.iter().flat_map(|protocol| protocol.fields.iter().map(|field| field.name));
     PROTOCOLS.iter().map(|protocol| protocol.name).chain(fields)
-}
-
-/// What the headers' fields of that name are, whichever header it is.
-pub fn kinds_of(snapshot: &Snapshot, options: &Options, name: &str) -> Seen {
-    let fields =
-        PROTOCOLS.iter().flat_map(|protocol| protocol.fields.iter().map(move |field| (protocol, field)));
-    let mut seen = Seen::default();
-    for (protocol, _) in fields.filter(|(_, field)| field.name == name) {
-        let mut context = Context::new(snapshot, options, Knowledge::default(), "kinds");
-        // A field that has no form alone tells nothing.
-        let arms = field(&mut context, &Object::Header(protocol.name), name.as_bytes()).unwrap_or_default();
-        for value in arms.iter().flat_map(|arm| arm.values.first()) {
-            seen.add(&Seen::of_field(value));
-        }
-    }
-    seen
-}
-
-/// What errors call the owner of a field.
-pub fn owner(object: &Object) -> &'static str {
-    match object {
-        Object::Header(name) => name,
-        Object::Packet => "packet",
-        _ => "data",
-    }
-}
-
-/// Whether the object has a field or a method of that name.
-pub fn has_field(object: &Object, name: &[u8]) -> bool {
-    let is = |known: &str| known.as_bytes() == name;
-    match object {
-        Object::Header(header) => protocol(header).is_some_and(|p| p.fields.iter().any(|f| is(f.name))),
-        Object::Packet if PROTOCOLS.iter().any(|protocol| is(protocol.name)) => true,
-        _ => builtins::find("data", name).is_some(),
-    }
-}
-
-/// `object.field`: one arm for each way of getting it.
-pub fn field(context: &mut Context<'_>, object: &Object, name: &[u8]) -> Result<Vec<Arm>> {
-    let text = String::from_utf8_lossy(name).into_owned();
-    match object {
-        Object::Header(header) => {
-            let Some(protocol) = protocol(header) else { return Ok(vec![]) };
-            match protocol.fields.iter().find(|field| field.name == text) {
-                Some(field) if context.state.facts.written => read_again(context, protocol, field),
-                Some(field) => (field.read)(context),
-                None => {
-                    let known = list(protocol.fields.iter().map(|field| field.name));
-                    no_field(context, protocol.name, text, known)
-                }
-            }
-        }
-        object => {
-            if let Some(method) = builtins::find("data", name) {
-                let state = context.take_state();
-                return Ok(vec![Arm { state, values: vec![Abs::Object(Object::Builtin(method))] }]);
-            }
-            match protocol(&text) {
-                Some(protocol) if *object == Object::Packet => (protocol.find)(context),
-                _ if *object == Object::Packet => {
-                    let known = list(PROTOCOLS.iter().map(|protocol| protocol.name));
-                    no_field(context, "packet", text, known)
-                }
-                _ => no_field(context, "data", text, "the methods of data objects".to_string()),
-            }
-        }
-    }
-}
-
-/// After a write the header may be gone: then its fields are nil.
-fn read_again(context: &mut Context<'_>, protocol: &Protocol, field: &Field) -> Result<Vec<Arm>> {
-    let mut result = Vec::new();
-    for arm in (protocol.find)(context)? {
-        if arm.values.first() == Some(&Abs::Nil) {
-            result.push(arm);
-        } else {
-            context.state = arm.state;
-            result.extend((field.read)(context)?);
-        }
-    }
-    Ok(result)
-}
-
-fn no_field(
-    context: &mut Context<'_>,
-    header: &'static str,
-    field: String,
-    known: String,
-) -> Result<Vec<Arm>> {
-    let name = field.clone();
-    context.missing_field(LowerErrorKind::NoSuchField { header, field, known }, &name);
-    Ok(vec![])
-}
-
-fn list(names: impl Iterator<Item = &'static str>) -> String {
-    names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 // ---- what protocols are written with -------------------------------------------------------------------------------

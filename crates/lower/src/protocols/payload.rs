@@ -5,6 +5,7 @@ use super::{Protocol, absent, icmp, tcp, udp};
 use crate::context::{Context, Result};
 use crate::value::{Abs, Space, Str, Word};
 use crate::ways::Arm;
+use moonhook_ir::UnaryOp;
 use moonhook_ir::{CompareOp, Size};
 
 pub const PROTOCOL: Protocol = Protocol { name: "payload", find: payload, fields: &[] };
@@ -107,4 +108,10 @@ pub fn payload_offset(context: &mut Context<'_>) -> Result<Word> {
         arms.push(Arm { state, values: vec![Abs::Int(length)] });
     }
     context.join_word(arms)
+}
+
+/// The handler's second argument, the first byte lowest: the payload's offset, big-endian.
+pub fn argument_bytes(context: &mut Context<'_>) -> Result<Word> {
+    let payload = payload_offset(context)?;
+    Ok(context.unary(UnaryOp::Swap16, payload))
 }

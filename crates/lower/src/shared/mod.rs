@@ -8,19 +8,19 @@
 //! [`traversal`], and [`border`] is `#`.
 
 mod access;
-mod adding;
+pub mod adding;
 mod additions;
 mod addresses;
 mod advice;
-mod assigned;
+pub mod assigned;
 mod assigning;
 mod border;
 mod bytes;
 mod copies;
 mod first;
-mod held;
+pub mod held;
 mod keys;
-mod known;
+pub mod known;
 mod loaded;
 mod lookups;
 mod made;
@@ -28,7 +28,7 @@ mod noticing;
 mod packet_copies;
 mod places;
 mod records;
-mod seen;
+pub mod seen;
 mod texts;
 mod traversal;
 mod values;

@@ -1,6 +1,6 @@
 //! What is known of stored tables, and of keys that were looked up in them.
 
-use crate::knowledge::LoopKey;
+use crate::sites::LoopKey;
 use crate::value::{Abs, Shape, Space, Word, integral};
 use std::collections::{BTreeSet, HashMap, HashSet};
 

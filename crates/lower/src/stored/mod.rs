@@ -11,20 +11,18 @@
 //! [`write`] assigns and grows, [`walk`] visits.
 
 mod keys;
-mod known;
+pub mod known;
 mod probe;
 mod values;
 mod walk;
 mod write;
 
-pub use known::{Found, Stored};
-
 use self::known::{Holds, Kind, Site};
 
 use crate::context::{Context, Result, Stop};
 use crate::error::LowerErrorKind;
-use crate::knowledge::LoopKey;
 use crate::region::{Address, STRINGS_END};
+use crate::sites::LoopKey;
 use crate::value::{Abs, Object, Shape, Space, Str, Word};
 use moonhook_ir::Size;
 

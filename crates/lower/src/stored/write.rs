@@ -1,8 +1,8 @@
 //! Assigning to stored tables, and making room for more entries.
 
 use super::keys::LONG;
-use super::known::KeyWords;
-use super::{E_HASH, E_KEY, E_NEXT, E_PAYLOAD, E_TAG, ENTRY, Found, Kind};
+use super::known::{Found, KeyWords, Kind};
+use super::{E_HASH, E_KEY, E_NEXT, E_PAYLOAD, E_TAG, ENTRY};
 use super::{H_ENTRIES, H_LAST, H_MASK, H_USED};
 use crate::context::{Context, Result};
 use crate::events::Message;

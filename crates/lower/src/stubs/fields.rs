@@ -3,8 +3,8 @@
 use super::{Stubs, objects, with_context, without_context};
 use crate::context::{Context, Result};
 use crate::events::Message;
-use crate::protocols::{self, ARGUMENT_SIZE};
-use crate::value::{Abs, Object, Word};
+use crate::objects;
+use crate::value::{ARGUMENT_SIZE, Abs, Object, Word};
 use moonhook_ir::{CompareOp, FunctionId};
 use moonhook_runtime::layout::{OBJECT_ARGUMENT, OBJECT_PACKET};
 
@@ -12,7 +12,7 @@ impl Stubs<'_> {
     /// `(ctx, L, object, out) -> 0 | FAIL`: stores field `name` of an object (the payload of its value) at `out`. Methods
     /// are builtins. An error where the object has no such field. `None` if no object has one.
     pub fn field(&mut self, name: &[u8]) -> Result<Option<FunctionId>> {
-        if !objects().any(|(_, object)| protocols::has_field(&object, name)) {
+        if !objects().any(|(_, object)| objects::has_field(&object, name)) {
             return Ok(None);
         }
         let missing = self.missing_field()?;
@@ -22,7 +22,7 @@ impl Stubs<'_> {
             context.on_frame(&mut |context| {
                 // What the script saw of the packet may no longer hold.
                 context.state.facts.written = true;
-                for (payload, known) in objects().filter(|(_, known)| protocols::has_field(known, name)) {
+                for (payload, known) in objects().filter(|(_, known)| objects::has_field(known, name)) {
                     let is = context.compare(CompareOp::Eq, object, payload);
                     let (is, other) = context.split(is);
                     context.state = is;
@@ -48,7 +48,7 @@ impl Stubs<'_> {
                 let is = context.compare(CompareOp::Eq, object, payload);
                 let (is, other) = context.split(is);
                 context.state = is;
-                raise_missing(context, protocols::owner(&known), &key)?;
+                raise_missing(context, objects::owner(&known), &key)?;
                 context.state = other;
             }
             raise_missing(context, "object", &key)
@@ -100,7 +100,7 @@ fn store_and_leave(context: &mut Context<'_>, out: Word, value: &Abs) -> Result<
 
 /// Stores a field that the object has, in the current state, which ends.
 fn read_field(context: &mut Context<'_>, object: &Object, name: &[u8], out: Word) -> Result<()> {
-    for arm in protocols::field(context, object, name)? {
+    for arm in objects::field(context, object, name)? {
         context.state = arm.state;
         if context.state.alive() {
             let value = arm.values.into_iter().next().unwrap_or(Abs::Nil);

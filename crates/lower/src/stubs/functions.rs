@@ -2,7 +2,7 @@
 //! own Lua code needs of the program.
 
 use super::{Stubs, objects, with_context};
-use crate::builtins::{self, Call, object_text};
+use crate::builtins::{self, call::Call, object_text};
 use crate::context::{Context, Result};
 use crate::value::{Abs, Object, Str, Word};
 use moonhook_ir::FunctionId;
@@ -21,7 +21,7 @@ pub fn is_own(name: &str) -> bool {
 }
 
 /// The function as it is expanded in place elsewhere.
-fn row(name: &str) -> Option<&'static builtins::Row> {
+fn row(name: &str) -> Option<&'static builtins::call::Row> {
     let library = name.split('.').next();
     builtins::find_row(name).filter(|_| matches!(library, Some("data" | "byteorder" | "linux")))
 }
@@ -62,7 +62,7 @@ fn set_arguments(context: &mut Context<'_>, parameters: &[Word]) {
 }
 
 /// Makes the call in the current state, which ends. Arguments that are not given here are in memory.
-fn run(context: &mut Context<'_>, row: &builtins::Row, args: Vec<Abs>) -> Result<()> {
+fn run(context: &mut Context<'_>, row: &builtins::call::Row, args: Vec<Abs>) -> Result<()> {
     let call = Call { name: row.name, args, called: None, narrowed: true };
     for arm in (row.emit)(context, &call)? {
         context.state = arm.state;

@@ -3,8 +3,9 @@
 use super::{Stubs, with_context, without_context};
 use crate::builtins::event::VALUES;
 use crate::context::{Context, Result};
-use crate::events::{NO_MEMORY, RECORD_HEADER, RECORD_MAX};
+use crate::events::NO_MEMORY;
 use crate::loops::Iteration;
+use crate::region::{RECORD_HEADER, RECORD_MAX};
 use crate::value::{Abs, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;

@@ -4,7 +4,7 @@
 //! again at its end ([`Context::learned`]), and the next walk knows. A variable lives in the data section `state`, from
 //! packet to packet, shared by all CPUs; `x = x + n` is an atomic addition.
 
-mod known;
+pub mod known;
 
 pub use known::{VariableId, Variables};
 

@@ -1,0 +1,35 @@
+//! Calls that are being executed, as instructions see them.
+
+use crate::flow::Flow;
+use crate::state::State;
+use crate::value::{Abs, Closure};
+use crate::ways::Arm;
+use moonhook_snapshot::Prototype;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// A call of a Lua function that is being executed.
+pub struct Frame<'a> {
+    pub prototype: &'a Prototype,
+    pub flow: Rc<Flow>,
+    pub closure: Rc<Closure>,
+    pub varargs: Vec<Abs>,
+    /// The values of an open result list (`…` or a call in last place) and the register of the first of them, waiting
+    /// for the instruction that takes them.
+    pub open: Option<(usize, Vec<Abs>)>,
+    /// States that enter a block, by block number.
+    pub pending: BTreeMap<usize, Vec<State>>,
+    pub returns: Vec<Arm>,
+    /// The way of calls to this frame: the program counters of the active calls.
+    pub path: Vec<usize>,
+}
+
+/// What an instruction does to control flow.
+pub enum Next {
+    /// The next instruction follows.
+    Continue,
+    /// The instruction at that program counter, of the same block, follows.
+    At(usize),
+    /// The block ends here: all ways on have been entered.
+    Done,
+}
