@@ -28,6 +28,7 @@ mod formatting;
 mod frame;
 mod hashing;
 mod host;
+mod indexing;
 mod interpret;
 mod invariants;
 mod join;

@@ -7,7 +7,7 @@
 use crate::context::{Context, Result, Stop};
 use crate::error::LowerErrorKind;
 use crate::fields::{Key, Made};
-use crate::ops;
+use crate::ops::comparison;
 use crate::state::State;
 use crate::value::{Abs, Object};
 use crate::ways::Arm;
@@ -100,7 +100,7 @@ impl Context<'_> {
         }
         let mut arms = Vec::new();
         for candidate in candidates {
-            let same = ops::comparison::equal(self, key, &candidate.value())?;
+            let same = comparison::equal(self, key, &candidate.value())?;
             let (same, others) = self.split_truth(&same);
             for state in same {
                 self.state = state;

@@ -3,7 +3,8 @@
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 use crate::knowledge::Knowledge;
-use crate::protocols::{Field, PROTOCOLS, Protocol, protocol};
+use crate::protocols::header::{Field, Protocol};
+use crate::protocols::{PROTOCOLS, protocol};
 use crate::shared::seen::Seen;
 use crate::value::{Abs, Object};
 use crate::ways::Arm;

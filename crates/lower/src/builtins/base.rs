@@ -4,7 +4,7 @@ use super::call::{Call, Row, returns, row};
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::formatting::constant;
-use crate::ops;
+use crate::ops::comparison;
 use crate::value::{Abs, Object, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir::Piece;
@@ -211,7 +211,7 @@ pub fn object_text(context: &mut Context<'_>, object: &Object) -> Result<Str> {
 }
 
 fn raw_equal(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
-    let equal = ops::comparison::equal(context, &call.arg(1), &call.arg(2))?;
+    let equal = comparison::equal(context, &call.arg(1), &call.arg(2))?;
     returns(context, vec![equal])
 }
 

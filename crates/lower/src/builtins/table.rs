@@ -4,7 +4,7 @@ use super::call::{Call, Row, refuse, returns, row};
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::fields::Key;
-use crate::ops;
+use crate::indexing;
 use crate::value::{Abs, Object, Word};
 use crate::ways::Arm;
 
@@ -48,7 +48,7 @@ fn next_element(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     let index = call.integer(context, 2)?;
     let index = context.add(index, 1);
     let mut arms = Vec::new();
-    for arm in ops::access::index(context, &call.arg(1), &Abs::Int(index))? {
+    for arm in indexing::index(context, &call.arg(1), &Abs::Int(index))? {
         context.state = arm.state;
         let value = arm.values.into_iter().next().unwrap_or(Abs::Nil);
         for (state, value) in context.alternatives(&value)? {
@@ -135,7 +135,7 @@ fn unpack(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     let Some((from, to)) = range(call, 2, length) else { return refuse(context, call) };
     let mut values = Vec::new();
     for index in from..=to {
-        let arms = ops::access::index(context, &call.arg(1), &Abs::int(index))?;
+        let arms = indexing::index(context, &call.arg(1), &Abs::int(index))?;
         let value = context.join(arms)?.and_then(|values| values.into_iter().next());
         values.push(value.unwrap_or(Abs::Nil));
     }

@@ -1,6 +1,7 @@
 //! `pkt.eth`: the Ethernet header.
 
-use super::{Field, Protocol, link};
+use super::header::{Field, Protocol};
+use super::link;
 use crate::context::{Context, Result};
 use crate::value::{Abs, Str, Word};
 use crate::ways::Arm;

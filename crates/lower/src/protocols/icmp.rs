@@ -1,6 +1,7 @@
 //! `pkt.icmp`: ICMP (RFC 792) and ICMPv6 (RFC 4443).
 
-use super::{Field, Protocol, transport};
+use super::header::{Field, Protocol};
+use super::transport;
 use crate::context::{Context, Result};
 use crate::value::{Abs, Word};
 use crate::ways::Arm;

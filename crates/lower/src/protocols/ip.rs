@@ -1,7 +1,7 @@
 //! `pkt.ip`: IPv4 and IPv6 alike.
 
+use super::header::{Field, Protocol, Words, bit};
 use super::network::{self, IPV4, IPV6, Part};
-use super::{Field, Protocol, Words, bit};
 use crate::context::{Context, Result};
 use crate::value::{Abs, Str, Word};
 use crate::ways::Arm;

@@ -1,6 +1,6 @@
 //! The link layer: Ethernet and up to two VLAN tags (IEEE 802.3, 802.1Q, 802.1ad).
 
-use super::absent;
+use super::header::absent;
 use crate::context::{Context, Result};
 use crate::state::State;
 use crate::value::{Abs, Word};

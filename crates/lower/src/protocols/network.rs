@@ -1,6 +1,7 @@
 //! The network layer: IPv4 (RFC 791) and IPv6 with its extension headers (RFC 8200 § 4).
 
-use super::{absent, extensions, link};
+use super::header::absent;
+use super::{extensions, link};
 use crate::context::{Context, Result};
 use crate::state::State;
 use crate::value::{Abs, Word};

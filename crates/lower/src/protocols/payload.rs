@@ -1,7 +1,8 @@
 //! `pkt.payload`: what follows the transport header.
 
+use super::header::{Protocol, absent};
 use super::network;
-use super::{Protocol, absent, icmp, tcp, udp};
+use super::{icmp, tcp, udp};
 use crate::context::{Context, Result};
 use crate::value::{Abs, Space, Str, Word};
 use crate::ways::Arm;

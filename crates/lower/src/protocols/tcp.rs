@@ -1,6 +1,7 @@
 //! `pkt.tcp` (RFC 9293 § 3.1).
 
-use super::{Field, Protocol, absent, bit, transport};
+use super::header::{Field, Protocol, absent, bit};
+use super::transport;
 use crate::context::{Context, Result};
 use crate::value::{Abs, Word};
 use crate::ways::Arm;

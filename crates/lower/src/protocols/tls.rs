@@ -1,6 +1,7 @@
 //! `pkt.tls`: a TLS ClientHello at the start of a TCP payload, and its server name (RFC 8446 § 4.1.2, RFC 6066 § 3).
 
-use super::{Field, Protocol, absent, network, tcp};
+use super::header::{Field, Protocol, absent};
+use super::{network, tcp};
 use crate::context::{Context, Result};
 use crate::loops::Iteration;
 use crate::region::Address;

@@ -1,6 +1,6 @@
 //! What TCP, UDP and ICMP have in common: they follow an IP header, whole or first fragment, of their protocol number.
 
-use super::absent;
+use super::header::absent;
 use super::network::{self, Part};
 use crate::context::{Context, Result};
 use crate::value::Word;

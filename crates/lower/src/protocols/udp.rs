@@ -1,6 +1,7 @@
 //! `pkt.udp` (RFC 768).
 
-use super::{Field, Protocol, transport};
+use super::header::{Field, Protocol};
+use super::transport;
 use crate::context::{Context, Result};
 use crate::value::{Abs, Word};
 use crate::ways::Arm;

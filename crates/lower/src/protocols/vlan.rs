@@ -1,6 +1,7 @@
 //! `pkt.vlan`: the outer VLAN tag (IEEE 802.1Q: 3 bits priority, 1 bit DEI, 12 bits id, then the ethertype).
 
-use super::{Field, Protocol, bit, link};
+use super::header::{Field, Protocol, bit};
+use super::link;
 use crate::context::{Context, Result};
 use crate::value::{Abs, Object, Word};
 use crate::ways::Arm;
