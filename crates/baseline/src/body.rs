@@ -6,14 +6,12 @@
 
 use super::counts::Sites;
 use super::known::Known;
-use super::ops;
 use super::unit::Unit;
 use moonhook_ir as ir;
 use moonhook_ir::Builder;
 use moonhook_ir::{BinaryOp, Block, CompareOp, Operand, Target, Terminator, Value};
 use moonhook_runtime::layout::*;
 use moonhook_snapshot::Prototype;
-use moonhook_snapshot::flow::Flow;
 use moonhook_snapshot::instruction::Instruction;
 use std::collections::HashMap;
 
@@ -35,49 +33,30 @@ pub struct Body<'u, 'g, 'a> {
 }
 
 impl<'u, 'g, 'a> Body<'u, 'g, 'a> {
-    /// Appends a function's code to the unit; gives the site of its entry.
-    pub fn compile(unit: &'u mut Unit<'g, 'a>, index: usize) -> u32 {
+    /// Of a function whose blocks are made, with nothing in them yet.
+    pub fn new(
+        unit: &'u mut Unit<'g, 'a>,
+        index: usize,
+        blocks: HashMap<usize, (Block, Vec<Value>)>,
+    ) -> Self {
         let prototype = unit.general.functions.get(index);
-        let flow = Flow::new(prototype, &|_| Vec::new());
-        let mut blocks = HashMap::new();
-        for block in &flow.blocks {
-            blocks.insert(block.start, unit.code.new_block(2));
-        }
         let none = Value::NONE;
         let counts = unit.general.counts.remove(&index).unwrap_or_default();
         let (sites, known) = (Sites::new(counts), HashMap::new());
         let (pc, frame, base) = (0, none, none);
-        let mut body = Body { unit, index, prototype, pc, frame, base, known, sites, blocks };
-        let entry = body.blocks[&0].0;
-        let site = body.new_site(Some(entry));
-        for block in &flow.blocks {
-            body.block(block.start, block.end);
-        }
-        site
+        Body { unit, index, prototype, pc, frame, base, known, sites, blocks }
     }
 
-    /// Compiles the instructions of one block of bytecode.
-    fn block(&mut self, start: usize, end: usize) {
-        self.enter(self.blocks[&start].clone());
-        self.known.clear();
-        let mut pc = start;
-        while pc < end {
-            self.pc = pc;
-            self.unit.code.loc = self.loc();
-            pc = ops::compile(self, Instruction(self.prototype.code[pc]));
-        }
-        if pc < self.prototype.code.len() {
-            self.go_to(pc);
-        } else {
-            self.code().ret(FAIL as i32);
-        }
+    /// Where a block of bytecode starts, and what it is given.
+    pub fn start_of(&self, block: usize) -> (Block, Vec<Value>) {
+        self.blocks[&block].clone()
     }
 
     pub fn code(&mut self) -> &mut Builder {
         &mut self.unit.code
     }
 
-    fn loc(&self) -> ir::Loc {
+    pub fn loc(&self) -> ir::Loc {
         if self.unit.general.functions.is_hidden(self.index) {
             return ir::Loc::default();
         }
@@ -247,5 +226,41 @@ impl<'u, 'g, 'a> Body<'u, 'g, 'a> {
 
     pub fn is_integer(&self, register: usize) -> bool {
         matches!(self.known.get(&register), Some(Known::Integer))
+    }
+
+    /// Whether an upvalue is surely a variable of the packet's own.
+    pub fn is_of_packet(&self, upvalue: usize) -> bool {
+        self.unit.general.is_of_packet(self.index, upvalue)
+    }
+
+    /// What an upvalue holds, if that is known.
+    pub fn known_upvalue(&self, upvalue: usize) -> Option<Known> {
+        self.unit.general.known_upvalue(self.index, upvalue)
+    }
+
+    /// `object[name]`, where that is a load-time value that cannot change.
+    pub fn known_field(&self, object: Option<&Known>, name: &[u8]) -> Option<Known> {
+        self.unit.general.known_field(object, name)
+    }
+
+    /// The name of the library function in a register.
+    pub fn known_builtin(&self, register: usize) -> Option<String> {
+        match self.known.get(&register)? {
+            Known::Builtin(name) => Some(name.clone()),
+            Known::Value(moonhook_snapshot::Value::Builtin(name)) => Some(name.to_string()),
+            _ => None,
+        }
+    }
+
+    /// The constant string of an operand.
+    pub fn constant_text(&self, index: usize) -> Option<&[u8]> {
+        match self.prototype.constants.get(index) {
+            Some(moonhook_snapshot::Value::String(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub fn instruction(&self, pc: usize) -> Instruction {
+        Instruction(self.prototype.code.get(pc).copied().unwrap_or(0))
     }
 }

@@ -1,9 +1,7 @@
 //! What is known of a register within a block: values of load time that cannot change.
 
 use super::General;
-use super::body::Body;
 use super::reach;
-use moonhook_snapshot::instruction::Instruction;
 use moonhook_snapshot::{CellId, Value};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -68,43 +66,5 @@ impl General<'_> {
             }
             _ => None,
         }
-    }
-}
-
-impl Body<'_, '_, '_> {
-    /// Whether an upvalue is surely a variable of the packet's own.
-    pub fn is_of_packet(&self, upvalue: usize) -> bool {
-        self.unit.general.is_of_packet(self.index, upvalue)
-    }
-
-    /// What an upvalue holds, if that is known.
-    pub fn known_upvalue(&self, upvalue: usize) -> Option<Known> {
-        self.unit.general.known_upvalue(self.index, upvalue)
-    }
-
-    /// `object[name]`, where that is a load-time value that cannot change.
-    pub fn known_field(&self, object: Option<&Known>, name: &[u8]) -> Option<Known> {
-        self.unit.general.known_field(object, name)
-    }
-
-    /// The name of the library function in a register.
-    pub fn known_builtin(&self, register: usize) -> Option<String> {
-        match self.known.get(&register)? {
-            Known::Builtin(name) => Some(name.clone()),
-            Known::Value(Value::Builtin(name)) => Some(name.to_string()),
-            _ => None,
-        }
-    }
-
-    /// The constant string of an operand.
-    pub fn constant_text(&self, index: usize) -> Option<&[u8]> {
-        match self.prototype.constants.get(index) {
-            Some(Value::String(text)) => Some(text),
-            _ => None,
-        }
-    }
-
-    pub fn instruction(&self, pc: usize) -> Instruction {
-        Instruction(self.prototype.code.get(pc).copied().unwrap_or(0))
     }
 }

@@ -12,6 +12,7 @@ mod compact;
 mod computed;
 mod counts;
 mod entry;
+mod functions;
 mod heap;
 mod image;
 mod kinds;
@@ -109,7 +110,7 @@ pub fn lower(
 ) -> Result<ir::Module, LowerError> {
     let known = learned.take_tables(snapshot, options);
     let functions = Functions { snapshot, library: library::library() };
-    let reach = Reach::new(&functions);
+    let reach = Reach::new(&functions, computed::names);
     let shared = Shared::new(&functions, &reach, options, known);
     let interpreted = compact::choose(&functions, &reach, options.compact);
     // The program itself is function 0, and then those of `Ids`.

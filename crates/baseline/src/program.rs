@@ -3,7 +3,7 @@
 //! Arena memory from the image on, for each CPU: the state, frames, stack, heap.
 
 use super::library;
-use super::{General, LOOPED, UNIT, UNIT_SIZE, compact, unit};
+use super::{General, LOOPED, UNIT, UNIT_SIZE, compact, functions};
 use moonhook_ir as ir;
 use moonhook_ir::Builder;
 use moonhook_ir::{BinaryOp, Block, CompareOp, FunctionId, Target, Terminator, Value};
@@ -39,7 +39,7 @@ impl General<'_> {
             let id = self.reserve();
             let first = self.sites.len() as u32;
             let name = format!("{UNIT}{}", units.len());
-            let (function, sites) = unit::compile(&mut self, &name, &batch);
+            let (function, sites) = functions::compile(&mut self, &name, &batch);
             self.place(id, function);
             units.push((first, id));
             entries.extend(batch.into_iter().zip(sites));

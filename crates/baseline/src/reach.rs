@@ -1,9 +1,8 @@
 //! What packet code can reach: functions, objects of load time, and library functions.
 //!
 //! Tables of the library (and the table of globals) would bring in everything there is, so of them only the fields count
-//! whose names stand somewhere in the reachable code as constants, or that its keys may be ([`computed`]).
+//! whose names stand somewhere in the reachable code as constants, or that its keys may be ([`crate::computed`]).
 
-use super::computed;
 use super::library::Library;
 use moonhook_lower::names;
 use moonhook_snapshot::instruction::{Instruction, Opcode};
@@ -52,7 +51,7 @@ impl<'a> Functions<'a> {
 #[derive(Default)]
 pub struct Reach {
     pub functions: BTreeSet<usize>,
-    /// Constant strings of the reachable functions of the script, and other names that keys may be ([`computed`]).
+    /// Constant strings of the reachable functions of the script, and other names that keys may be ([`crate::computed`]).
     pub mentions: HashSet<Arc<[u8]>>,
     pub tables: BTreeSet<TableId>,
     pub closures: BTreeSet<ClosureId>,
@@ -78,7 +77,12 @@ enum Object {
 
 impl Reach {
     /// Everything that the handlers reach.
-    pub fn new(functions: &Functions<'_>) -> Reach {
+    ///
+    /// `computed` gives names that keys may be, as far as that is known of what is reached.
+    pub fn new(
+        functions: &Functions<'_>,
+        computed: impl Fn(&Functions<'_>, &Reach) -> HashSet<Arc<[u8]>>,
+    ) -> Reach {
         let mut reach = Reach::default();
         for handler in &functions.snapshot.handlers {
             reach.value(&Value::Closure(handler.closure));
@@ -99,8 +103,7 @@ impl Reach {
             if reach.size() > before {
                 continue;
             }
-            let names = computed::names(functions, &reach);
-            reach.mentions.extend(names);
+            reach.mentions.extend(computed(functions, &reach));
             if reach.size() == before {
                 return reach;
             }

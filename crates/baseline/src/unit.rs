@@ -4,10 +4,9 @@
 //! to the program's loop to go on at another site. All its values live in memory, so the
 //! verifier meets every block in one state only, and each call, return and loop may pass the dispatch.
 
-use super::body::Body;
+use super::General;
 use super::library::Direct;
 use super::sites::Site;
-use super::{General, LOOPED};
 use moonhook_ir as ir;
 use moonhook_ir::Builder;
 use moonhook_ir::{Block, CompareOp, Operand, Target, Terminator, Value};
@@ -28,27 +27,26 @@ pub struct Unit<'g, 'a> {
     resumed: Vec<(i64, Block)>,
 }
 
-/// Compiles functions into one subprogram `(context, state) -> status`; gives it with the sites of their entries. Its sites are
-/// those from `general.sites.len()` before to the same after.
-pub fn compile<'a>(general: &mut General<'a>, name: &str, functions: &[usize]) -> (ir::Function, Vec<u32>) {
-    let kind = ir::FunctionKind::Subprogram { global: true, context: true };
-    let mut code = Builder::new(name, kind, 2);
-    let (dispatch, _) = code.new_block(0);
-    let (leave, _) = code.cold_block(1);
-    let address = code.param(1);
-    let state = code.arena(address);
-    code.jump(dispatch, &[]);
-    let looped = functions.iter().all(|function| general.functions.get(*function).code.len() <= LOOPED);
-    let mut unit =
-        Unit { general, code, state, leave, dispatch, exhausted: None, looped, resumed: Vec::new() };
-    let first = unit.general.sites.len() as i64;
-    let entries = functions.iter().map(|function| Body::compile(&mut unit, *function)).collect();
-    unit.finish_leave();
-    unit.finish_dispatch(first);
-    (unit.code.function, entries)
-}
+impl<'g, 'a> Unit<'g, 'a> {
+    /// A subprogram without functions. It is `looped` if it goes on by itself where only the frame has changed.
+    pub fn new(general: &'g mut General<'a>, name: &str, looped: bool) -> Self {
+        let kind = ir::FunctionKind::Subprogram { global: true, context: true };
+        let mut code = Builder::new(name, kind, 2);
+        let (dispatch, _) = code.new_block(0);
+        let (leave, _) = code.cold_block(1);
+        let address = code.param(1);
+        let state = code.arena(address);
+        code.jump(dispatch, &[]);
+        Unit { general, code, state, leave, dispatch, exhausted: None, looped, resumed: Vec::new() }
+    }
 
-impl Unit<'_, '_> {
+    /// The function; its first site has the number `first`.
+    pub fn finish(mut self, first: i64) -> ir::Function {
+        self.finish_leave();
+        self.finish_dispatch(first);
+        self.code.function
+    }
+
     pub fn add_site(&mut self, site: Site, resume: Option<Block>) -> u32 {
         let number = self.general.sites.len();
         self.general.sites.push(site);

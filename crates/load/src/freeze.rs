@@ -17,9 +17,9 @@ use moonhook_snapshot::{
 
 use crate::chunk;
 use crate::error::LoadError;
-use crate::modules::Registration;
+use crate::names::Names;
 use crate::registry::Declared;
-use crate::sandbox::Names;
+use crate::registry::Registration;
 use crate::table_order::{self, Element, Entries};
 use crate::upvalues::{Variable, variables};
 

@@ -1,8 +1,14 @@
 //! Functions written in Rust that raise errors as C functions of Lua do: a message with the script's line in front.
 
+use mlua::chunk::ChunkMode;
 use mlua::{Function, Lua, MultiValue, Value};
 
-use crate::sandbox::without_lines;
+/// A chunk of our own, stripped: should an error be blamed on it (a script that calls it in tail position has left the
+/// stack), the message has no position at all rather than one inside it.
+pub(crate) fn without_lines(lua: &Lua, text: &str) -> mlua::Result<Function> {
+    let stripped = lua.load(text).into_function()?.dump(true);
+    lua.load(stripped).set_name("=moonhook").set_mode(ChunkMode::Binary).into_function()
+}
 
 /// Turns a function that returns `true` and its results or `false` and a message into one that raises. Level 2 of a function
 /// called in tail position is the caller of the function that made the tail call: the script.

@@ -18,6 +18,7 @@ mod library;
 mod limits;
 mod locate;
 mod modules;
+mod names;
 mod print;
 mod registry;
 mod roots;
@@ -47,10 +48,10 @@ pub use moonhook_snapshot::dump;
 
 use crate::files::Files;
 use crate::limits::Meter;
+use crate::names::Names;
 use crate::registry::Registry;
 use crate::roots::Roots;
 use crate::run::Runner;
-use crate::sandbox::Names;
 
 /// What load time may use.
 #[derive(Clone, Debug)]

@@ -7,9 +7,22 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use mlua::{Function, Lua, Table};
+use moonhook_hook::Hook;
 use moonhook_shape::{Datum, Declaration};
 
-use crate::modules::Handlers;
+/// A handler as `attach` got it.
+pub(crate) struct Registration {
+    pub hook: &'static Hook,
+    pub function: Function,
+}
+
+/// The handlers of all scripts in the order of registration.
+#[derive(Clone, Default)]
+pub(crate) struct Handlers {
+    pub all: Rc<RefCell<Vec<Registration>>>,
+    /// How many of them belong to scripts that have been loaded before the present one.
+    pub earlier: usize,
+}
 
 /// Everything that is registered with one state. Clones are the same registry.
 #[derive(Clone, Default)]

@@ -13,7 +13,7 @@ use crate::error::{Failure, LoadError};
 use crate::files::{Files, TOO_DEEP};
 use crate::limits::Meter;
 use crate::locate::{locate, position};
-use crate::modules::type_name;
+use crate::modules::module::type_name;
 use crate::{Options, state_error};
 
 pub(crate) struct Runner<'a> {

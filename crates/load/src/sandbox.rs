@@ -5,62 +5,23 @@
 //! another's globals or changes to library tables. Knows the canonical name of every function it hands out.
 
 use std::collections::HashMap;
-use std::ffi::c_void;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use mlua::chunk::ChunkMode;
 use mlua::{Function, Lua, LuaOptions, StdLib, Table, Value};
-use moonhook_snapshot::Value as Frozen;
 
 use crate::files::{self, Files};
+use crate::functions::without_lines;
 use crate::globals::GLOBALS;
 use crate::library::{LIBRARIES, key};
-use crate::modules::{Context, MODULES};
+use crate::modules::MODULES;
+use crate::modules::module::Context;
+use crate::names::Names;
 use crate::registry::Registry;
 use crate::roots::Roots;
-use crate::{table_order, traversal};
+use crate::traversal;
 
 const PRELUDE: &str = include_str!("prelude.lua");
-
-/// Canonical names by address. The functions are held so that no address is used twice.
-#[derive(Default)]
-pub(crate) struct Names {
-    functions: HashMap<*const c_void, &'static str>,
-    tables: HashMap<*const c_void, String>,
-    held: Vec<Value>,
-}
-
-impl Names {
-    pub fn function(&self, function: &Function) -> Option<&'static str> {
-        self.functions.get(&function.to_pointer()).copied()
-    }
-
-    pub fn table(&self, table: &Table) -> Option<&str> {
-        self.tables.get(&table.to_pointer()).map(String::as_str)
-    }
-
-    pub fn add_function(&mut self, name: &'static str, function: Function) {
-        self.functions.entry(function.to_pointer()).or_insert(name);
-        self.held.push(Value::Function(function));
-    }
-
-    /// Tables that modules returned are called by the modules' names. Of several names the first in order counts.
-    pub fn add_required(&mut self, loaded: &Table) -> mlua::Result<()> {
-        for (key, _) in table_order::entries(loaded)?.keyed {
-            if let (Frozen::String(name), Value::Table(table)) = (&key, table_order::get(loaded, &key)?) {
-                self.add_table(&String::from_utf8_lossy(name), table);
-            }
-        }
-        Ok(())
-    }
-
-    /// The first name of a table counts.
-    pub fn add_table(&mut self, name: &str, table: Table) {
-        self.tables.entry(table.to_pointer()).or_insert_with(|| name.to_owned());
-        self.held.push(Value::Table(table));
-    }
-}
 
 /// A script's surroundings.
 pub(crate) struct Globals {
@@ -94,13 +55,6 @@ pub(crate) fn new_state() -> mlua::Result<Lua> {
 
 /// References that a script's surroundings may hold at once, with some to spare.
 const REFERENCES: usize = 1024;
-
-/// A chunk of our own, stripped: should an error be blamed on it (a script that calls it in tail position has left the
-/// stack), the message has no position at all rather than one inside it.
-pub(crate) fn without_lines(lua: &Lua, text: &str) -> mlua::Result<Function> {
-    let stripped = lua.load(text).into_function()?.dump(true);
-    lua.load(stripped).set_name("=moonhook").set_mode(ChunkMode::Binary).into_function()
-}
 
 /// Files are open for reading only; the methods that would say so at run time only are not there at all.
 fn remove_file_writing(lua: &Lua) -> mlua::Result<()> {

@@ -13,33 +13,15 @@ pub mod ip;
 pub mod ipv4;
 pub mod ipv6;
 pub mod payload;
+mod row;
 pub mod tcp;
 pub mod tls;
 pub mod udp;
 mod value;
 pub mod vlan;
 
+pub use row::{Field, Protocol, View};
 pub use value::{Text, Value};
-
-/// A protocol as a member of the packet: `pkt.NAME`.
-pub struct Protocol {
-    pub name: &'static str,
-    pub view: View,
-}
-
-/// What `pkt.NAME` evaluates to.
-pub enum View {
-    /// A header object with these fields, where `present` holds for the frame; else nil.
-    Header { present: fn(&[u8]) -> bool, fields: &'static [Field] },
-    /// A value by itself.
-    Plain(fn(&[u8]) -> Option<Value>),
-}
-
-/// A member of a header object. `read` gives `None`, Lua's nil, where the frame has no such value.
-pub struct Field {
-    pub name: &'static str,
-    pub read: fn(&[u8]) -> Option<Value>,
-}
 
 /// All protocols that a packet shows.
 pub static PROTOCOLS: &[Protocol] = &[
@@ -57,17 +39,5 @@ impl Protocol {
     /// The protocol of that name, and its number in [`PROTOCOLS`].
     pub fn named(name: &[u8]) -> Option<(usize, &'static Protocol)> {
         PROTOCOLS.iter().enumerate().find(|(_, protocol)| protocol.name.as_bytes() == name)
-    }
-
-    /// The fields of the header object; none for a plain value.
-    pub fn fields(&self) -> &'static [Field] {
-        match self.view {
-            View::Header { fields, .. } => fields,
-            View::Plain(_) => &[],
-        }
-    }
-
-    pub fn field(&self, name: &[u8]) -> Option<&'static Field> {
-        self.fields().iter().find(|field| field.name.as_bytes() == name)
     }
 }

@@ -7,8 +7,8 @@ use mlua::ffi::{self, lua_State};
 use mlua::{Function, MultiValue, Table, Value};
 use moonhook_shape::{Datum, MAX_NESTED};
 
-use super::Global;
-use crate::modules::Context;
+use crate::modules::module::Context;
+use crate::modules::module::Global;
 use crate::registry::{Proxied, Requests};
 
 pub(super) const GLOBAL: Global = Global { name: "event", open };

@@ -3,8 +3,9 @@
 use mlua::{Table, Value};
 use moonhook_shape::{Declaration, MAX_KEY, MAX_KEY_TEXT, Type, WhenFull};
 
-use super::{Global, shape};
-use crate::modules::{Context, type_error, type_name};
+use super::shape;
+use crate::modules::module::Global;
+use crate::modules::module::{Context, type_error, type_name};
 
 pub(super) const GLOBAL: Global = Global { name: "map", open };
 

@@ -12,16 +12,7 @@ mod signal;
 mod timer;
 mod warn;
 
-use mlua::Value;
-
-use crate::modules::Context;
-
-/// A global variable.
-pub(crate) struct Global {
-    pub name: &'static str,
-    /// A function or a table of functions.
-    pub open: fn(&mut Context) -> mlua::Result<Value>,
-}
+use crate::modules::module::Global;
 
 pub(crate) const GLOBALS: &[Global] = &[
     collectgarbage::GLOBAL,

@@ -2,8 +2,8 @@
 
 use mlua::Value;
 
-use super::Global;
-use crate::modules::{Context, type_error};
+use crate::modules::module::Global;
+use crate::modules::module::{Context, type_error};
 use crate::registry::Request;
 
 pub(super) const GLOBAL: Global = Global { name: "on", open };

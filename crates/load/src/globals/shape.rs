@@ -3,7 +3,7 @@
 use mlua::{Table, Value};
 use moonhook_shape::{Field, MAX_DEPTH, MAX_FIELDS, Type, position, position_name};
 
-use crate::modules::type_name;
+use crate::modules::module::type_name;
 
 const POSSIBLE: &str =
     "\"int\", \"boolean\", \"string:N\", \"ipv4\", \"ip\", \"mac\" or a table of named fields";

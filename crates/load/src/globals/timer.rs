@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use mlua::{Function, Table, Value};
 
-use super::Global;
 use crate::library::key;
-use crate::modules::{Context, type_error};
+use crate::modules::module::Global;
+use crate::modules::module::{Context, type_error};
 use crate::registry::Request;
 
 pub(super) const GLOBAL: Global = Global { name: "timer", open };

@@ -3,7 +3,7 @@
 
 use mlua::{Table, Value};
 
-use super::{Context, Module, integer};
+use super::module::{Context, Module, integer};
 use crate::library::key;
 
 pub(super) const MODULE: Module = Module { name: "byteorder", open };

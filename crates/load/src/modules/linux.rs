@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use mlua::{Lua, Table, Value};
 
-use super::{Context, Module, integer};
+use super::module::{Context, Module, integer};
 use crate::library::key;
 
 pub(super) const MODULE: Module = Module { name: "linux", open };

@@ -3,7 +3,7 @@
 use mlua::Table;
 use moonhook_hook::XDP;
 
-use super::{Context, Module};
+use super::module::{Context, Module};
 
 pub(super) const MODULE: Module = Module { name: "linux.xdp", open };
 

@@ -4,7 +4,7 @@
 use mlua::{Function, Table, Value};
 use moonhook_shape::{CAPACITY, Declaration};
 
-use super::{Context, Module, integer};
+use super::module::{Context, Module, integer};
 
 pub(super) const MODULE: Module = Module { name: "rcu", open };
 

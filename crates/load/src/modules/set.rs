@@ -2,7 +2,7 @@
 
 use mlua::Table;
 
-use super::{Context, Module};
+use super::module::{Context, Module};
 
 pub(super) const MODULE: Module = Module { name: "set", open };
 

@@ -4,7 +4,8 @@
 use mlua::{Function, Table, Value};
 use moonhook_hook::XDP;
 
-use super::{Context, Module, Registration, type_error};
+use super::module::{Context, Module, type_error};
+use crate::registry::Registration;
 
 pub(super) const MODULE: Module = Module { name: "xdp", open };
 

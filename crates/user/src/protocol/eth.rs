@@ -1,7 +1,8 @@
 //! Ethernet II (IEEE 802.3 § 3): destination, source, type.
 
 use super::bytes::{array_at, u16_at};
-use super::{Field, Protocol, Value, View};
+use super::row::{Field, Protocol, View};
+use super::value::Value;
 
 /// Bytes of the header.
 pub const LENGTH: usize = 14;

@@ -1,7 +1,9 @@
 //! ICMP (RFC 792) and ICMPv6 (RFC 4443): the 8 bytes that all messages start with.
 
 use super::bytes::{u8_at, u16_at};
-use super::{Field, Protocol, Value, View, ip};
+use super::ip;
+use super::row::{Field, Protocol, View};
+use super::value::Value;
 
 const NUMBER_V4: u8 = 1;
 const NUMBER_V6: u8 = 58;

@@ -1,6 +1,8 @@
 //! The internet protocol, either version: what the two headers have in common, and where the transport header is.
 
-use super::{Field, Protocol, Value, View, ipv4, ipv6, vlan};
+use super::row::{Field, Protocol, View};
+use super::value::Value;
+use super::{ipv4, ipv6, vlan};
 
 /// What a version's own file finds in its header.
 pub struct Ip {

@@ -1,8 +1,8 @@
 //! The IPv4 header (RFC 791 § 3.1), options included.
 
-use super::Value;
 use super::bytes::{array_at, u8_at, u16_at};
 use super::ip::Ip;
+use super::value::Value;
 
 pub const ETHERTYPE: u16 = 0x0800;
 

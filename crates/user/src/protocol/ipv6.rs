@@ -1,8 +1,8 @@
 //! The IPv6 header and its extension headers (RFC 8200 §§ 3 and 4).
 
-use super::Value;
 use super::bytes::{array_at, u8_at, u16_at, u32_at};
 use super::ip::Ip;
+use super::value::Value;
 
 pub const ETHERTYPE: u16 = 0x86dd;
 

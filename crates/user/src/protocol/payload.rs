@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use super::{Protocol, Value, View, icmp, ip, tcp, udp};
+use super::row::{Protocol, View};
+use super::value::Value;
+use super::{icmp, ip, tcp, udp};
 
 pub const PROTOCOL: Protocol =
     Protocol { name: "payload", view: View::Plain(|frame| Value::bytes(find(frame)?)) };

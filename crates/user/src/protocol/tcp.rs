@@ -1,7 +1,9 @@
 //! The TCP header (RFC 9293 § 3.1), options included.
 
 use super::bytes::{u8_at, u16_at, u32_at};
-use super::{Field, Protocol, Value, View, ip};
+use super::ip;
+use super::row::{Field, Protocol, View};
+use super::value::Value;
 
 const NUMBER: u8 = 6;
 

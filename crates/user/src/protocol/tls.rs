@@ -3,7 +3,9 @@
 use std::ops::Range;
 
 use super::bytes::{u8_at, u16_at};
-use super::{Field, Protocol, Value, View, payload, tcp};
+use super::row::{Field, Protocol, View};
+use super::value::Value;
+use super::{payload, tcp};
 
 const HANDSHAKE: u8 = 22;
 const CLIENT_HELLO: u8 = 1;

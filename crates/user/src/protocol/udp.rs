@@ -1,7 +1,9 @@
 //! The UDP header (RFC 768).
 
 use super::bytes::u16_at;
-use super::{Field, Protocol, Value, View, ip};
+use super::ip;
+use super::row::{Field, Protocol, View};
+use super::value::Value;
 
 const NUMBER: u8 = 17;
 const LENGTH: usize = 8;

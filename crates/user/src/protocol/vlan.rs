@@ -1,7 +1,9 @@
 //! VLAN tags (IEEE 802.1Q § 9.6): 3 bits priority, 1 bit drop-eligible, 12 bits id, then the type of what follows.
 
 use super::bytes::u16_at;
-use super::{Field, Protocol, Value, View, eth};
+use super::eth;
+use super::row::{Field, Protocol, View};
+use super::value::Value;
 
 /// Bytes of a tag, counted from its control information to the type after it.
 const LENGTH: usize = 4;

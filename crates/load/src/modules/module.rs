@@ -1,0 +1,90 @@
+//! What a module or a global variable of Moonhook's is made with.
+
+use mlua::{FromLua, Function, Lua, MultiValue, Table, Value};
+
+use crate::functions::{Raising, without_lines};
+use crate::names::Names;
+use crate::registry::Registry;
+
+/// A module of Moonhook's own library.
+pub(crate) struct Module {
+    /// What a script gives to `require`.
+    pub name: &'static str,
+    pub open: fn(&mut Context) -> mlua::Result<Table>,
+}
+
+/// A global variable.
+pub(crate) struct Global {
+    pub name: &'static str,
+    /// A function or a table of functions.
+    pub open: fn(&mut Context) -> mlua::Result<Value>,
+}
+
+/// What a module needs to make its table.
+pub(crate) struct Context<'a> {
+    pub lua: &'a Lua,
+    pub registry: &'a Registry,
+    pub names: &'a mut Names,
+    /// The script's `pairs`.
+    pairs: &'a Function,
+    raising: Raising,
+}
+
+impl<'a> Context<'a> {
+    pub fn new(
+        lua: &'a Lua,
+        registry: &'a Registry,
+        names: &'a mut Names,
+        pairs: &'a Function,
+    ) -> mlua::Result<Self> {
+        Ok(Context { lua, registry, names, pairs, raising: Raising::new(lua)? })
+    }
+
+    /// What Lua text of our own returns; it is given the standard library as Lua made it, and the script's `pairs`. Its functions
+    /// have no names of their own: handlers that call them have them compiled like the script's.
+    pub fn chunk<T: FromLua>(&self, text: &str) -> mlua::Result<T> {
+        without_lines(self.lua, text)?.call((self.lua.globals(), self.pairs))
+    }
+
+    /// A function with this canonical name. An `Err` is raised at the line of the script that called it.
+    pub fn function<F>(&mut self, name: &'static str, body: F) -> mlua::Result<Function>
+    where
+        F: Fn(&Lua, &[Value]) -> Result<Value, String> + 'static,
+    {
+        let function = self.raising.function(self.lua, move |lua, arguments: MultiValue| {
+            let value = body(lua, &arguments.into_iter().collect::<Vec<_>>())?;
+            Ok(if value.is_nil() { MultiValue::new() } else { MultiValue::from_iter([value]) })
+        })?;
+        self.names.add_function(name, function.clone());
+        Ok(function)
+    }
+}
+
+/// The message of Lua for an argument of the wrong type (`lauxlib.c`, `luaL_typeerror`). `number` counts from 1.
+pub(crate) fn type_error(arguments: &[Value], number: usize, function: &str, expected: &str) -> String {
+    let got = arguments.get(number - 1).map_or("no value", type_name);
+    format!("bad argument #{number} to '{function}' ({expected} expected, got {got})")
+}
+
+/// Argument `number` (from 1) as Lua converts it to an integer (`luaL_checkinteger`).
+pub(crate) fn integer(lua: &Lua, arguments: &[Value], number: usize, function: &str) -> Result<i64, String> {
+    let argument = arguments.get(number - 1).cloned().unwrap_or(Value::Nil);
+    if let Ok(Some(integer)) = lua.coerce_integer(argument.clone()) {
+        return Ok(integer);
+    }
+    match lua.coerce_number(argument) {
+        Ok(Some(_)) => {
+            Err(format!("bad argument #{number} to '{function}' (number has no integer representation)"))
+        }
+        _ => Err(type_error(arguments, number, function, "number")),
+    }
+}
+
+/// The Lua type name of a value; mlua's own names tell integers from floats.
+pub(crate) fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Integer(_) | Value::Number(_) => "number",
+        Value::Error(_) | Value::LightUserData(_) => "userdata",
+        _ => value.type_name(),
+    }
+}

@@ -1,0 +1,37 @@
+//! What a protocol is: a row of [`super::PROTOCOLS`].
+
+use super::value::Value;
+
+/// A protocol as a member of the packet: `pkt.NAME`.
+pub struct Protocol {
+    pub name: &'static str,
+    pub view: View,
+}
+
+/// What `pkt.NAME` evaluates to.
+pub enum View {
+    /// A header object with these fields, where `present` holds for the frame; else nil.
+    Header { present: fn(&[u8]) -> bool, fields: &'static [Field] },
+    /// A value by itself.
+    Plain(fn(&[u8]) -> Option<Value>),
+}
+
+/// A member of a header object. `read` gives `None`, Lua's nil, where the frame has no such value.
+pub struct Field {
+    pub name: &'static str,
+    pub read: fn(&[u8]) -> Option<Value>,
+}
+
+impl Protocol {
+    /// The fields of the header object; none for a plain value.
+    pub fn fields(&self) -> &'static [Field] {
+        match self.view {
+            View::Header { fields, .. } => fields,
+            View::Plain(_) => &[],
+        }
+    }
+
+    pub fn field(&self, name: &[u8]) -> Option<&'static Field> {
+        self.fields().iter().find(|field| field.name.as_bytes() == name)
+    }
+}
