@@ -12,6 +12,7 @@ mod audience;
 mod changes;
 mod content;
 mod control_code;
+mod dump;
 mod error;
 mod inbox;
 mod inherit;

@@ -1,6 +1,7 @@
 //! Answers about the shared tables.
 
 use crate::SessionError;
+use crate::dump::OpenDump;
 use crate::lists::data;
 use crate::session::Session;
 use moonhook_control::{SharedTable, Walk};
@@ -9,13 +10,6 @@ use moonhook_daemon::{from_json, to_json};
 use moonhook_shape::{Datum, Type};
 use serde_json::{Value, json};
 use std::sync::Arc;
-
-/// A dump that goes on when it is asked for.
-pub struct OpenDump {
-    id: u64,
-    table: String,
-    walk: Walk,
-}
 
 /// Dumps that are remembered; the oldest one is forgotten.
 const OPEN_DUMPS: usize = 16;

@@ -2,7 +2,7 @@
 
 use mlua::{Lua, Table};
 
-use super::Shared;
+use super::memory::Shared;
 
 /// Puts them into `names`.
 pub(super) fn define(lua: &Lua, names: &Table, memory: &Shared) -> mlua::Result<()> {

@@ -5,7 +5,7 @@
 
 use mlua::{Lua, LuaString};
 
-use super::Shared;
+use super::memory::Shared;
 
 /// `text` with integers for its string literals.
 pub(super) fn replace(lua: &Lua, text: &str, memory: &Shared) -> mlua::Result<String> {

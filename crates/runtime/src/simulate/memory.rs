@@ -1,6 +1,8 @@
 //! The buffer that stands for the arena, and what is where in it.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use crate::layout::PATTERNS_SIZE;
 
@@ -16,6 +18,8 @@ pub(super) const STACK: i64 = 0x28000;
 pub(super) const BASE: i64 = STACK + 64;
 pub(super) const STACK_END: i64 = 0x30000;
 pub(super) const HEAP: i64 = STACK_END;
+
+pub(super) type Shared = Rc<RefCell<Memory>>;
 
 pub(super) struct Memory {
     bytes: Vec<u8>,

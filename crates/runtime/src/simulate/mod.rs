@@ -18,7 +18,7 @@ use mlua::{Function, HookTriggers, Lua, Table, Variadic, VmState};
 
 use crate::layout::{self, *};
 use crate::sources::ROUTINES;
-use memory::Memory;
+use memory::{Memory, Shared};
 pub use reference::{Reference, compare};
 pub use values::Value;
 
@@ -28,8 +28,6 @@ pub const BUDGET: i64 = 100_000;
 /// Calls of the count hook after which a call is taken for one that does not end, and instructions between two of them.
 const HOOK_LIMIT: u32 = 200;
 const HOOK_INTERVAL: u32 = 1_000_000;
-
-type Shared = Rc<RefCell<Memory>>;
 
 /// The routines of `lua/*.lua`, ready to be called, and their memory.
 pub struct Simulator {
