@@ -20,6 +20,7 @@ mod module;
 mod needed;
 pub mod parallel;
 mod parse;
+mod pointers;
 mod print;
 pub mod verify;
 
@@ -29,3 +30,4 @@ pub use function::*;
 pub use module::*;
 pub use needed::needed_values;
 pub use parse::{ParseError, parse, parse_function};
+pub use pointers::Pointers;

@@ -14,8 +14,8 @@ mod origins;
 use crate::invariants::{definitions, pointers};
 use loops::{Crossed, Loops};
 use moonhook_ir::{
-    BinaryOp, Block, CompareOp, Condition, ControlFlow, Function, Inst, Loc, MapId, Op, Operand, Size,
-    Terminator, UnaryOp, Value,
+    BinaryOp, Block, CompareOp, Condition, ControlFlow, Function, Inst, Loc, MapId, Op, Operand, Pointers,
+    Size, Terminator, UnaryOp, Value,
 };
 use origins::Origins;
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,7 +50,7 @@ struct Crossings<'f> {
     loops: Loops,
     defined_in: BTreeMap<Value, Block>,
     flow: &'f ControlFlow,
-    pointers: BTreeSet<Value>,
+    pointers: Pointers,
     /// Numbers whose comparisons can be the proof that an access is allowed.
     proving: BTreeSet<Value>,
     origins: Origins,
@@ -156,7 +156,7 @@ fn is_bound(condition: &Condition) -> bool {
 }
 
 /// Numbers that are added to addresses or given to helpers, and what they are computed from.
-fn addends(function: &Function, pointers: &BTreeSet<Value>) -> BTreeSet<Value> {
+fn addends(function: &Function, pointers: &Pointers) -> BTreeSet<Value> {
     let mut sources: BTreeMap<Value, Vec<Value>> = BTreeMap::new();
     let mut work = Vec::new();
     for block in &function.blocks {

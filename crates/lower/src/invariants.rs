@@ -5,9 +5,8 @@
 //! which it was bounded: the loop would be walked until the limits. So every number from outside that a loop compares is
 //! unknown from the start: the loop gets a copy that went through memory.
 
-use moonhook_ir::helper;
 use moonhook_ir::{
-    BinaryOp, Block, ControlFlow, Function, Inst, Loc, MapId, Op, Operand, Size, Terminator, UnaryOp, Value,
+    BinaryOp, Block, ControlFlow, Function, Inst, Loc, MapId, Op, Operand, Pointers, Size, Terminator, Value,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,57 +46,10 @@ pub fn definitions(function: &Function) -> BTreeMap<Value, Block> {
     defined_in
 }
 
-/// Values that are addresses: comparing those narrows no number, and they must not be computed with.
-pub fn pointers(function: &Function, flow: &ControlFlow) -> BTreeSet<Value> {
-    let mut pointers: BTreeSet<Value> = function.context().into_iter().collect();
-    // An address may come round a loop to where it was met first.
-    loop {
-        let before = pointers.len();
-        add_pointers(function, flow, &mut pointers);
-        if pointers.len() == before {
-            return pointers;
-        }
-    }
-}
-
-fn add_pointers(function: &Function, flow: &ControlFlow, pointers: &mut BTreeSet<Value>) {
-    let context = function.context();
-    for block in &flow.order {
-        pointers.extend(pointer_params(function, flow, *block, pointers));
-        for inst in &function.block(*block).insts {
-            let is_pointer = match &inst.op {
-                Op::DataAddress { .. } | Op::MapReference(_) | Op::SlotAddress(_) => true,
-                Op::FunctionReference(_) => true,
-                Op::Unary(UnaryOp::Arena, _) => true,
-                Op::Load { base, .. } => Some(*base) == context,
-                Op::Helper { id, .. } => *id == helper::MAP_LOOKUP_ELEM,
-                Op::Binary(BinaryOp::Add, base, _) => pointers.contains(base),
-                _ => false,
-            };
-            pointers.extend(inst.result.filter(|_| is_pointer));
-        }
-    }
-}
-
-/// The parameters of a block for which some way to it brings an address.
-fn pointer_params(
-    function: &Function,
-    flow: &ControlFlow,
-    block: Block,
-    pointers: &BTreeSet<Value>,
-) -> Vec<Value> {
-    let params = &function.block(block).params;
-    let mut found = Vec::new();
-    for before in flow.predecessors(block) {
-        let Some((terminator, _)) = &function.block(*before).terminator else { continue };
-        terminator.for_each_target(|target| {
-            if target.block == block {
-                let pairs = params.iter().zip(&target.args);
-                found.extend(pairs.filter(|(_, arg)| pointers.contains(arg)).map(|(param, _)| *param));
-            }
-        });
-    }
-    found
+/// Values that are addresses: comparing those narrows no number, and they must not be computed with. Of its context the code that is made
+/// here reads addresses only.
+pub fn pointers(function: &Function, flow: &ControlFlow) -> Pointers {
+    Pointers::find(function, flow, |_| true)
 }
 
 /// The blocks from which the header is reached again without leaving the loop, and the header.

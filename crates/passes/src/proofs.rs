@@ -3,14 +3,13 @@
 use crate::Around;
 use crate::values::Definition;
 use moonhook_hook::Context;
-use moonhook_ir::helper;
 use moonhook_ir::*;
 use std::collections::HashMap;
 
 /// Addresses, what is added to an address without having been masked, and what helpers are given.
 pub(crate) struct Proofs {
     values: Vec<bool>,
-    pointers: Vec<bool>,
+    pointers: Pointers,
     /// What is added to an address where a comparison with a constant says that it is small enough.
     compared: Vec<bool>,
 }
@@ -23,15 +22,10 @@ impl Proofs {
         around: &Around,
     ) -> Self {
         let count = function.value_count as usize;
-        let mut proofs =
-            Proofs { values: vec![false; count], pointers: vec![false; count], compared: vec![false; count] };
-        function.context().into_iter().for_each(|context| proofs.pointers[context.index()] = true);
-        // An address may come round a loop to where it was met first.
-        let mut changed = true;
-        while changed {
-            changed = false;
-            flow.order.iter().for_each(|block| changed |= proofs.add_pointers(function, *block, around));
-        }
+        let of_packet = |context: &Context, disp: i16| [context.start, context.end].contains(&disp);
+        let is_address = |disp| around.context.is_some_and(|context| of_packet(context, disp));
+        let pointers = Pointers::find(function, flow, is_address);
+        let mut proofs = Proofs { values: vec![false; count], pointers, compared: vec![false; count] };
         let mut sources: Vec<Vec<Value>> = vec![Vec::new(); count];
         for data in &function.blocks {
             if let Some((terminator, _)) = &data.terminator {
@@ -59,40 +53,6 @@ impl Proofs {
         proofs
     }
 
-    fn add_pointers(&mut self, function: &Function, block: Block, around: &Around) -> bool {
-        let mut changed = false;
-        let mut add = |pointers: &mut Vec<bool>, value: Value| {
-            changed |= !std::mem::replace(&mut pointers[value.index()], true);
-        };
-        for inst in &function.block(block).insts {
-            let is_pointer = match &inst.op {
-                Op::DataAddress { .. } | Op::MapReference(_) | Op::SlotAddress(_) => true,
-                Op::FunctionReference(_) | Op::Unary(UnaryOp::Arena, _) => true,
-                Op::Load { base, disp, .. } => {
-                    let is_address = |context: &Context| [context.start, context.end].contains(disp);
-                    Some(*base) == function.context() && around.context.is_some_and(is_address)
-                }
-                Op::Helper { id, .. } => *id == helper::MAP_LOOKUP_ELEM,
-                Op::Binary(BinaryOp::Add, base, _) => self.pointers[base.index()],
-                _ => false,
-            };
-            if let (true, Some(result)) = (is_pointer, inst.result) {
-                add(&mut self.pointers, result);
-            }
-        }
-        if let Some((terminator, _)) = &function.block(block).terminator {
-            terminator.for_each_target(|target| {
-                let params = &function.block(target.block).params;
-                for (param, arg) in params.iter().zip(&target.args) {
-                    if self.pointers[arg.index()] {
-                        add(&mut self.pointers, *param);
-                    }
-                }
-            });
-        }
-        changed
-    }
-
     fn roots(&mut self, function: &Function, flow: &ControlFlow) -> Vec<Value> {
         let mut checks: HashMap<Value, Vec<Block>> = HashMap::new();
         for data in flow.order.iter().map(|block| function.block(*block)) {
@@ -107,7 +67,7 @@ impl Proofs {
             for inst in &function.block(*block).insts {
                 match &inst.op {
                     Op::Binary(BinaryOp::Add, base, Operand::Value(offset))
-                        if self.pointers[base.index()] =>
+                        if self.pointers.contains(base) =>
                     {
                         let mut small = checks.get(offset).into_iter().flatten();
                         let proved = small.any(|small| flow.dominates(*small, *block));
@@ -140,10 +100,10 @@ impl Proofs {
     }
 
     pub fn contains(&self, value: Value) -> bool {
-        self.values[value.index()] || self.pointers[value.index()]
+        self.values[value.index()] || self.pointers.contains(&value)
     }
 
     pub fn is_pointer(&self, value: Value) -> bool {
-        self.pointers[value.index()]
+        self.pointers.contains(&value)
     }
 }

@@ -1,6 +1,8 @@
 //! What numbers are computed from.
 
-use moonhook_ir::{Condition, ControlFlow, Function, Inst, Op, Operand, Terminator, UnaryOp, Value};
+use moonhook_ir::{
+    Condition, ControlFlow, Function, Inst, Op, Operand, Pointers, Terminator, UnaryOp, Value,
+};
 use std::collections::{BTreeSet, HashMap};
 
 /// What numbers are computed from. Values that passes may take for one have the first of them as their name; a number that is not
@@ -19,7 +21,7 @@ pub struct Origins {
 }
 
 impl Origins {
-    pub fn find(function: &Function, flow: &ControlFlow, pointers: &BTreeSet<Value>) -> Origins {
+    pub fn find(function: &Function, flow: &ControlFlow, pointers: &Pointers) -> Origins {
         let mut origins = Origins {
             names: HashMap::new(),
             alike: HashMap::new(),
