@@ -8,11 +8,12 @@ use crate::Form;
 use crate::stages::{Attempt, Timings, emit, lower, packet_program, timed};
 use crate::{Choice, EngineError, Reason, Settings};
 use moonhook_emit::{EmitError, Object};
-use moonhook_install::{LoadOptions, LogDetail, Program};
-use moonhook_ir::Module;
+use moonhook_install::{InstallError, LoadOptions, LogDetail, Program};
+use moonhook_ir::{Module, SourceFile};
 use moonhook_lower::Learned;
 use moonhook_snapshot::Snapshot;
 use std::os::fd::BorrowedFd;
+use std::path::Path;
 
 /// A program in one of its forms.
 pub struct Compiled {
@@ -52,7 +53,8 @@ pub fn install<'a>(
         let options = LoadOptions { name: packet_program(object)?.name.clone(), log, patience };
         let maps = maps(module);
         let load = || moonhook_install::load_with_maps(&object.elf, &options, &maps);
-        Ok(timed(timings.kernel_load.get_or_insert_default(), load)?)
+        let loaded = timed(timings.kernel_load.get_or_insert_default(), load);
+        Ok(loaded.map_err(|error| placed(error, module))?)
     })
 }
 
@@ -101,12 +103,42 @@ fn first_accepted<T>(
     };
     match expanded {
         Err((error, module)) if settings.form.is_none() && error.is_of_form() => {
-            let (mut compiled, accepted) = general(&mut made).map_err(|(error, _)| error)?;
-            compiled.choice.reason = Some(Reason::of(&error, module.as_deref()));
-            Ok((compiled, accepted))
+            match general(&mut made) {
+                Ok((mut compiled, accepted)) => {
+                    compiled.choice.reason = Some(Reason::of(&error, module.as_deref()));
+                    Ok((compiled, accepted))
+                }
+                // What general code lacks is not why a script is refused that expanded code has everything for.
+                Err((EngineError::Lower(lacking), _))
+                    if lacking.kind.is_of_form() && !matches!(error, EngineError::Lower(_)) =>
+                {
+                    Err(error)
+                }
+                Err((error, _)) => Err(error),
+            }
         }
         outcome => outcome.map_err(|(error, _)| error),
     }
+}
+
+/// A rejection with the script's path and line as they are in the module: the kernel prints the file's name and the line's text alone,
+/// without what is around them (`verbose_linfo`, kernel/bpf/log.c).
+fn placed(mut error: InstallError, module: &Module) -> InstallError {
+    if let InstallError::Rejected(rejection) = &mut error
+        && let Some(place) = &mut rejection.place
+    {
+        let named = |source: &&SourceFile| {
+            Path::new(&source.name).file_name().is_some_and(|name| *name == *place.file)
+        };
+        let mut lines = module.sources.iter().filter(named).filter_map(|source| {
+            let line = source.text.lines().nth((place.line as usize).checked_sub(1)?)?;
+            (line.trim() == place.text.trim()).then_some((source.name.clone(), line.to_string()))
+        });
+        if let Some(found) = lines.next() {
+            (place.file, place.text) = found;
+        }
+    }
+    error
 }
 
 /// What an attempt comes to; with an error, the module if there is one.
@@ -123,7 +155,8 @@ fn general<T>(made: &mut impl FnMut(Attempt) -> Outcome<T>) -> Outcome<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use moonhook_install::{InstallError, Rejection};
+    use moonhook_diagnostic::Place;
+    use moonhook_install::Rejection;
 
     const SCRIPT: &str = "local hits = {}\nrequire('xdp').attach(function(pkt)\n  local n = pkt:getbyte(0)\n  \
                           hits[n] = (hits[n] or 0) + 1\n  print(('%d %d'):format(n, hits[n]))\nend)";
@@ -146,13 +179,13 @@ mod tests {
     }
 
     /// A kernel that takes general code only.
-    fn made_where(refusal: InstallError, form: Option<Form>) -> Result<Compiled, EngineError> {
+    fn made_where(script: &str, refusal: InstallError, form: Option<Form>) -> Result<Compiled, EngineError> {
         let settings = Settings { form, ..Settings::default() };
         let accept = |module: &Module, _: &Object, _: &mut Timings| match module.arena() {
             Some(_) => Ok(()),
             None => Err(refusal.clone().into()),
         };
-        first_accepted(&snapshot(SCRIPT), &settings, accept).map(|(compiled, ())| compiled)
+        first_accepted(&snapshot(script), &settings, accept).map(|(compiled, ())| compiled)
     }
 
     #[test]
@@ -162,7 +195,7 @@ mod tests {
         for (refusal, code, bug) in
             [(slow, "MH0522", false), (large, "MH0505", false), (wrong, "MH0505", true)]
         {
-            let compiled = made_where(refusal, None).unwrap_or_else(|error| panic!("{error}"));
+            let compiled = made_where(SCRIPT, refusal, None).unwrap_or_else(|error| panic!("{error}"));
             let reason = compiled.choice.reason.as_ref().unwrap();
             assert_eq!((reason.code, reason.bug), (code, bug));
             assert_eq!(compiled.choice.form, Form::General);
@@ -182,12 +215,47 @@ mod tests {
     #[test]
     fn what_other_code_cannot_mend_is_an_error() {
         let host = InstallError::LoadFailed { message: "no memory".into(), messages: String::new() };
-        assert!(matches!(made_where(host, None), Err(EngineError::Install(InstallError::LoadFailed { .. }))));
-        let asked = made_where(rejection("too complex"), Some(Form::Expanded));
+        assert!(matches!(
+            made_where(SCRIPT, host, None),
+            Err(EngineError::Install(InstallError::LoadFailed { .. }))
+        ));
+        let asked = made_where(SCRIPT, rejection("too complex"), Some(Form::Expanded));
         assert!(matches!(asked, Err(EngineError::Install(InstallError::Rejected(_)))));
         assert!(
-            made_where(rejection("too complex"), Some(Form::General))
+            made_where(SCRIPT, rejection("too complex"), Some(Form::General))
                 .is_ok_and(|made| made.choice.reason.is_none())
         );
+    }
+
+    #[test]
+    fn what_general_code_lacks_is_not_the_reason() {
+        let keyed = "local hits = map { key = { a = 'int', b = 'int' }, value = 'int', capacity = 9 }\n\
+                     require('xdp').attach(function(pkt) hits[{ a = #pkt, b = 2 }] = 1 end)";
+        let refused = made_where(keyed, rejection("R1 invalid mem access"), None);
+        let refused = refused.map(|made| made.choice);
+        assert!(matches!(refused, Err(EngineError::Install(InstallError::Rejected(_)))), "{refused:?}");
+    }
+
+    #[test]
+    fn a_rejection_has_the_path_and_the_whole_line() {
+        let snapshot = snapshot(SCRIPT);
+        let module =
+            compile(&snapshot, &Settings::default()).unwrap_or_else(|error| panic!("{error}")).module;
+        let place =
+            |line, text: &str| Place { file: "rejected.lua".into(), line, text: text.into(), name: None };
+        let of = |place| {
+            let mut error = rejection("R1 invalid mem access");
+            if let InstallError::Rejected(rejection) = &mut error {
+                rejection.place = Some(place);
+            }
+            let InstallError::Rejected(rejection) = placed(error, &module) else { panic!("another error") };
+            rejection.place.unwrap()
+        };
+        let found = of(place(3, "local n = pkt:getbyte(0)"));
+        assert!(found.file.ends_with("/rejected.lua"), "{found:?}");
+        assert_eq!(found.text, "  local n = pkt:getbyte(0)");
+        // Another file of that name.
+        assert_eq!(of(place(3, "return 1")), place(3, "return 1"));
+        assert_eq!(of(place(0, "")), place(0, ""));
     }
 }

@@ -65,15 +65,19 @@ impl Reason {
     pub fn of(error: &EngineError, module: Option<&Module>) -> Reason {
         let Diagnostic { code, message, place, help, .. } = error.diagnostic();
         let place = place.or_else(|| largest_line(module?));
-        let help = match error {
-            // The diagnostic is for those who have asked for expanded code.
-            EngineError::Lower(error) => Some(error.help()),
-            _ => help,
-        };
         let bug = match error {
             EngineError::Install(InstallError::Rejected(rejection)) => !rejection.is_too_complex(),
             EngineError::Emit(error) => error.is_bug(),
             _ => false,
+        };
+        // The diagnostic is for those who have asked for expanded code.
+        let help = match error {
+            _ if bug => None,
+            EngineError::Lower(error) => Some(error.help()),
+            EngineError::Install(InstallError::Rejected(_)) => {
+                Some("split the handlers over several scripts".to_string())
+            }
+            _ => help,
         };
         Reason { code, place, message, help, bug }
     }

@@ -36,7 +36,7 @@ impl Context<'_> {
         if self.ranges.len() <= index {
             self.ranges.resize(index + 1, Range::FULL);
         }
-        self.ranges[index] = range;
+        self.ranges[index] = Range { since: range.since.min(value.0), ..range };
     }
 
     pub fn range(&self, word: Word) -> Range {
@@ -172,7 +172,7 @@ impl Context<'_> {
         let bits = size as u32 * 8;
         let range = match (size, signed) {
             (Size::B8, _) => Range::FULL,
-            (_, true) => Range { min: -(1 << (bits - 1)), max: (1 << (bits - 1)) - 1 },
+            (_, true) => Range { min: -(1 << (bits - 1)), max: (1 << (bits - 1)) - 1, ..Range::FULL },
             (_, false) => Range::up_to((1 << bits) - 1),
         };
         self.set_range(value, range);

@@ -192,7 +192,10 @@ impl Context<'_> {
     pub fn send_record(&mut self, base: ir::Value, at: Word) -> Result<()> {
         let payload = self.sub(at, RECORD_HEADER);
         self.store(base, 4, Size::B4, payload);
-        let size = if self.range(at).within(1, RECORD_SIZE) { at } else { self.and(at, RECORD_SIZE - 1) };
+        let size = match self.with_bounds(at, RECORD_SIZE) {
+            Some(size) => size,
+            None => self.and(at, RECORD_SIZE - 1),
+        };
         self.output(base, size)
     }
 

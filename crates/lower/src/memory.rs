@@ -118,12 +118,15 @@ impl Context<'_> {
         {
             return pointer;
         }
+        let within = self.range(Word::Value(root)).within(0, most);
+        let bounded = if known.is_none() { self.with_bounds(Word::Value(root), most) } else { None };
         // An address cannot be bounded later on: the same offset is added again, as a value of its own. So is one from
         // outside of a loop, which the allocator may have put on the stack, where the verifier forgets, coming round, that
-        // what is compared and what is added are the same (`widen_imprecise_scalars`).
-        let offset = match known {
-            None if root.0 >= self.loop_start || self.range(Word::Value(root)).within(0, most) => root,
-            _ => self.emit(Op::Unary(ir::UnaryOp::Unlink, root)),
+        // what is compared and what is added are the same (`widen_imprecise_scalars`). A copy is compared whatever is known here.
+        let offset = match bounded {
+            Some(bounded) => self.value(bounded),
+            None if known.is_none() && root.0 >= self.loop_start && !within => root,
+            None => self.emit(Op::Unary(ir::UnaryOp::Unlink, root)),
         };
         let cond = self.compare(CompareOp::UGt, offset, most);
         self.leave_if(cond, outside);
@@ -238,6 +241,20 @@ impl Context<'_> {
         let offset = self.value(offset);
         let base = self.emit(Op::Binary(BinaryOp::Add, base, offset.into()));
         Ok(Address { base, disp: 0 })
+    }
+
+    /// The word, if it is known to be at most `most` (and not negative), so that the verifier knows that too: with a mask where that may
+    /// have been hidden from it.
+    pub fn with_bounds(&mut self, word: Word, most: i64) -> Option<Word> {
+        let range = self.range(word);
+        if !range.within(0, most) {
+            return None;
+        }
+        if range.is_seen_in(self.loop_start) {
+            return Some(word);
+        }
+        let mask = range.mask();
+        (mask <= most).then(|| self.kept_within(word, mask))
     }
 
     /// The offset, of which the verifier has to know that no bits are set but those of the mask. That it is known here is not enough: a

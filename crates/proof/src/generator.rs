@@ -37,6 +37,7 @@ mod metamethods;
 mod nested;
 mod packet;
 mod patterns;
+mod places;
 mod plain;
 mod records;
 mod rules;
@@ -232,6 +233,7 @@ impl Generator {
             loops::STATEMENTS,
             jumps::STATEMENTS,
             packet::STATEMENTS,
+            places::STATEMENTS,
             functions::STATEMENTS,
             texts::STATEMENTS,
             patterns::STATEMENTS,

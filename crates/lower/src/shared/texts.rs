@@ -25,8 +25,10 @@ impl Context<'_> {
         let bytes = Type::Text { capacity: capacity as u16 }.size() - 4;
         let (from, outside) = match space {
             Space::Packet => {
-                let start =
-                    if self.range(start).within(0, MAX_FRAME) { start } else { self.and(start, MAX_FRAME) };
+                let start = match self.with_bounds(start, MAX_FRAME) {
+                    Some(start) => start,
+                    None => self.and(start, MAX_FRAME),
+                };
                 // What the verifier learns of a copy does not tell the ways apart behind it.
                 let copy = match start {
                     Word::Value(_) => self.unary(UnaryOp::Unlink, start),

@@ -45,13 +45,14 @@ features! {
     RULES = 22: "rules",
     TALLIES = 23: "tallies",
     CHAINS = 24: "chains",
+    PLACES = 25: "places",
 }
 
 impl Features {
     /// Integers, branches, loops, calls of known functions.
     pub const PLAIN: Features = Features(0);
 
-    pub const ALL: Features = Features((1 << 25) - 1);
+    pub const ALL: Features = Features((1 << 26) - 1);
 
     /// Whether everything in `other` is in this set.
     pub fn has(self, other: Features) -> bool {
@@ -84,7 +85,8 @@ impl Features {
             | Features::BUILDING.0
             | Features::RULES.0
             | Features::TALLIES.0
-            | Features::CHAINS.0,
+            | Features::CHAINS.0
+            | Features::PLACES.0,
     );
 
     /// Some of them: all once in four times, half of them as often; otherwise some of those that have expanded code, as one construct that

@@ -75,6 +75,12 @@ impl Generator {
     /// Where `size` bytes are, mostly within the frame (which has 14 at least).
     fn offset(&mut self, size: usize) -> Expression {
         let known = |value: usize| Expression::leaf(Kind::Integer, value.to_string());
+        if self.has(Features::PLACES)
+            && self.random.once_in(2)
+            && let Some(placed) = self.placed_offset(size)
+        {
+            return placed;
+        }
         let length =
             if self.scope.variables.iter().any(|variable| variable.name == "n") { "n" } else { "#pkt" };
         match self.random.below(32) {

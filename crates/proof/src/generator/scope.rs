@@ -23,6 +23,8 @@ pub enum Sort {
     Depth,
     /// The packet.
     Packet,
+    /// An integer that says where in the frame a header starts.
+    Place,
 }
 
 #[derive(Clone, Debug)]
@@ -94,6 +96,7 @@ impl Generator {
             Sort::Object(class) => self.object(class, depth),
             Sort::Function(arity) => self.function(arity, WORK_OF_CLOSURE),
             Sort::Depth => super::tree::expr!(Integer, "($ & 7)", self.integer(depth)),
+            Sort::Place => super::tree::expr!(Integer, "($ & 63)", self.integer(depth)),
             Sort::Packet => Expression::leaf(Kind::Any, "pkt"),
         }
     }
