@@ -141,6 +141,23 @@ impl<'u, 'g, 'a> Body<'u, 'g, 'a> {
         next
     }
 
+    /// Announces an instruction that may call functions one after another: after each it goes on where it was, in the block that is
+    /// entered here.
+    pub fn may_call_repeatedly(&mut self) {
+        let again = self.code().new_block(2);
+        let args = [self.frame, self.base];
+        self.code().jump(again.0, &args);
+        self.enter(again.clone());
+        let site = self.new_site(Some(again.0));
+        self.set_site(site);
+    }
+
+    /// Goes on in a block that nothing leads to: what the script has there is never reached.
+    pub fn enter_dead(&mut self) {
+        let dead = self.code().new_block(2);
+        self.enter(dead);
+    }
+
     /// Goes on if a routine's status is 0, leaves otherwise.
     pub fn check(&mut self, status: Value) {
         let leave = self.unit.leave;

@@ -3,10 +3,10 @@
 use super::General;
 use super::counts::Counts;
 use super::known::Known;
-use super::library::{self, Kind};
 use super::reach;
 use moonhook_runtime::image::{TableContent, write_table};
 use moonhook_runtime::layout::*;
+use moonhook_runtime::{Function, find_function};
 use moonhook_snapshot::{CellId, ClosureId, TableId, Value};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -45,15 +45,15 @@ impl General<'_> {
         if let Some(known) = self.builtins.get(name) {
             return *known;
         }
-        let value = match library::kind(name) {
-            Kind::Lua => {
+        let value = match find_function(name) {
+            Some(Function::Lua) => {
                 let function = self.functions.of_library(name).unwrap_or_default();
                 let record = self.prototype_record(function);
                 let closure = self.image.words(&[record, 1, 0]);
                 (TAG_CLOSURE, closure)
             }
-            Kind::Protected if name == "pcall" => (TAG_BUILTIN, BUILTIN_PCALL as u64),
-            Kind::Protected => (TAG_BUILTIN, BUILTIN_XPCALL as u64),
+            Some(Function::Protected) if name == "pcall" => (TAG_BUILTIN, BUILTIN_PCALL as u64),
+            Some(Function::Protected) => (TAG_BUILTIN, BUILTIN_XPCALL as u64),
             _ => {
                 self.builtin_names.push(name.to_string());
                 (TAG_BUILTIN, self.builtin_names.len() as u64 - 1)

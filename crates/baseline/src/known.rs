@@ -54,14 +54,11 @@ impl General<'_> {
                 if self.shared.is_shared(*table) || self.reach.is_assigned(snapshot, *table, name) {
                     return None;
                 }
-                let key = Value::string(name);
-                let found = snapshot.table(*table).entries.iter().find(|(known, _)| *known == key);
-                match found {
-                    Some((_, Value::Builtin(name))) if reach::is_library(snapshot, *table) => {
+                match snapshot.table(*table).field(name)? {
+                    Value::Builtin(name) if reach::is_library(snapshot, *table) => {
                         Some(Known::Builtin(name.to_string()))
                     }
-                    Some((_, value)) => Some(Known::Value(value.clone())),
-                    None => None,
+                    value => Some(Known::Value(value.clone())),
                 }
             }
             _ => None,

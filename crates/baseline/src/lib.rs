@@ -22,6 +22,7 @@ mod ops;
 mod own;
 mod program;
 mod reach;
+mod results;
 mod routines;
 mod shared;
 mod sites;
@@ -33,7 +34,6 @@ mod values;
 mod variables;
 
 use image::Image;
-use library::{Direct, Kind};
 use moonhook_ir as ir;
 use moonhook_ir::FunctionId;
 use moonhook_lower::{Learned, LowerError, Options};
@@ -53,10 +53,8 @@ const UNIT_SIZE: usize = 2000;
 /// to the function's end, as long as it has not done with the loop around them.
 const LOOPED: usize = 150;
 
-/// Subprograms that every program has.
-pub struct Ids {
-    pub builtin: FunctionId,
-}
+/// The subprogram that calls library functions by their numbers; the program itself is function 0.
+const CALL_BUILTIN: FunctionId = FunctionId(1);
 
 /// A program under construction.
 pub struct General<'a> {
@@ -65,7 +63,6 @@ pub struct General<'a> {
     pub reach: Reach,
     pub image: Image,
     pub sites: Vec<Site>,
-    pub ids: Ids,
     /// Without its functions.
     module: ir::Module,
     /// By id; `None` for those that are only named so far.
@@ -109,19 +106,16 @@ pub fn lower(
     learned: &mut Learned,
 ) -> Result<ir::Module, LowerError> {
     let known = learned.take_tables(snapshot, options);
-    let functions = Functions { snapshot, library: library::library() };
+    let functions = Functions { snapshot, library: moonhook_runtime::prelude() };
     let reach = Reach::new(&functions, computed::names);
     let shared = Shared::new(&functions, &reach, options, known);
     let interpreted = compact::choose(&functions, &reach, options.compact);
-    // The program itself is function 0, and then those of `Ids`.
-    let ids = Ids { builtin: FunctionId(1) };
     let general = General {
         functions,
         options,
         reach,
         image: Image::new(),
         sites: vec![Site::default()],
-        ids,
         module: ir::Module::default(),
         functions_made: vec![None; 2],
         own: HashMap::new(),
@@ -153,14 +147,5 @@ impl General<'_> {
 
     fn place(&mut self, id: FunctionId, function: ir::Function) {
         self.functions_made[id.0 as usize] = Some(function);
-    }
-
-    /// A library function that can be called at once, by its canonical name.
-    pub fn direct(&mut self, name: &str) -> Option<Direct> {
-        match library::kind(name) {
-            Kind::Routine(routine) => Some(Direct::Routine(self.routine(&routine))),
-            Kind::Own => self.own(name).map(Direct::Stub),
-            Kind::Lua | Kind::Protected | Kind::Missing => None,
-        }
     }
 }

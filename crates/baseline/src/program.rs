@@ -3,7 +3,7 @@
 //! Arena memory from the image on, for each CPU: the state, frames, stack, heap.
 
 use super::library;
-use super::{General, LOOPED, UNIT, UNIT_SIZE, compact, functions};
+use super::{CALL_BUILTIN, General, LOOPED, UNIT, UNIT_SIZE, compact, functions};
 use moonhook_ir as ir;
 use moonhook_ir::Builder;
 use moonhook_ir::{BinaryOp, Block, CompareOp, FunctionId, Target, Terminator, Value};
@@ -125,8 +125,7 @@ impl General<'_> {
         }
         code.block = missing;
         code.ret(FAIL as i32);
-        let id = self.ids.builtin;
-        self.place(id, code.function);
+        self.place(CALL_BUILTIN, code.function);
     }
 
     /// The program's loop: units run until they leave with a status that is not theirs to see to. Ends with the status of the handler
@@ -309,7 +308,7 @@ impl General<'_> {
         let base = code.add(func, 16);
         let count = code.load(state, L_CALL_COUNT);
         let (context, address) = (code.param(0), code.load(state, L_SELF));
-        let results = code.call(self.ids.builtin, &[context, address, base, count, number]);
+        let results = code.call(CALL_BUILTIN, &[context, address, base, count, number]);
         code.leave_if(CompareOp::SLt, results, 0, head, &[results]);
         self.deliver(code, state, results, head);
         code.block = other;

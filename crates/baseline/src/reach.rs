@@ -3,8 +3,8 @@
 //! Tables of the library (and the table of globals) would bring in everything there is, so of them only the fields count
 //! whose names stand somewhere in the reachable code as constants, or that its keys may be ([`crate::computed`]).
 
-use super::library::Library;
 use moonhook_lower::names;
+use moonhook_runtime::Prelude;
 use moonhook_snapshot::instruction::{Instruction, Opcode};
 use moonhook_snapshot::{CellId, ClosureId, Prototype, Snapshot, TableId, Value};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// All functions that could be compiled: those of the script, then those of the library that are written in Lua.
 pub struct Functions<'a> {
     pub snapshot: &'a Snapshot,
-    pub library: &'a Library,
+    pub library: &'a Prelude,
 }
 
 impl<'a> Functions<'a> {

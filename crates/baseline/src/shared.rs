@@ -140,7 +140,7 @@ impl General<'_> {
         }
     }
 
-    /// The list of [`L_RECORD_NAMES`]; 0 where it has nothing. All accesses must be made.
+    /// The list of `L_RECORD_NAMES`; 0 where it has nothing. All accesses must be made.
     pub fn record_names(&mut self) -> u64 {
         let Some((last, _)) = self.shared.names.last_key_value() else { return 0 };
         let mut lists = vec![0; last + 1];

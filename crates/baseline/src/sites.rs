@@ -4,6 +4,7 @@ use super::General;
 use moonhook_lower::names::{self, Name};
 use moonhook_runtime::layout::*;
 use moonhook_snapshot::instruction::{Instruction, Opcode};
+use moonhook_snapshot::operation::Operand;
 use moonhook_snapshot::{Prototype, Value};
 
 /// One site, as the routines of `error.lua` find it in the image; texts are payload words, 0 for none.
@@ -68,13 +69,16 @@ impl Site {
             SetTabUp => (upvalue(i.a()), String::new()),
             GetTable | GetI | GetField | Self_ | Unm | BNot | Len => (register(i.b()), String::new()),
             SetTable | SetI | SetField => (register(i.a()), String::new()),
-            Add | Sub | Mul | Mod | Pow | Div | IDiv | BAnd | BOr | BXor | Shl | Shr => {
-                (register(i.b()), register(i.c()))
+            opcode if opcode.is_binary() => {
+                let name = |operand| match operand {
+                    Operand::Register(number) => register(number),
+                    Operand::Constant(number) => constant(number),
+                    Operand::Integer(_) => String::new(),
+                };
+                let [first, second] =
+                    prototype.operation(pc).map(|it| it.operands.map(name)).unwrap_or_default();
+                (first, second)
             }
-            AddK | SubK | MulK | ModK | PowK | DivK | IDivK | BAndK | BOrK | BXorK => {
-                flip(prototype, pc, register(i.b()), constant(i.c()))
-            }
-            AddI | ShlI | ShrI => flip(prototype, pc, register(i.b()), String::new()),
             Tbc => (closed_name(prototype, pc, i.a()), String::new()),
             TForPrep => ("(for state)".to_string(), String::new()),
             Concat => {
@@ -98,24 +102,16 @@ impl Site {
     /// The metamethod that the instruction calls where it calls one (`funcnamefromcode` in ldebug.c).
     fn name_event(&mut self, general: &mut General<'_>, prototype: &Prototype, pc: usize, opcode: Opcode) {
         use Opcode::*;
-        let next = Instruction(prototype.code.get(pc + 1).copied().unwrap_or(0));
         let event = match opcode {
             GetTabUp | GetTable | GetI | GetField | Self_ => "index",
             SetTabUp | SetTable | SetI | SetField => "newindex",
-            Unm => "unm",
-            BNot => "bnot",
             Len => "len",
             Concat => "concat",
             Eq => "eq",
             Lt | LtI | GtI => "lt",
             Le | LeI | GeI => "le",
             Close | Return => "close",
-            _ => match next.opcode() {
-                Some(MmBin | MmBinI | MmBinK) => {
-                    super::statics::EVENTS.get(next.c()).map_or("", |name| &name[2..])
-                }
-                _ => "",
-            },
+            _ => prototype.operation(pc).map_or("", |operation| &operation.event()[2..]),
         };
         if !event.is_empty() {
             self.event = general.image.text(format!(" (metamethod '{event}')").as_bytes());
@@ -156,17 +152,6 @@ impl Site {
         }
         words
     }
-}
-
-/// Operands that the compiler exchanged are named in the order of the source (`k` of the instruction that follows).
-fn flip(prototype: &Prototype, pc: usize, first: String, second: String) -> (String, String) {
-    if is_flipped(prototype, pc) { (second, first) } else { (first, second) }
-}
-
-/// Whether the operands of the arithmetic instruction at `pc` stand the other way round in the source.
-pub fn is_flipped(prototype: &Prototype, pc: usize) -> bool {
-    let next = Instruction(prototype.code.get(pc + 1).copied().unwrap_or(0));
-    matches!(next.opcode(), Some(Opcode::MmBinI | Opcode::MmBinK)) && next.k()
 }
 
 /// The variable's bare name, for `variable 'x' got a non-closable value`. It becomes active with the next instruction.

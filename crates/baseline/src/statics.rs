@@ -3,33 +3,8 @@
 use super::{General, reach};
 use moonhook_runtime::image::{TableContent, table_size};
 use moonhook_runtime::layout::*;
+use moonhook_snapshot::operation::EVENTS;
 use moonhook_snapshot::{TableId, Value};
-
-/// Names of metamethods by the number of their event, in the order of `ltm.h`.
-pub const EVENTS: [&str; 22] = [
-    "__index",
-    "__newindex",
-    "__gc",
-    "__mode",
-    "__len",
-    "__eq",
-    "__add",
-    "__sub",
-    "__mul",
-    "__mod",
-    "__pow",
-    "__div",
-    "__idiv",
-    "__band",
-    "__bor",
-    "__bxor",
-    "__shl",
-    "__shr",
-    "__unm",
-    "__bnot",
-    "__lt",
-    "__le",
-];
 
 /// The functions of the string library (manual § 6.5), which strings have as methods.
 pub const METHODS: [&str; 17] = [

@@ -119,13 +119,12 @@ impl<'f, 'a> Tables<'f, 'a> {
 
     /// The value in a field, by the number of the constant that is the field's name.
     fn field(&self, owner: TableId, name: usize) -> Option<&'a Value> {
-        let Some(key @ Value::String(name)) = self.prototype.constants.get(name) else { return None };
+        let Some(Value::String(name)) = self.prototype.constants.get(name) else { return None };
         let snapshot = self.functions.snapshot;
         if self.reach.is_assigned(snapshot, owner, name) {
             return None;
         }
-        let entries = &snapshot.table(owner).entries;
-        Some(&entries.iter().find(|(known, _)| known == key)?.1)
+        snapshot.table(owner).field(name)
     }
 }
 

@@ -1,8 +1,10 @@
 //! The modules of each crate: those that use one another in a circle are few, so that one can be understood before the next.
+//!
+//! What counts is what a file names: a method that another module adds to a type is not seen.
 
 use petgraph::algo::tarjan_scc;
 use petgraph::graphmap::DiGraphMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use syn::visit::Visit;
 
@@ -11,6 +13,9 @@ const MOST: usize = 5;
 
 /// A crate whose rules call one another by nature: what a random program consists of.
 const GRAMMAR: &str = "proof";
+
+/// What stands for the functions of a crate's root.
+const ROOT: &str = "lib";
 
 /// A module by its path in the crate, and what it names: paths from the crate's root.
 struct Module {
@@ -22,6 +27,10 @@ struct Module {
 #[derive(Default)]
 struct Paths {
     found: Vec<Vec<String>>,
+    /// The file's functions.
+    functions: BTreeSet<String>,
+    /// What `use` brings in is left out: of a crate's root, that is what it hands on.
+    without_use: bool,
 }
 
 impl Paths {
@@ -39,7 +48,14 @@ impl Paths {
 
 impl<'ast> Visit<'ast> for Paths {
     fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
-        self.add_tree(&[], &item.tree);
+        if !self.without_use {
+            self.add_tree(&[], &item.tree);
+        }
+    }
+
+    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
+        self.functions.insert(item.sig.ident.to_string());
+        syn::visit::visit_item_fn(self, item);
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
@@ -82,7 +98,10 @@ fn modules(source: &Path) -> Vec<Module> {
             path.pop();
         }
         let text = std::fs::read_to_string(&file).expect("a source file");
-        let mut names = Paths::default();
+        let mut names = Paths { without_use: path.is_empty(), ..Paths::default() };
+        if path.is_empty() {
+            path.push(ROOT.to_string());
+        }
         names.visit_file(
             &syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display())),
         );
@@ -92,15 +111,20 @@ fn modules(source: &Path) -> Vec<Module> {
 }
 
 /// The module that a path of `from` leads into, if it is one of the same crate: the longest that is known.
-fn target<'m>(known: &BTreeSet<&'m [String]>, from: &[String], path: &[String]) -> Option<&'m [String]> {
+fn target<'m>(
+    known: &BTreeMap<&'m [String], &Paths>,
+    from: &[String],
+    path: &[String],
+) -> Option<&'m [String]> {
     let first = path.first()?.as_str();
+    let from = if from == [ROOT] { &[] } else { from };
     let mut full: Vec<String> = match first {
         "crate" => Vec::new(),
         "self" => from.to_vec(),
         "super" => from[..from.len().saturating_sub(1)].to_vec(),
         name => {
             let child: Vec<String> = from.iter().cloned().chain([name.to_string()]).collect();
-            known.get(child.as_slice())?.to_vec()
+            known.get_key_value(child.as_slice())?.0.to_vec()
         }
     };
     for part in &path[1..] {
@@ -109,15 +133,20 @@ fn target<'m>(known: &BTreeSet<&'m [String]>, from: &[String], path: &[String]) 
             part => full.push(part.to_string()),
         }
     }
-    (1..=full.len()).rev().find_map(|length| known.get(&full[..length]).copied())
+    let root = &[ROOT.to_string()][..];
+    let (root, paths) = known.get_key_value(root)?;
+    if full.len() == 1 && paths.functions.contains(&full[0]) {
+        return Some(root);
+    }
+    (1..=full.len()).rev().find_map(|length| known.get_key_value(&full[..length]).map(|(path, _)| *path))
 }
 
 fn circles(source: &Path) -> Vec<Vec<String>> {
     let modules = modules(source);
-    let known: BTreeSet<&[String]> =
-        modules.iter().map(|module| module.path.as_slice()).filter(|path| !path.is_empty()).collect();
+    let known: BTreeMap<&[String], &Paths> =
+        modules.iter().map(|module| (module.path.as_slice(), &module.names)).collect();
     let mut graph = DiGraphMap::<&[String], ()>::new();
-    for module in modules.iter().filter(|module| !module.path.is_empty()) {
+    for module in &modules {
         for path in &module.names.found {
             let target = target(&known, &module.path, path);
             if let Some(target) = target.filter(|target| *target != module.path) {

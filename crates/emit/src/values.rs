@@ -155,7 +155,7 @@ impl Values {
         let mut work: Vec<Value> = Vec::new();
         for &block in blocks {
             let data = function.block(block);
-            for inst in data.insts.iter().filter(|inst| has_effect(&inst.op)) {
+            for inst in data.insts.iter().filter(|inst| inst.op.has_effect()) {
                 inst.op.for_each_value(|value| work.push(value));
             }
             match &data.terminator {
@@ -187,9 +187,4 @@ impl Values {
 fn push_condition(condition: Condition, work: &mut Vec<Value>) {
     work.push(condition.lhs);
     work.extend(condition.rhs.value());
-}
-
-/// Must be done even if nothing uses the result.
-pub fn has_effect(op: &Op) -> bool {
-    matches!(op, Op::Store { .. } | Op::Atomic { .. } | Op::Helper { .. } | Op::Call { .. })
 }

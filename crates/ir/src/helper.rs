@@ -1,11 +1,10 @@
-//! The kernel's helpers that programs call (`enum bpf_func_id`, include/uapi/linux/bpf.h), with what is known of each. One that is not
-//! listed here may write any memory and move the packet.
+//! The kernel's helpers that programs call (`enum bpf_func_id`, include/uapi/linux/bpf.h), with what is known of each. One
+//! without a row may write any memory and move the packet.
 
 pub const MAP_LOOKUP_ELEM: u32 = 1;
 pub const MAP_UPDATE_ELEM: u32 = 2;
 pub const MAP_DELETE_ELEM: u32 = 3;
 pub const KTIME_GET_NS: u32 = 5;
-pub const TRACE_PRINTK: u32 = 6;
 pub const GET_PRANDOM_U32: u32 = 7;
 pub const GET_SMP_PROCESSOR_ID: u32 = 8;
 pub const RINGBUF_OUTPUT: u32 = 130;
@@ -43,7 +42,6 @@ const HELPERS: &[Row] = &[
     row(MAP_UPDATE_ELEM, Effect::Maps, true),
     row(MAP_DELETE_ELEM, Effect::Maps, true),
     row(KTIME_GET_NS, Effect::Nothing, false),
-    row(TRACE_PRINTK, Effect::Nothing, false),
     row(GET_PRANDOM_U32, Effect::Nothing, false),
     row(GET_SMP_PROCESSOR_ID, Effect::Nothing, false),
     row(RINGBUF_OUTPUT, Effect::Maps, true),

@@ -45,6 +45,29 @@ impl Context<'_> {
         Ok(result)
     }
 
+    /// The current state as the only way, with one value.
+    pub fn only(&mut self, value: Abs) -> Result<Vec<Arm>> {
+        let state = self.take_state();
+        Ok(vec![Arm { state, values: vec![value] }])
+    }
+
+    /// The ways that `body` makes for each concrete value that `value` may be.
+    ///
+    /// # Errors
+    /// Those of [`Context::alternatives`] and of `body`.
+    pub fn arms_of_each(
+        &mut self,
+        value: &Abs,
+        body: &mut dyn FnMut(&mut Self, &Abs) -> Result<Vec<Arm>>,
+    ) -> Result<Vec<Arm>> {
+        let mut arms = Vec::new();
+        for (state, value) in self.alternatives(value)? {
+            self.state = state;
+            arms.extend(body(self, &value)?);
+        }
+        Ok(arms)
+    }
+
     /// Splits the current state into those in which `value` is true and those in which it is false (Lua manual § 3.3.4),
     /// with what that says of the value noted in each.
     pub fn split_truth(&mut self, value: &Abs) -> (Vec<State>, Vec<State>) {

@@ -19,8 +19,9 @@ pub enum LowerErrorKind {
     TableConstructor,
     #[error("the metamethod `{event}` is called at packet time")]
     Metamethod { event: &'static str },
-    #[error("`{name}` cannot be called {}", where_called(name))]
-    Builtin { name: String, help: String },
+    /// A library function that expanded code has no form for; `general`: general code has one.
+    #[error("`{name}` cannot be called {}", if *.general { "in expanded code" } else { "at packet time" })]
+    Builtin { name: String, help: String, general: bool },
     #[error("{message}")]
     CertainError { message: String, help: &'static str },
     #[error("`{name}` calls itself at packet time")]
@@ -55,11 +56,6 @@ pub enum LowerErrorKind {
     Internal { message: String },
 }
 
-/// Where a library function cannot be called that expanded code has no form for.
-fn where_called(name: &str) -> &'static str {
-    if crate::is_library_function(name) { "in expanded code" } else { "at packet time" }
-}
-
 impl LowerErrorKind {
     /// The stable code.
     pub fn code(&self) -> &'static str {
@@ -70,7 +66,7 @@ impl LowerErrorKind {
     pub fn has_general_form(&self) -> bool {
         use LowerErrorKind::*;
         match self {
-            Builtin { name, .. } => crate::is_library_function(name),
+            Builtin { general, .. } => *general,
             TableConstructor
             | Metamethod { .. }
             | Recursion { .. }
@@ -108,9 +104,7 @@ impl LowerErrorKind {
                 "of the metamethods, expanded code calls `__index` and `__len` only",
                 "call an ordinary function, for example a method of the table".into(),
             ),
-            Builtin { help, .. } if self.has_general_form() => {
-                ("MH0204", "it has no expanded form", help.clone())
-            }
+            Builtin { help, general: true, .. } => ("MH0204", "it has no expanded form", help.clone()),
             Builtin { help, .. } => ("MH0204", "it has no form that runs in the kernel", help.clone()),
             CertainError { help, .. } => {
                 ("MH0205", "this is an error whenever it is reached", (*help).into())

@@ -27,13 +27,8 @@ pub fn index_arms(
     key: &Abs,
     name: &Option<Name>,
 ) -> Result<Vec<Arm>> {
-    let mut arms = Vec::new();
     let certain = !matches!(object, Abs::Union(_));
-    for (state, object) in context.alternatives(object)? {
-        context.state = state;
-        arms.extend(index_value(context, &object, key, name, certain)?);
-    }
-    Ok(arms)
+    context.arms_of_each(object, &mut |context, object| index_value(context, object, key, name, certain))
 }
 
 fn index_value(
@@ -53,14 +48,9 @@ fn index_value(
             let Abs::Object(object) = object else { return Ok(vec![]) };
             match key {
                 Abs::Str(Str::Const(field)) => objects::field(context, object, field),
-                Abs::Union(_) => {
-                    let mut arms = Vec::new();
-                    for (state, key) in context.alternatives(key)? {
-                        context.state = state;
-                        arms.extend(index_value(context, &Abs::Object(object.clone()), &key, name, certain)?);
-                    }
-                    Ok(arms)
-                }
+                Abs::Union(_) => context.arms_of_each(key, &mut |context, key| {
+                    index_value(context, &Abs::Object(object.clone()), key, name, certain)
+                }),
                 Abs::Int(_) => context.unsupported(
                     "indexing a packet by a number",
                     "read a byte with `pkt:getbyte(offset)`; offsets count from 0",
@@ -100,19 +90,14 @@ fn index_string(
         Abs::Str(Str::Const(method)) => {
             let full = format!("string.{}", String::from_utf8_lossy(method));
             let found = builtins::find("string", method);
-            if found.is_none() && crate::is_library_function(&full) {
+            if found.is_none() && builtins::is_library_function(&full) {
                 let help = "use `--form auto`".to_string();
-                return context.refuse(LowerErrorKind::Builtin { name: full, help }, None);
+                return context.refuse(LowerErrorKind::Builtin { name: full, help, general: true }, None);
             }
             context.only(found.map_or(Abs::Nil, |name| Abs::Object(Object::Builtin(name))))
         }
         Abs::Union(_) => {
-            let mut arms = Vec::new();
-            for (state, key) in context.alternatives(key)? {
-                context.state = state;
-                arms.extend(index_value(context, object, &key, name, certain)?);
-            }
-            Ok(arms)
+            context.arms_of_each(key, &mut |context, key| index_value(context, object, key, name, certain))
         }
         Abs::Str(_) => context.unsupported(
             "reading a string's method by a name that is not constant",

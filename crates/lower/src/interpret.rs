@@ -250,18 +250,14 @@ impl<'a> Context<'a> {
                 _ => self.refuse_stored("pairs"),
             },
             Abs::Object(Object::Matches(matches)) => crate::builtins::gmatch::next_match(self, matches),
-            Abs::Union(_) => {
-                let mut arms = Vec::new();
-                for (state, value) in self.alternatives(callee)? {
-                    self.state = state;
-                    arms.extend(self.call_value(&value, args.clone(), name.clone(), false)?);
-                }
-                Ok(arms)
-            }
+            Abs::Union(_) => self.arms_of_each(callee, &mut |context, value| {
+                context.call_value(value, args.clone(), name.clone(), false)
+            }),
             Abs::Object(Object::Opaque("function")) => {
                 let called = name.as_ref().map_or("?", |(_, name)| name.as_str());
                 let help = "call it at load time, outside the handler".to_string();
-                self.refuse(LowerErrorKind::Builtin { name: called.to_string(), help }, Some(called))
+                let kind = LowerErrorKind::Builtin { name: called.to_string(), help, general: false };
+                self.refuse(kind, Some(called))
             }
             other => {
                 let called = name.as_ref().map(|(_, name)| name.as_str());

@@ -67,6 +67,7 @@ pub mod variables;
 mod ways;
 mod writes;
 
+pub use builtins::is_library_function;
 pub use clock::{CLOCK_SECTION, Clock};
 pub use context::{Result, Stop};
 pub use error::{LowerError, LowerErrorKind};
@@ -148,9 +149,4 @@ pub fn lower(
     let (outcome, shared) = program::lower(snapshot, options);
     learned.0 = Some(Box::new(shared));
     outcome
-}
-
-/// Whether there is a library function of that canonical name at packet time, in one form or the other.
-pub fn is_library_function(name: &str) -> bool {
-    moonhook_runtime::has_function(name) || stubs::is_own(name)
 }

@@ -76,14 +76,7 @@ impl Context<'_> {
             return self.only(value);
         }
         match key {
-            Abs::Union(_) => {
-                let mut arms = Vec::new();
-                for (state, key) in self.alternatives(key)? {
-                    self.state = state;
-                    arms.extend(self.made_lookup(table, &key)?);
-                }
-                Ok(arms)
-            }
+            Abs::Union(_) => self.arms_of_each(key, &mut |context, key| context.made_lookup(table, key)),
             Abs::Nil | Abs::Float(_) => self.only(Abs::Nil),
             Abs::Object(_) => self.needs_memory("["),
             _ => self.made_search(table, key),

@@ -63,8 +63,7 @@ pub fn field(context: &mut Context<'_>, object: &Object, name: &[u8]) -> Result<
         }
         object => {
             if let Some(method) = builtins::find("data", name) {
-                let state = context.take_state();
-                return Ok(vec![Arm { state, values: vec![Abs::Object(Object::Builtin(method))] }]);
+                return context.only(Abs::Object(Object::Builtin(method)));
             }
             match protocol(&text) {
                 Some(protocol) if *object == Object::Packet => (protocol.find)(context),

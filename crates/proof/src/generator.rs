@@ -35,6 +35,7 @@ mod lists;
 mod loops;
 mod metamethods;
 mod nested;
+mod operands;
 mod packet;
 mod patterns;
 mod places;
@@ -244,6 +245,7 @@ impl Generator {
             nested::STATEMENTS,
             classes::STATEMENTS,
             metamethods::STATEMENTS,
+            operands::STATEMENTS,
             closures::STATEMENTS,
             varargs::STATEMENTS,
             iterators::STATEMENTS,

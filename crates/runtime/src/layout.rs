@@ -364,7 +364,7 @@ constants! {
     /// Of an instruction that assigns a new table: there stands the address of a list of names of fields that are added so, their number
     /// before them, and this flag.
     FIRST_FIELDS = 0x4_0000_0000_0000;
-    /// Where execution goes on, if the function is interpreted: the address of a record (`lower/src/general/compact`), else 0.
+    /// Where execution goes on, if the function is interpreted: the address of a record (`baseline/src/compact`), else 0.
     S_CODE = 80;
     SITE_SIZE = 88;
 

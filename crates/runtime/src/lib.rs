@@ -18,5 +18,5 @@ pub mod sources;
 
 pub use compile::{CompileError, Host, compile, is_routine, routine_names};
 pub use hash::{text_hash, value_hash};
-pub use library::{has_function, is_protected_call, routine_name};
+pub use library::{Function, find_function, routine_name};
 pub use prelude::{Prelude, prelude};

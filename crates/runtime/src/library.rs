@@ -15,12 +15,25 @@ pub fn routine_name(name: &str) -> String {
     }
 }
 
-/// Whether the function changes frames, as neither a routine nor Lua can.
-pub fn is_protected_call(name: &str) -> bool {
-    matches!(name, "pcall" | "xpcall")
+/// What a library function is here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Function {
+    /// One of [`prelude`], which is written in Lua.
+    Lua,
+    /// `pcall` or `xpcall`, which change frames, as neither a routine nor Lua can: a part of every program.
+    Protected,
+    /// The routine of that name.
+    Routine(String),
 }
 
-/// Whether there is such a function: in Lua, as a routine, or as a part of every program.
-pub fn has_function(name: &str) -> bool {
-    prelude().functions.contains_key(name) || is_protected_call(name) || is_routine(&routine_name(name))
+/// The function of a canonical name, if there is one.
+pub fn find_function(name: &str) -> Option<Function> {
+    if prelude().functions.contains_key(name) {
+        return Some(Function::Lua);
+    }
+    if matches!(name, "pcall" | "xpcall") {
+        return Some(Function::Protected);
+    }
+    let routine = routine_name(name);
+    is_routine(&routine).then_some(Function::Routine(routine))
 }

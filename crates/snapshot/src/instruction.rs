@@ -125,6 +125,38 @@ impl Opcode {
         )
     }
 
+    /// It computes a value from two; the next instruction says for metamethods what from ([`crate::operation`]).
+    pub fn is_binary(self) -> bool {
+        use Opcode::*;
+        matches!(
+            self,
+            AddI | AddK
+                | SubK
+                | MulK
+                | ModK
+                | PowK
+                | DivK
+                | IDivK
+                | BAndK
+                | BOrK
+                | BXorK
+                | ShlI
+                | ShrI
+                | Add
+                | Sub
+                | Mul
+                | Mod
+                | Pow
+                | Div
+                | IDiv
+                | BAnd
+                | BOr
+                | BXor
+                | Shl
+                | Shr
+        )
+    }
+
     /// A comparison or test: the next instruction is a jump that it may skip.
     pub fn is_test(self) -> bool {
         use Opcode::*;

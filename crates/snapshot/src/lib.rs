@@ -10,7 +10,9 @@ pub mod flow;
 pub mod instruction;
 mod lookup;
 mod opcode;
+pub mod operation;
 mod owners;
+mod table;
 
 use moonhook_hook::{Hook, XDP};
 use std::fmt;

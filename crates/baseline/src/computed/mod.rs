@@ -130,8 +130,8 @@ impl<'f, 'a> Computed<'f, 'a> {
         }
     }
 
-    fn is_mentioned(&self, name: &str) -> bool {
-        self.reach.mentions.contains(name.as_bytes()) || self.loaded.contains(name.as_bytes())
+    fn is_mentioned(&self, name: &[u8]) -> bool {
+        self.reach.mentions.contains(name) || self.loaded.contains(name)
     }
 
     fn is_tired(&self) -> bool {
@@ -196,13 +196,11 @@ impl<'f, 'a> Computed<'f, 'a> {
         let snapshot = self.functions.snapshot;
         for _ in 0..64 {
             let Some(meta) = snapshot.table(table).metatable else { return true };
-            let entries = &snapshot.table(meta).entries;
-            let index = entries.iter().find(|(key, _)| *key == Value::string(b"__index"));
-            match index {
+            match snapshot.table(meta).field(b"__index") {
                 None => return true,
-                Some((_, Value::Table(next))) if !reach::is_library(snapshot, *next) => table = *next,
+                Some(Value::Table(next)) if !reach::is_library(snapshot, *next) => table = *next,
                 // A function's own code is looked at.
-                Some((_, Value::Closure(_))) => return true,
+                Some(Value::Closure(_)) => return true,
                 Some(_) => return false,
             }
         }
@@ -243,7 +241,7 @@ impl<'f, 'a> Computed<'f, 'a> {
 
     fn named(&self, sites: Sites) -> HashSet<Arc<[u8]>> {
         let snapshot = self.functions.snapshot;
-        let traverses = ["pairs", "next", "rawget"].iter().any(|name| self.is_mentioned(name));
+        let traverses = [&b"pairs"[..], b"next", b"rawget"].iter().any(|name| self.is_mentioned(name));
         let escaped = self.escaped(sites.escaped);
         let mut open = sites.tables;
         if sites.unknown || traverses {

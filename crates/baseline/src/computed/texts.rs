@@ -4,6 +4,7 @@
 //! result of the script's functions, one answer holds for all: whether any string made at packet time is put there.
 
 use super::Computed;
+use crate::results::{self, Gives};
 use crate::stores::Tables;
 use moonhook_snapshot::Value;
 use moonhook_snapshot::instruction::{Instruction, Opcode};
@@ -21,6 +22,7 @@ pub enum Text {
 
 /// What is called.
 enum Called {
+    /// A function by its canonical name.
     Library(String),
     /// A method by its name.
     Method(String),
@@ -28,91 +30,12 @@ enum Called {
     Unknown,
 }
 
-/// Library functions without strings among their results.
-const TEXTLESS: &[&str] = &[
-    "abs",
-    "byte",
-    "ceil",
-    "codepoint",
-    "floor",
-    "fmod",
-    "getbyte",
-    "getint16",
-    "getint32",
-    "getint64",
-    "getint8",
-    "getnumber",
-    "getuint16",
-    "getuint32",
-    "getuint8",
-    "hton16",
-    "hton32",
-    "hton64",
-    "len",
-    "max",
-    "min",
-    "ntoh16",
-    "ntoh32",
-    "ntoh64",
-    "packsize",
-    "random",
-    "rawequal",
-    "rawlen",
-    "time",
-    "tointeger",
-    "tonumber",
-    "ult",
-];
+/// Fields of packets that are strings of any content.
+const MADE_FIELDS: [&[u8]; 2] = [b"payload", b"sni"];
 
-/// Those that give, keep or hand on what they are given.
-const HANDING_ON: &[&str] = &[
-    "assert",
-    "error",
-    "getmetatable",
-    "insert",
-    "ipairs",
-    "move",
-    "next",
-    "pairs",
-    "pcall",
-    "rawget",
-    "rawset",
-    "remove",
-    "select",
-    "setmetatable",
-    "sort",
-    "unpack",
-    "xpcall",
-];
-
-/// Those that make strings; fields of packets that are strings of any content are among them.
-const MAKERS: &[&str] = &[
-    "char",
-    "concat",
-    "find",
-    "format",
-    "getstring",
-    "gmatch",
-    "gsub",
-    "lower",
-    "match",
-    "pack",
-    "payload",
-    "rep",
-    "reverse",
-    "sni",
-    "sub",
-    "tostring",
-    "type",
-    "upper",
-];
-
-fn last_part(name: &str) -> &str {
-    name.rsplit('.').next().unwrap_or(name)
-}
-
+/// Whether what has this name makes strings.
 pub fn is_maker(name: &[u8]) -> bool {
-    MAKERS.iter().any(|maker| maker.as_bytes() == name)
+    MADE_FIELDS.contains(&name) || results::makes_text(name)
 }
 
 /// Metamethods of operators give anything.
@@ -182,9 +105,9 @@ impl Computed<'_, '_> {
             Some(Concat) => Text::Made,
             Some(GetField | Self_ | GetTabUp) => {
                 let name = self.constant(function, i.c());
-                if matches!(name, Some(b"payload" | b"sni")) { Text::Made } else { self.kept() }
+                if name.is_some_and(|name| MADE_FIELDS.contains(&name)) { Text::Made } else { self.kept() }
             }
-            Some(GetTable) if self.is_mentioned("payload") || self.is_mentioned("sni") => Text::Made,
+            Some(GetTable) if MADE_FIELDS.iter().any(|name| self.is_mentioned(name)) => Text::Made,
             Some(Call | TailCall) => self.result(function, pc, i.a()),
             Some(TForCall) => self.iterated(function, pc, i.a()),
             _ => self.kept(),
@@ -204,7 +127,7 @@ impl Computed<'_, '_> {
         }
         let tables = Tables::new(self.functions, self.reach, function);
         match tables.value_in_register(pc, register) {
-            Some(Value::Builtin(name)) => Called::Library(last_part(name).to_string()),
+            Some(Value::Builtin(name)) => Called::Library(name.to_string()),
             Some(Value::Closure(_)) => Called::Script,
             _ if i.opcode() == Some(Opcode::Closure) => Called::Script,
             _ => Called::Unknown,
@@ -218,10 +141,12 @@ impl Computed<'_, '_> {
     fn result(&mut self, function: usize, pc: usize, register: usize) -> Text {
         match self.called(function, pc, register) {
             Called::Script => self.kept(),
-            Called::Library(name) if TEXTLESS.contains(&&*name) => Text::None,
             Called::Library(name) if matches!(&*name, "pcall" | "xpcall") => self.unknown_result(),
-            Called::Library(name) if HANDING_ON.contains(&&*name) => self.kept(),
-            Called::Library(_) => Text::Made,
+            Called::Library(name) => match results::of(&name) {
+                Some(Gives::Integer | Gives::Boolean) => Text::None,
+                Some(Gives::Given) => self.kept(),
+                Some(Gives::Text | Gives::Mixed) | None => Text::Made,
+            },
             Called::Method(name) if is_maker(name.as_bytes()) => Text::Made,
             Called::Method(_) if !self.is_aliased => self.kept(),
             Called::Method(_) | Called::Unknown => self.unknown_result(),
@@ -268,11 +193,11 @@ impl Computed<'_, '_> {
             Some(Return1) => self.text(function, pc, i.a()) == Text::Made,
             Some(TailCall) if self.result(function, pc, i.a()) == Text::Made => true,
             Some(Call | TailCall) => match self.called(function, pc, i.a()) {
-                Called::Library(name) if name == "gsub" => {
+                Called::Library(name) if name == "string.gsub" => {
                     let replacement = self.text(function, pc, i.a() + 3);
                     replacement == Text::None || !self.is_literal(function, pc, i.a() + 3)
                 }
-                Called::Library(name) if !HANDING_ON.contains(&&*name) => false,
+                Called::Library(name) if results::of(&name) != Some(Gives::Given) => false,
                 _ => self.any_made(function, pc, i.a() + 1, i.b().checked_sub(2)),
             },
             Some(GetTable) => self.has_index && self.text(function, pc, i.c()) == Text::Made,

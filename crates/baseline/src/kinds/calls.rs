@@ -1,76 +1,18 @@
-//! What calls give: of the script's own functions what they return, of library functions what is listed here.
+//! What calls give: of the script's own functions what they return, of library functions what [`results`] lists.
 
 use super::Kinds;
 use super::graph::{Held, Node, Object, Owner, Place, Rule, Which};
 use super::instructions::OPEN;
+use crate::results::{self, Gives};
 use moonhook_lower::shared::Kind;
 use moonhook_snapshot::Value;
 use moonhook_snapshot::instruction::Opcode;
 use std::rc::Rc;
 
-/// Library functions whose results are all strings, by the last part of their names.
-const TEXTS: &[&str] = &[
-    "char",
-    "concat",
-    "format",
-    "getstring",
-    "lower",
-    "match",
-    "pack",
-    "rep",
-    "reverse",
-    "sub",
-    "tostring",
-    "type",
-    "upper",
-];
-
-/// Library functions whose results are all integers.
-const INTEGERS: &[&str] = &[
-    "abs",
-    "byte",
-    "ceil",
-    "codepoint",
-    "difftime",
-    "floor",
-    "fmod",
-    "getbyte",
-    "getint16",
-    "getint32",
-    "getint64",
-    "getint8",
-    "getnumber",
-    "getuint16",
-    "getuint32",
-    "getuint8",
-    "hton16",
-    "hton32",
-    "hton64",
-    "len",
-    "max",
-    "min",
-    "ntoh16",
-    "ntoh32",
-    "ntoh64",
-    "offset",
-    "packsize",
-    "random",
-    "rawlen",
-    "time",
-    "tointeger",
-    "tonumber",
-];
-
-/// Library functions whose results are all booleans.
-const BOOLEANS: &[&str] = &["rawequal", "ult"];
-
 /// The iterators that `ipairs`, `gmatch` and `codes` give.
 const NEXT_OF_LIST: &str = "ipairs iterator";
 const NEXT_MATCH: &str = "gmatch iterator";
 const NEXT_CODE: &str = "codes iterator";
-
-/// A library function that shares the last part of its name with another one, so that it goes by its whole name.
-pub(super) const PACK: &str = "table.pack";
 
 /// A call: its function and the instruction.
 type Site = (usize, usize);
@@ -171,7 +113,7 @@ impl Kinds<'_, '_> {
                 let (table, key, value) = (argument(0), argument(1), argument(2));
                 self.graph.watch(table, Rule::Write { name: None, key: Some(key), value });
             }
-            "insert" if count > 1 => {
+            "table.insert" if count > 1 => {
                 // The position comes before the value, if it is there.
                 let values = if open { vec![argument(1), argument(2)] } else { vec![argument(count - 1)] };
                 let (table, key) = (argument(0), Some(self.constant(Kind::Integer)));
@@ -179,7 +121,7 @@ impl Kinds<'_, '_> {
                     self.graph.watch(table, Rule::Write { name: None, key, value });
                 }
             }
-            "move" => {
+            "table.move" => {
                 let (from, to) = (argument(0), argument(if count > 4 { 4 } else { 0 }));
                 let (key, value) = (Some(self.constant(Kind::Integer)), self.element_of(from));
                 self.graph.watch(to, Rule::Write { name: None, key, value });
@@ -194,12 +136,12 @@ impl Kinds<'_, '_> {
                 self.graph.watch(called, Rule::Arguments { function, pc, first: first + 2 });
                 self.graph.watch(handler, Rule::Given { values: vec![message], open: false });
             }
-            "sort" if count > 1 => {
+            "table.sort" if count > 1 => {
                 let (table, compare) = (argument(0), argument(1));
                 let element = self.element_of(table);
                 self.graph.watch(compare, Rule::Given { values: vec![element; 2], open: false });
             }
-            "gsub" if count > 2 => {
+            "string.gsub" if count > 2 => {
                 let replacement = argument(2);
                 let text = self.constant(Kind::Text);
                 self.graph.watch(replacement, Rule::Given { values: vec![text; 4], open: false });
@@ -277,8 +219,8 @@ impl Kinds<'_, '_> {
                 self.graph.flow(from, to);
             }
             ("select", _) => self.selected(site, first, to),
-            (PACK, 0) => self.packed(site, first, to),
-            ("move", 0) => {
+            ("table.pack", 0) => self.packed(site, first, to),
+            ("table.move", 0) => {
                 let count = self.count(site, first);
                 let from = self.argument(site, first, if count > 4 { 4 } else { 0 });
                 self.graph.flow(from, to);
@@ -294,8 +236,8 @@ impl Kinds<'_, '_> {
             }
             ("pairs", 0) => self.give_named(to, "next"),
             ("ipairs", 0) => self.give_named(to, NEXT_OF_LIST),
-            ("gmatch", 0) => self.give_named(to, NEXT_MATCH),
-            ("codes", 0) => self.give_named(to, NEXT_CODE),
+            ("string.gmatch", 0) => self.give_named(to, NEXT_MATCH),
+            ("utf8.codes", 0) => self.give_named(to, NEXT_CODE),
             ("pairs" | "ipairs", 1) => {
                 let from = argument(0);
                 self.graph.flow(from, to);
@@ -304,9 +246,11 @@ impl Kinds<'_, '_> {
                 let table = argument(0);
                 self.graph.watch(table, Rule::Key { to });
             }
-            ("next" | NEXT_OF_LIST, 1) | ("remove", 0) | ("unpack", _) => {
+            ("next" | NEXT_OF_LIST, 1) | ("table.remove", 0) | ("table.unpack", _) => {
                 let table = argument(0);
                 self.graph.watch(table, Rule::Read { name: None, to });
+            }
+            ("string.unpack", _) => {
                 if let Some(format) = self.literal(function, pc, first) {
                     unpacked(&format, which).iter().for_each(|held| self.graph.give(to, held));
                 }
@@ -370,11 +314,15 @@ fn unpacked(format: &str, Which { number, rest }: Which) -> Vec<Held> {
 
 fn of_named(name: &str, number: usize) -> Held {
     match (name, number) {
-        ("find", 0 | 1) | ("gsub", 1) | (NEXT_OF_LIST, 0) | (NEXT_CODE, _) => Kind::Integer.into(),
-        ("find" | "gsub" | NEXT_MATCH, _) => Kind::Text.into(),
-        (name, _) if TEXTS.contains(&name) => Kind::Text.into(),
-        (name, _) if INTEGERS.contains(&name) => Kind::Integer.into(),
-        (name, _) if BOOLEANS.contains(&name) => Kind::Boolean.into(),
-        _ => Held::default(),
+        ("string.find", 0 | 1) | ("string.gsub", 1) | (NEXT_OF_LIST, 0) | (NEXT_CODE, _) => {
+            Kind::Integer.into()
+        }
+        ("string.find" | "string.gsub" | NEXT_MATCH, _) => Kind::Text.into(),
+        _ => match results::of(name) {
+            Some(Gives::Text) => Kind::Text.into(),
+            Some(Gives::Integer) => Kind::Integer.into(),
+            Some(Gives::Boolean) => Kind::Boolean.into(),
+            Some(Gives::Mixed | Gives::Given) | None => Held::default(),
+        },
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Kinds;
 use super::graph::{Held, Node, Object, Owner, Place, Rule, Which};
+use crate::results;
 use moonhook_lower::objects;
 use moonhook_lower::shared::{Kind, Seen};
 use moonhook_snapshot::{TableId, Value};
@@ -116,8 +117,7 @@ impl Kinds<'_, '_> {
         let Owner::LoadTime(table) = owner else { return None };
         let table = self.functions.snapshot.table(table);
         let place = name.parse::<usize>().ok().and_then(|place| table.array.get(place.checked_sub(1)?));
-        let is = |key: &Value| matches!(key, Value::String(text) if **text == *name.as_bytes());
-        place.or(table.entries.iter().find(|(key, _)| is(key)).map(|(_, value)| value)).cloned()
+        place.or_else(|| table.field(name.as_bytes())).cloned()
     }
 
     /// The metatables that a table may have.
@@ -144,7 +144,9 @@ impl Kinds<'_, '_> {
                 continue;
             }
             let mut held = Held::from(self.of_header(&name));
-            held.objects.insert(self.named(&name));
+            if let Some(method) = results::of_method(&name) {
+                held.objects.insert(self.named(method));
+            }
             self.graph.give(to, &held);
             new = true;
         }

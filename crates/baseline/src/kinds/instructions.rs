@@ -4,6 +4,7 @@ use super::Kinds;
 use super::graph::{Held, Node, Object, Owner, Place, Rule, Which};
 use moonhook_lower::shared::Kind;
 use moonhook_snapshot::instruction::{Instruction, Opcode};
+use moonhook_snapshot::operation::Operand;
 use moonhook_snapshot::{CellId, Value};
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -268,24 +269,31 @@ impl Kinds<'_, '_> {
         self.graph.watch(owner, Rule::Read { name, to });
     }
 
-    /// The result of an operator.
+    /// The result of an operator: of its metamethod (Lua manual § 2.4), or what numbers or strings give.
     fn computed(&mut self, function: usize, pc: usize, to: Node) {
-        use Opcode::*;
         let i = self.instruction(function, pc);
-        let Some((event, kind)) = i.opcode().and_then(operator) else { return };
-        let operands: Vec<Node> = match i.opcode() {
-            Some(Concat) => (0..i.b()).map(|n| self.at(function, pc, i.a() + n)).collect(),
-            Some(Unm | BNot) => vec![self.at(function, pc, i.b())],
-            Some(Add | Sub | Mul | Mod | IDiv | BAnd | BOr | BXor | Shl | Shr) => {
-                vec![self.at(function, pc, i.b()), self.at(function, pc, i.c())]
+        let (event, kind, operands): (_, _, Vec<Node>) = match self.prototype(function).operation(pc) {
+            Some(operation) => {
+                let node = |operand| match operand {
+                    Operand::Register(register) => self.at(function, pc, register),
+                    Operand::Integer(_) | Operand::Constant(_) => self.constant(Kind::Integer),
+                };
+                (operation.event(), Kind::Integer, operation.operands.map(node).to_vec())
             }
-            _ => vec![self.at(function, pc, i.b()), self.constant(Kind::Integer)],
+            None if i.opcode() == Some(Opcode::Concat) => {
+                let operands = (0..i.b()).map(|n| self.at(function, pc, i.a() + n)).collect();
+                ("__concat", Kind::Text, operands)
+            }
+            None => return,
         };
         let (first, last) = (operands[0], operands[operands.len() - 1]);
         for operand in &operands {
             self.graph.watch(*operand, Rule::Operand { event, operands: [first, last], to });
         }
-        self.later.results.push((operands, kind, to));
+        // Of numbers these two give floats, which no table keeps.
+        if !matches!(event, "__div" | "__pow") {
+            self.later.results.push((operands, kind, to));
+        }
     }
 
     /// The variable behind an upvalue.
@@ -342,26 +350,4 @@ impl Kinds<'_, '_> {
         self.cells_behind.insert((function, upvalue), cells.clone());
         cells
     }
-}
-
-/// The event of an operator's metamethod (Lua manual § 2.4), and what numbers or strings give.
-fn operator(opcode: Opcode) -> Option<(&'static str, Kind)> {
-    use Opcode::*;
-    let event = match opcode {
-        Add | AddI | AddK => "__add",
-        Sub | SubK => "__sub",
-        Mul | MulK => "__mul",
-        Mod | ModK => "__mod",
-        IDiv | IDivK => "__idiv",
-        BAnd | BAndK => "__band",
-        BOr | BOrK => "__bor",
-        BXor | BXorK => "__bxor",
-        Shl | ShlI => "__shl",
-        Shr | ShrI => "__shr",
-        Unm => "__unm",
-        BNot => "__bnot",
-        Concat => return Some(("__concat", Kind::Text)),
-        _ => return None,
-    };
-    Some((event, Kind::Integer))
 }

@@ -136,12 +136,11 @@ impl<'a> Kinds<'_, 'a> {
         self.graph.node(place).0
     }
 
-    /// The number of a library function or method.
+    /// The number of a library function by its canonical name.
     fn named(&mut self, name: &str) -> Object {
-        let last = if name == calls::PACK { name } else { name.rsplit('.').next().unwrap_or(name) };
-        let known = self.names.iter().position(|known| &**known == last);
+        let known = self.names.iter().position(|known| &**known == name);
         Object::Named(known.unwrap_or_else(|| {
-            self.names.push(last.into());
+            self.names.push(name.into());
             self.names.len() - 1
         }))
     }

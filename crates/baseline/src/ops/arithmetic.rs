@@ -5,6 +5,7 @@ use crate::body::Body;
 use moonhook_ir::{BinaryOp, Block, CompareOp, Op, UnaryOp, Value};
 use moonhook_runtime::layout::*;
 use moonhook_snapshot::instruction::{Instruction, Opcode};
+use moonhook_snapshot::operation::{Operand, Operation};
 
 pub fn compile(body: &mut Body<'_, '_, '_>, opcode: Opcode, i: Instruction) -> usize {
     let next = body.pc + 1;
@@ -160,22 +161,18 @@ fn fast_division(
     true
 }
 
-/// What the instruction after an arithmetic one says: event and operands, in the order of the source.
 fn slow_path(body: &mut Body<'_, '_, '_>, register: usize, done: Block) {
-    let event = body.instruction(body.pc + 1);
-    let first = body.address(event.a());
-    let second = match event.opcode() {
-        Some(Opcode::MmBinI) => constant_address(body, (TAG_INT, event.sb() as u64)),
-        Some(Opcode::MmBinK) => {
-            let constant = body.prototype.constants.get(event.b()).cloned();
+    let Some(Operation { number, operands }) = body.prototype.operation(body.pc) else { return };
+    let [first, second] = operands.map(|operand| match operand {
+        Operand::Register(register) => body.address(register),
+        Operand::Integer(value) => constant_address(body, (TAG_INT, value as u64)),
+        Operand::Constant(index) => {
+            let constant = body.prototype.constants.get(index).cloned();
             let value = body.unit.general.constant(&constant.unwrap_or(moonhook_snapshot::Value::Nil));
             constant_address(body, value)
         }
-        _ => body.address(event.b()),
-    };
-    let flipped = event.opcode() != Some(Opcode::MmBin) && event.k();
-    let (first, second) = if flipped { (second, first) } else { (first, second) };
-    call_arithmetic(body, event.c() as i64, register, (first, second), done);
+    });
+    call_arithmetic(body, number as i64, register, (first, second), done);
 }
 
 /// Ends the block with the routine for all operands; execution goes on in `done`.
@@ -227,12 +224,7 @@ fn not(body: &mut Body<'_, '_, '_>, i: Instruction) {
 fn concat(body: &mut Body<'_, '_, '_>, i: Instruction) {
     let frame = body.frame;
     body.code().store(frame, F_PENDING, i.b() as i32);
-    let again = body.code().new_block(2);
-    let args = [body.frame, body.base];
-    body.code().jump(again.0, &args);
-    body.enter(again.clone());
-    let site = body.new_site(Some(again.0));
-    body.set_site(site);
+    body.may_call_repeatedly();
     let from = body.address(i.a());
     let status = body.routine("concat", &[from]);
     body.check(status);

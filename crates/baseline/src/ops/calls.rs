@@ -201,17 +201,15 @@ fn tail_call(body: &mut Body<'_, '_, '_>, i: Instruction) {
     let from = body.address(i.a());
     let count = body.open_count(i.a());
     return_values(body, from, count);
-    // Builder after it (the `return` that the compiler adds) is never reached.
-    let (dead, params) = body.code().new_block(2);
-    body.enter((dead, params));
+    // The `return` that the compiler adds is never reached.
+    body.enter_dead();
 }
 
 fn return_values(body: &mut Body<'_, '_, '_>, from: Value, count: Value) {
     let status = body.routine("return_values", &[from, count]);
     let leave = body.unit.leave;
     body.code().jump(leave, &[status]);
-    let dead = body.code().new_block(2);
-    body.enter(dead);
+    body.enter_dead();
 }
 
 fn give_back(body: &mut Body<'_, '_, '_>, i: Instruction) {
@@ -225,12 +223,7 @@ fn give_back(body: &mut Body<'_, '_, '_>, i: Instruction) {
 
 /// Closes the variables of registers from `level` on; the instruction goes on where it was until none is left.
 pub fn close(body: &mut Body<'_, '_, '_>, level: usize) {
-    let again = body.code().new_block(2);
-    let args = [body.frame, body.base];
-    body.code().jump(again.0, &args);
-    body.enter(again.clone());
-    let site = body.new_site(Some(again.0));
-    body.set_site(site);
+    body.may_call_repeatedly();
     let level = body.address(level);
     let status = body.routine("close_block", &[level]);
     body.check(status);

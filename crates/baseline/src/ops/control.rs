@@ -16,8 +16,7 @@ pub fn compile(body: &mut Body<'_, '_, '_>, opcode: Opcode, i: Instruction) -> u
         Opcode::Jmp => {
             let target = (next as i64 + i.sj()) as usize;
             body.go_to(target);
-            let dead = body.code().new_block(2);
-            body.enter(dead);
+            body.enter_dead();
         }
         Opcode::Close => close(body, i.a()),
         Opcode::Tbc => mark_closed(body, i.a()),
@@ -48,8 +47,7 @@ fn for_prepare(body: &mut Body<'_, '_, '_>, i: Instruction) {
     let skip = body.way_to(body.pc + 2 + i.bx());
     let args = [body.frame, body.base];
     body.code().branch(CompareOp::Eq, status, 0, (enter, &args), (skip, &args));
-    let dead = body.code().new_block(2);
-    body.enter(dead);
+    body.enter_dead();
 }
 
 /// The counter of iterations left stands in the first register, step and variable in the next ones.
@@ -68,8 +66,7 @@ fn for_loop(body: &mut Body<'_, '_, '_>, i: Instruction) {
     body.code().store(base, 16 * (i.a() as i64 + 2), TAG_INT as i32);
     body.code().store(base, 16 * (i.a() as i64 + 2) + 8, variable);
     body.go_to(body.pc + 1 - i.bx());
-    let dead = body.code().new_block(2);
-    body.enter(dead);
+    body.enter_dead();
 }
 
 /// Exchanges the control variable and the closing value, which is to be closed; goes to the call at the loop's end.
@@ -85,8 +82,7 @@ fn generic_prepare(body: &mut Body<'_, '_, '_>, i: Instruction) {
         begin_traversal(body, i);
     }
     body.go_to(body.pc + 1 + i.bx());
-    let dead = body.code().new_block(2);
-    body.enter(dead);
+    body.enter_dead();
 }
 
 /// Whether a generic `for` may go through a shared table.
@@ -219,8 +215,7 @@ fn generic_loop(body: &mut Body<'_, '_, '_>, i: Instruction) {
     let tag = body.tag(i.a() + 3);
     let args = [body.frame, body.base];
     body.code().branch(CompareOp::Ne, tag, TAG_NIL as i32, (again, &args), (done, &args));
-    let dead = body.code().new_block(2);
-    body.enter(dead);
+    body.enter_dead();
 }
 
 /// `global x <const> = …` where the global is there already (5.5).

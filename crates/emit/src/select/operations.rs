@@ -3,7 +3,7 @@
 use super::{MAX_ARGUMENTS, Selector, malformed, vreg};
 use crate::error::EmitError;
 use crate::machine::*;
-use crate::values::{self, Definition};
+use crate::values::Definition;
 use moonhook_ir::{AtomicOp, BinaryOp, Condition, FunctionId, Inst, Op, Operand, Size, UnaryOp, Value};
 use regalloc2::{Operand as Constraint, OperandConstraint, OperandKind, OperandPos, VReg};
 
@@ -15,7 +15,7 @@ fn late_use(vreg: VReg) -> Constraint {
 impl Selector<'_> {
     pub(super) fn inst(&mut self, inst: &Inst) -> Result<(), EmitError> {
         let wanted = inst.result.is_some_and(|result| self.values.needed[result.index()]);
-        if !wanted && !values::has_effect(&inst.op) {
+        if !wanted && !inst.op.has_effect() {
             return Ok(());
         }
         let result = inst.result.map(vreg);

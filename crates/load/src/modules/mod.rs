@@ -1,6 +1,6 @@
 //! Moonhook's own modules: what `require` finds besides files.
 //!
-//! Each module is a file here and a row in [`MODULES`]. A module makes its table through a [`Context`], which gives every
+//! Each module is a file here and a row in [`MODULES`]. A module makes its table through a [`module::Context`], which gives every
 //! function its canonical name and lets it raise errors at the script's line as C functions of Lua do.
 
 mod byteorder;

@@ -28,7 +28,7 @@ fn collect_garbage(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
         Abs::Str(Str::Const(option)) if *option == *b"param" => Abs::Nil,
         _ => Abs::int(0),
     };
-    returns(context, vec![result])
+    context.only(result)
 }
 
 /// `select(n, …)`: n is known, or the arguments are chosen among.
@@ -36,7 +36,7 @@ fn select(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     let rest = &call.args[1.min(call.args.len())..];
     let count = rest.len() as i64;
     if matches!(call.args.first(), Some(Abs::Str(Str::Const(text))) if **text == *b"#") {
-        return returns(context, vec![Abs::int(count)]);
+        return context.only(Abs::int(count));
     }
     let out_of_range = |context: &mut Context<'_>| {
         context.fail(Message::new(call.bad_argument(1, "index out of range")));
@@ -142,7 +142,7 @@ fn type_of(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
         context.type_error(call.bad_argument(1, "value expected"), true, Some("type"));
     }
     let name = call.arg(1).type_name().unwrap_or("nil");
-    returns(context, vec![Abs::text(name)])
+    context.only(Abs::text(name))
 }
 
 fn to_string(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
@@ -151,7 +151,7 @@ fn to_string(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
         return Ok(vec![]);
     }
     let text = text_of(context, &call.arg(1))?;
-    returns(context, vec![Abs::Str(text)])
+    context.only(Abs::Str(text))
 }
 
 /// What `tostring` makes of a value of known type.
@@ -212,26 +212,26 @@ pub fn object_text(context: &mut Context<'_>, object: &Object) -> Result<Str> {
 
 fn raw_equal(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     let equal = comparison::equal(context, &call.arg(1), &call.arg(2))?;
-    returns(context, vec![equal])
+    context.only(equal)
 }
 
 fn raw_len(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     match call.arg(1) {
         Abs::Str(text) => {
             let length = context.string_length(&text)?;
-            returns(context, vec![Abs::Int(length)])
+            context.only(Abs::Int(length))
         }
         Abs::Object(crate::value::Object::Table(table)) => {
             let length = crate::tables::length(context, table)?;
-            returns(context, vec![length])
+            context.only(length)
         }
         Abs::Object(crate::value::Object::Made(table)) => {
             let length = context.made_length(table)?;
-            returns(context, vec![Abs::int(length)])
+            context.only(Abs::int(length))
         }
         Abs::Object(crate::value::Object::Stored(table)) => {
             let length = context.stored_length(table)?;
-            returns(context, vec![Abs::Int(length)])
+            context.only(Abs::Int(length))
         }
         _ => {
             context.type_error("table or string expected".into(), !call.narrowed, Some("rawlen"));

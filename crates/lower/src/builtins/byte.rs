@@ -121,7 +121,7 @@ fn char(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     }
     let known: Option<Vec<u8>> = bytes.iter().map(|byte| byte.constant().map(|byte| byte as u8)).collect();
     if let Some(known) = known {
-        return returns(context, vec![Abs::text(known)]);
+        return context.only(Abs::text(known));
     }
     let length = bytes.len() as i64;
     let start = context.allocate(Word::Imm((length + 7) & !7))?;

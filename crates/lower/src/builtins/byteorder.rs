@@ -1,7 +1,7 @@
 //! `require "byteorder"`: conversions between host, network, little and big endian, with Lunatik's names. eBPF runs in the
 //! host's byte order; programs are made for little-endian hosts.
 
-use super::call::{Call, Row, returns, row};
+use super::call::{Call, Row, row};
 use crate::context::{Context, Result};
 use crate::value::Abs;
 use crate::ways::Arm;
@@ -36,7 +36,7 @@ fn swapped(context: &mut Context<'_>, call: &Call, bytes: u32) -> Result<Vec<Arm
         _ => UnaryOp::Swap64,
     };
     let value = context.unary(op, value);
-    returns(context, vec![Abs::Int(value)])
+    context.only(Abs::Int(value))
 }
 
 fn kept(context: &mut Context<'_>, call: &Call, bytes: u32) -> Result<Vec<Arm>> {
@@ -46,5 +46,5 @@ fn kept(context: &mut Context<'_>, call: &Call, bytes: u32) -> Result<Vec<Arm>> 
         4 => context.unary(UnaryOp::ZeroExtend32, value),
         _ => value,
     };
-    returns(context, vec![Abs::Int(value)])
+    context.only(Abs::Int(value))
 }

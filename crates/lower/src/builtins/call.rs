@@ -38,22 +38,25 @@ pub fn for_each_type(
     index: usize,
     emit: fn(&mut Context<'_>, Call) -> Result<Vec<Arm>>,
 ) -> Result<Vec<Arm>> {
-    let mut arms = Vec::new();
-    for (state, value) in context.alternatives(&call.args[index])? {
-        context.state = state;
+    context.arms_of_each(&call.args[index], &mut |context, value| {
         let mut call = call.clone();
-        call.args[index] = value;
+        call.args[index] = value.clone();
         call.narrowed = true;
-        arms.extend(emit(context, call)?);
-    }
-    Ok(arms)
+        emit(context, call)
+    })
 }
 
 /// Refuses a call that has no form in expanded code.
 pub fn refuse(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     let short = call.called.as_ref().map_or(call.name, |(_, name)| name.as_str());
     let help = replacement(call.name).to_string();
-    context.refuse(LowerErrorKind::Builtin { name: call.name.to_string(), help }, Some(short))
+    let general = moonhook_runtime::find_function(call.name).is_some() || is_of_own_library(call.name);
+    context.refuse(LowerErrorKind::Builtin { name: call.name.to_string(), help, general }, Some(short))
+}
+
+/// Whether a function is in a library of Moonhook's own, whose functions general code calls as they are expanded in place elsewhere.
+pub fn is_of_own_library(name: &str) -> bool {
+    matches!(name.split('.').next(), Some("data" | "byteorder" | "linux"))
 }
 
 /// What to write instead of a function that has no form at packet time.

@@ -1,6 +1,6 @@
 //! `string.lower`, `upper`, `reverse` and `rep` (Lua manual § 6.5), eight bytes at a time.
 
-use super::call::{Call, Row, returns, row};
+use super::call::{Call, Row, row};
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::loops::Iteration;
@@ -24,14 +24,14 @@ fn cased(context: &mut Context<'_>, call: &Call, first: u8) -> Result<Vec<Arm>> 
     let Some(text) = call.string(context, 1)? else { return Ok(vec![]) };
     if let Str::Const(text) = &text {
         let other = |byte: &u8| if (first..first + 26).contains(byte) { byte ^ 0x20 } else { *byte };
-        return returns(context, vec![Abs::text(text.iter().map(other).collect::<Vec<u8>>())]);
+        return context.only(Abs::text(text.iter().map(other).collect::<Vec<u8>>()));
     }
     let slice = context.slice_of(&text)?;
     let text = context.text_of_words(slice.length, &mut |context, at, left| {
         let word = context.word_at(slice, at, left)?;
         Ok(other_case(context, word, first))
     })?;
-    returns(context, vec![Abs::Str(text)])
+    context.only(Abs::Str(text))
 }
 
 /// A word of eight characters with the letters from `first` on in the other case. In each byte, the sum of the low 7 bits
@@ -51,7 +51,7 @@ fn other_case(context: &mut Context<'_>, word: Word, first: u8) -> Word {
 fn reverse(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     let Some(text) = call.string(context, 1)? else { return Ok(vec![]) };
     if let Str::Const(text) = &text {
-        return returns(context, vec![Abs::text(text.iter().rev().copied().collect::<Vec<u8>>())]);
+        return context.only(Abs::text(text.iter().rev().copied().collect::<Vec<u8>>()));
     }
     let slice = context.slice_of(&text)?;
     let text = context.text_of_words(slice.length, &mut |context, _, left| {
@@ -73,7 +73,7 @@ fn reverse(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
         let word = context.either(whole, word, part, rest)?;
         Ok(context.unary(UnaryOp::Swap64, word))
     })?;
-    returns(context, vec![Abs::Str(text)])
+    context.only(Abs::Str(text))
 }
 
 /// `s:rep(n [, sep])`.
@@ -86,10 +86,10 @@ fn rep(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     };
     let (Some(separator), true) = (separator, context.state.alive()) else { return Ok(vec![]) };
     if let Word::Imm(..=0) = count {
-        return returns(context, vec![Abs::text("")]);
+        return context.only(Abs::text(""));
     }
     if count == Word::Imm(1) {
-        return returns(context, vec![Abs::Str(text)]);
+        return context.only(Abs::Str(text));
     }
     let (text, separator) = (context.slice_of(&text)?, context.slice_of(&separator)?);
     let unit = context.add(text.length, separator.length);

@@ -73,7 +73,7 @@ fn get(context: &mut Context<'_>, call: &Call, size: Size, signed: bool) -> Resu
     }
     let value = context.load_at(address, size, signed);
     context.note_read(call.name, offset, &Abs::Int(value));
-    returns(context, vec![Abs::Int(value)])
+    context.only(Abs::Int(value))
 }
 
 fn get_argument(
@@ -100,7 +100,7 @@ fn get_argument(
         (_, true) => context.unary(moonhook_ir::UnaryOp::SignExtend16, value),
         _ => value,
     };
-    returns(context, vec![Abs::Int(value)])
+    context.only(Abs::Int(value))
 }
 
 /// The argument's bytes from `offset` on, the first one lowest.
@@ -154,7 +154,7 @@ fn get_string(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
         }
         _ => Str::Slice { space: Space::Packet, start: offset, length },
     };
-    returns(context, vec![Abs::Str(text)])
+    context.only(Abs::Str(text))
 }
 
 /// Fails unless `offset .. offset + length` lies within `size` bytes, and can be read.

@@ -1,6 +1,6 @@
 //! `tonumber` with a base (Lua manual § 6.1).
 
-use super::call::{Call, returns};
+use super::call::Call;
 use super::number::{SPACES, entry, signed};
 use crate::context::{Context, Result};
 use crate::loops::Iteration;
@@ -46,7 +46,7 @@ pub fn in_base(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
         return Ok(vec![]);
     }
     if let (Str::Const(text), Word::Imm(base)) = (&text, base) {
-        return returns(context, vec![known_in_base(text, base).map_or(Abs::Nil, Abs::int)]);
+        return context.only(known_in_base(text, base).map_or(Abs::Nil, Abs::int));
     }
     let slice = context.slice_of(&text)?;
     digits_in_base(context, slice, base)

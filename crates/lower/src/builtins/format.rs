@@ -5,7 +5,7 @@
 //! puts the text together; otherwise it is made in the scratch region.
 
 use super::base::text_of;
-use super::call::{Call, Row, returns};
+use super::call::{Call, Row};
 use super::output::Line;
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
@@ -47,7 +47,7 @@ fn format(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
             });
         }
         let text = context.concatenate(&texts)?;
-        arms.extend(returns(context, vec![text])?);
+        arms.extend(context.only(text)?);
     }
     Ok(arms)
 }

@@ -3,7 +3,7 @@
 //! The iterator's state are cells of this packet, like captured variables: in a loop they are what varies. Positions count from
 //! the subject's start, for a write to the packet moves a subject of packet bytes (`writes.rs`).
 
-use super::call::{Call, Row, returns, row};
+use super::call::{Call, Row, row};
 use super::pattern::{self, Search};
 use crate::cells::ITERATOR;
 use crate::context::{Context, Result};
@@ -37,19 +37,14 @@ fn gmatch(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     for (cell, value) in cells.into_iter().zip([subject, Abs::Int(skipped), Abs::FALSE]) {
         context.state.cells.insert(cell, value);
     }
-    returns(context, vec![Abs::Object(Object::Matches(Rc::new(Matches { pattern, cells })))])
+    context.only(Abs::Object(Object::Matches(Rc::new(Matches { pattern, cells }))))
 }
 
 /// A call of the iterator (`gmatch_aux` in lstrlib.c): the next match's captures, or no value. Where `gmatch` was called on several
 /// ways, the subject depends on the way.
 pub fn next_match(context: &mut Context<'_>, matches: &Matches) -> Result<Vec<Arm>> {
     let subject = context.state.cells.get(&matches.cells[0]).cloned().unwrap_or(Abs::Nil);
-    let mut arms = Vec::new();
-    for (state, subject) in context.alternatives(&subject)? {
-        context.state = state;
-        arms.extend(next_match_in(context, matches, &subject)?);
-    }
-    Ok(arms)
+    context.arms_of_each(&subject, &mut |context, subject| next_match_in(context, matches, subject))
 }
 
 fn next_match_in(context: &mut Context<'_>, matches: &Matches, subject: &Abs) -> Result<Vec<Arm>> {

@@ -1,6 +1,6 @@
 //! `require "linux"`: time and random numbers of the kernel, with Lunatik's names.
 
-use super::call::{Call, Row, returns, row};
+use super::call::{Call, Row, row};
 use crate::clock::Clock;
 use crate::context::{Context, Result};
 use crate::events::Message;
@@ -12,12 +12,12 @@ use moonhook_ir::{BinaryOp, CompareOp};
 pub const ROWS: &[Row] = &[
     row("linux.time", |context, _| {
         let now = context.time(Clock::Tai);
-        returns(context, vec![Abs::Int(now)])
+        context.only(Abs::Int(now))
     }),
     row("linux.difftime", |context, call| {
         let (later, earlier) = (call.integer(context, 1)?, call.integer(context, 2)?);
         let difference = context.sub(later, earlier);
-        returns(context, vec![Abs::Int(difference)])
+        context.only(Abs::Int(difference))
     }),
     row("linux.random", random),
 ];
@@ -34,7 +34,7 @@ fn random(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
         context.state = this;
         if context.state.alive() {
             arms.extend(match count {
-                0 => returns(context, vec![Abs::Int(bits)])?,
+                0 => context.only(Abs::Int(bits))?,
                 1 => {
                     let last = call.integer(context, 1)?;
                     within(context, call, bits, Word::Imm(1), last)?
@@ -63,5 +63,5 @@ fn within(context: &mut Context<'_>, call: &Call, bits: Word, first: Word, last:
     let size = context.add(distance, 1);
     let offset = context.binary(BinaryOp::UMod, bits, size);
     let value = context.add(first, offset);
-    returns(context, vec![Abs::Int(value)])
+    context.only(Abs::Int(value))
 }

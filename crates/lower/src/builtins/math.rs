@@ -20,7 +20,7 @@ pub const ROWS: &[Row] = &[
         let (a, b) = (call.integer(context, 1)?, call.integer(context, 2)?);
         let less = context.compare(CompareOp::ULt, a, b);
         let word = context.condition_word(less);
-        returns(context, vec![Abs::Bool(word)])
+        context.only(Abs::Bool(word))
     }),
     row("math.type", type_of),
     row("math.tointeger", to_integer),
@@ -38,7 +38,7 @@ fn to_integer(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
         Abs::Str(text) => return of_text(context, &text),
         _ => Abs::Nil,
     };
-    returns(context, vec![value])
+    context.only(value)
 }
 
 fn type_of(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
@@ -51,19 +51,19 @@ fn type_of(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
         Abs::Float(_) => Abs::text("float"),
         _ => Abs::Nil,
     };
-    returns(context, vec![name])
+    context.only(name)
 }
 
 /// `math.abs` of an integer, or of a float, which is known now; of a numeral, a float (`math_abs` in lmathlib.c).
 fn absolute(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     if let Some(x) = known_float(call, 1) {
-        return returns(context, vec![Abs::Float(x.abs())]);
+        return context.only(Abs::Float(x.abs()));
     }
     let value = call.integer(context, 1)?;
     let sign = context.binary(BinaryOp::AShr, value, 63);
     let flipped = context.binary(BinaryOp::Xor, value, sign);
     let value = context.sub(flipped, sign);
-    returns(context, vec![Abs::Int(value)])
+    context.only(Abs::Int(value))
 }
 
 /// `math.floor` and `math.ceil` of an integer, which is itself, or of a float, which is known now (`math_floor` in lmathlib.c).
@@ -73,7 +73,7 @@ fn rounded(context: &mut Context<'_>, call: &Call, round: fn(f64) -> f64) -> Res
         return returns(context, vec![integral(whole).map_or(Abs::Float(whole), Abs::int)]);
     }
     let value = call.integer(context, 1)?;
-    returns(context, vec![Abs::Int(value)])
+    context.only(Abs::Int(value))
 }
 
 /// What functions that compute with floats take an argument for that is no integer: numerals are floats to them, those of integers

@@ -1,6 +1,6 @@
 //! Metatables and raw access (Lua manual § 6.1), of tables made at packet time.
 
-use super::call::{Call, Row, refuse, returns, row};
+use super::call::{Call, Row, refuse, row};
 use crate::context::{Context, Result};
 use crate::fields::Key;
 use crate::value::{Abs, Object};
@@ -34,17 +34,17 @@ fn set_metatable(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     if let Some(made) = context.state.tables.get_mut(&table) {
         made.metatable = metatable;
     }
-    returns(context, vec![call.arg(1)])
+    context.only(call.arg(1))
 }
 
 fn get_metatable(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     let Abs::Object(object @ (Object::Made(_) | Object::Stored(_) | Object::Table(_))) = call.arg(1) else {
         return refuse(context, call);
     };
-    let Some(metatable) = context.metatable_of(&object) else { return returns(context, vec![Abs::Nil]) };
+    let Some(metatable) = context.metatable_of(&object) else { return context.only(Abs::Nil) };
     match context.metafield(&metatable, "__metatable") {
-        Abs::Nil => returns(context, vec![Abs::Object(metatable)]),
-        protected => returns(context, vec![protected]),
+        Abs::Nil => context.only(Abs::Object(metatable)),
+        protected => context.only(protected),
     }
 }
 
@@ -60,11 +60,11 @@ fn raw_set(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     match (call.arg(1), Key::of(&call.arg(2))) {
         (Abs::Object(Object::Made(table)), Some(key)) if call.args.len() > 2 => {
             context.set_made_field(table, key, call.arg(3));
-            returns(context, vec![call.arg(1)])
+            context.only(call.arg(1))
         }
         (Abs::Object(Object::Stored(table)), _) if call.args.len() > 2 => {
             context.write_stored(table, &call.arg(2), &call.arg(3))?;
-            returns(context, vec![call.arg(1)])
+            context.only(call.arg(1))
         }
         _ => refuse(context, call),
     }

@@ -18,6 +18,7 @@ mod math;
 mod metatable;
 mod number;
 pub mod output;
+pub mod own;
 mod pattern;
 mod quote;
 mod replace;
@@ -26,6 +27,7 @@ mod table;
 pub mod traversal;
 
 pub use base::{object_text, text_of};
+pub use own::is_library_function;
 
 use self::call::{Call, Row, for_each_type, refuse};
 use crate::context::{Context, Result};

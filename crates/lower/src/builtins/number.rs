@@ -1,6 +1,6 @@
 //! `tonumber` (Lua manual § 6.1): known texts are converted now, others by automata that take a byte at a time.
 
-use super::call::{Call, Row, returns, row};
+use super::call::{Call, Row, row};
 use super::digits::in_base;
 use crate::context::{Context, Result};
 use crate::events::Message;
@@ -28,9 +28,9 @@ fn to_number(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
         return Ok(vec![]);
     }
     match call.arg(1) {
-        value @ (Abs::Int(_) | Abs::Float(_)) => returns(context, vec![value]),
+        value @ (Abs::Int(_) | Abs::Float(_)) => context.only(value),
         Abs::Str(text) => of_text(context, &text),
-        _ => returns(context, vec![Abs::Nil]),
+        _ => context.only(Abs::Nil),
     }
 }
 
@@ -41,7 +41,7 @@ pub fn of_text(context: &mut Context<'_>, text: &Str) -> Result<Vec<Arm>> {
         if value.is_none() && crate::ops::arithmetic::is_float_numeral(text) {
             context.check(crate::range::Cond::Known(true), no_floats);
         }
-        return returns(context, vec![value.map_or(Abs::Nil, Abs::int)]);
+        return context.only(value.map_or(Abs::Nil, Abs::int));
     }
     let slice = context.slice_of(text)?;
     numeral(context, slice)

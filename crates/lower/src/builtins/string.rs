@@ -1,6 +1,6 @@
 //! The string library (Lua manual § 6.4).
 
-use super::call::{Call, Row, returns, row};
+use super::call::{Call, Row, row};
 use crate::context::{Context, Result};
 use crate::region::MAX_FRAME;
 use crate::value::{Abs, Str, Word};
@@ -12,7 +12,7 @@ pub const ROWS: &[Row] = &[row("string.len", length), row("string.sub", sub)];
 fn length(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     let Some(text) = call.string(context, 1)? else { return Ok(vec![]) };
     let length = context.string_length(&text)?;
-    returns(context, vec![Abs::Int(length)])
+    context.only(Abs::Int(length))
 }
 
 /// `s:sub(i [, j])`: positions from 1, negative ones from the end.
@@ -24,13 +24,13 @@ fn sub(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
         return Ok(vec![]);
     }
     if let (Str::Const(text), Word::Imm(from), Word::Imm(to)) = (&text, from, to) {
-        return returns(context, vec![Abs::text(part(text, from, to))]);
+        return context.only(Abs::text(part(text, from, to)));
     }
     let (space, start, size) = context.slice(&text)?;
     let (skipped, length) = between(context, from, to, size);
     let start = context.add(start, skipped);
     let (start, length) = (context.and(start, MAX_FRAME), context.and(length, MAX_FRAME));
-    returns(context, vec![Abs::Str(Str::Slice { space, start, length })])
+    context.only(Abs::Str(Str::Slice { space, start, length }))
 }
 
 /// What lies between two positions of a string of `size` bytes: how many bytes are before it, and how many are in it.

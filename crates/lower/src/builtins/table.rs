@@ -107,7 +107,7 @@ fn remove(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     if length > 0 {
         context.set_made_field(table, Key::Integer(length), Abs::Nil);
     }
-    returns(context, vec![removed])
+    context.only(removed)
 }
 
 /// First and last index that the call asks for, if they are known.
@@ -157,5 +157,5 @@ fn concat(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
         return refuse(context, call);
     }
     let text = if pieces.is_empty() { Abs::text("") } else { context.concatenate(&pieces)? };
-    returns(context, vec![text])
+    context.only(text)
 }

@@ -74,7 +74,7 @@ fn first_of_load_time(context: &mut Context<'_>, table: TableId) -> Result<Vec<A
             let values = [key, value].map(|value| context.unknown_like(&value, &mut made)).to_vec();
             arms.extend(returns(context, values)?);
         }
-        None => arms.extend(returns(context, vec![Abs::Nil])?),
+        None => arms.extend(context.only(Abs::Nil)?),
     }
     Ok(arms)
 }

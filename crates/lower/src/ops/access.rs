@@ -101,7 +101,7 @@ pub(super) fn take_arms<'a>(
         Some(Opcode::Test) => next.a() == register,
         Some(Opcode::GetField | Opcode::Self_ | Opcode::TestSet) => next.b() == register,
         // Arithmetic on nil ends the way, so that what goes on is the one with a number.
-        Some(opcode) if super::arithmetic::is_binary(opcode) => {
+        Some(opcode) if opcode.is_binary() => {
             let is_some =
                 |arm: &&Arm| arm.state.alive() && !matches!(arm.values.first(), None | Some(Abs::Nil));
             arms.iter().filter(is_some).count() == 1 && [next.b(), next.c()].contains(&register)

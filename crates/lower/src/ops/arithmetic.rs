@@ -10,6 +10,7 @@ use crate::tables::refuse_metamethod;
 use crate::value::{Abs, Str, Word, integral};
 use crate::ways::Arm;
 use moonhook_ir::{BinaryOp, CompareOp, UnaryOp};
+use moonhook_snapshot::operation::Operand;
 
 /// A binary operator of Lua.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -29,41 +30,23 @@ pub enum Operator {
 }
 
 impl Operator {
-    fn of(opcode: Opcode) -> Option<Operator> {
-        use Opcode::*;
-        Some(match opcode {
-            Add | AddI | AddK => Operator::Add,
-            Sub | SubK => Operator::Sub,
-            Mul | MulK => Operator::Mul,
-            Mod | ModK => Operator::Mod,
-            IDiv | IDivK => Operator::IDiv,
-            BAnd | BAndK => Operator::BAnd,
-            BOr | BOrK => Operator::BOr,
-            BXor | BXorK => Operator::BXor,
-            Shl | ShlI => Operator::Shl,
-            Shr | ShrI => Operator::Shr,
-            Div | DivK => Operator::Div,
-            Pow | PowK => Operator::Pow,
+    /// The operator that has this metamethod (manual § 2.4).
+    fn of(event: &str) -> Option<Operator> {
+        Some(match event {
+            "__add" => Operator::Add,
+            "__sub" => Operator::Sub,
+            "__mul" => Operator::Mul,
+            "__mod" => Operator::Mod,
+            "__idiv" => Operator::IDiv,
+            "__band" => Operator::BAnd,
+            "__bor" => Operator::BOr,
+            "__bxor" => Operator::BXor,
+            "__shl" => Operator::Shl,
+            "__shr" => Operator::Shr,
+            "__div" => Operator::Div,
+            "__pow" => Operator::Pow,
             _ => return None,
         })
-    }
-
-    /// The metamethod's name (manual § 2.4).
-    fn event(self) -> &'static str {
-        match self {
-            Operator::Add => "__add",
-            Operator::Sub => "__sub",
-            Operator::Mul => "__mul",
-            Operator::Mod => "__mod",
-            Operator::IDiv => "__idiv",
-            Operator::BAnd => "__band",
-            Operator::BOr => "__bor",
-            Operator::BXor => "__bxor",
-            Operator::Shl => "__shl",
-            Operator::Shr => "__shr",
-            Operator::Div => "__div",
-            Operator::Pow => "__pow",
-        }
     }
 
     fn is_bitwise(self) -> bool {
@@ -83,67 +66,50 @@ impl Named {
     }
 }
 
-/// Whether it computes a value from two.
-pub fn is_binary(opcode: Opcode) -> bool {
-    Operator::of(opcode).is_some()
-}
-
 pub fn execute<'a>(
     context: &mut Context<'a>,
     frame: &mut Frame<'a>,
     opcode: Opcode,
     i: Instruction,
 ) -> Result<Next> {
-    let register =
-        |context: &Context<'a>, r: usize| Named { value: context.get(r), name: context.register_name(r) };
-    let unnamed = |value: Abs| Named { value, name: None };
-    let result = match Operator::of(opcode) {
-        Some(operator) => {
-            use Opcode::*;
-            let left = register(context, i.b());
-            let (left, right) = match opcode {
-                AddI | ShrI => (left, unnamed(Abs::int(i.sc()))),
-                ShlI => (unnamed(Abs::int(i.sc())), left),
-                AddK | SubK | MulK | ModK | PowK | DivK | IDivK | BAndK | BOrK | BXorK => {
-                    (left, unnamed(context.constant(frame, i.c())))
-                }
-                _ => (left, register(context, i.c())),
-            };
-            let event = written_event(context, frame, opcode).unwrap_or(operator.event());
-            binary(context, operator, event, left, right, true)?
-        }
-        None => {
+    let result = match opcode {
+        Opcode::Not => not(context, &context.get(i.b()))?,
+        Opcode::Len => {
             let operand = register(context, i.b());
-            match opcode {
-                Opcode::Not => not(context, &operand.value)?,
-                Opcode::Len => length(context, operand, true)?,
-                Opcode::Concat => concat(context, i)?,
-                Opcode::BNot => {
-                    let ones = Named { value: Abs::int(-1), name: None };
-                    binary(context, Operator::BXor, "__bnot", operand, ones, true)?
-                }
-                _ => binary(context, Operator::Sub, "__unm", unnamed(Abs::int(0)), operand, true)?,
-            }
+            length(context, operand, true)?
         }
+        Opcode::Concat => concat(context, i)?,
+        _ => operation(context, frame)?,
     };
     context.set(i.a(), result);
     Ok(Next::Continue)
 }
 
-/// The metamethod of what the script has in the place of `OP_ADDI` and `OP_SHRI`, which also stand for `x - 1` and `x << 1`: the
-/// instruction behind them knows (`finishbinexpneg` in lcode.c, `TMS` in ltm.h).
-fn written_event(context: &Context<'_>, frame: &Frame<'_>, opcode: Opcode) -> Option<&'static str> {
-    const SUB: usize = 7;
-    const SHL: usize = 16;
-    if !matches!(opcode, Opcode::AddI | Opcode::ShrI) {
-        return None;
-    }
-    let pc = context.calls.last()?.pc;
-    let next = Instruction(*frame.prototype.code.get(pc + 1)?);
-    match (next.opcode()?, next.c()) {
-        (Opcode::MmBinI, SUB) => Some("__sub"),
-        (Opcode::MmBinI, SHL) => Some("__shl"),
-        _ => None,
+fn register(context: &Context<'_>, register: usize) -> Named {
+    Named { value: context.get(register), name: context.register_name(register) }
+}
+
+/// What the current instruction computes, which has an arithmetic or bitwise operator.
+fn operation<'a>(context: &mut Context<'a>, frame: &Frame<'a>) -> Result<Abs> {
+    let pc = context.calls.last().map_or(0, |call| call.pc);
+    let Some(operation) = frame.prototype.operation(pc) else {
+        return context
+            .refuse(LowerErrorKind::Internal { message: "an operator without operands".into() }, None);
+    };
+    let unnamed = |value: Abs| Named { value, name: None };
+    let mut named = |operand| match operand {
+        Operand::Register(number) => register(context, number),
+        Operand::Integer(value) => unnamed(Abs::int(value)),
+        Operand::Constant(number) => unnamed(context.constant(frame, number)),
+    };
+    let [left, right] = operation.operands.map(&mut named);
+    match operation.event() {
+        "__bnot" => binary(context, Operator::BXor, "__bnot", unnamed(Abs::int(-1)), left, true),
+        "__unm" => binary(context, Operator::Sub, "__unm", unnamed(Abs::int(0)), left, true),
+        event => match Operator::of(event) {
+            Some(operator) => binary(context, operator, event, left, right, true),
+            None => Ok(Abs::Nil),
+        },
     }
 }
 

@@ -120,12 +120,6 @@ impl Context<'_> {
             Size::B8 => self.unary(UnaryOp::Swap64, word),
         }
     }
-
-    /// The current state as the only way, with one value.
-    pub fn only(&mut self, value: Abs) -> Result<Vec<Arm>> {
-        let state = self.take_state();
-        Ok(vec![Arm { state, values: vec![value] }])
-    }
 }
 
 /// One bit of a word as a boolean.

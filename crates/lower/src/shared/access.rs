@@ -30,12 +30,7 @@ impl Context<'_> {
             return self.read_untyped(table, key);
         }
         if self.is_split(table, key)? {
-            let mut arms = Vec::new();
-            for (state, key) in self.alternatives(key)? {
-                self.state = state;
-                arms.extend(self.read_shared(table, &key)?);
-            }
-            return Ok(arms);
+            return self.arms_of_each(key, &mut |context, key| context.read_shared(table, key));
         }
         if matches!(key, Abs::Nil | Abs::Float(_) | Abs::Object(_) | Abs::Entry { .. })
             && !self.is_key_record(table, key)

@@ -246,7 +246,7 @@ impl Context<'_> {
 
     /// Whether all of a value at a place was copied.
     pub(super) fn is_whole_copied(&self, at: Address, ty: &Type) -> bool {
-        let word = |disp: i16| self.copied_at(Address { disp: at.disp + disp, ..at }).is_some();
+        let word = |disp: i16| self.copied_at(at.plus(disp)).is_some();
         match ty {
             Type::Text { .. } | Type::Record(_) => word(0),
             ty => (0..ty.size() as i16).step_by(8).all(word),

@@ -56,7 +56,7 @@ pub struct Known {
     pub(super) value: Seen,
     /// Handlers go from one key to the next.
     pub(super) steps: bool,
-    /// What is copied when an entry is looked up ([`copies`]).
+    /// What is copied when an entry is looked up ([`super::copies`]).
     pub(super) copied: std::collections::BTreeSet<Vec<String>>,
     /// In the module being made.
     pub(super) map: Option<(ir::MapId, Rc<Shape>)>,

@@ -21,7 +21,7 @@ impl Context<'_> {
         let mut there = Word::Imm(0);
         let mut offset = 8;
         for (number, Field { name, ty }) in fields.iter().enumerate() {
-            let place = Address { disp: at.disp + offset, ..at };
+            let place = at.plus(offset);
             let value = self.made_field(made, &Key::of_field(name));
             let bits = self.each_as(ty, &value, &mut |context, value| {
                 let bit = if value == Abs::Nil { 0 } else { 1i64 << number };

@@ -73,12 +73,7 @@ impl Context<'_> {
             },
             (None, Abs::Int(index)) => self.read_place(path, base, *index),
             (None, Abs::Union(_)) => {
-                let mut arms = Vec::new();
-                for (state, key) in self.alternatives(key)? {
-                    self.state = state;
-                    arms.extend(self.read_entry(path, base, &key)?);
-                }
-                Ok(arms)
+                self.arms_of_each(key, &mut |context, key| context.read_entry(path, base, key))
             }
             _ => self.refuse_shared(table, "a key that is no constant, in an entry of", KEYS),
         }
@@ -88,7 +83,7 @@ impl Context<'_> {
         let (table, _) = self.known.shared.paths[path as usize];
         let Some((at, ty)) = self.record_of(path, base)? else { return self.only(Abs::Nil) };
         let Some((number, offset, ty)) = ty.field(&name) else { return self.only(Abs::Nil) };
-        let place = Address { disp: at.disp + offset as i16, ..at };
+        let place = at.plus(offset as i16);
         let fields = match self.is_whole_copied(place, ty) {
             true => self.word_of_entry(at),
             false => self.load(at.base, at.disp, Size::B8, false),
@@ -176,7 +171,7 @@ impl Context<'_> {
                 _ => self.refuse_field(table, &name),
             };
         };
-        let place = Address { disp: at.disp + offset as i16, ..at };
+        let place = at.plus(offset as i16);
         self.prolong(table, at.base)?;
         let mut done = Vec::new();
         self.add_to_field(table, (at, number), place, value, &mut done)?;

@@ -60,22 +60,23 @@ impl Context<'_> {
         Ok(Traversal { iterator, left: Abs::Int(left) })
     }
 
-    /// Goes on to the next entry that is there. The current state is dead afterwards.
-    pub fn traverse_on(&mut self, table: TableId, depth: u32, left: Word) -> Result<Turn> {
-        let mut turn = Turn { end: Vec::new(), entries: Vec::new() };
-        let Some(keys) = self.keys_of(table, depth, Extent::All)? else {
-            turn.end.push(self.take_state());
-            return Ok(turn);
-        };
-        let exits = self.repeat(&[left], &mut |context, variables| {
+    /// Goes through keys that a copy holds, of which `left` bytes are left, up to one whose entry is there: a way with key, value and the
+    /// bytes that are left then, and one without values for the end. `key_at` gives the address of the key before so many bytes.
+    pub fn next_present(
+        &mut self,
+        (table, map, shape): (TableId, ir::MapId, &Shape),
+        left: Word,
+        key_at: &mut dyn FnMut(&mut Self, Word) -> Result<ir::Value>,
+    ) -> Result<Vec<Arm>> {
+        self.repeat(&[left], &mut |context, variables| {
             let mut iteration = Iteration::default();
             let done = context.compare(CompareOp::Eq, variables[0], 0);
             let (done, more) = context.split(done);
             iteration.leave_in(done, vec![]);
             context.state = more;
-            let left = context.sub(variables[0], keys.shape.key_size() as i64);
-            let key = context.key_at(&keys, left)?;
-            let visit = context.visit_key(table, (keys.map, &keys.shape), key)?;
+            let left = context.sub(variables[0], shape.key_size() as i64);
+            let key = key_at(context, left)?;
+            let visit = context.visit_key(table, (map, shape), key)?;
             iteration.next.extend(visit.missing.into_iter().map(|state| (state, vec![left])));
             iteration.next.extend(visit.moved.into_iter().map(|state| (state, vec![variables[0]])));
             for mut arm in visit.found {
@@ -83,7 +84,18 @@ impl Context<'_> {
                 iteration.exits.push(arm);
             }
             Ok(iteration)
-        })?;
+        })
+    }
+
+    /// Goes on to the next entry that is there. The current state is dead afterwards.
+    pub fn traverse_on(&mut self, table: TableId, depth: u32, left: Word) -> Result<Turn> {
+        let mut turn = Turn { end: Vec::new(), entries: Vec::new() };
+        let Some(keys) = self.keys_of(table, depth, Extent::All)? else {
+            turn.end.push(self.take_state());
+            return Ok(turn);
+        };
+        let place = (table, keys.map, &*keys.shape);
+        let exits = self.next_present(place, left, &mut |context, left| context.key_at(&keys, left))?;
         for exit in exits {
             match exit.values.is_empty() {
                 true => turn.end.push(exit.state),

@@ -36,8 +36,7 @@ impl Context<'_> {
 
     /// The value at a place, with one arm for each way of getting it.
     pub(super) fn value_arms(&mut self, at: Address, ty: &Type) -> Result<Vec<Arm>> {
-        let word =
-            |context: &mut Self, offset: i16| context.word_of_entry(Address { disp: at.disp + offset, ..at });
+        let word = |context: &mut Self, offset: i16| context.word_of_entry(at.plus(offset));
         let value = match ty {
             Type::Boolean => {
                 let word = word(self, 0);

@@ -13,12 +13,7 @@ impl Context<'_> {
     /// `table[key]`, with one arm where there is an entry and one where there is none.
     pub fn read_stored(&mut self, table: u32, key: &Abs) -> Result<Vec<Arm>> {
         if let Abs::Union(_) = key {
-            let mut arms = Vec::new();
-            for (state, key) in self.alternatives(key)? {
-                self.state = state;
-                arms.extend(self.read_stored(table, &key)?);
-            }
-            return Ok(arms);
+            return self.arms_of_each(key, &mut |context, key| context.read_stored(table, key));
         }
         let values = self.holds(table).map(|holds| holds.values.clone()).unwrap_or_default();
         let held = |kind: Kind| self.holds(table).is_some_and(|holds| holds.keys.contains(&kind));

@@ -2,29 +2,11 @@
 //! own Lua code needs of the program.
 
 use super::{Stubs, objects, with_context};
+use crate::builtins::own::{EVENT, PRINT, TEXT, own_row};
 use crate::builtins::{self, call::Call, object_text};
 use crate::context::{Context, Result};
 use crate::value::{Abs, Object, Str, Word};
 use moonhook_ir::FunctionId;
-
-/// Prints strings: the arguments, with tabs between them.
-const PRINT: &str = "prim.print";
-/// Sends an event: its name, and its values. Of a record, the list of its names comes first, then name and value of each
-/// field.
-const EVENT: &str = "prim.event";
-/// The text of an object: the bytes of a packet; of a header, for which Lua shows an address, `header: ` and its name.
-const TEXT: &str = "prim.object_text";
-
-/// Whether there is a stub for the library function of that canonical name.
-pub fn is_own(name: &str) -> bool {
-    name == PRINT || name == EVENT || name == TEXT || row(name).is_some()
-}
-
-/// The function as it is expanded in place elsewhere.
-fn row(name: &str) -> Option<&'static builtins::call::Row> {
-    let library = name.split('.').next();
-    builtins::find_row(name).filter(|_| matches!(library, Some("data" | "byteorder" | "linux")))
-}
 
 impl Stubs<'_> {
     /// `(ctx, L, base, n) -> number of results | FAIL`: a call of the library function `name` with `n` arguments, which are
@@ -35,7 +17,7 @@ impl Stubs<'_> {
             PRINT => return self.make(&title, with_context(2), super::records::print).map(Some),
             EVENT => return self.make(&title, with_context(2), event).map(Some),
             TEXT => return self.make(&title, with_context(2), text).map(Some),
-            name => row(name),
+            name => own_row(name),
         };
         let Some(row) = row else { return Ok(None) };
         let body = |context: &mut Context<'_>, parameters: &[Word]| {

@@ -16,8 +16,8 @@ mod memory;
 mod records;
 pub mod shared;
 
+pub use crate::builtins::own::is_own;
 pub use crate::host::Host;
-pub use functions::is_own;
 
 use crate::Options;
 use crate::context::{Context, Result};

@@ -24,41 +24,7 @@ const INTEGER_SLOT: usize = 16;
 
 /// `rawget(table, key)` at load time.
 pub fn raw_get(snapshot: &Snapshot, table: TableId, key: &Value) -> Value {
-    let table = snapshot.table(table);
-    if let Value::Integer(index) = key
-        && let Some(value) = usize::try_from(*index - 1).ok().and_then(|index| table.array.get(index))
-    {
-        return value.clone();
-    }
-    let found = match key {
-        // Strings are sorted among themselves: a binary search over their range.
-        Value::String(wanted) => {
-            let first = table.entries.partition_point(|(key, _)| rank(key) < 4);
-            let strings = &table.entries[first..];
-            let last = strings.partition_point(|(key, _)| rank(key) == 4);
-            strings[..last]
-                .binary_search_by(|(key, _)| match key {
-                    Value::String(key) => key.as_ref().cmp(wanted.as_ref()),
-                    _ => std::cmp::Ordering::Less,
-                })
-                .ok()
-                .map(|index| &strings[index])
-        }
-        key => table.entries.iter().find(|(other, _)| other == key),
-    };
-    found.map_or(Value::Nil, |(_, value)| value.clone())
-}
-
-/// The order of kinds in [`Table::entries`].
-fn rank(value: &Value) -> u8 {
-    match value {
-        Value::Nil => 0,
-        Value::Boolean(_) => 1,
-        Value::Integer(_) => 2,
-        Value::Float(_) => 3,
-        Value::String(_) => 4,
-        _ => 5,
-    }
+    snapshot.table(table).get(key).cloned().unwrap_or(Value::Nil)
 }
 
 /// Refuses what real Lua answers with a metamethod (manual § 2.4) if the value is a table that has it.
@@ -116,14 +82,7 @@ pub fn lookup_arms(context: &mut Context<'_>, table: TableId, key: &Abs) -> Resu
         );
     }
     match key {
-        Abs::Union(_) => {
-            let mut arms = Vec::new();
-            for (state, key) in context.alternatives(key)? {
-                context.state = state;
-                arms.extend(lookup_arms(context, table, &key)?);
-            }
-            Ok(arms)
-        }
+        Abs::Union(_) => context.arms_of_each(key, &mut |context, key| lookup_arms(context, table, key)),
         Abs::Str(Str::Const(text)) => found(context, table, &Value::String(text.clone())),
         Abs::Int(Word::Imm(index)) => found(context, table, &Value::Integer(*index)),
         Abs::Int(word) => integer_lookup(context, table, *word),

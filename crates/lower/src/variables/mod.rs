@@ -52,7 +52,7 @@ impl Context<'_> {
         }
     }
 
-    /// The variable's value; `initial` is what load time left in it.
+    /// The variable's value.
     pub fn read_assigned(&mut self, id: &VariableId) -> Option<Abs> {
         let index = self.known.variables.find(id)?;
         let map = self.state_map();

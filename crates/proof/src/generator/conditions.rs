@@ -29,8 +29,11 @@ impl Generator {
     /// An expression whose value is a boolean.
     pub(super) fn condition(&mut self, depth: usize) -> Expression {
         self.spend(2);
-        let rule =
-            if depth > 0 && self.room(8) && !self.loading() { self.chosen(&[CONDITIONS]) } else { None };
+        let rule = if depth > 0 && self.room(8) && !self.loading() {
+            self.chosen(&[CONDITIONS, super::operands::CONDITIONS])
+        } else {
+            None
+        };
         match rule.and_then(|rule| rule(self, depth)) {
             Some(expression) => expression,
             None => self.compared(0),

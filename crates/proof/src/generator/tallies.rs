@@ -44,9 +44,8 @@ pub(super) const STATEMENTS: Rules<StatementRule> = &[
 ];
 
 pub(super) const INTEGERS: Rules<ExpressionRule> = &[(Features::TALLIES, 4, |it, _| {
-    let tally = it.known_tally(Value::Integer)?;
-    let key = it.key_of(tally.key)?;
-    Some(expr!(Integer, format!("({}[$] or $)", tally.name), key, it.constant()))
+    let (place, key) = it.integer_tally()?;
+    Some(expr!(Integer, format!("({place} or $)"), key, it.constant()))
 })];
 
 impl Generator {
@@ -100,6 +99,13 @@ impl Generator {
 
     fn known_tally(&mut self, value: Value) -> Option<Tally> {
         self.any_tally().filter(|tally| tally.value == value)
+    }
+
+    /// An entry of a table of integers, with a hole for the key, and the key.
+    pub(super) fn integer_tally(&mut self) -> Option<(String, Expression)> {
+        let tally = self.known_tally(Value::Integer)?;
+        let key = self.key_of(tally.key)?;
+        Some((format!("{}[$]", tally.name), key))
     }
 
     fn key_of(&mut self, key: Key) -> Option<Expression> {

@@ -5,6 +5,7 @@ use crate::compact::record::{Goal, Step, register};
 use moonhook_runtime::layout::*;
 use moonhook_snapshot::Value;
 use moonhook_snapshot::instruction::{Instruction, Opcode};
+use moonhook_snapshot::operation::{Operand, Operation};
 
 impl Encoder<'_, '_> {
     pub(super) fn arithmetic(&mut self, opcode: Opcode, i: Instruction) {
@@ -22,18 +23,14 @@ impl Encoder<'_, '_> {
         }
     }
 
-    /// The instruction behind says event and operands, in the order of the source.
     fn binary(&mut self, i: Instruction) {
-        let event = self.at(self.pc + 1);
-        let first = register(event.a());
-        let second = match event.opcode() {
-            Some(Opcode::MmBinI) => self.integer(event.sb()),
-            Some(Opcode::MmBinK) => self.known(event.b()),
-            _ => register(event.b()),
-        };
-        let flipped = event.opcode() != Some(Opcode::MmBin) && event.k();
-        let (first, second) = if flipped { (second, first) } else { (first, second) };
-        self.operate(event.c() as i64, [register(i.a()), first, second]);
+        let Some(Operation { number, operands }) = self.prototype.operation(self.pc) else { return };
+        let [first, second] = operands.map(|operand| match operand {
+            Operand::Register(r) => register(r),
+            Operand::Integer(value) => self.integer(value),
+            Operand::Constant(index) => self.known(index),
+        });
+        self.operate(number as i64, [register(i.a()), first, second]);
     }
 
     fn operate(&mut self, operation: i64, operands: [u32; 3]) {

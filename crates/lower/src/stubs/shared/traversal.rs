@@ -150,23 +150,9 @@ impl Context<'_> {
         let payload = self.load_arena(place);
         let left = self.shr(payload, 32);
         let first = self.unary(UnaryOp::ZeroExtend32, payload);
-        let exits = self.repeat(&[left], &mut |context, variables| {
-            let mut iteration = Iteration::default();
-            let done = context.compare(CompareOp::Eq, variables[0], 0);
-            let (done, more) = context.split(done);
-            iteration.leave_in(done, vec![]);
-            context.state = more;
-            let left = context.sub(variables[0], shape.key_size() as i64);
+        let exits = self.next_present((table, map, &shape), left, &mut |context, left| {
             let from = context.add(first, left);
-            let key = context.key_from_arena(&shape, from)?;
-            let visit = context.visit_key(table, (map, &shape), key)?;
-            iteration.next.extend(visit.missing.into_iter().map(|state| (state, vec![left])));
-            iteration.next.extend(visit.moved.into_iter().map(|state| (state, vec![variables[0]])));
-            for mut arm in visit.found {
-                arm.values.push(Abs::Int(left));
-                iteration.exits.push(arm);
-            }
-            Ok(iteration)
+            context.key_from_arena(&shape, from)
         })?;
         let mut stored = Vec::new();
         for arm in exits {

@@ -1,0 +1,27 @@
+//! Which library functions there are at packet time, and which of them are Moonhook's own: no part of Lua's standard library.
+
+use super::call::{Row, is_of_own_library};
+use super::find_row;
+
+/// Prints strings: the arguments, with tabs between them.
+pub const PRINT: &str = "prim.print";
+/// Sends an event: its name, and its values. Of a record, the list of its names comes first, then name and value of each
+/// field.
+pub const EVENT: &str = "prim.event";
+/// The text of an object: the bytes of a packet; of a header, for which Lua shows an address, `header: ` and its name.
+pub const TEXT: &str = "prim.object_text";
+
+/// Whether general code calls a stub for the library function of that canonical name.
+pub fn is_own(name: &str) -> bool {
+    [PRINT, EVENT, TEXT].contains(&name) || own_row(name).is_some()
+}
+
+/// The function as it is expanded in place elsewhere.
+pub fn own_row(name: &str) -> Option<&'static Row> {
+    find_row(name).filter(|row| is_of_own_library(row.name))
+}
+
+/// Whether there is a library function of that canonical name at packet time, in one form or the other.
+pub fn is_library_function(name: &str) -> bool {
+    moonhook_runtime::find_function(name).is_some() || is_own(name)
+}
