@@ -6,10 +6,10 @@
 
 use super::General;
 use super::sites::Site;
-use moonhook_lower::first_sums::{self, First};
-use moonhook_lower::same_word::{Amount, DEPTH, Function};
 use moonhook_runtime::layout::{FIRST, FIRST_FIELDS, KEEPS, READ_SITES, READ_SIZE};
 use moonhook_snapshot::Prototype;
+use moonhook_snapshot::first_sums::{self, First};
+use moonhook_snapshot::same_word::{Amount, DEPTH, Function};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 

@@ -3,9 +3,9 @@
 //! Tables of the library (and the table of globals) would bring in everything there is, so of them only the fields count
 //! whose names stand somewhere in the reachable code as constants, or that its keys may be ([`crate::computed`]).
 
-use moonhook_lower::names;
 use moonhook_runtime::Prelude;
 use moonhook_snapshot::instruction::{Instruction, Opcode};
+use moonhook_snapshot::names;
 use moonhook_snapshot::{CellId, ClosureId, Prototype, Snapshot, TableId, Value};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! Sites: the instructions of the script that can raise an error or call a function, with what messages need to know of them.
 
 use super::General;
-use moonhook_lower::names::{self, Name};
 use moonhook_runtime::layout::*;
 use moonhook_snapshot::instruction::{Instruction, Opcode};
+use moonhook_snapshot::names::{self, Name};
 use moonhook_snapshot::operation::Operand;
 use moonhook_snapshot::{Prototype, Value};
 

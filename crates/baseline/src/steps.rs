@@ -3,8 +3,8 @@
 
 use super::reach::{Functions, Reach};
 use super::stores::Tables;
-use moonhook_lower::names::setter;
 use moonhook_snapshot::instruction::{Instruction, Opcode};
+use moonhook_snapshot::names::setter;
 use moonhook_snapshot::{Prototype, Value};
 
 pub fn may_step(functions: &Functions<'_>, reach: &Reach) -> bool {

@@ -2,8 +2,8 @@
 
 use super::reach::{Functions, Reach};
 use moonhook_ir::Loc;
-use moonhook_lower::names;
 use moonhook_snapshot::instruction::{Instruction, Opcode};
+use moonhook_snapshot::names;
 use moonhook_snapshot::{Prototype, TableId, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -93,6 +93,14 @@ impl Builder {
         self.function.push(self.block, op, self.loc);
     }
 
+    /// Copies so many bytes, which are whole words.
+    pub fn copy_words(&mut self, bytes: i64, from: (Value, i64), to: (Value, i64)) {
+        for offset in (0..bytes).step_by(8) {
+            let word = self.load(from.0, from.1 + offset);
+            self.store(to.0, to.1 + offset, word);
+        }
+    }
+
     /// Stores a number of any size.
     pub fn store_constant(&mut self, base: Value, disp: i64, value: i64) {
         let value = self.number(value);

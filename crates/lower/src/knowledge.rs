@@ -22,7 +22,8 @@ pub struct Work {
     pub limit: Option<usize>,
 }
 
-/// What is known of the script. Nothing is ever taken back, so that walking comes to an end.
+/// What is known of the script. Nothing is taken back but loops to unroll, each once at most, so that walking comes to an end; and what
+/// belongs to one walk (places of what was loaded, sums, slots), which the next one clears.
 #[derive(Default)]
 pub struct Knowledge {
     /// Variables that handlers assign.

@@ -1,17 +1,23 @@
 //! What load time leaves behind: the registered handlers and everything they can reach.
 //!
-//! The load stage fills a [`Snapshot`]; the lower stage reads it. Nothing here knows how Lua is run or what a BPF program
-//! is. Objects are arena-allocated and refer to one another by index, so cycles cost nothing and equal scripts give equal
+//! The load stage fills a [`Snapshot`]; the lower stage reads it. What both forms of code ask of bytecode is answered here: how control
+//! flows, what things are called in the source, which operator an instruction is, which instructions are about the same place.
+//! Nothing here knows how Lua is run or what a BPF program is.
+//!
+//! Objects are arena-allocated and refer to one another by index, so cycles cost nothing and equal scripts give equal
 //! snapshots (objects are numbered in the order in which a breadth-first walk from the handlers first meets them; a
 //! prototype comes after those inside it).
 
 mod dump;
+pub mod first_sums;
 pub mod flow;
 pub mod instruction;
 mod lookup;
+pub mod names;
 mod opcode;
 pub mod operation;
 mod owners;
+pub mod same_word;
 mod table;
 
 use moonhook_hook::{Hook, XDP};

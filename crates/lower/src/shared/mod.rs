@@ -8,19 +8,20 @@
 //! [`traversal`], and [`border`] is `#`.
 
 mod access;
-pub mod adding;
+pub(crate) mod adding;
 mod additions;
 mod addresses;
 mod advice;
-pub mod assigned;
+pub(crate) mod assigned;
 mod assigning;
 mod border;
 mod bytes;
 mod copies;
 mod first;
-pub mod held;
+pub(crate) mod held;
+mod key_functions;
 mod keys;
-pub mod known;
+pub(crate) mod known;
 mod loaded;
 mod lookups;
 mod made;
@@ -28,7 +29,7 @@ mod noticing;
 mod packet_copies;
 mod places;
 mod records;
-pub mod seen;
+pub(crate) mod seen;
 mod texts;
 mod traversal;
 mod values;

@@ -8,6 +8,7 @@
 //! that is replaced moves to the front of its bucket (`htab_map_update_elem` in `kernel/bpf/hashtab.c`), so that a loop that
 //! assigns what it visits might never end, and of a key that is gone nothing would tell what comes behind it.
 
+use super::key_functions::{copying_function, stepping_function};
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::state::Slot;
@@ -22,11 +23,11 @@ use std::rc::Rc;
 /// A traversal's part of the region: bytes of keys (`u64`), whether there was no room for all of them (`u64`), the time at
 /// which entries must be alive (`u64`), then the keys. A step ([`Extent::Next`]) has room for three: the one that is found,
 /// the one to start behind, and the one being looked at. It has in `FULL` whether there is one to start behind.
-const USED: i16 = 0;
-const FULL: i16 = 8;
-const NOW: i16 = 16;
-const KEYS: i16 = 24;
-const BEHIND: i16 = FULL;
+pub(super) const USED: i16 = 0;
+pub(super) const FULL: i16 = 8;
+pub(super) const NOW: i16 = 16;
+pub(super) const KEYS: i16 = 24;
+pub(super) const BEHIND: i16 = FULL;
 
 /// Places of a table's capacity that are looked through for one step of the budget.
 const PLACES_PER_STEP: u32 = 64;
@@ -47,7 +48,7 @@ pub(super) struct Keys {
     pub shape: Rc<Shape>,
     part: ir::Value,
     /// Bytes of keys at most.
-    limit: i64,
+    pub limit: i64,
 }
 
 impl Context<'_> {
@@ -166,8 +167,8 @@ impl Context<'_> {
         let name = format!("{what}_{size}_{}{}", keys.limit, if lives { "_alive" } else { "" });
         self.known_subprogram(&name).unwrap_or_else(|| {
             let made = match extent {
-                Extent::Next => stepping_function(name, keys, self.loc),
-                _ => copying_function(name, keys, extent, self.loc),
+                Extent::Next => stepping_function(&name, keys, self.loc),
+                _ => copying_function(&name, keys, extent, self.loc),
             };
             self.place_subprogram(made)
         })
@@ -197,154 +198,4 @@ impl Context<'_> {
 /// The lowest bits that hold every offset below `limit`.
 fn mask_of(limit: i64) -> i64 {
     (limit as u64).next_power_of_two() as i64 - 1
-}
-
-/// `long copy(map, key, value, part)`: appends the key to the traversal's part of the region, unless the entry's time is over;
-/// gives 1 where no other entry is wanted.
-fn copying_function(name: String, keys: &Keys, extent: Extent, loc: ir::Loc) -> ir::Function {
-    let kind = ir::FunctionKind::Subprogram { global: false, context: false };
-    let mut function = ir::Function::new(name, kind, 4);
-    let (key, value, context) = (function.params[1], function.params[2], function.params[3]);
-    let mut code = Code { function: &mut function, block: ir::Block(0), loc };
-    let part = code.load(context, 0);
-    code.leave_expired(keys, value, part);
-    let (size, used) = (keys.shape.key_size() as i64, code.load(part, USED));
-    let most = Operand::Imm((keys.limit - size) as i32);
-    code.leave_if(CompareOp::UGt, used, most, 1, Some((part, FULL)));
-    let at = code.add(part, used.into());
-    code.copy_words(size as i16, (key, 0), (at, KEYS));
-    let used = code.add(used, Operand::Imm(size as i32));
-    code.store(part, USED, used.into());
-    code.end(i32::from(extent == Extent::One));
-    function
-}
-
-/// `long step(map, key, value, part)`: the key becomes the one that is found if it lies behind the one to start behind, and before
-/// the one found so far. Works on a copy: another CPU may give the entry's memory to another key at any time.
-fn stepping_function(name: String, keys: &Keys, loc: ir::Loc) -> ir::Function {
-    let kind = ir::FunctionKind::Subprogram { global: false, context: false };
-    let mut function = ir::Function::new(name, kind, 4);
-    let (key, value, context) = (function.params[1], function.params[2], function.params[3]);
-    let mut code = Code { function: &mut function, block: ir::Block(0), loc };
-    let part = code.load(context, 0);
-    code.leave_expired(keys, value, part);
-    let size = keys.shape.key_size() as i16;
-    let (found, start, present) = (KEYS, KEYS + size, KEYS + 2 * size);
-    code.copy_words(size, (key, 0), (part, present));
-    let [behind, take] = [0; 2].map(|_| code.function.new_block());
-    let compared = code.unless(CompareOp::Eq, (part, BEHIND), behind);
-    code.block = compared;
-    code.compare_words(keys, part, [present, start], [CompareOp::UGt, CompareOp::ULt], behind);
-    code.block = behind;
-    let compared = code.unless(CompareOp::Eq, (part, USED), take);
-    code.block = compared;
-    code.compare_words(keys, part, [present, found], [CompareOp::ULt, CompareOp::UGt], take);
-    code.block = take;
-    code.copy_words(size, (part, present), (part, found));
-    code.store(part, USED, Operand::Imm(i32::from(size)));
-    code.end(0);
-    function
-}
-
-/// A function being made, and where code is appended.
-struct Code<'a> {
-    function: &'a mut ir::Function,
-    block: ir::Block,
-    loc: ir::Loc,
-}
-
-impl Code<'_> {
-    fn push(&mut self, op: Op) -> ir::Value {
-        self.function.push(self.block, op, self.loc).unwrap_or(ir::Value::NONE)
-    }
-
-    fn load(&mut self, base: ir::Value, disp: i16) -> ir::Value {
-        self.push(Op::Load { size: Size::B8, signed: false, base, disp })
-    }
-
-    fn store(&mut self, base: ir::Value, disp: i16, value: Operand) {
-        self.push(Op::Store { size: Size::B8, base, disp, value });
-    }
-
-    fn add(&mut self, lhs: ir::Value, rhs: Operand) -> ir::Value {
-        self.push(Op::Binary(BinaryOp::Add, lhs, rhs))
-    }
-
-    fn copy_words(&mut self, size: i16, from: (ir::Value, i16), to: (ir::Value, i16)) {
-        for offset in (0..size).step_by(8) {
-            let word = self.load(from.0, from.1 + offset);
-            self.store(to.0, to.1 + offset, word.into());
-        }
-    }
-
-    /// Leaves with 0 where the time of the entry is over.
-    fn leave_expired(&mut self, keys: &Keys, value: ir::Value, part: ir::Value) {
-        if keys.shape.lifetime.is_some() {
-            let (deadline, now) = (self.load(value, 0), self.load(part, NOW));
-            self.leave_if(CompareOp::ULe, deadline, now.into(), 0, None);
-        }
-    }
-
-    /// Goes to `target` where a word of the part compares so with 0; gives the block where it does not.
-    fn unless(&mut self, op: CompareOp, (part, disp): (ir::Value, i16), target: ir::Block) -> ir::Block {
-        let word = self.load(part, disp);
-        self.branch(op, word, Operand::Imm(0), target)
-    }
-
-    /// Compares the keys at two places of a part by their first words that differ: goes to `target` where the first comparison
-    /// holds, and leaves with 0 where the second one does or the keys are equal.
-    fn compare_words(
-        &mut self,
-        keys: &Keys,
-        part: ir::Value,
-        [one, other]: [i16; 2],
-        [goes, leaves]: [CompareOp; 2],
-        target: ir::Block,
-    ) {
-        let signed = |op: CompareOp| match (op, &keys.shape.key) {
-            (CompareOp::UGt, Type::Integer) => CompareOp::SGt,
-            (CompareOp::ULt, Type::Integer) => CompareOp::SLt,
-            (op, _) => op,
-        };
-        for offset in (0..keys.shape.key_size() as i16).step_by(8) {
-            let (a, b) = (self.load(part, one + offset), self.load(part, other + offset));
-            self.block = self.branch(signed(goes), a, b.into(), target);
-            self.leave_if(signed(leaves), a, b.into(), 0, None);
-        }
-        self.end(0);
-    }
-
-    /// Goes to `target` where the comparison holds; gives the block where it does not.
-    fn branch(&mut self, op: CompareOp, lhs: ir::Value, rhs: Operand, target: ir::Block) -> ir::Block {
-        let stay = self.function.new_block();
-        let to = |block| ir::Target::new(block, vec![]);
-        let condition = ir::Condition::new(op, lhs, rhs);
-        let branch = ir::Terminator::Branch { condition, then: to(target), otherwise: to(stay) };
-        self.function.block_mut(self.block).terminator = Some((branch, self.loc));
-        stay
-    }
-
-    fn end(&mut self, result: i32) {
-        let end = ir::Terminator::Return(Operand::Imm(result));
-        self.function.block_mut(self.block).terminator = Some((end, self.loc));
-    }
-
-    /// Returns `result` where the comparison holds, after a 1 is stored at `note`.
-    fn leave_if(
-        &mut self,
-        op: CompareOp,
-        lhs: ir::Value,
-        rhs: Operand,
-        result: i32,
-        note: Option<(ir::Value, i16)>,
-    ) {
-        let leave = self.function.new_block();
-        let stay = self.branch(op, lhs, rhs, leave);
-        self.block = leave;
-        if let Some((base, disp)) = note {
-            self.store(base, disp, Operand::Imm(1));
-        }
-        self.end(result);
-        self.block = stay;
-    }
 }

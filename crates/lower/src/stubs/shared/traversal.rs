@@ -298,10 +298,7 @@ fn copying_function(name: &str, shape: &Shape, extent: Extent) -> ir::Function {
     let heap = code.load(state, L_HEAP);
     code.leave_if(CompareOp::SLt, keys, heap, full, &[]);
     let to = code.arena(keys);
-    for offset in (0..shape.key_size() as i64).step_by(8) {
-        let word = code.load(key, offset);
-        code.store(to, offset, word);
-    }
+    code.copy_words(shape.key_size() as i64, (key, 0), (to, 0));
     code.store(state, L_KEYS, keys);
     code.ret(i32::from(extent == Extent::One));
     code.block = over;

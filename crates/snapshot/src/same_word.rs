@@ -1,9 +1,9 @@
 //! Which instructions of a function read or assign the same place, as far as the bytecode tells: the same field of the same table, by
 //! the names of local variables and the upvalues that they come from. Whether both mean the same word is known at packet time only.
 
+use crate::instruction::{Instruction, Opcode};
 use crate::names::{local_name, setter};
-use crate::opcode::{Instruction, Opcode};
-use moonhook_snapshot::{Prototype, Value};
+use crate::{Prototype, Value};
 use std::collections::HashSet;
 
 /// Where a table comes from, as far as two instructions can be told to use the same one.

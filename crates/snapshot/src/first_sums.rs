@@ -5,10 +5,10 @@
 //! value plus an amount and of the same amount. Or the branches leave both in a variable, which is assigned behind them. Or one adds to
 //! fields of the table that is there, and the other one assigns a new table with the same amounts in these fields.
 
+use crate::instruction::Opcode;
 use crate::names::local_name;
-use crate::opcode::Opcode;
 use crate::same_word::{Amount, DEPTH, Function, Key, Origin, Sum};
-use moonhook_snapshot::{Prototype, Value};
+use crate::{Prototype, Value};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;

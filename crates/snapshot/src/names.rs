@@ -2,8 +2,8 @@
 //!
 //! Follows what Lua's own messages do (`ldebug.c`, "Symbolic Execution"), so that both tiers say the same.
 
-use crate::opcode::{Instruction, Opcode};
-use moonhook_snapshot::{Prototype, Value};
+use crate::instruction::{Instruction, Opcode};
+use crate::{Prototype, Value};
 
 /// A kind ("local", "global", "field", "method", "upvalue", "constant") and a name.
 pub type Name = (&'static str, String);
