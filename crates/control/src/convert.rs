@@ -13,7 +13,7 @@ use std::rc::Weak;
 pub(crate) struct Space {
     pub raising: Raising,
     /// What `next` of the scripts asks, by metatable.
-    pub walkers: Table,
+    pub steppers: Table,
     /// What a table with this metatable stands for.
     pub kinds: RefCell<HashMap<*const c_void, Kind>>,
 }

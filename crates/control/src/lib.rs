@@ -20,15 +20,15 @@ mod signals;
 mod sweep;
 mod table;
 mod timers;
+mod traversal;
 mod turn;
 mod values;
 mod variables;
-mod walk;
 
 pub use error::ControlError;
 pub use exec::{Answer, Shown};
 pub use moonhook_load::CallError;
 pub use priority::{lower_priority, processor_time};
 pub use sweep::Sweeper;
-pub use table::{Entries, SharedTable, Walk, table_named};
+pub use table::{Entries, SharedTable, Traversal, table_named};
 pub use turn::{Connection, Control, Layout, Options, Report};

@@ -3,7 +3,7 @@
 use crate::convert::{Kind, Space, argument, one, said, value};
 use crate::record::Level;
 use crate::table::SharedTable;
-use crate::walk;
+use crate::traversal;
 use mlua::{Lua, MultiValue, Table, Value};
 use moonhook_shape::{Datum, Type, decode_key};
 use std::rc::Rc;
@@ -39,9 +39,9 @@ pub(crate) fn connect(
     method("__index", Proxy::index)?;
     method("__newindex", Proxy::assign)?;
     method("__len", Proxy::length)?;
-    method("__pairs", walk::pairs)?;
+    method("__pairs", traversal::pairs)?;
     metatable.raw_set("__metatable", false)?;
-    space.walkers.raw_set(&metatable, walk::step(lua, &proxy)?)?;
+    space.steppers.raw_set(&metatable, traversal::step(lua, &proxy)?)?;
     target.clear()?;
     target.set_metatable(Some(metatable))
 }

@@ -70,7 +70,7 @@ impl Level {
             self.metatable.raw_set(name, function(body)?)?;
         }
         self.metatable.raw_set("__metatable", false)?;
-        self.space.walkers.raw_set(&self.metatable, function(Level::step)?)?;
+        self.space.steppers.raw_set(&self.metatable, function(Level::step)?)?;
         self.space.kinds.borrow_mut().insert(self.metatable.to_pointer(), Kind::Record(Rc::downgrade(self)));
         Ok(())
     }
@@ -158,7 +158,7 @@ impl Level {
     }
 
     fn pairs(self: &Rc<Level>, _: &Lua, arguments: &MultiValue) -> Result<MultiValue, String> {
-        let step = self.space.walkers.raw_get::<Value>(&self.metatable).map_err(said)?;
+        let step = self.space.steppers.raw_get::<Value>(&self.metatable).map_err(said)?;
         Ok(MultiValue::from_iter([step, argument(arguments, 0), Value::Nil]))
     }
 

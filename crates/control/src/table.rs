@@ -72,7 +72,7 @@ impl SharedTable {
         Ok(SharedTable { name, script, shape: self.shape.clone(), map })
     }
 
-    /// From now on this table is in the map of `other`, which has the same shape. Walks that have begun go on in the old map.
+    /// From now on this table is in the map of `other`, which has the same shape. Traversals that have begun go on in the old map.
     pub fn become_like(&self, other: &SharedTable) {
         *self.map.write().unwrap_or_else(PoisonError::into_inner) = other.map();
     }
@@ -299,10 +299,10 @@ pub(crate) fn now() -> u64 {
     moonhook_load::time().map_or(0, |now| now.monotonic as u64)
 }
 
-/// A walk through a table's entries.
+/// A traversal of a table's entries.
 #[derive(Debug, Default)]
 pub(crate) struct Pairs {
-    /// The map that the walk began in.
+    /// The map that the traversal began in.
     map: Option<Arc<TableMap>>,
     cursor: Cursor,
     batch: Batch,
@@ -335,19 +335,23 @@ impl Pairs {
     }
 }
 
-/// Where a walk through a table stands that goes on later.
+/// Where a traversal of a table stands that goes on later.
 #[derive(Debug, Default)]
-pub struct Walk(Pairs);
+pub struct Traversal(Pairs);
 
 impl SharedTable {
-    /// The next entries of a walk, `limit` at most; none at its end.
+    /// The next entries of a traversal, `limit` at most; none at its end.
     ///
     /// # Errors
     /// `Install`.
-    pub fn next_entries(&self, walk: &mut Walk, limit: usize) -> Result<Vec<(Datum, Datum)>, ControlError> {
+    pub fn next_entries(
+        &self,
+        traversal: &mut Traversal,
+        limit: usize,
+    ) -> Result<Vec<(Datum, Datum)>, ControlError> {
         let mut entries = Vec::new();
         while entries.len() < limit {
-            let Some((key, value)) = walk.0.next(self)? else { break };
+            let Some((key, value)) = traversal.0.next(self)? else { break };
             entries.push((decode_key(&self.shape, &key), value));
         }
         Ok(entries)

@@ -141,8 +141,8 @@ impl Control {
         connection: Connection,
         options: Options,
     ) -> Result<Control, ControlError> {
-        let (raising, walkers) = (Raising::new(&loaded.lua)?, loaded.walkers.clone());
-        let space = Rc::new(Space { raising, walkers, kinds: Default::default() });
+        let (raising, steppers) = (Raising::new(&loaded.lua)?, loaded.steppers.clone());
+        let space = Rc::new(Space { raising, steppers, kinds: Default::default() });
         loaded.requests.read_proxies(Rc::new({
             let space = Rc::clone(&space);
             move |table| space.in_event(table)

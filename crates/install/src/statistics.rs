@@ -11,7 +11,7 @@ pub struct ProgramStatistics {
     pub instructions: u32,
     /// Machine code, in bytes; 0 where the JIT is off.
     pub jited_bytes: u32,
-    /// Instructions that the verifier walked, over all paths.
+    /// Instructions that the verifier has been through, over all paths.
     pub verified_instructions: u32,
     /// Bytes of stack of the program and then of each of its subprograms.
     pub stack: Option<Vec<u32>>,

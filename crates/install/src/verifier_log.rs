@@ -70,8 +70,8 @@ pub(crate) fn number_after(log: &str, label: &str) -> Option<u32> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifiedFunction {
     pub name: String,
-    /// Instructions that it walked, over all paths, those of functions that are not global included.
-    pub walked: u32,
+    /// Instructions that the verifier has been through, over all paths, those of functions that are not global included.
+    pub verified: u32,
     /// How often it came to each of the function's own instructions (slots of 8 bytes), as far as it came.
     pub visits: Vec<u32>,
 }
@@ -79,12 +79,12 @@ pub struct VerifiedFunction {
 /// The work of each function, that of the program first; `None` where the log does not have every instruction.
 pub(crate) fn functions(program: &str, log: &str) -> Option<Vec<VerifiedFunction>> {
     let mut starts: Vec<usize> = Vec::new();
-    let new = |name: &str| VerifiedFunction { name: name.to_string(), walked: 0, visits: Vec::new() };
+    let new = |name: &str| VerifiedFunction { name: name.to_string(), verified: 0, visits: Vec::new() };
     let (mut all, mut range) = (vec![new(program)], 0..usize::MAX);
     for line in log.lines() {
         if let Some(at) = step(line) {
             let function = all.last_mut()?;
-            function.walked += 1;
+            function.verified += 1;
             if range.contains(&at) {
                 let index = at - range.start;
                 function.visits.resize(function.visits.len().max(index + 1), 0);
@@ -101,8 +101,8 @@ pub(crate) fn functions(program: &str, log: &str) -> Option<Vec<VerifiedFunction
             all.push(new(name));
         }
     }
-    let walked = all.iter().map(|function| function.walked).sum();
-    (number_after(log, "\nprocessed ") == Some(walked)).then_some(all)
+    let verified = all.iter().map(|function| function.verified).sum();
+    (number_after(log, "\nprocessed ") == Some(verified)).then_some(all)
 }
 
 /// The place of what the verifier counts as an instruction: one that it looked at, or one where it met a state that it knows.
@@ -173,7 +173,7 @@ mod tests {
                    mark_precise: frame0: regs=r0 stack= before 4: (95) exit\n4: safe\n";
         let end = |count| format!("{log}verification time 1 usec\nprocessed {count} insns (limit 1000000)\n");
         let function =
-            |name: &str, walked, visits| VerifiedFunction { name: name.to_string(), walked, visits };
+            |name: &str, verified, visits| VerifiedFunction { name: name.to_string(), verified, visits };
         let expected = vec![function("x", 4, vec![1, 1, 2]), function("f", 2, vec![2])];
         assert_eq!(functions("x", &end(6)), Some(expected));
         assert_eq!(functions("x", &end(7)), None);

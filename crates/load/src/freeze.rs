@@ -1,7 +1,7 @@
-//! Builds the snapshot: walks from the handlers through closures, their variables, tables and metatables.
+//! Builds the snapshot: goes from the handlers through closures, their variables, tables and metatables.
 //!
 //! Reads the Lua state; changes nothing in it. Guarantees that an object is met once, that objects are numbered in the
-//! order of a breadth-first walk, and that equal functions (same source, lines and code) are one prototype.
+//! order of a breadth-first search, and that equal functions (same source, lines and code) are one prototype.
 
 use std::collections::hash_map::{DefaultHasher, Entry};
 use std::collections::{HashMap, VecDeque};
@@ -37,14 +37,15 @@ pub(crate) fn freeze(
     let tables = lua.create_table().map_err(state_error)?;
     let cells = lua.create_table().map_err(state_error)?;
     let waiting = [lua.create_table().map_err(state_error)?, lua.create_table().map_err(state_error)?];
-    let mut walk = Walk::new(lua, names, declared, [&tables, &cells, &waiting[0], &waiting[1]], sources);
-    walk.snapshot.script = script;
+    let mut freezer =
+        Freezer::new(lua, names, declared, [&tables, &cells, &waiting[0], &waiting[1]], sources);
+    freezer.snapshot.script = script;
     for registration in handlers {
-        let closure = walk.closure(&registration.function).map_err(state_error)?;
-        walk.snapshot.handlers.push(Handler { hook: registration.hook, closure });
+        let closure = freezer.closure(&registration.function).map_err(state_error)?;
+        freezer.snapshot.handlers.push(Handler { hook: registration.hook, closure });
     }
-    walk.run()?;
-    Ok((walk.snapshot, tables, cells))
+    freezer.run()?;
+    Ok((freezer.snapshot, tables, cells))
 }
 
 /// An object that has its number and waits for its content. Tables of the Lua state hold them by their numbers: there may be more of
@@ -56,7 +57,7 @@ enum Pending {
     Table(TableId),
 }
 
-struct Walk<'a> {
+struct Freezer<'a> {
     lua: &'a Lua,
     names: &'a Names,
     declared: &'a Declared,
@@ -81,7 +82,7 @@ struct Walk<'a> {
     prototypes: HashMap<u64, Vec<PrototypeId>>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> Freezer<'a> {
     fn new(
         lua: &'a Lua,
         names: &'a Names,
@@ -89,7 +90,7 @@ impl<'a> Walk<'a> {
         [by_number, by_cell, by_closure, by_value]: [&'a Table; 4],
         texts: Vec<Source>,
     ) -> Self {
-        Walk {
+        Freezer {
             lua,
             names,
             declared,
@@ -228,11 +229,11 @@ impl<'a> Walk<'a> {
         }
         let mut by_object = Vec::with_capacity(objects);
         if objects > 0 {
-            let walked = table_order::each_object(table, |key, value| {
+            let visited = table_order::each_object(table, |key, value| {
                 by_object.push((self.value(key, || None)?, self.value(value, || None)?));
                 Ok(())
             });
-            walked.map_err(state_error)?;
+            visited.map_err(state_error)?;
         }
         by_object.sort_by(|(a, _), (b, _)| table_order::compare_objects(a, b));
         entries.append(&mut by_object);

@@ -95,8 +95,8 @@ pub struct Loaded {
     pub scripts: Vec<Script>,
     /// What the scripts want to be done while their handlers run.
     pub requests: Requests,
-    /// Functions that walk tables whose content is not in the table, by metatable: what `next(t, key)` of the scripts calls.
-    pub walkers: Table,
+    /// Functions that traverse tables whose content is not in the table, by metatable: what `next(t, key)` of the scripts calls.
+    pub steppers: Table,
     /// The snapshot's tables, from 1.
     tables: Table,
     /// Functions that have the snapshot's cells, and which variable of theirs it is.
@@ -153,7 +153,7 @@ pub fn load_with_contents(
         print::print_to_stderr(&lua).map_err(state_error)?;
     }
     let meter = Meter::new(&lua, options.instruction_limit).map_err(state_error)?;
-    let walkers = lua.create_table().map_err(state_error)?;
+    let steppers = lua.create_table().map_err(state_error)?;
     lua.set_memory_limit(options.memory_limit).map_err(state_error)?;
     let files = Rc::new(Files::default());
     let runner = Runner { lua: &lua, meter: &meter, files: &files, options };
@@ -161,7 +161,7 @@ pub fn load_with_contents(
     let mut names = Names::default();
     let mut ran = Vec::new();
     for script in scripts {
-        ran.push(run_script(&runner, script, &mut registry, &walkers, &mut names)?);
+        ran.push(run_script(&runner, script, &mut registry, &steppers, &mut names)?);
     }
     meter.limit_time(None);
 
@@ -195,7 +195,7 @@ pub fn load_with_contents(
         files: files.read(),
         scripts: ran,
         requests: registry.requests,
-        walkers,
+        steppers,
         tables,
         cells,
         meter,
@@ -207,7 +207,7 @@ fn run_script(
     runner: &Runner,
     script: &Path,
     registry: &mut Registry,
-    walkers: &Table,
+    steppers: &Table,
     names: &mut Names,
 ) -> Result<Script, LoadError> {
     registry.handlers.earlier = registry.handlers.all.borrow().len();
@@ -217,7 +217,7 @@ fn run_script(
         let path = path.to_string_lossy().into_owned();
         LoadError::Unreadable { path, error }
     })?;
-    let globals = sandbox::globals(runner.lua, folder, &roots, runner.files, registry, walkers, names)
+    let globals = sandbox::globals(runner.lua, folder, &roots, runner.files, registry, steppers, names)
         .map_err(|error| runner.setup_error(error))?;
     runner.run(script, &globals.table)?;
     let handlers = registry.handlers.earlier..registry.handlers.all.borrow().len();

@@ -40,7 +40,7 @@ pub(crate) fn new_state() -> mlua::Result<Lua> {
         | StdLib::UTF8
         | StdLib::MATH
         | StdLib::DEBUG;
-    // SAFETY: the debug library is used by `prelude.lua` and the snapshot walk only; scripts cannot reach it. The
+    // SAFETY: the debug library is used by `prelude.lua` and the snapshot only; scripts cannot reach it. The
     // `package` library, which loads C code, is not opened, and precompiled chunks are refused everywhere.
     let lua = unsafe { Lua::unsafe_new_with(libraries, LuaOptions::default()) };
     // `math.random` starts from a random seed; the same script has to give the same snapshot.
@@ -75,14 +75,14 @@ pub(crate) fn globals(
     roots: &Roots,
     files: &Rc<Files>,
     registry: &Registry,
-    walkers: &Table,
+    steppers: &Table,
     names: &mut Names,
 ) -> mlua::Result<Globals> {
     let globals = lua.create_table()?;
     let raw = files::functions(lua, folder, roots, files, &globals)?;
     let modules = lua.create_table()?;
     raw.set("modules", &modules)?;
-    raw.set("walkers", walkers)?;
+    raw.set("steppers", steppers)?;
     raw.set("next", lua.create_function(traversal::next)?)?;
     raw.set("pairs", lua.create_function(traversal::pairs)?)?;
     let replaced: Table = without_lines(lua, PRELUDE)?.call((lua.globals(), raw, &globals))?;

@@ -1,5 +1,5 @@
 //! `next` and `pairs` as scripts see them: C functions, as in plain Lua, so that errors name the function and the line as there.
-//! The order in which tables are walked is the business of a function of `prelude.lua`.
+//! The order in which tables are traversed is the business of a function of `prelude.lua`.
 
 use std::ffi::c_int;
 

@@ -251,7 +251,7 @@ fn walkers_are_what_next_calls() {
             key => (Some(key + 1), Some("x")),
         })
     });
-    loaded.walkers.raw_set(table.metatable().unwrap(), step.unwrap()).unwrap();
+    loaded.steppers.raw_set(table.metatable().unwrap(), step.unwrap()).unwrap();
     let results = call(&loaded, "walk", LONG).unwrap();
     assert_eq!(results.front().and_then(|value| value.to_string().ok()).as_deref(), Some("1x2x"));
 }

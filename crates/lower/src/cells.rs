@@ -7,7 +7,7 @@
 use crate::context::Context;
 use crate::sites::Turn;
 use crate::state::Slot;
-use crate::value::{Abs, Shape, Str, Union, Word};
+use crate::value::{Abs, Str, Union, Variant, Word};
 use crate::ways::Arm;
 use moonhook_snapshot::{LocalVariable, Prototype};
 use std::collections::BTreeSet;
@@ -119,7 +119,7 @@ fn declaration(prototype: &Prototype, register: usize, pc: usize) -> Option<usiz
     at(pc).or_else(|| at(pc + 1))
 }
 
-/// A value of the same shape that can be made on any way.
+/// A value of the same variant that can be made on any way.
 fn placeholder(known: &Abs) -> Abs {
     let none = Word::Imm(0);
     match known {
@@ -134,9 +134,11 @@ fn placeholder(known: &Abs) -> Abs {
         Abs::Str(Str::Mac(_)) => Abs::Str(Str::Mac(none)),
         // There is no address but that of an entry.
         Abs::Entry { .. } => Abs::Nil,
-        Abs::Union(union) if union.shapes.iter().any(|shape| matches!(shape, Shape::Entry(_))) => Abs::Nil,
+        Abs::Union(union) if union.variants.iter().any(|variant| matches!(variant, Variant::Entry(_))) => {
+            Abs::Nil
+        }
         Abs::Union(union) => {
-            let tag = union.shapes.first().map_or(0, |shape| shape.tag());
+            let tag = union.variants.first().map_or(0, |variant| variant.tag());
             Abs::Union(Rc::new(Union { tag: Word::Imm(tag), payload: [none; 2], ..(**union).clone() }))
         }
     }

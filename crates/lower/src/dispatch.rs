@@ -7,7 +7,7 @@ use crate::opcode::{Instruction, Opcode};
 use crate::protocols;
 use crate::sites::Site;
 use crate::state::{Slot, State};
-use crate::value::{Abs, Shape, Union};
+use crate::value::{Abs, Union, Variant};
 use crate::ways::Arm;
 use moonhook_ir::CompareOp;
 
@@ -16,30 +16,30 @@ use moonhook_ir::CompareOp;
 const MOST: usize = 2000;
 
 impl Context<'_> {
-    /// Splits the current state by the shape of `value`: in each resulting state, the value is the given concrete one,
+    /// Splits the current state by the variant of `value`: in each resulting state, the value is the given concrete one,
     /// also in every variable that holds it.
     ///
     /// # Errors
     /// A refusal where there are very many, and there is a form without them.
     pub fn alternatives(&mut self, value: &Abs) -> Result<Vec<(State, Abs)>> {
         let Abs::Union(union) = value else { return Ok(vec![(self.take_state(), value.clone())]) };
-        let count = union.shapes.len();
+        let count = union.variants.len();
         if count > MOST && self.options.max_work.is_some() {
             let help = "keep numbers or strings in the table, which are data, instead of tables or functions";
             return self.unsupported(format!("telling {count} tables or functions apart"), help, None);
         }
         let mut result = Vec::new();
         let has_entry = has_entry(union);
-        for (index, shape) in union.shapes.iter().enumerate() {
-            let state = if index + 1 == union.shapes.len() {
+        for (index, variant) in union.variants.iter().enumerate() {
+            let state = if index + 1 == union.variants.len() {
                 self.take_state()
             } else {
-                self.split_shape(union, *shape, has_entry)
+                self.split_shape(union, *variant, has_entry)
             };
             if !state.alive() {
                 continue;
             }
-            let concrete = self.concrete(union, *shape);
+            let concrete = self.concrete(union, *variant);
             result.push((narrow(state, union, &concrete), concrete));
         }
         Ok(result)
@@ -86,18 +86,18 @@ impl Context<'_> {
 
     fn split_union_truth(&mut self, union: &Union) -> (Vec<State>, Vec<State>) {
         let (mut truthy, mut falsy) = (Vec::new(), Vec::new());
-        let mut rest = union.shapes.clone();
-        for shape in [Shape::Nil, Shape::Bool] {
-            if !rest.contains(&shape) {
+        let mut rest = union.variants.clone();
+        for variant in [Variant::Nil, Variant::Bool] {
+            if !rest.contains(&variant) {
                 continue;
             }
-            rest.retain(|other| *other != shape);
+            rest.retain(|other| *other != variant);
             let state = if rest.is_empty() {
                 self.take_state()
             } else {
-                self.split_shape(union, shape, has_entry(union))
+                self.split_shape(union, variant, has_entry(union))
             };
-            let concrete = self.concrete(union, shape);
+            let concrete = self.concrete(union, variant);
             self.with_state(narrow(state, union, &concrete), |context| {
                 let (yes, no) = context.split_truth(&concrete);
                 truthy.extend(yes);
@@ -107,7 +107,7 @@ impl Context<'_> {
         if let Some(first) = rest.first() {
             let value = match rest.len() {
                 1 => self.concrete(union, *first),
-                _ => Abs::Union(Union { shapes: rest, ..union.clone() }.into()),
+                _ => Abs::Union(Union { variants: rest, ..union.clone() }.into()),
             };
             let state = self.take_state();
             truthy.push(narrow(state, union, &value));
@@ -115,21 +115,21 @@ impl Context<'_> {
         (truthy, falsy)
     }
 
-    /// Splits the current state: where the value has that shape, which is not its last one, and the rest, which becomes the
+    /// Splits the current state: where the value has that variant, which is not its last one, and the rest, which becomes the
     /// current state. `has_entry` is what [`has_entry`] says of the value.
-    fn split_shape(&mut self, union: &Union, shape: Shape, has_entry: bool) -> State {
+    fn split_shape(&mut self, union: &Union, variant: Variant, has_entry: bool) -> State {
         let address = union.payload[0];
-        let cond = match (union.shapes.as_slice(), shape) {
-            (_, Shape::Entry(_)) => self.compare(CompareOp::Ne, address, 0),
-            ([Shape::Nil, Shape::Entry(_)], _) => self.compare(CompareOp::Eq, address, 0),
-            _ if has_entry => self.compare(CompareOp::Eq, union.tag, shape.tag()),
-            _ => self.compare_apart(CompareOp::Eq, union.tag, shape.tag()),
+        let cond = match (union.variants.as_slice(), variant) {
+            (_, Variant::Entry(_)) => self.compare(CompareOp::Ne, address, 0),
+            ([Variant::Nil, Variant::Entry(_)], _) => self.compare(CompareOp::Eq, address, 0),
+            _ if has_entry => self.compare(CompareOp::Eq, union.tag, variant.tag()),
+            _ => self.compare_apart(CompareOp::Eq, union.tag, variant.tag()),
         };
         let (mut then, mut otherwise) = self.split(cond);
-        match (union.shapes.as_slice(), shape) {
-            (_, Shape::Entry(_)) => self.note_no_entry(&mut otherwise, address),
-            ([Shape::Nil, Shape::Entry(_)], _) => self.note_no_entry(&mut then, address),
-            (_, Shape::Nil) => self.note_tag(&mut then, union.tag, Shape::Nil.tag()),
+        match (union.variants.as_slice(), variant) {
+            (_, Variant::Entry(_)) => self.note_no_entry(&mut otherwise, address),
+            ([Variant::Nil, Variant::Entry(_)], _) => self.note_no_entry(&mut then, address),
+            (_, Variant::Nil) => self.note_tag(&mut then, union.tag, Variant::Nil.tag()),
             _ => {}
         }
         self.state = otherwise;
@@ -143,10 +143,10 @@ impl Context<'_> {
         self.state = here;
     }
 
-    fn concrete(&self, union: &Union, shape: Shape) -> Abs {
-        match shape {
-            Shape::Object(id) => self.object_value(id),
-            shape => shape.value(union.payload).unwrap_or(Abs::Nil),
+    fn concrete(&self, union: &Union, variant: Variant) -> Abs {
+        match variant {
+            Variant::Object(id) => self.object_value(id),
+            variant => variant.value(union.payload).unwrap_or(Abs::Nil),
         }
     }
 
@@ -248,13 +248,13 @@ const CHECK: &str = "check the value before it is used";
 
 /// Whether it may be an entry of a shared table.
 fn has_entry(union: &Union) -> bool {
-    union.shapes.iter().any(|shape| matches!(shape, Shape::Entry(_)))
+    union.variants.iter().any(|variant| matches!(variant, Variant::Entry(_)))
 }
 
 /// The state with `union` replaced by one of its alternatives wherever it is held.
 fn narrow(mut state: State, union: &Union, concrete: &Abs) -> State {
     let same = |value: &Abs| {
-        // What is held is nearly always the value itself: its shapes are not compared once for each of them.
+        // What is held is nearly always the value itself: its variants are not compared once for each of them.
         matches!(value, Abs::Union(held) if std::ptr::eq(&**held, union) || **held == *union)
     };
     let holds = |slot: &Slot| matches!(slot, Slot::Direct(value) if same(value));

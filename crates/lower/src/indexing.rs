@@ -6,7 +6,7 @@ use crate::fields::Key;
 use crate::names::{self, Name};
 use crate::ops::comparison;
 use crate::shared::held::STALE;
-use crate::value::{Abs, Object, Shape, Str, Union, Word};
+use crate::value::{Abs, Object, Str, Union, Variant, Word};
 use crate::ways::Arm;
 use crate::{builtins, objects, tables};
 use moonhook_snapshot::TableId;
@@ -112,8 +112,8 @@ fn index_string(
 /// of the data, not of the script: an error about that nil is not certain.
 fn uncertain(mut arms: Vec<Arm>) -> Vec<Arm> {
     if arms.iter().all(|arm| arm.values.first() == Some(&Abs::Nil)) {
-        let (tag, none) = (Word::Imm(Shape::Nil.tag()), Word::Imm(0));
-        let nil = Abs::Union(Rc::new(Union { shapes: vec![Shape::Nil], tag, payload: [none; 2] }));
+        let (tag, none) = (Word::Imm(Variant::Nil.tag()), Word::Imm(0));
+        let nil = Abs::Union(Rc::new(Union { variants: vec![Variant::Nil], tag, payload: [none; 2] }));
         arms.iter_mut().for_each(|arm| arm.values = vec![nil.clone()]);
     }
     arms

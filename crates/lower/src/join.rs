@@ -9,7 +9,7 @@ use crate::error::LowerErrorKind;
 use crate::range::Range;
 use crate::shared::adding::Met;
 use crate::state::{Looked, Slot, State, Zero, find_near};
-use crate::value::{Abs, Shape, Str, Word};
+use crate::value::{Abs, Str, Variant, Word};
 use crate::ways::{Arm, Form, Variable, read_variable, write_variable};
 use moonhook_ir as ir;
 use moonhook_snapshot::TableId;
@@ -104,9 +104,9 @@ impl Context<'_> {
         }
         variables.extend(cells.into_iter().map(Variable::Cell));
         variables.extend([Variable::Budget, Variable::Scratch, Variable::Heap]);
-        for (key, words) in state.facts.walks.iter() {
+        for (key, words) in state.facts.parsed.iter() {
             let everywhere =
-                arms.iter().all(|arm| arm.state.facts.walk(key).is_some_and(|w| w.len() == words.len()));
+                arms.iter().all(|arm| arm.state.facts.parsed(key).is_some_and(|w| w.len() == words.len()));
             if everywhere {
                 variables.extend((0..words.len()).map(|number| Variable::Walk(key, number)));
             }
@@ -166,7 +166,7 @@ impl Context<'_> {
             roots.extend(self.known.shared.additions.root_of_join(&ways).map(|root| (column, root)));
             entries.extend(self.known.shared.additions.entry_of_join(&ways).map(|entry| (column, entry)));
             if tags.iter().any(|(tag, _)| *tag == column) {
-                let nil = self.known.shared.additions.nil_of_join(Shape::Nil.tag(), &ways);
+                let nil = self.known.shared.additions.nil_of_join(Variant::Nil.tag(), &ways);
                 nils.extend(nil.map(|marker| (column, marker)));
             }
             let param = self.function.add_param(block);
@@ -196,15 +196,15 @@ impl Context<'_> {
             result = Some(match result {
                 None => state,
                 Some(mut sum) => {
-                    let walks = std::mem::take(&mut sum.facts.walks);
+                    let parsed = std::mem::take(&mut sum.facts.parsed);
                     sum.facts = sum.facts.intersect(&state.facts);
                     // Their words are variables of the join.
-                    sum.facts.walks = walks;
+                    sum.facts.parsed = parsed;
                     let stays = |(key, words): &(&'static str, Vec<Word>)| {
-                        state.facts.walk(key).is_some_and(|other| other.len() == words.len())
+                        state.facts.parsed(key).is_some_and(|other| other.len() == words.len())
                     };
-                    if !sum.facts.walks.iter().all(stays) {
-                        sum.facts.walks.retain(stays);
+                    if !sum.facts.parsed.iter().all(stays) {
+                        sum.facts.parsed.retain(stays);
                     }
                     let ends = |(register, slot): (usize, &Slot)| {
                         *slot != Slot::Dead
@@ -246,7 +246,7 @@ impl Context<'_> {
             nils.extend(marker.map(|marker| (*tag, marker)));
         }
         for (column, marker) in nils {
-            self.known.shared.additions.set_nil(merged[column], Shape::Nil.tag(), marker);
+            self.known.shared.additions.set_nil(merged[column], Variant::Nil.tag(), marker);
         }
         roots
             .into_iter()
@@ -322,7 +322,7 @@ impl Context<'_> {
             if form.address().is_some() {
                 continue;
             }
-            if matches!(form, Form::Union(_) | Form::One(Shape::Slice(_))) {
+            if matches!(form, Form::Union(_) | Form::One(Variant::Slice(_))) {
                 hidden.extend(words.filter(|column| params.contains(column)));
             }
         }
@@ -399,7 +399,7 @@ fn tags_of(forms: &[Form]) -> Vec<(usize, std::ops::Range<usize>)> {
     let mut at = 0;
     let mut tags = Vec::new();
     for form in forms {
-        if matches!(form, Form::Union(shapes) if shapes.contains(&Shape::Nil)) {
+        if matches!(form, Form::Union(variants) if variants.contains(&Variant::Nil)) {
             tags.push((at, at + 1..at + form.words()));
         }
         at += form.words();

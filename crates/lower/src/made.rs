@@ -116,7 +116,7 @@ impl Context<'_> {
             let Key::Integer(index) = key else { continue };
             match self.state.cells.get(cell) {
                 None | Some(Abs::Nil) => {}
-                Some(Abs::Union(union)) if union.shapes.contains(&crate::value::Shape::Nil) => {
+                Some(Abs::Union(union)) if union.variants.contains(&crate::value::Variant::Nil) => {
                     return self.needs_entries(table, None, "#");
                 }
                 Some(_) if *index == border + 1 => border += 1,

@@ -3,7 +3,7 @@
 //!
 //! Says nothing of where a value is available, so it never replaces one by the other.
 
-use crate::value::{Abs, Shape, Str, Word};
+use crate::value::{Abs, Str, Variant, Word};
 use moonhook_ir as ir;
 use moonhook_ir::BinaryOp;
 use std::collections::{BTreeMap, HashMap};
@@ -37,7 +37,7 @@ struct Keys {
 struct Read {
     what: String,
     at: Word,
-    shapes: Vec<Shape>,
+    variants: Vec<Variant>,
     word: usize,
     epoch: u32,
 }
@@ -90,14 +90,15 @@ impl Same {
 
     /// Notes that `value` is what `what` at `at` of the packet is now.
     pub fn note_read(&mut self, what: &str, at: Word, value: &Abs) {
-        let shapes = match value {
-            Abs::Union(union) => union.shapes.clone(),
+        let variants = match value {
+            Abs::Union(union) => union.variants.clone(),
             _ => vec![],
         };
         let at = self.of(at);
         for (word, value) in words(value).into_iter().enumerate() {
             let Word::Value(value) = value else { continue };
-            let read = Read { what: what.to_string(), at, shapes: shapes.clone(), word, epoch: self.epoch };
+            let read =
+                Read { what: what.to_string(), at, variants: variants.clone(), word, epoch: self.epoch };
             let read = Rc::new(read);
             let first = *self.read.entry(read.clone()).or_insert_with(|| {
                 self.keys.entry(value).or_default().read.push(read);

@@ -19,7 +19,7 @@ const VERDICTS: usize = 8;
 
 /// What can be learned of shared tables from code that may have no expanded form.
 pub fn learn(snapshot: &Snapshot, options: &Options) -> SharedTables {
-    match walk(snapshot, options) {
+    match lower_until_known(snapshot, options) {
         Ok(mut context) => std::mem::take(&mut context.known.shared),
         Err((_, known)) => known.shared,
     }
@@ -30,7 +30,7 @@ pub fn lower(
     snapshot: &Snapshot,
     options: &Options,
 ) -> (std::result::Result<ir::Module, LowerError>, SharedTables) {
-    match walk(snapshot, options) {
+    match lower_until_known(snapshot, options) {
         Ok(mut context) => {
             let shared = std::mem::take(&mut context.known.shared);
             (context.finish(), shared)
@@ -40,7 +40,7 @@ pub fn lower(
 }
 
 /// Walks until nothing new is learned of the script.
-fn walk<'a>(
+fn lower_until_known<'a>(
     snapshot: &'a Snapshot,
     options: &'a Options,
 ) -> std::result::Result<Context<'a>, (Box<LowerError>, Box<Knowledge>)> {
@@ -49,7 +49,7 @@ fn walk<'a>(
         known.start_over();
         let mut context = Context::new(snapshot, options, known, &program_name(&snapshot.script));
         context.state.heap = context.tables_heap();
-        let outcome = context.walk_handlers();
+        let outcome = context.attempt();
         context.known.log(outcome.is_ok());
         match outcome {
             Ok(()) => return Ok(context),
@@ -77,7 +77,7 @@ pub fn program_name(script: &str) -> String {
 
 impl Context<'_> {
     /// Walks through all handlers; `Restart` if what was learned on the way is to be known from the start.
-    fn walk_handlers(&mut self) -> Result<()> {
+    fn attempt(&mut self) -> Result<()> {
         let outcome = self.lower_handlers();
         match (outcome, self.deferred.take()) {
             _ if self.stale => Err(Stop::Restart),

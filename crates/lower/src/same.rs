@@ -46,7 +46,7 @@ impl Context<'_> {
             }
             Abs::Union(union) => {
                 let payload = union.payload.map(word);
-                Abs::Union(Rc::new(Union { shapes: union.shapes.clone(), tag: word(union.tag), payload }))
+                Abs::Union(Rc::new(Union { variants: union.variants.clone(), tag: word(union.tag), payload }))
             }
             other => other.clone(),
         }

@@ -8,7 +8,7 @@ use crate::frame::Frame;
 use crate::numbering::forget_values;
 use crate::range::Range;
 use crate::state::{Slot, State, Zero};
-use crate::value::{Abs, CellRef, Object, Shape, Word};
+use crate::value::{Abs, CellRef, Object, Variant, Word};
 use crate::ways::{Form, Variable, read_variable, write_variable};
 use moonhook_ir as ir;
 use std::collections::{BTreeMap, BTreeSet};
@@ -102,7 +102,7 @@ impl<'a> Context<'a> {
                 forms.insert(variable, self.widen(&form, &entering)?);
             }
         }
-        forms.insert(Variable::Budget, Form::One(crate::value::Shape::Int));
+        forms.insert(Variable::Budget, Form::One(crate::value::Variant::Int));
         Ok(forms)
     }
 
@@ -230,8 +230,8 @@ impl<'a> Context<'a> {
                     work.extend(made.metatable.clone().map(Abs::Object));
                     work.extend(made.fields.values().filter_map(|cell| state.cells.get(cell)).cloned());
                 }
-                Abs::Union(union) => work.extend(union.shapes.iter().filter_map(|shape| match shape {
-                    Shape::Object(id) => Some(self.object_value(*id)),
+                Abs::Union(union) => work.extend(union.variants.iter().filter_map(|variant| match variant {
+                    Variant::Object(id) => Some(self.object_value(*id)),
                     _ => None,
                 })),
                 _ => {}
@@ -273,24 +273,24 @@ impl<'a> Context<'a> {
         Ok(changed.then_some(wider))
     }
 
-    /// The forms without shapes that only earlier walks came upon, when less was known to vary: in `s = s .. x`, what `"" .. x` is.
+    /// The forms without variants that only earlier walks came upon, when less was known to vary: in `s = s .. x`, what `"" .. x` is.
     fn narrower(
         &mut self,
         entry: &State,
         forms: &BTreeMap<Variable, Form>,
         back: &[State],
     ) -> Result<Option<BTreeMap<Variable, Form>>> {
-        let shapes = |form: &Form| match form {
+        let variants = |form: &Form| match form {
             Form::Same(_) => 0,
             Form::One(_) => 1,
-            Form::Union(shapes) => shapes.len(),
+            Form::Union(variants) => variants.len(),
         };
         let mut narrower = forms.clone();
-        for (variable, form) in forms.iter().filter(|(_, form)| shapes(form) > 1) {
+        for (variable, form) in forms.iter().filter(|(_, form)| variants(form) > 1) {
             let states = std::iter::once(entry).chain(back);
             let values: Vec<Abs> = states.map(|state| read_variable(state, *variable)).collect();
             let met = self.form_of(&values.iter().collect::<Vec<_>>(), true)?;
-            if shapes(&met) < shapes(form) {
+            if variants(&met) < variants(form) {
                 narrower.insert(*variable, met);
             }
         }

@@ -48,7 +48,7 @@ pub struct Facts {
     /// Pointers into the packet.
     pub pointers: CopyOnWrite<Vec<Pointer>>,
     /// Results of header walks: a key and its words. Dropped when the packet is written.
-    pub walks: CopyOnWrite<Vec<(&'static str, Vec<Word>)>>,
+    pub parsed: CopyOnWrite<Vec<(&'static str, Vec<Word>)>>,
     /// The per-CPU scratch region's address, once looked up.
     pub region: Option<ir::Value>,
     /// The packet may have been written.
@@ -146,7 +146,7 @@ impl Facts {
         Facts {
             length: self.length.min(other.length),
             pointers,
-            walks: common(&self.walks, &other.walks),
+            parsed: common(&self.parsed, &other.parsed),
             region: self.region.filter(|region| other.region == Some(*region)),
             written: self.written || other.written,
             absent: common(&self.absent, &other.absent),
@@ -169,8 +169,8 @@ impl Facts {
         }
     }
 
-    pub fn walk(&self, key: &str) -> Option<&[Word]> {
-        self.walks.iter().find(|(k, _)| *k == key).map(|(_, words)| words.as_slice())
+    pub fn parsed(&self, key: &str) -> Option<&[Word]> {
+        self.parsed.iter().find(|(k, _)| *k == key).map(|(_, words)| words.as_slice())
     }
 
     pub fn looked(&self, table: TableId, key: &Identity) -> Option<&Looked> {

@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use crate::state::State;
-use crate::value::{Abs, Shape, Space, Str};
+use crate::value::{Abs, Space, Str, Variant};
 use crate::ways::{Form, Variable, read_variable};
 use moonhook_ir as ir;
 use std::collections::BTreeMap;
@@ -46,7 +46,7 @@ impl Context<'_> {
 fn is_made_string(value: &Abs) -> bool {
     match value {
         Abs::Str(Str::Slice { space, .. }) => *space == Space::Scratch,
-        Abs::Union(union) => union.shapes.contains(&Shape::Slice(Space::Scratch)),
+        Abs::Union(union) => union.variants.contains(&Variant::Slice(Space::Scratch)),
         _ => false,
     }
 }

@@ -1,7 +1,7 @@
 //! Abstract values: what is known of a Lua value at a point of the program.
 //!
 //! A value whose type is known is spread over as many machine words as that type needs; a constant needs none. A value
-//! whose type is not known is a [`Union`]: a tag word that says which of the listed shapes it has, and two payload words.
+//! whose type is not known is a [`Union`]: a tag word that says which of the listed variants it has, and two payload words.
 
 use moonhook_ir as ir;
 use moonhook_snapshot::{CellId, PrototypeId, TableId};
@@ -144,20 +144,20 @@ pub enum CellRef {
     Local(u32),
 }
 
-/// A value of more than one possible shape.
+/// A value of more than one possible variant.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Union {
-    /// Which of the shapes it has, as [`crate::context::Context::tag`] numbers it. Compared first: it nearly always tells two values
-    /// apart, and there may be thousands of shapes.
+    /// Which of the variants it has, as [`crate::context::Context::tag`] numbers it. Compared first: it nearly always tells two values
+    /// apart, and there may be thousands of variants.
     pub tag: Word,
     pub payload: [Word; 2],
     /// Sorted. Usually two or more; a single one is a value whose type nobody should rely on.
-    pub shapes: Vec<Shape>,
+    pub variants: Vec<Variant>,
 }
 
 /// What a tag stands for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Shape {
+pub enum Variant {
     Nil,
     Bool,
     Int,
@@ -165,54 +165,54 @@ pub enum Shape {
     Ipv4,
     Ipv6,
     Mac,
-    /// The path of an [`Abs::Entry`]. Stands alone or with shapes without words, whose payload is 0: the address tells itself
+    /// The path of an [`Abs::Entry`]. Stands alone or with variants without words, whose payload is 0: the address tells itself
     /// whether it is one, and must not be computed with.
     Entry(u32),
     /// An interned [`Object`].
     Object(u32),
 }
 
-impl Shape {
-    /// The tag word's value for this shape.
+impl Variant {
+    /// The tag word's value for this variant.
     pub fn tag(self) -> i64 {
         match self {
-            Shape::Nil => 0,
-            Shape::Bool => 1,
-            Shape::Int => 2,
-            Shape::Slice(Space::Packet) => 3,
-            Shape::Slice(Space::Pool) => 4,
-            Shape::Slice(Space::Scratch) => 5,
-            Shape::Ipv4 => 6,
-            Shape::Ipv6 => 7,
-            Shape::Mac => 8,
-            Shape::Entry(path) => -1 - i64::from(path),
-            Shape::Object(id) => 16 + i64::from(id),
+            Variant::Nil => 0,
+            Variant::Bool => 1,
+            Variant::Int => 2,
+            Variant::Slice(Space::Packet) => 3,
+            Variant::Slice(Space::Pool) => 4,
+            Variant::Slice(Space::Scratch) => 5,
+            Variant::Ipv4 => 6,
+            Variant::Ipv6 => 7,
+            Variant::Mac => 8,
+            Variant::Entry(path) => -1 - i64::from(path),
+            Variant::Object(id) => 16 + i64::from(id),
         }
     }
 
     /// How many payload words it uses.
     pub fn words(self) -> usize {
         match self {
-            Shape::Nil | Shape::Object(_) => 0,
-            Shape::Bool | Shape::Int | Shape::Mac | Shape::Entry(_) => 1,
+            Variant::Nil | Variant::Object(_) => 0,
+            Variant::Bool | Variant::Int | Variant::Mac | Variant::Entry(_) => 1,
             // The first one of an IPv4 address is 0: those of both families are what a key or value of type `ip` has.
-            Shape::Slice(_) | Shape::Ipv4 | Shape::Ipv6 => 2,
+            Variant::Slice(_) | Variant::Ipv4 | Variant::Ipv6 => 2,
         }
     }
 
-    /// The abstract value of this shape with the given payload; not for objects.
+    /// The abstract value of this variant with the given payload; not for objects.
     pub fn value(self, payload: [Word; 2]) -> Option<Abs> {
         let [first, second] = payload;
         Some(match self {
-            Shape::Nil => Abs::Nil,
-            Shape::Bool => Abs::Bool(first),
-            Shape::Int => Abs::Int(first),
-            Shape::Slice(space) => Abs::Str(Str::Slice { space, start: first, length: second }),
-            Shape::Ipv4 => Abs::Str(Str::Ipv4(second)),
-            Shape::Ipv6 => Abs::Str(Str::Ipv6(first, second)),
-            Shape::Mac => Abs::Str(Str::Mac(first)),
-            Shape::Entry(path) => Abs::Entry { path, base: first },
-            Shape::Object(_) => return None,
+            Variant::Nil => Abs::Nil,
+            Variant::Bool => Abs::Bool(first),
+            Variant::Int => Abs::Int(first),
+            Variant::Slice(space) => Abs::Str(Str::Slice { space, start: first, length: second }),
+            Variant::Ipv4 => Abs::Str(Str::Ipv4(second)),
+            Variant::Ipv6 => Abs::Str(Str::Ipv6(first, second)),
+            Variant::Mac => Abs::Str(Str::Mac(first)),
+            Variant::Entry(path) => Abs::Entry { path, base: first },
+            Variant::Object(_) => return None,
         })
     }
 }

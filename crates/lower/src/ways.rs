@@ -1,7 +1,7 @@
 //! Ways of control flow that meet: what may differ between them, and how it is represented beyond.
 
 use crate::state::{Slot, State};
-use crate::value::{Abs, Shape, Word};
+use crate::value::{Abs, Variant, Word};
 
 /// Constant strings kept apart in a union; with more of them they become slices of the pool.
 pub const MAX_TEXTS: usize = 8;
@@ -23,9 +23,9 @@ pub enum Variable {
 pub enum Form {
     /// The same on all ways.
     Same(Abs),
-    One(Shape),
+    One(Variant),
     /// Sorted.
-    Union(Vec<Shape>),
+    Union(Vec<Variant>),
 }
 
 /// One of the ways that meet.
@@ -39,8 +39,8 @@ impl Form {
     pub fn words(&self) -> usize {
         match self {
             Form::Same(_) => 0,
-            Form::One(shape) => shape.words(),
-            Form::Union(shapes) => 1 + shapes.iter().map(|shape| shape.words()).max().unwrap_or(0),
+            Form::One(variant) => variant.words(),
+            Form::Union(variants) => 1 + variants.iter().map(|variant| variant.words()).max().unwrap_or(0),
         }
     }
 }
@@ -48,10 +48,10 @@ impl Form {
 impl Form {
     /// Which of its words may be an entry's address.
     pub fn address(&self) -> Option<usize> {
-        let is_entry = |shape: &Shape| matches!(shape, Shape::Entry(_));
+        let is_entry = |variant: &Variant| matches!(variant, Variant::Entry(_));
         match self {
-            Form::One(shape) if is_entry(shape) => Some(0),
-            Form::Union(shapes) if shapes.iter().any(is_entry) => Some(1),
+            Form::One(variant) if is_entry(variant) => Some(0),
+            Form::Union(variants) if variants.iter().any(is_entry) => Some(1),
             _ => None,
         }
     }
@@ -69,7 +69,7 @@ pub fn read_variable(state: &State, variable: Variable) -> Abs {
         Variable::Scratch => Abs::Int(state.scratch),
         Variable::Heap => Abs::Int(state.heap),
         Variable::Walk(key, number) => {
-            let word = state.facts.walk(key).and_then(|words| words.get(number)).copied();
+            let word = state.facts.parsed(key).and_then(|words| words.get(number)).copied();
             Abs::Int(word.unwrap_or(Word::Imm(0)))
         }
     }
@@ -85,7 +85,7 @@ pub fn write_variable(state: &mut State, variable: Variable, value: Abs) {
         (Variable::Scratch, Abs::Int(word)) => state.scratch = word,
         (Variable::Heap, Abs::Int(word)) => state.heap = word,
         (Variable::Walk(key, number), Abs::Int(word)) => {
-            let words = state.facts.walks.iter_mut().find(|(k, _)| *k == key);
+            let words = state.facts.parsed.iter_mut().find(|(k, _)| *k == key);
             if let Some(place) = words.and_then(|(_, words)| words.get_mut(number)) {
                 *place = word;
             }

@@ -4,7 +4,7 @@
 use crate::context::{Context, Result};
 use crate::region::Address;
 use crate::state::Slot;
-use crate::value::{Abs, Shape, Space, Str, Word};
+use crate::value::{Abs, Space, Str, Variant, Word};
 use moonhook_ir::Size;
 
 impl Context<'_> {
@@ -55,7 +55,7 @@ impl Context<'_> {
 
     /// Must stand behind every write to the packet.
     pub fn packet_written(&mut self) {
-        self.state.facts.walks.clear();
+        self.state.facts.parsed.clear();
         self.state.facts.written = true;
         self.same.packet_may_change();
         self.forget_lookups();
@@ -73,7 +73,7 @@ impl Context<'_> {
 fn is_packet_text(value: &Abs) -> bool {
     match value {
         Abs::Str(Str::Slice { space: Space::Packet, .. }) => true,
-        Abs::Union(union) => union.shapes.contains(&Shape::Slice(Space::Packet)),
+        Abs::Union(union) => union.variants.contains(&Variant::Slice(Space::Packet)),
         _ => false,
     }
 }

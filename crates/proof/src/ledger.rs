@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub struct Entry {
     /// eBPF instructions after the kernel's rewriting.
     pub instructions: u64,
-    /// Instructions that the verifier walked.
+    /// Instructions that the verifier has been through.
     pub verified: u64,
     /// Bytes of stack.
     pub stack: u64,
@@ -96,7 +96,7 @@ pub fn compare(ledger: &str, most: u64, measured: &[(String, Entry)]) {
     let text = std::fs::read_to_string(&path).expect("the ledger can be read");
     let recorded: Map<String, Value> = serde_json::from_str(&text).expect("the ledger is JSON");
     let mut complaints = complaints(&recorded, most, measured);
-    complaints.extend(walked_too_often(measured));
+    complaints.extend(verified_too_often(measured));
     if std::env::var_os("MOONHOOK_LEDGER").is_some_and(|value| value == "limits") {
         complaints.retain(|complaint| complaint.contains(LIMIT));
     }
@@ -138,7 +138,7 @@ fn complaints(recorded: &Map<String, Value>, most: u64, measured: &[(String, Ent
 }
 
 /// What the verifier walks too often, of expanded code.
-fn walked_too_often(measured: &[(String, Entry)]) -> Vec<String> {
+fn verified_too_often(measured: &[(String, Entry)]) -> Vec<String> {
     let expanded = || measured.iter().filter(|(_, entry)| !entry.general);
     let mut all: Vec<String> = expanded()
         .filter(|(_, entry)| entry.verified > MOST_WALKED * entry.instructions)
@@ -178,10 +178,10 @@ mod tests {
     }
 
     #[test]
-    fn expanded_code_is_walked_a_few_times() {
+    fn expanded_code_is_verified_a_few_times() {
         let script =
             |verified, general| ("a".to_string(), Entry { instructions: 100, verified, stack: 0, general });
-        let found = |scripts: &[(String, Entry)]| walked_too_often(scripts).len();
+        let found = |scripts: &[(String, Entry)]| verified_too_often(scripts).len();
         assert_eq!(found(&[script(2000, false), script(9000, true)]), 0);
         assert_eq!(found(&[script(2001, false)]), 1);
         let half = |verified| vec![script(verified, false); MANY / 2];

@@ -4,7 +4,7 @@ use crate::SessionError;
 use crate::dump::OpenDump;
 use crate::lists::data;
 use crate::session::Session;
-use moonhook_control::{SharedTable, Walk};
+use moonhook_control::{SharedTable, Traversal};
 use moonhook_daemon::{ClientId, Dumped, TableInfo, TableOperation};
 use moonhook_daemon::{from_json, to_json};
 use moonhook_shape::{Datum, Type};
@@ -68,10 +68,10 @@ impl Session {
             None if dump.is_some() => return Err(SessionError::DumpGone { name: name.to_string() }),
             None => {
                 self.last_dump += 1;
-                OpenDump { id: self.last_dump, table: name.to_string(), walk: Walk::default() }
+                OpenDump { id: self.last_dump, table: name.to_string(), traversal: Traversal::default() }
             }
         };
-        let entries = table.next_entries(&mut open.walk, PAGE)?;
+        let entries = table.next_entries(&mut open.traversal, PAGE)?;
         let entries: Vec<_> = entries.iter().map(|(key, value)| (to_json(key), to_json(value))).collect();
         let id = (entries.len() == PAGE).then_some(open.id);
         if id.is_some() {

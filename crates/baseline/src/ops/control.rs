@@ -141,7 +141,7 @@ fn generic_call(body: &mut Body<'_, '_, '_>, i: Instruction) {
         let flags = body.code().load(table, T_FLAGS);
         body.code().leave_if(CompareOp::Test, flags, FLAG_SHARED as i32, general, &[]);
     }
-    walk_table(body, i);
+    traverse_table(body, i);
     let args = [body.frame, body.base];
     body.code().jump(after.0, &args);
     body.code().block = general;
@@ -189,7 +189,7 @@ fn sequence_step(body: &mut Body<'_, '_, '_>, i: Instruction, after: Block) {
     body.code().block = other;
 }
 
-fn walk_table(body: &mut Body<'_, '_, '_>, i: Instruction) {
+fn traverse_table(body: &mut Body<'_, '_, '_>, i: Instruction) {
     let table = body.payload(i.a() + 1);
     let key = body.address(i.a() + 3);
     let status = body.routine("table_next", &[table, key, key]);

@@ -46,7 +46,7 @@ pub struct Cost {
     pub part_of: String,
     /// Slots of 8 bytes.
     pub instructions: usize,
-    /// Instructions that the verifier walked; `None` if it was not asked, or took too long to say.
+    /// Instructions that the verifier has been through; `None` if it was not asked, or took too long to say.
     pub verified: Option<u32>,
 }
 
@@ -92,14 +92,14 @@ fn parts(
     // What functions that are not global cost is known for their callers only.
     if let Some(Some(work)) = work {
         let own: u32 = work.visits.iter().sum();
-        rows.entry(None).or_default().1 += work.walked - own;
+        rows.entry(None).or_default().1 += work.verified - own;
     }
     let rest = match function.name.starts_with(moonhook_engine::UNIT) {
         true => Kind::Unit,
         false if function.section == SUBPROGRAMS => Kind::Routine,
         false => Kind::Program,
     };
-    let cost = |(prototype, (instructions, walked)): (Option<usize>, (usize, u32))| {
+    let cost = |(prototype, (instructions, verified)): (Option<usize>, (usize, u32))| {
         let prototype = prototype.map(|index| &snapshot.prototypes[index]);
         Cost {
             kind: if prototype.is_some() { Kind::Function } else { rest },
@@ -107,7 +107,7 @@ fn parts(
             place: prototype.map(|prototype| place(snapshot, prototype)),
             part_of: function.name.clone(),
             instructions,
-            verified: work.map(|_| walked),
+            verified: work.map(|_| verified),
         }
     };
     rows.into_iter().map(cost).collect()
@@ -262,7 +262,7 @@ mod tests {
             stack: 0,
             listing: lines.iter().enumerate().map(listed).collect(),
         };
-        let work = VerifiedFunction { name: "unit_0".to_string(), walked: 19, visits: vec![1, 2, 5, 7] };
+        let work = VerifiedFunction { name: "unit_0".to_string(), verified: 19, visits: vec![1, 2, 5, 7] };
         let rows = costs(&snapshot, &[function], Some(&[work]));
         let seen: Vec<_> = rows.iter().map(|row| (what(row), row.instructions, row.verified)).collect();
         assert_eq!(

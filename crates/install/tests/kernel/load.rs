@@ -27,8 +27,8 @@ fn loads_and_says_what_it_costs() {
     assert!(log.contains("; value[0] += 1; @ basic.c:"), "{log}");
     for row in full.statistics() {
         let functions = full.verified_functions(&row.name).unwrap();
-        let walked: u32 = functions.iter().map(|function| function.walked).sum();
-        assert_eq!((functions[0].name.as_str(), walked), (row.name.as_str(), row.verified_instructions));
+        let verified: u32 = functions.iter().map(|function| function.verified).sum();
+        assert_eq!((functions[0].name.as_str(), verified), (row.name.as_str(), row.verified_instructions));
     }
     assert_eq!(program.verified_functions("count"), None);
 }

@@ -4,7 +4,7 @@ use super::call::{Call, Row, returns};
 use crate::context::{Context, Result};
 use crate::fields::Key;
 use crate::shared::held::STALE;
-use crate::value::{Abs, Object, Shape};
+use crate::value::{Abs, Object, Variant};
 use crate::ways::Arm;
 use moonhook_shape::MAX_NESTED;
 use moonhook_snapshot::Value;
@@ -42,7 +42,7 @@ fn name(context: &mut Context<'_>, call: &Call) -> Result<Abs> {
 /// The value as events carry it; the state is dead where they cannot.
 fn sendable(context: &mut Context<'_>, call: &Call, number: usize, value: &Abs) -> Result<Abs> {
     if let Abs::Union(union) = value
-        && union.shapes.iter().any(|shape| is_object(context, shape))
+        && union.variants.iter().any(|variant| is_object(context, variant))
     {
         return context.dispatch_one(value, &mut |context, value| {
             let mut call = Call { narrowed: true, ..call.clone() };
@@ -54,10 +54,12 @@ fn sendable(context: &mut Context<'_>, call: &Call, number: usize, value: &Abs) 
     Ok(if context.state.alive() { value.clone() } else { Abs::Nil })
 }
 
-fn is_object(context: &Context<'_>, shape: &Shape) -> bool {
-    match shape {
-        Shape::Object(id) => !matches!(context.known.objects.get_index(*id as usize), Some(Object::Text(_))),
-        Shape::Entry(_) => true,
+fn is_object(context: &Context<'_>, variant: &Variant) -> bool {
+    match variant {
+        Variant::Object(id) => {
+            !matches!(context.known.objects.get_index(*id as usize), Some(Object::Text(_)))
+        }
+        Variant::Entry(_) => true,
         _ => false,
     }
 }
@@ -69,7 +71,7 @@ fn check(context: &mut Context<'_>, call: &Call, number: usize, value: &Abs, dep
     }
     match value {
         Abs::Nil | Abs::Bool(_) | Abs::Int(_) | Abs::Str(_) | Abs::Object(Object::Text(_)) => {}
-        Abs::Union(union) if !union.shapes.iter().any(|shape| is_object(context, shape)) => {}
+        Abs::Union(union) if !union.variants.iter().any(|variant| is_object(context, variant)) => {}
         Abs::Union(_) => {
             let call = Call { narrowed: true, ..call.clone() };
             context.dispatch(value, &mut |context, value| {

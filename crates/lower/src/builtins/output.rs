@@ -6,7 +6,7 @@ use super::format;
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 
-use crate::value::{Abs, Object, Shape, Str, Word};
+use crate::value::{Abs, Object, Str, Variant, Word};
 use crate::ways::Arm;
 use moonhook_ir::Piece;
 
@@ -57,13 +57,13 @@ fn sendable(context: &mut Context<'_>, value: &Abs) -> Result<Abs> {
             context.refuse(LowerErrorKind::Float { what: "a float is printed".into(), help }, Some("print"))
         }
         Abs::Union(union) => {
-            let has_text = |context: &Context<'_>, shape: &Shape| match shape {
-                Shape::Object(id) => {
+            let has_text = |context: &Context<'_>, variant: &Variant| match variant {
+                Variant::Object(id) => {
                     matches!(context.known.objects.get_index(*id as usize), Some(Object::Text(_)))
                 }
                 _ => true,
             };
-            if union.shapes.iter().all(|shape| has_text(context, shape)) {
+            if union.variants.iter().all(|variant| has_text(context, variant)) {
                 return Ok(value.clone());
             }
             context.dispatch_one(value, &mut |context, value| sendable(context, &value))

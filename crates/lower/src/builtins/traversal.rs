@@ -16,7 +16,7 @@ pub const NEXT: &str = "next";
 
 fn pairs(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     if let Abs::Object(Object::Stored(table)) = call.arg(1) {
-        let walk = context.walk_stored(table);
+        let walk = context.traverse_stored(table);
         return returns(context, vec![Abs::Object(walk), call.arg(1), Abs::Nil, Abs::Nil]);
     }
     if !is_no_table(call) && table_of(context, call)?.is_none() {

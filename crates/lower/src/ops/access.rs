@@ -5,7 +5,7 @@ use crate::frame::{Frame, Next};
 use crate::indexing::index_arms;
 use crate::names;
 use crate::opcode::{Instruction, Opcode};
-use crate::value::{Abs, Object, Shape, Str, Word};
+use crate::value::{Abs, Object, Str, Variant, Word};
 use crate::ways::Arm;
 use moonhook_snapshot::Value;
 
@@ -74,8 +74,8 @@ fn header_name(context: &Context<'_>, object: &Abs) -> Option<String> {
     };
     match object {
         Abs::Object(object) => of(object),
-        Abs::Union(union) => match union.shapes.as_slice() {
-            [Shape::Nil, Shape::Object(id)] => of(context.known.objects.get_index(*id as usize)?),
+        Abs::Union(union) => match union.variants.as_slice() {
+            [Variant::Nil, Variant::Object(id)] => of(context.known.objects.get_index(*id as usize)?),
             _ => None,
         },
         _ => None,

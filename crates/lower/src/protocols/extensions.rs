@@ -15,7 +15,7 @@ const MAX_EXTENSIONS: i64 = 8;
 /// the verifier so, the place needs no further checks.
 const FURTHEST: i64 = 0x7fff;
 
-/// Where the walk ended.
+/// Where passing over them ended.
 pub struct Behind {
     /// Where what follows starts.
     pub next: Word,
@@ -35,13 +35,13 @@ const FLAGS: i64 = 40;
 /// Passes over the extension headers that start at `next` with one of type `protocol`. The current state goes on.
 pub fn pass_over(context: &mut Context<'_>, next: Word, protocol: Word) -> Result<Behind> {
     let packed = if context.copy.is_some() || !context.options.subprograms {
-        walk(context, next, protocol)?
+        to_last(context, next, protocol)?
     } else {
         let function = context.subprogram("ipv6_extensions", 2, |context, parameters| {
             let &[next, protocol] = parameters else { return Ok(()) };
             // What is passed are sums and bytes of the frame, of which the function knows nothing.
             let (next, protocol) = (context.and(next, FURTHEST), context.and(protocol, 0xff));
-            let packed = walk(context, next, protocol)?;
+            let packed = to_last(context, next, protocol)?;
             context.give(packed);
             Ok(())
         })?;
@@ -90,7 +90,7 @@ pub fn split_extension(context: &mut Context<'_>, protocol: Word) -> (Vec<State>
 }
 
 /// Gives next, protocol, fragment and flags in one word.
-fn walk(context: &mut Context<'_>, next: Word, protocol: Word) -> Result<Word> {
+fn to_last(context: &mut Context<'_>, next: Word, protocol: Word) -> Result<Word> {
     // The fragment header and the flags as they are in the result.
     let initial = [next, protocol, Word::Imm(0), Word::Imm(MAX_EXTENSIONS)];
     let arms = context.repeat(&initial, &mut |context, variables| {

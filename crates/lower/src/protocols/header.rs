@@ -20,32 +20,32 @@ pub struct Field {
     pub read: fn(&mut Context<'_>) -> Result<Vec<Arm>>,
 }
 
-/// The words of the current state's walk, as it stands in the state's facts.
+/// The words of a header that the current state has parsed, as they stand in the state's facts.
 pub type Words = Vec<Word>;
 
-/// Arms of a walk that ends without finding the header.
+/// Arms of parsing that ends without finding the header.
 pub fn absent(states: impl IntoIterator<Item = State>) -> impl Iterator<Item = Arm> {
     states.into_iter().map(|state| Arm { state, values: vec![Abs::int(0)] })
 }
 
 impl Context<'_> {
-    /// Whether the walk `key` finds its header: the state in which it does, with the walk's words, and the states in which
-    /// it does not. Words that were computed before are used again. All arms of `walk` carry the same number of integers;
+    /// Whether parsing finds the header `key`: the state in which it does, with its words, and the states in which
+    /// it does not. Words that were computed before are used again. All arms of `parse` carry the same number of integers;
     /// the first is 0 where the header is not there.
     pub fn found(
         &mut self,
         key: &'static str,
-        walk: impl FnOnce(&mut Self) -> Result<Vec<Arm>>,
+        parse: impl FnOnce(&mut Self) -> Result<Vec<Arm>>,
     ) -> Result<(State, Words, Vec<State>)> {
-        if let Some(words) = self.state.facts.walk(key) {
+        if let Some(words) = self.state.facts.parsed(key) {
             let words = words.to_vec();
             let there = self.compare(CompareOp::Ne, words.first().copied().unwrap_or(Word::Imm(0)), 0);
             let (yes, no) = self.split(there);
             return Ok((yes, words, vec![no]));
         }
-        let (present, absent) = self.found_apart(key, walk)?;
+        let (present, absent) = self.found_apart(key, parse)?;
         self.enter(present)?;
-        let words = self.state.facts.walk(key).unwrap_or_default().to_vec();
+        let words = self.state.facts.parsed(key).unwrap_or_default().to_vec();
         Ok((self.take_state(), words, absent))
     }
 
@@ -53,13 +53,13 @@ impl Context<'_> {
     pub fn found_apart(
         &mut self,
         key: &'static str,
-        walk: impl FnOnce(&mut Self) -> Result<Vec<Arm>>,
+        parse: impl FnOnce(&mut Self) -> Result<Vec<Arm>>,
     ) -> Result<(Vec<State>, Vec<State>)> {
-        if self.state.facts.walk(key).is_some() {
-            let (state, _, absent) = self.found(key, walk)?;
+        if self.state.facts.parsed(key).is_some() {
+            let (state, _, absent) = self.found(key, parse)?;
             return Ok((vec![state], absent));
         }
-        let arms = walk(self)?;
+        let arms = parse(self)?;
         let count = arms.iter().map(|arm| arm.values.len()).max().unwrap_or(0);
         let word = |value: Abs| match value {
             Abs::Int(word) => word,
@@ -70,19 +70,19 @@ impl Context<'_> {
             let there = !matches!(values.first(), None | Some(Abs::Int(Word::Imm(0))));
             let mut words: Words = values.into_iter().map(word).collect();
             words.resize(count, Word::Imm(0));
-            state.facts.walks.push((key, words));
+            state.facts.parsed.push((key, words));
             if there { present.push(state) } else { absent.push(state) }
         }
         Ok((present, absent))
     }
 
-    /// The header object where the walk finds it, nil where it does not.
+    /// The header object where parsing finds it, nil where it does not.
     pub fn header_arms(
         &mut self,
         name: &'static str,
-        walk: impl FnOnce(&mut Self) -> Result<Vec<Arm>>,
+        parse: impl FnOnce(&mut Self) -> Result<Vec<Arm>>,
     ) -> Result<Vec<Arm>> {
-        let (state, _, absent) = self.found(name, walk)?;
+        let (state, _, absent) = self.found(name, parse)?;
         let mut arms = vec![Arm { state, values: vec![Abs::Object(Object::Header(name))] }];
         arms.extend(absent.into_iter().map(|state| Arm { state, values: vec![Abs::Nil] }));
         Ok(arms)
@@ -92,9 +92,9 @@ impl Context<'_> {
     pub fn known_header(
         &mut self,
         key: &'static str,
-        walk: impl FnOnce(&mut Self) -> Result<Vec<Arm>>,
+        parse: impl FnOnce(&mut Self) -> Result<Vec<Arm>>,
     ) -> Result<Words> {
-        let (state, words, absent) = self.found(key, walk)?;
+        let (state, words, absent) = self.found(key, parse)?;
         self.state = state;
         self.fail_in(absent, |context| {
             context.fail(crate::events::Message::bare("a header is gone (a fault of Moonhook)"));
@@ -103,7 +103,7 @@ impl Context<'_> {
         Ok(words)
     }
 
-    /// A big-endian field of a header: `size` bytes at `offset + at`, which the walk found to be there. The verifier's
+    /// A big-endian field of a header: `size` bytes at `offset + at`, which parsing found to be there. The verifier's
     /// proof is for `whole` bytes of the header, so that the header's fields share it.
     pub fn header_field(&mut self, offset: Word, at: i64, size: Size, whole: u32) -> Result<Word> {
         let address = self.address(crate::value::Space::Packet, offset, whole)?;

@@ -12,7 +12,7 @@ pub const LENGTH: u32 = 8;
 
 pub const PROTOCOL: Protocol = Protocol {
     name: "icmp",
-    find: |context| context.header_arms("icmp", walk),
+    find: |context| context.header_arms("icmp", parse),
     fields: &[
         Field { name: "type", read: |c| field(c, 0, Size::B1) },
         Field { name: "code", read: |c| field(c, 1, Size::B1) },
@@ -23,7 +23,7 @@ pub const PROTOCOL: Protocol = Protocol {
 };
 
 /// Words: is it there, where it starts.
-pub fn walk(context: &mut Context<'_>) -> Result<Vec<Arm>> {
+pub fn parse(context: &mut Context<'_>) -> Result<Vec<Arm>> {
     let mut arms = Vec::new();
     if let Some((start, _)) = transport::locate(context, [1, 58], LENGTH, &mut arms)? {
         let state = context.take_state();
@@ -33,7 +33,7 @@ pub fn walk(context: &mut Context<'_>) -> Result<Vec<Arm>> {
 }
 
 fn field(context: &mut Context<'_>, at: i64, size: Size) -> Result<Vec<Arm>> {
-    let words = context.known_header("icmp", walk)?;
+    let words = context.known_header("icmp", parse)?;
     let word = context.header_field(words[1], at, size, LENGTH)?;
     context.only(Abs::Int(word))
 }

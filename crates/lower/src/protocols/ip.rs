@@ -12,7 +12,7 @@ const FRAGMENT: u32 = 8;
 
 pub const PROTOCOL: Protocol = Protocol {
     name: "ip",
-    find: |context| context.header_arms("ip", network::walk),
+    find: |context| context.header_arms("ip", network::parse),
     fields: &[
         Field { name: "version", read: |c| part(c, Part::Version) },
         Field { name: "proto", read: |c| part(c, Part::Protocol) },
@@ -75,7 +75,7 @@ pub const PROTOCOL: Protocol = Protocol {
 };
 
 fn words(context: &mut Context<'_>) -> Result<Words> {
-    context.known_header("ip", network::walk)
+    context.known_header("ip", network::parse)
 }
 
 fn part(context: &mut Context<'_>, part: Part) -> Result<Vec<Arm>> {

@@ -14,9 +14,9 @@ pub const ETHERNET: u32 = 14;
 pub const IPV4: i64 = 0x0800_u16.swap_bytes() as i64;
 pub const IPV6: i64 = 0x86dd_u16.swap_bytes() as i64;
 
-/// Words of the walk `link`: is there an Ethernet header, the ethertype after the tags (as loaded, big-endian; 0 if a tag
+/// Words of the header `link`: is there an Ethernet header, the ethertype after the tags (as loaded, big-endian; 0 if a tag
 /// is truncated), where the next header starts.
-pub fn walk(context: &mut Context<'_>) -> Result<Vec<Arm>> {
+pub fn parse(context: &mut Context<'_>) -> Result<Vec<Arm>> {
     let mut arms = Vec::new();
     let arm = |state: State, words: [Word; 3]| Arm { state, values: words.map(Abs::Int).to_vec() };
     let (address, outside) = context.locate(Word::Imm(12), 2);

@@ -1,7 +1,7 @@
 //! Packets by protocol: `pkt.ip.src`, `pkt.tls.sni` (docs/packet.md says what each field is).
 //!
 //! A protocol is a file with a row for the table below: how to find its header, and its fields. Finding a header is a
-//! *walk*: it gives a few words (is it there, where, …) that are kept as facts of the state, so that it is done once.
+//! *parse*: it gives a few words (is it there, where, …) that are kept as facts of the state, so that it is done once.
 //! Nothing is parsed before it is asked for.
 
 mod eth;

@@ -8,7 +8,7 @@ use crate::value::{Abs, Word};
 use crate::ways::Arm;
 use moonhook_ir::{CompareOp, Size};
 
-/// The words of the walk `ip`.
+/// The words of the header `ip`.
 #[derive(Clone, Copy)]
 pub enum Part {
     /// 4, 6, or 0 where there is no IP header.
@@ -33,8 +33,8 @@ const PARTS: usize = 7;
 pub const IPV4: u32 = 20;
 pub const IPV6: u32 = 40;
 
-pub fn walk(context: &mut Context<'_>) -> Result<Vec<Arm>> {
-    let (state, words, none) = context.found("link", link::walk)?;
+pub fn parse(context: &mut Context<'_>) -> Result<Vec<Arm>> {
+    let (state, words, none) = context.found("link", link::parse)?;
     let mut arms: Vec<Arm> = absent(none).collect();
     context.state = state;
     let (ethertype, start) = match words.as_slice() {
@@ -166,7 +166,7 @@ pub fn end(context: &mut Context<'_>, words: &[Word]) -> Result<Word> {
     Ok(end)
 }
 
-/// Splits the current state by the version in the walk's words.
+/// Splits the current state by the version in its words.
 pub fn by_version(context: &mut Context<'_>, words: &[Word]) -> [(State, u32); 2] {
     let v4 = context.compare(CompareOp::Eq, words[Part::Version as usize], 4);
     let (v4, v6) = context.split(v4);

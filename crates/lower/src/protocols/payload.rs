@@ -12,7 +12,7 @@ use moonhook_ir::{CompareOp, Size};
 pub const PROTOCOL: Protocol = Protocol { name: "payload", find: payload, fields: &[] };
 
 fn payload(context: &mut Context<'_>) -> Result<Vec<Arm>> {
-    let (state, words, absent) = context.found("payload", walk)?;
+    let (state, words, absent) = context.found("payload", parse)?;
     context.state = state;
     let mut arms: Vec<Arm> = absent.into_iter().map(|state| Arm { state, values: vec![Abs::Nil] }).collect();
     if context.state.alive() {
@@ -24,21 +24,21 @@ fn payload(context: &mut Context<'_>) -> Result<Vec<Arm>> {
 }
 
 /// Words: is there a transport header, where its payload starts, how long it is.
-pub fn walk(context: &mut Context<'_>) -> Result<Vec<Arm>> {
+pub fn parse(context: &mut Context<'_>) -> Result<Vec<Arm>> {
     let mut arms = Vec::new();
-    let (state, words, others) = context.found("tcp", tcp::walk)?;
+    let (state, words, others) = context.found("tcp", tcp::parse)?;
     context.state = state;
     if context.state.alive() {
         arms.push(up_to_ip_end(context, words[2])?);
     }
     context.enter(others)?;
-    let (state, words, others) = context.found("udp", udp::walk)?;
+    let (state, words, others) = context.found("udp", udp::parse)?;
     context.state = state;
     if context.state.alive() {
         arms.push(udp_payload(context, words[1])?);
     }
     context.enter(others)?;
-    let (state, words, others) = context.found("icmp", icmp::walk)?;
+    let (state, words, others) = context.found("icmp", icmp::parse)?;
     context.state = state;
     if context.state.alive() {
         let start = context.add(words[1], i64::from(icmp::LENGTH));
@@ -49,14 +49,14 @@ pub fn walk(context: &mut Context<'_>) -> Result<Vec<Arm>> {
 }
 
 fn up_to_ip_end(context: &mut Context<'_>, start: Word) -> Result<Arm> {
-    let words = context.known_header("ip", network::walk)?;
+    let words = context.known_header("ip", network::parse)?;
     let end = network::end(context, &words)?;
     between(context, start, end)
 }
 
 /// UDP's own length field, if it is at least the header's length, bounds the payload too.
 fn udp_payload(context: &mut Context<'_>, header: Word) -> Result<Arm> {
-    let words = context.known_header("ip", network::walk)?;
+    let words = context.known_header("ip", network::parse)?;
     let end = network::end(context, &words)?;
     let length = context.header_field(header, 4, Size::B2, udp::LENGTH)?;
     let stated = context.compare(CompareOp::UGe, length, i64::from(udp::LENGTH));
@@ -90,12 +90,12 @@ fn between(context: &mut Context<'_>, start: Word, end: Word) -> Result<Arm> {
 /// Where the payload of TCP or UDP starts; the frame's length without such a header. The low 16 bits.
 pub fn payload_offset(context: &mut Context<'_>) -> Result<Word> {
     let mut arms = Vec::new();
-    let (state, words, others) = context.found("tcp", tcp::walk)?;
+    let (state, words, others) = context.found("tcp", tcp::parse)?;
     if state.alive() {
         arms.push(Arm { state, values: vec![Abs::Int(words[2])] });
     }
     context.enter(others)?;
-    let (state, words, others) = context.found("udp", udp::walk)?;
+    let (state, words, others) = context.found("udp", udp::parse)?;
     context.state = state;
     if context.state.alive() {
         let start = context.add(words[1], i64::from(udp::LENGTH));

@@ -12,7 +12,7 @@ const FIXED: u32 = 20;
 
 pub const PROTOCOL: Protocol = Protocol {
     name: "tcp",
-    find: |context| context.header_arms("tcp", walk),
+    find: |context| context.header_arms("tcp", parse),
     fields: &[
         Field { name: "sport", read: |c| field(c, 0, Size::B2) },
         Field { name: "dport", read: |c| field(c, 2, Size::B2) },
@@ -32,7 +32,7 @@ pub const PROTOCOL: Protocol = Protocol {
         Field {
             name: "header_length",
             read: |context| {
-                let words = context.known_header("tcp", walk)?;
+                let words = context.known_header("tcp", parse)?;
                 let length = context.sub(words[2], words[1]);
                 context.only(Abs::Int(length))
             },
@@ -41,7 +41,7 @@ pub const PROTOCOL: Protocol = Protocol {
 };
 
 /// Words: is it there, where it starts, where its payload starts.
-pub fn walk(context: &mut Context<'_>) -> Result<Vec<Arm>> {
+pub fn parse(context: &mut Context<'_>) -> Result<Vec<Arm>> {
     let mut arms = Vec::new();
     let Some((start, header)) = transport::locate(context, [6, 6], FIXED, &mut arms)? else {
         return Ok(arms);
@@ -63,7 +63,7 @@ pub fn walk(context: &mut Context<'_>) -> Result<Vec<Arm>> {
 }
 
 fn read(context: &mut Context<'_>, at: i64, size: Size) -> Result<Word> {
-    let words = context.known_header("tcp", walk)?;
+    let words = context.known_header("tcp", parse)?;
     context.header_field(words[1], at, size, FIXED)
 }
 

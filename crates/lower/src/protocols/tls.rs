@@ -15,13 +15,13 @@ const SESSION: i64 = 43;
 
 pub const PROTOCOL: Protocol = Protocol {
     name: "tls",
-    find: |context| context.header_arms("tls", walk),
+    find: |context| context.header_arms("tls", parse),
     fields: &[Field { name: "sni", read: sni }],
 };
 
 /// Words: is it a ClientHello, where the payload starts, where it ends.
-fn walk(context: &mut Context<'_>) -> Result<Vec<Arm>> {
-    let (state, words, others) = context.found("tcp", tcp::walk)?;
+fn parse(context: &mut Context<'_>) -> Result<Vec<Arm>> {
+    let (state, words, others) = context.found("tcp", tcp::parse)?;
     let mut arms: Vec<Arm> = absent(others).collect();
     context.state = state;
     if !context.state.alive() {
@@ -41,7 +41,7 @@ fn walk(context: &mut Context<'_>) -> Result<Vec<Arm>> {
     let (other, hello) = context.split(other);
     arms.extend(absent([other]));
     context.state = hello;
-    let words = context.known_header("ip", network::walk)?;
+    let words = context.known_header("ip", network::parse)?;
     let end = network::end(context, &words)?;
     let size = context.sub(end, start);
     let short = context.compare(CompareOp::SLt, size, 6);
@@ -53,14 +53,14 @@ fn walk(context: &mut Context<'_>) -> Result<Vec<Arm>> {
     Ok(arms)
 }
 
-/// Reads while walking are checked against the frame's end only: positions never go back, so one comparison of the last
+/// Reads while parsing are checked against the frame's end only: positions never go back, so one comparison of the last
 /// position with the payload's end tells whether all of them were within it.
-struct Walk<'w> {
+struct Reader<'w> {
     missing: &'w mut Vec<State>,
 }
 
-impl Walk<'_> {
-    /// The address of `size` bytes; the walk ends where they are not in the frame.
+impl Reader<'_> {
+    /// The address of `size` bytes; parsing ends where they are not in the frame.
     fn at(&mut self, context: &mut Context<'_>, position: Word, size: u32) -> Address {
         let (address, outside) = context.locate(position, size);
         self.missing.extend(outside);
@@ -88,10 +88,10 @@ fn sni(context: &mut Context<'_>) -> Result<Vec<Arm>> {
 
 /// Words: is there a server name, where it starts, how long it is.
 fn server_name(context: &mut Context<'_>) -> Result<Vec<Arm>> {
-    let words = context.known_header("tls", walk)?;
+    let words = context.known_header("tls", parse)?;
     let (start, end) = (words[1], words[2]);
     let mut missing = Vec::new();
-    let mut reader = Walk { missing: &mut missing };
+    let mut reader = Reader { missing: &mut missing };
     let position = context.add(start, SESSION);
     let session = reader.number(context, position, Size::B1);
     let position = context.add(position, session);
@@ -156,7 +156,7 @@ fn pass_extension(
     let (over, within) = context.split(over);
     missing.push(over);
     context.state = within;
-    let extension = Walk { missing }.at(context, position, 4);
+    let extension = Reader { missing }.at(context, position, 4);
     let kind = context.load_at(extension, Size::B2, false);
     let server_name = context.compare(CompareOp::Eq, kind, 0);
     let (server_name, other) = context.split(server_name);
@@ -176,7 +176,7 @@ fn read_server_name(
     missing: &mut Vec<State>,
     iteration: &mut Iteration,
 ) {
-    let list = Walk { missing }.at(context, position, 9);
+    let list = Reader { missing }.at(context, position, 9);
     let kind = context.load_at(list.plus(6), Size::B1, false);
     let length = context.load_at(list.plus(7), Size::B2, false);
     let length = context.host_order(length, Size::B2);

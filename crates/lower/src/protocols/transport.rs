@@ -16,18 +16,18 @@ pub fn locate(
     arms: &mut Vec<Arm>,
 ) -> Result<Option<(Word, crate::region::Address)>> {
     // Each way to an IP header decides by itself whether it goes on, so that most know what they compare.
-    let (ways, none) = context.found_apart("ip", network::walk)?;
+    let (ways, none) = context.found_apart("ip", network::parse)?;
     arms.extend(absent(none));
     let mut right = Vec::new();
     for state in ways {
         context.state = state;
-        if let Some(words) = context.state.facts.walk("ip").map(<[Word]>::to_vec) {
+        if let Some(words) = context.state.facts.parsed("ip").map(<[Word]>::to_vec) {
             follow(context, &words, numbers, arms)?;
             right.push(context.take_state());
         }
     }
     context.enter(right)?;
-    let Some(start) = context.state.facts.walk("ip").map(|words| words[Part::Next as usize]) else {
+    let Some(start) = context.state.facts.parsed("ip").map(|words| words[Part::Next as usize]) else {
         return Ok(None);
     };
     let (address, outside) = context.locate(start, header);

@@ -12,7 +12,7 @@ pub const LENGTH: u32 = 8;
 
 pub const PROTOCOL: Protocol = Protocol {
     name: "udp",
-    find: |context| context.header_arms("udp", walk),
+    find: |context| context.header_arms("udp", parse),
     fields: &[
         Field { name: "sport", read: |c| field(c, 0) },
         Field { name: "dport", read: |c| field(c, 2) },
@@ -22,7 +22,7 @@ pub const PROTOCOL: Protocol = Protocol {
 };
 
 /// Words: is it there, where it starts.
-pub fn walk(context: &mut Context<'_>) -> Result<Vec<Arm>> {
+pub fn parse(context: &mut Context<'_>) -> Result<Vec<Arm>> {
     let mut arms = Vec::new();
     if let Some((start, _)) = transport::locate(context, [17, 17], LENGTH, &mut arms)? {
         let state = context.take_state();
@@ -32,7 +32,7 @@ pub fn walk(context: &mut Context<'_>) -> Result<Vec<Arm>> {
 }
 
 fn field(context: &mut Context<'_>, at: i64) -> Result<Vec<Arm>> {
-    let words = context.known_header("udp", walk)?;
+    let words = context.known_header("udp", parse)?;
     let word = context.header_field(words[1], at, Size::B2, LENGTH)?;
     context.only(Abs::Int(word))
 }

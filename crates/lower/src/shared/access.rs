@@ -10,7 +10,7 @@ use crate::events::Message;
 use crate::numbering::Identity;
 use crate::region::Address;
 use crate::state::Zero;
-use crate::value::{Abs, Shape as Form, Str, Union, Word};
+use crate::value::{Abs, Str, Union, Variant, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;
 use moonhook_ir::helper;
@@ -159,7 +159,8 @@ impl Context<'_> {
             }
             _ => {}
         }
-        let holds_entry = |union: &Union| union.shapes.iter().any(|shape| matches!(shape, Form::Entry(_)));
+        let holds_entry =
+            |union: &Union| union.variants.iter().any(|shape| matches!(shape, Variant::Entry(_)));
         match value {
             Abs::Entry { path, base } => self.write_held(table, key, *path, *base),
             Abs::Union(union) if holds_entry(union) => {

@@ -1,6 +1,6 @@
 //! The functions that the kernel calls for each entry of a map (`bpf_for_each_map_elem`): they copy keys to a traversal's part of the region.
 
-use super::walk::{BEHIND, Extent, FULL, KEYS, Keys, NOW, USED};
+use super::copied_keys::{BEHIND, Extent, FULL, KEYS, Keys, NOW, USED};
 use moonhook_ir as ir;
 use moonhook_ir::{Block, Builder, CompareOp, Value};
 use moonhook_shape::Type;

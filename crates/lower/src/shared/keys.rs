@@ -4,7 +4,7 @@ use crate::context::{Context, Result};
 use crate::region::Address;
 use crate::region::KEY_START;
 use crate::state::State;
-use crate::value::{Abs, Object, Shape as Form, Str, Word};
+use crate::value::{Abs, Object, Str, Variant, Word};
 use moonhook_ir as ir;
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size, UnaryOp};
 use moonhook_shape::{Datum, Shape, Type, WhenFull, encode_key};
@@ -124,7 +124,7 @@ impl Context<'_> {
                 // The family is 4 or 6.
                 let twice = self.shl(union.tag, 1);
                 let [high, low] = union.payload;
-                [self.add(twice, 4 - 2 * Form::Ipv4.tag()), high, low]
+                [self.add(twice, 4 - 2 * Variant::Ipv4.tag()), high, low]
             }
             _ => return false,
         };
@@ -217,7 +217,9 @@ fn prefix(ty: &Type, text: &[u8]) -> Option<Vec<u8>> {
 /// Whether the value is surely an address of one family or the other.
 pub(super) fn is_address(value: &Abs) -> bool {
     match value {
-        Abs::Union(union) => union.shapes.iter().all(|shape| matches!(shape, Form::Ipv4 | Form::Ipv6)),
+        Abs::Union(union) => {
+            union.variants.iter().all(|shape| matches!(shape, Variant::Ipv4 | Variant::Ipv6))
+        }
         Abs::Str(Str::Ipv4(_) | Str::Ipv6(..)) => true,
         _ => false,
     }

@@ -16,6 +16,7 @@ pub(crate) mod assigned;
 mod assigning;
 mod border;
 mod bytes;
+mod copied_keys;
 mod copies;
 mod first;
 pub(crate) mod held;
@@ -33,17 +34,16 @@ pub(crate) mod seen;
 mod texts;
 mod traversal;
 mod values;
-mod walk;
 
 pub use adding::Met;
 pub use additions::Additions;
 pub use assigned::Assignment;
+pub use copied_keys::Extent;
 pub use held::STALE;
 pub use known::{Path, SharedTables};
 pub use packet_copies::CopyLayout;
 pub use seen::{Kind, Seen};
 pub use traversal::{Visit, invalid_key};
-pub use walk::Extent;
 
 use self::known::{Known, initial};
 use self::loaded::contents;

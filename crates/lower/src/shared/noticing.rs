@@ -2,7 +2,7 @@
 
 use super::seen::{Kind, Room, Seen};
 use crate::context::{Context, Result};
-use crate::value::{Abs, Object, Shape, Str};
+use crate::value::{Abs, Object, Str, Variant};
 use moonhook_snapshot::TableId;
 
 impl Context<'_> {
@@ -25,10 +25,10 @@ impl Context<'_> {
             Abs::Object(Object::Text(text)) => Seen::constant(text),
             Abs::Union(union) => {
                 let mut seen = Seen::default();
-                for shape in union.shapes.clone() {
-                    let value = match shape {
-                        Shape::Object(id) => self.object_value(id),
-                        shape => shape.value(union.payload).unwrap_or(Abs::Nil),
+                for variant in union.variants.clone() {
+                    let value = match variant {
+                        Variant::Object(id) => self.object_value(id),
+                        variant => variant.value(union.payload).unwrap_or(Abs::Nil),
                     };
                     seen.add(&self.seen_within(table, &value, room)?);
                 }

@@ -293,7 +293,7 @@ impl Seen {
             Abs::Str(_) | Abs::Object(Object::Text(_)) => Seen::kind(Kind::Text),
             Abs::Union(union) => {
                 let mut seen = Seen::default();
-                for value in union.shapes.iter().filter_map(|shape| shape.value(union.payload)) {
+                for value in union.variants.iter().filter_map(|shape| shape.value(union.payload)) {
                     seen.add(&Seen::of_field(&value));
                 }
                 seen

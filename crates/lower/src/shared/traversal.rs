@@ -1,13 +1,13 @@
 //! `pairs` and `next` of shared tables.
 //!
-//! A generic `for` over a shared table copies its keys ([`super::walk`]) and takes them one by one, the last one first. What
+//! A generic `for` over a shared table copies its keys ([`super::copied_keys`]) and takes them one by one, the last one first. What
 //! it keeps is the number of bytes of the keys that are still to come, in the place of the state that Lua passes to an
 //! iterator, which scripts cannot see. `next` with a key is a step of its own.
 
 use super::access::plain_key;
 use super::additions::{At, Load};
+use super::copied_keys::{Extent, Keys};
 use super::keys::Unfit;
-use super::walk::{Extent, Keys};
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::fields::Key;

@@ -1,7 +1,7 @@
 //! What is known of stored tables, and of keys that were looked up in them.
 
 use crate::sites::LoopKey;
-use crate::value::{Abs, Shape, Space, Word, integral};
+use crate::value::{Abs, Space, Variant, Word, integral};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// A place in the script: the way of calls and turns of unrolled loops to it.
@@ -23,7 +23,7 @@ pub struct Holds {
     /// The number of its place in the region.
     pub(super) number: usize,
     pub(super) keys: BTreeSet<Kind>,
-    pub(super) values: BTreeSet<Shape>,
+    pub(super) values: BTreeSet<Variant>,
 }
 
 /// What kind of key.
@@ -51,7 +51,7 @@ impl Stored {
 
     /// Whether some table may hold strings made at packet time.
     pub fn holds_strings(&self) -> bool {
-        let made = Shape::Slice(Space::Scratch);
+        let made = Variant::Slice(Space::Scratch);
         self.sites.values().any(|holds| holds.keys.contains(&Kind::Text) || holds.values.contains(&made))
     }
 }

@@ -8,13 +8,13 @@
 //! The region's upper part has a counter, then for each place in the script a *header* and the first entries, then entries
 //! of tables that grew. An entry belongs to the table if it has the table's *stamp*, which no table before had: so nothing
 //! has to be cleared. [`probe`] finds a key's entry by open addressing, [`keys`] makes words of keys, [`values`] of values,
-//! [`write`] assigns and grows, [`walk`] visits.
+//! [`write`] assigns and grows, [`traversal`] visits.
 
 mod keys;
 pub mod known;
 mod probe;
+mod traversal;
 mod values;
-mod walk;
 mod write;
 
 use self::known::{Holds, Kind, Site};
@@ -23,7 +23,7 @@ use crate::context::{Context, Result, Stop};
 use crate::error::LowerErrorKind;
 use crate::region::{Address, STRINGS_END};
 use crate::sites::LoopKey;
-use crate::value::{Abs, Object, Shape, Space, Str, Word};
+use crate::value::{Abs, Object, Space, Str, Variant, Word};
 use moonhook_ir::Size;
 
 /// Places in the script that make such tables, at most.
@@ -135,7 +135,7 @@ impl Context<'_> {
     }
 
     /// Takes note of what a table holds.
-    fn note_stored(&mut self, table: u32, key: Option<Kind>, values: &[Shape]) -> Result<()> {
+    fn note_stored(&mut self, table: u32, key: Option<Kind>, values: &[Variant]) -> Result<()> {
         let site = self.known.stored.tables.get(&table);
         let Some(holds) = site.and_then(|site| self.known.stored.sites.get_mut(site)) else { return Ok(()) };
         let before = (holds.keys.len(), holds.values.len());

@@ -4,7 +4,7 @@ use super::{E_PAYLOAD, E_TAG, H_BORDER, Kind};
 use crate::context::{Context, Result};
 use crate::loops::Iteration;
 use crate::region::Address;
-use crate::value::{Abs, Object, Shape, Space, Str, Union, Word};
+use crate::value::{Abs, Object, Space, Str, Union, Variant, Word};
 use crate::ways::Arm;
 use moonhook_ir::{CompareOp, Size};
 use std::rc::Rc;
@@ -37,20 +37,20 @@ impl Context<'_> {
     /// The value of an entry that is taken; `maybe_nil` unless it is known not to be nil.
     pub(super) fn entry_value(&mut self, table: u32, place: Address, maybe_nil: bool) -> Abs {
         let values = self.holds(table).map(|holds| holds.values.clone()).unwrap_or_default();
-        let shapes: Vec<Shape> =
-            values.into_iter().filter(|shape| maybe_nil || *shape != Shape::Nil).collect();
-        let words = shapes.iter().map(|shape| shape.words()).max().unwrap_or(0);
+        let variants: Vec<Variant> =
+            values.into_iter().filter(|variant| maybe_nil || *variant != Variant::Nil).collect();
+        let words = variants.iter().map(|variant| variant.words()).max().unwrap_or(0);
         let mut payload = [Word::Imm(0); 2];
         for (number, word) in payload.iter_mut().enumerate().take(words) {
             *word = self.load(place.base, place.disp + E_PAYLOAD + 8 * number as i16, Size::B8, false);
         }
-        match shapes.as_slice() {
+        match variants.as_slice() {
             [] => Abs::Nil,
-            [Shape::Object(id)] => self.object_value(*id),
-            [shape] => shape.value(payload).unwrap_or(Abs::Nil),
+            [Variant::Object(id)] => self.object_value(*id),
+            [variant] => variant.value(payload).unwrap_or(Abs::Nil),
             _ => {
                 let tag = self.load(place.base, place.disp + E_TAG, Size::B8, false);
-                Abs::Union(Rc::new(Union { shapes, tag, payload }))
+                Abs::Union(Rc::new(Union { variants, tag, payload }))
             }
         }
     }
@@ -83,9 +83,9 @@ impl Context<'_> {
 
     /// Whether a value of unknown type can be kept as it is.
     pub(super) fn is_storable_union(&self, union: &Union) -> bool {
-        union.shapes.iter().all(|shape| match shape {
-            Shape::Slice(Space::Packet) | Shape::Entry(_) => false,
-            Shape::Object(id) => match self.known.objects.get_index(*id as usize) {
+        union.variants.iter().all(|variant| match variant {
+            Variant::Slice(Space::Packet) | Variant::Entry(_) => false,
+            Variant::Object(id) => match self.known.objects.get_index(*id as usize) {
                 Some(Object::Text(_)) | None => false,
                 Some(object) => self.is_kept_object(object),
             },

@@ -9,12 +9,12 @@ use crate::events::Message;
 use crate::loops::Iteration;
 use crate::region::Address;
 use crate::strings::Slice;
-use crate::value::{Abs, Shape, Str, Word};
+use crate::value::{Abs, Str, Variant, Word};
 use moonhook_ir::{BinaryOp, CompareOp, Size};
 
 /// A value in words.
 struct Value {
-    shapes: Vec<Shape>,
+    variants: Vec<Variant>,
     tag: Word,
     payload: [Word; 2],
 }
@@ -34,7 +34,7 @@ impl Context<'_> {
         };
         let value = match value {
             Abs::Union(union) if self.is_storable_union(union) => {
-                Value { shapes: union.shapes.clone(), tag: union.tag, payload: union.payload }
+                Value { variants: union.variants.clone(), tag: union.tag, payload: union.payload }
             }
             Abs::Union(_) => {
                 return self.for_each(value, &mut |context, value| context.write_stored(table, key, &value));
@@ -42,17 +42,18 @@ impl Context<'_> {
             value => {
                 let Some(value) = self.storable_value(value)? else { return self.refuse_stored("[") };
                 let form = self.form_of(&[&value, &Abs::Nil], true)?;
-                let shapes = match form {
-                    crate::ways::Form::Union(shapes) => {
-                        shapes.into_iter().filter(|shape| *shape != Shape::Nil || value == Abs::Nil).collect()
-                    }
-                    _ => vec![Shape::Nil],
+                let variants = match form {
+                    crate::ways::Form::Union(variants) => variants
+                        .into_iter()
+                        .filter(|variant| *variant != Variant::Nil || value == Abs::Nil)
+                        .collect(),
+                    _ => vec![Variant::Nil],
                 };
-                let (tag, payload) = self.encode_shape(&value, &shapes);
-                Value { shapes, tag, payload }
+                let (tag, payload) = self.encode_shape(&value, &variants);
+                Value { variants, tag, payload }
             }
         };
-        self.note_stored(table, Some(kind), &value.shapes)?;
+        self.note_stored(table, Some(kind), &value.variants)?;
         self.assign_entry(table, key, &value)
     }
 
@@ -76,7 +77,7 @@ impl Context<'_> {
         }
         let taken = self.take_state();
         self.state = free;
-        if self.state.alive() && value.shapes != [Shape::Nil] {
+        if self.state.alive() && value.variants != [Variant::Nil] {
             self.insert_entry(table, &found, place, value)?;
         }
         let inserted = self.take_state();
@@ -85,7 +86,7 @@ impl Context<'_> {
 
     fn put_value(&mut self, place: Address, value: &Value) {
         self.store(place.base, place.disp + E_TAG, Size::B8, value.tag);
-        let words = value.shapes.iter().map(|shape| shape.words()).max().unwrap_or(0);
+        let words = value.variants.iter().map(|variant| variant.words()).max().unwrap_or(0);
         for (number, word) in value.payload.iter().enumerate().take(words) {
             self.store(place.base, place.disp + E_PAYLOAD + 8 * number as i16, Size::B8, *word);
         }

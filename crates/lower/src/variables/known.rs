@@ -1,7 +1,7 @@
 //! What is known of the variables that packet code assigns.
 
 use crate::numbering::forget_values;
-use crate::value::{Shape, Word};
+use crate::value::{Variant, Word};
 use moonhook_ir as ir;
 use moonhook_snapshot::{CellId, TableId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -16,7 +16,7 @@ pub enum VariableId {
 
 #[derive(Clone, Debug, Default)]
 pub struct Variables {
-    pub(super) known: Vec<(VariableId, BTreeSet<Shape>)>,
+    pub(super) known: Vec<(VariableId, BTreeSet<Variant>)>,
     pub(super) numbers: HashMap<VariableId, usize>,
     /// By table, the variables that are its fields.
     pub(super) fields: HashMap<TableId, Vec<usize>>,
@@ -38,13 +38,13 @@ impl Variables {
         self.numbers.get(id).copied()
     }
 
-    pub(super) fn add(&mut self, id: VariableId, shapes: BTreeSet<Shape>) -> usize {
+    pub(super) fn add(&mut self, id: VariableId, variants: BTreeSet<Variant>) -> usize {
         let index = self.known.len();
         if let VariableId::Field(table, _) = &id {
             self.fields.entry(*table).or_default().push(index);
         }
         self.numbers.insert(id.clone(), index);
-        self.known.push((id, shapes));
+        self.known.push((id, variants));
         index
     }
 

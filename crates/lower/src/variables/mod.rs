@@ -1,6 +1,6 @@
 //! Variables that packet code assigns: upvalues, globals and fields with constant names.
 //!
-//! Which variables are assigned is learned while lowering: where an assignment is met, or a value of a new shape, the walk starts
+//! Which variables are assigned is learned while lowering: where an assignment is met, or a value of a new variant, the walk starts
 //! again at its end ([`Context::learned`]), and the next walk knows. A variable lives in the data section `state`, from
 //! packet to packet, shared by all CPUs; `x = x + n` is an atomic addition.
 
@@ -10,7 +10,7 @@ pub use known::{VariableId, Variables};
 
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
-use crate::value::{Abs, Object, Shape, Word};
+use crate::value::{Abs, Object, Variant, Word};
 use crate::ways::Form;
 use moonhook_ir as ir;
 use moonhook_ir::{Op, Size};
@@ -45,10 +45,10 @@ impl Context<'_> {
     }
 
     fn form_of_variable(&self, index: usize) -> Form {
-        let shapes: Vec<Shape> = self.known.variables.known[index].1.iter().copied().collect();
-        match shapes.as_slice() {
-            [shape] if shape.words() > 0 => Form::One(*shape),
-            _ => Form::Union(shapes),
+        let variants: Vec<Variant> = self.known.variables.known[index].1.iter().copied().collect();
+        match variants.as_slice() {
+            [variant] if variant.words() > 0 => Form::One(*variant),
+            _ => Form::Union(variants),
         }
     }
 
@@ -63,7 +63,7 @@ impl Context<'_> {
             Form::Union(_) => (0..form.words() as i16).map(|n| word(n * 8)).collect(),
             _ => vec![word(8)],
         };
-        if let (Form::One(Shape::Int), Some(Word::Value(value))) = (&form, words.first()) {
+        if let (Form::One(Variant::Int), Some(Word::Value(value))) = (&form, words.first()) {
             self.known.variables.note_load(*value, index);
         }
         Some(self.decode(&form, &words))
@@ -71,19 +71,19 @@ impl Context<'_> {
 
     /// Assigns; `initial` is what load time left in the variable.
     pub fn assign(&mut self, id: VariableId, initial: &Value, value: &Abs, name: &str) -> Result<()> {
-        let mut shapes = self.storable(value, name)?;
+        let mut variants = self.storable(value, name)?;
         let index = match self.known.variables.find(&id) {
             Some(index) => index,
             None => {
                 let initial = self.lift(initial);
-                shapes.extend(self.storable(&initial, name)?);
-                let index = self.known.variables.add(id, shapes.clone());
+                variants.extend(self.storable(&initial, name)?);
+                let index = self.known.variables.add(id, variants.clone());
                 self.learned()?;
                 index
             }
         };
-        if !shapes.is_subset(&self.known.variables.known[index].1) {
-            self.known.variables.known[index].1.extend(shapes);
+        if !variants.is_subset(&self.known.variables.known[index].1) {
+            self.known.variables.known[index].1.extend(variants);
             self.learned()?;
         }
         self.store_assigned(index, value);
@@ -94,7 +94,7 @@ impl Context<'_> {
         let map = self.state_map();
         let base = self.emit(Op::DataAddress { map, offset: index as u32 * SIZE });
         let form = self.form_of_variable(index);
-        if let (Form::One(Shape::Int), Abs::Int(Word::Value(sum))) = (&form, value)
+        if let (Form::One(Variant::Int), Abs::Int(Word::Value(sum))) = (&form, value)
             && let Some((old, added)) = self.known.variables.additions.get(sum).copied()
             && self.known.variables.loads.get(&old) == Some(&index)
         {
@@ -120,26 +120,26 @@ impl Context<'_> {
         }
     }
 
-    /// The shapes of a value that can be kept between packets.
-    fn storable(&mut self, value: &Abs, name: &str) -> Result<BTreeSet<Shape>> {
+    /// The variants of a value that can be kept between packets.
+    fn storable(&mut self, value: &Abs, name: &str) -> Result<BTreeSet<Variant>> {
         let what = |what: &str, help| LowerErrorKind::StateType { what: what.to_string(), help };
-        let Form::Union(shapes) = (match self.form_of(&[value, &Abs::Nil], true)? {
-            Form::One(shape) => Form::Union(vec![shape]),
+        let Form::Union(variants) = (match self.form_of(&[value, &Abs::Nil], true)? {
+            Form::One(variant) => Form::Union(vec![variant]),
             other => other,
         }) else {
-            return Ok(BTreeSet::from([Shape::Nil]));
+            return Ok(BTreeSet::from([Variant::Nil]));
         };
         let mut result = BTreeSet::new();
-        for shape in shapes {
-            match shape {
-                Shape::Slice(_) => {
+        for variant in variants {
+            match variant {
+                Variant::Slice(_) => {
                     return self.refuse(what("a string made of packet bytes", STRINGS), Some(name));
                 }
-                Shape::Ipv6 => return self.refuse(what("an IPv6 address", ADDRESSES), Some(name)),
-                Shape::Entry(_) => {
+                Variant::Ipv6 => return self.refuse(what("an IPv6 address", ADDRESSES), Some(name)),
+                Variant::Entry(_) => {
                     return self.refuse(what("an entry of a shared table", ENTRIES), Some(name));
                 }
-                Shape::Object(id) => {
+                Variant::Object(id) => {
                     if let Some(Object::Made(_) | Object::Stored(_)) =
                         self.known.objects.get_index(id as usize)
                     {
@@ -154,11 +154,11 @@ impl Context<'_> {
                         let what = what("a function that captures the handler's local variables", FUNCTIONS);
                         return self.refuse(what, Some(name));
                     }
-                    result.insert(shape);
+                    result.insert(variant);
                 }
-                Shape::Nil if !self.can_be_nil(value) => {}
-                shape => {
-                    result.insert(shape);
+                Variant::Nil if !self.can_be_nil(value) => {}
+                variant => {
+                    result.insert(variant);
                 }
             }
         }
@@ -168,7 +168,7 @@ impl Context<'_> {
     fn can_be_nil(&self, value: &Abs) -> bool {
         match value {
             Abs::Nil => true,
-            Abs::Union(union) => union.shapes.contains(&Shape::Nil),
+            Abs::Union(union) => union.variants.contains(&Variant::Nil),
             _ => false,
         }
     }
@@ -185,8 +185,8 @@ impl Context<'_> {
                 }
             };
             let value = self.lift(&initial);
-            let shapes: Vec<Shape> = self.known.variables.known[index].1.iter().copied().collect();
-            let (tag, payload) = self.encode_shape(&value, &shapes);
+            let variants: Vec<Variant> = self.known.variables.known[index].1.iter().copied().collect();
+            let (tag, payload) = self.encode_shape(&value, &variants);
             for word in [tag, payload[0], payload[1]] {
                 bytes.extend(word.constant().unwrap_or(0).to_le_bytes());
             }
@@ -200,22 +200,22 @@ impl Context<'_> {
     /// What user space should know of the variables.
     fn described_variables(&self) -> Vec<ir::Variable> {
         let names = variable_names(self.snapshot, self.known.variables.known.iter().map(|(id, _)| id));
-        let variable = |(index, (id, shapes)): (usize, &(VariableId, BTreeSet<Shape>))| {
-            let types: Vec<&str> = shapes.iter().map(|shape| type_name(*shape)).collect();
-            let is_number = |shape: &Shape| shape.words() == 1 || *shape == Shape::Nil;
+        let variable = |(index, (id, variants)): (usize, &(VariableId, BTreeSet<Variant>))| {
+            let types: Vec<&str> = variants.iter().map(|variant| type_name(*variant)).collect();
+            let is_number = |variant: &Variant| variant.words() == 1 || *variant == Variant::Nil;
             ir::Variable {
                 name: names[index].0.clone(),
                 offset: index as u32 * SIZE,
                 ty: types.join(" or "),
                 // Strings and objects are places and numbers of this program.
-                portable: names[index].1 && shapes.iter().all(is_number),
+                portable: names[index].1 && variants.iter().all(is_number),
                 home: match id {
                     VariableId::Cell(cell) => ir::VariableHome::Cell(cell.0),
                     VariableId::Field(table, key) => {
                         ir::VariableHome::Field { table: table.0, key: key.to_vec() }
                     }
                 },
-                kinds: shapes.iter().map(|shape| self.kind(*shape)).collect(),
+                kinds: variants.iter().map(|variant| self.kind(*variant)).collect(),
             }
         };
         self.known.variables.known.iter().enumerate().map(variable).collect()
@@ -223,21 +223,21 @@ impl Context<'_> {
 }
 
 impl Context<'_> {
-    /// What a shape of a variable means to user space.
-    fn kind(&self, shape: Shape) -> ir::VariableKind {
-        let content = match shape {
-            Shape::Nil => ir::VariableContent::Nil,
-            Shape::Bool => ir::VariableContent::Boolean,
-            Shape::Int => ir::VariableContent::Integer,
-            Shape::Ipv4 => ir::VariableContent::Ipv4,
-            Shape::Mac => ir::VariableContent::Mac,
-            Shape::Object(id) => match self.known.objects.get_index(id as usize) {
+    /// What a variant of a variable means to user space.
+    fn kind(&self, variant: Variant) -> ir::VariableKind {
+        let content = match variant {
+            Variant::Nil => ir::VariableContent::Nil,
+            Variant::Bool => ir::VariableContent::Boolean,
+            Variant::Int => ir::VariableContent::Integer,
+            Variant::Ipv4 => ir::VariableContent::Ipv4,
+            Variant::Mac => ir::VariableContent::Mac,
+            Variant::Object(id) => match self.known.objects.get_index(id as usize) {
                 Some(Object::Text(text)) => ir::VariableContent::Text(text.to_vec()),
                 _ => ir::VariableContent::Object,
             },
-            Shape::Slice(_) | Shape::Ipv6 | Shape::Entry(_) => ir::VariableContent::Object,
+            Variant::Slice(_) | Variant::Ipv6 | Variant::Entry(_) => ir::VariableContent::Object,
         };
-        ir::VariableKind { tag: shape.tag() as u64, content }
+        ir::VariableKind { tag: variant.tag() as u64, content }
     }
 }
 
@@ -279,16 +279,16 @@ fn own_name(snapshot: &Snapshot, id: &VariableId, name: &str) -> String {
     moonhook_snapshot::qualified(script, name)
 }
 
-fn type_name(shape: Shape) -> &'static str {
-    match shape {
-        Shape::Nil => "nil",
-        Shape::Bool => "boolean",
-        Shape::Int => "integer",
-        Shape::Slice(_) => "string",
-        Shape::Ipv4 => "IPv4 address",
-        Shape::Ipv6 => "IPv6 address",
-        Shape::Mac => "MAC address",
-        Shape::Entry(_) => "entry",
-        Shape::Object(_) => "object",
+fn type_name(variant: Variant) -> &'static str {
+    match variant {
+        Variant::Nil => "nil",
+        Variant::Bool => "boolean",
+        Variant::Int => "integer",
+        Variant::Slice(_) => "string",
+        Variant::Ipv4 => "IPv4 address",
+        Variant::Ipv6 => "IPv6 address",
+        Variant::Mac => "MAC address",
+        Variant::Entry(_) => "entry",
+        Variant::Object(_) => "object",
     }
 }

@@ -30,7 +30,7 @@ enum RuleKind {
 }
 
 pub(super) const STATEMENTS: Rules<StatementRule> = &[
-    (Features::RULES, 6, Generator::walk_rules),
+    (Features::RULES, 6, Generator::visit_rules),
     (Features::RULES, 2, Generator::rules_of_the_packet),
     (Features::RULES, 3, Generator::first_rule),
     (Features::RULES, 4, Generator::dispatch),
@@ -139,17 +139,17 @@ impl Generator {
     }
 
     /// Asks every rule.
-    fn walk_rules(&mut self) -> Option<Vec<Statement>> {
+    fn visit_rules(&mut self) -> Option<Vec<Statement>> {
         if !self.may_nest() || !self.room(6 * WORK_OF_CLOSURE) {
             return None;
         }
         let records = self.random.once_in(2);
         let kind = if records { RuleKind::Records } else { RuleKind::Functions };
         let name = self.known_rules(kind)?;
-        Some(self.walk(&name, kind))
+        Some(self.visit(&name, kind))
     }
 
-    fn walk(&mut self, name: &str, kind: RuleKind) -> Vec<Statement> {
+    fn visit(&mut self, name: &str, kind: RuleKind) -> Vec<Statement> {
         self.spend(5 * WORK_OF_CLOSURE);
         let (sum, argument) = (self.fresh("v"), self.integer(1));
         let mut body = match kind {
@@ -185,7 +185,7 @@ impl Generator {
         let table = self.rule_table(kind, false);
         let name = self.rules.pop()?.name;
         let mut all = vec![table];
-        all.extend(self.walk(&name, kind));
+        all.extend(self.visit(&name, kind));
         Some(all)
     }
 

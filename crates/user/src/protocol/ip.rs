@@ -17,7 +17,7 @@ pub struct Ip {
     pub destination: Value,
     pub traffic_class: u8,
     pub hop_limit: u8,
-    /// The protocol of the payload; v6: where the walk over extension headers ended.
+    /// The protocol of the payload; v6: of the header behind the extension headers.
     pub protocol: u8,
     /// Identification, from a v6 packet only if it has a fragment header.
     pub id: Option<u32>,

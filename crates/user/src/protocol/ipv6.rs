@@ -26,27 +26,27 @@ pub fn parse(frame: &[u8], start: usize) -> Option<Ip> {
     if first >> 28 != 6 {
         return None;
     }
-    let walk = walk(packet, u8_at(header, 6)?);
+    let passed = pass_over(packet, u8_at(header, 6)?);
     Some(Ip {
         version: 6,
         start,
-        header_length: walk.length,
+        header_length: passed.length,
         length: usize::from(u16_at(header, 4)?) + FIXED_LENGTH,
         source: Value::ipv6(array_at(header, 8)?)?,
         destination: Value::ipv6(array_at(header, 24)?)?,
         traffic_class: (first >> 20) as u8,
         hop_limit: u8_at(header, 7)?,
-        protocol: walk.protocol,
-        id: walk.fragment.as_ref().map(|fragment| fragment.id),
+        protocol: passed.protocol,
+        id: passed.fragment.as_ref().map(|fragment| fragment.id),
         dont_fragment: None,
-        more_fragments: walk.fragment.as_ref().is_some_and(|fragment| fragment.more),
-        fragment_offset: walk.fragment.as_ref().map_or(0, |fragment| fragment.offset),
+        more_fragments: passed.fragment.as_ref().is_some_and(|fragment| fragment.more),
+        fragment_offset: passed.fragment.as_ref().map_or(0, |fragment| fragment.offset),
         flow: Some(first & 0x000f_ffff),
         checksum: None,
     })
 }
 
-struct Walk {
+struct Extensions {
     /// The first header that was not passed over.
     protocol: u8,
     /// From the start of the IPv6 header to there.
@@ -62,22 +62,23 @@ struct Fragment {
 }
 
 /// Passes over extension headers, the first of which is `protocol`.
-fn walk(packet: &[u8], protocol: u8) -> Walk {
-    let mut walk = Walk { protocol, length: FIXED_LENGTH, fragment: None };
+fn pass_over(packet: &[u8], protocol: u8) -> Extensions {
+    let mut passed = Extensions { protocol, length: FIXED_LENGTH, fragment: None };
     for _ in 0..EXTENSIONS {
-        let Some(extension) = packet.get(walk.length..).and_then(|rest| whole(rest, walk.protocol)) else {
+        let Some(extension) = packet.get(passed.length..).and_then(|rest| whole(rest, passed.protocol))
+        else {
             break;
         };
-        if walk.protocol == FRAGMENT {
-            walk.fragment = fragment(extension);
+        if passed.protocol == FRAGMENT {
+            passed.fragment = fragment(extension);
         }
-        walk.protocol = extension[0];
-        walk.length += extension.len();
-        if walk.fragment.as_ref().is_some_and(|fragment| fragment.offset != 0) {
+        passed.protocol = extension[0];
+        passed.length += extension.len();
+        if passed.fragment.as_ref().is_some_and(|fragment| fragment.offset != 0) {
             break;
         }
     }
-    walk
+    passed
 }
 
 /// The extension header at the start of `rest`; `None` if `protocol` is not one, or it is truncated. Never empty.

@@ -13,7 +13,7 @@ use moonhook_shape::{
 use super::limits::Limits;
 
 /// Fields of metatables: the entries, the keys that stand for those under which they are kept, when the time of each is over, and
-/// what walks them.
+/// what traverses them.
 const ENTRIES: &str = "entries";
 const KEYS: &str = "keys";
 const DEADLINES: &str = "deadlines";
@@ -104,8 +104,8 @@ impl Hidden {
         Ok(Hidden { limits, lifetime, keyed, raising: raising.clone() })
     }
 
-    /// Moves what load time left in `table` behind it. `next` walks tables in the scripts' order, and asks `walkers` first.
-    pub fn apply(self, lua: &Lua, table: &Table, next: &Function, walkers: &Table) -> mlua::Result<()> {
+    /// Moves what load time left in `table` behind it. `next` traverses tables in the scripts' order, and asks `steppers` first.
+    pub fn apply(self, lua: &Lua, table: &Table, next: &Function, steppers: &Table) -> mlua::Result<()> {
         let metatable = lua.create_table()?;
         metatable.raw_set(ENTRIES, lua.create_table()?)?;
         if self.lifetime.is_some() {
@@ -138,7 +138,7 @@ impl Hidden {
             Ok(MultiValue::from_iter([step.unwrap_or(Value::Nil), Value::Table(table.clone()), Value::Nil]))
         })?;
         method("step", Hidden::step)?;
-        walkers.raw_set(&metatable, metatable.raw_get::<Function>("step")?)?;
+        steppers.raw_set(&metatable, metatable.raw_get::<Function>("step")?)?;
         let before: Vec<(Value, Value)> = table.pairs().collect::<mlua::Result<_>>()?;
         table.clear()?;
         table.set_metatable(Some(metatable))?;

@@ -28,7 +28,7 @@ pub(crate) fn limit(loaded: &Loaded) -> mlua::Result<()> {
         {
             let limits = Limits::new(frozen.name.as_deref().unwrap_or("?"), declaration);
             match Hidden::new(limits, declaration, &raising) {
-                Ok(hidden) => hidden.apply(lua, &table, &next(loaded)?, &loaded.walkers)?,
+                Ok(hidden) => hidden.apply(lua, &table, &next(loaded)?, &loaded.steppers)?,
                 Err(limits) => limits.apply(lua, &raising, &table)?,
             }
         }
@@ -36,7 +36,7 @@ pub(crate) fn limit(loaded: &Loaded) -> mlua::Result<()> {
     Ok(())
 }
 
-/// The scripts' `next`, which walks tables in their order.
+/// The scripts' `next`, which traverses tables in their order.
 fn next(loaded: &Loaded) -> mlua::Result<Function> {
     let globals =
         loaded.scripts.first().map_or_else(|| loaded.lua.globals(), |script| script.globals.clone());

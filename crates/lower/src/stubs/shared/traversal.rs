@@ -74,7 +74,7 @@ impl Context<'_> {
     fn begin_traversal_of(&mut self, table: TableId, address: Word, place: Word) -> Result<()> {
         let (map, shape) = self.map_of(table)?;
         if shape.is_prefixes() {
-            self.refuse_walk(table);
+            self.refuse_traversal(table);
             return Ok(());
         }
         self.copy_keys_to_arena(table, map, &shape, Extent::All);
@@ -84,7 +84,7 @@ impl Context<'_> {
     }
 
     /// Prefixes have no order that the kernel walks them in.
-    fn refuse_walk(&mut self, table: TableId) {
+    fn refuse_traversal(&mut self, table: TableId) {
         let message = format!("the prefixes of table '{}' cannot be traversed", self.table_name(table));
         self.fail(Message::new(message));
     }
@@ -143,7 +143,7 @@ impl Context<'_> {
     ) -> Result<()> {
         let (map, shape) = self.map_of(table)?;
         if shape.is_prefixes() {
-            self.refuse_walk(table);
+            self.refuse_traversal(table);
             return Ok(());
         }
         let place = self.add(traversal, 8);
@@ -179,7 +179,7 @@ impl Context<'_> {
     fn any_of(&mut self, table: TableId, record: Option<&Record>, out: Word) -> Result<()> {
         let (map, shape) = self.map_of(table)?;
         if shape.is_prefixes() {
-            self.refuse_walk(table);
+            self.refuse_traversal(table);
             return Ok(());
         }
         if self.steps_through(table) {
@@ -208,7 +208,7 @@ impl Context<'_> {
     fn after_of(&mut self, table: TableId, record: Option<&Record>, key: Word, out: Word) -> Result<()> {
         let (_, shape) = self.map_of(table)?;
         if shape.is_prefixes() {
-            self.refuse_walk(table);
+            self.refuse_traversal(table);
             return Ok(());
         }
         let given = self.given_key(key, &shape.key)?;

@@ -7,13 +7,13 @@ use crate::context::{Context, Result};
 use crate::loops::Iteration;
 use crate::region::Address;
 use crate::state::State;
-use crate::value::{Abs, Object, Shape, Space, Str, Word};
+use crate::value::{Abs, Object, Space, Str, Variant, Word};
 use crate::ways::Arm;
 use moonhook_ir::{CompareOp, Size};
 
 impl Context<'_> {
     /// The iterator of `pairs`; its state is the offset of the entry that was visited last (or of the header).
-    pub fn walk_stored(&mut self, table: u32) -> Object {
+    pub fn traverse_stored(&mut self, table: u32) -> Object {
         let position = self.cell_number(ITERATOR);
         let number = self.holds(table).map_or(0, |holds| holds.number);
         let header = self.header_offset(number);
@@ -55,11 +55,11 @@ impl Context<'_> {
 
     /// Splits off the states in which an entry's value is nil: for `pairs` it is not there.
     fn split_removed(&mut self, table: u32, place: Address) -> Option<State> {
-        if !self.holds(table).is_some_and(|holds| holds.values.contains(&Shape::Nil)) {
+        if !self.holds(table).is_some_and(|holds| holds.values.contains(&Variant::Nil)) {
             return None;
         }
         let tag = self.load(place.base, place.disp + E_TAG, Size::B8, false);
-        let removed = self.compare(CompareOp::Eq, tag, Shape::Nil.tag());
+        let removed = self.compare(CompareOp::Eq, tag, Variant::Nil.tag());
         let (removed, there) = self.split(removed);
         self.state = there;
         Some(removed)

@@ -9,17 +9,19 @@ use std::rc::Rc;
 
 /// `__pairs`: an iterator of its own for each loop.
 pub(crate) fn pairs(proxy: &Rc<Proxy>, lua: &Lua, arguments: &MultiValue) -> Result<MultiValue, String> {
-    let walk = RefCell::new(Pairs::default());
-    let walked = Rc::clone(proxy);
-    let iterator =
-        proxy.space.raising.function(lua, move |lua, _| Ok(advance(&walked, lua, &mut walk.borrow_mut())?.1));
+    let traversal = RefCell::new(Pairs::default());
+    let traversed = Rc::clone(proxy);
+    let iterator = proxy
+        .space
+        .raising
+        .function(lua, move |lua, _| Ok(advance(&traversed, lua, &mut traversal.borrow_mut())?.1));
     let iterator = Value::Function(iterator.map_err(said)?);
     Ok(MultiValue::from_iter([iterator, argument(arguments, 0), Value::Nil]))
 }
 
 /// Where the last `next` of a table stands.
 #[derive(Default)]
-struct Walk {
+struct Traversal {
     pairs: Pairs,
     /// The bytes of the key that it gave.
     last: Option<Vec<u8>>,
@@ -27,30 +29,30 @@ struct Walk {
 
 /// What `next(proxy, key)` calls.
 pub(crate) fn step(lua: &Lua, proxy: &Rc<Proxy>) -> mlua::Result<Function> {
-    let walk = RefCell::new(Walk::default());
-    let walked = Rc::clone(proxy);
+    let traversal = RefCell::new(Traversal::default());
+    let traversed = Rc::clone(proxy);
     proxy.space.raising.function(lua, move |lua, arguments| {
-        let walk = &mut *walk.borrow_mut();
-        place(&walked, walk, &argument(&arguments, 1))?;
-        let (last, results) = advance(&walked, lua, &mut walk.pairs)?;
-        walk.last = last;
+        let traversal = &mut *traversal.borrow_mut();
+        place(&traversed, traversal, &argument(&arguments, 1))?;
+        let (last, results) = advance(&traversed, lua, &mut traversal.pairs)?;
+        traversal.last = last;
         Ok(results)
     })
 }
 
-/// Brings the walk behind `key`. A loop that goes on has it there already.
-fn place(proxy: &Rc<Proxy>, walk: &mut Walk, key: &Value) -> Result<(), String> {
+/// Brings the traversal behind `key`. A loop that goes on has it there already.
+fn place(proxy: &Rc<Proxy>, traversal: &mut Traversal, key: &Value) -> Result<(), String> {
     if key.is_nil() {
-        *walk = Walk::default();
+        *traversal = Traversal::default();
         return Ok(());
     }
     let bytes = proxy.space.datum(key).ok().and_then(|key| proxy.table.key(&key).ok());
     let bytes = bytes.ok_or("invalid key to 'next'")?;
-    if walk.last.as_ref() == Some(&bytes) {
+    if traversal.last.as_ref() == Some(&bytes) {
         return Ok(());
     }
-    *walk = Walk::default();
-    while let Some((found, _)) = walk.pairs.next(&proxy.table).map_err(said)? {
+    *traversal = Traversal::default();
+    while let Some((found, _)) = traversal.pairs.next(&proxy.table).map_err(said)? {
         if found == bytes {
             return Ok(());
         }
