@@ -22,10 +22,23 @@ pub enum EngineError {
     /// A limit of the process or of its control group is reached.
     #[error("the system gives no more {what}s: {source}")]
     Resource { what: &'static str, source: io::Error },
+    /// An error with what is known besides.
+    #[error("{}", .0.error)]
+    Noted(Box<Noted>),
     #[error("the object has no program for a hook")]
     NoProgram,
     #[error("the program needs {} MiB of memory, and one map of an object can have {} MiB", .bytes >> 20, MOST >> 20)]
     TooMuchMemory { bytes: usize },
+}
+
+/// An error with what is known besides.
+#[derive(Debug)]
+pub struct Noted {
+    pub error: EngineError,
+    /// The line that has most to do with it.
+    pub place: Option<Place>,
+    /// Why there is no code of the other form.
+    pub other: Option<String>,
 }
 
 impl EngineError {
@@ -52,6 +65,14 @@ impl EngineError {
         }
     }
 
+    /// The error itself, without what is known besides.
+    pub fn cause(&self) -> &EngineError {
+        match self {
+            EngineError::Noted(noted) => noted.error.cause(),
+            error => error,
+        }
+    }
+
     /// What the stage says to a person.
     pub fn diagnostic(&self) -> Diagnostic {
         match self {
@@ -62,6 +83,13 @@ impl EngineError {
             EngineError::Resource { .. } => Diagnostic::new("MH0021", self.to_string()).help(
                 "raise the limits of the process (`ulimit -u`, `ulimit -n`, `ulimit -v`) or of its control group (pids.max)",
             ),
+            EngineError::Noted(noted) => {
+                let mut diagnostic = noted.error.diagnostic();
+                let reasons: Vec<String> = diagnostic.reason.take().into_iter().chain(noted.other.clone()).collect();
+                diagnostic.reason = (!reasons.is_empty()).then(|| reasons.join("; "));
+                diagnostic.place = diagnostic.place.or_else(|| noted.place.clone());
+                diagnostic
+            }
             EngineError::NoProgram => Diagnostic::new("MH0009", self.to_string())
                 .help("this is a bug in Moonhook; please report it with the script"),
             EngineError::TooMuchMemory { .. } => Diagnostic::new("MH0020", self.to_string()).help(
@@ -73,5 +101,11 @@ impl EngineError {
     /// Where in the script.
     pub fn place(&self) -> Option<Place> {
         self.diagnostic().place
+    }
+}
+
+impl From<Noted> for EngineError {
+    fn from(noted: Noted) -> EngineError {
+        EngineError::Noted(Box::new(noted))
     }
 }

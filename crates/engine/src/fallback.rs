@@ -5,6 +5,8 @@
 //! ([`EngineError::is_of_form`]).
 
 use crate::Form;
+use crate::error::Noted;
+use crate::reason::largest_line;
 use crate::stages::{Attempt, Timings, emit, lower, packet_program, timed};
 use crate::{Choice, EngineError, Reason, Settings};
 use moonhook_emit::{EmitError, Object};
@@ -92,7 +94,7 @@ fn first_accepted<T>(
         outcome
     };
     let expanded = match settings.form {
-        Some(Form::General) => return general(&mut made).map_err(|(error, _)| error),
+        Some(Form::General) => return general(&mut made).map_err(with_line),
         _ => made(Attempt::EXPANDED).or_else(|(error, module)| match error {
             // A function that the program calls has a stack frame of its own.
             EngineError::Emit(EmitError::ChainTooLarge { .. }) => {
@@ -103,22 +105,44 @@ fn first_accepted<T>(
     };
     match expanded {
         Err((error, module)) if settings.form.is_none() && error.is_of_form() => {
+            let reason = Reason::of(&error, module.as_deref());
             match general(&mut made) {
                 Ok((mut compiled, accepted)) => {
-                    compiled.choice.reason = Some(Reason::of(&error, module.as_deref()));
+                    compiled.choice.reason = Some(reason);
                     Ok((compiled, accepted))
                 }
-                // What general code lacks is not why a script is refused that expanded code has everything for.
-                Err((EngineError::Lower(lacking), _))
-                    if lacking.kind.is_of_form() && !matches!(error, EngineError::Lower(_)) =>
-                {
-                    Err(error)
-                }
-                Err((error, _)) => Err(error),
+                Err((lacking, module)) => Err(no_form((error, reason), (lacking, module.as_deref()))),
             }
         }
-        outcome => outcome.map_err(|(error, _)| error),
+        outcome => outcome.map_err(with_line),
     }
+}
+
+/// The error with the line that made the module too large, where it does not say one.
+fn with_line((error, module): Failed) -> EngineError {
+    match module.filter(|_| matches!(error, EngineError::Emit(_))).and_then(|module| largest_line(&module)) {
+        place @ Some(_) => Noted { error, place, other: None }.into(),
+        None => error,
+    }
+}
+
+/// The error where neither form can be had. That of general code tells more: what it is for has no other form. But where expanded code
+/// failed for a fault of Moonhook, that is what the person has to know.
+fn no_form(
+    (expanded, reason): (EngineError, Reason),
+    (general, module): (EngineError, Option<&Module>),
+) -> EngineError {
+    let (error, place, other) = match reason.bug {
+        true => {
+            let general = Reason::of(&general, module);
+            (expanded, reason.place, format!("nor is there general code, because {general}"))
+        }
+        false => {
+            let place = Reason::of(&general, module).place;
+            (general, place, format!("this is general code, because {reason}"))
+        }
+    };
+    Noted { error, place, other: Some(other) }.into()
 }
 
 /// A rejection with the script's path and line as they are in the module: the kernel prints the file's name and the line's text alone,
@@ -142,7 +166,10 @@ fn placed(mut error: InstallError, module: &Module) -> InstallError {
 }
 
 /// What an attempt comes to; with an error, the module if there is one.
-type Outcome<T> = Result<(Compiled, T), (EngineError, Option<Box<Module>>)>;
+type Outcome<T> = Result<(Compiled, T), Failed>;
+
+/// Why an attempt failed, and the module that it had come to.
+type Failed = (EngineError, Option<Box<Module>>);
 
 /// General code, and compact code where that takes the verifier too much.
 fn general<T>(made: &mut impl FnMut(Attempt) -> Outcome<T>) -> Outcome<T> {
@@ -233,7 +260,27 @@ mod tests {
                      require('xdp').attach(function(pkt) hits[{ a = #pkt, b = 2 }] = 1 end)";
         let refused = made_where(keyed, rejection("R1 invalid mem access"), None);
         let refused = refused.map(|made| made.choice);
-        assert!(matches!(refused, Err(EngineError::Install(InstallError::Rejected(_)))), "{refused:?}");
+        let Err(error) = refused else { panic!("{refused:?}") };
+        assert!(matches!(error.cause(), EngineError::Install(InstallError::Rejected(_))), "{error:?}");
+        let reason = error.diagnostic().reason.unwrap_or_default();
+        assert!(
+            reason.contains("nor is there general code, because ") && reason.contains("tables as keys"),
+            "{reason}"
+        );
+    }
+
+    #[test]
+    fn what_general_code_lacks_comes_with_what_made_it_general_code() {
+        let both = "local hits = map { key = { a = 'int', b = 'int' }, value = 'int', capacity = 9 }\n\
+                    require('xdp').attach(function(pkt)\n  pcall(error, 'x')\n  hits[{ a = #pkt, b = 2 }] = 1\nend)";
+        let error = compile(&snapshot(both), &Settings::default()).err().expect("there is no form");
+        let diagnostic = error.diagnostic();
+        let reason = diagnostic.reason.unwrap_or_default();
+        assert_eq!((diagnostic.code, diagnostic.place.map(|place| place.line)), ("MH0212", Some(4)));
+        assert!(
+            reason.contains("this is general code, because ") && reason.contains("rejected.lua:3: `pcall`"),
+            "{reason}"
+        );
     }
 
     #[test]

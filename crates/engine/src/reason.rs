@@ -84,7 +84,7 @@ impl Reason {
 }
 
 /// The line that most of a module's code is for: where nothing else tells which one made it too large.
-fn largest_line(module: &Module) -> Option<Place> {
+pub(crate) fn largest_line(module: &Module) -> Option<Place> {
     let insts = module.functions.iter().flat_map(|function| &function.blocks).flat_map(|block| &block.insts);
     let mut lines: BTreeMap<(u16, u32), usize> = BTreeMap::new();
     for inst in insts.filter(|inst| inst.loc.line > 0) {

@@ -87,11 +87,12 @@ pub fn lower(
     Ok(module)
 }
 
-/// Steps of the compiler that are worth an attempt at expanded code: some tenths of a second for a small script, and equal ones for equal
-/// scripts.
+/// Steps of the compiler that are worth an attempt at expanded code, of which some tens of thousands take a second with all that follows:
+/// equal ones for equal scripts. A script with a line for each of hundreds of searches takes more; its general code is a twentieth as
+/// large and made at once.
 fn work_for(snapshot: &Snapshot) -> usize {
-    const BASE: usize = 300_000;
-    const EACH: usize = 100;
+    const BASE: usize = 60_000;
+    const EACH: usize = 4;
     let size: usize = snapshot.prototypes.iter().map(|prototype| prototype.code.len()).sum();
     BASE + EACH * size
 }

@@ -2,7 +2,7 @@
 -- original would reach outside the sandbox, or would make the outcome of a script differ from run to run.
 --
 -- Reads `lib` (the untouched standard library), `raw` (Rust functions that return values and never raise, Moonhook's
--- modules by name, `walkers`: the functions that walk tables whose content is elsewhere, by metatable, and makers of `next`
+-- modules by name, `steppers`: the functions that walk tables whose content is elsewhere, by metatable, and makers of `next`
 -- and `pairs`) and `globals` (the script's). Returns the functions by canonical name.
 
 local lib, raw, globals = ...
@@ -12,7 +12,7 @@ local getmetatable = lib.debug.getmetatable
 local sort, find = lib.table.sort, lib.string.find
 local math_type = lib.math.type
 local open, lines = lib.io.open, lib.io.lines
-local modules, walkers = raw.modules, raw.walkers
+local modules, steppers = raw.modules, raw.steppers
 
 local M = {}
 
@@ -196,7 +196,7 @@ end
 
 local function ordered_next(t, key)
   local meta = getmetatable(t)
-  local step = meta and walkers[meta]
+  local step = meta and steppers[meta]
   if step then return step(t, key) end
   local traversal = traversals[t]
   local at = 0

@@ -83,11 +83,6 @@ impl LowerErrorKind {
         }
     }
 
-    /// Whether the form that was tried does not have it, be the other as it may.
-    pub fn is_of_form(&self) -> bool {
-        self.has_general_form() || matches!(self, LowerErrorKind::SharedUse { .. })
-    }
-
     /// Code, reason, help. Of what is refused in expanded code only, the help says how to stay with that.
     fn describe(&self) -> (&'static str, &'static str, String) {
         use LowerErrorKind::*;

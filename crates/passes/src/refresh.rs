@@ -140,8 +140,7 @@ impl Frame {
         for (index, data) in function.blocks.iter().enumerate() {
             if let Some((Terminator::Branch { condition, then, otherwise }, _)) = &data.terminator
                 && (condition.op, condition.rhs) == (CompareOp::UGt, Operand::Value(self.end))
-                && let Definition::Binary(BinaryOp::Add, base, Operand::Imm(bytes)) =
-                    definitions[condition.lhs.index()]
+                && let (base, bytes) = sum(condition.lhs, definitions)
                 && starts.contains(&base)
                 && then.block != otherwise.block
             {
@@ -150,4 +149,15 @@ impl Frame {
         }
         checks
     }
+}
+
+/// A value as another one plus a constant: what was added may have been computed before, for another access.
+fn sum(mut value: Value, definitions: &[Definition]) -> (Value, i32) {
+    let mut constant = 0i32;
+    while let Definition::Binary(BinaryOp::Add, base, Operand::Imm(more)) = definitions[value.index()]
+        && let Some(all) = constant.checked_add(more)
+    {
+        (value, constant) = (base, all);
+    }
+    (value, constant)
 }

@@ -4,14 +4,17 @@
 //! pure operations. What such a block computes and only one way behind it uses becomes a parameter of that way ([`localise`]),
 //! so that there may be other ways to it. A predecessor that ends in a jump gets its own copy of the operations; it also gets a
 //! copy of the branch where that tests the result of a comparison (`fold` then joins the two). Guarantees that no loop gets a
-//! second entry and no `may_goto` is bypassed: blocks that start loops are left alone. Where a loop follows, hidden numbers
+//! second entry and no `may_goto` is bypassed: blocks that start loops are left alone. So are comparisons that tell the verifier how large a
+//! hidden number is which becomes part of an address, even where we know how they end. Where a loop follows, hidden numbers
 //! ([`crate::opaque`]) stay hidden, and values become parameters only if no way to the branch is left: the more ways there are to a
 //! loop, the more often the verifier walks it.
 
 use crate::Around;
 use crate::opaque::{Opaque, before_loops};
+use crate::proofs::Proofs;
 use crate::values::{Definition, definitions};
 use moonhook_ir::*;
+use std::collections::HashSet;
 
 mod edges;
 mod localise;
@@ -28,9 +31,12 @@ const LOOKED_AT: usize = 6;
 
 pub(crate) fn run(function: &mut Function, around: &Around) -> bool {
     let Ok(flow) = ControlFlow::new(function) else { return false };
+    let definitions = definitions(function);
+    let opaque = Opaque::find(function, around.maps);
     let mut threader = Threader {
-        opaque: Opaque::find(function, around.maps),
-        definitions: definitions(function),
+        bounds: bounds_of_hidden(function, &flow, &opaque, &definitions, around),
+        opaque,
+        definitions,
         uses: Uses::new(function),
         before_loops: before_loops(function, &flow),
         edges: Edges::new(&flow),
@@ -43,7 +49,31 @@ pub(crate) fn run(function: &mut Function, around: &Around) -> bool {
     threader.changed
 }
 
+/// The blocks that end in a comparison without which the verifier does not know the bounds of a hidden number.
+fn bounds_of_hidden(
+    function: &Function,
+    flow: &ControlFlow,
+    opaque: &Opaque,
+    definitions: &[Definition],
+    around: &Around,
+) -> HashSet<Block> {
+    let hidden = |block: &Block| match &function.block(*block).terminator {
+        Some((Terminator::Branch { condition, .. }, _)) if opaque.is_part(condition.lhs) => {
+            Some((*block, *condition))
+        }
+        _ => None,
+    };
+    let hidden: Vec<(Block, Condition)> = flow.order.iter().filter_map(hidden).collect();
+    if hidden.is_empty() {
+        return HashSet::new();
+    }
+    let proofs = Proofs::find(function, flow, definitions, around);
+    let bounds = hidden.into_iter().filter(|(_, condition)| proofs.is_proof(condition, condition.lhs));
+    bounds.map(|(block, _)| block).collect()
+}
+
 struct Threader<'f> {
+    bounds: HashSet<Block>,
     opaque: Opaque,
     definitions: Vec<Definition>,
     uses: Uses,
@@ -61,6 +91,7 @@ impl Threader<'_> {
         let before_loop = self.before_loops[block.index()];
         let Some((Terminator::Branch { .. }, _)) = data.terminator else { return None };
         if block == Block(0)
+            || self.bounds.contains(&block)
             || self.edges.is_loop_header(block)
             || !can_be_copied(data, &self.opaque, before_loop)
         {

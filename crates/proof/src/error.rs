@@ -71,7 +71,7 @@ impl ProofError {
     /// The last lines of the verifier's log, if it rejected the program.
     pub fn log_end(&self, lines: usize) -> Option<String> {
         let ProofError::Stage(error) = self else { return None };
-        let EngineError::Install(InstallError::Rejected(rejection)) = &**error else { return None };
+        let EngineError::Install(InstallError::Rejected(rejection)) = error.cause() else { return None };
         let all: Vec<&str> = rejection.log.lines().collect();
         Some(all[all.len().saturating_sub(lines)..].join("\n"))
     }

@@ -151,10 +151,11 @@ function string_arithmetic(L, operation, dest, first, second)
   if left ~= 1 or right ~= 1 or operation == OPERATION_DIV or operation == OPERATION_POW then
     return raise(L, "floats cannot be computed at packet time")
   end
+  -- The metamethods of strings stand nowhere in the script.
   local y = u64(out + 8)
   if y == 0 then
-    if operation == OPERATION_MOD then return raise(L, "attempt to perform 'n%0'") end
-    if operation == OPERATION_IDIV then return raise(L, "attempt to divide by zero") end
+    if operation == OPERATION_MOD then return raise_plain(L, "attempt to perform 'n%0'") end
+    if operation == OPERATION_IDIV then return raise_plain(L, "attempt to divide by zero") end
   end
   set64(dest + 8, integer_operation(operation, u64(out), y))
   set64(dest, TAG_INT)

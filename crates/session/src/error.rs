@@ -128,7 +128,7 @@ impl SessionError {
 const BUG: &str = "this is a bug in Moonhook; please report it with the script";
 
 fn engine_exit(error: &EngineError) -> Exit {
-    match error {
+    match error.cause() {
         EngineError::Emit(error) if error.is_bug() => Exit::Bug,
         EngineError::Lower(_) | EngineError::Emit(_) | EngineError::TooMuchMemory { .. } => Exit::Refused,
         EngineError::Install(error) | EngineError::Control(ControlError::Install(error)) => {
@@ -136,7 +136,7 @@ fn engine_exit(error: &EngineError) -> Exit {
         }
         EngineError::Control(ControlError::State(_)) | EngineError::Resource { .. } => Exit::Host,
         EngineError::Control(_) => Exit::Refused,
-        EngineError::NoProgram => Exit::Bug,
+        EngineError::NoProgram | EngineError::Noted(_) => Exit::Bug,
     }
 }
 

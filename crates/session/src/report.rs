@@ -30,7 +30,8 @@ impl JsonError {
 /// The diagnostic; the log of a rejection is saved, and the help says where.
 pub fn described(error: &SessionError) -> (Diagnostic, Option<PathBuf>) {
     let mut diagnostic = error.diagnostic();
-    let SessionError::Engine(EngineError::Install(InstallError::Rejected(rejection))) = error else {
+    let SessionError::Engine(error) = error else { return (diagnostic, None) };
+    let EngineError::Install(InstallError::Rejected(rejection)) = error.cause() else {
         return (diagnostic, None);
     };
     let log = save_log(rejection);

@@ -1,6 +1,6 @@
 //! The basic functions (Lua manual § 6.1).
 
-use super::call::{Call, Row, returns, row};
+use super::call::{Call, Row, for_each_type, returns, row};
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::formatting::constant;
@@ -31,8 +31,11 @@ fn collect_garbage(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     context.only(result)
 }
 
-/// `select(n, …)`: n is known, or the arguments are chosen among.
+/// `select(n, …)`: n is known, or the arguments are chosen among. These may be of any type.
 fn select(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    if matches!(call.args.first(), Some(Abs::Union(_))) {
+        return for_each_type(context, call, 0, |context, call| select(context, &call));
+    }
     let rest = &call.args[1.min(call.args.len())..];
     let count = rest.len() as i64;
     if matches!(call.args.first(), Some(Abs::Str(Str::Const(text))) if **text == *b"#") {
@@ -44,7 +47,7 @@ fn select(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     };
     match call.integer(context, 1)? {
         _ if !context.state.alive() => Ok(vec![]),
-        Word::Imm(n) if n < 0 && -n <= count => returns(context, rest[(count + n) as usize..].to_vec()),
+        Word::Imm(n) if n < 0 && n >= -count => returns(context, rest[(count + n) as usize..].to_vec()),
         Word::Imm(n) if n <= 0 => out_of_range(context),
         Word::Imm(n) => returns(context, rest[(n - 1).min(count) as usize..].to_vec()),
         word => {
@@ -211,6 +214,11 @@ pub fn object_text(context: &mut Context<'_>, object: &Object) -> Result<Str> {
 }
 
 fn raw_equal(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    if call.args.len() < 2 {
+        let missing = call.bad_argument(call.args.len() + 1, "value expected");
+        context.type_error(missing, true, Some("rawequal"));
+        return Ok(vec![]);
+    }
     let equal = comparison::equal(context, &call.arg(1), &call.arg(2))?;
     context.only(equal)
 }
@@ -234,7 +242,7 @@ fn raw_len(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
             context.only(Abs::Int(length))
         }
         _ => {
-            context.type_error("table or string expected".into(), !call.narrowed, Some("rawlen"));
+            call.wrong_type(context, 1, "table or string");
             Ok(vec![])
         }
     }

@@ -55,6 +55,7 @@ impl Operator {
 }
 
 /// An operand and what messages call it.
+#[derive(Clone)]
 struct Named {
     value: Abs,
     name: Option<names::Name>,
@@ -155,7 +156,16 @@ fn binary(
             let what = format!("`{sign}` gives a float");
             context.refuse(LowerErrorKind::Float { what, help: help.into() }, Some(sign))
         }
-        (Some(x), Some(y)) => integers(context, operator, x, y),
+        (Some(x), Some(y)) => {
+            // The metamethods of strings compute these, and stand nowhere in the script.
+            let is_text = |operand: &Named| matches!(operand.value, Abs::Str(_));
+            if [&a, &b].into_iter().any(is_text) && matches!(operator, Operator::IDiv | Operator::Mod) {
+                let message = Message::bare(by_zero(operator));
+                let zero = context.compare(CompareOp::Eq, y, 0);
+                context.check(zero, || message);
+            }
+            integers(context, operator, x, y)
+        }
         (left, _) => {
             for operand in [&a, &b] {
                 refuse_metamethod(context, &operand.value, event, operand.text())?;
@@ -279,14 +289,22 @@ fn integers(context: &mut Context<'_>, operator: Operator, a: Word, b: Word) -> 
     Ok(Abs::Int(word))
 }
 
-fn check_divisor(context: &mut Context<'_>, b: Word, message: &str) {
+/// What is wrong with a divisor of 0.
+fn by_zero(operator: Operator) -> &'static str {
+    match operator {
+        Operator::Mod => "attempt to perform 'n%0'",
+        _ => "attempt to divide by zero",
+    }
+}
+
+fn check_divisor(context: &mut Context<'_>, b: Word, operator: Operator) {
     let zero = context.compare(CompareOp::Eq, b, 0);
-    context.check(zero, || Message::new(message));
+    context.check(zero, || Message::new(by_zero(operator)));
 }
 
 /// `a // b`, rounded towards minus infinity (`luaV_idiv`).
 fn divide(context: &mut Context<'_>, a: Word, b: Word) -> Word {
-    check_divisor(context, b, "attempt to divide by zero");
+    check_divisor(context, b, Operator::IDiv);
     if let Word::Imm(imm) = b {
         if imm > 0 && imm.count_ones() == 1 {
             return context.binary(BinaryOp::AShr, a, i64::from(imm.trailing_zeros()));
@@ -303,7 +321,7 @@ fn divide(context: &mut Context<'_>, a: Word, b: Word) -> Word {
 
 /// `a % b` with the sign of `b` (`luaV_mod`).
 fn modulo(context: &mut Context<'_>, a: Word, b: Word) -> Word {
-    check_divisor(context, b, "attempt to perform 'n%0'");
+    check_divisor(context, b, Operator::Mod);
     if let Word::Imm(imm) = b {
         if imm > 0 && imm.count_ones() == 1 {
             return context.and(a, imm - 1);
@@ -431,19 +449,23 @@ fn concat_operands(
     certain: bool,
 ) -> Result<Abs> {
     while let Some(operand) = rest.pop() {
+        let wrong = !matches!(operand.value, Abs::Str(_) | Abs::Int(_) | Abs::Float(_) | Abs::Union(_));
+        let left = rest.last().filter(|left| wrong && done.is_empty() && matches!(left.value, Abs::Union(_)));
+        // Which operand of the failing step is to blame depends on what the left one is.
+        let (unknown, behind) = match left {
+            Some(_) => (rest.pop(), Some(operand.clone())),
+            None => (None, None),
+        };
+        if let Some(unknown) =
+            unknown.or_else(|| matches!(operand.value, Abs::Union(_)).then(|| operand.clone()))
+        {
+            return context.dispatch_one(&unknown.value, &mut |context, value| {
+                let known = Named { value, name: unknown.name.clone() };
+                let rest = rest.iter().cloned().chain([known]).chain(behind.clone()).collect();
+                concat_operands(context, rest, done.clone(), false)
+            });
+        }
         match &operand.value {
-            Abs::Union(_) => {
-                let copy = |rest: &[Named]| {
-                    rest.iter()
-                        .map(|n| Named { value: n.value.clone(), name: n.name.clone() })
-                        .collect::<Vec<_>>()
-                };
-                return context.dispatch_one(&operand.value, &mut |context, value| {
-                    let mut rest = copy(&rest);
-                    rest.push(Named { value, name: operand.name.clone() });
-                    concat_operands(context, rest, done.clone(), false)
-                });
-            }
             Abs::Str(_) | Abs::Int(_) => done.insert(0, operand.value),
             Abs::Float(x) => {
                 let help = "write the number without fraction and exponent, or quote it".to_string();

@@ -104,10 +104,13 @@ fn for_prepare<'a>(
     }
     let Some(init) = for_number(context, i.a(), "initial value")? else { return Ok(Next::Done) };
     let Some(step) = for_number(context, i.a() + 2, "step")? else { return Ok(Next::Done) };
-    clip_limit(context, i.a() + 1, step);
-    let Some(limit) = for_number(context, i.a() + 1, "limit")? else { return Ok(Next::Done) };
     let zero = context.compare(CompareOp::Eq, step, 0);
     context.check(zero, || crate::events::Message::new("'for' step is zero"));
+    if !context.state.alive() {
+        return Ok(Next::Done);
+    }
+    clip_limit(context, i.a() + 1, step);
+    let Some(limit) = for_number(context, i.a() + 1, "limit")? else { return Ok(Next::Done) };
     let up = context.compare(CompareOp::SGt, step, 0);
     let (ascending, descending) = context.split(up);
     let mut skipped = Vec::new();

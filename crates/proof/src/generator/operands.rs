@@ -6,7 +6,8 @@ use super::{ExpressionRule, Features, Generator, Rules, StatementRule};
 
 pub(super) const STATEMENTS: Rules<StatementRule> = &[(Features::METAMETHODS, 3, Generator::chosen_operand)];
 
-pub(super) const INTEGERS: Rules<ExpressionRule> = &[(Features::TEXTS, 1, |it, _| it.sometimes_wrong())];
+pub(super) const INTEGERS: Rules<ExpressionRule> =
+    &[(Features::TEXTS, 1, |it, _| it.sometimes_wrong()), (Features::TEXTS, 2, |it, _| it.chosen_argument())];
 
 pub(super) const CONDITIONS: Rules<ExpressionRule> = &[(Features::PROTOCOLS, 3, |it, _| it.made_name())];
 
@@ -51,6 +52,21 @@ impl Generator {
         Some(match self.random.once_in(2) {
             true => expr!(Integer, format!("({constant} {operator} $)"), operand),
             false => expr!(Integer, format!("($ {operator} {constant})"), operand),
+        })
+    }
+
+    /// Library functions with an argument of one type or another.
+    fn chosen_argument(&mut self) -> Option<Expression> {
+        if self.loading() {
+            return None;
+        }
+        let condition = self.condition(1);
+        Some(match self.random.below(5) {
+            0 => expr!(Integer, "select($ and 1 or \"#\", $, 9)", condition, self.integer(1)),
+            1 => expr!(Integer, "select($ and -1 or \"2\", 3, $)", condition, self.integer(1)),
+            2 => expr!(Integer, "(tonumber($ and \"12\" or $) or 0)", condition, self.integer(1)),
+            3 => expr!(Integer, "#tostring($ and \"text\" or $)", condition, self.integer(1)),
+            _ => expr!(Integer, "(rawequal($, $ and 1 or \"1\") and 1 or 0)", self.integer(1), condition),
         })
     }
 

@@ -8,7 +8,7 @@ pub(super) const STATEMENTS: Rules<StatementRule> =
     &[(Features::PLACES, 6, Generator::place), (Features::PLACES, 8, Generator::accesses_in_loop)];
 
 /// Where something may start: constants on both ways of a condition, lengths of headers added.
-const STARTS: [&str; 7] = [
+const STARTS: [&str; 10] = [
     "14 + (pkt.ip and pkt.ip.header_length or 20)",
     "pkt.ip and 14 + pkt.ip.header_length or 14",
     "pkt.vlan and 18 or 14",
@@ -16,6 +16,9 @@ const STARTS: [&str; 7] = [
     "pkt.tcp and 14 + pkt.ip.header_length + pkt.tcp.header_length or 34",
     "14 + (pkt:getbyte(13) & 15) * 4",
     "pkt:getuint16(12) & 63",
+    "#pkt - #pkt",
+    "pkt:getuint16(16) >> 10",
+    "(\"\"):byte((\"a\"):find(pkt.ip and \"a\" or \"b\") or 1) or 12",
 ];
 
 /// What a guard leaves behind a place, in bytes; constants that are added are smaller.
