@@ -7,7 +7,7 @@
 use crate::Form;
 use crate::error::Noted;
 use crate::reason::largest_line;
-use crate::stages::{Attempt, Timings, emit, lower, packet_program, timed};
+use crate::stages::{Attempt, Timings, check_size, emit, lower, packet_program, timed};
 use crate::{Choice, EngineError, Reason, Settings};
 use moonhook_emit::{EmitError, Object};
 use moonhook_install::{InstallError, LoadOptions, LogDetail, Program};
@@ -75,7 +75,12 @@ fn first_accepted<T>(
             let moved = moonhook_passes::without_arena::run(&mut module);
             moved.map_err(|bytes| (EngineError::TooMuchMemory { bytes }, None))?;
         }
-        let outcome = timed(&mut timings.emit, || emit(&module)).and_then(|object| {
+        let worth = match (settings.form, attempt.form) {
+            (None, Form::Expanded) => check_size(&module),
+            _ => Ok(()),
+        };
+        let emitted = worth.and_then(|()| timed(&mut timings.emit, || emit(&module)));
+        let outcome = emitted.and_then(|object| {
             let accepted = accept(&module, &object, &mut timings)?;
             Ok((object, accepted))
         });

@@ -4,7 +4,7 @@ use crate::settings::possible_cpus;
 use crate::{EngineError, Form, Settings};
 use moonhook_emit::{EmitError, FunctionReport, Object};
 use moonhook_hook::Hook;
-use moonhook_ir::Module;
+use moonhook_ir::{Function, Module};
 use moonhook_lower::Learned;
 use moonhook_snapshot::Snapshot;
 use serde::Serialize;
@@ -95,6 +95,24 @@ fn work_for(snapshot: &Snapshot) -> usize {
     const EACH: usize = 4;
     let size: usize = snapshot.prototypes.iter().map(|prototype| prototype.code.len()).sum();
     BASE + EACH * size
+}
+
+/// Instructions of expanded code that are worth to be verified where general code can take its place, at most: the verifier goes through each
+/// at least once, most of them more often, and is not done with so many in the time that it is given.
+const MOST: usize = 60_000;
+
+/// Refuses expanded code that is too large to be tried where nobody asked for it.
+///
+/// # Errors
+/// `Emit`.
+pub fn check_size(module: &Module) -> Result<(), EngineError> {
+    let size = |function: &Function| function.blocks.iter().map(|block| block.insts.len()).sum::<usize>();
+    let instructions = module.functions.iter().map(size).sum();
+    let function = module.functions.first().map(|function| function.name.clone()).unwrap_or_default();
+    match instructions > MOST {
+        true => Err(EmitError::ProgramTooLarge { function, instructions, limit: MOST }.into()),
+        false => Ok(()),
+    }
 }
 
 /// Makes the object file of a module. The listings of its functions have no texts.

@@ -5,7 +5,7 @@ use moonhook_engine::Form;
 use moonhook_proof::ledger::Entry;
 use moonhook_proof::random::Random;
 use moonhook_proof::{Pair, frames, host, large};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 const FUNCTIONS: usize = 100;
 
@@ -99,3 +99,51 @@ fn payloads(seed: u64) -> Vec<Vec<u8>> {
     };
     (0..FUNCTIONS).map(text).collect()
 }
+
+/// Statements of which scripts have one after another: each is little, hundreds of them are a program of the kernel's largest. `{}` is
+/// the number of the line.
+const STATEMENTS: [&str; 9] = [
+    "print(x, s, {})",
+    "x = s:find('a{}', 1, true) or x",
+    "x = x + (s:match('^(%w+){}%s') and 1 or 0)",
+    "do local a, b = s:find('a', 1, true) or 1, s:find('b', 1, true) or 3 x = x + #s:sub(b - a, a - b) end",
+    "do local r = records[{}] if r then r.n = r.n + 1 else records[{}] = { n = 1 } end end",
+    "x = x + (tonumber(s:sub(1, 2) .. '{}') or {})",
+    "s = string.format('%s%d', s, x & {}):sub(-5)",
+    "s = (s .. x .. '{}'):sub(-7)",
+    "if s < 'a{}' then s = s .. 'z' s = s:sub(-4) end",
+];
+
+/// Lines of each.
+const REPEATED: usize = 300;
+
+/// The verifier takes each script in one form or the other, at once, and both tiers agree about it.
+#[test]
+fn hundreds_of_lines_of_one_construct_load_and_agree() {
+    if !host::kernel_available("scripts of one construct") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder for scripts");
+    let path = folder.path().join("repeated.lua");
+    for statement in STATEMENTS {
+        let lines: String = (0..REPEATED).map(|n| statement.replace("{}", &n.to_string()) + "\n").collect();
+        let text = format!(
+            "local records = map {{ key = 'int', value = {{ n = 'int' }} }}\nrequire('xdp').attach(function(pkt)\n\
+             local x, s = #pkt, pkt:getstring(0, 9)\n{lines}print(x, s)\nend)\n"
+        );
+        std::fs::write(&path, text).expect("the script can be written");
+        let mut pair = Pair::new(&path).unwrap_or_else(|error| panic!("{statement}: {error}"));
+        println!("{statement}: {:?}", pair.slowest());
+        let reason = pair.choice().and_then(|choice| choice.reason.as_ref());
+        assert!(reason.is_none_or(|reason| !reason.bug), "{statement}: {reason:?}");
+        // Compilers that are not optimised themselves take their time.
+        assert!(cfg!(debug_assertions) || pair.slowest().0 < MOST_TIME, "{statement}: {:?}", pair.slowest());
+        for (name, frame) in frames::named().into_iter().take(3) {
+            let seen = pair.run_named(&frame, || name.to_string());
+            seen.unwrap_or_else(|error| panic!("{statement}: {error}"));
+        }
+    }
+}
+
+/// Processor time that compiling and loading may take.
+const MOST_TIME: Duration = Duration::from_secs(2);

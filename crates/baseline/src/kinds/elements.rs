@@ -33,10 +33,7 @@ impl Kinds<'_, '_> {
             None => self.all(owner),
         };
         self.graph.flow(from, to);
-        let question = (owner, name.cloned(), to);
-        if !self.later.inherited.contains(&question) {
-            self.later.inherited.push(question);
-        }
+        self.later.inherited.insert((owner, name.cloned(), to));
     }
 
     pub(super) fn write(&mut self, owner: Object, name: Option<&Rc<str>>, key: Option<Node>, value: Node) {
@@ -162,7 +159,7 @@ impl Kinds<'_, '_> {
                 None => self.all(owner),
             };
             if !self.graph.held(own).is_empty() {
-                self.later.inherited.push((owner, name, to));
+                self.later.inherited.insert((owner, name, to));
                 continue;
             }
             let behind = self.of_metatable(owner, INDEX);

@@ -72,7 +72,7 @@ struct Later {
     /// Owner, name, result: fields of what is no table are those of headers, or methods.
     fields: Vec<(Node, Rc<str>, Node)>,
     /// Table, name, result: fields that a table has not are those behind `__index`.
-    inherited: Vec<(Owner, Option<Rc<str>>, Node)>,
+    inherited: BTreeSet<(Owner, Option<Rc<str>>, Node)>,
     /// Operands, and what an operator gives if they are no objects.
     results: Vec<(Vec<Node>, Kind, Node)>,
 }
