@@ -3,6 +3,7 @@
 use super::General;
 use super::counts::Counts;
 use super::known::Known;
+use super::left_out::STAND_IN;
 use super::reach;
 use moonhook_runtime::image::{TableContent, write_table};
 use moonhook_runtime::layout::*;
@@ -46,12 +47,7 @@ impl General<'_> {
             return *known;
         }
         let value = match find_function(name) {
-            Some(Function::Lua) => {
-                let function = self.functions.of_library(name).unwrap_or_default();
-                let record = self.prototype_record(function);
-                let closure = self.image.words(&[record, 1, 0]);
-                (TAG_CLOSURE, closure)
-            }
+            Some(Function::Lua) => (TAG_CLOSURE, self.library_closure(name)),
             Some(Function::Protected) if name == "pcall" => (TAG_BUILTIN, BUILTIN_PCALL as u64),
             Some(Function::Protected) => (TAG_BUILTIN, BUILTIN_XPCALL as u64),
             _ => {
@@ -61,6 +57,13 @@ impl General<'_> {
         };
         self.builtins.insert(name.to_string(), value);
         value
+    }
+
+    /// A new function value of a library function that is written in Lua.
+    fn library_closure(&mut self, name: &str) -> u64 {
+        let function = self.functions.of_library(name).unwrap_or_default();
+        let record = self.prototype_record(function);
+        self.image.words(&[record, 1, 0])
     }
 
     /// The address of a table; its contents follow with [`General::finish_objects`].
@@ -132,6 +135,11 @@ impl General<'_> {
     fn closure(&mut self, id: ClosureId) -> u64 {
         if let Some(known) = self.closures.get(&id) {
             return *known;
+        }
+        if self.reach.left_out.contains(&id) {
+            let stand_in = self.library_closure(STAND_IN);
+            self.closures.insert(id, stand_in);
+            return stand_in;
         }
         let closure = self.functions.snapshot.closure(id);
         let count = closure.upvalues.len();
@@ -281,7 +289,7 @@ impl General<'_> {
     fn hidden_kind(&self, function: usize) -> i64 {
         match self.functions.library_name(function) {
             _ if !self.functions.is_hidden(function) => 0,
-            Some(name) if name.starts_with("prim.") && name != ITERATOR => HIDDEN_PART,
+            Some(name) if name.starts_with("prim.") && ![ITERATOR, STAND_IN].contains(&name) => HIDDEN_PART,
             _ => HIDDEN_FUNCTION,
         }
     }

@@ -17,6 +17,7 @@ mod heap;
 mod image;
 mod kinds;
 mod known;
+mod left_out;
 mod library;
 mod ops;
 mod own;
@@ -38,7 +39,7 @@ use moonhook_ir as ir;
 use moonhook_ir::FunctionId;
 use moonhook_lower::{Learned, LowerError, Options};
 use moonhook_snapshot::{CellId, ClosureId, Snapshot, TableId};
-use reach::{Functions, Reach};
+use reach::{Analyses, Functions, Reach};
 use shared::Shared;
 use sites::Site;
 use std::collections::{BTreeSet, HashMap};
@@ -105,9 +106,23 @@ pub fn lower(
     options: &Options,
     learned: &mut Learned,
 ) -> Result<ir::Module, LowerError> {
-    let known = learned.take_tables(snapshot, options);
+    let all = Analyses { names: computed::names, accesses: None };
+    lower_reached(snapshot, options, learned, &all).or_else(|error| {
+        let some = Analyses { accesses: Some(computed::accesses), ..all };
+        tracing::debug!(target: "baseline", %error, "once more without what load time alone calls");
+        lower_reached(snapshot, options, learned, &some)
+    })
+}
+
+fn lower_reached(
+    snapshot: &Snapshot,
+    options: &Options,
+    learned: &mut Learned,
+    analyses: &Analyses,
+) -> Result<ir::Module, LowerError> {
+    let known = learned.tables(snapshot, options);
     let functions = Functions { snapshot, library: moonhook_runtime::prelude() };
-    let reach = Reach::new(&functions, computed::names);
+    let reach = Reach::new(&functions, analyses);
     let shared = Shared::new(&functions, &reach, options, known);
     let interpreted = compact::choose(&functions, &reach, options.compact);
     let general = General {

@@ -3,6 +3,7 @@
 //! Tables of the library (and the table of globals) would bring in everything there is, so of them only the fields count
 //! whose names stand somewhere in the reachable code as constants, or that its keys may be ([`crate::computed`]).
 
+use crate::left_out::{Accesses, STAND_IN};
 use moonhook_runtime::Prelude;
 use moonhook_snapshot::instruction::{Instruction, Opcode};
 use moonhook_snapshot::names;
@@ -55,6 +56,8 @@ pub struct Reach {
     pub mentions: HashSet<Arc<[u8]>>,
     pub tables: BTreeSet<TableId>,
     pub closures: BTreeSet<ClosureId>,
+    /// Closures in whose place is something else ([`crate::left_out`]).
+    pub left_out: BTreeSet<ClosureId>,
     pub cells: BTreeSet<CellId>,
     /// Canonical names.
     pub builtins: BTreeSet<String>,
@@ -64,8 +67,18 @@ pub struct Reach {
     pub assigned: BTreeSet<CellId>,
     /// Names of the global variables and fields that some function assigns, but for those of tables that it has just made.
     pub assigned_names: HashSet<Arc<[u8]>>,
+    /// What says which functions are left out, if any are to be.
+    accesses: Option<Accesses>,
     /// Objects that were met, and whose contents have not been looked at: a graph of objects can be of any depth.
     pending: Vec<Object>,
+}
+
+/// What is found out of the functions that are reached so far.
+pub struct Analyses {
+    /// Names that keys may be.
+    pub names: fn(&Functions<'_>, &Reach) -> HashSet<Arc<[u8]>>,
+    /// Where functions that load time alone calls are to be left out: how tables are used.
+    pub accesses: Option<fn(&Functions<'_>, &Reach) -> Accesses>,
 }
 
 /// An object of load time that refers to others.
@@ -77,13 +90,9 @@ enum Object {
 
 impl Reach {
     /// Everything that the handlers reach.
-    ///
-    /// `computed` gives names that keys may be, as far as that is known of what is reached.
-    pub fn new(
-        functions: &Functions<'_>,
-        computed: impl Fn(&Functions<'_>, &Reach) -> HashSet<Arc<[u8]>>,
-    ) -> Reach {
-        let mut reach = Reach::default();
+    pub fn new(functions: &Functions<'_>, analyses: &Analyses) -> Reach {
+        let accesses = analyses.accesses.map(|_| Accesses::default());
+        let mut reach = Reach { accesses, ..Reach::default() };
         for handler in &functions.snapshot.handlers {
             reach.value(&Value::Closure(handler.closure));
         }
@@ -94,6 +103,11 @@ impl Reach {
                 reach.fields(functions, table);
             }
             reach.follow(functions);
+            let closures = &reach.closures;
+            reach.left_out.retain(|closure| !closures.contains(closure));
+            if !reach.left_out.is_empty() {
+                reach.builtins.insert(STAND_IN.to_string());
+            }
             for builtin in reach.builtins.clone() {
                 if let Some(function) = functions.of_library(&builtin) {
                     reach.function(functions, function, None);
@@ -103,7 +117,11 @@ impl Reach {
             if reach.size() > before {
                 continue;
             }
-            reach.mentions.extend(computed(functions, &reach));
+            reach.mentions.extend((analyses.names)(functions, &reach));
+            if let Some(accesses) = analyses.accesses {
+                let found = accesses(functions, &reach);
+                reach.accesses.get_or_insert_default().add(found);
+            }
             if reach.size() == before {
                 return reach;
             }
@@ -116,6 +134,7 @@ impl Reach {
             + self.tables.len()
             + self.closures.len()
             + self.builtins.len()
+            + self.accesses.as_ref().map_or(0, Accesses::size)
     }
 
     /// Strings index the string library.
@@ -155,11 +174,25 @@ impl Reach {
         let table = functions.snapshot.table(id);
         for (key, value) in present(functions.snapshot, id, &self.mentions) {
             self.value(&key);
-            self.value(&value);
+            match (&key, &value) {
+                (Value::String(name), Value::Closure(closure)) if self.leaves_out(functions, id, name) => {
+                    self.left_out.insert(*closure);
+                }
+                _ => self.value(&value),
+            }
         }
         if let Some(meta) = table.metatable {
             self.value(&Value::Table(meta));
         }
+    }
+
+    /// Whether the function in a field is left out, as far as is known.
+    fn leaves_out(&self, functions: &Functions<'_>, id: TableId, name: &Arc<[u8]>) -> bool {
+        let snapshot = functions.snapshot;
+        let Some(accesses) = &self.accesses else { return false };
+        !self.mentions.contains(name)
+            && !is_library(snapshot, id)
+            && accesses.leave_out(snapshot, &self.tables, id, name)
     }
 
     fn closure(&mut self, functions: &Functions<'_>, id: ClosureId) {

@@ -126,8 +126,8 @@ impl Default for Options {
 
 impl Learned {
     /// What is known of shared tables; where there was no attempt at expanded code, this finds it out.
-    pub fn take_tables(&mut self, snapshot: &Snapshot, options: &Options) -> shared::SharedTables {
-        self.0.take().map_or_else(|| program::learn(snapshot, options), |known| *known)
+    pub fn tables(&mut self, snapshot: &Snapshot, options: &Options) -> shared::SharedTables {
+        self.0.get_or_insert_with(|| Box::new(program::learn(snapshot, options))).anew()
     }
 }
 

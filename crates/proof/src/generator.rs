@@ -41,6 +41,7 @@ mod patterns;
 mod places;
 mod plain;
 mod records;
+mod registries;
 mod rules;
 mod scope;
 mod tallies;
@@ -51,6 +52,7 @@ mod varargs;
 
 use classes::Class;
 use functions::Helper;
+use registries::Registry;
 use rules::RuleTable;
 use scope::{Scope, Sort};
 use tallies::Tally;
@@ -94,6 +96,7 @@ pub fn program(random: &mut Random, allowed: Features) -> Program {
         kit: Vec::new(),
         rules: Vec::new(),
         tallies: Vec::new(),
+        registries: Vec::new(),
     };
     let mut statements = generator.state();
     statements.extend(generator.classes());
@@ -129,6 +132,7 @@ struct Generator {
     kit: Vec<&'static str>,
     rules: Vec<RuleTable>,
     tallies: Vec<Tally>,
+    registries: Vec<Registry>,
 }
 
 impl Generator {
@@ -256,6 +260,7 @@ impl Generator {
             building::STATEMENTS,
             rules::STATEMENTS,
             tallies::STATEMENTS,
+            registries::STATEMENTS,
         ];
         for _ in 0..TRIES {
             if let Some(written) = self.chosen(&rules).and_then(|rule| rule(self)) {
@@ -300,6 +305,7 @@ impl Generator {
         all.extend(self.closures_of_load_time());
         all.extend(self.tallies_of_load_time());
         all.extend(self.rules_of_load_time());
+        all.extend(self.registries_of_load_time());
         all
     }
 

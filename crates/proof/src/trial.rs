@@ -55,8 +55,8 @@ pub enum Tiers {
 #[derive(Debug, PartialEq, Eq)]
 pub enum Verdict {
     Agreed(Ran),
-    /// The compiler refused what is too large: the code of its diagnostic.
-    Refused(&'static str),
+    /// The compiler refused what is too large or has no types: the code of its diagnostic, and the diagnostic.
+    Refused(&'static str, String),
     Failed(Failure),
 }
 
@@ -196,7 +196,7 @@ fn compared(program: &Program, frames: &[Vec<u8>], frags: bool, folder: &Path) -
     let mut pair = match Pair::in_forms(&path, frags, compact) {
         Ok(pair) => pair,
         Err(error) if [TOO_LARGE, NO_TYPES, NOT_KEPT].map(Some).contains(&error.code()) => {
-            return Verdict::Refused(error.code().unwrap_or_default());
+            return Verdict::Refused(error.code().unwrap_or_default(), error.to_string());
         }
         Err(error) => return failure(&error),
     };

@@ -68,7 +68,10 @@ impl Tally {
                 self.errors += ran.seen.iter().filter(|seen| seen.error.is_some()).count();
                 self.slowest = self.slowest.max((ran.time, seed));
             }
-            Verdict::Refused(code) => *self.refused.entry(code).or_default() += 1,
+            Verdict::Refused(code, message) => {
+                println!("seed {seed} is refused: {message}");
+                *self.refused.entry(code).or_default() += 1;
+            }
             Verdict::Failed(failure) => {
                 self.failed += 1;
                 self.rejected += u64::from(failure.kind.starts_with(REJECTED));

@@ -28,6 +28,10 @@ impl Table {
         let found = self.entries.binary_search_by(|(key, _)| order(key)).ok()?;
         Some(&self.entries[found].1)
     }
+
+    pub fn values(&self) -> impl Iterator<Item = &Value> {
+        self.array.iter().chain(self.entries.iter().map(|(_, value)| value))
+    }
 }
 
 #[cfg(test)]

@@ -48,6 +48,7 @@ pub const SHAPES: &[Shape] = &[
     only_general("a table of many fields", 200, many_fields),
     only_general("assignments to fields", 100, assigned_fields),
     only_general("assignments to globals", 100, assigned_globals),
+    only_general("classes that keep their instances", 10, classes),
 ];
 
 /// A script with much of load time, and the most bytes that may be held while it is compiled.
@@ -226,6 +227,18 @@ fn assigned_globals(count: usize) -> String {
         "",
         &format!("{}  if g7 == 7 then return action.DROP end", each(count, |n| format!("  g{n} = {n}"))),
     )
+}
+
+fn classes(count: usize) -> String {
+    let class = |n| {
+        format!(
+            "do\n  local C, list = {{}}, {{}}\n  C.__index, kept[{n}] = C, list\n\
+             \x20 function C.keep(v) list[#list + 1] = setmetatable({{v = v, names = {{}}}}, C) end\n\
+             \x20 function C:has(name) return self.names[name .. self.v] end\n  C.keep({n})\nend\n"
+        )
+    };
+    let used = |n| format!("  if kept[{n}][1]:has(pkt:getstring(0, 1)) then return action.DROP end");
+    script(&format!("local kept = {{}}\n{}", each(count, class)), &each(count, used))
 }
 
 fn chain(count: usize) -> String {

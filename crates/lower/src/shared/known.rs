@@ -50,7 +50,7 @@ pub struct SharedTables {
     pub(super) paths: Vec<Path>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Known {
     pub(super) key: Seen,
     pub(super) value: Seen,
@@ -66,6 +66,13 @@ impl SharedTables {
     /// How many tables are known to be maps.
     pub fn count(&self) -> usize {
         self.known.len()
+    }
+
+    /// What is known, for another walk.
+    pub fn anew(&self) -> SharedTables {
+        let mut known = self.known.clone();
+        known.values_mut().for_each(|known| known.map = None);
+        SharedTables { known, paths: self.paths.clone(), ..SharedTables::default() }
     }
 
     /// Before a new walk.
