@@ -8,6 +8,8 @@ use moonhook_ir::{BinaryOp, CompareOp, Op, Value};
 use moonhook_lower::stubs::shared::Accesses;
 use moonhook_lower::{LowerError, LowerErrorKind};
 use moonhook_runtime::layout::*;
+use moonhook_snapshot::TableId;
+use std::collections::BTreeSet;
 
 /// Subprograms of the program's own.
 struct Parts {
@@ -27,6 +29,13 @@ const FRAMES_START: i64 = STATE + PATTERNS_SIZE;
 const STACK_START: i64 = FRAMES_START + FRAMES;
 const PAGE: i64 = 4096;
 
+/// What comes of a script.
+pub enum Outcome {
+    Module(ir::Module),
+    /// These tables cannot be maps, and do not have to be: they can be taken to be constant. There is one at least.
+    Unfit(BTreeSet<TableId>),
+}
+
 impl General<'_> {
     /// Adds the routines, the program and the arena, and puts the module together.
     pub fn finish_program(
@@ -35,7 +44,7 @@ impl General<'_> {
         statics: &[(i64, u64)],
         units: &[(u32, ir::FunctionId)],
         accesses: (Option<ir::FunctionId>, Vec<(usize, Accesses)>),
-    ) -> Result<ir::Module, LowerError> {
+    ) -> Result<Outcome, LowerError> {
         let list = self.image.words(handlers);
         let memory = i64::from(self.options.memory.next_multiple_of(PAGE as u32));
         let stride = STATE + PATTERNS_SIZE + FRAMES + STACK + memory;
@@ -68,6 +77,9 @@ impl General<'_> {
         if let Some(failure) = self.failure.take() {
             return Err(failure);
         }
+        if !self.unfit.is_empty() {
+            return Ok(Outcome::Unfit(self.unfit));
+        }
         self.module.variables = self.described_variables();
         let image = std::mem::replace(&mut self.image, super::image::Image::new()).finish();
         let end = image.len() as i64;
@@ -79,10 +91,16 @@ impl General<'_> {
         self.module.functions = self.functions_made.into_iter().flatten().collect();
         name_maps_apart(&mut self.module);
         moonhook_lower::stubs::finish(&mut self.module);
-        Ok(self.module)
+        Ok(Outcome::Module(self.module))
     }
 
     /// A fault of Moonhook's own.
+    /// Notes what can only be a fault of the compiler: there will be no program.
+    pub fn fail_internally(&mut self, message: &str) {
+        let error = self.internal(message.to_string());
+        self.failure.get_or_insert(error);
+    }
+
     fn internal(&self, message: String) -> LowerError {
         let place = moonhook_diagnostic::Place {
             file: self.functions.snapshot.script.clone(),

@@ -3,7 +3,6 @@
 use super::General;
 use super::counts::Counts;
 use super::known::Known;
-use super::left_out::STAND_IN;
 use super::reach;
 use moonhook_runtime::image::{TableContent, write_table};
 use moonhook_runtime::layout::*;
@@ -47,7 +46,15 @@ impl General<'_> {
             return *known;
         }
         let value = match find_function(name) {
-            Some(Function::Lua) => (TAG_CLOSURE, self.library_closure(name)),
+            Some(Function::Lua) => {
+                let Some(function) = self.functions.of_library(name) else {
+                    self.fail_internally(&format!("`{name}` is not in the library"));
+                    return (TAG_NIL, 0);
+                };
+                let record = self.prototype_record(function);
+                let closure = self.image.words(&[record, 1, 0]);
+                (TAG_CLOSURE, closure)
+            }
             Some(Function::Protected) if name == "pcall" => (TAG_BUILTIN, BUILTIN_PCALL as u64),
             Some(Function::Protected) => (TAG_BUILTIN, BUILTIN_XPCALL as u64),
             _ => {
@@ -57,13 +64,6 @@ impl General<'_> {
         };
         self.builtins.insert(name.to_string(), value);
         value
-    }
-
-    /// A new function value of a library function that is written in Lua.
-    fn library_closure(&mut self, name: &str) -> u64 {
-        let function = self.functions.of_library(name).unwrap_or_default();
-        let record = self.prototype_record(function);
-        self.image.words(&[record, 1, 0])
     }
 
     /// The address of a table; its contents follow with [`General::finish_objects`].
@@ -135,11 +135,6 @@ impl General<'_> {
     fn closure(&mut self, id: ClosureId) -> u64 {
         if let Some(known) = self.closures.get(&id) {
             return *known;
-        }
-        if self.reach.left_out.contains(&id) {
-            let stand_in = self.library_closure(STAND_IN);
-            self.closures.insert(id, stand_in);
-            return stand_in;
         }
         let closure = self.functions.snapshot.closure(id);
         let count = closure.upvalues.len();
@@ -221,8 +216,8 @@ impl General<'_> {
     pub fn place_of_known(&mut self, table: &Option<Known>, name: &[u8]) -> Option<u64> {
         let snapshot = self.functions.snapshot;
         let Some(Known::Value(Value::Table(table))) = *table else { return None };
-        let plain = reach::is_globals(snapshot, table) || snapshot.table(table).metatable.is_none();
-        plain.then(|| self.place_of_field(table, name)).flatten()
+        let is_plain = snapshot.table(table).metatable.is_none();
+        is_plain.then(|| self.place_of_field(table, name)).flatten()
     }
 
     /// Where the value of a global variable or a field is that packet code assigns.
@@ -289,7 +284,7 @@ impl General<'_> {
     fn hidden_kind(&self, function: usize) -> i64 {
         match self.functions.library_name(function) {
             _ if !self.functions.is_hidden(function) => 0,
-            Some(name) if name.starts_with("prim.") && ![ITERATOR, STAND_IN].contains(&name) => HIDDEN_PART,
+            Some(name) if name.starts_with("prim.") && name != ITERATOR => HIDDEN_PART,
             _ => HIDDEN_FUNCTION,
         }
     }

@@ -17,14 +17,15 @@ mod heap;
 mod image;
 mod kinds;
 mod known;
-mod left_out;
 mod library;
+mod named;
 mod ops;
 mod own;
 mod program;
 mod reach;
 mod results;
 mod routines;
+mod script;
 mod shared;
 mod sites;
 mod statics;
@@ -34,12 +35,14 @@ mod unit;
 mod values;
 mod variables;
 
+use entry::Outcome;
 use image::Image;
 use moonhook_ir as ir;
 use moonhook_ir::FunctionId;
 use moonhook_lower::{Learned, LowerError, Options};
 use moonhook_snapshot::{CellId, ClosureId, Snapshot, TableId};
-use reach::{Analyses, Functions, Reach};
+use reach::Reach;
+use script::Functions;
 use shared::Shared;
 use sites::Site;
 use std::collections::{BTreeSet, HashMap};
@@ -74,6 +77,8 @@ pub struct General<'a> {
     uncompiled_routines: Vec<(String, FunctionId)>,
     /// The first thing that a stub could not be made of.
     failure: Option<LowerError>,
+    /// Tables that cannot be maps, and do not have to be.
+    unfit: BTreeSet<TableId>,
     builtins: HashMap<String, (i64, u64)>,
     /// Canonical names of library functions by their number.
     builtin_names: Vec<String>,
@@ -106,24 +111,26 @@ pub fn lower(
     options: &Options,
     learned: &mut Learned,
 ) -> Result<ir::Module, LowerError> {
-    let all = Analyses { names: computed::names, accesses: None };
-    lower_reached(snapshot, options, learned, &all).or_else(|error| {
-        let some = Analyses { accesses: Some(computed::accesses), ..all };
-        tracing::debug!(target: "baseline", %error, "once more without what load time alone calls");
-        lower_reached(snapshot, options, learned, &some)
-    })
+    let mut constant = BTreeSet::new();
+    loop {
+        match lower_with(snapshot, options, learned, &constant)? {
+            Outcome::Module(module) => return Ok(module),
+            Outcome::Unfit(tables) => constant.extend(tables),
+        }
+    }
 }
 
-fn lower_reached(
+/// The same, where these tables are constant: to assign them by key is a run-time error.
+fn lower_with(
     snapshot: &Snapshot,
     options: &Options,
     learned: &mut Learned,
-    analyses: &Analyses,
-) -> Result<ir::Module, LowerError> {
+    constant: &BTreeSet<TableId>,
+) -> Result<Outcome, LowerError> {
     let known = learned.tables(snapshot, options);
-    let functions = Functions { snapshot, library: moonhook_runtime::prelude() };
-    let reach = Reach::new(&functions, analyses);
-    let shared = Shared::new(&functions, &reach, options, known);
+    let functions = Functions::new(snapshot, moonhook_runtime::prelude());
+    let reach = Reach::new(&functions, computed::names);
+    let shared = Shared::new(&functions, &reach, options, known, constant);
     let interpreted = compact::choose(&functions, &reach, options.compact);
     let general = General {
         functions,
@@ -137,6 +144,7 @@ fn lower_reached(
         routines: HashMap::new(),
         uncompiled_routines: Vec::new(),
         failure: None,
+        unfit: BTreeSet::new(),
         builtins: HashMap::new(),
         builtin_names: vec!["pcall".to_string(), "xpcall".to_string()],
         tables: HashMap::new(),

@@ -2,6 +2,7 @@
 //!
 //! Arena memory from the image on, for each CPU: the state, frames, stack, heap.
 
+use super::entry::Outcome;
 use super::library;
 use super::{CALL_BUILTIN, General, LOOPED, UNIT, UNIT_SIZE, compact, functions};
 use moonhook_ir as ir;
@@ -13,7 +14,7 @@ use moonhook_runtime::layout::*;
 use moonhook_snapshot::Value as Snapshot;
 
 impl General<'_> {
-    pub(super) fn build(mut self) -> Result<ir::Module, LowerError> {
+    pub(super) fn build(mut self) -> Result<Outcome, LowerError> {
         let closures =
             self.functions.snapshot.handlers.iter().map(|handler| Snapshot::Closure(handler.closure));
         let handlers: Vec<u64> = closures.map(|closure| self.constant(&closure).1).collect();

@@ -3,51 +3,11 @@
 //! Tables of the library (and the table of globals) would bring in everything there is, so of them only the fields count
 //! whose names stand somewhere in the reachable code as constants, or that its keys may be ([`crate::computed`]).
 
-use crate::left_out::{Accesses, STAND_IN};
-use moonhook_runtime::Prelude;
+use super::script::Functions;
 use moonhook_snapshot::instruction::{Instruction, Opcode};
-use moonhook_snapshot::names;
 use moonhook_snapshot::{CellId, ClosureId, Prototype, Snapshot, TableId, Value};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
-
-/// All functions that could be compiled: those of the script, then those of the library that are written in Lua.
-pub struct Functions<'a> {
-    pub snapshot: &'a Snapshot,
-    pub library: &'a Prelude,
-}
-
-impl<'a> Functions<'a> {
-    pub fn get(&self, index: usize) -> &'a Prototype {
-        match index.checked_sub(self.snapshot.prototypes.len()) {
-            None => &self.snapshot.prototypes[index],
-            Some(index) => &self.library.prototypes[index],
-        }
-    }
-
-    /// Whether the function is a part of the library.
-    pub fn is_hidden(&self, index: usize) -> bool {
-        index >= self.snapshot.prototypes.len()
-    }
-
-    /// The function number of the `n`-th function inside another.
-    pub fn inner(&self, outer: usize, n: usize) -> usize {
-        let base = if self.is_hidden(outer) { self.snapshot.prototypes.len() } else { 0 };
-        base + self.get(outer).prototypes[n].index()
-    }
-
-    /// The canonical name of a library function that is written in Lua; `None` for others, and for functions inside of it.
-    pub fn library_name(&self, index: usize) -> Option<&'a str> {
-        let index = index.checked_sub(self.snapshot.prototypes.len())?;
-        let mut functions = self.library.functions.iter();
-        functions.find(|(_, function)| **function == index).map(|(name, _)| name.as_str())
-    }
-
-    /// The function number of a library function that is written in Lua.
-    pub fn of_library(&self, name: &str) -> Option<usize> {
-        self.library.functions.get(name).map(|index| self.snapshot.prototypes.len() + index)
-    }
-}
 
 #[derive(Default)]
 pub struct Reach {
@@ -56,8 +16,6 @@ pub struct Reach {
     pub mentions: HashSet<Arc<[u8]>>,
     pub tables: BTreeSet<TableId>,
     pub closures: BTreeSet<ClosureId>,
-    /// Closures in whose place is something else ([`crate::left_out`]).
-    pub left_out: BTreeSet<ClosureId>,
     pub cells: BTreeSet<CellId>,
     /// Canonical names.
     pub builtins: BTreeSet<String>,
@@ -67,18 +25,8 @@ pub struct Reach {
     pub assigned: BTreeSet<CellId>,
     /// Names of the global variables and fields that some function assigns, but for those of tables that it has just made.
     pub assigned_names: HashSet<Arc<[u8]>>,
-    /// What says which functions are left out, if any are to be.
-    accesses: Option<Accesses>,
     /// Objects that were met, and whose contents have not been looked at: a graph of objects can be of any depth.
     pending: Vec<Object>,
-}
-
-/// What is found out of the functions that are reached so far.
-pub struct Analyses {
-    /// Names that keys may be.
-    pub names: fn(&Functions<'_>, &Reach) -> HashSet<Arc<[u8]>>,
-    /// Where functions that load time alone calls are to be left out: how tables are used.
-    pub accesses: Option<fn(&Functions<'_>, &Reach) -> Accesses>,
 }
 
 /// An object of load time that refers to others.
@@ -90,9 +38,13 @@ enum Object {
 
 impl Reach {
     /// Everything that the handlers reach.
-    pub fn new(functions: &Functions<'_>, analyses: &Analyses) -> Reach {
-        let accesses = analyses.accesses.map(|_| Accesses::default());
-        let mut reach = Reach { accesses, ..Reach::default() };
+    ///
+    /// `computed` gives names that keys may be, as far as that is known of what is reached.
+    pub fn new(
+        functions: &Functions<'_>,
+        computed: impl Fn(&Functions<'_>, &Reach) -> HashSet<Arc<[u8]>>,
+    ) -> Reach {
+        let mut reach = Reach::default();
         for handler in &functions.snapshot.handlers {
             reach.value(&Value::Closure(handler.closure));
         }
@@ -103,11 +55,6 @@ impl Reach {
                 reach.fields(functions, table);
             }
             reach.follow(functions);
-            let closures = &reach.closures;
-            reach.left_out.retain(|closure| !closures.contains(closure));
-            if !reach.left_out.is_empty() {
-                reach.builtins.insert(STAND_IN.to_string());
-            }
             for builtin in reach.builtins.clone() {
                 if let Some(function) = functions.of_library(&builtin) {
                     reach.function(functions, function, None);
@@ -117,11 +64,7 @@ impl Reach {
             if reach.size() > before {
                 continue;
             }
-            reach.mentions.extend((analyses.names)(functions, &reach));
-            if let Some(accesses) = analyses.accesses {
-                let found = accesses(functions, &reach);
-                reach.accesses.get_or_insert_default().add(found);
-            }
+            reach.mentions.extend(computed(functions, &reach));
             if reach.size() == before {
                 return reach;
             }
@@ -134,7 +77,6 @@ impl Reach {
             + self.tables.len()
             + self.closures.len()
             + self.builtins.len()
-            + self.accesses.as_ref().map_or(0, Accesses::size)
     }
 
     /// Strings index the string library.
@@ -174,25 +116,11 @@ impl Reach {
         let table = functions.snapshot.table(id);
         for (key, value) in present(functions.snapshot, id, &self.mentions) {
             self.value(&key);
-            match (&key, &value) {
-                (Value::String(name), Value::Closure(closure)) if self.leaves_out(functions, id, name) => {
-                    self.left_out.insert(*closure);
-                }
-                _ => self.value(&value),
-            }
+            self.value(&value);
         }
         if let Some(meta) = table.metatable {
             self.value(&Value::Table(meta));
         }
-    }
-
-    /// Whether the function in a field is left out, as far as is known.
-    fn leaves_out(&self, functions: &Functions<'_>, id: TableId, name: &Arc<[u8]>) -> bool {
-        let snapshot = functions.snapshot;
-        let Some(accesses) = &self.accesses else { return false };
-        !self.mentions.contains(name)
-            && !is_library(snapshot, id)
-            && accesses.leave_out(snapshot, &self.tables, id, name)
     }
 
     fn closure(&mut self, functions: &Functions<'_>, id: ClosureId) {
@@ -221,7 +149,7 @@ impl Reach {
         }
         self.upvalues.insert(index, merged.clone());
         self.functions.insert(index);
-        self.assignments(prototype, cells);
+        self.assignments(functions, index, cells);
         if functions.is_hidden(index) {
             self.builtins.extend(named_in(prototype));
         } else {
@@ -245,14 +173,15 @@ impl Reach {
 
 impl Reach {
     /// Notes what a function assigns, `cells` being its upvalues' variables.
-    fn assignments(&mut self, prototype: &Prototype, cells: &[Option<CellId>]) {
+    fn assignments(&mut self, functions: &Functions<'_>, index: usize, cells: &[Option<CellId>]) {
+        let prototype = functions.get(index);
         for (pc, word) in prototype.code.iter().enumerate() {
             let i = Instruction(*word);
             match i.opcode() {
                 Some(Opcode::SetUpval) => {
                     self.assigned.extend(cells.get(i.b()).copied().flatten());
                 }
-                Some(Opcode::SetField) if is_new(prototype, pc, i.a()) => {}
+                Some(Opcode::SetField) if functions.is_new(index, pc, i.a()) => {}
                 Some(Opcode::SetTabUp | Opcode::SetField) => {
                     if let Some(Value::String(name)) = prototype.constants.get(i.b()) {
                         self.assigned_names.insert(name.clone());
@@ -288,12 +217,6 @@ impl Reach {
 /// Whether packet code can assign fields with constant names: those of the library do not change.
 pub fn has_variables(snapshot: &Snapshot, table: TableId) -> bool {
     is_globals(snapshot, table) || !is_library(snapshot, table)
-}
-
-/// Whether a register surely holds a table that the function has made.
-pub fn is_new(prototype: &Prototype, pc: usize, register: usize) -> bool {
-    let setter = names::setter(prototype, pc, register);
-    setter.is_some_and(|at| Instruction(prototype.code[at]).opcode() == Some(Opcode::NewTable))
 }
 
 /// Whether a table is that of the global variables.

@@ -2,7 +2,9 @@
 
 use super::General;
 use super::kinds::{self, Entries, Found};
-use super::reach::{self, Functions, Reach};
+use super::named;
+use super::reach::{self, Reach};
+use super::script::Functions;
 use super::steps;
 use super::stores::Stores;
 use moonhook_ir::Loc;
@@ -30,15 +32,19 @@ pub struct Shared {
     fields: BTreeSet<(TableId, Arc<[u8]>)>,
     /// See [`Shared::steps`].
     steps: bool,
+    /// Those of the tables that only such functions assign as packet code is not known to call ([`super::named`]).
+    optional: BTreeSet<TableId>,
 }
 
 impl Shared {
-    /// Tables that are declared to be maps, of which `known` says so, or that a function of the script may assign by key.
+    /// Tables that are declared to be maps, of which `known` says so, or that a function of the script may assign by key, but for those in
+    /// `constant`.
     pub fn new(
         functions: &Functions<'_>,
         reach: &Reach,
         options: &Options,
         mut known: SharedTables,
+        constant: &BTreeSet<TableId>,
     ) -> Shared {
         let snapshot = functions.snapshot;
         let stores = Stores::new(functions, reach);
@@ -46,11 +52,14 @@ impl Shared {
         let declared = (0..snapshot.tables.len() as u32)
             .map(TableId)
             .filter(|table| snapshot.table(*table).declaration.is_some());
-        let mut tables: Vec<TableId> = known.tables().chain(assigned).chain(declared).collect();
+        let required: BTreeSet<TableId> = known.tables().chain(declared).collect();
+        let mut tables: Vec<TableId> = required.iter().copied().chain(assigned).collect();
+        tables.retain(|table| !constant.contains(table));
         tables.sort();
         tables.dedup();
         known.start_over();
-        let Found { entries, fields } = kinds::infer(functions, reach, options, &tables);
+        let Found { mut entries, assigners, fields } = kinds::infer(functions, reach, options, &tables);
+        entries.retain(|table, _| !constant.contains(table));
         for (table, Entries { key, value, .. }) in &entries {
             known.suggest(snapshot, *table, key, value);
         }
@@ -69,8 +78,22 @@ impl Shared {
             (*table, *found.unwrap_or(&handler))
         };
         let tables = entries.iter().map(place).collect();
+        let assigners: BTreeSet<(TableId, usize)> = stores.assigners.into_iter().chain(assigners).collect();
+        let assigned_by = |named: BTreeSet<usize>| -> BTreeSet<TableId> {
+            let by_named = assigners.iter().filter(|(_, function)| named.contains(function));
+            by_named.map(|(table, _)| *table).collect()
+        };
+        let [by_named, by_found] =
+            [false, true].map(|computed| assigned_by(named::named(functions, reach, computed)));
+        // What cannot be a map by what load time has left in it is refused only where it is surely meant to be one.
+        let fits = |table| SharedTables::takes(snapshot, table);
+        let is_optional = |table: &&TableId| {
+            let is_assigned = if fits(**table) { &by_found } else { &by_named };
+            !required.contains(*table) && !is_assigned.contains(*table)
+        };
+        let optional = entries.keys().filter(is_optional).copied().collect();
         let fields = stores.fields.into_iter().chain(fields).collect();
-        Shared { known, tables, metatable: None, names: BTreeMap::new(), fields, steps }
+        Shared { known, tables, metatable: None, names: BTreeMap::new(), fields, steps, optional }
     }
 
     fn number(&self, table: TableId) -> Option<usize> {
@@ -161,8 +184,15 @@ impl General<'_> {
             if !self.tables.contains_key(&table) {
                 continue;
             }
-            let (accesses, record) =
-                self.stub_at(loc, |stubs| stubs.shared_table(table, (number, uses), &mut next))?;
+            let earlier = self.failure.take();
+            let made = self.stub_at(loc, |stubs| stubs.shared_table(table, (number, uses), &mut next));
+            if made.is_none() && self.shared.optional.contains(&table) {
+                self.failure = earlier;
+                self.unfit.insert(table);
+                continue;
+            }
+            self.failure = earlier.or(self.failure.take());
+            let (accesses, record) = made?;
             all.push((number, accesses));
             for record in record.iter().flat_map(Record::all) {
                 all.push((record.number, self.stub(|stubs| stubs.shared_record(table, record))?));

@@ -1,10 +1,10 @@
 //! Whether functions of the script may call `next` with a key: all that they do with it is looked at. `next(t)` may be any entry of a
 //! shared table if there are no such steps, and must be the first one of an order if there are.
 
-use super::reach::{Functions, Reach};
+use super::reach::Reach;
+use super::script::Functions;
 use super::stores::Tables;
 use moonhook_snapshot::instruction::{Instruction, Opcode};
-use moonhook_snapshot::names::setter;
 use moonhook_snapshot::{Prototype, Value};
 
 pub fn may_step(functions: &Functions<'_>, reach: &Reach) -> bool {
@@ -12,7 +12,8 @@ pub fn may_step(functions: &Functions<'_>, reach: &Reach) -> bool {
     visible.any(|index| {
         let tables = Tables::new(functions, reach, index);
         let prototype = functions.get(index);
-        (0..prototype.code.len()).any(|pc| gets_next(&tables, prototype, pc) && !is_for_first(prototype, pc))
+        (0..prototype.code.len())
+            .any(|pc| gets_next(&tables, prototype, pc) && !is_for_first(functions, index, pc))
     })
 }
 
@@ -27,9 +28,10 @@ fn gets_next(tables: &Tables<'_, '_>, prototype: &Prototype, pc: usize) -> bool 
 }
 
 /// Whether all that is done with what the instruction gets is a call with one argument, or a generic `for` from the first entry on.
-fn is_for_first(prototype: &Prototype, pc: usize) -> bool {
+fn is_for_first(functions: &Functions<'_>, function: usize, pc: usize) -> bool {
+    let prototype = functions.get(function);
+    let set_by = |at: usize, register: usize| functions.only_setter(function, at, register);
     let register = Instruction(prototype.code[pc]).a();
-    let set_by = |at: usize, register: usize| setter(prototype, at, register);
     (pc + 1..prototype.code.len()).any(|at| {
         let i = Instruction(prototype.code[at]);
         if i.a() != register || set_by(at, register) != Some(pc) {

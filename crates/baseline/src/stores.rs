@@ -1,9 +1,9 @@
 //! Tables of load time that functions assign or read by key, as far as the bytecode tells which tables these are.
 
-use super::reach::{Functions, Reach};
+use super::reach::Reach;
+use super::script::Functions;
 use moonhook_ir::Loc;
 use moonhook_snapshot::instruction::{Instruction, Opcode};
-use moonhook_snapshot::names;
 use moonhook_snapshot::{Prototype, TableId, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,6 +16,8 @@ const DEPTH: usize = 64;
 pub struct Stores {
     /// Tables that are assigned by a key that is no constant name, and where first.
     pub by_key: BTreeMap<TableId, Loc>,
+    /// The functions that do that.
+    pub assigners: BTreeSet<(TableId, usize)>,
     /// Tables that are used in any way, and where first.
     pub used: BTreeMap<TableId, Loc>,
     /// Fields with constant names that are assigned.
@@ -55,6 +57,7 @@ impl Stores {
         self.used.entry(table).or_insert(loc);
         if by_key {
             self.by_key.entry(table).or_insert(loc);
+            self.assigners.insert((table, tables.index));
         }
     }
 }
@@ -103,7 +106,7 @@ impl<'f, 'a> Tables<'f, 'a> {
     /// The same, by so many more instructions at most.
     fn value_after(&self, pc: usize, register: usize, depth: usize) -> Option<Value> {
         let depth = depth.checked_sub(1)?;
-        let setter = names::setter(self.prototype, pc, register)?;
+        let setter = self.functions.only_setter(self.index, pc, register)?;
         let i = Instruction(self.prototype.code[setter]);
         match i.opcode()? {
             Opcode::Move => self.value_after(setter, i.b(), depth),

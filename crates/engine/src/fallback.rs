@@ -66,52 +66,16 @@ fn first_accepted<T>(
     settings: &Settings,
     accept: impl Fn(&Module, &Object, &mut Timings) -> Result<T, EngineError>,
 ) -> Result<(Compiled, T), EngineError> {
-    let (mut learned, mut timings) = (Learned::default(), Timings::default());
-    let mut make = |attempt: Attempt| {
-        let mut module = timed(&mut timings.lower, || lower(snapshot, settings, attempt, &mut learned))
-            .map_err(|error| (error, None))?;
-        timed(&mut timings.passes, || moonhook_passes::optimise(&mut module));
-        if !settings.arena {
-            let moved = moonhook_passes::without_arena::run(&mut module);
-            moved.map_err(|bytes| (EngineError::TooMuchMemory { bytes }, None))?;
-        }
-        let worth = match (settings.form, attempt.form) {
-            (None, Form::Expanded) => check_size(&module),
-            _ => Ok(()),
-        };
-        let emitted = worth.and_then(|()| timed(&mut timings.emit, || emit(&module)));
-        let outcome = emitted.and_then(|object| {
-            let accepted = accept(&module, &object, &mut timings)?;
-            Ok((object, accepted))
-        });
-        let (object, accepted) = match outcome {
-            Ok(made) => made,
-            Err(error) => return Err((error, Some(Box::new(module)))),
-        };
-        timings.sum();
-        let choice = Choice { form: attempt.form, reason: None };
-        Ok((Compiled { module, object, attempt, choice, timings }, accepted))
+    let (learned, timings) = (Learned::default(), Timings::default());
+    let mut forms = Forms { snapshot, settings, accept, learned, timings };
+    let outcome = match settings.form {
+        Some(Form::General) => forms.general(),
+        _ => forms.expanded(),
     };
-    let mut made = |attempt: Attempt| {
-        let outcome = make(attempt);
-        let refused = outcome.as_ref().err().map(|(error, _)| error.to_string());
-        tracing::debug!(target: "engine", ?attempt, refused);
-        outcome
-    };
-    let expanded = match settings.form {
-        Some(Form::General) => return general(&mut made).map_err(with_line),
-        _ => made(Attempt::EXPANDED).or_else(|(error, module)| match error {
-            // A function that the program calls has a stack frame of its own.
-            EngineError::Emit(EmitError::ChainTooLarge { .. }) => {
-                made(Attempt { subprograms: false, ..Attempt::EXPANDED })
-            }
-            error => Err((error, module)),
-        }),
-    };
-    match expanded {
+    match outcome {
         Err((error, module)) if settings.form.is_none() && error.is_of_form() => {
             let reason = Reason::of(&error, module.as_deref());
-            match general(&mut made) {
+            match forms.general() {
                 Ok((mut compiled, accepted)) => {
                     compiled.choice.reason = Some(reason);
                     Ok((compiled, accepted))
@@ -120,6 +84,76 @@ fn first_accepted<T>(
             }
         }
         outcome => outcome.map_err(with_line),
+    }
+}
+
+/// The forms of one script.
+struct Forms<'a, Accept> {
+    snapshot: &'a Snapshot,
+    settings: &'a Settings,
+    accept: Accept,
+    learned: Learned,
+    /// Of all attempts together.
+    timings: Timings,
+}
+
+impl<T, Accept> Forms<'_, Accept>
+where
+    Accept: Fn(&Module, &Object, &mut Timings) -> Result<T, EngineError>,
+{
+    fn expanded(&mut self) -> Outcome<T> {
+        self.made(Attempt::EXPANDED).or_else(|(error, module)| match error {
+            // A function that the program calls has a stack frame of its own.
+            EngineError::Emit(EmitError::ChainTooLarge { .. }) => {
+                self.made(Attempt { subprograms: false, ..Attempt::EXPANDED })
+            }
+            error => Err((error, module)),
+        })
+    }
+
+    /// General code, and compact code where that takes the verifier too much.
+    fn general(&mut self) -> Outcome<T> {
+        self.made(Attempt::GENERAL).or_else(|(error, module)| match error.is_of_size() {
+            true => self.made(Attempt::COMPACT),
+            false => Err((error, module)),
+        })
+    }
+
+    fn made(&mut self, attempt: Attempt) -> Outcome<T> {
+        let outcome = self.module(attempt).map_err(|error| (error, None)).and_then(|module| {
+            let accepted = self.accepted(&module, attempt);
+            match accepted {
+                Ok((object, accepted)) => Ok((module, object, accepted)),
+                Err(error) => Err((error, Some(Box::new(module)))),
+            }
+        });
+        let refused = outcome.as_ref().err().map(|(error, _)| error.to_string());
+        tracing::debug!(target: "engine", ?attempt, refused);
+        let (module, object, accepted) = outcome?;
+        self.timings.sum();
+        let choice = Choice { form: attempt.form, reason: None };
+        let compiled = Compiled { module, object, attempt, choice, timings: self.timings };
+        Ok((compiled, accepted))
+    }
+
+    fn module(&mut self, attempt: Attempt) -> Result<Module, EngineError> {
+        let (snapshot, settings, learned) = (self.snapshot, self.settings, &mut self.learned);
+        let mut module = timed(&mut self.timings.lower, || lower(snapshot, settings, attempt, learned))?;
+        timed(&mut self.timings.passes, || moonhook_passes::optimise(&mut module));
+        if !settings.arena {
+            let moved = moonhook_passes::without_arena::run(&mut module);
+            moved.map_err(|bytes| EngineError::TooMuchMemory { bytes })?;
+        }
+        Ok(module)
+    }
+
+    fn accepted(&mut self, module: &Module, attempt: Attempt) -> Result<(Object, T), EngineError> {
+        if (self.settings.form, attempt.form) == (None, Form::Expanded) {
+            check_size(module)?;
+        }
+        let object = timed(&mut self.timings.emit, || emit(module))?;
+        let accepted = (self.accept)(module, &object, &mut self.timings)?;
+        Ok((object, accepted))
     }
 }
 
@@ -175,14 +209,6 @@ type Outcome<T> = Result<(Compiled, T), Failed>;
 
 /// Why an attempt failed, and the module that it had come to.
 type Failed = (EngineError, Option<Box<Module>>);
-
-/// General code, and compact code where that takes the verifier too much.
-fn general<T>(made: &mut impl FnMut(Attempt) -> Outcome<T>) -> Outcome<T> {
-    made(Attempt::GENERAL).or_else(|(error, module)| match error.is_of_size() {
-        true => made(Attempt::COMPACT),
-        false => Err((error, module)),
-    })
-}
 
 #[cfg(test)]
 mod tests {

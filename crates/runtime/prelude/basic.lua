@@ -43,11 +43,6 @@ function base.print(...)
   prim.print(table.unpack(texts, 1, count))
 end
 
--- What stands in the place of a function of load time that is not in the program.
-function prim.left_out()
-  prim.raise("this function is not in the program: write its name where packets need it")
-end
-
 -- What the script's `collectgarbage` has checked. Nothing is ever collected: what counts is the packet memory that the handler has used,
 -- in KiB.
 function base.collectgarbage(option)

@@ -72,7 +72,7 @@ impl<'f, 'p> Branches<'f, 'p> {
         let prototype = function.0;
         let second = function.jump_from(test + 1).filter(|to| *to > test + 2)?;
         let register = function.at(test).a();
-        let read = crate::names::setter(prototype, test, register)?;
+        let read = prototype.only_setter(test, register)?;
         if !function.reads(read) {
             return None;
         }
@@ -160,7 +160,7 @@ impl<'f, 'p> Branches<'f, 'p> {
     fn new_table(&self, pc: usize, register: usize) -> Option<(usize, usize, usize)> {
         let (mut end, mut register) = (pc, register);
         for _ in 0..2 {
-            let made = crate::names::setter(self.function.0, end, register)?;
+            let made = self.function.0.only_setter(end, register)?;
             match self.function.at(made).opcode()? {
                 Opcode::NewTable => return Some((made, end, register)),
                 Opcode::Move => (end, register) = (made, self.function.at(made).b()),
@@ -180,7 +180,7 @@ impl<'f, 'p> Branches<'f, 'p> {
         if i.a() == self.register && !(self.present.start..pc).any(|at| function.at(at).sets(self.register)) {
             return true;
         }
-        crate::names::setter(function.0, pc, i.a()).is_some_and(|read| {
+        function.0.only_setter(pc, i.a()).is_some_and(|read| {
             function.reads(read)
                 && function.key(read).as_ref() == Some(&self.key)
                 && function.object(read, DEPTH).as_ref() == Some(&self.object)
@@ -236,7 +236,7 @@ impl<'f, 'p> Branches<'f, 'p> {
         if let Some(name) = local_name(self.function.0, register, pc) {
             return self.is_unchanged(register).then_some(Meaning::Local(register, name));
         }
-        self.made_at(crate::names::setter(self.function.0, pc, register)?, depth.checked_sub(1)?)
+        self.made_at(self.function.0.only_setter(pc, register)?, depth.checked_sub(1)?)
     }
 
     /// What the instruction leaves in its register.

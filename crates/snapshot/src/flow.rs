@@ -266,8 +266,8 @@ fn registers_read(code: &[u32], captured: &dyn Fn(usize) -> Vec<usize>, pc: usiz
 }
 
 /// Turns the registers live after the instruction into those live before it. Errs on the side of liveness where the
-/// number of registers read is known at run time only. What a new closure captures is not looked at.
-pub fn registers_before(code: &[u32], pc: usize, live: &mut RegisterSet) {
+/// number of registers read is known at run time only.
+fn registers_before(code: &[u32], pc: usize, live: &mut RegisterSet) {
     use Opcode::*;
     let i = Instruction(code[pc]);
     let Some(op) = i.opcode() else { return };

@@ -1,5 +1,7 @@
 //! Instructions of PUC-Rio Lua 5.5 (`lopcodes.h`): opcodes and operand fields.
 
+use std::ops::Range;
+
 macro_rules! opcodes {
     ($($name:ident),* $(,)?) => {
         /// ORDER OP: numbered as in `lopcodes.h`.
@@ -83,6 +85,24 @@ impl Instruction {
             Some(Call | TailCall) => register >= self.a(),
             Some(opcode) => opcode.sets_a() && self.a() == register,
             None => false,
+        }
+    }
+
+    /// All registers that may have another value after the instruction, without end where the number of values is known at run time
+    /// only. ([`Instruction::sets`] is what messages go by.)
+    pub fn changes(self) -> Range<usize> {
+        use Opcode::*;
+        let a = self.a();
+        match self.opcode() {
+            Some(LoadNil) => a..a + self.b() + 1,
+            Some(Call | VarArg) => a..usize::MAX,
+            Some(TForCall) => a + 3..usize::MAX,
+            Some(Self_) => a..a + 2,
+            Some(ForLoop | ForPrep) => a..a + 3,
+            // It counts as setting register A (lopcodes.c), but leaves the parameters alone.
+            Some(VarArgPrep) | None => 0..0,
+            Some(opcode) if opcode.sets_a() => a..a + 1,
+            Some(_) => 0..0,
         }
     }
 }

@@ -5,7 +5,7 @@
 //! they were asked.
 
 use crate::instruction::{Instruction, Opcode};
-use crate::{LocalVariable, Prototype};
+use crate::{LocalVariable, Prototype, flow};
 use std::sync::OnceLock;
 
 #[derive(Debug, Default)]
@@ -21,6 +21,18 @@ struct Found {
     least_jumps: Vec<u32>,
     /// By register, the instructions that set it; each list is made when it is first asked for.
     setters: Vec<OnceLock<Vec<u32>>>,
+    /// The same, of those that may change it.
+    changes: Vec<OnceLock<Vec<u32>>>,
+    /// What leads elsewhere than to the next instruction; made when it is first asked for.
+    edges: OnceLock<Edges>,
+}
+
+/// Trees as [`Found::least_jumps`], over all instructions that lead elsewhere than to the next one.
+#[derive(Debug)]
+struct Edges {
+    first: Vec<u32>,
+    /// The complements of the last ones.
+    last: Vec<u32>,
 }
 
 /// Registers that instructions can name.
@@ -62,31 +74,47 @@ impl Prototype {
         Some(setters[before.checked_sub(1)?] as usize)
     }
 
+    /// The only instruction that can have set what the register holds before the one at `pc`, on whichever way and in whichever turn
+    /// of a loop. A function made here may assign the register, too, if it is its variable: that is for the caller to see to.
+    pub fn only_setter(&self, pc: usize, register: usize) -> Option<usize> {
+        let changes = self.found().changes.get(register)?.get_or_init(|| {
+            let may = |pc: &u32| Instruction(self.code[*pc as usize]).changes().contains(&register);
+            (0..self.code.len() as u32).filter(may).collect()
+        });
+        let next = changes.partition_point(|setter| (*setter as usize) < pc);
+        let setter = changes[next.checked_sub(1)?] as usize;
+        let limit = changes.get(next).map_or(self.code.len(), |setter| *setter as usize);
+        // What leads to the instructions behind the setter must come from there: more and more of them, as loops end later.
+        let edges = self.found().edges.get_or_init(|| self.find_edges());
+        let mut end = pc;
+        loop {
+            let first = least(&edges.first, setter + 1, end);
+            if first.is_some_and(|from| (from as usize) < setter) {
+                return None;
+            }
+            let last = least(&edges.last, setter + 1, end).map_or(0, |from| !from as usize);
+            if last >= limit {
+                return None;
+            }
+            if last <= end {
+                return Some(setter);
+            }
+            end = last;
+        }
+    }
+
     /// The first of all jumps that lead to instructions from `first` to `last`.
     pub fn first_jump_into(&self, first: usize, last: usize) -> Option<usize> {
-        let tree = &self.found().least_jumps;
-        let leaves = tree.len() / 2;
-        let (mut low, mut high) = (first.min(leaves) + leaves, (last + 1).min(leaves) + leaves);
-        let mut least = NONE;
-        while low < high {
-            if low % 2 == 1 {
-                least = least.min(tree[low]);
-                low += 1;
-            }
-            if high % 2 == 1 {
-                high -= 1;
-                least = least.min(tree[high]);
-            }
-            (low, high) = (low / 2, high / 2);
-        }
-        (least != NONE).then_some(least as usize)
+        least(&self.found().least_jumps, first, last).map(|from| from as usize)
     }
 
     fn found(&self) -> &Found {
         self.lookup.0.get_or_init(|| {
             let jumps = self.find_jumps();
             let setters = (0..REGISTERS).map(|_| OnceLock::new()).collect();
-            Found { locals: self.find_locals(), least_jumps: tree(&jumps), jumps, setters }
+            let changes = (0..REGISTERS).map(|_| OnceLock::new()).collect();
+            let (locals, edges) = (self.find_locals(), OnceLock::new());
+            Found { locals, least_jumps: tree(&jumps), jumps, setters, changes, edges }
         })
     }
 
@@ -116,6 +144,19 @@ impl Prototype {
         registers
     }
 
+    fn find_edges(&self) -> Edges {
+        let (mut first, mut last) = (vec![NONE; self.code.len()], vec![NONE; self.code.len()]);
+        for pc in 0..self.code.len() {
+            for target in flow::successors(&self.code, pc) {
+                if target != pc + 1 && target < self.code.len() {
+                    first[target] = first[target].min(pc as u32);
+                    last[target] = last[target].min(!(pc as u32));
+                }
+            }
+        }
+        Edges { first: tree(&first), last: tree(&last) }
+    }
+
     fn find_jumps(&self) -> Vec<u32> {
         let mut jumps = vec![NONE; self.code.len()];
         for (pc, code) in self.code.iter().enumerate().rev() {
@@ -131,6 +172,25 @@ impl Prototype {
     }
 }
 
+/// The least of the leaves from `first` to `last` of a tree.
+fn least(tree: &[u32], first: usize, last: usize) -> Option<u32> {
+    let leaves = tree.len() / 2;
+    let (mut low, mut high) = (first.min(leaves) + leaves, (last + 1).min(leaves) + leaves);
+    let mut least = NONE;
+    while low < high {
+        if low % 2 == 1 {
+            least = least.min(tree[low]);
+            low += 1;
+        }
+        if high % 2 == 1 {
+            high -= 1;
+            least = least.min(tree[high]);
+        }
+        (low, high) = (low / 2, high / 2);
+    }
+    (least != NONE).then_some(least)
+}
+
 fn tree(leaves: &[u32]) -> Vec<u32> {
     let mut tree = vec![NONE; leaves.len()];
     tree.extend(leaves);
@@ -143,6 +203,7 @@ fn tree(leaves: &[u32]) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     #[test]
     fn jumps_into_a_range_are_those_that_a_search_finds() {
@@ -158,6 +219,61 @@ mod tests {
                 assert_eq!(prototype.first_jump_into(first, last), expected, "from {first} to {last}");
             }
         }
+    }
+
+    /// All instructions whose values of register 0 come to the one at `pc`; `None` is the function's start.
+    fn reaching(code: &[u32], pc: usize) -> BTreeSet<Option<usize>> {
+        let (mut seen, mut found) = (BTreeSet::new(), BTreeSet::new());
+        let mut work = vec![(0, None)];
+        while let Some((at, set)) = work.pop() {
+            if at >= code.len() || !seen.insert((at, set)) {
+                continue;
+            }
+            if at == pc {
+                found.insert(set);
+            }
+            let set = if Instruction(code[at]).changes().contains(&0) { Some(at) } else { set };
+            work.extend(flow::successors(code, at).into_iter().map(|to| (to, set)));
+        }
+        found
+    }
+
+    #[test]
+    fn an_only_setter_is_the_only_one() {
+        let jump = |by: i64| Opcode::Jmp as u32 | ((by + 0xff_ffff) as u32) << 7;
+        let mut state = 1_u64;
+        let mut below = |n: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % n
+        };
+        let mut sure = 0;
+        for _ in 0..3000 {
+            let length = 4 + below(8) as usize;
+            let word = |pc: usize, kind: u64, to: u64| match kind {
+                0 => Opcode::LoadTrue as u32,
+                1 => jump(to as i64 - pc as i64 - 1),
+                2 => Opcode::ForLoop as u32 | (to.min(pc as u64) as u32) << 15,
+                3 => Opcode::Test as u32 | 9 << 7,
+                _ => Opcode::LoadTrue as u32 | 9 << 7,
+            };
+            let mut code: Vec<u32> = (0..length).map(|pc| word(pc, below(7), below(length as u64))).collect();
+            // A jump is behind each test.
+            for pc in 1..length {
+                if Instruction(code[pc - 1]).opcode() == Some(Opcode::Test) {
+                    code[pc] = jump(below(length as u64) as i64 - pc as i64 - 1);
+                }
+            }
+            code.extend([jump(0), Opcode::Return0 as u32]);
+            let prototype = Prototype { code: code.clone(), ..Prototype::default() };
+            for pc in 0..code.len() {
+                let reaching = reaching(&code, pc);
+                if let (Some(setter), false) = (prototype.only_setter(pc, 0), reaching.is_empty()) {
+                    assert_eq!(reaching, BTreeSet::from([Some(setter)]), "at {pc} of {code:x?}");
+                    sure += 1;
+                }
+            }
+        }
+        assert!(sure > 2000, "{sure}");
     }
 
     #[test]

@@ -13,8 +13,9 @@ pub fn local_name(prototype: &Prototype, register: usize, pc: usize) -> Option<&
     prototype.local(register, pc).map(|local| local.name.as_str())
 }
 
-/// The last instruction before `last` that surely set `register`.
-pub fn setter(prototype: &Prototype, mut last: usize, register: usize) -> Option<usize> {
+/// The instruction before `last` that set `register`, as messages see it: loops and what comes later are not looked at
+/// ([`Prototype::only_setter`] is sure).
+pub(crate) fn setter(prototype: &Prototype, mut last: usize, register: usize) -> Option<usize> {
     use Opcode::*;
     let op = |pc: usize| Instruction(prototype.code[pc]).opcode();
     if matches!(op(last), Some(MmBin | MmBinI | MmBinK)) {

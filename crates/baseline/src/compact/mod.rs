@@ -15,7 +15,8 @@ pub use encode::encode;
 pub use interpreter::make as make_interpreter;
 pub use record::Step;
 
-use super::reach::{Functions, Reach};
+use super::reach::Reach;
+use super::script::Functions;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 

@@ -5,13 +5,12 @@
 //! load-time data count as named; where the key may be a string that the packet's code makes (`pkt["u" .. "dp"]`), all names do ([`texts`]).
 //! What is not found out is taken to be possible.
 
-mod accesses;
 mod texts;
 
 use super::kinds::Code;
-use super::reach::{self, Functions, Reach};
+use super::reach::{self, Reach};
+use super::script::Functions;
 use super::stores::Tables;
-pub use accesses::accesses;
 use moonhook_lower::objects;
 use moonhook_lower::stubs::{field_names, objects};
 use moonhook_snapshot::instruction::{Instruction, Opcode};
@@ -228,7 +227,8 @@ impl<'f, 'a> Computed<'f, 'a> {
         let snapshot = self.functions.snapshot;
         for id in self.reach.tables.iter().filter(|id| !reach::is_library(snapshot, **id)) {
             let table = snapshot.table(*id);
-            escaped.extend(table.values().filter_map(|value| match value {
+            let values = table.array.iter().chain(table.entries.iter().map(|(_, value)| value));
+            escaped.extend(values.filter_map(|value| match value {
                 Value::Table(table) if reach::is_library(snapshot, *table) => Some(*table),
                 _ => None,
             }));

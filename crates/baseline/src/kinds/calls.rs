@@ -287,9 +287,9 @@ impl Kinds<'_, '_> {
         }
     }
 
-    /// The constant string in a register, if the instruction before that sets it loads one.
-    fn literal(&mut self, function: usize, pc: usize, register: usize) -> Option<Rc<str>> {
-        let setter = self.code(function).setter_in_block(pc, register)?;
+    /// The constant string that a register surely holds.
+    fn literal(&self, function: usize, pc: usize, register: usize) -> Option<Rc<str>> {
+        let setter = self.functions.only_setter(function, pc, register)?;
         let i = self.instruction(function, setter);
         match self.prototype(function).constants.get(i.bx()) {
             Some(Value::String(text)) if i.opcode() == Some(Opcode::LoadK) => {

@@ -192,6 +192,7 @@ pub enum Rule {
     },
     /// The place is a table that is assigned by key there.
     Assigned {
+        function: usize,
         loc: Loc,
     },
     /// The place is a function of which a result is used, whoever calls it with what.

@@ -73,7 +73,7 @@ impl Kinds<'_, '_> {
         let value = self.operand(function, pc, i);
         let loc = self.loc(function, pc);
         self.graph.watch(owner, Rule::Write { name: None, key: Some(key), value });
-        self.graph.watch(owner, Rule::Assigned { loc });
+        self.graph.watch(owner, Rule::Assigned { function, loc });
     }
 
     fn assigned_field(&mut self, owner: Node, function: usize, pc: usize) {

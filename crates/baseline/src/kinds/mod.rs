@@ -11,7 +11,8 @@ mod graph;
 mod instructions;
 mod registers;
 
-use super::reach::{Functions, Reach};
+use super::reach::Reach;
+use super::script::Functions;
 use graph::{Graph, Node, Object, Owner, Place, Rule};
 use moonhook_ir::Loc;
 use moonhook_lower::Options;
@@ -37,6 +38,8 @@ pub struct Entries {
 pub struct Found {
     /// Of shared tables.
     pub entries: BTreeMap<TableId, Entries>,
+    /// Tables that functions assign by key, and these functions.
+    pub assigners: BTreeSet<(TableId, usize)>,
     /// Fields with constant names that may be assigned.
     pub fields: BTreeSet<(TableId, Arc<[u8]>)>,
 }
@@ -61,6 +64,8 @@ pub struct Kinds<'f, 'a> {
     fields: BTreeMap<Owner, BTreeSet<Rc<str>>>,
     /// Where tables of load time are assigned by other keys.
     assigned: BTreeMap<TableId, Loc>,
+    /// The functions that do that.
+    assigners: BTreeSet<(TableId, usize)>,
     /// What headers have under a name.
     headers: HashMap<Rc<str>, Seen>,
     later: Later,
@@ -91,6 +96,7 @@ pub fn infer(functions: &Functions<'_>, reach: &Reach, options: &Options, known:
         names: Vec::new(),
         fields: BTreeMap::new(),
         assigned: BTreeMap::new(),
+        assigners: BTreeSet::new(),
         headers: HashMap::new(),
         later: Later::default(),
     };
@@ -106,7 +112,8 @@ pub fn infer(functions: &Functions<'_>, reach: &Reach, options: &Options, known:
     let assigned: Vec<TableId> = kinds.assigned.keys().copied().filter(takes).collect();
     let all: BTreeSet<TableId> = known.iter().copied().chain(assigned).collect();
     let fields = kinds.assigned_fields();
-    Found { entries: all.into_iter().map(|table| (table, kinds.entries(table))).collect(), fields }
+    let entries = all.into_iter().map(|table| (table, kinds.entries(table))).collect();
+    Found { entries, assigners: kinds.assigners, fields }
 }
 
 impl<'a> Kinds<'_, 'a> {
@@ -188,8 +195,9 @@ impl<'a> Kinds<'_, 'a> {
                         self.graph.flow(keys, *to);
                     }
                 }
-                Rule::Assigned { loc } => {
+                Rule::Assigned { function, loc } => {
                     if let Object::Owner(Owner::LoadTime(table)) = object {
+                        self.assigners.insert((table, *function));
                         let first = self.assigned.entry(table).or_insert(*loc);
                         *first = (*first).min(*loc);
                     }

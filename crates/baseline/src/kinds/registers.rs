@@ -3,7 +3,7 @@
 use super::Kinds;
 use super::graph::{Node, Place};
 use super::instructions::OPEN;
-use crate::reach::Functions;
+use crate::script::Functions;
 use moonhook_snapshot::instruction::{Instruction, Opcode};
 use moonhook_snapshot::{Prototype, flow};
 
@@ -93,20 +93,7 @@ impl Code {
     }
 
     fn note_setters(&mut self, i: Instruction, pc: usize) {
-        use Opcode::*;
-        let Some(opcode) = i.opcode() else { return };
-        let all = self.setters.len();
-        let registers = match opcode {
-            LoadNil => i.a()..i.a() + i.b() + 1,
-            Call | VarArg => i.a()..all,
-            TForCall => i.a() + 3..all,
-            Self_ => i.a()..i.a() + 2,
-            ForLoop | ForPrep => i.a()..i.a() + 3,
-            // It leaves the parameters alone.
-            VarArgPrep => 0..0,
-            _ if opcode.sets_a() => i.a()..i.a() + 1,
-            _ => 0..0,
-        };
+        let registers = i.changes();
         self.setters.iter_mut().take(registers.end).skip(registers.start).for_each(|list| list.push(pc));
     }
 
@@ -138,11 +125,6 @@ impl Code {
         let setters = self.setters.get(register)?;
         let last = setters[..setters.partition_point(|pc| *pc < to)].last()?;
         (*last >= from).then_some(*last)
-    }
-
-    /// The instruction of the same block that sets the register last before another one.
-    pub fn setter_in_block(&self, pc: usize, register: usize) -> Option<usize> {
-        self.setter(register, self.starts[self.block(pc)], pc)
     }
 
     /// All instructions that may have set a register before another one, and whether there is a way from the function's start without one.

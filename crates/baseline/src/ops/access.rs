@@ -3,7 +3,6 @@
 use super::loads;
 use crate::body::Body;
 use crate::known::Known;
-use crate::reach;
 use crate::values::copy_value;
 use moonhook_ir::{Block, CompareOp, Value};
 use moonhook_runtime::layout::*;
@@ -92,7 +91,7 @@ fn set_field(body: &mut Body<'_, '_, '_>, i: Instruction) {
     let name = body.constant_text(i.b()).unwrap_or_default().to_vec();
     let key = text_address(body, i.b());
     if !body.unit.general.reach.assigned_names.contains(name.as_slice())
-        || reach::is_new(body.prototype, body.pc, i.a())
+        || body.unit.general.functions.is_new(body.index, body.pc, i.a())
     {
         return set(body, i, key);
     }

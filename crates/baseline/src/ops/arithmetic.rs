@@ -162,7 +162,9 @@ fn fast_division(
 }
 
 fn slow_path(body: &mut Body<'_, '_, '_>, register: usize, done: Block) {
-    let Some(Operation { number, operands }) = body.prototype.operation(body.pc) else { return };
+    let Some(Operation { number, operands }) = body.prototype.operation(body.pc) else {
+        return body.unit.general.fail_internally("an operator without operands");
+    };
     let [first, second] = operands.map(|operand| match operand {
         Operand::Register(register) => body.address(register),
         Operand::Integer(value) => constant_address(body, (TAG_INT, value as u64)),

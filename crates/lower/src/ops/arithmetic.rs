@@ -1,5 +1,6 @@
-//! Arithmetic, bitwise operators, `not`, `#` and `..` (Lua manual § 3.4.1 – 3.4.7).
+//! Arithmetic, bitwise operators, `not` and `#` (Lua manual § 3.4.1 – 3.4.7): which operands they take.
 
+use super::integers;
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 use crate::events::Message;
@@ -8,8 +9,7 @@ use crate::names;
 use crate::opcode::{Instruction, Opcode};
 use crate::tables::refuse_metamethod;
 use crate::value::{Abs, Str, Word, integral};
-use crate::ways::Arm;
-use moonhook_ir::{BinaryOp, CompareOp, UnaryOp};
+use moonhook_ir::BinaryOp;
 use moonhook_snapshot::operation::Operand;
 
 /// A binary operator of Lua.
@@ -56,13 +56,13 @@ impl Operator {
 
 /// An operand and what messages call it.
 #[derive(Clone)]
-struct Named {
-    value: Abs,
-    name: Option<names::Name>,
+pub(super) struct Named {
+    pub value: Abs,
+    pub name: Option<names::Name>,
 }
 
 impl Named {
-    fn text(&self) -> Option<&str> {
+    pub fn text(&self) -> Option<&str> {
         self.name.as_ref().map(|(_, name)| name.as_str())
     }
 }
@@ -79,14 +79,14 @@ pub fn execute<'a>(
             let operand = register(context, i.b());
             length(context, operand, true)?
         }
-        Opcode::Concat => concat(context, i)?,
+        Opcode::Concat => super::concat::execute(context, i)?,
         _ => operation(context, frame)?,
     };
     context.set(i.a(), result);
     Ok(Next::Continue)
 }
 
-fn register(context: &Context<'_>, register: usize) -> Named {
+pub(super) fn register(context: &Context<'_>, register: usize) -> Named {
     Named { value: context.get(register), name: context.register_name(register) }
 }
 
@@ -109,7 +109,10 @@ fn operation<'a>(context: &mut Context<'a>, frame: &Frame<'a>) -> Result<Abs> {
         "__unm" => binary(context, Operator::Sub, "__unm", unnamed(Abs::int(0)), left, true),
         event => match Operator::of(event) {
             Some(operator) => binary(context, operator, event, left, right, true),
-            None => Ok(Abs::Nil),
+            None => {
+                let message = format!("no operator has the metamethod {event}");
+                context.refuse(LowerErrorKind::Internal { message }, None)
+            }
         },
     }
 }
@@ -157,14 +160,13 @@ fn binary(
             context.refuse(LowerErrorKind::Float { what, help: help.into() }, Some(sign))
         }
         (Some(x), Some(y)) => {
-            // The metamethods of strings compute these, and stand nowhere in the script.
+            // The metamethods of strings compute with these, and stand nowhere in the script.
             let is_text = |operand: &Named| matches!(operand.value, Abs::Str(_));
-            if [&a, &b].into_iter().any(is_text) && matches!(operator, Operator::IDiv | Operator::Mod) {
-                let message = Message::bare(by_zero(operator));
-                let zero = context.compare(CompareOp::Eq, y, 0);
-                context.check(zero, || message);
-            }
-            integers(context, operator, x, y)
+            let message = match [&a, &b].into_iter().any(is_text) {
+                true => Message::bare,
+                false => Message::new,
+            };
+            integers::compute(context, operator, x, y, message)
         }
         (left, _) => {
             for operand in [&a, &b] {
@@ -184,7 +186,7 @@ fn binary(
     }
 }
 
-fn wrong_type(context: &mut Context<'_>, what: &str, operand: &Named, certain: bool) {
+pub(super) fn wrong_type(context: &mut Context<'_>, what: &str, operand: &Named, certain: bool) {
     let type_name = operand.value.message_name();
     let message = format!("attempt to {what} a {type_name} value{}", names::suffix(&operand.name));
     context.type_error(message, certain, operand.name.as_ref().map(|(_, name)| name.as_str()));
@@ -261,126 +263,6 @@ pub fn to_integer(context: &mut Context<'_>, value: &Abs) -> Result<Option<Word>
     number(context, &Named { value: value.clone(), name: None })
 }
 
-fn integers(context: &mut Context<'_>, operator: Operator, a: Word, b: Word) -> Result<Abs> {
-    let word = match operator {
-        Operator::Add => {
-            let sum = context.add(a, b);
-            context.note_addition(sum, a, b);
-            sum
-        }
-        Operator::Sub => {
-            let difference = context.sub(a, b);
-            match b {
-                Word::Imm(imm) => context.note_addition(difference, a, Word::Imm(imm.wrapping_neg())),
-                Word::Value(_) => context.note_difference(difference, a),
-            }
-            difference
-        }
-        Operator::Mul => context.binary(BinaryOp::Mul, a, b),
-        Operator::BAnd => context.and(a, b),
-        Operator::BOr => context.binary(BinaryOp::Or, a, b),
-        Operator::BXor => context.binary(BinaryOp::Xor, a, b),
-        Operator::IDiv => divide(context, a, b),
-        Operator::Mod => modulo(context, a, b),
-        Operator::Shl => return shift(context, a, b, BinaryOp::Shl),
-        Operator::Shr => return shift(context, a, b, BinaryOp::LShr),
-        Operator::Div | Operator::Pow => Word::Imm(0),
-    };
-    Ok(Abs::Int(word))
-}
-
-/// What is wrong with a divisor of 0.
-fn by_zero(operator: Operator) -> &'static str {
-    match operator {
-        Operator::Mod => "attempt to perform 'n%0'",
-        _ => "attempt to divide by zero",
-    }
-}
-
-fn check_divisor(context: &mut Context<'_>, b: Word, operator: Operator) {
-    let zero = context.compare(CompareOp::Eq, b, 0);
-    context.check(zero, || Message::new(by_zero(operator)));
-}
-
-/// `a // b`, rounded towards minus infinity (`luaV_idiv`).
-fn divide(context: &mut Context<'_>, a: Word, b: Word) -> Word {
-    check_divisor(context, b, Operator::IDiv);
-    if let Word::Imm(imm) = b {
-        if imm > 0 && imm.count_ones() == 1 {
-            return context.binary(BinaryOp::AShr, a, i64::from(imm.trailing_zeros()));
-        }
-        if imm > 0 && context.range(a).min >= 0 {
-            return context.binary(BinaryOp::UDiv, a, b);
-        }
-    }
-    let quotient = context.binary(BinaryOp::SDiv, a, b);
-    let rest = context.binary(BinaryOp::SMod, a, b);
-    let wrong = rounded_wrongly(context, rest, b);
-    context.sub(quotient, wrong)
-}
-
-/// `a % b` with the sign of `b` (`luaV_mod`).
-fn modulo(context: &mut Context<'_>, a: Word, b: Word) -> Word {
-    check_divisor(context, b, Operator::Mod);
-    if let Word::Imm(imm) = b {
-        if imm > 0 && imm.count_ones() == 1 {
-            return context.and(a, imm - 1);
-        }
-        if imm > 0 && context.range(a).min >= 0 {
-            return context.binary(BinaryOp::UMod, a, b);
-        }
-    }
-    let rest = context.binary(BinaryOp::SMod, a, b);
-    let wrong = rounded_wrongly(context, rest, b);
-    let mask = context.unary(UnaryOp::Neg, wrong);
-    let correction = context.and(mask, b);
-    context.add(rest, correction)
-}
-
-/// 1 if the truncated division has to be corrected: the rest is not 0 and its sign is not the divisor's.
-fn rounded_wrongly(context: &mut Context<'_>, rest: Word, b: Word) -> Word {
-    let some = context.compare(CompareOp::Ne, rest, 0);
-    let some = context.condition_word(some);
-    let differ = context.binary(BinaryOp::Xor, rest, b);
-    let differ = context.shr(differ, 63);
-    context.and(some, differ)
-}
-
-/// Shifts by Lua's rules (manual § 3.4.2): negative counts go the other way, counts of 64 and more give 0.
-fn shift(context: &mut Context<'_>, a: Word, count: Word, op: BinaryOp) -> Result<Abs> {
-    let other = if op == BinaryOp::Shl { BinaryOp::LShr } else { BinaryOp::Shl };
-    if let Word::Imm(imm) = count {
-        return Ok(Abs::Int(match imm {
-            0..=63 => context.binary(op, a, imm),
-            -63..=-1 => context.binary(other, a, -imm),
-            _ => Word::Imm(0),
-        }));
-    }
-    if context.range(count).within(0, 63) {
-        return Ok(Abs::Int(context.binary(op, a, count)));
-    }
-    let mut arms = Vec::new();
-    let mut arm = |context: &mut Context<'_>, word: Word| {
-        let state = context.take_state();
-        arms.push(Arm { state, values: vec![Abs::Int(word)] });
-    };
-    let usual = context.compare(CompareOp::ULt, count, 64);
-    let (then, otherwise) = context.split(usual);
-    context.state = then;
-    let word = context.binary(op, a, count);
-    arm(context, word);
-    context.state = otherwise;
-    let back = context.unary(UnaryOp::Neg, count);
-    let reverse = context.compare(CompareOp::ULt, back, 64);
-    let (then, otherwise) = context.split(reverse);
-    context.state = then;
-    let word = context.binary(other, a, back);
-    arm(context, word);
-    context.state = otherwise;
-    arm(context, Word::Imm(0));
-    Ok(context.join(arms)?.and_then(|values| values.into_iter().next()).unwrap_or(Abs::Nil))
-}
-
 fn not(context: &mut Context<'_>, value: &Abs) -> Result<Abs> {
     if let Some(truth) = value.truth() {
         return Ok(Abs::bool(!truth));
@@ -429,66 +311,4 @@ fn length(context: &mut Context<'_>, operand: Named, certain: bool) -> Result<Ab
             Ok(Abs::Nil)
         }
     }
-}
-
-/// `R[A] .. … .. R[A + B - 1]`; right associative, so the last wrong operand is the one complained of.
-fn concat(context: &mut Context<'_>, i: Instruction) -> Result<Abs> {
-    let registers: Vec<usize> = (i.a()..i.a() + i.b()).collect();
-    let mut operands = Vec::new();
-    for register in registers {
-        operands.push(Named { value: context.get(register), name: context.register_name(register) });
-    }
-    concat_operands(context, operands, Vec::new(), true)
-}
-
-/// Resolves unions one by one, then concatenates.
-fn concat_operands(
-    context: &mut Context<'_>,
-    mut rest: Vec<Named>,
-    mut done: Vec<Abs>,
-    certain: bool,
-) -> Result<Abs> {
-    while let Some(operand) = rest.pop() {
-        let wrong = !matches!(operand.value, Abs::Str(_) | Abs::Int(_) | Abs::Float(_) | Abs::Union(_));
-        let left = rest.last().filter(|left| wrong && done.is_empty() && matches!(left.value, Abs::Union(_)));
-        // Which operand of the failing step is to blame depends on what the left one is.
-        let (unknown, behind) = match left {
-            Some(_) => (rest.pop(), Some(operand.clone())),
-            None => (None, None),
-        };
-        if let Some(unknown) =
-            unknown.or_else(|| matches!(operand.value, Abs::Union(_)).then(|| operand.clone()))
-        {
-            return context.dispatch_one(&unknown.value, &mut |context, value| {
-                let known = Named { value, name: unknown.name.clone() };
-                let rest = rest.iter().cloned().chain([known]).chain(behind.clone()).collect();
-                concat_operands(context, rest, done.clone(), false)
-            });
-        }
-        match &operand.value {
-            Abs::Str(_) | Abs::Int(_) => done.insert(0, operand.value),
-            Abs::Float(x) => {
-                let help = "write the number without fraction and exponent, or quote it".to_string();
-                let text = format!("{x:?}");
-                let what = "concatenation of a float".to_string();
-                return context
-                    .refuse(LowerErrorKind::Float { what, help }, Some(operand.text().unwrap_or(&text)));
-            }
-            _ => {
-                // Both operands of the failing step: the left one is named first, unless it is fine.
-                let left = rest.pop();
-                let fine = |value: &Abs| matches!(value, Abs::Str(_) | Abs::Int(_) | Abs::Union(_));
-                let wrong = match left {
-                    Some(left) if done.is_empty() && !fine(&left.value) => left,
-                    _ => operand,
-                };
-                for operand in done.first().into_iter().chain([&wrong.value]) {
-                    refuse_metamethod(context, operand, "__concat", wrong.text())?;
-                }
-                wrong_type(context, "concatenate", &wrong, certain);
-                return Ok(Abs::Nil);
-            }
-        }
-    }
-    context.concatenate(&done)
 }

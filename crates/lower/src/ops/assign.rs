@@ -120,6 +120,7 @@ fn assign_field(
             context.assign(VariableId::Field(*table, field.clone()), &initial, value, &field_name)
         }
         (Abs::Object(Object::Table(table)), _) => {
+            tables::refuse_metamethod(context, object, "__newindex", title)?;
             context.share(*table, title)?;
             context.write_shared(*table, key, value)
         }

@@ -5,8 +5,10 @@ pub mod arithmetic;
 mod assign;
 mod calls;
 pub mod comparison;
+mod concat;
 mod control;
 mod floats;
+mod integers;
 mod loads;
 
 use crate::context::{Context, Result};

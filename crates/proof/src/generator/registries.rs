@@ -5,9 +5,10 @@ use super::scope::Sort;
 use super::tree::{Statement, expr, line};
 use super::{Features, Generator, Rules, StatementRule, WORK_OF_CLOSURE};
 
-/// The tables in which a class keeps its instances.
+/// A class, and the tables in which it keeps its instances.
 #[derive(Clone)]
 pub(super) struct Registry {
+    class: String,
     list: String,
     by_name: String,
 }
@@ -16,13 +17,16 @@ pub(super) const STATEMENTS: Rules<StatementRule> = &[
     (Features::REGISTRIES, 6, Generator::visit_kept),
     (Features::REGISTRIES, 3, Generator::kept_by_name),
     (Features::REGISTRIES, 2, Generator::all_by_name),
+    (Features::REGISTRIES, 3, Generator::method_by_name),
 ];
 
 const NAMES: [&str; 5] = ["tcp", "udp", "icmp", "arp", "other"];
 
 /// The beginning of a constructor of class C, and how it is called.
-const CONSTRUCTORS: [(&str, &str); 4] = [
+const CONSTRUCTORS: [(&str, &str); 6] = [
     ("function C.add(v, name)", "C.add"),
+    ("function C.open(v, name)", "C.open"),
+    ("function C:create(v, name)", "C:create"),
     ("function C:register(v, name)", "C:register"),
     ("C.make = function(v, name)", "C.make"),
     ("getmetatable(C).__call = function(_, v, name)", "C"),
@@ -68,12 +72,13 @@ impl Generator {
             line!(format!("{class}.__index = {class}")),
             line!(format!("{}$end", named(head)), made),
             line!(format!("function {class}:test(x)$end"), test),
+            line!(format!("function {class}:other(x) return self[\"te\" .. \"st\"](self, x) ~ 1 end")),
         ];
         for name in NAMES.into_iter().take(1 + self.random.below(NAMES.len())) {
             let value = self.constant();
             all.push(line!(format!("{}($, \"{name}\")", named(make)), value));
         }
-        self.registries.push(Registry { list, by_name });
+        self.registries.push(Registry { class, list, by_name });
         all
     }
 
@@ -112,6 +117,30 @@ impl Generator {
             line!(format!("local {kept} = {by_name}[{name}]")),
             line!(format!("if {kept} then$end"), call),
         ])
+    }
+
+    /// Methods whose names are put together.
+    fn method_by_name(&mut self) -> Option<Vec<Statement>> {
+        let Registry { class, list, .. } = self.any_registry()?;
+        let (argument, object) = (self.integer(1), self.fresh("o"));
+        let made = format!("setmetatable({{ v = 3 }}, {class})");
+        let table = match self.random.below(5) {
+            0 => class.clone(),
+            1 => format!("getmetatable({object})"),
+            2 => format!("({{ {class} }})[1]"),
+            3 => format!("($ and {object} or {class})"),
+            _ => object.clone(),
+        };
+        let name = self.one_of(&["(\"te\" .. \"st\")", "(\"oth\" .. \"er\")"]);
+        let called = match table.contains('$') {
+            true => {
+                let condition = self.condition(1);
+                expr!(Integer, format!("{table}[{name}]({object}, $)"), condition, argument)
+            }
+            false => expr!(Integer, format!("{table}[{name}]({object}, $)"), argument),
+        };
+        let from = if self.random.once_in(2) { made } else { format!("{list}[1]") };
+        Some(vec![line!(format!("local {object} = {from}")), self.shown(vec![called])])
     }
 
     /// All of them, in an order that does not show.

@@ -2,7 +2,6 @@
 
 use super::Encoder;
 use crate::compact::record::{Step, register};
-use crate::reach;
 use moonhook_runtime::layout::C_VARIABLES;
 use moonhook_snapshot::instruction::{Instruction, Opcode};
 
@@ -63,7 +62,7 @@ impl Encoder<'_, '_> {
     /// A field of a table of load time may be a variable.
     fn set_field(&mut self, i: Instruction) {
         let named = self.general.reach.assigned_names.contains(self.text(i.b()));
-        let is_new = reach::is_new(self.prototype, self.pc, i.a());
+        let is_new = self.general.functions.is_new(self.index, self.pc, i.a());
         let step = if named && !is_new { Step::AssignField } else { Step::SetIndex };
         let (key, value) = (self.known(i.b()), self.stored(i));
         self.push_calling(step, [register(i.a()), key, value]);

@@ -24,7 +24,9 @@ impl Encoder<'_, '_> {
     }
 
     fn binary(&mut self, i: Instruction) {
-        let Some(Operation { number, operands }) = self.prototype.operation(self.pc) else { return };
+        let Some(Operation { number, operands }) = self.prototype.operation(self.pc) else {
+            return self.general.fail_internally("an operator without operands");
+        };
         let [first, second] = operands.map(|operand| match operand {
             Operand::Register(r) => register(r),
             Operand::Integer(value) => self.integer(value),

@@ -1,0 +1,98 @@
+//! The functions of a script and of the library, by number, and what is sure of their registers.
+
+use moonhook_runtime::Prelude;
+use moonhook_snapshot::instruction::{Instruction, Opcode};
+use moonhook_snapshot::{Prototype, Snapshot};
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+/// All functions that could be compiled: those of the script, then those of the library that are written in Lua.
+pub struct Functions<'a> {
+    pub snapshot: &'a Snapshot,
+    pub library: &'a Prelude,
+    /// See [`Functions::assigned_upvalues`].
+    assigned: RefCell<HashMap<usize, Rc<HashSet<usize>>>>,
+}
+
+impl<'a> Functions<'a> {
+    pub fn new(snapshot: &'a Snapshot, library: &'a Prelude) -> Functions<'a> {
+        Functions { snapshot, library, assigned: RefCell::default() }
+    }
+
+    pub fn get(&self, index: usize) -> &'a Prototype {
+        match index.checked_sub(self.snapshot.prototypes.len()) {
+            None => &self.snapshot.prototypes[index],
+            Some(index) => &self.library.prototypes[index],
+        }
+    }
+
+    /// Whether the function is a part of the library.
+    pub fn is_hidden(&self, index: usize) -> bool {
+        index >= self.snapshot.prototypes.len()
+    }
+
+    /// The function number of the `n`-th function inside another.
+    pub fn inner(&self, outer: usize, n: usize) -> usize {
+        let base = if self.is_hidden(outer) { self.snapshot.prototypes.len() } else { 0 };
+        base + self.get(outer).prototypes[n].index()
+    }
+
+    /// The canonical name of a library function that is written in Lua; `None` for others, and for functions inside of it.
+    pub fn library_name(&self, index: usize) -> Option<&'a str> {
+        let index = index.checked_sub(self.snapshot.prototypes.len())?;
+        let mut functions = self.library.functions.iter();
+        functions.find(|(_, function)| **function == index).map(|(name, _)| name.as_str())
+    }
+
+    /// The function number of a library function that is written in Lua.
+    pub fn of_library(&self, name: &str) -> Option<usize> {
+        self.library.functions.get(name).map(|index| self.snapshot.prototypes.len() + index)
+    }
+
+    /// The instruction that surely set what a register holds before another one.
+    pub fn only_setter(&self, function: usize, pc: usize, register: usize) -> Option<usize> {
+        let setter = self.get(function).only_setter(pc, register)?;
+        (!self.is_assigned_inside(function, register)).then_some(setter)
+    }
+
+    /// Whether a register surely holds a table that the function has made.
+    pub fn is_new(&self, function: usize, pc: usize, register: usize) -> bool {
+        let setter = self.only_setter(function, pc, register);
+        setter.is_some_and(|at| Instruction(self.get(function).code[at]).opcode() == Some(Opcode::NewTable))
+    }
+
+    /// Whether a function inside assigns what is a register of this one.
+    fn is_assigned_inside(&self, function: usize, register: usize) -> bool {
+        (0..self.get(function).prototypes.len()).any(|n| {
+            let inner = self.inner(function, n);
+            let mut captured = self.get(inner).upvalues.iter().enumerate();
+            captured.any(|(number, captured)| {
+                captured.in_stack
+                    && usize::from(captured.index) == register
+                    && self.assigned_upvalues(inner).contains(&number)
+            })
+        })
+    }
+
+    /// The upvalues that a function assigns, or a function inside it.
+    fn assigned_upvalues(&self, function: usize) -> Rc<HashSet<usize>> {
+        if let Some(known) = self.assigned.borrow().get(&function) {
+            return known.clone();
+        }
+        let prototype = self.get(function);
+        let code = prototype.code.iter().map(|word| Instruction(*word));
+        let mut found: HashSet<usize> =
+            code.filter(|i| i.opcode() == Some(Opcode::SetUpval)).map(|i| i.b()).collect();
+        for n in 0..prototype.prototypes.len() {
+            let inner = self.inner(function, n);
+            let assigned = self.assigned_upvalues(inner);
+            let passed = self.get(inner).upvalues.iter().enumerate();
+            let passed = passed.filter(|(number, captured)| !captured.in_stack && assigned.contains(number));
+            found.extend(passed.map(|(_, captured)| usize::from(captured.index)));
+        }
+        let found = Rc::new(found);
+        self.assigned.borrow_mut().insert(function, found.clone());
+        found
+    }
+}
