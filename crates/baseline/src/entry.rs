@@ -94,13 +94,13 @@ impl General<'_> {
         Ok(Outcome::Module(self.module))
     }
 
-    /// A fault of Moonhook's own.
     /// Notes what can only be a fault of the compiler: there will be no program.
     pub fn fail_internally(&mut self, message: &str) {
         let error = self.internal(message.to_string());
         self.failure.get_or_insert(error);
     }
 
+    /// A fault of Moonhook's own.
     fn internal(&self, message: String) -> LowerError {
         let place = moonhook_diagnostic::Place {
             file: self.functions.snapshot.script.clone(),

@@ -80,17 +80,14 @@ impl<'a> Named<'_, 'a> {
 
     /// Looks at all that was met, and at what is met then.
     fn follow(&mut self) {
-        loop {
-            match (self.pending_tables.pop(), self.pending.pop()) {
-                (None, None) => return,
-                (table, value) => {
-                    table.into_iter().for_each(|table| self.table(table));
-                    match value {
-                        Some(Value::Closure(closure)) => self.closure(*closure),
-                        Some(Value::Table(table)) => self.table(*table),
-                        _ => {}
-                    }
-                }
+        while !self.pending.is_empty() || !self.pending_tables.is_empty() {
+            match self.pending.pop() {
+                Some(Value::Closure(closure)) => self.closure(*closure),
+                Some(Value::Table(table)) => self.table(*table),
+                _ => {}
+            }
+            if let Some(table) = self.pending_tables.pop() {
+                self.table(table);
             }
         }
     }

@@ -15,6 +15,7 @@ use moonhook_runtime::image::TableContent;
 use moonhook_runtime::layout::{FLAG_NUMBER, FLAG_SHARED, FLAG_STEPS, TAG_STRING};
 use moonhook_snapshot::instruction::{Instruction, Opcode};
 use moonhook_snapshot::{Snapshot, TableId};
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -32,8 +33,12 @@ pub struct Shared {
     fields: BTreeSet<(TableId, Arc<[u8]>)>,
     /// See [`Shared::steps`].
     steps: bool,
-    /// Those of the tables that only such functions assign as packet code is not known to call ([`super::named`]).
-    optional: BTreeSet<TableId>,
+    /// Tables that are maps whatever is assigned to them: declared ones, and those that the walk for expanded code saw assigned.
+    required: BTreeSet<TableId>,
+    /// Tables that functions assign by key, and these functions.
+    assigners: BTreeSet<(TableId, usize)>,
+    /// See [`General::may_be_constant`].
+    optional: OnceCell<BTreeSet<TableId>>,
 }
 
 impl Shared {
@@ -78,22 +83,27 @@ impl Shared {
             (*table, *found.unwrap_or(&handler))
         };
         let tables = entries.iter().map(place).collect();
-        let assigners: BTreeSet<(TableId, usize)> = stores.assigners.into_iter().chain(assigners).collect();
+        let assigners = stores.assigners.into_iter().chain(assigners).collect();
+        let fields = stores.fields.into_iter().chain(fields).collect();
+        let (names, optional) = (BTreeMap::new(), OnceCell::new());
+        Shared { known, tables, metatable: None, names, fields, steps, required, assigners, optional }
+    }
+
+    /// Those of the tables that only such functions assign as packet code is not known to call ([`super::named`]).
+    fn optional(&self, functions: &Functions<'_>, reach: &Reach) -> BTreeSet<TableId> {
         let assigned_by = |named: BTreeSet<usize>| -> BTreeSet<TableId> {
-            let by_named = assigners.iter().filter(|(_, function)| named.contains(function));
+            let by_named = self.assigners.iter().filter(|(_, function)| named.contains(function));
             by_named.map(|(table, _)| *table).collect()
         };
         let [by_named, by_found] =
             [false, true].map(|computed| assigned_by(named::named(functions, reach, computed)));
         // What cannot be a map by what load time has left in it is refused only where it is surely meant to be one.
-        let fits = |table| SharedTables::takes(snapshot, table);
-        let is_optional = |table: &&TableId| {
-            let is_assigned = if fits(**table) { &by_found } else { &by_named };
-            !required.contains(*table) && !is_assigned.contains(*table)
+        let is_assigned = |table: &TableId| match SharedTables::takes(functions.snapshot, *table) {
+            true => by_found.contains(table),
+            false => by_named.contains(table),
         };
-        let optional = entries.keys().filter(is_optional).copied().collect();
-        let fields = stores.fields.into_iter().chain(fields).collect();
-        Shared { known, tables, metatable: None, names: BTreeMap::new(), fields, steps, optional }
+        let tables = self.tables.iter().map(|(table, _)| *table);
+        tables.filter(|table| !self.required.contains(table) && !is_assigned(table)).collect()
     }
 
     fn number(&self, table: TableId) -> Option<usize> {
@@ -174,6 +184,12 @@ impl General<'_> {
         self.image.words(&lists)
     }
 
+    /// Whether a table does not have to be a map.
+    fn may_be_constant(&self, table: TableId) -> bool {
+        let optional = || self.shared.optional(&self.functions, &self.reach);
+        self.shared.optional.get_or_init(optional).contains(&table)
+    }
+
     /// What reads and assigns each shared table that some function can get at, and each record in one, by their numbers.
     pub fn shared_accesses(&mut self) -> Option<Vec<(usize, Accesses)>> {
         let tables = self.shared.tables.clone();
@@ -186,7 +202,7 @@ impl General<'_> {
             }
             let earlier = self.failure.take();
             let made = self.stub_at(loc, |stubs| stubs.shared_table(table, (number, uses), &mut next));
-            if made.is_none() && self.shared.optional.contains(&table) {
+            if made.is_none() && self.may_be_constant(table) {
                 self.failure = earlier;
                 self.unfit.insert(table);
                 continue;

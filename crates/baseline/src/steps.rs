@@ -27,7 +27,8 @@ fn gets_next(tables: &Tables<'_, '_>, prototype: &Prototype, pc: usize) -> bool 
         && value().is_some_and(|value| matches!(value, Value::Builtin(name) if name == "next"))
 }
 
-/// Whether all that is done with what the instruction gets is a call with one argument, or a generic `for` from the first entry on.
+/// Whether what the instruction gets is called with one argument, or is for a generic `for` from the first entry on. (A copy of it is got
+/// by an instruction of its own.)
 fn is_for_first(functions: &Functions<'_>, function: usize, pc: usize) -> bool {
     let prototype = functions.get(function);
     let set_by = |at: usize, register: usize| functions.only_setter(function, at, register);

@@ -227,8 +227,7 @@ impl<'f, 'a> Computed<'f, 'a> {
         let snapshot = self.functions.snapshot;
         for id in self.reach.tables.iter().filter(|id| !reach::is_library(snapshot, **id)) {
             let table = snapshot.table(*id);
-            let values = table.array.iter().chain(table.entries.iter().map(|(_, value)| value));
-            escaped.extend(values.filter_map(|value| match value {
+            escaped.extend(table.values().filter_map(|value| match value {
                 Value::Table(table) if reach::is_library(snapshot, *table) => Some(*table),
                 _ => None,
             }));

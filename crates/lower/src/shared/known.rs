@@ -68,11 +68,9 @@ impl SharedTables {
         self.known.len()
     }
 
-    /// What is known, for another walk.
+    /// What is known, for another walk ([`SharedTables::start_over`]).
     pub fn anew(&self) -> SharedTables {
-        let mut known = self.known.clone();
-        known.values_mut().for_each(|known| known.map = None);
-        SharedTables { known, paths: self.paths.clone(), ..SharedTables::default() }
+        SharedTables { known: self.known.clone(), paths: self.paths.clone(), ..SharedTables::default() }
     }
 
     /// Before a new walk.
