@@ -277,6 +277,15 @@ impl<'u, 'g, 'a> Body<'u, 'g, 'a> {
         }
     }
 
+    /// The constant that an instruction has for a name. The compiler of Lua lets it be nothing but a string.
+    pub fn constant_name(&mut self, index: usize) -> Vec<u8> {
+        let text = self.constant_text(index).map(<[u8]>::to_vec);
+        if text.is_none() {
+            self.unit.general.fail_internally("an instruction without its name");
+        }
+        text.unwrap_or_default()
+    }
+
     pub fn instruction(&self, pc: usize) -> Instruction {
         Instruction(self.prototype.code.get(pc).copied().unwrap_or(0))
     }

@@ -59,7 +59,10 @@ impl General<'_> {
                 self.failure.get_or_insert(*error);
                 None
             }
-            Err(Stop::Restart) => None,
+            Err(Stop::Restart) => {
+                self.fail_internally("a function of the library cannot start over");
+                None
+            }
         }
     }
 

@@ -139,7 +139,11 @@ fn is_plain(snapshot: &Snapshot, table: TableId) -> bool {
 impl General<'_> {
     /// What stands in the image for a shared table.
     pub fn shared_content(&mut self, table: TableId) -> TableContent {
-        let number = self.shared.number(table).unwrap_or_default() as u64;
+        let number = self.shared.number(table);
+        if number.is_none() {
+            self.fail_internally("a table without a map");
+        }
+        let number = number.unwrap_or_default() as u64;
         let steps = if self.shared.steps { FLAG_STEPS as u64 } else { 0 };
         let flags = FLAG_SHARED as u64 | steps | number << FLAG_NUMBER;
         TableContent { metatable: self.shared_metatable(), flags, ..TableContent::default() }

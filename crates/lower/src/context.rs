@@ -357,6 +357,11 @@ impl<'a> Context<'a> {
         Err(Stop::Error(Box::new(LowerError { kind, place: self.place(name).into() })))
     }
 
+    /// Refuses the script because of what can only be a fault of the compiler.
+    pub fn internal_fault<T>(&self, message: impl Into<String>) -> Result<T> {
+        self.refuse(LowerErrorKind::Internal { message: message.into() }, None)
+    }
+
     pub fn unsupported<T>(
         &self,
         what: impl Into<String>,

@@ -64,7 +64,7 @@ pub fn constant_address(body: &mut Body<'_, '_, '_>, value: (i64, u64)) -> Value
 }
 
 fn text_address(body: &mut Body<'_, '_, '_>, index: usize) -> Value {
-    let text = body.constant_text(index).unwrap_or_default().to_vec();
+    let text = body.constant_name(index);
     let payload = body.unit.general.image.text(&text);
     constant_address(body, (TAG_STRING, payload))
 }
@@ -88,7 +88,7 @@ fn set(body: &mut Body<'_, '_, '_>, i: Instruction, key: Value) {
 }
 
 fn set_field(body: &mut Body<'_, '_, '_>, i: Instruction) {
-    let name = body.constant_text(i.b()).unwrap_or_default().to_vec();
+    let name = body.constant_name(i.b());
     let key = text_address(body, i.b());
     if !body.unit.general.reach.assigned_names.contains(name.as_slice())
         || body.unit.general.functions.is_new(body.index, body.pc, i.a())
@@ -147,7 +147,7 @@ fn known_field(body: &mut Body<'_, '_, '_>, object: Option<Known>, register: usi
 
 /// `register := object[name]` for the object at an address.
 fn get_field(body: &mut Body<'_, '_, '_>, register: usize, object: Value, name: usize) {
-    let text = body.constant_text(name).unwrap_or_default().to_vec();
+    let text = body.constant_name(name);
     let payload = body.unit.general.image.text(&text);
     let after = body.may_call();
     let dest = body.address(register);
@@ -175,7 +175,7 @@ fn get_global(body: &mut Body<'_, '_, '_>, i: Instruction) {
         return;
     }
     // What packet code assigns has a fixed place.
-    let name = body.constant_text(i.c()).unwrap_or_default().to_vec();
+    let name = body.constant_name(i.c());
     if let Some(place) = body.unit.general.place_of_known(&table, &name) {
         let address = body.code().constant(place as i64);
         let place = body.code().arena(address);
@@ -204,7 +204,7 @@ fn upvalue_address(body: &mut Body<'_, '_, '_>, upvalue: usize) -> Value {
 
 fn set_global(body: &mut Body<'_, '_, '_>, i: Instruction) {
     let table = body.known_upvalue(i.a());
-    let name = body.constant_text(i.b()).unwrap_or_default().to_vec();
+    let name = body.constant_name(i.b());
     if let Some(place) = body.unit.general.place_of_known(&table, &name) {
         let place = body.code().constant(place as i64);
         let value = stored(body, i);

@@ -94,8 +94,7 @@ pub(super) fn register(context: &Context<'_>, register: usize) -> Named {
 fn operation<'a>(context: &mut Context<'a>, frame: &Frame<'a>) -> Result<Abs> {
     let pc = context.calls.last().map_or(0, |call| call.pc);
     let Some(operation) = frame.prototype.operation(pc) else {
-        return context
-            .refuse(LowerErrorKind::Internal { message: "an operator without operands".into() }, None);
+        return context.internal_fault("an operator without operands");
     };
     let unnamed = |value: Abs| Named { value, name: None };
     let mut named = |operand| match operand {
@@ -109,10 +108,7 @@ fn operation<'a>(context: &mut Context<'a>, frame: &Frame<'a>) -> Result<Abs> {
         "__unm" => binary(context, Operator::Sub, "__unm", unnamed(Abs::int(0)), left, true),
         event => match Operator::of(event) {
             Some(operator) => binary(context, operator, event, left, right, true),
-            None => {
-                let message = format!("no operator has the metamethod {event}");
-                context.refuse(LowerErrorKind::Internal { message }, None)
-            }
+            None => context.internal_fault(format!("no operator has the metamethod {event}")),
         },
     }
 }

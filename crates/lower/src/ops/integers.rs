@@ -2,7 +2,6 @@
 
 use super::arithmetic::Operator;
 use crate::context::{Context, Result};
-use crate::error::LowerErrorKind;
 use crate::events::Message;
 use crate::value::{Abs, Word};
 use crate::ways::Arm;
@@ -43,8 +42,7 @@ pub fn compute(
         Operator::Shl => return shift(context, a, b, BinaryOp::Shl),
         Operator::Shr => return shift(context, a, b, BinaryOp::LShr),
         Operator::Div | Operator::Pow => {
-            let message = format!("{operator:?} has no integer");
-            return context.refuse(LowerErrorKind::Internal { message }, None);
+            return context.internal_fault(format!("{operator:?} has no integer"));
         }
     };
     Ok(Abs::Int(word))

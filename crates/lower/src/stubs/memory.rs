@@ -91,7 +91,10 @@ impl Context<'_> {
     /// Stores a value of known type at an address of the arena.
     pub(super) fn store_value(&mut self, address: Word, value: &Abs) -> Result<()> {
         let (tag, payload) = match value {
-            Abs::Nil | Abs::Union(_) | Abs::Entry { .. } => (Word::Imm(TAG_NIL), Word::Imm(0)),
+            Abs::Nil => (Word::Imm(TAG_NIL), Word::Imm(0)),
+            Abs::Union(_) | Abs::Entry { .. } => {
+                return self.internal_fault("a value of several types where one is stored");
+            }
             // `TAG_TRUE` follows.
             Abs::Bool(word) => (self.add(*word, TAG_FALSE), Word::Imm(0)),
             Abs::Int(word) => (Word::Imm(TAG_INT), *word),
@@ -102,7 +105,9 @@ impl Context<'_> {
                 (Word::Imm(TAG_BUILTIN), Word::Imm(payload))
             }
             Abs::Object(object) => {
-                let payload = super::objects().find(|(_, known)| known == object).map_or(0, |(id, _)| id);
+                let Some((payload, _)) = super::objects().find(|(_, known)| known == object) else {
+                    return self.internal_fault("an object without a number");
+                };
                 (Word::Imm(TAG_OBJECT), Word::Imm(payload))
             }
         };

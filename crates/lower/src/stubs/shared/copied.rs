@@ -166,7 +166,8 @@ impl Context<'_> {
             let mut read = match inside {
                 Some(inside) => vec![self.store_entry(table, inside.number, [key, out, copy])?],
                 None => {
-                    let place = self.add(at, record.offset_of(&shape, name));
+                    let offset = self.field_offset(record, &shape, name)?;
+                    let place = self.add(at, offset);
                     self.store_copied_value(place, ty, out)?
                 }
             };
@@ -272,13 +273,19 @@ impl Context<'_> {
         }
         Ok(stored)
     }
+
+    /// Where in the record's bytes the field with that name is.
+    pub(super) fn field_offset(&self, record: &Record, shape: &Shape, name: &str) -> Result<i64> {
+        let missing = || self.internal_fault(format!("a record without its field `{name}`"));
+        record.offset_of(shape, name).map_or_else(missing, Ok)
+    }
 }
 
 impl Record {
     /// Where in the record's bytes the field with that name is.
-    pub(super) fn offset_of(&self, shape: &Shape, name: &str) -> i64 {
+    fn offset_of(&self, shape: &Shape, name: &str) -> Option<i64> {
         let inside = |ty: Option<_>, name: &String| ty.and_then(|ty: &Type| Some(ty.field(name)?.2));
         let ty = self.path.iter().fold(Some(&shape.value), inside);
-        ty.and_then(|ty| ty.field(name)).map_or(0, |(_, offset, _)| offset as i64)
+        ty.and_then(|ty| ty.field(name)).map(|(_, offset, _)| offset as i64)
     }
 }

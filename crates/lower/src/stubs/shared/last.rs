@@ -91,7 +91,8 @@ impl Context<'_> {
                 match inside {
                     Some(inside) => stored.push(self.store_entry(table, inside.number, [key, out, copy])?),
                     None => {
-                        let place = self.add(at, record.offset_of(&shape, name));
+                        let offset = self.field_offset(record, &shape, name)?;
+                        let place = self.add(at, offset);
                         stored.extend(self.store_copied_value(place, ty, out)?);
                     }
                 }
