@@ -36,8 +36,19 @@ impl General<'_> {
             Value::Table(table) => (TAG_TABLE, self.table(*table)),
             Value::Closure(closure) => (TAG_CLOSURE, self.closure(*closure)),
             Value::Builtin(name) => self.builtin(name),
-            Value::Opaque(name) => (TAG_OPAQUE, self.image.text(name.as_bytes())),
+            Value::Opaque(name, number) => (TAG_OPAQUE, self.opaque(name, *number)),
         }
+    }
+
+    /// The address that stands for an object which packet code can only pass around; there is the name of its type.
+    fn opaque(&mut self, name: &str, number: u32) -> u64 {
+        if let Some(known) = self.opaque.get(&number) {
+            return *known;
+        }
+        let name = self.image.text(name.as_bytes());
+        let address = self.image.words(&[name]);
+        self.opaque.insert(number, address);
+        address
     }
 
     /// The function value of a library function.

@@ -2,7 +2,7 @@
 
 use super::General;
 use super::reach;
-use moonhook_snapshot::{CellId, Value};
+use moonhook_snapshot::Value;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Known {
@@ -17,12 +17,6 @@ pub enum Known {
 }
 
 impl General<'_> {
-    /// The load-time variable behind an upvalue of a function, if nothing assigns it at packet time.
-    fn fixed_upvalue(&self, function: usize, upvalue: usize) -> Option<CellId> {
-        let cell = self.reach.upvalues.get(&function)?.get(upvalue).copied().flatten()?;
-        (!self.reach.assigned.contains(&cell)).then_some(cell)
-    }
-
     /// Whether an upvalue is surely a variable of the packet's own.
     pub fn is_of_packet(&self, function: usize, upvalue: usize) -> bool {
         !self.reach.may_be_of_load_time(&self.functions, function, upvalue)
@@ -34,7 +28,7 @@ impl General<'_> {
             let name = &self.functions.get(function).upvalues.get(upvalue)?.name;
             return (name == "_ENV").then(|| Known::Library(String::new()));
         }
-        let cell = self.fixed_upvalue(function, upvalue)?;
+        let cell = self.reach.fixed_upvalue(function, upvalue)?;
         Some(Known::Value(self.functions.snapshot.cell(cell).value.clone()))
     }
 

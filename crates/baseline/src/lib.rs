@@ -86,6 +86,8 @@ pub struct General<'a> {
     pending_objects: Vec<heap::Pending>,
     closures: HashMap<ClosureId, u64>,
     cells: HashMap<CellId, u64>,
+    /// Objects that packet code can only pass around.
+    opaque: HashMap<u32, u64>,
     /// Of tables with variables, by name: which of the entries it is.
     positions: HashMap<TableId, HashMap<Vec<u8>, usize>>,
     records: HashMap<usize, u64>,
@@ -151,6 +153,7 @@ fn lower_with(
         pending_objects: Vec::new(),
         closures: HashMap::new(),
         cells: HashMap::new(),
+        opaque: HashMap::new(),
         positions: HashMap::new(),
         records: HashMap::new(),
         shared,

@@ -19,14 +19,45 @@ pub struct Reach {
     pub cells: BTreeSet<CellId>,
     /// Canonical names.
     pub builtins: BTreeSet<String>,
-    /// For each function the load-time variables behind its upvalues, where all its closures agree.
-    pub upvalues: BTreeMap<usize, Vec<Option<CellId>>>,
+    /// For each function what may be behind its upvalues.
+    pub upvalues: BTreeMap<usize, Vec<Captured>>,
     /// Variables of load time that some function assigns.
     pub assigned: BTreeSet<CellId>,
     /// Names of the global variables and fields that some function assigns, but for those of tables that it has just made.
     pub assigned_names: HashSet<Arc<[u8]>>,
     /// Objects that were met, and whose contents have not been looked at: a graph of objects can be of any depth.
     pending: Vec<Object>,
+}
+
+/// What an upvalue of a function may be, whichever of its closures runs.
+#[derive(Clone, Default)]
+pub struct Captured {
+    /// Variables of load time.
+    pub cells: BTreeSet<CellId>,
+    /// A variable of a function that runs at packet time.
+    made: bool,
+}
+
+impl Captured {
+    /// The variable of load time that it surely is.
+    pub fn only(&self) -> Option<CellId> {
+        match (self.made, self.cells.len()) {
+            (false, 1) => self.cells.first().copied(),
+            _ => None,
+        }
+    }
+
+    fn is_nothing(&self) -> bool {
+        !self.made && self.cells.is_empty()
+    }
+
+    /// Adds what another upvalue may be; gives what is new in that.
+    fn add(&mut self, other: &Captured) -> Captured {
+        let made = other.made && !self.made;
+        self.made |= made;
+        let cells = other.cells.iter().copied().filter(|cell| self.cells.insert(*cell)).collect();
+        Captured { cells, made }
+    }
 }
 
 /// An object of load time that refers to others.
@@ -57,7 +88,7 @@ impl Reach {
             reach.follow(functions);
             for builtin in reach.builtins.clone() {
                 if let Some(function) = functions.of_library(&builtin) {
-                    reach.function(functions, function, None);
+                    reach.function(functions, function, &[]);
                 }
             }
             reach.string_methods();
@@ -125,8 +156,9 @@ impl Reach {
 
     fn closure(&mut self, functions: &Functions<'_>, id: ClosureId) {
         let closure = functions.snapshot.closure(id);
-        let cells: Vec<Option<CellId>> = closure.upvalues.iter().map(|cell| Some(*cell)).collect();
-        self.function(functions, closure.prototype.index(), Some(&cells));
+        let cell = |cell: &CellId| Captured { cells: BTreeSet::from([*cell]), made: false };
+        let captured: Vec<Captured> = closure.upvalues.iter().map(cell).collect();
+        self.function(functions, closure.prototype.index(), &captured);
         for cell in &closure.upvalues {
             if self.cells.insert(*cell) {
                 self.value(&functions.snapshot.cell(*cell).value);
@@ -134,53 +166,47 @@ impl Reach {
         }
     }
 
-    /// A function and those inside it; `cells` are its upvalues' variables.
-    fn function(&mut self, functions: &Functions<'_>, index: usize, cells: Option<&[Option<CellId>]>) {
+    /// A function and those inside it; its upvalues may be `captured`, too.
+    fn function(&mut self, functions: &Functions<'_>, index: usize, captured: &[Captured]) {
         let prototype = functions.get(index);
-        let none = vec![None; prototype.upvalues.len()];
-        let cells = cells.unwrap_or(&none);
-        let known = self.upvalues.get(&index);
-        let merged: Vec<Option<CellId>> = match known {
-            None => cells.to_vec(),
-            Some(old) => old.iter().zip(cells).map(|(a, b)| if a == b { *a } else { None }).collect(),
-        };
-        if known == Some(&merged) && self.functions.contains(&index) {
+        let is_known = !self.functions.insert(index);
+        let known = self.upvalues.entry(index).or_default();
+        known.resize(prototype.upvalues.len(), Captured::default());
+        let new: Vec<Captured> =
+            known.iter_mut().zip(captured).map(|(known, other)| known.add(other)).collect();
+        if is_known && new.iter().all(Captured::is_nothing) {
             return;
         }
-        self.upvalues.insert(index, merged.clone());
-        self.functions.insert(index);
-        self.assignments(functions, index, cells);
-        if functions.is_hidden(index) {
-            self.builtins.extend(named_in(prototype));
-        } else {
-            let texts = prototype.constants.iter().filter_map(|constant| match constant {
-                Value::String(text) => Some(text.clone()),
-                _ => None,
-            });
-            self.mentions.extend(texts);
+        if !is_known {
+            self.names(functions, index);
         }
+        self.assignments(prototype, &new);
         for n in 0..prototype.prototypes.len() {
             let inner = functions.inner(index, n);
-            let captures = &functions.get(inner).upvalues;
-            let cell = |u: &moonhook_snapshot::UpvalueDescription| {
-                if u.in_stack { None } else { merged.get(u.index as usize).copied().flatten() }
-            };
-            let cells: Vec<Option<CellId>> = captures.iter().map(cell).collect();
-            self.function(functions, inner, Some(&cells));
+            let captures = functions.get(inner).upvalues.iter();
+            let passed = captures.map(|upvalue| match upvalue.in_stack {
+                true => Captured { made: true, ..Captured::default() },
+                false => new.get(usize::from(upvalue.index)).cloned().unwrap_or_default(),
+            });
+            let passed: Vec<Captured> = passed.collect();
+            self.function(functions, inner, &passed);
         }
     }
-}
 
-impl Reach {
-    /// Notes what a function assigns, `cells` being its upvalues' variables.
-    fn assignments(&mut self, functions: &Functions<'_>, index: usize, cells: &[Option<CellId>]) {
+    /// Notes the variables among `captured`, which are a function's upvalues, that it assigns.
+    fn assignments(&mut self, prototype: &Prototype, captured: &[Captured]) {
+        let code = prototype.code.iter().map(|word| Instruction(*word));
+        for i in code.filter(|i| i.opcode() == Some(Opcode::SetUpval)) {
+            self.assigned.extend(captured.get(i.b()).iter().flat_map(|captured| &captured.cells));
+        }
+    }
+
+    /// Notes the names that stand in a function.
+    fn names(&mut self, functions: &Functions<'_>, index: usize) {
         let prototype = functions.get(index);
         for (pc, word) in prototype.code.iter().enumerate() {
             let i = Instruction(*word);
             match i.opcode() {
-                Some(Opcode::SetUpval) => {
-                    self.assigned.extend(cells.get(i.b()).copied().flatten());
-                }
                 Some(Opcode::SetField) if functions.is_new(index, pc, i.a()) => {}
                 Some(Opcode::SetTabUp | Opcode::SetField) => {
                     if let Some(Value::String(name)) = prototype.constants.get(i.b()) {
@@ -190,22 +216,28 @@ impl Reach {
                 _ => {}
             }
         }
+        if functions.is_hidden(index) {
+            self.builtins.extend(named_in(prototype));
+            return;
+        }
+        let texts = prototype.constants.iter().filter_map(|constant| match constant {
+            Value::String(text) => Some(text.clone()),
+            _ => None,
+        });
+        self.mentions.extend(texts);
+    }
+
+    /// The load-time variable that an upvalue of a function surely is, if nothing assigns it at packet time.
+    pub fn fixed_upvalue(&self, function: usize, upvalue: usize) -> Option<CellId> {
+        let cell = self.upvalues.get(&function)?.get(upvalue)?.only()?;
+        (!self.assigned.contains(&cell)).then_some(cell)
     }
 
     /// Whether an upvalue of a function may be a variable of load time: not where it is surely a local variable of a function that
     /// runs at packet time.
     pub fn may_be_of_load_time(&self, functions: &Functions<'_>, index: usize, upvalue: usize) -> bool {
-        let is_made = |closure: &ClosureId| functions.snapshot.closure(*closure).prototype.index() == index;
-        if functions.is_hidden(index) || self.closures.iter().any(is_made) {
-            return true;
-        }
-        let Some(description) = functions.get(index).upvalues.get(upvalue) else { return true };
-        let holds = |outer: &usize| {
-            (0..functions.get(*outer).prototypes.len()).any(|n| functions.inner(*outer, n) == index)
-        };
-        let outer = self.functions.iter().find(|outer| holds(outer));
-        let further = |outer: &usize| self.may_be_of_load_time(functions, *outer, description.index.into());
-        !description.in_stack && outer.is_none_or(further)
+        let captured = self.upvalues.get(&index).and_then(|upvalues| upvalues.get(upvalue));
+        functions.is_hidden(index) || captured.is_none_or(|captured| !captured.cells.is_empty())
     }
 
     /// Whether `table[name]` is a variable: a global one or a field that packet code may assign.
@@ -227,7 +259,7 @@ pub fn is_globals(snapshot: &Snapshot, id: TableId) -> bool {
 /// Whether a table is one of the library's, or the table of globals.
 pub fn is_library(snapshot: &Snapshot, id: TableId) -> bool {
     let table = snapshot.table(id);
-    let Some(name) = &table.name else { return false };
+    let Some(name) = table.name.as_ref().filter(|_| table.is_library) else { return false };
     table.entries.iter().any(|(key, value)| match (key, value) {
         (Value::String(key), Value::Builtin(builtin)) => {
             let key = String::from_utf8_lossy(key);

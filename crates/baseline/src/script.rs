@@ -2,7 +2,7 @@
 
 use moonhook_runtime::Prelude;
 use moonhook_snapshot::instruction::{Instruction, Opcode};
-use moonhook_snapshot::{Prototype, Snapshot};
+use moonhook_snapshot::{Prototype, Snapshot, Value};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -11,13 +11,19 @@ use std::rc::Rc;
 pub struct Functions<'a> {
     pub snapshot: &'a Snapshot,
     pub library: &'a Prelude,
+    /// The script has metatables with `__newindex`: an assignment to one table may go to another.
+    redirects: bool,
     /// See [`Functions::assigned_upvalues`].
     assigned: RefCell<HashMap<usize, Rc<HashSet<usize>>>>,
 }
 
 impl<'a> Functions<'a> {
     pub fn new(snapshot: &'a Snapshot, library: &'a Prelude) -> Functions<'a> {
-        Functions { snapshot, library, assigned: RefCell::default() }
+        let is_event = |value: &Value| matches!(value, Value::String(name) if **name == *b"__newindex");
+        let mut constants = snapshot.prototypes.iter().flat_map(|prototype| &prototype.constants);
+        let mut keys = snapshot.tables.iter().flat_map(|table| table.entries.iter().map(|(key, _)| key));
+        let redirects = constants.any(is_event) || keys.any(is_event);
+        Functions { snapshot, library, redirects, assigned: RefCell::default() }
     }
 
     pub fn get(&self, index: usize) -> &'a Prototype {
@@ -56,9 +62,9 @@ impl<'a> Functions<'a> {
         (!self.is_assigned_inside(function, register)).then_some(setter)
     }
 
-    /// Whether a register surely holds a table that the function has made.
+    /// Whether a register surely holds a table that the function has made, and that is what assignments to it change.
     pub fn is_new(&self, function: usize, pc: usize, register: usize) -> bool {
-        let setter = self.only_setter(function, pc, register);
+        let setter = self.only_setter(function, pc, register).filter(|_| !self.redirects);
         setter.is_some_and(|at| Instruction(self.get(function).code[at]).opcode() == Some(Opcode::NewTable))
     }
 

@@ -204,14 +204,10 @@ impl General<'_> {
             if !self.tables.contains_key(&table) {
                 continue;
             }
-            let earlier = self.failure.take();
-            let made = self.stub_at(loc, |stubs| stubs.shared_table(table, (number, uses), &mut next));
-            if made.is_none() && self.may_be_constant(table) {
-                self.failure = earlier;
-                self.unfit.insert(table);
+            let made = self.table_stubs((table, loc), (number, uses), &mut next);
+            if self.unfit.contains(&table) {
                 continue;
             }
-            self.failure = earlier.or(self.failure.take());
             let (accesses, record) = made?;
             all.push((number, accesses));
             for record in record.iter().flat_map(Record::all) {
@@ -220,7 +216,38 @@ impl General<'_> {
                 self.shared.names.insert(record.number, names);
             }
         }
+        if !self.unfit.is_empty() {
+            self.find_unfit(uses);
+        }
         all.sort_by_key(|(number, _)| *number);
         Some(all)
+    }
+
+    /// What reads and assigns a shared table; `None` if it cannot be one.
+    fn table_stubs(
+        &mut self,
+        (table, loc): (TableId, Loc),
+        of: (usize, Uses),
+        next: &mut usize,
+    ) -> Option<(Accesses, Option<Record>)> {
+        let earlier = self.failure.take();
+        let made = self.stub_at(loc, |stubs| stubs.shared_table(table, of, next));
+        if made.is_none() && self.may_be_constant(table) {
+            self.failure = None;
+            self.unfit.insert(table);
+        }
+        self.failure = earlier.or(self.failure.take());
+        made
+    }
+
+    /// Tries the tables that the program has not come to as well, since it is to be made again: what is in a table is met only when
+    /// that is constant.
+    fn find_unfit(&mut self, uses: Uses) {
+        let tables = self.shared.tables.clone();
+        for (number, place) in tables.into_iter().enumerate() {
+            if !self.tables.contains_key(&place.0) && self.may_be_constant(place.0) {
+                self.table_stubs(place, (number, uses), &mut 0);
+            }
+        }
     }
 }

@@ -91,10 +91,7 @@ impl<'f, 'a> Tables<'f, 'a> {
     }
 
     fn value_in_upvalue(&self, upvalue: usize) -> Option<&'a Value> {
-        let cell = self.reach.upvalues.get(&self.index)?.get(upvalue).copied().flatten()?;
-        if self.reach.assigned.contains(&cell) {
-            return None;
-        }
+        let cell = self.reach.fixed_upvalue(self.index, upvalue)?;
         Some(&self.functions.snapshot.cell(cell).value)
     }
 

@@ -75,6 +75,8 @@ struct Freezer<'a> {
     closures: HashMap<*const c_void, ClosureId>,
     cells: HashMap<*const c_void, CellId>,
     tables: HashMap<*const c_void, TableId>,
+    /// Numbers of other objects.
+    opaque: HashMap<*const c_void, u32>,
     sources: HashMap<Arc<[u8]>, SourceId>,
     /// Prototypes by the bytes of the chunk they were read from, which saves reading those again.
     chunks: HashMap<Vec<u8>, PrototypeId>,
@@ -104,6 +106,7 @@ impl<'a> Freezer<'a> {
             closures: HashMap::new(),
             cells: HashMap::new(),
             tables: HashMap::new(),
+            opaque: HashMap::new(),
             sources: HashMap::new(),
             chunks: HashMap::new(),
             prototypes: HashMap::new(),
@@ -140,18 +143,24 @@ impl<'a> Freezer<'a> {
             Value::Number(float) => Frozen::Float(*float),
             Value::String(string) => Frozen::string(string.as_bytes()),
             Value::Table(table) => Frozen::Table(self.table(table, name)?),
-            Value::Function(function) => self.function(function)?,
-            Value::Thread(_) => Frozen::Opaque("thread"),
-            _ => Frozen::Opaque("userdata"),
+            Value::Function(function) => self.function(value, function)?,
+            Value::Thread(_) => self.opaque("thread", value),
+            _ => self.opaque("userdata", value),
         })
     }
 
-    fn function(&mut self, function: &Function) -> mlua::Result<Frozen> {
+    /// What packet code can only pass around.
+    fn opaque(&mut self, kind: &'static str, value: &Value) -> Frozen {
+        let next = self.opaque.len() as u32;
+        Frozen::Opaque(kind, *self.opaque.entry(value.to_pointer()).or_insert(next))
+    }
+
+    fn function(&mut self, value: &Value, function: &Function) -> mlua::Result<Frozen> {
         if let Some(name) = self.names.function(function) {
             return Ok(Frozen::Builtin(name));
         }
         if !self.closures.contains_key(&function.to_pointer()) && function.info().what == "C" {
-            return Ok(Frozen::Opaque("function"));
+            return Ok(self.opaque("function", value));
         }
         Ok(Frozen::Closure(self.closure(function)?))
     }
@@ -175,8 +184,14 @@ impl<'a> Freezer<'a> {
             Entry::Occupied(known) => Ok(*known.get()),
             Entry::Vacant(entry) => {
                 self.by_number.raw_set(place(next.0), table)?;
-                let name = self.names.table(table).map(str::to_owned).or_else(name);
-                self.snapshot.tables.push(moonhook_snapshot::Table { name, ..Default::default() });
+                let of_library = self.names.table(table).map(str::to_owned);
+                let is_library = of_library.is_some();
+                let name = of_library.or_else(name);
+                self.snapshot.tables.push(moonhook_snapshot::Table {
+                    name,
+                    is_library,
+                    ..Default::default()
+                });
                 self.queue.push_back(Pending::Table(next));
                 Ok(*entry.insert(next))
             }

@@ -99,7 +99,7 @@ fn rank(key: &Frozen) -> u8 {
         Frozen::Table(_) => 4,
         Frozen::Closure(_) => 5,
         Frozen::Builtin(_) => 6,
-        Frozen::Opaque(_) | Frozen::Nil => 7,
+        Frozen::Opaque(..) | Frozen::Nil => 7,
     }
 }
 

@@ -30,9 +30,9 @@ fn upvalues_hold_values_of_every_kind() {
         ("c", Value::Integer(-7)),
         ("d", Value::Float(0.5)),
         ("e", Value::string("a\0b")),
-        ("f", Value::Opaque("thread")),
+        ("f", Value::Opaque("thread", 0)),
         ("builtin", Value::Builtin("string.find")),
-        ("iterator", Value::Opaque("function")),
+        ("iterator", Value::Opaque("function", 1)),
     ] {
         assert_eq!(*upvalue(&loaded.snapshot, name), expected, "{name}");
     }
@@ -150,7 +150,7 @@ fn every_function_a_script_can_reach_has_a_name() {
     .unwrap();
     for table in &loaded.snapshot.tables {
         for (key, value) in &table.entries {
-            assert!(!matches!(value, Value::Opaque(_)), "{key} of {:?} is {value}", table.name);
+            assert!(!matches!(value, Value::Opaque(..)), "{key} of {:?} is {value}", table.name);
         }
     }
     let Value::Builtin(name) = upvalue_of_global(&loaded.snapshot, "print") else {

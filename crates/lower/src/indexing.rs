@@ -64,7 +64,7 @@ fn index_value(
             }
         }
         Abs::Str(_) => index_string(context, object, key, name, certain),
-        Abs::Object(Object::Opaque("userdata")) => context.unsupported(
+        Abs::Object(Object::Opaque("userdata", _)) => context.unsupported(
             "using a file or another object of load time",
             "take what you need from it at load time, outside the handler",
             name.as_ref().map(|(_, name)| name.as_str()),

@@ -253,7 +253,7 @@ impl<'a> Context<'a> {
             Abs::Union(_) => self.arms_of_each(callee, &mut |context, value| {
                 context.call_value(value, args.clone(), name.clone(), false)
             }),
-            Abs::Object(Object::Opaque("function")) => {
+            Abs::Object(Object::Opaque("function", _)) => {
                 let called = name.as_ref().map_or("?", |(_, name)| name.as_str());
                 let help = "call it at load time, outside the handler".to_string();
                 let kind = LowerErrorKind::Builtin { name: called.to_string(), help, general: false };

@@ -27,6 +27,7 @@ mod formatting;
 mod frame;
 mod hashing;
 mod host;
+mod identity;
 mod indexing;
 mod interpret;
 mod invariants;

@@ -6,7 +6,7 @@ use crate::events::Message;
 use crate::knowledge::Knowledge;
 use crate::memory::POOL_MASK;
 use crate::sites::Site;
-use crate::value::{Abs, CellRef, Closure, Object, Word};
+use crate::value::{Abs, Object, Word};
 use crate::{Options, shared::SharedTables};
 use moonhook_ir as ir;
 use moonhook_ir::{CompareOp, Op, Operand, Size};
@@ -108,9 +108,7 @@ impl Context<'_> {
                 break;
             }
             self.handler = number;
-            let closure = self.snapshot.closure(handler.closure);
-            let upvalues = closure.upvalues.iter().map(|cell| CellRef::Snapshot(*cell)).collect();
-            let closure = Closure { prototype: closure.prototype, upvalues }.into();
+            let closure = self.closure_of(handler.closure).into();
             let args = vec![Abs::Object(Object::Packet), Abs::Object(Object::Argument)];
             let arms = self.run_closure(closure, args, "handler".to_string())?;
             self.loc = ir::Loc::default();

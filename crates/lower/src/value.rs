@@ -116,8 +116,8 @@ pub enum Object {
     },
     /// A constant string, when it stands in a union.
     Text(Arc<[u8]>),
-    /// Something of load time that packet code can only pass around; the name is its Lua type.
-    Opaque(&'static str),
+    /// Something of load time that packet code can only pass around: its Lua type, and a number of its own.
+    Opaque(&'static str, u32),
 }
 
 /// A function with the variables it captured.
@@ -125,6 +125,18 @@ pub enum Object {
 pub struct Closure {
     pub prototype: PrototypeId,
     pub upvalues: Vec<CellRef>,
+    pub origin: Origin,
+}
+
+/// Where a function is made: those that are made at several places differ, though their code and variables be the same.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Origin {
+    /// At load time: functions that are alike are not told apart.
+    LoadTime,
+    /// At a place that each packet passes once at most, by number.
+    Once(u32),
+    /// In a loop that is not unrolled.
+    Often,
 }
 
 /// The iterator of `string.gmatch`.
@@ -291,7 +303,7 @@ impl Object {
             Object::Entries { .. } | Object::Traversal { .. } => "function",
             Object::Packet | Object::Argument | Object::Header(_) => "userdata",
             Object::Text(_) => "string",
-            Object::Opaque(name) => name,
+            Object::Opaque(name, _) => name,
         }
     }
 }

@@ -22,6 +22,7 @@ mod closing;
 mod closures;
 mod conditions;
 mod errors;
+mod factories;
 mod failures;
 pub mod features;
 mod formats;
@@ -51,6 +52,7 @@ mod utf8;
 mod varargs;
 
 use classes::Class;
+use factories::Family;
 use functions::Helper;
 use registries::Registry;
 use rules::RuleTable;
@@ -97,6 +99,7 @@ pub fn program(random: &mut Random, allowed: Features) -> Program {
         rules: Vec::new(),
         tallies: Vec::new(),
         registries: Vec::new(),
+        families: Vec::new(),
     };
     let mut statements = generator.state();
     statements.extend(generator.classes());
@@ -133,6 +136,7 @@ struct Generator {
     rules: Vec<RuleTable>,
     tallies: Vec<Tally>,
     registries: Vec<Registry>,
+    families: Vec<Family>,
 }
 
 impl Generator {
@@ -261,6 +265,7 @@ impl Generator {
             rules::STATEMENTS,
             tallies::STATEMENTS,
             registries::STATEMENTS,
+            factories::STATEMENTS,
         ];
         for _ in 0..TRIES {
             if let Some(written) = self.chosen(&rules).and_then(|rule| rule(self)) {
@@ -306,6 +311,7 @@ impl Generator {
         all.extend(self.tallies_of_load_time());
         all.extend(self.rules_of_load_time());
         all.extend(self.registries_of_load_time());
+        all.extend(self.factories_of_load_time());
         all
     }
 

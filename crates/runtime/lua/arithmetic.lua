@@ -168,9 +168,9 @@ function string_arithmetic_error(L, operation, first, second)
   local short = (name & 0xffffffff) + 2 | (name >> 32) - 2 << 32
   local text = text_join(L, "attempt to ", short)
   if text ~= 0 then text = text_join(L, text, " a '") end
-  if text ~= 0 then text = text_join(L, text, tag_name(u64(first))) end
+  if text ~= 0 then text = text_join(L, text, value_type(first)) end
   if text ~= 0 then text = text_join(L, text, "' with a '") end
-  if text ~= 0 then text = text_join(L, text, tag_name(u64(second))) end
+  if text ~= 0 then text = text_join(L, text, value_type(second)) end
   if text ~= 0 then text = text_join(L, text, "'") end
   if text == 0 then return FAIL end
   return raise(L, text)

@@ -8,7 +8,7 @@ end
 
 function base_type(L, base, n)
   if n < 1 then return arg_error(L, 1, "value expected") end
-  return inline.result(base, TAG_STRING, tag_name(u64(base)))
+  return inline.result(base, TAG_STRING, value_type(base))
 end
 
 -- The metatable's field `__metatable` stands for the metatable.

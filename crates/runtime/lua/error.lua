@@ -141,6 +141,12 @@ function tag_name(tag)
   return "userdata"
 end
 
+-- The name of a value's type.
+function value_type(value)
+  if u64(value) == TAG_OPAQUE then return u64(u64(value + 8)) end
+  return tag_name(u64(value))
+end
+
 -- The type's name in messages (luaT_objtypename): `__name` of the metatable comes first.
 function type_name(L, value)
   local tag = u64(value)
@@ -152,7 +158,7 @@ function type_name(L, value)
     end
   end
   if tag == TAG_OBJECT then return u64(u64(L + L_OBJECT_NAMES) + (u64(value + 8) << 3)) end
-  return tag_name(tag)
+  return value_type(value)
 end
 
 -- Makes the error's text, if that is still to be done.

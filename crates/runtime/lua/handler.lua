@@ -61,7 +61,7 @@ function error_text(L)
   if tag == TAG_INT then
     text = integer_to_text(L, u64(L + L_ERROR))
   else
-    text = text_join(L, "(error object is a ", tag_name(tag))
+    text = text_join(L, "(error object is a ", value_type(L + L_ERROR_TAG))
     if text ~= 0 then text = text_join(L, text, " value)") end
   end
   if text ~= 0 then raise_plain(L, text) end

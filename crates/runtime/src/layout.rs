@@ -37,6 +37,7 @@ constants! {
     TAG_BUILTIN = 8;
     /// A packet, a header, …: a userdata for Lua.
     TAG_OBJECT = 9;
+    /// Another object of load time: the payload is the address of the name of its type.
     TAG_OPAQUE = 10;
     /// In the place of the iterator of a generic `for`, where scripts do not see it: the payload is the address of the shared table that is
     /// traversed.

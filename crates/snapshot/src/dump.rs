@@ -173,6 +173,7 @@ mod tests {
                 entries,
                 metatable: Some(TableId(0)),
                 name: Some("set".into()),
+                is_library: false,
                 declaration: None,
             }],
             prototypes: vec![prototype],

@@ -89,8 +89,8 @@ pub enum Value {
     /// A function of the standard library or of Moonhook's own modules, by its canonical name: `"string.find"`,
     /// `"print"`, `"xdp.attach"`.
     Builtin(&'static str),
-    /// Something packet code cannot hold (a thread, a foreign userdata, …), with its Lua type name.
-    Opaque(&'static str),
+    /// Something packet code can only pass around (a thread, a foreign userdata, …): its Lua type name, and a number of its own.
+    Opaque(&'static str, u32),
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -117,6 +117,8 @@ pub struct Table {
     pub metatable: Option<TableId>,
     /// What a person would call it, as far as known: `_G`, `string`, `linux.xdp`, or the variable that holds it.
     pub name: Option<String>,
+    /// It is one of the library's or of a module's, by that name.
+    pub is_library: bool,
     /// What the script declares of it, if it was made by `map{…}`.
     pub declaration: Option<moonhook_shape::Declaration>,
 }
@@ -223,7 +225,7 @@ impl Value {
             Value::String(_) => "string",
             Value::Table(_) => "table",
             Value::Closure(_) | Value::Builtin(_) => "function",
-            Value::Opaque(name) => name,
+            Value::Opaque(name, _) => name,
         }
     }
 
@@ -243,7 +245,7 @@ impl fmt::Display for Value {
             Value::Table(id) => write!(f, "table{}", id.0),
             Value::Closure(id) => write!(f, "closure{}", id.0),
             Value::Builtin(name) => write!(f, "<{name}>"),
-            Value::Opaque(name) => write!(f, "<{name}>"),
+            Value::Opaque(name, _) => write!(f, "<{name}>"),
         }
     }
 }

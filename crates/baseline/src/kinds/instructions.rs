@@ -3,9 +3,9 @@
 use super::Kinds;
 use super::graph::{Held, Node, Object, Owner, Place, Rule, Which};
 use moonhook_lower::shared::Kind;
+use moonhook_snapshot::Value;
 use moonhook_snapshot::instruction::{Instruction, Opcode};
 use moonhook_snapshot::operation::Operand;
-use moonhook_snapshot::{CellId, Value};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -315,7 +315,8 @@ impl Kinds<'_, '_> {
             if !seen.insert((function, upvalue)) {
                 continue;
             }
-            for cell in self.cells(function, upvalue).iter() {
+            let captured = self.reach.upvalues.get(&function).and_then(|upvalues| upvalues.get(upvalue));
+            for cell in captured.iter().flat_map(|captured| &captured.cells) {
                 let (node, new) = self.graph.node(Place::Cell(*cell));
                 if new {
                     let held: Held = self.of_value(&self.functions.snapshot.cell(*cell).value);
@@ -334,20 +335,5 @@ impl Kinds<'_, '_> {
             }
         }
         found
-    }
-
-    /// The variables of load time behind an upvalue.
-    fn cells(&mut self, function: usize, upvalue: usize) -> Rc<BTreeSet<CellId>> {
-        if let Some(known) = self.cells_behind.get(&(function, upvalue)) {
-            return known.clone();
-        }
-        let snapshot = self.functions.snapshot;
-        let closures = self.reach.closures.iter().map(|closure| snapshot.closure(*closure));
-        let made = closures.filter(|closure| closure.prototype.index() == function);
-        let cells: BTreeSet<CellId> =
-            made.filter_map(|closure| closure.upvalues.get(upvalue).copied()).collect();
-        let cells = Rc::new(cells);
-        self.cells_behind.insert((function, upvalue), cells.clone());
-        cells
     }
 }

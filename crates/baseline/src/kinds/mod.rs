@@ -19,7 +19,7 @@ use moonhook_lower::Options;
 use moonhook_lower::shared::{Kind, Seen, SharedTables};
 use moonhook_shape::MAX_DEPTH;
 use moonhook_snapshot::instruction::Instruction;
-use moonhook_snapshot::{CellId, Prototype, TableId};
+use moonhook_snapshot::{Prototype, TableId};
 pub use registers::Code;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
@@ -53,8 +53,6 @@ pub struct Kinds<'f, 'a> {
     options: &'f Options,
     graph: Graph,
     codes: HashMap<usize, Rc<Code>>,
-    /// The variables of load time behind upvalues.
-    cells_behind: HashMap<(usize, usize), Rc<BTreeSet<CellId>>>,
     /// Where functions are made, by function.
     makers: HashMap<usize, Vec<(usize, usize)>>,
     meetings: Vec<(Node, usize, usize, usize)>,
@@ -90,7 +88,6 @@ pub fn infer(functions: &Functions<'_>, reach: &Reach, options: &Options, known:
         options,
         graph: Graph::default(),
         codes: HashMap::new(),
-        cells_behind: HashMap::new(),
         makers: HashMap::new(),
         meetings: Vec::new(),
         names: Vec::new(),

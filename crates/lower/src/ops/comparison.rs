@@ -139,6 +139,9 @@ pub fn equal(context: &mut Context<'_>, a: &Abs, b: &Abs) -> Result<Abs> {
                 refuse_metamethod(context, a, "__eq", Some("=="))?;
                 refuse_metamethod(context, b, "__eq", Some("=="))?;
             }
+            if first == second && !context.is_one_object(first) {
+                return context.refuse_identity();
+            }
             Ok(known(first == second))
         }
         _ => Ok(known(false)),

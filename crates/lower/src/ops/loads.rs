@@ -82,7 +82,7 @@ fn make_closure<'a>(context: &mut Context<'a>, frame: &Frame<'a>, i: Instruction
             upvalues.extend(frame.closure.upvalues.get(index).copied());
         }
     }
-    Abs::Object(Object::Closure(Closure { prototype: id, upvalues }.into()))
+    Abs::Object(Object::Closure(Closure { prototype: id, upvalues, origin: context.origin() }.into()))
 }
 
 /// The cell of a register, made when the register is first captured.

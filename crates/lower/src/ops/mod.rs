@@ -100,7 +100,7 @@ impl<'a> Context<'a> {
 
     /// A load-time value as packet code sees it.
     pub fn lift(&mut self, value: &Value) -> Abs {
-        use crate::value::{CellRef, Closure, Object, Str};
+        use crate::value::{Object, Str};
         match value {
             Value::Nil => Abs::Nil,
             Value::Boolean(b) => Abs::bool(*b),
@@ -108,13 +108,9 @@ impl<'a> Context<'a> {
             Value::Float(x) => Abs::Float(*x),
             Value::String(bytes) => Abs::Str(Str::Const(bytes.clone())),
             Value::Table(id) => Abs::Object(Object::Table(*id)),
-            Value::Closure(id) => {
-                let closure = self.snapshot.closure(*id);
-                let upvalues = closure.upvalues.iter().map(|cell| CellRef::Snapshot(*cell)).collect();
-                Abs::Object(Object::Closure(Closure { prototype: closure.prototype, upvalues }.into()))
-            }
+            Value::Closure(id) => Abs::Object(Object::Closure(self.closure_of(*id).into())),
             Value::Builtin(name) => Abs::Object(Object::Builtin(name)),
-            Value::Opaque(name) => Abs::Object(Object::Opaque(name)),
+            Value::Opaque(name, number) => Abs::Object(Object::Opaque(name, *number)),
         }
     }
 }

@@ -11,7 +11,7 @@ use moonhook_shape::{Field, Shape, Type, constructed, position};
 use moonhook_snapshot::TableId;
 
 /// What an entry becomes that must not be used any more.
-pub const STALE: Abs = Abs::Object(Object::Opaque("table"));
+pub const STALE: Abs = Abs::Object(Object::Opaque("table", u32::MAX));
 
 /// The text of a table with the fields of the record that is called `name`.
 fn copied(name: &str, ty: &Type) -> String {

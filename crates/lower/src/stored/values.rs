@@ -77,7 +77,7 @@ impl Context<'_> {
         !object.has_cells()
             && matches!(
                 object,
-                Object::Table(_) | Object::Closure(_) | Object::Builtin(_) | Object::Opaque(_)
+                Object::Table(_) | Object::Closure(_) | Object::Builtin(_) | Object::Opaque(..)
             )
     }
 

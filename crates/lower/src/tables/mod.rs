@@ -10,7 +10,7 @@ use self::keys::{find_slot, hash_integer, string_lookup};
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 use crate::hashing;
-use crate::value::{Abs, Object, Str, Word};
+use crate::value::{Abs, Closure, Object, Str, Word, integral};
 use crate::ways::{Arm, Form};
 use moonhook_ir as ir;
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
@@ -97,8 +97,15 @@ pub fn lookup_arms(context: &mut Context<'_>, table: TableId, key: &Abs) -> Resu
                 Arm { state: otherwise, values: vec![context.lift(&no)] },
             ])
         }
-        Abs::Object(object) => found(context, table, &object_key(object).unwrap_or(Value::Nil)),
-        Abs::Nil | Abs::Float(_) | Abs::Entry { .. } => context.only(Abs::Nil),
+        Abs::Float(key) => {
+            let key = integral(*key).map_or(Value::Float(*key), Value::Integer);
+            found(context, table, &key)
+        }
+        Abs::Object(object) => {
+            let key = object_key(context, table, object)?.unwrap_or(Value::Nil);
+            found(context, table, &key)
+        }
+        Abs::Nil | Abs::Entry { .. } => context.only(Abs::Nil),
     }
 }
 
@@ -109,12 +116,27 @@ fn found(context: &mut Context<'_>, table: TableId, key: &Value) -> Result<Vec<A
     context.only(value)
 }
 
-fn object_key(object: &Object) -> Option<Value> {
-    match object {
+/// The key of a table of load time that the object is, if it can be one.
+fn object_key(context: &Context<'_>, table: TableId, object: &Object) -> Result<Option<Value>> {
+    Ok(match object {
         Object::Table(id) => Some(Value::Table(*id)),
         Object::Builtin(name) => Some(Value::Builtin(name)),
+        Object::Opaque(name, number) => Some(Value::Opaque(name, *number)),
+        Object::Text(text) => Some(Value::String(text.clone())),
+        Object::Closure(closure) => function_key(context, table, closure)?,
         _ => None,
+    })
+}
+
+fn function_key(context: &Context<'_>, table: TableId, closure: &Closure) -> Result<Option<Value>> {
+    let entries = &context.snapshot.table(table).entries;
+    let mut keys = entries.iter().map(|(key, _)| key);
+    let is_like = |key: &&Value| matches!(key, Value::Closure(id) if context.closure_of(*id) == *closure);
+    let Some(key) = keys.find(is_like) else { return Ok(None) };
+    if !context.is_only_one(closure) {
+        return context.refuse_identity();
     }
+    Ok(Some(key.clone()))
 }
 
 fn first_of(context: &mut Context<'_>, arms: Vec<Arm>) -> Result<Abs> {

@@ -226,14 +226,18 @@ impl Generator {
         self.spend(200);
         let sum = self.fresh("v");
         self.scope.add(&sum, Sort::Integer, true);
-        Some(vec![
-            line!(format!("local {sum} = 0")),
-            line!(
-                format!("for _, count in pairs({name}) do$end"),
-                vec![line!(format!("{sum} = {sum} + count"))]
-            ),
-            self.shown(vec![expr!(Integer, sum)]),
-        ])
+        let add = line!(format!("{sum} = {sum} + count"));
+        let traversal = match self.random.below(6) {
+            0 => {
+                let step = self.one_of(&["next", "(pairs({}))", "({ next })[1]", "_G[\"ne\" .. \"xt\"]"]);
+                let go_on = line!(format!("key, count = step({name}, key)"));
+                let body = vec![line!("while key do$end", vec![add, go_on])];
+                line!(format!("do local step = {step} local key, count = step({name})$end"), body)
+            }
+            _ => line!(format!("for _, count in pairs({name}) do$end"), vec![add]),
+        };
+        let shown = self.shown(vec![expr!(Integer, sum)]);
+        Some(vec![line!(format!("local {sum} = 0")), traversal, shown])
     }
 }
 
