@@ -13,7 +13,7 @@ use moonhook_ir::{BinaryOp, Block, CompareOp, Operand, Target, Terminator, Value
 use moonhook_runtime::layout::*;
 use moonhook_snapshot::Prototype;
 use moonhook_snapshot::instruction::Instruction;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// A function being compiled.
 pub struct Body<'u, 'g, 'a> {
@@ -28,6 +28,8 @@ pub struct Body<'u, 'g, 'a> {
     pub base: Value,
     /// What is known of registers since the start of the block.
     pub known: HashMap<usize, Known>,
+    /// Registers that functions inside may assign.
+    changing: HashSet<usize>,
     sites: Sites,
     blocks: HashMap<usize, (Block, Vec<Value>)>,
 }
@@ -44,7 +46,8 @@ impl<'u, 'g, 'a> Body<'u, 'g, 'a> {
         let counts = unit.general.counts.remove(&index).unwrap_or_default();
         let (sites, known) = (Sites::new(counts), HashMap::new());
         let (pc, frame, base) = (0, none, none);
-        Body { unit, index, prototype, pc, frame, base, known, sites, blocks }
+        let changing = unit.general.functions.assigned_inside(index).collect();
+        Body { unit, index, prototype, pc, frame, base, known, changing, sites, blocks }
     }
 
     /// Where a block of bytecode starts, and what it is given.
@@ -233,6 +236,13 @@ impl<'u, 'g, 'a> Body<'u, 'g, 'a> {
         match field {
             0 => self.open_count(first),
             field => self.code().constant(field as i64 - 1),
+        }
+    }
+
+    /// Notes what a register holds, unless a function inside may change it whenever something is called.
+    pub fn learn(&mut self, register: usize, known: Known) {
+        if !self.changing.contains(&register) {
+            self.known.insert(register, known);
         }
     }
 

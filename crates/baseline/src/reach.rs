@@ -79,6 +79,9 @@ impl Reach {
         for handler in &functions.snapshot.handlers {
             reach.value(&Value::Closure(handler.closure));
         }
+        if let Some(methods) = functions.snapshot.strings {
+            reach.value(&Value::Table(methods));
+        }
         reach.follow(functions);
         loop {
             let before = reach.size();

@@ -70,14 +70,18 @@ impl<'a> Functions<'a> {
 
     /// Whether a function inside assigns what is a register of this one.
     fn is_assigned_inside(&self, function: usize, register: usize) -> bool {
-        (0..self.get(function).prototypes.len()).any(|n| {
+        self.assigned_inside(function).any(|assigned| assigned == register)
+    }
+
+    /// Registers of a function that functions inside assign.
+    pub fn assigned_inside(&self, function: usize) -> impl Iterator<Item = usize> {
+        (0..self.get(function).prototypes.len()).flat_map(move |n| {
             let inner = self.inner(function, n);
-            let mut captured = self.get(inner).upvalues.iter().enumerate();
-            captured.any(|(number, captured)| {
-                captured.in_stack
-                    && usize::from(captured.index) == register
-                    && self.assigned_upvalues(inner).contains(&number)
-            })
+            let assigned = self.assigned_upvalues(inner);
+            let captured = self.get(inner).upvalues.iter().enumerate();
+            let captured =
+                captured.filter(move |(number, captured)| captured.in_stack && assigned.contains(number));
+            captured.map(|(_, captured)| usize::from(captured.index))
         })
     }
 

@@ -59,7 +59,7 @@ impl General<'_> {
             snapshot.table(*id).name.as_deref() == Some("string") && reach::is_library(snapshot, *id)
         };
         let library = (0..snapshot.tables.len() as u32).map(TableId).find(is_string);
-        let methods = match library.filter(|id| self.reach.tables.contains(id)) {
+        let methods = match snapshot.strings.or(library).filter(|id| self.reach.tables.contains(id)) {
             Some(id) => self.constant(&Value::Table(id)),
             None => (TAG_TABLE, self.mentioned_methods()),
         };

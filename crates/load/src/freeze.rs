@@ -45,6 +45,8 @@ pub(crate) fn freeze(
         freezer.snapshot.handlers.push(Handler { hook: registration.hook, closure });
     }
     freezer.run()?;
+    freezer.methods_of_strings().map_err(state_error)?;
+    freezer.run()?;
     Ok((freezer.snapshot, tables, cells))
 }
 
@@ -147,6 +149,30 @@ impl<'a> Freezer<'a> {
             Value::Thread(_) => self.opaque("thread", value),
             _ => self.opaque("userdata", value),
         })
+    }
+
+    /// Notes the table in which methods of strings are found, if it is not as the library has it.
+    fn methods_of_strings(&mut self) -> mlua::Result<()> {
+        let index: Option<Table> = match self.lua.type_metatable::<mlua::LuaString>() {
+            Some(metatable) => metatable.raw_get("__index")?,
+            None => None,
+        };
+        let Some(table) = index else { return Ok(()) };
+        let mut own = 0;
+        let mut others = 0;
+        table.for_each(|key: mlua::LuaString, value: Value| {
+            let known = match &value {
+                Value::Function(function) => self.names.function(function),
+                _ => None,
+            };
+            let name = format!("string.{}", key.to_string_lossy());
+            *(if known == Some(&*name) { &mut own } else { &mut others }) += 1;
+            Ok(())
+        })?;
+        if others > 0 || own < crate::library::count_of("string") {
+            self.snapshot.strings = Some(self.table(&table, || None)?);
+        }
+        Ok(())
     }
 
     /// What packet code can only pass around.

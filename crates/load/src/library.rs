@@ -140,3 +140,8 @@ pub(crate) const LIBRARIES: &[Library] = &[
 pub(crate) fn key(canonical: &str) -> &str {
     canonical.rsplit('.').next().unwrap_or(canonical)
 }
+
+/// How many functions a library has.
+pub(crate) fn count_of(name: &str) -> usize {
+    LIBRARIES.iter().filter(|library| library.name == name).map(|library| library.functions.len()).sum()
+}

@@ -44,8 +44,9 @@ impl Key {
             Key::Boolean(_) => None,
             Key::Integer(position) => moonhook_shape::position_name(*position),
             Key::Text(name) => {
-                let name = String::from_utf8_lossy(name);
-                moonhook_shape::position(&name).is_none().then(|| name.into_owned())
+                // Names of fields are texts: a record has no others.
+                let name = std::str::from_utf8(name).ok()?;
+                moonhook_shape::position(name).is_none().then(|| name.to_string())
             }
         }
     }

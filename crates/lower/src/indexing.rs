@@ -86,6 +86,9 @@ fn index_string(
     name: &Option<Name>,
     certain: bool,
 ) -> Result<Vec<Arm>> {
+    if let Some(methods) = context.snapshot.strings {
+        return index_value(context, &Abs::Object(Object::Table(methods)), key, name, certain);
+    }
     match key {
         Abs::Str(Str::Const(method)) => {
             let full = format!("string.{}", String::from_utf8_lossy(method));

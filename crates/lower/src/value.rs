@@ -37,7 +37,7 @@ impl From<i64> for Word {
 }
 
 /// An abstract Lua value.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, Debug)]
 pub enum Abs {
     Nil,
     /// 0 or 1.
@@ -53,6 +53,22 @@ pub enum Abs {
         base: Word,
     },
     Union(Rc<Union>),
+}
+
+/// Whether they are represented alike: floats that are equal for Lua may differ (0.0 and -0.0), and one that is no number is itself.
+impl PartialEq for Abs {
+    fn eq(&self, other: &Abs) -> bool {
+        match (self, other) {
+            (Abs::Nil, Abs::Nil) => true,
+            (Abs::Bool(a), Abs::Bool(b)) | (Abs::Int(a), Abs::Int(b)) => a == b,
+            (Abs::Float(a), Abs::Float(b)) => a.to_bits() == b.to_bits(),
+            (Abs::Str(a), Abs::Str(b)) => a == b,
+            (Abs::Object(a), Abs::Object(b)) => a == b,
+            (Abs::Entry { path, base }, Abs::Entry { path: other, base: at }) => path == other && base == at,
+            (Abs::Union(a), Abs::Union(b)) => a == b,
+            _ => false,
+        }
+    }
 }
 
 /// A string.

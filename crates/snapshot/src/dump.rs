@@ -178,6 +178,7 @@ mod tests {
             }],
             prototypes: vec![prototype],
             sources: vec![Source { name: "x.lua".into(), text: String::new() }],
+            strings: None,
             owners: crate::Owners::default(),
         }
     }

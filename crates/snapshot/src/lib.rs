@@ -65,6 +65,8 @@ pub struct Snapshot {
     pub tables: Vec<Table>,
     pub prototypes: Vec<Prototype>,
     pub sources: Vec<Source>,
+    /// Where methods of strings are found, if the script has changed that table of the library.
+    pub strings: Option<TableId>,
     /// Which script has what.
     pub owners: Owners,
 }

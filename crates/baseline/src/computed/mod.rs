@@ -88,6 +88,10 @@ impl<'f, 'a> Computed<'f, 'a> {
                 note(value, true);
             }
         }
+        for id in reach.tables.iter().filter(|id| reach::is_library(snapshot, **id)) {
+            let texts = snapshot.table(*id).values().filter(|value| matches!(value, Value::String(_)));
+            texts.for_each(|value| note(value, false));
+        }
         reach.cells.iter().for_each(|cell| note(&snapshot.cell(*cell).value, false));
         let named = |is: &dyn Fn(&[u8]) -> bool| {
             reach.mentions.iter().any(|name| is(name)) || loaded.iter().any(|name| is(name))
@@ -215,8 +219,10 @@ impl<'f, 'a> Computed<'f, 'a> {
         let tables = Tables::new(self.functions, self.reach, function);
         let Some(table) = tables.in_register(pc + 1, i.a()) else { return };
         let next = self.instruction(function, pc + 1);
-        let is_named = matches!(next.opcode(), Some(Opcode::GetField | Opcode::Self_)) && next.b() == i.a();
-        let is_key = next.opcode() == Some(Opcode::GetTable) && next.b() == i.a();
+        // Behind that there is something else in the register.
+        let is_last = next.b() == i.a() && next.a() == i.a();
+        let is_named = next.opcode() == Some(Opcode::GetField) && is_last;
+        let is_key = next.opcode() == Some(Opcode::GetTable) && is_last;
         if reach::is_library(self.functions.snapshot, table) && !is_named && !is_key {
             sites.escaped.insert(table);
         }
@@ -232,6 +238,17 @@ impl<'f, 'a> Computed<'f, 'a> {
                 _ => None,
             }));
         }
+        for (function, upvalues) in &self.reach.upvalues {
+            for (upvalue, captured) in upvalues.iter().enumerate() {
+                if self.reach.fixed_upvalue(*function, upvalue).is_some() {
+                    continue;
+                }
+                escaped.extend(captured.cells.iter().filter_map(|cell| match snapshot.cell(*cell).value {
+                    Value::Table(table) if reach::is_library(snapshot, table) => Some(table),
+                    _ => None,
+                }));
+            }
+        }
         if escaped.iter().any(|table| reach::is_globals(snapshot, *table)) {
             let all = (0..snapshot.tables.len() as u32).map(TableId);
             escaped.extend(all.filter(|table| reach::is_library(snapshot, *table)));
@@ -239,9 +256,19 @@ impl<'f, 'a> Computed<'f, 'a> {
         escaped
     }
 
+    /// Whether variables or tables of the script have such a function of the library.
+    fn has_in_data(&self, is: &dyn Fn(&str) -> bool) -> bool {
+        let snapshot = self.functions.snapshot;
+        let is = |value: &Value| matches!(value, Value::Builtin(name) if is(name));
+        let mut tables = self.reach.tables.iter().filter(|id| !reach::is_library(snapshot, **id));
+        self.reach.cells.iter().any(|cell| is(&snapshot.cell(*cell).value))
+            || tables.any(|id| snapshot.table(*id).values().any(is))
+    }
+
     fn named(&self, sites: Sites) -> HashSet<Arc<[u8]>> {
         let snapshot = self.functions.snapshot;
-        let traverses = [&b"pairs"[..], b"next", b"rawget"].iter().any(|name| self.is_mentioned(name));
+        let traverses = [&b"pairs"[..], b"next", b"rawget"].iter().any(|name| self.is_mentioned(name))
+            || self.has_in_data(&|name| matches!(name, "pairs" | "next" | "rawget"));
         let escaped = self.escaped(sites.escaped);
         let mut open = sites.tables;
         if sites.unknown || traverses {

@@ -38,6 +38,11 @@ pub fn is_maker(name: &[u8]) -> bool {
     MADE_FIELDS.contains(&name) || results::makes_text(name)
 }
 
+/// Whether strings have a method of that name.
+fn is_of_strings(name: &str) -> bool {
+    crate::statics::METHODS.contains(&name)
+}
+
 /// Metamethods of operators give anything.
 pub fn is_operator(name: &[u8]) -> bool {
     let others: [&[u8]; 4] = [b"__index", b"__newindex", b"__gc", b"__mode"];
@@ -148,7 +153,8 @@ impl Computed<'_, '_> {
                 Some(Gives::Text | Gives::Mixed) | None => Text::Made,
             },
             Called::Method(name) if is_maker(name.as_bytes()) => Text::Made,
-            Called::Method(_) if !self.is_aliased => self.kept(),
+            // A number, or what a function of the script gives.
+            Called::Method(name) if !self.is_aliased && is_of_strings(&name) => self.kept(),
             Called::Method(_) | Called::Unknown => self.unknown_result(),
         }
     }
@@ -193,17 +199,28 @@ impl Computed<'_, '_> {
             Some(Return1) => self.text(function, pc, i.a()) == Text::Made,
             Some(TailCall) if self.result(function, pc, i.a()) == Text::Made => true,
             Some(Call | TailCall) => match self.called(function, pc, i.a()) {
-                Called::Library(name) if name == "string.gsub" => {
+                Called::Library(name) | Called::Method(name) if name == "string.gsub" || name == "gsub" => {
                     let replacement = self.text(function, pc, i.a() + 3);
                     replacement == Text::None || !self.is_literal(function, pc, i.a() + 3)
                 }
                 Called::Library(name) if results::of(&name) != Some(Gives::Given) => false,
+                // Functions that are called back get parts of strings.
+                Called::Library(_) | Called::Unknown if self.may_call_back() => true,
+                Called::Method(name) if !is_of_strings(&name) && self.may_call_back() => true,
                 _ => self.any_made(function, pc, i.a() + 1, i.b().checked_sub(2)),
             },
             Some(GetTable) => self.has_index && self.text(function, pc, i.c()) == Text::Made,
             Some(Concat) => self.has_operators,
+            Some(opcode) if self.has_operators && is_operation(opcode) => [i.a(), i.b(), i.c()]
+                .into_iter()
+                .any(|operand| self.text(function, pc, operand) == Text::Made),
             _ => false,
         }
+    }
+
+    /// Whether `string.gsub` may be called otherwise than by its name.
+    fn may_call_back(&self) -> bool {
+        self.is_mentioned(b"gsub") || self.has_in_data(&|name| name == "string.gsub")
     }
 
     /// Whether captured variables of a function get a string made at packet time.
@@ -244,4 +261,40 @@ impl Computed<'_, '_> {
         let is = |setter: &usize| self.instruction(function, *setter).opcode() == Some(Opcode::LoadK);
         !from_start && setters.iter().all(is)
     }
+}
+
+/// Whether an instruction may call a metamethod with its operands. (Of those that take constants, the other fields are registers that
+/// do no harm.)
+fn is_operation(opcode: Opcode) -> bool {
+    use Opcode::*;
+    matches!(
+        opcode,
+        MmBin
+            | MmBinI
+            | MmBinK
+            | Add
+            | Sub
+            | Mul
+            | Mod
+            | Pow
+            | Div
+            | IDiv
+            | BAnd
+            | BOr
+            | BXor
+            | Shl
+            | Shr
+            | Unm
+            | BNot
+            | Len
+            | Eq
+            | Lt
+            | Le
+            | EqK
+            | EqI
+            | LtI
+            | LeI
+            | GtI
+            | GeI
+    )
 }

@@ -141,7 +141,7 @@ fn known_field(body: &mut Body<'_, '_, '_>, object: Option<Known>, register: usi
     if let Some(value) = value {
         body.set_constant(register, value);
     }
-    body.known.insert(register, known);
+    body.learn(register, known);
     true
 }
 

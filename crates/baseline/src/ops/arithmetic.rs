@@ -69,7 +69,7 @@ fn binary(body: &mut Body<'_, '_, '_>, opcode: Opcode, i: Instruction) {
     body.known.remove(&i.a());
     // Division may fail, but what it leaves is an integer.
     if integers && !matches!(right, Right::Other) {
-        body.known.insert(i.a(), crate::known::Known::Integer);
+        body.learn(i.a(), crate::known::Known::Integer);
     }
 }
 

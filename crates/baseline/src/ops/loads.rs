@@ -16,11 +16,13 @@ pub fn compile(body: &mut Body<'_, '_, '_>, opcode: Opcode, i: Instruction) -> u
             let base = body.base;
             copy_value(body.code(), base, 16 * i.a() as i64, base, 16 * i.b() as i64);
             body.known.remove(&i.a());
-            known.map(|known| body.known.insert(i.a(), known));
+            if let Some(known) = known {
+                body.learn(i.a(), known);
+            }
         }
         Opcode::LoadI => {
             body.set_constant(i.a(), (TAG_INT, i.sbx() as u64));
-            body.known.insert(i.a(), Known::Integer);
+            body.learn(i.a(), Known::Integer);
         }
         Opcode::LoadF => body.set_constant(i.a(), (TAG_FLOAT, (i.sbx() as f64).to_bits())),
         Opcode::LoadK => load_constant(body, i.a(), i.bx()),
@@ -47,7 +49,7 @@ fn load_constant(body: &mut Body<'_, '_, '_>, register: usize, index: usize) {
     let value = body.unit.general.constant(&constant);
     body.set_constant(register, value);
     if let Value::Integer(_) = constant {
-        body.known.insert(register, Known::Integer);
+        body.learn(register, Known::Integer);
     }
 }
 
@@ -92,7 +94,9 @@ fn get_upvalue(body: &mut Body<'_, '_, '_>, i: Instruction) {
             }
         }
     }
-    known.map(|known| body.known.insert(i.a(), known));
+    if let Some(known) = known {
+        body.learn(i.a(), known);
+    }
 }
 
 /// Leaves for a block where a variable is one of the packet's own.

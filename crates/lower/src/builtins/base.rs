@@ -132,6 +132,7 @@ fn raise(context: &mut Context<'_>, value: &Abs, positioned: bool) -> Result<()>
             Ok(())
         }
         other => {
+            crate::tables::refuse_metamethod(context, other, "__tostring", None)?;
             let type_name = other.type_name().unwrap_or("?");
             let text = format!("(error object is a {type_name} value)");
             context.fail(Message::bare(text));
@@ -240,6 +241,9 @@ fn raw_len(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
         Abs::Object(crate::value::Object::Stored(table)) => {
             let length = context.stored_length(table)?;
             context.only(Abs::Int(length))
+        }
+        Abs::Entry { .. } => {
+            context.unsupported("`rawlen` of an entry of a shared table", "use `#`", Some("rawlen"))
         }
         _ => {
             call.wrong_type(context, 1, "table or string");

@@ -3,7 +3,7 @@
 use super::call::{Call, Row, returns, row};
 use super::number::of_text;
 use crate::context::{Context, Result};
-use crate::ops::arithmetic::is_float_numeral;
+use crate::ops::arithmetic::{is_float_numeral, trim_spaces};
 use crate::ops::comparison::{Blame, less};
 use crate::strings::parse_integer;
 use crate::value::{Abs, Str, integral};
@@ -83,7 +83,7 @@ fn known_float(call: &Call, number: usize) -> Option<f64> {
         Abs::Float(x) => Some(x),
         Abs::Str(Str::Const(text)) => match parse_integer(&text) {
             Some(integer) => Some(integer as f64),
-            None if is_float_numeral(&text) => str::from_utf8(&text).ok()?.trim_ascii().parse().ok(),
+            None if is_float_numeral(&text) => trim_spaces(str::from_utf8(&text).ok()?).parse().ok(),
             None => None,
         },
         _ => None,

@@ -146,6 +146,9 @@ fn concat(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     let Some((table, length)) = sequence(context, call)? else { return refuse(context, call) };
     let Some((from, to)) = range(call, 3, length) else { return refuse(context, call) };
     let separator = if call.is_none_or_nil(2) { Abs::text("") } else { call.arg(2) };
+    if !matches!(separator, Abs::Str(_) | Abs::Int(_)) {
+        return refuse(context, call);
+    }
     let mut pieces = Vec::new();
     for index in from..=to {
         if index > from {

@@ -236,7 +236,7 @@ pub fn is_numeral(text: &[u8]) -> bool {
 /// A string that is no integer but that Lua converts to a float (`l_str2d`): decimal or hexadecimal, with spaces around it.
 pub fn is_float_numeral(text: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(text) else { return false };
-    let text = text.trim_ascii();
+    let text = trim_spaces(text);
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     if !unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
         return false;
@@ -246,7 +246,18 @@ pub fn is_float_numeral(text: &[u8]) -> bool {
     };
     let (mantissa, exponent) = hex.split_once(['p', 'P']).unwrap_or((hex, "0"));
     let digits = mantissa.replacen('.', "", 1);
-    !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_hexdigit()) && exponent.parse::<i32>().is_ok()
+    !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_hexdigit()) && is_exponent(exponent)
+}
+
+/// Digits, as many as there are, with a sign.
+fn is_exponent(text: &str) -> bool {
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_digit())
+}
+
+/// Without what Lua takes for spaces around numerals (`lisspace`: `\v` is one).
+pub fn trim_spaces(text: &str) -> &str {
+    text.trim_matches([' ', '\t', '\n', '\x0b', '\x0c', '\r'])
 }
 
 /// An argument as an integer, for built-ins; `None` if it is no number.

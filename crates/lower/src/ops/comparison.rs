@@ -130,6 +130,13 @@ pub fn equal(context: &mut Context<'_>, a: &Abs, b: &Abs) -> Result<Abs> {
             let word = context.strings_equal(a, b)?;
             Ok(Abs::Bool(word))
         }
+        (Abs::Entry { .. }, Abs::Entry { .. } | Abs::Object(_)) | (Abs::Object(_), Abs::Entry { .. }) => {
+            context.unsupported(
+                "telling whether two entries of a shared table are one",
+                "compare their keys",
+                Some("=="),
+            )
+        }
         (Abs::Object(first), Abs::Object(second)) => {
             if first != second
                 && [first, second]

@@ -71,6 +71,16 @@ impl Context<'_> {
 
     /// Assigns; `initial` is what load time left in the variable.
     pub fn assign(&mut self, id: VariableId, initial: &Value, value: &Abs, name: &str) -> Result<()> {
+        if let VariableId::Field(table, key) = &id
+            && key.starts_with(b"__")
+            && !self.snapshot.table(*table).is_library
+        {
+            return self.unsupported(
+                "assigning a field that a metatable may have",
+                "set the metatables' fields at load time, outside the handler",
+                Some(name),
+            );
+        }
         let mut variants = self.storable(value, name)?;
         let index = match self.known.variables.find(&id) {
             Some(index) => index,

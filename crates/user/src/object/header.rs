@@ -21,6 +21,7 @@ pub(super) unsafe fn register(state: *mut lua_State) {
         ffi::luaL_newmetatable(state, HEADER.as_ptr());
         protect(state);
         set_function(state, c"__index", index);
+        set_function(state, c"__eq", equal);
         ffi::lua_pop(state, 1);
     }
 }
@@ -48,6 +49,22 @@ unsafe extern "C-unwind" fn index(state: *mut lua_State) -> c_int {
             Some(field) => push_value(state, (field.read)(frame), frame),
             None => return no_header_field(state, protocol.name),
         }
+        1
+    }
+}
+
+/// A packet has one header of each protocol, whenever it is asked for.
+unsafe extern "C-unwind" fn equal(state: *mut lua_State) -> c_int {
+    // SAFETY: see `super`; one of the two is a header, the other one may be another userdata.
+    unsafe {
+        let header = |at| ffi::luaL_testudata(state, at, HEADER.as_ptr()).cast::<Header>().cast_const();
+        let (first, second) = (header(1), header(2));
+        let is_one = !first.is_null() && !second.is_null() && (*first).protocol == (*second).protocol && {
+            ffi::lua_getiuservalue(state, 1, 1);
+            ffi::lua_getiuservalue(state, 2, 1);
+            ffi::lua_rawequal(state, -1, -2) != 0
+        };
+        ffi::lua_pushboolean(state, is_one.into());
         1
     }
 }
