@@ -23,6 +23,7 @@ mod parse;
 mod pointers;
 mod print;
 pub mod verify;
+pub mod words;
 
 pub use builder::Builder;
 pub use control_flow::ControlFlow;

@@ -4,11 +4,12 @@
 //! room are left out, from the first such one on.
 
 use crate::context::{Context, Result};
-use crate::region::{Address, RECORD_SIZE};
+use crate::region::RECORD_SIZE;
 use crate::region::{RECORD_HEADER, RECORD_MAX};
 use crate::value::{Abs, Object, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;
+use moonhook_ir::words::{Address, Words};
 use moonhook_ir::{ArgumentKind, CompareOp, Size};
 use moonhook_shape::MAX_NESTED;
 

@@ -2,6 +2,7 @@
 
 use crate::context::Context;
 use crate::value::Word;
+use moonhook_ir::words::Words;
 use moonhook_ir::{self as ir, Op, Size, helper};
 
 /// A clock of the kernel, with nanoseconds, by its place in the data section `clock`.

@@ -5,6 +5,7 @@ use crate::decimals;
 use crate::strings::Slice;
 use crate::value::{Abs, Space, Str, Word};
 use crate::ways::Arm;
+use moonhook_ir::words::Words;
 use moonhook_ir::{CompareOp, Size};
 
 /// Known text up to this length is written by constants, longer text is copied.
@@ -127,7 +128,7 @@ impl Context<'_> {
         let mut arms = vec![Arm { state: self.take_state(), values: vec![Abs::Int(end)] }];
         self.state = other;
         if let Some(block) = self.state.block {
-            self.function.block_mut(block).cold = true;
+            self.code.function.block_mut(block).cold = true;
             let text = crate::formatting::long_decimal(self, word)?;
             let slice = self.slice_of(&text)?;
             let end = self.copy_to(slice, to)?;

@@ -6,8 +6,6 @@ use crate::first_sums::First;
 use crate::flow::{Flow, RegisterSet};
 use crate::host::Stub;
 use crate::knowledge::Knowledge;
-use crate::numbering::Same;
-use crate::range::{Cond, Range};
 use crate::sites::{ActiveCall, Turn};
 use crate::sites::{LoopKey, Site};
 use crate::state::{Facts, Slot, State};
@@ -16,6 +14,7 @@ use crate::ways::Form;
 use crate::{Options, names};
 use moonhook_diagnostic::Place;
 use moonhook_ir as ir;
+use moonhook_ir::words::{Code, Coder, Cond, Words};
 use moonhook_snapshot::{PrototypeId, Snapshot};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
@@ -47,19 +46,16 @@ pub struct Context<'a> {
     /// What earlier walks have learned, and this one does.
     pub known: Knowledge,
     pub module: ir::Module,
-    pub function: ir::Function,
+    pub code: Code,
     pub state: State,
-    pub loc: ir::Loc,
     pub calls: Vec<ActiveCall>,
     /// The registers of the calling functions, outermost first.
     pub callers: Vec<CopyOnWrite<Vec<Slot>>>,
-    pub ranges: Vec<Range>,
     /// The numbers of the module's events.
     pub event_ids: HashMap<ir::Event, u32>,
     pub pool: Pool,
     /// Where each table made at packet time is made.
     pub table_sites: HashMap<u32, Vec<usize>>,
-    pub same: Same,
     /// The number of the handler that is being walked.
     pub handler: usize,
     /// Numbers of captured variables and tables ([`crate::cells`]).
@@ -72,10 +68,6 @@ pub struct Context<'a> {
     pub active_loops: Vec<LoopKey>,
     /// The turns of the unrolled loops being walked.
     pub turns: Vec<Turn>,
-    /// Values with lower numbers come from outside of the innermost loop being made.
-    pub loop_start: u32,
-    /// Values that are another value plus a constant.
-    pub sums: BTreeMap<ir::Value, (ir::Value, i64)>,
     /// Errors that happen whenever an instruction is executed in some state, for code that is not rolled back, with that
     /// instruction. They are no reason to warn of if it is among [`Context::passed`].
     pub certain: Vec<(Option<Site>, LowerError)>,
@@ -90,8 +82,6 @@ pub struct Context<'a> {
     pub loop_forms: HashMap<LoopKey, BTreeMap<crate::ways::Variable, Form>>,
     pub flows: HashMap<PrototypeId, Rc<Flow>>,
     first_sums: HashMap<PrototypeId, Rc<BTreeMap<usize, First>>>,
-    /// A writable zero: see [`Context::launder`].
-    pub opaque_map: ir::MapId,
     pub pool_map: ir::MapId,
     pub packet_start: ir::Value,
     pub packet_end: ir::Value,
@@ -184,24 +174,19 @@ impl<'a> Context<'a> {
             options,
             known: Knowledge::default(),
             module,
-            function,
+            code: Code::new(function, ir::MapId(0)),
             state,
-            loc: ir::Loc::default(),
             calls: Vec::new(),
             callers: Vec::new(),
-            ranges: Vec::new(),
             event_ids: HashMap::new(),
             pool: Pool::default(),
             table_sites: HashMap::new(),
-            same: Same::default(),
-            sums: BTreeMap::new(),
             handler: 0,
             cell_numbers: HashMap::new(),
             field_cells: HashMap::new(),
             fields: HashSet::new(),
             active_loops: Vec::new(),
             turns: Vec::new(),
-            loop_start: 0,
             certain: Vec::new(),
             deferred: None,
             stale: false,
@@ -209,7 +194,6 @@ impl<'a> Context<'a> {
             loop_forms: HashMap::new(),
             flows: HashMap::new(),
             first_sums: HashMap::new(),
-            opaque_map: ir::MapId(0),
             pool_map: ir::MapId(0),
             packet_start: ir::Value::NONE,
             packet_end: ir::Value::NONE,
@@ -220,13 +204,13 @@ impl<'a> Context<'a> {
             fail_block,
             exit_block,
         };
-        context.opaque_map = context.map(ir::OPAQUE, || ir::MapKind::Data(vec![0; 8]));
+        context.code.opaque_map = context.map(ir::OPAQUE, || ir::MapKind::Data(vec![0; 8]));
         context
     }
 
     /// The words of the context of which the verifier makes pointers.
     pub fn load_packet_pointers(&mut self) {
-        let context = self.function.params[0];
+        let context = self.code.function.params[0];
         let load = |disp| ir::Op::Load { size: ir::Size::B4, signed: false, base: context, disp };
         let moonhook_hook::Context { start, end, .. } = self.snapshot.hook().context;
         self.packet_start = self.emit(load(start));
@@ -286,13 +270,6 @@ impl<'a> Context<'a> {
 
     // ---- control flow ------------------------------------------------------------------------------------------
 
-    /// Ends the current block; nothing is appended until another state is entered.
-    pub fn terminate(&mut self, terminator: ir::Terminator) {
-        if let Some(block) = self.state.block.take() {
-            self.function.block_mut(block).terminator = Some((terminator, self.loc));
-        }
-    }
-
     /// Splits on `cond`: the states in which it holds and in which it does not. Either may be dead. The current state is
     /// used up.
     pub fn split(&mut self, cond: Cond) -> (State, State) {
@@ -302,7 +279,7 @@ impl<'a> Context<'a> {
             Cond::Known(true) => otherwise.block = None,
             Cond::Known(false) => then.block = None,
             Cond::Test(condition) if self.state.alive() => {
-                let (a, b) = (self.function.new_block(), self.function.new_block());
+                let (a, b) = (self.code.function.new_block(), self.code.function.new_block());
                 let target = |block| ir::Target::new(block, vec![]);
                 self.terminate(ir::Terminator::Branch { condition, then: target(a), otherwise: target(b) });
                 then.block = Some(a);
@@ -323,7 +300,7 @@ impl<'a> Context<'a> {
         self.state = then;
         if let Some(block) = self.state.block {
             if cond != Cond::Known(true) {
-                self.function.block_mut(block).cold = true;
+                self.code.function.block_mut(block).cold = true;
             }
             fail(self);
         }
@@ -343,11 +320,11 @@ impl<'a> Context<'a> {
     pub fn place(&self, name: Option<&str>) -> Place {
         // What bytecode calls an iterator has no name in the script; it stands behind `in`.
         let name = if name == Some("for iterator") { Some("in") } else { name };
-        let source = self.snapshot.sources.get(self.loc.source as usize);
+        let source = self.snapshot.sources.get(self.code.loc.source as usize);
         Place {
             file: source.map_or_else(|| self.snapshot.script.clone(), |s| s.name.clone()),
-            line: self.loc.line,
-            text: source.map_or_else(String::new, |s| s.line(self.loc.line).to_string()),
+            line: self.code.loc.line,
+            text: source.map_or_else(String::new, |s| s.line(self.code.loc.line).to_string()),
             name: name.map(str::to_string),
         }
     }
@@ -423,4 +400,18 @@ fn captured(snapshot: &Snapshot, prototype: PrototypeId, inner: usize) -> Vec<us
     let inner = snapshot.prototype(prototype).prototypes.get(inner);
     let upvalues = inner.map_or(&[][..], |id| &snapshot.prototype(*id).upvalues);
     upvalues.iter().filter(|u| u.in_stack).map(|u| usize::from(u.index)).collect()
+}
+
+impl Coder for Context<'_> {
+    fn code(&self) -> &Code {
+        &self.code
+    }
+
+    fn code_mut(&mut self) -> &mut Code {
+        &mut self.code
+    }
+
+    fn current_block(&mut self) -> &mut Option<ir::Block> {
+        &mut self.state.block
+    }
 }

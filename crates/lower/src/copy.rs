@@ -4,17 +4,18 @@
 
 use crate::context::{Context, FrameCopy, Result};
 use crate::events::Message;
-use crate::region::{Address, COPY_START, MAX_FRAME};
+use crate::region::{COPY_START, MAX_FRAME};
 use crate::state::State;
 use crate::value::Word;
 use moonhook_ir as ir;
 use moonhook_ir::helper;
+use moonhook_ir::words::{Address, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Op};
 
 impl Context<'_> {
     /// Goes on with frames that lie in one buffer; gives the state for the others.
     pub fn split_scattered(&mut self) -> Result<State> {
-        let context = self.function.params[0];
+        let context = self.code.function.params[0];
         let total = self.helper(helper::XDP_GET_BUFF_LEN, &[context.into()]);
         let linear = self.binary(BinaryOp::Sub, self.packet_end, self.packet_start);
         let whole = self.compare(CompareOp::Eq, total, linear);
@@ -25,7 +26,7 @@ impl Context<'_> {
 
     /// Copies the frame, and makes the code that follows use the copy.
     pub fn copy_frame(&mut self) -> Result<()> {
-        let context = self.function.params[0];
+        let context = self.code.function.params[0];
         let copy = self.described_copy()?;
         let empty = self.compare(CompareOp::Eq, copy.copied, 0);
         self.check(empty, || Message::bare("not enough memory"));
@@ -44,7 +45,7 @@ impl Context<'_> {
     }
 
     fn described_copy(&mut self) -> Result<FrameCopy> {
-        let context = self.function.params[0];
+        let context = self.code.function.params[0];
         let length = self.helper(helper::XDP_GET_BUFF_LEN, &[context.into()]);
         let base = self.copy_base()?;
         let copied = self.smaller(length, Word::Imm(MAX_FRAME));
@@ -74,7 +75,7 @@ impl Context<'_> {
 
     /// Writes `size` bytes of the copy, at `address`, to the frame at `offset`.
     pub fn write_through(&mut self, address: Address, offset: Word, size: i64) {
-        let context = self.function.params[0];
+        let context = self.code.function.params[0];
         let from = self.add(address.base, i64::from(address.disp));
         self.helper(helper::XDP_STORE_BYTES, &[context.into(), offset, from, Word::Imm(size)]);
     }

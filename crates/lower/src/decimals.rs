@@ -2,6 +2,7 @@
 
 use crate::context::Context;
 use crate::value::Word;
+use moonhook_ir::words::Words;
 use moonhook_ir::{BinaryOp, UnaryOp};
 
 /// Numbers from here on have more than eight digits.

@@ -10,6 +10,7 @@ use crate::state::{Slot, State};
 use crate::value::{Abs, Union, Variant};
 use crate::ways::Arm;
 use moonhook_ir::CompareOp;
+use moonhook_ir::words::Words;
 
 /// Alternatives that are told apart one after another: of some more, general code, which has objects in memory, finds the right one
 /// sooner.

@@ -5,12 +5,12 @@
 
 use crate::arguments::End;
 use crate::context::{Context, Result};
-use crate::range::Cond;
 use crate::region::RECORD_HEADER;
 use crate::region::{RECORD_SIZE, RECORD_START};
 use crate::value::{Abs, Space, Str, Word};
 use moonhook_ir as ir;
 use moonhook_ir::helper;
+use moonhook_ir::words::{Cond, Words};
 use moonhook_ir::{BinaryOp, CompareOp, EventKind, Op, Piece, Size};
 
 const RING_BYTES: u32 = 1 << 20;
@@ -59,8 +59,8 @@ impl Context<'_> {
             EventKind::Print | EventKind::Raised | EventKind::Event => Vec::new(),
             EventKind::Error => self.traceback(),
         };
-        let line = if positioned || kind == EventKind::Print { self.loc.line } else { 0 };
-        let event = ir::Event { kind, source: self.loc.source, line, format: pieces, traceback };
+        let line = if positioned || kind == EventKind::Print { self.code.loc.line } else { 0 };
+        let event = ir::Event { kind, source: self.code.loc.source, line, format: pieces, traceback };
         let events = &mut self.module.events;
         for (id, known) in events.iter().enumerate().skip(self.event_ids.len()) {
             self.event_ids.insert(known.clone(), id as u32);
@@ -202,7 +202,7 @@ impl Context<'_> {
     /// Fills the block that [`Context::fail`] jumps to.
     pub fn finish_fail_block(&mut self) -> Result<()> {
         let block = self.fail_block;
-        let id = self.function.block(block).params[0];
+        let id = self.code.function.block(block).params[0];
         self.state.block = Some(block);
         self.state.facts = crate::state::Facts::default();
         self.send_bare(id)?;
@@ -213,7 +213,7 @@ impl Context<'_> {
 
     /// Sends a record without arguments, which is made on the stack.
     pub fn send_bare(&mut self, id: ir::Value) -> Result<()> {
-        let slot = self.function.new_slot(8);
+        let slot = self.code.function.new_slot(8);
         let record = self.emit(Op::SlotAddress(slot));
         // The id in the low half, a payload length of 0 in the high half.
         self.store(record, 0, Size::B8, id);

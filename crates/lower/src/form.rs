@@ -4,6 +4,7 @@ use crate::context::{Context, Result};
 use crate::value::{Abs, Object, Space, Str, Union, Variant, Word};
 use crate::ways::{Form, MAX_TEXTS};
 use moonhook_ir as ir;
+use moonhook_ir::words::Words;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 

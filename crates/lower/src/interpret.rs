@@ -41,12 +41,12 @@ impl<'a> Context<'a> {
         }
         let flow = self.flow(closure.prototype);
         if let Some(pc) = flow.irreducible {
-            self.loc.line = prototype.lines.get(pc).copied().unwrap_or(0);
+            self.code.loc.line = prototype.lines.get(pc).copied().unwrap_or(0);
             return self.refuse(LowerErrorKind::IrreducibleLoop, Some("goto"));
         }
         let path = self.calls.iter().map(|call| call.pc).collect();
         self.callers.push(std::mem::take(&mut self.state.registers));
-        let loc = self.loc;
+        let loc = self.code.loc;
         let parameters = usize::from(prototype.parameters);
         let mut registers = args.clone();
         registers.resize(parameters, Abs::Nil);
@@ -70,7 +70,7 @@ impl<'a> Context<'a> {
         let order = frame.flow.order.clone();
         self.run_blocks(&mut frame, &order, None)?;
         self.calls.pop();
-        self.loc = loc;
+        self.code.loc = loc;
         let caller = self.callers.pop().unwrap_or_default();
         self.state.registers = caller.clone();
         let restore = |mut arm: Arm| {
@@ -142,7 +142,7 @@ impl<'a> Context<'a> {
     pub fn set_pc(&mut self, frame: &Frame<'a>, pc: usize) {
         // Functions of our own modules have no lines: what they do happens where the script calls them.
         if let Some(line) = frame.prototype.lines.get(pc).copied() {
-            self.loc = ir::Loc { source: frame.prototype.source.map_or(0, |s| s.0 as u16), line };
+            self.code.loc = ir::Loc { source: frame.prototype.source.map_or(0, |s| s.0 as u16), line };
         }
         if let Some(call) = self.calls.last_mut() {
             call.pc = pc;
@@ -175,7 +175,7 @@ impl<'a> Context<'a> {
 
     /// Code must not grow without bounds, nor may finding out what varies make it again and again.
     fn check_growth(&mut self) -> Result<()> {
-        let values = self.function.value_count as usize;
+        let values = self.code.function.value_count as usize;
         self.known.work.spent += 1 + values.saturating_sub(self.known.work.values);
         self.known.work.values = values;
         if values > self.options.max_values {

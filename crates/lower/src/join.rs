@@ -6,12 +6,12 @@
 use crate::context::{Context, Result, Stop};
 use crate::copy_on_write::CopyOnWrite;
 use crate::error::LowerErrorKind;
-use crate::range::Range;
 use crate::shared::adding::Met;
 use crate::state::{Looked, Slot, State, Zero, find_near};
 use crate::value::{Abs, Str, Variant, Word};
 use crate::ways::{Arm, Form, Variable, read_variable, write_variable};
 use moonhook_ir as ir;
+use moonhook_ir::words::{Range, Words};
 use moonhook_snapshot::TableId;
 use std::collections::BTreeSet;
 
@@ -123,7 +123,7 @@ impl Context<'_> {
         extra: usize,
         looked: LookedUp,
     ) -> Vec<Abs> {
-        let loc = self.loc;
+        let loc = self.code.loc;
         let mut encoded: Vec<Vec<Word>> = Vec::new();
         let mut states = Vec::new();
         let counts: Vec<usize> = forms.iter().map(Form::words).collect();
@@ -143,7 +143,7 @@ impl Context<'_> {
         }
         let met = self.meet_sums(&encoded, &mut states);
         let missing = self.missing_where_met(&mut states);
-        let block = self.function.new_block();
+        let block = self.code.function.new_block();
         let columns = encoded[0].len();
         let mut merged = Vec::with_capacity(columns);
         let (mut params, mut roots, mut entries) = (Vec::new(), Vec::new(), Vec::new());
@@ -169,7 +169,7 @@ impl Context<'_> {
                 let nil = self.known.shared.additions.nil_of_join(Variant::Nil.tag(), &ways);
                 nils.extend(nil.map(|marker| (column, marker)));
             }
-            let param = self.function.add_param(block);
+            let param = self.code.function.add_param(block);
             self.set_range(param, range.unwrap_or(Range::FULL));
             merged.push(Word::Value(param));
             params.push(column);
@@ -221,7 +221,7 @@ impl Context<'_> {
                 }
             });
         }
-        self.loc = loc;
+        self.code.loc = loc;
         let Some(mut state) = result else { return Vec::new() };
         state.block = Some(block);
         let LookedUp { mut all, addresses } = looked;
@@ -303,7 +303,7 @@ impl Context<'_> {
         if let Some((_, known)) = more.iter().find(|(known, _)| *known == words) {
             return *known;
         }
-        let param = self.function.add_param(block);
+        let param = self.code.function.add_param(block);
         self.set_range(param, Range::FULL);
         more.push((words, param.into()));
         param.into()

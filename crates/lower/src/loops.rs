@@ -5,6 +5,7 @@ use crate::state::State;
 use crate::value::{Abs, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;
+use moonhook_ir::words::Words;
 
 /// The ways out of one iteration.
 #[derive(Default)]
@@ -49,12 +50,12 @@ impl Context<'_> {
         let words: Vec<Word> = budget(self).into_iter().chain(initial.iter().copied()).collect();
         let words = self.launder(&words);
         let args: Vec<_> = words.into_iter().map(|word| self.value(word)).collect();
-        let outer = std::mem::replace(&mut self.loop_start, self.function.value_count);
-        let head = self.function.new_block();
+        let outer = std::mem::replace(&mut self.code.loop_start, self.code.function.value_count);
+        let head = self.code.function.new_block();
         let mut params = Vec::with_capacity(args.len());
         for _ in 0..args.len() {
-            let param = self.function.add_param(head);
-            self.set_range(param, crate::range::Range::FULL);
+            let param = self.code.function.add_param(head);
+            self.set_range(param, moonhook_ir::words::Range::FULL);
             params.push(Word::Value(param));
         }
         self.terminate(ir::Terminator::Jump(ir::Target::new(head, args)));
@@ -64,7 +65,7 @@ impl Context<'_> {
         }
         self.spend_step()?;
         let iteration = body(self, &params)?;
-        self.loop_start = outer;
+        self.code.loop_start = outer;
         for (state, variables) in iteration.next {
             self.state = state;
             let words: Vec<Word> = budget(self).into_iter().chain(variables).collect();

@@ -6,15 +6,15 @@
 
 use crate::context::{Context, Result, TAIL};
 use crate::events::Message;
-use crate::range::Cond;
 use crate::region::{
-    Address, COMMON_REACH, COPY_SIZE, MARGIN, MAX_DISPLACEMENT, MAX_FRAME, MAX_LENGTH, READABLE, REGION_SIZE,
+    COMMON_REACH, COPY_SIZE, MARGIN, MAX_DISPLACEMENT, MAX_FRAME, MAX_LENGTH, READABLE, REGION_SIZE,
     STRINGS_END,
 };
 use crate::state::{Pointer, State};
 use crate::value::{Abs, Space, Word};
 use moonhook_ir as ir;
 use moonhook_ir::helper;
+use moonhook_ir::words::{Address, Cond, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
 
 /// The stack slot of the region's key, by the name that [`crate::shared::known::SharedTables::slot`] takes.
@@ -125,7 +125,7 @@ impl Context<'_> {
         // what is compared and what is added are the same (`widen_imprecise_scalars`). A copy is compared whatever is known here.
         let offset = match bounded {
             Some(bounded) => self.value(bounded),
-            None if known.is_none() && root.0 >= self.loop_start && !within => root,
+            None if known.is_none() && root.0 >= self.code.loop_start && !within => root,
             None => self.emit(Op::Unary(ir::UnaryOp::Unlink, root)),
         };
         let cond = self.compare(CompareOp::UGt, offset, most);
@@ -141,7 +141,7 @@ impl Context<'_> {
     /// Splits an offset into a value that is known not to be negative and a small constant.
     fn root_of(&mut self, offset: Word) -> (ir::Value, i64) {
         if let Word::Value(value) = offset
-            && let Some(&(root, constant)) = self.sums.get(&value)
+            && let Some(&(root, constant)) = self.code.sums.get(&value)
             && (0..=MAX_DISPLACEMENT).contains(&constant)
             && (self.range(Word::Value(root)).min >= 0 || self.state.facts.pointer(root).is_some())
         {
@@ -180,7 +180,7 @@ impl Context<'_> {
         let inside = self.take_state();
         for state in &states {
             if let (Some(block), true) = (state.block, inside.alive()) {
-                self.function.block_mut(block).cold = true;
+                self.code.function.block_mut(block).cold = true;
             }
         }
         self.enter(states)?;
@@ -196,7 +196,7 @@ impl Context<'_> {
             Space::Packet => {
                 let known = matches!(offset, Word::Value(v) if self.state.facts.pointer(v).is_some());
                 let bounded = self.range(offset).within(0, MAX_FRAME - i64::from(size));
-                let affine = matches!(offset, Word::Value(v) if self.sums.contains_key(&v));
+                let affine = matches!(offset, Word::Value(v) if self.code.sums.contains_key(&v));
                 let offset = if known || bounded || affine { offset } else { self.and(offset, MAX_FRAME) };
                 let (address, outside) = self.locate(offset, size);
                 self.fail_in(outside, |context| {
@@ -250,7 +250,7 @@ impl Context<'_> {
         if !range.within(0, most) {
             return None;
         }
-        if range.is_seen_in(self.loop_start) {
+        if range.is_seen_in(self.code.loop_start) {
             return Some(word);
         }
         let mask = range.mask();
@@ -265,7 +265,7 @@ impl Context<'_> {
         }
         let value = self.value(offset);
         let bounded = self.emit(Op::Binary(BinaryOp::And, value, ir::Operand::Imm(mask as i32)));
-        self.set_range(bounded, crate::range::Range::up_to(mask));
+        self.set_range(bounded, moonhook_ir::words::Range::up_to(mask));
         Word::Value(bounded)
     }
 
@@ -309,7 +309,7 @@ impl Context<'_> {
         let map = self.map("region", || ir::MapKind::Map(definition));
         let cpu = self.helper(helper::GET_SMP_PROCESSOR_ID, &[]);
         // One slot for all: in a loop the verifier tells ways apart by which slots they have written.
-        let slot = self.known.shared.slot(REGION_KEY, 8, &mut self.function);
+        let slot = self.known.shared.slot(REGION_KEY, 8, &mut self.code.function);
         let key = self.emit(Op::SlotAddress(slot));
         self.store(key, 0, Size::B4, cpu);
         let map = self.emit(Op::MapReference(map));

@@ -9,6 +9,7 @@ use crate::sites::Site;
 use crate::value::{Abs, Object, Word};
 use crate::{Options, shared::SharedTables};
 use moonhook_ir as ir;
+use moonhook_ir::words::Words;
 use moonhook_ir::{CompareOp, Op, Operand, Size};
 use moonhook_snapshot::Snapshot;
 use std::collections::HashSet;
@@ -111,7 +112,7 @@ impl Context<'_> {
             let closure = self.closure_of(handler.closure).into();
             let args = vec![Abs::Object(Object::Packet), Abs::Object(Object::Argument)];
             let arms = self.run_closure(closure, args, "handler".to_string())?;
-            self.loc = ir::Loc::default();
+            self.code.loc = ir::Loc::default();
             let mut passed = Vec::new();
             for arm in arms {
                 self.state = arm.state;
@@ -177,7 +178,7 @@ impl Context<'_> {
     }
 
     fn finish_exit_block(&mut self) {
-        let verdict = self.function.block(self.exit_block).params[0];
+        let verdict = self.code.function.block(self.exit_block).params[0];
         self.state.block = Some(self.exit_block);
         if self.options.count_verdicts {
             self.count_verdict(verdict.into());
@@ -207,7 +208,7 @@ impl Context<'_> {
             0,
         );
         self.module.maps[self.pool_map.0 as usize].kind = ir::MapKind::ReadOnlyData(bytes);
-        for inst in self.function.blocks.iter_mut().flat_map(|block| &mut block.insts) {
+        for inst in self.code.function.blocks.iter_mut().flat_map(|block| &mut block.insts) {
             // What is added to a constant's address has a mask of its own (`shared/texts.rs`).
             if let (Some(result), Op::Binary(ir::BinaryOp::And, _, mask)) = (inst.result, &mut inst.op)
                 && *mask == POOL_MASK
@@ -220,7 +221,7 @@ impl Context<'_> {
 
     /// The values that are added to the address of `section`.
     fn offsets_into(&self, section: ir::MapId) -> HashSet<ir::Value> {
-        let insts = || self.function.blocks.iter().flat_map(|block| &block.insts);
+        let insts = || self.code.function.blocks.iter().flat_map(|block| &block.insts);
         let base = |inst: &ir::Inst| match inst.op {
             Op::DataAddress { map, .. } if map == section => inst.result,
             _ => None,
@@ -253,14 +254,14 @@ impl Context<'_> {
         self.finish_variables();
         self.finish_pool();
         // Programs and maps are symbols of one object.
-        while self.module.maps.iter().any(|map| map.name == self.function.name)
-            || self.subprograms.iter().any(|function| function.name == self.function.name)
+        while self.module.maps.iter().any(|map| map.name == self.code.function.name)
+            || self.subprograms.iter().any(|function| function.name == self.code.function.name)
         {
-            self.function.name.truncate(14);
-            self.function.name.push('_');
+            self.code.function.name.truncate(14);
+            self.code.function.name.push('_');
         }
-        crate::invariants::make_unknown(&mut self.function, self.opaque_map);
-        self.module.functions.push(self.function);
+        crate::invariants::make_unknown(&mut self.code.function, self.code.opaque_map);
+        self.module.functions.push(self.code.function);
         self.module.functions.append(&mut self.subprograms);
         Ok(self.module)
     }

@@ -1,6 +1,5 @@
 //! Where what is in the per-CPU region, how much of a frame can be read, and addresses.
 
-use moonhook_ir as ir;
 use moonhook_shape::MAX_KEY;
 
 /// The verifier takes no larger offset into a packet (`MAX_PACKET_OFF`), and the helpers that copy bytes of it take none either.
@@ -46,16 +45,3 @@ pub const UNROLLED: usize = 128;
 
 /// Bytes of a value at most: it is made in the region.
 pub const MAX_VALUE: usize = 4096;
-
-/// An address and a displacement to go with it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Address {
-    pub base: ir::Value,
-    pub disp: i16,
-}
-
-impl Address {
-    pub fn plus(self, bytes: i16) -> Address {
-        Address { base: self.base, disp: self.disp + bytes }
-    }
-}

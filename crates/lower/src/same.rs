@@ -1,10 +1,13 @@
-//! Values of packet time that are surely the same ([`crate::numbering`]): keys of shared tables are recognised by this.
+//! Values of packet time that are surely the same ([`moonhook_ir::words::Same`]): keys of shared tables are recognised by this.
 
 use crate::context::Context;
-use crate::numbering::Identity;
 use crate::value::{Abs, Object, Str, Union, Word};
 use moonhook_shape::MAX_DEPTH;
 use std::rc::Rc;
+
+/// A value with each word replaced by the first that is the same: equal for values that are the same. Of a table made at packet
+/// time, its fields as they are now.
+pub type Identity = Vec<Abs>;
 
 impl Context<'_> {
     /// The identity of a key of a shared table.
@@ -30,11 +33,15 @@ impl Context<'_> {
 
     /// Notes that `value` is what `what` at `at` of the packet is now.
     pub fn note_read(&mut self, what: &str, at: Word, value: &Abs) {
-        self.same.note_read(what, at, value);
+        let tags: Vec<i64> = match value {
+            Abs::Union(union) => union.variants.iter().map(|variant| variant.tag()).collect(),
+            _ => vec![],
+        };
+        self.code.same.note_read(what, at, &tags, &words(value));
     }
 
     fn identity(&self, value: &Abs) -> Abs {
-        let word = |word: Word| self.same.of(word);
+        let word = |word: Word| self.code.same.of(word);
         match value {
             Abs::Int(value) => Abs::Int(word(*value)),
             Abs::Bool(value) => Abs::Bool(word(*value)),
@@ -50,5 +57,15 @@ impl Context<'_> {
             }
             other => other.clone(),
         }
+    }
+}
+
+fn words(value: &Abs) -> Vec<Word> {
+    match value {
+        Abs::Int(word) | Abs::Bool(word) | Abs::Str(Str::Ipv4(word) | Str::Mac(word)) => vec![*word],
+        Abs::Str(Str::Ipv6(high, low)) => vec![*high, *low],
+        Abs::Str(Str::Slice { start, length, .. }) => vec![*start, *length],
+        Abs::Union(union) => [&[union.tag], &union.payload[..]].concat(),
+        _ => vec![],
     }
 }

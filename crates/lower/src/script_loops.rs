@@ -5,12 +5,11 @@ use crate::error::LowerErrorKind;
 use crate::events::Message;
 use crate::fields::Made;
 use crate::frame::Frame;
-use crate::numbering::forget_values;
-use crate::range::Range;
 use crate::state::{Slot, State, Zero};
 use crate::value::{Abs, CellRef, Object, Variant, Word};
 use crate::ways::{Form, Variable, read_variable, write_variable};
 use moonhook_ir as ir;
+use moonhook_ir::words::{Range, Words};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl<'a> Context<'a> {
@@ -21,7 +20,7 @@ impl<'a> Context<'a> {
             return self.unroll_loop(frame, header, members);
         }
         self.active_loops.push(key.clone());
-        self.same.packet_may_change();
+        self.code.same.packet_may_change();
         let mut key = key;
         key.0.extend(self.turns.iter().map(|turn| turn.number));
         let mut entry = self.take_state();
@@ -29,12 +28,12 @@ impl<'a> Context<'a> {
         let mut facts = entry.facts.clone();
         // The verifier would walk the loop for each of the two.
         facts.looked.retain(|looked| looked.zero == Zero::Never);
-        let checkpoint = self.function.checkpoint();
+        let checkpoint = self.code.function.checkpoint();
         let Some(before) = entry.block else { return Ok(()) };
-        let length = self.function.block(before).insts.len();
+        let length = self.code.function.block(before).insts.len();
         let (certain, pending) = (self.certain.len(), frame.pending.clone());
         let returns = frame.returns.len();
-        let outer = self.loop_start;
+        let outer = self.code.loop_start;
         let mut narrowed = false;
         loop {
             self.state = entry.clone();
@@ -62,15 +61,15 @@ impl<'a> Context<'a> {
             };
             if settled && narrower.is_none() {
                 self.loop_forms.insert(key, forms.clone());
-                self.loop_start = outer;
+                self.code.loop_start = outer;
                 self.active_loops.pop();
                 return self.close_loop(head, &forms, back);
             }
             narrowed |= narrower.is_some();
             forms = narrower.or(wider).unwrap_or(forms);
             facts = fewer;
-            self.function.rollback(&checkpoint);
-            let block = self.function.block_mut(before);
+            self.code.function.rollback(&checkpoint);
+            let block = self.code.function.block_mut(before);
             block.insts.truncate(length);
             block.terminator = None;
             self.forget_values();
@@ -109,10 +108,10 @@ impl<'a> Context<'a> {
     /// Makes the header block, jumps to it and makes its state current.
     fn enter_loop(&mut self, forms: &BTreeMap<Variable, Form>) -> Result<ir::Block> {
         let args = self.loop_arguments(forms);
-        self.loop_start = self.function.value_count;
-        let head = self.function.new_block();
+        self.code.loop_start = self.code.function.value_count;
+        let head = self.code.function.new_block();
         let mut params = words_of(forms).map(|_| {
-            let param = self.function.add_param(head);
+            let param = self.code.function.add_param(head);
             self.set_range(param, Range::FULL);
             Word::Value(param)
         });
@@ -130,8 +129,8 @@ impl<'a> Context<'a> {
 
     /// One step of the budget at the loop's head, and the kernel's own limit, which lets the verifier stop walking.
     pub fn spend_step(&mut self) -> Result<()> {
-        let (go, stop) = (self.function.new_block(), self.function.new_block());
-        self.function.block_mut(stop).cold = true;
+        let (go, stop) = (self.code.function.new_block(), self.code.function.new_block());
+        self.code.function.block_mut(stop).cold = true;
         let target = |block| ir::Target::new(block, vec![]);
         self.terminate(ir::Terminator::MayGoto { go: target(go), stop: target(stop) });
         self.state.block = Some(stop);
@@ -315,12 +314,10 @@ impl<'a> Context<'a> {
 
     /// Drops what is noted of values that a rollback took away.
     fn forget_values(&mut self) {
-        let count = self.function.value_count;
-        self.ranges.truncate(count as usize);
-        forget_values(&mut self.sums, count, drop);
+        let count = self.code.function.value_count;
         self.known.variables.forget_values(count);
-        self.known.shared.forget(count, self.function.slots.len());
-        self.same.forget(count);
+        self.known.shared.forget(count, self.code.function.slots.len());
+        self.code.forget_values();
     }
 }
 

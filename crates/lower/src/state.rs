@@ -2,7 +2,7 @@
 
 use crate::copy_on_write::CopyOnWrite;
 use crate::fields::Made;
-use crate::numbering::Identity;
+use crate::same::Identity;
 use crate::shared::assigned::Assignment;
 use crate::stored::known::Found;
 use crate::value::{Abs, Word};

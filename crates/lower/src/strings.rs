@@ -6,10 +6,10 @@
 
 use crate::context::{Context, Result};
 use crate::loops::Iteration;
-use crate::range::Cond;
 use crate::state::State;
 use crate::value::{Abs, Space, Str, Word};
 use crate::ways::Arm;
+use moonhook_ir::words::{Cond, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Size, UnaryOp};
 
 /// A string slice in words: where, first byte, length.

@@ -4,6 +4,7 @@
 use crate::context::{Context, Result};
 use crate::value::Word;
 use moonhook_ir as ir;
+use moonhook_ir::words::{Code, Words};
 use moonhook_ir::{FunctionId, FunctionKind, Op, Operand};
 
 impl Context<'_> {
@@ -25,14 +26,14 @@ impl Context<'_> {
         let module = std::mem::take(&mut self.module);
         let mut inner = Context::of_function(self.snapshot, self.options, module, function);
         inner.leaf = true;
-        inner.loc = self.loc;
+        inner.code.loc = self.code.loc;
         inner.load_packet_pointers();
         let outcome = body(&mut inner, &words);
         for block in [inner.fail_block, inner.exit_block] {
             inner.state.block = Some(block);
             inner.give(0);
         }
-        let Context { module, mut function, opaque_map, .. } = inner;
+        let Context { module, code: Code { mut function, opaque_map, .. }, .. } = inner;
         self.module = module;
         outcome?;
         crate::invariants::make_unknown(&mut function, opaque_map);

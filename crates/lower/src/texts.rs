@@ -2,9 +2,9 @@
 
 use crate::context::{Context, Result};
 use crate::loops::Iteration;
-use crate::region::Address;
 use crate::strings::Slice;
 use crate::value::{Space, Str, Word};
+use moonhook_ir::words::{Address, Words};
 use moonhook_ir::{CompareOp, Size};
 
 impl Context<'_> {

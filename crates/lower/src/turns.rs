@@ -5,6 +5,7 @@ use crate::state::State;
 use crate::value::{Abs, Space, Str, Variant};
 use crate::ways::{Form, Variable, read_variable};
 use moonhook_ir as ir;
+use moonhook_ir::words::Words;
 use std::collections::BTreeMap;
 
 impl Context<'_> {

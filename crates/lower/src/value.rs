@@ -3,38 +3,10 @@
 //! A value whose type is known is spread over as many machine words as that type needs; a constant needs none. A value
 //! whose type is not known is a [`Union`]: a tag word that says which of the listed variants it has, and two payload words.
 
-use moonhook_ir as ir;
+pub use moonhook_ir::words::Word;
 use moonhook_snapshot::{CellId, PrototypeId, TableId};
 use std::rc::Rc;
 use std::sync::Arc;
-
-/// A machine word: known now, or computed by the program.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Word {
-    Imm(i64),
-    Value(ir::Value),
-}
-
-impl Word {
-    pub fn constant(self) -> Option<i64> {
-        match self {
-            Word::Imm(imm) => Some(imm),
-            Word::Value(_) => None,
-        }
-    }
-}
-
-impl From<ir::Value> for Word {
-    fn from(value: ir::Value) -> Word {
-        Word::Value(value)
-    }
-}
-
-impl From<i64> for Word {
-    fn from(imm: i64) -> Word {
-        Word::Imm(imm)
-    }
-}
 
 /// An abstract Lua value.
 #[derive(Clone, Debug)]

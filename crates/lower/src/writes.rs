@@ -2,10 +2,10 @@
 //! copied first, since a string never changes (Lua manual § 2.1).
 
 use crate::context::{Context, Result};
-use crate::region::Address;
 use crate::state::Slot;
 use crate::value::{Abs, Space, Str, Variant, Word};
 use moonhook_ir::Size;
+use moonhook_ir::words::{Address, Words};
 
 impl Context<'_> {
     /// Must stand before every write to the packet. Strings that the current function goes on using are copied to the
@@ -57,7 +57,7 @@ impl Context<'_> {
     pub fn packet_written(&mut self) {
         self.state.facts.parsed.clear();
         self.state.facts.written = true;
-        self.same.packet_may_change();
+        self.code.same.packet_may_change();
         self.forget_lookups();
     }
 

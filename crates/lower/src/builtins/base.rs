@@ -8,6 +8,7 @@ use crate::ops::comparison;
 use crate::value::{Abs, Object, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir::Piece;
+use moonhook_ir::words::Words;
 
 pub const ROWS: &[Row] = &[
     Row { name: "select", any_type: true, emit: select },
@@ -100,11 +101,11 @@ fn error(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
             );
         }
     };
-    let here = context.loc;
+    let here = context.code.loc;
     let blamed = usize::try_from(level).ok().and_then(|level| context.location_at(level));
-    context.loc = blamed.unwrap_or(here);
+    context.code.loc = blamed.unwrap_or(here);
     let raised = raise(context, &call.arg(1), blamed.is_some());
-    context.loc = here;
+    context.code.loc = here;
     raised?;
     Ok(vec![])
 }

@@ -3,10 +3,10 @@
 use super::call::{Call, Row, returns, row};
 use super::string::between;
 use crate::context::{Context, Result};
-use crate::range::Cond;
 use crate::strings::Slice;
 use crate::value::{Abs, Str, Word};
 use crate::ways::Arm;
+use moonhook_ir::words::{Cond, Words};
 use moonhook_ir::{CompareOp, Size};
 
 pub const ROWS: &[Row] = &[row("string.byte", byte), row("string.char", char)];

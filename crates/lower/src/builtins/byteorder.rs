@@ -6,6 +6,7 @@ use crate::context::{Context, Result};
 use crate::value::Abs;
 use crate::ways::Arm;
 use moonhook_ir::UnaryOp;
+use moonhook_ir::words::Words;
 
 pub const ROWS: &[Row] = &[
     row("byteorder.hton16", |c, call| swapped(c, call, 2)),

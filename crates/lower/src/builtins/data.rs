@@ -6,6 +6,7 @@ use crate::protocols;
 use crate::region::{MAX_FRAME, READABLE};
 use crate::value::{ARGUMENT_SIZE, Abs, Object, Space, Str, Word};
 use crate::ways::Arm;
+use moonhook_ir::words::Words;
 use moonhook_ir::{CompareOp, Size};
 
 pub const ROWS: &[Row] = &[
@@ -85,7 +86,7 @@ fn get_argument(
 ) -> Result<Vec<Arm>> {
     let limit = ARGUMENT_SIZE - size as i64;
     let outside = if limit < 0 {
-        crate::range::Cond::Known(true)
+        moonhook_ir::words::Cond::Known(true)
     } else {
         context.compare(CompareOp::UGt, offset, limit)
     };

@@ -8,6 +8,7 @@ use crate::state::State;
 use crate::strings::Slice;
 use crate::value::{Abs, Str, Word};
 use crate::ways::Arm;
+use moonhook_ir::words::Words;
 use moonhook_ir::{BinaryOp, CompareOp};
 
 /// What characters are in a numeral with a base: the value of a digit or letter, or one of these.
@@ -140,7 +141,7 @@ fn based_character(
     Ok(iteration)
 }
 
-fn leave_wrong(context: &mut Context<'_>, iteration: &mut Iteration, wrong: crate::range::Cond) {
+fn leave_wrong(context: &mut Context<'_>, iteration: &mut Iteration, wrong: moonhook_ir::words::Cond) {
     let (wrong, fine): (State, State) = context.split(wrong);
     iteration.leave_in(wrong, vec![]);
     context.state = fine;

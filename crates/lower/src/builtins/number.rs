@@ -9,6 +9,7 @@ use crate::strings::{Slice, parse_integer};
 use crate::value::{Abs, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;
+use moonhook_ir::words::Words;
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
 
 pub const ROWS: &[Row] = &[row("tonumber", to_number)];
@@ -39,7 +40,7 @@ pub fn of_text(context: &mut Context<'_>, text: &Str) -> Result<Vec<Arm>> {
     if let Str::Const(text) = text {
         let value = parse_integer(text);
         if value.is_none() && crate::ops::arithmetic::is_float_numeral(text) {
-            context.check(crate::range::Cond::Known(true), no_floats);
+            context.check(moonhook_ir::words::Cond::Known(true), no_floats);
         }
         return context.only(value.map_or(Abs::Nil, Abs::int));
     }

@@ -10,6 +10,7 @@ use crate::strings::Slice;
 use crate::value::{Abs, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir::CompareOp;
+use moonhook_ir::words::Words;
 
 pub const ROWS: &[Row] = &[row("string.find", find), row("string.match", match_)];
 

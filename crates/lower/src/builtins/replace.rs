@@ -14,6 +14,7 @@ use crate::strings::Slice;
 use crate::value::{Abs, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir::CompareOp;
+use moonhook_ir::words::Words;
 
 pub const ROWS: &[Row] = &[row("string.gsub", gsub)];
 

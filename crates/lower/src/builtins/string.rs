@@ -6,6 +6,7 @@ use crate::region::MAX_FRAME;
 use crate::value::{Abs, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir::BinaryOp;
+use moonhook_ir::words::Words;
 
 pub const ROWS: &[Row] = &[row("string.len", length), row("string.sub", sub)];
 

@@ -7,6 +7,7 @@ use crate::fields::Key;
 use crate::indexing;
 use crate::value::{Abs, Object, Word};
 use crate::ways::Arm;
+use moonhook_ir::words::Words;
 
 pub const ROWS: &[Row] = &[
     row("ipairs", ipairs),

@@ -10,6 +10,7 @@ use crate::opcode::{Instruction, Opcode};
 use crate::tables::refuse_metamethod;
 use crate::value::{Abs, Str, Word, integral};
 use moonhook_ir::BinaryOp;
+use moonhook_ir::words::Words;
 use moonhook_snapshot::operation::Operand;
 
 /// A binary operator of Lua.

@@ -3,11 +3,11 @@
 use crate::context::{Context, Result};
 use crate::frame::{Frame, Next};
 use crate::opcode::{Instruction, Opcode};
-use crate::range::Cond;
 use crate::state::State;
 use crate::tables::refuse_metamethod;
 use crate::value::{Abs, Object, Word, integral};
 use moonhook_ir::CompareOp;
+use moonhook_ir::words::{Cond, Words};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Order {

@@ -9,15 +9,15 @@ use super::search;
 use super::sets::split_set;
 use crate::context::{Context, Result};
 use crate::loops::Iteration;
-use crate::range::Cond;
 use crate::state::State;
 use crate::strings::Slice;
 use crate::value::{Abs, Word};
 use crate::ways::Arm;
+use moonhook_ir::words::{Cond, Words};
 use moonhook_ir::{CompareOp, Size};
 
 /// Where matching stands: the position in the subject's space, then start and length of each capture.
-pub(super) type Words = Vec<Word>;
+pub(super) type Progress = Vec<Word>;
 
 /// The ways a match goes.
 #[derive(Default)]
@@ -82,7 +82,7 @@ pub fn run(
 /// The match in which ways meet, each with the words of its match: start, end, and those of the captures.
 pub fn join_matches(context: &mut Context<'_>, arms: Vec<Arm>) -> Result<Option<Match>> {
     let Some(values) = context.join(arms)? else { return Ok(None) };
-    let words: Words =
+    let words: Progress =
         values.iter().map(|v| if let Abs::Int(word) = v { *word } else { Word::Imm(0) }).collect();
     let captures = words[2..].chunks(2).map(|pair| (pair[0], pair[1])).collect();
     Ok(Some(Match { state: context.take_state(), start: words[0], end: words[1], captures }))
@@ -94,7 +94,7 @@ fn with_start(mut arm: Arm, start: Word) -> Arm {
 }
 
 impl Matcher<'_> {
-    fn initial(&self, position: Word) -> Words {
+    fn initial(&self, position: Word) -> Progress {
         let mut words = vec![position];
         words.resize(1 + 2 * self.pattern.captures.len(), Word::Imm(0));
         words
@@ -151,7 +151,7 @@ impl Matcher<'_> {
         &self,
         context: &mut Context<'_>,
         index: usize,
-        words: Words,
+        words: Progress,
         fixed: bool,
     ) -> Result<Outcome> {
         if !context.state.alive() {
@@ -207,7 +207,7 @@ impl Matcher<'_> {
         &self,
         context: &mut Context<'_>,
         index: usize,
-        mut words: Words,
+        mut words: Progress,
         fixed: bool,
         literal: &[u8],
     ) -> Result<Outcome> {
@@ -251,7 +251,7 @@ impl Matcher<'_> {
         &self,
         context: &mut Context<'_>,
         index: usize,
-        mut words: Words,
+        mut words: Progress,
         fixed: bool,
         set: &Set,
         repeat: Repeat,
@@ -285,7 +285,7 @@ impl Matcher<'_> {
         &self,
         context: &mut Context<'_>,
         index: usize,
-        words: Words,
+        words: Progress,
         fixed: bool,
         set: &Set,
     ) -> Result<Outcome> {
@@ -323,7 +323,7 @@ impl Matcher<'_> {
         &self,
         context: &mut Context<'_>,
         index: usize,
-        mut words: Words,
+        mut words: Progress,
         first: u8,
         last: u8,
     ) -> Result<Outcome> {
@@ -376,7 +376,7 @@ impl Matcher<'_> {
         &self,
         context: &mut Context<'_>,
         index: usize,
-        mut words: Words,
+        mut words: Progress,
         number: usize,
     ) -> Result<Outcome> {
         let at = words[0];

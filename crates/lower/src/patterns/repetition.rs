@@ -1,6 +1,6 @@
 //! Items that match more than once: `*`, `+`, `?`, `-`.
 
-use super::matcher::{Matcher, Outcome, Words};
+use super::matcher::{Matcher, Outcome, Progress};
 use super::parse::{Item, Repeat, Set};
 use super::{search, sets};
 use crate::context::{Context, Result};
@@ -10,6 +10,7 @@ use crate::strings::Slice;
 use crate::value::{Abs, Word};
 use crate::ways::Arm;
 use moonhook_ir::CompareOp;
+use moonhook_ir::words::Words;
 
 impl Matcher<'_> {
     /// What follows item `index` surely fails on a byte of `set`: trying shorter matches of the item is no use.
@@ -34,7 +35,7 @@ impl Matcher<'_> {
         &self,
         context: &mut Context<'_>,
         index: usize,
-        words: Words,
+        words: Progress,
         iteration: &mut Iteration,
     ) -> Result<bool> {
         let rest = self.items(context, index, words, false)?;
@@ -50,7 +51,7 @@ impl Matcher<'_> {
         &self,
         context: &mut Context<'_>,
         index: usize,
-        mut words: Words,
+        mut words: Progress,
         set: &Set,
         most: Option<i64>,
     ) -> Result<Outcome> {
@@ -139,7 +140,7 @@ impl Matcher<'_> {
         &self,
         context: &mut Context<'_>,
         index: usize,
-        mut words: Words,
+        mut words: Progress,
         fixed: bool,
         set: &Set,
     ) -> Result<Outcome> {
@@ -188,7 +189,7 @@ impl Matcher<'_> {
         &self,
         context: &mut Context<'_>,
         text_index: usize,
-        words: Words,
+        words: Progress,
         fixed: bool,
         literal: &[u8],
     ) -> Result<Outcome> {

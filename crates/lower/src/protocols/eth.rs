@@ -5,6 +5,7 @@ use super::link;
 use crate::context::{Context, Result};
 use crate::value::{Abs, Str, Word};
 use crate::ways::Arm;
+use moonhook_ir::words::Words;
 use moonhook_ir::{BinaryOp, Size};
 
 pub const PROTOCOL: Protocol = Protocol {

@@ -6,6 +6,7 @@ use crate::loops::Iteration;
 use crate::state::State;
 use crate::value::{Abs, Word};
 use crate::ways::Arm;
+use moonhook_ir::words::Words;
 use moonhook_ir::{BinaryOp, CompareOp, Size};
 
 /// The most extension headers that are passed over.
@@ -45,7 +46,7 @@ pub fn pass_over(context: &mut Context<'_>, next: Word, protocol: Word) -> Resul
             context.give(packed);
             Ok(())
         })?;
-        let program = context.function.params[0].into();
+        let program = context.code.function.params[0].into();
         context.call_function(function, &[program, next, protocol])
     };
     let part = |context: &mut Context<'_>, shift: i64, mask: i64| {
@@ -72,7 +73,7 @@ pub fn split_suspects(context: &mut Context<'_>, protocol: Word) -> (State, Stat
     let suspect = context.compare(CompareOp::Test, bits, 1);
     let (suspect, plain) = context.split(suspect);
     if let Some(block) = suspect.block {
-        context.function.block_mut(block).cold = true;
+        context.code.function.block_mut(block).cold = true;
     }
     (suspect, plain)
 }
@@ -149,7 +150,7 @@ fn join_bits(context: &mut Context<'_>, parts: &[(Word, i64)]) -> Word {
 fn extension_length(
     context: &mut Context<'_>,
     protocol: Word,
-    header: crate::region::Address,
+    header: moonhook_ir::words::Address,
 ) -> Result<Word> {
     let stated = context.load_at(header.plus(1), Size::B1, false);
     let mut arms = Vec::new();

@@ -4,6 +4,7 @@ use crate::context::{Context, Result};
 use crate::state::State;
 use crate::value::{Abs, Object, Word};
 use crate::ways::Arm;
+use moonhook_ir::words::Words;
 use moonhook_ir::{CompareOp, Size, UnaryOp};
 
 /// A protocol: a name after `pkt.`.
@@ -20,9 +21,6 @@ pub struct Field {
     pub read: fn(&mut Context<'_>) -> Result<Vec<Arm>>,
 }
 
-/// The words of a header that the current state has parsed, as they stand in the state's facts.
-pub type Words = Vec<Word>;
-
 /// Arms of parsing that ends without finding the header.
 pub fn absent(states: impl IntoIterator<Item = State>) -> impl Iterator<Item = Arm> {
     states.into_iter().map(|state| Arm { state, values: vec![Abs::int(0)] })
@@ -36,7 +34,7 @@ impl Context<'_> {
         &mut self,
         key: &'static str,
         parse: impl FnOnce(&mut Self) -> Result<Vec<Arm>>,
-    ) -> Result<(State, Words, Vec<State>)> {
+    ) -> Result<(State, Vec<Word>, Vec<State>)> {
         if let Some(words) = self.state.facts.parsed(key) {
             let words = words.to_vec();
             let there = self.compare(CompareOp::Ne, words.first().copied().unwrap_or(Word::Imm(0)), 0);
@@ -68,7 +66,7 @@ impl Context<'_> {
         let (mut present, mut absent) = (Vec::new(), Vec::new());
         for Arm { mut state, values } in arms {
             let there = !matches!(values.first(), None | Some(Abs::Int(Word::Imm(0))));
-            let mut words: Words = values.into_iter().map(word).collect();
+            let mut words: Vec<Word> = values.into_iter().map(word).collect();
             words.resize(count, Word::Imm(0));
             state.facts.parsed.push((key, words));
             if there { present.push(state) } else { absent.push(state) }
@@ -93,7 +91,7 @@ impl Context<'_> {
         &mut self,
         key: &'static str,
         parse: impl FnOnce(&mut Self) -> Result<Vec<Arm>>,
-    ) -> Result<Words> {
+    ) -> Result<Vec<Word>> {
         let (state, words, absent) = self.found(key, parse)?;
         self.state = state;
         self.fail_in(absent, |context| {

@@ -1,10 +1,11 @@
 //! `pkt.ip`: IPv4 and IPv6 alike.
 
-use super::header::{Field, Protocol, Words, bit};
+use super::header::{Field, Protocol, bit};
 use super::network::{self, IPV4, IPV6, Part};
 use crate::context::{Context, Result};
 use crate::value::{Abs, Str, Word};
 use crate::ways::Arm;
+use moonhook_ir::words::Words;
 use moonhook_ir::{CompareOp, Size};
 
 /// Bytes of an IPv6 fragment header.
@@ -74,7 +75,7 @@ pub const PROTOCOL: Protocol = Protocol {
     ],
 };
 
-fn words(context: &mut Context<'_>) -> Result<Words> {
+fn words(context: &mut Context<'_>) -> Result<Vec<Word>> {
     context.known_header("ip", network::parse)
 }
 

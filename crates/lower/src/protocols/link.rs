@@ -5,6 +5,7 @@ use crate::context::{Context, Result};
 use crate::state::State;
 use crate::value::{Abs, Word};
 use crate::ways::Arm;
+use moonhook_ir::words::Words;
 use moonhook_ir::{CompareOp, Size};
 
 /// Bytes of an Ethernet header without tags.
@@ -35,7 +36,7 @@ pub fn parse(context: &mut Context<'_>) -> Result<Vec<Arm>> {
         arms.push(arm(plain, [Word::Imm(1), ethertype, Word::Imm(next)]));
         context.enter(tagged)?;
         let Some(block) = context.state.block else { return Ok(arms) };
-        context.function.block_mut(block).cold = true;
+        context.code.function.block_mut(block).cold = true;
         let (address, outside) = context.locate(Word::Imm(next), 4);
         arms.extend(
             outside.into_iter().map(|state| arm(state, [Word::Imm(1), Word::Imm(0), Word::Imm(next)])),

@@ -6,6 +6,7 @@ use crate::context::{Context, Result};
 use crate::state::State;
 use crate::value::{Abs, Word};
 use crate::ways::Arm;
+use moonhook_ir::words::Words;
 use moonhook_ir::{CompareOp, Size};
 
 /// The words of the header `ip`.
@@ -75,7 +76,7 @@ fn ipv4(context: &mut Context<'_>, start: Word, arms: &mut Vec<Arm>) -> Result<(
     // With options: the header's length is in the low half of the first byte, in words of 4 bytes. Few packets have any.
     context.state = other;
     if let Some(block) = context.state.block {
-        context.function.block_mut(block).cold = true;
+        context.code.function.block_mut(block).cold = true;
     }
     let version = context.shr(first, 4);
     let wrong = context.compare(CompareOp::Ne, version, 4);
@@ -131,7 +132,7 @@ fn ipv6(context: &mut Context<'_>, start: Word, arms: &mut Vec<Arm>) -> Result<(
     arms.push(arm(plain, [Word::Imm(6), start, next, protocol, none, none, none]));
     context.enter(extended)?;
     if let Some(block) = context.state.block {
-        context.function.block_mut(block).cold = true;
+        context.code.function.block_mut(block).cold = true;
         let extensions::Behind { next, protocol, flags, fragment } =
             extensions::pass_over(context, next, protocol)?;
         let offset = context.and(flags, 0xfff8);

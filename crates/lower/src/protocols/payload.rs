@@ -7,6 +7,7 @@ use crate::context::{Context, Result};
 use crate::value::{Abs, Space, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir::UnaryOp;
+use moonhook_ir::words::Words;
 use moonhook_ir::{CompareOp, Size};
 
 pub const PROTOCOL: Protocol = Protocol { name: "payload", find: payload, fields: &[] };

@@ -5,6 +5,7 @@ use super::transport;
 use crate::context::{Context, Result};
 use crate::value::{Abs, Word};
 use crate::ways::Arm;
+use moonhook_ir::words::Words;
 use moonhook_ir::{CompareOp, Size};
 
 /// Bytes of the header without options.

@@ -4,10 +4,10 @@ use super::header::{Field, Protocol, absent};
 use super::{network, tcp};
 use crate::context::{Context, Result};
 use crate::loops::Iteration;
-use crate::region::Address;
 use crate::state::State;
 use crate::value::{Abs, Space, Str, Word};
 use crate::ways::Arm;
+use moonhook_ir::words::{Address, Words};
 use moonhook_ir::{CompareOp, Size};
 
 /// Record header (5), handshake header (4), version (2), random (32): the session id's length follows.

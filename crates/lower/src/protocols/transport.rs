@@ -6,6 +6,7 @@ use crate::context::{Context, Result};
 use crate::value::Word;
 use crate::ways::Arm;
 use moonhook_ir::CompareOp;
+use moonhook_ir::words::Words;
 
 /// Finds the header of a protocol: where it starts, with the current state there, and where `header` bytes of it are in
 /// the frame. Ways on which there is none are added to `arms`. `numbers` are its protocol numbers under IPv4 and IPv6.
@@ -14,7 +15,7 @@ pub fn locate(
     numbers: [i64; 2],
     header: u32,
     arms: &mut Vec<Arm>,
-) -> Result<Option<(Word, crate::region::Address)>> {
+) -> Result<Option<(Word, moonhook_ir::words::Address)>> {
     // Each way to an IP header decides by itself whether it goes on, so that most know what they compare.
     let (ways, none) = context.found_apart("ip", network::parse)?;
     arms.extend(absent(none));

@@ -6,6 +6,7 @@ use crate::context::{Context, Result};
 use crate::value::{Abs, Object, Word};
 use crate::ways::Arm;
 use moonhook_ir::Size;
+use moonhook_ir::words::Words;
 
 /// Ethernet header and one tag.
 const WHOLE: u32 = link::ETHERNET + 4;

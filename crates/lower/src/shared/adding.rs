@@ -4,12 +4,12 @@
 use super::additions::{At, Load, Meeting, SameWord, Sum};
 use super::assigned::Assigned;
 use crate::context::{Context, Result};
-use crate::numbering::Identity;
-use crate::region::Address;
+use crate::same::Identity;
 use crate::state::{Looked, State};
 use crate::value::{Abs, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;
+use moonhook_ir::words::{Address, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Op, Operand, Size};
 use moonhook_shape::Shape;
 use moonhook_snapshot::TableId;
@@ -172,7 +172,7 @@ impl Context<'_> {
 
     /// What the value may be as the value of an entry of the table, or as a field of one.
     fn candidates(&self, value: &Abs, of: (TableId, bool)) -> Vec<Sum> {
-        self.known.shared.additions.candidates(value, of, self.loop_start, &self.state.facts)
+        self.known.shared.additions.candidates(value, of, self.code.loop_start, &self.state.facts)
     }
 
     /// Assigns a value that is the entry's own plus something; says whether it is.
@@ -298,7 +298,7 @@ impl Context<'_> {
 
     pub(super) fn mark_cold(&mut self) {
         if let Some(block) = self.state.block {
-            self.function.block_mut(block).cold = true;
+            self.code.function.block_mut(block).cold = true;
         }
     }
 

@@ -6,11 +6,11 @@
 //! a variable of the join, so that the program can tell which word it was.
 
 use super::addresses::{EntryOf, Lookup};
-use crate::numbering::{Identity, forget_values};
-use crate::region::Address;
+use crate::same::Identity;
 use crate::state::Facts;
 use crate::value::{Abs, Word};
 use moonhook_ir as ir;
+use moonhook_ir::words::{Address, forget_values};
 use moonhook_snapshot::TableId;
 use std::collections::{BTreeMap, HashMap};
 

@@ -2,7 +2,7 @@
 //! is followed through joins.
 
 use super::additions::Additions;
-use crate::numbering::Identity;
+use crate::same::Identity;
 use crate::state::Facts;
 use crate::value::Word;
 use moonhook_ir as ir;

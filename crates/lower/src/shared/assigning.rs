@@ -7,10 +7,10 @@ use moonhook_snapshot::TableId;
 impl Context<'_> {
     /// Notes that words of the table have been assigned, in the current state.
     pub(super) fn forget_words(&mut self, table: TableId, words: Assigned) {
-        if self.loop_start > 0 {
+        if self.code.loop_start > 0 {
             return self.known.shared.additions.forget_words(table, &words);
         }
-        let at = self.function.value_count;
+        let at = self.code.function.value_count;
         let assigned = &mut self.state.facts.assigned;
         let of_table = assigned.iter().filter(|assignment| assignment.table == table).count();
         let words = if of_table < MOST { words } else { Assigned::All };

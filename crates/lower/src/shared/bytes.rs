@@ -3,10 +3,10 @@
 use super::access::ANY;
 use super::keys::{Unfit, has_text};
 use crate::context::{Context, Result};
-use crate::region::Address;
 use crate::region::VALUE_START;
 use crate::value::{Abs, Word};
 use moonhook_ir::Size;
+use moonhook_ir::words::{Address, Words};
 use moonhook_shape::Type;
 use moonhook_snapshot::TableId;
 

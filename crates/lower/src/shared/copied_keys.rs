@@ -15,6 +15,7 @@ use crate::state::Slot;
 use crate::value::{Abs, Object, Word};
 use moonhook_ir as ir;
 use moonhook_ir::helper;
+use moonhook_ir::words::Words;
 use moonhook_ir::{BinaryOp, CompareOp, Op, Operand, Size};
 use moonhook_shape::{MAX_KEY, Shape, Type};
 use moonhook_snapshot::TableId;
@@ -150,7 +151,7 @@ impl Context<'_> {
     /// Eight bytes of stack, for what is passed to the function that copies keys.
     fn slot_for_context(&mut self) -> ir::Value {
         const CONTEXT: u32 = 0;
-        let slot = self.known.shared.slot(CONTEXT, 8, &mut self.function);
+        let slot = self.known.shared.slot(CONTEXT, 8, &mut self.code.function);
         self.emit(Op::SlotAddress(slot))
     }
 
@@ -167,8 +168,8 @@ impl Context<'_> {
         let name = format!("{what}_{size}_{}{}", keys.limit, if lives { "_alive" } else { "" });
         self.known_subprogram(&name).unwrap_or_else(|| {
             let made = match extent {
-                Extent::Next => stepping_function(&name, keys, self.loc),
-                _ => copying_function(&name, keys, extent, self.loc),
+                Extent::Next => stepping_function(&name, keys, self.code.loc),
+                _ => copying_function(&name, keys, extent, self.code.loc),
             };
             self.place_subprogram(made)
         })

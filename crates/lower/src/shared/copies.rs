@@ -13,13 +13,13 @@
 use super::known::FieldPath;
 use crate::context::{Context, Result, Stop};
 use crate::loops::Iteration;
-use crate::numbering::Identity;
-use crate::region::Address;
+use crate::same::Identity;
 use crate::state::{Copied, Looked, State};
 use crate::value::{Abs, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;
 use moonhook_ir::helper;
+use moonhook_ir::words::{Address, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Size};
 use moonhook_shape::{Shape, Type};
 use moonhook_snapshot::TableId;
@@ -43,7 +43,7 @@ impl Context<'_> {
 
     /// Has what handlers read in several words copied, from the next walk on.
     pub fn check_copies(&mut self) -> Result<()> {
-        let needed = ir::needed_values(&self.function);
+        let needed = ir::needed_values(&self.code.function);
         let is_needed = |value: &Option<ir::Value>| value.is_none_or(|value| needed[value.index()]);
         let mut read: BTreeMap<TableId, BTreeSet<FieldPath>> = BTreeMap::new();
         for (table, path, value) in std::mem::take(&mut self.known.shared.reads.0) {

@@ -1,11 +1,11 @@
 //! Keys as bytes: on the stack if they are small, else in the region.
 
 use crate::context::{Context, Result};
-use crate::region::Address;
 use crate::region::KEY_START;
 use crate::state::State;
 use crate::value::{Abs, Object, Str, Variant, Word};
 use moonhook_ir as ir;
+use moonhook_ir::words::{Address, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size, UnaryOp};
 use moonhook_shape::{Datum, Shape, Type, WhenFull, encode_key};
 
@@ -57,7 +57,7 @@ impl Context<'_> {
         // A key and a value are there at the same time.
         let key = u32::from(start == KEY_START);
         let size = size.next_multiple_of(8) as u32;
-        let slot = self.known.shared.slot(size << 1 | key, size, &mut self.function);
+        let slot = self.known.shared.slot(size << 1 | key, size, &mut self.code.function);
         Ok(self.emit(Op::SlotAddress(slot)))
     }
 

@@ -3,12 +3,13 @@
 
 use super::keys::Unfit;
 use crate::context::{Context, Result};
-use crate::numbering::Identity;
+use crate::same::Identity;
 use crate::state::{State, Zero};
 use crate::value::{Abs, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;
 use moonhook_ir::CompareOp;
+use moonhook_ir::words::Words;
 use moonhook_shape::{Shape, Type};
 use moonhook_snapshot::TableId;
 

@@ -202,7 +202,7 @@ impl Context<'_> {
     /// Notes that a table is read of which nothing tells the types so far.
     fn note_untyped(&mut self, table: TableId) {
         if self.snapshot.table(table).declaration.is_some() {
-            self.known.shared.untyped.get_or_insert((table, self.loc));
+            self.known.shared.untyped.get_or_insert((table, self.code.loc));
         }
     }
 
@@ -212,7 +212,7 @@ impl Context<'_> {
         if self.shared_map(table)?.is_some() {
             return Ok(());
         }
-        self.loc = loc;
+        self.code.loc = loc;
         let known = self.types_seen(table);
         self.refuse_table(table, &known, "what its values are is not known".to_string())
     }

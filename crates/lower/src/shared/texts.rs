@@ -1,10 +1,11 @@
 //! Strings as bytes of keys and values: length, bytes, zeros.
 
 use crate::context::{Context, Result};
+use crate::region::MAX_FRAME;
 use crate::region::UNROLLED;
-use crate::region::{Address, MAX_FRAME};
 use crate::value::{Space, Word};
 use moonhook_ir as ir;
+use moonhook_ir::words::{Address, Words};
 use moonhook_ir::{BinaryOp, Op, Size, UnaryOp};
 use moonhook_shape::Type;
 

@@ -12,12 +12,12 @@ use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::fields::Key;
 use crate::loops::Iteration;
-use crate::region::Address;
 use crate::state::{Looked, State, Zero};
 use crate::value::{Abs, Object, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;
 use moonhook_ir::CompareOp;
+use moonhook_ir::words::{Address, Words};
 use moonhook_shape::{Field, Shape, Type};
 use moonhook_snapshot::TableId;
 

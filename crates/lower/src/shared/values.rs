@@ -2,12 +2,12 @@
 
 use super::keys::{Unfit, has_text};
 use crate::context::{Context, Result};
-use crate::region::Address;
 use crate::region::UNROLLED;
 use crate::region::VALUE_START;
 use crate::value::{Abs, Space, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;
+use moonhook_ir::words::{Address, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
 use moonhook_shape::{Shape, Type};
 

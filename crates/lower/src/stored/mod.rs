@@ -21,10 +21,11 @@ use self::known::{Holds, Kind, Site};
 
 use crate::context::{Context, Result, Stop};
 use crate::error::LowerErrorKind;
-use crate::region::{Address, STRINGS_END};
+use crate::region::STRINGS_END;
 use crate::sites::LoopKey;
 use crate::value::{Abs, Object, Space, Str, Variant, Word};
 use moonhook_ir::Size;
+use moonhook_ir::words::{Address, Words};
 
 /// Places in the script that make such tables, at most.
 const MAX_SITES: usize = 8;

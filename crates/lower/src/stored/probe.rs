@@ -7,6 +7,7 @@ use crate::context::{Context, Result};
 use crate::loops::Iteration;
 use crate::state::State;
 use crate::value::{Abs, Space, Word};
+use moonhook_ir::words::Words;
 use moonhook_ir::{BinaryOp, CompareOp, Size};
 
 impl Context<'_> {
@@ -70,7 +71,7 @@ impl Context<'_> {
     }
 
     /// Whether an entry's first word is of another table.
-    pub(super) fn is_free(&mut self, first: Word, stamp: Word) -> crate::range::Cond {
+    pub(super) fn is_free(&mut self, first: Word, stamp: Word) -> moonhook_ir::words::Cond {
         let difference = self.binary(BinaryOp::Xor, first, stamp);
         self.compare(CompareOp::UGt, difference, 0xff)
     }

@@ -5,10 +5,10 @@ use super::{E_KEY, E_NEXT, E_TAG, Kind};
 use crate::cells::ITERATOR;
 use crate::context::{Context, Result};
 use crate::loops::Iteration;
-use crate::region::Address;
 use crate::state::State;
 use crate::value::{Abs, Object, Space, Str, Variant, Word};
 use crate::ways::Arm;
+use moonhook_ir::words::{Address, Words};
 use moonhook_ir::{CompareOp, Size};
 
 impl Context<'_> {

@@ -3,9 +3,9 @@
 use super::{E_PAYLOAD, E_TAG, H_BORDER, Kind};
 use crate::context::{Context, Result};
 use crate::loops::Iteration;
-use crate::region::Address;
 use crate::value::{Abs, Object, Space, Str, Union, Variant, Word};
 use crate::ways::Arm;
+use moonhook_ir::words::{Address, Words};
 use moonhook_ir::{CompareOp, Size};
 use std::rc::Rc;
 

@@ -7,9 +7,9 @@ use super::{H_ENTRIES, H_LAST, H_MASK, H_USED};
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::loops::Iteration;
-use crate::region::Address;
 use crate::strings::Slice;
 use crate::value::{Abs, Str, Variant, Word};
+use moonhook_ir::words::{Address, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Size};
 
 /// A value in words.
@@ -114,7 +114,7 @@ impl Context<'_> {
         let (full, room) = self.split(full);
         self.state = full;
         if let Some(block) = self.state.block {
-            self.function.block_mut(block).cold = true;
+            self.code.function.block_mut(block).cold = true;
             self.grow(table, mask)?;
         }
         let grown = self.take_state();

@@ -5,6 +5,7 @@ use crate::context::{Context, Result};
 use crate::strings::Slice;
 use crate::value::{Abs, Str, Word};
 use crate::ways::Arm;
+use moonhook_ir::words::Words;
 use moonhook_ir::{CompareOp, FunctionId};
 use moonhook_runtime::layout::{
     L_CALL_COUNT, L_CALL_DEST, L_CALL_FUNC, TAG_FALSE, TAG_INT, TAG_NIL, TAG_STRING, TAG_TRUE,
@@ -30,7 +31,7 @@ impl Stubs<'_> {
             });
             let object = context.add(object, 8);
             let object = context.load_arena(object);
-            let access = Access { program: context.function.params[0].into(), state, object, out };
+            let access = Access { program: context.code.function.params[0].into(), state, object, out };
             let keyless = context.compare(CompareOp::Eq, key, 0);
             let (keyless, keyed) = context.split(keyless);
             context.state = keyless;

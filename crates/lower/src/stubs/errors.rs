@@ -7,6 +7,7 @@ use crate::events::Message;
 use crate::value::{Abs, Word};
 use moonhook_ir as ir;
 use moonhook_ir::Piece;
+use moonhook_ir::words::Words;
 use moonhook_runtime::layout::FAIL;
 
 impl Context<'_> {
@@ -45,8 +46,8 @@ impl Context<'_> {
     }
 
     fn error_block(&mut self, text: Vec<u8>, positioned: bool) -> ir::Block {
-        let block = self.function.new_block();
-        self.function.block_mut(block).cold = true;
+        let block = self.code.function.new_block();
+        self.code.function.block_mut(block).cold = true;
         let here = self.state.block.replace(block);
         let payload = Word::Imm(self.image_string(&text));
         self.raise_by(if positioned { "raise" } else { "raise_plain" }, &[payload]);

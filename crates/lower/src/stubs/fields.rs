@@ -5,6 +5,7 @@ use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::objects;
 use crate::value::{ARGUMENT_SIZE, Abs, Object, Word};
+use moonhook_ir::words::Words;
 use moonhook_ir::{CompareOp, FunctionId};
 use moonhook_runtime::layout::{OBJECT_ARGUMENT, OBJECT_PACKET};
 

@@ -1,8 +1,9 @@
 //! Values and strings of stubs in arena memory.
 
 use crate::context::{Context, Result};
-use crate::region::{Address, MAX_DISPLACEMENT};
+use crate::region::MAX_DISPLACEMENT;
 use crate::value::{Abs, Object, Space, Str, Word};
+use moonhook_ir::words::{Address, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size, UnaryOp};
 use moonhook_runtime::layout::{
     FAIL, L_HEAP, TAG_BUILTIN, TAG_FALSE, TAG_FLOAT, TAG_INT, TAG_NIL, TAG_OBJECT, TAG_STRING,
@@ -12,7 +13,7 @@ impl Context<'_> {
     /// The bytes of the arena at an address. They can be accessed whatever the address is.
     pub fn arena(&mut self, address: Word) -> Address {
         let (base, disp) = match address {
-            Word::Value(value) => match self.sums.get(&value) {
+            Word::Value(value) => match self.code.sums.get(&value) {
                 Some(&(root, sum)) if (-MAX_DISPLACEMENT..=MAX_DISPLACEMENT).contains(&sum) => {
                     (Word::Value(root), sum)
                 }

@@ -26,6 +26,7 @@ use crate::protocols;
 use crate::value::{Abs, Object, Word};
 use moonhook_ir as ir;
 use moonhook_ir::FunctionId;
+use moonhook_ir::words::Code;
 use moonhook_runtime::layout::{FAIL, OBJECT_PACKET};
 use moonhook_snapshot::Snapshot;
 
@@ -127,12 +128,12 @@ impl<'t> Stubs<'t> {
         let mut context = Context::of_function(self.snapshot, self.options, module, function);
         context.known.shared = self.host.shared().map(std::mem::take).unwrap_or_default();
         context.known.shared.start_function();
-        context.loc = self.loc;
+        context.code.loc = self.loc;
         context.stub = Some(Stub { host: &mut *self.host, state, arguments: None, errors: Vec::new() });
         let parameters: Vec<Word> = rest.into_iter().map(Word::Value).collect();
         let outcome = body(&mut context, &parameters);
         context.close_unused_blocks();
-        let Context { module, mut function, opaque_map, known, .. } = context;
+        let Context { module, code: Code { mut function, opaque_map, .. }, known, .. } = context;
         *self.host.module() = module;
         if let Some(shared) = self.host.shared() {
             *shared = known.shared;
@@ -174,7 +175,7 @@ impl Context<'_> {
     fn close_unused_blocks(&mut self) {
         for block in [self.fail_block, self.exit_block] {
             let end = ir::Terminator::Return(ir::Operand::Imm(FAIL as i32));
-            self.function.block_mut(block).terminator = Some((end, self.loc));
+            self.code.function.block_mut(block).terminator = Some((end, self.code.loc));
         }
     }
 }

@@ -4,12 +4,12 @@ use super::words::{self, Lengths, Place, Subject};
 use super::{INTEGER_SLOT, MAX_COMPARED, first_of, lay_out};
 use crate::context::{Context, Result};
 use crate::hashing::{self, Placement};
-use crate::range::Cond;
 use crate::state::State;
 use crate::strings::Slice;
 use crate::value::{Abs, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;
+use moonhook_ir::words::{Cond, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
 use moonhook_snapshot::{Table, TableId, Value};
 

@@ -6,12 +6,12 @@
 use super::keys::leave;
 use crate::context::{Context, Result};
 use crate::hashing;
-use crate::region::Address;
 use crate::state::State;
 use crate::strings::Slice;
 use crate::value::Word;
 use crate::ways::Arm;
 use moonhook_ir as ir;
+use moonhook_ir::words::{Address, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
 use std::collections::HashSet;
 

@@ -1,8 +1,8 @@
 //! What is known of the variables that packet code assigns.
 
-use crate::numbering::forget_values;
 use crate::value::{Variant, Word};
 use moonhook_ir as ir;
+use moonhook_ir::words::forget_values;
 use moonhook_snapshot::{CellId, TableId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;

@@ -13,6 +13,7 @@ use crate::error::LowerErrorKind;
 use crate::value::{Abs, Object, Variant, Word};
 use crate::ways::Form;
 use moonhook_ir as ir;
+use moonhook_ir::words::Words;
 use moonhook_ir::{Op, Size};
 use moonhook_snapshot::{CellId, Snapshot, Value};
 use std::collections::{BTreeSet, HashMap};

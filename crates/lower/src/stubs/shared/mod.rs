@@ -18,6 +18,7 @@ use crate::state::State;
 use crate::value::{Abs, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;
+use moonhook_ir::words::Words;
 use moonhook_ir::{CompareOp, FunctionId};
 use moonhook_runtime::layout::{ACCESS_KEEP, ACCESS_LENGTH, ACCESS_READ, ACCESS_WRITE, TAG_NIL};
 use moonhook_shape::{Shape, Type};
@@ -135,7 +136,7 @@ impl Context<'_> {
             let help = "give each place a name, or write handlers that have an expanded form";
             return self.refuse_shared(table, "lists as values, in general code, of", help);
         }
-        self.loc = ir::Loc::default();
+        self.code.loc = ir::Loc::default();
         Ok((map, shape))
     }
 

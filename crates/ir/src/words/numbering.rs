@@ -3,9 +3,8 @@
 //!
 //! Says nothing of where a value is available, so it never replaces one by the other.
 
-use crate::value::{Abs, Str, Variant, Word};
-use moonhook_ir as ir;
-use moonhook_ir::BinaryOp;
+use super::Word;
+use crate::{BinaryOp, Value};
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
@@ -13,11 +12,11 @@ use std::rc::Rc;
 #[derive(Debug, Default)]
 pub struct Same {
     /// For a value the first one that is the same.
-    first: BTreeMap<ir::Value, ir::Value>,
-    computed: HashMap<Computed, ir::Value>,
-    read: HashMap<Rc<Read>, ir::Value>,
+    first: BTreeMap<Value, Value>,
+    computed: HashMap<Computed, Value>,
+    read: HashMap<Rc<Read>, Value>,
     /// Keys of `computed` and `read` by their values.
-    keys: BTreeMap<ir::Value, Keys>,
+    keys: BTreeMap<Value, Keys>,
     /// Counts what may change the packet between two reads.
     epoch: u32,
 }
@@ -29,7 +28,7 @@ struct Keys {
     computed: Vec<Computed>,
     read: Vec<Rc<Read>>,
     /// Values with lower numbers of which this is the first that is the same.
-    earlier: Vec<ir::Value>,
+    earlier: Vec<Value>,
 }
 
 /// A word of something that is read of the packet.
@@ -37,13 +36,13 @@ struct Keys {
 struct Read {
     what: String,
     at: Word,
-    variants: Vec<Variant>,
+    tags: Vec<i64>,
     word: usize,
     epoch: u32,
 }
 
 /// Removes what is kept for values from `count` on, as a rollback takes them away.
-pub fn forget_values<T>(map: &mut BTreeMap<ir::Value, T>, count: u32, mut removed: impl FnMut(T)) {
+pub fn forget_values<T>(map: &mut BTreeMap<Value, T>, count: u32, mut removed: impl FnMut(T)) {
     while let Some(last) = map.last_entry().filter(|last| last.key().0 >= count) {
         removed(last.remove());
     }
@@ -79,7 +78,7 @@ impl Same {
         }
     }
 
-    pub fn note_binary(&mut self, op: BinaryOp, a: Word, b: Word, value: ir::Value) {
+    pub fn note_binary(&mut self, op: BinaryOp, a: Word, b: Word, value: Value) {
         let key = (op, self.of(a), self.of(b));
         let first = *self.computed.entry(key).or_insert_with(|| {
             self.keys.entry(value).or_default().computed.push(key);
@@ -88,17 +87,12 @@ impl Same {
         self.set_first(value, first);
     }
 
-    /// Notes that `value` is what `what` at `at` of the packet is now.
-    pub fn note_read(&mut self, what: &str, at: Word, value: &Abs) {
-        let variants = match value {
-            Abs::Union(union) => union.variants.clone(),
-            _ => vec![],
-        };
+    /// Notes that `words` are what `what` at `at` of the packet is now; `tags` tell types apart that have as many words.
+    pub fn note_read(&mut self, what: &str, at: Word, tags: &[i64], words: &[Word]) {
         let at = self.of(at);
-        for (word, value) in words(value).into_iter().enumerate() {
-            let Word::Value(value) = value else { continue };
-            let read =
-                Read { what: what.to_string(), at, variants: variants.clone(), word, epoch: self.epoch };
+        for (word, value) in words.iter().enumerate() {
+            let Word::Value(value) = *value else { continue };
+            let read = Read { what: what.to_string(), at, tags: tags.to_vec(), word, epoch: self.epoch };
             let read = Rc::new(read);
             let first = *self.read.entry(read.clone()).or_insert_with(|| {
                 self.keys.entry(value).or_default().read.push(read);
@@ -108,24 +102,10 @@ impl Same {
         }
     }
 
-    fn set_first(&mut self, value: ir::Value, first: ir::Value) {
+    fn set_first(&mut self, value: Value, first: Value) {
         if first > value {
             self.keys.entry(first).or_default().earlier.push(value);
         }
         self.first.insert(value, first);
     }
 }
-
-fn words(value: &Abs) -> Vec<Word> {
-    match value {
-        Abs::Int(word) | Abs::Bool(word) | Abs::Str(Str::Ipv4(word) | Str::Mac(word)) => vec![*word],
-        Abs::Str(Str::Ipv6(high, low)) => vec![*high, *low],
-        Abs::Str(Str::Slice { start, length, .. }) => vec![*start, *length],
-        Abs::Union(union) => [&[union.tag], &union.payload[..]].concat(),
-        _ => vec![],
-    }
-}
-
-/// A value with each word replaced by the first that is the same: equal for values that are the same. Of a table made at packet
-/// time, its fields as they are now.
-pub type Identity = Vec<Abs>;

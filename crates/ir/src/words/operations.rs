@@ -1,53 +1,53 @@
 //! Appending IR to the current block, with constants folded and ranges tracked on the way.
 
-use crate::context::Context;
-use crate::range::{Cond, Range, range_of_binary};
-use crate::value::Word;
-use moonhook_ir as ir;
-use moonhook_ir::{BinaryOp, CompareOp, Op, Operand, Size, UnaryOp, eval};
+use super::range::{Cond, Range, range_of_binary};
+use super::{Coder, Word};
+use crate::{BinaryOp, Block, CompareOp, Condition, Op, Operand, Size, Terminator, UnaryOp, Value, eval};
 
-impl Context<'_> {
+/// Operations on words, appended to the current block as far as they are not known.
+pub trait Words: Coder {
     /// The block being appended to. Code that cannot be reached is appended to a block that nothing leads to.
-    pub fn block(&mut self) -> ir::Block {
-        match self.state.block {
-            Some(block) => block,
-            None => {
-                let block = self.function.new_block();
-                self.function.block_mut(block).terminator =
-                    Some((ir::Terminator::Return(Operand::Imm(0)), self.loc));
-                block
-            }
+    fn block(&mut self) -> Block {
+        if let Some(block) = *self.current_block() {
+            return block;
         }
+        let code = self.code_mut();
+        let (block, loc) = (code.function.new_block(), code.loc);
+        code.function.block_mut(block).terminator = Some((Terminator::Return(Operand::Imm(0)), loc));
+        block
     }
 
     /// Appends an operation that has a result.
-    pub fn emit(&mut self, op: Op) -> ir::Value {
+    fn emit(&mut self, op: Op) -> Value {
         let block = self.block();
-        self.function.push(block, op, self.loc).unwrap_or(ir::Value::NONE)
+        let code = self.code_mut();
+        code.function.push(block, op, code.loc).unwrap_or(Value::NONE)
     }
 
-    pub fn emit_void(&mut self, op: Op) {
+    fn emit_void(&mut self, op: Op) {
         let block = self.block();
-        self.function.push(block, op, self.loc);
+        let code = self.code_mut();
+        code.function.push(block, op, code.loc);
     }
 
-    pub fn set_range(&mut self, value: ir::Value, range: Range) {
-        let index = value.index();
-        if self.ranges.len() <= index {
-            self.ranges.resize(index + 1, Range::FULL);
+    /// Ends the current block; nothing is appended until another one is entered.
+    fn terminate(&mut self, terminator: Terminator) {
+        if let Some(block) = self.current_block().take() {
+            let code = self.code_mut();
+            code.function.block_mut(block).terminator = Some((terminator, code.loc));
         }
-        self.ranges[index] = Range { since: range.since.min(value.0), ..range };
     }
 
-    pub fn range(&self, word: Word) -> Range {
-        match word {
-            Word::Imm(imm) => Range::exactly(imm),
-            Word::Value(value) => self.ranges.get(value.index()).copied().unwrap_or(Range::FULL),
-        }
+    fn set_range(&mut self, value: Value, range: Range) {
+        self.code_mut().set_range(value, range);
+    }
+
+    fn range(&self, word: Word) -> Range {
+        self.code().range(word)
     }
 
     /// The word as an SSA value.
-    pub fn value(&mut self, word: Word) -> ir::Value {
+    fn value(&mut self, word: Word) -> Value {
         match word {
             Word::Value(value) => value,
             Word::Imm(imm) => {
@@ -65,7 +65,7 @@ impl Context<'_> {
         }
     }
 
-    pub fn binary(&mut self, op: BinaryOp, a: impl Into<Word>, b: impl Into<Word>) -> Word {
+    fn binary(&mut self, op: BinaryOp, a: impl Into<Word>, b: impl Into<Word>) -> Word {
         let (mut a, mut b) = (a.into(), b.into());
         if let (Word::Imm(x), Word::Imm(y)) = (a, b) {
             return Word::Imm(eval::binary(op, x as u64, y as u64) as i64);
@@ -96,23 +96,23 @@ impl Context<'_> {
         let rhs = self.operand(b);
         let value = self.emit(Op::Binary(op, lhs, rhs));
         self.set_range(value, range);
-        self.same.note_binary(op, a, b, value);
+        self.code_mut().same.note_binary(op, a, b, value);
         let constant = match (op, b) {
             (BinaryOp::Add, Word::Imm(constant)) => Some(constant),
             (BinaryOp::Sub, Word::Imm(constant)) => Some(constant.wrapping_neg()),
             _ => None,
         };
         if let Some(constant) = constant {
-            let (root, sum) = self.sums.get(&lhs).copied().unwrap_or((lhs, 0));
-            self.sums.insert(value, (root, sum.wrapping_add(constant)));
+            let (root, sum) = self.code_mut().sums.get(&lhs).copied().unwrap_or((lhs, 0));
+            self.code_mut().sums.insert(value, (root, sum.wrapping_add(constant)));
         }
         Word::Value(value)
     }
 
     /// A word as another one plus a constant, as far as that is known.
-    pub fn constant_part(&self, word: Word) -> (Word, i64) {
+    fn constant_part(&self, word: Word) -> (Word, i64) {
         match word {
-            Word::Value(value) => match self.sums.get(&value) {
+            Word::Value(value) => match self.code().sums.get(&value) {
                 Some((root, constant)) => (Word::Value(*root), *constant),
                 None => (word, 0),
             },
@@ -120,27 +120,27 @@ impl Context<'_> {
         }
     }
 
-    pub fn add(&mut self, a: impl Into<Word>, b: impl Into<Word>) -> Word {
+    fn add(&mut self, a: impl Into<Word>, b: impl Into<Word>) -> Word {
         self.binary(BinaryOp::Add, a, b)
     }
 
-    pub fn sub(&mut self, a: impl Into<Word>, b: impl Into<Word>) -> Word {
+    fn sub(&mut self, a: impl Into<Word>, b: impl Into<Word>) -> Word {
         self.binary(BinaryOp::Sub, a, b)
     }
 
-    pub fn and(&mut self, a: impl Into<Word>, b: impl Into<Word>) -> Word {
+    fn and(&mut self, a: impl Into<Word>, b: impl Into<Word>) -> Word {
         self.binary(BinaryOp::And, a, b)
     }
 
-    pub fn shl(&mut self, a: impl Into<Word>, b: impl Into<Word>) -> Word {
+    fn shl(&mut self, a: impl Into<Word>, b: impl Into<Word>) -> Word {
         self.binary(BinaryOp::Shl, a, b)
     }
 
-    pub fn shr(&mut self, a: impl Into<Word>, b: impl Into<Word>) -> Word {
+    fn shr(&mut self, a: impl Into<Word>, b: impl Into<Word>) -> Word {
         self.binary(BinaryOp::LShr, a, b)
     }
 
-    pub fn unary(&mut self, op: UnaryOp, a: impl Into<Word>) -> Word {
+    fn unary(&mut self, op: UnaryOp, a: impl Into<Word>) -> Word {
         let range = match op {
             UnaryOp::Swap16 => Range::up_to(0xffff),
             UnaryOp::Swap32 | UnaryOp::ZeroExtend32 => Range::up_to(0xffff_ffff),
@@ -167,7 +167,7 @@ impl Context<'_> {
         }
     }
 
-    pub fn load(&mut self, base: ir::Value, disp: i16, size: Size, signed: bool) -> Word {
+    fn load(&mut self, base: Value, disp: i16, size: Size, signed: bool) -> Word {
         let value = self.emit(Op::Load { size, signed, base, disp });
         let bits = size as u32 * 8;
         let range = match (size, signed) {
@@ -179,18 +179,18 @@ impl Context<'_> {
         Word::Value(value)
     }
 
-    pub fn store(&mut self, base: ir::Value, disp: i16, size: Size, word: impl Into<Word>) {
+    fn store(&mut self, base: Value, disp: i16, size: Size, word: impl Into<Word>) {
         let value = self.operand(word.into());
         self.emit_void(Op::Store { size, base, disp, value });
     }
 
-    pub fn helper(&mut self, id: u32, args: &[Word]) -> Word {
+    fn helper(&mut self, id: u32, args: &[Word]) -> Word {
         let args = args.iter().map(|arg| self.value(*arg)).collect();
         Word::Value(self.emit(Op::Helper { id, args }))
     }
 
     /// The condition `a op b`, decided now if constants or ranges decide it.
-    pub fn compare(&mut self, op: CompareOp, a: impl Into<Word>, b: impl Into<Word>) -> Cond {
+    fn compare(&mut self, op: CompareOp, a: impl Into<Word>, b: impl Into<Word>) -> Cond {
         let (a, b) = (a.into(), b.into());
         match (a, b) {
             (Word::Imm(x), Word::Imm(y)) => Cond::Known(eval::compare(op, x as u64, y as u64)),
@@ -202,64 +202,37 @@ impl Context<'_> {
                 CompareOp::Test => self.compare(CompareOp::Ne, a, 0),
                 _ => Cond::Known(false),
             },
-            (Word::Value(lhs), b) => match self.decided(op, a, b) {
+            (Word::Value(lhs), b) => match decided(op, self.range(a), self.range(b)) {
                 Some(known) => Cond::Known(known),
                 None => {
                     let rhs = self.operand(b);
-                    Cond::Test(ir::Condition { op, lhs, rhs })
+                    Cond::Test(Condition { op, lhs, rhs })
                 }
             },
         }
     }
 
-    fn decided(&self, op: CompareOp, a: Word, b: Word) -> Option<bool> {
-        let (x, y) = (self.range(a), self.range(b));
-        let both_positive = x.min >= 0 && y.min >= 0;
-        let less = |strict: bool| {
-            if x.max < y.min || (!strict && x.max <= y.min) {
-                Some(true)
-            } else if x.min > y.max || (strict && x.min >= y.max) {
-                Some(false)
-            } else {
-                None
-            }
-        };
-        match op {
-            CompareOp::Eq if x.max < y.min || x.min > y.max => Some(false),
-            CompareOp::Ne if x.max < y.min || x.min > y.max => Some(true),
-            CompareOp::SLt => less(true),
-            CompareOp::SLe => less(false),
-            CompareOp::SGt => less(false).map(|known| !known),
-            CompareOp::SGe => less(true).map(|known| !known),
-            CompareOp::ULt if both_positive => less(true),
-            CompareOp::ULe if both_positive => less(false),
-            CompareOp::UGt if both_positive => less(false).map(|known| !known),
-            CompareOp::UGe if both_positive => less(true).map(|known| !known),
-            _ => None,
-        }
-    }
-
-    /// [`Context::compare`] for what the script compares: the verifier's proofs never rest on it. In a loop the verifier must
+    /// [`Words::compare`] for what the script compares: the verifier's proofs never rest on it. In a loop the verifier must
     /// not learn from it either. As long as it has not walked all of a loop it takes states for different that differ in
     /// what is known of any value (`is_state_visited`, kernel/bpf/verifier.c), so that a row of comparisons of different
     /// values would be walked in every combination.
-    pub fn compare_apart(&mut self, op: CompareOp, a: impl Into<Word>, b: impl Into<Word>) -> Cond {
+    fn compare_apart(&mut self, op: CompareOp, a: impl Into<Word>, b: impl Into<Word>) -> Cond {
         let (a, b) = (a.into(), b.into());
         match self.compare(op, a, b) {
-            Cond::Test(condition) if self.loop_start > 0 => {
+            Cond::Test(condition) if self.code().loop_start > 0 => {
                 let lhs = self.emit(Op::Unary(UnaryOp::Unlink, condition.lhs));
                 let rhs = match condition.rhs {
                     Operand::Value(value) => Operand::Value(self.emit(Op::Unary(UnaryOp::Unlink, value))),
                     imm => imm,
                 };
-                Cond::Test(ir::Condition { lhs, rhs, ..condition })
+                Cond::Test(Condition { lhs, rhs, ..condition })
             }
             cond => cond,
         }
     }
 
     /// A condition of which nothing is known.
-    pub fn unknown_condition(&mut self) -> Cond {
+    fn unknown_condition(&mut self) -> Cond {
         match self.launder(&[Word::Imm(0)]).first() {
             Some(word) => self.compare(CompareOp::Eq, *word, 0),
             None => Cond::Known(true),
@@ -267,7 +240,7 @@ impl Context<'_> {
     }
 
     /// The condition as a word, 0 or 1.
-    pub fn condition_word(&mut self, cond: Cond) -> Word {
+    fn condition_word(&mut self, cond: Cond) -> Word {
         match cond {
             Cond::Known(known) => Word::Imm(known.into()),
             Cond::Test(condition) => {
@@ -282,11 +255,12 @@ impl Context<'_> {
     /// head, because only a variable that is unknown there lets the verifier see that one walk through the loop stands for
     /// all. What the verifier knows of a word depends on the way to it, so that no word can be left out; and the first
     /// entry is not enough, since what is left over on the stack may keep later ones from being compared with it.
-    pub fn launder(&mut self, words: &[Word]) -> Vec<Word> {
+    fn launder(&mut self, words: &[Word]) -> Vec<Word> {
         if words.is_empty() {
             return vec![];
         }
-        let base = self.emit(Op::DataAddress { map: self.opaque_map, offset: 0 });
+        let map = self.code().opaque_map;
+        let base = self.emit(Op::DataAddress { map, offset: 0 });
         let zero = self.load(base, 0, Size::B8, false);
         let zero = self.value(zero);
         let mut laundered = Vec::with_capacity(words.len());
@@ -304,10 +278,39 @@ impl Context<'_> {
     /// A word that may be another constant on each way to here, without what the verifier knows of it. Where it becomes
     /// part of an address, or is compared, the verifier would walk the code that follows once for each of the constants,
     /// and for their combinations with those of other words.
-    pub fn unknown(&mut self, word: Word) -> Word {
+    fn unknown(&mut self, word: Word) -> Word {
         match word {
             Word::Imm(_) => word,
             word => self.launder(&[word]).pop().unwrap_or(word),
         }
+    }
+}
+
+impl<T: Coder + ?Sized> Words for T {}
+
+/// What the comparison gives, if the bounds of its operands tell.
+fn decided(op: CompareOp, x: Range, y: Range) -> Option<bool> {
+    let both_positive = x.min >= 0 && y.min >= 0;
+    let less = |strict: bool| {
+        if x.max < y.min || (!strict && x.max <= y.min) {
+            Some(true)
+        } else if x.min > y.max || (strict && x.min >= y.max) {
+            Some(false)
+        } else {
+            None
+        }
+    };
+    match op {
+        CompareOp::Eq if x.max < y.min || x.min > y.max => Some(false),
+        CompareOp::Ne if x.max < y.min || x.min > y.max => Some(true),
+        CompareOp::SLt => less(true),
+        CompareOp::SLe => less(false),
+        CompareOp::SGt => less(false).map(|known| !known),
+        CompareOp::SGe => less(true).map(|known| !known),
+        CompareOp::ULt if both_positive => less(true),
+        CompareOp::ULe if both_positive => less(false),
+        CompareOp::UGt if both_positive => less(false).map(|known| !known),
+        CompareOp::UGe if both_positive => less(true).map(|known| !known),
+        _ => None,
     }
 }

@@ -1,7 +1,6 @@
 //! What is known of a word before packet time: its bounds, and conditions on it.
 
-use moonhook_ir as ir;
-use moonhook_ir::BinaryOp;
+use crate::{BinaryOp, Condition};
 
 /// What is known of a word as a signed number. Only what the kernel's verifier tracks too may be claimed here, because
 /// checks that the verifier needs are left out on the strength of it.
@@ -56,10 +55,10 @@ impl Range {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Cond {
     Known(bool),
-    Test(ir::Condition),
+    Test(Condition),
 }
 
-pub fn range_of_binary(op: BinaryOp, a: Range, b: Range) -> Range {
+pub(super) fn range_of_binary(op: BinaryOp, a: Range, b: Range) -> Range {
     let negative = a.min < 0 || b.min < 0;
     let since = match op {
         BinaryOp::Sub => Range::WIDENED,
