@@ -1,13 +1,9 @@
 //! Values of packet time that are surely the same ([`moonhook_ir::words::Same`]): keys of shared tables are recognised by this.
 
 use crate::context::Context;
-use crate::value::{Abs, Object, Str, Union, Word};
+use crate::value::{Abs, Identity, Object, Str, Union, Word};
 use moonhook_shape::MAX_DEPTH;
 use std::rc::Rc;
-
-/// A value with each word replaced by the first that is the same: equal for values that are the same. Of a table made at packet
-/// time, its fields as they are now.
-pub type Identity = Vec<Abs>;
 
 impl Context<'_> {
     /// The identity of a key of a shared table.

@@ -2,9 +2,9 @@
 
 use crate::copy_on_write::CopyOnWrite;
 use crate::fields::Made;
-use crate::same::Identity;
 use crate::shared::assigned::Assignment;
 use crate::stored::known::Found;
+use crate::value::Identity;
 use crate::value::{Abs, Word};
 use moonhook_ir as ir;
 use moonhook_snapshot::TableId;

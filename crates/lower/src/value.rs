@@ -43,6 +43,10 @@ impl PartialEq for Abs {
     }
 }
 
+/// A value with each word replaced by the first that is the same: equal for values that are the same. Of a table made at packet
+/// time, its fields as they are now.
+pub type Identity = Vec<Abs>;
+
 /// A string.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Str {

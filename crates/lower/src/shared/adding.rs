@@ -4,8 +4,8 @@
 use super::additions::{At, Load, Meeting, SameWord, Sum};
 use super::assigned::Assigned;
 use crate::context::{Context, Result};
-use crate::same::Identity;
 use crate::state::{Looked, State};
+use crate::value::Identity;
 use crate::value::{Abs, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;

@@ -6,8 +6,8 @@
 //! a variable of the join, so that the program can tell which word it was.
 
 use super::addresses::{EntryOf, Lookup};
-use crate::same::Identity;
 use crate::state::Facts;
+use crate::value::Identity;
 use crate::value::{Abs, Word};
 use moonhook_ir as ir;
 use moonhook_ir::words::{Address, forget_values};

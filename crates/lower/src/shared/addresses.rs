@@ -2,8 +2,8 @@
 //! is followed through joins.
 
 use super::additions::Additions;
-use crate::same::Identity;
 use crate::state::Facts;
+use crate::value::Identity;
 use crate::value::Word;
 use moonhook_ir as ir;
 use moonhook_snapshot::TableId;

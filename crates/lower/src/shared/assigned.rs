@@ -4,7 +4,7 @@
 //! one. Inside a loop what it ends is forgotten for all code that is walked from then on, which is behind it in some turn.
 
 use super::additions::{Additions, At, Load};
-use crate::same::Identity;
+use crate::value::Identity;
 use crate::value::{Abs, Word};
 use moonhook_snapshot::TableId;
 

@@ -13,8 +13,8 @@
 use super::known::FieldPath;
 use crate::context::{Context, Result, Stop};
 use crate::loops::Iteration;
-use crate::same::Identity;
 use crate::state::{Copied, Looked, State};
+use crate::value::Identity;
 use crate::value::{Abs, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;

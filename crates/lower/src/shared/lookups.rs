@@ -3,8 +3,8 @@
 
 use super::keys::Unfit;
 use crate::context::{Context, Result};
-use crate::same::Identity;
 use crate::state::{State, Zero};
+use crate::value::Identity;
 use crate::value::{Abs, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;
