@@ -199,9 +199,10 @@ impl Computed<'_, '_> {
             Some(Return1) => self.text(function, pc, i.a()) == Text::Made,
             Some(TailCall) if self.result(function, pc, i.a()) == Text::Made => true,
             Some(Call | TailCall) => match self.called(function, pc, i.a()) {
-                Called::Library(name) | Called::Method(name) if name == "string.gsub" || name == "gsub" => {
-                    let replacement = self.text(function, pc, i.a() + 3);
-                    replacement == Text::None || !self.is_literal(function, pc, i.a() + 3)
+                Called::Library(name) if name == "string.gsub" => self.calls_back(function, pc, i),
+                Called::Method(name) if name == "gsub" => {
+                    self.calls_back(function, pc, i)
+                        || self.any_made(function, pc, i.a() + 1, i.b().checked_sub(2))
                 }
                 Called::Library(name) if results::of(&name) != Some(Gives::Given) => false,
                 // Functions that are called back get parts of strings.
@@ -216,6 +217,12 @@ impl Computed<'_, '_> {
                 .any(|operand| self.text(function, pc, operand) == Text::Made),
             _ => false,
         }
+    }
+
+    /// Whether a call of `string.gsub` may call a function with parts of the string.
+    fn calls_back(&mut self, function: usize, pc: usize, i: Instruction) -> bool {
+        let replacement = self.text(function, pc, i.a() + 3);
+        replacement == Text::None || !self.is_literal(function, pc, i.a() + 3)
     }
 
     /// Whether `string.gsub` may be called otherwise than by its name.
@@ -267,34 +274,5 @@ impl Computed<'_, '_> {
 /// do no harm.)
 fn is_operation(opcode: Opcode) -> bool {
     use Opcode::*;
-    matches!(
-        opcode,
-        MmBin
-            | MmBinI
-            | MmBinK
-            | Add
-            | Sub
-            | Mul
-            | Mod
-            | Pow
-            | Div
-            | IDiv
-            | BAnd
-            | BOr
-            | BXor
-            | Shl
-            | Shr
-            | Unm
-            | BNot
-            | Len
-            | Eq
-            | Lt
-            | Le
-            | EqK
-            | EqI
-            | LtI
-            | LeI
-            | GtI
-            | GeI
-    )
+    opcode.is_binary() || opcode.is_test() || matches!(opcode, Unm | BNot | Len | MmBin | MmBinI | MmBinK)
 }
