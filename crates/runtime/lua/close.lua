@@ -56,6 +56,12 @@ function inline.catching_kind(frame)
   return kind
 end
 
+-- Whether the error is that memory has run out. Lua knows it by its text alone (lua_error in lapi.c), and calls no handler for it.
+function inline.out_of_memory(L)
+  if u64(L + L_ERROR_TAG) ~= TAG_STRING then return 0 end
+  return text_equal(u64(L + L_ERROR), "not enough memory")
+end
+
 -- An error was raised: looks for who catches it. A handler of `xpcall` is called first, where the error happened. Nobody does at
 -- the entry, where `__tostring` words what is no text.
 function unwind(L)
@@ -88,7 +94,7 @@ function unwind(L)
       return call_handler(L, text)
     end
   end
-  if kind == KIND_XPCALL then return call_handler(L, frame + F_VALUE) end
+  if kind == KIND_XPCALL and inline.out_of_memory(L) == 0 then return call_handler(L, frame + F_VALUE) end
   return throw_to(L, frame)
 end
 
