@@ -17,6 +17,7 @@ pub use tree::{Program, Statement};
 mod building;
 mod captures;
 mod chains;
+mod changes;
 mod classes;
 mod closing;
 mod closures;
@@ -35,6 +36,7 @@ mod kit;
 mod lists;
 mod loops;
 mod metamethods;
+mod names;
 mod nested;
 mod operands;
 mod packet;
@@ -51,9 +53,11 @@ pub mod tree;
 mod utf8;
 mod varargs;
 
+use changes::Holder;
 use classes::Class;
 use factories::Family;
 use functions::Helper;
+use names::Names;
 use registries::Registry;
 use rules::RuleTable;
 use scope::{Scope, Sort};
@@ -100,6 +104,8 @@ pub fn program(random: &mut Random, allowed: Features) -> Program {
         tallies: Vec::new(),
         registries: Vec::new(),
         families: Vec::new(),
+        holders: Vec::new(),
+        names_known: None,
     };
     let mut statements = generator.state();
     statements.extend(generator.classes());
@@ -137,6 +143,8 @@ struct Generator {
     tallies: Vec<Tally>,
     registries: Vec<Registry>,
     families: Vec<Family>,
+    holders: Vec<Holder>,
+    names_known: Option<Names>,
 }
 
 impl Generator {
@@ -266,6 +274,8 @@ impl Generator {
             tallies::STATEMENTS,
             registries::STATEMENTS,
             factories::STATEMENTS,
+            changes::STATEMENTS,
+            names::STATEMENTS,
         ];
         for _ in 0..TRIES {
             if let Some(written) = self.chosen(&rules).and_then(|rule| rule(self)) {
@@ -312,6 +322,8 @@ impl Generator {
         all.extend(self.rules_of_load_time());
         all.extend(self.registries_of_load_time());
         all.extend(self.factories_of_load_time());
+        all.extend(self.holders_of_load_time());
+        all.extend(self.names_of_load_time());
         all
     }
 

@@ -48,13 +48,15 @@ features! {
     PLACES = 25: "places",
     REGISTRIES = 26: "registries",
     FACTORIES = 27: "factories",
+    CHANGES = 28: "changes",
+    NAMING = 29: "naming",
 }
 
 impl Features {
     /// Integers, branches, loops, calls of known functions.
     pub const PLAIN: Features = Features(0);
 
-    pub const ALL: Features = Features((1 << 28) - 1);
+    pub const ALL: Features = Features((1 << 30) - 1);
 
     /// Whether everything in `other` is in this set.
     pub fn has(self, other: Features) -> bool {
@@ -90,7 +92,8 @@ impl Features {
             | Features::CHAINS.0
             | Features::PLACES.0
             | Features::REGISTRIES.0
-            | Features::FACTORIES.0,
+            | Features::FACTORIES.0
+            | Features::CHANGES.0,
     );
 
     /// Some of them: all once in four times, half of them as often; otherwise some of those that have expanded code, as one construct that

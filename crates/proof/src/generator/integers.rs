@@ -4,7 +4,8 @@ use super::scope::Sort;
 use super::tree::{Expression, Kind, expr, line};
 use super::{
     ExpressionRule, Features, Generator, Rules, Statement, TRIES, classes, closures, failures, formats,
-    lists, metamethods, nested, operands, packet, patterns, records, tallies, texts, tree, utf8, varargs,
+    lists, metamethods, names, nested, operands, packet, patterns, records, tallies, texts, tree, utf8,
+    varargs,
 };
 
 /// Values at which arithmetic changes its mind.
@@ -89,6 +90,7 @@ impl Generator {
             nested::INTEGERS,
             classes::INTEGERS,
             metamethods::INTEGERS,
+            names::INTEGERS,
             operands::INTEGERS,
             closures::INTEGERS,
             varargs::INTEGERS,

@@ -4,7 +4,7 @@ use super::Generator;
 use super::tree::{Statement, line};
 
 /// Each name with the function's parameters and the lines of its body.
-const KIT: [(&str, &str, &[&str]); 10] = [
+const KIT: [(&str, &str, &[&str]); 11] = [
     ("compose", "f, g", &["return function(x) return f(g(x)) end"]),
     ("apply", "f, ...", &["return f(...)"]),
     // A sequence as text.
@@ -66,6 +66,16 @@ const KIT: [(&str, &str, &[&str]); 10] = [
         &["return setmetatable({}, { __close = function(_, e) print(\"close\", name, e ~= nil) end })"],
     ),
     ("count", "...", &["return select(\"#\", ...), ..."]),
+    // What is known of a value of any type.
+    (
+        "described",
+        "x",
+        &[
+            "if type(x) == \"table\" then return \"table \" .. tostring(rawget(x, \"v\")) end",
+            "if type(x) == \"function\" then return \"function \" .. tostring(x()) end",
+            "return type(x) == \"string\" and x .. \"!\" or tostring(x)",
+        ],
+    ),
     // At most so many bytes.
     ("short", "s", &["return #s > 40 and s:sub(1, 40) or s"]),
 ];

@@ -41,6 +41,7 @@ pub(super) const STATEMENTS: Rules<StatementRule> = &[
     (Features::TALLIES, 3, Generator::show_tally),
     (Features::TALLIES, 2, Generator::forget_tally),
     (Features::TALLIES, 1, Generator::sum_of_tally),
+    (Features::TALLIES, 1, Generator::compare_entries),
 ];
 
 pub(super) const INTEGERS: Rules<ExpressionRule> = &[(Features::TALLIES, 4, |it, _| {
@@ -215,6 +216,18 @@ impl Generator {
         let key = self.key_of(key)?;
         let forget = vec![line!(format!("{name}[$] = nil"), key)];
         Some(vec![line!("if $ then$end", self.condition(1), forget)])
+    }
+
+    /// Entries are equal if they are the same one.
+    fn compare_entries(&mut self) -> Option<Vec<Statement>> {
+        let Tally { name, key, .. } = self.known_tally(Value::Record)?;
+        let (first, second) = (self.key_of(key)?, self.key_of(key)?);
+        let equal = expr!(Boolean, format!("(e == {name}[$])"), second);
+        let body = vec![
+            line!(format!("local e = {name}[$]"), first),
+            self.shown(vec![equal, expr!(Boolean, "(e == e)"), expr!(Boolean, "(e == nil)")]),
+        ];
+        Some(vec![line!("do$end", body)])
     }
 
     /// A traversal whose order does not show.
