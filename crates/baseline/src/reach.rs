@@ -236,6 +236,13 @@ impl Reach {
         (!self.assigned.contains(&cell)).then_some(cell)
     }
 
+    /// The variables of load time that upvalues of a function may be where it is not known which, or packets assign them.
+    pub fn unfixed_cells(&self, function: usize) -> impl Iterator<Item = CellId> + '_ {
+        let upvalues = self.upvalues.get(&function).into_iter().flatten().enumerate();
+        let unfixed = upvalues.filter(move |(upvalue, _)| self.fixed_upvalue(function, *upvalue).is_none());
+        unfixed.flat_map(|(_, captured)| captured.cells.iter().copied())
+    }
+
     /// Whether an upvalue of a function may be a variable of load time: not where it is surely a local variable of a function that
     /// runs at packet time.
     pub fn may_be_of_load_time(&self, functions: &Functions<'_>, index: usize, upvalue: usize) -> bool {

@@ -58,11 +58,7 @@ impl Gets<'_, '_> {
 
     /// Whether one of them may be in a variable of load time of which is not known what it holds.
     fn unknown_upvalues(&self, reach: &Reach) -> bool {
-        let Some(upvalues) = reach.upvalues.get(&self.index) else { return false };
-        upvalues.iter().enumerate().any(|(upvalue, captured)| {
-            let is_next = |cell| is_next(&self.functions.snapshot.cell(cell).value);
-            reach.fixed_upvalue(self.index, upvalue).is_none() && captured.cells.iter().copied().any(is_next)
-        })
+        reach.unfixed_cells(self.index).any(|cell| is_next(&self.functions.snapshot.cell(cell).value))
     }
 
     /// Whether the instruction gets one of them and what follows is more than the beginning of a traversal.

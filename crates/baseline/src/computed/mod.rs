@@ -238,17 +238,11 @@ impl<'f, 'a> Computed<'f, 'a> {
                 _ => None,
             }));
         }
-        for (function, upvalues) in &self.reach.upvalues {
-            for (upvalue, captured) in upvalues.iter().enumerate() {
-                if self.reach.fixed_upvalue(*function, upvalue).is_some() {
-                    continue;
-                }
-                escaped.extend(captured.cells.iter().filter_map(|cell| match snapshot.cell(*cell).value {
-                    Value::Table(table) if reach::is_library(snapshot, table) => Some(table),
-                    _ => None,
-                }));
-            }
-        }
+        let variables = self.reach.upvalues.keys().flat_map(|function| self.reach.unfixed_cells(*function));
+        escaped.extend(variables.filter_map(|cell| match snapshot.cell(cell).value {
+            Value::Table(table) if reach::is_library(snapshot, table) => Some(table),
+            _ => None,
+        }));
         if escaped.iter().any(|table| reach::is_globals(snapshot, *table)) {
             let all = (0..snapshot.tables.len() as u32).map(TableId);
             escaped.extend(all.filter(|table| reach::is_library(snapshot, *table)));
