@@ -16,6 +16,18 @@
 --   ITEM_MESSAGE, u64    (instead of the last two) the error of PATTERN_ERROR
 -- The head is an item: ITEM_NEXT… are what the pattern begins with, ITEM_LENGTH the number of captures, and ITEM_CHAR is 1
 -- if the pattern has no special characters.
+--
+-- While a pattern is compiled, these are in the place of the captures of M, the state of the match it is for (u64 each). They
+-- are not in variables, whose constants would be states of their own for the verifier: it would follow each through the loop.
+--   COMPILE_ITEM         address of the next item
+--   COMPILE_POOL         address below which the next set goes
+--   COMPILE_POSITION     address in the pattern of what is next
+--   COMPILE_STOP         address of the pattern's end
+--   COMPILE_TEXT_END     address in the pattern where the text of the last item ends, or 0
+--   COMPILE_LEVEL        how many captures there are
+--   COMPILE_OPEN         which of them are open, as bits
+--   COMPILE_POSITIONS    which of them are position captures, as bits
+--   COMPILE_DEEP         1 if matching can be nested so deep that it reaches the limit
 
 local CARET <const> = 94
 local DASH <const> = 45
@@ -48,32 +60,40 @@ function pattern_is_plain(pattern)
   return 1
 end
 
-local function emit(item, kind, char, set)
+local function store(item, kind, char, set)
   set64(item, kind | char << 8 | set << 32)
   set64(item + ITEM_NEXT_SET, 0)
-  return item + ITEM_SIZE
+end
+
+-- Stores the next item.
+local function emit(M, kind, char, set)
+  local item = u64(M + COMPILE_ITEM)
+  store(item, kind, char, set)
+  set64(M + COMPILE_ITEM, item + ITEM_SIZE)
 end
 
 -- Ends the program with an error.
-local function emit_error(item, message)
+local function emit_error(M, message)
+  local item = u64(M + COMPILE_ITEM)
   set64(item, PATTERN_ERROR)
   set64(item + ITEM_MESSAGE, message)
-  return item + ITEM_SIZE
+  set64(M + COMPILE_ITEM, item + ITEM_SIZE)
+  set64(M + COMPILE_POSITION, u64(M + COMPILE_STOP))
 end
 
 -- The character at p, or 0 at the end of the pattern, as if it were terminated.
-local function char_at(p, stop)
-  if p < stop then
+local function char_at(M, p)
+  if p < u64(M + COMPILE_STOP) then
     return u8(p)
   end
   return 0
 end
 
--- Puts the single character at p - 1 into the text that the last item is, if `text_end` says that this ends there.
-local function emit_char(item, p, char, text_end)
-  local last = item - ITEM_SIZE
-  if text_end ~= p - 1 then
-    return emit(item, PATTERN_CHAR, char, 0)
+-- Stores the item for the single character at p - 1, or puts it into the text that the last item is if this ends there.
+local function emit_char(M, p, char)
+  local last = u64(M + COMPILE_ITEM) - ITEM_SIZE
+  if u64(M + COMPILE_TEXT_END) ~= p - 1 then
+    emit(M, PATTERN_CHAR, char, 0)
   elseif u8(last) == PATTERN_CHAR then
     set8(last, PATTERN_TEXT)
     set32(last + ITEM_SET, p - 2)
@@ -81,7 +101,7 @@ local function emit_char(item, p, char, text_end)
   else
     set32(last + ITEM_LENGTH, u32(last + ITEM_LENGTH) + 1)
   end
-  return item
+  set64(M + COMPILE_TEXT_END, p)
 end
 
 -- The kind of item that a suffix makes of a single character, or 0 for no suffix.
@@ -98,83 +118,109 @@ local function suffix_kind(c)
   return 0
 end
 
--- Stores the item for the single character, class or set at p, with its suffix. Its set, if there is one, goes below `pool`.
--- The item after it, what is left of the pool, the next address in the pattern (stop after an error), and where the text of
--- the last item ends, or 0.
-local function emit_single(item, pool, p, stop, text_end)
-  local c = u8(p)
-  local after = p + 1
-  local char = c
-  local set = 0
-  if c == DOT then
-    set = 1
-  elseif c == SET then
-    set = pool - 32
-    after = pattern_set(p, stop, set)
-    if after == 0 then
-      return emit_error(item, "malformed pattern (missing ']')"), pool, stop, 0
-    end
-  elseif c == ESCAPE then
-    if after == stop then
-      return emit_error(item, "malformed pattern (ends with '%')"), pool, stop, 0
-    end
-    char = u8(after)
-    after = p + 2
-    set = pool - 32
-    inline.clear_set(set)
-    if inline.add_class(set, char) == 0 then
-      set = 0
-    end
-  end
+-- Stores the item for a single character, or for what takes one (char and set as in ITEM_CHAR and ITEM_SET), whose suffix
+-- would be at p.
+function pattern_single(M, p, char, set)
   if set > 1 then
-    pool = set
+    set64(M + COMPILE_POOL, set)
   end
-  local kind = suffix_kind(char_at(after, stop))
-  if kind ~= 0 then
-    return emit(item, kind, char, set), pool, after + 1, 0
-  elseif set == 0 then
-    return emit_char(item, after, char, text_end), pool, after, after
-  elseif set == 1 then
-    return emit(item, PATTERN_ANY, 0, 1), pool, after, 0
+  local kind = suffix_kind(char_at(M, p))
+  if kind == 0 and set == 0 then
+    emit_char(M, p, char)
+  else
+    set64(M + COMPILE_TEXT_END, 0)
+    if kind ~= 0 then
+      p = p + 1
+    elseif set == 1 then
+      kind = PATTERN_ANY
+    else
+      kind = PATTERN_SET
+    end
+    emit(M, kind, char, set)
   end
-  return emit(item, PATTERN_SET, 0, set), pool, after, 0
+  set64(M + COMPILE_POSITION, p)
 end
 
--- Stores the item for "%b", "%f" or a back reference at p, c being its letter or digit; `taken` are the captures that a back
--- reference can be to, `positions` those of them that are position captures. The item after it, what is left of the pool,
--- and the next address in the pattern (stop after an error).
-local function emit_escape(item, pool, p, stop, c, taken, positions)
-  if c == 98 then -- b
-    if stop - p < 4 then
-      return emit_error(item, "malformed pattern (missing arguments to '%b')"), pool, stop
-    end
-    return emit(item, PATTERN_BALANCE, u8(p + 2), u8(p + 3)), pool, p + 4
-  elseif c == 102 then -- f
-    if char_at(p + 2, stop) ~= SET then
-      return emit_error(item, "missing '[' after '%f' in pattern"), pool, stop
-    end
-    local after = pattern_set(p + 2, stop, pool - 32)
-    if after == 0 then
-      return emit_error(item, "malformed pattern (missing ']')"), pool, stop
-    end
-    return emit(item, PATTERN_FRONTIER, 0, pool - 32), pool - 32, after
+-- Stores the item for the set at p, with its suffix.
+local function emit_set(M, p)
+  local set = u64(M + COMPILE_POOL) - 32
+  local after = pattern_set(p, u64(M + COMPILE_STOP), set)
+  if after == 0 then
+    emit_error(M, "malformed pattern (missing ']')")
+  else
+    pattern_single(M, after, 0, set)
   end
+end
+
+-- Stores the item for "%" and c, a character or class, at p, with its suffix.
+local function emit_class(M, p, c)
+  local set = u64(M + COMPILE_POOL) - 32
+  inline.clear_set(set)
+  if pattern_class(set, c) == 0 then
+    set = 0
+  end
+  pattern_single(M, p + 2, c, set)
+end
+
+-- Stores the item for "%b" at p.
+local function emit_balance(M, p)
+  if u64(M + COMPILE_STOP) - p < 4 then
+    emit_error(M, "malformed pattern (missing arguments to '%b')")
+  else
+    emit(M, PATTERN_BALANCE, u8(p + 2), u8(p + 3))
+    set64(M + COMPILE_POSITION, p + 4)
+  end
+end
+
+-- Stores the item for "%f" at p.
+local function emit_frontier(M, p)
+  if char_at(M, p + 2) ~= SET then
+    return emit_error(M, "missing '[' after '%f' in pattern")
+  end
+  local set = u64(M + COMPILE_POOL) - 32
+  local after = pattern_set(p + 2, u64(M + COMPILE_STOP), set)
+  if after == 0 then
+    return emit_error(M, "malformed pattern (missing ']')")
+  end
+  set64(M + COMPILE_POOL, set)
+  emit(M, PATTERN_FRONTIER, 0, set)
+  set64(M + COMPILE_POSITION, after)
+end
+
+-- Stores the item for the back reference at p, whose digit is c.
+local function emit_reference(M, p, c)
   local index = c - 49
-  if index < 0 or shr(taken, index) & 1 == 0 then
-    return emit(item, PATTERN_BAD_INDEX, index + 1, 0), pool, stop
-  elseif shr(positions, index) & 1 ~= 0 then
+  local closed = (shl(1, u64(M + COMPILE_LEVEL)) - 1) & ~u64(M + COMPILE_OPEN)
+  set64(M + COMPILE_POSITION, p + 2)
+  if index < 0 or shr(closed, index) & 1 == 0 then
+    emit(M, PATTERN_BAD_INDEX, index + 1, 0)
+    set64(M + COMPILE_POSITION, u64(M + COMPILE_STOP))
+  elseif shr(u64(M + COMPILE_POSITIONS), index) & 1 ~= 0 then
     -- The length of a position capture is taken for one that no text has (match_capture).
-    return emit(item, PATTERN_NEVER, 0, 0), pool, p + 2
+    emit(M, PATTERN_NEVER, 0, 0)
+  else
+    emit(M, PATTERN_REFERENCE, index, 0)
   end
-  return emit(item, PATTERN_REFERENCE, index, 0), pool, p + 2
 end
 
--- Where matching is nested so deep that it can reach the limit, each capture counts for a level of it.
-local function emit_depth(item, deep)
-  if deep ~= 0 then
-    return emit(item, PATTERN_DEPTH, 0, 0)
+-- Stores the item for "%" at p, or two for it and the suffix.
+local function emit_escape(M, p)
+  if p + 1 == u64(M + COMPILE_STOP) then
+    return emit_error(M, "malformed pattern (ends with '%')")
   end
-  return item
+  local c = u8(p + 1)
+  if c == 98 then -- b
+    set64(M + COMPILE_TEXT_END, 0)
+    emit_balance(M, p)
+  elseif c == 102 then -- f
+    set64(M + COMPILE_TEXT_END, 0)
+    emit_frontier(M, p)
+  elseif c >= 48 and c <= 57 then
+    set64(M + COMPILE_TEXT_END, 0)
+    emit_reference(M, p, c)
+  else
+    emit_class(M, p, c)
+  end
 end
 
 -- The number of the highest capture among `open`, which is not 0.
@@ -186,138 +232,99 @@ local function last_open(open)
   return index
 end
 
--- Stores the program of a pattern between the addresses at and limit, multiples of 8: items upwards from the one, sets
--- downwards from the other. 1, or 0 if there is no room. What the pattern itself holds must stay where it is.
-function pattern_compile(pattern, at, limit)
-  local p = pattern & 0xffffffff
-  local stop = p + (pattern >> 32)
-  local deep = 0
-  if pattern >> 32 > MATCH_MAX_DEPTH then
-    deep = 1
+-- Stores the item for a capture's beginning or end. Where matching is nested so deep that it can reach the limit, each counts
+-- for a level of it.
+local function emit_capture(M, kind, index)
+  emit(M, kind, index, 0)
+  if u64(M + COMPILE_DEEP) ~= 0 then
+    emit(M, PATTERN_DEPTH, 0, 0)
   end
-  local item = at + ITEM_SIZE
-  local pool = limit
-  local level = 0
-  local open = 0
-  local positions = 0
-  local text_end = 0
-  while p < stop do
+end
+
+-- Stores the item for ")" at p.
+function pattern_close(M, p)
+  set64(M + COMPILE_TEXT_END, 0)
+  local open = u64(M + COMPILE_OPEN)
+  if open == 0 then
+    return emit_error(M, "invalid pattern capture")
+  end
+  local index = last_open(open)
+  set64(M + COMPILE_OPEN, open & ~shl(1, index))
+  emit_capture(M, PATTERN_CLOSE, index)
+  set64(M + COMPILE_POSITION, p + 1)
+end
+
+-- Stores the item for "(" or "()" at p.
+function pattern_open(M, p)
+  set64(M + COMPILE_TEXT_END, 0)
+  local level = u64(M + COMPILE_LEVEL)
+  if level == MATCH_MAX_CAPTURES then
+    return emit_error(M, "too many captures")
+  end
+  set64(M + COMPILE_LEVEL, level + 1)
+  if char_at(M, p + 1) == GROUP_END then
+    set64(M + COMPILE_POSITIONS, u64(M + COMPILE_POSITIONS) | shl(1, level))
+    emit_capture(M, PATTERN_POSITION, level)
+    p = p + 1
+  else
+    set64(M + COMPILE_OPEN, u64(M + COMPILE_OPEN) | shl(1, level))
+    emit_capture(M, PATTERN_OPEN, level)
+  end
+  set64(M + COMPILE_POSITION, p + 1)
+end
+
+-- Stores the item for what is next in the pattern, or two of them.
+local function next_item(M)
+  local p = u64(M + COMPILE_POSITION)
+  local c = u8(p)
+  if c == GROUP then
+    pattern_open(M, p)
+  elseif c == GROUP_END then
+    pattern_close(M, p)
+  elseif c == ESCAPE then
+    emit_escape(M, p)
+  elseif c == SET then
+    emit_set(M, p)
+  elseif c == DOT then
+    pattern_single(M, p + 1, c, 1)
+  elseif c == DOLLAR and p + 1 == u64(M + COMPILE_STOP) then
+    emit(M, PATTERN_SUBJECT_END, 0, 0)
+    set64(M + COMPILE_POSITION, p + 1)
+  else
+    pattern_single(M, p + 1, c, 0)
+  end
+end
+
+-- Stores the program of a pattern between the addresses at and limit, multiples of 8: items upwards from the one, sets
+-- downwards from the other. 1, or 0 if there is no room. What the pattern itself holds must stay where it is. M is the state
+-- of a match that has not begun.
+function pattern_compile(M, pattern, at, limit)
+  local start = pattern & 0xffffffff
+  set64(M + COMPILE_ITEM, at + ITEM_SIZE)
+  set64(M + COMPILE_POOL, limit)
+  set64(M + COMPILE_POSITION, start)
+  set64(M + COMPILE_STOP, start + (pattern >> 32))
+  set64(M + COMPILE_TEXT_END, 0)
+  set64(M + COMPILE_LEVEL, 0)
+  set64(M + COMPILE_OPEN, 0)
+  set64(M + COMPILE_POSITIONS, 0)
+  set64(M + COMPILE_DEEP, shr(MATCH_MAX_DEPTH - (pattern >> 32), 63))
+  while u64(M + COMPILE_POSITION) < u64(M + COMPILE_STOP) do
     -- A turn stores two items and a set at most; the end is one more item.
-    if pool - item < 3 * ITEM_SIZE + 32 then
+    if u64(M + COMPILE_POOL) - u64(M + COMPILE_ITEM) < 3 * ITEM_SIZE + 32 then
       return 0
     end
-    local c = u8(p)
-    local following = char_at(p + 1, stop)
-    if c == GROUP or c == GROUP_END then
-      text_end = 0
-      p = p + 1
-      if c == GROUP_END and open ~= 0 then
-        local index = last_open(open)
-        open = open & ~shl(1, index)
-        item = emit_depth(emit(item, PATTERN_CLOSE, index, 0), deep)
-      elseif c == GROUP_END then
-        item = emit_error(item, "invalid pattern capture")
-        p = stop
-      elseif level == MATCH_MAX_CAPTURES then
-        item = emit_error(item, "too many captures")
-        p = stop
-      elseif following == GROUP_END then
-        positions = positions | shl(1, level)
-        item = emit_depth(emit(item, PATTERN_POSITION, level, 0), deep)
-        level = level + 1
-        p = p + 1
-      else
-        open = open | shl(1, level)
-        item = emit_depth(emit(item, PATTERN_OPEN, level, 0), deep)
-        level = level + 1
-      end
-    elseif c == DOLLAR and p + 1 == stop then
-      item = emit(item, PATTERN_SUBJECT_END, 0, 0)
-      p = stop
-    elseif c == ESCAPE and (following == 98 or following == 102 or following >= 48 and following <= 57) then
-      text_end = 0
-      local taken = (shl(1, level) - 1) & ~open
-      item, pool, p = emit_escape(item, pool, p, stop, following, taken, positions)
-    else
-      item, pool, p, text_end = emit_single(item, pool, p, stop, text_end)
-    end
+    next_item(M)
   end
-  emit(item, PATTERN_END, 0, 0)
-  emit(at, PATTERN_HEAD, pattern_is_plain(pattern), 0)
-  set32(at + ITEM_LENGTH, level)
-  if deep == 0 then
-    pattern_link(at, item)
+  local last = u64(M + COMPILE_ITEM)
+  store(last, PATTERN_END, 0, 0)
+  store(at, PATTERN_HEAD, pattern_is_plain(pattern), 0)
+  set32(at + ITEM_LENGTH, u64(M + COMPILE_LEVEL))
+  if u64(M + COMPILE_DEEP) == 0 then
+    while last > at do
+      pattern_link(last)
+      last = last - ITEM_SIZE
+    end
   end
   return 1
-end
-
--- Whether no character that a single character item takes can begin what follows it: after a shorter run of such characters
--- the rest of the pattern cannot match.
-local function is_disjoint(item, next, char, set)
-  local own = u32(item + ITEM_SET)
-  if next == NEXT_ANYTHING or next == NEXT_END then
-    return true
-  elseif next == NEXT_NOTHING or own == 1 then
-    return false
-  elseif own == 0 and next == NEXT_CHAR then
-    return u8(item + ITEM_CHAR) ~= char
-  elseif own == 0 then
-    return not inline.in_set(set, u8(item + ITEM_CHAR))
-  elseif next == NEXT_CHAR then
-    return not inline.in_set(own, char)
-  end
-  local both = u64(own) & u64(set) | u64(own + 8) & u64(set + 8)
-  return both | u64(own + 16) & u64(set + 16) | u64(own + 24) & u64(set + 24) == 0
-end
-
--- What the pattern from a single character item that has to match on begins with: NEXT_…, and its set.
-local function first_of_single(item)
-  local set = u32(item + ITEM_SET)
-  if set == 0 then
-    return NEXT_CHAR, 0
-  elseif set == 1 then
-    return NEXT_NOTHING, 0
-  end
-  return NEXT_SET, set
-end
-
--- Goes through the items from the one at `last` back to the head at `first`: notes in each what the rest of the pattern
--- begins with, and makes repetitions that need never give back what they took into their PATTERN_…_ALL.
-function pattern_link(first, last)
-  local next = NEXT_NOTHING
-  local char = 0
-  local set = 0
-  local item = last
-  while item >= first do
-    local kind = u8(item)
-    set8(item + ITEM_NEXT, next)
-    set8(item + ITEM_NEXT_CHAR, char)
-    if kind ~= PATTERN_ERROR then
-      set32(item + ITEM_NEXT_SET, set)
-    end
-    if kind >= PATTERN_STAR and kind <= PATTERN_OPTION and is_disjoint(item, next, char, set) then
-      kind = kind - (PATTERN_STAR - PATTERN_STAR_ALL)
-      set8(item, kind)
-    end
-    if kind <= PATTERN_TEXT or kind == PATTERN_PLUS or kind == PATTERN_PLUS_ALL then
-      char = u8(item + ITEM_CHAR)
-      next, set = first_of_single(item)
-      if kind == PATTERN_TEXT then
-        next = NEXT_CHAR
-      end
-    elseif kind == PATTERN_END then
-      next = NEXT_ANYTHING
-    elseif kind == PATTERN_SUBJECT_END then
-      next = NEXT_END
-    elseif kind == PATTERN_BALANCE then
-      next = NEXT_CHAR
-      char = u8(item + ITEM_CHAR)
-    elseif kind == PATTERN_FRONTIER and u64(u32(item + ITEM_SET)) & 1 == 0 then
-      next = NEXT_SET
-      set = u32(item + ITEM_SET)
-    elseif kind < PATTERN_OPEN or kind > PATTERN_POSITION then
-      next = NEXT_NOTHING
-    end
-    item = item - ITEM_SIZE
-  end
 end

@@ -36,14 +36,14 @@ function pattern_slot(L, pattern)
 end
 
 -- Compiles a pattern into the room for those of load time and notes it in the slot. Its program, or 0 if there is no room.
-local function keep(L, slot, pattern)
+local function keep(L, M, slot, pattern)
   local store = u64(L + L_PATTERNS)
   local used = u64(store)
   if used == 0 then
     used = SLOTS_AT + PATTERN_SLOTS * SLOT_SIZE
   end
   local size = program_size(pattern)
-  if size > PATTERNS_SIZE - used or pattern_compile(pattern, store + used, store + used + size) == 0 then
+  if size > PATTERNS_SIZE - used or pattern_compile(M, pattern, store + used, store + used + size) == 0 then
     return 0
   end
   set64(store, used + size)
@@ -53,14 +53,14 @@ local function keep(L, slot, pattern)
 end
 
 -- The program of a pattern that is kept, or can be; else 0.
-local function kept_program(L, pattern)
+local function kept_program(L, M, pattern)
   local slot = pattern_slot(L, pattern)
   if slot == 0 then
     return 0
   elseif u64(slot) == pattern and u64(slot + 8) ~= PATTERN_PLAIN then
     return u64(slot + 8)
   end
-  return keep(L, slot, pattern)
+  return keep(L, M, slot, pattern)
 end
 
 -- Sets up M, a new state for matches in `subject`, with the program of a pattern; lasting = 1 if it is for after the
@@ -75,7 +75,7 @@ function pattern_prepare(L, M, subject, pattern, lasting)
   set64(M + MATCH_ERROR, 0)
   set64(M + MATCH_ANCHOR, 0)
   set64(M + MATCH_LIMIT, u64(L + L_HEAP_END) & -8)
-  local program = kept_program(L, pattern)
+  local program = kept_program(L, M, pattern)
   if program == 0 then
     local size = program_size(pattern)
     if lasting ~= 0 then
@@ -90,7 +90,7 @@ function pattern_prepare(L, M, subject, pattern, lasting)
         program = 0
       end
     end
-    if program == 0 or pattern_compile(pattern, program, program + size) == 0 then
+    if program == 0 or pattern_compile(M, pattern, program, program + size) == 0 then
       return 0
     end
   end

@@ -65,7 +65,7 @@ local function add_range(set, first, last)
 end
 
 -- Adds what "%" and c stand for: a class, the complement of one (upper-case letter), or c itself. 1 if it is a class.
-function inline.add_class(set, c)
+function pattern_class(set, c)
   local low, high = class_words(c | 32)
   if low | high == 0 then
     add_char(set, c)
@@ -127,7 +127,7 @@ function pattern_set(p, stop, set)
     local c = u8(at)
     if c == ESCAPE then
       at = at + 1
-      inline.add_class(set, u8(at))
+      pattern_class(set, u8(at))
     elseif at + 2 < last and u8(at + 1) == DASH then
       at = at + 2
       add_range(set, c, u8(at))

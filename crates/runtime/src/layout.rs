@@ -439,6 +439,17 @@ constants! {
     GSUB_ROOM = 392;
     GSUB_SIZE = 400;
 
+    // The state of compiling a pattern (`lua/pattern_compile.lua`), in the place of the captures of the match it is for.
+    COMPILE_ITEM = 72;
+    COMPILE_POOL = 80;
+    COMPILE_POSITION = 88;
+    COMPILE_STOP = 96;
+    COMPILE_TEXT_END = 104;
+    COMPILE_LEVEL = 112;
+    COMPILE_OPEN = 120;
+    COMPILE_POSITIONS = 128;
+    COMPILE_DEEP = 136;
+
     // Items of patterns' programs (`lua/pattern_compile.lua`).
     ITEM_KIND = 0;
     ITEM_CHAR = 1;
