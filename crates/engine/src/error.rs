@@ -65,6 +65,12 @@ impl EngineError {
         }
     }
 
+    /// Whether it is only that the program takes longer than what may have another form is given.
+    pub fn is_of_patience(&self) -> bool {
+        use EngineError::{Emit, Install};
+        matches!(self, Emit(EmitError::ProgramTooLarge { .. }) | Install(InstallError::OutOfPatience { .. }))
+    }
+
     /// The error itself, without what is known besides.
     pub fn cause(&self) -> &EngineError {
         match self {

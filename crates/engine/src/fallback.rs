@@ -32,7 +32,7 @@ pub struct Compiled {
 /// # Errors
 /// `Lower`, `Emit`.
 pub fn compile(snapshot: &Snapshot, settings: &Settings) -> Result<Compiled, EngineError> {
-    let made = first_accepted(snapshot, settings, |_, _, _| Ok(()));
+    let made = first_accepted(snapshot, settings, |_, _, _, _| Ok(()));
     made.map(|(compiled, ())| compiled)
 }
 
@@ -49,9 +49,10 @@ pub fn install<'a>(
     log: LogDetail,
     maps: impl Fn(&Module) -> Maps<'a>,
 ) -> Result<(Compiled, Program), EngineError> {
-    first_accepted(snapshot, settings, |module, object, timings| {
-        // Of general code the verifier's work is bounded by its size, and there is no other form to fall back to.
-        let patience = (settings.form.is_none() && module.arena().is_none()).then_some(settings.patience);
+    first_accepted(snapshot, settings, |attempt, module, object, timings| {
+        // Of general code the verifier's work is bounded by its size.
+        let is_bounded = attempt.bounded && attempt.form == Form::Expanded;
+        let patience = is_bounded.then_some(settings.patience);
         let options = LoadOptions { name: packet_program(object)?.name.clone(), log, patience };
         let maps = maps(module);
         let load = || moonhook_install::load_with_maps(&object.elf, &options, &maps);
@@ -64,13 +65,13 @@ pub fn install<'a>(
 fn first_accepted<T>(
     snapshot: &Snapshot,
     settings: &Settings,
-    accept: impl Fn(&Module, &Object, &mut Timings) -> Result<T, EngineError>,
+    accept: impl Fn(Attempt, &Module, &Object, &mut Timings) -> Result<T, EngineError>,
 ) -> Result<(Compiled, T), EngineError> {
     let (learned, timings) = (Learned::default(), Timings::default());
     let mut forms = Forms { snapshot, settings, accept, learned, timings };
     let outcome = match settings.form {
         Some(Form::General) => forms.general(),
-        _ => forms.expanded(),
+        form => forms.expanded(form.is_none()),
     };
     match outcome {
         Err((error, module)) if settings.form.is_none() && error.is_of_form() => {
@@ -80,7 +81,14 @@ fn first_accepted<T>(
                     compiled.choice.reason = Some(reason);
                     Ok((compiled, accepted))
                 }
-                Err((lacking, module)) => Err(no_form((error, reason), (lacking, module.as_deref()))),
+                Err((lacking, module)) => {
+                    let none = |error| no_form((error, reason), (lacking, module.as_deref()));
+                    match error.is_of_patience() {
+                        // A machine may be slow, and nothing else will do.
+                        true => forms.expanded(false).map_err(|_| none(error)),
+                        false => Err(none(error)),
+                    }
+                }
             }
         }
         outcome => outcome.map_err(with_line),
@@ -99,13 +107,14 @@ struct Forms<'a, Accept> {
 
 impl<T, Accept> Forms<'_, Accept>
 where
-    Accept: Fn(&Module, &Object, &mut Timings) -> Result<T, EngineError>,
+    Accept: Fn(Attempt, &Module, &Object, &mut Timings) -> Result<T, EngineError>,
 {
-    fn expanded(&mut self) -> Outcome<T> {
-        self.made(Attempt::EXPANDED).or_else(|(error, module)| match error {
+    fn expanded(&mut self, bounded: bool) -> Outcome<T> {
+        let attempt = Attempt { bounded, ..Attempt::EXPANDED };
+        self.made(attempt).or_else(|(error, module)| match error {
             // A function that the program calls has a stack frame of its own.
             EngineError::Emit(EmitError::ChainTooLarge { .. }) => {
-                self.made(Attempt { subprograms: false, ..Attempt::EXPANDED })
+                self.made(Attempt { subprograms: false, ..attempt })
             }
             error => Err((error, module)),
         })
@@ -148,11 +157,11 @@ where
     }
 
     fn accepted(&mut self, module: &Module, attempt: Attempt) -> Result<(Object, T), EngineError> {
-        if (self.settings.form, attempt.form) == (None, Form::Expanded) {
+        if attempt.bounded && attempt.form == Form::Expanded {
             check_size(module)?;
         }
         let object = timed(&mut self.timings.emit, || emit(module))?;
-        let accepted = (self.accept)(module, &object, &mut self.timings)?;
+        let accepted = (self.accept)(attempt, module, &object, &mut self.timings)?;
         Ok((object, accepted))
     }
 }
@@ -213,6 +222,7 @@ type Failed = (EngineError, Option<Box<Module>>);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::PATIENCE;
     use moonhook_diagnostic::Place;
     use moonhook_install::Rejection;
 
@@ -239,7 +249,7 @@ mod tests {
     /// A kernel that takes general code only.
     fn made_where(script: &str, refusal: InstallError, form: Option<Form>) -> Result<Compiled, EngineError> {
         let settings = Settings { form, ..Settings::default() };
-        let accept = |module: &Module, _: &Object, _: &mut Timings| match module.arena() {
+        let accept = |_, module: &Module, _: &Object, _: &mut Timings| match module.arena() {
             Some(_) => Ok(()),
             None => Err(refusal.clone().into()),
         };
@@ -248,7 +258,7 @@ mod tests {
 
     #[test]
     fn what_the_kernel_refuses_becomes_general_code_with_a_reason() {
-        let slow = InstallError::OutOfPatience { program: "p".into(), patience: crate::settings::PATIENCE };
+        let slow = InstallError::OutOfPatience { program: "p".into(), patience: PATIENCE };
         let (large, wrong) = (rejection("BPF program is too large"), rejection("R1 invalid mem access"));
         for (refusal, code, bug) in
             [(slow, "MH0522", false), (large, "MH0505", false), (wrong, "MH0505", true)]
@@ -270,6 +280,25 @@ mod tests {
         }
     }
 
+    /// Tables as keys have no general form.
+    const KEYED: &str = "local hits = map { key = { a = 'int', b = 'int' }, value = 'int', capacity = 9 }\n\
+                         require('xdp').attach(function(pkt) hits[{ a = #pkt, b = 2 }] = 1 end)";
+
+    #[test]
+    fn what_has_no_other_form_may_take_long() {
+        let slow =
+            |attempt: Attempt, _: &Module, _: &Object, _: &mut Timings| match attempt == Attempt::EXPANDED {
+                true => Err(InstallError::OutOfPatience { program: "p".into(), patience: PATIENCE }.into()),
+                false => Ok(()),
+            };
+        let (compiled, ()) = first_accepted(&snapshot(KEYED), &Settings::default(), slow)
+            .unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(compiled.choice, Choice { form: Form::Expanded, reason: None });
+        let (compiled, ()) = first_accepted(&snapshot(SCRIPT), &Settings::default(), slow)
+            .unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(compiled.choice.form, Form::General);
+    }
+
     #[test]
     fn what_other_code_cannot_mend_is_an_error() {
         let host = InstallError::LoadFailed { message: "no memory".into(), messages: String::new() };
@@ -287,9 +316,7 @@ mod tests {
 
     #[test]
     fn what_general_code_lacks_is_not_the_reason() {
-        let keyed = "local hits = map { key = { a = 'int', b = 'int' }, value = 'int', capacity = 9 }\n\
-                     require('xdp').attach(function(pkt) hits[{ a = #pkt, b = 2 }] = 1 end)";
-        let refused = made_where(keyed, rejection("R1 invalid mem access"), None);
+        let refused = made_where(KEYED, rejection("R1 invalid mem access"), None);
         let refused = refused.map(|made| made.choice);
         let Err(error) = refused else { panic!("{refused:?}") };
         assert!(matches!(error.cause(), EngineError::Install(InstallError::Rejected(_))), "{error:?}");

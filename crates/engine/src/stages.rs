@@ -44,10 +44,13 @@ pub struct Attempt {
     pub subprograms: bool,
     /// [`moonhook_lower::Options::compact`].
     pub compact: bool,
+    /// It is given up where expanded code takes long to make or to verify, because another form may do.
+    pub bounded: bool,
 }
 
 impl Attempt {
-    pub const EXPANDED: Attempt = Attempt { form: Form::Expanded, subprograms: true, compact: false };
+    pub const EXPANDED: Attempt =
+        Attempt { form: Form::Expanded, subprograms: true, compact: false, bounded: true };
     pub const GENERAL: Attempt = Attempt { form: Form::General, ..Attempt::EXPANDED };
     /// General code whose size does not depend on the script's.
     pub const COMPACT: Attempt = Attempt { compact: true, ..Attempt::GENERAL };
@@ -73,7 +76,7 @@ pub fn lower(
         memory: settings.memory,
         subprograms: attempt.subprograms,
         compact: attempt.compact || settings.compact,
-        max_work: (settings.form != Some(Form::Expanded)).then(|| work_for(snapshot)),
+        max_work: attempt.bounded.then(|| work_for(snapshot)),
         ..moonhook_lower::Options::default()
     };
     let lower = match attempt.form {
