@@ -7,7 +7,7 @@ CARGO_TARGET_DIR ?= target
 
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help demo test build install lint bench fuzz soak kernels
+.PHONY: help demo test quick build install lint bench fuzz soak kernels
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -18,6 +18,10 @@ demo: ## filter real HTTPS traffic between two network namespaces, then clean up
 test: ## run every test; the last lines say what could not run here
 	@scripts/setup test
 	@scripts/test
+
+quick: ## run the tests that take no time by themselves, in under 90 seconds once they are built
+	@scripts/setup test
+	@scripts/quick
 
 build: ## compile the moonhook command into target/release
 	@scripts/setup build

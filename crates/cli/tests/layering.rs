@@ -13,10 +13,12 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("shape", &[]),
     ("snapshot", &["hook", "shape"]),
     ("ir", &["diagnostic", "shape"]),
+    // What stages and front ends share.
+    ("packet", &["hook", "ir"]),
     // The stages.
     ("load", &["diagnostic", "hook", "shape", "snapshot"]),
     ("runtime", &["ir", "load", "snapshot"]),
-    ("lower", &["diagnostic", "hook", "ir", "runtime", "shape", "snapshot"]),
+    ("lower", &["diagnostic", "hook", "ir", "packet", "runtime", "shape", "snapshot"]),
     ("baseline", &["diagnostic", "ir", "lower", "runtime", "shape", "snapshot"]),
     ("passes", &["hook", "ir"]),
     ("emit", &["diagnostic", "hook", "ir", "shape"]),

@@ -1,6 +1,7 @@
 //! A compiled script inside the kernel: the program with what is needed to understand its events and counters.
 
 use crate::{Compiled, EngineError, Maps, Settings, packet_program};
+use moonhook_hook::Hook;
 use moonhook_install::{Events, LoadOptions, LogDetail, Program};
 use moonhook_ir::Module;
 use moonhook_records::Counters;
@@ -18,6 +19,8 @@ pub struct Kernel {
     pub program: Program,
     /// The name of the program in the object.
     pub name: String,
+    /// Where it is to be put.
+    pub hook: &'static Hook,
     pub decoder: Decoder,
     elf: Arc<[u8]>,
 }
@@ -26,6 +29,7 @@ pub struct Kernel {
 pub struct Again {
     elf: Arc<[u8]>,
     name: String,
+    hook: &'static Hook,
     decoder: Decoder,
     /// Maps in the place of the object's own, by name.
     maps: Vec<(String, OwnedFd)>,
@@ -35,11 +39,11 @@ impl Again {
     /// # Errors
     /// What the kernel refuses.
     pub fn load(self) -> Result<Kernel, EngineError> {
-        let Again { elf, name, decoder, maps } = self;
+        let Again { elf, name, hook, decoder, maps } = self;
         let maps: Vec<_> = maps.iter().map(|(name, map)| (name.clone(), map.as_fd())).collect();
         let options = LoadOptions { name: name.clone(), log: LogDetail::Nothing, ..LoadOptions::default() };
         let program = moonhook_install::load_with_maps(&elf, &options, &maps)?;
-        Ok(Kernel { program, name, decoder, elf })
+        Ok(Kernel { program, name, hook, decoder, elf })
     }
 }
 
@@ -87,8 +91,10 @@ impl Kernel {
     ) -> Result<Kernel, EngineError> {
         let Compiled { module, object, .. } = compiled;
         crate::tables::fill(&program, module, kept)?;
-        let name = packet_program(object)?.name.clone();
-        Ok(Kernel { program, name, decoder: Decoder::new(module), elf: object.elf.as_slice().into() })
+        let report = packet_program(object)?;
+        let hook = Hook::of_section(&report.section).ok_or(EngineError::NoProgram)?;
+        let (name, decoder) = (report.name.clone(), Decoder::new(module));
+        Ok(Kernel { program, name, hook, decoder, elf: object.elf.as_slice().into() })
     }
 
     /// The same program, with `map` in the place of its map `name`. All other maps that are not constant belong to both.
@@ -103,7 +109,7 @@ impl Kernel {
             maps.push((other, map));
         }
         let (elf, name, decoder) = (Arc::clone(&self.elf), self.name.clone(), self.decoder.clone());
-        Ok(Again { elf, name, decoder, maps })
+        Ok(Again { elf, name, hook: self.hook, decoder, maps })
     }
 
     /// The consumer of the script's events; `None` if its handlers have none.

@@ -1,7 +1,7 @@
 //! Install: ELF object bytes to maps, programs and links in the running kernel.
 //!
 //! Reads an eBPF object as `emit` (or clang) makes it; knows nothing of Lua. [`load`] gives a [`Program`], whose programs
-//! can be run on single frames ([`Program::test_run`]), attached ([`Program::attach_xdp`]) and looked into (maps, data
+//! can be run on single frames ([`Program::test_run`]), attached ([`Program::attach`]) and looked into (maps, data
 //! sections, events). [`probe`] finds out, by trying, what the host can do.
 //!
 //! Guarantees: whatever was loaded or attached is owned by a value of this crate and goes when the value is dropped or
@@ -13,6 +13,7 @@ mod error;
 mod events;
 mod holder;
 mod interface;
+mod link;
 mod log;
 mod map;
 mod messages;
@@ -29,12 +30,12 @@ mod sys;
 mod table;
 mod test_run;
 mod verifier_log;
-mod xdp;
 
 pub use arena::ArenaSection;
 pub use error::{Holder, InstallError, Rejection};
 pub use events::Events;
 pub use interface::{Interface, InterfaceName};
+pub use link::{Link, Mode, RequestedMode};
 pub use map::{DataSection, MapInfo};
 pub use pin::{PinnedMap, create_pin_folder, section_bytes, unpin};
 pub use privilege::{Capability, effective_capabilities};
@@ -45,4 +46,3 @@ pub use statistics::ProgramStatistics;
 pub use table::{Batch, Cursor, TableMap};
 pub use test_run::{FRAME_MIN, TestRun, frame_max, frame_max_linear};
 pub use verifier_log::VerifiedFunction;
-pub use xdp::{Mode, RequestedMode, XdpLink};

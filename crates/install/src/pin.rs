@@ -1,8 +1,6 @@
-//! Links and maps that outlive the process: pinned in a BPF file system.
+//! Maps that outlive the process: pinned in a BPF file system.
 
-use crate::interface::{self, InterfaceName};
-use crate::xdp::{Mode, XdpLink};
-use crate::{InstallError, Program, holder, netns, sys};
+use crate::{InstallError, Program, sys};
 use nix::errno::Errno;
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 use std::fs::DirBuilder;
@@ -21,12 +19,12 @@ pub fn create_pin_folder(path: &Path) -> Result<(), InstallError> {
     if file_system.filesystem_type() == BPF_FS_MAGIC { Ok(()) } else { Err(failed(path, Errno::EMEDIUMTYPE)) }
 }
 
-fn failed(path: &Path, errno: Errno) -> InstallError {
+pub(crate) fn failed(path: &Path, errno: Errno) -> InstallError {
     InstallError::PinFailed { path: path.to_path_buf(), errno }
 }
 
 /// Pins what the descriptor refers to; a pin that is there gives way.
-fn pin(object: BorrowedFd<'_>, path: &Path) -> Result<(), InstallError> {
+pub(crate) fn pin(object: BorrowedFd<'_>, path: &Path) -> Result<(), InstallError> {
     match sys::pin(object, path) {
         Err(Errno::EEXIST) => {
             unpin(path)?;
@@ -114,61 +112,4 @@ pub fn section_bytes(map: BorrowedFd<'_>) -> Result<Vec<u8>, InstallError> {
         map: "data section".to_string(),
         problem: errno.to_string(),
     })
-}
-
-impl XdpLink {
-    /// Keeps the program in its hook until the pin is removed, whatever becomes of this process.
-    ///
-    /// # Errors
-    /// `PinFailed`.
-    pub fn pin(&self, path: &Path) -> Result<(), InstallError> {
-        pin(self.as_fd(), path)?;
-        self.note_pin();
-        Ok(())
-    }
-
-    /// The link that was pinned there, to the interface in the namespace `netns` (`None`: the caller's). `None` if there is no
-    /// pin, or the interface of it is gone.
-    ///
-    /// # Errors
-    /// `PinFailed`; `UnknownInterface`, `UnknownNetns`, `Netns`; `PinnedElsewhere` if it is attached to another interface.
-    pub fn pinned(
-        path: &Path,
-        interface: &str,
-        netns: Option<&str>,
-    ) -> Result<Option<XdpLink>, InstallError> {
-        let link = match sys::pinned(path) {
-            Ok(link) => link,
-            Err(Errno::ENOENT) => return Ok(None),
-            Err(errno) => return Err(failed(path, errno)),
-        };
-        let index = match sys::xdp_link_interface(link.as_fd()).map_err(|errno| failed(path, errno))? {
-            0 => return Ok(None),
-            index => index,
-        };
-        let wanted = InterfaceName::Name(interface.to_string());
-        netns::within(netns, move || {
-            let interface = interface::find(&wanted, netns)?;
-            if interface.index != index {
-                return Err(InstallError::PinnedElsewhere { path: path.to_path_buf(), index });
-            }
-            let mode = if holder::is_generic(&interface) { Mode::Generic } else { Mode::Native };
-            Ok(Some(XdpLink::found(link, interface, mode)))
-        })?
-    }
-
-    /// Takes the program that was pinned there out of its hook, and removes the pin. False if there was none.
-    ///
-    /// # Errors
-    /// `PinFailed`.
-    pub fn detach_pinned(path: &Path) -> Result<bool, InstallError> {
-        let link = match sys::pinned(path) {
-            Ok(link) => link,
-            Err(Errno::ENOENT) => return Ok(false),
-            Err(errno) => return Err(failed(path, errno)),
-        };
-        // An interface that is gone has taken its program along.
-        let _ = sys::link_detach(link.as_fd());
-        unpin(path).map(|()| true)
-    }
 }

@@ -141,16 +141,6 @@ pub(crate) fn link_detach(link: BorrowedFd<'_>) -> Result<(), Errno> {
     check(unsafe { bpf::bpf_link_detach(link.as_raw_fd()) }).map(drop)
 }
 
-/// The interface's index of an XDP link: 0 when the interface is gone. `EINVAL` for other links.
-pub(crate) fn xdp_link_interface(link: BorrowedFd<'_>) -> Result<u32, Errno> {
-    let info = link_info(link)?;
-    if info.type_ != bpf::BPF_LINK_TYPE_XDP {
-        return Err(Errno::EINVAL);
-    }
-    // SAFETY: for a link of type XDP the kernel has filled in the `xdp` member.
-    Ok(unsafe { info.__bindgen_anon_1.xdp.ifindex })
-}
-
 fn c_path(path: &Path) -> Result<CString, Errno> {
     CString::new(path.as_os_str().as_bytes()).map_err(|_| Errno::EINVAL)
 }

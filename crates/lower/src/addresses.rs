@@ -6,7 +6,7 @@ use crate::loops::Iteration;
 use crate::value::{Abs, Space, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;
-use moonhook_ir::words::Words;
+use moonhook_ir::words::{Branches, WayState, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
 
 impl Context<'_> {

@@ -9,7 +9,7 @@ use crate::region::{RECORD_HEADER, RECORD_MAX};
 use crate::value::{Abs, Object, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;
-use moonhook_ir::words::{Address, Words};
+use moonhook_ir::words::{Address, Branches, WayState, Words};
 use moonhook_ir::{ArgumentKind, CompareOp, Size};
 use moonhook_shape::MAX_NESTED;
 
@@ -134,7 +134,7 @@ impl Context<'_> {
     pub fn record_address(&mut self, base: ir::Value, at: Word) -> Result<Address> {
         match at {
             Word::Imm(offset) => Ok(Address { base, disp: offset as i16 }),
-            at => self.masked(base, at, RECORD_SIZE - 1),
+            at => Ok(self.masked(base, at, RECORD_SIZE - 1)),
         }
     }
 

@@ -5,7 +5,7 @@ use crate::decimals;
 use crate::strings::Slice;
 use crate::value::{Abs, Space, Str, Word};
 use crate::ways::Arm;
-use moonhook_ir::words::Words;
+use moonhook_ir::words::{Branches, Words};
 use moonhook_ir::{CompareOp, Size};
 
 /// Known text up to this length is written by constants, longer text is copied.

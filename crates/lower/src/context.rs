@@ -1,6 +1,5 @@
 //! The lower stage's working state: the function being built, the symbolic state, and what has been interned so far.
 
-use crate::copy_on_write::CopyOnWrite;
 use crate::error::{LowerError, LowerErrorKind};
 use crate::first_sums::First;
 use crate::flow::{Flow, RegisterSet};
@@ -14,20 +13,12 @@ use crate::ways::Form;
 use crate::{Options, names};
 use moonhook_diagnostic::Place;
 use moonhook_ir as ir;
-use moonhook_ir::words::{Code, Coder, Cond, Words};
+use moonhook_ir::words::Code;
+use moonhook_ir::words::CopyOnWrite;
+use moonhook_packet::{Access, FrameCopy};
 use moonhook_snapshot::{PrototypeId, Snapshot};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
-
-/// A copy of a frame that lies in several buffers ([`crate::copy`]).
-#[derive(Clone, Copy, Debug)]
-pub struct FrameCopy {
-    pub base: ir::Value,
-    /// The frame's.
-    pub length: Word,
-    /// Bytes that were copied: 1 to 0xffff.
-    pub copied: Word,
-}
 
 /// Why lowering stops.
 #[derive(Debug)]
@@ -83,8 +74,6 @@ pub struct Context<'a> {
     pub flows: HashMap<PrototypeId, Rc<Flow>>,
     first_sums: HashMap<PrototypeId, Rc<BTreeMap<usize, First>>>,
     pub pool_map: ir::MapId,
-    pub packet_start: ir::Value,
-    pub packet_end: ir::Value,
     /// Where the frame was copied to, in code for frames that lie in several buffers.
     pub copy: Option<FrameCopy>,
     /// In code that general code calls: what takes the place of the program around it.
@@ -142,7 +131,7 @@ impl<'a> Context<'a> {
         let mut context = Context::of_function(snapshot, options, module, function);
         context.known = known;
         context.pool_map = context.map("pool", || ir::MapKind::ReadOnlyData(Vec::new()));
-        context.load_packet_pointers();
+        context.bounds();
         context
     }
 
@@ -195,8 +184,6 @@ impl<'a> Context<'a> {
             flows: HashMap::new(),
             first_sums: HashMap::new(),
             pool_map: ir::MapId(0),
-            packet_start: ir::Value::NONE,
-            packet_end: ir::Value::NONE,
             copy: None,
             stub: None,
             leaf: false,
@@ -206,15 +193,6 @@ impl<'a> Context<'a> {
         };
         context.code.opaque_map = context.map(ir::OPAQUE, || ir::MapKind::Data(vec![0; 8]));
         context
-    }
-
-    /// The words of the context of which the verifier makes pointers.
-    pub fn load_packet_pointers(&mut self) {
-        let context = self.code.function.params[0];
-        let load = |disp| ir::Op::Load { size: ir::Size::B4, signed: false, base: context, disp };
-        let moonhook_hook::Context { start, end, .. } = self.snapshot.hook().context;
-        self.packet_start = self.emit(load(start));
-        self.packet_end = self.emit(load(end));
     }
 
     /// The map of that name, made with `definition` if it is not there yet.
@@ -266,52 +244,6 @@ impl<'a> Context<'a> {
         let code = &snapshot.prototype(call.prototype).code;
         let captured = |inner: usize| captured(snapshot, call.prototype, inner);
         self.flow(call.prototype).live_after(code, &captured, call.pc)
-    }
-
-    // ---- control flow ------------------------------------------------------------------------------------------
-
-    /// Splits on `cond`: the states in which it holds and in which it does not. Either may be dead. The current state is
-    /// used up.
-    pub fn split(&mut self, cond: Cond) -> (State, State) {
-        let mut then = self.state.clone();
-        let mut otherwise = self.state.clone();
-        match cond {
-            Cond::Known(true) => otherwise.block = None,
-            Cond::Known(false) => then.block = None,
-            Cond::Test(condition) if self.state.alive() => {
-                let (a, b) = (self.code.function.new_block(), self.code.function.new_block());
-                let target = |block| ir::Target::new(block, vec![]);
-                self.terminate(ir::Terminator::Branch { condition, then: target(a), otherwise: target(b) });
-                then.block = Some(a);
-                otherwise.block = Some(b);
-            }
-            Cond::Test(_) => {}
-        }
-        self.state.block = None;
-        (then, otherwise)
-    }
-
-    /// Runs `fail` (which must end the state) where `cond` holds and goes on where it does not.
-    pub fn fail_if(&mut self, cond: Cond, fail: impl FnOnce(&mut Self)) {
-        if cond == Cond::Known(false) {
-            return;
-        }
-        let (then, otherwise) = self.split(cond);
-        self.state = then;
-        if let Some(block) = self.state.block {
-            if cond != Cond::Known(true) {
-                self.code.function.block_mut(block).cold = true;
-            }
-            fail(self);
-        }
-        self.state = otherwise;
-    }
-
-    /// Takes the current state, leaving a dead one.
-    pub fn take_state(&mut self) -> State {
-        let mut dead = self.state.clone();
-        dead.block = None;
-        std::mem::replace(&mut self.state, dead)
     }
 
     // ---- places and refusals -----------------------------------------------------------------------------------
@@ -400,18 +332,4 @@ fn captured(snapshot: &Snapshot, prototype: PrototypeId, inner: usize) -> Vec<us
     let inner = snapshot.prototype(prototype).prototypes.get(inner);
     let upvalues = inner.map_or(&[][..], |id| &snapshot.prototype(*id).upvalues);
     upvalues.iter().filter(|u| u.in_stack).map(|u| usize::from(u.index)).collect()
-}
-
-impl Coder for Context<'_> {
-    fn code(&self) -> &Code {
-        &self.code
-    }
-
-    fn code_mut(&mut self) -> &mut Code {
-        &mut self.code
-    }
-
-    fn current_block(&mut self) -> &mut Option<ir::Block> {
-        &mut self.state.block
-    }
 }

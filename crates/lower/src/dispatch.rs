@@ -3,14 +3,14 @@
 use crate::context::{Context, Result};
 use crate::error::{LowerError, LowerErrorKind};
 use crate::events::Message;
+use crate::objects;
 use crate::opcode::{Instruction, Opcode};
-use crate::protocols;
 use crate::sites::Site;
 use crate::state::{Slot, State};
 use crate::value::{Abs, Union, Variant};
 use crate::ways::Arm;
 use moonhook_ir::CompareOp;
-use moonhook_ir::words::Words;
+use moonhook_ir::words::{Branches, WayState, Words};
 
 /// Alternatives that are told apart one after another: of some more, general code, which has objects in memory, finds the right one
 /// sooner.
@@ -216,7 +216,7 @@ impl Context<'_> {
         let is = |(site, error): &(Option<Site>, LowerError)| {
             let LowerErrorKind::NoSuchField { field, .. } = &error.kind else { return false };
             site.is_none_or(|site| !self.passed.contains(&site))
-                && protocols::field_names().all(|name| name != field)
+                && objects::field_names().all(|name| name != field)
         };
         self.certain.iter().find(|certain| is(certain)).map(|(_, error)| Box::new(error.clone()))
     }

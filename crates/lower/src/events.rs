@@ -10,7 +10,7 @@ use crate::region::{RECORD_SIZE, RECORD_START};
 use crate::value::{Abs, Space, Str, Word};
 use moonhook_ir as ir;
 use moonhook_ir::helper;
-use moonhook_ir::words::{Cond, Words};
+use moonhook_ir::words::{Branches, Cond, WayState, Words};
 use moonhook_ir::{BinaryOp, CompareOp, EventKind, Op, Piece, Size};
 
 const RING_BYTES: u32 = 1 << 20;

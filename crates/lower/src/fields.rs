@@ -1,7 +1,7 @@
 //! Tables made at packet time as the state knows them, and their keys.
 
-use crate::copy_on_write::CopyOnWrite;
 use crate::value::{Abs, Object, Str, Word, integral};
+use moonhook_ir::words::CopyOnWrite;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -7,7 +7,7 @@ use crate::context::{Context, Result};
 use crate::loops::Iteration;
 use crate::strings::pieces;
 use crate::value::{Abs, Space, Str, Word};
-use moonhook_ir::words::{Cond, Words};
+use moonhook_ir::words::{Branches, Cond, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Size};
 
 /// Bytes that the longest integer text needs, rounded up to words.

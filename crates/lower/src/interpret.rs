@@ -17,6 +17,7 @@ use crate::state::{Slot, State};
 use crate::value::{Abs, Closure, Object};
 use crate::ways::Arm;
 use moonhook_ir as ir;
+use moonhook_ir::words::{Branches, WayState};
 use moonhook_snapshot::PrototypeId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;

@@ -4,13 +4,14 @@
 //! form. For loops the form is widened until what comes round fits (see [`crate::interpret`]).
 
 use crate::context::{Context, Result, Stop};
-use crate::copy_on_write::CopyOnWrite;
 use crate::error::LowerErrorKind;
 use crate::shared::adding::Met;
-use crate::state::{Looked, Slot, State, Zero, find_near};
+use crate::state::{Looked, Slot, State, Zero};
 use crate::value::{Abs, Str, Variant, Word};
 use crate::ways::{Arm, Form, Variable, read_variable, write_variable};
 use moonhook_ir as ir;
+use moonhook_ir::words::find_near;
+use moonhook_ir::words::{Branches, CopyOnWrite, WayState};
 use moonhook_ir::words::{Range, Words};
 use moonhook_snapshot::TableId;
 use std::collections::BTreeSet;
@@ -104,9 +105,10 @@ impl Context<'_> {
         }
         variables.extend(cells.into_iter().map(Variable::Cell));
         variables.extend([Variable::Budget, Variable::Scratch, Variable::Heap]);
-        for (key, words) in state.facts.parsed.iter() {
-            let everywhere =
-                arms.iter().all(|arm| arm.state.facts.parsed(key).is_some_and(|w| w.len() == words.len()));
+        for (key, words) in state.facts.packet.parsed.iter() {
+            let everywhere = arms
+                .iter()
+                .all(|arm| arm.state.facts.packet.parsed(key).is_some_and(|w| w.len() == words.len()));
             if everywhere {
                 variables.extend((0..words.len()).map(|number| Variable::Walk(key, number)));
             }
@@ -196,16 +198,10 @@ impl Context<'_> {
             result = Some(match result {
                 None => state,
                 Some(mut sum) => {
-                    let parsed = std::mem::take(&mut sum.facts.parsed);
+                    let parsed = std::mem::take(&mut sum.facts.packet.parsed);
                     sum.facts = sum.facts.intersect(&state.facts);
                     // Their words are variables of the join.
-                    sum.facts.parsed = parsed;
-                    let stays = |(key, words): &(&'static str, Vec<Word>)| {
-                        state.facts.parsed(key).is_some_and(|other| other.len() == words.len())
-                    };
-                    if !sum.facts.parsed.iter().all(stays) {
-                        sum.facts.parsed.retain(stays);
-                    }
+                    sum.facts.packet.keep_parsed(parsed, &state.facts.packet);
                     let ends = |(register, slot): (usize, &Slot)| {
                         *slot != Slot::Dead
                             && matches!(state.registers.get(register), None | Some(Slot::Dead))

@@ -3,45 +3,23 @@
 use crate::context::{Context, Result};
 use crate::state::State;
 use crate::value::{Abs, Word};
-use crate::ways::Arm;
 use moonhook_ir as ir;
-use moonhook_ir::words::Words;
+use moonhook_ir::words::{self, Way, WayState, Words};
 
-/// The ways out of one iteration.
-#[derive(Default)]
-pub struct Iteration {
-    /// States that go on with the next iteration, and its variables.
-    pub next: Vec<(State, Vec<Word>)>,
-    /// States that leave the loop.
-    pub exits: Vec<Arm>,
-}
+/// What makes a loop's body, given its variables.
+type Body<'b, C, V> = dyn FnMut(&mut C, &[Word]) -> words::Turn<C, V> + 'b;
 
-impl Iteration {
-    /// The current state goes on with the next iteration.
-    pub fn again(&mut self, context: &mut Context<'_>, variables: Vec<Word>) {
-        let state = context.take_state();
-        self.next.push((state, variables));
-    }
-
-    /// The current state leaves.
-    pub fn leave(&mut self, context: &mut Context<'_>, values: Vec<Abs>) {
-        let state = context.take_state();
-        self.exits.push(Arm { state, values });
-    }
-
-    pub fn leave_in(&mut self, state: State, values: Vec<Abs>) {
-        self.exits.push(Arm { state, values });
-    }
-}
+/// The ways out of one iteration, each with values.
+pub type Iteration = words::Iteration<State, Vec<Abs>>;
 
 impl Context<'_> {
     /// A loop over machine words. `body` is run once, in the state at the start of any iteration, with the loop's
     /// variables. Each iteration costs a step of the budget. Gives the ways out; the current state is dead afterwards.
-    pub fn repeat(
+    pub fn repeat<V>(
         &mut self,
         initial: &[Word],
-        body: &mut dyn FnMut(&mut Self, &[Word]) -> Result<Iteration>,
-    ) -> Result<Vec<Arm>> {
+        body: &mut Body<'_, Self, V>,
+    ) -> Result<Vec<Way<State, V>>> {
         if !self.state.alive() {
             return Ok(vec![]);
         }

@@ -11,6 +11,7 @@ use crate::ops::comparison;
 use crate::state::State;
 use crate::value::{Abs, Object};
 use crate::ways::Arm;
+use moonhook_ir::words::Branches;
 use std::sync::Arc;
 
 /// Fields that a key of packet time is compared with, one by one.

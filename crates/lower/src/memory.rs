@@ -6,16 +6,13 @@
 
 use crate::context::{Context, Result, TAIL};
 use crate::events::Message;
-use crate::region::{
-    COMMON_REACH, COPY_SIZE, MARGIN, MAX_DISPLACEMENT, MAX_FRAME, MAX_LENGTH, READABLE, REGION_SIZE,
-    STRINGS_END,
-};
-use crate::state::{Pointer, State};
-use crate::value::{Abs, Space, Word};
+use crate::region::{COPY_SIZE, MARGIN, REGION_SIZE, STRINGS_END};
+use crate::value::{Space, Word};
 use moonhook_ir as ir;
 use moonhook_ir::helper;
-use moonhook_ir::words::{Address, Cond, Words};
+use moonhook_ir::words::{Address, Branches, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
+use moonhook_packet::{Access, MAX_DISPLACEMENT, MAX_FRAME};
 
 /// The stack slot of the region's key, by the name that [`crate::shared::known::SharedTables::slot`] takes.
 const REGION_KEY: u32 = 2;
@@ -24,187 +21,11 @@ const REGION_KEY: u32 = 2;
 pub const POOL_MASK: ir::Operand = ir::Operand::Imm(0);
 
 impl Context<'_> {
-    /// The frame's length in bytes.
-    pub fn packet_length(&mut self) -> Word {
-        if let Some(copy) = self.copy {
-            return copy.length;
-        }
-        let (start, end) = (self.packet_start, self.packet_end);
-        let length = self.binary(BinaryOp::Sub, end, start);
-        let length = self.and(length, MAX_LENGTH);
-        self.note_read("#", Word::Imm(0), &Abs::Int(length));
-        length
-    }
-
-    /// Bytes of the frame, from its start, that can be read.
-    pub fn readable(&self) -> i64 {
-        if self.copy.is_some() { MAX_FRAME } else { READABLE }
-    }
-
-    /// Raises an error where bytes up to `end` are wanted, which lies within the frame, and not all of them can be read.
-    pub fn check_readable(&mut self, end: Word) {
-        let beyond = self.compare(CompareOp::UGt, end, self.readable());
-        self.fail_if(beyond, Context::fail_unreadable);
-    }
-
-    /// Goes on, where [`Context::locate`] has not found `size` bytes at `offset`, if they do not lie within the frame; raises an error
-    /// if it is only that they cannot be read.
-    pub fn check_outside(&mut self, offset: Word, size: u32) {
-        if self.range(offset).within(i64::MIN, MAX_DISPLACEMENT) {
-            return;
-        }
-        // No frame is shorter than what is read at once.
-        let length = self.packet_length();
-        let last = self.sub(length, i64::from(size));
-        let within = self.compare(CompareOp::ULe, offset, last);
-        self.fail_if(within, Context::fail_unreadable);
-    }
-
-    fn fail_unreadable(&mut self) {
-        self.fail(Message::new(format!("only the first {READABLE} bytes of a frame can be read")));
-    }
-
-    /// The address of `size` bytes at `offset` of the frame, in the current state; and the states in which they do not
-    /// lie within the frame.
-    pub fn locate(&mut self, offset: Word, size: u32) -> (Address, Vec<State>) {
-        if let Some(copy) = self.copy {
-            return self.locate_in_copy(copy, offset, size);
-        }
-        let mut outside = Vec::new();
-        let limit = MAX_FRAME - i64::from(size);
-        match offset {
-            Word::Imm(imm) if (0..=MAX_DISPLACEMENT).contains(&imm) => {
-                let needed = imm as u32 + size;
-                let address = Address { base: self.packet_start, disp: imm as i16 };
-                if self.state.facts.length < needed {
-                    self.check_end(self.packet_start, needed, &mut outside);
-                    self.state.facts.length = needed;
-                }
-                (address, outside)
-            }
-            Word::Imm(imm) if imm < 0 || imm > limit => {
-                outside.push(self.take_state());
-                (Address { base: self.packet_start, disp: 0 }, outside)
-            }
-            // Nothing is accessed, so no pointer has to be proved: the place itself must lie within the frame.
-            offset if size == 0 => {
-                let length = self.packet_length();
-                let beyond = self.compare(CompareOp::UGt, offset, length);
-                self.leave_if(beyond, &mut outside);
-                (Address { base: self.packet_start, disp: 0 }, outside)
-            }
-            offset => {
-                let (root, disp) = self.root_of(offset);
-                let needed = disp as u32 + size;
-                let pointer = self.pointer_to(root, needed, &mut outside);
-                if pointer.proved < needed {
-                    self.check_end(pointer.address, needed, &mut outside);
-                    if let Some(pointer) = self.state.facts.pointer(root) {
-                        pointer.proved = needed;
-                    }
-                }
-                (Address { base: pointer.address, disp: disp as i16 }, outside)
-            }
-        }
-    }
-
-    /// The pointer to offset `root`, bounded so that `needed` bytes behind it can be proved: beyond `MAX_PACKET_OFF` the
-    /// verifier takes no comparison with the packet's end for a proof.
-    fn pointer_to(&mut self, root: ir::Value, needed: u32, outside: &mut Vec<State>) -> Pointer {
-        let most = MAX_FRAME - i64::from(needed.max(COMMON_REACH));
-        let known = self.state.facts.pointer(root).copied();
-        if let Some(pointer) = known
-            && pointer.most <= most
-        {
-            return pointer;
-        }
-        let within = self.range(Word::Value(root)).within(0, most);
-        let bounded = if known.is_none() { self.with_bounds(Word::Value(root), most) } else { None };
-        // An address cannot be bounded later on: the same offset is added again, as a value of its own. So is one from
-        // outside of a loop, which the allocator may have put on the stack, where the verifier forgets, coming round, that
-        // what is compared and what is added are the same (`widen_imprecise_scalars`). A copy is compared whatever is known here.
-        let offset = match bounded {
-            Some(bounded) => self.value(bounded),
-            None if known.is_none() && root.0 >= self.code.loop_start && !within => root,
-            None => self.emit(Op::Unary(ir::UnaryOp::Unlink, root)),
-        };
-        let cond = self.compare(CompareOp::UGt, offset, most);
-        self.leave_if(cond, outside);
-        let address = self.emit(Op::Binary(BinaryOp::Add, self.packet_start, offset.into()));
-        let most = most.min(self.range(Word::Value(root)).max);
-        let pointer = Pointer { offset: root, address, most, proved: 0 };
-        self.state.facts.pointers.retain(|other| other.offset != root);
-        self.state.facts.pointers.push(pointer);
-        pointer
-    }
-
-    /// Splits an offset into a value that is known not to be negative and a small constant.
-    fn root_of(&mut self, offset: Word) -> (ir::Value, i64) {
-        if let Word::Value(value) = offset
-            && let Some(&(root, constant)) = self.code.sums.get(&value)
-            && (0..=MAX_DISPLACEMENT).contains(&constant)
-            && (self.range(Word::Value(root)).min >= 0 || self.state.facts.pointer(root).is_some())
-        {
-            return (root, constant);
-        }
-        (self.value(offset), 0)
-    }
-
-    /// Leaves, to `outside`, where fewer than `needed` bytes lie behind `base`.
-    fn check_end(&mut self, base: ir::Value, needed: u32, outside: &mut Vec<State>) {
-        let behind = self.emit(Op::Binary(BinaryOp::Add, base, ir::Operand::Imm(needed as i32)));
-        let condition = ir::Condition::new(CompareOp::UGt, behind, self.packet_end);
-        self.leave_if(Cond::Test(condition), outside);
-    }
-
-    pub fn leave_if(&mut self, cond: Cond, outside: &mut Vec<State>) {
-        let (then, otherwise) = self.split(cond);
-        if then.alive() {
-            outside.push(then);
-        }
-        self.state = otherwise;
-    }
-
-    /// Enters the join of `states` (dead if there are none), all of which carry nothing else.
-    pub fn enter(&mut self, states: Vec<State>) -> Result<()> {
-        let arms = states.into_iter().map(|state| crate::ways::Arm { state, values: vec![] }).collect();
-        self.join(arms)?;
-        Ok(())
-    }
-
-    /// Runs `fail` in the join of `states` and comes back to the current state.
-    pub fn fail_in(&mut self, states: Vec<State>, fail: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
-        if states.is_empty() {
-            return Ok(());
-        }
-        let inside = self.take_state();
-        for state in &states {
-            if let (Some(block), true) = (state.block, inside.alive()) {
-                self.code.function.block_mut(block).cold = true;
-            }
-        }
-        self.enter(states)?;
-        fail(self)?;
-        self.state = inside;
-        Ok(())
-    }
-
     /// The address of `size` bytes at `offset` of a space, which are known to be there. The verifier is given the proof
     /// that it needs; where that proof is a branch, its other side cannot be taken.
     pub fn address(&mut self, space: Space, offset: Word, size: u32) -> Result<Address> {
         match space {
-            Space::Packet => {
-                let known = matches!(offset, Word::Value(v) if self.state.facts.pointer(v).is_some());
-                let bounded = self.range(offset).within(0, MAX_FRAME - i64::from(size));
-                let affine = matches!(offset, Word::Value(v) if self.code.sums.contains_key(&v));
-                let offset = if known || bounded || affine { offset } else { self.and(offset, MAX_FRAME) };
-                let (address, outside) = self.locate(offset, size);
-                self.fail_in(outside, |context| {
-                    context.fail(Message::bare("access outside of the frame (a fault of Moonhook)"));
-                    Ok(())
-                })?;
-                Ok(address)
-            }
+            Space::Packet => self.known_address(offset, size),
             Space::Pool => match offset {
                 Word::Imm(offset) => {
                     // A constant position behind all strings is never read, but the verifier may not know that.
@@ -229,48 +50,10 @@ impl Context<'_> {
                     Word::Imm(offset) if (0..=MAX_DISPLACEMENT).contains(&offset) => {
                         Ok(Address { base: region, disp: offset as i16 })
                     }
-                    offset => self.masked(region, offset, self.scratch_mask()),
+                    offset => Ok(self.masked(region, offset, self.scratch_mask())),
                 }
             }
         }
-    }
-
-    /// `base + (offset & mask)`.
-    pub fn masked(&mut self, base: ir::Value, offset: Word, mask: i64) -> Result<Address> {
-        let offset = self.kept_within(offset, mask);
-        let offset = self.value(offset);
-        let base = self.emit(Op::Binary(BinaryOp::Add, base, offset.into()));
-        Ok(Address { base, disp: 0 })
-    }
-
-    /// The word, if it is known to be at most `most` (and not negative), so that the verifier knows that too: with a mask where that may
-    /// have been hidden from it.
-    pub fn with_bounds(&mut self, word: Word, most: i64) -> Option<Word> {
-        let range = self.range(word);
-        if !range.within(0, most) {
-            return None;
-        }
-        if range.is_seen_in(self.code.loop_start) {
-            return Some(word);
-        }
-        let mask = range.mask();
-        (mask <= most).then(|| self.kept_within(word, mask))
-    }
-
-    /// The offset, of which the verifier has to know that no bits are set but those of the mask. That it is known here is not enough: a
-    /// loop that compares the offset gets a copy of which nothing is known (`invariants.rs`).
-    pub fn kept_within(&mut self, offset: Word, mask: i64) -> Word {
-        if matches!(offset, Word::Imm(imm) if (0..=mask).contains(&imm)) {
-            return offset;
-        }
-        let value = self.value(offset);
-        let bounded = self.emit(Op::Binary(BinaryOp::And, value, ir::Operand::Imm(mask as i32)));
-        self.set_range(bounded, moonhook_ir::words::Range::up_to(mask));
-        Word::Value(bounded)
-    }
-
-    pub fn load_at(&mut self, address: Address, size: Size, signed: bool) -> Word {
-        self.load(address.base, address.disp, size, signed)
     }
 
     /// Bytes of the region; keys of shared tables that are traversed follow in programs that do that.

@@ -3,20 +3,18 @@
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 use crate::knowledge::Knowledge;
-use crate::protocols::header::{Field, Protocol};
-use crate::protocols::{PROTOCOLS, protocol};
 use crate::shared::seen::Seen;
-use crate::value::{Abs, Object};
+use crate::value::{Abs, Object, Space, Str};
 use crate::ways::Arm;
 use crate::{Options, builtins};
+use moonhook_packet::protocols::{protocol, protocols};
+use moonhook_packet::{Value, ValueWays};
 use moonhook_snapshot::Snapshot;
 
 /// What the headers' fields of that name are, whichever header it is.
 pub fn kinds_of(snapshot: &Snapshot, options: &Options, name: &str) -> Seen {
-    let fields =
-        PROTOCOLS.iter().flat_map(|protocol| protocol.fields.iter().map(move |field| (protocol, field)));
     let mut seen = Seen::default();
-    for (protocol, _) in fields.filter(|(_, field)| field.name == name) {
+    for protocol in protocols::<Context<'static>>().iter().filter(|protocol| protocol.field(name).is_some()) {
         let mut context = Context::new(snapshot, options, Knowledge::default(), "kinds");
         // A field that has no form alone tells nothing.
         let arms = field(&mut context, &Object::Header(protocol.name), name.as_bytes()).unwrap_or_default();
@@ -40,8 +38,10 @@ pub fn owner(object: &Object) -> &'static str {
 pub fn has_field(object: &Object, name: &[u8]) -> bool {
     let is = |known: &str| known.as_bytes() == name;
     match object {
-        Object::Header(header) => protocol(header).is_some_and(|p| p.fields.iter().any(|f| is(f.name))),
-        Object::Packet if PROTOCOLS.iter().any(|protocol| is(protocol.name)) => true,
+        Object::Header(header) => {
+            protocol::<Context<'static>>(header).is_some_and(|p| p.fields.iter().any(|field| is(field.name)))
+        }
+        Object::Packet if protocols::<Context<'static>>().iter().any(|protocol| is(protocol.name)) => true,
         _ => builtins::find("data", name).is_some(),
     }
 }
@@ -52,9 +52,8 @@ pub fn field(context: &mut Context<'_>, object: &Object, name: &[u8]) -> Result<
     match object {
         Object::Header(header) => {
             let Some(protocol) = protocol(header) else { return Ok(vec![]) };
-            match protocol.fields.iter().find(|field| field.name == text) {
-                Some(field) if context.state.facts.written => read_again(context, protocol, field),
-                Some(field) => (field.read)(context),
+            match protocol.field(&text) {
+                Some(field) => protocol.read(context, field).map(arms),
                 None => {
                     let known = list(protocol.fields.iter().map(|field| field.name));
                     no_field(context, protocol.name, text, known)
@@ -66,9 +65,9 @@ pub fn field(context: &mut Context<'_>, object: &Object, name: &[u8]) -> Result<
                 return context.only(Abs::Object(Object::Builtin(method)));
             }
             match protocol(&text) {
-                Some(protocol) if *object == Object::Packet => (protocol.find)(context),
+                Some(protocol) if *object == Object::Packet => (protocol.find)(context).map(arms),
                 _ if *object == Object::Packet => {
-                    let known = list(PROTOCOLS.iter().map(|protocol| protocol.name));
+                    let known = list(protocols::<Context<'static>>().iter().map(|protocol| protocol.name));
                     no_field(context, "packet", text, known)
                 }
                 _ => no_field(context, "data", text, "the methods of data objects".to_string()),
@@ -77,18 +76,39 @@ pub fn field(context: &mut Context<'_>, object: &Object, name: &[u8]) -> Result<
     }
 }
 
-/// After a write the header may be gone: then its fields are nil.
-fn read_again(context: &mut Context<'_>, protocol: &Protocol, field: &Field) -> Result<Vec<Arm>> {
-    let mut result = Vec::new();
-    for arm in (protocol.find)(context)? {
-        if arm.values.first() == Some(&Abs::Nil) {
-            result.push(arm);
-        } else {
-            context.state = arm.state;
-            result.extend((field.read)(context)?);
-        }
+/// Ways of reading a packet as ways that bring values.
+fn arms(ways: ValueWays<Context<'_>>) -> Vec<Arm> {
+    ways.into_iter().map(|way| Arm { state: way.state, values: vec![value_of(way.values)] }).collect()
+}
+
+fn value_of(value: Value) -> Abs {
+    match value {
+        Value::Nothing => Abs::Nil,
+        Value::Header(name) => Abs::Object(Object::Header(name)),
+        Value::Number(word) => Abs::Int(word),
+        Value::Flag(word) => Abs::Bool(word),
+        Value::Ipv4(word) => Abs::Str(Str::Ipv4(word)),
+        Value::Ipv6(high, low) => Abs::Str(Str::Ipv6(high, low)),
+        Value::Mac(word) => Abs::Str(Str::Mac(word)),
+        Value::Bytes { start, length } => Abs::Str(Str::Slice { space: Space::Packet, start, length }),
     }
-    Ok(result)
+}
+
+/// The names of all headers that are objects.
+pub fn headers() -> impl Iterator<Item = &'static str> {
+    let protocols = protocols::<Context<'static>>().into_iter();
+    protocols.filter(|protocol| !protocol.fields.is_empty()).map(|protocol| protocol.name)
+}
+
+/// The names of all protocols, and of all fields of headers.
+pub fn field_names() -> impl Iterator<Item = &'static str> {
+    let names = protocols::<Context<'static>>().into_iter().map(|protocol| protocol.name);
+    names.chain(
+        protocols::<Context<'static>>()
+            .into_iter()
+            .flat_map(|protocol| protocol.fields)
+            .map(|field| field.name),
+    )
 }
 
 fn no_field(

@@ -9,8 +9,9 @@ use crate::sites::Site;
 use crate::value::{Abs, Object, Word};
 use crate::{Options, shared::SharedTables};
 use moonhook_ir as ir;
-use moonhook_ir::words::Words;
+use moonhook_ir::words::{Branches, WayState, Words};
 use moonhook_ir::{CompareOp, Op, Operand, Size};
+use moonhook_packet::Scattered;
 use moonhook_snapshot::Snapshot;
 use std::collections::HashSet;
 use std::path::Path;
@@ -89,7 +90,7 @@ impl Context<'_> {
 
     fn lower_handlers(&mut self) -> Result<()> {
         if self.options.frags {
-            let scattered = self.split_scattered()?;
+            let scattered = self.split_scattered();
             self.run_handlers()?;
             self.state = scattered;
             self.copy_frame()?;

@@ -2,13 +2,6 @@
 
 use moonhook_shape::MAX_KEY;
 
-/// The verifier takes no larger offset into a packet (`MAX_PACKET_OFF`), and the helpers that copy bytes of it take none either.
-pub const MAX_FRAME: i64 = 0xffff;
-
-/// A mask for the lengths of frames, some of which are longer than what can be read of them: 64 KiB and a link header on the loopback
-/// interface, up to 512 KiB where the kernel hands on segments that it has put together (`GSO_MAX_SIZE`).
-pub const MAX_LENGTH: i64 = 0xf_ffff;
-
 /// The region's layout in bytes: strings made at packet time, then the event record being built, then a margin that lets
 /// 8 bytes be written at any masked offset. The first 8 bytes are not used: 8 bytes before a string's end can be read.
 pub const STRINGS_START: i64 = 8;
@@ -29,16 +22,6 @@ pub const COPY_SIZE: i64 = 0x1_0000 + MARGIN;
 /// Bytes behind the last masked offset: a short string is read whole from where it begins, as if it had as many bytes as it may have
 /// (`shared/texts.rs`).
 pub const MARGIN: i64 = UNROLLED as i64 + 64;
-
-/// A pointer is bounded so that this many bytes behind it can be proved, so that later accesses a little further on need no
-/// tighter bound.
-pub const COMMON_REACH: u32 = 0x100;
-
-/// Bytes of a frame in one buffer that can be read at any place; of a copy, [`MAX_FRAME`].
-pub const READABLE: i64 = MAX_FRAME - COMMON_REACH as i64;
-
-/// The largest constant displacement put into an access.
-pub const MAX_DISPLACEMENT: i64 = 0x7000;
 
 /// Up to so many bytes of a string are copied without a loop.
 pub const UNROLLED: usize = 128;

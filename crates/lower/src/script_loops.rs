@@ -9,7 +9,7 @@ use crate::state::{Slot, State, Zero};
 use crate::value::{Abs, CellRef, Object, Variant, Word};
 use crate::ways::{Form, Variable, read_variable, write_variable};
 use moonhook_ir as ir;
-use moonhook_ir::words::{Range, Words};
+use moonhook_ir::words::{Branches, Range, Words};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl<'a> Context<'a> {

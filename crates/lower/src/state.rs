@@ -1,12 +1,13 @@
 //! The state of symbolic execution at one point of the program.
 
-use crate::copy_on_write::CopyOnWrite;
 use crate::fields::Made;
 use crate::shared::assigned::Assignment;
 use crate::stored::known::Found;
 use crate::value::Identity;
 use crate::value::{Abs, Word};
 use moonhook_ir as ir;
+use moonhook_ir::words::{CopyOnWrite, WayState, find_near};
+use moonhook_packet::PacketState;
 use moonhook_snapshot::TableId;
 use std::collections::BTreeMap;
 
@@ -40,19 +41,12 @@ pub struct State {
     pub heap: Word,
 }
 
-/// What is known of the packet. Each fact can be dropped: it only saves work.
+/// What is known beside the values of variables. Each fact can be dropped: it only saves work.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Facts {
-    /// The frame has at least that many bytes, proved by a comparison of the packet's start with its end.
-    pub length: u32,
-    /// Pointers into the packet.
-    pub pointers: CopyOnWrite<Vec<Pointer>>,
-    /// Results of header walks: a key and its words. Dropped when the packet is written.
-    pub parsed: CopyOnWrite<Vec<(&'static str, Vec<Word>)>>,
+    pub packet: moonhook_packet::Facts,
     /// The per-CPU scratch region's address, once looked up.
     pub region: Option<ir::Value>,
-    /// The packet may have been written.
-    pub written: bool,
     /// Entries of shared tables that were looked up and are not there.
     pub absent: CopyOnWrite<Vec<ir::Value>>,
     /// Entries of shared tables that were looked up.
@@ -121,35 +115,13 @@ pub enum Zero {
     Unknown,
 }
 
-/// The packet's start plus `offset`, which is within 0 … 0xffff.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Pointer {
-    pub offset: ir::Value,
-    pub address: ir::Value,
-    /// The verifier knows the offset to be at most this. It is part of the address, and cannot be lowered later on.
-    pub most: i64,
-    /// Bytes that are proved to lie behind the offset.
-    pub proved: u32,
-}
-
 impl Facts {
     /// The facts that hold in both.
     pub fn intersect(&self, other: &Facts) -> Facts {
-        let pointer = |mine: &Pointer| {
-            let theirs = other.pointers.iter().find(|p| p.address == mine.address)?;
-            Some(Pointer { proved: theirs.proved.min(mine.proved), ..*mine })
-        };
-        let pointers = match self.pointers.is(&other.pointers) {
-            true => self.pointers.clone(),
-            false => self.pointers.iter().filter_map(pointer).collect(),
-        };
         Facts {
-            length: self.length.min(other.length),
-            pointers,
-            parsed: common(&self.parsed, &other.parsed),
+            packet: self.packet.intersect(&other.packet),
             region: self.region.filter(|region| other.region == Some(*region)),
-            written: self.written || other.written,
-            absent: common(&self.absent, &other.absent),
+            absent: self.absent.common(&other.absent),
             looked: match self.looked == other.looked {
                 true => self.looked.clone(),
                 false => {
@@ -165,12 +137,8 @@ impl Facts {
                 true => self.assigned.clone(),
                 false => Assignment::on_either(&self.assigned, &other.assigned).into(),
             },
-            found: common(&self.found, &other.found),
+            found: self.found.common(&other.found),
         }
-    }
-
-    pub fn parsed(&self, key: &str) -> Option<&[Word]> {
-        self.parsed.iter().find(|(k, _)| *k == key).map(|(_, words)| words.as_slice())
     }
 
     pub fn looked(&self, table: TableId, key: &Identity) -> Option<&Looked> {
@@ -189,35 +157,24 @@ impl Facts {
             None => self.set_looked(table, key, address, Zero::Never),
         }
     }
+}
 
-    pub fn pointer(&mut self, offset: ir::Value) -> Option<&mut Pointer> {
-        self.pointers.iter_mut().find(|p| p.offset == offset)
+impl WayState for State {
+    fn block(&self) -> Option<ir::Block> {
+        self.block
+    }
+
+    fn set_block(&mut self, block: Option<ir::Block>) {
+        self.block = block;
     }
 }
 
-/// What stands in both lists, in the order of the first.
-fn common<T: Clone + PartialEq>(
-    mine: &CopyOnWrite<Vec<T>>,
-    theirs: &CopyOnWrite<Vec<T>>,
-) -> CopyOnWrite<Vec<T>> {
-    if mine == theirs {
-        return mine.clone();
+impl PacketState for State {
+    fn packet(&self) -> &moonhook_packet::Facts {
+        &self.facts.packet
     }
-    let mut near = 0;
-    mine.iter().filter(|one| find_near(theirs, &mut near, |other| other == *one).is_some()).cloned().collect()
-}
 
-/// The element that is wanted. Looks first behind the one found before: lists that had been one are much alike.
-pub fn find_near<'a, T>(list: &'a [T], near: &mut usize, is_wanted: impl Fn(&T) -> bool) -> Option<&'a T> {
-    let (before, behind) = list.split_at(*near);
-    let place = behind.iter().position(&is_wanted).map(|place| place + before.len());
-    let place = place.or_else(|| before.iter().position(&is_wanted))?;
-    *near = place + 1;
-    list.get(place)
-}
-
-impl State {
-    pub fn alive(&self) -> bool {
-        self.block.is_some()
+    fn packet_mut(&mut self) -> &mut moonhook_packet::Facts {
+        &mut self.facts.packet
     }
 }

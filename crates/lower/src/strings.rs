@@ -9,8 +9,8 @@ use crate::loops::Iteration;
 use crate::state::State;
 use crate::value::{Abs, Space, Str, Word};
 use crate::ways::Arm;
-use moonhook_ir::words::{Cond, Words};
-use moonhook_ir::{BinaryOp, CompareOp, Size, UnaryOp};
+use moonhook_ir::words::{Branches, Cond, WayState, Words};
+use moonhook_ir::{CompareOp, Size, UnaryOp};
 
 /// A string slice in words: where, first byte, length.
 #[derive(Clone, Copy, Debug)]
@@ -132,7 +132,7 @@ impl Context<'_> {
 
     /// Leaves, to `different`, where the slice does not start with `text`; the slice is at least that long.
     pub fn match_bytes(&mut self, slice: Slice, text: &[u8], different: &mut Vec<State>) -> Result<()> {
-        const CHUNK: usize = crate::region::COMMON_REACH as usize;
+        const CHUNK: usize = moonhook_packet::COMMON_REACH as usize;
         for (index, chunk) in text.chunks(CHUNK).enumerate() {
             let start = self.add(slice.start, (index * CHUNK) as i64);
             let address = self.address(slice.space, start, chunk.len() as u32)?;
@@ -228,13 +228,6 @@ impl Context<'_> {
         self.join_word(arms)
     }
 
-    /// The smaller of two numbers.
-    pub fn minimum(&mut self, a: Word, b: Word) -> Result<Word> {
-        let less = self.compare(CompareOp::SLt, a, b);
-        let (then, otherwise) = self.split(less);
-        self.either(then, a, otherwise, b)
-    }
-
     /// Up to 8 bytes at `at` of the slice, of which `left` (at least 1) remain, as a little-endian word, padded with
     /// zeros.
     pub fn word_at(&mut self, slice: Slice, at: Word, left: Word) -> Result<Word> {
@@ -308,42 +301,6 @@ pub fn pieces(length: usize) -> Vec<(usize, Size)> {
 }
 
 impl Context<'_> {
-    /// The larger of two numbers.
-    pub fn maximum(&mut self, a: Word, b: Word) -> Result<Word> {
-        let less = self.compare(CompareOp::SLt, a, b);
-        let (then, otherwise) = self.split(less);
-        self.either(then, b, otherwise, a)
-    }
-
-    /// The larger of two numbers whose difference is no less than `i64::MIN`, without a branch: the verifier has one way
-    /// to follow, and knows nothing of the result.
-    pub fn larger(&mut self, a: Word, b: Word) -> Word {
-        let difference = self.sub(a, b);
-        let less = self.binary(BinaryOp::AShr, difference, 63);
-        let missing = self.and(difference, less);
-        self.sub(a, missing)
-    }
-
-    /// The smaller of two numbers, as [`Context::larger`].
-    pub fn smaller(&mut self, a: Word, b: Word) -> Word {
-        let difference = self.sub(a, b);
-        let less = self.binary(BinaryOp::AShr, difference, 63);
-        let excess = self.and(difference, less);
-        self.add(b, excess)
-    }
-
-    /// Joins two ways, each with its number.
-    pub fn either(&mut self, then: State, yes: Word, otherwise: State, no: Word) -> Result<Word> {
-        let arms = vec![
-            Arm { state: then, values: vec![Abs::Int(yes)] },
-            Arm { state: otherwise, values: vec![Abs::Int(no)] },
-        ];
-        Ok(match self.join(arms)?.as_deref() {
-            Some([Abs::Int(word)]) => *word,
-            _ => no,
-        })
-    }
-
     /// [`Context::slice`] as one value.
     pub fn slice_of(&mut self, text: &Str) -> Result<Slice> {
         let (space, start, length) = self.slice(text)?;

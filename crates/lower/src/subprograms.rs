@@ -5,17 +5,18 @@ use crate::context::{Context, Result};
 use crate::value::Word;
 use moonhook_ir as ir;
 use moonhook_ir::words::{Code, Words};
-use moonhook_ir::{FunctionId, FunctionKind, Op, Operand};
+use moonhook_ir::{FunctionId, FunctionKind};
+use moonhook_packet::Access;
 
-impl Context<'_> {
+impl<'a> Context<'a> {
     /// The function `name`, made by `body` unless it is there: verified on its own, it takes the program's context and
-    /// `parameters` numbers, which `body` gets, and gives a number ([`Context::give`]). It raises no errors, and its loops
+    /// `parameters` numbers, which `body` gets, and gives a number ([`Words::give`]). It raises no errors, and its loops
     /// are bounded by themselves: they take nothing from the budget.
     pub fn subprogram(
         &mut self,
         name: &str,
         parameters: u32,
-        body: fn(&mut Context<'_>, &[Word]) -> Result<()>,
+        body: fn(&mut Context<'a>, &[Word]) -> Result<()>,
     ) -> Result<FunctionId> {
         if let Some(known) = self.known_subprogram(name) {
             return Ok(known);
@@ -27,7 +28,7 @@ impl Context<'_> {
         let mut inner = Context::of_function(self.snapshot, self.options, module, function);
         inner.leaf = true;
         inner.code.loc = self.code.loc;
-        inner.load_packet_pointers();
+        inner.bounds();
         let outcome = body(&mut inner, &words);
         for block in [inner.fail_block, inner.exit_block] {
             inner.state.block = Some(block);
@@ -58,20 +59,5 @@ impl Context<'_> {
         }
         let index = self.subprograms.iter().position(|function| function.name == name)?;
         Some(FunctionId(index as u32 + 1))
-    }
-
-    /// A call of another function of the module.
-    pub fn call_function(&mut self, function: FunctionId, args: &[Word]) -> Word {
-        let args = args.iter().map(|arg| self.value(*arg)).collect();
-        Word::Value(self.emit(Op::Call { function, args }))
-    }
-
-    /// Ends a subprogram with its result.
-    pub fn give(&mut self, result: impl Into<Word>) {
-        let result = match result.into() {
-            Word::Imm(imm) => Operand::Imm(imm as i32),
-            Word::Value(value) => Operand::Value(value),
-        };
-        self.terminate(ir::Terminator::Return(result));
     }
 }

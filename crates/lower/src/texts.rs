@@ -4,8 +4,9 @@ use crate::context::{Context, Result};
 use crate::loops::Iteration;
 use crate::strings::Slice;
 use crate::value::{Space, Str, Word};
-use moonhook_ir::words::{Address, Words};
+use moonhook_ir::words::{Address, Branches, Words};
 use moonhook_ir::{CompareOp, Size};
+use moonhook_packet::Access;
 
 impl Context<'_> {
     /// Copies a slice to where `destination` says offset 0, 8, … is. The bytes behind the copy, up to the next multiple

@@ -7,6 +7,7 @@ use crate::sites::LoopKey;
 use crate::sites::Turn;
 use crate::value::{Abs, Object, Word};
 use crate::ways::Arm;
+use moonhook_ir::words::Branches;
 
 /// Turns of one loop at most. A loop that needs more is no loop over a few known things.
 const MAX_TURNS: usize = 64;

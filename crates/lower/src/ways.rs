@@ -2,6 +2,7 @@
 
 use crate::state::{Slot, State};
 use crate::value::{Abs, Variant, Word};
+use moonhook_ir::words::Way;
 
 /// Constant strings kept apart in a union; with more of them they become slices of the pool.
 pub const MAX_TEXTS: usize = 8;
@@ -29,10 +30,7 @@ pub enum Form {
 }
 
 /// One of the ways that meet.
-pub struct Arm {
-    pub state: State,
-    pub values: Vec<Abs>,
-}
+pub type Arm = Way<State, Vec<Abs>>;
 
 impl Form {
     /// How many block parameters it takes.
@@ -69,7 +67,7 @@ pub fn read_variable(state: &State, variable: Variable) -> Abs {
         Variable::Scratch => Abs::Int(state.scratch),
         Variable::Heap => Abs::Int(state.heap),
         Variable::Walk(key, number) => {
-            let word = state.facts.parsed(key).and_then(|words| words.get(number)).copied();
+            let word = state.facts.packet.parsed(key).and_then(|words| words.get(number)).copied();
             Abs::Int(word.unwrap_or(Word::Imm(0)))
         }
     }
@@ -85,8 +83,7 @@ pub fn write_variable(state: &mut State, variable: Variable, value: Abs) {
         (Variable::Scratch, Abs::Int(word)) => state.scratch = word,
         (Variable::Heap, Abs::Int(word)) => state.heap = word,
         (Variable::Walk(key, number), Abs::Int(word)) => {
-            let words = state.facts.parsed.iter_mut().find(|(k, _)| *k == key);
-            if let Some(place) = words.and_then(|(_, words)| words.get_mut(number)) {
+            if let Some(place) = state.facts.packet.parsed_word(key, number) {
                 *place = word;
             }
         }

@@ -3,9 +3,8 @@
 
 use crate::context::{Context, Result};
 use crate::state::Slot;
-use crate::value::{Abs, Space, Str, Variant, Word};
-use moonhook_ir::Size;
-use moonhook_ir::words::{Address, Words};
+use crate::value::{Abs, Space, Str, Variant};
+use moonhook_packet::Access;
 
 impl Context<'_> {
     /// Must stand before every write to the packet. Strings that the current function goes on using are copied to the
@@ -45,19 +44,9 @@ impl Context<'_> {
         Ok(())
     }
 
-    /// Writes a word to the frame at `offset`, which is at `address`.
-    pub fn write_word(&mut self, address: Address, offset: Word, size: Size, word: Word) {
-        self.store(address.base, address.disp, size, word);
-        if self.copy.is_some() {
-            self.write_through(address, offset, size as i64);
-        }
-    }
-
     /// Must stand behind every write to the packet.
     pub fn packet_written(&mut self) {
-        self.state.facts.parsed.clear();
-        self.state.facts.written = true;
-        self.code.same.packet_may_change();
+        self.note_packet_written();
         self.forget_lookups();
     }
 

@@ -4,14 +4,14 @@ use crate::SessionError;
 use crate::inherit::Inheritance;
 use moonhook_daemon::{Name, Reloaded};
 use moonhook_engine::Choice;
-use moonhook_install::{RequestedMode, XdpLink};
+use moonhook_install::{Link, RequestedMode};
 use moonhook_records::{Counters, Message};
 use std::path::PathBuf;
 
 /// Where a program has just been put.
 pub struct Attached<'a> {
     pub name: &'a Name,
-    pub link: &'a XdpLink,
+    pub link: &'a Link,
     pub requested: RequestedMode,
     pub scripts: &'a [PathBuf],
     pub choice: &'a Choice,

@@ -8,7 +8,7 @@ use crate::content::{Content, Earlier};
 use moonhook_daemon::{Name, RuntimeFolder, Status};
 use moonhook_engine::VERDICTS;
 use moonhook_hook::XDP;
-use moonhook_install::{PinnedMap, Program, XdpLink, create_pin_folder, section_bytes, unpin};
+use moonhook_install::{Link, PinnedMap, Program, create_pin_folder, section_bytes, unpin};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::BorrowedFd;
@@ -26,6 +26,8 @@ pub struct Pins {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     pub interface: String,
+    #[serde(default = "first_hook")]
+    pub hook: String,
     pub netns: Option<String>,
     pub mode: String,
     pub scripts: Vec<PathBuf>,
@@ -35,6 +37,11 @@ pub struct Record {
     pub content: Content,
     /// The kernel's numbers of the content's maps.
     pub maps: BTreeMap<String, u32>,
+}
+
+/// The hook of records that do not name one: there was one.
+fn first_hook() -> String {
+    XDP.name.to_string()
 }
 
 /// What is behind the name in the name of a record.
@@ -128,7 +135,7 @@ impl Pins {
     ///
     /// # Errors
     /// `Install`, `Unwritable`; what was noted before is noted still.
-    pub fn keep(&self, link: &XdpLink, program: &Program, record: Record) -> Result<(), SessionError> {
+    pub fn keep(&self, link: &Link, program: &Program, record: Record) -> Result<(), SessionError> {
         self.create()?;
         let mut maps = BTreeMap::new();
         for name in record.content.maps() {
@@ -175,7 +182,7 @@ impl Pins {
     /// # Errors
     /// `Install`.
     pub fn remove(&self) -> Result<bool, SessionError> {
-        let linked = XdpLink::detach_pinned(&self.link())?;
+        let linked = Link::detach_pinned(&self.link())?;
         for path in files(&self.folder) {
             unpin(&path)?;
         }
@@ -198,7 +205,7 @@ impl Pins {
             pid: None,
             interface: text(|record| &record.interface),
             netns: record.as_ref().and_then(|record| record.netns.clone()),
-            hook: XDP.name.to_string(),
+            hook: text(|record| &record.hook),
             mode: text(|record| &record.mode),
             scripts: scripts.map(|script| script.to_string_lossy().into_owned()).collect(),
             uptime_seconds: None,

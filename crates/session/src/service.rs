@@ -6,7 +6,6 @@ use crate::report::JsonError;
 use crate::session::Session;
 use moonhook_daemon::{Answer, ClientId, Failure, Pending, Request, Status, TableOperation};
 use moonhook_engine::EngineError;
-use moonhook_hook::XDP;
 use serde_json::Value;
 
 impl Session {
@@ -55,7 +54,7 @@ impl Session {
             pid: Some(std::process::id()),
             interface: self.link.interface().name.clone(),
             netns: self.options.netns.clone(),
-            hook: XDP.name.to_string(),
+            hook: self.link.hook().name.to_string(),
             mode: self.link.mode().to_string(),
             scripts: self.scripts.iter().map(|script| script.to_string_lossy().into_owned()).collect(),
             uptime_seconds: Some(self.started.elapsed().as_secs()),

@@ -15,7 +15,7 @@ use crate::{Options, SessionError};
 use moonhook_daemon::{ClientId, Name, Publisher, Server};
 use moonhook_engine::Kernel;
 use moonhook_engine::Settings;
-use moonhook_install::XdpLink;
+use moonhook_install::Link;
 use moonhook_records::Counters;
 use moonhook_records::Message;
 use std::collections::{BTreeMap, VecDeque};
@@ -42,7 +42,7 @@ pub struct Session {
     pub(crate) retired_control: Vec<RetiredControl>,
     /// Messages that control code has given back, before those of the inbox.
     pub(crate) again: VecDeque<Message>,
-    pub(crate) link: XdpLink,
+    pub(crate) link: Link,
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) publisher: Publisher,
     /// Answers those who connect; it ends after what they wait for.
@@ -257,9 +257,10 @@ impl Session {
 }
 
 /// What is noted of a script that is pinned.
-pub fn record(options: &Options, link: &XdpLink, content: &Content, scripts: &[PathBuf]) -> Record {
+pub fn record(options: &Options, link: &Link, content: &Content, scripts: &[PathBuf]) -> Record {
     Record {
         interface: link.interface().name.clone(),
+        hook: link.hook().name.to_string(),
         netns: options.netns.clone(),
         mode: link.mode().to_string(),
         scripts: scripts.to_vec(),

@@ -14,7 +14,7 @@ use crate::starting::{self, First};
 use crate::watcher::Watcher;
 use crate::{Options, SessionError};
 use moonhook_daemon::{Claim, DaemonError, Name, Publisher, Server};
-use moonhook_install::XdpLink;
+use moonhook_install::Link;
 use moonhook_records::Counters;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -122,12 +122,12 @@ fn attach(
     pins: Option<&Pins>,
     installed: &Installed,
     scripts: &[PathBuf],
-) -> Result<(XdpLink, bool), SessionError> {
+) -> Result<(Link, bool), SessionError> {
     let (kernel, interface, netns) =
         (&installed.kernel, options.interface.as_str(), options.netns.as_deref());
-    let record = |link: &XdpLink| session::record(options, link, &installed.content, scripts);
+    let record = |link: &Link| session::record(options, link, &installed.content, scripts);
     if let Some(pins) = pins {
-        if let Some(mut link) = XdpLink::pinned(&pins.link(), interface, netns)? {
+        if let Some(mut link) = Link::pinned(&pins.link(), interface, netns)? {
             let before = pins.record();
             pins.keep(&link, &kernel.program, record(&link))?;
             if let Err(error) = link.update(&kernel.program, &kernel.name) {
@@ -140,7 +140,7 @@ fn attach(
         // Of an interface that is gone.
         pins.remove()?;
     }
-    let link = kernel.program.attach_xdp(&kernel.name, interface, options.mode, netns)?;
+    let link = kernel.program.attach(&kernel.name, kernel.hook, interface, options.mode, netns)?;
     if let Some(pins) = pins
         && let Err(error) = pins.keep(&link, &kernel.program, record(&link))
     {

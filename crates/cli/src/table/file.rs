@@ -16,11 +16,11 @@ const PART: usize = 64 << 10;
 /// The entries of a file, in parts.
 pub struct Entries {
     path: PathBuf,
-    file: BufReader<File>,
+    source: Source,
     size: u64,
     read: u64,
+    /// The line of the last entry.
     line: u64,
-    format: Format,
     /// The table that they are for, if the handlers share it.
     table: Option<TableInfo>,
 }
@@ -35,15 +35,12 @@ pub struct Part {
     lines: Vec<u64>,
 }
 
-/// What a line is.
-#[derive(Debug)]
-enum Format {
-    /// A key, as it is.
-    Keys,
-    /// Cells; with the names of a record's fields, if there was a line that has them.
-    Csv { fields: Option<Vec<String>> },
-    /// An array of key and value.
-    Json,
+/// What a file is made of.
+enum Source {
+    /// Lines, each an array of key and value or a key as it is.
+    Lines { file: BufReader<File>, json: bool },
+    /// Rows of cells (RFC 4180); with the names of a record's fields, if there was a row that has them.
+    Csv { rows: csv::Reader<File>, fields: Option<Vec<String>> },
 }
 
 impl Entries {
@@ -54,12 +51,16 @@ impl Entries {
     pub fn open(path: PathBuf, table: Option<TableInfo>) -> Result<Entries, CliError> {
         let opened = File::open(&path).and_then(|file| Ok((file.metadata()?.len(), file)));
         let (size, file) = opened.map_err(|source| CliError::Unreadable { path: path.clone(), source })?;
-        let format = match path.extension().and_then(|extension| extension.to_str()) {
-            Some("csv") => Format::Csv { fields: None },
-            Some("json" | "jsonl" | "ndjson") => Format::Json,
-            _ => Format::Keys,
+        let lines = |file, json| Source::Lines { file: BufReader::new(file), json };
+        let source = match path.extension().and_then(|extension| extension.to_str()) {
+            Some("csv") => {
+                let rows = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(file);
+                Source::Csv { rows, fields: None }
+            }
+            Some("json" | "jsonl" | "ndjson") => lines(file, true),
+            _ => lines(file, false),
         };
-        Ok(Entries { path, file: BufReader::new(file), size, read: 0, line: 0, format, table })
+        Ok(Entries { path, source, size, read: 0, line: 0, table })
     }
 
     /// A bar over the bytes of the file.
@@ -77,55 +78,67 @@ impl Entries {
     pub fn next_part(&mut self) -> Result<Option<Part>, CliError> {
         let end = self.read + PART as u64;
         let mut part = Part::default();
-        let mut line = String::new();
         while self.read < end {
-            line.clear();
-            let length = self.file.read_line(&mut line);
-            let length = length.map_err(|source| CliError::Unreadable { path: self.path.clone(), source })?;
-            if length == 0 {
+            let more = match self.source {
+                Source::Lines { .. } => self.next_line(&mut part)?,
+                Source::Csv { .. } => self.next_row(&mut part)?,
+            };
+            if !more {
                 return Ok(if part.lines.is_empty() { None } else { Some(part) });
-            }
-            (self.read, self.line) = (self.read + length as u64, self.line + 1);
-            // Some programs begin files with a byte order mark.
-            let line = if self.line == 1 { line.trim_start_matches('\u{feff}') } else { &line };
-            let line = line.trim_end_matches(['\n', '\r']);
-            if !line.is_empty() && self.entry(line, &mut part).map_err(|problem| self.malformed(problem))? {
-                part.lines.push(self.line);
             }
         }
         Ok(Some(part))
     }
 
-    /// Takes the entry in a line; there is none in a line of titles.
-    fn entry(&mut self, line: &str, part: &mut Part) -> Result<bool, String> {
-        let word = |text: &str| word(text).map_err(|error| error.to_string());
-        let entry = match &mut self.format {
-            Format::Keys => {
-                part.keys.push(word(line)?);
-                return Ok(true);
+    /// Takes the entry in the next line; false at the end of the file.
+    fn next_line(&mut self, part: &mut Part) -> Result<bool, CliError> {
+        let Source::Lines { file, json } = &mut self.source else { return Ok(false) };
+        let mut line = String::new();
+        let length = file.read_line(&mut line);
+        let length = length.map_err(|source| CliError::Unreadable { path: self.path.clone(), source })?;
+        (self.read, self.line) = (self.read + length as u64, self.line + 1);
+        // Some programs begin files with a byte order mark.
+        let text = if self.line == 1 { line.trim_start_matches('\u{feff}') } else { &line };
+        let text = text.trim_end_matches(['\n', '\r']);
+        if !text.is_empty() {
+            let taken = if *json {
+                array(text).map(|entry| part.entries.push(entry))
+            } else {
+                key(text).map(|key| part.keys.push(key))
+            };
+            taken.map_err(|problem| self.malformed(problem))?;
+            part.lines.push(self.line);
+        }
+        Ok(length > 0)
+    }
+
+    /// Takes the entry in the next row; false at the end of the file. There is none in a row of titles.
+    fn next_row(&mut self, part: &mut Part) -> Result<bool, CliError> {
+        let Source::Csv { rows, fields } = &mut self.source else { return Ok(false) };
+        let is_first = self.read == 0;
+        let mut row = csv::StringRecord::new();
+        let more = rows.read_record(&mut row);
+        self.line = row.position().map_or(self.line + 1, csv::Position::line);
+        self.read = rows.position().byte();
+        match more {
+            Ok(true) => {}
+            Ok(false) => return Ok(false),
+            Err(error) => {
+                let problem = error.to_string();
+                return Err(match error.into_kind() {
+                    csv::ErrorKind::Io(source) => CliError::Unreadable { path: self.path.clone(), source },
+                    _ => self.malformed(problem),
+                });
             }
-            Format::Json => match serde_json::from_str(line) {
-                Ok((key, value)) => Ok((key, value)),
-                Err(error) => Err(format!("no JSON array of a key and a value: {error}")),
-            },
-            Format::Csv { fields } => {
-                let cells = cells(line)?;
-                if self.line == 1 && titles::are_titles(&cells, self.table.as_ref()) {
-                    *fields = titles::fields(&cells, self.table.as_ref());
-                    return Ok(false);
-                }
-                let values = cells[1..].iter().map(|cell| word(cell)).collect::<Result<Vec<_>, _>>()?;
-                let value = match (fields, values.as_slice()) {
-                    (None, [value]) => value.clone(),
-                    (Some(fields), values) if fields.len() == values.len() => {
-                        record(fields, &cells[1..], values)
-                    }
-                    _ => return Err("another number of cells".to_string()),
-                };
-                Ok((word(&cells[0])?, value))
-            }
-        };
-        part.entries.push(entry?);
+        }
+        let cells: Vec<String> = row.iter().map(str::to_string).collect();
+        if is_first && titles::are_titles(&cells, self.table.as_ref()) {
+            *fields = titles::fields(&cells, self.table.as_ref());
+            return Ok(true);
+        }
+        let entry = entry(&cells, fields.as_deref()).map_err(|problem| self.malformed(problem))?;
+        part.entries.push(entry);
+        part.lines.push(self.line);
         Ok(true)
     }
 
@@ -143,45 +156,31 @@ impl Entries {
     }
 }
 
+/// The value that a line or a cell stands for.
+fn key(text: &str) -> Result<Value, String> {
+    word(text).map_err(|error| error.to_string())
+}
+
+fn array(line: &str) -> Result<(Value, Value), String> {
+    serde_json::from_str(line).map_err(|error| format!("no JSON array of a key and a value: {error}"))
+}
+
+/// The entry in a row of cells; `fields` are the names of a record's.
+fn entry(cells: &[String], fields: Option<&[String]>) -> Result<(Value, Value), String> {
+    let [first, cells @ ..] = cells else { return Err("another number of cells".to_string()) };
+    let values = cells.iter().map(|cell| key(cell)).collect::<Result<Vec<_>, _>>()?;
+    let value = match (fields, values.as_slice()) {
+        (None, [value]) => value.clone(),
+        (Some(fields), values) if fields.len() == values.len() => record(fields, cells, values),
+        _ => return Err("another number of cells".to_string()),
+    };
+    Ok((key(first)?, value))
+}
+
 /// A record; an empty cell is a field that is missing.
 fn record(fields: &[String], cells: &[String], values: &[Value]) -> Value {
     let present = fields.iter().zip(cells).zip(values).filter(|((_, cell), _)| !cell.is_empty());
     present.map(|((name, _), value)| (name.clone(), value.clone())).collect::<Map<_, _>>().into()
-}
-
-/// The cells of a line of CSV (RFC 4180, without line ends in cells).
-fn cells(line: &str) -> Result<Vec<String>, String> {
-    let mut cells = Vec::new();
-    let mut rest = line;
-    loop {
-        let (cell, behind) = match rest.strip_prefix('"') {
-            None => match rest.find(',') {
-                Some(comma) => (rest[..comma].to_string(), &rest[comma..]),
-                None => (rest.to_string(), ""),
-            },
-            Some(quoted) => {
-                let mut cell = String::new();
-                let mut parts = quoted;
-                loop {
-                    let quote = parts.find('"').ok_or("a cell in quotes does not end")?;
-                    cell.push_str(&parts[..quote]);
-                    parts = &parts[quote + 1..];
-                    match parts.strip_prefix('"') {
-                        Some(more) => parts = more,
-                        None => break,
-                    }
-                    cell.push('"');
-                }
-                (cell, parts)
-            }
-        };
-        cells.push(cell);
-        match behind.strip_prefix(',') {
-            Some(more) => rest = more,
-            None if behind.is_empty() => return Ok(cells),
-            None => return Err("text behind a cell in quotes".to_string()),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -217,6 +216,8 @@ mod tests {
         );
         let plain = read("x.csv", "keys,1\nb,true").unwrap();
         assert_eq!(plain, [(json!("keys"), json!(1)), (json!("b"), json!(true))]);
+        let marked = read("x.csv", "\u{feff}key,value\r\n\r\n\"a\r\nb\",1\r\n").unwrap();
+        assert_eq!(marked, [(json!("a\r\nb"), json!(1))]);
         let lines = read("x.jsonl", "[\"a\", {\"n\": 1}]\n[3,4]\n").unwrap();
         assert_eq!(lines, [(json!("a"), json!({"n": 1})), (json!(3), json!(4))]);
     }

@@ -41,8 +41,7 @@ impl Listing {
                     }
                     other => vec![shown(other)],
                 };
-                let row = std::iter::once(shown(key)).chain(cells).map(|cell| quoted(&cell));
-                writeln!(out, "{}", row.collect::<Vec<_>>().join(","))?;
+                write_row(out, std::iter::once(shown(key)).chain(cells))?;
             }
         }
         Ok(())
@@ -55,18 +54,16 @@ fn first_line(out: &mut dyn Write, value: &Value) -> Result<Vec<String>, CliErro
         Value::Object(fields) => fields.keys().cloned().collect(),
         _ => vec!["value".to_string()],
     };
-    let row = std::iter::once("key".to_string()).chain(titles.iter().map(|title| quoted(title)));
-    writeln!(out, "{}", row.collect::<Vec<_>>().join(","))?;
+    write_row(out, std::iter::once("key").chain(titles.iter().map(String::as_str)))?;
     Ok(titles)
 }
 
-/// A cell of CSV (RFC 4180).
-fn quoted(cell: &str) -> String {
-    if cell.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", cell.replace('"', "\"\""))
-    } else {
-        cell.to_string()
-    }
+/// A row of CSV (RFC 4180, with the line ends of Unix).
+fn write_row(out: &mut dyn Write, cells: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Result<(), CliError> {
+    let mut row = csv::Writer::from_writer(Vec::new());
+    let written = row.write_record(cells).map_err(std::io::Error::from);
+    let bytes = written.and_then(|()| row.into_inner().map_err(|error| error.into_error()))?;
+    Ok(out.write_all(&bytes)?)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What happens with other privileges, and when the process dies: child processes are this test binary, run again.
 
 use crate::support::{Namespace, compile, kernel};
+use moonhook_hook::XDP;
 use moonhook_install::{InstallError, LoadOptions, RequestedMode, load};
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -55,7 +56,7 @@ fn install_and_wait() -> Result<(), InstallError> {
     assert!(program.statistics()[0].instructions > 0);
     assert_eq!(program.counters("counters", &[1, 0, 0, 0])?, Some(vec![1, 60]));
     assert_eq!(program.events("ring", |_| ())?.consume()?, 1);
-    let link = program.attach_xdp("count", "left", RequestedMode::Native, None)?;
+    let link = program.attach("count", &XDP, "left", RequestedMode::Native, None)?;
     println!("attached in {} mode", link.mode());
     if std::env::var("MH_THEN").unwrap() == "wait" {
         std::thread::sleep(Duration::from_secs(60));
@@ -137,7 +138,7 @@ fn without_sys_admin_a_taken_hook_has_a_number_only() {
     }
     let (namespace, stage) = (Namespace::new("taken"), Stage::new("taken"));
     let program = crate::support::load_c("drop.c");
-    let _link = program.attach_xdp("drop_all", "left", RequestedMode::Auto, Some(&namespace.name)).unwrap();
+    let _link = program.attach("drop_all", &XDP, "left", RequestedMode::Auto, Some(&namespace.name)).unwrap();
     let (_, id) = namespace.xdp("left").unwrap();
     let shown = run_as_nobody(&stage, &namespace, ENOUGH, "end");
     assert!(shown.contains("error[MH0514]: the XDP hook of 'left' is taken"), "{shown}");

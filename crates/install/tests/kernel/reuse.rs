@@ -1,9 +1,10 @@
 //! Maps that a program takes over from an earlier one, and pins.
 
 use crate::support::{Namespace, compile, kernel, load_c};
+use moonhook_hook::XDP;
 use moonhook_install::RequestedMode::Native;
 use moonhook_install::{
-    InstallError, LoadOptions, PinnedMap, Program, XdpLink, create_pin_folder, load_with_maps, section_bytes,
+    InstallError, Link, LoadOptions, PinnedMap, Program, create_pin_folder, load_with_maps, section_bytes,
 };
 use std::path::PathBuf;
 
@@ -78,10 +79,10 @@ fn pinned_links_and_maps_are_found_again() {
     let namespace = Namespace::new("pins");
     let netns = Some(namespace.name.as_str());
     let (link_path, map_path) = (folder.0.join("link"), folder.0.join("map"));
-    let pinned = |interface| XdpLink::pinned(&link_path, interface, netns);
+    let pinned = |interface| Link::pinned(&link_path, interface, netns);
     assert!(pinned("left").unwrap().is_none());
     let first = load_c("basic.c");
-    let link = first.attach_xdp("count", "left", Native, netns).unwrap();
+    let link = first.attach("count", &XDP, "left", Native, netns).unwrap();
     link.pin(&link_path).unwrap();
     first.map_update("limits", &KEY, &[9; 8]).unwrap();
     first.pin_map("limits", &map_path).unwrap();
@@ -111,9 +112,9 @@ fn pinned_links_and_maps_are_found_again() {
     assert_eq!(namespace.xdp("left").unwrap().1, after);
     drop((link, other));
 
-    assert!(XdpLink::detach_pinned(&link_path).unwrap());
+    assert!(Link::detach_pinned(&link_path).unwrap());
     assert_eq!(namespace.xdp("left"), None);
-    assert!(!XdpLink::detach_pinned(&link_path).unwrap());
+    assert!(!Link::detach_pinned(&link_path).unwrap());
 }
 
 #[test]
@@ -126,10 +127,10 @@ fn an_interface_that_is_gone_is_no_pinned_link() {
         return println!("skipped: there is no BPF file system");
     }
     let namespace = Namespace::new("gone");
-    let link = load_c("drop.c").attach_xdp("drop_all", "left", Native, Some(&namespace.name)).unwrap();
+    let link = load_c("drop.c").attach("drop_all", &XDP, "left", Native, Some(&namespace.name)).unwrap();
     link.pin(&folder.0.join("link")).unwrap();
     namespace.ip("link delete left");
-    assert!(XdpLink::pinned(&folder.0.join("link"), "left", Some(&namespace.name)).unwrap().is_none());
+    assert!(Link::pinned(&folder.0.join("link"), "left", Some(&namespace.name)).unwrap().is_none());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Attaching to veth in a namespace, and everything that can be in the way.
 
 use crate::support::{Namespace, kernel, load_c};
+use moonhook_hook::XDP;
 use moonhook_install::RequestedMode::{Auto, Generic, Native};
 use moonhook_install::{InstallError, Mode, netns};
 
@@ -12,18 +13,18 @@ fn attaches_in_each_mode_and_detaches_when_dropped() {
     let namespace = Namespace::new("modes");
     let program = load_c("drop.c");
     for (wanted, got) in [(Native, Mode::Native), (Generic, Mode::Generic), (Auto, Mode::Native)] {
-        let link = program.attach_xdp("drop_all", "left", wanted, Some(&namespace.name)).unwrap();
+        let link = program.attach("drop_all", &XDP, "left", wanted, Some(&namespace.name)).unwrap();
         assert_eq!((link.mode(), link.native_refused(), link.is_attached()), (got, None, true));
         let seen = namespace.xdp("left").unwrap();
         assert_eq!(seen.0, got.to_string());
         drop(link);
         assert_eq!(namespace.xdp("left"), None);
     }
-    let link = program.attach_xdp("drop_all", "left", Auto, Some(&namespace.name)).unwrap();
+    let link = program.attach("drop_all", &XDP, "left", Auto, Some(&namespace.name)).unwrap();
     let index = link.interface().index;
     link.detach().unwrap();
     assert_eq!(namespace.xdp("left"), None);
-    let link = program.attach_xdp("drop_all", index, Auto, Some(&namespace.name)).unwrap();
+    let link = program.attach("drop_all", &XDP, index, Auto, Some(&namespace.name)).unwrap();
     assert_eq!(link.interface().name, "left");
     namespace.ip("link delete left");
     assert!(!link.is_attached());
@@ -36,7 +37,7 @@ fn a_link_keeps_its_program_and_takes_another() {
     }
     let namespace = Namespace::new("update");
     let first = load_c("drop.c");
-    let mut link = first.attach_xdp("drop_all", "left", Native, Some(&namespace.name)).unwrap();
+    let mut link = first.attach("drop_all", &XDP, "left", Native, Some(&namespace.name)).unwrap();
     let before = namespace.xdp("left").unwrap();
     drop(first);
     assert_eq!(namespace.xdp("left"), Some(before));
@@ -63,7 +64,7 @@ fn real_frames_are_decided_about() {
     let program = load_c("basic.c");
     for mode in [Native, Generic] {
         let before = program.counters("counters", &[1, 0, 0, 0]).unwrap().unwrap()[0];
-        let link = program.attach_xdp("count", "left", mode, Some(&namespace.name)).unwrap();
+        let link = program.attach("count", &XDP, "left", mode, Some(&namespace.name)).unwrap();
         netns::within(Some(&namespace.name), || {
             let socket = std::net::UdpSocket::bind("192.0.2.1:0").unwrap();
             socket.set_broadcast(true).unwrap();
@@ -86,17 +87,17 @@ fn falls_back_to_generic_and_says_why() {
     }
     let namespace = Namespace::new("fallback");
     let program = load_c("drop.c");
-    let refused = program.attach_xdp("drop_all", "lo", Native, Some(&namespace.name)).unwrap_err();
+    let refused = program.attach("drop_all", &XDP, "lo", Native, Some(&namespace.name)).unwrap_err();
     assert!(matches!(refused, InstallError::NativeRefused { .. }), "{refused:?}");
-    let link = program.attach_xdp("drop_all", "lo", Auto, Some(&namespace.name)).unwrap();
+    let link = program.attach("drop_all", &XDP, "lo", Auto, Some(&namespace.name)).unwrap();
     assert_eq!(link.mode(), Mode::Generic);
     assert!(link.native_refused().unwrap().contains("no native XDP"), "{link:?}");
 
     namespace.ip("link set right mtu 9000");
-    let large = program.attach_xdp("drop_all", "left", Native, Some(&namespace.name)).unwrap_err();
+    let large = program.attach("drop_all", &XDP, "left", Native, Some(&namespace.name)).unwrap_err();
     assert!(matches!(&large, InstallError::MtuTooLarge { peer: true, .. }), "{large:?}");
     assert!(large.diagnostic().help.unwrap().contains("peer of left"));
-    let link = program.attach_xdp("drop_all", "left", Auto, Some(&namespace.name)).unwrap();
+    let link = program.attach("drop_all", &XDP, "left", Auto, Some(&namespace.name)).unwrap();
     assert_eq!(link.mode(), Mode::Generic);
     assert!(link.native_refused().unwrap().contains("MTU"), "{link:?}");
 }
@@ -108,10 +109,10 @@ fn a_taken_hook_names_its_holder() {
     }
     let namespace = Namespace::new("busy");
     let (first, second) = (load_c("drop.c"), load_c("basic.c"));
-    let link = first.attach_xdp("drop_all", "left", Native, Some(&namespace.name)).unwrap();
+    let link = first.attach("drop_all", &XDP, "left", Native, Some(&namespace.name)).unwrap();
     let (_, id) = namespace.xdp("left").unwrap();
     for mode in [Native, Generic, Auto] {
-        let error = second.attach_xdp("count", "left", mode, Some(&namespace.name)).unwrap_err();
+        let error = second.attach("count", &XDP, "left", mode, Some(&namespace.name)).unwrap_err();
         let InstallError::HookBusy { holder: Some(holder), .. } = &error else { panic!("{error:?}") };
         assert_eq!((u64::from(holder.program_id), holder.generic), (id, false));
         assert_eq!(holder.program_name.as_deref(), Some("drop_all"));
@@ -119,7 +120,7 @@ fn a_taken_hook_names_its_holder() {
         assert_eq!(namespace.xdp("left").unwrap().1, id, "the holder was disturbed");
     }
     drop(link);
-    second.attach_xdp("count", "left", Native, Some(&namespace.name)).unwrap();
+    second.attach("count", &XDP, "left", Native, Some(&namespace.name)).unwrap();
 }
 
 /// As everybody has who lists the links of the system, for a moment or for longer.
@@ -130,11 +131,11 @@ fn dropping_detaches_although_somebody_holds_the_link() {
     }
     let namespace = Namespace::new("held");
     let program = load_c("drop.c");
-    let link = program.attach_xdp("drop_all", "left", Native, Some(&namespace.name)).unwrap();
+    let link = program.attach("drop_all", &XDP, "left", Native, Some(&namespace.name)).unwrap();
     let held = link.as_fd().try_clone_to_owned().unwrap();
     drop(link);
     assert_eq!(namespace.xdp("left"), None);
-    let again = program.attach_xdp("drop_all", "left", Native, Some(&namespace.name)).unwrap();
+    let again = program.attach("drop_all", &XDP, "left", Native, Some(&namespace.name)).unwrap();
     drop(held);
     assert!(again.is_attached());
 }
@@ -149,7 +150,7 @@ fn a_program_that_ip_attached_is_removed_with_ip() {
     std::fs::write(&object, crate::support::compile("drop.c")).unwrap();
     namespace.ip(&format!("link set dev left xdpgeneric obj {} sec xdp", object.display()));
     std::fs::remove_file(&object).unwrap();
-    let error = load_c("basic.c").attach_xdp("count", "left", Auto, Some(&namespace.name)).unwrap_err();
+    let error = load_c("basic.c").attach("count", &XDP, "left", Auto, Some(&namespace.name)).unwrap_err();
     let help = error.diagnostic().help.unwrap();
     let command = help.split('`').nth(1).unwrap().strip_prefix(&format!("ip -n {} ", namespace.name));
     namespace.ip(command.unwrap());
@@ -163,7 +164,7 @@ fn programs_for_other_hooks_are_refused_in_every_mode() {
     }
     let namespace = Namespace::new("hooks");
     for mode in [Native, Generic, Auto] {
-        let error = load_c("other_hooks.c").attach_xdp("ingress", "left", mode, Some(&namespace.name));
+        let error = load_c("other_hooks.c").attach("ingress", &XDP, "left", mode, Some(&namespace.name));
         assert!(matches!(error, Err(InstallError::AttachFailed { .. })), "{error:?}");
     }
 }
@@ -176,7 +177,7 @@ fn unknown_places_are_named_with_what_there_is() {
     let namespace = Namespace::new("unknown");
     let program = load_c("drop.c");
     let attach = |interface: &str, netns: &str| {
-        program.attach_xdp("drop_all", interface, Auto, Some(netns)).unwrap_err()
+        program.attach("drop_all", &XDP, interface, Auto, Some(netns)).unwrap_err()
     };
     let error = attach("lefd", &namespace.name);
     assert!(matches!(error, InstallError::UnknownInterface { .. }), "{error:?}");

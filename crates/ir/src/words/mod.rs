@@ -1,12 +1,17 @@
 //! Computing with words while a function is made: constants are folded, ranges tracked, and what is surely the same is known.
 //!
-//! Whoever makes code (a front end) has a [`Code`] and a place where code is appended; [`Words`] gives it the operations. Where a
+//! Whoever makes code (a front end) has a [`Code`] and a place where code is appended; [`Words`] gives it the operations, and
+//! [`Branches`] the control flow, with what is known on each way. Where a
 //! function is made without knowledge of its values, [`crate::Builder`] is enough.
 
+mod branches;
+mod copy_on_write;
 mod numbering;
 mod operations;
 mod range;
 
+pub use branches::{Branches, Iteration, Turn, Way, WayState, WordWays};
+pub use copy_on_write::{CopyOnWrite, find_near};
 pub use numbering::{Same, forget_values};
 pub use operations::Words;
 pub use range::{Cond, Range};

@@ -1,8 +1,10 @@
 //! Appending IR to the current block, with constants folded and ranges tracked on the way.
 
 use super::range::{Cond, Range, range_of_binary};
-use super::{Coder, Word};
-use crate::{BinaryOp, Block, CompareOp, Condition, Op, Operand, Size, Terminator, UnaryOp, Value, eval};
+use super::{Address, Coder, Word};
+use crate::{
+    BinaryOp, Block, CompareOp, Condition, FunctionId, Op, Operand, Size, Terminator, UnaryOp, Value, eval,
+};
 
 /// Operations on words, appended to the current block as far as they are not known.
 pub trait Words: Coder {
@@ -179,6 +181,61 @@ pub trait Words: Coder {
         Word::Value(value)
     }
 
+    /// `base + (offset & mask)`.
+    fn masked(&mut self, base: Value, offset: Word, mask: i64) -> Address {
+        let offset = self.kept_within(offset, mask);
+        let offset = self.value(offset);
+        let base = self.emit(Op::Binary(BinaryOp::Add, base, offset.into()));
+        Address { base, disp: 0 }
+    }
+
+    /// The word, if it is known to be at most `most` (and not negative), so that the verifier knows that too: with a mask where that may
+    /// have been hidden from it.
+    fn with_bounds(&mut self, word: Word, most: i64) -> Option<Word> {
+        let range = self.range(word);
+        if !range.within(0, most) {
+            return None;
+        }
+        if range.is_seen_in(self.code().loop_start) {
+            return Some(word);
+        }
+        let mask = range.mask();
+        (mask <= most).then(|| self.kept_within(word, mask))
+    }
+
+    /// The offset, of which the verifier has to know that no bits are set but those of the mask. That it is known here is not enough: a
+    /// loop that compares the offset may get a copy of which nothing is known ([`Words::launder`]).
+    fn kept_within(&mut self, offset: Word, mask: i64) -> Word {
+        if matches!(offset, Word::Imm(imm) if (0..=mask).contains(&imm)) {
+            return offset;
+        }
+        let value = self.value(offset);
+        let bounded = self.emit(Op::Binary(BinaryOp::And, value, Operand::Imm(mask as i32)));
+        self.set_range(bounded, Range::up_to(mask));
+        Word::Value(bounded)
+    }
+
+    /// The larger of two numbers whose difference is no less than `i64::MIN`, without a branch: the verifier has one way
+    /// to follow, and knows nothing of the result.
+    fn larger(&mut self, a: Word, b: Word) -> Word {
+        let difference = self.sub(a, b);
+        let less = self.binary(BinaryOp::AShr, difference, 63);
+        let missing = self.and(difference, less);
+        self.sub(a, missing)
+    }
+
+    /// The smaller of two numbers, as [`Words::larger`].
+    fn smaller(&mut self, a: Word, b: Word) -> Word {
+        let difference = self.sub(a, b);
+        let less = self.binary(BinaryOp::AShr, difference, 63);
+        let excess = self.and(difference, less);
+        self.add(b, excess)
+    }
+
+    fn load_at(&mut self, address: Address, size: Size, signed: bool) -> Word {
+        self.load(address.base, address.disp, size, signed)
+    }
+
     fn store(&mut self, base: Value, disp: i16, size: Size, word: impl Into<Word>) {
         let value = self.operand(word.into());
         self.emit_void(Op::Store { size, base, disp, value });
@@ -187,6 +244,21 @@ pub trait Words: Coder {
     fn helper(&mut self, id: u32, args: &[Word]) -> Word {
         let args = args.iter().map(|arg| self.value(*arg)).collect();
         Word::Value(self.emit(Op::Helper { id, args }))
+    }
+
+    /// A call of another function of the module.
+    fn call_function(&mut self, function: FunctionId, args: &[Word]) -> Word {
+        let args = args.iter().map(|arg| self.value(*arg)).collect();
+        Word::Value(self.emit(Op::Call { function, args }))
+    }
+
+    /// Ends a function with its result.
+    fn give(&mut self, result: impl Into<Word>) {
+        let result = match result.into() {
+            Word::Imm(imm) => Operand::Imm(imm as i32),
+            Word::Value(value) => Operand::Value(value),
+        };
+        self.terminate(Terminator::Return(result));
     }
 
     /// The condition `a op b`, decided now if constants or ranges decide it.

@@ -8,7 +8,8 @@ use crate::ops::comparison;
 use crate::value::{Abs, Object, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir::Piece;
-use moonhook_ir::words::Words;
+use moonhook_ir::words::{Branches, WayState, Words};
+use moonhook_packet::Access;
 
 pub const ROWS: &[Row] = &[
     Row { name: "select", any_type: true, emit: select },
@@ -204,7 +205,7 @@ pub fn object_text(context: &mut Context<'_>, object: &Object) -> Result<Str> {
             Ok(Str::Slice { space: crate::value::Space::Packet, start: Word::Imm(0), length })
         }
         Object::Argument => {
-            let bytes = crate::protocols::payload::argument_bytes(context)?;
+            let bytes = super::data::argument_bytes(context)?;
             context.bytes_text(bytes, Word::Imm(crate::value::ARGUMENT_SIZE))
         }
         Object::Text(text) => Ok(Str::Const(text.clone())),

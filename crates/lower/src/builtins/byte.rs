@@ -6,7 +6,7 @@ use crate::context::{Context, Result};
 use crate::strings::Slice;
 use crate::value::{Abs, Str, Word};
 use crate::ways::Arm;
-use moonhook_ir::words::{Cond, Words};
+use moonhook_ir::words::{Branches, Cond, WayState, Words};
 use moonhook_ir::{CompareOp, Size};
 
 pub const ROWS: &[Row] = &[row("string.byte", byte), row("string.char", char)];

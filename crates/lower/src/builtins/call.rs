@@ -6,6 +6,7 @@ use crate::events::Message;
 use crate::names::Name;
 use crate::value::{Abs, Str, Word};
 use crate::ways::Arm;
+use moonhook_ir::words::Branches;
 
 /// One built-in.
 pub struct Row {

@@ -7,7 +7,7 @@ use crate::loops::Iteration;
 use crate::strings::Slice;
 use crate::value::{Abs, Space, Str, Word};
 use crate::ways::Arm;
-use moonhook_ir::words::Words;
+use moonhook_ir::words::{Branches, WayState, Words};
 use moonhook_ir::{BinaryOp, CompareOp, UnaryOp};
 
 pub const ROWS: &[Row] = &[

@@ -2,12 +2,12 @@
 
 use super::call::{Call, Row, returns, row};
 use crate::context::{Context, Result};
-use crate::protocols;
-use crate::region::{MAX_FRAME, READABLE};
 use crate::value::{ARGUMENT_SIZE, Abs, Object, Space, Str, Word};
 use crate::ways::Arm;
-use moonhook_ir::words::Words;
-use moonhook_ir::{CompareOp, Size};
+use moonhook_ir::words::{Branches, WayState, Words};
+use moonhook_ir::{CompareOp, Size, UnaryOp};
+use moonhook_packet::protocols::payload_offset;
+use moonhook_packet::{Access, MAX_FRAME, READABLE};
 
 pub const ROWS: &[Row] = &[
     row("data.getbyte", |c, call| get(c, call, Size::B1, false)),
@@ -97,16 +97,22 @@ fn get_argument(
     let value = argument_from(context, offset)?;
     let value = context.and(value, if size == Size::B1 { 0xff } else { 0xffff });
     let value = match (size, signed) {
-        (Size::B1, true) => context.unary(moonhook_ir::UnaryOp::SignExtend8, value),
-        (_, true) => context.unary(moonhook_ir::UnaryOp::SignExtend16, value),
+        (Size::B1, true) => context.unary(UnaryOp::SignExtend8, value),
+        (_, true) => context.unary(UnaryOp::SignExtend16, value),
         _ => value,
     };
     context.only(Abs::Int(value))
 }
 
+/// The handler's second argument, the first byte lowest: the payload's offset, big-endian.
+pub fn argument_bytes(context: &mut Context<'_>) -> Result<Word> {
+    let payload = payload_offset(context)?;
+    Ok(context.unary(UnaryOp::Swap16, payload))
+}
+
 /// The argument's bytes from `offset` on, the first one lowest.
 fn argument_from(context: &mut Context<'_>, offset: Word) -> Result<Word> {
-    let bytes = protocols::payload::argument_bytes(context)?;
+    let bytes = argument_bytes(context)?;
     let shift = context.shl(offset, 3);
     Ok(context.shr(bytes, shift))
 }

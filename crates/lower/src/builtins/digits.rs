@@ -8,7 +8,7 @@ use crate::state::State;
 use crate::strings::Slice;
 use crate::value::{Abs, Str, Word};
 use crate::ways::Arm;
-use moonhook_ir::words::Words;
+use moonhook_ir::words::{Branches, WayState, Words};
 use moonhook_ir::{BinaryOp, CompareOp};
 
 /// What characters are in a numeral with a base: the value of a digit or letter, or one of these.

@@ -6,6 +6,7 @@ use crate::fields::Key;
 use crate::shared::held::STALE;
 use crate::value::{Abs, Object, Variant};
 use crate::ways::Arm;
+use moonhook_ir::words::WayState;
 use moonhook_shape::MAX_NESTED;
 use moonhook_snapshot::Value;
 

@@ -13,7 +13,7 @@ use crate::events::Message;
 use crate::formatting::{self, Conversion};
 use crate::value::{Abs, Str, Word};
 use crate::ways::Arm;
-use moonhook_ir::words::Words;
+use moonhook_ir::words::{WayState, Words};
 
 pub const ROWS: &[Row] = &[Row { name: "string.format", any_type: true, emit: format }];
 

@@ -12,7 +12,7 @@ use crate::strings::Slice;
 use crate::value::{Abs, Matches, Object, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir::CompareOp;
-use moonhook_ir::words::Words;
+use moonhook_ir::words::{Branches, WayState, Words};
 use std::rc::Rc;
 
 pub const ROWS: &[Row] = &[row("string.gmatch", gmatch)];

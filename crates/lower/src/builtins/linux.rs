@@ -7,7 +7,7 @@ use crate::events::Message;
 use crate::value::{Abs, Word};
 use crate::ways::Arm;
 use moonhook_ir::helper;
-use moonhook_ir::words::Words;
+use moonhook_ir::words::{Branches, WayState, Words};
 use moonhook_ir::{BinaryOp, CompareOp};
 
 pub const ROWS: &[Row] = &[

@@ -8,7 +8,7 @@ use crate::ops::comparison::{Blame, less};
 use crate::strings::parse_integer;
 use crate::value::{Abs, Str, integral};
 use crate::ways::Arm;
-use moonhook_ir::words::Words;
+use moonhook_ir::words::{Branches, Words};
 use moonhook_ir::{BinaryOp, CompareOp};
 
 pub const ROWS: &[Row] = &[

@@ -9,7 +9,7 @@ use crate::strings::{Slice, parse_integer};
 use crate::value::{Abs, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;
-use moonhook_ir::words::Words;
+use moonhook_ir::words::{Branches, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
 
 pub const ROWS: &[Row] = &[row("tonumber", to_number)];

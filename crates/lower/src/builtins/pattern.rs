@@ -10,7 +10,7 @@ use crate::strings::Slice;
 use crate::value::{Abs, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir::CompareOp;
-use moonhook_ir::words::Words;
+use moonhook_ir::words::{Branches, WayState, Words};
 
 pub const ROWS: &[Row] = &[row("string.find", find), row("string.match", match_)];
 

@@ -8,7 +8,7 @@ use crate::loops::Iteration;
 use crate::strings::Slice;
 use crate::value::{Abs, Str, Word};
 use crate::ways::Arm;
-use moonhook_ir::words::Words;
+use moonhook_ir::words::{Branches, WayState, Words};
 use moonhook_ir::{BinaryOp, CompareOp};
 
 /// The literal of an argument; `None`, with the state dead, where it has none.

@@ -2,11 +2,11 @@
 
 use super::call::{Call, Row, row};
 use crate::context::{Context, Result};
-use crate::region::MAX_FRAME;
 use crate::value::{Abs, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir::BinaryOp;
-use moonhook_ir::words::Words;
+use moonhook_ir::words::{WayState, Words};
+use moonhook_packet::MAX_FRAME;
 
 pub const ROWS: &[Row] = &[row("string.len", length), row("string.sub", sub)];
 

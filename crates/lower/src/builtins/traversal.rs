@@ -7,7 +7,7 @@ use crate::shared::{Kind, Seen};
 use crate::tables;
 use crate::value::{Abs, Object, Space, Str, Word};
 use crate::ways::Arm;
-use moonhook_ir::words::Words;
+use moonhook_ir::words::{Branches, Words};
 use moonhook_snapshot::{TableId, Value};
 
 pub const ROWS: &[Row] = &[row("pairs", pairs), Row { name: NEXT, any_type: true, emit: next }];

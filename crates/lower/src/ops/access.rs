@@ -7,6 +7,7 @@ use crate::names;
 use crate::opcode::{Instruction, Opcode};
 use crate::value::{Abs, Object, Str, Variant, Word};
 use crate::ways::Arm;
+use moonhook_ir::words::{Branches, WayState};
 use moonhook_snapshot::Value;
 
 pub fn execute<'a>(

@@ -11,6 +11,7 @@ use crate::tables::refuse_metamethod;
 use crate::value::{Abs, Str, Word, integral};
 use moonhook_ir::BinaryOp;
 use moonhook_ir::words::Words;
+use moonhook_packet::Access;
 use moonhook_snapshot::operation::Operand;
 
 /// A binary operator of Lua.

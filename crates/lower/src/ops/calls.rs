@@ -7,6 +7,7 @@ use crate::names;
 use crate::opcode::{Instruction, Opcode};
 use crate::value::{Abs, Object};
 use crate::ways::Arm;
+use moonhook_ir::words::{Branches, WayState};
 use std::collections::BTreeMap;
 
 pub fn execute<'a>(

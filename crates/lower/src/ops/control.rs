@@ -8,7 +8,7 @@ use crate::state::Slot;
 use crate::strings::parse_integer;
 use crate::value::{Abs, Object, Str, Word};
 use crate::ways::Arm;
-use moonhook_ir::words::Words;
+use moonhook_ir::words::{Branches, WayState, Words};
 use moonhook_ir::{BinaryOp, CompareOp};
 use moonhook_snapshot::TableId;
 

@@ -5,7 +5,7 @@ use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::value::{Abs, Word};
 use crate::ways::Arm;
-use moonhook_ir::words::Words;
+use moonhook_ir::words::{Branches, Words};
 use moonhook_ir::{BinaryOp, CompareOp, UnaryOp};
 
 /// Gives `a` operator `b`; `message` makes an error of what is wrong with the divisor.

@@ -18,6 +18,7 @@ use crate::names;
 use crate::opcode::{Instruction, Opcode};
 use crate::state::Slot;
 use crate::value::Abs;
+use moonhook_ir::words::WayState;
 use moonhook_snapshot::Value;
 
 /// Executes one instruction in the current state.

@@ -13,7 +13,7 @@ use crate::state::State;
 use crate::strings::Slice;
 use crate::value::{Abs, Word};
 use crate::ways::Arm;
-use moonhook_ir::words::{Cond, Words};
+use moonhook_ir::words::{Branches, Cond, WayState, Words};
 use moonhook_ir::{CompareOp, Size};
 
 /// Where matching stands: the position in the subject's space, then start and length of each capture.

@@ -10,7 +10,7 @@ use crate::strings::Slice;
 use crate::value::{Abs, Word};
 use crate::ways::Arm;
 use moonhook_ir::CompareOp;
-use moonhook_ir::words::Words;
+use moonhook_ir::words::{Branches, WayState, Words};
 
 impl Matcher<'_> {
     /// What follows item `index` surely fails on a byte of `set`: trying shorter matches of the item is no use.

@@ -5,7 +5,7 @@ use super::search::{HIGHS, ONES};
 use crate::context::{Context, Result};
 use crate::state::State;
 use crate::value::Word;
-use moonhook_ir::words::{Cond, Words};
+use moonhook_ir::words::{Branches, Cond, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Size};
 
 /// Splits the current state: where the byte is in the set, and where it is not. A few runs are compared; other sets are a

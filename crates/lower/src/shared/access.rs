@@ -13,7 +13,7 @@ use crate::value::{Abs, Str, Union, Variant, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;
 use moonhook_ir::helper;
-use moonhook_ir::words::{Address, Words};
+use moonhook_ir::words::{Address, Branches, WayState, Words};
 use moonhook_ir::{CompareOp, Op, Size};
 use moonhook_shape::{Shape, Type};
 use moonhook_snapshot::TableId;

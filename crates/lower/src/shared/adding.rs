@@ -9,7 +9,7 @@ use crate::value::Identity;
 use crate::value::{Abs, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;
-use moonhook_ir::words::{Address, Words};
+use moonhook_ir::words::{Address, Branches, WayState, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Op, Operand, Size};
 use moonhook_shape::Shape;
 use moonhook_snapshot::TableId;

@@ -6,7 +6,7 @@ use crate::loops::Iteration;
 use crate::value::{Abs, Word};
 use crate::ways::Arm;
 use moonhook_ir::CompareOp;
-use moonhook_ir::words::Words;
+use moonhook_ir::words::{Branches, Words};
 use moonhook_shape::Type;
 use moonhook_snapshot::TableId;
 

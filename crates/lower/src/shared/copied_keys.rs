@@ -15,7 +15,7 @@ use crate::state::Slot;
 use crate::value::{Abs, Object, Word};
 use moonhook_ir as ir;
 use moonhook_ir::helper;
-use moonhook_ir::words::Words;
+use moonhook_ir::words::{Branches, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Op, Operand, Size};
 use moonhook_shape::{MAX_KEY, Shape, Type};
 use moonhook_snapshot::TableId;
@@ -145,7 +145,7 @@ impl Context<'_> {
     pub(super) fn key_at(&mut self, keys: &Keys, offset: Word) -> Result<ir::Value> {
         let first = self.emit(Op::Binary(BinaryOp::Add, keys.part, Operand::Imm(i32::from(KEYS))));
         // The verifier is told that it lies within the limit.
-        Ok(self.masked(first, offset, mask_of(keys.limit))?.base)
+        Ok(self.masked(first, offset, mask_of(keys.limit)).base)
     }
 
     /// Eight bytes of stack, for what is passed to the function that copies keys.

@@ -19,7 +19,7 @@ use crate::value::{Abs, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;
 use moonhook_ir::helper;
-use moonhook_ir::words::{Address, Words};
+use moonhook_ir::words::{Address, Branches, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Size};
 use moonhook_shape::{Shape, Type};
 use moonhook_snapshot::TableId;

@@ -8,7 +8,7 @@ use crate::first_sums::First;
 use crate::value::{Abs, Object, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;
-use moonhook_ir::words::{Address, Words};
+use moonhook_ir::words::{Address, Branches, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Size};
 use moonhook_shape::{Field, Shape, Type, position};
 use moonhook_snapshot::TableId;

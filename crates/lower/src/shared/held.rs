@@ -7,7 +7,7 @@ use crate::state::{Looked, Slot, Zero};
 use crate::value::{Abs, Object, Word};
 use moonhook_ir as ir;
 use moonhook_ir::CompareOp;
-use moonhook_ir::words::Words;
+use moonhook_ir::words::{WayState, Words};
 use moonhook_shape::{Field, Shape, Type, constructed, position};
 use moonhook_snapshot::TableId;
 

@@ -9,7 +9,7 @@ use crate::value::{Abs, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;
 use moonhook_ir::CompareOp;
-use moonhook_ir::words::Words;
+use moonhook_ir::words::{Branches, WayState, Words};
 use moonhook_shape::{Shape, Type};
 use moonhook_snapshot::TableId;
 

@@ -4,7 +4,7 @@ use super::keys::{Unfit, is_address};
 use crate::context::{Context, Result};
 use crate::fields::Key;
 use crate::value::{Abs, Object, Word};
-use moonhook_ir::words::{Address, Words};
+use moonhook_ir::words::{Address, WayState, Words};
 use moonhook_ir::{BinaryOp, Size};
 use moonhook_shape::{Field, Type};
 use moonhook_snapshot::TableId;

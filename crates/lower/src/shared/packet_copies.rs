@@ -11,7 +11,7 @@ use crate::state::State;
 use crate::value::{Abs, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;
-use moonhook_ir::words::{Address, Words};
+use moonhook_ir::words::{Address, Branches, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
 use moonhook_runtime::layout::L_COPIES;
 use moonhook_shape::{Shape, Type};

@@ -5,7 +5,7 @@ use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::value::{Abs, Word};
 use crate::ways::Arm;
-use moonhook_ir::words::Words;
+use moonhook_ir::words::{Branches, WayState, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Size};
 use moonhook_shape::{Type, position, position_name};
 

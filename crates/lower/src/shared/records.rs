@@ -15,7 +15,7 @@ use crate::state::State;
 use crate::value::{Abs, Object, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;
-use moonhook_ir::words::{Address, Words};
+use moonhook_ir::words::{Address, Branches, WayState, Words};
 use moonhook_ir::{AtomicOp, CompareOp, Op, Size};
 use moonhook_shape::Type;
 use moonhook_snapshot::TableId;

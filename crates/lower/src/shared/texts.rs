@@ -1,12 +1,12 @@
 //! Strings as bytes of keys and values: length, bytes, zeros.
 
 use crate::context::{Context, Result};
-use crate::region::MAX_FRAME;
 use crate::region::UNROLLED;
 use crate::value::{Space, Word};
 use moonhook_ir as ir;
-use moonhook_ir::words::{Address, Words};
+use moonhook_ir::words::{Address, Branches, WayState, Words};
 use moonhook_ir::{BinaryOp, Op, Size, UnaryOp};
+use moonhook_packet::{Access, MAX_FRAME};
 use moonhook_shape::Type;
 
 impl Context<'_> {
@@ -63,7 +63,7 @@ impl Context<'_> {
         let offset = self.pool.intern(&ones);
         let ones = self.emit(Op::DataAddress { map: self.pool_map, offset });
         let skipped = self.sub(capacity as i64, length);
-        let ones = self.masked(ones, skipped, reach as i64)?;
+        let ones = self.masked(ones, skipped, reach as i64);
         self.store(at.base, at.disp, Size::B4, length);
         for offset in (0..bytes).step_by(8) {
             let size = if bytes - offset >= 8 { Size::B8 } else { Size::B4 };
@@ -88,7 +88,7 @@ impl Context<'_> {
         let bytes = self.emit(Op::Binary(BinaryOp::Add, at.base, ir::Operand::Imm(i32::from(at.disp) + 4)));
         let mask = capacity.next_power_of_two() as i64 - 1;
         self.copy_bytes(space, start, length, &mut |context, at| -> Result<Address> {
-            context.masked(bytes, at, mask)
+            Ok(context.masked(bytes, at, mask))
         })
     }
 }

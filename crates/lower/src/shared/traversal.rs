@@ -17,7 +17,7 @@ use crate::value::{Abs, Object, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;
 use moonhook_ir::CompareOp;
-use moonhook_ir::words::{Address, Words};
+use moonhook_ir::words::{Address, Branches, WayState, Words};
 use moonhook_shape::{Field, Shape, Type};
 use moonhook_snapshot::TableId;
 

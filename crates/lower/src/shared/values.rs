@@ -7,7 +7,7 @@ use crate::region::VALUE_START;
 use crate::value::{Abs, Space, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;
-use moonhook_ir::words::{Address, Words};
+use moonhook_ir::words::{Address, Branches, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
 use moonhook_shape::{Shape, Type};
 

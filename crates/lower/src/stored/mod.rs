@@ -164,7 +164,7 @@ impl Context<'_> {
     /// The memory at an offset of the region that is the program's own computation.
     fn entry_at(&mut self, offset: Word) -> Result<Address> {
         let region = self.region()?;
-        self.masked(region, offset, self.tables_end() - 1)
+        Ok(self.masked(region, offset, self.tables_end() - 1))
     }
 
     /// Refuses, for general code to take over, what has no form with a stored table.

@@ -7,7 +7,7 @@ use crate::context::{Context, Result};
 use crate::loops::Iteration;
 use crate::state::State;
 use crate::value::{Abs, Space, Word};
-use moonhook_ir::words::Words;
+use moonhook_ir::words::{Branches, WayState, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Size};
 
 impl Context<'_> {

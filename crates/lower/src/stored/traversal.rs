@@ -8,7 +8,7 @@ use crate::loops::Iteration;
 use crate::state::State;
 use crate::value::{Abs, Object, Space, Str, Variant, Word};
 use crate::ways::Arm;
-use moonhook_ir::words::{Address, Words};
+use moonhook_ir::words::{Address, Branches, WayState, Words};
 use moonhook_ir::{CompareOp, Size};
 
 impl Context<'_> {

@@ -5,7 +5,7 @@ use crate::context::{Context, Result};
 use crate::loops::Iteration;
 use crate::value::{Abs, Object, Space, Str, Union, Variant, Word};
 use crate::ways::Arm;
-use moonhook_ir::words::{Address, Words};
+use moonhook_ir::words::{Address, Branches, Words};
 use moonhook_ir::{CompareOp, Size};
 use std::rc::Rc;
 

@@ -9,7 +9,7 @@ use crate::events::Message;
 use crate::loops::Iteration;
 use crate::strings::Slice;
 use crate::value::{Abs, Str, Variant, Word};
-use moonhook_ir::words::{Address, Words};
+use moonhook_ir::words::{Address, Branches, WayState, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Size};
 
 /// A value in words.

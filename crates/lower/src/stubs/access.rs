@@ -5,7 +5,7 @@ use crate::context::{Context, Result};
 use crate::strings::Slice;
 use crate::value::{Abs, Str, Word};
 use crate::ways::Arm;
-use moonhook_ir::words::Words;
+use moonhook_ir::words::{Branches, WayState, Words};
 use moonhook_ir::{CompareOp, FunctionId};
 use moonhook_runtime::layout::{
     L_CALL_COUNT, L_CALL_DEST, L_CALL_FUNC, TAG_FALSE, TAG_INT, TAG_NIL, TAG_STRING, TAG_TRUE,

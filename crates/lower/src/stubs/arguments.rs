@@ -6,7 +6,7 @@ use crate::state::State;
 use crate::value::{Abs, Object, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir::CompareOp;
-use moonhook_ir::words::Words;
+use moonhook_ir::words::{Branches, Words};
 use moonhook_runtime::layout::{FAIL, TAG_INT, TAG_NIL, TAG_OBJECT, TAG_STRING, VALUE_SIZE};
 
 /// An argument's place.

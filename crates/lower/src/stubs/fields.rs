@@ -5,8 +5,9 @@ use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::objects;
 use crate::value::{ARGUMENT_SIZE, Abs, Object, Word};
-use moonhook_ir::words::Words;
+use moonhook_ir::words::{Branches, WayState, Words};
 use moonhook_ir::{CompareOp, FunctionId};
+use moonhook_packet::{Access, Scattered};
 use moonhook_runtime::layout::{OBJECT_ARGUMENT, OBJECT_PACKET};
 
 impl Stubs<'_> {
@@ -22,7 +23,7 @@ impl Stubs<'_> {
             let &[object, out] = parameters else { return Ok(()) };
             context.on_frame(&mut |context| {
                 // What the script saw of the packet may no longer hold.
-                context.state.facts.written = true;
+                context.state.facts.packet.written = true;
                 for (payload, known) in objects().filter(|(_, known)| objects::has_field(known, name)) {
                     let is = context.compare(CompareOp::Eq, object, payload);
                     let (is, other) = context.split(is);
@@ -82,8 +83,8 @@ impl Stubs<'_> {
     /// [`crate::Options::frags`], it must be called for each frame before any other stub.
     pub fn copy_frame(&mut self) -> Result<FunctionId> {
         self.make("copy_frame", with_context(0), |context, _| {
-            context.load_packet_pointers();
-            let scattered = context.split_scattered()?;
+            context.bounds();
+            let scattered = context.split_scattered();
             context.give(0);
             context.state = scattered;
             context.copy_frame()?;

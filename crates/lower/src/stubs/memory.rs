@@ -1,10 +1,10 @@
 //! Values and strings of stubs in arena memory.
 
 use crate::context::{Context, Result};
-use crate::region::MAX_DISPLACEMENT;
 use crate::value::{Abs, Object, Space, Str, Word};
-use moonhook_ir::words::{Address, Words};
+use moonhook_ir::words::{Address, Branches, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size, UnaryOp};
+use moonhook_packet::MAX_DISPLACEMENT;
 use moonhook_runtime::layout::{
     FAIL, L_HEAP, TAG_BUILTIN, TAG_FALSE, TAG_FLOAT, TAG_INT, TAG_NIL, TAG_OBJECT, TAG_STRING,
 };

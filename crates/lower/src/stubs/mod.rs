@@ -22,24 +22,24 @@ pub use crate::host::Host;
 use crate::Options;
 use crate::context::{Context, Result};
 use crate::host::Stub;
-use crate::protocols;
 use crate::value::{Abs, Object, Word};
 use moonhook_ir as ir;
 use moonhook_ir::FunctionId;
-use moonhook_ir::words::Code;
+use moonhook_ir::words::{Code, Words};
+use moonhook_packet::{Access, Scattered};
 use moonhook_runtime::layout::{FAIL, OBJECT_PACKET};
 use moonhook_snapshot::Snapshot;
 
 /// Every object that general code can hold, with the payload of its `TAG_OBJECT`: the packet, the handler's second argument,
 /// and headers.
 pub fn objects() -> impl Iterator<Item = (i64, Object)> {
-    let headers = protocols::headers().map(Object::Header);
+    let headers = crate::objects::headers().map(Object::Header);
     (OBJECT_PACKET..).zip([Object::Packet, Object::Argument].into_iter().chain(headers))
 }
 
 /// The names of all fields and methods that objects have.
 pub fn field_names() -> impl Iterator<Item = &'static str> {
-    protocols::field_names().chain(crate::builtins::names("data"))
+    crate::objects::field_names().chain(crate::builtins::names("data"))
 }
 
 /// What error messages call the types of objects, in the order of [`objects`] (`type` gives `userdata` for all).
@@ -148,9 +148,9 @@ impl Context<'_> {
     /// Makes the code of `body` for the frame: twice if frames in several buffers have to be taken too. `body` must end
     /// the state.
     fn on_frame(&mut self, body: &mut dyn FnMut(&mut Self) -> Result<()>) -> Result<()> {
-        self.load_packet_pointers();
+        self.bounds();
         if self.options.frags {
-            let scattered = self.split_scattered()?;
+            let scattered = self.split_scattered();
             body(self)?;
             self.state = scattered;
             self.use_copy()?;

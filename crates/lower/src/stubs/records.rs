@@ -9,7 +9,7 @@ use crate::region::{RECORD_HEADER, RECORD_MAX};
 use crate::value::{Abs, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;
-use moonhook_ir::words::Words;
+use moonhook_ir::words::{Branches, Words};
 use moonhook_ir::{ArgumentKind, CompareOp, EventKind, FunctionId, Piece, Size};
 use moonhook_runtime::layout::{
     L_ERROR, L_TRACE, T_COUNT, TAG_FALSE, TAG_INT, TAG_NIL, TAG_STRING, TAG_TABLE, TAG_TRUE, VALUE_SIZE,

@@ -9,7 +9,7 @@ use crate::strings::Slice;
 use crate::value::{Abs, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;
-use moonhook_ir::words::{Cond, Words};
+use moonhook_ir::words::{Branches, Cond, WayState, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
 use moonhook_snapshot::{Table, TableId, Value};
 

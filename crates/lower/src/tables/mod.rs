@@ -13,7 +13,7 @@ use crate::hashing;
 use crate::value::{Abs, Closure, Object, Str, Word, integral};
 use crate::ways::{Arm, Form};
 use moonhook_ir as ir;
-use moonhook_ir::words::Words;
+use moonhook_ir::words::{Branches, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
 use moonhook_snapshot::{Snapshot, Table, TableId, Value};
 

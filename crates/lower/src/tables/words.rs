@@ -11,7 +11,7 @@ use crate::strings::Slice;
 use crate::value::Word;
 use crate::ways::Arm;
 use moonhook_ir as ir;
-use moonhook_ir::words::{Address, Words};
+use moonhook_ir::words::{Address, Branches, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
 use std::collections::HashSet;
 

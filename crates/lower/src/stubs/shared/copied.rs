@@ -9,7 +9,7 @@ use crate::shared::CopyLayout;
 use crate::state::State;
 use crate::strings::Slice;
 use crate::value::{Abs, Space, Str, Word};
-use moonhook_ir::words::Words;
+use moonhook_ir::words::{Branches, WayState, Words};
 use moonhook_ir::{BinaryOp, CompareOp, FunctionId, Size};
 use moonhook_runtime::layout::{FAIL, L_COPIES, T_COPY, T_KEY};
 use moonhook_shape::{Shape, Type};

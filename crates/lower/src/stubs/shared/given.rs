@@ -6,7 +6,7 @@ use crate::strings::Slice;
 use crate::value::{Abs, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir::CompareOp;
-use moonhook_ir::words::{Range, Words};
+use moonhook_ir::words::{Branches, Range, Words};
 use moonhook_runtime::layout::{L_RESULT, TAG_FALSE, TAG_FLOAT, TAG_INT, TAG_NIL, TAG_STRING};
 use moonhook_shape::Type;
 

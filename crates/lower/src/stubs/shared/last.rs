@@ -7,7 +7,7 @@ use super::Record;
 use crate::context::{Context, Result};
 use crate::state::State;
 use crate::value::{Abs, Word};
-use moonhook_ir::words::Words;
+use moonhook_ir::words::{Branches, Words};
 use moonhook_ir::{CompareOp, FunctionId};
 use moonhook_runtime::layout::{FAIL, T_KEY, T_LAST, TAG_TABLE};
 use moonhook_snapshot::TableId;

@@ -6,7 +6,7 @@ use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::state::State;
 use crate::value::{Abs, Word};
-use moonhook_ir::words::{Address, Words};
+use moonhook_ir::words::{Address, Branches, WayState, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Size};
 use moonhook_runtime::layout::{FAIL, T_COUNT, T_LIVE, TAG_TABLE};
 use moonhook_shape::{Field, Type};

@@ -18,7 +18,7 @@ use crate::state::State;
 use crate::value::{Abs, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;
-use moonhook_ir::words::Words;
+use moonhook_ir::words::{Branches, WayState, Words};
 use moonhook_ir::{CompareOp, FunctionId};
 use moonhook_runtime::layout::{ACCESS_KEEP, ACCESS_LENGTH, ACCESS_READ, ACCESS_WRITE, TAG_NIL};
 use moonhook_shape::{Shape, Type};

@@ -11,7 +11,7 @@ use crate::strings::Slice;
 use crate::value::{Abs, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir::CompareOp;
-use moonhook_ir::words::Words;
+use moonhook_ir::words::{Branches, WayState, Words};
 use moonhook_runtime::layout::{ACCESS_KEEP, ACCESS_READ, ACCESS_WRITE, FAIL, T_KEY, TAG_STRING, TAG_TABLE};
 use moonhook_shape::{Shape, Type};
 use moonhook_snapshot::TableId;

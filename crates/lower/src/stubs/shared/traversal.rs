@@ -14,7 +14,7 @@ use crate::value::{Abs, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;
 use moonhook_ir::Builder;
-use moonhook_ir::words::Words;
+use moonhook_ir::words::{Branches, WayState, Words};
 use moonhook_ir::{BinaryOp, CompareOp, FunctionId, FunctionKind, Size, UnaryOp};
 use moonhook_runtime::layout::{
     ACCESS_AFTER, ACCESS_ANY, ACCESS_NEXT, ACCESS_TRAVERSE, L_HEAP, L_HEAP_END, L_KEYS, L_KEYS_FULL,

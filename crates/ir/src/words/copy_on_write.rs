@@ -16,6 +16,29 @@ impl<T> CopyOnWrite<T> {
     }
 }
 
+impl<T: Clone + PartialEq> CopyOnWrite<Vec<T>> {
+    /// What stands in both lists, in the order of the first.
+    pub fn common(&self, other: &CopyOnWrite<Vec<T>>) -> CopyOnWrite<Vec<T>> {
+        if self == other {
+            return self.clone();
+        }
+        let mut near = 0;
+        self.iter()
+            .filter(|one| find_near(other, &mut near, |other| other == *one).is_some())
+            .cloned()
+            .collect()
+    }
+}
+
+/// The element that is wanted. Looks first behind the one found before: lists that had been one are much alike.
+pub fn find_near<'a, T>(list: &'a [T], near: &mut usize, is_wanted: impl Fn(&T) -> bool) -> Option<&'a T> {
+    let (before, behind) = list.split_at(*near);
+    let place = behind.iter().position(&is_wanted).map(|place| place + before.len());
+    let place = place.or_else(|| before.iter().position(&is_wanted))?;
+    *near = place + 1;
+    list.get(place)
+}
+
 impl<T> Deref for CopyOnWrite<T> {
     type Target = T;
     fn deref(&self) -> &T {

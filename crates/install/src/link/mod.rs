@@ -1,0 +1,177 @@
+//! Programs in hooks: a [`Link`] is a kernel object that goes with the process.
+//!
+//! What links have in common is here. A kind of link is a file with what attaching to its hook takes, and a row of [`KINDS`].
+
+mod pinned;
+mod xdp;
+
+use crate::interface::{self, Interface, InterfaceName};
+use crate::privilege::Capability;
+use crate::{InstallError, Program, messages, netns, sys};
+use libbpf_sys::bpf_link_info;
+use moonhook_hook::Hook;
+use nix::errno::Errno;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+pub use xdp::{Mode, RequestedMode};
+
+/// A kind of link.
+struct Kind {
+    hook: &'static Hook,
+    /// `enum bpf_link_type`.
+    link_type: u32,
+    /// Puts a program into the hook of an interface of the calling thread's namespace, which errors call by the name.
+    attach: fn(BorrowedFd<'_>, &Interface, RequestedMode, Option<&str>) -> Result<Made, InstallError>,
+    /// How a link's program runs that is found on an interface of the calling thread's namespace.
+    mode: fn(&Interface) -> Mode,
+    /// The interface's index in the information on such a link; 0 when the interface is gone.
+    interface: fn(&bpf_link_info) -> u32,
+}
+
+/// All of them.
+const KINDS: &[Kind] = &[xdp::KIND];
+
+/// A link that was made.
+struct Made {
+    link: OwnedFd,
+    mode: Mode,
+    /// Why native mode was not to be had, if it was wanted.
+    native_refused: Option<String>,
+}
+
+impl Kind {
+    fn of_hook(hook: &Hook) -> Option<&'static Kind> {
+        KINDS.iter().find(|kind| kind.hook == hook)
+    }
+
+    fn of_link(info: &bpf_link_info) -> Option<&'static Kind> {
+        KINDS.iter().find(|kind| kind.link_type == info.type_)
+    }
+}
+
+/// A program in a hook of an interface. Dropping it detaches, and so does the end of the process, unless the link is pinned;
+/// so does the end of the interface.
+#[derive(Debug)]
+pub struct Link {
+    hook: &'static Hook,
+    link: OwnedFd,
+    /// The link has a pin, which keeps the program in its hook.
+    pinned: AtomicBool,
+    /// The program that was put there last; `None` if this process may not know which one is.
+    program: Option<OwnedFd>,
+    interface: Interface,
+    mode: Mode,
+    native_refused: Option<String>,
+}
+
+impl Program {
+    /// Puts `program` into the hook of `interface` in the namespace `netns` (`None`: the caller's).
+    ///
+    /// # Errors
+    /// `NoSuchItem`, `UnknownNetns`, `Netns`, `UnknownInterface`, `Privilege`, `BpfRefused`, `HookBusy`;
+    /// `NativeRefused` and `MtuTooLarge` only if native mode was asked for; `AttachFailed` for what is left, a program of another
+    /// type among it. Nothing is attached then.
+    pub fn attach(
+        &self,
+        program: &str,
+        hook: &'static Hook,
+        interface: impl Into<InterfaceName>,
+        mode: RequestedMode,
+        netns: Option<&str>,
+    ) -> Result<Link, InstallError> {
+        messages::silence();
+        let program = self.program_fd(program)?;
+        let wanted = interface.into();
+        let fits = sys::program_info(program).is_ok_and(|info| info.type_ == hook.program_type);
+        netns::within(netns, move || {
+            let interface = interface::find(&wanted, netns)?;
+            let Some(kind) = Kind::of_hook(hook).filter(|_| fits) else {
+                return Err(InstallError::AttachFailed { interface: interface.name, errno: Errno::EINVAL });
+            };
+            let Made { link, mode, native_refused } = (kind.attach)(program, &interface, mode, netns)?;
+            let (program, pinned) = (program.try_clone_to_owned().ok(), AtomicBool::new(false));
+            Ok(Link { hook, link, pinned, program, interface, mode, native_refused })
+        })?
+    }
+}
+
+impl Link {
+    pub fn hook(&self) -> &'static Hook {
+        self.hook
+    }
+
+    /// The mode that the program got.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Why native mode was not to be had, if generic mode is the second choice.
+    pub fn native_refused(&self) -> Option<&str> {
+        self.native_refused.as_deref()
+    }
+
+    pub fn interface(&self) -> &Interface {
+        &self.interface
+    }
+
+    /// The descriptor, for polling or pinning.
+    pub fn as_fd(&self) -> BorrowedFd<'_> {
+        self.link.as_fd()
+    }
+
+    /// Whether the interface still exists.
+    pub fn is_attached(&self) -> bool {
+        sys::link_info(self.as_fd()).is_ok_and(|info| attached_to(&info).is_some_and(|index| index != 0))
+    }
+
+    /// Puts another program in the place of the present one, between two packets.
+    ///
+    /// # Errors
+    /// `NoSuchItem`, `UpdateFailed`, `Privilege`; `Replaced` if somebody else has updated the link. The present program stays.
+    pub fn update(&mut self, with: &Program, program: &str) -> Result<(), InstallError> {
+        let fd = with.program_fd(program)?;
+        let before = self.program.as_ref().map(OwnedFd::as_fd);
+        sys::link_update(self.as_fd(), fd, before).map_err(|errno| self.update_error(errno))?;
+        self.program = fd.try_clone_to_owned().ok();
+        Ok(())
+    }
+
+    fn update_error(&self, errno: Errno) -> InstallError {
+        let interface = self.interface.name.clone();
+        let present = sys::link_info(self.as_fd()).map(|info| info.prog_id);
+        let ours = self.program.as_ref().map(|program| sys::program_info(program.as_fd()));
+        match (errno, present, ours) {
+            // What the kernel says where the link has another program than the one to be replaced (`bpf_xdp_link_update`).
+            (Errno::EPERM, Ok(present), Some(Ok(ours))) if present != ours.id => {
+                InstallError::Replaced { interface, program_id: present }
+            }
+            (Errno::EPERM, ..) => InstallError::permission("replacing a program", &[Capability::Bpf], errno),
+            (errno, ..) => InstallError::UpdateFailed { interface, errno },
+        }
+    }
+
+    /// Detaches now, and says if that failed.
+    ///
+    /// # Errors
+    /// `AttachFailed` with the errno.
+    pub fn detach(&self) -> Result<(), InstallError> {
+        sys::link_detach(self.as_fd())
+            .map_err(|errno| InstallError::AttachFailed { interface: self.interface.name.clone(), errno })
+    }
+}
+
+/// The index of the interface of which a link has a hook, 0 when the interface is gone; `None` for links of other kinds.
+fn attached_to(info: &bpf_link_info) -> Option<u32> {
+    Kind::of_link(info).map(|kind| (kind.interface)(info))
+}
+
+impl Drop for Link {
+    /// Closing the descriptor would detach only if no one else has one: whoever lists the links of the system holds each for a
+    /// moment, and somebody may keep it.
+    fn drop(&mut self) {
+        if !self.pinned.load(Ordering::Relaxed) {
+            let _ = sys::link_detach(self.link.as_fd());
+        }
+    }
+}

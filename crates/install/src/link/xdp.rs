@@ -1,0 +1,144 @@
+//! Links of the XDP hook.
+
+use super::{Kind, Made};
+use crate::interface::{self, Interface, InterfaceName};
+use crate::privilege::LOAD;
+use crate::{InstallError, holder, sys};
+use moonhook_hook::XDP;
+use nix::errno::Errno;
+use serde::Serialize;
+use std::fmt::{self, Display, Formatter};
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+/// Where a program runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// In the driver, before the kernel has made an skb.
+    Native,
+    /// In the network stack, on skbs: any interface, slower.
+    Generic,
+}
+
+/// Where a program is wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RequestedMode {
+    Native,
+    Generic,
+    /// Native if the interface can, else generic.
+    #[default]
+    Auto,
+}
+
+impl Display for Mode {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Mode::Native => "native",
+            Mode::Generic => "generic",
+        })
+    }
+}
+
+impl Mode {
+    /// `XDP_FLAGS_DRV_MODE` and `XDP_FLAGS_SKB_MODE` (include/uapi/linux/if_link.h).
+    fn flag(self) -> u32 {
+        match self {
+            Mode::Native => libbpf_sys::XDP_FLAGS_DRV_MODE,
+            Mode::Generic => libbpf_sys::XDP_FLAGS_SKB_MODE,
+        }
+    }
+}
+
+pub(super) const KIND: Kind = Kind {
+    hook: &XDP,
+    link_type: libbpf_sys::BPF_LINK_TYPE_XDP,
+    attach,
+    mode: |interface| if holder::is_generic(interface) { Mode::Generic } else { Mode::Native },
+    // SAFETY: for a link of type XDP the kernel has filled in the `xdp` member.
+    interface: |info| unsafe { info.__bindgen_anon_1.xdp.ifindex },
+};
+
+fn attach(
+    program: BorrowedFd<'_>,
+    interface: &Interface,
+    wanted: RequestedMode,
+    netns: Option<&str>,
+) -> Result<Made, InstallError> {
+    let made = |mode| {
+        let link = create(program, interface, mode, netns)?;
+        Ok(Made { link, mode, native_refused: None })
+    };
+    match wanted {
+        RequestedMode::Native => made(Mode::Native),
+        RequestedMode::Generic => made(Mode::Generic),
+        RequestedMode::Auto => made(Mode::Native).or_else(|error| match native_refusal(&error) {
+            None => Err(error),
+            why => Ok(Made { native_refused: why, ..made(Mode::Generic)? }),
+        }),
+    }
+}
+
+/// Why native mode is out of the question, if that is what the error says: then generic mode is worth a try.
+fn native_refusal(error: &InstallError) -> Option<String> {
+    match error {
+        InstallError::NativeRefused { why, .. } => Some(why.clone()),
+        InstallError::MtuTooLarge { .. } => Some(error.to_string()),
+        _ => None,
+    }
+}
+
+fn create(
+    program: BorrowedFd<'_>,
+    interface: &Interface,
+    mode: Mode,
+    netns: Option<&str>,
+) -> Result<OwnedFd, InstallError> {
+    let index = i32::try_from(interface.index).unwrap_or(i32::MAX);
+    sys::link_create(program, index, libbpf_sys::BPF_XDP, mode.flag())
+        .map_err(|errno| attach_error(errno, interface, mode, netns))
+}
+
+/// What an errno of `BPF_LINK_CREATE` means: `dev_xdp_attach` and `generic_xdp_install` in net/core/dev.c, and the
+/// drivers' `ndo_bpf` (for veth `veth_xdp_set`).
+fn attach_error(errno: Errno, interface: &Interface, mode: Mode, netns: Option<&str>) -> InstallError {
+    let name = interface.name.clone();
+    // An interface that went meanwhile is EINVAL or ENODEV.
+    if let Err(gone) = interface::find(&InterfaceName::Index(interface.index), netns) {
+        return gone;
+    }
+    match errno {
+        Errno::EPERM => InstallError::permission("attaching to an interface", &LOAD[..2], errno),
+        Errno::EBUSY | Errno::EEXIST => InstallError::HookBusy {
+            interface: name,
+            netns: netns.map(str::to_string),
+            holder: holder::of_xdp(interface).map(Box::new),
+        },
+        _ if mode == Mode::Native => native_error(errno, interface),
+        _ => InstallError::AttachFailed { interface: name, errno },
+    }
+}
+
+fn native_error(errno: Errno, interface: &Interface) -> InstallError {
+    let name = interface.name.clone();
+    let driver = interface::driver(interface);
+    let veth = driver.as_deref() == Some("veth");
+    let driver = driver.map_or_else(|| "its driver".to_string(), |driver| format!("the driver '{driver}'"));
+    let mtu = interface::mtu(interface).unwrap_or(0);
+    // What a 4 KiB page holds of a frame after headroom and tailroom; drivers differ by a few dozen bytes.
+    let large = mtu as usize > crate::frame_max_linear() - 100;
+    let why = match errno {
+        Errno::ERANGE if veth => return InstallError::MtuTooLarge { interface: name, mtu, peer: true },
+        Errno::EINVAL | Errno::ERANGE | Errno::E2BIG if large => {
+            return InstallError::MtuTooLarge { interface: name, mtu, peer: false };
+        }
+        Errno::EOPNOTSUPP => {
+            format!("{driver} has no native XDP, or not with the interface's present settings")
+        }
+        Errno::ENOTCONN if veth => "its peer is gone".to_string(),
+        Errno::ENOSPC if veth => "its peer has more transmit queues than it has receive queues".to_string(),
+        Errno::ENOMEM | Errno::ENOSPC => format!("{driver} lacks the queues or the memory ({errno})"),
+        errno => format!("{driver} refuses ({errno})"),
+    };
+    InstallError::NativeRefused { interface: name, why, errno }
+}

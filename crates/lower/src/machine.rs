@@ -1,0 +1,103 @@
+//! What making code for several ways, and looking at packets, needs of the walk.
+
+use crate::context::{Context, Stop};
+use crate::events::Message;
+use crate::region::COPY_START;
+use crate::state::State;
+use crate::value::{Abs, Word};
+use crate::ways::Arm;
+use moonhook_hook::Hook;
+use moonhook_ir as ir;
+use moonhook_ir::words::{Branches, Code, Coder, Turn, WordWays, Words};
+use moonhook_ir::{BinaryOp, FunctionId, Op, Operand};
+use moonhook_packet::{Fault, FrameCopy, Machine, READABLE};
+
+impl Coder for Context<'_> {
+    fn code(&self) -> &Code {
+        &self.code
+    }
+
+    fn code_mut(&mut self) -> &mut Code {
+        &mut self.code
+    }
+
+    fn current_block(&mut self) -> &mut Option<ir::Block> {
+        &mut self.state.block
+    }
+}
+
+impl Branches for Context<'_> {
+    type State = State;
+    type Stop = Stop;
+
+    fn state(&self) -> &State {
+        &self.state
+    }
+
+    fn state_mut(&mut self) -> &mut State {
+        &mut self.state
+    }
+
+    fn meet(&mut self, ways: WordWays<Self>) -> Result<Option<Vec<Word>>, Stop> {
+        let arm = |way: ir::words::Way<State, Vec<Word>>| {
+            let values = way.values.into_iter().map(Abs::Int).collect();
+            Arm { state: way.state, values }
+        };
+        let word = |value: Abs| match value {
+            Abs::Int(word) => word,
+            _ => Word::Imm(0),
+        };
+        let values = self.join(ways.into_iter().map(arm).collect())?;
+        Ok(values.map(|values| values.into_iter().map(word).collect()))
+    }
+
+    fn iterate(
+        &mut self,
+        initial: &[Word],
+        body: &mut dyn FnMut(&mut Self, &[Word]) -> Turn<Self>,
+    ) -> Result<WordWays<Self>, Stop> {
+        self.repeat(initial, body)
+    }
+}
+
+impl Machine for Context<'_> {
+    fn hook(&self) -> &'static Hook {
+        self.snapshot.hook()
+    }
+
+    fn copy(&self) -> Option<FrameCopy> {
+        self.copy
+    }
+
+    fn set_copy(&mut self, copy: FrameCopy) {
+        self.copy = Some(copy);
+    }
+
+    fn fault(&mut self, fault: Fault) {
+        self.fail(match fault {
+            Fault::Unreadable => {
+                Message::new(format!("only the first {READABLE} bytes of a frame can be read"))
+            }
+            Fault::OutsideOfFrame => Message::bare("access outside of the frame (a fault of Moonhook)"),
+            Fault::HeaderGone => Message::bare("a header is gone (a fault of Moonhook)"),
+            Fault::Memory => Message::bare("not enough memory"),
+        });
+    }
+
+    fn apart(
+        &mut self,
+        name: &str,
+        parameters: u32,
+        body: fn(&mut Self, &[Word]) -> Result<(), Stop>,
+    ) -> Result<Option<FunctionId>, Stop> {
+        match self.options.subprograms {
+            true => self.subprogram(name, parameters, body).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    fn room_for_copy(&mut self) -> Result<ir::Value, Stop> {
+        let region = self.region()?;
+        Ok(self.emit(Op::Binary(BinaryOp::Add, region, Operand::Imm(COPY_START as i32))))
+    }
+}

@@ -1,0 +1,96 @@
+//! What is known of a packet on one way through the code.
+
+use moonhook_ir::Value;
+use moonhook_ir::words::{CopyOnWrite, Word};
+
+/// What is known of the packet. Each fact can be dropped: it only saves work.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Facts {
+    /// Where the frame is, once its addresses are loaded. What moves the frame drops them, and so does a join of ways on which they are not
+    /// the same.
+    pub bounds: Option<Bounds>,
+    /// The frame has at least that many bytes, proved by a comparison of the packet's start with its end.
+    pub length: u32,
+    /// Pointers into the packet.
+    pub pointers: CopyOnWrite<Vec<Pointer>>,
+    /// Results of parsing headers. Dropped when the packet is written.
+    pub parsed: CopyOnWrite<Vec<Parsed>>,
+    /// The packet may have been written.
+    pub written: bool,
+}
+
+/// Addresses that the verifier knows as the packet's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Bounds {
+    /// Of the frame's first byte.
+    pub start: Value,
+    /// Behind its last one, of the first buffer.
+    pub end: Value,
+}
+
+/// What parsing a header gave: the header's name, and its words.
+pub type Parsed = (&'static str, Vec<Word>);
+
+/// The packet's start plus `offset`, which is within 0 … 0xffff.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Pointer {
+    pub offset: Value,
+    pub address: Value,
+    /// The verifier knows the offset to be at most this. It is part of the address, and cannot be lowered later on.
+    pub most: i64,
+    /// Bytes that are proved to lie behind the offset.
+    pub proved: u32,
+}
+
+impl Facts {
+    /// The facts that hold in both.
+    pub fn intersect(&self, other: &Facts) -> Facts {
+        let pointer = |mine: &Pointer| {
+            let theirs = other.pointers.iter().find(|p| p.address == mine.address)?;
+            Some(Pointer { proved: theirs.proved.min(mine.proved), ..*mine })
+        };
+        let pointers = match self.pointers.is(&other.pointers) {
+            true => self.pointers.clone(),
+            false => self.pointers.iter().filter_map(pointer).collect(),
+        };
+        let bounds = self.bounds.filter(|bounds| other.bounds == Some(*bounds));
+        // What is known of the length is proved for the addresses.
+        let length = bounds.map_or(0, |_| self.length.min(other.length));
+        Facts {
+            bounds,
+            length,
+            pointers,
+            parsed: self.parsed.common(&other.parsed),
+            written: self.written || other.written,
+        }
+    }
+
+    /// The words of a header that was parsed.
+    pub fn parsed(&self, header: &str) -> Option<&[Word]> {
+        self.parsed.iter().find(|(name, _)| *name == header).map(|(_, words)| words.as_slice())
+    }
+
+    /// A word of a header that was parsed, to be changed.
+    pub fn parsed_word(&mut self, header: &str, number: usize) -> Option<&mut Word> {
+        let (_, words) = self.parsed.iter_mut().find(|(name, _)| *name == header)?;
+        words.get_mut(number)
+    }
+
+    /// Takes over from `all` what was parsed, as far as it was parsed in `other` too: the words are made the same where the ways meet.
+    pub fn keep_parsed(&mut self, all: CopyOnWrite<Vec<Parsed>>, other: &Facts) {
+        self.parsed = all;
+        let stays =
+            |(name, words): &Parsed| other.parsed(name).is_some_and(|other| other.len() == words.len());
+        if !self.parsed.iter().all(stays) {
+            self.parsed.retain(stays);
+        }
+    }
+
+    pub fn pointer(&self, offset: Value) -> Option<&Pointer> {
+        self.pointers.iter().find(|p| p.offset == offset)
+    }
+
+    pub fn pointer_mut(&mut self, offset: Value) -> Option<&mut Pointer> {
+        self.pointers.iter_mut().find(|p| p.offset == offset)
+    }
+}

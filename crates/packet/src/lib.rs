@@ -1,0 +1,18 @@
+//! Packets, for every front end: reading and writing frames with the checks that the kernel's verifier wants, and protocols as
+//! tables of fields.
+//!
+//! Whoever makes code that looks at packets implements [`Machine`]; [`Access`] gives it the frame's bytes, and [`protocols`]
+//! headers by name. What both give are words and [`Value`]s: what a language makes of them is the front end's.
+
+mod access;
+mod copy;
+mod facts;
+mod machine;
+pub mod protocols;
+mod value;
+
+pub use access::{Access, COMMON_REACH, MAX_DISPLACEMENT, MAX_FRAME, MAX_LENGTH, READABLE};
+pub use copy::{FrameCopy, Scattered};
+pub use facts::{Bounds, Facts, Parsed, Pointer};
+pub use machine::{Fault, Machine, PacketState};
+pub use value::{Value, ValueWays};

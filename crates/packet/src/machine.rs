@@ -1,0 +1,58 @@
+//! What packet access needs of a front end.
+
+use crate::copy::FrameCopy;
+use crate::facts::Facts;
+use moonhook_hook::Hook;
+use moonhook_ir::words::{Branches, WayState, Word};
+use moonhook_ir::{FunctionId, Value};
+
+/// A state that knows something of the packet.
+pub trait PacketState: WayState {
+    fn packet(&self) -> &Facts;
+
+    fn packet_mut(&mut self) -> &mut Facts;
+}
+
+/// What goes wrong with a packet at packet time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// Bytes are wanted that lie within the frame, but further on than what can be read ([`crate::READABLE`]).
+    Unreadable,
+    /// What is known of the packet does not hold: a fault of Moonhook.
+    OutsideOfFrame,
+    HeaderGone,
+    /// The frame could not be copied.
+    Memory,
+}
+
+/// Who makes code that looks at packets.
+pub trait Machine: Branches<State: PacketState> {
+    /// Where the program is attached.
+    fn hook(&self) -> &'static Hook;
+
+    /// Where the frame was copied to, in code for frames that lie in several buffers.
+    fn copy(&self) -> Option<FrameCopy>;
+
+    fn set_copy(&mut self, copy: FrameCopy);
+
+    /// Ends the current state, which is one in which `fault` has happened.
+    fn fault(&mut self, fault: Fault);
+
+    /// The function `name`, made by `body` unless it is there: verified on its own, it takes the program's context and
+    /// `parameters` numbers, which `body` gets, and gives a number ([`moonhook_ir::words::Words::give`]). It raises no errors, and its
+    /// loops are bounded by themselves. `None` where there is no room for calls: the code has to stand in place.
+    fn apart(
+        &mut self,
+        name: &str,
+        parameters: u32,
+        body: fn(&mut Self, &[Word]) -> Result<(), Self::Stop>,
+    ) -> Result<Option<FunctionId>, Self::Stop>;
+
+    /// The address of 64 KiB of memory of this CPU's own, where a frame is copied to ([`crate::Scattered`]).
+    fn room_for_copy(&mut self) -> Result<Value, Self::Stop>;
+
+    /// The program's context.
+    fn program_context(&self) -> Word {
+        self.code().function.params[0].into()
+    }
+}

@@ -1,0 +1,171 @@
+//! IPv6 extension headers (RFC 8200 § 4). Few packets have any: passing over them is a function of its own, except in code
+//! that works on a copy of the frame, which the function does not know, and where there is no stack for it.
+
+use crate::{Access, Machine};
+use moonhook_ir::words::{Address, Iteration, Way, WayState, Word};
+use moonhook_ir::{BinaryOp, CompareOp, Size};
+
+/// The most extension headers that are passed over.
+const MAX_EXTENSIONS: i64 = 8;
+
+/// A mask that no place behind the extension headers exceeds: eight of at most 2,048 bytes after the fixed headers. Said to
+/// the verifier so, the place needs no further checks.
+const FURTHEST: i64 = 0x7fff;
+
+/// Where passing over them ended.
+pub struct Behind {
+    /// Where what follows starts.
+    pub next: Word,
+    /// What that is.
+    pub protocol: Word,
+    /// Bits 3 to 15: the fragment's offset; bit 0: more fragments. 0 without a fragment header.
+    pub flags: Word,
+    /// Where the last fragment header starts; 0 without one.
+    pub fragment: Word,
+}
+
+/// Bits of the function's result: `next` below, then `protocol`, `fragment` and `flags`.
+const PROTOCOL: i64 = 16;
+const FRAGMENT: i64 = 24;
+const FLAGS: i64 = 40;
+
+/// Passes over the extension headers that start at `next` with one of type `protocol`. The current state goes on.
+pub fn pass_over<M: Machine>(machine: &mut M, next: Word, protocol: Word) -> Result<Behind, M::Stop> {
+    let function = match machine.copy() {
+        Some(_) => None,
+        None => machine.apart("ipv6_extensions", 2, pass_over_apart)?,
+    };
+    let packed = match function {
+        Some(function) => {
+            let context = machine.program_context();
+            machine.call_function(function, &[context, next, protocol])
+        }
+        None => to_last(machine, next, protocol)?,
+    };
+    let part = |machine: &mut M, shift: i64, mask: i64| {
+        let part = machine.shr(packed, shift);
+        machine.and(part, mask)
+    };
+    Ok(Behind {
+        next: part(machine, 0, FURTHEST),
+        protocol: part(machine, PROTOCOL, 0xff),
+        flags: part(machine, FLAGS, 0xffff),
+        fragment: part(machine, FRAGMENT, 0xffff),
+    })
+}
+
+fn pass_over_apart<M: Machine>(machine: &mut M, parameters: &[Word]) -> Result<(), M::Stop> {
+    let &[next, protocol] = parameters else { return Ok(()) };
+    // What is passed are sums and bytes of the frame, of which the function knows nothing.
+    let (next, protocol) = (machine.and(next, FURTHEST), machine.and(protocol, 0xff));
+    let packed = to_last(machine, next, protocol)?;
+    machine.give(packed);
+    Ok(())
+}
+
+/// The extension headers that are passed over: hop-by-hop 0, routing 43, fragment 44, authentication 51, destination
+/// options 60, mobility 135.
+const EXTENSIONS: [i64; 6] = [0, 43, 44, 51, 60, 135];
+
+/// Splits off, with one branch, what may be an extension header: a bit for each number, of which those that are the same modulo 64
+/// share one, because shifts count so. TCP, UDP and ICMPv6 share none with an extension header.
+pub fn split_suspects<M: Machine>(machine: &mut M, protocol: Word) -> (M::State, M::State) {
+    let set = EXTENSIONS.iter().fold(0, |set, number| set | 1 << (number & 63));
+    let bits = machine.binary(BinaryOp::LShr, Word::Imm(set), protocol);
+    let suspect = machine.compare(CompareOp::Test, bits, 1);
+    let (suspect, plain) = machine.split(suspect);
+    if let Some(block) = suspect.block() {
+        machine.code_mut().function.block_mut(block).cold = true;
+    }
+    (suspect, plain)
+}
+
+/// Splits off the ways on which the number is that of an extension header.
+pub fn split_extension<M: Machine>(machine: &mut M, protocol: Word) -> (Vec<M::State>, M::State) {
+    let mut extended = Vec::new();
+    for number in EXTENSIONS {
+        let is = machine.compare(CompareOp::Eq, protocol, number);
+        let (is, other) = machine.split(is);
+        extended.push(is);
+        machine.resume(other);
+    }
+    (extended, machine.take_state())
+}
+
+/// Gives next, protocol, fragment and flags in one word.
+fn to_last<M: Machine>(machine: &mut M, next: Word, protocol: Word) -> Result<Word, M::Stop> {
+    // The fragment header and the flags as they are in the result.
+    let initial = [next, protocol, Word::Imm(0), Word::Imm(MAX_EXTENSIONS)];
+    let ways = machine.iterate(&initial, &mut |machine, variables| {
+        let mut iteration = Iteration::default();
+        let [next, protocol, seen, left] = *variables else { return Ok(iteration) };
+        let end = |next: Word, protocol: Word, seen: Word| vec![next, protocol, seen];
+        let stopped = end(next, protocol, seen);
+        let done = machine.compare(CompareOp::SLe, left, 0);
+        let (done, going) = machine.split(done);
+        iteration.leave_in(done, stopped.clone());
+        machine.resume(going);
+        let (extended, plain) = split_extension(machine, protocol);
+        iteration.leave_in(plain, stopped.clone());
+        machine.enter(extended)?;
+        let (header, outside) = machine.locate(next, 8);
+        outside.into_iter().for_each(|state| iteration.leave_in(state, stopped.clone()));
+        let length = extension_length(machine, protocol, header)?;
+        let after = machine.add(next, length);
+        let (_, outside) = machine.locate(after, 0);
+        outside.into_iter().for_each(|state| iteration.leave_in(state, stopped.clone()));
+        let following = machine.load_at(header, Size::B1, false);
+        let left = machine.sub(left, 1);
+        let fragment = machine.compare(CompareOp::Eq, protocol, 44);
+        let (fragment, other) = machine.split(fragment);
+        machine.resume(other);
+        iteration.again(machine, vec![after, following, seen, left]);
+        machine.resume(fragment);
+        let flags = machine.load_at(header.plus(2), Size::B2, false);
+        let flags = machine.host_order(flags, Size::B2);
+        let seen = join_bits(machine, &[(next, FRAGMENT), (flags, FLAGS)]);
+        let offset = machine.and(flags, 0xfff8);
+        let later = machine.compare(CompareOp::Ne, offset, 0);
+        let (later, first) = machine.split(later);
+        iteration.leave_in(later, end(after, following, seen));
+        machine.resume(first);
+        iteration.again(machine, vec![after, following, seen, left]);
+        Ok(iteration)
+    })?;
+    Ok(match machine.meet(ways)?.as_deref() {
+        Some(&[next, protocol, seen]) => join_bits(machine, &[(next, 0), (protocol, PROTOCOL), (seen, 0)]),
+        _ => Word::Imm(0),
+    })
+}
+
+/// The words, each shifted to the left, as one.
+fn join_bits<M: Machine>(machine: &mut M, parts: &[(Word, i64)]) -> Word {
+    parts.iter().fold(Word::Imm(0), |all, (word, shift)| {
+        let word = machine.shl(*word, *shift);
+        machine.binary(BinaryOp::Or, word, all)
+    })
+}
+
+/// Bytes of an extension header: (n + 1) × 8; authentication (n + 2) × 4; fragment 8.
+fn extension_length<M: Machine>(machine: &mut M, protocol: Word, header: Address) -> Result<Word, M::Stop> {
+    let stated = machine.load_at(header.plus(1), Size::B1, false);
+    let mut ways = Vec::new();
+    let fragment = machine.compare(CompareOp::Eq, protocol, 44);
+    let (fragment, other) = machine.split(fragment);
+    ways.push(Way { state: fragment, values: vec![Word::Imm(8)] });
+    machine.resume(other);
+    let authentication = machine.compare(CompareOp::Eq, protocol, 51);
+    let (authentication, other) = machine.split(authentication);
+    machine.resume(authentication);
+    let length = machine.add(stated, 2);
+    let length = machine.shl(length, 2);
+    ways.push(machine.take_way(vec![length]));
+    machine.resume(other);
+    let length = machine.add(stated, 1);
+    let length = machine.shl(length, 3);
+    ways.push(machine.take_way(vec![length]));
+    Ok(match machine.meet(ways)?.as_deref() {
+        Some(&[length]) => length,
+        _ => Word::Imm(8),
+    })
+}

@@ -1,0 +1,127 @@
+//! What protocols are written with: their rows, and finding their headers.
+
+use crate::{Access, Fault, Machine, PacketState, Value, ValueWays};
+use moonhook_ir::CompareOp;
+use moonhook_ir::words::{Branches, Way, Word, WordWays};
+
+/// What reading a header or a field makes: one way for each value that it may have.
+pub type Read<M> = fn(&mut M) -> Values<M>;
+
+pub type Values<M> = Result<ValueWays<M>, <M as Branches>::Stop>;
+
+/// What parsing a header makes: ways that all carry the same number of words, of which the first is 0 where the header is not there.
+pub type Parsing<M> = Result<WordWays<M>, <M as Branches>::Stop>;
+
+/// The state in which a header was found, the header's words, and the states in which it is not there.
+type Found<M> = (<M as Branches>::State, Vec<Word>, Vec<<M as Branches>::State>);
+
+/// The states in which a header was found, and those in which it is not there.
+type Apart<M> = (Vec<<M as Branches>::State>, Vec<<M as Branches>::State>);
+
+/// A protocol: a name after `pkt.`.
+pub struct Protocol<M: Machine> {
+    pub name: &'static str,
+    /// Finds it: the header or nothing (or, for `payload`, its bytes).
+    pub find: Read<M>,
+    pub fields: Vec<Field<M>>,
+}
+
+/// A field of a header that is known to be there.
+pub struct Field<M: Machine> {
+    pub name: &'static str,
+    pub read: Read<M>,
+}
+
+/// Ways of parsing that end without finding the header.
+pub fn absent<S>(states: impl IntoIterator<Item = S>) -> impl Iterator<Item = Way<S, Vec<Word>>> {
+    states.into_iter().map(|state| Way { state, values: vec![Word::Imm(0)] })
+}
+
+/// Ways on which there is nothing to read.
+pub fn nothing<S>(states: impl IntoIterator<Item = S>) -> impl Iterator<Item = Way<S, Value>> {
+    states.into_iter().map(|state| Way { state, values: Value::Nothing })
+}
+
+/// Finding headers.
+pub trait Headers: Machine {
+    /// The current state's one value.
+    fn only(&mut self, value: Value) -> Values<Self> {
+        Ok(vec![self.take_way(value)])
+    }
+
+    /// Whether parsing finds the header `key`: the state in which it does, with its words, and the states in which
+    /// it does not. Words that were computed before are used again.
+    fn found(
+        &mut self,
+        key: &'static str,
+        parse: impl FnOnce(&mut Self) -> Parsing<Self>,
+    ) -> Result<Found<Self>, Self::Stop> {
+        if let Some(words) = self.state().packet().parsed(key) {
+            let words = words.to_vec();
+            let there = self.compare(CompareOp::Ne, words.first().copied().unwrap_or(Word::Imm(0)), 0);
+            let (yes, no) = self.split(there);
+            return Ok((yes, words, vec![no]));
+        }
+        let (present, absent) = self.found_apart(key, parse)?;
+        self.enter(present)?;
+        let words = self.state().packet().parsed(key).unwrap_or_default().to_vec();
+        Ok((self.take_state(), words, absent))
+    }
+
+    /// As [`Headers::found`], with the ways on which the header is there kept apart. Each state has the words among its facts.
+    fn found_apart(
+        &mut self,
+        key: &'static str,
+        parse: impl FnOnce(&mut Self) -> Parsing<Self>,
+    ) -> Result<Apart<Self>, Self::Stop> {
+        if self.state().packet().parsed(key).is_some() {
+            let (state, _, absent) = self.found(key, parse)?;
+            return Ok((vec![state], absent));
+        }
+        let ways = parse(self)?;
+        let count = ways.iter().map(|way| way.values.len()).max().unwrap_or(0);
+        let (mut present, mut absent) = (Vec::new(), Vec::new());
+        for Way { mut state, values: mut words } in ways {
+            let there = !matches!(words.first(), None | Some(Word::Imm(0)));
+            words.resize(count, Word::Imm(0));
+            state.packet_mut().parsed.push((key, words));
+            if there { present.push(state) } else { absent.push(state) }
+        }
+        Ok((present, absent))
+    }
+
+    /// The header where parsing finds it, nothing where it does not.
+    fn header_ways(
+        &mut self,
+        name: &'static str,
+        parse: impl FnOnce(&mut Self) -> Parsing<Self>,
+    ) -> Values<Self> {
+        let (state, _, absent) = self.found(name, parse)?;
+        let mut ways = vec![Way { state, values: Value::Header(name) }];
+        ways.extend(nothing(absent));
+        Ok(ways)
+    }
+
+    /// The words of a header that is known to be there; the current state goes on.
+    fn known_header(
+        &mut self,
+        key: &'static str,
+        parse: impl FnOnce(&mut Self) -> Parsing<Self>,
+    ) -> Result<Vec<Word>, Self::Stop> {
+        let (state, words, absent) = self.found(key, parse)?;
+        self.resume(state);
+        self.fail_in(absent, |machine| {
+            machine.fault(Fault::HeaderGone);
+            Ok(())
+        })?;
+        Ok(words)
+    }
+
+    /// One bit of a word.
+    fn bit(&mut self, word: Word, number: i64) -> Value {
+        let shifted = self.shr(word, number);
+        Value::Flag(self.and(shifted, 1))
+    }
+}
+
+impl<M: Access> Headers for M {}

@@ -1,0 +1,39 @@
+//! `pkt.icmp`: ICMP (RFC 792) and ICMPv6 (RFC 4443).
+
+use super::header::{Field, Headers, Parsing, Protocol, Values};
+use super::transport;
+use crate::{Access, Machine, Value};
+use moonhook_ir::Size;
+use moonhook_ir::words::Word;
+
+/// Bytes of the header, with identifier and sequence number.
+pub const LENGTH: u32 = 8;
+
+pub fn protocol<M: Machine>() -> Protocol<M> {
+    Protocol {
+        name: "icmp",
+        find: |machine| machine.header_ways("icmp", parse),
+        fields: vec![
+            Field { name: "type", read: |c| field(c, 0, Size::B1) },
+            Field { name: "code", read: |c| field(c, 1, Size::B1) },
+            Field { name: "checksum", read: |c| field(c, 2, Size::B2) },
+            Field { name: "id", read: |c| field(c, 4, Size::B2) },
+            Field { name: "seq", read: |c| field(c, 6, Size::B2) },
+        ],
+    }
+}
+
+/// Words: is it there, where it starts.
+pub fn parse<M: Machine>(machine: &mut M) -> Parsing<M> {
+    let mut ways = Vec::new();
+    if let Some((start, _)) = transport::locate(machine, [1, 58], LENGTH, &mut ways)? {
+        ways.push(machine.take_way(vec![Word::Imm(1), start]));
+    }
+    Ok(ways)
+}
+
+fn field<M: Machine>(machine: &mut M, at: i64, size: Size) -> Values<M> {
+    let words = machine.known_header("icmp", parse)?;
+    let word = machine.header_field(words[1], at, size, LENGTH)?;
+    machine.only(Value::Number(word))
+}

@@ -1,0 +1,168 @@
+//! `pkt.ip`: IPv4 and IPv6 alike.
+
+use super::header::{Field, Headers, Protocol, Values};
+use super::network::{self, IPV4, IPV6, Part};
+use crate::{Access, Machine, Value};
+use moonhook_ir::words::{Branches, Way, Word};
+use moonhook_ir::{CompareOp, Size};
+
+/// Bytes of an IPv6 fragment header.
+const FRAGMENT: u32 = 8;
+
+pub fn protocol<M: Machine>() -> Protocol<M> {
+    Protocol {
+        name: "ip",
+        find: |machine| machine.header_ways("ip", network::parse),
+        fields: vec![
+            Field { name: "version", read: |c| part(c, Part::Version) },
+            Field { name: "proto", read: |c| part(c, Part::Protocol) },
+            Field { name: "fragment_offset", read: |c| part(c, Part::FragmentOffset) },
+            Field { name: "more_fragments", read: more_fragments },
+            Field { name: "header_length", read: header_length },
+            Field {
+                name: "src",
+                read: |c| {
+                    by_version(c, |c, start| v4_address(c, start, 12), |c, start| v6_address(c, start, 8))
+                },
+            },
+            Field {
+                name: "dst",
+                read: |c| {
+                    by_version(c, |c, start| v4_address(c, start, 16), |c, start| v6_address(c, start, 24))
+                },
+            },
+            Field {
+                name: "tos",
+                read: |c| {
+                    by_version(
+                        c,
+                        |c, start| v4(c, start, 1, Size::B1),
+                        |c, start| v6_bits(c, start, 20, 0xff),
+                    )
+                },
+            },
+            Field {
+                name: "ttl",
+                read: |c| {
+                    by_version(c, |c, start| v4(c, start, 8, Size::B1), |c, start| v6(c, start, 7, Size::B1))
+                },
+            },
+            Field {
+                name: "length",
+                read: |c| {
+                    by_version(
+                        c,
+                        |c, start| Ok(Value::Number(network::length(c, start, 4)?)),
+                        |c, start| Ok(Value::Number(network::length(c, start, 6)?)),
+                    )
+                },
+            },
+            Field { name: "id", read: identification },
+            Field {
+                name: "dont_fragment",
+                read: |c| {
+                    by_version(
+                        c,
+                        |c, start| {
+                            let flags = c.header_field(start, 6, Size::B2, IPV4)?;
+                            Ok(c.bit(flags, 14))
+                        },
+                        |_, _| Ok(Value::Nothing),
+                    )
+                },
+            },
+            Field {
+                name: "checksum",
+                read: |c| by_version(c, |c, start| v4(c, start, 10, Size::B2), |_, _| Ok(Value::Nothing)),
+            },
+            Field {
+                name: "flow",
+                read: |c| by_version(c, |_, _| Ok(Value::Nothing), |c, start| v6_bits(c, start, 0, 0xf_ffff)),
+            },
+        ],
+    }
+}
+
+fn words<M: Machine>(machine: &mut M) -> Result<Vec<Word>, M::Stop> {
+    machine.known_header("ip", network::parse)
+}
+
+fn part<M: Machine>(machine: &mut M, part: Part) -> Values<M> {
+    let words = words(machine)?;
+    machine.only(Value::Number(words[part as usize]))
+}
+
+fn more_fragments<M: Machine>(machine: &mut M) -> Values<M> {
+    let words = words(machine)?;
+    machine.only(Value::Flag(words[Part::MoreFragments as usize]))
+}
+
+fn header_length<M: Machine>(machine: &mut M) -> Values<M> {
+    let words = words(machine)?;
+    let length = machine.sub(words[Part::Next as usize], words[Part::Start as usize]);
+    machine.only(Value::Number(length))
+}
+
+type AtStart<M> = fn(&mut M, Word) -> Result<Value, <M as Branches>::Stop>;
+
+/// One way for each version; each is given where the header starts.
+fn by_version<M: Machine>(machine: &mut M, v4: AtStart<M>, v6: AtStart<M>) -> Values<M> {
+    let words = words(machine)?;
+    let start = words[Part::Start as usize];
+    let mut ways = Vec::new();
+    for ((state, _), read) in network::by_version(machine, &words).into_iter().zip([v4, v6]) {
+        machine.resume(state);
+        if machine.alive() {
+            let value = read(machine, start)?;
+            ways.push(machine.take_way(value));
+        }
+    }
+    Ok(ways)
+}
+
+fn v4<M: Machine>(machine: &mut M, start: Word, at: i64, size: Size) -> Result<Value, M::Stop> {
+    Ok(Value::Number(machine.header_field(start, at, size, IPV4)?))
+}
+
+fn v6<M: Machine>(machine: &mut M, start: Word, at: i64, size: Size) -> Result<Value, M::Stop> {
+    Ok(Value::Number(machine.header_field(start, at, size, IPV6)?))
+}
+
+/// Bits of the header's first word.
+fn v6_bits<M: Machine>(machine: &mut M, start: Word, shift: i64, mask: i64) -> Result<Value, M::Stop> {
+    let word = machine.header_field(start, 0, Size::B4, IPV6)?;
+    let word = machine.shr(word, shift);
+    Ok(Value::Number(machine.and(word, mask)))
+}
+
+fn v4_address<M: Machine>(machine: &mut M, start: Word, at: i64) -> Result<Value, M::Stop> {
+    Ok(Value::Ipv4(machine.header_field(start, at, Size::B4, IPV4)?))
+}
+
+fn v6_address<M: Machine>(machine: &mut M, start: Word, at: i64) -> Result<Value, M::Stop> {
+    let high = machine.header_field(start, at, Size::B8, IPV6)?;
+    let low = machine.header_field(start, at + 8, Size::B8, IPV6)?;
+    Ok(Value::Ipv6(high, low))
+}
+
+fn identification<M: Machine>(machine: &mut M) -> Values<M> {
+    let words = words(machine)?;
+    let (start, fragment) = (words[Part::Start as usize], words[Part::FragmentHeader as usize]);
+    let [(four, _), (six, _)] = network::by_version(machine, &words);
+    let mut ways = Vec::new();
+    machine.resume(four);
+    if machine.alive() {
+        let value = v4(machine, start, 4, Size::B2)?;
+        ways.push(machine.take_way(value));
+    }
+    machine.resume(six);
+    let none = machine.compare(CompareOp::Eq, fragment, 0);
+    let (none, some) = machine.split(none);
+    ways.push(Way { state: none, values: Value::Nothing });
+    machine.resume(some);
+    if machine.alive() {
+        let id = machine.header_field(fragment, 4, Size::B4, FRAGMENT)?;
+        ways.push(machine.take_way(Value::Number(id)));
+    }
+    Ok(ways)
+}

@@ -1,0 +1,65 @@
+//! Packets by protocol: `pkt.ip.src`, `pkt.tls.sni` (docs/packet.md says what each field is).
+//!
+//! A protocol is a file with a row for the table below: how to find its header, and its fields. Finding a header is a
+//! *parse*: it gives a few words (is it there, where, …) that are kept as facts of the state, so that it is done once.
+//! Nothing is parsed before it is asked for.
+
+mod eth;
+mod extensions;
+mod header;
+mod icmp;
+mod ip;
+mod link;
+mod network;
+mod payload;
+mod tcp;
+mod tls;
+mod transport;
+mod udp;
+mod vlan;
+
+use crate::{Machine, PacketState, Value};
+
+pub use header::{Field, Protocol, Values};
+pub use payload::payload_offset;
+
+/// All of them.
+pub fn protocols<M: Machine>() -> [Protocol<M>; 8] {
+    [
+        eth::protocol(),
+        vlan::protocol(),
+        ip::protocol(),
+        tcp::protocol(),
+        udp::protocol(),
+        icmp::protocol(),
+        payload::protocol(),
+        tls::protocol(),
+    ]
+}
+
+pub fn protocol<M: Machine>(name: &str) -> Option<Protocol<M>> {
+    protocols().into_iter().find(|protocol| protocol.name == name)
+}
+
+impl<M: Machine> Protocol<M> {
+    pub fn field(&self, name: &str) -> Option<&Field<M>> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+
+    /// Reads a field of a header that was found. After a write the header may be gone: then there is nothing to read.
+    pub fn read(&self, machine: &mut M, field: &Field<M>) -> Values<M> {
+        if !machine.state().packet().written {
+            return (field.read)(machine);
+        }
+        let mut ways = Vec::new();
+        for way in (self.find)(machine)? {
+            if way.values == Value::Nothing {
+                ways.push(way);
+            } else {
+                machine.resume(way.state);
+                ways.extend((field.read)(machine)?);
+            }
+        }
+        Ok(ways)
+    }
+}

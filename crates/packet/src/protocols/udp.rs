@@ -1,0 +1,38 @@
+//! `pkt.udp` (RFC 768).
+
+use super::header::{Field, Headers, Parsing, Protocol, Values};
+use super::transport;
+use crate::{Access, Machine, Value};
+use moonhook_ir::Size;
+use moonhook_ir::words::Word;
+
+/// Bytes of the header.
+pub const LENGTH: u32 = 8;
+
+pub fn protocol<M: Machine>() -> Protocol<M> {
+    Protocol {
+        name: "udp",
+        find: |machine| machine.header_ways("udp", parse),
+        fields: vec![
+            Field { name: "sport", read: |c| field(c, 0) },
+            Field { name: "dport", read: |c| field(c, 2) },
+            Field { name: "length", read: |c| field(c, 4) },
+            Field { name: "checksum", read: |c| field(c, 6) },
+        ],
+    }
+}
+
+/// Words: is it there, where it starts.
+pub fn parse<M: Machine>(machine: &mut M) -> Parsing<M> {
+    let mut ways = Vec::new();
+    if let Some((start, _)) = transport::locate(machine, [17, 17], LENGTH, &mut ways)? {
+        ways.push(machine.take_way(vec![Word::Imm(1), start]));
+    }
+    Ok(ways)
+}
+
+fn field<M: Machine>(machine: &mut M, at: i64) -> Values<M> {
+    let words = machine.known_header("udp", parse)?;
+    let word = machine.header_field(words[1], at, Size::B2, LENGTH)?;
+    machine.only(Value::Number(word))
+}

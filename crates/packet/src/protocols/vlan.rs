@@ -1,0 +1,81 @@
+//! `pkt.vlan`: the outer VLAN tag (IEEE 802.1Q: 3 bits priority, 1 bit DEI, 12 bits id, then the ethertype).
+
+use super::header::{Field, Headers, Protocol, Values, nothing};
+use super::link;
+use crate::{Access, Machine, Value, ValueWays};
+use moonhook_ir::Size;
+use moonhook_ir::words::{Way, Word};
+
+/// Ethernet header and one tag.
+const WHOLE: u32 = link::ETHERNET + 4;
+
+pub fn protocol<M: Machine>() -> Protocol<M> {
+    Protocol {
+        name: "vlan",
+        find: |machine| {
+            let (address, outside) = machine.locate(Word::Imm(12), 2);
+            let mut ways: ValueWays<M> = nothing(outside).collect();
+            let ethertype = machine.load_at(address, Size::B2, false);
+            let (tagged, plain) = link::split_tagged(machine, ethertype);
+            ways.extend(nothing([plain]));
+            machine.enter(tagged)?;
+            let (_, outside) = machine.locate(Word::Imm(0), WHOLE);
+            ways.extend(nothing(outside));
+            ways.push(machine.take_way(Value::Header("vlan")));
+            Ok(ways)
+        },
+        fields: vec![
+            Field {
+                name: "id",
+                read: |machine| {
+                    let tag = tag(machine)?;
+                    let id = machine.and(tag, 0xfff);
+                    machine.only(Value::Number(id))
+                },
+            },
+            Field {
+                name: "priority",
+                read: |machine| {
+                    let tag = tag(machine)?;
+                    let priority = machine.shr(tag, 13);
+                    machine.only(Value::Number(priority))
+                },
+            },
+            Field {
+                name: "dei",
+                read: |machine| {
+                    let tag = tag(machine)?;
+                    let dei = machine.bit(tag, 12);
+                    machine.only(dei)
+                },
+            },
+            Field {
+                name: "type",
+                read: |machine| {
+                    let word = machine.header_field(Word::Imm(0), 16, Size::B2, WHOLE)?;
+                    machine.only(Value::Number(word))
+                },
+            },
+            Field { name: "inner_id", read: inner_id },
+        ],
+    }
+}
+
+fn tag<M: Machine>(machine: &mut M) -> Result<Word, M::Stop> {
+    machine.header_field(Word::Imm(0), 14, Size::B2, WHOLE)
+}
+
+fn inner_id<M: Machine>(machine: &mut M) -> Values<M> {
+    let address = machine.known_address(Word::Imm(0), WHOLE)?;
+    let ethertype = machine.load_at(address.plus(16), Size::B2, false);
+    let (tagged, plain) = link::split_tagged(machine, ethertype);
+    let mut ways = vec![Way { state: plain, values: Value::Nothing }];
+    machine.enter(tagged)?;
+    let (address, outside) = machine.locate(Word::Imm(i64::from(WHOLE)), 4);
+    ways.extend(nothing(outside));
+    let word = machine.load_at(address, Size::B2, false);
+    let word = machine.host_order(word, Size::B2);
+    let id = machine.and(word, 0xfff);
+    ways.push(machine.take_way(Value::Number(id)));
+    Ok(ways)
+}

@@ -1,0 +1,29 @@
+//! What fields of packets are.
+
+use moonhook_ir::words::{Branches, Way, Word};
+
+/// The value of a field: words, and what they mean.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Value {
+    /// There is no such field or header in this packet.
+    Nothing,
+    /// A header, by its protocol's name.
+    Header(&'static str),
+    Number(Word),
+    /// 0 or 1.
+    Flag(Word),
+    /// An IPv4 address, the first byte highest.
+    Ipv4(Word),
+    /// An IPv6 address: its first 8 bytes and its last, the first byte highest.
+    Ipv6(Word, Word),
+    /// A MAC address: 48 bits, the first byte highest.
+    Mac(Word),
+    /// Bytes of the frame.
+    Bytes {
+        start: Word,
+        length: Word,
+    },
+}
+
+/// The ways on which a field was read, each with its value.
+pub type ValueWays<M> = Vec<Way<<M as Branches>::State, Value>>;
