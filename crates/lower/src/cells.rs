@@ -77,11 +77,15 @@ impl Context<'_> {
                 return false;
             }
             for arm in arms.iter_mut() {
-                if let Slot::Direct(value) = &arm.state.registers[register] {
-                    let value = value.clone();
-                    arm.state.cells.insert(cell, value);
-                    arm.state.registers[register] = Slot::Cell(cell);
+                match arm.state.registers[register].clone() {
+                    Slot::Direct(value) => {
+                        arm.state.cells.insert(cell, value);
+                    }
+                    // Nothing reads what it holds on this way, but what is assigned later on is seen by functions of the others.
+                    Slot::Dead => {}
+                    Slot::Cell(_) => continue,
                 }
+                arm.state.registers[register] = Slot::Cell(cell);
             }
         }
         let Some((first, others)) = arms.split_first() else { return true };

@@ -57,6 +57,11 @@ impl Generator {
         self.shown(vec![expr!(Any, format!("{call}$)"), argument), Expression::leaf(Kind::Integer, name)])
     }
 
+    /// What follows may assign the variable before anything reads it: only a function of some way sees that.
+    fn assigned_again(&mut self, name: &str) -> Option<Statement> {
+        self.random.once_in(2).then(|| line!(format!("{name} = $"), self.integer(1)))
+    }
+
     /// Whether there is room for functions on several ways.
     fn may_capture(&self) -> bool {
         self.may_nest() && self.room(4 * WORK_OF_CLOSURE)
@@ -99,6 +104,7 @@ impl Generator {
         let bodies = [bodies.next()?, bodies.next()?, bodies.next()?];
         let [first, second, last] = bodies;
         all.push(self.ways(first, second, last));
+        all.extend(self.assigned_again(&name));
         all.push(self.called(format!("{g} and {g}("), &name));
         Some(all)
     }
@@ -146,6 +152,7 @@ impl Generator {
         })?;
         all.push(line!(format!("local {g}")));
         all.push(line!(format!("for {i} = 1, 3 do$end"), body));
+        all.extend(self.assigned_again(&name));
         all.push(self.called(format!("{g} and {g}("), &name));
         Some(all)
     }
@@ -201,6 +208,7 @@ impl Generator {
         all.push(line!(format!("local {o} = {{ n = $, f = math.abs }}"), start));
         all.push(self.ways(first, second, last));
         all.push(line!(format!("{o}.n = {o}.n + 1")));
+        all.extend(self.assigned_again(&name));
         all.push(self.called(format!("{o}.n, {o}.f("), &name));
         Some(all)
     }
@@ -212,8 +220,13 @@ impl Generator {
         }
         let (name, mut all) = self.variable_to_capture();
         let (g, condition) = (self.fresh("g"), self.condition(1));
-        let (yes, no) = (self.capturing(&name), self.capturing(&name));
+        let one = |it: &mut Self| match it.random.once_in(4) {
+            true => Expression::leaf(Kind::Function, "math.abs"),
+            false => it.capturing(&name),
+        };
+        let (yes, no) = (one(self), one(self));
         all.push(line!(format!("local {g} = $ and $ or $"), condition, yes, no));
+        all.extend(self.assigned_again(&name));
         all.push(self.called(format!("{g}("), &name));
         Some(all)
     }
