@@ -91,7 +91,11 @@ impl Generator {
     }
 
     fn turned(&mut self, function: &str) -> Statement {
-        let (call, argument) = (self.one_of(&CALLS), self.integer(1));
+        let call = self.one_of(&CALLS);
+        // It may stand in a function without variable arguments.
+        let varargs = std::mem::replace(&mut self.scope.varargs, false);
+        let argument = self.integer(1);
+        self.scope.varargs = varargs;
         self.spend(WORK_OF_CLOSURE);
         let template = call.replace('F', function).replacen('K', "$", 1);
         match template.starts_with('(') {

@@ -3,6 +3,9 @@
 use super::tree::{Expression, Kind, Statement, expr, line};
 use super::{ExpressionRule, Features, Generator, Rules, StatementRule};
 
+/// What a copy of the frame counts for: packet memory has room for some dozen of the longest.
+const WORK_OF_COPY: u64 = 150;
+
 pub(super) const STATEMENTS: Rules<StatementRule> =
     &[(Features::PLAIN, 4, Generator::write), (Features::TEXTS, 2, Generator::write_text)];
 
@@ -127,7 +130,10 @@ impl Generator {
             return None;
         }
         Some(match self.random.below(6) {
-            0 => expr!(Text, "tostring(pkt):sub($, $)", self.small(15), self.small(15)),
+            0 if self.room(WORK_OF_COPY) => {
+                self.spend(WORK_OF_COPY);
+                expr!(Text, "tostring(pkt):sub($, $)", self.small(15), self.small(15))
+            }
             1 if self.has(Features::PROTOCOLS) => {
                 expr!(
                     Text,
