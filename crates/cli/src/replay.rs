@@ -16,7 +16,7 @@ use clock::Clock;
 use compare::Difference;
 use listing::{Line, Listing};
 use moonhook_capture::{Capture, CaptureError, Frame, Writer};
-use moonhook_engine::{Choice as Form, Settings};
+use moonhook_engine::{Choice, Settings};
 use moonhook_load::Moment;
 use moonhook_user::UserTier;
 use std::io::Write;
@@ -49,7 +49,7 @@ pub struct Arguments {
     out: Option<PathBuf>,
     /// Where the handlers run
     #[arg(long, value_enum, default_value = "kernel")]
-    tier: Choice,
+    tier: TierChoice,
     /// Show totals only, and the first frame with an error
     #[arg(long, short)]
     quiet: bool,
@@ -64,7 +64,7 @@ pub struct Arguments {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Choice {
+enum TierChoice {
     /// Real Lua
     User,
     /// The compiled program
@@ -102,7 +102,7 @@ pub fn replay(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErr
 type Tiers = Vec<Box<dyn Tier>>;
 
 /// The tiers that were asked for: one, or two that are compared; and the form of the compiled program, if there is one.
-fn tiers(arguments: &Arguments) -> Result<(Tiers, Option<Form>), CliError> {
+fn tiers(arguments: &Arguments) -> Result<(Tiers, Option<Choice>), CliError> {
     let scripts = std::slice::from_ref(&arguments.script);
     let settings = Settings { given_time: true, ..arguments.script_options.settings() };
     let user = |loaded| -> Result<Box<dyn Tier>, CliError> {
@@ -110,7 +110,7 @@ fn tiers(arguments: &Arguments) -> Result<(Tiers, Option<Form>), CliError> {
         Ok(Box::new(UserTier::new(loaded, options)?))
     };
     let loaded = loading::load(scripts, &settings.load, arguments.json, arguments.json)?;
-    if arguments.tier == Choice::User {
+    if arguments.tier == TierChoice::User {
         return Ok((vec![user(loaded)?], None));
     }
     let long_frames =
@@ -118,7 +118,7 @@ fn tiers(arguments: &Arguments) -> Result<(Tiers, Option<Form>), CliError> {
     let kernel = KernelTier::new(&loaded.snapshot, &settings, long_frames)?;
     let form = Some(kernel.choice.clone());
     Ok(match arguments.tier {
-        Choice::Both => (vec![Box::new(kernel), user(loaded)?], form),
+        TierChoice::Both => (vec![Box::new(kernel), user(loaded)?], form),
         _ => (vec![Box::new(kernel)], form),
     })
 }

@@ -15,12 +15,12 @@ pub(crate) struct Space {
     /// What `next` of the scripts asks, by metatable.
     pub steppers: Table,
     /// What a table with this metatable stands for.
-    pub kinds: RefCell<HashMap<*const c_void, Kind>>,
+    pub kinds: RefCell<HashMap<*const c_void, ProxyTarget>>,
 }
 
 /// What a proxy stands for.
 #[derive(Clone)]
-pub(crate) enum Kind {
+pub(crate) enum ProxyTarget {
     /// A whole shared table.
     Table,
     /// A record in an entry. The metatable's functions hold the level: held from here too, neither would ever go.
@@ -31,7 +31,7 @@ pub(crate) enum Kind {
 const MAX_DEPTH: usize = 32;
 
 impl Space {
-    pub fn kind(&self, table: &Table) -> Option<Kind> {
+    pub fn kind(&self, table: &Table) -> Option<ProxyTarget> {
         self.kinds.borrow().get(&table.metatable()?.to_pointer()).cloned()
     }
 
@@ -47,8 +47,8 @@ impl Space {
     /// table. `None` for a table that is no proxy.
     pub fn in_event(&self, table: &Table) -> Option<Proxied> {
         Some(match self.kind(table)? {
-            Kind::Table => Proxied::Nothing,
-            Kind::Record(level) => {
+            ProxyTarget::Table => Proxied::Nothing,
+            ProxyTarget::Record(level) => {
                 let value = level.upgrade().and_then(|level| level.datum(table).ok());
                 match value.unwrap_or(Datum::Nil) {
                     value if value.has_list() => Proxied::Nothing,
@@ -71,9 +71,9 @@ impl Space {
             Value::Table(_) if depth == MAX_DEPTH => Err("tables are nested too deeply".into()),
             Value::Table(table) => match self.kind(table) {
                 None => self.record(table, depth),
-                Some(Kind::Table) => Err(unkept("another shared table")),
+                Some(ProxyTarget::Table) => Err(unkept("another shared table")),
                 // It is there as long as its metatable is.
-                Some(Kind::Record(level)) => {
+                Some(ProxyTarget::Record(level)) => {
                     level.upgrade().map_or(Ok(Datum::Nil), |level| level.datum(table))
                 }
             },

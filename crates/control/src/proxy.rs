@@ -1,6 +1,6 @@
 //! Makes the Lua table that became a map a proxy of that map: the same table, but what is read and assigned is in the kernel.
 
-use crate::convert::{Kind, Space, argument, one, said, value};
+use crate::convert::{ProxyTarget, Space, argument, one, said, value};
 use crate::record::Level;
 use crate::table::SharedTable;
 use crate::traversal;
@@ -30,7 +30,7 @@ pub(crate) fn connect(
     };
     let proxy = Rc::new(Proxy { space: Rc::clone(space), table: Arc::clone(table), level });
     let metatable = lua.create_table()?;
-    space.kinds.borrow_mut().insert(metatable.to_pointer(), Kind::Table);
+    space.kinds.borrow_mut().insert(metatable.to_pointer(), ProxyTarget::Table);
     let method = |name: &str, body: Body| {
         let proxy = Rc::clone(&proxy);
         let function = space.raising.function(lua, move |lua, arguments| body(&proxy, lua, &arguments))?;

@@ -1,7 +1,7 @@
 //! Records in entries: tables whose fields are read and assigned in the map, as long as the entry is there.
 
 use crate::ControlError;
-use crate::convert::{Kind, Space, argument, field_key, field_name, one, said, shown, value};
+use crate::convert::{ProxyTarget, Space, argument, field_key, field_name, one, said, shown, value};
 use crate::table::SharedTable;
 use mlua::{LightUserData, Lua, MultiValue, Table, Value};
 use moonhook_shape::{Datum, Field, ShapeError, Type, position, position_name};
@@ -71,7 +71,10 @@ impl Level {
         }
         self.metatable.raw_set("__metatable", false)?;
         self.space.steppers.raw_set(&self.metatable, function(Level::step)?)?;
-        self.space.kinds.borrow_mut().insert(self.metatable.to_pointer(), Kind::Record(Rc::downgrade(self)));
+        self.space
+            .kinds
+            .borrow_mut()
+            .insert(self.metatable.to_pointer(), ProxyTarget::Record(Rc::downgrade(self)));
         Ok(())
     }
 

@@ -2,10 +2,14 @@
 //!
 //! Reads the IR as `function.rs` documents it. Pointers are `region << 32 | offset`, so a pointer that leaves its region
 //! faults as the kernel's verifier would have it; region 0 is the arena, outside of which loads give 0. In XDP's context, 4-byte loads at 0 and 4 give the packet's start and
-//! end, as the kernel rewrites them. Helpers have no effect: each call is logged and gives 0.
-//! It does not model maps, concurrency or the stack limit.
+//! end, as the kernel rewrites them. Maps have entries ([`maps`]); other helpers have no effect: each call is logged and gives 0.
+//! It does not model concurrency or the stack limit.
+
+mod maps;
 
 use crate::*;
+
+pub use maps::Entry;
 
 /// Memory that outlives the run, and what the run did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,6 +19,8 @@ pub struct Machine {
     pub data: Vec<Vec<u8>>,
     /// The bytes of the module's arena, if it has one.
     pub arena: Option<Vec<u8>>,
+    /// The entries of maps that are no data sections, in the order in which they were made; what was deleted stays, for those who hold it.
+    pub entries: Vec<Entry>,
     /// Helper calls in order, with their arguments.
     pub helpers: Vec<(u32, Vec<u64>)>,
     /// How often a `may_goto` may still go on.
@@ -37,6 +43,8 @@ pub enum Trap {
 const CONTEXT: u64 = 1 << 32;
 const PACKET: u64 = 2 << 32;
 const FIRST_DATA: u64 = 16;
+/// The region of the first entry of a map.
+const FIRST_ENTRY: u64 = 1 << 20;
 /// How far a displacement can lead out of the arena's 4 GiB.
 const ARENA_GUARD: u64 = 1 << 15;
 
@@ -56,7 +64,7 @@ impl Machine {
             }
             _ => None,
         });
-        Machine { packet, data, arena, helpers: Vec::new(), may_goto: 1000, fuel: 1_000_000 }
+        Machine { packet, data, arena, may_goto: 1000, fuel: 1_000_000, ..Machine::default() }
     }
 
     /// Calls a program with its context as parameter.
@@ -135,8 +143,10 @@ impl Machine {
             Op::FunctionReference(function) => ((FIRST_DATA - 1) << 32) | u64::from(function.0),
             Op::SlotAddress(slot) => frame.region + ((slot.0 as u64) << 32),
             Op::Helper { id, args } => {
-                self.helpers.push((*id, args.iter().map(|arg| frame.value(*arg)).collect()));
-                0
+                let args: Vec<u64> = args.iter().map(|arg| frame.value(*arg)).collect();
+                let result = self.map_helper(module, frame, *id, &args)?;
+                self.helpers.push((*id, args));
+                result
             }
             Op::Call { function, args } => {
                 let args: Vec<u64> = args.iter().map(|arg| frame.value(*arg)).collect();
@@ -153,14 +163,14 @@ impl Machine {
             _ => {}
         }
         let mut word = [0; 8];
-        let bytes = self.bytes(frame, address, size)?;
+        let bytes = self.bytes(frame, address, size as usize)?;
         word[..bytes.len()].copy_from_slice(bytes);
         Ok(u64::from_le_bytes(word))
     }
 
     fn store(&mut self, frame: &mut Frame, address: u64, size: Size, value: u64) -> Result<(), Trap> {
         if !self.is_beyond_arena(address, size) {
-            let bytes = self.bytes(frame, address, size)?;
+            let bytes = self.bytes(frame, address, size as usize)?;
             bytes.copy_from_slice(&value.to_le_bytes()[..size as usize]);
         }
         Ok(())
@@ -173,20 +183,27 @@ impl Machine {
         near && address.checked_add(size as u64).is_none_or(|end| end > arena.len() as u64)
     }
 
-    fn bytes<'a>(&'a mut self, frame: &'a mut Frame, address: u64, size: Size) -> Result<&'a mut [u8], Trap> {
+    fn bytes<'a>(
+        &'a mut self,
+        frame: &'a mut Frame,
+        address: u64,
+        size: usize,
+    ) -> Result<&'a mut [u8], Trap> {
         let region = (address & !0xffff_ffff).wrapping_sub(frame.region) >> 32;
         let data = (address >> 32).wrapping_sub(FIRST_DATA);
         let bytes = if address >> 32 == 0 {
             self.arena.as_mut()
         } else if address >> 32 == PACKET >> 32 {
             Some(&mut self.packet)
+        } else if let Some(entry) = (address >> 32).checked_sub(FIRST_ENTRY) {
+            self.entries.get_mut(entry as usize).map(|entry| &mut entry.value)
         } else if (data as usize) < self.data.len() {
             self.data.get_mut(data as usize)
         } else {
             frame.slots.get_mut(region as usize)
         };
         let from = (address & 0xffff_ffff) as usize;
-        let range = from..from + size as usize;
+        let range = from..from + size;
         bytes.and_then(|bytes| bytes.get_mut(range)).ok_or_else(|| Trap::Address(format!("{address:#x}")))
     }
 }

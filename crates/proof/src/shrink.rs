@@ -3,7 +3,7 @@
 //!
 //! A program that cannot be loaded does not fail as the first one did, so an attempt may leave out what something else needs.
 
-use crate::generator::tree::{Expression, Kind, Part, Program, Statement};
+use crate::generator::tree::{Expression, ExpressionKind, Part, Program, Statement};
 
 /// A place of a program that can be made smaller.
 enum Spot<'a> {
@@ -152,7 +152,7 @@ fn simpler(expression: &Expression) -> Vec<Expression> {
 }
 
 /// The outermost expressions of that kind.
-fn inner(parts: &[Part], kind: Kind, all: &mut Vec<Expression>) {
+fn inner(parts: &[Part], kind: ExpressionKind, all: &mut Vec<Expression>) {
     for part in parts {
         match part {
             Part::Expression(expression) if expression.kind == kind => all.push(expression.clone()),
@@ -265,11 +265,14 @@ mod tests {
     #[test]
     fn only_what_fails_is_left() {
         let sum = Expression::new(
-            Kind::Integer,
-            vec!["(".into(), Expression::leaf(Kind::Integer, "bad").into(), " + 17)".into()],
+            ExpressionKind::Integer,
+            vec!["(".into(), Expression::leaf(ExpressionKind::Integer, "bad").into(), " + 17)".into()],
         );
-        let inner =
-            vec![line!("a"), line!("print($)", vec![Expression::leaf(Kind::Integer, "12"), sum]), line!("b")];
+        let inner = vec![
+            line!("a"),
+            line!("print($)", vec![Expression::leaf(ExpressionKind::Integer, "12"), sum]),
+            line!("b"),
+        ];
         let program = Program {
             statements: vec![line!("c"), line!("if x then$else$end", vec![line!("d")], inner), line!("e")],
         };

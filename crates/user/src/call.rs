@@ -8,7 +8,7 @@ use std::ffi::c_int;
 use mlua::ffi::{self, lua_State};
 use mlua::{Function, Lua};
 
-use crate::object::{self, Kind};
+use crate::object::{self, DataKind};
 use crate::{RuntimeError, protocol, steps};
 use moonhook_hook::Hook;
 
@@ -61,8 +61,8 @@ unsafe fn protected(
         let description = handler + 1;
         ffi::lua_pushvalue(state, description);
         ffi::lua_pushcclosure(state, describe, 1);
-        object::push(state, Kind::Packet, frame);
-        object::push(state, Kind::Argument, argument);
+        object::push(state, DataKind::Packet, frame);
+        object::push(state, DataKind::Argument, argument);
         let (describe, packet, argument) = (handler + 2, handler + 3, handler + 4);
         for index in [handler, packet, argument] {
             ffi::lua_pushvalue(state, index);

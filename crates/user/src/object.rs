@@ -15,7 +15,7 @@ use std::ffi::{CStr, c_int};
 
 use mlua::ffi::{self, lua_State};
 
-pub(crate) use data::Kind;
+pub(crate) use data::DataKind;
 
 /// Names of metatables in the registry, and of the types in messages.
 const DATA: &CStr = c"data";
@@ -40,7 +40,7 @@ pub(crate) unsafe fn register(state: *mut lua_State) {
 ///
 /// # Safety
 /// As for [`register`], which has run in this state.
-pub(crate) unsafe fn push(state: *mut lua_State, kind: Kind, bytes: &[u8]) {
+pub(crate) unsafe fn push(state: *mut lua_State, kind: DataKind, bytes: &[u8]) {
     // SAFETY: the caller's promise.
     unsafe { data::push(state, kind, bytes) }
 }

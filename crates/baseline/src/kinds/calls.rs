@@ -4,7 +4,7 @@ use super::Kinds;
 use super::graph::{Held, Node, Object, Owner, Place, Rule, Which};
 use super::instructions::OPEN;
 use crate::results::{self, Gives};
-use moonhook_lower::shared::Kind;
+use moonhook_lower::shared::SeenType;
 use moonhook_snapshot::Value;
 use moonhook_snapshot::instruction::Opcode;
 use std::rc::Rc;
@@ -116,14 +116,14 @@ impl Kinds<'_, '_> {
             "table.insert" if count > 1 => {
                 // The position comes before the value, if it is there.
                 let values = if open { vec![argument(1), argument(2)] } else { vec![argument(count - 1)] };
-                let (table, key) = (argument(0), Some(self.constant(Kind::Integer)));
+                let (table, key) = (argument(0), Some(self.constant(SeenType::Integer)));
                 for value in values {
                     self.graph.watch(table, Rule::Write { name: None, key, value });
                 }
             }
             "table.move" => {
                 let (from, to) = (argument(0), argument(if count > 4 { 4 } else { 0 }));
-                let (key, value) = (Some(self.constant(Kind::Integer)), self.element_of(from));
+                let (key, value) = (Some(self.constant(SeenType::Integer)), self.element_of(from));
                 self.graph.watch(to, Rule::Write { name: None, key, value });
             }
             "pcall" => {
@@ -132,7 +132,7 @@ impl Kinds<'_, '_> {
             }
             "xpcall" => {
                 let (called, handler) = (argument(0), argument(1));
-                let message = self.constant(Kind::Text);
+                let message = self.constant(SeenType::Text);
                 self.graph.watch(called, Rule::Arguments { function, pc, first: first + 2 });
                 self.graph.watch(handler, Rule::Given { values: vec![message], open: false });
             }
@@ -143,7 +143,7 @@ impl Kinds<'_, '_> {
             }
             "string.gsub" if count > 2 => {
                 let replacement = argument(2);
-                let text = self.constant(Kind::Text);
+                let text = self.constant(SeenType::Text);
                 self.graph.watch(replacement, Rule::Given { values: vec![text; 4], open: false });
             }
             _ => {}
@@ -201,7 +201,7 @@ impl Kinds<'_, '_> {
         let Which { number, rest } = which;
         let mut argument = |n: usize| self.argument(site, first, n);
         match (name, number) {
-            ("pcall" | "xpcall", 0) => self.graph.give(to, &Kind::Boolean.into()),
+            ("pcall" | "xpcall", 0) => self.graph.give(to, &SeenType::Boolean.into()),
             // An error's message, where the call fails, is not what a script keeps.
             ("pcall" | "xpcall", _) => {
                 let called = argument(0);
@@ -268,7 +268,7 @@ impl Kinds<'_, '_> {
     fn packed(&mut self, site: Site, first: usize, to: Node) {
         let owner = Object::Owner(Owner::Made { function: site.0, pc: site.1 });
         self.graph.give(to, &owner.into());
-        let integer = self.constant(Kind::Integer);
+        let integer = self.constant(SeenType::Integer);
         self.write(owner, Some(&"n".into()), None, integer);
         for value in self.arguments_from(site, first, Which { number: 0, rest: true }) {
             self.write(owner, None, Some(integer), value);
@@ -278,7 +278,7 @@ impl Kinds<'_, '_> {
     /// `select(n, …)` gives some of its arguments, or their number.
     fn selected(&mut self, site: Site, first: usize, to: Node) {
         if self.literal(site.0, site.1, first).is_some_and(|text| &*text == "#") {
-            self.graph.give(to, &Kind::Integer.into());
+            self.graph.give(to, &SeenType::Integer.into());
             return;
         }
         for number in 1..self.count(site, first) {
@@ -304,9 +304,9 @@ impl Kinds<'_, '_> {
 fn unpacked(format: &str, Which { number, rest }: Which) -> Vec<Held> {
     let items = format.chars().filter(|option| option.is_ascii_alphabetic() && !"xX".contains(*option));
     let held = |item| match item {
-        's' | 'z' | 'c' => Kind::Text.into(),
+        's' | 'z' | 'c' => SeenType::Text.into(),
         'f' | 'd' | 'n' => Held::default(),
-        _ => Kind::Integer.into(),
+        _ => SeenType::Integer.into(),
     };
     let most = if rest { usize::MAX } else { 1 };
     items.chain(['j']).skip(number).take(most).map(held).collect()
@@ -315,13 +315,13 @@ fn unpacked(format: &str, Which { number, rest }: Which) -> Vec<Held> {
 fn of_named(name: &str, number: usize) -> Held {
     match (name, number) {
         ("string.find", 0 | 1) | ("string.gsub", 1) | (NEXT_OF_LIST, 0) | (NEXT_CODE, _) => {
-            Kind::Integer.into()
+            SeenType::Integer.into()
         }
-        ("string.find" | "string.gsub" | NEXT_MATCH, _) => Kind::Text.into(),
+        ("string.find" | "string.gsub" | NEXT_MATCH, _) => SeenType::Text.into(),
         _ => match results::of(name) {
-            Some(Gives::Text) => Kind::Text.into(),
-            Some(Gives::Integer) => Kind::Integer.into(),
-            Some(Gives::Boolean) => Kind::Boolean.into(),
+            Some(Gives::Text) => SeenType::Text.into(),
+            Some(Gives::Integer) => SeenType::Integer.into(),
+            Some(Gives::Boolean) => SeenType::Boolean.into(),
             Some(Gives::Mixed | Gives::Given) | None => Held::default(),
         },
     }

@@ -4,7 +4,7 @@ use super::Kinds;
 use super::graph::{Held, Node, Object, Owner, Place, Rule, Which};
 use crate::results;
 use moonhook_lower::objects;
-use moonhook_lower::shared::{Kind, Seen};
+use moonhook_lower::shared::{Seen, SeenType};
 use moonhook_snapshot::{TableId, Value};
 use std::rc::Rc;
 
@@ -190,7 +190,7 @@ impl Kinds<'_, '_> {
     }
 
     /// A constant that does not change.
-    pub(super) fn constant(&mut self, kind: Kind) -> Node {
+    pub(super) fn constant(&mut self, kind: SeenType) -> Node {
         let (node, new) = self.graph.node(Place::Constant(kind));
         if new {
             self.graph.give(node, &kind.into());

@@ -4,7 +4,7 @@
 //! become more, so that working through what has changed comes to an end.
 
 use moonhook_ir::Loc;
-use moonhook_lower::shared::{Kind, Seen};
+use moonhook_lower::shared::{Seen, SeenType};
 use moonhook_snapshot::{CellId, TableId};
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::rc::Rc;
@@ -64,7 +64,7 @@ impl Held {
     /// What is left of it where it is nil or false.
     fn falsy(&self) -> Held {
         let nil = self.nil || !self.is_empty();
-        let seen = self.seen.kinds().filter(|kind| matches!(kind, Kind::Boolean | Kind::Unknown));
+        let seen = self.seen.kinds().filter(|kind| matches!(kind, SeenType::Boolean | SeenType::Unknown));
         Held { seen: seen.fold(Seen::default(), Seen::with), nil, ..Held::default() }
     }
 
@@ -82,8 +82,8 @@ impl From<Seen> for Held {
     }
 }
 
-impl From<Kind> for Held {
-    fn from(kind: Kind) -> Held {
+impl From<SeenType> for Held {
+    fn from(kind: SeenType) -> Held {
         Seen::kind(kind).into()
     }
 }
@@ -136,7 +136,7 @@ pub enum Place {
     /// A constant of a function.
     Literal { function: usize, number: usize },
     /// A value of that kind.
-    Constant(Kind),
+    Constant(SeenType),
     /// What a place holds where it is nil or false.
     Falsy(Node),
 }

@@ -2,7 +2,7 @@
 
 use super::Kinds;
 use super::graph::{Held, Node, Object, Owner, Place, Rule, Which};
-use moonhook_lower::shared::Kind;
+use moonhook_lower::shared::SeenType;
 use moonhook_snapshot::Value;
 use moonhook_snapshot::instruction::{Instruction, Opcode};
 use moonhook_snapshot::operation::Operand;
@@ -35,7 +35,7 @@ impl Kinds<'_, '_> {
                     self.assigned_by_key(owner, function, pc, key);
                 }
                 Some(SetI) => {
-                    let (owner, key) = (self.at(function, pc, i.a()), self.constant(Kind::Integer));
+                    let (owner, key) = (self.at(function, pc, i.a()), self.constant(SeenType::Integer));
                     self.assigned_by_key(owner, function, pc, key);
                 }
                 Some(SetField) => {
@@ -198,9 +198,9 @@ impl Kinds<'_, '_> {
         let i = self.instruction(function, pc);
         let Some(opcode) = i.opcode() else { return };
         match opcode {
-            LoadI | Len | ForLoop | ForPrep => self.graph.give(to, &Kind::Integer.into()),
+            LoadI | Len | ForLoop | ForPrep => self.graph.give(to, &SeenType::Integer.into()),
             LoadNil => self.graph.give(to, &Held::nil()),
-            LoadTrue | LoadFalse | LFalseSkip | Not => self.graph.give(to, &Kind::Boolean.into()),
+            LoadTrue | LoadFalse | LFalseSkip | Not => self.graph.give(to, &SeenType::Boolean.into()),
             LoadK => {
                 let from = self.of_constant(function, i.bx());
                 self.graph.flow(from, to);
@@ -276,13 +276,13 @@ impl Kinds<'_, '_> {
             Some(operation) => {
                 let node = |operand| match operand {
                     Operand::Register(register) => self.at(function, pc, register),
-                    Operand::Integer(_) | Operand::Constant(_) => self.constant(Kind::Integer),
+                    Operand::Integer(_) | Operand::Constant(_) => self.constant(SeenType::Integer),
                 };
-                (operation.event(), Kind::Integer, operation.operands.map(node).to_vec())
+                (operation.event(), SeenType::Integer, operation.operands.map(node).to_vec())
             }
             None if i.opcode() == Some(Opcode::Concat) => {
                 let operands = (0..i.b()).map(|n| self.at(function, pc, i.a() + n)).collect();
-                ("__concat", Kind::Text, operands)
+                ("__concat", SeenType::Text, operands)
             }
             None => return,
         };

@@ -16,7 +16,7 @@ use super::script::Functions;
 use graph::{Graph, Node, Object, Owner, Place, Rule};
 use moonhook_ir::Loc;
 use moonhook_lower::Options;
-use moonhook_lower::shared::{Kind, Seen, SharedTables};
+use moonhook_lower::shared::{Seen, SeenType, SharedTables};
 use moonhook_shape::MAX_DEPTH;
 use moonhook_snapshot::instruction::Instruction;
 use moonhook_snapshot::{Prototype, TableId};
@@ -77,7 +77,7 @@ struct Later {
     /// Table, name, result: fields that a table has not are those behind `__index`.
     inherited: BTreeSet<(Owner, Option<Rc<str>>, Node)>,
     /// Operands, and what an operator gives if they are no objects.
-    results: Vec<(Vec<Node>, Kind, Node)>,
+    results: Vec<(Vec<Node>, SeenType, Node)>,
 }
 
 /// Shared tables, those among them that are known before, with what the reachable functions of the script do with them.
@@ -295,7 +295,7 @@ impl<'a> Kinds<'_, 'a> {
         let held = self.graph.held(node);
         let only_named = || held.objects.iter().all(|object| matches!(object, Object::Named(_)));
         match held.seen.is_empty() && !held.nil && only_named() {
-            true => Seen::kind(Kind::Unknown),
+            true => Seen::kind(SeenType::Unknown),
             false => self.kept(node, depth, room),
         }
     }

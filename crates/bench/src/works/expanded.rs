@@ -1,6 +1,6 @@
 //! Filters that become straight code.
 
-use super::{Fill, Home, Kind, Role, Work, case, peer, sni_cases};
+use super::{Fill, Home, Implementation, Role, Work, case, peer, sni_cases};
 use crate::contestant::{DROP, PASS};
 use crate::frames;
 use crate::lists::{self, LISTED_AGENT, UNLISTED_AGENT};
@@ -22,9 +22,9 @@ pub fn all() -> Vec<Work> {
             cases: sni_cases(),
             peers: const {
                 &[
-                    peer("C, inline compare", Role::Reference, Kind::C(Fill::Nothing), "sni_one"),
-                    peer("LuaJIT", Role::UserSpace, Kind::LuaJit, "sni"),
-                    peer("PUC Lua 5.5", Role::Interpreter, Kind::Puc, "sni"),
+                    peer("C, inline compare", Role::Reference, Implementation::C(Fill::Nothing), "sni_one"),
+                    peer("LuaJIT", Role::UserSpace, Implementation::LuaJit, "sni"),
+                    peer("PUC Lua 5.5", Role::Interpreter, Implementation::Puc, "sni"),
                 ]
             },
         },
@@ -40,10 +40,10 @@ pub fn all() -> Vec<Work> {
             cases: sni_cases(),
             peers: const {
                 &[
-                    peer("C, 64-byte key", Role::Reference, Kind::C(Fill::PaddedNames), "sni_hash"),
-                    peer("C, hash as key", Role::Other, Kind::C(Fill::HashedNames), "sni_hash_u64"),
-                    peer("LuaJIT", Role::UserSpace, Kind::LuaJit, "sni"),
-                    peer("PUC Lua 5.5", Role::Interpreter, Kind::Puc, "sni"),
+                    peer("C, 64-byte key", Role::Reference, Implementation::C(Fill::PaddedNames), "sni_hash"),
+                    peer("C, hash as key", Role::Other, Implementation::C(Fill::HashedNames), "sni_hash_u64"),
+                    peer("LuaJIT", Role::UserSpace, Implementation::LuaJit, "sni"),
+                    peer("PUC Lua 5.5", Role::Interpreter, Implementation::Puc, "sni"),
                 ]
             },
         },
@@ -63,11 +63,21 @@ pub fn all() -> Vec<Work> {
             ],
             peers: const {
                 &[
-                    peer("C, 8 bytes a step", Role::Reference, Kind::C(Fill::HashedAgents), "user_agent"),
-                    peer("C, in a copy", Role::Other, Kind::C(Fill::HashedAgents), "user_agent_copy"),
-                    peer("LuaJIT, by hand", Role::UserSpace, Kind::LuaJit, "user_agent_by_hand"),
-                    peer("LuaJIT, string.match", Role::UserSpace, Kind::LuaJit, "user_agent_match"),
-                    peer("PUC Lua 5.5", Role::Interpreter, Kind::Puc, "user_agent"),
+                    peer(
+                        "C, 8 bytes a step",
+                        Role::Reference,
+                        Implementation::C(Fill::HashedAgents),
+                        "user_agent",
+                    ),
+                    peer(
+                        "C, in a copy",
+                        Role::Other,
+                        Implementation::C(Fill::HashedAgents),
+                        "user_agent_copy",
+                    ),
+                    peer("LuaJIT, by hand", Role::UserSpace, Implementation::LuaJit, "user_agent_by_hand"),
+                    peer("LuaJIT, string.match", Role::UserSpace, Implementation::LuaJit, "user_agent_match"),
+                    peer("PUC Lua 5.5", Role::Interpreter, Implementation::Puc, "user_agent"),
                 ]
             },
         },
@@ -86,9 +96,9 @@ pub fn all() -> Vec<Work> {
             ],
             peers: const {
                 &[
-                    peer("C", Role::Reference, Kind::C(Fill::Nothing), "length_check"),
-                    peer("LuaJIT", Role::UserSpace, Kind::LuaJit, "length_check"),
-                    peer("PUC Lua 5.5", Role::Interpreter, Kind::Puc, "length_check"),
+                    peer("C", Role::Reference, Implementation::C(Fill::Nothing), "length_check"),
+                    peer("LuaJIT", Role::UserSpace, Implementation::LuaJit, "length_check"),
+                    peer("PUC Lua 5.5", Role::Interpreter, Implementation::Puc, "length_check"),
                 ]
             },
         },

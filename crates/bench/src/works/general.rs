@@ -1,6 +1,6 @@
 //! Handlers in ordinary Lua: patterns, tables, strings and closures at packet time.
 
-use super::{Case, Fill, Home, Kind, Peer, Role, Work, case, peer};
+use super::{Case, Fill, Home, Implementation, Peer, Role, Work, case, peer};
 use crate::contestant::{DROP, PASS};
 use crate::frames;
 
@@ -42,16 +42,16 @@ pub fn all() -> Vec<Work> {
     ]
 }
 
-const WORDS_C: Peer = peer("C, table of 64", Role::Reference, Kind::C(Fill::Nothing), "words");
-const CLOSURES_C: Peer = peer("C, inlined", Role::Reference, Kind::C(Fill::Nothing), "closures");
-const PATTERNS_PUC: Peer = peer("PUC Lua 5.5", Role::Interpreter, Kind::Puc, "patterns");
-const WORDS_PUC: Peer = peer("PUC Lua 5.5", Role::Interpreter, Kind::Puc, "words");
-const FLOW_PUC: Peer = peer("PUC Lua 5.5", Role::Interpreter, Kind::Puc, "flow_name");
-const CLOSURES_PUC: Peer = peer("PUC Lua 5.5", Role::Interpreter, Kind::Puc, "closures");
-const PATTERNS_JIT: Peer = peer("LuaJIT", Role::UserSpace, Kind::LuaJit, "patterns");
-const WORDS_JIT: Peer = peer("LuaJIT", Role::UserSpace, Kind::LuaJit, "words");
-const FLOW_JIT: Peer = peer("LuaJIT", Role::UserSpace, Kind::LuaJit, "flow_name");
-const CLOSURES_JIT: Peer = peer("LuaJIT", Role::UserSpace, Kind::LuaJit, "closures");
+const WORDS_C: Peer = peer("C, table of 64", Role::Reference, Implementation::C(Fill::Nothing), "words");
+const CLOSURES_C: Peer = peer("C, inlined", Role::Reference, Implementation::C(Fill::Nothing), "closures");
+const PATTERNS_PUC: Peer = peer("PUC Lua 5.5", Role::Interpreter, Implementation::Puc, "patterns");
+const WORDS_PUC: Peer = peer("PUC Lua 5.5", Role::Interpreter, Implementation::Puc, "words");
+const FLOW_PUC: Peer = peer("PUC Lua 5.5", Role::Interpreter, Implementation::Puc, "flow_name");
+const CLOSURES_PUC: Peer = peer("PUC Lua 5.5", Role::Interpreter, Implementation::Puc, "closures");
+const PATTERNS_JIT: Peer = peer("LuaJIT", Role::UserSpace, Implementation::LuaJit, "patterns");
+const WORDS_JIT: Peer = peer("LuaJIT", Role::UserSpace, Implementation::LuaJit, "words");
+const FLOW_JIT: Peer = peer("LuaJIT", Role::UserSpace, Implementation::LuaJit, "flow_name");
+const CLOSURES_JIT: Peer = peer("LuaJIT", Role::UserSpace, Implementation::LuaJit, "closures");
 
 /// A work of bench/scripts: the Lua peers run the text that Moonhook compiles.
 fn same_text(title: &'static str, script: &'static str, cases: Vec<Case>, peers: &'static [Peer]) -> Work {

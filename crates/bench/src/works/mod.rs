@@ -69,13 +69,13 @@ pub enum Role {
 pub struct Peer {
     pub title: &'static str,
     pub role: Role,
-    kind: Kind,
+    kind: Implementation,
     /// File name without extension, in bench/c, bench/puc or bench/luajit.
     source: &'static str,
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum Implementation {
     C(Fill),
     Puc,
     LuaJit,
@@ -92,7 +92,7 @@ enum Fill {
     SharedTable,
 }
 
-const fn peer(title: &'static str, role: Role, kind: Kind, source: &'static str) -> Peer {
+const fn peer(title: &'static str, role: Role, kind: Implementation, source: &'static str) -> Peer {
     Peer { title, role, kind, source }
 }
 
@@ -143,23 +143,23 @@ pub struct Places<'a> {
 impl Peer {
     /// The name of the C source in bench/c, for a peer that has one.
     pub fn c_source(&self) -> Option<&'static str> {
-        matches!(self.kind, Kind::C(_)).then_some(self.source)
+        matches!(self.kind, Implementation::C(_)).then_some(self.source)
     }
 
     pub fn start(&self, work: &Work, places: &Places) -> Result<Box<dyn Contestant>, Error> {
         let frames: Vec<_> = work.cases.iter().map(|case| case.frame.clone()).collect();
         Ok(match self.kind {
-            Kind::C(fill) => {
+            Implementation::C(fill) => {
                 let path = places.objects.join(format!("{}.bpf.o", self.source));
                 let program = KernelProgram::load(&path, &frames)?;
                 fill.apply(&program, work)?;
                 Box::new(program)
             }
-            Kind::Puc => {
+            Implementation::Puc => {
                 let script = places.sources.join(format!("puc/{}.lua", self.source));
                 Box::new(PucLua::open(&script, places.list, &frames)?)
             }
-            Kind::LuaJit => {
+            Implementation::LuaJit => {
                 let script = places.sources.join(format!("luajit/{}.lua", self.source));
                 Box::new(LuaJit::start(&script, places.list, places.frames)?)
             }

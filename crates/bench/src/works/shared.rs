@@ -1,6 +1,6 @@
 //! Tables that handlers share with all processors and user space, next to C that uses a map of the same kind and sizes.
 
-use super::{Case, Fill, Home, Kind, Peer, Role, Work, case, peer, sni_cases};
+use super::{Case, Fill, Home, Implementation, Peer, Role, Work, case, peer, sni_cases};
 use crate::contestant::DROP;
 use crate::frames;
 use crate::lists;
@@ -18,9 +18,9 @@ pub fn all() -> Vec<Work> {
     ]
 }
 
-const COUNT: Peer = peer("C", Role::Reference, Kind::C(Fill::Nothing), "count_sources");
-const RECORDS: Peer = peer("C", Role::Reference, Kind::C(Fill::Nothing), "flow_records");
-const NAMES: Peer = peer("C", Role::Reference, Kind::C(Fill::SharedTable), "shared_names");
+const COUNT: Peer = peer("C", Role::Reference, Implementation::C(Fill::Nothing), "count_sources");
+const RECORDS: Peer = peer("C", Role::Reference, Implementation::C(Fill::Nothing), "flow_records");
+const NAMES: Peer = peer("C", Role::Reference, Implementation::C(Fill::SharedTable), "shared_names");
 
 fn work(title: &'static str, script: &'static str, cases: Vec<Case>, peers: &'static [Peer]) -> Work {
     Work {

@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// What code is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum PartKind {
     /// A Lua function of the script.
     Function,
     /// What connects the Lua functions of one eBPF function, and library functions written in Lua.
@@ -37,7 +37,7 @@ pub enum Kind {
 /// A Lua function, or code that belongs to none.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct Cost {
-    pub kind: Kind,
+    pub kind: PartKind,
     /// What the definition calls it; that of the eBPF function for a routine.
     pub name: String,
     /// File and line of a Lua function's definition. What is expanded in another function counts where it was written.
@@ -95,14 +95,14 @@ fn parts(
         rows.entry(None).or_default().1 += work.verified - own;
     }
     let rest = match function.name.starts_with(moonhook_engine::UNIT) {
-        true => Kind::Unit,
-        false if function.section == SUBPROGRAMS => Kind::Routine,
-        false => Kind::Program,
+        true => PartKind::Unit,
+        false if function.section == SUBPROGRAMS => PartKind::Routine,
+        false => PartKind::Program,
     };
     let cost = |(prototype, (instructions, verified)): (Option<usize>, (usize, u32))| {
         let prototype = prototype.map(|index| &snapshot.prototypes[index]);
         Cost {
-            kind: if prototype.is_some() { Kind::Function } else { rest },
+            kind: if prototype.is_some() { PartKind::Function } else { rest },
             name: prototype.map_or_else(|| function.name.clone(), |prototype| name(sources, prototype)),
             place: prototype.map(|prototype| place(snapshot, prototype)),
             part_of: function.name.clone(),
@@ -206,10 +206,10 @@ pub fn show(costs: &[Cost], judged: bool, out: &mut dyn Write) -> Result<(), Cli
 fn what(cost: &Cost) -> String {
     let Cost { kind, name, place, part_of, .. } = cost;
     match kind {
-        Kind::Function => format!("{name}, {} (in {part_of})", place.as_deref().unwrap_or("?")),
-        Kind::Unit => format!("{name}: dispatch and library functions"),
-        Kind::Program => format!("{name}: around the handlers"),
-        Kind::Routine => format!("{name}: routine"),
+        PartKind::Function => format!("{name}, {} (in {part_of})", place.as_deref().unwrap_or("?")),
+        PartKind::Unit => format!("{name}: dispatch and library functions"),
+        PartKind::Program => format!("{name}: around the handlers"),
+        PartKind::Routine => format!("{name}: routine"),
     }
 }
 

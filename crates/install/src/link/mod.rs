@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub use xdp::{Mode, RequestedMode};
 
 /// A kind of link.
-struct Kind {
+struct LinkKind {
     hook: &'static Hook,
     /// `enum bpf_link_type`.
     link_type: u32,
@@ -30,7 +30,7 @@ struct Kind {
 }
 
 /// All of them.
-const KINDS: &[Kind] = &[xdp::KIND];
+const KINDS: &[LinkKind] = &[xdp::KIND];
 
 /// A link that was made.
 struct Made {
@@ -40,12 +40,12 @@ struct Made {
     native_refused: Option<String>,
 }
 
-impl Kind {
-    fn of_hook(hook: &Hook) -> Option<&'static Kind> {
+impl LinkKind {
+    fn of_hook(hook: &Hook) -> Option<&'static LinkKind> {
         KINDS.iter().find(|kind| kind.hook == hook)
     }
 
-    fn of_link(info: &bpf_link_info) -> Option<&'static Kind> {
+    fn of_link(info: &bpf_link_info) -> Option<&'static LinkKind> {
         KINDS.iter().find(|kind| kind.link_type == info.type_)
     }
 }
@@ -86,7 +86,7 @@ impl Program {
         let fits = sys::program_info(program).is_ok_and(|info| info.type_ == hook.program_type);
         netns::within(netns, move || {
             let interface = interface::find(&wanted, netns)?;
-            let Some(kind) = Kind::of_hook(hook).filter(|_| fits) else {
+            let Some(kind) = LinkKind::of_hook(hook).filter(|_| fits) else {
                 return Err(InstallError::AttachFailed { interface: interface.name, errno: Errno::EINVAL });
             };
             let Made { link, mode, native_refused } = (kind.attach)(program, &interface, mode, netns)?;
@@ -163,7 +163,7 @@ impl Link {
 
 /// The index of the interface of which a link has a hook, 0 when the interface is gone; `None` for links of other kinds.
 fn attached_to(info: &bpf_link_info) -> Option<u32> {
-    Kind::of_link(info).map(|kind| (kind.interface)(info))
+    LinkKind::of_link(info).map(|kind| (kind.interface)(info))
 }
 
 impl Drop for Link {

@@ -1,6 +1,6 @@
 //! Links that are pinned, and outlive their process.
 
-use super::{Kind, Link};
+use super::{Link, LinkKind};
 use crate::interface::{self, InterfaceName};
 use crate::pin::{failed, pin, unpin};
 use crate::{InstallError, netns, sys};
@@ -29,7 +29,7 @@ impl Link {
     pub fn pinned(path: &Path, interface: &str, netns: Option<&str>) -> Result<Option<Link>, InstallError> {
         let Some(link) = open(path)? else { return Ok(None) };
         let info = sys::link_info(link.as_fd()).map_err(|errno| failed(path, errno))?;
-        let kind = Kind::of_link(&info).ok_or_else(|| failed(path, Errno::EINVAL))?;
+        let kind = LinkKind::of_link(&info).ok_or_else(|| failed(path, Errno::EINVAL))?;
         let index = (kind.interface)(&info);
         if index == 0 {
             return Ok(None);

@@ -1,6 +1,6 @@
 //! Links of the XDP hook.
 
-use super::{Kind, Made};
+use super::{LinkKind, Made};
 use crate::interface::{self, Interface, InterfaceName};
 use crate::privilege::LOAD;
 use crate::{InstallError, holder, sys};
@@ -50,7 +50,7 @@ impl Mode {
     }
 }
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: LinkKind = LinkKind {
     hook: &XDP,
     link_type: libbpf_sys::BPF_LINK_TYPE_XDP,
     attach,

@@ -126,19 +126,19 @@ fn put_quoted(context: &mut Context<'_>, slice: Slice, at: Word, byte: Word, to:
     for (state, kind) in kinds_of(context, byte) {
         context.state = state;
         match kind {
-            Kind::Plain => {
+            Quoting::Plain => {
                 put_byte(context, to, byte)?;
                 let after = context.add(to, 1);
                 arms.push(Arm { state: context.take_state(), values: vec![Abs::Int(after)] });
             }
-            Kind::Escaped => {
+            Quoting::Escaped => {
                 put_byte(context, to, Word::Imm(b'\\'.into()))?;
                 let place = context.add(to, 1);
                 put_byte(context, place, byte)?;
                 let after = context.add(to, 2);
                 arms.push(Arm { state: context.take_state(), values: vec![Abs::Int(after)] });
             }
-            Kind::Control => {
+            Quoting::Control => {
                 let after = put_control(context, slice, at, byte, to)?;
                 arms.push(Arm { state: context.take_state(), values: vec![Abs::Int(after)] });
             }
@@ -150,30 +150,30 @@ fn put_quoted(context: &mut Context<'_>, slice: Slice, at: Word, byte: Word, to:
     })
 }
 
-enum Kind {
+enum Quoting {
     Plain,
     Escaped,
     Control,
 }
 
 /// How `%q` writes the byte: the states for each way.
-fn kinds_of(context: &mut Context<'_>, byte: Word) -> Vec<(crate::state::State, Kind)> {
+fn kinds_of(context: &mut Context<'_>, byte: Word) -> Vec<(crate::state::State, Quoting)> {
     let mut ways = Vec::new();
     for escaped in [b'"', b'\\', b'\n'] {
         let is = context.compare(CompareOp::Eq, byte, i64::from(escaped));
         let (then, otherwise) = context.split(is);
-        ways.push((then, Kind::Escaped));
+        ways.push((then, Quoting::Escaped));
         context.state = otherwise;
     }
     // `iscntrl` in the C locale.
     for (op, limit) in [(CompareOp::ULt, 32), (CompareOp::Eq, 127)] {
         let is = context.compare(op, byte, limit);
         let (then, otherwise) = context.split(is);
-        ways.push((then, Kind::Control));
+        ways.push((then, Quoting::Control));
         context.state = otherwise;
     }
     let plain = context.take_state();
-    ways.push((plain, Kind::Plain));
+    ways.push((plain, Quoting::Plain));
     ways.retain(|(state, _)| state.alive());
     ways
 }

@@ -3,7 +3,7 @@
 use super::call::{Call, Row, for_each_type, refuse, returns, row};
 use crate::context::{Context, Result};
 use crate::fields::Key;
-use crate::shared::{Kind, Seen};
+use crate::shared::{Seen, SeenType};
 use crate::tables;
 use crate::value::{Abs, Object, Space, Str, Word};
 use crate::ways::Arm;
@@ -92,9 +92,9 @@ impl Context<'_> {
             Value::Boolean(_) => Abs::Bool(unknown()),
             Value::Integer(_) => Abs::Int(unknown()),
             Value::String(text) => Abs::Str(match Seen::kind_of_text(text) {
-                Kind::Ipv4Text => Str::Ipv4(unknown()),
-                Kind::Ipv6Text => Str::Ipv6(unknown(), unknown()),
-                Kind::MacText => Str::Mac(unknown()),
+                SeenType::Ipv4Text => Str::Ipv4(unknown()),
+                SeenType::Ipv6Text => Str::Ipv6(unknown(), unknown()),
+                SeenType::MacText => Str::Mac(unknown()),
                 _ => Str::Slice { space: Space::Pool, start: unknown(), length: unknown() },
             }),
             Value::Table(table) => {

@@ -4,7 +4,7 @@ use super::adding::EEXIST;
 use super::additions::{At, Load};
 use super::assigned::Assigned;
 use super::keys::{Unfit, has_text, is_address};
-use super::{Kind, Seen};
+use super::{Seen, SeenType};
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::state::Zero;
@@ -93,7 +93,7 @@ impl Context<'_> {
         if self.stub.is_some() {
             return Ok(());
         }
-        self.note(table, &Seen::kind(Kind::Text), &Seen::default())?;
+        self.note(table, &Seen::kind(SeenType::Text), &Seen::default())?;
         let help = format!(
             "use addresses of packets (`pkt.ip.src`), or declare the key a string, not \"{declared}\""
         );

@@ -42,7 +42,7 @@ pub use copied_keys::Extent;
 pub use held::STALE;
 pub use known::{Path, SharedTables};
 pub use packet_copies::CopyLayout;
-pub use seen::{Kind, Seen};
+pub use seen::{Seen, SeenType};
 pub use traversal::{Visit, invalid_key};
 
 use self::known::{Known, initial};

@@ -1,6 +1,6 @@
 //! What handlers' values tell of the types of a shared table.
 
-use super::seen::{Kind, Room, Seen};
+use super::seen::{Room, Seen, SeenType};
 use crate::context::{Context, Result};
 use crate::value::{Abs, Object, Str, Variant};
 use moonhook_snapshot::TableId;
@@ -15,13 +15,13 @@ impl Context<'_> {
     pub(super) fn seen_within(&mut self, table: TableId, value: &Abs, room: &mut Room) -> Result<Seen> {
         Ok(match value {
             Abs::Nil => Seen::default(),
-            Abs::Bool(_) => Seen::kind(Kind::Boolean),
-            Abs::Int(_) => Seen::kind(Kind::Integer),
+            Abs::Bool(_) => Seen::kind(SeenType::Boolean),
+            Abs::Int(_) => Seen::kind(SeenType::Integer),
             Abs::Str(Str::Const(text)) => Seen::constant(text),
-            Abs::Str(Str::Slice { .. }) => Seen::kind(Kind::Text),
-            Abs::Str(Str::Ipv4(_)) => Seen::kind(Kind::Ipv4),
-            Abs::Str(Str::Ipv6(..)) => Seen::kind(Kind::Ipv6),
-            Abs::Str(Str::Mac(_)) => Seen::kind(Kind::Mac),
+            Abs::Str(Str::Slice { .. }) => Seen::kind(SeenType::Text),
+            Abs::Str(Str::Ipv4(_)) => Seen::kind(SeenType::Ipv4),
+            Abs::Str(Str::Ipv6(..)) => Seen::kind(SeenType::Ipv6),
+            Abs::Str(Str::Mac(_)) => Seen::kind(SeenType::Mac),
             Abs::Object(Object::Text(text)) => Seen::constant(text),
             Abs::Union(union) => {
                 let mut seen = Seen::default();

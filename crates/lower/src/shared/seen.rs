@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const TEXT: u16 = 64;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Kind {
+pub enum SeenType {
     Boolean,
     Integer,
     Ipv4,
@@ -102,7 +102,7 @@ impl Misfit {
 /// What was seen so far.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Seen {
-    kinds: BTreeSet<Kind>,
+    kinds: BTreeSet<SeenType>,
     /// The longest constant string.
     longest: usize,
     /// Fields of tables.
@@ -110,18 +110,18 @@ pub struct Seen {
 }
 
 impl Seen {
-    pub fn kind(kind: Kind) -> Seen {
+    pub fn kind(kind: SeenType) -> Seen {
         Seen { kinds: BTreeSet::from([kind]), ..Seen::default() }
     }
 
     /// It, and a value of that kind.
-    pub fn with(mut self, kind: Kind) -> Seen {
+    pub fn with(mut self, kind: SeenType) -> Seen {
         self.kinds.insert(kind);
         self
     }
 
     /// The kinds of plain values.
-    pub fn kinds(&self) -> impl Iterator<Item = Kind> {
+    pub fn kinds(&self) -> impl Iterator<Item = SeenType> {
         self.kinds.iter().copied()
     }
 
@@ -140,7 +140,7 @@ impl Seen {
 
     /// Makes texts of addresses.
     pub fn take_addresses_for_texts(&mut self) {
-        use Kind::{Boolean, Integer, Text, Unknown};
+        use SeenType::{Boolean, Integer, Text, Unknown};
         let others = self.kinds.len();
         self.kinds.retain(|kind| matches!(kind, Boolean | Integer | Text | Unknown));
         if self.kinds.len() < others {
@@ -226,8 +226,8 @@ impl Seen {
 
     /// The type; `Err` says what there is instead, in words for a person ("integers and strings").
     pub fn ty(&self) -> Result<Type, String> {
-        use Kind::*;
-        let any = |kinds: &[Kind]| kinds.iter().any(|kind| self.kinds.contains(kind));
+        use SeenType::*;
+        let any = |kinds: &[SeenType]| kinds.iter().any(|kind| self.kinds.contains(kind));
         let ways = self.ways();
         if ways.iter().filter(|way| **way).count() != 1 {
             return Err(self.words(ways));
@@ -252,8 +252,8 @@ impl Seen {
 
     /// Whether there are booleans, integers, strings, tables.
     fn ways(&self) -> [bool; 4] {
-        use Kind::*;
-        let any = |kinds: &[Kind]| kinds.iter().any(|kind| self.kinds.contains(kind));
+        use SeenType::*;
+        let any = |kinds: &[SeenType]| kinds.iter().any(|kind| self.kinds.contains(kind));
         let text = any(&[Text, Ipv4, Ipv6, Mac, Ipv4Text, Ipv6Text, MacText]);
         [any(&[Boolean]), any(&[Integer]), text, self.fields.is_some()]
     }
@@ -276,8 +276,8 @@ impl Seen {
 
     fn of_nested(snapshot: &Snapshot, value: &Value, room: &mut Room) -> Result<Seen, Misfit> {
         Ok(match value {
-            Value::Boolean(_) => Seen::kind(Kind::Boolean),
-            Value::Integer(_) => Seen::kind(Kind::Integer),
+            Value::Boolean(_) => Seen::kind(SeenType::Boolean),
+            Value::Integer(_) => Seen::kind(SeenType::Integer),
             Value::String(text) => Seen::constant(text),
             Value::Table(table) => Seen::of_record(snapshot, *table, room)?,
             Value::Float(_) => return Err(Misfit::Type("float")),
@@ -288,9 +288,9 @@ impl Seen {
     /// What a field of a header is.
     pub fn of_field(value: &Abs) -> Seen {
         match value {
-            Abs::Bool(_) => Seen::kind(Kind::Boolean),
-            Abs::Int(_) => Seen::kind(Kind::Integer),
-            Abs::Str(_) | Abs::Object(Object::Text(_)) => Seen::kind(Kind::Text),
+            Abs::Bool(_) => Seen::kind(SeenType::Boolean),
+            Abs::Int(_) => Seen::kind(SeenType::Integer),
+            Abs::Str(_) | Abs::Object(Object::Text(_)) => Seen::kind(SeenType::Text),
             Abs::Union(union) => {
                 let mut seen = Seen::default();
                 for value in union.variants.iter().filter_map(|shape| shape.value(union.payload)) {
@@ -303,12 +303,12 @@ impl Seen {
     }
 
     /// Of the types that strings have in tables, the one that a constant has.
-    pub fn kind_of_text(text: &[u8]) -> Kind {
+    pub fn kind_of_text(text: &[u8]) -> SeenType {
         match text {
-            text if crate::literals::ipv4(text).is_some() => Kind::Ipv4Text,
-            text if crate::literals::ipv6(text).is_some() => Kind::Ipv6Text,
-            text if crate::literals::mac(text).is_some() => Kind::MacText,
-            _ => Kind::Text,
+            text if crate::literals::ipv4(text).is_some() => SeenType::Ipv4Text,
+            text if crate::literals::ipv6(text).is_some() => SeenType::Ipv6Text,
+            text if crate::literals::mac(text).is_some() => SeenType::MacText,
+            _ => SeenType::Text,
         }
     }
 
@@ -364,19 +364,19 @@ mod tests {
         let text = |text: &str| Seen::constant(text.as_bytes());
         let record = |ty: Seen| Seen::record(BTreeMap::from([("n".to_string(), ty)]));
         for (seen, expected) in [
-            (vec![kind(Kind::Integer)], "int"),
-            (vec![kind(Kind::Boolean)], "boolean"),
-            (vec![kind(Kind::Ipv4)], "ipv4"),
-            (vec![kind(Kind::Ipv4), kind(Kind::Ipv6)], "ip"),
+            (vec![kind(SeenType::Integer)], "int"),
+            (vec![kind(SeenType::Boolean)], "boolean"),
+            (vec![kind(SeenType::Ipv4)], "ipv4"),
+            (vec![kind(SeenType::Ipv4), kind(SeenType::Ipv6)], "ip"),
             (vec![text("192.0.2.7"), text("::1")], "ip"),
-            (vec![kind(Kind::Ipv4), text("02:00:00:00:00:01")], "string:64"),
-            (vec![kind(Kind::Mac), text("02:00:00:00:00:01")], "mac"),
-            (vec![kind(Kind::Ipv4), text("localhost")], "string:64"),
+            (vec![kind(SeenType::Ipv4), text("02:00:00:00:00:01")], "string:64"),
+            (vec![kind(SeenType::Mac), text("02:00:00:00:00:01")], "mac"),
+            (vec![kind(SeenType::Ipv4), text("localhost")], "string:64"),
             (vec![text(&"x".repeat(65))], "string:68"),
-            (vec![record(kind(Kind::Integer))], "{n = \"int\"}"),
-            (vec![kind(Kind::Integer), text("x")], "!integers and strings"),
+            (vec![record(kind(SeenType::Integer))], "{n = \"int\"}"),
+            (vec![kind(SeenType::Integer), text("x")], "!integers and strings"),
             (
-                vec![record(kind(Kind::Integer)), record(text("x"))],
+                vec![record(kind(SeenType::Integer)), record(text("x"))],
                 "!tables whose field `n` is integers and strings",
             ),
             (vec![], "!unknown"),

@@ -22,13 +22,13 @@ pub struct Stored {
 pub struct Holds {
     /// The number of its place in the region.
     pub(super) number: usize,
-    pub(super) keys: BTreeSet<Kind>,
+    pub(super) keys: BTreeSet<KeyType>,
     pub(super) values: BTreeSet<Variant>,
 }
 
 /// What kind of key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum KeyType {
     Boolean,
     Integer,
     Text,
@@ -52,7 +52,7 @@ impl Stored {
     /// Whether some table may hold strings made at packet time.
     pub fn holds_strings(&self) -> bool {
         let made = Variant::Slice(Space::Scratch);
-        self.sites.values().any(|holds| holds.keys.contains(&Kind::Text) || holds.values.contains(&made))
+        self.sites.values().any(|holds| holds.keys.contains(&KeyType::Text) || holds.values.contains(&made))
     }
 }
 
@@ -78,14 +78,14 @@ pub struct KeyWords {
     pub space: Space,
 }
 
-impl Kind {
+impl KeyType {
     /// The kind of a key that is neither nil nor of unknown type; `None` for what stored tables do not take as a key.
-    pub(super) fn of(key: &Abs) -> Option<Kind> {
+    pub(super) fn of(key: &Abs) -> Option<KeyType> {
         match key {
-            Abs::Bool(_) => Some(Kind::Boolean),
-            Abs::Int(_) => Some(Kind::Integer),
-            Abs::Float(x) => integral(*x).map(|_| Kind::Integer),
-            Abs::Str(_) => Some(Kind::Text),
+            Abs::Bool(_) => Some(KeyType::Boolean),
+            Abs::Int(_) => Some(KeyType::Integer),
+            Abs::Float(x) => integral(*x).map(|_| KeyType::Integer),
+            Abs::Str(_) => Some(KeyType::Text),
             _ => None,
         }
     }

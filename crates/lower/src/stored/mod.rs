@@ -17,7 +17,7 @@ mod traversal;
 mod values;
 mod write;
 
-use self::known::{Holds, Kind, Site};
+use self::known::{Holds, KeyType, Site};
 
 use crate::context::{Context, Result, Stop};
 use crate::error::LowerErrorKind;
@@ -136,7 +136,7 @@ impl Context<'_> {
     }
 
     /// Takes note of what a table holds.
-    fn note_stored(&mut self, table: u32, key: Option<Kind>, values: &[Variant]) -> Result<()> {
+    fn note_stored(&mut self, table: u32, key: Option<KeyType>, values: &[Variant]) -> Result<()> {
         let site = self.known.stored.tables.get(&table);
         let Some(holds) = site.and_then(|site| self.known.stored.sites.get_mut(site)) else { return Ok(()) };
         let before = (holds.keys.len(), holds.values.len());

@@ -1,7 +1,7 @@
 //! Visiting the entries of stored tables (`pairs`).
 
 use super::keys::{BOOLEAN, INTEGER, LONG};
-use super::{E_KEY, E_NEXT, E_TAG, Kind};
+use super::{E_KEY, E_NEXT, E_TAG, KeyType};
 use crate::cells::ITERATOR;
 use crate::context::{Context, Result};
 use crate::loops::Iteration;
@@ -76,7 +76,7 @@ impl Context<'_> {
 
     /// The key of an entry, by its kind.
     fn entry_key(&mut self, table: u32, place: Address, entry: Word) -> Result<Vec<(State, Abs)>> {
-        let kinds: Vec<Kind> =
+        let kinds: Vec<KeyType> =
             self.holds(table).map(|holds| holds.keys.iter().copied().collect()).unwrap_or_default();
         let first = self.load_at(place, Size::B8, false);
         let code = self.and(first, 0xff);
@@ -85,9 +85,9 @@ impl Context<'_> {
         for (index, kind) in kinds.iter().enumerate() {
             if index + 1 < kinds.len() {
                 let is = match kind {
-                    Kind::Boolean => self.compare(CompareOp::Eq, code, BOOLEAN),
-                    Kind::Integer => self.compare(CompareOp::Eq, code, INTEGER),
-                    Kind::Text => self.compare(CompareOp::ULe, code, LONG),
+                    KeyType::Boolean => self.compare(CompareOp::Eq, code, BOOLEAN),
+                    KeyType::Integer => self.compare(CompareOp::Eq, code, INTEGER),
+                    KeyType::Text => self.compare(CompareOp::ULe, code, LONG),
                 };
                 let (is, other) = self.split(is);
                 self.state = is;
@@ -102,11 +102,11 @@ impl Context<'_> {
         Ok(keys)
     }
 
-    fn key_of_kind(&mut self, kind: Kind, code: Word, word: Word, entry: Word) -> Result<Abs> {
+    fn key_of_kind(&mut self, kind: KeyType, code: Word, word: Word, entry: Word) -> Result<Abs> {
         Ok(match kind {
-            Kind::Boolean => Abs::Bool(word),
-            Kind::Integer => Abs::Int(word),
-            Kind::Text => {
+            KeyType::Boolean => Abs::Bool(word),
+            KeyType::Integer => Abs::Int(word),
+            KeyType::Text => {
                 let long = self.compare(CompareOp::Eq, code, LONG);
                 let (long, short) = self.split(long);
                 self.state = long;

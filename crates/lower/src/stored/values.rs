@@ -1,6 +1,6 @@
 //! Values of stored tables: reading entries, and the words of what is assigned.
 
-use super::{E_PAYLOAD, E_TAG, H_BORDER, Kind};
+use super::{E_PAYLOAD, E_TAG, H_BORDER, KeyType};
 use crate::context::{Context, Result};
 use crate::loops::Iteration;
 use crate::value::{Abs, Object, Space, Str, Union, Variant, Word};
@@ -16,8 +16,8 @@ impl Context<'_> {
             return self.arms_of_each(key, &mut |context, key| context.read_stored(table, key));
         }
         let values = self.holds(table).map(|holds| holds.values.clone()).unwrap_or_default();
-        let held = |kind: Kind| self.holds(table).is_some_and(|holds| holds.keys.contains(&kind));
-        match Kind::of(key) {
+        let held = |kind: KeyType| self.holds(table).is_some_and(|holds| holds.keys.contains(&kind));
+        match KeyType::of(key) {
             Some(kind) if held(kind) && !values.is_empty() => {}
             None if matches!(key, Abs::Object(_) | Abs::Entry { .. }) => return self.refuse_stored("["),
             // Nothing of that kind is ever in the table.

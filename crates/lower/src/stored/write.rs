@@ -1,7 +1,7 @@
 //! Assigning to stored tables, and making room for more entries.
 
 use super::keys::LONG;
-use super::known::{Found, KeyWords, Kind};
+use super::known::{Found, KeyType, KeyWords};
 use super::{E_HASH, E_KEY, E_NEXT, E_PAYLOAD, E_TAG, ENTRY};
 use super::{H_ENTRIES, H_LAST, H_MASK, H_USED};
 use crate::context::{Context, Result};
@@ -25,7 +25,7 @@ impl Context<'_> {
         if let Abs::Union(_) = key {
             return self.for_each(key, &mut |context, key| context.write_stored(table, &key, value));
         }
-        let Some(kind) = Kind::of(key) else {
+        let Some(kind) = KeyType::of(key) else {
             if *key == Abs::Nil {
                 self.fail(Message::new("table index is nil"));
                 return Ok(());

@@ -1,7 +1,7 @@
 //! Strings that are put together piece by piece: in loops, of what lists hold, on conditions.
 
 use super::scope::Sort;
-use super::tree::{Expression, Kind, Statement, expr, line};
+use super::tree::{Expression, ExpressionKind, Statement, expr, line};
 use super::{Features, Generator, Rules, StatementRule};
 
 pub(super) const STATEMENTS: Rules<StatementRule> = &[
@@ -16,7 +16,7 @@ impl Generator {
     /// A short string that depends on the loop's turn.
     fn piece(&mut self, i: &str) -> Expression {
         let number = match self.random.below(4) {
-            0 => Expression::leaf(Kind::Integer, i),
+            0 => Expression::leaf(ExpressionKind::Integer, i),
             1 if self.scope.packet => expr!(Integer, format!("pkt:getbyte({i} & 7)")),
             2 => expr!(Integer, format!("($ + {i} & 0xff)"), self.integer(1)),
             _ => expr!(Integer, format!("({i} * 7 & 0x3f)")),
@@ -42,7 +42,7 @@ impl Generator {
         let last = match self.random.below(3) {
             0 => expr!(Integer, format!("math.min($, {most})"), self.integer(1)),
             1 => expr!(Integer, format!("($ % {})", most + 1), self.integer(1)),
-            _ => Expression::leaf(Kind::Integer, most.to_string()),
+            _ => Expression::leaf(ExpressionKind::Integer, most.to_string()),
         };
         line!(format!("for {i} = 1, $ do$end"), last, body)
     }
@@ -72,7 +72,7 @@ impl Generator {
             };
             it.perhaps(vec![line])
         });
-        let shown = vec![Expression::leaf(Kind::Text, &s), expr!(Integer, format!("#{s}"))];
+        let shown = vec![Expression::leaf(ExpressionKind::Text, &s), expr!(Integer, format!("#{s}"))];
         Some(vec![line!(format!("local {s} = \"\"")), turns, self.shown(shown)])
     }
 
@@ -111,7 +111,7 @@ impl Generator {
         let start = match self.random.below(3) {
             0 if self.scope.packet => expr!(Text, "pkt:getstring(0, $)", self.small(3)),
             1 => expr!(Text, "tostring($ & 0xff)", self.integer(1)),
-            _ => Expression::leaf(Kind::Text, "(\"ab\")"),
+            _ => Expression::leaf(ExpressionKind::Text, "(\"ab\")"),
         };
         let turns = self.counted(most, |it, _| {
             it.spend(20);
@@ -165,7 +165,7 @@ impl Generator {
             all.push(line!(format!("if {sum}_bits & {:#x} ~= 0 then$end", 1u64 << bit), vec![add]));
         }
         self.scope.add(&sum, Sort::Integer, true);
-        all.push(self.shown(vec![Expression::leaf(Kind::Integer, &sum)]));
+        all.push(self.shown(vec![Expression::leaf(ExpressionKind::Integer, &sum)]));
         Some(all)
     }
 }

@@ -2,7 +2,7 @@
 //! does what follows.
 
 use super::scope::Sort;
-use super::tree::{Expression, Kind, Part, Statement, expr, line, optional};
+use super::tree::{Expression, ExpressionKind, Part, Statement, expr, line, optional};
 use super::{Features, Generator, Rules, StatementRule, WORK_OF_CLOSURE};
 
 pub(super) const STATEMENTS: Rules<StatementRule> = &[
@@ -54,7 +54,10 @@ impl Generator {
     fn called(&mut self, call: String, name: &str) -> Statement {
         self.spend(WORK_OF_CLOSURE);
         let argument = self.integer(1);
-        self.shown(vec![expr!(Any, format!("{call}$)"), argument), Expression::leaf(Kind::Integer, name)])
+        self.shown(vec![
+            expr!(Any, format!("{call}$)"), argument),
+            Expression::leaf(ExpressionKind::Integer, name),
+        ])
     }
 
     /// What follows may assign the variable before anything reads it: only a function of some way sees that.
@@ -126,7 +129,7 @@ impl Generator {
         });
         let [first, second, last] = [bodies.next()?, bodies.next()?, bodies.next()?];
         all.push(self.ways(first, second, last));
-        all.push(self.shown(vec![Expression::leaf(Kind::Integer, name)]));
+        all.push(self.shown(vec![Expression::leaf(ExpressionKind::Integer, name)]));
         Some(all)
     }
 
@@ -221,7 +224,7 @@ impl Generator {
         let (name, mut all) = self.variable_to_capture();
         let (g, condition) = (self.fresh("g"), self.condition(1));
         let one = |it: &mut Self| match it.random.once_in(4) {
-            true => Expression::leaf(Kind::Function, "math.abs"),
+            true => Expression::leaf(ExpressionKind::Function, "math.abs"),
             false => it.capturing(&name),
         };
         let (yes, no) = (one(self), one(self));

@@ -1,6 +1,6 @@
 //! Variables that functions inside set to values of other types, and metatables whose fields are set after they are in use.
 
-use super::tree::{Expression, Kind, Statement, expr, line};
+use super::tree::{Expression, ExpressionKind, Statement, expr, line};
 use super::{Features, Generator, Rules, StatementRule, WORK_OF_CLOSURE};
 
 /// A variable of load time, and the function that changes it by an integer.
@@ -173,7 +173,7 @@ impl Generator {
             Some(rest) => format!("{object}{rest}"),
             None => used.replace("#o", &format!("#{object}")),
         };
-        let kept = Expression::leaf(Kind::Any, format!("rawget({object}, \"v\")"));
+        let kept = Expression::leaf(ExpressionKind::Any, format!("rawget({object}, \"v\")"));
         let body = vec![
             line!("local k = $", k),
             line!(format!("local {meta} = {{}}")),

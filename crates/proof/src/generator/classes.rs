@@ -1,7 +1,7 @@
 //! Classes: tables of methods and metamethods that load time makes, with inheritance; instances that packet code makes.
 
 use super::scope::Sort;
-use super::tree::{Expression, Kind, Statement, at_least, expr, line};
+use super::tree::{Expression, ExpressionKind, Statement, at_least, expr, line};
 use super::{ExpressionRule, Features, Generator, Rules, StatementRule};
 
 /// A class of the script.
@@ -106,7 +106,7 @@ impl Generator {
                 "function(_, key)$end",
                 vec![line!(format!("return rawget({name}, key) or #tostring(key)"))]
             ),
-            false => Expression::leaf(Kind::Table, &name),
+            false => Expression::leaf(ExpressionKind::Table, &name),
         };
         let made = vec![line!(format!("return setmetatable({{ v = v }}, {name})"))];
         let mut all = vec![
@@ -196,7 +196,7 @@ impl Generator {
     /// An instance of a class.
     pub(super) fn object(&mut self, class: usize, depth: usize) -> Expression {
         if let Some(name) = self.variable(Sort::Object(class)).filter(|_| self.random.below(4) > 0) {
-            return Expression::leaf(Kind::Table, name);
+            return Expression::leaf(ExpressionKind::Table, name);
         }
         self.spend(20);
         let name = self.classes[class].name.clone();

@@ -1,7 +1,7 @@
 //! Functions as values: in variables and tables, shared upvalues, loop variables, functions that make functions.
 
 use super::scope::Sort;
-use super::tree::{Expression, Kind, Statement, expr, line};
+use super::tree::{Expression, ExpressionKind, Statement, expr, line};
 use super::{ExpressionRule, Features, Generator, Rules, StatementRule, WORK_OF_CLOSURE};
 
 pub(super) const STATEMENTS: Rules<StatementRule> = &[
@@ -57,7 +57,7 @@ impl Generator {
         });
         let mut shown: Vec<Expression> = calls.collect();
         self.spend(2 * WORK_OF_CLOSURE);
-        shown.push(Expression::leaf(Kind::Integer, shared.clone()));
+        shown.push(Expression::leaf(ExpressionKind::Integer, shared.clone()));
         Some(vec![
             line!(format!("local {list}, {shared} = {{}}, $"), first),
             line!(format!("for {i} = 1, 4 do$end"), vec![keep]),
@@ -113,7 +113,7 @@ impl Generator {
             .map(|key| expr!(Field, format!("{key} = $"), self.function(2, WORK_OF_CLOSURE)))
             .collect();
         self.spend(2 * WORK_OF_CLOSURE);
-        let key = Expression::leaf(Kind::Text, "(\"abc\")");
+        let key = Expression::leaf(ExpressionKind::Text, "(\"abc\")");
         let which = self.small(2);
         let arguments = self.integers(2, 1);
         let called = expr!(

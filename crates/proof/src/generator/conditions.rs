@@ -1,7 +1,7 @@
 //! Boolean expressions.
 
 use super::scope::Sort;
-use super::tree::{Expression, Kind, expr};
+use super::tree::{Expression, ExpressionKind, expr};
 use super::{ExpressionRule, Features, Generator, Rules};
 
 const CONDITIONS: Rules<ExpressionRule> = &[
@@ -13,7 +13,9 @@ const CONDITIONS: Rules<ExpressionRule> = &[
         Some(expr!(Boolean, "($ or $)", it.condition(depth - 1), it.condition(depth - 1)))
     }),
     (Features::PLAIN, 4, |it, depth| Some(expr!(Boolean, "(not $)", it.condition(depth - 1)))),
-    (Features::PLAIN, 4, |it, _| Some(Expression::leaf(Kind::Boolean, it.variable(Sort::Boolean)?))),
+    (Features::PLAIN, 4, |it, _| {
+        Some(Expression::leaf(ExpressionKind::Boolean, it.variable(Sort::Boolean)?))
+    }),
     (Features::PLAIN, 4, |it, _| it.header_present()),
     (Features::PLAIN, 3, |it, _| Some(expr!(Boolean, "math.ult($, $)", it.integer(1), it.integer(1)))),
     (Features::TEXTS, 8, Generator::comparison_of_texts),

@@ -1,6 +1,6 @@
 //! Protected calls, errors of all values and levels, assertions (manual § 2.3 and § 6.2).
 
-use super::tree::{Expression, Kind, Statement, at_least, expr, line};
+use super::tree::{Expression, ExpressionKind, Statement, at_least, expr, line};
 use super::{Features, Generator, Rules, StatementRule};
 
 pub(super) const STATEMENTS: Rules<StatementRule> = &[
@@ -42,7 +42,7 @@ impl Generator {
         let (ok, result) = (self.fresh("ok"), self.fresh("e"));
         let function = self.risky(1);
         let shown = vec![
-            Expression::leaf(Kind::Boolean, &ok),
+            Expression::leaf(ExpressionKind::Boolean, &ok),
             expr!(Text, format!("type({result})")),
             expr!(Any, format!("{ok} and {result} or type({result}) == \"string\" and #{result}")),
         ];
@@ -62,7 +62,7 @@ impl Generator {
                 "function(e)$end",
                 vec![line!("print(\"handling\", type(e))"), line!("return e, 1")]
             ),
-            2 => Expression::leaf(Kind::Function, "type"),
+            2 => Expression::leaf(ExpressionKind::Function, "type"),
             _ => expr!(
                 Function,
                 "function(e)$end",
@@ -101,7 +101,12 @@ impl Generator {
         let (outcome, condition) = (self.kit("outcome"), self.condition(1));
         let call = match self.random.below(4) {
             0 => expr!(Any, "pcall(assert, $)", condition),
-            1 => expr!(Any, "pcall(assert, $, $)", condition, Expression::leaf(Kind::Text, "\"asserted\"")),
+            1 => expr!(
+                Any,
+                "pcall(assert, $, $)",
+                condition,
+                Expression::leaf(ExpressionKind::Text, "\"asserted\"")
+            ),
             2 => {
                 let check = self.protected_body(|it| {
                     let condition = it.condition(1);

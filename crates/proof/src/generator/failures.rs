@@ -3,7 +3,7 @@
 //! They come up often under protection and hardly ever elsewhere.
 
 use super::scope::Sort;
-use super::tree::{Expression, Kind, Part, expr};
+use super::tree::{Expression, ExpressionKind, Part, expr};
 use super::{ExpressionRule, Features, Generator, Rules};
 
 pub(super) const INTEGERS: Rules<ExpressionRule> = &[(Features::ERRORS, 6, Generator::failure)];
@@ -93,7 +93,9 @@ impl Generator {
         }
         Some(match self.random.below(8) {
             0 => self.failing_call(),
-            1 if self.has(Features::PATTERNS) => Expression::leaf(Kind::Integer, self.one_of(&MALFORMED)),
+            1 if self.has(Features::PATTERNS) => {
+                Expression::leaf(ExpressionKind::Integer, self.one_of(&MALFORMED))
+            }
             1 | 2 => self.wrong_index(),
             3 => {
                 let operator = self.one_of(&["//", "%"]);
@@ -107,7 +109,7 @@ impl Generator {
     fn failing_call(&mut self) -> Expression {
         let call = self.one_of(&CALLS);
         match call.matches('$').count() {
-            0 => Expression::leaf(Kind::Integer, call),
+            0 => Expression::leaf(ExpressionKind::Integer, call),
             _ => expr!(Integer, call, self.integer(0)),
         }
     }
@@ -118,8 +120,8 @@ impl Generator {
             0 => expr!(Text, "(\"code \" .. $)", self.integer(0)),
             1 => self.integer(0),
             2 => expr!(Table, "{ code = $ }", self.integer(0)),
-            3 => Expression::leaf(Kind::Any, "nil"),
-            _ => Expression::leaf(Kind::Text, "\"raised\""),
+            3 => Expression::leaf(ExpressionKind::Any, "nil"),
+            _ => Expression::leaf(ExpressionKind::Text, "\"raised\""),
         };
         expr!(Integer, format!("error($$)"), value, level)
     }
@@ -136,7 +138,7 @@ impl Generator {
             matches!(variable.sort, Sort::Boolean | Sort::Record | Sort::List | Sort::Function(_))
         });
         match known {
-            Some(name) if self.random.once_in(2) => Expression::leaf(Kind::Any, name),
+            Some(name) if self.random.once_in(2) => Expression::leaf(ExpressionKind::Any, name),
             _ => expr!(Any, format!("({text})")),
         }
     }
@@ -175,7 +177,7 @@ impl Generator {
             "(nil)()".to_string(),
         ];
         let text = self.random.pick(&texts).clone();
-        Expression::leaf(Kind::Integer, text)
+        Expression::leaf(ExpressionKind::Integer, text)
     }
 }
 

@@ -1,6 +1,6 @@
 //! `string.format`, `string.pack` and `string.unpack` (manual § 6.5 and 6.5.2).
 
-use super::tree::{Expression, Kind, Statement, at_least, expr, line};
+use super::tree::{Expression, ExpressionKind, Statement, at_least, expr, line};
 use super::{ExpressionRule, Features, Generator, Rules, StatementRule};
 
 pub(super) const STATEMENTS: Rules<StatementRule> = &[(Features::FORMATS, 3, Generator::print_unpacked)];
@@ -67,7 +67,7 @@ impl Generator {
             format.push_str(self.one_of(&["", " ", ":", ", "]));
         }
         let least = arguments.len();
-        let format = Expression::leaf(Kind::Text, format!("(\"{format}\")"));
+        let format = Expression::leaf(ExpressionKind::Text, format!("(\"{format}\")"));
         Some(match self.random.once_in(3) {
             true => expr!(Text, "$:format($)", format, at_least(least, arguments)),
             false => expr!(Text, "string.format($, $)", format, at_least(least, arguments)),

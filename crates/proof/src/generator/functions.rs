@@ -1,7 +1,7 @@
 //! Helper functions: parameters of all sorts, several results, variable arguments, recursion.
 
 use super::scope::Sort;
-use super::tree::{Expression, Kind, at_least, expr, line};
+use super::tree::{Expression, ExpressionKind, at_least, expr, line};
 use super::{Features, Generator, Rules, Statement, StatementRule, WORK_OF_CLOSURE, WORK_OF_HELPER};
 
 /// A function of the script's own, known by name.
@@ -185,10 +185,13 @@ impl Generator {
     pub(super) fn function(&mut self, arity: usize, cost: u64) -> Expression {
         let known = self.variable(Sort::Function(arity));
         if let Some(name) = known.filter(|_| cost >= WORK_OF_CLOSURE && self.random.once_in(2)) {
-            return Expression::leaf(Kind::Function, name);
+            return Expression::leaf(ExpressionKind::Function, name);
         }
         if self.random.once_in(6) {
-            return Expression::leaf(Kind::Function, if arity == 1 { "math.abs" } else { "math.max" });
+            return Expression::leaf(
+                ExpressionKind::Function,
+                if arity == 1 { "math.abs" } else { "math.max" },
+            );
         }
         self.closure(arity, cost.min(WORK_OF_CLOSURE))
     }

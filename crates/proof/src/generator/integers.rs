@@ -1,7 +1,7 @@
 //! Integer expressions.
 
 use super::scope::Sort;
-use super::tree::{Expression, Kind, expr, line};
+use super::tree::{Expression, ExpressionKind, expr, line};
 use super::{
     ExpressionRule, Features, Generator, Rules, Statement, TRIES, classes, closures, failures, formats,
     lists, metamethods, names, nested, operands, packet, patterns, records, tallies, texts, tree, utf8,
@@ -56,15 +56,15 @@ impl Generator {
         if self.random.once_in(3) {
             let value = self.random.below(40) as i64 - 12;
             let text = if value < 0 { format!("({value})") } else { value.to_string() };
-            return Expression::leaf(Kind::Integer, text);
+            return Expression::leaf(ExpressionKind::Integer, text);
         }
         let text = self.one_of(&CONSTANTS);
-        Expression::leaf(Kind::Integer, format!("({text})"))
+        Expression::leaf(ExpressionKind::Integer, format!("({text})"))
     }
 
     fn integer_variable(&mut self) -> Expression {
         match self.variable(Sort::Integer) {
-            Some(name) => Expression::leaf(Kind::Integer, name),
+            Some(name) => Expression::leaf(ExpressionKind::Integer, name),
             None => self.constant(),
         }
     }
@@ -120,7 +120,12 @@ impl Generator {
             1..=3 => expr!(Integer, format!("($ {operator} ($ | 1))"), left, self.integer(depth - 1)),
             _ => {
                 let divisor = self.one_of(&["2", "3", "(-3)", "8", "(-16)", "10", "255", "(-1)", "1000003"]);
-                expr!(Integer, format!("($ {operator} $)"), left, Expression::leaf(Kind::Integer, divisor))
+                expr!(
+                    Integer,
+                    format!("($ {operator} $)"),
+                    left,
+                    Expression::leaf(ExpressionKind::Integer, divisor)
+                )
             }
         })
     }
@@ -131,7 +136,7 @@ impl Generator {
         let count = match self.random.below(3) {
             0 => self.integer(depth - 1),
             1 => expr!(Integer, "($ & 63)", self.integer(depth - 1)),
-            _ => Expression::leaf(Kind::Integer, self.random.below(70).to_string()),
+            _ => Expression::leaf(ExpressionKind::Integer, self.random.below(70).to_string()),
         };
         Some(expr!(Integer, format!("($ {operator} $)"), left, count))
     }
@@ -181,7 +186,7 @@ impl Generator {
             0 => expr!(Text, "tostring($)", self.integer(depth - 1)),
             1 => expr!(Text, "($ .. \"\")", self.integer(depth - 1)),
             _ => Expression::leaf(
-                Kind::Text,
+                ExpressionKind::Text,
                 self.one_of(&[
                     "\"10\"",
                     "\" 7 \"",

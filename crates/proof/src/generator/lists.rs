@@ -4,7 +4,7 @@
 //! functions order all elements that can be told apart, as `table.sort` is not stable.
 
 use super::scope::Sort;
-use super::tree::{Expression, Kind, Statement, at_least, expr, line};
+use super::tree::{Expression, ExpressionKind, Statement, at_least, expr, line};
 use super::{ExpressionRule, Features, Generator, Rules, StatementRule};
 
 pub(super) const STATEMENTS: Rules<StatementRule> = &[
@@ -63,7 +63,7 @@ impl Generator {
     /// A sequence of integers.
     pub(super) fn list(&mut self, depth: usize) -> Expression {
         if let Some(name) = self.variable(Sort::List).filter(|_| self.random.below(3) > 0) {
-            return Expression::leaf(Kind::Table, name);
+            return Expression::leaf(ExpressionKind::Table, name);
         }
         self.new_list(depth)
     }
@@ -74,7 +74,7 @@ impl Generator {
         let mut items = self.integers(count, depth.min(1));
         match self.random.below(10) {
             0 if self.scope.varargs => {
-                items.push(Expression::leaf(Kind::Field, "..."));
+                items.push(Expression::leaf(ExpressionKind::Field, "..."));
                 expr!(Table, "{ $ }", items)
             }
             1 if self.has(Features::TEXTS) => {
@@ -98,7 +98,7 @@ impl Generator {
     /// A sequence of strings.
     pub(super) fn texts(&mut self, depth: usize) -> Expression {
         if let Some(name) = self.variable(Sort::Texts).filter(|_| self.random.below(3) > 0) {
-            return Expression::leaf(Kind::Table, name);
+            return Expression::leaf(ExpressionKind::Table, name);
         }
         self.spend(20);
         let count = self.random.below(5);
@@ -239,7 +239,7 @@ impl Generator {
             line!(
                 "for word in $:gmatch($) do$end",
                 text,
-                Expression::leaf(Kind::Text, format!("\"{pattern}\"")),
+                Expression::leaf(ExpressionKind::Text, format!("\"{pattern}\"")),
                 body
             ),
         ])

@@ -1,6 +1,6 @@
 //! Reads and writes of the frame, by offset and by protocol.
 
-use super::tree::{Expression, Kind, Statement, expr, line};
+use super::tree::{Expression, ExpressionKind, Statement, expr, line};
 use super::{ExpressionRule, Features, Generator, Rules, StatementRule};
 
 /// What a copy of the frame counts for: packet memory has room for some dozen of the longest.
@@ -77,7 +77,7 @@ impl Generator {
 
     /// Where `size` bytes are, mostly within the frame (which has 14 at least).
     fn offset(&mut self, size: usize) -> Expression {
-        let known = |value: usize| Expression::leaf(Kind::Integer, value.to_string());
+        let known = |value: usize| Expression::leaf(ExpressionKind::Integer, value.to_string());
         if self.has(Features::PLACES)
             && self.random.once_in(2)
             && let Some(placed) = self.placed_offset(size)
@@ -121,7 +121,7 @@ impl Generator {
             return None;
         }
         let header = self.one_of(&["ip", "tcp", "udp", "vlan", "icmp"]);
-        Some(Expression::leaf(Kind::Boolean, format!("(pkt.{header} ~= nil)")))
+        Some(Expression::leaf(ExpressionKind::Boolean, format!("(pkt.{header} ~= nil)")))
     }
 
     /// Bytes of the frame as a string, at most 15.
@@ -138,7 +138,7 @@ impl Generator {
                 expr!(
                     Text,
                     "($ and pkt.payload or \"none\"):sub(1, 20)",
-                    Expression::leaf(Kind::Any, "pkt.payload")
+                    Expression::leaf(ExpressionKind::Any, "pkt.payload")
                 )
             }
             2 if self.has(Features::PROTOCOLS) => expr!(Text, "(pkt.ip and pkt.ip.src or \"none\")"),

@@ -3,7 +3,7 @@
 //! A pattern has two repetitions at most and subjects are short, so that no match takes long.
 
 use super::scope::Sort;
-use super::tree::{Expression, Kind, Statement, expr, line};
+use super::tree::{Expression, ExpressionKind, Statement, expr, line};
 use super::{ExpressionRule, Features, Generator, Rules, StatementRule, WORK_OF_CLOSURE};
 
 pub(super) const STATEMENTS: Rules<StatementRule> = &[
@@ -40,7 +40,7 @@ impl Generator {
     /// A pattern without errors.
     pub(super) fn pattern(&mut self) -> Expression {
         let text = self.pattern_text();
-        Expression::leaf(Kind::Text, format!("\"{text}\""))
+        Expression::leaf(ExpressionKind::Text, format!("\"{text}\""))
     }
 
     fn pattern_text(&mut self) -> String {
@@ -111,7 +111,10 @@ impl Generator {
             it.scope.looping = true;
             it.scope.label = None;
             it.scope.add(&count, Sort::Integer, false);
-            let shown = vec![Expression::leaf(Kind::Any, &first), Expression::leaf(Kind::Any, &second)];
+            let shown = vec![
+                Expression::leaf(ExpressionKind::Any, &first),
+                Expression::leaf(ExpressionKind::Any, &second),
+            ];
             let mut body = vec![it.shown(shown)];
             body.extend(it.statements(1));
             body
@@ -129,7 +132,7 @@ impl Generator {
                 Text,
                 "($:match($) or $)",
                 subject,
-                Expression::leaf(Kind::Text, "\"%w+\""),
+                Expression::leaf(ExpressionKind::Text, "\"%w+\""),
                 self.text(depth - 1)
             ),
         })
@@ -143,7 +146,7 @@ impl Generator {
         match self.random.below(4) {
             0 if self.has(Features::RECORDS) => {
                 let table = self.one_of(&["{ a = \"A\", o = 0, b = false }", "{ [\"1\"] = \"one\", c = 3 }"]);
-                let table = Expression::leaf(Kind::Table, table);
+                let table = Expression::leaf(ExpressionKind::Table, table);
                 expr!(Text, "$:gsub($, $$)", subject, pattern, table, count)
             }
             0 | 1 if self.has(Features::CLOSURES) && self.room(20 * WORK_OF_CLOSURE) => {
@@ -154,7 +157,7 @@ impl Generator {
             _ => {
                 let replacement =
                     self.one_of(&["\"\"", "\"<%0>\"", "\"x\"", "\"%%\"", "\"[%0%0]\"", "\"%1\""]);
-                let replacement = Expression::leaf(Kind::Text, replacement);
+                let replacement = Expression::leaf(ExpressionKind::Text, replacement);
                 expr!(Text, "$:gsub($, $$)", subject, pattern, replacement, count)
             }
         }

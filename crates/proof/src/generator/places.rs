@@ -1,7 +1,7 @@
 //! Places in the frame that are found with the lengths of headers, kept in variables and used with constants added, also in loops behind.
 
 use super::scope::Sort;
-use super::tree::{Expression, Kind, Statement, expr, line};
+use super::tree::{Expression, ExpressionKind, Statement, expr, line};
 use super::{Features, Generator, Rules, StatementRule};
 
 pub(super) const STATEMENTS: Rules<StatementRule> =
@@ -90,7 +90,7 @@ impl Generator {
         let offset = self.offset_from(place, size);
         match self.random.below(3) {
             0 => {
-                let value = Expression::leaf(Kind::Integer, format!("pkt:getuint{bits}({offset})"));
+                let value = Expression::leaf(ExpressionKind::Integer, format!("pkt:getuint{bits}({offset})"));
                 self.shown(vec![value])
             }
             1 => {

@@ -1,7 +1,7 @@
 //! Statements on integers and booleans: variables, assignments, `print`, branches.
 
 use super::scope::Sort;
-use super::tree::{Expression, Kind, Part, Statement, at_least, expr, line, optional};
+use super::tree::{Expression, ExpressionKind, Part, Statement, at_least, expr, line, optional};
 use super::{Features, Generator, Rules, StatementRule};
 
 pub(super) const STATEMENTS: Rules<StatementRule> = &[
@@ -104,7 +104,7 @@ impl Generator {
         match self.scope.results {
             None => {
                 let verdict = self.random.below(5);
-                line!("return $", Expression::leaf(Kind::Integer, verdict.to_string()))
+                line!("return $", Expression::leaf(ExpressionKind::Integer, verdict.to_string()))
             }
             Some(count) => {
                 let results: Vec<Expression> = (0..count).map(|_| self.integer(1)).collect();
@@ -121,7 +121,7 @@ impl Generator {
     /// A small number, 0 … `mask`.
     pub(super) fn small(&mut self, mask: usize) -> Expression {
         match self.random.below(3) {
-            0 => Expression::leaf(Kind::Integer, self.random.below(mask + 1).to_string()),
+            0 => Expression::leaf(ExpressionKind::Integer, self.random.below(mask + 1).to_string()),
             _ => expr!(Integer, format!("($ & {mask})"), self.integer(1)),
         }
     }

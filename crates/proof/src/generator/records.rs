@@ -1,7 +1,7 @@
 //! Tables of integers by name, traversals whose order does not show, raw access.
 
 use super::scope::Sort;
-use super::tree::{Expression, Kind, Statement, expr, line};
+use super::tree::{Expression, ExpressionKind, Statement, expr, line};
 use super::{ExpressionRule, Features, Generator, Rules, StatementRule};
 
 /// Names of fields.
@@ -49,7 +49,7 @@ impl Generator {
     /// A table of integers by name.
     pub(super) fn record(&mut self, depth: usize) -> Expression {
         if let Some(name) = self.variable(Sort::Record).filter(|_| self.random.below(4) > 0) {
-            return Expression::leaf(Kind::Table, name);
+            return Expression::leaf(ExpressionKind::Table, name);
         }
         self.spend(20);
         expr!(Table, "{ $ }", self.fields(depth.min(1)))
@@ -70,7 +70,7 @@ impl Generator {
             1 => expr!(Text, format!("(\"{key}\" .. $)"), self.small(7)),
             2 => expr!(Integer, "($ & 0xff)", self.integer(1)),
             3 => self.condition(1),
-            _ => Expression::leaf(Kind::Text, format!("(\"{key}\")")),
+            _ => Expression::leaf(ExpressionKind::Text, format!("(\"{key}\")")),
         }
     }
 
@@ -163,7 +163,12 @@ impl Generator {
         self.scope.add(&name, Sort::Record, true);
         Some(vec![
             line!(format!("local {name} = {{}}")),
-            line!("for w in $:gmatch($) do$end", text, Expression::leaf(Kind::Text, "\"%w\""), body),
+            line!(
+                "for w in $:gmatch($) do$end",
+                text,
+                Expression::leaf(ExpressionKind::Text, "\"%w\""),
+                body
+            ),
             self.shown(vec![expr!(Text, format!("{sorted}({name})"))]),
         ])
     }

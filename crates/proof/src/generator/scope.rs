@@ -1,6 +1,6 @@
 //! The names that can be used at a place, and what their values are.
 
-use super::tree::{Expression, Kind};
+use super::tree::{Expression, ExpressionKind};
 use super::{Generator, WORK_OF_CLOSURE};
 
 /// What is known of a value.
@@ -97,7 +97,7 @@ impl Generator {
             Sort::Function(arity) => self.function(arity, WORK_OF_CLOSURE),
             Sort::Depth => super::tree::expr!(Integer, "($ & 7)", self.integer(depth)),
             Sort::Place => super::tree::expr!(Integer, "($ & 63)", self.integer(depth)),
-            Sort::Packet => Expression::leaf(Kind::Any, "pkt"),
+            Sort::Packet => Expression::leaf(ExpressionKind::Any, "pkt"),
         }
     }
 

@@ -2,7 +2,7 @@
 //! of one type. What they hold after each frame is compared.
 
 use super::scope::Sort;
-use super::tree::{Expression, Kind, Statement, expr, line};
+use super::tree::{Expression, ExpressionKind, Statement, expr, line};
 use super::{ExpressionRule, Features, Generator, Rules, StatementRule};
 
 /// A table of the script's own.
@@ -124,7 +124,9 @@ impl Generator {
                 1 => self.constant_text(),
                 _ => expr!(Text, "($ and \"tcp\" or \"udp\")", self.condition(1)),
             },
-            Key::Mac if packet => Expression::leaf(Kind::Text, self.one_of(&["pkt.eth.src", "pkt.eth.dst"])),
+            Key::Mac if packet => {
+                Expression::leaf(ExpressionKind::Text, self.one_of(&["pkt.eth.src", "pkt.eth.dst"]))
+            }
             Key::Ip if packet => match self.random.once_in(3) {
                 true => expr!(Text, "(pkt.ip and pkt.ip.dst or \"2001:db8::1\")"),
                 false => expr!(Text, "(pkt.ip and pkt.ip.src or \"192.0.2.7\")"),

@@ -3,7 +3,7 @@
 //! Strings that are kept stay short, so that no loop makes them grow; strings that would read as a float do not come up.
 
 use super::scope::Sort;
-use super::tree::{Expression, Kind, Part, Statement, at_least, expr, line, optional};
+use super::tree::{Expression, ExpressionKind, Part, Statement, at_least, expr, line, optional};
 use super::{ExpressionRule, Features, Generator, Rules, StatementRule};
 
 pub(super) const STATEMENTS: Rules<StatementRule> = &[
@@ -28,7 +28,7 @@ pub(super) const INTEGERS: Rules<ExpressionRule> = &[
 
 const TEXTS: Rules<ExpressionRule> = &[
     (Features::TEXTS, 8, |it, _| Some(it.constant_text())),
-    (Features::TEXTS, 10, |it, _| Some(Expression::leaf(Kind::Text, it.variable(Sort::Text)?))),
+    (Features::TEXTS, 10, |it, _| Some(Expression::leaf(ExpressionKind::Text, it.variable(Sort::Text)?))),
     (Features::TEXTS, 8, |it, _| it.bytes_of_frame()),
     (Features::TEXTS, 8, Generator::concatenation),
     (Features::TEXTS, 6, Generator::part_of_text),
@@ -75,7 +75,7 @@ const CONSTANTS: [&str; 18] = [
 impl Generator {
     pub(super) fn constant_text(&mut self) -> Expression {
         let text = self.one_of(&CONSTANTS);
-        Expression::leaf(Kind::Text, format!("({text})"))
+        Expression::leaf(ExpressionKind::Text, format!("({text})"))
     }
 
     /// An expression whose value is a string.
@@ -84,7 +84,7 @@ impl Generator {
         let known = self.variable(Sort::Text);
         if depth == 0 || !self.room(20) || !self.has(Features::TEXTS) {
             return match known {
-                Some(name) if self.random.once_in(2) => Expression::leaf(Kind::Text, name),
+                Some(name) if self.random.once_in(2) => Expression::leaf(ExpressionKind::Text, name),
                 _ => self.constant_text(),
             };
         }
@@ -145,7 +145,7 @@ impl Generator {
             _ => {
                 let value = self.random.below(18) as i64 - 6;
                 let text = if value < 0 { format!("({value})") } else { value.to_string() };
-                Expression::leaf(Kind::Integer, text)
+                Expression::leaf(ExpressionKind::Integer, text)
             }
         }
     }

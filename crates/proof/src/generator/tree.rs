@@ -6,7 +6,7 @@
 
 /// What an expression's value is, as far as replacing it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ExpressionKind {
     Integer,
     Text,
     Boolean,
@@ -18,17 +18,17 @@ pub enum Kind {
     Field,
 }
 
-impl Kind {
+impl ExpressionKind {
     /// The simplest expressions of this kind, simplest first.
     pub fn simplest(self) -> &'static [&'static str] {
         match self {
-            Kind::Integer => &["0", "1"],
-            Kind::Text => &["\"\"", "\"a\""],
-            Kind::Boolean => &["true", "false"],
-            Kind::Any => &["nil", "1"],
-            Kind::Table => &["{}"],
-            Kind::Function => &["print"],
-            Kind::Field => &[],
+            ExpressionKind::Integer => &["0", "1"],
+            ExpressionKind::Text => &["\"\"", "\"a\""],
+            ExpressionKind::Boolean => &["true", "false"],
+            ExpressionKind::Any => &["nil", "1"],
+            ExpressionKind::Table => &["{}"],
+            ExpressionKind::Function => &["print"],
+            ExpressionKind::Field => &[],
         }
     }
 }
@@ -36,7 +36,7 @@ impl Kind {
 /// An expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expression {
-    pub kind: Kind,
+    pub kind: ExpressionKind,
     pub parts: Vec<Part>,
 }
 
@@ -69,12 +69,12 @@ pub struct Program {
 }
 
 impl Expression {
-    pub fn new(kind: Kind, parts: Vec<Part>) -> Expression {
+    pub fn new(kind: ExpressionKind, parts: Vec<Part>) -> Expression {
         Expression { kind, parts }
     }
 
     /// A name or literal.
-    pub fn leaf(kind: Kind, text: impl Into<String>) -> Expression {
+    pub fn leaf(kind: ExpressionKind, text: impl Into<String>) -> Expression {
         Expression { kind, parts: vec![Part::Word(text.into())] }
     }
 }
@@ -144,7 +144,7 @@ macro_rules! optional {
 macro_rules! expr {
     ($kind:ident, $template:expr $(, $hole:expr)* $(,)?) => {
         $crate::generator::tree::Expression::new(
-            $crate::generator::tree::Kind::$kind,
+            $crate::generator::tree::ExpressionKind::$kind,
             $crate::generator::tree::parts(
                 $template.as_ref(),
                 vec![$($crate::generator::tree::Part::from($hole)),*],
@@ -229,8 +229,8 @@ mod tests {
 
     #[test]
     fn templates_print_as_scripts() {
-        let sum = expr!(Integer, "($ + $)", Expression::leaf(Kind::Integer, "a"), "1");
-        let call = line!("print($)", vec![sum, Expression::leaf(Kind::Text, "\"$\"")]);
+        let sum = expr!(Integer, "($ + $)", Expression::leaf(ExpressionKind::Integer, "a"), "1");
+        let call = line!("print($)", vec![sum, Expression::leaf(ExpressionKind::Text, "\"$\"")]);
         let inner = line!("if x then$end", vec![call.clone()]);
         let function = line!("f(function()$end$)", vec![inner], optional!(", $", "2"));
         let program = Program { statements: vec![call, function] };

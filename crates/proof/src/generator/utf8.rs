@@ -1,6 +1,6 @@
 //! The `utf8` library (manual § 6.6), on text that is UTF-8 and on bytes that are not.
 
-use super::tree::{Expression, Kind, Statement, at_least, expr, line};
+use super::tree::{Expression, ExpressionKind, Statement, at_least, expr, line};
 use super::{ExpressionRule, Features, Generator, Rules, StatementRule};
 
 pub(super) const STATEMENTS: Rules<StatementRule> =
@@ -36,7 +36,7 @@ impl Generator {
         let (place, point) = (self.fresh("i"), self.fresh("v"));
         let text = match self.random.once_in(2) {
             true => self.characters(1)?,
-            false => Expression::leaf(Kind::Text, "\"a\\u{e4}\\u{20ac}\\u{1f600}z\""),
+            false => Expression::leaf(ExpressionKind::Text, "\"a\\u{e4}\\u{20ac}\\u{1f600}z\""),
         };
         let body = self.turns(5, |it| {
             it.scope.looping = true;

@@ -1,7 +1,7 @@
 //! Variable arguments: `...`, `select`, `table.pack`, named vararg parameters (manual § 3.4.11 and 3.4.12).
 
 use super::scope::Sort;
-use super::tree::{Expression, Kind, Statement, expr, line};
+use super::tree::{Expression, ExpressionKind, Statement, expr, line};
 use super::{ExpressionRule, Features, Generator, Rules, StatementRule};
 
 pub(super) const STATEMENTS: Rules<StatementRule> = &[
@@ -13,7 +13,7 @@ pub(super) const STATEMENTS: Rules<StatementRule> = &[
 pub(super) const INTEGERS: Rules<ExpressionRule> = &[
     (Features::VARARGS, 3, |it, _| {
         let count = if it.scope.varargs { "select(\"#\", ...)" } else { "select(\"#\", nil, nil)" };
-        Some(Expression::leaf(Kind::Integer, count))
+        Some(Expression::leaf(ExpressionKind::Integer, count))
     }),
     (Features::VARARGS, 3, |it, _| {
         if !it.scope.varargs {
@@ -79,7 +79,7 @@ impl Generator {
         let call = expr!(Any, format!("{count}($)"), arguments.clone());
         let cut = expr!(Any, format!("({count}($))"), arguments.clone());
         let local = line!(format!("local {first}, {second} = $"), call.clone());
-        arguments.insert(0, Expression::leaf(Kind::Field, &first));
+        arguments.insert(0, Expression::leaf(ExpressionKind::Field, &first));
         self.scope.add(&first, Sort::Integer, true);
         Some(vec![
             local,
@@ -93,8 +93,8 @@ impl Generator {
             return None;
         }
         Some(match self.random.below(4) {
-            0 => vec![self.shown(vec![Expression::leaf(Kind::Any, "...")])],
-            1 => vec![self.shown(vec![Expression::leaf(Kind::Any, "select(-1, 0, ...)")])],
+            0 => vec![self.shown(vec![Expression::leaf(ExpressionKind::Any, "...")])],
+            1 => vec![self.shown(vec![Expression::leaf(ExpressionKind::Any, "select(-1, 0, ...)")])],
             2 => {
                 let name = self.fresh("v");
                 self.scope.add(&name, Sort::Integer, true);

@@ -1,7 +1,7 @@
 //! One function: its blocks, and the functions that are expanded into it.
 
 use super::error::CompileError;
-use super::registers::{Kind, Word};
+use super::registers::{StaticType, Word};
 use super::sources::{Routine, find};
 use super::{Host, intrinsics};
 use crate::layout;
@@ -35,7 +35,7 @@ pub(super) struct Builder<'h> {
 #[derive(Clone)]
 struct Entry {
     block: Block,
-    registers: Vec<(usize, Kind, Option<Value>)>,
+    registers: Vec<(usize, StaticType, Option<Value>)>,
 }
 
 /// A function being compiled, into its own subprogram or into its caller's.
@@ -53,7 +53,7 @@ pub(super) struct Body<'b, 'h> {
 
 struct Returns {
     block: Block,
-    kinds: Option<Vec<Kind>>,
+    kinds: Option<Vec<StaticType>>,
     params: Vec<Value>,
 }
 
@@ -198,9 +198,9 @@ impl<'b, 'h> Body<'b, 'h> {
         }
         for (register, kind, value) in &entry.registers {
             self.registers[*register] = match (kind, value) {
-                (Kind::Integer, Some(value)) => Word::Integer(*value),
-                (Kind::Truth, Some(value)) => Word::Truth(*value),
-                (Kind::Name(name), _) => Word::Name(name.clone()),
+                (StaticType::Integer, Some(value)) => Word::Integer(*value),
+                (StaticType::Truth, Some(value)) => Word::Truth(*value),
+                (StaticType::Name(name), _) => Word::Name(name.clone()),
                 _ => Word::Nothing,
             };
         }
@@ -248,7 +248,7 @@ impl<'b, 'h> Body<'b, 'h> {
             for register in live {
                 let kind = self.registers[register].kind();
                 let value = match kind {
-                    Kind::Name(_) => None,
+                    StaticType::Name(_) => None,
                     _ => Some(self.builder.function.add_param(block)),
                 };
                 registers.push((register, kind, value));
@@ -262,7 +262,7 @@ impl<'b, 'h> Body<'b, 'h> {
             if word.kind() != *kind && word != Word::Nothing {
                 return self.fail(format!("register {register} is of two types"));
             }
-            if !matches!(kind, Kind::Name(_)) {
+            if !matches!(kind, StaticType::Name(_)) {
                 let copies = is_header && words.contains(&word);
                 let value = match is_header {
                     true => self.builder.launder(&word),
@@ -511,8 +511,8 @@ impl<'b, 'h> Body<'b, 'h> {
         self.builder.depth -= 1;
         self.builder.block = block;
         let kinds = returns.kinds.unwrap_or_default();
-        let word = |(kind, value): (Kind, Value)| match kind {
-            Kind::Truth => Word::Truth(value),
+        let word = |(kind, value): (StaticType, Value)| match kind {
+            StaticType::Truth => Word::Truth(value),
             _ => Word::Integer(value),
         };
         Ok(kinds.into_iter().zip(returns.params).map(word).collect())

@@ -17,18 +17,18 @@ pub enum Word {
 
 impl Word {
     /// Whether the word is the same kind of thing on every way to a block.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> StaticType {
         match self {
-            Word::Constant(_) | Word::Integer(_) | Word::Nothing => Kind::Integer,
-            Word::Truth(_) => Kind::Truth,
-            Word::Name(name) => Kind::Name(name.clone()),
+            Word::Constant(_) | Word::Integer(_) | Word::Nothing => StaticType::Integer,
+            Word::Truth(_) => StaticType::Truth,
+            Word::Name(name) => StaticType::Name(name.clone()),
         }
     }
 }
 
 /// The static type of a register at the start of a block.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Kind {
+pub enum StaticType {
     Integer,
     Truth,
     Name(Rc<str>),

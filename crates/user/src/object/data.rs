@@ -11,7 +11,7 @@ use crate::protocol::{Protocol, View};
 
 /// What a `data` object is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum DataKind {
     /// The frame: it can be written and shows protocols.
     Packet,
     /// `arg`: it can only be read.
@@ -22,7 +22,7 @@ pub(crate) enum Kind {
 #[repr(C)]
 pub(super) struct Data {
     length: usize,
-    kind: Kind,
+    kind: DataKind,
     alive: bool,
 }
 
@@ -66,7 +66,7 @@ pub(super) unsafe fn register(state: *mut lua_State) {
     }
 }
 
-pub(super) unsafe fn push(state: *mut lua_State, kind: Kind, bytes: &[u8]) {
+pub(super) unsafe fn push(state: *mut lua_State, kind: DataKind, bytes: &[u8]) {
     // SAFETY: the promise of `super::push`; the userdata has room for the start and the bytes, and Lua aligns it.
     unsafe {
         let data: *mut Data = ffi::lua_newuserdatauv(state, size_of::<Data>() + bytes.len(), 0).cast();
@@ -119,7 +119,7 @@ unsafe extern "C-unwind" fn index(state: *mut lua_State) -> c_int {
         }
         let frame = frame(state, 1);
         match ((*data).kind, Protocol::named(name)) {
-            (Kind::Packet, Some((number, protocol))) => push_member(state, frame, number, protocol),
+            (DataKind::Packet, Some((number, protocol))) => push_member(state, frame, number, protocol),
             _ => no_member(state, data),
         }
     }
@@ -129,8 +129,8 @@ unsafe fn no_member(state: *mut lua_State, data: *mut Data) -> c_int {
     // SAFETY: see `super`; `data` is the object at index 1.
     unsafe {
         match (*data).kind {
-            Kind::Packet => no_field(state, c"packet"),
-            Kind::Argument => no_field(state, c"data"),
+            DataKind::Packet => no_field(state, c"packet"),
+            DataKind::Argument => no_field(state, c"data"),
         }
     }
 }
@@ -171,7 +171,7 @@ unsafe fn check(state: *mut lua_State, write: bool) -> *mut Data {
         if !(*data).alive {
             ffi::luaL_argerror(state, 1, c"its handler has returned".as_ptr());
         }
-        if write && (*data).kind == Kind::Argument {
+        if write && (*data).kind == DataKind::Argument {
             ffi::luaL_argerror(state, 1, c"read only".as_ptr());
         }
         data
