@@ -1,6 +1,7 @@
-//! The program's entry: its part of arena memory, the handlers in order, the verdict.
+//! A program's entry: its part of arena memory, the handlers in order, the verdict.
 
 use super::General;
+use moonhook_hook::Hook;
 use moonhook_ir as ir;
 use moonhook_ir::Builder;
 use moonhook_ir::helper;
@@ -11,14 +12,29 @@ use moonhook_runtime::layout::*;
 use moonhook_snapshot::TableId;
 use std::collections::BTreeSet;
 
+/// A program to be.
+pub struct Program {
+    /// The closures of its handlers.
+    pub handlers: Vec<u64>,
+    /// The functions with its code, each with its first site.
+    pub units: Vec<(u32, ir::FunctionId)>,
+    /// Accesses to objects of the packet, and to shared tables.
+    pub accesses: (Option<ir::FunctionId>, Vec<(usize, Accesses)>),
+}
+
+/// Where memory is: all programs have the image, and what follows it is parts of the same size, for each CPU one of each program.
+#[derive(Clone, Copy)]
+struct Memory {
+    image_end: i64,
+    stride: i64,
+}
+
 /// Subprograms of the program's own.
 struct Parts {
     report: Option<ir::FunctionId>,
     copy: Option<ir::FunctionId>,
     count: Option<ir::FunctionId>,
     no_memory: Option<ir::FunctionId>,
-    /// Accesses to objects of the packet, and to shared tables.
-    accesses: (Option<ir::FunctionId>, Vec<(usize, Accesses)>),
 }
 
 /// Bytes of each CPU's state (notes of reads and scratch memory of routines included), frames and stack.
@@ -37,17 +53,15 @@ pub enum Outcome {
 }
 
 impl General<'_> {
-    /// Adds the routines, the program and the arena, and puts the module together.
-    pub fn finish_program(
+    /// Adds the routines, the programs and the arena, and puts the module together.
+    pub fn finish_programs(
         mut self,
-        handlers: &[u64],
+        programs: &[Program],
         statics: &[(i64, u64)],
-        units: &[(u32, ir::FunctionId)],
-        accesses: (Option<ir::FunctionId>, Vec<(usize, Accesses)>),
     ) -> Result<Outcome, LowerError> {
-        let list = self.image.words(handlers);
-        let memory = i64::from(self.options.memory.next_multiple_of(PAGE as u32));
-        let stride = STATE + PATTERNS_SIZE + FRAMES + STACK + memory;
+        let lists: Vec<u64> = programs.iter().map(|program| self.image.words(&program.handlers)).collect();
+        let own = i64::from(self.options.memory.next_multiple_of(PAGE as u32));
+        let stride = STATE + PATTERNS_SIZE + FRAMES + STACK + own;
         // Routines can still add texts to the image, so they come before its end is known.
         let named = [
             "arithmetic_slow",
@@ -64,13 +78,7 @@ impl General<'_> {
         for name in named {
             self.routine(name);
         }
-        let parts = Parts {
-            report: self.report(),
-            copy: if self.options.frags { self.copy_frame() } else { None },
-            count: if self.options.count_verdicts { self.count_verdict() } else { None },
-            no_memory: self.no_memory(),
-            accesses,
-        };
+        let parts: Vec<Parts> = (0..programs.len()).map(|program| self.parts(program)).collect();
         if let Err(error) = self.add_routines() {
             return Err(self.internal(error.to_string()));
         }
@@ -82,16 +90,45 @@ impl General<'_> {
         }
         self.module.variables = self.described_variables();
         let image = std::mem::replace(&mut self.image, super::image::Image::new()).finish();
-        let end = image.len() as i64;
-        let function = self.entry((list, handlers.len()), statics, (end, stride), units, &parts);
-        self.place(ir::FunctionId(0), function);
-        let pages = (end + stride * i64::from(self.options.cpus)) / PAGE;
+        let memory = Memory { image_end: image.len() as i64, stride };
+        for (number, (program, parts)) in programs.iter().zip(&parts).enumerate() {
+            self.program = number;
+            let function = self.entry((lists[number], program), statics, memory, parts);
+            self.place(ir::FunctionId(number as u32), function);
+        }
+        let all = i64::from(self.options.cpus) * programs.len() as i64;
+        let pages = (memory.image_end + stride * all) / PAGE;
         let arena = ir::Map { name: "arena".into(), kind: ir::MapKind::Arena { pages: pages as u32, image } };
         self.module.maps.push(arena);
         self.module.functions = self.functions_made.into_iter().flatten().collect();
         name_maps_apart(&mut self.module);
         moonhook_lower::stubs::finish(&mut self.module);
         Ok(Outcome::Module(self.module))
+    }
+
+    fn parts(&mut self, program: usize) -> Parts {
+        self.program = program;
+        Parts {
+            report: self.report(),
+            copy: if self.takes_scattered() { self.copy_frame() } else { None },
+            count: if self.options.count_verdicts { self.count_verdict() } else { None },
+            no_memory: self.no_memory(),
+        }
+    }
+
+    /// The hook of the program whose code is being made.
+    pub fn hook(&self) -> &'static Hook {
+        self.functions.snapshot.hooks()[self.program]
+    }
+
+    /// The program's frames may lie in several buffers.
+    fn takes_scattered(&self) -> bool {
+        self.options.frags && self.hook().section_for_frags.is_some()
+    }
+
+    /// The verdict after a run-time error.
+    fn on_error(&self) -> i64 {
+        self.options.on_error.verdict(self.hook()).into()
     }
 
     /// Notes what can only be a fault of the compiler: there will be no program.
@@ -114,49 +151,45 @@ impl General<'_> {
     /// The program: the handlers of the list (address and number) one after another, until one has a verdict other than `PASS`.
     fn entry(
         &mut self,
-        (list, handlers): (u64, usize),
+        (list, program): (u64, &Program),
         statics: &[(i64, u64)],
-        (image_end, stride): (i64, i64),
-        units: &[(u32, ir::FunctionId)],
+        memory: Memory,
         parts: &Parts,
     ) -> ir::Function {
-        let hook = self.functions.snapshot.hook();
+        let hook = self.hook();
         let section = hook.section(self.options.frags).to_string();
-        let mut name = moonhook_lower::program_name(&self.functions.snapshot.script);
+        let mut name = moonhook_lower::program_name(self.functions.snapshot, self.program);
         // Subprograms are symbols of the same object.
         let taken = |name: &str| {
             self.functions_made.iter().flatten().any(|function| function.name == name)
                 || self.module.maps.iter().any(|map| map.name == name)
         };
-        while taken(&name) {
-            name.truncate(14);
-            name.push('_');
-        }
+        moonhook_lower::set_apart(&mut name, taken);
         let mut code = Builder::new(&name, ir::FunctionKind::Program { section }, 1);
         let processor = code.emit(Op::Helper { id: helper::GET_SMP_PROCESSOR_ID, args: vec![] });
         self.leave_without_memory(&mut code, processor, parts);
-        let each = code.number(stride);
+        let each = code.number(memory.stride * self.programs() as i64);
         let part = code.binary(BinaryOp::Mul, processor, each);
-        let address = code.add(part, image_end);
+        let address = code.add(part, memory.image_end + memory.stride * self.program as i64);
         let state = code.arena(address);
-        self.prepare(&mut code, state, address, statics, (image_end, stride));
+        self.prepare(&mut code, state, address, statics, memory);
         code.store_constant(state, L_BUDGET, self.options.budget.into());
         code.store(state, L_HANDLER, 0);
         let (exit, params) = code.new_block(1);
         if let Some(copy) = parts.copy {
             let context = code.param(0);
             let status = code.call(copy, &[context, address]);
-            let verdict = code.constant(self.options.on_error.into());
+            let verdict = code.constant(self.on_error());
             code.leave_if(CompareOp::Ne, status, 0, exit, &[verdict]);
         }
         let (next, _) = code.new_block(0);
         let (start, _) = code.new_block(0);
         code.jump(next, &[]);
-        let (head, ended, status) = self.run_units(&mut code, state, units, &parts.accesses);
+        let (head, ended, status) = self.run_units(&mut code, state, &program.units, &program.accesses);
         code.block = next;
         let number = code.load(state, L_HANDLER);
         let pass = code.constant(hook.pass.into());
-        let handlers = code.number(handlers as i64);
+        let handlers = code.number(program.handlers.len() as i64);
         code.leave_if(CompareOp::UGe, number, handlers, exit, &[pass]);
         code.terminate(ir::Terminator::MayGoto {
             go: ir::Target::new(start, vec![]),
@@ -185,7 +218,7 @@ impl General<'_> {
             let context = code.param(0);
             code.call(no_memory, &[context, processor]);
         }
-        let verdict = code.number(self.options.on_error.into());
+        let verdict = code.number(self.on_error());
         code.ret(verdict);
         code.block = start;
     }
@@ -219,11 +252,12 @@ impl General<'_> {
         code.leave_if(CompareOp::Ne, status, FINISHED as i32, failed, &[]);
         let routine = self.routine("handler_verdict");
         let address = code.load(state, L_SELF);
-        let hook = self.functions.snapshot.hook();
-        let [pass, last] = [hook.pass, hook.last_verdict()].map(|verdict| code.constant(verdict.into()));
-        let verdict = code.call(routine, &[address, pass, last]);
-        code.leave_if(CompareOp::UGt, verdict, hook.last_verdict() as i32, failed, &[]);
-        code.branch(CompareOp::Eq, verdict, hook.pass as i32, (next, &[]), (other, &[]));
+        let hook = self.hook();
+        let verdicts = [hook.pass.into(), hook.least().into(), hook.bits().into()];
+        let [pass, least, bits] = verdicts.map(|number: i64| code.constant(number));
+        let verdict = code.call(routine, &[address, pass, least, bits]);
+        code.leave_if(CompareOp::Eq, verdict, NO_VERDICT as i32, failed, &[]);
+        code.branch(CompareOp::Eq, verdict, hook.pass, (next, &[]), (other, &[]));
         code.block = other;
         code.jump(exit, &[verdict]);
         code.block = failed;
@@ -234,7 +268,7 @@ impl General<'_> {
             let (context, address) = (code.param(0), code.load(state, L_SELF));
             code.call(report, &[context, address]);
         }
-        let verdict = code.constant(self.options.on_error.into());
+        let verdict = code.constant(self.on_error());
         code.jump(exit, &[verdict]);
     }
 
@@ -245,7 +279,7 @@ impl General<'_> {
         state: Value,
         address: Value,
         statics: &[(i64, u64)],
-        (image_end, stride): (i64, i64),
+        memory: Memory,
     ) {
         let (first, _) = code.cold_block(0);
         let (ready, _) = code.new_block(0);
@@ -261,14 +295,14 @@ impl General<'_> {
             (L_STACK, STACK_START),
             (L_STACK_END, STACK_START + STACK - PAGE),
             (L_HEAP_START, STACK_START + STACK),
-            (L_HEAP_END, stride),
-            (L_MEMORY_END, stride),
+            (L_HEAP_END, memory.stride),
+            (L_MEMORY_END, memory.stride),
         ];
         for (field, offset) in relative {
             let place = code.add(address, offset);
             code.store(state, field, place);
         }
-        code.store_constant(state, L_IMAGE_END, image_end);
+        code.store_constant(state, L_IMAGE_END, memory.image_end);
         for (field, word) in statics {
             code.store_constant(state, *field, *word as i64);
         }

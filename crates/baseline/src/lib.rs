@@ -57,13 +57,12 @@ const UNIT_SIZE: usize = 2000;
 /// to the function's end, as long as it has not done with the loop around them.
 const LOOPED: usize = 150;
 
-/// The subprogram that calls library functions by their numbers; the program itself is function 0.
-const CALL_BUILTIN: FunctionId = FunctionId(1);
-
 /// A program under construction.
 pub struct General<'a> {
     pub functions: Functions<'a>,
     pub options: &'a Options,
+    /// The number of the program whose code is being made, of one for each hook.
+    program: usize,
     pub reach: Reach,
     pub image: Image,
     pub sites: Vec<Site>,
@@ -102,7 +101,8 @@ pub struct General<'a> {
     counts: HashMap<usize, counts::Counts>,
 }
 
-/// Lowers all handlers of a snapshot to one program of general code.
+/// Lowers all handlers of a snapshot to a program of general code for each hook. They have one image, in which functions are the sites of
+/// their entries, so that the code for functions has the same sites in all.
 ///
 /// It takes from `learned` what an earlier attempt at expanded code put there; where there was none, it finds that out itself.
 ///
@@ -137,11 +137,12 @@ fn lower_with(
     let general = General {
         functions,
         options,
+        program: 0,
         reach,
         image: Image::new(),
         sites: vec![Site::default()],
         module: ir::Module::default(),
-        functions_made: vec![None; 2],
+        functions_made: vec![None; 2 * snapshot.hooks().len()],
         own: HashMap::new(),
         routines: HashMap::new(),
         uncompiled_routines: Vec::new(),
@@ -166,6 +167,16 @@ fn lower_with(
 }
 
 impl General<'_> {
+    /// How many programs there are: the first functions.
+    fn programs(&self) -> usize {
+        self.functions.snapshot.hooks().len()
+    }
+
+    /// The program's subprogram that calls library functions by their numbers: those of all programs follow the programs.
+    pub fn call_builtin(&self) -> FunctionId {
+        FunctionId((self.programs() + self.program) as u32)
+    }
+
     fn reserve(&mut self) -> FunctionId {
         self.functions_made.push(None);
         FunctionId(self.functions_made.len() as u32 - 1)

@@ -53,7 +53,7 @@ impl General<'_> {
         make: impl FnOnce(&mut Stubs<'_>) -> Result<T>,
     ) -> Option<T> {
         let (snapshot, options) = (self.functions.snapshot, self.options);
-        match make(&mut Stubs::new(snapshot, options, self).at(loc)) {
+        match make(&mut Stubs::new(snapshot, options, self.program, self).at(loc)) {
             Ok(made) => Some(made),
             Err(Stop::Error(error)) => {
                 self.failure.get_or_insert(*error);

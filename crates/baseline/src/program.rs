@@ -1,64 +1,93 @@
-//! The program around the functions: its entry, the handlers one after another, calls of library functions, the image's end.
+//! The programs around the functions: the code that each has of them, its handlers one after another, calls of library functions.
 //!
-//! Arena memory from the image on, for each CPU: the state, frames, stack, heap.
+//! Arena memory from the image on, for each CPU and each program: the state, frames, stack, heap.
 
-use super::entry::Outcome;
+use super::entry::{Outcome, Program};
 use super::library;
-use super::{CALL_BUILTIN, General, LOOPED, UNIT, UNIT_SIZE, compact, functions};
+use super::{General, LOOPED, UNIT, UNIT_SIZE, compact, functions};
+use moonhook_hook::Hook;
 use moonhook_ir as ir;
 use moonhook_ir::Builder;
 use moonhook_ir::{BinaryOp, Block, CompareOp, FunctionId, Target, Terminator, Value};
-use moonhook_lower::LowerError;
 use moonhook_lower::stubs::shared::Accesses;
+use moonhook_lower::{LowerError, of_program};
 use moonhook_runtime::layout::*;
-use moonhook_snapshot::Value as Snapshot;
+use moonhook_snapshot::{ClosureId, Value as Snapshot};
 
 impl General<'_> {
     pub(super) fn build(mut self) -> Result<Outcome, LowerError> {
-        let closures =
-            self.functions.snapshot.handlers.iter().map(|handler| Snapshot::Closure(handler.closure));
-        let handlers: Vec<u64> = closures.map(|closure| self.constant(&closure).1).collect();
+        let snapshot = self.functions.snapshot;
+        let handlers: Vec<Vec<u64>> = snapshot.hooks().into_iter().map(|hook| self.handlers(hook)).collect();
         let string_meta = self.string_metatable();
-        let mut units: Vec<(u32, FunctionId)> = Vec::new();
+        let mut units = Vec::new();
         let mut entries: Vec<(usize, u32)> = Vec::new();
-        let mut interpreter = None;
+        let mut interpreters = None;
         self.start_module();
         // Making code and writing objects can make more functions reachable.
         loop {
             self.finish_objects();
             if let Some(function) = self.uncompiled.pop_if(|function| self.interpreted.contains(function)) {
                 let first = self.sites.len() as u32;
-                let id = *interpreter.get_or_insert_with(|| self.reserve());
+                let ids: &Vec<FunctionId> = interpreters
+                    .get_or_insert_with(|| (0..self.programs()).map(|_| self.reserve()).collect());
+                units.push((first, ids.clone()));
                 entries.push((function, compact::encode(&mut self, function)));
-                units.push((first, id));
                 continue;
             }
             let batch = self.next_batch();
             if batch.is_empty() {
                 break;
             }
-            let id = self.reserve();
-            let first = self.sites.len() as u32;
+            let first = self.sites.len();
             let name = format!("{UNIT}{}", units.len());
-            let (function, sites) = functions::compile(&mut self, &name, &batch);
-            self.place(id, function);
-            units.push((first, id));
+            let mut ids = Vec::new();
+            let mut sites = Vec::new();
+            for program in 0..self.programs() {
+                self.program = program;
+                // The code of each program goes on at the same sites.
+                self.sites.truncate(first);
+                ids.push(self.reserve());
+                let name = of_program(&name, program);
+                let (function, own_sites) = functions::compile(&mut self, &name, &batch);
+                if program > 0 && own_sites != sites {
+                    self.fail_internally("the programs' code has different sites");
+                }
+                sites = own_sites;
+                self.place(ids[program], function);
+            }
+            units.push((first as u32, ids));
             entries.extend(batch.into_iter().zip(sites));
         }
         for (function, site) in entries {
             let record = self.records[&function];
             self.image.put(record + P_ENTRY as u64, site.into());
         }
-        if let Some(id) = interpreter {
-            let function = compact::make_interpreter(&mut self);
-            self.place(id, function);
+        let mut programs = Vec::new();
+        for (program, handlers) in handlers.into_iter().enumerate() {
+            self.program = program;
+            if let Some(ids) = &interpreters {
+                let id = ids[program];
+                let function = compact::make_interpreter(&mut self);
+                self.place(id, function);
+            }
+            let accesses = (self.object_access(), self.shared_accesses().unwrap_or_default());
+            let units = units.iter().map(|(first, ids)| (*first, ids[program])).collect();
+            programs.push(Program { handlers, units, accesses });
         }
-        let object = self.object_access();
-        let shared = self.shared_accesses().unwrap_or_default();
-        self.make_builtin();
+        for program in 0..self.programs() {
+            self.program = program;
+            self.make_builtin();
+        }
         let statics = self.finish_statics(string_meta);
         self.finish_objects();
-        self.finish_program(&handlers, &statics, &units, (object, shared))
+        self.finish_programs(&programs, &statics)
+    }
+
+    /// The closures of the hook's handlers.
+    fn handlers(&mut self, hook: &Hook) -> Vec<u64> {
+        let closures = self.functions.snapshot.handlers_of(hook).map(|(_, handler)| handler.closure);
+        let closures: Vec<ClosureId> = closures.collect();
+        closures.into_iter().map(|closure| self.constant(&Snapshot::Closure(closure)).1).collect()
     }
 
     /// Functions for the next unit: short ones, or long ones, which no other function has to wait for.
@@ -91,13 +120,14 @@ impl General<'_> {
             sources.map(|s| ir::SourceFile { name: s.name.clone(), text: s.text.clone() }).collect();
     }
 
-    fn program_kind(context: bool) -> ir::FunctionKind {
-        ir::FunctionKind::Subprogram { global: true, context }
+    /// Of a function that takes the program's context.
+    pub fn with_context(&self) -> ir::FunctionKind {
+        ir::FunctionKind::Subprogram { global: true, context: Some(self.hook().section.to_string()) }
     }
 
     /// `(context, state, base, count, number) -> results`: calls the library function with that number.
     fn make_builtin(&mut self) {
-        let mut code = Builder::new("builtin", Self::program_kind(true), 5);
+        let mut code = Builder::new(&of_program("builtin", self.program), self.with_context(), 5);
         let args: Vec<Value> = (0..5).map(|index| code.param(index)).collect();
         let (missing, _) = code.cold_block(0);
         let mut targets: Vec<(i64, Block)> = Vec::new();
@@ -126,7 +156,7 @@ impl General<'_> {
         }
         code.block = missing;
         code.ret(FAIL as i32);
-        self.place(CALL_BUILTIN, code.function);
+        self.place(self.call_builtin(), code.function);
     }
 
     /// The program's loop: units run until they leave with a status that is not theirs to see to. Ends with the status of the handler
@@ -309,7 +339,7 @@ impl General<'_> {
         let base = code.add(func, 16);
         let count = code.load(state, L_CALL_COUNT);
         let (context, address) = (code.param(0), code.load(state, L_SELF));
-        let results = code.call(CALL_BUILTIN, &[context, address, base, count, number]);
+        let results = code.call(self.call_builtin(), &[context, address, base, count, number]);
         code.leave_if(CompareOp::SLt, results, 0, head, &[results]);
         self.deliver(code, state, results, head);
         code.block = other;

@@ -30,7 +30,7 @@ pub struct Unit<'g, 'a> {
 impl<'g, 'a> Unit<'g, 'a> {
     /// A subprogram without functions. It is `looped` if it goes on by itself where only the frame has changed.
     pub fn new(general: &'g mut General<'a>, name: &str, looped: bool) -> Self {
-        let kind = ir::FunctionKind::Subprogram { global: true, context: true };
+        let kind = general.with_context();
         let mut code = Builder::new(name, kind, 2);
         let (dispatch, _) = code.new_block(0);
         let (leave, _) = code.cold_block(1);

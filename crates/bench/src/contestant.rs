@@ -3,15 +3,15 @@
 use crate::error::Error;
 
 /// What a handler decides (`enum xdp_action`).
-pub const DROP: u32 = 1;
-pub const PASS: u32 = 2;
+pub const DROP: i32 = 1;
+pub const PASS: i32 = 2;
 
 /// The outcome of deciding about one frame many times.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
     /// Of the thread that did it (time in which it did not run is left out), divided by the number of times.
     pub ns_per_packet: f64,
-    pub verdict: u32,
+    pub verdict: i32,
 }
 
 pub trait Contestant {

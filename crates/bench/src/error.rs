@@ -17,7 +17,7 @@ pub enum Error {
     #[error("`{command}` failed\n{output}")]
     Command { command: String, output: String },
     #[error("{contestant} gives verdict {got} about the frame '{frame}', which must be {expected}")]
-    WrongVerdict { contestant: String, frame: String, got: u32, expected: u32 },
+    WrongVerdict { contestant: String, frame: String, got: i32, expected: i32 },
     #[error("cannot draw the plot: {0}")]
     Plot(String),
 }

@@ -71,7 +71,7 @@ impl Contestant for KernelProgram {
                 ProgramInput { data_in: Some(&self.frames[frame]), repeat, ..ProgramInput::default() };
             program
                 .test_run(input)
-                .map(|output| output.return_value)
+                .map(|output| output.return_value.cast_signed())
                 .map_err(|error| Error::TestRun { contestant: self.path.display().to_string(), error })
         })?;
         Ok(Run { ns_per_packet, verdict })

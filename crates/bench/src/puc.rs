@@ -67,8 +67,10 @@ impl Contestant for PucLua {
                     message.0.len(),
                 )
             };
-            u32::try_from(verdict)
-                .map_err(|_| Error::Peer { contestant: self.name.clone(), message: message.text() })
+            match verdict {
+                0.. => Ok(verdict),
+                _ => Err(Error::Peer { contestant: self.name.clone(), message: message.text() }),
+            }
         })?;
         Ok(Run { ns_per_packet, verdict })
     }

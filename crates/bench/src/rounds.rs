@@ -72,7 +72,7 @@ pub fn measure(
     Ok(samples.iter().map(|cases| cases.iter().map(|samples| Cost::of(samples)).collect()).collect())
 }
 
-fn judge(entry: &Entry, case: &Case, verdict: u32) -> Result<(), Error> {
+fn judge(entry: &Entry, case: &Case, verdict: i32) -> Result<(), Error> {
     // The floor decides nothing.
     if verdict == case.verdict || entry.role == Role::Floor {
         return Ok(());

@@ -5,6 +5,7 @@
 
 mod contestant;
 
+use crate::hook::HookOption;
 use crate::options::ProgramOptions;
 use crate::{CliError, Exit, frames, loading};
 use contestant::Contestant;
@@ -46,6 +47,8 @@ pub struct Arguments {
     /// Answer as a JSON document
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    hook: HookOption,
     #[command(flatten)]
     program: ProgramOptions,
 }
@@ -104,8 +107,9 @@ pub fn bench(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErro
     let settings = arguments.program.settings();
     let (script, json) = (std::slice::from_ref(&arguments.script), arguments.json);
     let loaded = loading::load(script, &settings.load, json, json)?;
-    let program = Contestant::script(&loaded.snapshot, &settings)?;
-    let empty = Contestant::empty(settings.frags)?;
+    let hook = arguments.hook.of(&loaded.snapshot)?;
+    let program = Contestant::script(&loaded.snapshot, &settings, hook)?;
+    let empty = Contestant::empty(hook, settings.frags)?;
     let works: Result<_, _> = works.iter().map(|work| measure(arguments, work, &program, &empty)).collect();
     let report = Report { script: arguments.script.clone(), rounds: arguments.rounds, works: works? };
     if arguments.json {

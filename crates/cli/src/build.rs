@@ -43,9 +43,11 @@ pub fn build(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErro
     refuse_overwriting(&loaded.files, output)?;
     moonhook_replace::replace_file(output, &compiled.object.elf)
         .map_err(|source| SessionError::Unwritable { path: output.clone(), source })?;
-    let name = &moonhook_engine::packet_program(&compiled.object)?.name;
+    let entries = moonhook_engine::entries(&compiled.object)?;
+    let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+    let which = if names.len() == 1 { "program" } else { "programs" };
     let (size, choice) = (compiled.object.elf.len(), &compiled.choice);
-    writeln!(out, "{}: program {name}, {size} bytes, {choice}", output.display())?;
+    writeln!(out, "{}: {which} {}, {size} bytes, {choice}", output.display(), names.join(", "))?;
     for line in remarks(&compiled, &settings) {
         writeln!(out, "  {line}")?;
     }

@@ -7,9 +7,8 @@ use crate::options::ProgramOptions;
 use crate::{CliError, Exit, loading, report};
 use costs::Cost;
 use moonhook_diagnostic::Diagnostic;
-use moonhook_emit::FunctionReport;
 use moonhook_engine::Kernel;
-use moonhook_engine::{Choice, Compiled, Timings, packet_program, timed};
+use moonhook_engine::{Choice, Compiled, Timings, entries, timed};
 use moonhook_install::{LogDetail, MapInfo, ProgramStatistics};
 use moonhook_ir::{Map, MapKind, PAGE};
 use moonhook_snapshot::Snapshot;
@@ -53,6 +52,8 @@ pub struct Arguments {
 struct Report {
     script: String,
     handlers: Vec<Handler>,
+    /// One for each hook.
+    programs: Vec<Entry>,
     program: Program,
     /// The tables that are maps.
     tables: Vec<TableReport>,
@@ -73,10 +74,19 @@ struct Handler {
     place: String,
 }
 
+/// A program of the object.
+#[derive(Debug, Serialize)]
+struct Entry {
+    name: String,
+    hook: &'static str,
+    section: String,
+    /// What the kernel made of it.
+    kernel: Option<ProgramStatistics>,
+}
+
+/// What the programs are, all together.
 #[derive(Debug, Serialize)]
 struct Program {
-    name: String,
-    section: String,
     /// What the handlers were compiled to.
     #[serde(flatten)]
     choice: Choice,
@@ -88,8 +98,6 @@ struct Program {
     stack_of_calls: u32,
     /// Where the instructions are, and the verifier's work.
     costs: Vec<Cost>,
-    /// What the kernel made of it.
-    kernel: Option<ProgramStatistics>,
 }
 
 pub fn check(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
@@ -129,6 +137,7 @@ fn report(
     Ok(Report {
         script: snapshot.script.clone(),
         handlers: handlers(snapshot),
+        programs: programs(compiled, kernel)?,
         program: program(snapshot, compiled, kernel, costs)?,
         tables: tables::tables(&compiled.module, &maps),
         map_memory: maps.iter().map(|map| map.memory).sum(),
@@ -156,21 +165,25 @@ fn program(
     costs: bool,
 ) -> Result<Program, CliError> {
     let functions = &compiled.object.functions;
-    let FunctionReport { name, section, .. } = packet_program(&compiled.object)?;
-    let statistics = kernel.and_then(|kernel| {
-        kernel.program.statistics().into_iter().find(|statistics| statistics.name == *name)
-    });
-    let verified = kernel.and_then(|_| costs::verified(compiled, name, costs));
+    let verified = kernel.map(|_| costs::verified(compiled, costs)).transpose()?.flatten();
     Ok(Program {
-        name: name.to_string(),
-        section: section.clone(),
         choice: compiled.choice.clone(),
         instructions: functions.iter().map(|function| function.instructions).sum(),
         stack: functions.iter().map(|function| function.stack).collect(),
         stack_of_calls: compiled.object.stack,
         costs: costs::costs(snapshot, functions, verified.as_deref()),
-        kernel: statistics,
     })
+}
+
+fn programs(compiled: &Compiled, kernel: Option<&Kernel>) -> Result<Vec<Entry>, CliError> {
+    let statistics = kernel.map(|kernel| kernel.program.statistics()).unwrap_or_default();
+    let entry = |entry: moonhook_engine::Entry| Entry {
+        kernel: statistics.iter().find(|statistics| statistics.name == entry.name).cloned(),
+        name: entry.name,
+        hook: entry.hook.name,
+        section: entry.section,
+    };
+    Ok(entries(&compiled.object)?.into_iter().map(entry).collect())
 }
 
 /// A map as the object describes it.
@@ -211,37 +224,29 @@ fn planned(map: &Map) -> MapInfo {
 }
 
 fn show(report: &Report, timings: bool, out: &mut dyn Write) -> Result<(), CliError> {
-    let Program { name, section, choice, instructions, stack, stack_of_calls, costs, kernel } =
-        &report.program;
-    writeln!(out, "{}: program `{name}` in section {section}", report.script)?;
-    match &report.handlers[..] {
-        [handler] => writeln!(out, "  handler                {}", handler.place)?,
-        handlers => {
-            writeln!(
-                out,
-                "  {} handlers, compiled to one program; they run in this order while they pass:",
-                handlers.len()
-            )?;
-            for (index, handler) in handlers.iter().enumerate() {
-                writeln!(out, "    {}. {}", index + 1, handler.place)?;
-            }
-        }
+    let Program { choice, instructions, stack, stack_of_calls, costs } = &report.program;
+    for Entry { name, hook, section, .. } in &report.programs {
+        writeln!(out, "{}: program `{name}` in section {section}", report.script)?;
+        show_handlers(&report.handlers, hook, out)?;
     }
     writeln!(out, "  form                   {choice}")?;
     if let Some(help) = choice.reason.as_ref().and_then(|reason| reason.help.as_ref()) {
         writeln!(out, "                         for expanded code, {help}")?;
     }
     writeln!(out, "  instructions           {instructions}")?;
-    match kernel {
-        Some(kernel) => {
-            writeln!(out, "  verified instructions  {}", kernel.verified_instructions)?;
-            writeln!(out, "  machine code           {} bytes", kernel.jited_bytes)?;
-            show_stack(kernel.stack.as_ref().unwrap_or(stack), *stack_of_calls, out)?;
-        }
-        None => show_stack(stack, *stack_of_calls, out)?,
+    let kernel: Vec<&ProgramStatistics> =
+        report.programs.iter().filter_map(|entry| entry.kernel.as_ref()).collect();
+    if !kernel.is_empty() {
+        let verified: u64 = kernel.iter().map(|kernel| u64::from(kernel.verified_instructions)).sum();
+        writeln!(out, "  verified instructions  {verified}")?;
+        let bytes: u64 = kernel.iter().map(|kernel| u64::from(kernel.jited_bytes)).sum();
+        writeln!(out, "  machine code           {bytes} bytes")?;
     }
+    let verified = kernel.iter().filter_map(|kernel| kernel.stack.as_ref());
+    let verified: Vec<u32> = verified.flatten().copied().collect();
+    show_stack(if verified.is_empty() { stack } else { &verified }, *stack_of_calls, out)?;
     if costs.len() > 1 {
-        costs::show(costs, kernel.is_some(), out)?;
+        costs::show(costs, !kernel.is_empty(), out)?;
     }
     tables::show(&report.tables, out)?;
     writeln!(out, "  maps                   {}, {} bytes", report.maps.len(), report.map_memory)?;
@@ -260,11 +265,28 @@ fn show(report: &Report, timings: bool, out: &mut dyn Write) -> Result<(), CliEr
     if timings {
         show_timings(&report.timings_us, out)?;
     }
-    let judged = match kernel {
-        Some(_) => "accepted by the kernel's verifier",
-        None => "compiled; the kernel was not asked",
+    let judged = match kernel.is_empty() {
+        false => "accepted by the kernel's verifier",
+        true => "compiled; the kernel was not asked",
     };
     Ok(writeln!(out, "{judged}")?)
+}
+
+/// The handlers for a hook.
+fn show_handlers(handlers: &[Handler], hook: &str, out: &mut dyn Write) -> Result<(), CliError> {
+    let handlers: Vec<&Handler> = handlers.iter().filter(|handler| handler.hook == hook).collect();
+    if let [handler] = handlers[..] {
+        return Ok(writeln!(out, "  handler                {}", handler.place)?);
+    }
+    writeln!(
+        out,
+        "  {} handlers, compiled to one program; they run in this order while they pass:",
+        handlers.len()
+    )?;
+    for (index, handler) in handlers.iter().enumerate() {
+        writeln!(out, "    {}. {}", index + 1, handler.place)?;
+    }
+    Ok(())
 }
 
 /// Subprograms share the kernel's 512 bytes along each chain of calls only, so their sum says nothing.

@@ -40,6 +40,8 @@ pub enum CliError {
     Unreadable { path: PathBuf, source: io::Error },
     #[error("`{operation}` has other operands")]
     Operands { operation: String },
+    #[error("the script has no handlers for '{hook}'")]
+    NoHandlers { hook: String, others: String },
     #[error("{}:{line}: {problem}", path.display())]
     Entry { path: PathBuf, line: u64, problem: String },
 }
@@ -83,6 +85,7 @@ impl CliError {
             CliError::Unreadable { .. } => "MH0012",
             CliError::Operands { .. } => "MH0014",
             CliError::Entry { .. } => "MH0015",
+            CliError::NoHandlers { .. } => "MH0025",
         }
     }
 
@@ -97,6 +100,10 @@ impl CliError {
             CliError::NothingToMeasure { .. } => "give a capture with whole Ethernet frames, or none",
             CliError::Signals { .. } => "use `--duration` to end after some time",
             CliError::Unreadable { .. } => "check the path and its permissions",
+            CliError::NoHandlers { others, .. } => {
+                let help = format!("its handlers are for {others}; use one of those with `--hook`");
+                return Diagnostic::new(self.code(), self.to_string()).help(help);
+            }
             CliError::Operands { .. } => "`moonhook table --help` shows the operands of each operation",
             CliError::Entry { .. } => "correct the line; `moonhook table --help` describes the formats",
         };
@@ -108,7 +115,10 @@ impl CliError {
         match self {
             CliError::Session(error) => error.exit(),
             CliError::User(_) | CliError::Entry { .. } => Exit::Refused,
-            CliError::NoPage { .. } | CliError::SameFile { .. } | CliError::Operands { .. } => Exit::Usage,
+            CliError::NoPage { .. }
+            | CliError::SameFile { .. }
+            | CliError::Operands { .. }
+            | CliError::NoHandlers { .. } => Exit::Usage,
             CliError::Remote(failure) => Exit::from(failure.exit),
             CliError::Capture(_)
             | CliError::NothingToMeasure { .. }

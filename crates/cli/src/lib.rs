@@ -14,6 +14,7 @@ mod events;
 mod exec;
 mod explain;
 mod frames;
+mod hook;
 mod list;
 mod loading;
 mod options;

@@ -94,7 +94,7 @@ fn row(status: &Status) -> [String; 8] {
     [
         status.name.to_string(),
         interface,
-        format!("{} {}{pinned}", status.hook, status.mode),
+        format!("{} {}", status.hook, status.mode).trim_end().to_string() + pinned,
         status.pid.map_or("-".to_string(), |pid| pid.to_string()),
         status.uptime_seconds.map_or("-".to_string(), uptime),
         status.packets.to_string(),

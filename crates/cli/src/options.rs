@@ -2,6 +2,7 @@
 
 use crate::verdict;
 use moonhook_engine::{BUDGET, Form, MEMORY, Settings};
+use moonhook_hook::OnError;
 use std::path::{Path, PathBuf};
 
 /// Options of every command that loads scripts.
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 pub struct ScriptOptions {
     /// Verdict after a run-time error
     #[arg(long, value_name = "VERDICT", value_parser = verdict::parser(), default_value = "pass")]
-    pub on_error: u32,
+    pub on_error: OnError,
     /// Steps that the handlers may use for one frame
     #[arg(long, value_name = "STEPS", default_value_t = BUDGET, value_parser = clap::value_parser!(u32).range(1..))]
     pub budget: u32,
@@ -72,7 +73,7 @@ impl ScriptOptions {
             prints_to_stderr: false,
         };
         let memory = self.memory.unwrap_or(MEMORY);
-        let (on_error, budget, form) = (self.on_error, self.budget, self.form.into());
+        let (on_error, budget, form) = (self.on_error.clone(), self.budget, self.form.into());
         Settings { on_error, budget, form, memory, load, ..Settings::default() }
     }
 }

@@ -10,8 +10,9 @@ mod listing;
 mod tier;
 
 use crate::build::refuse_overwriting;
+use crate::hook::HookOption;
 use crate::options::ScriptOptions;
-use crate::{CliError, Exit, loading, report, verdict};
+use crate::{CliError, Exit, loading, report};
 use clock::Clock;
 use compare::Difference;
 use listing::{Line, Listing};
@@ -21,7 +22,7 @@ use moonhook_load::Moment;
 use moonhook_user::UserTier;
 use std::io::Write;
 use std::path::PathBuf;
-use tier::{KernelTier, Outcome, Tier};
+use tier::{KernelTier, Outcome, RealLua, Tier};
 
 /// Run the handlers on every frame of a capture
 #[derive(Debug, clap::Args)]
@@ -56,6 +57,8 @@ pub struct Arguments {
     /// Answer as a JSON document
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    hook: HookOption,
     #[command(flatten)]
     script_options: ScriptOptions,
     /// Stop after that many frames
@@ -105,17 +108,19 @@ type Tiers = Vec<Box<dyn Tier>>;
 fn tiers(arguments: &Arguments) -> Result<(Tiers, Option<Choice>), CliError> {
     let scripts = std::slice::from_ref(&arguments.script);
     let settings = Settings { given_time: true, ..arguments.script_options.settings() };
-    let user = |loaded| -> Result<Box<dyn Tier>, CliError> {
-        let options = moonhook_user::Options { on_error: settings.on_error, budget: settings.budget.into() };
-        Ok(Box::new(UserTier::new(loaded, options)?))
-    };
     let loaded = loading::load(scripts, &settings.load, arguments.json, arguments.json)?;
+    let hook = arguments.hook.of(&loaded.snapshot)?;
+    let user = |loaded| -> Result<Box<dyn Tier>, CliError> {
+        let on_error = settings.on_error.clone();
+        let options = moonhook_user::Options { on_error, budget: settings.budget.into() };
+        Ok(Box::new(RealLua { tier: UserTier::new(loaded, options)?, hook }))
+    };
     if arguments.tier == TierChoice::User {
         return Ok((vec![user(loaded)?], None));
     }
     let long_frames =
         lengths::needs_several_buffers(moonhook_capture::open(&arguments.trace)?, arguments.limit);
-    let kernel = KernelTier::new(&loaded.snapshot, &settings, long_frames)?;
+    let kernel = KernelTier::new(&loaded.snapshot, &settings, hook, long_frames)?;
     let form = Some(kernel.choice.clone());
     Ok(match arguments.tier {
         TierChoice::Both => (vec![Box::new(kernel), user(loaded)?], form),
@@ -147,7 +152,7 @@ fn frames(
         clock.set(frame.timestamp_ns);
         let line = decide(&frame, clock.now(), tiers)?;
         if let (Some(writer), Outcome::Decided(decision)) = (passed.as_mut(), &line.outcome)
-            && decision.verdict == verdict::PASS
+            && decision.verdict == decision.hook.pass
         {
             writer.write(&Frame { data: decision.data.clone(), ..frame.clone() })?;
         }

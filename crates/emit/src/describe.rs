@@ -4,7 +4,7 @@ use crate::btf::{Btf, FunctionInfo, LineInfo, Linkage, Member, SectionInfo, Type
 use crate::entries;
 use crate::error::EmitError;
 use crate::program::{Code, DATA_ALIGNMENT, TEXT, data_section};
-use moonhook_hook::{Hook, XDP};
+use moonhook_hook::{HOOKS, Hook};
 use moonhook_ir::{Function, FunctionKind, Loc, MapDefinition, MapKind, Module, SourceFile};
 
 /// The last line number that line information holds (22 bits).
@@ -118,7 +118,6 @@ fn data(module: &Module, btf: &mut Btf) -> Result<(), EmitError> {
 fn functions(module: &Module, codes: &[Code], btf: &mut Btf) -> Vec<u8> {
     let mut sections: Vec<(&str, SectionInfo)> = Vec::new();
     let mut lines = Lines { sources: &module.sources, split: Vec::new() };
-    let programs = module.functions.iter().map(section_of).find(|section| *section != TEXT);
     for (function, code) in module.functions.iter().zip(codes) {
         let name = section_of(function);
         let position = sections.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
@@ -126,8 +125,7 @@ fn functions(module: &Module, codes: &[Code], btf: &mut Btf) -> Vec<u8> {
             sections.len() - 1
         });
         let info = &mut sections[position].1;
-        info.functions
-            .push(FunctionInfo { offset: code.offset, type_id: signature(function, programs, btf) });
+        info.functions.push(FunctionInfo { offset: code.offset, type_id: signature(function, btf) });
         lines.add(code, btf, &mut info.lines);
     }
     // Of one section, the functions come in the order of their offsets already.
@@ -144,22 +142,22 @@ pub fn section_of(function: &Function) -> &str {
 }
 
 /// A program takes its context, other functions take numbers or the context and numbers; the verifier checks global
-/// functions by this (`btf_prepare_func_args`, kernel/bpf/btf.c). `programs` is the section of the module's programs.
-fn signature(function: &Function, programs: Option<&str>, btf: &mut Btf) -> TypeId {
+/// functions by this (`btf_prepare_func_args`, kernel/bpf/btf.c).
+fn signature(function: &Function, btf: &mut Btf) -> TypeId {
     match &function.kind {
         FunctionKind::Program { section } => {
             let context = context(section, btf);
             let result = btf.int();
             btf.function(&function.name, Linkage::Global, result, &[("ctx", context)])
         }
-        FunctionKind::Subprogram { global, context: takes_context } => {
+        FunctionKind::Subprogram { global, context: of_section } => {
             let linkage = if *global { Linkage::Global } else { Linkage::Static };
             let word = btf.u64();
             let names = ["a", "b", "c", "d", "e"];
             let mut params: Vec<(&str, TypeId)> =
                 names.into_iter().take(function.params.len()).map(|name| (name, word)).collect();
-            if let (true, Some(first)) = (takes_context, params.first_mut()) {
-                *first = ("ctx", context(programs.unwrap_or_default(), btf));
+            if let (Some(section), Some(first)) = (of_section, params.first_mut()) {
+                *first = ("ctx", context(section, btf));
             }
             btf.function(&function.name, linkage, word, &params)
         }
@@ -168,7 +166,7 @@ fn signature(function: &Function, programs: Option<&str>, btf: &mut Btf) -> Type
 
 /// A pointer to the context of programs in that section; the kernel knows it by the structure's name.
 fn context(section: &str, btf: &mut Btf) -> TypeId {
-    let hook = Hook::of_section(section).unwrap_or(&XDP);
+    let hook = Hook::of_section(section).unwrap_or(HOOKS[0]);
     let structure = btf.structure(hook.context.structure, 0, &[]);
     btf.pointer(structure)
 }

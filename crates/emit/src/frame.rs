@@ -2,7 +2,7 @@
 //! fit what the kernel gives.
 
 use crate::error::EmitError;
-use moonhook_ir::{Function, FunctionKind, MAX_FUNCTIONS, Module, Op, Slot};
+use moonhook_ir::{Function, FunctionKind, MAX_FUNCTIONS, Module, Slot};
 
 /// `MAX_BPF_STACK` (include/linux/filter.h): for all nested frames together.
 pub const MAX_STACK: u32 = 512;
@@ -150,13 +150,7 @@ impl Chains {
 }
 
 fn callees(function: &Function) -> Vec<usize> {
-    let insts = function.blocks.iter().flat_map(|block| &block.insts);
-    let mut callees: Vec<usize> = insts
-        .filter_map(|inst| match inst.op {
-            Op::Call { function, .. } | Op::FunctionReference(function) => Some(function.0 as usize),
-            _ => None,
-        })
-        .collect();
+    let mut callees: Vec<usize> = function.callees().map(|callee| callee.0 as usize).collect();
     callees.sort_unstable();
     callees.dedup();
     callees

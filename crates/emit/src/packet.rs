@@ -18,9 +18,9 @@ pub struct Ends {
 }
 
 impl Ends {
-    /// Of a function of a module with programs for that hook.
-    pub fn find(function: &Function, hook: Option<&Hook>) -> Ends {
+    pub fn find(function: &Function) -> Ends {
         let mut found = Ends { ends: HashSet::new(), reused: HashSet::new() };
+        let hook = function.section().and_then(Hook::of_section);
         let Some((context, hook)) = function.context().zip(hook) else { return found };
         for inst in function.blocks.iter().flat_map(|block| &block.insts) {
             match (&inst.op, inst.result) {
@@ -107,7 +107,7 @@ b4():
 "#,
         )
         .unwrap();
-        let ends = Ends::find(&function, Hook::of_section("xdp"));
+        let ends = Ends::find(&function);
         let [again, end, once] = [3, 2, 4].map(Value);
         assert!(ends.copies_left(&Condition::new(CompareOp::UGt, again, end)));
         assert!(!ends.copies_left(&Condition::new(CompareOp::UGt, once, end)));

@@ -3,6 +3,7 @@
 use moonhook_control::ControlError;
 use moonhook_diagnostic::{Diagnostic, Place};
 use moonhook_emit::EmitError;
+use moonhook_hook::Hook;
 use moonhook_install::InstallError;
 use moonhook_lower::LowerError;
 use moonhook_passes::without_arena::MOST;
@@ -25,6 +26,8 @@ pub enum EngineError {
     /// An error with what is known besides.
     #[error("{}", .0.error)]
     Noted(Box<Noted>),
+    #[error("'{name}' is no verdict that a script can have for errors at {}", hook.name)]
+    NoSuchVerdict { name: String, hook: &'static Hook },
     #[error("the object has no program for a hook")]
     NoProgram,
     #[error("the program needs {} MiB of memory, and one map of an object can have {} MiB", .bytes >> 20, MOST >> 20)]
@@ -95,6 +98,12 @@ impl EngineError {
                 diagnostic.reason = (!reasons.is_empty()).then(|| reasons.join("; "));
                 diagnostic.place = diagnostic.place.or_else(|| noted.place.clone());
                 diagnostic
+            }
+            EngineError::NoSuchVerdict { hook, .. } => {
+                let plain = hook.verdicts.iter().filter(|verdict| !verdict.needs_target);
+                let names: Vec<String> = plain.map(|verdict| verdict.name().to_lowercase()).collect();
+                let help = format!("use `--on-error` with one of {}", names.join(", "));
+                Diagnostic::new("MH0024", self.to_string()).help(help)
             }
             EngineError::NoProgram => Diagnostic::new("MH0009", self.to_string())
                 .help("this is a bug in Moonhook; please report it with the script"),

@@ -7,7 +7,7 @@
 use crate::Form;
 use crate::error::Noted;
 use crate::reason::largest_line;
-use crate::stages::{Attempt, Timings, check_size, emit, lower, packet_program, timed};
+use crate::stages::{Attempt, Timings, check_size, emit, lower, object_name, timed};
 use crate::{Choice, EngineError, Reason, Settings};
 use moonhook_emit::{EmitError, Object};
 use moonhook_install::{InstallError, LoadOptions, LogDetail, Program};
@@ -53,7 +53,7 @@ pub fn install<'a>(
         // Of general code the verifier's work is bounded by its size.
         let is_bounded = attempt.bounded && attempt.form == Form::Expanded;
         let patience = is_bounded.then_some(settings.patience);
-        let options = LoadOptions { name: packet_program(object)?.name.clone(), log, patience };
+        let options = LoadOptions { name: object_name(object)?, log, patience };
         let maps = maps(module);
         let load = || moonhook_install::load_with_maps(&object.elf, &options, &maps);
         let loaded = timed(timings.kernel_load.get_or_insert_default(), load);

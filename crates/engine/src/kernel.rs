@@ -1,6 +1,6 @@
 //! A compiled script inside the kernel: the program with what is needed to understand its events and counters.
 
-use crate::{Compiled, EngineError, Maps, Settings, packet_program};
+use crate::{Compiled, EngineError, Entry, Maps, Settings, entries, object_name};
 use moonhook_hook::Hook;
 use moonhook_install::{Events, LoadOptions, LogDetail, Program};
 use moonhook_ir::Module;
@@ -17,10 +17,8 @@ pub const VERDICTS: &str = ".data.verdicts";
 
 pub struct Kernel {
     pub program: Program,
-    /// The name of the program in the object.
-    pub name: String,
-    /// Where it is to be put.
-    pub hook: &'static Hook,
+    /// The programs in the object; one at least.
+    pub entries: Vec<Entry>,
     pub decoder: Decoder,
     elf: Arc<[u8]>,
 }
@@ -28,8 +26,7 @@ pub struct Kernel {
 /// All it takes to load a program once more, on any thread.
 pub struct Again {
     elf: Arc<[u8]>,
-    name: String,
-    hook: &'static Hook,
+    entries: Vec<Entry>,
     decoder: Decoder,
     /// Maps in the place of the object's own, by name.
     maps: Vec<(String, OwnedFd)>,
@@ -39,11 +36,12 @@ impl Again {
     /// # Errors
     /// What the kernel refuses.
     pub fn load(self) -> Result<Kernel, EngineError> {
-        let Again { elf, name, hook, decoder, maps } = self;
+        let Again { elf, entries, decoder, maps } = self;
         let maps: Vec<_> = maps.iter().map(|(name, map)| (name.clone(), map.as_fd())).collect();
-        let options = LoadOptions { name: name.clone(), log: LogDetail::Nothing, ..LoadOptions::default() };
+        let name = entries.first().ok_or(EngineError::NoProgram)?.name.clone();
+        let options = LoadOptions { name, log: LogDetail::Nothing, ..LoadOptions::default() };
         let program = moonhook_install::load_with_maps(&elf, &options, &maps)?;
-        Ok(Kernel { program, name, hook, decoder, elf })
+        Ok(Kernel { program, entries, decoder, elf })
     }
 }
 
@@ -77,8 +75,7 @@ impl Kernel {
     /// # Errors
     /// What the kernel refuses.
     pub fn load(compiled: &Compiled) -> Result<Kernel, EngineError> {
-        let options =
-            LoadOptions { name: packet_program(&compiled.object)?.name.clone(), ..Default::default() };
+        let options = LoadOptions { name: object_name(&compiled.object)?, ..Default::default() };
         let program = moonhook_install::load(&compiled.object.elf, &options)?;
         Kernel::new(compiled, program, &|_| false)
     }
@@ -91,10 +88,12 @@ impl Kernel {
     ) -> Result<Kernel, EngineError> {
         let Compiled { module, object, .. } = compiled;
         crate::tables::fill(&program, module, kept)?;
-        let report = packet_program(object)?;
-        let hook = Hook::of_section(&report.section).ok_or(EngineError::NoProgram)?;
-        let (name, decoder) = (report.name.clone(), Decoder::new(module));
-        Ok(Kernel { program, name, hook, decoder, elf: object.elf.as_slice().into() })
+        Ok(Kernel {
+            program,
+            entries: entries(object)?,
+            decoder: Decoder::new(module),
+            elf: object.elf.as_slice().into(),
+        })
     }
 
     /// The same program, with `map` in the place of its map `name`. All other maps that are not constant belong to both.
@@ -108,8 +107,16 @@ impl Kernel {
             let map = duplicate(self.program.map_fd(&other)?)?;
             maps.push((other, map));
         }
-        let (elf, name, decoder) = (Arc::clone(&self.elf), self.name.clone(), self.decoder.clone());
-        Ok(Again { elf, name, hook: self.hook, decoder, maps })
+        let (elf, entries, decoder) = (Arc::clone(&self.elf), self.entries.clone(), self.decoder.clone());
+        Ok(Again { elf, entries, decoder, maps })
+    }
+
+    /// The program for a hook.
+    ///
+    /// # Errors
+    /// `NoProgram`.
+    pub fn entry(&self, hook: &Hook) -> Result<&Entry, EngineError> {
+        self.entries.iter().find(|entry| entry.hook == hook).ok_or(EngineError::NoProgram)
     }
 
     /// The consumer of the script's events; `None` if its handlers have none.

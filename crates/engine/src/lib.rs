@@ -23,4 +23,4 @@ pub use moonhook_baseline::UNIT;
 pub use moonhook_lower::{CLOCK_SECTION, Clock, Learned};
 pub use reason::{Choice, Reason};
 pub use settings::{BUDGET, MEMORY, PATIENCE, Settings, possible_cpus};
-pub use stages::{Attempt, Timings, emit, lower, packet_program, timed};
+pub use stages::{Attempt, Entry, Timings, emit, entries, lower, object_name, timed};

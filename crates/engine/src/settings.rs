@@ -1,13 +1,13 @@
 //! What a person can choose about a program.
 
 use crate::Form;
-use moonhook_hook::XDP;
+use moonhook_hook::OnError;
 use std::time::Duration;
 
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The number of the verdict after a run-time error.
-    pub on_error: u32,
+    /// The verdict after a run-time error.
+    pub on_error: OnError,
     /// Steps that the handlers may use for one frame.
     pub budget: u32,
     /// CPUs that the program has memory for; `None`: all that this machine can have.
@@ -44,7 +44,7 @@ pub const MEMORY: u32 = 256 << 10;
 impl Default for Settings {
     fn default() -> Self {
         Settings {
-            on_error: XDP.pass,
+            on_error: OnError::PASS,
             budget: BUDGET,
             cpus: None,
             count_verdicts: false,

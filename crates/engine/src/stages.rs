@@ -66,8 +66,9 @@ pub fn lower(
     attempt: Attempt,
     learned: &mut Learned,
 ) -> Result<Module, EngineError> {
+    check_verdict(snapshot, settings)?;
     let options = moonhook_lower::Options {
-        on_error: settings.on_error,
+        on_error: settings.on_error.clone(),
         budget: settings.budget,
         cpus: settings.cpus.unwrap_or_else(possible_cpus),
         count_verdicts: settings.count_verdicts,
@@ -88,6 +89,15 @@ pub fn lower(
     let checked = module.functions.iter().try_for_each(moonhook_ir::verify::verify);
     checked.map_err(|error| EmitError::Malformed { problem: error.to_string() })?;
     Ok(module)
+}
+
+/// Refuses a verdict for errors that one of the script's hooks does not have.
+fn check_verdict(snapshot: &Snapshot, settings: &Settings) -> Result<(), EngineError> {
+    let name = settings.on_error.name().unwrap_or_default();
+    match snapshot.hooks().into_iter().find(|hook| !settings.on_error.is_of(hook)) {
+        Some(hook) => Err(EngineError::NoSuchVerdict { name: name.to_string(), hook }),
+        None => Ok(()),
+    }
 }
 
 /// Steps of the compiler that are worth an attempt at expanded code, of which some tens of thousands take a second with all that follows:
@@ -127,13 +137,36 @@ pub fn emit(module: &Module) -> Result<Object, EngineError> {
     Ok(moonhook_emit::emit(module, &options)?)
 }
 
-/// The object's program for a hook.
+/// A program of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its name there.
+    pub name: String,
+    /// Where it is to be put.
+    pub hook: &'static Hook,
+    /// The section that it is in.
+    pub section: String,
+}
+
+/// The object's programs; one at least.
 ///
 /// # Errors
 /// `NoProgram`.
-pub fn packet_program(object: &Object) -> Result<&FunctionReport, EngineError> {
-    let is_program = |function: &&FunctionReport| Hook::of_section(&function.section).is_some();
-    object.functions.iter().find(is_program).ok_or(EngineError::NoProgram)
+pub fn entries(object: &Object) -> Result<Vec<Entry>, EngineError> {
+    let entry = |function: &FunctionReport| {
+        let (name, section) = (function.name.clone(), function.section.clone());
+        Hook::of_section(&section).map(|hook| Entry { name, hook, section })
+    };
+    let entries: Vec<Entry> = object.functions.iter().filter_map(entry).collect();
+    if entries.is_empty() { Err(EngineError::NoProgram) } else { Ok(entries) }
+}
+
+/// What a loader calls the object: as its first program is called.
+///
+/// # Errors
+/// `NoProgram`.
+pub fn object_name(object: &Object) -> Result<String, EngineError> {
+    Ok(entries(object)?.swap_remove(0).name)
 }
 
 /// Runs `work` and adds how many microseconds it took.

@@ -1,11 +1,13 @@
 //! Where in the kernel handlers run, as data: a hook is a file with its row, and an entry of [`HOOKS`]. Numbers are those of
 //! include/uapi/linux/bpf.h.
 
+mod on_error;
 mod xdp;
 
 use std::fmt;
 use std::hash;
 
+pub use on_error::OnError;
 pub use xdp::XDP;
 
 /// All hooks.
@@ -22,12 +24,19 @@ pub struct Hook {
     /// `enum bpf_prog_type`.
     pub program_type: u32,
     pub context: Context,
-    /// The names of what a program can return, by number.
-    pub verdicts: &'static [&'static str],
+    /// What a program can return.
+    pub verdicts: &'static [Verdict],
     /// The verdict of a handler that returns nothing. Where a handler returns it, the next one is asked.
-    pub pass: u32,
-    /// The verdicts, at the end of `verdicts`, that need more than their number.
-    pub with_targets: usize,
+    pub pass: i32,
+}
+
+/// What a program can return.
+pub struct Verdict {
+    /// The first is what it is called in messages and counters.
+    pub names: &'static [&'static str],
+    pub number: i32,
+    /// It needs more than its number: where the packet is to go.
+    pub needs_target: bool,
 }
 
 /// What a program gets.
@@ -37,6 +46,24 @@ pub struct Context {
     /// Where the addresses of the packet's first byte and of the one behind its last are in it: words of 32 bits.
     pub start: i16,
     pub end: i16,
+}
+
+/// Bits for verdicts that a hook can have: the difference between its greatest and its least is below that.
+pub const VERDICTS: u32 = 16;
+
+impl Verdict {
+    const fn plain(number: i32, names: &'static [&'static str]) -> Verdict {
+        Verdict { names, number, needs_target: false }
+    }
+
+    const fn with_target(number: i32, names: &'static [&'static str]) -> Verdict {
+        Verdict { names, number, needs_target: true }
+    }
+
+    /// What it is called in messages and counters.
+    pub fn name(&self) -> &'static str {
+        self.names.first().copied().unwrap_or_default()
+    }
 }
 
 impl Hook {
@@ -51,19 +78,36 @@ impl Hook {
     }
 
     /// The name of a verdict.
-    pub fn verdict(&self, number: u32) -> Option<&'static str> {
-        self.verdicts.get(usize::try_from(number).ok()?).copied()
+    pub fn verdict(&self, number: i32) -> Option<&'static str> {
+        self.verdicts.iter().find(|verdict| verdict.number == number).map(Verdict::name)
+    }
+
+    /// The number of a verdict that a person can ask for, by one of its names in any case.
+    pub fn plain_verdict(&self, name: &str) -> Option<i32> {
+        let mut plain = self.verdicts.iter().filter(|verdict| !verdict.needs_target);
+        let is_meant = |verdict: &&Verdict| verdict.names.iter().any(|own| own.eq_ignore_ascii_case(name));
+        plain.find(is_meant).map(|verdict| verdict.number)
+    }
+
+    /// The names of all verdicts with their numbers, as constants for scripts.
+    pub fn constants(&self) -> impl Iterator<Item = (&'static str, i32)> {
+        let named = |verdict: &'static Verdict| verdict.names.iter().map(|name| (*name, verdict.number));
+        self.verdicts.iter().flat_map(named)
+    }
+
+    /// The least verdict.
+    pub fn least(&self) -> i32 {
+        self.verdicts.iter().map(|verdict| verdict.number).min().unwrap_or(0)
     }
 
     /// The greatest verdict.
-    pub fn last_verdict(&self) -> u32 {
-        self.verdicts.len() as u32 - 1
+    pub fn greatest(&self) -> i32 {
+        self.verdicts.iter().map(|verdict| verdict.number).max().unwrap_or(0)
     }
 
-    /// Verdicts that a person can ask for, in any case: names in lower case, and numbers.
-    pub fn plain_verdicts(&self) -> impl Iterator<Item = (String, u32)> {
-        let plain = self.verdicts.len() - self.with_targets;
-        self.verdicts[..plain].iter().zip(0..).map(|(name, number)| (name.to_lowercase(), number))
+    /// The verdicts, as bits: that of verdict `v` is `1 << (v - least)`.
+    pub fn bits(&self) -> u32 {
+        self.verdicts.iter().map(|verdict| 1 << (verdict.number - self.least())).sum()
     }
 }
 
@@ -94,13 +138,16 @@ mod tests {
     #[test]
     fn rows_are_told_apart_and_have_their_own_verdicts() {
         for (number, hook) in HOOKS.iter().enumerate() {
-            assert!(hook.verdict(hook.pass).is_some() && hook.verdict(hook.last_verdict() + 1).is_none());
-            assert!(hook.plain_verdicts().any(|(_, number)| number == hook.pass));
+            assert!(hook.verdict(hook.pass).is_some() && hook.verdict(hook.greatest() + 1).is_none());
+            assert_eq!(hook.plain_verdict("pass").and_then(|pass| hook.verdict(pass)), Some("PASS"));
+            assert!(hook.greatest() - hook.least() < VERDICTS as i32);
+            assert_eq!(hook.bits().count_ones() as usize, hook.verdicts.len());
             for section in [hook.section(false), hook.section(true)] {
                 assert_eq!(Hook::of_section(section), Some(*hook));
             }
             assert!(HOOKS[..number].iter().all(|other| other != hook && other.section != hook.section));
         }
         assert_eq!(Hook::of_section("license"), None);
+        assert_eq!((XDP.plain_verdict("Drop"), XDP.plain_verdict("redirect")), (Some(1), None));
     }
 }

@@ -1,6 +1,6 @@
 //! XDP: frames as the driver has received them (`enum xdp_action`, `struct xdp_md`).
 
-use crate::{Context, Hook};
+use crate::{Context, Hook, Verdict};
 
 pub const XDP: Hook = Hook {
     name: "xdp",
@@ -8,7 +8,12 @@ pub const XDP: Hook = Hook {
     section_for_frags: Some("xdp.frags"),
     program_type: 6,
     context: Context { structure: "xdp_md", start: 0, end: 4 },
-    verdicts: &["ABORTED", "DROP", "PASS", "TX", "REDIRECT"],
+    verdicts: &[
+        Verdict::plain(0, &["ABORTED"]),
+        Verdict::plain(1, &["DROP"]),
+        Verdict::plain(2, &["PASS"]),
+        Verdict::plain(3, &["TX"]),
+        Verdict::with_target(4, &["REDIRECT"]),
+    ],
     pass: 2,
-    with_targets: 1,
 };

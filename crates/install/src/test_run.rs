@@ -34,7 +34,7 @@ pub(crate) fn page_size() -> usize {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TestRun {
     /// What the program returned.
-    pub verdict: u32,
+    pub verdict: i32,
     /// The frame afterwards.
     pub data: Vec<u8>,
     /// Time per repetition, in nanoseconds; contains the loop's own cost (an empty program shows it).
@@ -61,6 +61,6 @@ impl Program {
         };
         let run = sys::test_run(fd, frame, &mut data, repeat).map_err(refused)?;
         data.truncate(run.length);
-        Ok(TestRun { verdict: run.verdict, data, duration_ns: run.duration_ns })
+        Ok(TestRun { verdict: run.verdict.cast_signed(), data, duration_ns: run.duration_ns })
     }
 }

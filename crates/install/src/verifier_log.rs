@@ -76,6 +76,15 @@ pub struct VerifiedFunction {
     pub visits: Vec<u32>,
 }
 
+impl VerifiedFunction {
+    /// Adds the work on the same function for another program.
+    pub fn add(&mut self, other: &VerifiedFunction) {
+        self.verified += other.verified;
+        self.visits.resize(self.visits.len().max(other.visits.len()), 0);
+        self.visits.iter_mut().zip(&other.visits).for_each(|(own, other)| *own += other);
+    }
+}
+
 /// The work of each function, that of the program first; `None` where the log does not have every instruction.
 pub(crate) fn functions(program: &str, log: &str) -> Option<Vec<VerifiedFunction>> {
     let mut starts: Vec<usize> = Vec::new();

@@ -186,7 +186,7 @@ mod tests {
     /// What an instruction has no room for comes out of a register, whole.
     #[test]
     fn numbers_and_displacements_keep_their_value() {
-        let kind = ir::FunctionKind::Subprogram { global: false, context: false };
+        let kind = ir::FunctionKind::Subprogram { global: false, context: None };
         let mut code = Builder::new("f", kind, 1);
         let base = code.param(0);
         let bounds =

@@ -72,9 +72,9 @@ pub struct Function {
 pub enum FunctionKind {
     /// An entry point in the ELF section of that name (`xdp`, `tc`, …), which tells libbpf the program type.
     Program { section: String },
-    /// Called by programs; verified on its own when `global`. With `context`, the first parameter is the context of the
-    /// module's programs (which are all of one type then), passed on by whoever calls; all others are numbers.
-    Subprogram { global: bool, context: bool },
+    /// Called by programs; verified on its own when `global`. With `context`, the first parameter is the context of programs in that
+    /// section, passed on by whoever calls; all others are numbers.
+    Subprogram { global: bool, context: Option<String> },
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -294,12 +294,24 @@ impl Function {
 
     /// The value that is the program's context, if the function has it.
     pub fn context(&self) -> Option<Value> {
-        match self.kind {
-            FunctionKind::Program { .. } | FunctionKind::Subprogram { context: true, .. } => {
-                self.params.first().copied()
-            }
-            FunctionKind::Subprogram { context: false, .. } => None,
+        self.section().and_then(|_| self.params.first().copied())
+    }
+
+    /// The section of the programs whose context the function gets.
+    pub fn section(&self) -> Option<&str> {
+        match &self.kind {
+            FunctionKind::Program { section } => Some(section),
+            FunctionKind::Subprogram { context, .. } => context.as_deref(),
         }
+    }
+
+    /// The functions that this one mentions, each as often as it does.
+    pub fn callees(&self) -> impl Iterator<Item = FunctionId> {
+        let insts = self.blocks.iter().flat_map(|block| &block.insts);
+        insts.filter_map(|inst| match inst.op {
+            Op::Call { function, .. } | Op::FunctionReference(function) => Some(function),
+            _ => None,
+        })
     }
 
     pub fn new_value(&mut self) -> Value {

@@ -254,9 +254,9 @@ impl Module {
         &self.maps[id.0 as usize]
     }
 
-    /// The section of the module's programs, which are all of one hook.
-    pub fn section(&self) -> Option<&str> {
-        self.functions.iter().find_map(|function| match &function.kind {
+    /// The sections of the module's programs.
+    pub fn sections(&self) -> impl Iterator<Item = &str> {
+        self.functions.iter().filter_map(|function| match &function.kind {
             FunctionKind::Program { section } => Some(section.as_str()),
             FunctionKind::Subprogram { .. } => None,
         })

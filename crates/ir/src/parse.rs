@@ -197,10 +197,13 @@ impl FunctionParser {
         let kind = match line.word()? {
             "program" => FunctionKind::Program { section: line.string()? },
             linkage @ ("global" | "static") => {
-                let context = line.peek_word() == Some("context");
-                if context {
-                    line.word()?;
-                }
+                let context = match line.peek_word() {
+                    Some("context") => {
+                        line.word()?;
+                        Some(line.string()?)
+                    }
+                    _ => None,
+                };
                 FunctionKind::Subprogram { global: linkage == "global", context }
             }
             other => return Err(format!("unknown kind of function `{other}`")),

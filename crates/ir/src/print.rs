@@ -94,7 +94,8 @@ impl Display for Function {
             FunctionKind::Program { section } => format!("program \"{section}\""),
             FunctionKind::Subprogram { global, context } => {
                 let linkage = if *global { "global" } else { "static" };
-                format!("{linkage}{}", if *context { " context" } else { "" })
+                let context = context.as_ref().map(|section| format!(" context \"{section}\""));
+                format!("{linkage}{}", context.unwrap_or_default())
             }
         };
         writeln!(f, "function {}({}) {kind} {{", self.name, List(&self.params))?;

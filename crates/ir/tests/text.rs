@@ -47,7 +47,7 @@ b0():
   return v0
 }
 
-function with_context(v0) global context {
+function with_context(v0) global context "xdp" {
 b0():
   return 0
 }
@@ -64,7 +64,7 @@ fn print_of_parse_is_the_text() {
     assert_eq!(module.to_string(), MODULE);
     assert_eq!(parse(&module.to_string()).unwrap(), module);
     module.functions.iter().for_each(|function| verify(function).unwrap());
-    assert_eq!(module.functions[1].kind, FunctionKind::Subprogram { global: true, context: false });
+    assert_eq!(module.functions[1].kind, FunctionKind::Subprogram { global: true, context: None });
     assert_eq!(module.functions[2].context(), Some(Value(0)));
 }
 

@@ -7,11 +7,12 @@ use crate::host::Stub;
 use crate::knowledge::Knowledge;
 use crate::sites::{ActiveCall, Turn};
 use crate::sites::{LoopKey, Site};
-use crate::state::{Facts, Slot, State};
-use crate::value::{Object, Word};
+use crate::state::{Slot, State};
+use crate::value::Object;
 use crate::ways::Form;
 use crate::{Options, names};
 use moonhook_diagnostic::Place;
+use moonhook_hook::Hook;
 use moonhook_ir as ir;
 use moonhook_ir::words::Code;
 use moonhook_ir::words::CopyOnWrite;
@@ -47,6 +48,11 @@ pub struct Context<'a> {
     pub pool: Pool,
     /// Where each table made at packet time is made.
     pub table_sites: HashMap<u32, Vec<usize>>,
+    /// The hook whose program is being made, and its number among those of the script.
+    pub hook: &'static Hook,
+    pub program: usize,
+    /// The programs that have been made.
+    pub programs: Vec<ir::Function>,
     /// The number of the handler that is being walked.
     pub handler: usize,
     /// Numbers of captured variables and tables ([`crate::cells`]).
@@ -80,7 +86,7 @@ pub struct Context<'a> {
     pub stub: Option<Stub<'a>>,
     /// In a subprogram that raises no errors ([`Context::subprogram`]).
     pub leaf: bool,
-    /// The program's subprograms; in code that general code calls they are parts of that program.
+    /// The programs' subprograms; in code that general code calls they are parts of that program.
     pub subprograms: Vec<ir::Function>,
     /// Takes an event id: sends the event and ends with the verdict for errors.
     pub fail_block: ir::Block,
@@ -118,46 +124,47 @@ impl Pool {
 }
 
 impl<'a> Context<'a> {
-    /// A context whose current block is the entry of a program `name` for the script's hook.
-    pub fn new(snapshot: &'a Snapshot, options: &'a Options, known: Knowledge, name: &str) -> Self {
-        let kind = ir::FunctionKind::Program { section: snapshot.hook().section(options.frags).to_string() };
-        let function = ir::Function::new(name, kind, 1);
+    /// A context whose current block is the entry of the script's first program.
+    pub fn new(snapshot: &'a Snapshot, options: &'a Options, known: Knowledge) -> Self {
         let sources = snapshot
             .sources
             .iter()
             .map(|s| ir::SourceFile { name: s.name.clone(), text: s.text.clone() })
             .collect();
         let module = ir::Module { sources, ..ir::Module::default() };
-        let mut context = Context::of_function(snapshot, options, module, function);
+        let (hook, function) = crate::program::empty(snapshot, options, 0);
+        let mut context = Context::of_function(snapshot, options, module, function, (hook, 0));
         context.known = known;
         context.pool_map = context.map("pool", || ir::MapKind::ReadOnlyData(Vec::new()));
         context.bounds();
         context
     }
 
-    /// A context whose current block is the entry of `function`, which has no code yet. There is no pool, and no pointer to
-    /// the packet.
+    /// Goes on with another function, of which there is no code yet, for a hook; gives the one that was being made.
+    pub fn change_function(
+        &mut self,
+        mut function: ir::Function,
+        (hook, program): (&'static Hook, usize),
+    ) -> ir::Function {
+        (self.fail_block, self.exit_block) = ends(&mut function);
+        (self.hook, self.program, self.copy) = (hook, program, None);
+        self.state = State::at_entry(self.options);
+        let code = Code::new(function, self.code.opaque_map);
+        self.known.start_function();
+        std::mem::replace(&mut self.code, code).function
+    }
+
+    /// A context whose current block is the entry of `function`, which has no code yet and belongs to the program with that number, for
+    /// that hook. There is no pool, and no pointer to the packet.
     pub fn of_function(
         snapshot: &'a Snapshot,
         options: &'a Options,
         module: ir::Module,
         mut function: ir::Function,
+        (hook, program): (&'static Hook, usize),
     ) -> Self {
-        let fail_block = function.new_block();
-        function.block_mut(fail_block).cold = true;
-        function.add_param(fail_block);
-        let exit_block = function.new_block();
-        function.add_param(exit_block);
-        let state = State {
-            block: Some(ir::Block(0)),
-            registers: CopyOnWrite::default(),
-            cells: CopyOnWrite::default(),
-            tables: CopyOnWrite::default(),
-            facts: Facts::default(),
-            budget: Word::Imm(i64::from(options.budget)),
-            scratch: Word::Imm(crate::region::STRINGS_START),
-            heap: Word::Imm(0),
-        };
+        let (fail_block, exit_block) = ends(&mut function);
+        let state = State::at_entry(options);
         let mut context = Context {
             snapshot,
             options,
@@ -170,6 +177,9 @@ impl<'a> Context<'a> {
             event_ids: HashMap::new(),
             pool: Pool::default(),
             table_sites: HashMap::new(),
+            hook,
+            program,
+            programs: Vec::new(),
             handler: 0,
             cell_numbers: HashMap::new(),
             field_cells: HashMap::new(),
@@ -325,6 +335,16 @@ impl<'a> Context<'a> {
         let call = self.calls.last()?;
         names::of_register(self.snapshot.prototype(call.prototype), call.pc, register)
     }
+}
+
+/// Makes the two blocks in which a function's ways end: [`Context::fail_block`] and [`Context::exit_block`].
+fn ends(function: &mut ir::Function) -> (ir::Block, ir::Block) {
+    let fail_block = function.new_block();
+    function.block_mut(fail_block).cold = true;
+    function.add_param(fail_block);
+    let exit_block = function.new_block();
+    function.add_param(exit_block);
+    (fail_block, exit_block)
 }
 
 /// The registers of `prototype` that its inner function number `inner` captures.

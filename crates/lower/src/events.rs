@@ -106,7 +106,7 @@ impl Context<'_> {
         let id = self.event(EventKind::Error, message.pieces, message.positioned);
         self.count_event(id);
         self.send(id, arguments)?;
-        let verdict = self.value(Word::Imm(self.options.on_error.into()));
+        let verdict = self.value(Word::Imm(self.options.on_error.verdict(self.hook).into()));
         self.terminate(ir::Terminator::Jump(ir::Target::new(self.exit_block, vec![verdict])));
         Ok(())
     }
@@ -206,7 +206,7 @@ impl Context<'_> {
         self.state.block = Some(block);
         self.state.facts = crate::state::Facts::default();
         self.send_bare(id)?;
-        let verdict = self.value(Word::Imm(self.options.on_error.into()));
+        let verdict = self.value(Word::Imm(self.options.on_error.verdict(self.hook).into()));
         self.terminate(ir::Terminator::Jump(ir::Target::new(self.exit_block, vec![verdict])));
         Ok(())
     }

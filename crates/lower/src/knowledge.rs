@@ -57,6 +57,13 @@ impl Knowledge {
         self.walks += 1;
     }
 
+    /// Before the code of another function.
+    pub fn start_function(&mut self) {
+        self.variables.start_over();
+        self.shared.start_function();
+        self.work.values = 0;
+    }
+
     /// Says what is known behind a walk.
     pub fn log(&self, ended: bool) {
         tracing::debug!(

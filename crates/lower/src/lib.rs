@@ -64,8 +64,10 @@ pub use builtins::is_library_function;
 pub use clock::{CLOCK_SECTION, Clock};
 pub use context::{Result, Stop};
 pub use error::{LowerError, LowerErrorKind};
-pub use program::program_name;
+pub use program::{program_name, set_apart};
+pub use subprograms::of_program;
 
+use moonhook_hook::OnError;
 use moonhook_ir::Module;
 use moonhook_snapshot::Snapshot;
 
@@ -73,7 +75,7 @@ use moonhook_snapshot::Snapshot;
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The verdict after a run-time error.
-    pub on_error: u32,
+    pub on_error: OnError,
     /// Steps that a packet may take; see docs/packet.md.
     pub budget: u32,
     /// CPUs for which there is packet memory.
@@ -105,7 +107,7 @@ pub struct Learned(Option<Box<shared::SharedTables>>);
 impl Default for Options {
     fn default() -> Self {
         Options {
-            on_error: 2,
+            on_error: OnError::PASS,
             budget: 100_000,
             cpus: 64,
             memory: 256 << 10,
@@ -127,9 +129,9 @@ impl Learned {
     }
 }
 
-/// Lowers all handlers of a snapshot to one program of expanded code. What it learns of them stays in `learned`.
+/// Lowers all handlers of a snapshot to a program of expanded code for each hook. What it learns of them stays in `learned`.
 ///
-/// The program's section is the hook's name, its own name is made from the script's.
+/// A program's section is that of its hook, its own name is made from the script's.
 ///
 /// # Errors
 /// The first construct that has no such form at packet time; whether general code has one for it,

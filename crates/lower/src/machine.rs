@@ -62,7 +62,7 @@ impl Branches for Context<'_> {
 
 impl Machine for Context<'_> {
     fn hook(&self) -> &'static Hook {
-        self.snapshot.hook()
+        self.hook
     }
 
     fn copy(&self) -> Option<FrameCopy> {

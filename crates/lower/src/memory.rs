@@ -81,7 +81,8 @@ impl Context<'_> {
         if let Some(region) = self.state.facts.region {
             return Ok(region);
         }
-        let entries = self.options.cpus;
+        // Programs can interrupt one another on one CPU: each has its own.
+        let entries = self.options.cpus * self.snapshot.hooks().len() as u32;
         let definition = ir::MapDefinition {
             map_type: ir::MapType::Array,
             key_size: 4,
@@ -91,10 +92,12 @@ impl Context<'_> {
         };
         let map = self.map("region", || ir::MapKind::Map(definition));
         let cpu = self.helper(helper::GET_SMP_PROCESSOR_ID, &[]);
+        let number = self.binary(BinaryOp::Mul, cpu, self.snapshot.hooks().len() as i64);
+        let number = self.add(number, self.program as i64);
         // One slot for all: in a loop the verifier tells ways apart by which slots they have written.
         let slot = self.known.shared.slot(REGION_KEY, 8, &mut self.code.function);
         let key = self.emit(Op::SlotAddress(slot));
-        self.store(key, 0, Size::B4, cpu);
+        self.store(key, 0, Size::B4, number);
         let map = self.emit(Op::MapReference(map));
         let region = self.helper(helper::MAP_LOOKUP_ELEM, &[map.into(), key.into()]);
         let missing = self.compare(CompareOp::Eq, region, 0);

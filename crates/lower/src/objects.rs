@@ -15,7 +15,7 @@ use moonhook_snapshot::Snapshot;
 pub fn kinds_of(snapshot: &Snapshot, options: &Options, name: &str) -> Seen {
     let mut seen = Seen::default();
     for protocol in protocols::<Context<'static>>().iter().filter(|protocol| protocol.field(name).is_some()) {
-        let mut context = Context::new(snapshot, options, Knowledge::default(), "kinds");
+        let mut context = Context::new(snapshot, options, Knowledge::default());
         // A field that has no form alone tells nothing.
         let arms = field(&mut context, &Object::Header(protocol.name), name.as_bytes()).unwrap_or_default();
         for value in arms.iter().flat_map(|arm| arm.values.first()) {

@@ -8,16 +8,14 @@ use crate::memory::POOL_MASK;
 use crate::sites::Site;
 use crate::value::{Abs, Object, Word};
 use crate::{Options, shared::SharedTables};
+use moonhook_hook::{Hook, VERDICTS};
 use moonhook_ir as ir;
-use moonhook_ir::words::{Branches, WayState, Words};
-use moonhook_ir::{CompareOp, Op, Operand, Size};
-use moonhook_packet::Scattered;
+use moonhook_ir::words::{Branches, Cond, WayState, Words};
+use moonhook_ir::{BinaryOp, CompareOp, Op, Operand, Size};
+use moonhook_packet::{Access, Scattered};
 use moonhook_snapshot::Snapshot;
 use std::collections::HashSet;
 use std::path::Path;
-
-/// Slots for verdict counters.
-const VERDICTS: usize = 8;
 
 /// What can be learned of shared tables from code that may have no expanded form.
 pub fn learn(snapshot: &Snapshot, options: &Options) -> SharedTables {
@@ -49,8 +47,7 @@ fn lower_until_known<'a>(
     let mut known = Knowledge::new(options.max_work);
     loop {
         known.start_over();
-        let mut context = Context::new(snapshot, options, known, &program_name(&snapshot.script));
-        context.state.heap = context.tables_heap();
+        let mut context = Context::new(snapshot, options, known);
         let outcome = context.attempt();
         context.known.log(outcome.is_ok());
         match outcome {
@@ -65,8 +62,24 @@ fn lower_until_known<'a>(
     }
 }
 
+/// The hook with that number, and the function of its program.
+pub fn empty(snapshot: &Snapshot, options: &Options, number: usize) -> (&'static Hook, ir::Function) {
+    let hooks = snapshot.hooks();
+    let kind = ir::FunctionKind::Program { section: hooks[number].section(options.frags).to_string() };
+    (hooks[number], ir::Function::new(program_name(snapshot, number), kind, 1))
+}
+
+/// The name of the script's program with that number, which has the hook's name in it if there are several: a C identifier.
+pub fn program_name(snapshot: &Snapshot, number: usize) -> String {
+    let stem = name_of_script(&snapshot.script);
+    match snapshot.hooks().as_slice() {
+        [_] => stem,
+        hooks => format!("{stem}_{}", hooks[number].name.replace('.', "_")),
+    }
+}
+
 /// A C identifier of at most 15 characters (the kernel's `BPF_OBJ_NAME_LEN`) made from the script's file name.
-pub fn program_name(script: &str) -> String {
+fn name_of_script(script: &str) -> String {
     let stem = Path::new(script).file_stem().and_then(|stem| stem.to_str()).unwrap_or("handler");
     let mut name: String =
         stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).take(15).collect();
@@ -80,7 +93,7 @@ pub fn program_name(script: &str) -> String {
 impl Context<'_> {
     /// Walks through all handlers; `Restart` if what was learned on the way is to be known from the start.
     fn attempt(&mut self) -> Result<()> {
-        let outcome = self.lower_handlers();
+        let outcome = self.lower_programs();
         match (outcome, self.deferred.take()) {
             _ if self.stale => Err(Stop::Restart),
             (Ok(()) | Err(Stop::Error(_)), Some(refusal)) => Err(Stop::Error(refusal)),
@@ -88,24 +101,43 @@ impl Context<'_> {
         }
     }
 
-    fn lower_handlers(&mut self) -> Result<()> {
-        if self.options.frags {
+    /// One program for each hook, the current one being the first.
+    fn lower_programs(&mut self) -> Result<()> {
+        for number in 0..self.snapshot.hooks().len() {
+            if number > 0 {
+                let (hook, function) = empty(self.snapshot, self.options, number);
+                let done = self.change_function(function, (hook, number));
+                self.programs.push(done);
+                self.bounds();
+            }
+            self.state.heap = self.tables_heap();
+            self.lower_program()?;
+        }
+        self.check_typed()
+    }
+
+    fn lower_program(&mut self) -> Result<()> {
+        if self.takes_scattered() {
             let scattered = self.split_scattered();
             self.run_handlers()?;
             self.state = scattered;
             self.copy_frame()?;
         }
         self.run_handlers()?;
-        self.check_typed()?;
         self.check_copies()?;
         self.finish_fail_block()?;
         self.finish_exit_block();
         Ok(())
     }
 
-    /// All handlers, from the current state to the verdict.
+    /// The program's frames may lie in several buffers, which takes code of its own.
+    pub fn takes_scattered(&self) -> bool {
+        self.options.frags && self.hook.section_for_frags.is_some()
+    }
+
+    /// All handlers of the program, from the current state to the verdict.
     fn run_handlers(&mut self) -> Result<()> {
-        for (number, handler) in self.snapshot.handlers.iter().enumerate() {
+        for (number, handler) in self.snapshot.handlers_of(self.hook) {
             if !self.state.alive() {
                 break;
             }
@@ -121,7 +153,7 @@ impl Context<'_> {
             }
             self.enter(passed)?;
         }
-        self.exit(Word::Imm(self.snapshot.hook().pass.into()));
+        self.exit(Word::Imm(self.hook.pass.into()));
         Ok(())
     }
 
@@ -132,30 +164,15 @@ impl Context<'_> {
             match value {
                 Abs::Nil => passed.push(self.take_state()),
                 Abs::Int(verdict) => {
-                    let wrong =
-                        self.compare(CompareOp::UGt, verdict, i64::from(self.snapshot.hook().last_verdict()));
-                    let (wrong, right) = self.split(wrong);
-                    self.state = wrong;
-                    if self.state.alive() {
-                        let message = Message {
-                            pieces: vec![
-                                ir::Piece::Text(b"handler returned ".to_vec()),
-                                ir::Piece::Argument("%d".into()),
-                                ir::Piece::Text(b", expected a verdict".to_vec()),
-                            ],
-                            positioned: false,
-                        };
-                        self.fail_with(message, &[Abs::Int(verdict)])?;
-                    }
-                    self.state = right;
+                    self.check_verdict(verdict)?;
                     if !self.state.alive() {
                         continue;
                     }
-                    if self.snapshot.handlers.len() == 1 {
+                    if self.snapshot.handlers_of(self.hook).count() == 1 {
                         self.exit(verdict);
                         continue;
                     }
-                    let pass = self.compare(CompareOp::Eq, verdict, i64::from(self.snapshot.hook().pass));
+                    let pass = self.compare(CompareOp::Eq, verdict, i64::from(self.hook.pass));
                     let (pass, other) = self.split(pass);
                     passed.push(pass);
                     self.state = other;
@@ -168,6 +185,42 @@ impl Context<'_> {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Goes on where a handler's result is one of the hook's verdicts.
+    fn check_verdict(&mut self, verdict: Word) -> Result<()> {
+        let (least, greatest) = (i64::from(self.hook.least()), i64::from(self.hook.greatest()));
+        let number = self.sub(verdict, least);
+        let beyond = self.compare(CompareOp::UGt, number, greatest - least);
+        self.refuse_verdict(beyond, verdict)?;
+        let bits = self.hook.bits();
+        if i64::from(bits.count_ones()) > greatest - least {
+            return Ok(());
+        }
+        // Of those in between, a bit each says whether there is one.
+        let number = self.and(number, i64::from(VERDICTS) - 1);
+        let bit = self.binary(BinaryOp::LShr, i64::from(bits), number);
+        let bit = self.and(bit, 1);
+        let none = self.compare(CompareOp::Eq, bit, 0);
+        self.refuse_verdict(none, verdict)
+    }
+
+    fn refuse_verdict(&mut self, wrong: Cond, verdict: Word) -> Result<()> {
+        let (wrong, right) = self.split(wrong);
+        self.state = wrong;
+        if self.state.alive() {
+            let message = Message {
+                pieces: vec![
+                    ir::Piece::Text(b"handler returned ".to_vec()),
+                    ir::Piece::Argument("%d".into()),
+                    ir::Piece::Text(b", expected a verdict".to_vec()),
+                ],
+                positioned: false,
+            };
+            self.fail_with(message, &[Abs::Int(verdict)])?;
+        }
+        self.state = right;
         Ok(())
     }
 
@@ -187,10 +240,14 @@ impl Context<'_> {
         self.terminate(ir::Terminator::Return(Operand::Value(verdict)));
     }
 
+    /// Counts a verdict of the program's hook, in the part of the section that belongs to the program.
     pub fn count_verdict(&mut self, verdict: Word) {
-        let map = self.map("verdicts", || ir::MapKind::Data(vec![0; VERDICTS * 8]));
-        let base = self.emit(Op::DataAddress { map, offset: 0 });
-        let index = self.and(verdict, VERDICTS as i64 - 1);
+        let slots = self.snapshot.hooks().len() * VERDICTS as usize;
+        let map = self.map("verdicts", || ir::MapKind::Data(vec![0; slots * 8]));
+        let offset = self.program as u32 * VERDICTS * 8;
+        let base = self.emit(Op::DataAddress { map, offset });
+        let number = self.sub(verdict, i64::from(self.hook.least()));
+        let index = self.and(number, i64::from(VERDICTS) - 1);
         let offset = self.shl(index, 3);
         let offset = self.value(offset);
         let place = self.emit(Op::Binary(ir::BinaryOp::Add, base, offset.into()));
@@ -203,13 +260,14 @@ impl Context<'_> {
     fn finish_pool(&mut self) {
         let mut bytes = std::mem::take(&mut self.pool.bytes);
         let size = bytes.len().next_power_of_two();
-        let offsets = self.offsets_into(self.pool_map);
-        bytes.resize(
-            if offsets.is_empty() { bytes.len() } else { size } + self.pool.reach.max(TAIL as u32) as usize,
-            0,
-        );
+        let offsets: Vec<_> = self.programs.iter().map(|f| offsets_into(f, self.pool_map)).collect();
+        let is_constant = offsets.iter().all(HashSet::is_empty);
+        let end = if is_constant { bytes.len() } else { size };
+        bytes.resize(end + self.pool.reach.max(TAIL as u32) as usize, 0);
         self.module.maps[self.pool_map.0 as usize].kind = ir::MapKind::ReadOnlyData(bytes);
-        for inst in self.code.function.blocks.iter_mut().flat_map(|block| &mut block.insts) {
+        let programs = self.programs.iter_mut().zip(&offsets);
+        for (inst, offsets) in programs.flat_map(|(f, offsets)| insts_mut(f).map(move |inst| (inst, offsets)))
+        {
             // What is added to a constant's address has a mask of its own (`shared/texts.rs`).
             if let (Some(result), Op::Binary(ir::BinaryOp::And, _, mask)) = (inst.result, &mut inst.op)
                 && *mask == POOL_MASK
@@ -218,23 +276,6 @@ impl Context<'_> {
                 *mask = Operand::Imm((size - 1) as i32);
             }
         }
-    }
-
-    /// The values that are added to the address of `section`.
-    fn offsets_into(&self, section: ir::MapId) -> HashSet<ir::Value> {
-        let insts = || self.code.function.blocks.iter().flat_map(|block| &block.insts);
-        let base = |inst: &ir::Inst| match inst.op {
-            Op::DataAddress { map, .. } if map == section => inst.result,
-            _ => None,
-        };
-        let bases: HashSet<ir::Value> = insts().filter_map(base).collect();
-        let offset = |inst: &ir::Inst| match inst.op {
-            Op::Binary(ir::BinaryOp::Add, base, Operand::Value(offset)) if bases.contains(&base) => {
-                Some(offset)
-            }
-            _ => None,
-        };
-        insts().filter_map(offset).collect()
     }
 
     /// Puts the module together, unless a field that the code names is certainly missing.
@@ -253,17 +294,48 @@ impl Context<'_> {
         }
         crate::events::finish_counters(&mut self.module);
         self.finish_variables();
+        let nothing = ir::FunctionKind::Subprogram { global: false, context: None };
+        let last = std::mem::replace(&mut self.code.function, ir::Function::new("", nothing, 0));
+        self.programs.push(last);
         self.finish_pool();
-        // Programs and maps are symbols of one object.
-        while self.module.maps.iter().any(|map| map.name == self.code.function.name)
-            || self.subprograms.iter().any(|function| function.name == self.code.function.name)
-        {
-            self.code.function.name.truncate(14);
-            self.code.function.name.push('_');
+        let (opaque, subprograms) = (self.code.opaque_map, std::mem::take(&mut self.subprograms));
+        for mut function in std::mem::take(&mut self.programs) {
+            let taken = |name: &str| {
+                self.module.maps.iter().any(|map| map.name == name)
+                    || self.module.functions.iter().chain(&subprograms).any(|function| function.name == name)
+            };
+            set_apart(&mut function.name, taken);
+            crate::invariants::make_unknown(&mut function, opaque);
+            self.module.functions.push(function);
         }
-        crate::invariants::make_unknown(&mut self.code.function, self.code.opaque_map);
-        self.module.functions.push(self.code.function);
-        self.module.functions.append(&mut self.subprograms);
+        self.module.functions.extend(subprograms);
         Ok(self.module)
     }
+}
+
+/// Changes a program's name until no other symbol of the object has it.
+pub fn set_apart(name: &mut String, taken: impl Fn(&str) -> bool) {
+    while taken(name) {
+        name.truncate(14);
+        name.push('_');
+    }
+}
+
+fn insts_mut(function: &mut ir::Function) -> impl Iterator<Item = &mut ir::Inst> {
+    function.blocks.iter_mut().flat_map(|block| &mut block.insts)
+}
+
+/// The values that are added to the address of `section`.
+fn offsets_into(function: &ir::Function, section: ir::MapId) -> HashSet<ir::Value> {
+    let insts = || function.blocks.iter().flat_map(|block| &block.insts);
+    let base = |inst: &ir::Inst| match inst.op {
+        Op::DataAddress { map, .. } if map == section => inst.result,
+        _ => None,
+    };
+    let bases: HashSet<ir::Value> = insts().filter_map(base).collect();
+    let offset = |inst: &ir::Inst| match inst.op {
+        Op::Binary(ir::BinaryOp::Add, base, Operand::Value(offset)) if bases.contains(&base) => Some(offset),
+        _ => None,
+    };
+    insts().filter_map(offset).collect()
 }

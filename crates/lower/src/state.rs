@@ -41,6 +41,22 @@ pub struct State {
     pub heap: Word,
 }
 
+impl State {
+    /// At the beginning of a function.
+    pub fn at_entry(options: &crate::Options) -> State {
+        State {
+            block: Some(ir::Block(0)),
+            registers: CopyOnWrite::default(),
+            cells: CopyOnWrite::default(),
+            tables: CopyOnWrite::default(),
+            facts: Facts::default(),
+            budget: Word::Imm(i64::from(options.budget)),
+            scratch: Word::Imm(crate::region::STRINGS_START),
+            heap: Word::Imm(0),
+        }
+    }
+}
+
 /// What is known beside the values of variables. Each fact can be dropped: it only saves work.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Facts {

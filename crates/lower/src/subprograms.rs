@@ -18,14 +18,16 @@ impl<'a> Context<'a> {
         parameters: u32,
         body: fn(&mut Context<'a>, &[Word]) -> Result<()>,
     ) -> Result<FunctionId> {
-        if let Some(known) = self.known_subprogram(name) {
+        let name = of_program(name, self.program);
+        if let Some(known) = self.known_subprogram(&name) {
             return Ok(known);
         }
-        let kind = FunctionKind::Subprogram { global: true, context: true };
-        let function = ir::Function::new(name, kind, 1 + parameters);
+        let kind = FunctionKind::Subprogram { global: true, context: Some(self.hook.section.to_string()) };
+        let function = ir::Function::new(&name, kind, 1 + parameters);
         let words: Vec<Word> = function.params[1..].iter().copied().map(Word::Value).collect();
         let module = std::mem::take(&mut self.module);
-        let mut inner = Context::of_function(self.snapshot, self.options, module, function);
+        let mut inner =
+            Context::of_function(self.snapshot, self.options, module, function, (self.hook, self.program));
         inner.leaf = true;
         inner.code.loc = self.code.loc;
         inner.bounds();
@@ -47,17 +49,23 @@ impl<'a> Context<'a> {
             Some(stub) => stub.place(function),
             None => {
                 self.subprograms.push(function);
-                FunctionId(self.subprograms.len() as u32)
+                FunctionId((self.snapshot.hooks().len() + self.subprograms.len() - 1) as u32)
             }
         }
     }
 
-    /// The program is function 0; the others follow in the order in which they were made.
+    /// The programs are the first functions; the others follow in the order in which they were made.
     pub fn known_subprogram(&self, name: &str) -> Option<FunctionId> {
         if let Some(stub) = &self.stub {
             return stub.placed(name);
         }
         let index = self.subprograms.iter().position(|function| function.name == name)?;
-        Some(FunctionId(index as u32 + 1))
+        Some(FunctionId((self.snapshot.hooks().len() + index) as u32))
     }
+}
+
+/// The name of a function of the program with that number alone: contexts of hooks differ, and the verifier looks at a global function with
+/// one kind of them; and each program has memory of its own.
+pub fn of_program(name: &str, program: usize) -> String {
+    if program == 0 { name.to_string() } else { format!("{name}_{program}") }
 }

@@ -18,11 +18,11 @@ use crate::values::{Definition, definitions};
 use moonhook_ir::*;
 use std::collections::{BTreeMap, HashMap};
 
-pub(crate) fn run(function: &mut Function, around: &Around) -> bool {
+pub(crate) fn run(function: &mut Function, _: &Around) -> bool {
     let Ok(flow) = ControlFlow::new(function) else { return false };
     let reach = Reach::new(function, &flow);
     let definitions = definitions(function);
-    let proofs = Proofs::find(function, &flow, &definitions, around);
+    let proofs = Proofs::find(function, &flow, &definitions);
     let uses = Uses::find(function, &definitions);
     let live = Live::find(function, &flow, &definitions);
     let mut copied: Vec<(Block, [bool; 2])> = Vec::new();

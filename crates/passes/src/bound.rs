@@ -27,7 +27,7 @@ pub(crate) fn run(function: &mut Function, around: &Around) -> bool {
     }
     loops.extend(behind_may_goto(function, flow, reach));
     let definitions = definitions(function);
-    let proofs = Proofs::find(function, flow, &definitions, around);
+    let proofs = Proofs::find(function, flow, &definitions);
     let opaque = Opaque::find(function, around.maps);
     let ways = Ways::find(function, flow, &opaque);
     let mut plan = Vec::new();

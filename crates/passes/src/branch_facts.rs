@@ -9,17 +9,18 @@
 //! about either of them. A packet-length check goes only if one at least as strong on the same pointer dominates it.
 
 use crate::Around;
+use crate::around::context_of;
 use crate::range::Range;
 use crate::values::{Definition, definitions};
 use moonhook_ir::*;
 
-pub(crate) fn run(function: &mut Function, around: &Around) -> bool {
+pub(crate) fn run(function: &mut Function, _: &Around) -> bool {
     let Ok(flow) = ControlFlow::new(function) else { return false };
     let definitions = definitions(function);
     let mut facts = Facts {
         list: Vec::new(),
         latest: vec![NONE; function.value_count as usize],
-        end: function.context().zip(around.context.map(|context| context.end)),
+        end: function.context().zip(context_of(function).map(|context| context.end)),
         definitions: &definitions,
     };
     let mut changed = false;

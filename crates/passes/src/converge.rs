@@ -36,7 +36,7 @@ pub(crate) fn run(function: &mut Function, around: &Around) -> bool {
     for forks in apart.iter().filter(|forks| ways.states(forks) > few) {
         forks.iter().for_each(|fork| hidden[*fork as usize] = true);
     }
-    let proofs = Proofs::find(function, &flow, &definitions(function), around);
+    let proofs = Proofs::find(function, &flow, &definitions(function));
     let bits: Vec<u64> = (0..function.value_count).map(|value| ways.bits(Value(value))).collect();
     let mut hiding = Hiding { zero: MapId(zero as u32), renamed: HashMap::new(), copies: HashSet::new() };
     let forks: Vec<Fork> =

@@ -1,6 +1,6 @@
 //! What the verifier has to know for an access: which values are addresses, and of which numbers it needs the bounds.
 
-use crate::Around;
+use crate::around::context_of;
 use crate::values::Definition;
 use moonhook_hook::Context;
 use moonhook_ir::*;
@@ -15,15 +15,10 @@ pub(crate) struct Proofs {
 }
 
 impl Proofs {
-    pub fn find(
-        function: &Function,
-        flow: &ControlFlow,
-        definitions: &[Definition],
-        around: &Around,
-    ) -> Self {
+    pub fn find(function: &Function, flow: &ControlFlow, definitions: &[Definition]) -> Self {
         let count = function.value_count as usize;
         let of_packet = |context: &Context, disp: i16| [context.start, context.end].contains(&disp);
-        let is_address = |disp| around.context.is_some_and(|context| of_packet(context, disp));
+        let is_address = |disp| context_of(function).is_some_and(|context| of_packet(context, disp));
         let pointers = Pointers::find(function, flow, is_address);
         let mut proofs = Proofs { values: vec![false; count], pointers, compared: vec![false; count] };
         let mut sources: Vec<Vec<Value>> = vec![Vec::new(); count];

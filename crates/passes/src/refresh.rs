@@ -5,13 +5,14 @@
 //! what all ways to the loop's head have in common, and nothing else. That comparison cannot fail: it says what is so already.
 
 use crate::Around;
+use crate::around::context_of;
 use crate::values::{Definition, definitions};
 use moonhook_ir::*;
 use std::collections::HashSet;
 
-pub(crate) fn run(function: &mut Function, around: &Around) -> bool {
+pub(crate) fn run(function: &mut Function, _: &Around) -> bool {
     let Ok(flow) = ControlFlow::new(function) else { return false };
-    let Some(frame) = Frame::find(function, around) else { return false };
+    let Some(frame) = Frame::find(function) else { return false };
     // Of the frame, not of an address: new addresses do not change it.
     let checks = frame.checks(function, &definitions(function));
     let lengths = proved_lengths(function, &flow, &checks);
@@ -120,8 +121,8 @@ struct Check {
 }
 
 impl Frame {
-    fn find(function: &Function, around: &Around) -> Option<Self> {
-        let (context, words) = function.context().zip(around.context)?;
+    fn find(function: &Function) -> Option<Self> {
+        let (context, words) = function.context().zip(context_of(function))?;
         let mut insts = function.blocks.first()?.insts.iter();
         let is_end = |inst: &&Inst| matches!(inst.op, Op::Load { base, disp, .. } if base == context && disp == words.end);
         Some(Frame { context, end: insts.find(is_end)?.result?, start_disp: words.start })

@@ -34,7 +34,7 @@ pub(crate) fn run(function: &mut Function, around: &Around) -> bool {
     let definitions = definitions(function);
     let opaque = Opaque::find(function, around.maps);
     let mut threader = Threader {
-        bounds: bounds_of_hidden(function, &flow, &opaque, &definitions, around),
+        bounds: bounds_of_hidden(function, &flow, &opaque, &definitions),
         opaque,
         definitions,
         uses: Uses::new(function),
@@ -55,7 +55,6 @@ fn bounds_of_hidden(
     flow: &ControlFlow,
     opaque: &Opaque,
     definitions: &[Definition],
-    around: &Around,
 ) -> HashSet<Block> {
     let hidden = |block: &Block| match &function.block(*block).terminator {
         Some((Terminator::Branch { condition, .. }, _)) if opaque.is_part(condition.lhs) => {
@@ -67,7 +66,7 @@ fn bounds_of_hidden(
     if hidden.is_empty() {
         return HashSet::new();
     }
-    let proofs = Proofs::find(function, flow, definitions, around);
+    let proofs = Proofs::find(function, flow, definitions);
     let bounds = hidden.into_iter().filter(|(_, condition)| proofs.is_proof(condition, condition.lhs));
     bounds.map(|(block, _)| block).collect()
 }

@@ -83,14 +83,14 @@ fn remove_functions(module: &mut Module, mut dropped: Vec<bool>) -> Vec<bool> {
     loop {
         let mut called = vec![false; kept.len()];
         for (function, _) in module.functions.iter().zip(&kept).filter(|(_, kept)| **kept) {
-            callees(function).for_each(|callee| called[callee] = true);
+            function.callees().for_each(|callee| called[callee.0 as usize] = true);
         }
         let Some(unused) = (0..kept.len()).find(|index| dropped[*index] && kept[*index] && !called[*index])
         else {
             break;
         };
         kept[unused] = false;
-        callees(&module.functions[unused]).for_each(|callee| dropped[callee] = true);
+        module.functions[unused].callees().for_each(|callee| dropped[callee.0 as usize] = true);
     }
     let mut next = 0..;
     let ids: Vec<FunctionId> = kept
@@ -105,13 +105,4 @@ fn remove_functions(module: &mut Module, mut dropped: Vec<bool>) -> Vec<bool> {
         }
     }
     kept
-}
-
-/// The functions that a function mentions, each as often as it does.
-fn callees(function: &Function) -> impl Iterator<Item = usize> {
-    let insts = function.blocks.iter().flat_map(|block| &block.insts);
-    insts.filter_map(|inst| match inst.op {
-        Op::Call { function, .. } | Op::FunctionReference(function) => Some(function.0 as usize),
-        _ => None,
-    })
 }

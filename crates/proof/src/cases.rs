@@ -15,7 +15,6 @@ use crate::ledger::Entry;
 use crate::times::Times;
 use crate::{Pair, ProofError, check, corpus, frames};
 use moonhook_engine::Form;
-use moonhook_hook::XDP;
 use moonhook_install::frame_max_linear;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -133,7 +132,7 @@ fn agree(path: &Path, mut pair: Pair, frames: &[corpus::Named]) -> Result<Ran, P
     let mut silent = true;
     for (name, frame) in frames {
         let seen = pair.run_named(frame, || name.clone())?;
-        silent &= seen.nothing_happened(frame, XDP.pass);
+        silent &= seen.nothing_happened(frame);
         // Where each tier stopped is not comparable, and so is what the script kept.
         if seen.ran_out_of_budget() {
             break;
@@ -159,7 +158,7 @@ pub fn check(path: &Path) -> Result<Ran, ProofError> {
     let bytes: Vec<Vec<u8>> = frames.iter().map(|(_, frame)| frame.clone()).collect();
     let all = check::examined(&text, &bytes, folder.path())
         .map_err(|(kind, message)| problem(format!("{kind}\n{message}")))?;
-    if all.iter().zip(&bytes).all(|(seen, frame)| seen.nothing_happened(frame, XDP.pass)) {
+    if all.iter().zip(&bytes).all(|(seen, frame)| seen.nothing_happened(frame)) {
         return Err(problem("nothing could be seen of any frame".to_string()));
     }
     Ok(Ran { frames: frames.len(), ..Ran::default() })

@@ -3,16 +3,22 @@
 use crate::outcome::Seen;
 use crate::shared::{self, Tables};
 use crate::{ProofError, host};
-use moonhook_engine::{Choice, Form, PATIENCE, Settings};
+use moonhook_engine::{Choice, Entry, Form, PATIENCE, Settings};
+use moonhook_hook::{Hook, OnError};
 use moonhook_install::{Events, LogDetail, Program, ProgramStatistics};
 use moonhook_ir::Module;
 use moonhook_load::Loaded;
 use moonhook_records::{Decoder, Message, Text};
+use moonhook_snapshot::Snapshot;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-/// A verdict that no script returns by accident: an error always shows.
-pub const ON_ERROR: u32 = 0;
+/// A verdict that no script returns by accident, where its hooks have one: an error always shows.
+pub fn on_error(snapshot: &Snapshot) -> OnError {
+    const ABORTED: OnError = OnError::named("aborted");
+    let has_it = snapshot.hooks().into_iter().all(|hook| ABORTED.is_of(hook));
+    if has_it { ABORTED } else { OnError::named("drop") }
+}
 
 /// How handlers are compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +37,7 @@ type Records = (Events, Receiver<Vec<u8>>);
 /// A program in the kernel that was made of a script.
 pub struct Kernel {
     program: Program,
-    name: String,
+    entries: Vec<Entry>,
     module: Module,
     tables: Tables,
     decoder: Decoder,
@@ -52,7 +58,7 @@ impl Kernel {
     pub fn new(loaded: &Loaded, variant: Variant) -> Result<Kernel, ProofError> {
         let start = host::processor_time()?;
         let settings = Settings {
-            on_error: ON_ERROR,
+            on_error: on_error(&loaded.snapshot),
             form: variant.form,
             compact: variant.compact,
             frags: variant.frags,
@@ -65,28 +71,31 @@ impl Kernel {
         let (module, choice) = (made.module, made.choice);
         let time = host::processor_time()?.saturating_sub(start);
         moonhook_engine::tables::fill(&program, &module, &|_| false)?;
-        let name = program.programs().into_iter().next().ok_or(ProofError::NoProgram)?;
+        let entries = moonhook_engine::entries(&made.object)?;
         Ok(Kernel {
             events: events(&program)?,
             tables: Tables::new(loaded, &module),
             decoder: Decoder::new(&module),
             cpu: host::current_cpu()?,
             program,
-            name,
+            entries,
             module,
             choice,
             time,
         })
     }
 
-    /// Runs a frame.
+    /// Runs a frame through the program for a hook.
     ///
     /// # Errors
-    /// `Stage` where the kernel refuses to.
-    pub fn run(&mut self, frame: &[u8]) -> Result<Seen, ProofError> {
-        let run = host::on_cpu(self.cpu, || self.program.test_run(&self.name, frame, 1))??;
+    /// `NoProgram`; `Stage` where the kernel refuses to.
+    pub fn run(&mut self, hook: &Hook, frame: &[u8]) -> Result<Seen, ProofError> {
+        let entry = self.entries.iter().find(|entry| entry.hook == hook);
+        let name = &entry.ok_or(ProofError::NoProgram)?.name;
+        let run = host::on_cpu(self.cpu, || self.program.test_run(name, frame, 1))??;
         let tables = shared::of_kernel(&self.program, &self.module)?;
-        let mut seen = Seen { verdict: run.verdict, data: run.data, tables, ..Seen::default() };
+        let (verdict, passed) = (run.verdict, run.verdict == hook.pass);
+        let mut seen = Seen { verdict, passed, data: run.data, tables, ..Seen::default() };
         let Some((events, records)) = &mut self.events else { return Ok(seen) };
         events.consume()?;
         for record in records.try_iter() {

@@ -6,7 +6,9 @@ use std::fmt;
 /// What one tier did with one frame.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
-    pub verdict: u32,
+    pub verdict: i32,
+    /// The verdict is that of a handler that returns nothing.
+    pub passed: bool,
     /// The frame afterwards.
     pub data: Vec<u8>,
     /// Printed lines, without line end.
@@ -35,8 +37,18 @@ impl Seen {
     }
 
     /// The frame passed as it was, without a word.
-    pub fn nothing_happened(&self, frame: &[u8], pass: u32) -> bool {
-        self.verdict == pass && self.data == frame && self.output.is_empty() && self.error.is_none()
+    pub fn nothing_happened(&self, frame: &[u8]) -> bool {
+        self.passed && self.data == frame && self.output.is_empty() && self.error.is_none()
+    }
+}
+
+impl Seen {
+    /// What was seen of a frame at one hook, and then at another: the verdict is that of the first.
+    pub fn and(mut self, next: Seen) -> Seen {
+        self.passed &= next.passed;
+        self.output.extend(next.output);
+        self.error = self.error.or(next.error);
+        Seen { data: next.data, tables: next.tables, ..self }
     }
 }
 

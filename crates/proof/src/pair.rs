@@ -4,9 +4,10 @@
 //! be given in the same order to both: [`Pair::run`] does that.
 
 use crate::ProofError;
-use crate::kernel::{Kernel, ON_ERROR, Variant};
+use crate::kernel::{Kernel, Variant, on_error};
 use crate::outcome::{Seen, compare};
 use moonhook_engine::{Choice, Form, Settings};
+use moonhook_hook::Hook;
 use moonhook_install::ProgramStatistics;
 use moonhook_load::{LoadError, Loaded};
 use moonhook_records::Text;
@@ -20,7 +21,7 @@ const USER_BUDGET: u64 = 4_000_000;
 
 /// The script's handlers in the kernel and in real Lua.
 pub struct Pair {
-    user: UserTier,
+    user: User,
     /// In the form that was asked for, then, if others are wanted too, in general code, also where it is interpreted.
     kernels: Vec<Kernel>,
     /// Why the second is missing.
@@ -43,7 +44,7 @@ impl Pair {
     pub fn in_form(script: &Path, form: Option<Form>) -> Result<Pair, ProofError> {
         let loaded = load(script)?;
         let kernels = vec![Kernel::new(&loaded, Variant { form, compact: is_compact(), frags: false })?];
-        Ok(Pair { kernels, refused: None, user: UserTier::new(loaded, user_options(USER_BUDGET))? })
+        Ok(Pair { kernels, refused: None, user: User::new(loaded, USER_BUDGET)? })
     }
 
     /// As [`Pair::new`], and beside it, where that is expanded code, in general code. `frags`: both take frames in several
@@ -72,7 +73,7 @@ impl Pair {
         if compact && refused.is_none() {
             kernels.push(Kernel::new(&loaded, Variant { form: Some(Form::General), compact: true, frags })?);
         }
-        Ok(Pair { kernels, refused, user: UserTier::new(loaded, user_options(USER_BUDGET))? })
+        Ok(Pair { kernels, refused, user: User::new(loaded, USER_BUDGET)? })
     }
 
     /// As [`Pair::new`], in general code whose functions are interpreted.
@@ -83,7 +84,7 @@ impl Pair {
         let loaded = load(script)?;
         let variant = Variant { form: Some(Form::General), compact: true, frags: false };
         let kernels = vec![Kernel::new(&loaded, variant)?];
-        Ok(Pair { kernels, refused: None, user: UserTier::new(loaded, user_options(USER_BUDGET))? })
+        Ok(Pair { kernels, refused: None, user: User::new(loaded, USER_BUDGET)? })
     }
 
     /// Runs a frame through both tiers; gives what both did.
@@ -96,19 +97,28 @@ impl Pair {
 
     /// As [`Pair::run`], with a name for the frame in the error.
     pub fn run_named(&mut self, frame: &[u8], name: impl FnOnce() -> String) -> Result<Seen, ProofError> {
-        let user = seen(self.user.run(frame));
-        for kernel in &mut self.kernels {
-            let user = Seen { tables: kernel.tables_of_lua(), ..user.clone() };
-            if let Err(difference) = compare(kernel.run(frame)?, user) {
-                return Err(ProofError::Differs { form: kernel.form(), frame: name(), difference });
+        let mut all = None::<Seen>;
+        for hook in self.user.hooks.clone() {
+            let user = self.user.run_at(hook, frame);
+            for kernel in &mut self.kernels {
+                let user = Seen { tables: kernel.tables_of_lua(), ..user.clone() };
+                if let Err(difference) = compare(kernel.run(hook, frame)?, user) {
+                    let frame = format!("{}, {}", hook.name, name());
+                    return Err(ProofError::Differs { form: kernel.form(), frame, difference });
+                }
             }
+            let user = self.with_tables(user);
+            all = Some(match all {
+                Some(before) => before.and(user),
+                None => user,
+            });
         }
-        Ok(self.with_tables(user))
+        Ok(all.unwrap_or_default())
     }
 
     /// Runs a frame that the kernel cannot be given through real Lua only.
     pub fn run_user(&mut self, frame: &[u8]) -> Seen {
-        let seen = seen(self.user.run(frame));
+        let seen = self.user.run(frame);
         self.with_tables(seen)
     }
 
@@ -172,14 +182,37 @@ fn load(script: &Path) -> Result<Loaded, LoadError> {
     moonhook_load::load(&[script.to_path_buf()], &Settings::default().load)
 }
 
-fn user_options(budget: u64) -> moonhook_user::Options {
-    moonhook_user::Options { on_error: ON_ERROR, budget }
+/// The script's handlers in real Lua.
+struct User {
+    tier: UserTier,
+    hooks: Vec<&'static Hook>,
+}
+
+impl User {
+    fn new(loaded: Loaded, budget: u64) -> Result<User, ProofError> {
+        let options = moonhook_user::Options { on_error: on_error(&loaded.snapshot), budget };
+        let hooks = loaded.snapshot.hooks();
+        Ok(User { tier: UserTier::new(loaded, options)?, hooks })
+    }
+
+    /// What the handlers for a hook do with a frame.
+    fn run_at(&mut self, hook: &Hook, frame: &[u8]) -> Seen {
+        seen(hook, self.tier.run_at(hook, frame))
+    }
+
+    /// What the handlers do with a frame at each hook in turn.
+    fn run(&mut self, frame: &[u8]) -> Seen {
+        let hooks = self.hooks.clone();
+        let all = hooks.into_iter().map(|hook| self.run_at(hook, frame));
+        all.reduce(Seen::and).unwrap_or_default()
+    }
 }
 
 /// What the user tier did, in the form that is compared.
-fn seen(outcome: moonhook_user::Outcome) -> Seen {
+fn seen(hook: &Hook, outcome: moonhook_user::Outcome) -> Seen {
     Seen {
         verdict: outcome.verdict,
+        passed: outcome.verdict == hook.pass,
         data: outcome.data,
         output: outcome.output.into_iter().map(Text::whole).collect(),
         error: outcome.error.map(|error| Text::whole(error.message.into_bytes())),
@@ -190,7 +223,7 @@ fn seen(outcome: moonhook_user::Outcome) -> Seen {
 /// A script in real Lua only, with its memory watched.
 pub struct UserRun {
     lua: mlua::Lua,
-    user: UserTier,
+    user: User,
 }
 
 impl UserRun {
@@ -202,13 +235,13 @@ impl UserRun {
         let loaded = load(script)?;
         let lua = loaded.lua.clone();
         lua.gc_stop();
-        Ok(UserRun { lua, user: UserTier::new(loaded, user_options(budget))? })
+        Ok(UserRun { lua, user: User::new(loaded, budget)? })
     }
 
     /// What the frame showed, and how many bytes the handlers allocated for it.
     pub fn run(&mut self, frame: &[u8]) -> (Seen, usize) {
         let before = self.lua.used_memory();
-        let seen = seen(self.user.run(frame));
+        let seen = self.user.run(frame);
         let garbage = self.lua.used_memory().saturating_sub(before);
         // What a collection frees is not an error's to report.
         let _ = self.lua.gc_collect();

@@ -91,7 +91,7 @@ fn every_prefix_of_every_frame() {
 }
 
 /// A frame that an example is about: description, verdict (1 drops, 2 passes) and printed lines.
-type Decision = (&'static str, u32, &'static [&'static str]);
+type Decision = (&'static str, i32, &'static [&'static str]);
 
 const DECISIONS: &[(&str, &[Decision])] = &[
     (

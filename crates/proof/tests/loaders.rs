@@ -9,6 +9,7 @@ mod loaders {
 
 use loaders::tools::{LOADERS, Loader, run_pinned};
 use moonhook_engine::{Form, Settings};
+use moonhook_hook::OnError;
 use moonhook_install::LogDetail;
 use moonhook_proof::{cases, frames, host};
 use std::path::{Path, PathBuf};
@@ -30,7 +31,7 @@ const PASSES_ALL: [&str; 2] = ["dns_stats.lua", "filter.lua"];
 const BY_THE_CLOCK: [&str; 1] = ["syn_flood.lua"];
 
 /// DROP of `require "linux.xdp"`.
-const DROP: u32 = 1;
+const DROP: i32 = 1;
 
 /// An example as an object.
 struct Sample {
@@ -38,7 +39,7 @@ struct Sample {
     path: PathBuf,
     program: String,
     /// What our own loader's program does to the frames; `None` if that depends on the time.
-    verdicts: Option<Vec<u32>>,
+    verdicts: Option<Vec<i32>>,
 }
 
 fn frames_of_all_kinds() -> Vec<Vec<u8>> {
@@ -142,12 +143,18 @@ fn pinned(text: &str, form: Form, cpus: Option<u32>, pin: &Path) {
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("script.lua");
     std::fs::write(&script, text).unwrap();
-    let settings = Settings { form: Some(form), arena: false, cpus, on_error: 0, ..Settings::default() };
+    let settings = Settings {
+        form: Some(form),
+        arena: false,
+        cpus,
+        on_error: OnError::named("aborted"),
+        ..Settings::default()
+    };
     let loaded = moonhook_load::load(&[script], &settings.load).unwrap();
     let compiled = moonhook_engine::compile(&loaded.snapshot, &settings).unwrap();
     let object = folder.path().join("script.o");
     std::fs::write(&object, &compiled.object.elf).unwrap();
-    let program = &moonhook_engine::packet_program(&compiled.object).unwrap().name;
+    let program = &moonhook_engine::object_name(&compiled.object).unwrap();
     (LOADERS[0].load)(&object, program, pin).unwrap();
 }
 

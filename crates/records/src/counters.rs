@@ -1,7 +1,7 @@
 //! What a running program has counted.
 
 use crate::Decoder;
-use moonhook_hook::Hook;
+use moonhook_hook::{Hook, VERDICTS};
 use moonhook_ir::EventKind;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -39,11 +39,11 @@ impl Counters {
             .filter(|(event, _)| matches!(event.kind, EventKind::Error | EventKind::Raised));
         let site = |(event, count): (_, &u64)| Site { error: decoder.site(event), count: *count };
         let sites: Vec<Site> = errors.map(site).filter(|site| site.count > 0).collect();
-        let verdicts = named(verdicts, decoder.hook());
+        let verdicts = named(verdicts, decoder.hooks());
         Counters { verdicts, errors: sites.iter().map(|site| site.count).sum(), lost_events, sites }
     }
 
-    /// Adds the errors and losses of another generation of the script; all generations count verdicts together.
+    /// Adds the errors and losses of another generation of the script, which counts verdicts in the same place.
     pub fn add(&mut self, other: &Counters) {
         self.errors += other.errors;
         self.lost_events += other.lost_events;
@@ -54,20 +54,35 @@ impl Counters {
             }
         }
     }
+
+    /// Adds all of another generation, which counts verdicts on its own.
+    pub fn add_whole(&mut self, other: &Counters) {
+        self.add(other);
+        for (name, count) in &other.verdicts {
+            match self.verdicts.iter_mut().find(|(own, _)| own == name) {
+                Some((_, own)) => *own += count,
+                None => self.verdicts.push((name.clone(), *count)),
+            }
+        }
+    }
 }
 
-/// Words of counts with the names of what they count.
-fn named(counts: &[u64], hook: Option<&Hook>) -> Vec<(String, u64)> {
-    let all =
-        counts.iter().zip(0..).map(|(count, number)| match hook.and_then(|hook| hook.verdict(number)) {
-            Some(name) => (name.to_string(), *count),
-            None => (number.to_string(), *count),
+/// Words of counts with the names of what they count: as many words for each hook as it can have verdicts, from its least one on. What
+/// several hooks count has the hook's name before the verdict's.
+fn named(counts: &[u64], hooks: &[&Hook]) -> Vec<(String, u64)> {
+    let of_hook = |(hook, counts): (&&Hook, &[u64])| -> Vec<(String, u64)> {
+        let title = |verdict: String| match hooks {
+            [_] => verdict,
+            _ => format!("{} {verdict}", hook.name),
+        };
+        let counted = (hook.least()..).zip(counts).filter_map(|(number, count)| match hook.verdict(number) {
+            Some(name) => Some((title(name.to_string()), *count)),
+            None if *count > 0 => Some((title(number.to_string()), *count)),
+            None => None,
         });
-    let known = |number: usize| hook.is_some_and(|hook| number < hook.verdicts.len());
-    all.enumerate()
-        .filter(|(number, (_, count))| known(*number) || *count > 0)
-        .map(|(_, named)| named)
-        .collect()
+        counted.collect()
+    };
+    hooks.iter().zip(counts.chunks(VERDICTS as usize)).flat_map(of_hook).collect()
 }
 
 fn by_name<S: serde::Serializer>(verdicts: &[(String, u64)], serializer: S) -> Result<S::Ok, S::Error> {

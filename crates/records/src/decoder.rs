@@ -15,24 +15,24 @@ pub struct Decoder {
     events: Vec<Event>,
     /// The names of the source files as they stand in messages.
     sources: Vec<String>,
-    hook: Option<&'static Hook>,
+    hooks: Vec<&'static Hook>,
 }
 
 impl Decoder {
     pub fn new(module: &Module) -> Decoder {
         let sources =
             module.sources.iter().map(|source| moonhook_snapshot::short_name(&source.name)).collect();
-        let hook = module.section().and_then(Hook::of_section);
-        Decoder { events: module.events.clone(), sources, hook }
+        let hooks = module.sections().filter_map(Hook::of_section).collect();
+        Decoder { events: module.events.clone(), sources, hooks }
     }
 
     pub fn events(&self) -> &[Event] {
         &self.events
     }
 
-    /// Where the program runs; `None` if it is for no hook.
-    pub fn hook(&self) -> Option<&'static Hook> {
-        self.hook
+    /// Where the module's programs run, in their order.
+    pub fn hooks(&self) -> &[&'static Hook] {
+        &self.hooks
     }
 
     /// What `record` says.

@@ -31,9 +31,9 @@ function start_handler(L, closure)
   return call_closure(L, stack, 2, stack, 1)
 end
 
--- The verdict that the handler's result is; a large number if it is none, and the error is raised. The hook says what no result means,
--- and which is its last verdict.
-function handler_verdict(L, pass, last)
+-- The verdict that the handler's result is; NO_VERDICT if it is none, and the error is raised. The hook says what no result means, and
+-- which verdicts it has: a bit for each, from the least one on.
+function handler_verdict(L, pass, least, verdicts)
   local result = u64(L + L_STACK)
   local tag = u64(result)
   if tag == TAG_NIL then return pass end
@@ -41,7 +41,8 @@ function handler_verdict(L, pass, last)
   local text = 0
   if tag == TAG_INT then
     local verdict = u64(result + 8)
-    if verdict >= 0 and verdict <= last then return verdict end
+    local number = verdict - least
+    if number >= 0 and number < 32 and shr(verdicts, number) & 1 == 1 then return verdict end
     text = text_join(L, "handler returned ", integer_to_text(L, verdict))
     if text ~= 0 then text = text_join(L, text, ", expected a verdict") end
   else
@@ -49,7 +50,7 @@ function handler_verdict(L, pass, last)
     if text ~= 0 then text = text_join(L, text, " value, expected a verdict") end
   end
   if text ~= 0 then raise_plain(L, text) end
-  return 255
+  return NO_VERDICT
 end
 
 -- Makes a text of the error that ended the handler (lua.c, msghandler).

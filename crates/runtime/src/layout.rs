@@ -224,6 +224,9 @@ constants! {
     /// In a traversal: positions from here on are those of entries.
     ENTRY_POSITIONS = 0x10_0000_0000;
 
+    /// What `handler_verdict` returns for what is no verdict of any hook.
+    NO_VERDICT = 255;
+
     // What a routine returns besides 0 (done) and FAIL.
     /// The frame has changed: go on at its site.
     DISPATCH = 1;

@@ -1,17 +1,18 @@
 //! Who is told what happens to a running script.
 
 use crate::SessionError;
+use crate::attachments::Attachments;
 use crate::inherit::Inheritance;
 use moonhook_daemon::{Name, Reloaded};
 use moonhook_engine::Choice;
-use moonhook_install::{Link, RequestedMode};
+use moonhook_install::RequestedMode;
 use moonhook_records::{Counters, Message};
 use std::path::PathBuf;
 
 /// Where a program has just been put.
 pub struct Attached<'a> {
     pub name: &'a Name,
-    pub link: &'a Link,
+    pub attachments: &'a Attachments,
     pub requested: RequestedMode,
     pub scripts: &'a [PathBuf],
     pub choice: &'a Choice,

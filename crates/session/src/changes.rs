@@ -14,11 +14,11 @@ use crate::lists::is_like;
 use crate::lua_thread::{LuaId, LuaThread, Prepared, Sources};
 use crate::making::{Blueprint, Heritage, Made, Order, Program};
 use crate::service::failure;
-use crate::session::Session;
+use crate::session::{Session, record};
 use crate::threads;
 use moonhook_control::SharedTable;
 use moonhook_daemon::{Reloaded, Replaced, Reply, Timing};
-use moonhook_engine::{EngineError, Kernel, Settings, timed};
+use moonhook_engine::{EngineError, Kernel, Settings};
 use moonhook_load::LoadError;
 use serde_json::json;
 use std::path::PathBuf;
@@ -229,7 +229,7 @@ impl Session {
         let verify = next.timings.kernel_load.unwrap_or(0);
         let timing = Timing { compile: next.timings.total - verify, verify, update, total };
         let before = std::mem::replace(&mut self.installed, next);
-        self.retired.push(Retired::new(before));
+        self.retired.push(Retired::new(before, plan.counts_go_on));
         self.leave_batch()?;
         let control = ControlCode::new(thread, sources, fingerprint);
         self.retired_control.extend(std::mem::replace(&mut self.control, control).retire());
@@ -253,7 +253,7 @@ impl Session {
         Ok(reloaded)
     }
 
-    /// Updates the link; gives how long that took, in microseconds.
+    /// Updates the links; gives how long that took, in microseconds.
     ///
     /// # Errors
     /// What the kernel refuses; the present program stays.
@@ -263,15 +263,16 @@ impl Session {
         kernel: &Kernel,
         scripts: &[PathBuf],
     ) -> Result<u64, SessionError> {
-        // What is pinned is there before the program is: nothing can fail behind the update.
-        self.keep_pins(content, kernel, scripts)?;
-        let mut update = 0;
-        if let Err(error) = timed(&mut update, || self.link.update(&kernel.program, &kernel.name)) {
+        let (options, pins) = (&self.options, self.pins.as_ref());
+        let updated = self.attachments.update(kernel, options, |attachments| {
+            let record = record(options, attachments, content, scripts);
+            pins.map_or(Ok(()), |pins| pins.keep(attachments.links(), &kernel.program, record))
+        });
+        if updated.is_err() {
             self.keep_pins(&self.installed.content, &self.installed.kernel, &self.scripts)?;
-            return Err(error.into());
         }
         self.tidy_pins()?;
-        Ok(update)
+        updated
     }
 
     /// Puts the present program with another map in its own place. Its old self has nothing of its own but the old map.

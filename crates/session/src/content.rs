@@ -22,6 +22,9 @@ pub struct Content {
     pub kinds: Vec<VariableKind>,
     /// Names of the data sections that can be taken over.
     pub sections: Vec<String>,
+    /// The sections of the programs, one for each hook: what counts verdicts has room for those of each.
+    #[serde(default)]
+    pub programs: Vec<String>,
 }
 
 /// A shared table.
@@ -74,6 +77,7 @@ impl Content {
             variables: module.variables.iter().map(variable).collect(),
             general: module.arena().is_some(),
             kinds: of_general.map_or_else(Vec::new, |variable| variable.kinds.to_vec()),
+            programs: module.sections().map(str::to_string).collect(),
             sections: [STATE, VERDICTS].into_iter().filter(is_there).map(str::to_string).collect(),
         }
     }

@@ -130,7 +130,10 @@ const BUG: &str = "this is a bug in Moonhook; please report it with the script";
 fn engine_exit(error: &EngineError) -> Exit {
     match error.cause() {
         EngineError::Emit(error) if error.is_bug() => Exit::Bug,
-        EngineError::Lower(_) | EngineError::Emit(_) | EngineError::TooMuchMemory { .. } => Exit::Refused,
+        EngineError::Lower(_)
+        | EngineError::Emit(_)
+        | EngineError::TooMuchMemory { .. }
+        | EngineError::NoSuchVerdict { .. } => Exit::Refused,
         EngineError::Install(error) | EngineError::Control(ControlError::Install(error)) => {
             install_exit(error)
         }

@@ -2,7 +2,8 @@
 //!
 //! A table is taken over as it is, map and all, if name and shape are the same. Variables live in one data section: it is taken
 //! over if the variables in it are the same; otherwise those of the same name and type are copied over when the programs are
-//! exchanged. Those of general code lie in its arena, and are always copied. The counters of verdicts are common to all generations.
+//! exchanged. Those of general code lie in its arena, and are always copied. The counters of verdicts are common to generations that have
+//! programs for the same hooks.
 
 use crate::SessionError;
 use crate::content::{Content, Earlier, STATE, Table, Variable};
@@ -17,6 +18,8 @@ use std::os::fd::BorrowedFd;
 pub struct Inheritance {
     pub tables: Vec<TableKept>,
     pub variables: Vec<TableKept>,
+    /// Both count verdicts in the same place.
+    pub counts_go_on: bool,
     /// Names of maps in the new object, and of those of the earlier program that take their places.
     maps: Vec<(String, String)>,
     /// Offsets of variables to copy: from, to.
@@ -41,7 +44,8 @@ pub fn plan(new: &Content, earlier: Option<&dyn Earlier>) -> Inheritance {
     } else {
         variables(&mut plan, new, old, is_there(STATE));
     }
-    if new.sections.iter().any(|section| section == VERDICTS) && is_there(VERDICTS) {
+    plan.counts_go_on = new.programs == old.programs && is_there(VERDICTS);
+    if new.sections.iter().any(|section| section == VERDICTS) && plan.counts_go_on {
         plan.maps.push((VERDICTS.to_string(), VERDICTS.to_string()));
     }
     plan
@@ -205,6 +209,7 @@ mod tests {
             general: false,
             kinds: Vec::new(),
             sections: vec![VERDICTS.to_string()],
+            programs: Vec::new(),
         }
     }
 

@@ -10,6 +10,7 @@ use moonhook_control::{Connection, ControlError, Layout, SharedTable, Sweeper, t
 use moonhook_engine::Kernel;
 use moonhook_engine::{Choice, Timings};
 use moonhook_install::{ArenaSection, Events, InstallError};
+use moonhook_records::Counters;
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -182,14 +183,27 @@ fn consume(mut events: Events, end: &End) -> Result<(), InstallError> {
 pub struct Retired {
     pub installed: Installed,
     since: Instant,
+    /// The next generation counts verdicts in the same place.
+    counts_go_on: bool,
 }
 
 /// No processor takes as long for a frame, whatever it does.
 const GRACE: Duration = Duration::from_millis(50);
 
 impl Retired {
-    pub fn new(installed: Installed) -> Retired {
-        Retired { installed, since: Instant::now() }
+    pub fn new(installed: Installed, counts_go_on: bool) -> Retired {
+        Retired { installed, since: Instant::now(), counts_go_on }
+    }
+
+    /// Adds what the generation has counted to what others have.
+    pub fn add_to(&self, counters: &mut Counters) -> Result<(), SessionError> {
+        let own = self.installed.kernel.counters()?;
+        if self.counts_go_on {
+            counters.add(&own)
+        } else {
+            counters.add_whole(&own)
+        }
+        Ok(())
     }
 
     /// Whether the generation has nothing more to say. To be called again and again.

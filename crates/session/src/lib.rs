@@ -8,6 +8,7 @@
 //! A session borrows nothing: a process can have many, each on a thread of its own.
 
 mod announce;
+mod attachments;
 mod audience;
 mod changes;
 mod content;
@@ -32,6 +33,7 @@ pub mod threads;
 mod watcher;
 
 pub use announce::{form, message_json, refused_json, reloaded_json, replaced_json};
+pub use attachments::Attachments;
 pub use audience::{Attached, Audience};
 pub use error::SessionError;
 pub use inbox::Inbox;

@@ -7,7 +7,7 @@ use crate::SessionError;
 use crate::content::{Content, Earlier};
 use moonhook_daemon::{Name, RuntimeFolder, Status};
 use moonhook_engine::VERDICTS;
-use moonhook_hook::XDP;
+use moonhook_hook::{Hook, XDP};
 use moonhook_install::{Link, PinnedMap, Program, create_pin_folder, section_bytes, unpin};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,6 +53,17 @@ fn folder_in(bpffs: &Path, name: &Name) -> PathBuf {
     bpffs.join(name.as_str().replace('.', "+"))
 }
 
+/// How the names of pinned links begin; the hook's follows.
+const LINK: &str = "link";
+
+/// The pins of links that are in a folder.
+fn links_in(folder: &Path) -> Vec<PathBuf> {
+    let is_link = |path: &PathBuf| file_name(path).is_some_and(|name| name.starts_with(LINK));
+    let mut links: Vec<PathBuf> = files(folder).into_iter().filter(is_link).collect();
+    links.sort();
+    links
+}
+
 fn file_name(path: &Path) -> Option<&str> {
     path.file_name()?.to_str()
 }
@@ -80,7 +91,7 @@ impl Pins {
     /// The names of scripts that are pinned, wherever that is.
     pub fn names(bpffs: Option<&Path>, runtime: &RuntimeFolder) -> BTreeSet<Name> {
         let linked = files(bpffs.unwrap_or(Path::new(DEFAULT))).into_iter();
-        let linked = linked.filter(|folder| folder.join("link").exists());
+        let linked = linked.filter(|folder| !links_in(folder).is_empty());
         let found = linked.filter_map(|folder| file_name(&folder)?.replace('+', ".").parse().ok());
         let noted = files(runtime.path()).into_iter().filter_map(|path| {
             let name: Name = file_name(&path)?.strip_suffix(RECORD)?.parse().ok()?;
@@ -89,12 +100,21 @@ impl Pins {
         found.chain(noted).collect()
     }
 
-    pub fn link(&self) -> PathBuf {
-        self.folder.join("link")
+    /// The pins of links.
+    pub fn links(&self) -> Vec<PathBuf> {
+        links_in(&self.folder)
+    }
+
+    /// The pin of the link to a hook.
+    fn link(&self, hook: &Hook) -> PathBuf {
+        let named = self.folder.join(format!("{LINK}-{}", hook.name.replace('.', "+")));
+        // The only one of those who knew one hook.
+        let plain = self.folder.join(LINK);
+        if *hook == XDP && plain.exists() { plain } else { named }
     }
 
     pub fn exist(&self) -> bool {
-        self.link().exists()
+        !self.links().is_empty()
     }
 
     /// Makes the folder.
@@ -117,7 +137,7 @@ impl Pins {
     /// Whether the script is known to be pinned in another folder: then there cannot be pins of it here, too.
     pub fn are_elsewhere(&self) -> bool {
         let noted = self.record().and_then(|record| record.folder);
-        noted.is_some_and(|folder| folder != self.folder && folder.join("link").exists())
+        noted.is_some_and(|folder| folder != self.folder && !links_in(&folder).is_empty())
     }
 
     /// What a process that has ended has left of the script, as far as it is still there.
@@ -131,11 +151,11 @@ impl Pins {
         Some(Leftover { record, maps })
     }
 
-    /// Pins the content's maps, notes what they are, and pins the link. Those of earlier generations stay until [`Pins::tidy`].
+    /// Pins the content's maps, notes what they are, and pins the links. Those of earlier generations stay until [`Pins::tidy`].
     ///
     /// # Errors
     /// `Install`, `Unwritable`; what was noted before is noted still.
-    pub fn keep(&self, link: &Link, program: &Program, record: Record) -> Result<(), SessionError> {
+    pub fn keep(&self, links: &[Link], program: &Program, record: Record) -> Result<(), SessionError> {
         self.create()?;
         let mut maps = BTreeMap::new();
         for name in record.content.maps() {
@@ -146,20 +166,27 @@ impl Pins {
             maps.insert(name.to_string(), id);
         }
         self.write(&Record { maps, folder: Some(self.folder.clone()), ..record })?;
-        if !self.exist() {
-            link.pin(&self.link())?;
+        for link in links {
+            let path = self.link(link.hook());
+            if !path.exists() {
+                link.pin(&path)?;
+            }
         }
         Ok(())
     }
 
-    /// Removes the pins of maps that are not noted.
+    /// Removes the pins of maps that are not noted, and of other links than these, whose programs leave their hooks.
     ///
     /// # Errors
     /// `Install`.
-    pub fn tidy(&self) -> Result<(), SessionError> {
+    pub fn tidy(&self, links: &[Link]) -> Result<(), SessionError> {
         let Some(record) = self.record() else { return Ok(()) };
-        let is_of_record = |path: &Path| record.maps.values().any(|id| self.map(*id) == path);
-        for path in files(&self.folder).into_iter().filter(|path| *path != self.link() && !is_of_record(path))
+        let kept: Vec<PathBuf> = links.iter().map(|link| self.link(link.hook())).collect();
+        for path in self.links().into_iter().filter(|path| !kept.contains(path)) {
+            Link::detach_pinned(&path)?;
+        }
+        let is_of_record = |path: &PathBuf| record.maps.values().any(|id| self.map(*id) == *path);
+        for path in files(&self.folder).into_iter().filter(|path| !kept.contains(path) && !is_of_record(path))
         {
             unpin(&path)?;
         }
@@ -182,7 +209,10 @@ impl Pins {
     /// # Errors
     /// `Install`.
     pub fn remove(&self) -> Result<bool, SessionError> {
-        let linked = Link::detach_pinned(&self.link())?;
+        let mut linked = false;
+        for path in self.links() {
+            linked |= Link::detach_pinned(&path)?;
+        }
         for path in files(&self.folder) {
             unpin(&path)?;
         }

@@ -3,7 +3,7 @@
 use crate::SessionError;
 use crate::changes::Wanted;
 use crate::report::JsonError;
-use crate::session::Session;
+use crate::session::{Session, mode};
 use moonhook_daemon::{Answer, ClientId, Failure, Pending, Request, Status, TableOperation};
 use moonhook_engine::EngineError;
 use serde_json::Value;
@@ -52,10 +52,10 @@ impl Session {
         Ok(Status {
             name: self.name.clone(),
             pid: Some(std::process::id()),
-            interface: self.link.interface().name.clone(),
+            interface: self.attachments.interface().name.clone(),
             netns: self.options.netns.clone(),
-            hook: self.link.hook().name.to_string(),
-            mode: self.link.mode().to_string(),
+            hook: self.attachments.hooks(),
+            mode: mode(&self.attachments),
             scripts: self.scripts.iter().map(|script| script.to_string_lossy().into_owned()).collect(),
             uptime_seconds: Some(self.started.elapsed().as_secs()),
             reloads: self.reloads,

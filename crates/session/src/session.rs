@@ -1,5 +1,6 @@
 //! A script that is attached: shows what happens, answers requests, replaces the program.
 
+use crate::attachments::Attachments;
 use crate::audience::Audience;
 use crate::changes::{Change, Making};
 use crate::content::Content;
@@ -15,7 +16,6 @@ use crate::{Options, SessionError};
 use moonhook_daemon::{ClientId, Name, Publisher, Server};
 use moonhook_engine::Kernel;
 use moonhook_engine::Settings;
-use moonhook_install::Link;
 use moonhook_records::Counters;
 use moonhook_records::Message;
 use std::collections::{BTreeMap, VecDeque};
@@ -42,7 +42,7 @@ pub struct Session {
     pub(crate) retired_control: Vec<RetiredControl>,
     /// Messages that control code has given back, before those of the inbox.
     pub(crate) again: VecDeque<Message>,
-    pub(crate) link: Link,
+    pub(crate) attachments: Attachments,
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) publisher: Publisher,
     /// Answers those who connect; it ends after what they wait for.
@@ -121,8 +121,10 @@ impl Session {
                 next_counters = now + interval;
             }
             if now >= next_look {
-                if !self.link.is_attached() {
-                    return Err(SessionError::InterfaceGone { name: self.link.interface().name.clone() });
+                if !self.attachments.are_attached() {
+                    return Err(SessionError::InterfaceGone {
+                        name: self.attachments.interface().name.clone(),
+                    });
                 }
                 self.look_after_making()?;
                 self.look_after_control()?;
@@ -163,9 +165,9 @@ impl Session {
     /// What all generations have counted.
     pub(crate) fn counters(&self) -> Result<Counters, SessionError> {
         let mut counters = self.installed.kernel.counters()?;
-        counters.add(&self.earlier);
+        counters.add_whole(&self.earlier);
         for retired in &self.retired {
-            counters.add(&retired.installed.kernel.counters()?);
+            retired.add_to(&mut counters)?;
         }
         Ok(counters)
     }
@@ -178,21 +180,22 @@ impl Session {
         scripts: &[PathBuf],
     ) -> Result<(), SessionError> {
         let Some(pins) = &self.pins else { return Ok(()) };
-        pins.keep(&self.link, &kernel.program, record(&self.options, &self.link, content, scripts))
+        let record = record(&self.options, &self.attachments, content, scripts);
+        pins.keep(self.attachments.links(), &kernel.program, record)
     }
 
     /// Removes what earlier generations had pinned.
     pub(crate) fn tidy_pins(&self) -> Result<(), SessionError> {
-        self.pins.as_ref().map_or(Ok(()), Pins::tidy)
+        self.pins.as_ref().map_or(Ok(()), |pins| pins.tidy(self.attachments.links()))
     }
 
     /// Takes the program out of the hook, unless it is pinned and nobody has asked for its end. Says whether it is still there.
     fn detach(&self) -> Result<bool, SessionError> {
-        let is_attached = self.link.is_attached();
+        let is_attached = self.attachments.are_attached();
         match &self.pins {
             Some(pins) if self.stopping || !is_attached => pins.remove().map(|_| false),
             Some(_) => Ok(true),
-            None if is_attached => self.link.detach().map(|()| false).map_err(SessionError::from),
+            None if is_attached => self.attachments.detach().map(|()| false),
             None => Ok(false),
         }
     }
@@ -203,7 +206,7 @@ impl Session {
         while index < self.retired.len() {
             if self.retired[index].is_done() {
                 let mut retired = self.retired.swap_remove(index);
-                self.earlier.add(&retired.installed.kernel.counters()?);
+                retired.add_to(&mut self.earlier)?;
                 if let Err(error) = retired.installed.join() {
                     self.complain(error.to_string())?;
                 }
@@ -257,15 +260,25 @@ impl Session {
 }
 
 /// What is noted of a script that is pinned.
-pub fn record(options: &Options, link: &Link, content: &Content, scripts: &[PathBuf]) -> Record {
+pub fn record(
+    options: &Options,
+    attachments: &Attachments,
+    content: &Content,
+    scripts: &[PathBuf],
+) -> Record {
     Record {
-        interface: link.interface().name.clone(),
-        hook: link.hook().name.to_string(),
+        interface: attachments.interface().name.clone(),
+        hook: attachments.hooks(),
         netns: options.netns.clone(),
-        mode: link.mode().to_string(),
+        mode: mode(attachments),
         scripts: scripts.to_vec(),
         folder: None,
         content: content.clone(),
         maps: BTreeMap::new(),
     }
+}
+
+/// The mode as `moonhook list` shows it.
+pub fn mode(attachments: &Attachments) -> String {
+    attachments.mode().map_or_else(String::new, |mode| mode.to_string())
 }

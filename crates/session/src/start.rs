@@ -1,5 +1,6 @@
 //! Starting a session: compiles, attaches, or takes over what is pinned, and listens.
 
+use crate::attachments::Attachments;
 use crate::audience::{Attached, Audience};
 use crate::content::Earlier;
 use crate::control_code::ControlCode;
@@ -14,7 +15,6 @@ use crate::starting::{self, First};
 use crate::watcher::Watcher;
 use crate::{Options, SessionError};
 use moonhook_daemon::{Claim, DaemonError, Name, Publisher, Server};
-use moonhook_install::Link;
 use moonhook_records::Counters;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -58,7 +58,7 @@ impl Session {
             inherit::copy_variables(&plan, earlier, &installed.kernel)?;
         }
         let scripts: Vec<PathBuf> = options.scripts.iter().map(|script| absolute(script)).collect();
-        let (link, taken_over) = attach(&options, pins.as_ref(), &installed, &scripts)?;
+        let (attachments, taken_over) = attach(&options, pins.as_ref(), &installed, &scripts)?;
         let publisher = Publisher::default();
         let server = claim.map(|claim| serve(claim, &publisher, &inbox)).transpose()?;
         let watcher = options.watch.then(|| Watcher::start(&inbox)).transpose()?;
@@ -74,7 +74,7 @@ impl Session {
             control: ControlCode::new(thread, sources, fingerprint),
             retired_control: Vec::new(),
             again: VecDeque::new(),
-            link,
+            attachments,
             inbox,
             publisher,
             server,
@@ -95,7 +95,7 @@ impl Session {
         // All that can fail has been done.
         session.audience.attached(&Attached {
             name: &session.name,
-            link: &session.link,
+            attachments: &session.attachments,
             requested: session.options.mode,
             scripts: &session.options.scripts,
             choice: &session.installed.choice,
@@ -116,39 +116,41 @@ fn pins(options: &Options, name: &Name) -> Result<Option<Pins>, SessionError> {
     }
 }
 
-/// Puts the program into the hook, or in the place of the one that is pinned there; says which. With `pins`, it is pinned then.
+/// Puts the programs into their hooks, or in the place of those that are pinned there; says which. With `pins`, they are pinned then.
 fn attach(
     options: &Options,
     pins: Option<&Pins>,
     installed: &Installed,
     scripts: &[PathBuf],
-) -> Result<(Link, bool), SessionError> {
-    let (kernel, interface, netns) =
-        (&installed.kernel, options.interface.as_str(), options.netns.as_deref());
-    let record = |link: &Link| session::record(options, link, &installed.content, scripts);
+) -> Result<(Attachments, bool), SessionError> {
+    let kernel = &installed.kernel;
+    let keep = |pins: &Pins, attachments: &Attachments| {
+        let record = session::record(options, attachments, &installed.content, scripts);
+        pins.keep(attachments.links(), &kernel.program, record)
+    };
     if let Some(pins) = pins {
-        if let Some(mut link) = Link::pinned(&pins.link(), interface, netns)? {
+        if let Some(mut attachments) = Attachments::pinned(&pins.links(), options)? {
             let before = pins.record();
-            pins.keep(&link, &kernel.program, record(&link))?;
-            if let Err(error) = link.update(&kernel.program, &kernel.name) {
+            if let Err(error) = attachments.update(kernel, options, |attachments| keep(pins, attachments)) {
                 before.map_or(Ok(()), |before| pins.write(&before))?;
-                return Err(error.into());
+                pins.tidy(attachments.links())?;
+                return Err(error);
             }
-            pins.tidy()?;
-            return Ok((link, true));
+            pins.tidy(attachments.links())?;
+            return Ok((attachments, true));
         }
         // Of an interface that is gone.
         pins.remove()?;
     }
-    let link = kernel.program.attach(&kernel.name, kernel.hook, interface, options.mode, netns)?;
+    let attachments = Attachments::new(kernel, options)?;
     if let Some(pins) = pins
-        && let Err(error) = pins.keep(&link, &kernel.program, record(&link))
+        && let Err(error) = keep(pins, &attachments)
     {
-        // What is there of the pins goes, and the program with it.
+        // What is there of the pins goes, and the programs with it.
         let _ = pins.remove();
         return Err(error);
     }
-    Ok((link, false))
+    Ok((attachments, false))
 }
 
 /// Listens for requests, which go into the inbox.

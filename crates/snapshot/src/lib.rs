@@ -195,9 +195,20 @@ pub fn short_name(name: &str) -> String {
 }
 
 impl Snapshot {
-    /// The hook that the handlers are for.
-    pub fn hook(&self) -> &'static Hook {
-        self.handlers.first().map_or(&XDP, |handler| handler.hook)
+    /// The hooks that handlers are for, in the order in which the first handler of each was registered: a program each. One at least.
+    pub fn hooks(&self) -> Vec<&'static Hook> {
+        let mut hooks: Vec<&'static Hook> = Vec::new();
+        for handler in &self.handlers {
+            if !hooks.contains(&handler.hook) {
+                hooks.push(handler.hook);
+            }
+        }
+        if hooks.is_empty() { vec![&XDP] } else { hooks }
+    }
+
+    /// The handlers for a hook, in order, each with its number among all.
+    pub fn handlers_of(&self, hook: &Hook) -> impl Iterator<Item = (usize, &Handler)> {
+        self.handlers.iter().enumerate().filter(move |(_, handler)| handler.hook == hook)
     }
 
     pub fn closure(&self, id: ClosureId) -> &Closure {

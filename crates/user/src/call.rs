@@ -19,7 +19,7 @@ pub(crate) fn call(
     (handler, hook): (&Function, &Hook),
     frame: &mut [u8],
     budget: &mut u64,
-) -> Result<u32, RuntimeError> {
+) -> Result<i32, RuntimeError> {
     let argument = (protocol::payload::offset(frame) as u16).to_be_bytes();
     let mut result = None;
     // SAFETY: `exec_raw` calls the closure under Lua's protection, with the handler on top of the stack. Nothing with a
@@ -51,7 +51,7 @@ unsafe fn protected(
     hook: &Hook,
     frame: &mut [u8],
     argument: &[u8],
-) -> Result<u32, RuntimeError> {
+) -> Result<i32, RuntimeError> {
     // SAFETY: the stack has room for what is pushed; up to `lua_pcall` nothing here has a destructor, and after it
     // nothing raises errors.
     unsafe {
@@ -81,7 +81,7 @@ unsafe fn protected(
 }
 
 /// The verdict that the value on top of the stack is.
-unsafe fn verdict(state: *mut lua_State, hook: &Hook) -> Result<u32, RuntimeError> {
+unsafe fn verdict(state: *mut lua_State, hook: &Hook) -> Result<i32, RuntimeError> {
     // SAFETY: reads the stack only; type names are static and ASCII.
     unsafe {
         if ffi::lua_isnil(state, -1) != 0 {
@@ -93,7 +93,7 @@ unsafe fn verdict(state: *mut lua_State, hook: &Hook) -> Result<u32, RuntimeErro
             return Err(bare(format!("handler returned a {name} value, expected a verdict")));
         }
         let returned = ffi::lua_tointeger(state, -1);
-        let verdict = u32::try_from(returned).ok().filter(|verdict| hook.verdict(*verdict).is_some());
+        let verdict = i32::try_from(returned).ok().filter(|verdict| hook.verdict(*verdict).is_some());
         verdict.ok_or_else(|| bare(format!("handler returned {returned}, expected a verdict")))
     }
 }

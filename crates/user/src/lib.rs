@@ -14,7 +14,7 @@ mod steps;
 mod tables;
 
 use mlua::{Function, Lua};
-use moonhook_hook::{Hook, XDP};
+use moonhook_hook::{HOOKS, Hook, OnError};
 
 pub use error::{RuntimeError, UserError};
 pub use tables::content;
@@ -22,32 +22,36 @@ pub use tables::content;
 /// Runs handlers over frames.
 pub struct UserTier {
     lua: Lua,
-    handlers: Vec<Function>,
-    /// Where the handlers would run: its verdicts are theirs.
-    hook: &'static Hook,
+    handlers: Vec<Handler>,
     options: Options,
 }
 
+/// A function of the script, and where it would run: the hook's verdicts are its own.
+struct Handler {
+    hook: &'static Hook,
+    function: Function,
+}
+
 /// How frames are decided where the script does not.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// The verdict after a run-time error.
-    pub on_error: u32,
+    pub on_error: OnError,
     /// The most virtual-machine instructions that the handlers may run for one frame, in all.
     pub budget: u64,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { on_error: XDP.pass, budget: 100_000 }
+        Options { on_error: OnError::PASS, budget: 100_000 }
     }
 }
 
 /// What happened to a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// 0 to 4, as `require "linux.xdp"` names them.
-    pub verdict: u32,
+    /// One of the hook's.
+    pub verdict: i32,
     /// The frame after the handlers.
     pub data: Vec<u8>,
     /// One entry for each call of `print`, without line end.
@@ -61,50 +65,62 @@ impl UserTier {
     pub fn new(loaded: moonhook_load::Loaded, options: Options) -> Result<Self, UserError> {
         tables::limit(&loaded)?;
         loaded.requests.print_events();
-        let hook = loaded.snapshot.hook();
-        Self::from_parts(loaded.lua, loaded.handlers, hook, options)
+        let hooks = loaded.snapshot.handlers.iter().map(|handler| handler.hook);
+        let handlers = hooks.zip(loaded.handlers).map(|(hook, function)| Handler { hook, function });
+        Self::from_parts(loaded.lua, handlers.collect(), options)
     }
 
-    /// As [`UserTier::new`], for any state of Lua 5.5 and functions of it.
-    pub fn from_parts(
+    /// As [`UserTier::new`], for any state of Lua 5.5 and functions of it, which are handlers for a hook.
+    pub fn of_functions(
         lua: Lua,
-        handlers: Vec<Function>,
+        functions: Vec<Function>,
         hook: &'static Hook,
         options: Options,
     ) -> Result<Self, UserError> {
-        // SAFETY: `exec_raw` calls the closure under Lua's protection and with enough stack; the closure owns nothing.
-        unsafe { lua.exec_raw::<()>((), |state| object::register(state)) }?;
-        Ok(UserTier { lua, handlers, hook, options })
+        let handlers = functions.into_iter().map(|function| Handler { hook, function });
+        Self::from_parts(lua, handlers.collect(), options)
     }
 
-    /// Lets the handlers decide about a frame, in the order in which they were registered: the first verdict other than
-    /// `PASS` is the frame's, and a run-time error ends it.
+    fn from_parts(lua: Lua, handlers: Vec<Handler>, options: Options) -> Result<Self, UserError> {
+        // SAFETY: `exec_raw` calls the closure under Lua's protection and with enough stack; the closure owns nothing.
+        unsafe { lua.exec_raw::<()>((), |state| object::register(state)) }?;
+        Ok(UserTier { lua, handlers, options })
+    }
+
+    /// As [`UserTier::run_at`], at the hook of the first handler.
     pub fn run(&mut self, frame: &[u8]) -> Outcome {
+        let first = self.handlers.first().map_or(HOOKS[0], |handler| handler.hook);
+        self.run_at(first, frame)
+    }
+
+    /// Lets the handlers for a hook decide about a frame, in the order in which they were registered: the first verdict other than
+    /// the hook's `PASS` is the frame's, and a run-time error ends it.
+    pub fn run_at(&mut self, hook: &Hook, frame: &[u8]) -> Outcome {
         let mut outcome =
-            Outcome { verdict: self.hook.pass, data: frame.to_vec(), output: Vec::new(), error: None };
-        if let Err(error) = self.decide(&mut outcome) {
-            outcome.verdict = self.options.on_error;
+            Outcome { verdict: hook.pass, data: frame.to_vec(), output: Vec::new(), error: None };
+        if let Err(error) = self.decide(hook, &mut outcome) {
+            outcome.verdict = self.options.on_error.verdict(hook);
             outcome.error = Some(error);
         }
         outcome
     }
 
-    fn decide(&self, outcome: &mut Outcome) -> Result<(), RuntimeError> {
+    fn decide(&self, hook: &Hook, outcome: &mut Outcome) -> Result<(), RuntimeError> {
         let mut budget = self.options.budget;
         moonhook_load::capture_print(&self.lua)?;
-        let verdict = self.first_verdict(&mut outcome.data, &mut budget);
+        let verdict = self.first_verdict(hook, &mut outcome.data, &mut budget);
         outcome.output = moonhook_load::captured_print(&self.lua)?;
         outcome.verdict = verdict?;
         Ok(())
     }
 
-    fn first_verdict(&self, frame: &mut [u8], budget: &mut u64) -> Result<u32, RuntimeError> {
-        for handler in &self.handlers {
-            let verdict = call::call(&self.lua, (handler, self.hook), frame, budget)?;
-            if verdict != self.hook.pass {
+    fn first_verdict(&self, hook: &Hook, frame: &mut [u8], budget: &mut u64) -> Result<i32, RuntimeError> {
+        for handler in self.handlers.iter().filter(|handler| handler.hook == hook) {
+            let verdict = call::call(&self.lua, (&handler.function, hook), frame, budget)?;
+            if verdict != hook.pass {
                 return Ok(verdict);
             }
         }
-        Ok(self.hook.pass)
+        Ok(hook.pass)
     }
 }

@@ -4,6 +4,7 @@ mod common;
 
 use common::frames::{self, eth, ipv4, tcp, udp};
 use common::{DROP, PASS, message, run, show, tier, tier_with};
+use moonhook_hook::OnError;
 use moonhook_user::Options;
 
 const BYTES: &[u8] = &[0xff, 1, 2, 3, 4, 5, 6, 0x87, 8, 9];
@@ -134,7 +135,8 @@ fn errors_are_those_of_lua() {
     for (body, expected) in cases {
         let frame = if body.contains(".eth") || body.contains("udp") { frame.as_slice() } else { BYTES };
         let script = format!("return function(pkt, arg)\n  pkt:setbyte(0, 7)\n  {body}\nend");
-        let outcome = tier_with(&script, Options { on_error: DROP, ..Options::default() }).run(frame);
+        let outcome =
+            tier_with(&script, Options { on_error: OnError::named("drop"), ..Options::default() }).run(frame);
         let error = outcome.error.unwrap_or_else(|| panic!("{body} gave no error"));
         assert_eq!(error.message, format!("script.lua:3: {expected}"), "{body}");
         assert_eq!((outcome.verdict, outcome.data[0]), (DROP, 7), "{body}");
@@ -277,7 +279,7 @@ fn arg_is_the_payload_offset() {
 
 #[test]
 fn endless_loops_end() {
-    let options = Options { on_error: DROP, budget: 50_000 };
+    let options = Options { on_error: OnError::named("drop"), budget: 50_000 };
     for body in [
         "while true do end",
         "repeat pcall(function() while true do end end) until false",
@@ -285,8 +287,10 @@ fn endless_loops_end() {
         "while true do coroutine.wrap(function() for i = 1, 60 do end end)() end",
         "while true do coroutine.resume(coroutine.create(function() while true do end end)) end",
     ] {
-        let mut tier =
-            tier_with(&format!("return function(pkt) if #pkt > 3 then {body} end return 3 end"), options);
+        let mut tier = tier_with(
+            &format!("return function(pkt) if #pkt > 3 then {body} end return 3 end"),
+            options.clone(),
+        );
         for _ in 0..3 {
             let outcome = tier.run(BYTES);
             assert_eq!(

@@ -9,6 +9,7 @@ use crate::values::copy_value;
 use moonhook_ir as ir;
 use moonhook_ir::Builder;
 use moonhook_ir::{BinaryOp, Block, CompareOp, Operand, Target, Terminator, Value};
+use moonhook_lower::of_program;
 use moonhook_runtime::layout::*;
 
 pub struct Interpreter<'g, 'a> {
@@ -30,8 +31,8 @@ pub struct Interpreter<'g, 'a> {
 
 /// Makes the interpreter; its steps call routines by name.
 pub fn make(general: &mut General<'_>) -> ir::Function {
-    let kind = ir::FunctionKind::Subprogram { global: true, context: true };
-    let mut code = Builder::new("interpreter", kind, 2);
+    let name = of_program("interpreter", general.program);
+    let mut code = Builder::new(&name, general.with_context(), 2);
     let (dispatch, _) = code.new_block(0);
     let (head, at) = code.new_block(1);
     let (leave, status) = code.cold_block(1);

@@ -46,7 +46,7 @@ pub enum Home {
 pub struct Case {
     pub title: &'static str,
     pub frame: Vec<u8>,
-    pub verdict: u32,
+    pub verdict: i32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
@@ -117,7 +117,7 @@ impl Role {
     }
 }
 
-fn case(title: &'static str, frame: Vec<u8>, verdict: u32) -> Case {
+fn case(title: &'static str, frame: Vec<u8>, verdict: i32) -> Case {
     Case { title, frame, verdict }
 }
 

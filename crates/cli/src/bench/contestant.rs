@@ -5,7 +5,7 @@ use crate::verdict;
 use moonhook_emit::Object;
 use moonhook_engine::Settings;
 use moonhook_engine::{EngineError, Kernel};
-use moonhook_hook::XDP;
+use moonhook_hook::Hook;
 use moonhook_install::{Events, LoadOptions, LogDetail, Program};
 use moonhook_ir::{Block, Function, FunctionKind, Loc, Module, Operand, Terminator};
 use moonhook_snapshot::Snapshot;
@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 const INSTANCES: usize = 5;
 
 pub struct Contestant {
+    hook: &'static Hook,
     instances: Vec<Instance>,
 }
 
@@ -28,27 +29,32 @@ struct Instance {
 }
 
 impl Contestant {
-    pub fn script(snapshot: &Snapshot, settings: &Settings) -> Result<Contestant, CliError> {
+    pub fn script(
+        snapshot: &Snapshot,
+        settings: &Settings,
+        hook: &'static Hook,
+    ) -> Result<Contestant, CliError> {
         let (compiled, first) = Kernel::install(snapshot, settings, LogDetail::Nothing, |_| Vec::new())?;
         let more = (1..INSTANCES).map(|_| Kernel::load(&compiled));
         let instance = |kernel: Result<Kernel, EngineError>| {
             let kernel = kernel?;
             let events = kernel.events(|_| ())?.map(RefCell::new);
-            Ok(Instance { program: kernel.program, name: kernel.name, events })
+            let name = kernel.entry(hook)?.name.clone();
+            Ok(Instance { program: kernel.program, name, events })
         };
         let instances = std::iter::once(Ok(first)).chain(more).map(instance);
-        Ok(Contestant { instances: instances.collect::<Result<_, CliError>>()? })
+        Ok(Contestant { hook, instances: instances.collect::<Result<_, CliError>>()? })
     }
 
     /// `frags`: it takes frames in several buffers, too.
-    pub fn empty(frags: bool) -> Result<Contestant, CliError> {
-        let object = empty_object(XDP.section(frags))?;
+    pub fn empty(hook: &'static Hook, frags: bool) -> Result<Contestant, CliError> {
+        let object = empty_object(hook, frags)?;
         let instance = |_| {
             let options = LoadOptions { name: EMPTY.to_string(), ..LoadOptions::default() };
             let program = moonhook_install::load(&object.elf, &options)?;
             Ok(Instance { program, name: EMPTY.to_string(), events: None })
         };
-        Ok(Contestant { instances: (0..INSTANCES).map(instance).collect::<Result<_, CliError>>()? })
+        Ok(Contestant { hook, instances: (0..INSTANCES).map(instance).collect::<Result<_, CliError>>()? })
     }
 
     /// How many frames get which verdict.
@@ -56,7 +62,7 @@ impl Contestant {
         let mut verdicts = BTreeMap::new();
         for frame in frames {
             let run = self.instances[0].program.test_run(&self.instances[0].name, frame, 1)?;
-            *verdicts.entry(verdict::name(run.verdict).into_owned()).or_default() += 1;
+            *verdicts.entry(verdict::name(self.hook, run.verdict).into_owned()).or_default() += 1;
         }
         Ok(verdicts)
     }
@@ -86,11 +92,11 @@ fn thread_time() -> Result<f64, CliError> {
 
 const EMPTY: &str = "empty";
 
-/// An XDP program that passes every frame: the floor.
-fn empty_object(section: &str) -> Result<Object, CliError> {
-    let kind = FunctionKind::Program { section: section.to_string() };
+/// A program that passes every frame: the floor.
+fn empty_object(hook: &Hook, frags: bool) -> Result<Object, CliError> {
+    let kind = FunctionKind::Program { section: hook.section(frags).to_string() };
     let mut function = Function::new(EMPTY, kind, 1);
-    let pass = Terminator::Return(Operand::Imm(verdict::PASS as i32));
+    let pass = Terminator::Return(Operand::Imm(hook.pass));
     function.block_mut(Block(0)).terminator = Some((pass, Loc::default()));
     Ok(moonhook_engine::emit(&Module { functions: vec![function], ..Module::default() })?)
 }

@@ -2,7 +2,7 @@
 
 use crate::CliError;
 use moonhook_emit::FunctionReport;
-use moonhook_engine::Compiled;
+use moonhook_engine::{Compiled, EngineError, entries};
 use moonhook_install::{LoadOptions, LogDetail, VerifiedFunction};
 use moonhook_snapshot::{Prototype, Snapshot};
 use serde::Serialize;
@@ -51,10 +51,26 @@ pub struct Cost {
 }
 
 /// Loads the object once more, with every instruction logged; `None` where that takes long, unless `all` asks for it.
-pub fn verified(compiled: &Compiled, program: &str, all: bool) -> Option<Vec<VerifiedFunction>> {
+///
+/// # Errors
+/// `NoProgram`.
+pub fn verified(compiled: &Compiled, all: bool) -> Result<Option<Vec<VerifiedFunction>>, EngineError> {
     let patience = (!all).then_some(PATIENCE);
-    let options = LoadOptions { name: program.to_string(), log: LogDetail::All, patience };
-    moonhook_install::load(&compiled.object.elf, &options).ok()?.verified_functions(program)
+    let entries = entries(&compiled.object)?;
+    let options = LoadOptions { name: entries[0].name.clone(), log: LogDetail::All, patience };
+    let Ok(loaded) = moonhook_install::load(&compiled.object.elf, &options) else { return Ok(None) };
+    // What several programs call was verified with each.
+    let mut verified: Vec<VerifiedFunction> = Vec::new();
+    for entry in &entries {
+        let Some(of_program) = loaded.verified_functions(&entry.name) else { return Ok(None) };
+        for function in of_program {
+            match verified.iter_mut().find(|known| known.name == function.name) {
+                Some(known) => known.add(&function),
+                None => verified.push(function),
+            }
+        }
+    }
+    Ok(Some(verified))
 }
 
 /// The rows of all functions: those with the most work for the verifier first, or, without it, the largest.

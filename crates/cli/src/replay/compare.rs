@@ -24,7 +24,7 @@ pub fn compare(kernel: &Outcome, user: &Outcome) -> Vec<Difference> {
 }
 
 fn verdicts(kernel: &Decision, user: &Decision) -> Option<Difference> {
-    let name = |decision: &Decision| verdict::name(decision.verdict).into_owned();
+    let name = |decision: &Decision| verdict::name(decision.hook, decision.verdict).into_owned();
     (kernel.verdict != user.verdict).then(|| Difference {
         what: "verdict",
         kernel: name(kernel),
@@ -77,12 +77,13 @@ fn shown(text: Option<&Text>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use moonhook_hook::XDP;
     use moonhook_records::Failure;
 
     fn decision() -> Decision {
         let error = Failure { message: Text::whole(b"x.lua:1: bad".to_vec()), traceback: vec!["a".into()] };
         let prints = vec![Text::whole(b"one".to_vec()), Text::whole(b"two".to_vec())];
-        Decision { verdict: 2, data: vec![1, 2, 3], prints, error: Some(error) }
+        Decision { hook: &XDP, verdict: 2, data: vec![1, 2, 3], prints, error: Some(error) }
     }
 
     fn differences(change: impl Fn(&mut Decision)) -> Vec<(&'static str, String, String)> {

@@ -93,7 +93,7 @@ impl<'a> Listing<'a> {
             Outcome::NotRun { why } => writeln!(self.out, "{number:>7}  not run   {length} bytes: {why}")?,
             Outcome::Decided(decision) => {
                 let changed = if decision.data == frame.data { "" } else { ", changed" };
-                let verdict = verdict::name(decision.verdict);
+                let verdict = verdict::name(decision.hook, decision.verdict);
                 writeln!(self.out, "{number:>7}  {verdict:8}  {length} bytes{changed}")?;
                 for text in &decision.prints {
                     self.detail("print", &text.bytes)?;
@@ -146,8 +146,8 @@ impl Totals {
         self.different += u64::from(!line.differences.is_empty());
         match &line.outcome {
             Outcome::NotRun { .. } => self.not_run += 1,
-            Outcome::Decided(Decision { verdict, data, prints, error }) => {
-                *self.verdicts.entry(verdict::name(*verdict).into_owned()).or_default() += 1;
+            Outcome::Decided(Decision { hook, verdict, data, prints, error }) => {
+                *self.verdicts.entry(verdict::name(hook, *verdict).into_owned()).or_default() += 1;
                 self.changed += u64::from(*data != frame.data);
                 self.prints += prints.len() as u64;
                 self.errors += u64::from(error.is_some());
@@ -183,7 +183,7 @@ fn described(frame: &Frame, line: &Line) -> Value {
         Outcome::Decided(decision) => {
             let prints: Vec<_> = decision.prints.iter().map(|text| text.lossy()).collect();
             let error = decision.error.as_ref();
-            answer["verdict"] = verdict::name(decision.verdict).into();
+            answer["verdict"] = verdict::name(decision.hook, decision.verdict).into();
             answer["changed"] = (decision.data != frame.data).into();
             answer["prints"] = prints.into();
             answer["error"] = error.map_or(

@@ -3,6 +3,7 @@
 use crate::CliError;
 use moonhook_engine::Kernel;
 use moonhook_engine::{CLOCK_SECTION, Choice, Clock, Compiled, Settings};
+use moonhook_hook::Hook;
 use moonhook_install::{Events, InstallError, LogDetail, frame_max_linear};
 use moonhook_ir::Module;
 use moonhook_load::Moment;
@@ -28,18 +29,27 @@ pub enum Outcome {
 /// What handlers did with a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
-    pub verdict: u32,
+    /// By whose names the verdict is shown.
+    pub hook: &'static Hook,
+    pub verdict: i32,
     /// The frame afterwards.
     pub data: Vec<u8>,
     pub prints: Vec<Text>,
     pub error: Option<Failure>,
 }
 
-impl Tier for UserTier {
+/// The handlers for a hook, in real Lua.
+pub struct RealLua {
+    pub tier: UserTier,
+    pub hook: &'static Hook,
+}
+
+impl Tier for RealLua {
     fn decide(&mut self, frame: &[u8], time: Moment) -> Result<Outcome, CliError> {
         moonhook_load::set_time(Some(time));
-        let outcome = self.run(frame);
+        let outcome = self.tier.run_at(self.hook, frame);
         Ok(Outcome::Decided(Decision {
+            hook: self.hook,
             verdict: outcome.verdict,
             data: outcome.data,
             prints: outcome.output.into_iter().map(Text::whole).collect(),
@@ -62,12 +72,17 @@ pub struct KernelTier {
 impl KernelTier {
     /// `long_frames`: there will be frames in several buffers. Two programs share no state, so handlers that keep some
     /// have one program for all frames.
-    pub fn new(snapshot: &Snapshot, settings: &Settings, long_frames: bool) -> Result<KernelTier, CliError> {
+    pub fn new(
+        snapshot: &Snapshot,
+        settings: &Settings,
+        hook: &'static Hook,
+        long_frames: bool,
+    ) -> Result<KernelTier, CliError> {
         let install = |frags: bool| -> Result<(Compiled, Runner), CliError> {
             let settings = Settings { frags, ..settings.clone() };
             let (compiled, kernel) =
                 Kernel::install(snapshot, &settings, LogDetail::Nothing, |_| Vec::new())?;
-            Ok((compiled, Runner::new(kernel)?))
+            Ok((compiled, Runner::new(kernel, hook)?))
         };
         if !long_frames {
             let (compiled, runner) = install(false)?;
@@ -110,17 +125,18 @@ impl Tier for KernelTier {
 /// A loaded program with its events.
 struct Runner {
     kernel: Kernel,
+    hook: &'static Hook,
     events: Option<Events>,
     messages: Receiver<Result<Message, RecordError>>,
 }
 
 impl Runner {
-    fn new(kernel: Kernel) -> Result<Runner, CliError> {
+    fn new(kernel: Kernel, hook: &'static Hook) -> Result<Runner, CliError> {
         let (sender, messages) = channel();
         let decoder = kernel.decoder.clone();
         // The receiver lives as long as the events do.
         let events = kernel.events(move |record| drop(sender.send(decoder.decode(record))))?;
-        Ok(Runner { kernel, events, messages })
+        Ok(Runner { kernel, hook, events, messages })
     }
 
     fn decide(&mut self, frame: &[u8], time: Moment) -> Result<Outcome, CliError> {
@@ -130,7 +146,7 @@ impl Runner {
             section.store(Clock::Monotonic as usize, time.monotonic as u64);
             section.store(Clock::Tai as usize, time.since_epoch as u64);
         }
-        let run = match self.kernel.program.test_run(&self.kernel.name, frame, 1) {
+        let run = match self.kernel.program.test_run(&self.kernel.entry(self.hook)?.name, frame, 1) {
             Ok(run) => run,
             Err(error) if is_about_length(&error, frame) => {
                 return Ok(Outcome::NotRun { why: error.to_string() });
@@ -140,7 +156,8 @@ impl Runner {
         if let Some(events) = &mut self.events {
             events.consume()?;
         }
-        let mut decision = Decision { verdict: run.verdict, data: run.data, prints: Vec::new(), error: None };
+        let (hook, verdict, data) = (self.hook, run.verdict, run.data);
+        let mut decision = Decision { hook, verdict, data, prints: Vec::new(), error: None };
         for message in self.messages.try_iter() {
             match message? {
                 Message::Print(text) => decision.prints.push(text),

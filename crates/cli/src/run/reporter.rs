@@ -4,11 +4,11 @@ use super::screen::{Screen, Stream};
 use crate::report;
 use crate::terminal::{printable, printable_error};
 use moonhook_daemon::{Form, FormReason, Kept, Name, Reloaded, TableKept};
-use moonhook_install::RequestedMode;
+use moonhook_install::{Link, RequestedMode};
 use moonhook_records::{Counters, Failure, Message, Text};
 use moonhook_session::{
-    Attached, Audience, JsonError, SessionError, form, message_json, refused_json, reloaded_json,
-    replaced_json,
+    Attached, Attachments, Audience, JsonError, SessionError, form, message_json, refused_json,
+    reloaded_json, replaced_json,
 };
 use serde_json::{Value, json};
 use std::io::Write;
@@ -75,16 +75,35 @@ impl Reporter {
     }
 }
 
+/// At which hooks the programs are, and in which mode, and why in that one.
+fn where_attached(attachments: &Attachments, requested: RequestedMode, taken_over: bool) -> String {
+    let why = match (requested, attachments.native_refused()) {
+        _ if taken_over => "in the place of the one that was pinned".to_string(),
+        (RequestedMode::Auto, Some(why)) => format!("native mode is not to be had: {why}"),
+        (RequestedMode::Auto, None) => "the driver can".to_string(),
+        (RequestedMode::Native | RequestedMode::Generic, _) => "as asked".to_string(),
+    };
+    let hook = |link: &Link| match link.mode() {
+        Some(mode) => format!("{} in {mode} mode ({why})", link.hook().name),
+        None => link.hook().name.to_string(),
+    };
+    match (attachments.links(), attachments.mode()) {
+        ([_], Some(mode)) => format!(" in {mode} mode ({why})"),
+        (links, _) => format!(" at {}", links.iter().map(hook).collect::<Vec<_>>().join(", ")),
+    }
+}
+
 impl Audience for Reporter {
     /// Says where the program is, in which mode, and why in that one.
     fn attached(&mut self, attached: &Attached<'_>) -> Result<(), SessionError> {
-        let Attached { name, link, requested, scripts, choice, taken_over } = *attached;
+        let Attached { name, attachments, requested, scripts, choice, taken_over } = *attached;
         let scripts: Vec<_> = scripts.iter().map(|script| script.to_string_lossy()).collect();
-        let (interface, mode) = (&link.interface().name, link.mode());
-        let refused = link.native_refused();
+        let (interface, mode) = (&attachments.interface().name, attachments.mode());
+        let refused = attachments.native_refused();
+        let hooks: Vec<&str> = attachments.links().iter().map(|link| link.hook().name).collect();
         if self.json {
             let mut line = json!({
-                "type": "attached", "name": name, "interface": interface, "mode": mode, "native_refused": refused, "scripts": scripts,
+                "type": "attached", "name": name, "interface": interface, "hooks": hooks, "mode": mode, "native_refused": refused, "scripts": scripts,
                 "form": choice.form_name(), "reason": choice.reason,
             });
             if let Some(plan) = taken_over {
@@ -92,17 +111,8 @@ impl Audience for Reporter {
             }
             self.line(&line)?;
         } else if !self.quiet {
-            let why = match (requested, refused) {
-                _ if taken_over.is_some() => "in the place of the one that was pinned".to_string(),
-                (RequestedMode::Auto, Some(why)) => format!("native mode is not to be had: {why}"),
-                (RequestedMode::Auto, None) => "the driver can".to_string(),
-                (RequestedMode::Native | RequestedMode::Generic, _) => "as asked".to_string(),
-            };
-            writeln!(
-                self.text,
-                "attached {} to {interface} in {mode} mode ({why}), as '{name}'",
-                scripts.join(" ")
-            )?;
+            let place = where_attached(attachments, requested, taken_over.is_some());
+            writeln!(self.text, "attached {} to {interface}{place}, as '{name}'", scripts.join(" "))?;
             self.text.write_all(form_text(&form(choice)).as_bytes())?;
             let kept = taken_over.map(|plan| kept_text(&plan.tables, &plan.variables)).unwrap_or_default();
             self.text.write_all(kept.as_bytes())?;

@@ -13,7 +13,6 @@ use crate::machine::*;
 use crate::order::{self, DIRECT, Item, Layout, Order};
 use crate::packet::Ends;
 use crate::values::{self, Definition, Values};
-use moonhook_hook::Hook;
 use moonhook_ir::{Block, Function, FunctionKind, Loc, MapKind, Module, Operand, Target, Terminator, Value};
 use regalloc2::{Operand as Constraint, RegClass, VReg};
 
@@ -55,7 +54,7 @@ pub fn select(
     let values = values::analyse(function, &rpo);
     let out = MachineFunction::new(function.value_count as usize);
     let (shared, cold, loc) = (Vec::new(), false, Loc::default());
-    let ends = Ends::find(function, module.section().and_then(Hook::of_section));
+    let ends = Ends::find(function);
     let mut selector = Selector { module, function, slots, values, ends, out, shared, rare_calls, cold, loc };
     for item in &order.items {
         selector.item(*item, &order)?;

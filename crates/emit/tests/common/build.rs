@@ -15,7 +15,7 @@ pub fn program(name: &str) -> Build {
 }
 
 pub fn subprogram(name: &str, global: bool, params: u32) -> Build {
-    build(name, FunctionKind::Subprogram { global, context: false }, params)
+    build(name, FunctionKind::Subprogram { global, context: None }, params)
 }
 
 fn build(name: &str, kind: FunctionKind, params: u32) -> Build {

@@ -23,8 +23,8 @@ struct LinkKind {
     link_type: u32,
     /// Puts a program into the hook of an interface of the calling thread's namespace, which errors call by the name.
     attach: fn(BorrowedFd<'_>, &Interface, RequestedMode, Option<&str>) -> Result<Made, InstallError>,
-    /// How a link's program runs that is found on an interface of the calling thread's namespace.
-    mode: fn(&Interface) -> Mode,
+    /// How a link's program runs that is found on an interface of the calling thread's namespace, at hooks with several ways.
+    mode: fn(&Interface) -> Option<Mode>,
     /// The interface's index in the information on such a link; 0 when the interface is gone.
     interface: fn(&bpf_link_info) -> u32,
 }
@@ -35,7 +35,7 @@ const KINDS: &[LinkKind] = &[xdp::KIND];
 /// A link that was made.
 struct Made {
     link: OwnedFd,
-    mode: Mode,
+    mode: Option<Mode>,
     /// Why native mode was not to be had, if it was wanted.
     native_refused: Option<String>,
 }
@@ -61,7 +61,7 @@ pub struct Link {
     /// The program that was put there last; `None` if this process may not know which one is.
     program: Option<OwnedFd>,
     interface: Interface,
-    mode: Mode,
+    mode: Option<Mode>,
     native_refused: Option<String>,
 }
 
@@ -101,8 +101,8 @@ impl Link {
         self.hook
     }
 
-    /// The mode that the program got.
-    pub fn mode(&self) -> Mode {
+    /// The mode that the program got, at hooks with several.
+    pub fn mode(&self) -> Option<Mode> {
         self.mode
     }
 
@@ -125,16 +125,29 @@ impl Link {
         sys::link_info(self.as_fd()).is_ok_and(|info| attached_to(&info).is_some_and(|index| index != 0))
     }
 
-    /// Puts another program in the place of the present one, between two packets.
+    /// Puts another program in the place of the present one, between two packets; gives the one that was there, as far as this process
+    /// has it.
     ///
     /// # Errors
     /// `NoSuchItem`, `UpdateFailed`, `Privilege`; `Replaced` if somebody else has updated the link. The present program stays.
-    pub fn update(&mut self, with: &Program, program: &str) -> Result<(), InstallError> {
-        let fd = with.program_fd(program)?;
+    pub fn update(&mut self, with: &Program, program: &str) -> Result<Option<OwnedFd>, InstallError> {
+        let fd = with.program_fd(program)?.try_clone_to_owned();
+        let fd = fd.map_err(|_| self.update_error(Errno::EMFILE))?;
+        self.replace(fd)
+    }
+
+    /// Puts a program back that [`Link::update`] has given.
+    ///
+    /// # Errors
+    /// As [`Link::update`].
+    pub fn restore(&mut self, program: OwnedFd) -> Result<(), InstallError> {
+        self.replace(program).map(drop)
+    }
+
+    fn replace(&mut self, program: OwnedFd) -> Result<Option<OwnedFd>, InstallError> {
         let before = self.program.as_ref().map(OwnedFd::as_fd);
-        sys::link_update(self.as_fd(), fd, before).map_err(|errno| self.update_error(errno))?;
-        self.program = fd.try_clone_to_owned().ok();
-        Ok(())
+        sys::link_update(self.as_fd(), program.as_fd(), before).map_err(|errno| self.update_error(errno))?;
+        Ok(self.program.replace(program))
     }
 
     fn update_error(&self, errno: Errno) -> InstallError {

@@ -54,7 +54,7 @@ pub(super) const KIND: LinkKind = LinkKind {
     hook: &XDP,
     link_type: libbpf_sys::BPF_LINK_TYPE_XDP,
     attach,
-    mode: |interface| if holder::is_generic(interface) { Mode::Generic } else { Mode::Native },
+    mode: |interface| Some(if holder::is_generic(interface) { Mode::Generic } else { Mode::Native }),
     // SAFETY: for a link of type XDP the kernel has filled in the `xdp` member.
     interface: |info| unsafe { info.__bindgen_anon_1.xdp.ifindex },
 };
@@ -67,7 +67,7 @@ fn attach(
 ) -> Result<Made, InstallError> {
     let made = |mode| {
         let link = create(program, interface, mode, netns)?;
-        Ok(Made { link, mode, native_refused: None })
+        Ok(Made { link, mode: Some(mode), native_refused: None })
     };
     match wanted {
         RequestedMode::Native => made(Mode::Native),

@@ -22,7 +22,7 @@ b0():
   store.64 v6+16, v7
   return 2
 }
-function packet_sum(v0, v1) global context {
+function packet_sum(v0, v1) global context "xdp" {
 b0():
   v2 = load.u32 v0+0
   v3 = load.u32 v0+4

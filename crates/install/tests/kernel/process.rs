@@ -57,7 +57,7 @@ fn install_and_wait() -> Result<(), InstallError> {
     assert_eq!(program.counters("counters", &[1, 0, 0, 0])?, Some(vec![1, 60]));
     assert_eq!(program.events("ring", |_| ())?.consume()?, 1);
     let link = program.attach("count", &XDP, "left", RequestedMode::Native, None)?;
-    println!("attached in {} mode", link.mode());
+    println!("attached in {} mode", link.mode().unwrap());
     if std::env::var("MH_THEN").unwrap() == "wait" {
         std::thread::sleep(Duration::from_secs(60));
     }

@@ -92,7 +92,10 @@ fn pinned_links_and_maps_are_found_again() {
 
     assert!(matches!(pinned("right").unwrap_err(), InstallError::PinnedElsewhere { .. }));
     let mut link = pinned("left").unwrap().unwrap();
-    assert_eq!((link.mode().to_string(), link.interface().name.as_str()), (before.0.to_string(), "left"));
+    assert_eq!(
+        (link.mode().unwrap().to_string(), link.interface().name.as_str()),
+        (before.0.to_string(), "left")
+    );
     let map = PinnedMap::open(&map_path).unwrap();
     assert_eq!(map.id(), id);
     let maps = [("limits".to_string(), map.as_fd())];

@@ -8,5 +8,5 @@ use super::module::{Context, Module};
 pub(super) const MODULE: Module = Module { name: "linux.xdp", open };
 
 fn open(context: &mut Context) -> mlua::Result<Table> {
-    context.lua.create_table_from(XDP.verdicts.iter().copied().zip(0..))
+    context.lua.create_table_from(XDP.constants())
 }

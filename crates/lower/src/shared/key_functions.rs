@@ -5,7 +5,7 @@ use moonhook_ir as ir;
 use moonhook_ir::{Block, Builder, CompareOp, Value};
 use moonhook_shape::Type;
 
-const KIND: ir::FunctionKind = ir::FunctionKind::Subprogram { global: false, context: false };
+const KIND: ir::FunctionKind = ir::FunctionKind::Subprogram { global: false, context: None };
 
 /// A function `long f(map, key, value, &part)` of which the part is loaded, and its block that goes on to the next entry. That is entered
 /// already where the time of the entry is over.

@@ -22,7 +22,9 @@ pub use crate::host::Host;
 use crate::Options;
 use crate::context::{Context, Result};
 use crate::host::Stub;
+use crate::subprograms::of_program;
 use crate::value::{Abs, Object, Word};
+use moonhook_hook::Hook;
 use moonhook_ir as ir;
 use moonhook_ir::FunctionId;
 use moonhook_ir::words::{Code, Words};
@@ -51,6 +53,8 @@ pub fn object_names() -> Vec<&'static str> {
 pub struct Stubs<'t> {
     snapshot: &'t Snapshot,
     options: &'t Options,
+    /// The hook whose program the stubs are for, and its number.
+    program: (&'static Hook, usize),
     /// The script's place that is to blame where a stub cannot be made.
     loc: ir::Loc,
     host: &'t mut dyn Host,
@@ -81,8 +85,20 @@ pub fn finish(module: &mut ir::Module) {
 }
 
 impl<'t> Stubs<'t> {
-    pub fn new(snapshot: &'t Snapshot, options: &'t Options, host: &'t mut dyn Host) -> Stubs<'t> {
-        Stubs { snapshot, options, loc: ir::Loc::default(), host }
+    /// For the code of the program with that number.
+    pub fn new(
+        snapshot: &'t Snapshot,
+        options: &'t Options,
+        program: usize,
+        host: &'t mut dyn Host,
+    ) -> Stubs<'t> {
+        Stubs {
+            snapshot,
+            options,
+            program: (snapshot.hooks()[program], program),
+            loc: ir::Loc::default(),
+            host,
+        }
     }
 
     /// The same, for code that a place of the script asks for.
@@ -97,10 +113,11 @@ impl<'t> Stubs<'t> {
         signature: Signature,
         body: impl FnOnce(&mut Context<'_>, &[Word]) -> Result<()>,
     ) -> Result<FunctionId> {
-        if let Some(known) = self.host.placed(name) {
+        let name = of_program(name, self.program.1);
+        if let Some(known) = self.host.placed(&name) {
             return Ok(known);
         }
-        let (function, ()) = self.compiled(name, signature, body)?;
+        let (function, ()) = self.compiled(&name, signature, body)?;
         Ok(self.host.place(function))
     }
 
@@ -120,12 +137,13 @@ impl<'t> Stubs<'t> {
         signature: Signature,
         body: impl FnOnce(&mut Context<'_>, &[Word]) -> Result<T>,
     ) -> Result<(ir::Function, T)> {
-        let kind = ir::FunctionKind::Subprogram { global: true, context: signature.context };
+        let section = signature.context.then(|| self.program.0.section.to_string());
+        let kind = ir::FunctionKind::Subprogram { global: true, context: section };
         let first = usize::from(signature.context);
         let function = ir::Function::new(name, kind, first as u32 + 1 + signature.more);
         let (state, rest) = (function.params[first], function.params[first + 1..].to_vec());
         let module = std::mem::take(self.host.module());
-        let mut context = Context::of_function(self.snapshot, self.options, module, function);
+        let mut context = Context::of_function(self.snapshot, self.options, module, function, self.program);
         context.known.shared = self.host.shared().map(std::mem::take).unwrap_or_default();
         context.known.shared.start_function();
         context.code.loc = self.loc;
@@ -149,7 +167,7 @@ impl Context<'_> {
     /// the state.
     fn on_frame(&mut self, body: &mut dyn FnMut(&mut Self) -> Result<()>) -> Result<()> {
         self.bounds();
-        if self.options.frags {
+        if self.takes_scattered() {
             let scattered = self.split_scattered();
             body(self)?;
             self.state = scattered;

@@ -65,9 +65,9 @@ pub fn run_above(module: &mut Module, limit: usize, enough: usize) -> bool {
     true
 }
 
-/// What functions of one group have in common: the longest chain of calls below, whether they take the context, how many
+/// What functions of one group have in common: the longest chain of calls below, the programs whose context they take, how many
 /// parameters they have.
-type Class = (usize, bool, usize);
+type Class = (usize, Option<String>, usize);
 
 /// Chooses groups of functions of a program and notes in `calls` that each is one function, until there are few enough or
 /// nothing can be combined. Functions without a frame come first, which make no chain larger; then those that are called in few
@@ -119,11 +119,11 @@ fn choose_by(
 
 /// `None` for functions that are not to be combined.
 fn class(function: &Function, height: usize, large: usize) -> Option<Class> {
-    let FunctionKind::Subprogram { global: true, context } = function.kind else { return None };
+    let FunctionKind::Subprogram { global: true, context } = &function.kind else { return None };
     // One of the five parameters there can be is for the number.
     (calls::size(function) <= large && function.params.len() < 5).then_some((
         height,
-        context,
+        context.clone(),
         function.params.len(),
     ))
 }

@@ -165,7 +165,7 @@ pub fn entries(pin: &Path, map: &str) -> Result<serde_json::Value, String> {
 }
 
 /// Runs the pinned program on the frames, in this order; gives the verdicts.
-pub fn run_pinned(pin: &Path, frames: &[Vec<u8>]) -> Result<Vec<u32>, String> {
+pub fn run_pinned(pin: &Path, frames: &[Vec<u8>]) -> Result<Vec<i32>, String> {
     let path = CString::new(pin.as_os_str().as_bytes()).map_err(|error| error.to_string())?;
     // SAFETY: the path is a C string.
     let program = unsafe { bpf::bpf_obj_get(path.as_ptr()) };
@@ -177,7 +177,7 @@ pub fn run_pinned(pin: &Path, frames: &[Vec<u8>]) -> Result<Vec<u32>, String> {
     frames.iter().map(|frame| run_on(&program, frame)).collect()
 }
 
-fn run_on(program: &OwnedFd, frame: &[u8]) -> Result<u32, String> {
+fn run_on(program: &OwnedFd, frame: &[u8]) -> Result<i32, String> {
     let mut options = bpf::bpf_test_run_opts {
         sz: size_of::<bpf::bpf_test_run_opts>() as _,
         data_in: frame.as_ptr().cast(),
@@ -187,5 +187,9 @@ fn run_on(program: &OwnedFd, frame: &[u8]) -> Result<u32, String> {
     };
     // SAFETY: the frame lives through the call, and its length is the one given.
     let result = unsafe { bpf::bpf_prog_test_run_opts(program.as_raw_fd(), &raw mut options) };
-    if result == 0 { Ok(options.retval) } else { Err(format!("the program cannot be run: {result}")) }
+    if result == 0 {
+        Ok(options.retval.cast_signed())
+    } else {
+        Err(format!("the program cannot be run: {result}"))
+    }
 }

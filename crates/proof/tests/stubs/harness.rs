@@ -113,7 +113,7 @@ impl<'a> Maker<'a> {
 
     /// Makes a stub, to be called as `name`.
     pub fn add(&mut self, name: &str, shape: Shape, make: impl FnOnce(&mut Stubs<'_>) -> FunctionId) {
-        let mut stubs = Stubs::new(self.snapshot, self.options, &mut self.parts);
+        let mut stubs = Stubs::new(self.snapshot, self.options, 0, &mut self.parts);
         self.functions.insert(name.to_string(), (make(&mut stubs), shape));
     }
 

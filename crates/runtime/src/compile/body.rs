@@ -58,7 +58,7 @@ struct Returns {
 }
 
 pub(super) fn compile(name: &str, routine: &'static Routine, host: &mut dyn Host) -> Result<ir::Function> {
-    let kind = ir::FunctionKind::Subprogram { global: true, context: false };
+    let kind = ir::FunctionKind::Subprogram { global: true, context: None };
     let parameters = u32::from(routine.prototype.parameters);
     let function = ir::Function::new(name, kind, parameters);
     let arguments = function.params.iter().map(|value| Word::Integer(*value)).collect();

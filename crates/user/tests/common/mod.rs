@@ -7,15 +7,15 @@ use mlua::{Function, Lua, LuaOptions, StdLib};
 use moonhook_hook::XDP;
 use moonhook_user::{Options, Outcome, UserTier};
 
-pub const DROP: u32 = 1;
-pub const PASS: u32 = 2;
+pub const DROP: i32 = 1;
+pub const PASS: i32 = 2;
 
 /// A tier whose handlers are the functions that `script` returns. Line 1 of the script is line 1 of `script.lua`.
 pub fn tier_with(script: &str, options: Options) -> UserTier {
     let libraries = StdLib::ALL_SAFE;
     let lua = Lua::new_with(libraries, LuaOptions::default()).unwrap();
     let handlers: mlua::Variadic<Function> = lua.load(script).set_name("@script.lua").eval().unwrap();
-    UserTier::from_parts(lua, handlers.to_vec(), &XDP, options).unwrap()
+    UserTier::of_functions(lua, handlers.to_vec(), &XDP, options).unwrap()
 }
 
 pub fn tier(script: &str) -> UserTier {

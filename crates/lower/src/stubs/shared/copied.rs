@@ -8,6 +8,7 @@ use crate::events::Message;
 use crate::shared::CopyLayout;
 use crate::state::State;
 use crate::strings::Slice;
+use crate::subprograms::of_program;
 use crate::value::{Abs, Space, Str, Word};
 use moonhook_ir::words::{Branches, WayState, Words};
 use moonhook_ir::{BinaryOp, CompareOp, FunctionId, Size};
@@ -70,7 +71,8 @@ impl Context<'_> {
 
     /// Copies the entry with the key at an address; `nothing` gets the states where there is none.
     pub(super) fn new_copy(&mut self, record: &Record, key: Word, nothing: &mut Vec<State>) -> Word {
-        let Some(copying) = self.known_subprogram(&copying_name(record)) else { return Word::Imm(0) };
+        let copying = of_program(&copying_name(record), self.program);
+        let Some(copying) = self.known_subprogram(&copying) else { return Word::Imm(0) };
         let copy = self.call_function(copying, &[self.state_address(), key]);
         let failed = self.compare(CompareOp::SLt, copy, 0);
         self.fail_if(failed, |context| context.give(FAIL));

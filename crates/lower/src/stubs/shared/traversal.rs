@@ -283,7 +283,7 @@ impl Context<'_> {
 /// `long copy(map, key, value, &L)`: puts the key below those that were copied before, unless the entry's time is over; gives 1
 /// where no other entry is wanted.
 fn copying_function(name: &str, shape: &Shape, extent: Extent) -> ir::Function {
-    let kind = FunctionKind::Subprogram { global: false, context: false };
+    let kind = FunctionKind::Subprogram { global: false, context: None };
     let mut code = Builder::new(name, kind, 4);
     let [key, value, context] = [1, 2, 3].map(|number| code.param(number));
     let (over, _) = code.new_block(0);
