@@ -32,7 +32,7 @@ struct Memory {
 /// Subprograms of the program's own.
 struct Parts {
     report: Option<ir::FunctionId>,
-    copy: Option<ir::FunctionId>,
+    prepare: Option<ir::FunctionId>,
     count: Option<ir::FunctionId>,
     no_memory: Option<ir::FunctionId>,
 }
@@ -110,7 +110,7 @@ impl General<'_> {
         self.program = program;
         Parts {
             report: self.report(),
-            copy: if self.takes_scattered() { self.copy_frame() } else { None },
+            prepare: self.prepare(),
             count: if self.options.count_verdicts { self.count_verdict() } else { None },
             no_memory: self.no_memory(),
         }
@@ -119,11 +119,6 @@ impl General<'_> {
     /// The hook of the program whose code is being made.
     pub fn hook(&self) -> &'static Hook {
         self.functions.snapshot.hooks()[self.program]
-    }
-
-    /// The program's frames may lie in several buffers.
-    fn takes_scattered(&self) -> bool {
-        self.options.frags && self.hook().section_for_frags.is_some()
     }
 
     /// The verdict after a run-time error.
@@ -176,11 +171,14 @@ impl General<'_> {
         code.store_constant(state, L_BUDGET, self.options.budget.into());
         code.store(state, L_HANDLER, 0);
         let (exit, params) = code.new_block(1);
-        if let Some(copy) = parts.copy {
+        if let Some(prepare) = parts.prepare {
             let context = code.param(0);
-            let status = code.call(copy, &[context, address]);
-            let verdict = code.constant(self.on_error());
-            code.leave_if(CompareOp::Ne, status, 0, exit, &[verdict]);
+            let status = code.call(prepare, &[context, address]);
+            let (failed, _) = code.cold_block(0);
+            code.leave_if(CompareOp::Ne, status, 0, failed, &[]);
+            let prepared = std::mem::replace(&mut code.block, failed);
+            self.report_failure(&mut code, state, exit, parts);
+            code.block = prepared;
         }
         let (next, _) = code.new_block(0);
         let (start, _) = code.new_block(0);
@@ -261,6 +259,11 @@ impl General<'_> {
         code.block = other;
         code.jump(exit, &[verdict]);
         code.block = failed;
+        self.report_failure(code, state, exit, parts);
+    }
+
+    /// Ends the program with the error that was raised.
+    fn report_failure(&mut self, code: &mut Builder, state: Value, exit: ir::Block, parts: &Parts) {
         let routine = self.routine("error_text");
         let address = code.load(state, L_SELF);
         code.call(routine, &[address]);

@@ -81,9 +81,9 @@ impl General<'_> {
         self.stub(|stubs| stubs.no_memory())
     }
 
-    /// `(context, state) -> 0 | FAIL`: prepares frames in several buffers.
-    pub fn copy_frame(&mut self) -> Option<FunctionId> {
-        self.stub(|stubs| stubs.copy_frame())
+    /// `(context, state) -> 0 | FAIL`: prepares packets that may lie in several pieces; `None` where none do.
+    pub fn prepare(&mut self) -> Option<FunctionId> {
+        self.stub(|stubs| if stubs.prepares() { stubs.prepare().map(Some) } else { Ok(None) }).flatten()
     }
 
     /// `(state, verdict) -> 0`: counts the verdict.

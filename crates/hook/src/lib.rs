@@ -2,16 +2,18 @@
 //! include/uapi/linux/bpf.h.
 
 mod on_error;
+mod tc;
 mod xdp;
 
 use std::fmt;
 use std::hash;
 
 pub use on_error::OnError;
+pub use tc::{TC_EGRESS, TC_INGRESS};
 pub use xdp::XDP;
 
 /// All hooks.
-pub const HOOKS: &[&Hook] = &[&XDP];
+pub const HOOKS: &[&Hook] = &[&XDP, &TC_INGRESS, &TC_EGRESS];
 
 /// A hook. Two are equal if their names are.
 pub struct Hook {
@@ -46,6 +48,17 @@ pub struct Context {
     /// Where the addresses of the packet's first byte and of the one behind its last are in it: words of 32 bits.
     pub start: i16,
     pub end: i16,
+    /// How the whole packet gets there, at hooks where it need not be.
+    pub pull: Option<Pull>,
+}
+
+/// A packet whose bytes may be partly elsewhere.
+#[derive(Clone, Copy)]
+pub struct Pull {
+    /// Where the context has the packet's length: a word of 32 bits.
+    pub length: i16,
+    /// The helper that moves so many bytes between start and end (`enum bpf_func_id`); it takes the context and the length, and gives 0.
+    pub helper: u32,
 }
 
 /// Bits for verdicts that a hook can have: the difference between its greatest and its least is below that.

@@ -7,7 +7,7 @@ pub const XDP: Hook = Hook {
     section: "xdp",
     section_for_frags: Some("xdp.frags"),
     program_type: 6,
-    context: Context { structure: "xdp_md", start: 0, end: 4 },
+    context: Context { structure: "xdp_md", start: 0, end: 4, pull: None },
     verdicts: &[
         Verdict::plain(0, &["ABORTED"]),
         Verdict::plain(1, &["DROP"]),

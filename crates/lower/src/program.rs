@@ -108,7 +108,6 @@ impl Context<'_> {
                 let (hook, function) = empty(self.snapshot, self.options, number);
                 let done = self.change_function(function, (hook, number));
                 self.programs.push(done);
-                self.bounds();
             }
             self.state.heap = self.tables_heap();
             self.lower_program()?;
@@ -117,6 +116,7 @@ impl Context<'_> {
     }
 
     fn lower_program(&mut self) -> Result<()> {
+        self.pull_packet()?;
         if self.takes_scattered() {
             let scattered = self.split_scattered();
             self.run_handlers()?;

@@ -1,13 +1,16 @@
-//! Frames in several buffers (multi-buffer XDP): only the first buffer lies between the packet's start and end. Such a
+//! Frames that lie in several pieces.
+//!
+//! Packets of the network stack have bytes in pages of their own, which a helper moves to where the others are. Frames in several
+//! buffers (multi-buffer XDP) stay as they are: only the first buffer lies between the packet's start and end. Such a
 //! frame is copied to memory, as far as the kernel hands its bytes out (the first 64 KiB), and the handlers' code stands a second
 //! time, for the copy. Writes go to the frame as well, at once, so that an error leaves what was written before it.
 
 use crate::access::{Access, MAX_FRAME};
-use crate::facts::Bounds;
-use crate::machine::Fault;
+use crate::facts::{Bounds, Facts};
+use crate::machine::{Fault, PacketState};
 use moonhook_ir::helper;
-use moonhook_ir::words::{Address, Word};
-use moonhook_ir::{BinaryOp, CompareOp, Op, Value};
+use moonhook_ir::words::{Address, Way, Word};
+use moonhook_ir::{BinaryOp, CompareOp, Op, Size, Value};
 
 /// A copy of a frame that lies in several buffers.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +55,56 @@ pub trait Scattered: Access {
         let copy = self.described_copy()?;
         self.set_copy(copy);
         Ok(())
+    }
+
+    /// Sees to it that the whole packet lies between start and end, at hooks where it need not.
+    fn pull_packet(&mut self) -> Result<(), Self::Stop> {
+        if self.hook().context.pull.is_none() {
+            return Ok(());
+        }
+        match self.apart("pull_packet", 0, |machine, _| {
+            let failed = machine.pulled()?;
+            machine.give(failed);
+            Ok(())
+        })? {
+            Some(function) => {
+                let context = self.program_context();
+                let failed = self.call_function(function, &[context]);
+                self.check_pulled(failed);
+            }
+            None => {
+                let failed = self.pulled()?;
+                self.check_pulled(failed);
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves what is elsewhere between start and end; gives what the helper gave, 0 where nothing was to be moved.
+    fn pulled(&mut self) -> Result<Word, Self::Stop> {
+        let Some(pull) = self.hook().context.pull else { return Ok(Word::Imm(0)) };
+        let context = self.code().function.params[0];
+        let length = self.load(context, pull.length, Size::B4, false);
+        let Bounds { start, end } = self.bounds();
+        let linear = self.binary(BinaryOp::Sub, end, start);
+        let whole = self.compare(CompareOp::UGe, linear, length);
+        let (whole, partly) = self.split(whole);
+        self.resume(partly);
+        let failed = self.helper(pull.helper, &[context.into(), length]);
+        let partly = self.take_state();
+        let mut ways = vec![Way { state: whole, values: vec![Word::Imm(0)] }];
+        ways.push(Way { state: partly, values: vec![failed] });
+        for way in &mut ways {
+            *way.state.packet_mut() = Facts::default();
+        }
+        self.code_mut().same.packet_may_change();
+        let met = self.meet(ways)?;
+        Ok(met.and_then(|words| words.first().copied()).unwrap_or(Word::Imm(0)))
+    }
+
+    fn check_pulled(&mut self, failed: Word) {
+        let failed = self.compare(CompareOp::Ne, failed, 0);
+        self.fail_if(failed, |machine| machine.fault(Fault::Memory));
     }
 
     fn described_copy(&mut self) -> Result<FrameCopy, Self::Stop> {

@@ -3,6 +3,7 @@
 //! What links have in common is here. A kind of link is a file with what attaching to its hook takes, and a row of [`KINDS`].
 
 mod pinned;
+mod tcx;
 mod xdp;
 
 use crate::interface::{self, Interface, InterfaceName};
@@ -19,8 +20,8 @@ pub use xdp::{Mode, RequestedMode};
 /// A kind of link.
 struct LinkKind {
     hook: &'static Hook,
-    /// `enum bpf_link_type`.
-    link_type: u32,
+    /// Whether a link is of this kind.
+    is: fn(&bpf_link_info) -> bool,
     /// Puts a program into the hook of an interface of the calling thread's namespace, which errors call by the name.
     attach: fn(BorrowedFd<'_>, &Interface, RequestedMode, Option<&str>) -> Result<Made, InstallError>,
     /// How a link's program runs that is found on an interface of the calling thread's namespace, at hooks with several ways.
@@ -30,7 +31,7 @@ struct LinkKind {
 }
 
 /// All of them.
-const KINDS: &[LinkKind] = &[xdp::KIND];
+const KINDS: &[LinkKind] = &[xdp::KIND, tcx::INGRESS, tcx::EGRESS];
 
 /// A link that was made.
 struct Made {
@@ -46,7 +47,7 @@ impl LinkKind {
     }
 
     fn of_link(info: &bpf_link_info) -> Option<&'static LinkKind> {
-        KINDS.iter().find(|kind| kind.link_type == info.type_)
+        KINDS.iter().find(|kind| (kind.is)(info))
     }
 }
 

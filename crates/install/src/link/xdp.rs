@@ -52,7 +52,7 @@ impl Mode {
 
 pub(super) const KIND: LinkKind = LinkKind {
     hook: &XDP,
-    link_type: libbpf_sys::BPF_LINK_TYPE_XDP,
+    is: |info| info.type_ == libbpf_sys::BPF_LINK_TYPE_XDP,
     attach,
     mode: |interface| Some(if holder::is_generic(interface) { Mode::Generic } else { Mode::Native }),
     // SAFETY: for a link of type XDP the kernel has filled in the `xdp` member.

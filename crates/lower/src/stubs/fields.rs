@@ -79,18 +79,26 @@ impl Stubs<'_> {
         })
     }
 
-    /// `(ctx, L) -> 0 | FAIL`: copies a frame that lies in several buffers to where the other stubs look for it. With
-    /// [`crate::Options::frags`], it must be called for each frame before any other stub.
-    pub fn copy_frame(&mut self) -> Result<FunctionId> {
-        self.make("copy_frame", with_context(0), |context, _| {
-            context.bounds();
-            let scattered = context.split_scattered();
-            context.give(0);
-            context.state = scattered;
-            context.copy_frame()?;
+    /// `(ctx, L) -> 0 | FAIL`: puts the packet where the other stubs look for it, all of it: one that lies in several buffers is copied.
+    /// Where [`Stubs::prepares`] says so, it must be called for each packet before any other stub.
+    pub fn prepare(&mut self) -> Result<FunctionId> {
+        self.make("prepare_packet", with_context(0), |context, _| {
+            context.pull_packet()?;
+            if context.takes_scattered() {
+                let scattered = context.split_scattered();
+                context.give(0);
+                context.state = scattered;
+                context.copy_frame()?;
+            }
             context.give(0);
             Ok(())
         })
+    }
+
+    /// Whether packets of the program have to be prepared.
+    pub fn prepares(&self) -> bool {
+        let hook = self.program.0;
+        hook.context.pull.is_some() || self.options.frags && hook.section_for_frags.is_some()
     }
 }
 

@@ -37,7 +37,7 @@ fn harness(options: &Options, section: &str) -> Harness {
     maker.add("access", Shape::Context(0), |stubs| stubs.access(mentioned).unwrap());
     let mut prepare = None;
     if options.frags {
-        maker.add("copy", Shape::Context(0), |stubs| *prepare.insert(stubs.copy_frame().unwrap()));
+        maker.add("copy", Shape::Context(0), |stubs| *prepare.insert(stubs.prepare().unwrap()));
     }
     maker.load(section, prepare)
 }

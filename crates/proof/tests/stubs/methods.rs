@@ -35,7 +35,7 @@ fn harness(options: &Options, section: &str) -> Harness {
     FUNCTIONS.iter().for_each(|name| maker.function(name));
     let mut prepare = None;
     if options.frags {
-        maker.add("copy", Shape::Context(0), |stubs| *prepare.insert(stubs.copy_frame().unwrap()));
+        maker.add("copy", Shape::Context(0), |stubs| *prepare.insert(stubs.prepare().unwrap()));
     }
     maker.load(section, prepare)
 }

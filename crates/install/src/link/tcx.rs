@@ -1,0 +1,63 @@
+//! Links of the tc hooks (tcx): a list of programs for each direction of an interface.
+
+use super::{LinkKind, Made, RequestedMode};
+use crate::interface::{self, Interface, InterfaceName};
+use crate::privilege::LOAD;
+use crate::{InstallError, sys};
+use libbpf_sys::{BPF_LINK_TYPE_TCX, BPF_TCX_EGRESS, BPF_TCX_INGRESS, bpf_link_info};
+use moonhook_hook::{TC_EGRESS, TC_INGRESS};
+use nix::errno::Errno;
+use std::os::fd::BorrowedFd;
+
+pub(super) const INGRESS: LinkKind = LinkKind {
+    hook: &TC_INGRESS,
+    is: |info| is(info, BPF_TCX_INGRESS),
+    attach: |program, interface, _: RequestedMode, netns| attach(BPF_TCX_INGRESS, program, interface, netns),
+    mode: |_| None,
+    interface: index,
+};
+
+pub(super) const EGRESS: LinkKind = LinkKind {
+    hook: &TC_EGRESS,
+    is: |info| is(info, BPF_TCX_EGRESS),
+    attach: |program, interface, _: RequestedMode, netns| attach(BPF_TCX_EGRESS, program, interface, netns),
+    mode: |_| None,
+    interface: index,
+};
+
+fn is(info: &bpf_link_info, direction: u32) -> bool {
+    // SAFETY: for a link of type tcx the kernel has filled in the `tcx` member.
+    info.type_ == BPF_LINK_TYPE_TCX && unsafe { info.__bindgen_anon_1.tcx.attach_type } == direction
+}
+
+fn index(info: &bpf_link_info) -> u32 {
+    // SAFETY: as in `is`.
+    unsafe { info.__bindgen_anon_1.tcx.ifindex }
+}
+
+/// Puts a program behind those that are there.
+fn attach(
+    direction: u32,
+    program: BorrowedFd<'_>,
+    interface: &Interface,
+    netns: Option<&str>,
+) -> Result<Made, InstallError> {
+    let target = i32::try_from(interface.index).unwrap_or(i32::MAX);
+    match sys::link_create(program, target, direction, 0) {
+        Ok(link) => Ok(Made { link, mode: None, native_refused: None }),
+        Err(errno) => Err(attach_error(errno, interface, netns)),
+    }
+}
+
+/// What an errno of `BPF_LINK_CREATE` means: `tcx_link_attach` in kernel/bpf/tcx.c.
+fn attach_error(errno: Errno, interface: &Interface, netns: Option<&str>) -> InstallError {
+    let name = interface.name.clone();
+    // An interface that went meanwhile is ENODEV.
+    if let Err(gone) = interface::find(&InterfaceName::Index(interface.index), netns) {
+        return gone;
+    }
+    match errno {
+        Errno::EPERM => InstallError::permission("attaching to an interface", &LOAD[..2], errno),
+        _ => InstallError::AttachFailed { interface: name, errno },
+    }
+}
