@@ -117,6 +117,29 @@ fn general(path: &Path) -> Result<Ran, ProofError> {
     agree(path, Pair::in_form(path, Some(Form::General))?, &named_frames(path)?)
 }
 
+/// Stands before a script's first line of code: what it registers for XDP is for tc, with verdicts of the same meaning.
+const AT_TC: &str = "do local tc = require 'tc' package.loaded.xdp = { attach = tc.ingress, detach = tc.detach } \
+    package.loaded['linux.xdp'] = { ABORTED = 2, DROP = 2, PASS = -1, TX = 0, REDIRECT = 2 } end ";
+
+/// Runs a case with its handlers for XDP at tc instead, in both forms.
+///
+/// # Errors
+/// The first difference.
+pub fn run_at_tc(path: &Path) -> Result<Ran, ProofError> {
+    let problem =
+        |error: std::io::Error| ProofError::Case { path: path.to_path_buf(), problem: error.to_string() };
+    let frames = named_frames(path)?;
+    let text = std::fs::read_to_string(path).map_err(problem)?;
+    let is_header = |line: &str| line.starts_with("--") || line.is_empty();
+    let header: usize =
+        text.split_inclusive('\n').take_while(|line| is_header(line.trim_end())).map(str::len).sum();
+    let folder = tempfile::tempdir().map_err(problem)?;
+    let script = folder.path().join(path.file_name().unwrap_or_default());
+    let (header, code) = text.split_at(header);
+    std::fs::write(&script, format!("{header}{AT_TC}{code}")).map_err(problem)?;
+    agree(path, Pair::in_both_forms(&script, false)?, &frames)
+}
+
 /// Runs a case in general code whose functions are interpreted.
 ///
 /// # Errors
@@ -184,6 +207,11 @@ pub fn run_all(paths: &[PathBuf]) -> Outcome {
 /// As [`run_all`], by [`run_compact`].
 pub fn run_all_compact(paths: &[PathBuf]) -> Outcome {
     all(paths, run_compact)
+}
+
+/// As [`run_all`], with handlers for XDP at tc instead.
+pub fn run_all_at_tc(paths: &[PathBuf]) -> Outcome {
+    all(paths, run_at_tc)
 }
 
 /// As [`run_all`], in real Lua only.

@@ -3,6 +3,7 @@
 //!
 //! They and the examples are accepted within the time that a person may wait for.
 
+use moonhook_install::frame_max_linear;
 use moonhook_proof::cases::Outcome;
 use moonhook_proof::times::Times;
 use moonhook_proof::{Pair, cases, host, ledger};
@@ -74,6 +75,34 @@ fn cases_agree_in_compact_code() {
         scripts.retain(|path| !is_user_only(path) && !has_limit(path) && cases::is_in_part(path));
         report(scripts.len(), &cases::run_all_compact(&scripts));
     }
+}
+
+/// What handlers do with packets is the same at tc, where packets are something else to the kernel.
+#[test]
+fn cases_agree_at_tc() {
+    if !host::kernel_available("differential cases at tc") {
+        return;
+    }
+    for (folder, at_least) in [
+        ("cases/errors", 5),
+        ("cases/output", 5),
+        ("cases/packet", 5),
+        ("cases/protocols", 5),
+        ("cases/shared", 5),
+        ("cases/strings", 5),
+        ("cases/verifier", 5),
+        ("cases/general", 50),
+        ("cases/shared_general", 3),
+    ] {
+        let mut scripts = scripts(folder, at_least);
+        scripts.retain(|path| cases::is_in_part(path) && !has_limit(path) && !is_too_long(path));
+        report(scripts.len(), &cases::run_all_at_tc(&scripts));
+    }
+}
+
+/// Whether the case has frames that the kernel does not run as packets of the network stack.
+fn is_too_long(path: &Path) -> bool {
+    cases::named_frames(path).is_ok_and(|all| all.iter().any(|(_, frame)| frame.len() > frame_max_linear()))
 }
 
 /// Whether the case cannot be general code, or is a known fault.

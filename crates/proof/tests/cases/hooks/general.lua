@@ -1,5 +1,5 @@
 -- The same in general code: what handlers of several hooks call, keep and raise, with tables and strings made at packet time.
--- frames: udp tcp arp udp6 udp tcp icmp size:14 size:60
+-- frames: udp tcp arp udp6 udp tcp icmp udp/14 tcp/60
 local xdp, tc = require "xdp", require "tc"
 
 local history = {}

@@ -1,5 +1,5 @@
 -- Handlers for several hooks in one script: tables, variables and functions are common, verdicts are each hook's own.
--- frames: udp tcp arp udp6 udp tcp icmp size:14 size:60
+-- frames: udp tcp arp udp6 udp tcp icmp udp/14 tcp/60
 local xdp, tc = require "xdp", require "tc"
 local actions = { xdp = require "linux.xdp", tc = require "linux.tc" }
 
