@@ -11,9 +11,9 @@ fn check_reports_in_json() {
     let run = place.run(&["check", "--no-kernel", "--json", "x.lua"]).ends_with(0);
     let report = run.json();
     assert_eq!(report["script"], "x.lua");
-    assert_eq!(report["program"]["name"], "x");
-    assert_eq!(report["program"]["section"], "xdp");
-    assert_eq!(report["program"]["kernel"], json!(null));
+    assert_eq!(report["programs"][0]["name"], "x");
+    assert_eq!(report["programs"][0]["section"], "xdp");
+    assert_eq!(report["programs"][0]["kernel"], json!(null));
     assert_eq!(report["handlers"], json!([{ "hook": "xdp", "place": "x.lua:2" }]));
     assert!(report["program"]["instructions"].as_u64().unwrap() >= 2);
     let times = &report["timings_us"];
@@ -64,7 +64,7 @@ fn programs_for_several_buffers_say_so() {
     let place = Place::with(&[("x.lua", BUSY)]);
     let section = |options: &[&str]| {
         let report = place.run(&[&["check", "--no-kernel", "--json", "x.lua"], options].concat());
-        report.ends_with(0).json()["program"]["section"].clone()
+        report.ends_with(0).json()["programs"][0]["section"].clone()
     };
     assert_eq!((section(&[]), section(&["--frags"])), (json!("xdp"), json!("xdp.frags")));
     place.run(&["build", "x.lua", "-o", "x.o", "--frags"]).ends_with(0);

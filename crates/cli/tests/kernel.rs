@@ -13,7 +13,7 @@ fn check_reports_what_the_verifier_saw() {
     }
     let place = Place::with(&[("x.lua", BUSY)]);
     let report = place.run(&["check", "--json", "x.lua"]).ends_with(0).json();
-    let kernel = &report["program"]["kernel"];
+    let kernel = &report["programs"][0]["kernel"];
     assert!(kernel["verified_instructions"].as_u64().unwrap() > 10, "{kernel}");
     assert!(kernel["stack"].is_array(), "{kernel}");
     assert!(report["maps"].as_array().unwrap().iter().any(|map| map["name"] == "events"), "{report}");
@@ -45,7 +45,7 @@ end)";
         let report = place.run(&["check", "--json", "--costs", "--form", form, "x.lua"]).ends_with(0).json();
         let parts = report["program"]["costs"].as_array().unwrap();
         let sum: u64 = parts.iter().map(|part| part["verified"].as_u64().unwrap()).sum();
-        assert_eq!(report["program"]["kernel"]["verified_instructions"], sum, "{form}");
+        assert_eq!(report["programs"][0]["kernel"]["verified_instructions"], sum, "{form}");
         let twice = parts.iter().find(|part| part["place"] == "x.lua:1").expect("the function is listed");
         assert_eq!((&twice["name"], &twice["kind"]), (&json!("twice"), &json!("function")));
         assert!(twice["verified"].as_u64().unwrap() > 0, "{twice}");

@@ -19,7 +19,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("load", &["diagnostic", "hook", "shape", "snapshot"]),
     ("runtime", &["ir", "load", "snapshot"]),
     ("lower", &["diagnostic", "hook", "ir", "packet", "runtime", "shape", "snapshot"]),
-    ("baseline", &["diagnostic", "ir", "lower", "runtime", "shape", "snapshot"]),
+    ("baseline", &["diagnostic", "hook", "ir", "lower", "runtime", "shape", "snapshot"]),
     ("passes", &["hook", "ir"]),
     ("emit", &["diagnostic", "hook", "ir", "shape"]),
     ("install", &["diagnostic", "hook"]),

@@ -132,7 +132,7 @@ impl<'a> Context<'a> {
             .map(|s| ir::SourceFile { name: s.name.clone(), text: s.text.clone() })
             .collect();
         let module = ir::Module { sources, ..ir::Module::default() };
-        let (hook, function) = crate::program::empty(snapshot, options, 0);
+        let (hook, function) = crate::programs::empty(snapshot, options, 0);
         let mut context = Context::of_function(snapshot, options, module, function, (hook, 0));
         context.known = known;
         context.pool_map = context.map("pool", || ir::MapKind::ReadOnlyData(Vec::new()));
@@ -203,6 +203,11 @@ impl<'a> Context<'a> {
         };
         context.code.opaque_map = context.map(ir::OPAQUE, || ir::MapKind::Data(vec![0; 8]));
         context
+    }
+
+    /// The program's frames may lie in several buffers, which takes code of its own.
+    pub fn takes_scattered(&self) -> bool {
+        self.options.frags && self.hook.section_for_frags.is_some()
     }
 
     /// The map of that name, made with `definition` if it is not there yet.

@@ -40,6 +40,7 @@ pub mod objects;
 mod ops;
 mod patterns;
 mod program;
+mod programs;
 mod region;
 mod same;
 mod script_loops;
@@ -64,7 +65,7 @@ pub use builtins::is_library_function;
 pub use clock::{CLOCK_SECTION, Clock};
 pub use context::{Result, Stop};
 pub use error::{LowerError, LowerErrorKind};
-pub use program::{program_name, set_apart};
+pub use programs::{program_name, set_apart};
 pub use subprograms::of_program;
 
 use moonhook_hook::OnError;

@@ -5,17 +5,17 @@ use crate::error::{LowerError, LowerErrorKind};
 use crate::events::Message;
 use crate::knowledge::Knowledge;
 use crate::memory::POOL_MASK;
+use crate::programs::{empty, set_apart};
 use crate::sites::Site;
 use crate::value::{Abs, Object, Word};
 use crate::{Options, shared::SharedTables};
-use moonhook_hook::{Hook, VERDICTS};
+use moonhook_hook::VERDICTS;
 use moonhook_ir as ir;
 use moonhook_ir::words::{Branches, Cond, WayState, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Op, Operand, Size};
 use moonhook_packet::{Access, Scattered};
 use moonhook_snapshot::Snapshot;
 use std::collections::HashSet;
-use std::path::Path;
 
 /// What can be learned of shared tables from code that may have no expanded form.
 pub fn learn(snapshot: &Snapshot, options: &Options) -> SharedTables {
@@ -62,34 +62,6 @@ fn lower_until_known<'a>(
     }
 }
 
-/// The hook with that number, and the function of its program.
-pub fn empty(snapshot: &Snapshot, options: &Options, number: usize) -> (&'static Hook, ir::Function) {
-    let hooks = snapshot.hooks();
-    let kind = ir::FunctionKind::Program { section: hooks[number].section(options.frags).to_string() };
-    (hooks[number], ir::Function::new(program_name(snapshot, number), kind, 1))
-}
-
-/// The name of the script's program with that number, which has the hook's name in it if there are several: a C identifier.
-pub fn program_name(snapshot: &Snapshot, number: usize) -> String {
-    let stem = name_of_script(&snapshot.script);
-    match snapshot.hooks().as_slice() {
-        [_] => stem,
-        hooks => format!("{stem}_{}", hooks[number].name.replace('.', "_")),
-    }
-}
-
-/// A C identifier of at most 15 characters (the kernel's `BPF_OBJ_NAME_LEN`) made from the script's file name.
-fn name_of_script(script: &str) -> String {
-    let stem = Path::new(script).file_stem().and_then(|stem| stem.to_str()).unwrap_or("handler");
-    let mut name: String =
-        stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).take(15).collect();
-    if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
-        name.insert(0, '_');
-        name.truncate(15);
-    }
-    name
-}
-
 impl Context<'_> {
     /// Walks through all handlers; `Restart` if what was learned on the way is to be known from the start.
     fn attempt(&mut self) -> Result<()> {
@@ -128,11 +100,6 @@ impl Context<'_> {
         self.finish_fail_block()?;
         self.finish_exit_block();
         Ok(())
-    }
-
-    /// The program's frames may lie in several buffers, which takes code of its own.
-    pub fn takes_scattered(&self) -> bool {
-        self.options.frags && self.hook.section_for_frags.is_some()
     }
 
     /// All handlers of the program, from the current state to the verdict.
@@ -310,14 +277,6 @@ impl Context<'_> {
         }
         self.module.functions.extend(subprograms);
         Ok(self.module)
-    }
-}
-
-/// Changes a program's name until no other symbol of the object has it.
-pub fn set_apart(name: &mut String, taken: impl Fn(&str) -> bool) {
-    while taken(name) {
-        name.truncate(14);
-        name.push('_');
     }
 }
 

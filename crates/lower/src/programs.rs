@@ -1,0 +1,43 @@
+//! What the programs of a script are called, and the functions that they are, before there is code.
+
+use crate::Options;
+use moonhook_hook::Hook;
+use moonhook_ir as ir;
+use moonhook_snapshot::Snapshot;
+use std::path::Path;
+
+/// The hook with that number, and the function of its program.
+pub fn empty(snapshot: &Snapshot, options: &Options, number: usize) -> (&'static Hook, ir::Function) {
+    let hooks = snapshot.hooks();
+    let kind = ir::FunctionKind::Program { section: hooks[number].section(options.frags).to_string() };
+    (hooks[number], ir::Function::new(program_name(snapshot, number), kind, 1))
+}
+
+/// The name of the script's program with that number, which has the hook's name in it if there are several: a C identifier.
+pub fn program_name(snapshot: &Snapshot, number: usize) -> String {
+    let stem = name_of_script(&snapshot.script);
+    match snapshot.hooks().as_slice() {
+        [_] => stem,
+        hooks => format!("{stem}_{}", hooks[number].name.replace('.', "_")),
+    }
+}
+
+/// A C identifier of at most 15 characters (the kernel's `BPF_OBJ_NAME_LEN`) made from the script's file name.
+fn name_of_script(script: &str) -> String {
+    let stem = Path::new(script).file_stem().and_then(|stem| stem.to_str()).unwrap_or("handler");
+    let mut name: String =
+        stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).take(15).collect();
+    if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
+        name.insert(0, '_');
+        name.truncate(15);
+    }
+    name
+}
+
+/// Changes a program's name until no other symbol of the object has it.
+pub fn set_apart(name: &mut String, taken: impl Fn(&str) -> bool) {
+    while taken(name) {
+        name.truncate(14);
+        name.push('_');
+    }
+}
