@@ -13,7 +13,7 @@ use moonhook_hook::VERDICTS;
 use moonhook_ir as ir;
 use moonhook_ir::words::{Branches, Cond, WayState, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Op, Operand, Size};
-use moonhook_packet::{Access, Scattered};
+use moonhook_packet::Scattered;
 use moonhook_snapshot::Snapshot;
 use std::collections::HashSet;
 
