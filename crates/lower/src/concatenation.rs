@@ -66,8 +66,8 @@ impl Context<'_> {
         }
         let exact = pieces.iter().all(|piece| matches!(piece, Piece::Known(_) | Piece::Slice(_)));
         let length = if exact { room } else { self.sub(to, start) };
-        if !exact && self.stub.is_none() {
-            self.state.scratch = to;
+        if !exact {
+            self.around.shorten_concatenation(self, to);
         }
         Ok(Abs::Str(Str::Slice { space: Space::Scratch, start, length }))
     }

@@ -8,9 +8,10 @@ use crate::knowledge::Knowledge;
 use crate::sites::{ActiveCall, Turn};
 use crate::sites::{LoopKey, Site};
 use crate::state::{Slot, State};
+use crate::surroundings::Surroundings;
 use crate::value::Object;
 use crate::ways::Form;
-use crate::{Options, names};
+use crate::{Options, expanded, names};
 use moonhook_diagnostic::Place;
 use moonhook_hook::Hook;
 use moonhook_ir as ir;
@@ -82,10 +83,10 @@ pub struct Context<'a> {
     pub pool_map: ir::MapId,
     /// Where the frame was copied to, in code for frames that lie in several buffers.
     pub copy: Option<FrameCopy>,
-    /// In code that general code calls: what takes the place of the program around it.
+    /// What the code is made for.
+    pub around: &'static dyn Surroundings,
+    /// What a stub holds, for the code in [`crate::stubs`] alone: all other code asks [`Context::around`].
     pub stub: Option<Stub<'a>>,
-    /// In a subprogram that raises no errors ([`Context::subprogram`]).
-    pub leaf: bool,
     /// The programs' subprograms; in code that general code calls they are parts of that program.
     pub subprograms: Vec<ir::Function>,
     /// Takes an event id: sends the event and ends with the verdict for errors.
@@ -195,8 +196,8 @@ impl<'a> Context<'a> {
             first_sums: HashMap::new(),
             pool_map: ir::MapId(0),
             copy: None,
+            around: &expanded::PROGRAM,
             stub: None,
-            leaf: false,
             subprograms: Vec::new(),
             fail_block,
             exit_block,
@@ -308,14 +309,7 @@ impl<'a> Context<'a> {
     /// Takes note of a discovery that code before should have known of. The walk goes on, for what there is to learn further on,
     /// and starts again at its end: so there are not as many walks as there are discoveries.
     pub fn learned(&mut self) -> Result<()> {
-        match self.stub {
-            // All that stubs depend on was learned before.
-            Some(_) => Err(Stop::Restart),
-            None => {
-                self.stale = true;
-                Ok(())
-            }
-        }
+        self.around.learned(self)
     }
 
     /// Starts again before something is learned that does not hold in code that takes account of what this walk has learned: a loop

@@ -3,6 +3,8 @@
 //! A record is built in the region (or, without arguments, on the stack) in the layout that [`moonhook_ir::Event`]
 //! documents ([`crate::arguments`]), and handed to `bpf_ringbuf_output`. Where the ring is full the record is dropped and counted.
 
+pub use crate::message::Message;
+
 use crate::arguments::End;
 use crate::context::{Context, Result};
 use crate::region::RECORD_HEADER;
@@ -23,26 +25,6 @@ const FIRST_COUNTER: u32 = 8;
 
 /// The message of errors where strings or tables find no room.
 pub const NO_MEMORY: &str = "not enough memory";
-
-/// The text of an error, as far as it is known before packets arrive.
-#[derive(Clone, Debug)]
-pub struct Message {
-    pub pieces: Vec<Piece>,
-    /// Whether the script's position stands before it, as Lua's own errors have it.
-    pub positioned: bool,
-}
-
-impl Message {
-    /// An error as Lua words it, with the position of the current line.
-    pub fn new(text: impl AsRef<str>) -> Message {
-        Message { pieces: vec![Piece::Text(text.as_ref().as_bytes().to_vec())], positioned: true }
-    }
-
-    /// An error of Moonhook's own, without position.
-    pub fn bare(text: impl AsRef<str>) -> Message {
-        Message { positioned: false, ..Message::new(text) }
-    }
-}
 
 /// Gives the counters their final size, when all events are known.
 pub fn finish_counters(module: &mut ir::Module) {
@@ -86,29 +68,12 @@ impl Context<'_> {
         if !self.state.alive() {
             return;
         }
-        if self.stub.is_some() {
-            return self.raise(message);
-        }
-        if self.leaf {
-            return self.give(0);
-        }
-        let id = self.event(EventKind::Error, message.pieces, message.positioned);
-        self.count_event(id);
-        let id = self.value(Word::Imm(i64::from(id)));
-        self.terminate(ir::Terminator::Jump(ir::Target::new(self.fail_block, vec![id])));
+        self.around.fail(self, message);
     }
 
     /// Raises an error with arguments that are known only when it happens.
     pub fn fail_with(&mut self, message: Message, arguments: &[Abs]) -> Result<()> {
-        if self.stub.is_some() {
-            return self.raise_with(message, arguments);
-        }
-        let id = self.event(EventKind::Error, message.pieces, message.positioned);
-        self.count_event(id);
-        self.send(id, arguments)?;
-        let verdict = self.value(Word::Imm(self.options.on_error.verdict(self.hook).into()));
-        self.terminate(ir::Terminator::Jump(ir::Target::new(self.exit_block, vec![verdict])));
-        Ok(())
+        self.around.fail_with(self, message, arguments)
     }
 
     /// `print`: sends the pieces with their arguments.
@@ -171,7 +136,7 @@ impl Context<'_> {
     }
 
     /// Builds a record in the region and sends it.
-    fn send(&mut self, id: u32, arguments: &[Abs]) -> Result<()> {
+    pub fn send(&mut self, id: u32, arguments: &[Abs]) -> Result<()> {
         let base = self.start_record(id)?;
         let mut at = Word::Imm(RECORD_HEADER);
         for argument in arguments {
@@ -229,11 +194,7 @@ impl Context<'_> {
     pub fn slice(&mut self, text: &Str) -> Result<(Space, Word, Word)> {
         Ok(match text {
             Str::Slice { space, start, length } => (*space, *start, *length),
-            Str::Const(bytes) if self.stub.is_some() => self.image_text(bytes),
-            Str::Const(bytes) => {
-                let start = i64::from(self.pool.intern(bytes));
-                (Space::Pool, Word::Imm(start), Word::Imm(bytes.len() as i64))
-            }
+            Str::Const(bytes) => self.around.constant(self, bytes),
             Str::Ipv4(_) | Str::Ipv6(..) | Str::Mac(_) => self.address_text(text)?,
         })
     }

@@ -43,16 +43,7 @@ impl Context<'_> {
                     Ok(Address { base, disp: 0 })
                 }
             },
-            Space::Scratch if self.stub.is_some() => Ok(self.arena(offset)),
-            Space::Scratch => {
-                let region = self.region()?;
-                match offset {
-                    Word::Imm(offset) if (0..=MAX_DISPLACEMENT).contains(&offset) => {
-                        Ok(Address { base: region, disp: offset as i16 })
-                    }
-                    offset => Ok(self.masked(region, offset, self.scratch_mask())),
-                }
-            }
+            Space::Scratch => self.around.scratch_address(self, offset),
         }
     }
 
@@ -107,11 +98,24 @@ impl Context<'_> {
         Ok(region)
     }
 
-    /// Reserves `length` bytes of the scratch region; gives their offset. `length` must not be negative.
-    pub fn allocate(&mut self, length: Word) -> Result<Word> {
-        if self.stub.is_some() {
-            return Ok(self.allocate_in_arena(length));
+    /// The address of bytes of this CPU's region at an offset of its strings.
+    pub fn address_in_region(&mut self, offset: Word) -> Result<Address> {
+        let region = self.region()?;
+        match offset {
+            Word::Imm(offset) if (0..=MAX_DISPLACEMENT).contains(&offset) => {
+                Ok(Address { base: region, disp: offset as i16 })
+            }
+            offset => Ok(self.masked(region, offset, self.scratch_mask())),
         }
+    }
+
+    /// Reserves `length` bytes for a string; gives their offset in [`Space::Scratch`]. `length` must not be negative.
+    pub fn allocate(&mut self, length: Word) -> Result<Word> {
+        self.around.allocate(self, length)
+    }
+
+    /// Reserves `length` bytes of this CPU's region.
+    pub fn allocate_in_region(&mut self, length: Word) -> Word {
         let start = self.unknown(self.state.scratch);
         let too_long = self.compare(CompareOp::UGt, length, MAX_FRAME);
         self.fail_if(too_long, |context| context.fail(Message::bare("not enough memory")));
@@ -119,6 +123,6 @@ impl Context<'_> {
         let full = self.compare(CompareOp::UGt, end, STRINGS_END - 8);
         self.fail_if(full, |context| context.fail(Message::bare("not enough memory")));
         self.state.scratch = end;
-        Ok(start)
+        start
     }
 }

@@ -142,7 +142,7 @@ impl<'a> Context<'a> {
 
     /// Whether loops are charged for. What general code calls, and subprograms, loop over data of bounded size only.
     pub fn metered(&self) -> bool {
-        self.stub.is_none() && !self.leaf
+        self.around.is_metered()
     }
 
     /// One step of the budget.

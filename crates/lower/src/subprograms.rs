@@ -2,6 +2,7 @@
 //! from the code of the others, nor be walked by the verifier once for every way to it.
 
 use crate::context::{Context, Result};
+use crate::expanded;
 use crate::value::Word;
 use moonhook_ir as ir;
 use moonhook_ir::words::{Code, Words};
@@ -28,7 +29,7 @@ impl<'a> Context<'a> {
         let module = std::mem::take(&mut self.module);
         let mut inner =
             Context::of_function(self.snapshot, self.options, module, function, (self.hook, self.program));
-        inner.leaf = true;
+        inner.around = &expanded::SUBPROGRAM;
         inner.code.loc = self.code.loc;
         inner.bounds();
         let outcome = body(&mut inner, &words);
@@ -45,22 +46,12 @@ impl<'a> Context<'a> {
 
     /// Adds a function to the module; gives its number.
     pub fn place_subprogram(&mut self, function: ir::Function) -> FunctionId {
-        match &mut self.stub {
-            Some(stub) => stub.place(function),
-            None => {
-                self.subprograms.push(function);
-                FunctionId((self.snapshot.hooks().len() + self.subprograms.len() - 1) as u32)
-            }
-        }
+        self.around.place_subprogram(self, function)
     }
 
-    /// The programs are the first functions; the others follow in the order in which they were made.
+    /// The number of a function that was added before.
     pub fn known_subprogram(&self, name: &str) -> Option<FunctionId> {
-        if let Some(stub) = &self.stub {
-            return stub.placed(name);
-        }
-        let index = self.subprograms.iter().position(|function| function.name == name)?;
-        Some(FunctionId((self.snapshot.hooks().len() + index) as u32))
+        self.around.known_subprogram(self, name)
     }
 }
 

@@ -87,12 +87,12 @@ impl Call {
 
     /// Whether an argument lies in arena memory: general code has it there, and all but the object of methods.
     fn is_in_memory(&self, context: &Context<'_>, number: usize) -> bool {
-        context.stub.is_some() && number > self.args.len()
+        context.around.has_arguments_in_memory() && number > self.args.len()
     }
 
     /// How many arguments there are.
     pub fn count(&self, context: &Context<'_>) -> Word {
-        context.argument_count().unwrap_or(Word::Imm(self.args.len() as i64))
+        context.around.argument_count(context, self.args.len())
     }
 
     pub fn is_none_or_nil(&self, number: usize) -> bool {
@@ -114,10 +114,8 @@ impl Call {
 
     /// Raises an error about an argument (`luaL_argerror`).
     pub fn argument_error(&self, context: &mut Context<'_>, number: usize, problem: &str) {
-        match context.stub {
-            Some(_) => context.raise_about_argument(number, problem),
-            None => context.fail(Message::new(self.bad_argument(number, problem))),
-        }
+        let message = Message::new(self.bad_argument(number, problem));
+        context.around.argument_error(context, (number, problem), message);
     }
 
     /// Raises the error of an argument of the wrong type (`luaL_typeerror`).

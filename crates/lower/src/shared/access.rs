@@ -90,7 +90,7 @@ impl Context<'_> {
         else {
             return Ok(());
         };
-        if self.stub.is_some() {
+        if self.around.parses_addresses() {
             return Ok(());
         }
         self.note(table, &Seen::kind(SeenType::Text), &Seen::default())?;

@@ -28,7 +28,7 @@ use std::collections::{BTreeMap, BTreeSet};
 impl Context<'_> {
     /// Notes that a value of an entry is read; `arms` are what it is.
     pub(super) fn note_read_of_entry(&mut self, table: TableId, path: FieldPath, ty: &Type, arms: &[Arm]) {
-        if self.stub.is_some() || matches!(ty, Type::Record(_)) {
+        if !self.around.learns() || matches!(ty, Type::Record(_)) {
             return;
         }
         let word = match arms {
@@ -70,26 +70,19 @@ impl Context<'_> {
         !self.copied_paths(table).is_empty()
     }
 
-    /// What is copied of the table's entries when they are looked up. Code that general code calls copies values of several words;
-    /// records are copied into packet memory ([`super::packet_copies`]).
+    /// What is copied of the table's entries when they are looked up.
     fn copied_paths(&mut self, table: TableId) -> Vec<FieldPath> {
-        let in_stub = self.stub.is_some();
-        let known = self.know(table);
-        if !in_stub {
-            return known.copied.iter().cloned().collect();
-        }
-        let several_words = |shape: &Shape| {
-            shape.value.size() > 8 && !matches!(shape.value, Type::Record(_)) && !shape.per_cpu
-        };
-        match &known.map {
-            Some((_, shape)) if several_words(shape) => vec![FieldPath::new()],
-            _ => Vec::new(),
-        }
+        self.around.copied_paths(self, table)
+    }
+
+    /// What handlers were seen to read of the table's entries in several words.
+    pub fn paths_read(&mut self, table: TableId) -> Vec<FieldPath> {
+        self.know(table).copied.iter().cloned().collect()
     }
 
     /// Whether whole records that are assigned get versions.
     fn has_versions(&mut self, table: TableId, shape: &Shape) -> bool {
-        self.is_copied(table) || self.stub.is_some() && matches!(shape.value, Type::Record(_))
+        self.is_copied(table) || self.around.copies_records() && matches!(shape.value, Type::Record(_))
     }
 
     /// Looks an entry up and copies it, until the copy is good; ways with the entry's address, and with 0 where there is none.
@@ -232,6 +225,22 @@ impl Context<'_> {
             let there = self.binary(BinaryOp::Or, there, version);
             self.store(base, disp, Size::B8, there);
         }
+    }
+
+    /// Copies what handlers read in several words of an entry that a traversal comes to; it is what is known of the entry from then
+    /// on. `moved` gets the states where another entry may be there by now.
+    pub fn copy_what_is_read(
+        &mut self,
+        (table, identity): (TableId, &Identity),
+        (map, shape): (ir::MapId, &Shape),
+        [key, entry]: [ir::Value; 2],
+        moved: &mut Vec<State>,
+    ) -> Result<()> {
+        if self.is_copied(table) {
+            let copy = self.confirmed_copy(table, (map, shape), [key, entry], moved)?;
+            self.hold_copy(table, identity, entry, copy);
+        }
+        Ok(())
     }
 
     /// What was copied of the word, or the string, at a place of an entry.

@@ -48,7 +48,7 @@ impl Context<'_> {
     pub(super) fn has_first_fields(&self, shape: &Shape) -> bool {
         let Type::Record(fields) = &shape.value else { return false };
         let counts = fields.iter().any(|field| field.ty == Type::Integer);
-        counts && (self.stub.is_some() || !self.known.shared.first_fields.is_empty())
+        counts && self.around.may_have_first_fields(self)
     }
 
     /// Another CPU has made the entry at an address while the handler was making the value at another one: adds the value's fields that
@@ -56,18 +56,11 @@ impl Context<'_> {
     pub(super) fn add_first_fields(&mut self, shape: &Shape, [entry, value]: [ir::Value; 2]) -> Result<()> {
         let Type::Record(fields) = &shape.value else { return Ok(()) };
         let start = shape.value_offset() as i16;
-        let wanted = self.known.shared.first_fields.clone();
         for (number, Field { name, .. }) in fields.iter().enumerate() {
-            let in_stub = self.stub.is_some();
-            let is_wanted = in_stub || wanted.iter().any(|wanted| **wanted == *name.as_bytes());
-            let Some((_, offset, Type::Integer)) = shape.value.field(name).filter(|_| is_wanted) else {
-                continue;
-            };
+            let Some((_, offset, Type::Integer)) = shape.value.field(name) else { continue };
             let mut others = Vec::new();
-            if in_stub {
-                let is_first = self.is_first_field(name);
-                let other = self.compare(CompareOp::Eq, is_first, 0);
-                self.leave_if(other, &mut others);
+            if !self.around.may_be_first_field(self, name, &mut others) {
+                continue;
             }
             let there = self.load(value, start, Size::B8, false);
             let there = self.and(there, 1i64 << number);

@@ -87,7 +87,7 @@ impl Context<'_> {
             (
                 Type::Ipv4 | Type::Address | Type::Mac | Type::Prefix4 | Type::Prefix6,
                 Abs::Str(Str::Slice { .. }),
-            ) if self.stub.is_none() => return self.refuse_text_as_address(),
+            ) if !self.around.parses_addresses() => return self.refuse_text_as_address(),
             (ty, value) => self.wrong(ty, value.type_name().unwrap_or("value"), unfit),
         }
         Ok(())
@@ -134,8 +134,8 @@ impl Context<'_> {
         true
     }
 
-    /// `struct bpf_lpm_trie_key_u8` of an address, which is a prefix of full length, or of a constant; says whether it is one. In
-    /// stubs strings are known to be texts of prefixes.
+    /// `struct bpf_lpm_trie_key_u8` of an address, which is a prefix of full length, or of a constant; says whether it is one. Where
+    /// strings made at packet time are read, they are known to be texts of prefixes.
     fn put_prefix(&mut self, at: Address, ty: &Type, value: &Abs) -> Result<bool> {
         let halves = |context: &mut Self, word: Word| {
             let high = context.shr(word, 32);
@@ -158,10 +158,10 @@ impl Context<'_> {
                     .collect(),
                 None => return Ok(false),
             },
-            (_, Abs::Str(text @ Str::Slice { .. })) if self.stub.is_some() => {
-                let payload = self.payload_of_text(text)?;
-                let length = self.parse_prefix(ty, payload);
-                let [first, second] = [0, 8].map(|offset| self.result_word(offset));
+            (_, Abs::Str(text @ Str::Slice { .. })) => {
+                let Some([length, first, second]) = self.around.prefix_of_text(self, ty, text)? else {
+                    return Ok(false);
+                };
                 match ty {
                     Type::Prefix4 => vec![length, self.unary(UnaryOp::Swap32, first)],
                     _ => {

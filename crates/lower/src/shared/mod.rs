@@ -103,9 +103,9 @@ impl Context<'_> {
         Known { key: key.clone(), value: value.clone(), ..Known::default() }
     }
 
-    /// Takes note of a key and a value that the handlers use with the table. In stubs its types are settled.
+    /// Takes note of a key and a value that the handlers use with the table. Where nothing is learned its types are settled.
     fn note(&mut self, table: TableId, key: &Seen, value: &Seen) -> Result<()> {
-        if self.stub.is_some() {
+        if !self.around.learns() {
             return Ok(());
         }
         let known = self.know(table);

@@ -4,6 +4,7 @@
 //! Behind the value's bytes stands, for each record in it, a word whose bit i says that the handler has assigned field i, which is
 //! read in place from then on; and in tables of prefixes, where several keys lead to one entry, what the state's `L_COPIES` was.
 
+use super::known::FieldPath;
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::loops::Iteration;
@@ -87,7 +88,7 @@ impl Context<'_> {
 
     /// Copies an entry that was looked up; gives the copy's address. `moved` gets the states where another entry may be there by
     /// now, and the memory is given back.
-    pub(super) fn copy_into_packet_memory(
+    pub fn copy_into_packet_memory(
         &mut self,
         (map, shape): (ir::MapId, &Shape),
         [key, entry]: [ir::Value; 2],
@@ -115,6 +116,17 @@ impl Context<'_> {
         }
         self.state = good;
         Ok(copy)
+    }
+
+    /// The value of the table's entries, as what is copied when one is looked up, if it has several words and is no record.
+    pub fn paths_of_several_words(&mut self, table: TableId) -> Vec<FieldPath> {
+        let several_words = |shape: &Shape| {
+            shape.value.size() > 8 && !matches!(shape.value, Type::Record(_)) && !shape.per_cpu
+        };
+        match &self.know(table).map {
+            Some((_, shape)) if several_words(shape) => vec![FieldPath::new()],
+            _ => Vec::new(),
+        }
     }
 
     /// The value, which is no string, at an address in a copy, with one arm for each way of getting it.

@@ -19,8 +19,7 @@ impl Context<'_> {
         start: Word,
         length: Word,
     ) -> Result<()> {
-        // Code that general code calls has no pool.
-        if capacity > UNROLLED || self.stub.is_some() || !self.state.alive() {
+        if capacity > UNROLLED || !self.around.has_pool() || !self.state.alive() {
             return self.put_by_steps(at, capacity, space, start, length);
         }
         let bytes = Type::Text { capacity: capacity as u16 }.size() - 4;

@@ -252,13 +252,9 @@ impl Context<'_> {
             self.note_lookup(table, identity.clone(), entry);
             self.state.facts.set_looked(table, &identity, entry.into(), Zero::Never);
         }
-        if let (true, Type::Record(_)) = (self.stub.is_some(), &shape.value) {
-            let copy = self.copy_into_packet_memory((map, shape), [key_bytes, entry], moved)?;
+        let place = ((table, &identity), (map, shape));
+        if let Some(copy) = self.around.copy_visited(self, place, [key_bytes, entry], moved)? {
             return Ok(vec![Arm { state: self.take_state(), values: vec![key, Abs::Int(copy)] }]);
-        }
-        if self.stub.is_none() && self.is_copied(table) {
-            let copy = self.confirmed_copy(table, (map, shape), [key_bytes, entry], moved)?;
-            self.hold_copy(table, &identity, entry, copy);
         }
         let mut arms = match shape.value {
             Type::Record(_) => {

@@ -67,9 +67,7 @@ impl Context<'_> {
     /// A copy of the string at a place: the entry may change.
     pub(super) fn text_at(&mut self, at: Address, capacity: usize) -> Result<Str> {
         let text = self.copied_text(at, capacity)?;
-        if let (true, Str::Slice { start, length, .. }) = (self.stub.is_some(), &text) {
-            self.shorten_in_arena(*start, *length);
-        }
+        self.around.shorten_copy(self, &text);
         Ok(text)
     }
 

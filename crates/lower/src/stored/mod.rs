@@ -85,7 +85,7 @@ impl Context<'_> {
         self.stop_if_stale()?;
         let site = self.table_sites.get(&table).cloned();
         match site {
-            Some(site) if self.known.stored.sites.len() < MAX_SITES && self.stub.is_none() => {
+            Some(site) if self.known.stored.sites.len() < MAX_SITES && self.around.learns() => {
                 let number = self.known.stored.sites.len();
                 self.known.stored.sites.entry(site).or_insert(Holds { number, ..Holds::default() });
                 Err(Stop::Restart)

@@ -20,7 +20,7 @@ struct Place {
 
 impl Context<'_> {
     /// How many arguments there are in memory; `None` where arguments are not.
-    pub fn argument_count(&self) -> Option<Word> {
+    pub(super) fn argument_count(&self) -> Option<Word> {
         self.stub.as_ref()?.arguments.map(|[_, count]| count.into())
     }
 

@@ -33,7 +33,7 @@ impl Context<'_> {
     }
 
     /// What [`Context::fail`] does in a stub. Equal errors share a block.
-    pub fn raise(&mut self, message: Message) {
+    pub(super) fn raise(&mut self, message: Message) {
         let text: Vec<u8> = message.pieces.iter().flat_map(literal).copied().collect();
         let known = self.stub.as_ref().and_then(|stub| {
             let same = |(other, positioned, _): &&(Vec<u8>, bool, ir::Block)| {
@@ -59,7 +59,7 @@ impl Context<'_> {
     }
 
     /// What [`Context::fail_with`] does in a stub: the text is put together in the arena's heap.
-    pub fn raise_with(&mut self, message: Message, arguments: &[Abs]) -> Result<()> {
+    pub(super) fn raise_with(&mut self, message: Message, arguments: &[Abs]) -> Result<()> {
         let mut arguments = arguments.iter();
         let mut parts = Vec::new();
         for piece in &message.pieces {
@@ -82,7 +82,7 @@ impl Context<'_> {
     }
 
     /// `luaL_argerror`: the routine knows what the function is called, and whether it is called as a method.
-    pub fn raise_about_argument(&mut self, number: usize, problem: &str) {
+    pub(super) fn raise_about_argument(&mut self, number: usize, problem: &str) {
         let problem = Word::Imm(self.image_string(problem.as_bytes()));
         self.raise_by("arg_error", &[Word::Imm(number as i64), problem]);
     }

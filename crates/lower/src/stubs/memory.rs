@@ -55,7 +55,7 @@ impl Context<'_> {
     }
 
     /// A constant string as a slice of the arena.
-    pub fn image_text(&mut self, text: &[u8]) -> (Space, Word, Word) {
+    pub(super) fn image_text(&mut self, text: &[u8]) -> (Space, Word, Word) {
         let payload = self.image_string(text);
         (Space::Scratch, Word::Imm(payload & 0xffff_ffff), Word::Imm(text.len() as i64))
     }
@@ -78,7 +78,7 @@ impl Context<'_> {
     }
 
     /// The payload of a string; its bytes are copied into the arena's heap unless they are in the arena.
-    pub fn payload_of_text(&mut self, text: &Str) -> Result<Word> {
+    pub(super) fn payload_of_text(&mut self, text: &Str) -> Result<Word> {
         let text = match text {
             Str::Const(bytes) => return Ok(Word::Imm(self.image_string(bytes))),
             Str::Slice { space: Space::Packet | Space::Pool, .. } => self.copied(text.clone())?,

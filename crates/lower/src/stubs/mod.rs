@@ -15,10 +15,12 @@ mod functions;
 mod memory;
 mod records;
 pub mod shared;
+mod surroundings;
 
 pub use crate::builtins::own::is_own;
 pub use crate::host::Host;
 
+use self::surroundings::InStub;
 use crate::Options;
 use crate::context::{Context, Result};
 use crate::host::Stub;
@@ -147,6 +149,7 @@ impl<'t> Stubs<'t> {
         context.known.shared = self.host.shared().map(std::mem::take).unwrap_or_default();
         context.known.shared.start_function();
         context.code.loc = self.loc;
+        context.around = &InStub;
         context.stub = Some(Stub { host: &mut *self.host, state, arguments: None, errors: Vec::new() });
         let parameters: Vec<Word> = rest.into_iter().map(Word::Value).collect();
         let outcome = body(&mut context, &parameters);

@@ -126,13 +126,13 @@ impl Context<'_> {
     }
 
     /// The length of the prefix that a text stands for, with the address at `L_RESULT`; negative where it is none.
-    pub fn parse_prefix(&mut self, ty: &Type, payload: Word) -> Word {
+    pub(in crate::stubs) fn parse_prefix(&mut self, ty: &Type, payload: Word) -> Word {
         let routine = if *ty == Type::Prefix4 { "parse_prefix4" } else { "parse_prefix6" };
         self.call_routine(routine, &[payload])
     }
 
     /// A word of what a routine gives besides its status.
-    pub fn result_word(&mut self, offset: i64) -> Word {
+    pub(in crate::stubs) fn result_word(&mut self, offset: i64) -> Word {
         let place = self.add(self.state_address(), L_RESULT + offset);
         self.load_arena(place)
     }

@@ -151,7 +151,7 @@ impl Context<'_> {
     }
 
     /// Whether the field with that name of the table that is being assigned is a first count: not 0.
-    pub fn is_first_field(&mut self, name: &str) -> Word {
+    pub(in crate::stubs) fn is_first_field(&mut self, name: &str) -> Word {
         let name = Word::Imm(self.image_string(name.as_bytes()));
         self.call_routine("shared_first_field", &[name])
     }
