@@ -43,7 +43,7 @@ impl<'u, 'g, 'a> Body<'u, 'g, 'a> {
     ) -> Self {
         let prototype = unit.general.functions.get(index);
         let none = Value::NONE;
-        let counts = unit.general.counts.remove(&index).unwrap_or_default();
+        let counts = unit.general.counts.get(&index).cloned().unwrap_or_default();
         let (sites, known) = (Sites::new(counts), HashMap::new());
         let (pc, frame, base) = (0, none, none);
         let changing = unit.general.functions.assigned_inside(index).collect();

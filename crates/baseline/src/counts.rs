@@ -11,6 +11,7 @@ use moonhook_snapshot::Prototype;
 use moonhook_snapshot::first_sums::{self, First};
 use moonhook_snapshot::same_word::{Amount, DEPTH, Function};
 use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// For each instruction that assigns such a sum, the one that reads.
@@ -80,13 +81,13 @@ fn share(last_use: &BTreeMap<usize, usize>) -> HashMap<usize, usize> {
 
 /// The sites of a function's instructions, made in the order of the bytecode.
 pub struct Sites {
-    counts: Counts,
+    counts: Rc<Counts>,
     /// What the instructions that read what is added to have for `S_READ`, by their place.
     of_reads: HashMap<usize, u64>,
 }
 
 impl Sites {
-    pub fn new(counts: Counts) -> Sites {
+    pub fn new(counts: Rc<Counts>) -> Sites {
         Sites { counts, of_reads: HashMap::new() }
     }
 

@@ -110,7 +110,7 @@ impl General<'_> {
         self.program = program;
         Parts {
             report: self.report(),
-            prepare: self.prepare(),
+            prepare: self.packet_preparation(),
             count: if self.options.count_verdicts { self.count_verdict() } else { None },
             no_memory: self.no_memory(),
         }

@@ -9,6 +9,7 @@ use moonhook_runtime::layout::*;
 use moonhook_runtime::{Function, find_function};
 use moonhook_snapshot::{CellId, ClosureId, TableId, Value};
 use std::collections::{BTreeSet, HashSet};
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// A part of the library that scripts get as a value: the iterator of `ipairs`.
@@ -268,7 +269,7 @@ impl General<'_> {
         }
         let prototype = self.functions.get(function);
         let captures = &prototype.upvalues;
-        self.counts.insert(function, Counts::new(prototype));
+        self.counts.insert(function, Rc::new(Counts::new(prototype)));
         let address = self.image.reserve(P_CAPTURES as usize + 8 * captures.len());
         self.records.insert(function, address);
         let name = self.traceback_name(function);

@@ -46,6 +46,7 @@ use script::Functions;
 use shared::Shared;
 use sites::Site;
 use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
 
 /// How the names of units begin; a number follows.
 pub const UNIT: &str = "unit_";
@@ -98,7 +99,7 @@ pub struct General<'a> {
     /// Functions with a record whose code is still to be made.
     uncompiled: Vec<usize>,
     /// Of these functions: what they assign sums to.
-    counts: HashMap<usize, counts::Counts>,
+    counts: HashMap<usize, Rc<counts::Counts>>,
 }
 
 /// Lowers all handlers of a snapshot to a program of general code for each hook. They have one image, in which functions are the sites of

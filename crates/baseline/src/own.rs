@@ -82,7 +82,7 @@ impl General<'_> {
     }
 
     /// `(context, state) -> 0 | FAIL`: prepares packets that may lie in several pieces; `None` where none do.
-    pub fn prepare(&mut self) -> Option<FunctionId> {
+    pub fn packet_preparation(&mut self) -> Option<FunctionId> {
         self.stub(|stubs| if stubs.prepares() { stubs.prepare().map(Some) } else { Ok(None) }).flatten()
     }
 

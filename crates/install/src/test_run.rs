@@ -56,6 +56,10 @@ impl Program {
         // A program may grow the frame into the free room on both sides.
         let mut data = vec![0; frame.len() + page_size()];
         let refused = |errno| match errno {
+            // Packets of the network stack have something behind that header (`convert___skb_to_skb`, net/bpf/test_run.c).
+            Errno::EINVAL if frame.len() == FRAME_MIN => {
+                InstallError::FrameLength { length: frame.len(), min: min + 1, max }
+            }
             Errno::EPERM => InstallError::permission("running programs", &crate::privilege::LOAD[..1], errno),
             _ => InstallError::TestRunRefused { program: program.to_string(), errno },
         };

@@ -31,7 +31,7 @@ struct Encoder<'g, 'a> {
 /// Puts a function's records into the image; gives the site of its entry.
 pub fn encode(general: &mut General<'_>, index: usize) -> u32 {
     let prototype = general.functions.get(index);
-    let counts = general.counts.remove(&index).unwrap_or_default();
+    let counts = general.counts.get(&index).cloned().unwrap_or_default();
     let (sites, starts) = (Sites::new(counts), vec![0; prototype.code.len()]);
     let (records, places, resumed) = (Vec::new(), Vec::new(), Vec::new());
     let mut encoder = Encoder { general, index, prototype, pc: 0, sites, records, places, starts, resumed };

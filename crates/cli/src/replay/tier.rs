@@ -10,6 +10,7 @@ use moonhook_load::Moment;
 use moonhook_records::{Failure, Message, RecordError, Text};
 use moonhook_snapshot::Snapshot;
 use moonhook_user::UserTier;
+use nix::errno::Errno;
 use std::sync::mpsc::{Receiver, channel};
 
 /// Something that decides about frames, one after the other.
@@ -169,11 +170,14 @@ impl Runner {
     }
 }
 
-/// Whether the kernel cannot run a frame of this length, on its own or with a program that wants it in one buffer.
+/// Whether the kernel cannot run a frame of this length, on its own or with a program that wants it in one buffer, or, at hooks of the
+/// network stack, with headers as short as these.
 fn is_about_length(error: &InstallError, frame: &[u8]) -> bool {
     match error {
         InstallError::FrameLength { .. } => true,
-        InstallError::TestRunRefused { .. } => frame.len() > frame_max_linear(),
+        InstallError::TestRunRefused { errno, .. } => {
+            frame.len() > frame_max_linear() || *errno == Errno::EINVAL
+        }
         _ => false,
     }
 }

@@ -1,5 +1,5 @@
 -- Handlers for several hooks in one script: tables, variables and functions are common, verdicts are each hook's own.
--- frames: udp tcp arp udp6 udp tcp icmp udp/14 tcp/60
+-- frames: udp tcp arp udp6 udp tcp icmp arp/15 tcp/60
 local xdp, tc = require "xdp", require "tc"
 local actions = { xdp = require "linux.xdp", tc = require "linux.tc" }
 
@@ -8,7 +8,7 @@ local last = "none"
 local total = 0
 
 local function count(where, pkt)
-  local key = pkt.ip and pkt.ip.protocol or 0
+  local key = pkt.ip and pkt.ip.proto or 0
   counts[key] = (counts[key] or 0) + 1
   total = total + 1
   print(where, key, counts[key], total, last)

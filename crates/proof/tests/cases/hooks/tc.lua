@@ -1,5 +1,5 @@
 -- Handlers for tc alone: verdicts by both sets of names, none for a handler that returns nothing, wrong ones, and errors.
--- frames: udp tcp arp udp6 hex:f1f2f3f4f5f6f7f8000140c0ff3f417f8081 udp/14 tcp/60 tls
+-- frames: udp tcp arp udp6 hex:f1f2f3f4f5f6f7f8000140c0ff3f417f8081 arp/15 tcp/60 tls
 local tc = require "tc"
 local action = require "linux.tc"
 assert(action.NEXT == -1 and action.OK == action.PASS and action.SHOT == action.DROP and action.UNSPEC == action.NEXT)
