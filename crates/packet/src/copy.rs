@@ -62,21 +62,23 @@ pub trait Scattered: Access {
         if self.hook().context.pull.is_none() {
             return Ok(());
         }
-        match self.apart("pull_packet", 0, |machine, _| {
+        let function = self.apart("pull_packet", 0, |machine, _| {
             let failed = machine.pulled()?;
             machine.give(failed);
             Ok(())
-        })? {
+        })?;
+        let failed = match function {
             Some(function) => {
                 let context = self.program_context();
-                let failed = self.call_function(function, &[context]);
-                self.check_pulled(failed);
+                self.call_function(function, &[context])
             }
-            None => {
-                let failed = self.pulled()?;
-                self.check_pulled(failed);
-            }
-        }
+            None => self.pulled()?,
+        };
+        // Where the packet was is not where it is.
+        *self.state_mut().packet_mut() = Facts::default();
+        self.code_mut().same.packet_may_change();
+        let failed = self.compare(CompareOp::Ne, failed, 0);
+        self.fail_if(failed, |machine| machine.fault(Fault::Memory));
         Ok(())
     }
 
@@ -92,19 +94,9 @@ pub trait Scattered: Access {
         self.resume(partly);
         let failed = self.helper(pull.helper, &[context.into(), length]);
         let partly = self.take_state();
-        let mut ways = vec![Way { state: whole, values: vec![Word::Imm(0)] }];
-        ways.push(Way { state: partly, values: vec![failed] });
-        for way in &mut ways {
-            *way.state.packet_mut() = Facts::default();
-        }
-        self.code_mut().same.packet_may_change();
-        let met = self.meet(ways)?;
+        let way = |state, failed| Way { state, values: vec![failed] };
+        let met = self.meet(vec![way(whole, Word::Imm(0)), way(partly, failed)])?;
         Ok(met.and_then(|words| words.first().copied()).unwrap_or(Word::Imm(0)))
-    }
-
-    fn check_pulled(&mut self, failed: Word) {
-        let failed = self.compare(CompareOp::Ne, failed, 0);
-        self.fail_if(failed, |machine| machine.fault(Fault::Memory));
     }
 
     fn described_copy(&mut self) -> Result<FrameCopy, Self::Stop> {

@@ -164,6 +164,10 @@ fn agree(path: &Path, mut pair: Pair, frames: &[corpus::Named]) -> Result<Ran, P
     if let Some(error) = pair.take_refused() {
         return Err(error);
     }
+    if let Some(reason) = pair.choice().and_then(|choice| choice.reason.as_ref()).filter(|reason| reason.bug)
+    {
+        return Err(ProofError::Case { path: path.to_path_buf(), problem: reason.to_string() });
+    }
     let mut silent = true;
     for (name, frame) in frames {
         let seen = pair.run_named(frame, || name.clone())?;

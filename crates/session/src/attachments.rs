@@ -57,11 +57,13 @@ impl Attachments {
             .map_err(SessionError::from)
             .and_then(|()| keep(self))
             .and_then(|()| Ok(timed(&mut replacing, || self.replace(kernel, present))?));
-        let is_wanted = |link: &Link| kernel.entries.iter().any(|entry| entry.hook == link.hook());
-        let left = match &outcome {
-            Ok(()) => self.links.extract_if(.., |link| !is_wanted(link)).collect(),
+        let place = |link: &Link| kernel.entries.iter().position(|entry| entry.hook == link.hook());
+        let left: Vec<Link> = match &outcome {
+            Ok(()) => self.links.extract_if(.., |link| place(link).is_none()).collect(),
             Err(_) => self.links.split_off(present),
         };
+        // As an object that is attached for the first time has them.
+        self.links.sort_by_key(place);
         for link in left {
             // A pin keeps its program in the hook.
             let _ = link.detach();

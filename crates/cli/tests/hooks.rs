@@ -1,0 +1,223 @@
+//! Scripts with handlers for several hooks, on a veth pair: packets pass all of them, and all are attached, replaced, pinned and gone
+//! together.
+
+mod common;
+#[allow(dead_code)]
+mod flood;
+
+use common::Place;
+use flood::{Network, Running};
+use moonhook_daemon::{Executed, Reloaded, Request, Status};
+use moonhook_proof::host::kernel_available;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::Command;
+use std::time::Duration;
+
+/// Counts the datagrams from or to port 7001 by hook, and drops answers that begin with `x`.
+fn script(hooks: &[&str]) -> String {
+    let mut script = "local xdp, tc = require 'xdp', require 'tc'\n\
+                      local DROP = require('linux.tc').DROP\n\
+                      ways = {}\n\
+                      local function note(way, pkt)\n\
+                        local udp = pkt.udp\n\
+                        if udp and (udp.sport == 7001 or udp.dport == 7001) then ways[way] = (ways[way] or 0) + 1 end\n\
+                        return udp\n\
+                      end\n"
+        .to_string();
+    for hook in hooks {
+        script += match *hook {
+            "xdp" => "xdp.attach(function(pkt) note(1, pkt) end)\n",
+            "ingress" => "tc.ingress(function(pkt) note(2, pkt) end)\n",
+            _ => {
+                "tc.egress(function(pkt)\n\
+                   local udp = note(3, pkt)\n\
+                   if udp and udp.sport == 7001 and pkt:getstring(42, 1) == 'x' then return DROP end\n\
+                 end)\n"
+            }
+        };
+    }
+    script
+}
+
+/// Sends datagrams to port 7001, where each is answered; gives how many answers come.
+fn exchange(network: &Network, count: u8) -> usize {
+    let sender = network.socket(&network.left, "192.0.2.1:7000");
+    let receiver = network.socket(&network.right, "192.0.2.2:7001");
+    for number in 0..count {
+        sender.send_to(&[number], "192.0.2.2:7001").unwrap();
+        let mut received = [0; 10];
+        assert_eq!((receiver.recv(&mut received).unwrap(), received[0]), (1, number));
+        let answer = if number % 2 == 0 { b"x" } else { b"y" };
+        receiver.send_to(answer, "192.0.2.1:7000").unwrap();
+    }
+    // An answer that comes last says that all others have come, or will not.
+    receiver.send_to(b"end", "192.0.2.1:7000").unwrap();
+    let mut answers = 0;
+    loop {
+        let mut received = [0; 10];
+        if sender.recv(&mut received).unwrap() == 3 {
+            return answers;
+        }
+        answers += 1;
+    }
+}
+
+fn status(running: &Running) -> Status {
+    running.client().ask(&Request::Status).unwrap().unwrap()
+}
+
+fn ways(running: &Running) -> Vec<String> {
+    let code = "return ways[1], ways[2], ways[3]".to_string();
+    let executed: Executed = running.client().ask(&Request::Exec { code }).unwrap().unwrap();
+    executed.results
+}
+
+/// How many programs the kernel has at the interface's hooks.
+fn programs(network: &Network) -> u32 {
+    moonhook_install::netns::within(Some(&network.right), || {
+        let index = nix::net::if_::if_nametoindex("right0").unwrap();
+        let mut xdp = 0;
+        // SAFETY: the kernel writes an id to `xdp`.
+        assert_eq!(unsafe { libbpf_sys::bpf_xdp_query_id(index as i32, 0, &raw mut xdp) }, 0);
+        let tc = [libbpf_sys::BPF_TCX_INGRESS, libbpf_sys::BPF_TCX_EGRESS].map(|direction| {
+            let mut query = libbpf_sys::bpf_prog_query_opts {
+                sz: size_of::<libbpf_sys::bpf_prog_query_opts>() as _,
+                ..Default::default()
+            };
+            // SAFETY: `query` has no arrays in it: only counts are asked for.
+            let result = unsafe { libbpf_sys::bpf_prog_query_opts(index as i32, direction, &raw mut query) };
+            assert_eq!(result, 0);
+            // SAFETY: the kernel has filled in the count.
+            unsafe { query.__bindgen_anon_1.count }
+        });
+        u32::from(xdp != 0) + tc.iter().sum::<u32>()
+    })
+    .unwrap()
+}
+
+#[test]
+fn a_packet_passes_all_hooks_of_a_script() {
+    if !kernel_available("a_packet_passes_all_hooks_of_a_script") {
+        return;
+    }
+    for form in ["expanded", "general"] {
+        let place = Place::with(&[("a.lua", &script(&["xdp", "ingress", "egress"]))]);
+        let network = Network::new();
+        let running = Running::start_with(&network, &place, "a.lua", &["--form", form]);
+        assert_eq!(exchange(&network, 10), 5, "{form}");
+        assert_eq!(ways(&running), ["10", "10", "11"], "{form}");
+        let status = status(&running);
+        assert_eq!((status.hook.as_str(), status.errors), ("xdp, tc.ingress, tc.egress", Some(0)), "{form}");
+        assert_eq!(programs(&network), 3);
+        running.stop();
+        assert_eq!(programs(&network), 0);
+    }
+}
+
+#[test]
+fn a_reload_may_change_the_hooks() {
+    if !kernel_available("a_reload_may_change_the_hooks") {
+        return;
+    }
+    let place = Place::with(&[
+        ("a.lua", &script(&["xdp", "ingress"])),
+        ("b.lua", &script(&["ingress", "egress"])),
+        ("bad.lua", "require('tc').egress(function(pkt) pkt.udp.nothing() end)"),
+    ]);
+    let network = Network::new();
+    let running = Running::start(&network, &place, "a.lua");
+    let reload = |script: &str| {
+        let request = Request::Reload { scripts: Some(vec![place.path(script)]), allow_read: Vec::new() };
+        running.client().ask::<Reloaded>(&request).unwrap()
+    };
+    assert_eq!(exchange(&network, 4), 4);
+    assert_eq!(ways(&running), ["4", "4", "nil"]);
+    let before = status(&running);
+    reload("b.lua").unwrap();
+    assert_eq!(exchange(&network, 4), 2);
+    assert_eq!(ways(&running), ["4", "8", "5"], "the table goes on");
+    let after = status(&running);
+    assert_eq!(after.hook, "tc.ingress, tc.egress");
+    assert!(after.packets >= before.packets + 4, "{} and then {} packets", before.packets, after.packets);
+    assert_eq!(reload("bad.lua").unwrap_err().code, "MH0211");
+    assert_eq!(programs(&network), 2, "what was refused has changed nothing");
+    reload("a.lua").unwrap();
+    assert_eq!(exchange(&network, 2), 2);
+    assert_eq!((status(&running).hook.as_str(), programs(&network)), ("xdp, tc.ingress", 2));
+    running.stop();
+}
+
+#[test]
+fn all_hooks_of_a_script_are_pinned() {
+    if !kernel_available("all_hooks_of_a_script_are_pinned") {
+        return;
+    }
+    let place = Place::with(&[
+        ("a.lua", &script(&["xdp", "ingress", "egress"])),
+        ("b.lua", &script(&["ingress", "egress"])),
+    ]);
+    let network = Network::new();
+    let bpffs = format!("/sys/fs/bpf/mh-hooks-{}", std::process::id());
+    let options = ["--pin", "--bpffs", &bpffs];
+    let leave = |mut running: Running| {
+        let pid = running.child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+        assert!(running.child.wait().unwrap().success());
+    };
+    let running = Running::start_with(&network, &place, "a.lua", &options);
+    assert_eq!(exchange(&network, 2), 1);
+    leave(running);
+    assert_eq!(programs(&network), 3, "they go on without the process");
+    assert_eq!(exchange(&network, 2), 1);
+    let running = Running::start_with(&network, &place, "a.lua", &options);
+    assert_eq!(ways(&running), ["4", "4", "6"]);
+    leave(running);
+    let running = Running::start_with(&network, &place, "b.lua", &options);
+    assert_eq!(programs(&network), 2, "the hook that is not wanted any more is left");
+    running.stop();
+    assert_eq!(programs(&network), 0);
+    assert!(!std::path::Path::new(&bpffs).join("flood").exists(), "nothing is pinned any more");
+    let _ = std::fs::remove_dir(&bpffs);
+}
+
+/// Packets of a stream are put together to large ones, most of whose bytes lie in pages of their own.
+#[test]
+fn all_bytes_of_large_packets_can_be_read() {
+    if !kernel_available("all_bytes_of_large_packets_can_be_read") {
+        return;
+    }
+    let script = "longest, last, wrong = 0, 0, 0\n\
+                  require('tc').ingress(function(pkt)\n\
+                    local tcp = pkt.tcp\n\
+                    if not tcp or tcp.dport ~= 7004 or #pkt < 2000 then return end\n\
+                    if #pkt > longest then longest = #pkt end\n\
+                    last = pkt:getuint8(#pkt - 1)\n\
+                    if last ~= 97 or pkt:getuint8(#pkt // 2) ~= 97 then wrong = wrong + 1 end\n\
+                  end)\n";
+    let place = Place::with(&[("a.lua", script)]);
+    for form in ["expanded", "general"] {
+        let network = Network::new();
+        let running = Running::start_with(&network, &place, "a.lua", &["--form", form]);
+        let listener = moonhook_install::netns::within(Some(&network.right), || {
+            TcpListener::bind("192.0.2.2:7004").unwrap()
+        })
+        .unwrap();
+        let mut sender = moonhook_install::netns::within(Some(&network.left), || {
+            TcpStream::connect("192.0.2.2:7004").unwrap()
+        })
+        .unwrap();
+        let (mut receiver, _) = listener.accept().unwrap();
+        receiver.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        let writing = std::thread::spawn(move || sender.write_all(&vec![b'a'; 4 << 20]).unwrap());
+        let mut all = Vec::new();
+        receiver.read_to_end(&mut all).unwrap();
+        writing.join().unwrap();
+        assert_eq!(all.len(), 4 << 20);
+        let code = "return longest > 4000, last, wrong".to_string();
+        let executed: Executed = running.client().ask(&Request::Exec { code }).unwrap().unwrap();
+        assert_eq!(executed.results, ["true", "97", "0"], "{form}");
+        assert_eq!(status(&running).errors, Some(0), "{form}");
+        running.stop();
+    }
+}
