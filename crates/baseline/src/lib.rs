@@ -105,18 +105,19 @@ pub struct General<'a> {
 /// Lowers all handlers of a snapshot to a program of general code for each hook. They have one image, in which functions are the sites of
 /// their entries, so that the code for functions has the same sites in all.
 ///
-/// It takes from `learned` what an earlier attempt at expanded code put there; where there was none, it finds that out itself.
+/// With `compact`, the script's functions are interpreted, so that the program's size does not depend on them. It takes from `learned` what an earlier attempt at expanded code put there; where there was none, it finds that out itself.
 ///
 /// # Errors
 /// The first construct that has no form at packet time.
 pub fn lower(
     snapshot: &Snapshot,
     options: &Options,
+    compact: bool,
     learned: &mut Learned,
 ) -> Result<ir::Module, LowerError> {
     let mut constant = BTreeSet::new();
     loop {
-        match lower_with(snapshot, options, learned, &constant)? {
+        match lower_with(snapshot, (options, compact), learned, &constant)? {
             Outcome::Module(module) => return Ok(module),
             Outcome::Unfit(tables) => constant.extend(tables),
         }
@@ -126,7 +127,7 @@ pub fn lower(
 /// The same, where these tables are constant: to assign them by key is a run-time error.
 fn lower_with(
     snapshot: &Snapshot,
-    options: &Options,
+    (options, compact): (&Options, bool),
     learned: &mut Learned,
     constant: &BTreeSet<TableId>,
 ) -> Result<Outcome, LowerError> {
@@ -134,7 +135,7 @@ fn lower_with(
     let functions = Functions::new(snapshot, moonhook_runtime::prelude());
     let reach = Reach::new(&functions, computed::names);
     let shared = Shared::new(&functions, &reach, options, known, constant);
-    let interpreted = compact::choose(&functions, &reach, options.compact);
+    let interpreted = compact::choose(&functions, &reach, compact);
     let general = General {
         functions,
         options,

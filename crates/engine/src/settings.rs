@@ -20,7 +20,7 @@ pub struct Settings {
     pub frags: bool,
     /// What handlers are compiled to; `None`: expanded code where that is possible, else general code.
     pub form: Option<Form>,
-    /// General code is compact ([`moonhook_lower::Options::compact`]), whether its size asks for it or not.
+    /// General code is compact ([`moonhook_baseline::lower`]), whether its size asks for it or not.
     pub compact: bool,
     /// Bytes of packet memory for each CPU.
     pub memory: u32,

@@ -42,7 +42,7 @@ pub struct Attempt {
     pub form: Form,
     /// [`moonhook_lower::Options::subprograms`].
     pub subprograms: bool,
-    /// [`moonhook_lower::Options::compact`].
+    /// See [`moonhook_baseline::lower`].
     pub compact: bool,
     /// It is given up where expanded code takes long to make or to verify, because another form may do.
     pub bounded: bool,
@@ -76,15 +76,17 @@ pub fn lower(
         frags: settings.frags,
         memory: settings.memory,
         subprograms: attempt.subprograms,
-        compact: attempt.compact || settings.compact,
         max_work: attempt.bounded.then(|| work_for(snapshot)),
         ..moonhook_lower::Options::default()
     };
-    let lower = match attempt.form {
-        Form::Expanded => moonhook_lower::lower,
-        Form::General => moonhook_baseline::lower,
+    let module = match attempt.form {
+        Form::Expanded => moonhook_lower::lower(snapshot, &options, learned),
+        Form::General => {
+            let compact = attempt.compact || settings.compact;
+            moonhook_baseline::lower(snapshot, &options, compact, learned)
+        }
     };
-    let module = lower(snapshot, &options, learned).map_err(Box::new)?;
+    let module = module.map_err(Box::new)?;
     // Passes take for granted that the rules hold.
     let checked = module.functions.iter().try_for_each(moonhook_ir::verify::verify);
     checked.map_err(|error| EmitError::Malformed { problem: error.to_string() })?;

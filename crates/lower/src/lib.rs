@@ -100,8 +100,6 @@ pub struct Options {
     pub given_time: bool,
     /// Give what few packets need functions of its own. Their frames come out of the program's 512 bytes of stack.
     pub subprograms: bool,
-    /// General code of the script's functions is interpreted, so that the program's size does not depend on them.
-    pub compact: bool,
 }
 
 /// What the walk for one form learned of the script, for another form of the same script.
@@ -121,7 +119,6 @@ impl Default for Options {
             count_verdicts: false,
             given_time: false,
             subprograms: true,
-            compact: false,
         }
     }
 }

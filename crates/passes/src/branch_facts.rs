@@ -10,7 +10,7 @@
 
 use crate::Around;
 use crate::around::context_of;
-use crate::range::Range;
+use crate::interval::Interval;
 use crate::values::{Definition, definitions};
 use moonhook_ir::*;
 
@@ -151,7 +151,7 @@ impl Facts<'_> {
     }
 
     fn decide_constant(&self, condition: Condition, by: u64) -> Option<bool> {
-        let mut range = Range::FULL;
+        let mut range = Interval::FULL;
         for (fact, _) in self.about(condition.lhs) {
             let Fact::Constant { op, by: known, holds } = fact else { continue };
             if known == by && (op == condition.op || op.negated() == Some(condition.op)) {
@@ -240,7 +240,7 @@ impl Facts<'_> {
     }
 }
 
-fn restrict(range: &mut Range, op: CompareOp, by: u64, holds: bool) {
+fn restrict(range: &mut Interval, op: CompareOp, by: u64, holds: bool) {
     match (holds, op.negated()) {
         (true, _) => range.restrict(op, by),
         (false, Some(negated)) => range.restrict(negated, by),

@@ -2,9 +2,8 @@
 
 mod common;
 
-use moonhook_load::{Options, load};
+use moonhook_load::{Moment, Options, load, set_time};
 use moonhook_user::UserTier;
-use std::time::Duration;
 
 /// The tier of a script that prints what handlers see of the declared tables.
 fn loaded(script: &str) -> UserTier {
@@ -13,6 +12,12 @@ fn loaded(script: &str) -> UserTier {
     std::fs::write(&path, script).unwrap();
     let loaded = load(&[path], &Options::default()).unwrap_or_else(|error| panic!("{error}"));
     UserTier::new(loaded, Default::default()).unwrap()
+}
+
+/// From now on it is so many milliseconds after the test's beginning.
+fn at(milliseconds: i64) {
+    let nanoseconds = milliseconds * 1_000_000;
+    set_time(Some(Moment { since_epoch: nanoseconds, monotonic: nanoseconds }));
 }
 
 /// The lines that a frame's handlers print, and the error without its position.
@@ -25,6 +30,7 @@ fn lines(tier: &mut UserTier) -> Vec<String> {
 
 #[test]
 fn entries_end_and_begin_anew() {
+    at(1000);
     let mut tier = loaded(
         "local t = map { ttl = 1, capacity = 2 }
          local r = map { ttl = 1, value = { n = 'int', at = { b = 'int' } } }
@@ -42,12 +48,12 @@ fn entries_end_and_begin_anew() {
          end)",
     );
     assert_eq!(lines(&mut tier), ["1\t1\t2\ta1\ta\t0"]);
-    std::thread::sleep(Duration::from_millis(700));
+    at(1700);
     assert_eq!(lines(&mut tier), ["1\t1\t2\ta1\ta\t0"]);
-    std::thread::sleep(Duration::from_millis(500));
+    at(2200);
     // The assignment to a field has prolonged the record's life. Expired entries take room until something removes them.
     assert_eq!(lines(&mut tier), ["nil\t1\t3\t\tnil\t0", "table 't' is full"]);
-    std::thread::sleep(Duration::from_millis(1100));
+    at(3300);
     assert_eq!(lines(&mut tier), ["nil\tnil\tnil\t\tnil\t0", "table 't' is full"]);
     assert_eq!(lines(&mut tier), ["5\tnil\tnil\ta5 c2\ta\t0"]);
 }

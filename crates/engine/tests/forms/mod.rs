@@ -8,6 +8,6 @@ use moonhook_snapshot::Snapshot;
 pub fn lower(snapshot: &Snapshot, options: &Options, form: Form) -> Result<Module, LowerError> {
     match form {
         Form::Expanded => moonhook_lower::lower(snapshot, options, &mut Default::default()),
-        Form::General => moonhook_baseline::lower(snapshot, options, &mut Default::default()),
+        Form::General => moonhook_baseline::lower(snapshot, options, false, &mut Default::default()),
     }
 }

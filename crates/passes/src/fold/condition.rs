@@ -1,7 +1,7 @@
 //! Rules for conditions, of comparisons and of branches.
 
 use super::Folder;
-use crate::range::Range;
+use crate::interval::Interval;
 use crate::values::Definition;
 use moonhook_ir::{CompareOp::*, *};
 
@@ -40,7 +40,7 @@ impl Folder<'_> {
         if op == Test && bits & by as u64 == 0 {
             return Verdict::Known(false);
         }
-        if let Some(holds) = Range::of_bits(bits).decide(op, by as u64) {
+        if let Some(holds) = Interval::of_bits(bits).decide(op, by as u64) {
             return Verdict::Known(holds);
         }
         if let Some(verdict) = self.of_comparison(op, lhs, by).or_else(|| self.of_swapped(op, lhs, by)) {

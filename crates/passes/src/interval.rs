@@ -1,22 +1,22 @@
-//! Ranges of words, unsigned and signed at once, and what comparisons with constants say about them.
+//! Intervals of words, unsigned and signed at once, and what comparisons with constants say about them.
 
 use moonhook_ir::{CompareOp, eval::compare};
 
 /// The words between these bounds, all inclusive, of both orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Range {
+pub(crate) struct Interval {
     umin: u64,
     umax: u64,
     smin: i64,
     smax: i64,
 }
 
-impl Range {
-    pub const FULL: Range = Range { umin: 0, umax: u64::MAX, smin: i64::MIN, smax: i64::MAX };
+impl Interval {
+    pub const FULL: Interval = Interval { umin: 0, umax: u64::MAX, smin: i64::MIN, smax: i64::MAX };
 
     /// Words without bits outside `bits`.
-    pub fn of_bits(bits: u64) -> Range {
-        let mut range = Range { umax: bits, ..Range::FULL };
+    pub fn of_bits(bits: u64) -> Interval {
+        let mut range = Interval { umax: bits, ..Interval::FULL };
         range.exchange();
         range
     }
@@ -26,7 +26,7 @@ impl Range {
     pub fn restrict(&mut self, op: CompareOp, by: u64) {
         let signed = by as i64;
         match op {
-            CompareOp::Eq => *self = Range { umin: by, umax: by, smin: signed, smax: signed },
+            CompareOp::Eq => *self = Interval { umin: by, umax: by, smin: signed, smax: signed },
             CompareOp::ULt => self.umax = self.umax.min(by.saturating_sub(1)),
             CompareOp::ULe => self.umax = self.umax.min(by),
             CompareOp::UGt => self.umin = self.umin.max(by.saturating_add(1)),
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn decides_and_restricts() {
         use CompareOp::*;
-        let mut range = Range::of_bits(0xff);
+        let mut range = Interval::of_bits(0xff);
         assert_eq!(range.decide(UGt, 255), Some(false));
         assert_eq!(range.decide(SGe, 0), Some(true));
         assert_eq!(range.decide(ULt, 200), None);
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(range.decide(SLe, 10), Some(false));
         range.restrict(SLe, 11);
         assert_eq!(range.decide(Eq, 11), Some(true));
-        let mut negative = Range::FULL;
+        let mut negative = Interval::FULL;
         negative.restrict(SLt, 0);
         assert_eq!(negative.decide(ULt, 5), Some(false));
         assert_eq!(negative.decide(Ne, 0), Some(true));
