@@ -15,7 +15,7 @@ use crate::ledger::Entry;
 use crate::times::Times;
 use crate::{Pair, ProofError, check, corpus, frames};
 use moonhook_engine::Form;
-use moonhook_install::{FRAME_MIN, frame_max_linear};
+use moonhook_install::frame_max_linear;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -121,17 +121,6 @@ fn general(path: &Path) -> Result<Ran, ProofError> {
 const AT_TC: &str = "do local tc = require 'tc' package.loaded.xdp = { attach = tc.ingress, detach = tc.detach } \
     package.loaded['linux.xdp'] = { ABORTED = 2, DROP = 2, PASS = -1, TX = 0, REDIRECT = 2 } end ";
 
-/// Makes a frame as long as what the kernel runs as a packet of the network stack (`bpf_prog_test_run_skb`, net/bpf/test_run.c): with
-/// something behind its first header, and, where that is to be one of IP, with all of it.
-fn lengthen(frame: &mut Vec<u8>) {
-    let behind = match frame.get(12..14) {
-        Some([0x08, 0x00]) => 20,
-        Some([0x86, 0xdd]) => 40,
-        _ => 1,
-    };
-    frame.resize(frame.len().max(FRAME_MIN + behind), 0);
-}
-
 /// Runs a case with its handlers for XDP at tc instead, in both forms.
 ///
 /// # Errors
@@ -139,8 +128,7 @@ fn lengthen(frame: &mut Vec<u8>) {
 pub fn run_at_tc(path: &Path) -> Result<Ran, ProofError> {
     let problem =
         |error: std::io::Error| ProofError::Case { path: path.to_path_buf(), problem: error.to_string() };
-    let mut frames = named_frames(path)?;
-    frames.iter_mut().for_each(|(_, frame)| lengthen(frame));
+    let frames = named_frames(path)?;
     let text = std::fs::read_to_string(path).map_err(problem)?;
     let is_header = |line: &str| line.starts_with("--") || line.is_empty();
     let header: usize =

@@ -112,8 +112,8 @@ pub fn program(random: &mut Random, allowed: Features) -> Program {
     for _ in 0..generator.random.below(4) {
         statements.extend(generator.helper());
     }
-    statements.push(generator.handler());
-    let mut all = vec![line!("local xdp = require \"xdp\"")];
+    statements.extend(generator.handlers());
+    let mut all = vec![line!("local xdp, tc = require \"xdp\", require \"tc\"")];
     all.extend(generator.kit_statements());
     all.extend(statements);
     *random = generator.random;
@@ -327,7 +327,20 @@ impl Generator {
         all
     }
 
-    fn handler(&mut self) -> Statement {
+    /// Mostly one, for XDP.
+    fn handlers(&mut self) -> Vec<Statement> {
+        let count = if self.random.below(5) == 0 { 2 } else { 1 };
+        let one = |_| {
+            let outer = self.scope.clone();
+            let hook = if self.random.below(3) == 0 { self.random.below(3) } else { 0 };
+            let handler = self.handler(["xdp.attach", "tc.ingress", "tc.egress"][hook]);
+            self.scope = outer;
+            handler
+        };
+        (0..count).map(one).collect()
+    }
+
+    fn handler(&mut self, attach: &str) -> Statement {
         (self.cost, self.factor, self.limit) = (0, 1, WORK);
         self.scope.packet = true;
         self.scope.results = None;
@@ -341,6 +354,6 @@ impl Generator {
             let verdict = self.integer(2);
             body.push(line!("return $ & 3", verdict));
         }
-        line!("xdp.attach(function(pkt)$end)", body)
+        line!(format!("{attach}(function(pkt)$end)"), body)
     }
 }

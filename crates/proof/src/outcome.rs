@@ -36,9 +36,9 @@ impl Seen {
         self.error.as_ref().is_some_and(|error| error.bytes == BUDGET)
     }
 
-    /// The frame passed as it was, without a word.
+    /// The frame passed as it was, without a word; at some hooks it was made longer to be run.
     pub fn nothing_happened(&self, frame: &[u8]) -> bool {
-        self.passed && self.data == frame && self.output.is_empty() && self.error.is_none()
+        self.passed && self.data.starts_with(frame) && self.output.is_empty() && self.error.is_none()
     }
 }
 

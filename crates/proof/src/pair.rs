@@ -8,10 +8,11 @@ use crate::kernel::{Kernel, Variant, on_error};
 use crate::outcome::{Seen, compare};
 use moonhook_engine::{Choice, Form, Settings};
 use moonhook_hook::Hook;
-use moonhook_install::ProgramStatistics;
+use moonhook_install::{FRAME_MIN, ProgramStatistics};
 use moonhook_load::{LoadError, Loaded};
 use moonhook_records::Text;
 use moonhook_user::UserTier;
+use std::borrow::Cow;
 use std::path::Path;
 use std::time::Duration;
 
@@ -99,6 +100,7 @@ impl Pair {
     pub fn run_named(&mut self, frame: &[u8], name: impl FnOnce() -> String) -> Result<Seen, ProofError> {
         let mut all = None::<Seen>;
         for hook in self.user.hooks.clone() {
+            let frame = &*as_run(hook, frame);
             let user = self.user.run_at(hook, frame);
             for kernel in &mut self.kernels {
                 let user = Seen { tables: kernel.tables_of_lua(), ..user.clone() };
@@ -203,7 +205,7 @@ impl User {
     /// What the handlers do with a frame at each hook in turn.
     fn run(&mut self, frame: &[u8]) -> Seen {
         let hooks = self.hooks.clone();
-        let all = hooks.into_iter().map(|hook| self.run_at(hook, frame));
+        let all = hooks.into_iter().map(|hook| self.run_at(hook, &as_run(hook, frame)));
         all.reduce(Seen::and).unwrap_or_default()
     }
 }
@@ -217,6 +219,21 @@ fn seen(hook: &Hook, outcome: moonhook_user::Outcome) -> Seen {
         output: outcome.output.into_iter().map(Text::whole).collect(),
         error: outcome.error.map(|error| Text::whole(error.message.into_bytes())),
         tables: Vec::new(),
+    }
+}
+
+/// A frame as the kernel runs it at a hook: packets of the network stack have something behind their first header and, where that is to
+/// be one of IP, all of it (`bpf_prog_test_run_skb`, net/bpf/test_run.c).
+fn as_run<'f>(hook: &Hook, frame: &'f [u8]) -> Cow<'f, [u8]> {
+    let least = match frame.get(12..14) {
+        _ if hook.context.pull.is_none() => 0,
+        Some([0x08, 0x00]) => FRAME_MIN + 20,
+        Some([0x86, 0xdd]) => FRAME_MIN + 40,
+        _ => FRAME_MIN + 1,
+    };
+    match frame.len() < least {
+        true => [frame, &vec![0; least - frame.len()]].concat().into(),
+        false => frame.into(),
     }
 }
 
