@@ -1,6 +1,7 @@
 //! Operators of integers. Division rounds down as in Lua, by positive constants only.
 
-use super::body::{Body, Result};
+use super::Result;
+use super::body::Body;
 use super::registers::Word;
 use moonhook_ir::{BinaryOp, CompareOp, Condition, Op, Operand, UnaryOp};
 use moonhook_snapshot::instruction::{Instruction, Opcode};
@@ -28,7 +29,7 @@ impl Body<'_, '_> {
             ShlI => self.shift(&rhs, &lhs, -1)?,
             Unm => {
                 let value = self.builder.value(&lhs);
-                Word::Integer(self.builder.emit(Op::Unary(UnaryOp::Neg, value)))
+                Word::Integer(self.builder.code.emit(Op::Unary(UnaryOp::Neg, value)))
             }
             _ => self.binary(BinaryOp::Xor, &lhs, &Word::Constant(-1)),
         };
@@ -39,7 +40,7 @@ impl Body<'_, '_> {
     fn binary(&mut self, op: BinaryOp, lhs: &Word, rhs: &Word) -> Word {
         let lhs = self.builder.value(lhs);
         let rhs = self.builder.operand(rhs);
-        Word::Integer(self.builder.emit(Op::Binary(op, lhs, rhs)))
+        Word::Integer(self.builder.code.emit(Op::Binary(op, lhs, rhs)))
     }
 
     /// A sum or difference; with a constant it is remembered for displacements.
@@ -98,15 +99,15 @@ impl Body<'_, '_> {
         }
         let value = self.builder.value(lhs);
         let divisor = Operand::Imm(divisor as i32);
-        let rest = self.builder.emit(Op::Binary(BinaryOp::SMod, value, divisor));
+        let rest = self.builder.code.emit(Op::Binary(BinaryOp::SMod, value, divisor));
         let below = Condition::new(CompareOp::SLt, rest, 0);
-        let below = self.builder.emit(Op::Compare(below));
+        let below = self.builder.code.emit(Op::Compare(below));
         if is_modulo {
-            let correction = self.builder.emit(Op::Binary(BinaryOp::Mul, below, divisor));
-            let result = self.builder.emit(Op::Binary(BinaryOp::Add, rest, correction.into()));
+            let correction = self.builder.code.emit(Op::Binary(BinaryOp::Mul, below, divisor));
+            let result = self.builder.code.emit(Op::Binary(BinaryOp::Add, rest, correction.into()));
             return Ok(Word::Integer(result));
         }
-        let quotient = self.builder.emit(Op::Binary(BinaryOp::SDiv, value, divisor));
-        Ok(Word::Integer(self.builder.emit(Op::Binary(BinaryOp::Sub, quotient, below.into()))))
+        let quotient = self.builder.code.emit(Op::Binary(BinaryOp::SDiv, value, divisor));
+        Ok(Word::Integer(self.builder.code.emit(Op::Binary(BinaryOp::Sub, quotient, below.into()))))
     }
 }

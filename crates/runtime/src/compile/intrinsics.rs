@@ -1,6 +1,6 @@
 //! Functions that are operations: memory, and arithmetic that Lua has no operator for.
 
-use super::body::Builder;
+use super::builder::Builder;
 use super::registers::Word;
 use moonhook_ir::{BinaryOp, CompareOp, Condition, Op, Size, UnaryOp, Value};
 
@@ -51,28 +51,28 @@ pub(super) fn emit(builder: &mut Builder<'_>, name: &str, arguments: &[Word]) ->
     Some(match (find(name)?, arguments) {
         (Intrinsic::Load(size), [address]) => {
             let (base, disp) = place(builder, address);
-            Word::Integer(builder.load(base, disp, size))
+            Word::Integer(builder.code.emit(Op::Load { size, signed: false, base, disp }))
         }
         (Intrinsic::Store(size), [address, value]) => {
             let (base, disp) = place(builder, address);
             let value = builder.operand(value);
-            builder.emit(Op::Store { size, base, disp, value });
+            builder.code.emit(Op::Store { size, base, disp, value });
             Word::Constant(0)
         }
         (Intrinsic::Unary(op), [value]) => {
             let value = builder.value(value);
-            Word::Integer(builder.emit(Op::Unary(op, value)))
+            Word::Integer(builder.code.emit(Op::Unary(op, value)))
         }
         (Intrinsic::Binary(op), [lhs, rhs]) => {
             let lhs = builder.value(lhs);
             let rhs = builder.operand(rhs);
-            Word::Integer(builder.emit(Op::Binary(op, lhs, rhs)))
+            Word::Integer(builder.code.emit(Op::Binary(op, lhs, rhs)))
         }
         (Intrinsic::Below, [lhs, rhs]) => {
             let lhs = builder.value(lhs);
             let rhs = builder.operand(rhs);
             let condition = Condition::new(CompareOp::ULt, lhs, rhs);
-            Word::Truth(builder.emit(Op::Compare(condition)))
+            Word::Truth(builder.code.emit(Op::Compare(condition)))
         }
         _ => return None,
     })
@@ -84,8 +84,8 @@ fn place(builder: &mut Builder<'_>, address: &Word) -> (Value, i16) {
         && let Some(&(base, constant)) = builder.sums.get(value)
         && let Ok(disp) = i16::try_from(constant)
     {
-        return (builder.arena(base), disp);
+        return (builder.code.arena(base), disp);
     }
     let address = builder.value(address);
-    (builder.arena(address), 0)
+    (builder.code.arena(address), 0)
 }

@@ -1,6 +1,8 @@
 //! Loops: what the verifier may know of their variables, and the numeric `for`.
 
-use super::body::{Body, Builder, Result};
+use super::Result;
+use super::body::Body;
+use super::builder::Builder;
 use super::registers::Word;
 use moonhook_ir::{BinaryOp, CompareOp, Condition, Op, Operand, Terminator, UnaryOp, Value};
 use moonhook_snapshot::instruction::Instruction;
@@ -16,17 +18,17 @@ impl Builder<'_> {
             Word::Constant(_) => {
                 let zero = self.unlinked(zero);
                 let constant = self.operand(word);
-                self.emit(Op::Binary(BinaryOp::Xor, zero, constant))
+                self.code.emit(Op::Binary(BinaryOp::Xor, zero, constant))
             }
             Word::Integer(value) | Word::Truth(value) => {
-                self.emit(Op::Binary(BinaryOp::Xor, *value, Operand::Value(zero)))
+                self.code.emit(Op::Binary(BinaryOp::Xor, *value, Operand::Value(zero)))
             }
         }
     }
 
     /// A copy of which the verifier does not know that it is one.
     pub(super) fn unlinked(&mut self, value: Value) -> Value {
-        self.emit(Op::Unary(UnaryOp::Unlink, value))
+        self.code.emit(Op::Unary(UnaryOp::Unlink, value))
     }
 }
 
@@ -44,12 +46,12 @@ impl Body<'_, '_> {
         let (first, last) = (self.builder.value(&initial), self.builder.value(&limit));
         let (op, low, high) =
             if step > 0 { (CompareOp::SLe, first, last) } else { (CompareOp::SGe, last, first) };
-        let distance = self.builder.emit(Op::Binary(BinaryOp::Sub, high, Operand::Value(low)));
+        let distance = self.builder.code.emit(Op::Binary(BinaryOp::Sub, high, Operand::Value(low)));
         let turns = match step.unsigned_abs() {
             1 => distance,
             size => {
-                let size = self.builder.constant(size as i64);
-                self.builder.emit(Op::Binary(BinaryOp::UDiv, distance, Operand::Value(size)))
+                let size = self.builder.code.constant(size as i64);
+                self.builder.code.emit(Op::Binary(BinaryOp::UDiv, distance, Operand::Value(size)))
             }
         };
         self.set(i.a(), Word::Integer(turns));
@@ -63,15 +65,15 @@ impl Body<'_, '_> {
         let (turns, step, variable) = (self.get(i.a()), self.get(i.a() + 1), self.get(i.a() + 2));
         let turns = self.builder.value(&turns);
         let done = self.target(done)?;
-        let block = self.builder.function.new_block();
+        let (block, _) = self.builder.code.new_block(0);
         let condition = Condition::new(CompareOp::Ne, turns, 0);
         let then = moonhook_ir::Target::new(block, vec![]);
-        self.builder.terminate(Terminator::Branch { condition, then, otherwise: done });
-        self.builder.block = block;
-        let left = self.builder.emit(Op::Binary(BinaryOp::Add, turns, Operand::Imm(-1)));
+        self.builder.code.terminate(Terminator::Branch { condition, then, otherwise: done });
+        self.builder.code.block = block;
+        let left = self.builder.code.emit(Op::Binary(BinaryOp::Add, turns, Operand::Imm(-1)));
         let variable = self.builder.value(&variable);
         let step = self.builder.operand(&step);
-        let variable = self.builder.emit(Op::Binary(BinaryOp::Add, variable, step));
+        let variable = self.builder.code.emit(Op::Binary(BinaryOp::Add, variable, step));
         self.set(i.a(), Word::Integer(left));
         self.set(i.a() + 2, Word::Integer(variable));
         self.go_to(again)

@@ -5,7 +5,10 @@
 
 mod arithmetic;
 mod body;
+mod builder;
+mod calls;
 mod error;
+mod instructions;
 mod intrinsics;
 mod loops;
 mod registers;
@@ -17,6 +20,8 @@ use sources::routine;
 
 use moonhook_ir as ir;
 use moonhook_ir::FunctionId;
+
+type Result<T> = std::result::Result<T, CompileError>;
 
 /// What the compiler asks of the program that the routine becomes a part of.
 pub trait Host {
@@ -35,7 +40,7 @@ pub fn is_routine(name: &str) -> bool {
 ///
 /// # Errors
 /// For a name that no source file defines, and for sources that are not runtime Lua.
-pub fn compile(name: &str, host: &mut dyn Host) -> Result<ir::Function, CompileError> {
+pub fn compile(name: &str, host: &mut dyn Host) -> Result<ir::Function> {
     let routine = routine(name).ok_or_else(|| CompileError::unknown(name))?;
     body::compile(name, routine, host)
 }
