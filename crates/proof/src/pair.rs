@@ -8,7 +8,7 @@ use crate::kernel::{Kernel, Variant, on_error};
 use crate::outcome::{Seen, compare};
 use moonhook_engine::{Choice, Form, Settings};
 use moonhook_hook::Hook;
-use moonhook_install::{FRAME_MIN, ProgramStatistics};
+use moonhook_install::{FRAME_MIN, ProgramStatistics, frame_max_linear};
 use moonhook_load::{LoadError, Loaded};
 use moonhook_records::Text;
 use moonhook_user::UserTier;
@@ -223,10 +223,13 @@ fn seen(hook: &Hook, outcome: moonhook_user::Outcome) -> Seen {
 }
 
 /// A frame as the kernel runs it at a hook: packets of the network stack have something behind their first header and, where that is to
-/// be one of IP, all of it (`bpf_prog_test_run_skb`, net/bpf/test_run.c).
+/// be one of IP, all of it, and fit into a page (`bpf_prog_test_run_skb`, net/bpf/test_run.c).
 fn as_run<'f>(hook: &Hook, frame: &'f [u8]) -> Cow<'f, [u8]> {
+    if hook.context.pull.is_none() {
+        return frame.into();
+    }
+    let frame = &frame[..frame.len().min(frame_max_linear())];
     let least = match frame.get(12..14) {
-        _ if hook.context.pull.is_none() => 0,
         Some([0x08, 0x00]) => FRAME_MIN + 20,
         Some([0x86, 0xdd]) => FRAME_MIN + 40,
         _ => FRAME_MIN + 1,
