@@ -6,7 +6,6 @@ use moonhook_emit::EmitError;
 use moonhook_hook::Hook;
 use moonhook_install::InstallError;
 use moonhook_lower::LowerError;
-use moonhook_passes::without_arena::MOST;
 use std::io;
 
 #[derive(Debug, thiserror::Error)]
@@ -30,8 +29,8 @@ pub enum EngineError {
     NoSuchVerdict { name: String, hook: &'static Hook },
     #[error("the object has no program for a hook")]
     NoProgram,
-    #[error("the program needs {} MiB of memory, and one map of an object can have {} MiB", .bytes >> 20, MOST >> 20)]
-    TooMuchMemory { bytes: usize },
+    #[error("the program needs {} MiB of memory, and one map of an object can have {} MiB", .bytes >> 20, .most >> 20)]
+    TooMuchMemory { bytes: usize, most: usize },
 }
 
 /// An error with what is known besides.

@@ -7,7 +7,7 @@
 use crate::Form;
 use crate::error::Noted;
 use crate::reason::largest_line;
-use crate::stages::{Attempt, Timings, check_size, emit, lower, object_name, timed};
+use crate::stages::{Attempt, Timings, check_memory, check_size, emit, lower, object_name, timed};
 use crate::{Choice, EngineError, Reason, Settings};
 use moonhook_emit::{EmitError, Object};
 use moonhook_install::{InstallError, LoadOptions, LogDetail, Program};
@@ -151,8 +151,10 @@ where
         timed(&mut self.timings.passes, || moonhook_passes::optimise(&mut module));
         if !settings.arena {
             let moved = moonhook_passes::without_arena::run(&mut module);
-            moved.map_err(|bytes| EngineError::TooMuchMemory { bytes })?;
+            let most = moonhook_passes::without_arena::MOST;
+            moved.map_err(|bytes| EngineError::TooMuchMemory { bytes, most })?;
         }
+        check_memory(&module)?;
         Ok(module)
     }
 

@@ -4,7 +4,7 @@ use crate::settings::possible_cpus;
 use crate::{EngineError, Form, Settings};
 use moonhook_emit::{EmitError, FunctionReport, Object};
 use moonhook_hook::Hook;
-use moonhook_ir::{Function, Module};
+use moonhook_ir::{Function, MapKind, Module, PAGE};
 use moonhook_lower::Learned;
 use moonhook_snapshot::Snapshot;
 use serde::Serialize;
@@ -127,6 +127,22 @@ pub fn check_size(module: &Module) -> Result<(), EngineError> {
     match instructions > MOST {
         true => Err(EmitError::ProgramTooLarge { function, instructions, limit: MOST }.into()),
         false => Ok(()),
+    }
+}
+
+/// Refuses general code whose memory, for each CPU and each program, is more than an arena can be (`SZ_4G` in kernel/bpf/arena.c).
+///
+/// # Errors
+/// `TooMuchMemory`.
+pub fn check_memory(module: &Module) -> Result<(), EngineError> {
+    let most = 1 << 32;
+    let sizes = module.maps.iter().filter_map(|map| match map.kind {
+        MapKind::Arena { pages, .. } => Some(pages as usize * PAGE),
+        _ => None,
+    });
+    match sizes.max().filter(|bytes| *bytes > most) {
+        Some(bytes) => Err(EngineError::TooMuchMemory { bytes, most }),
+        None => Ok(()),
     }
 }
 

@@ -32,6 +32,7 @@ impl InstallError {
             InstallError::PinnedElsewhere { .. } => "MH0520",
             InstallError::Replaced { .. } => "MH0521",
             InstallError::OutOfPatience { .. } => "MH0522",
+            InstallError::NoEthernet { .. } => "MH0523",
         }
     }
 
@@ -101,13 +102,16 @@ impl InstallError {
             InstallError::HookBusy { interface, netns, holder } => {
                 removal(interface, netns.as_deref(), holder.as_deref())
             }
+            InstallError::NoEthernet { .. } => {
+                "attach the script to the interface below the tunnel, or to one with Ethernet frames (veth, tap)".to_string()
+            }
             InstallError::NativeRefused { .. } => "use `--mode auto` or `--mode generic`".to_string(),
             InstallError::MtuTooLarge { interface, peer, .. } => {
                 let which = if *peer { format!("the peer of {interface}") } else { interface.clone() };
                 format!("use `--frags` or `--mode generic`, or lower the MTU of {which} (`ip link set … mtu 3000`)")
             }
             InstallError::AttachFailed { errno: Errno::EINVAL, .. } => {
-                "only programs for the XDP hook can be attached there".to_string()
+                "this kind of interface may not have that hook; `moonhook doctor` shows which hooks the kernel has".to_string()
             }
             InstallError::UpdateFailed { .. } => {
                 "the earlier program still runs; stop and start again to replace it".to_string()

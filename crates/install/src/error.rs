@@ -92,6 +92,8 @@ pub enum InstallError {
     },
     #[error("cannot attach to '{interface}' ({errno})")]
     AttachFailed { interface: String, errno: Errno },
+    #[error("what '{interface}' carries does not begin with an Ethernet header")]
+    NoEthernet { interface: String },
     #[error("cannot replace the program at '{interface}' ({errno})")]
     UpdateFailed { interface: String, errno: Errno },
     #[error("the kernel's verifier takes more than {} ms for program '{program}'", patience.as_millis())]

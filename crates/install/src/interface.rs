@@ -70,6 +70,19 @@ pub(crate) fn mtu(interface: &Interface) -> Option<u32> {
     if result == 0 { u32::try_from(unsafe { request.ifr_ifru.ifru_mtu }).ok() } else { None }
 }
 
+/// Whether what the interface carries begins with an Ethernet header (`ARPHRD_ETHER`, `ARPHRD_LOOPBACK` of
+/// include/uapi/linux/if_arp.h); true where that cannot be asked.
+pub(crate) fn carries_ethernet(interface: &Interface) -> bool {
+    let Some(socket) = any_socket() else { return true };
+    let mut request = request(interface);
+    // SAFETY: `request` is an `ifreq` with a terminated name, and the kernel writes within it.
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFHWADDR as _, &raw mut request) };
+    // SAFETY: on success the kernel has filled in this member of the union.
+    result != 0
+        || [libc::ARPHRD_ETHER, libc::ARPHRD_LOOPBACK]
+            .contains(&unsafe { request.ifr_ifru.ifru_hwaddr.sa_family })
+}
+
 /// `struct ethtool_drvinfo` (include/uapi/linux/ethtool.h), of which only the driver's name is looked at.
 #[repr(C)]
 struct DriverInfo {

@@ -34,10 +34,13 @@ fn name_of_script(script: &str) -> String {
     name
 }
 
-/// Changes a program's name until no other symbol of the object has it.
+/// Changes a program's name, where another symbol of the object has it.
 pub fn set_apart(name: &mut String, taken: impl Fn(&str) -> bool) {
-    while taken(name) {
-        name.truncate(14);
-        name.push('_');
+    let numbered = |number: usize| match number {
+        0 => name.clone(),
+        number => format!("{}_{number}", &name[..name.len().min(12)]),
+    };
+    if let Some(free) = (0..).map(numbered).find(|name| !taken(name)) {
+        *name = free;
     }
 }

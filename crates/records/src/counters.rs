@@ -10,15 +10,24 @@ use std::fmt::{self, Display, Formatter};
 /// Counts since the program was loaded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counters {
-    /// By the verdict's name; those that have a name and those that occurred.
+    /// Those that have a name and those that occurred. As text and in JSON they have the hook before the verdict if there are several.
     #[serde(serialize_with = "by_name")]
-    pub verdicts: Vec<(String, u64)>,
+    pub verdicts: Vec<VerdictCount>,
     /// Frames that ended with a run-time error.
     pub errors: u64,
     /// Events that nobody will see because the ring was full.
     pub lost_events: u64,
     /// How often each error occurred, without those that never did.
     pub sites: Vec<Site>,
+}
+
+/// How often a hook's programs gave a verdict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VerdictCount {
+    pub hook: &'static str,
+    /// Its name, or the number of one without.
+    pub verdict: String,
+    pub count: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -58,40 +67,46 @@ impl Counters {
     /// Adds all of another generation, which counts verdicts on its own.
     pub fn add_whole(&mut self, other: &Counters) {
         self.add(other);
-        for (name, count) in &other.verdicts {
-            match self.verdicts.iter_mut().find(|(own, _)| own == name) {
-                Some((_, own)) => *own += count,
-                None => self.verdicts.push((name.clone(), *count)),
+        for other in &other.verdicts {
+            let is_same = |own: &&mut VerdictCount| (own.hook, &own.verdict) == (other.hook, &other.verdict);
+            match self.verdicts.iter_mut().find(is_same) {
+                Some(own) => own.count += other.count,
+                None => self.verdicts.push(other.clone()),
             }
         }
     }
 }
 
-/// Words of counts with the names of what they count: as many words for each hook as it can have verdicts, from its least one on. What
-/// several hooks count has the hook's name before the verdict's.
-fn named(counts: &[u64], hooks: &[&Hook]) -> Vec<(String, u64)> {
-    let of_hook = |(hook, counts): (&&Hook, &[u64])| -> Vec<(String, u64)> {
-        let title = |verdict: String| match hooks {
-            [_] => verdict,
-            _ => format!("{} {verdict}", hook.name),
-        };
-        let counted = (hook.least()..).zip(counts).filter_map(|(number, count)| match hook.verdict(number) {
-            Some(name) => Some((title(name.to_string()), *count)),
-            None if *count > 0 => Some((title(number.to_string()), *count)),
-            None => None,
+/// Words of counts: as many for each hook as it can have verdicts, from its least one on.
+fn named(counts: &[u64], hooks: &[&'static Hook]) -> Vec<VerdictCount> {
+    let of_hook = |(hook, counts): (&&'static Hook, &[u64])| -> Vec<VerdictCount> {
+        let counted = (hook.least()..).zip(counts).filter_map(|(number, count)| {
+            let name = hook.verdict(number).map(str::to_string);
+            let verdict = name.or_else(|| (*count > 0).then(|| number.to_string()))?;
+            Some(VerdictCount { hook: hook.name, verdict, count: *count })
         });
         counted.collect()
     };
     hooks.iter().zip(counts.chunks(VERDICTS as usize)).flat_map(of_hook).collect()
 }
 
-fn by_name<S: serde::Serializer>(verdicts: &[(String, u64)], serializer: S) -> Result<S::Ok, S::Error> {
-    verdicts.iter().map(|(name, count)| (name, count)).collect::<BTreeMap<_, _>>().serialize(serializer)
+/// The counts with what they are called: the hook's name comes first if there are several.
+fn titled(verdicts: &[VerdictCount]) -> Vec<(String, u64)> {
+    let is_one = verdicts.windows(2).all(|pair| pair[0].hook == pair[1].hook);
+    let title = |count: &VerdictCount| match is_one {
+        true => (count.verdict.clone(), count.count),
+        false => (format!("{} {}", count.hook, count.verdict), count.count),
+    };
+    verdicts.iter().map(title).collect()
+}
+
+fn by_name<S: serde::Serializer>(verdicts: &[VerdictCount], serializer: S) -> Result<S::Ok, S::Error> {
+    titled(verdicts).into_iter().collect::<BTreeMap<_, _>>().serialize(serializer)
 }
 
 impl Display for Counters {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        for (name, count) in &self.verdicts {
+        for (name, count) in titled(&self.verdicts) {
             write!(f, "{name} {count}, ")?;
         }
         write!(f, "errors {}, lost events {}", self.errors, self.lost_events)
@@ -121,6 +136,11 @@ mod tests {
             "ABORTED 0, DROP 3, PASS 40, TX 0, REDIRECT 0, 6 1, errors 5, lost events 2"
         );
         assert_eq!(counters.sites, [Site { error: "x.lua:4: bad …".into(), count: 5 }]);
+        let mut both = counters.clone();
+        let other = VerdictCount { hook: "tc.ingress", verdict: "DROP".into(), count: 9 };
+        both.add_whole(&Counters { verdicts: vec![other], ..counters.clone() });
+        let of_both = serde_json::to_value(&both).unwrap()["verdicts"].clone();
+        assert_eq!((&of_both["xdp DROP"], &of_both["tc.ingress DROP"]), (&3.into(), &9.into()));
         let json = serde_json::to_value(&counters).unwrap();
         assert_eq!((&json["verdicts"]["DROP"], &json["lost_events"]), (&3.into(), &2.into()));
     }

@@ -6,7 +6,7 @@ mod decoder;
 mod notice;
 mod reader;
 
-pub use counters::{Counters, Site};
+pub use counters::{Counters, Site, VerdictCount};
 pub use decoder::Decoder;
 pub use notice::Notice;
 pub use reader::RecordError;

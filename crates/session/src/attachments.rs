@@ -23,7 +23,7 @@ impl Attachments {
         Ok(Attachments { links: links.collect::<Result<_, _>>()? })
     }
 
-    /// The links that were pinned at these paths; `None` if there are none, or the interface of one is gone.
+    /// The links that were pinned at these paths and are attached still; `None` if there are none. The pins of others are removed.
     ///
     /// # Errors
     /// As [`Link::pinned`].
@@ -32,7 +32,7 @@ impl Attachments {
         for path in paths {
             match Link::pinned(path, &options.interface, options.netns.as_deref())? {
                 Some(link) => links.push(link),
-                None => return Ok(None),
+                None => drop(Link::detach_pinned(path)?),
             }
         }
         Ok((!links.is_empty()).then_some(Attachments { links }))
@@ -62,8 +62,10 @@ impl Attachments {
             Ok(()) => self.links.extract_if(.., |link| place(link).is_none()).collect(),
             Err(_) => self.links.split_off(present),
         };
-        // As an object that is attached for the first time has them.
-        self.links.sort_by_key(place);
+        if outcome.is_ok() {
+            // As an object that is attached for the first time has them.
+            self.links.sort_by_key(place);
+        }
         for link in left {
             // A pin keeps its program in the hook.
             let _ = link.detach();
@@ -111,9 +113,17 @@ impl Attachments {
         Ok(result?)
     }
 
-    /// Whether the interface still exists.
+    /// Whether programs are in their hooks; none is where the interface is gone.
     pub fn are_attached(&self) -> bool {
-        self.links.iter().all(Link::is_attached)
+        self.links.iter().any(Link::is_attached)
+    }
+
+    /// Lets go of links that somebody else has detached, as long as others are attached; gives their hooks' names.
+    pub fn take_lost(&mut self) -> Vec<&'static str> {
+        if !self.are_attached() {
+            return Vec::new();
+        }
+        self.links.extract_if(.., |link| !link.is_attached()).map(|link| link.hook().name).collect()
     }
 
     pub fn links(&self) -> &[Link] {

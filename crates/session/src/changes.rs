@@ -6,8 +6,10 @@
 
 use crate::SessionError;
 use crate::announce;
+use crate::attachments::Attachments;
 use crate::content::Content;
 use crate::control_code::ControlCode;
+use crate::exchange::exchange;
 use crate::inherit;
 use crate::installed::{Assembled, Installed, Retired};
 use crate::lists::is_like;
@@ -264,15 +266,12 @@ impl Session {
         scripts: &[PathBuf],
     ) -> Result<u64, SessionError> {
         let (options, pins) = (&self.options, self.pins.as_ref());
-        let updated = self.attachments.update(kernel, options, |attachments| {
-            let record = record(options, attachments, content, scripts);
-            pins.map_or(Ok(()), |pins| pins.keep(attachments.links(), &kernel.program, record))
-        });
-        if updated.is_err() {
-            self.keep_pins(&self.installed.content, &self.installed.kernel, &self.scripts)?;
+        let record = |attachments: &Attachments| record(options, attachments, kernel, content, scripts);
+        let exchanged = exchange(&mut self.attachments, kernel, options, pins, record)?;
+        if let Some(complaint) = exchanged.complaint {
+            self.complain(complaint.to_string())?;
         }
-        self.tidy_pins()?;
-        updated
+        Ok(exchanged.microseconds)
     }
 
     /// Puts the present program with another map in its own place. Its old self has nothing of its own but the old map.

@@ -15,6 +15,7 @@ mod content;
 mod control_code;
 mod dump;
 mod error;
+mod exchange;
 mod inbox;
 mod inherit;
 mod installed;

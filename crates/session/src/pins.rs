@@ -154,7 +154,7 @@ impl Pins {
     /// Pins the content's maps, notes what they are, and pins the links. Those of earlier generations stay until [`Pins::tidy`].
     ///
     /// # Errors
-    /// `Install`, `Unwritable`; what was noted before is noted still.
+    /// `Install`, `Unwritable`; what was noted before may be noted no more: [`Pins::restore`].
     pub fn keep(&self, links: &[Link], program: &Program, record: Record) -> Result<(), SessionError> {
         self.create()?;
         let mut maps = BTreeMap::new();
@@ -201,6 +201,20 @@ impl Pins {
         let text = serde_json::to_vec_pretty(record).map_err(std::io::Error::from)?;
         moonhook_replace::replace_file(&self.record, &text)
             .map_err(|source| SessionError::Unwritable { path: self.record.clone(), source })
+    }
+
+    /// Notes again what was noted before, if anything was.
+    ///
+    /// # Errors
+    /// `Unwritable`.
+    pub fn restore(&self, before: Option<Record>) -> Result<(), SessionError> {
+        match before {
+            Some(before) => self.write(&before),
+            None => {
+                let _ = std::fs::remove_file(&self.record);
+                Ok(())
+            }
+        }
     }
 
     /// Takes the program out of its hook, and removes all pins, also what a process has left that was killed between two of them.

@@ -59,7 +59,7 @@ impl Session {
             scripts: self.scripts.iter().map(|script| script.to_string_lossy().into_owned()).collect(),
             uptime_seconds: Some(self.started.elapsed().as_secs()),
             reloads: self.reloads,
-            packets: counters.verdicts.iter().map(|(_, count)| count).sum(),
+            packets: counters.verdicts.iter().map(|verdict| verdict.count).sum(),
             errors: Some(counters.errors),
             lost_events: counters.lost_events,
             pinned: self.pins.is_some(),

@@ -121,6 +121,11 @@ impl Session {
                 next_counters = now + interval;
             }
             if now >= next_look {
+                for hook in self.attachments.take_lost() {
+                    self.complain(format!(
+                        "somebody has taken the program out of {hook}; a reload puts it back"
+                    ))?;
+                }
                 if !self.attachments.are_attached() {
                     return Err(SessionError::InterfaceGone {
                         name: self.attachments.interface().name.clone(),
@@ -170,23 +175,6 @@ impl Session {
             retired.add_to(&mut counters)?;
         }
         Ok(counters)
-    }
-
-    /// Pins what a program has, if the script is to outlive the process.
-    pub(crate) fn keep_pins(
-        &self,
-        content: &Content,
-        kernel: &Kernel,
-        scripts: &[PathBuf],
-    ) -> Result<(), SessionError> {
-        let Some(pins) = &self.pins else { return Ok(()) };
-        let record = record(&self.options, &self.attachments, content, scripts);
-        pins.keep(self.attachments.links(), &kernel.program, record)
-    }
-
-    /// Removes what earlier generations had pinned.
-    pub(crate) fn tidy_pins(&self) -> Result<(), SessionError> {
-        self.pins.as_ref().map_or(Ok(()), |pins| pins.tidy(self.attachments.links()))
     }
 
     /// Takes the program out of the hook, unless it is pinned and nobody has asked for its end. Says whether it is still there.
@@ -263,12 +251,14 @@ impl Session {
 pub fn record(
     options: &Options,
     attachments: &Attachments,
+    kernel: &Kernel,
     content: &Content,
     scripts: &[PathBuf],
 ) -> Record {
+    let hooks: Vec<&str> = kernel.entries.iter().map(|entry| entry.hook.name).collect();
     Record {
         interface: attachments.interface().name.clone(),
-        hook: attachments.hooks(),
+        hook: hooks.join(", "),
         netns: options.netns.clone(),
         mode: mode(attachments),
         scripts: scripts.to_vec(),

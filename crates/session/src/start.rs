@@ -4,6 +4,7 @@ use crate::attachments::Attachments;
 use crate::audience::{Attached, Audience};
 use crate::content::Earlier;
 use crate::control_code::ControlCode;
+use crate::exchange::exchange;
 use crate::inbox::Inbox;
 use crate::inherit;
 use crate::installed::{Assembled, Installed};
@@ -58,13 +59,13 @@ impl Session {
             inherit::copy_variables(&plan, earlier, &installed.kernel)?;
         }
         let scripts: Vec<PathBuf> = options.scripts.iter().map(|script| absolute(script)).collect();
-        let (attachments, taken_over) = attach(&options, pins.as_ref(), &installed, &scripts)?;
         let publisher = Publisher::default();
         let server = claim.map(|claim| serve(claim, &publisher, &inbox)).transpose()?;
         let watcher = options.watch.then(|| Watcher::start(&inbox)).transpose()?;
         if let Some(watcher) = &watcher {
             watcher.watch(&installed.files);
         }
+        let (attachments, taken_over) = attach(&options, pins.as_ref(), &installed, &scripts)?;
         let mut session = Session {
             options,
             settings,
@@ -124,19 +125,13 @@ fn attach(
     scripts: &[PathBuf],
 ) -> Result<(Attachments, bool), SessionError> {
     let kernel = &installed.kernel;
-    let keep = |pins: &Pins, attachments: &Attachments| {
-        let record = session::record(options, attachments, &installed.content, scripts);
-        pins.keep(attachments.links(), &kernel.program, record)
+    let record = |attachments: &Attachments| {
+        session::record(options, attachments, kernel, &installed.content, scripts)
     };
     if let Some(pins) = pins {
         if let Some(mut attachments) = Attachments::pinned(&pins.links(), options)? {
-            let before = pins.record();
-            if let Err(error) = attachments.update(kernel, options, |attachments| keep(pins, attachments)) {
-                before.map_or(Ok(()), |before| pins.write(&before))?;
-                pins.tidy(attachments.links())?;
-                return Err(error);
-            }
-            pins.tidy(attachments.links())?;
+            let exchanged = exchange(&mut attachments, kernel, options, Some(pins), record)?;
+            exchanged.complaint.map_or(Ok(()), Err)?;
             return Ok((attachments, true));
         }
         // Of an interface that is gone.
@@ -144,7 +139,7 @@ fn attach(
     }
     let attachments = Attachments::new(kernel, options)?;
     if let Some(pins) = pins
-        && let Err(error) = keep(pins, &attachments)
+        && let Err(error) = pins.keep(attachments.links(), &kernel.program, record(&attachments))
     {
         // What is there of the pins goes, and the programs with it.
         let _ = pins.remove();

@@ -71,7 +71,7 @@ impl Program {
     ///
     /// # Errors
     /// `NoSuchItem`, `UnknownNetns`, `Netns`, `UnknownInterface`, `Privilege`, `BpfRefused`, `HookBusy`;
-    /// `NativeRefused` and `MtuTooLarge` only if native mode was asked for; `AttachFailed` for what is left, a program of another
+    /// `NoEthernet`; `NativeRefused` and `MtuTooLarge` only if native mode was asked for; `AttachFailed` for what is left, a program of another
     /// type among it. Nothing is attached then.
     pub fn attach(
         &self,
@@ -90,6 +90,9 @@ impl Program {
             let Some(kind) = LinkKind::of_hook(hook).filter(|_| fits) else {
                 return Err(InstallError::AttachFailed { interface: interface.name, errno: Errno::EINVAL });
             };
+            if !interface::carries_ethernet(&interface) {
+                return Err(InstallError::NoEthernet { interface: interface.name });
+            }
             let Made { link, mode, native_refused } = (kind.attach)(program, &interface, mode, netns)?;
             let (program, pinned) = (program.try_clone_to_owned().ok(), AtomicBool::new(false));
             Ok(Link { hook, link, pinned, program, interface, mode, native_refused })
