@@ -59,13 +59,18 @@ impl Session {
             inherit::copy_variables(&plan, earlier, &installed.kernel)?;
         }
         let scripts: Vec<PathBuf> = options.scripts.iter().map(|script| absolute(script)).collect();
-        let publisher = Publisher::default();
-        let server = claim.map(|claim| serve(claim, &publisher, &inbox)).transpose()?;
         let watcher = options.watch.then(|| Watcher::start(&inbox)).transpose()?;
         if let Some(watcher) = &watcher {
             watcher.watch(&installed.files);
         }
         let (attachments, taken_over) = attach(&options, pins.as_ref(), &installed, &scripts)?;
+        let publisher = Publisher::default();
+        // Who can connect finds the programs attached.
+        let server = claim.map(|claim| serve(claim, &publisher, &inbox)).transpose();
+        if let (Err(_), Some(pins), false) = (&server, &pins, taken_over) {
+            let _ = pins.remove();
+        }
+        let server = server?;
         let mut session = Session {
             options,
             settings,
