@@ -11,6 +11,7 @@ use moonhook_daemon::{Executed, Reloaded, Request, Status};
 use moonhook_proof::host::kernel_available;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
@@ -96,6 +97,19 @@ fn programs(network: &Network) -> u32 {
     .unwrap()
 }
 
+/// A folder for pins, which goes with what is in it, however the test ends.
+struct Pins(PathBuf);
+
+impl Drop for Pins {
+    fn drop(&mut self) {
+        for pin in std::fs::read_dir(self.0.join("flood")).into_iter().flatten().flatten() {
+            let _ = std::fs::remove_file(pin.path());
+        }
+        let _ = std::fs::remove_dir(self.0.join("flood"));
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
 #[test]
 fn a_packet_passes_all_hooks_of_a_script() {
     if !kernel_available("a_packet_passes_all_hooks_of_a_script") {
@@ -159,6 +173,7 @@ fn all_hooks_of_a_script_are_pinned() {
     ]);
     let network = Network::new();
     let bpffs = format!("/sys/fs/bpf/mh-hooks-{}", std::process::id());
+    let folder = Pins(PathBuf::from(&bpffs));
     let options = ["--pin", "--bpffs", &bpffs];
     let leave = |mut running: Running| {
         let pid = running.child.id().to_string();
@@ -177,8 +192,7 @@ fn all_hooks_of_a_script_are_pinned() {
     assert_eq!(programs(&network), 2, "the hook that is not wanted any more is left");
     running.stop();
     assert_eq!(programs(&network), 0);
-    assert!(!std::path::Path::new(&bpffs).join("flood").exists(), "nothing is pinned any more");
-    let _ = std::fs::remove_dir(&bpffs);
+    assert!(!folder.0.join("flood").exists(), "nothing is pinned any more");
 }
 
 /// Packets of a stream are put together to large ones, most of whose bytes lie in pages of their own.

@@ -21,8 +21,6 @@ pub struct Hook {
     pub name: &'static str,
     /// The section of its programs in object files, as libbpf knows it.
     pub section: &'static str,
-    /// The section of programs that also take frames in several buffers, if the hook tells those apart.
-    pub section_for_frags: Option<&'static str>,
     /// `enum bpf_prog_type`.
     pub program_type: u32,
     pub context: Context,
@@ -48,11 +46,30 @@ pub struct Context {
     /// Where the addresses of the packet's first byte and of the one behind its last are in it: words of 32 bits.
     pub start: i16,
     pub end: i16,
-    /// How the whole packet gets there, at hooks where it need not be.
-    pub pull: Option<Pull>,
+    /// What there is of bytes that lie elsewhere.
+    pub elsewhere: Elsewhere,
 }
 
-/// A packet whose bytes may be partly elsewhere.
+/// Bytes of a packet that are not between start and end.
+#[derive(Clone, Copy)]
+pub enum Elsewhere {
+    Buffers(Buffers),
+    Pages(Pull),
+}
+
+/// Frames in several buffers, for programs that say that they take them: helpers reach what is behind the first one.
+#[derive(Clone, Copy, Debug)]
+pub struct Buffers {
+    /// The section of such programs.
+    pub section: &'static str,
+    /// The helper that gives the frame's length (`enum bpf_func_id`); it takes the context.
+    pub length: u32,
+    /// The helpers that read and write bytes; they take the context, the offset, the address and the length, and give 0.
+    pub load: u32,
+    pub store: u32,
+}
+
+/// Packets with bytes in pages of their own, which a helper moves to where the others are.
 #[derive(Clone, Copy)]
 pub struct Pull {
     /// Where the context has the packet's length: a word of 32 bits.
@@ -82,12 +99,28 @@ impl Verdict {
 impl Hook {
     /// The hook whose programs are in that section.
     pub fn of_section(section: &str) -> Option<&'static Hook> {
-        HOOKS.iter().copied().find(|hook| hook.section == section || hook.section_for_frags == Some(section))
+        HOOKS.iter().copied().find(|hook| hook.section(false) == section || hook.section(true) == section)
     }
 
     /// The section of programs, of such that also take frames in several buffers if wanted.
     pub fn section(&self, frags: bool) -> &'static str {
-        self.section_for_frags.filter(|_| frags).unwrap_or(self.section)
+        self.buffers().filter(|_| frags).map_or(self.section, |buffers| buffers.section)
+    }
+
+    /// How frames in several buffers are reached, if there are any.
+    pub fn buffers(&self) -> Option<Buffers> {
+        match self.context.elsewhere {
+            Elsewhere::Buffers(buffers) => Some(buffers),
+            Elsewhere::Pages(_) => None,
+        }
+    }
+
+    /// How all of a packet gets between start and end, where it need not be.
+    pub fn pull(&self) -> Option<Pull> {
+        match self.context.elsewhere {
+            Elsewhere::Buffers(_) => None,
+            Elsewhere::Pages(pull) => Some(pull),
+        }
     }
 
     /// The name of a verdict.

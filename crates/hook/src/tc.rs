@@ -1,7 +1,7 @@
 //! tc, through links (tcx): packets between driver and protocols, as the kernel keeps them (`struct __sk_buff`, `enum tcx_action_base` of
 //! include/uapi/linux/bpf.h). Scripts may use the names of `TC_ACT_…` (include/uapi/linux/pkt_cls.h), too.
 
-use crate::{Context, Hook, Pull, Verdict};
+use crate::{Context, Elsewhere, Hook, Pull, Verdict};
 
 /// `NEXT` is for the programs behind this one, and in the end for the protocols, or the driver.
 const VERDICTS: &[Verdict] = &[
@@ -12,8 +12,12 @@ const VERDICTS: &[Verdict] = &[
 ];
 
 /// `data` and `data_end` have what is not in pages of its own; `bpf_skb_pull_data` moves the rest there.
-const CONTEXT: Context =
-    Context { structure: "__sk_buff", start: 76, end: 80, pull: Some(Pull { length: 0, helper: 39 }) };
+const CONTEXT: Context = Context {
+    structure: "__sk_buff",
+    start: 76,
+    end: 80,
+    elsewhere: Elsewhere::Pages(Pull { length: 0, helper: 39 }),
+};
 
 /// Packets that have come in.
 pub const TC_INGRESS: Hook = hook("tc.ingress", "tcx/ingress");
@@ -22,13 +26,5 @@ pub const TC_INGRESS: Hook = hook("tc.ingress", "tcx/ingress");
 pub const TC_EGRESS: Hook = hook("tc.egress", "tcx/egress");
 
 const fn hook(name: &'static str, section: &'static str) -> Hook {
-    Hook {
-        name,
-        section,
-        section_for_frags: None,
-        program_type: 3,
-        context: CONTEXT,
-        verdicts: VERDICTS,
-        pass: -1,
-    }
+    Hook { name, section, program_type: 3, context: CONTEXT, verdicts: VERDICTS, pass: -1 }
 }

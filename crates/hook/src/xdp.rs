@@ -1,13 +1,15 @@
 //! XDP: frames as the driver has received them (`enum xdp_action`, `struct xdp_md`).
 
-use crate::{Context, Hook, Verdict};
+use crate::{Buffers, Context, Elsewhere, Hook, Verdict};
+
+/// `bpf_xdp_get_buff_len`, `bpf_xdp_load_bytes` and `bpf_xdp_store_bytes`.
+const BUFFERS: Buffers = Buffers { section: "xdp.frags", length: 188, load: 189, store: 190 };
 
 pub const XDP: Hook = Hook {
     name: "xdp",
     section: "xdp",
-    section_for_frags: Some("xdp.frags"),
     program_type: 6,
-    context: Context { structure: "xdp_md", start: 0, end: 4, pull: None },
+    context: Context { structure: "xdp_md", start: 0, end: 4, elsewhere: Elsewhere::Buffers(BUFFERS) },
     verdicts: &[
         Verdict::plain(0, &["ABORTED"]),
         Verdict::plain(1, &["DROP"]),

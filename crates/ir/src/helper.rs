@@ -9,9 +9,6 @@ pub const GET_PRANDOM_U32: u32 = 7;
 pub const GET_SMP_PROCESSOR_ID: u32 = 8;
 pub const RINGBUF_OUTPUT: u32 = 130;
 pub const FOR_EACH_MAP_ELEM: u32 = 164;
-pub const XDP_GET_BUFF_LEN: u32 = 188;
-pub const XDP_LOAD_BYTES: u32 = 189;
-pub const XDP_STORE_BYTES: u32 = 190;
 pub const KTIME_GET_TAI_NS: u32 = 208;
 
 /// What a call can change, besides its result.

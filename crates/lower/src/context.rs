@@ -13,7 +13,7 @@ use crate::value::Object;
 use crate::ways::Form;
 use crate::{Options, expanded, names};
 use moonhook_diagnostic::Place;
-use moonhook_hook::Hook;
+use moonhook_hook::{Buffers, Hook};
 use moonhook_ir as ir;
 use moonhook_ir::words::Code;
 use moonhook_ir::words::CopyOnWrite;
@@ -206,9 +206,9 @@ impl<'a> Context<'a> {
         context
     }
 
-    /// The program's frames may lie in several buffers, which takes code of its own.
-    pub fn takes_scattered(&self) -> bool {
-        self.options.frags && self.hook.section_for_frags.is_some()
+    /// How the program's frames are reached that lie in several buffers, which takes code of its own.
+    pub fn takes_scattered(&self) -> Option<Buffers> {
+        self.hook.buffers().filter(|_| self.options.frags)
     }
 
     /// The map of that name, made with `definition` if it is not there yet.

@@ -89,11 +89,11 @@ impl Context<'_> {
 
     fn lower_program(&mut self) -> Result<()> {
         self.pull_packet()?;
-        if self.takes_scattered() {
-            let scattered = self.split_scattered();
+        if let Some(buffers) = self.takes_scattered() {
+            let scattered = self.split_scattered(buffers);
             self.run_handlers()?;
             self.state = scattered;
-            self.copy_frame()?;
+            self.copy_frame(buffers)?;
         }
         self.run_handlers()?;
         self.check_copies()?;

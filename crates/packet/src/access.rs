@@ -165,8 +165,8 @@ pub trait Access: Machine {
     /// Writes a word to the frame at `offset`, which is at `address`.
     fn write_word(&mut self, address: Address, offset: Word, size: Size, word: Word) {
         self.store(address.base, address.disp, size, word);
-        if self.copy().is_some() {
-            self.write_through(address, offset, size as i64);
+        if let Some(copy) = self.copy() {
+            self.write_through(copy, address, offset, size as i64);
         }
     }
 

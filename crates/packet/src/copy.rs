@@ -8,13 +8,14 @@
 use crate::access::{Access, MAX_FRAME};
 use crate::facts::{Bounds, Facts};
 use crate::machine::{Fault, PacketState};
-use moonhook_ir::helper;
+use moonhook_hook::Buffers;
 use moonhook_ir::words::{Address, Way, Word};
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size, Value};
 
 /// A copy of a frame that lies in several buffers.
 #[derive(Clone, Copy, Debug)]
 pub struct FrameCopy {
+    pub buffers: Buffers,
     pub base: Value,
     /// The frame's.
     pub length: Word,
@@ -25,9 +26,9 @@ pub struct FrameCopy {
 /// Working on a copy of the frame.
 pub trait Scattered: Access {
     /// Goes on with frames that lie in one buffer; gives the state for the others.
-    fn split_scattered(&mut self) -> Self::State {
+    fn split_scattered(&mut self, buffers: Buffers) -> Self::State {
         let context = self.program_context();
-        let total = self.helper(helper::XDP_GET_BUFF_LEN, &[context]);
+        let total = self.helper(buffers.length, &[context]);
         let Bounds { start, end } = self.bounds();
         let linear = self.binary(BinaryOp::Sub, end, start);
         let whole = self.compare(CompareOp::Eq, total, linear);
@@ -37,13 +38,13 @@ pub trait Scattered: Access {
     }
 
     /// Copies the frame, and makes the code that follows use the copy.
-    fn copy_frame(&mut self) -> Result<(), Self::Stop> {
+    fn copy_frame(&mut self, buffers: Buffers) -> Result<(), Self::Stop> {
         let context = self.program_context();
-        let copy = self.described_copy()?;
+        let copy = self.described_copy(buffers)?;
         let empty = self.compare(CompareOp::Eq, copy.copied, 0);
         self.fail_if(empty, |machine| machine.fault(Fault::Memory));
         let args = [context, Word::Imm(0), copy.base.into(), copy.copied];
-        let failed = self.helper(helper::XDP_LOAD_BYTES, &args);
+        let failed = self.helper(buffers.load, &args);
         let failed = self.compare(CompareOp::Ne, failed, 0);
         self.fail_if(failed, |machine| machine.fault(Fault::Memory));
         self.set_copy(copy);
@@ -51,15 +52,15 @@ pub trait Scattered: Access {
     }
 
     /// Makes the code that follows use the copy that was made earlier for this packet.
-    fn use_copy(&mut self) -> Result<(), Self::Stop> {
-        let copy = self.described_copy()?;
+    fn use_copy(&mut self, buffers: Buffers) -> Result<(), Self::Stop> {
+        let copy = self.described_copy(buffers)?;
         self.set_copy(copy);
         Ok(())
     }
 
     /// Sees to it that the whole packet lies between start and end, at hooks where it need not.
     fn pull_packet(&mut self) -> Result<(), Self::Stop> {
-        if self.hook().context.pull.is_none() {
+        if self.hook().pull().is_none() {
             return Ok(());
         }
         let function = self.apart("pull_packet", 0, |machine, _| {
@@ -84,7 +85,7 @@ pub trait Scattered: Access {
 
     /// Moves what is elsewhere between start and end; gives what the helper gave, 0 where nothing was to be moved.
     fn pulled(&mut self) -> Result<Word, Self::Stop> {
-        let Some(pull) = self.hook().context.pull else { return Ok(Word::Imm(0)) };
+        let Some(pull) = self.hook().pull() else { return Ok(Word::Imm(0)) };
         let context = self.code().function.params[0];
         let length = self.load(context, pull.length, Size::B4, false);
         let Bounds { start, end } = self.bounds();
@@ -99,13 +100,13 @@ pub trait Scattered: Access {
         Ok(met.and_then(|words| words.first().copied()).unwrap_or(Word::Imm(0)))
     }
 
-    fn described_copy(&mut self) -> Result<FrameCopy, Self::Stop> {
+    fn described_copy(&mut self, buffers: Buffers) -> Result<FrameCopy, Self::Stop> {
         let context = self.program_context();
-        let length = self.helper(helper::XDP_GET_BUFF_LEN, &[context]);
+        let length = self.helper(buffers.length, &[context]);
         let base = self.room_for_copy()?;
         let copied = self.smaller(length, Word::Imm(MAX_FRAME));
         let copied = self.and(copied, MAX_FRAME);
-        Ok(FrameCopy { base, length, copied })
+        Ok(FrameCopy { buffers, base, length, copied })
     }
 
     /// What [`crate::Access::locate`] does, in the copy: the comparison is with the frame's length, and a mask is the proof.
@@ -123,10 +124,10 @@ pub trait Scattered: Access {
     }
 
     /// Writes `size` bytes of the copy, at `address`, to the frame at `offset`.
-    fn write_through(&mut self, address: Address, offset: Word, size: i64) {
+    fn write_through(&mut self, copy: FrameCopy, address: Address, offset: Word, size: i64) {
         let context = self.program_context();
         let from = self.add(address.base, i64::from(address.disp));
-        self.helper(helper::XDP_STORE_BYTES, &[context, offset, from, Word::Imm(size)]);
+        self.helper(copy.buffers.store, &[context, offset, from, Word::Imm(size)]);
     }
 }
 

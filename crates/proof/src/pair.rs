@@ -225,7 +225,7 @@ fn seen(hook: &Hook, outcome: moonhook_user::Outcome) -> Seen {
 /// A frame as the kernel runs it at a hook: packets of the network stack have something behind their first header and, where that is to
 /// be one of IP, all of it, and fit into a page (`bpf_prog_test_run_skb`, net/bpf/test_run.c).
 fn as_run<'f>(hook: &Hook, frame: &'f [u8]) -> Cow<'f, [u8]> {
-    if hook.context.pull.is_none() {
+    if hook.pull().is_none() {
         return frame.into();
     }
     let frame = &frame[..frame.len().min(frame_max_linear())];

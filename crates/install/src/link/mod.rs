@@ -7,7 +7,7 @@ mod tcx;
 mod xdp;
 
 use crate::interface::{self, Interface, InterfaceName};
-use crate::privilege::Capability;
+use crate::privilege::{Capability, LOAD};
 use crate::{InstallError, Program, messages, netns, sys};
 use libbpf_sys::bpf_link_info;
 use moonhook_hook::Hook;
@@ -175,6 +175,18 @@ impl Link {
     pub fn detach(&self) -> Result<(), InstallError> {
         sys::link_detach(self.as_fd())
             .map_err(|errno| InstallError::AttachFailed { interface: self.interface.name.clone(), errno })
+    }
+}
+
+/// What an errno of `BPF_LINK_CREATE` means at every hook.
+fn attach_error(errno: Errno, interface: &Interface, netns: Option<&str>) -> InstallError {
+    // An interface that went meanwhile is EINVAL or ENODEV.
+    if let Err(gone) = interface::find(&InterfaceName::Index(interface.index), netns) {
+        return gone;
+    }
+    match errno {
+        Errno::EPERM => InstallError::permission("attaching to an interface", &LOAD[..2], errno),
+        _ => InstallError::AttachFailed { interface: interface.name.clone(), errno },
     }
 }
 

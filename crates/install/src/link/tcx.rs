@@ -1,12 +1,10 @@
 //! Links of the tc hooks (tcx): a list of programs for each direction of an interface.
 
-use super::{LinkKind, Made, RequestedMode};
-use crate::interface::{self, Interface, InterfaceName};
-use crate::privilege::LOAD;
+use super::{LinkKind, Made, RequestedMode, attach_error};
+use crate::interface::Interface;
 use crate::{InstallError, sys};
 use libbpf_sys::{BPF_LINK_TYPE_TCX, BPF_TCX_EGRESS, BPF_TCX_INGRESS, bpf_link_info};
 use moonhook_hook::{TC_EGRESS, TC_INGRESS};
-use nix::errno::Errno;
 use std::os::fd::BorrowedFd;
 
 pub(super) const INGRESS: LinkKind = LinkKind {
@@ -46,18 +44,5 @@ fn attach(
     match sys::link_create(program, target, direction, 0) {
         Ok(link) => Ok(Made { link, mode: None, native_refused: None }),
         Err(errno) => Err(attach_error(errno, interface, netns)),
-    }
-}
-
-/// What an errno of `BPF_LINK_CREATE` means: `tcx_link_attach` in kernel/bpf/tcx.c.
-fn attach_error(errno: Errno, interface: &Interface, netns: Option<&str>) -> InstallError {
-    let name = interface.name.clone();
-    // An interface that went meanwhile is ENODEV.
-    if let Err(gone) = interface::find(&InterfaceName::Index(interface.index), netns) {
-        return gone;
-    }
-    match errno {
-        Errno::EPERM => InstallError::permission("attaching to an interface", &LOAD[..2], errno),
-        _ => InstallError::AttachFailed { interface: name, errno },
     }
 }

@@ -1,8 +1,7 @@
 //! Links of the XDP hook.
 
-use super::{LinkKind, Made};
-use crate::interface::{self, Interface, InterfaceName};
-use crate::privilege::LOAD;
+use super::{LinkKind, Made, attach_error};
+use crate::interface::{self, Interface};
 use crate::{InstallError, holder, sys};
 use moonhook_hook::XDP;
 use nix::errno::Errno;
@@ -96,26 +95,19 @@ fn create(
 ) -> Result<OwnedFd, InstallError> {
     let index = i32::try_from(interface.index).unwrap_or(i32::MAX);
     sys::link_create(program, index, libbpf_sys::BPF_XDP, mode.flag())
-        .map_err(|errno| attach_error(errno, interface, mode, netns))
+        .map_err(|errno| error_of(errno, interface, mode, netns))
 }
 
 /// What an errno of `BPF_LINK_CREATE` means: `dev_xdp_attach` and `generic_xdp_install` in net/core/dev.c, and the
 /// drivers' `ndo_bpf` (for veth `veth_xdp_set`).
-fn attach_error(errno: Errno, interface: &Interface, mode: Mode, netns: Option<&str>) -> InstallError {
-    let name = interface.name.clone();
-    // An interface that went meanwhile is EINVAL or ENODEV.
-    if let Err(gone) = interface::find(&InterfaceName::Index(interface.index), netns) {
-        return gone;
-    }
-    match errno {
-        Errno::EPERM => InstallError::permission("attaching to an interface", &LOAD[..2], errno),
-        Errno::EBUSY | Errno::EEXIST => InstallError::HookBusy {
-            interface: name,
-            netns: netns.map(str::to_string),
-            holder: holder::of_xdp(interface).map(Box::new),
-        },
-        _ if mode == Mode::Native => native_error(errno, interface),
-        _ => InstallError::AttachFailed { interface: name, errno },
+fn error_of(errno: Errno, interface: &Interface, mode: Mode, netns: Option<&str>) -> InstallError {
+    match (errno, attach_error(errno, interface, netns)) {
+        (Errno::EBUSY | Errno::EEXIST, InstallError::AttachFailed { interface: name, .. }) => {
+            let (netns, holder) = (netns.map(str::to_string), holder::of_xdp(interface).map(Box::new));
+            InstallError::HookBusy { interface: name, netns, holder }
+        }
+        (_, InstallError::AttachFailed { .. }) if mode == Mode::Native => native_error(errno, interface),
+        (_, error) => error,
     }
 }
 

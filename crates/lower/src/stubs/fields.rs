@@ -84,11 +84,11 @@ impl Stubs<'_> {
     pub fn prepare(&mut self) -> Result<FunctionId> {
         self.make("prepare_packet", with_context(0), |context, _| {
             context.pull_packet()?;
-            if context.takes_scattered() {
-                let scattered = context.split_scattered();
+            if let Some(buffers) = context.takes_scattered() {
+                let scattered = context.split_scattered(buffers);
                 context.give(0);
                 context.state = scattered;
-                context.copy_frame()?;
+                context.copy_frame(buffers)?;
             }
             context.give(0);
             Ok(())
@@ -98,7 +98,7 @@ impl Stubs<'_> {
     /// Whether packets of the program have to be prepared.
     pub fn prepares(&self) -> bool {
         let hook = self.program.0;
-        hook.context.pull.is_some() || self.options.frags && hook.section_for_frags.is_some()
+        hook.pull().is_some() || self.options.frags && hook.buffers().is_some()
     }
 }
 

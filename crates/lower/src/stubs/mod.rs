@@ -170,11 +170,11 @@ impl Context<'_> {
     /// the state.
     fn on_frame(&mut self, body: &mut dyn FnMut(&mut Self) -> Result<()>) -> Result<()> {
         self.bounds();
-        if self.takes_scattered() {
-            let scattered = self.split_scattered();
+        if let Some(buffers) = self.takes_scattered() {
+            let scattered = self.split_scattered(buffers);
             body(self)?;
             self.state = scattered;
-            self.use_copy()?;
+            self.use_copy(buffers)?;
         }
         body(self)
     }
