@@ -195,6 +195,47 @@ fn all_hooks_of_a_script_are_pinned() {
     assert!(!folder.0.join("flood").exists(), "nothing is pinned any more");
 }
 
+/// Interfaces of other namespaces have the same numbers.
+#[test]
+fn pinned_programs_are_not_taken_for_those_of_another_namespace() {
+    if !kernel_available("pinned_programs_are_not_taken_for_those_of_another_namespace") {
+        return;
+    }
+    let (one, other) = (Network::new(), Network::new());
+    let bpffs = format!("/sys/fs/bpf/mh-hooks-other-{}", std::process::id());
+    let _folder = Pins(PathBuf::from(&bpffs));
+    for hooks in [&["xdp"][..], &["ingress"], &["xdp", "egress"]] {
+        let place = Place::with(&[("a.lua", &script(hooks))]);
+        let run = |network: &Network| {
+            let (folder, path) = (place.path("run"), place.path("a.lua"));
+            let (folder, path) = (folder.to_str().unwrap(), path.to_str().unwrap());
+            place.run(&[
+                "run",
+                "right0",
+                "--netns",
+                &network.right,
+                "--name",
+                "flood",
+                "--socket-dir",
+                folder,
+                "--pin",
+                "--bpffs",
+                &bpffs,
+                "--duration",
+                "0.3",
+                path,
+            ])
+        };
+        run(&one).ends_with(0);
+        run(&other).complains("MH0520");
+        assert_eq!((programs(&one), programs(&other)), (hooks.len() as u32, 0), "{hooks:?}");
+        let folder = place.path("run");
+        let stop = ["stop", "flood", "--socket-dir", folder.to_str().unwrap(), "--bpffs", &bpffs];
+        place.run(&stop).ends_with(0);
+        assert_eq!(programs(&one), 0);
+    }
+}
+
 /// Packets of a stream are put together to large ones, most of whose bytes lie in pages of their own.
 #[test]
 fn all_bytes_of_large_packets_can_be_read() {

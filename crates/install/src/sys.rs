@@ -183,6 +183,25 @@ pub(crate) fn program_by_id(id: u32) -> Result<OwnedFd, Errno> {
     owned(unsafe { bpf::bpf_prog_get_fd_by_id(id) })
 }
 
+/// The numbers of the programs in an interface's list of one direction (`BPF_TCX_…`), in the caller's network namespace. The kernel
+/// takes no more than `MOST` (`BPF_MPROG_MAX`, include/linux/bpf_mprog.h).
+pub(crate) fn programs_at(index: u32, direction: bpf::bpf_attach_type) -> Result<Vec<u32>, Errno> {
+    const MOST: usize = 64;
+    let mut ids = vec![0; MOST];
+    let mut query = bpf::bpf_prog_query_opts {
+        sz: size_of::<bpf::bpf_prog_query_opts>() as _,
+        prog_ids: ids.as_mut_ptr(),
+        ..Default::default()
+    };
+    query.__bindgen_anon_1.count = MOST as u32;
+    let target = i32::try_from(index).map_err(|_| Errno::EINVAL)?;
+    // SAFETY: `ids` has room for as many numbers as `query` says, and outlives the call.
+    check(unsafe { bpf::bpf_prog_query_opts(target, direction, &raw mut query) })?;
+    // SAFETY: the kernel has filled in the count.
+    ids.truncate(unsafe { query.__bindgen_anon_1.count } as usize);
+    Ok(ids)
+}
+
 /// What is attached to the XDP hook of an interface, asked over netlink in the caller's network namespace.
 pub(crate) fn xdp_query(ifindex: u32) -> Result<bpf::bpf_xdp_query_opts, Errno> {
     let mut options =

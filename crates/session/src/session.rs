@@ -16,6 +16,7 @@ use crate::{Options, SessionError};
 use moonhook_daemon::{ClientId, Name, Publisher, Server};
 use moonhook_engine::Kernel;
 use moonhook_engine::Settings;
+use moonhook_install::Link;
 use moonhook_records::Counters;
 use moonhook_records::Message;
 use std::collections::{BTreeMap, VecDeque};
@@ -260,7 +261,7 @@ pub fn record(
         interface: attachments.interface().name.clone(),
         hook: hooks.join(", "),
         netns: options.netns.clone(),
-        mode: mode(attachments),
+        mode: mode_of(attachments.links().iter().filter(|link| hooks.contains(&link.hook().name))),
         scripts: scripts.to_vec(),
         folder: None,
         content: content.clone(),
@@ -270,5 +271,9 @@ pub fn record(
 
 /// The mode as `moonhook list` shows it.
 pub fn mode(attachments: &Attachments) -> String {
-    attachments.mode().map_or_else(String::new, |mode| mode.to_string())
+    mode_of(attachments.links().iter())
+}
+
+fn mode_of<'a>(mut links: impl Iterator<Item = &'a Link>) -> String {
+    links.find_map(Link::mode).map_or_else(String::new, |mode| mode.to_string())
 }

@@ -26,6 +26,9 @@ struct LinkKind {
     attach: fn(BorrowedFd<'_>, &Interface, RequestedMode, Option<&str>) -> Result<Made, InstallError>,
     /// How a link's program runs that is found on an interface of the calling thread's namespace, at hooks with several ways.
     mode: fn(&Interface) -> Option<Mode>,
+    /// Whether the program of such a link is at an interface of the calling thread's namespace: other namespaces have interfaces of the
+    /// same number.
+    is_at: fn(&bpf_link_info, &Interface) -> bool,
     /// The interface's index in the information on such a link; 0 when the interface is gone.
     interface: fn(&bpf_link_info) -> u32,
 }

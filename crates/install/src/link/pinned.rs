@@ -37,7 +37,7 @@ impl Link {
         let wanted = InterfaceName::Name(interface.to_string());
         netns::within(netns, move || {
             let interface = interface::find(&wanted, netns)?;
-            if interface.index != index {
+            if interface.index != index || !(kind.is_at)(&info, &interface) {
                 return Err(InstallError::PinnedElsewhere { path: path.to_path_buf(), index });
             }
             Ok(Some(Link {

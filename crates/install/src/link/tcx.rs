@@ -12,6 +12,7 @@ pub(super) const INGRESS: LinkKind = LinkKind {
     is: |info| is(info, BPF_TCX_INGRESS),
     attach: |program, interface, _: RequestedMode, netns| attach(BPF_TCX_INGRESS, program, interface, netns),
     mode: |_| None,
+    is_at: |info, interface| is_at(BPF_TCX_INGRESS, info, interface),
     interface: index,
 };
 
@@ -20,8 +21,13 @@ pub(super) const EGRESS: LinkKind = LinkKind {
     is: |info| is(info, BPF_TCX_EGRESS),
     attach: |program, interface, _: RequestedMode, netns| attach(BPF_TCX_EGRESS, program, interface, netns),
     mode: |_| None,
+    is_at: |info, interface| is_at(BPF_TCX_EGRESS, info, interface),
     interface: index,
 };
+
+fn is_at(direction: u32, info: &bpf_link_info, interface: &Interface) -> bool {
+    sys::programs_at(interface.index, direction).is_ok_and(|programs| programs.contains(&info.prog_id))
+}
 
 fn is(info: &bpf_link_info, direction: u32) -> bool {
     // SAFETY: for a link of type tcx the kernel has filled in the `tcx` member.

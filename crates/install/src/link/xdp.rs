@@ -54,6 +54,10 @@ pub(super) const KIND: LinkKind = LinkKind {
     is: |info| info.type_ == libbpf_sys::BPF_LINK_TYPE_XDP,
     attach,
     mode: |interface| Some(if holder::is_generic(interface) { Mode::Generic } else { Mode::Native }),
+    is_at: |info, interface| {
+        sys::xdp_query(interface.index)
+            .is_ok_and(|found| [found.prog_id, found.drv_prog_id, found.skb_prog_id].contains(&info.prog_id))
+    },
     // SAFETY: for a link of type XDP the kernel has filled in the `xdp` member.
     interface: |info| unsafe { info.__bindgen_anon_1.xdp.ifindex },
 };
