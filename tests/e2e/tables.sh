@@ -130,7 +130,7 @@ is '2 entries loaded' table nets load "$WORK/nets_again.csv"
 is '192.0.2.0/24 192.0.2.1/32' "$MOONHOOK" exec guard -e 'local all = {}
     for net in pairs(nets) do all[#all + 1] = net end table.sort(all) return table.concat(all, " ")'
 
-echo "a reload keeps tables of the same shape"
+echo "a reload keeps tables of the same schema"
 sed 's/= udp.dport$/= udp.dport > 7000/; s/print("blocked"/print("stopped"/' \
     "$WORK/guard.lua" >"$WORK/next.lua"
 "$MOONHOOK" reload guard "$WORK/next.lua" >"$WORK/reload.out"

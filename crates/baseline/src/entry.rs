@@ -6,10 +6,10 @@ use moonhook_ir as ir;
 use moonhook_ir::Builder;
 use moonhook_ir::helper;
 use moonhook_ir::{BinaryOp, CompareOp, Op, Value};
-use moonhook_lower::stubs::shared::Accesses;
-use moonhook_lower::{LowerError, LowerErrorKind};
 use moonhook_runtime::layout::*;
 use moonhook_snapshot::TableId;
+use moonhook_specialise::stubs::shared::Accesses;
+use moonhook_specialise::{LowerError, LowerErrorKind};
 use std::collections::BTreeSet;
 
 /// A program to be.
@@ -102,7 +102,7 @@ impl General<'_> {
         self.module.maps.push(arena);
         self.module.functions = self.functions_made.into_iter().flatten().collect();
         name_maps_apart(&mut self.module);
-        moonhook_lower::stubs::finish(&mut self.module);
+        moonhook_specialise::stubs::finish(&mut self.module);
         Ok(Outcome::Module(self.module))
     }
 
@@ -153,13 +153,13 @@ impl General<'_> {
     ) -> ir::Function {
         let hook = self.hook();
         let section = hook.section(self.options.frags).to_string();
-        let mut name = moonhook_lower::program_name(self.functions.snapshot, self.program);
+        let mut name = moonhook_specialise::program_name(self.functions.snapshot, self.program);
         // Subprograms are symbols of the same object.
         let taken = |name: &str| {
             self.functions_made.iter().flatten().any(|function| function.name == name)
                 || self.module.maps.iter().any(|map| map.name == name)
         };
-        moonhook_lower::set_apart(&mut name, taken);
+        moonhook_specialise::set_apart(&mut name, taken);
         let mut code = Builder::new(&name, ir::FunctionKind::Program { section }, 1);
         let processor = code.emit(Op::Helper { id: helper::GET_SMP_PROCESSOR_ID, args: vec![] });
         self.leave_without_memory(&mut code, processor, parts);

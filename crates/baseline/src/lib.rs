@@ -1,11 +1,11 @@
 //! General code: every construct of the language, for handlers that the expansion in place has no form for.
 //!
-//! Where [`moonhook_lower`] executes bytecode symbolically and expands every call, this compiles each function's
+//! Where [`moonhook_specialise`] executes bytecode symbolically and expands every call, this compiles each function's
 //! bytecode one instruction after another. Lua's registers, frames, tables and strings live in a BPF arena: load-time objects in
 //! its first part ([`image`]), then a state with a stack and a heap for each CPU ([`program`]). Nothing that the verifier would
 //! have to follow is kept in machine registers, so its work grows with the code and no script can be too complicated for it.
 //! What takes more than a few instructions is done by routines in runtime Lua (the crate `moonhook_runtime`), by library
-//! functions that are themselves Lua, and, for packets and their fields, by [`moonhook_lower::stubs`] that the symbolic execution makes.
+//! functions that are themselves Lua, and, for packets and their fields, by [`moonhook_specialise::stubs`] that the symbolic execution makes.
 
 mod body;
 mod compact;
@@ -39,8 +39,8 @@ use entry::Outcome;
 use image::Image;
 use moonhook_ir as ir;
 use moonhook_ir::FunctionId;
-use moonhook_lower::{Learned, LowerError, Options};
 use moonhook_snapshot::{CellId, ClosureId, Snapshot, TableId};
+use moonhook_specialise::{Learned, LowerError, Options};
 use reach::Reach;
 use script::Functions;
 use shared::Shared;

@@ -25,7 +25,7 @@ impl super::General<'_> {
         match find_function(name) {
             Some(Function::Routine(routine)) => Some(Direct::Routine(self.routine(&routine))),
             Some(Function::Lua | Function::Protected) => None,
-            None if moonhook_lower::stubs::is_own(name) => self.own(name).map(Direct::Stub),
+            None if moonhook_specialise::stubs::is_own(name) => self.own(name).map(Direct::Stub),
             None => None,
         }
     }

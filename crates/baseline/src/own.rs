@@ -1,11 +1,11 @@
-//! Moonhook's own functions and objects in general code: what [`moonhook_lower::stubs`] makes, put into the program.
+//! Moonhook's own functions and objects in general code: what [`moonhook_specialise::stubs`] makes, put into the program.
 
 use super::General;
 use moonhook_ir as ir;
 use moonhook_ir::{FunctionId, Loc};
-use moonhook_lower::shared::SharedTables;
-use moonhook_lower::stubs::{self, Stubs};
-use moonhook_lower::{Result, Stop};
+use moonhook_specialise::shared::SharedTables;
+use moonhook_specialise::stubs::{self, Stubs};
+use moonhook_specialise::{Result, Stop};
 
 impl stubs::Host for General<'_> {
     fn module(&mut self) -> &mut ir::Module {

@@ -9,10 +9,10 @@ use moonhook_hook::Hook;
 use moonhook_ir as ir;
 use moonhook_ir::Builder;
 use moonhook_ir::{BinaryOp, Block, CompareOp, FunctionId, Target, Terminator, Value};
-use moonhook_lower::stubs::shared::Accesses;
-use moonhook_lower::{LowerError, of_program};
 use moonhook_runtime::layout::*;
 use moonhook_snapshot::{ClosureId, Value as Snapshot};
+use moonhook_specialise::stubs::shared::Accesses;
+use moonhook_specialise::{LowerError, of_program};
 
 impl General<'_> {
     pub(super) fn build(mut self) -> Result<Outcome, LowerError> {

@@ -117,7 +117,7 @@ impl Reach {
     fn string_methods(&mut self) {
         let named = |name: &Arc<[u8]>| {
             let name = format!("string.{}", String::from_utf8_lossy(name));
-            moonhook_lower::is_library_function(&name).then_some(name)
+            moonhook_specialise::is_library_function(&name).then_some(name)
         };
         let found: Vec<String> = self.mentions.iter().filter_map(named).collect();
         self.builtins.extend(found);

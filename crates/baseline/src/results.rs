@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn every_listed_function_exists() {
         for name in FUNCTIONS.iter().flat_map(|(_, names)| names.iter()) {
-            assert!(moonhook_lower::is_library_function(name), "{name}");
+            assert!(moonhook_specialise::is_library_function(name), "{name}");
         }
     }
 }

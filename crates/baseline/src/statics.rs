@@ -30,7 +30,7 @@ impl General<'_> {
             names.iter().map(|name| self.image.text(global_name(name).as_bytes())).collect();
         // Objects are numbered from `OBJECT_PACKET` on.
         let unnumbered = std::iter::repeat_n("userdata", OBJECT_PACKET as usize);
-        let objects = unnumbered.chain(moonhook_lower::stubs::object_names());
+        let objects = unnumbered.chain(moonhook_specialise::stubs::object_names());
         let objects: Vec<u64> = objects.map(|name| self.image.text(name.as_bytes())).collect();
         let sites: Vec<u64> = self.sites.iter().flat_map(|site| site.words()).collect();
         let shared_meta = self.shared_metatable();
@@ -73,7 +73,7 @@ impl General<'_> {
         let mut names: Vec<Vec<u8>> = self.reach.mentions.iter().map(|name| name.to_vec()).collect();
         names.sort();
         let full = |name: &[u8]| format!("string.{}", String::from_utf8_lossy(name));
-        names.retain(|name| moonhook_lower::is_library_function(&full(name)));
+        names.retain(|name| moonhook_specialise::is_library_function(&full(name)));
         let mut entries = Vec::new();
         for name in names {
             let function = self.builtin(&full(&name));
@@ -82,7 +82,7 @@ impl General<'_> {
         }
         for name in METHODS {
             if !(self.reach.mentions.contains(name.as_bytes())
-                && moonhook_lower::is_library_function(&full(name.as_bytes())))
+                && moonhook_specialise::is_library_function(&full(name.as_bytes())))
             {
                 entries.push(self.missing_entry(name.as_bytes()));
             }

@@ -7,9 +7,9 @@ use super::General;
 use super::reach;
 use moonhook_ir as ir;
 use moonhook_ir::{VariableContent, VariableHome, VariableKind};
-use moonhook_lower::variables::{VariableId, variable_names};
 use moonhook_runtime::layout::{TAG_FALSE, TAG_FLOAT, TAG_INT, TAG_NIL, TAG_STRING, TAG_TRUE, U_VALUE};
 use moonhook_snapshot::TableId;
+use moonhook_specialise::variables::{VariableId, variable_names};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

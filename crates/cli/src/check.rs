@@ -254,13 +254,13 @@ fn show(report: &Report, timings: bool, out: &mut dyn Write) -> Result<(), CliEr
     let (names, types) = (width(|map| &map.name), width(|map| &map.map_type));
     for map in &report.maps {
         let MapInfo { name, map_type, key_size, value_size, max_entries, memory } = map;
-        let shape = match key_size {
+        let schema = match key_size {
             0 if map_type == "arena" => format!("{max_entries} pages of {PAGE} bytes"),
             // A ring buffer, whose entries are bytes.
             0 => format!("{max_entries} bytes"),
             _ => format!("{max_entries} x ({key_size} + {value_size}) bytes"),
         };
-        writeln!(out, "    {name:names$}  {map_type:types$}  {shape}, {memory} bytes of memory")?;
+        writeln!(out, "    {name:names$}  {map_type:types$}  {schema}, {memory} bytes of memory")?;
     }
     if timings {
         show_timings(&report.timings_us, out)?;

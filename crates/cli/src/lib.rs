@@ -59,7 +59,7 @@ Exit codes:
 pub struct Arguments {
     #[command(subcommand)]
     command: Command,
-    /// Say on standard error what the compiler does: `debug`, or by stage, for example `lower=debug,passes=trace`
+    /// Say on standard error what the compiler does: `debug`, or by stage, for example `specialise=debug,passes=trace`
     #[arg(long, global = true, value_name = "FILTER")]
     log: Option<Targets>,
 }

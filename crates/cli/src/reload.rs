@@ -12,7 +12,7 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The scripts are read and compiled in the running process, loaded, and put in the place of the present program at once: every
-packet goes through one of them. Shared tables of the same name and shape keep their entries, variables of the same name and type
+packet goes through one of them. Shared tables of the same name and schema keep their entries, variables of the same name and type
 their values; the answer says what became of each. If anything fails, the present program goes on.
 
 Examples:

@@ -1,4 +1,4 @@
-//! Answers without the kernel: reports, replays in real Lua, and the shapes of `--json`.
+//! Answers without the kernel: reports, replays in real Lua, and the schemas of `--json`.
 
 mod common;
 

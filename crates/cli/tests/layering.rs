@@ -10,25 +10,25 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("diagnostic", &[]),
     ("hook", &[]),
     ("replace", &[]),
-    ("shape", &[]),
-    ("snapshot", &["hook", "shape"]),
-    ("ir", &["diagnostic", "shape"]),
+    ("schema", &[]),
+    ("snapshot", &["hook", "schema"]),
+    ("ir", &["diagnostic", "schema"]),
     // What stages and front ends share.
     ("packet", &["hook", "ir"]),
     // The stages.
-    ("load", &["diagnostic", "hook", "shape", "snapshot"]),
+    ("load", &["diagnostic", "hook", "schema", "snapshot"]),
     ("runtime", &["ir", "load", "snapshot"]),
-    ("lower", &["diagnostic", "hook", "ir", "packet", "runtime", "shape", "snapshot"]),
-    ("baseline", &["diagnostic", "hook", "ir", "lower", "runtime", "shape", "snapshot"]),
+    ("specialise", &["diagnostic", "hook", "ir", "packet", "runtime", "schema", "snapshot"]),
+    ("baseline", &["diagnostic", "hook", "ir", "specialise", "runtime", "schema", "snapshot"]),
     ("passes", &["hook", "ir"]),
-    ("emit", &["diagnostic", "hook", "ir", "shape"]),
+    ("emit", &["diagnostic", "hook", "ir", "schema"]),
     ("install", &["diagnostic", "hook"]),
     // What is around them.
     ("capture", &["diagnostic", "replace"]),
-    ("user", &["diagnostic", "hook", "load", "shape", "snapshot"]),
-    ("records", &["hook", "ir", "shape", "snapshot"]),
-    ("control", &["diagnostic", "install", "ir", "load", "shape", "snapshot"]),
-    ("daemon", &["diagnostic", "shape"]),
+    ("user", &["diagnostic", "hook", "load", "schema", "snapshot"]),
+    ("records", &["hook", "ir", "schema", "snapshot"]),
+    ("control", &["diagnostic", "install", "ir", "load", "schema", "snapshot"]),
+    ("daemon", &["diagnostic", "schema"]),
     // Those that call them.
     (
         "engine",
@@ -41,10 +41,10 @@ const LAYERS: &[(&str, &[&str])] = &[
             "install",
             "ir",
             "load",
-            "lower",
+            "specialise",
             "passes",
             "records",
-            "shape",
+            "schema",
             "snapshot",
         ],
     ),
@@ -61,7 +61,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "load",
             "records",
             "replace",
-            "shape",
+            "schema",
             "snapshot",
         ],
     ),
@@ -88,7 +88,7 @@ fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
 #[test]
 fn crates_use_only_those_below_them() {
     let all = dependencies();
-    assert!(all.contains_key("lower") && all["lower"].contains("ir"), "{all:?}");
+    assert!(all.contains_key("specialise") && all["specialise"].contains("ir"), "{all:?}");
     for (name, used) in &all {
         if CLIENTS.contains(&name.as_str()) {
             continue;

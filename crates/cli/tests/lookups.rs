@@ -7,7 +7,7 @@ use moonhook_control::SharedTable;
 use moonhook_engine::Settings;
 use moonhook_install::{LoadOptions, Program};
 use moonhook_proof::host::{kernel_available, setting};
-use moonhook_shape::Datum;
+use moonhook_schema::Datum;
 
 /// Names of 20 bytes, so many in a frame.
 const LENGTH: usize = 20;

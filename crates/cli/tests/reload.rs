@@ -120,7 +120,7 @@ fn a_list_that_nobody_began_is_refused() {
     running.stop();
 }
 
-/// A list on its way outlives a reload, unless its table has another shape then.
+/// A list on its way outlives a reload, unless its table has another schema then.
 #[test]
 fn lists_go_on_behind_a_reload() {
     if !kernel_available("lists_go_on_behind_a_reload") {

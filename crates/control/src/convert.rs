@@ -3,7 +3,7 @@
 use crate::record::Level;
 use mlua::{Lua, MultiValue, Table, Value};
 use moonhook_load::{Proxied, Raising};
-use moonhook_shape::{Datum, constructed, position, position_name};
+use moonhook_schema::{Datum, constructed, position, position_name};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::c_void;
@@ -27,7 +27,7 @@ pub(crate) enum ProxyTarget {
     Record(Weak<Level>),
 }
 
-/// Deeper than any shape; a table that holds itself ends here.
+/// Deeper than any schema; a table that holds itself ends here.
 const MAX_DEPTH: usize = 32;
 
 impl Space {

@@ -3,13 +3,13 @@
 use moonhook_diagnostic::Diagnostic;
 use moonhook_install::InstallError;
 use moonhook_load::CallError;
-use moonhook_shape::ShapeError;
+use moonhook_schema::SchemaError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
     /// `what` is `key` or `value`, of which the table has those of the type `takes`.
     #[error("bad {what} for table '{table}' ({problem})")]
-    Unfit { table: String, what: &'static str, takes: String, problem: ShapeError },
+    Unfit { table: String, what: &'static str, takes: String, problem: SchemaError },
     #[error("table '{table}' is full")]
     Full { table: String },
     /// Entry number `entry`, from 0, of those that were to be loaded.
@@ -116,7 +116,7 @@ mod tests {
                     table: table(),
                     what: "key",
                     takes: "string:2".to_string(),
-                    problem: ShapeError::TooLong { length: 3, capacity: 2 },
+                    problem: SchemaError::TooLong { length: 3, capacity: 2 },
                 },
                 "MH0701",
                 "bad key for table 't' (the string has 3 bytes, the table takes 2)",

@@ -5,7 +5,7 @@ use crate::record::Level;
 use crate::table::SharedTable;
 use crate::traversal;
 use mlua::{Lua, MultiValue, Table, Value};
-use moonhook_shape::{Datum, Type, decode_key};
+use moonhook_schema::{Datum, Type, decode_key};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub(crate) fn connect(
     target: &Table,
     table: &Arc<SharedTable>,
 ) -> mlua::Result<()> {
-    let level = match &table.shape().value {
+    let level = match &table.schema().value {
         Type::Record(fields) => Some(Level::make(lua, space, table, Vec::new(), fields)?),
         _ => None,
     };
@@ -59,7 +59,7 @@ impl Proxy {
 
     /// What the bytes of a key are for Lua.
     pub fn key(&self, lua: &Lua, key: &[u8]) -> mlua::Result<Value> {
-        value(lua, &decode_key(self.table.shape(), key))
+        value(lua, &decode_key(self.table.schema(), key))
     }
 
     fn index(self: &Rc<Proxy>, lua: &Lua, arguments: &MultiValue) -> Result<MultiValue, String> {

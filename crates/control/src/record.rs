@@ -4,7 +4,7 @@ use crate::ControlError;
 use crate::convert::{ProxyTarget, Space, argument, field_key, field_name, one, said, shown, value};
 use crate::table::SharedTable;
 use mlua::{LightUserData, Lua, MultiValue, Table, Value};
-use moonhook_shape::{Datum, Field, ShapeError, Type, position, position_name};
+use moonhook_schema::{Datum, Field, SchemaError, Type, position, position_name};
 use std::ffi::c_void;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -143,7 +143,7 @@ impl Level {
         let Value::Table(record) = record else { return Err(self.gone()) };
         let known = field_name(&key).filter(|name| self.fields.iter().any(|field| field.name == *name));
         let Some(name) = known else {
-            let problem = ShapeError::NoSuchField { name: key.to_string().map_err(said)?, what: "value" };
+            let problem = SchemaError::NoSuchField { name: key.to_string().map_err(said)?, what: "value" };
             return Err(self.table.unfit("value", problem).to_string());
         };
         let new = self.space.datum(&argument(arguments, 2));

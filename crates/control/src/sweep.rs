@@ -37,7 +37,7 @@ impl Sweeper {
     pub fn new(tables: &[Arc<SharedTable>]) -> Sweeper {
         let begin = Instant::now();
         let pass = |table: &Arc<SharedTable>| {
-            let interval = Duration::from_nanos(table.shape().lifetime? / 4).clamp(SOONEST, LATEST);
+            let interval = Duration::from_nanos(table.schema().lifetime? / 4).clamp(SOONEST, LATEST);
             Some(Pass { table: table.clone(), interval, cursor: Cursor::default(), due: begin + interval })
         };
         Sweeper { passes: tables.iter().filter_map(pass).collect() }

@@ -1,10 +1,10 @@
-//! A shared table by its name and shape: entries as data, in and out of the map.
+//! A shared table by its name and schema: entries as data, in and out of the map.
 
 use crate::ControlError;
 use crate::values::{merged, spread};
 use moonhook_install::{Batch, Cursor, InstallError, Program, TableMap};
 use moonhook_ir::Module;
-use moonhook_shape::{Datum, Shape, ShapeError, decode_key, encode_key};
+use moonhook_schema::{Datum, Schema, SchemaError, decode_key, encode_key};
 use moonhook_snapshot::qualified;
 use std::borrow::Borrow;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -15,7 +15,7 @@ pub struct SharedTable {
     name: String,
     /// Which of several scripts has it.
     script: Option<String>,
-    shape: Shape,
+    schema: Schema,
     /// Another one when the table's content was replaced.
     map: RwLock<Arc<TableMap>>,
 }
@@ -59,20 +59,20 @@ impl SharedTable {
     ) -> Result<SharedTable, InstallError> {
         let map = program.table(&module.map(table.map).name)?;
         let map = RwLock::new(Arc::new(map));
-        Ok(SharedTable { name: table.name.clone(), script: None, shape: table.shape.clone(), map })
+        Ok(SharedTable { name: table.name.clone(), script: None, schema: table.schema.clone(), map })
     }
 
-    /// An empty table of the same name and shape, in a map that no program uses yet.
+    /// An empty table of the same name and schema, in a map that no program uses yet.
     ///
     /// # Errors
     /// `Install`, also for want of memory.
     pub fn twin(&self) -> Result<SharedTable, ControlError> {
         let map = RwLock::new(Arc::new(self.map().twin()?));
         let (name, script) = (self.name.clone(), self.script.clone());
-        Ok(SharedTable { name, script, shape: self.shape.clone(), map })
+        Ok(SharedTable { name, script, schema: self.schema.clone(), map })
     }
 
-    /// From now on this table is in the map of `other`, which has the same shape. Traversals that have begun go on in the old map.
+    /// From now on this table is in the map of `other`, which has the same schema. Traversals that have begun go on in the old map.
     pub fn become_like(&self, other: &SharedTable) {
         *self.map.write().unwrap_or_else(PoisonError::into_inner) = other.map();
     }
@@ -102,8 +102,8 @@ impl SharedTable {
         SharedTable { script: script.map(str::to_string), ..self }
     }
 
-    pub fn shape(&self) -> &Shape {
-        &self.shape
+    pub fn schema(&self) -> &Schema {
+        &self.schema
     }
 
     /// The value at `key`; nil without entry, and for a key that no entry can have.
@@ -111,7 +111,7 @@ impl SharedTable {
     /// # Errors
     /// `Install`.
     pub fn get(&self, key: &Datum) -> Result<Datum, ControlError> {
-        match encode_key(&self.shape, key) {
+        match encode_key(&self.schema, key) {
             Ok(key) => Ok(self.value(&key)?.unwrap_or(Datum::Nil)),
             Err(_) => Ok(Datum::Nil),
         }
@@ -142,7 +142,7 @@ impl SharedTable {
     /// # Errors
     /// `Install`.
     pub fn delete(&self, key: &Datum) -> Result<bool, ControlError> {
-        let Ok(key) = encode_key(&self.shape, key) else { return Ok(false) };
+        let Ok(key) = encode_key(&self.schema, key) else { return Ok(false) };
         let alive = self.value(&key)?.is_some();
         Ok(self.map().delete(&key)? && alive)
     }
@@ -245,14 +245,14 @@ impl SharedTable {
 
     /// When the time of an entry with these bytes is over, on the CPU where it is longest.
     fn deadline_in(&self, value: &[u8]) -> u64 {
-        let each = value.chunks_exact(self.shape.value_size());
+        let each = value.chunks_exact(self.schema.value_size());
         let deadline = |value: &[u8]| value.first_chunk().map_or(0, |word| u64::from_ne_bytes(*word));
         each.map(deadline).max().unwrap_or(0)
     }
 
     /// The bytes of a key.
     pub(crate) fn key(&self, key: &Datum) -> Result<Vec<u8>, ControlError> {
-        encode_key(&self.shape, key).map_err(|problem| self.unfit("key", problem))
+        encode_key(&self.schema, key).map_err(|problem| self.unfit("key", problem))
     }
 
     /// The value of the entry with the key of these bytes.
@@ -271,23 +271,23 @@ impl SharedTable {
     }
 
     fn bytes(&self, value: &Datum, deadline: u64) -> Result<Vec<u8>, ControlError> {
-        let bytes = spread(&self.shape, value, deadline, self.map().cpus());
+        let bytes = spread(&self.schema, value, deadline, self.map().cpus());
         bytes.map_err(|problem| self.unfit("value", problem))
     }
 
     /// The value in the bytes of an entry, unless its time is over.
     fn alive(&self, bytes: &[u8], now: u64) -> Option<Datum> {
-        merged(&self.shape, bytes, now)
+        merged(&self.schema, bytes, now)
     }
 
     fn deadline(&self) -> u64 {
-        self.shape.lifetime.map_or(0, |lifetime| now().saturating_add(lifetime))
+        self.schema.lifetime.map_or(0, |lifetime| now().saturating_add(lifetime))
     }
 
-    pub(crate) fn unfit(&self, what: &'static str, problem: ShapeError) -> ControlError {
+    pub(crate) fn unfit(&self, what: &'static str, problem: SchemaError) -> ControlError {
         let takes = match what {
-            "key" => &self.shape.key,
-            _ => &self.shape.value,
+            "key" => &self.schema.key,
+            _ => &self.schema.value,
         };
         ControlError::Unfit { table: self.name.clone(), what, takes: takes.to_string(), problem }
     }
@@ -352,7 +352,7 @@ impl SharedTable {
         let mut entries = Vec::new();
         while entries.len() < limit {
             let Some((key, value)) = traversal.0.next(self)? else { break };
-            entries.push((decode_key(&self.shape, &key), value));
+            entries.push((decode_key(&self.schema, &key), value));
         }
         Ok(entries)
     }
@@ -370,6 +370,6 @@ impl Iterator for Entries<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let pair = self.pairs.next(self.table).transpose()?;
-        Some(pair.map(|(key, value)| (decode_key(&self.table.shape, &key), value)))
+        Some(pair.map(|(key, value)| (decode_key(&self.table.schema, &key), value)))
     }
 }

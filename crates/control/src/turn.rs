@@ -11,7 +11,7 @@ use mlua::{Function, Lua, MultiValue, Table};
 use moonhook_install::Program;
 use moonhook_ir::{Module, Variable};
 use moonhook_load::{CallError, Loaded, Raising, Request, Signal, capture_print, captured_print};
-use moonhook_shape::Datum;
+use moonhook_schema::Datum;
 use moonhook_snapshot::{Owners, TableId};
 use std::collections::BTreeSet;
 use std::rc::Rc;

@@ -1,13 +1,13 @@
 //! Values of per-CPU tables: one for readers, and one for each CPU.
 
-use moonhook_shape::{Datum, Shape, ShapeError, decode_value, encode_value};
+use moonhook_schema::{Datum, Schema, SchemaError, decode_value, encode_value};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The value of an entry whose bytes are those of all CPUs: integers are sums, anything else is that of the first CPU that has
 /// it. With a lifetime, CPUs where the time is over at `now` have nothing; `None` if that are all.
-pub(crate) fn merged(shape: &Shape, bytes: &[u8], now: u64) -> Option<Datum> {
-    let values = bytes.chunks_exact(shape.value_size()).map(|bytes| decode_value(shape, bytes));
-    let alive = values.filter(|(deadline, _)| shape.lifetime.is_none() || *deadline > now);
+pub(crate) fn merged(schema: &Schema, bytes: &[u8], now: u64) -> Option<Datum> {
+    let values = bytes.chunks_exact(schema.value_size()).map(|bytes| decode_value(schema, bytes));
+    let alive = values.filter(|(deadline, _)| schema.lifetime.is_none() || *deadline > now);
     alive.map(|(_, value)| value).reduce(add)
 }
 
@@ -33,15 +33,15 @@ fn add(sum: Datum, value: Datum) -> Datum {
 /// The bytes of a value for `cpus` CPUs: the first has it, the others have it with 0 for its integers, so that the sum is
 /// the value.
 pub(crate) fn spread(
-    shape: &Shape,
+    schema: &Schema,
     value: &Datum,
     deadline: u64,
     cpus: usize,
-) -> Result<Vec<u8>, ShapeError> {
-    let mut bytes = encode_value(shape, value, deadline)?;
-    shape.put_version(&mut bytes, next_version());
+) -> Result<Vec<u8>, SchemaError> {
+    let mut bytes = encode_value(schema, value, deadline)?;
+    schema.put_version(&mut bytes, next_version());
     if cpus > 1 {
-        let other = encode_value(shape, &without_integers(value), deadline)?;
+        let other = encode_value(schema, &without_integers(value), deadline)?;
         bytes.extend(other.repeat(cpus - 1));
     }
     Ok(bytes)
@@ -68,12 +68,12 @@ fn without_integers(value: &Datum) -> Datum {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use moonhook_shape::{Field, Type, WhenFull};
+    use moonhook_schema::{Field, Type, WhenFull};
 
     #[test]
     fn each_assignment_has_a_version_of_its_own() {
         let field = Field { name: "n".into(), ty: Type::Integer };
-        let shape = Shape {
+        let schema = Schema {
             key: Type::Integer,
             value: Type::Record(vec![field]),
             capacity: 1,
@@ -83,16 +83,16 @@ mod tests {
         };
         let record = Datum::Record(vec![("n".into(), Datum::Integer(7))]);
         let versions: std::collections::BTreeSet<Vec<u8>> =
-            (0..1000).map(|_| spread(&shape, &record, 0, 1).unwrap()).collect();
+            (0..1000).map(|_| spread(&schema, &record, 0, 1).unwrap()).collect();
         assert_eq!(versions.len(), 1000);
-        assert!(versions.iter().all(|bytes| decode_value(&shape, bytes).1 == record));
+        assert!(versions.iter().all(|bytes| decode_value(&schema, bytes).1 == record));
     }
 
     #[test]
     fn integers_are_summed_and_the_rest_is_kept() {
         let field = |name: &str, ty| Field { name: name.into(), ty };
         let value = Type::Record(vec![field("n", Type::Integer), field("s", Type::Text { capacity: 4 })]);
-        let shape = Shape {
+        let schema = Schema {
             key: Type::Integer,
             value,
             capacity: 1,
@@ -102,15 +102,15 @@ mod tests {
         };
         let text = || ("s".to_string(), Datum::Text(b"ab".to_vec()));
         let record = Datum::Record(vec![("n".into(), Datum::Integer(7)), text()]);
-        let mut bytes = spread(&shape, &record, 9, 3).unwrap();
-        assert_eq!(merged(&shape, &bytes, 8), Some(record.clone()));
-        assert_eq!(merged(&shape, &bytes, 9), None);
-        let more = encode_value(&shape, &Datum::Record(vec![("n".into(), Datum::Integer(-2))]), 12).unwrap();
+        let mut bytes = spread(&schema, &record, 9, 3).unwrap();
+        assert_eq!(merged(&schema, &bytes, 8), Some(record.clone()));
+        assert_eq!(merged(&schema, &bytes, 9), None);
+        let more = encode_value(&schema, &Datum::Record(vec![("n".into(), Datum::Integer(-2))]), 12).unwrap();
         bytes.extend(more);
         let sum = Datum::Record(vec![("n".into(), Datum::Integer(5)), text()]);
-        assert_eq!(merged(&shape, &bytes, 8), Some(sum));
+        assert_eq!(merged(&schema, &bytes, 8), Some(sum));
         let left = Datum::Record(vec![("n".into(), Datum::Integer(-2))]);
-        assert_eq!(merged(&shape, &bytes, 9), Some(left.clone()));
-        assert_eq!(merged(&Shape { lifetime: None, ..shape }, &bytes[..0], 9), None);
+        assert_eq!(merged(&schema, &bytes, 9), Some(left.clone()));
+        assert_eq!(merged(&Schema { lifetime: None, ..schema }, &bytes[..0], 9), None);
     }
 }

@@ -170,7 +170,7 @@ impl Shared {
             VariableContent::Boolean => Value::Boolean(payload != 0),
             VariableContent::Integer => Value::Integer(payload as i64),
             VariableContent::Ipv4 => text(lua, Ipv4Addr::from(payload as u32).to_string().as_bytes())?,
-            VariableContent::Mac => text(lua, moonhook_shape::mac_text(payload).as_bytes())?,
+            VariableContent::Mac => text(lua, moonhook_schema::mac_text(payload).as_bytes())?,
             VariableContent::Text(bytes) => text(lua, bytes)?,
             VariableContent::Truth(truth) => Value::Boolean(*truth),
             VariableContent::Float => Value::Number(f64::from_bits(payload)),
@@ -330,8 +330,8 @@ fn address(content: &VariableContent, text: &[u8]) -> Option<u64> {
             (address.to_string().as_bytes() == text).then_some(u32::from(address).into())
         }
         VariableContent::Mac => {
-            let mac = moonhook_shape::mac(text).ok()?;
-            (moonhook_shape::mac_text(mac).as_bytes() == text).then_some(mac)
+            let mac = moonhook_schema::mac(text).ok()?;
+            (moonhook_schema::mac_text(mac).as_bytes() == text).then_some(mac)
         }
         _ => None,
     }

@@ -3,7 +3,7 @@
 //! JSON has numbers, booleans, strings, objects for records, null for nil; a string that is not UTF-8 is an array of its
 //! bytes. A word is an integer, `true`, `false`, `nil`, JSON in quotes, brackets or braces, or else the string that it is.
 
-use moonhook_shape::Datum;
+use moonhook_schema::Datum;
 use serde_json::{Map, Value};
 
 /// Why something is no value of a table.

@@ -355,7 +355,7 @@ pub struct TableKept {
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Kept {
     Kept,
-    /// It has another shape, and begins anew.
+    /// It has another schema, and begins anew.
     Reset {
         from: String,
         to: String,

@@ -1,9 +1,9 @@
 //! Machine operations with their registers become words; jumps between blocks are left to [`crate::jumps`].
 
+use crate::caller_saves::CallerSaves;
 use crate::frame::SlotOffsets;
 use crate::isa::{self, Source, Word};
 use crate::machine::{Base, CALL_CLOBBERED, Conversion, InPlace, Machine, MachineFunction, Rhs};
-use crate::preserved::Preserved;
 use moonhook_ir::{CompareOp, FunctionId, Loc, MapId, Size};
 use regalloc2::{Allocation, AllocationKind, Block, Edit, Inst, InstOrEdit, Output};
 
@@ -48,12 +48,12 @@ pub struct CodeBlock {
 pub fn assemble(
     function: &MachineFunction,
     allocated: &Output,
-    preserved: &Preserved,
+    saves: &CallerSaves,
     slots: &SlotOffsets,
 ) -> Vec<CodeBlock> {
     let spills = allocated.num_spillslots;
     let (words, moves, loc) = (Vec::new(), Vec::new(), Loc::default());
-    let mut assembler = Assembler { slots, preserved, spills, words, moves, loc };
+    let mut assembler = Assembler { slots, saves, spills, words, moves, loc };
     let mut blocks = Vec::with_capacity(function.blocks.len());
     for (index, block) in function.blocks.iter().enumerate() {
         let mut end = End::Return;
@@ -83,8 +83,8 @@ pub fn assemble(
 
 struct Assembler<'a> {
     slots: &'a SlotOffsets,
-    preserved: &'a Preserved,
-    /// Words of the stack that the allocator uses; those of `preserved` follow.
+    saves: &'a CallerSaves,
+    /// Words of the stack that the allocator uses; those of the caller saves follow.
     spills: usize,
     words: Vec<CodeWord>,
     /// Moves since the last operation.
@@ -236,7 +236,7 @@ impl Assembler<'_> {
         let &[result, ref args @ ..] = operands.0 else { return };
         let register = |a: Allocation| a.as_reg().map(|r| r.hw_enc() as u8);
         let is_overwritten = |register: &u8| usize::from(*register) < CALL_CLOBBERED;
-        let kept: Vec<u8> = self.preserved.live(inst).collect();
+        let kept: Vec<u8> = self.saves.live(inst).collect();
         let mut stored = kept.clone();
         stored.extend(args.iter().copied().filter_map(register).filter(is_overwritten));
         stored.sort_unstable();
@@ -267,7 +267,7 @@ impl Assembler<'_> {
 
     /// Where a register is kept over a call, relative to the frame pointer.
     fn kept_slot(&self, register: u8) -> i16 {
-        self.slots.spill(self.spills + self.preserved.word(register))
+        self.slots.spill(self.spills + self.saves.word(register))
     }
 
     fn in_place(&mut self, op: InPlace, operands: &Operands) {

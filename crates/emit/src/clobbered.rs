@@ -7,8 +7,8 @@
 //! all states on the way are (`mark_all_scalars_precise`), whoever reads them.
 
 use crate::assemble::{CodeBlock, CodeWord, End};
+use crate::dead_spills::Loops;
 use crate::isa::{self, Source, Word, class};
-use crate::leftovers::Loops;
 
 /// r1 to r5.
 const ARGUMENTS: std::ops::RangeInclusive<u8> = 1..=5;

@@ -46,7 +46,7 @@ fn maps(module: &Module, btf: &mut Btf) -> (Vec<u32>, u32) {
             MapKind::Arena { pages, .. } => (arena_members(*pages), Some(ARENA_ADDRESS)),
             MapKind::ReadOnlyData(_) | MapKind::Data(_) => continue,
         };
-        let entry = table.map(|table| entries::types(&table.shape, btf));
+        let entry = table.map(|table| entries::types(&table.schema, btf));
         if entry.is_some() {
             // The types say it.
             numbers.retain(|(name, _)| !["key_size", "value_size"].contains(name));

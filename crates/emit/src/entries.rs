@@ -1,17 +1,17 @@
-//! BTF types of the keys and values of tables, laid out as `moonhook_shape` says: what `bpftool map dump` prints entries by.
+//! BTF types of the keys and values of tables, laid out as `moonhook_schema` says: what `bpftool map dump` prints entries by.
 
 use crate::btf::{Btf, Member, TypeId};
-use moonhook_shape::{Field, Shape, Type};
+use moonhook_schema::{Field, Schema, Type};
 
-/// The types of a table's keys and values, which have the sizes that the shape says.
-pub fn types(shape: &Shape, btf: &mut Btf) -> (TypeId, TypeId) {
-    let key = key(&shape.key, btf);
-    let value = of(&shape.value, btf);
-    if shape.lifetime.is_none() {
+/// The types of a table's keys and values, which have the sizes that the schema says.
+pub fn types(schema: &Schema, btf: &mut Btf) -> (TypeId, TypeId) {
+    let key = key(&schema.key, btf);
+    let value = of(&schema.value, btf);
+    if schema.lifetime.is_none() {
         return (key, value);
     }
     let members = [("expires", btf.u64(), 0), ("value", value, 8)];
-    (key, structure(btf, shape.value_size(), &members))
+    (key, structure(btf, schema.value_size(), &members))
 }
 
 /// A record that is a key has no word that says which fields are there.

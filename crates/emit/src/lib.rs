@@ -9,7 +9,9 @@ mod allocate;
 mod arguments;
 mod assemble;
 mod btf;
+mod caller_saves;
 mod clobbered;
+mod dead_spills;
 mod describe;
 mod elf;
 mod entries;
@@ -17,12 +19,10 @@ mod error;
 mod frame;
 mod isa;
 mod jumps;
-mod leftovers;
 mod listing;
 mod machine;
 mod order;
 mod packet;
-mod preserved;
 mod program;
 mod select;
 mod text;
@@ -40,10 +40,10 @@ pub use error::EmitError;
 pub use listing::{FunctionReport, ListedInstruction, dump};
 
 use allocate::Allocator;
+use caller_saves::CallerSaves;
 use frame::SlotOffsets;
 use moonhook_ir::{Function, MapId, MapKind, Module, Op, parallel};
 use order::Layout;
-use preserved::Preserved;
 use program::Code;
 use std::collections::{HashMap, HashSet};
 
@@ -128,9 +128,9 @@ fn compile(
     large_frame: u32,
 ) -> Result<Code, EmitError> {
     let mut compile = |layout, rare_calls| compile_with(module, function, allocator, layout, rare_calls);
-    if preserved::may_pay(module, function)
+    if caller_saves::may_pay(module, function)
         && let Ok(code) = compile(Layout::Straight, true)
-        && !preserved::uses_saved(&code)
+        && !caller_saves::uses_saved(&code)
     {
         return Ok(code);
     }
@@ -155,10 +155,10 @@ fn compile_with(
     let slots = SlotOffsets::new(function)?;
     let machine = select::select(module, function, &slots, layout, rare_calls)?;
     let allocated = allocator.run(&function.name, &machine)?;
-    let preserved = Preserved::find(&machine, allocated);
-    let stack = slots.size(allocated.num_spillslots + preserved.words())?;
-    let mut blocks = assemble::assemble(&machine, allocated, &preserved, &slots);
-    leftovers::clear(&mut blocks, slots.spill(0));
+    let saves = CallerSaves::find(&machine, allocated);
+    let stack = slots.size(allocated.num_spillslots + saves.words())?;
+    let mut blocks = assemble::assemble(&machine, allocated, &saves, &slots);
+    dead_spills::clear(&mut blocks, slots.spill(0));
     arguments::set_untaken(module, &mut blocks);
     clobbered::refill(function.params.len(), &mut blocks);
     let words = jumps::join(&blocks);

@@ -83,7 +83,7 @@ pub enum Machine {
     Helper(i32),
     /// def in r0, uses in r1 and up.
     Call(FunctionId),
-    /// def, uses in registers or on the stack. Leaves all other registers as they are ([`crate::preserved`]).
+    /// def, uses in registers or on the stack. Leaves all other registers as they are ([`crate::caller_saves`]).
     RareCall(FunctionId),
     /// No operands: arguments are the block's.
     Jump,

@@ -5,7 +5,7 @@ use moonhook_diagnostic::{Diagnostic, Place};
 use moonhook_emit::EmitError;
 use moonhook_hook::Hook;
 use moonhook_install::InstallError;
-use moonhook_lower::LowerError;
+use moonhook_specialise::LowerError;
 use std::io;
 
 #[derive(Debug, thiserror::Error)]

@@ -12,8 +12,8 @@ use crate::{Choice, EngineError, Reason, Settings};
 use moonhook_emit::{EmitError, Object};
 use moonhook_install::{InstallError, LoadOptions, LogDetail, Program};
 use moonhook_ir::{Module, SourceFile};
-use moonhook_lower::Learned;
 use moonhook_snapshot::Snapshot;
+use moonhook_specialise::Learned;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 

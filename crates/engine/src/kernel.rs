@@ -10,7 +10,7 @@ use moonhook_snapshot::Snapshot;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-/// Names of maps that the lower stage makes where a script needs them.
+/// Names of maps that the specialiser makes where a script needs them.
 const EVENTS: &str = "events";
 const COUNTERS: &str = ".data.counters";
 pub const VERDICTS: &str = ".data.verdicts";

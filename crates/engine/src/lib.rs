@@ -1,4 +1,4 @@
-//! The engine: the stages from `lower` to `install` in order, and the choice of the form that handlers are compiled to.
+//! The engine: the stages from `load` to `install` in order, and the choice of the form that handlers are compiled to.
 //!
 //! Reads a [`moonhook_snapshot::Snapshot`], which any thread can have; adds nothing to what the stages make of it but the decision which
 //! form it is, and why ([`Reason`]). [`compile`] stops before the kernel and is pure; [`install`] has the verifier judge, too. Both go
@@ -20,7 +20,7 @@ pub use fallback::{Compiled, Maps, compile, install};
 pub use form::Form;
 pub use kernel::{Again, Kernel, VERDICTS, duplicate};
 pub use moonhook_baseline::UNIT;
-pub use moonhook_lower::{CLOCK_SECTION, Clock, Learned};
+pub use moonhook_specialise::{CLOCK_SECTION, Clock, Learned};
 pub use reason::{Choice, Reason};
 pub use settings::{BUDGET, MEMORY, PATIENCE, Settings, possible_cpus};
 pub use stages::{Attempt, Entry, Timings, emit, entries, lower, object_name, timed};

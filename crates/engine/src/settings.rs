@@ -14,7 +14,7 @@ pub struct Settings {
     pub cpus: Option<u32>,
     /// The program counts its verdicts, which costs some nanoseconds a frame.
     pub count_verdicts: bool,
-    /// Time is what whoever runs the program says ([`moonhook_lower::Clock`]).
+    /// Time is what whoever runs the program says ([`moonhook_specialise::Clock`]).
     pub given_time: bool,
     /// The program also takes frames in several buffers.
     pub frags: bool,

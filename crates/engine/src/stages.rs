@@ -5,8 +5,8 @@ use crate::{EngineError, Form, Settings};
 use moonhook_emit::{EmitError, FunctionReport, Object};
 use moonhook_hook::Hook;
 use moonhook_ir::{Function, MapKind, Module, PAGE};
-use moonhook_lower::Learned;
 use moonhook_snapshot::Snapshot;
+use moonhook_specialise::Learned;
 use serde::Serialize;
 use std::time::Instant;
 
@@ -40,7 +40,7 @@ impl Timings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attempt {
     pub form: Form,
-    /// [`moonhook_lower::Options::subprograms`].
+    /// [`moonhook_specialise::Options::subprograms`].
     pub subprograms: bool,
     /// See [`moonhook_baseline::lower`].
     pub compact: bool,
@@ -67,7 +67,7 @@ pub fn lower(
     learned: &mut Learned,
 ) -> Result<Module, EngineError> {
     check_verdict(snapshot, settings)?;
-    let options = moonhook_lower::Options {
+    let options = moonhook_specialise::Options {
         on_error: settings.on_error.clone(),
         budget: settings.budget,
         cpus: settings.cpus.unwrap_or_else(possible_cpus),
@@ -77,10 +77,10 @@ pub fn lower(
         memory: settings.memory,
         subprograms: attempt.subprograms,
         max_work: attempt.bounded.then(|| work_for(snapshot)),
-        ..moonhook_lower::Options::default()
+        ..moonhook_specialise::Options::default()
     };
     let module = match attempt.form {
-        Form::Expanded => moonhook_lower::lower(snapshot, &options, learned),
+        Form::Expanded => moonhook_specialise::lower(snapshot, &options, learned),
         Form::General => {
             let compact = attempt.compact || settings.compact;
             moonhook_baseline::lower(snapshot, &options, compact, learned)

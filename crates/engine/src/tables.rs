@@ -6,7 +6,7 @@ use crate::EngineError;
 use moonhook_control::{ControlError, SharedTable};
 use moonhook_install::Program;
 use moonhook_ir::Module;
-use moonhook_shape::Datum;
+use moonhook_schema::Datum;
 
 /// Puts what load time left in the tables into their maps, but for those that were filled before (`kept`, by the map's name).
 ///

@@ -1,4 +1,4 @@
-//! What the lower stage refuses as expanded code, and what it must not refuse. (General code takes over most of it.)
+//! What the specialiser refuses as expanded code, and what it must not refuse. (General code takes over most of it.)
 //!
 //! `diagnostics/NAME.lua` is a script that is refused, `NAME.expected` the text a person then reads. With `MOONHOOK_BLESS=1`
 //! the expectations are written instead of compared. `diagnostics/warned/` holds scripts that compile, with the warning that a person
@@ -9,7 +9,7 @@
 mod forms;
 
 use moonhook_engine::Form;
-use moonhook_lower::{LowerError, LowerErrorKind, Options};
+use moonhook_specialise::{LowerError, LowerErrorKind, Options};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;

@@ -4,7 +4,7 @@
 mod forms;
 
 use moonhook_engine::Form;
-use moonhook_lower::Options;
+use moonhook_specialise::Options;
 use std::fmt::Write as _;
 use std::path::Path;
 

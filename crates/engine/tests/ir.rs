@@ -1,4 +1,4 @@
-//! What `lower` makes of scripts, without a kernel: `tests/ir/NAME.lua` has frames in its first lines and what becomes of them,
+//! What `specialise` makes of scripts, without a kernel: `tests/ir/NAME.lua` has frames in its first lines and what becomes of them,
 //! `-- HEX = VERDICT` or `-- HEX = VERDICT, N event`; one after the other is given to the IR as it is lowered and as it is optimised, run in
 //! simulated memory. `NAME.ir` is the IR as it is lowered, to be read: `MOONHOOK_BLESS=1` writes it anew.
 

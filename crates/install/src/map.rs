@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A map's shape and cost; sizes in bytes.
+/// A map's schema and cost; sizes in bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MapInfo {
     pub name: String,

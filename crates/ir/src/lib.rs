@@ -3,7 +3,7 @@
 //! A [`Module`] is what becomes one eBPF object: functions in SSA form with block parameters, the maps they use, and a
 //! table of the events they can send to user space. Every value is one 64-bit machine word: an integer or a pointer that
 //! the kernel's verifier tracks (context, packet, map value, stack). The IR knows nothing of Lua; Lua values are spread
-//! over words by the lower stage. It knows eBPF only so far as its operations are ones that eBPF has.
+//! over words by the specialiser. It knows eBPF only so far as its operations are ones that eBPF has.
 //!
 //! Invariants (checked by [`verify::verify`]): block 0 is the entry and has no parameters (a function's parameters are
 //! [`Function::params`]); every block ends in a terminator; every use is dominated by its definition; a jump passes as

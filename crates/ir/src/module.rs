@@ -98,11 +98,11 @@ pub struct SharedTable {
     /// What a person calls it: the variable that holds it.
     pub name: String,
     pub map: MapId,
-    pub shape: moonhook_shape::Shape,
+    pub schema: moonhook_schema::Schema,
     /// Its number in the snapshot, by which the Lua state of load time knows it.
     pub table: u32,
     /// The entries that load time left in it.
-    pub contents: Vec<(moonhook_shape::Datum, moonhook_shape::Datum)>,
+    pub contents: Vec<(moonhook_schema::Datum, moonhook_schema::Datum)>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -4,7 +4,7 @@
 //! entries and no others; its metatable stays.
 
 use mlua::{Lua, Table, Value};
-use moonhook_shape::{Datum, position};
+use moonhook_schema::{Datum, position};
 use moonhook_snapshot::{Snapshot, TableId, qualified};
 
 use crate::LoadError;

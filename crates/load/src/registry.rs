@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use mlua::{Function, Lua, Table};
 use moonhook_hook::Hook;
-use moonhook_shape::{Datum, Declaration};
+use moonhook_schema::{Datum, Declaration};
 
 /// A handler as `attach` got it.
 pub(crate) struct Registration {

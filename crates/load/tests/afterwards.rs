@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use common::{load_handler, load_text, upvalue};
 use mlua::{Function, MultiValue, Value};
 use moonhook_load::{Loaded, Request};
-use moonhook_shape::{Declaration, Type, WhenFull};
+use moonhook_schema::{Declaration, Type, WhenFull};
 use moonhook_snapshot::Value as Frozen;
 
 /// What a script declares with `declaration`.

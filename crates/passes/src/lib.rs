@@ -23,7 +23,7 @@ mod opaque;
 mod params;
 mod proofs;
 mod reach;
-mod refresh;
+mod rematerialise;
 mod simplify_cfg;
 mod stores;
 mod thread;
@@ -77,7 +77,7 @@ pub fn optimise(module: &mut Module) {
 /// Passes for the kernel's verifier, in their order: what they add, others would take for superfluous. In general code it has
 /// little to follow.
 pub const LAST: &[Pass] = &[
-    Pass { name: "refresh", run: refresh::run },
+    Pass { name: "rematerialise", run: rematerialise::run },
     Pass { name: "converge", run: converge::run },
     Pass { name: "bound", run: bound::run },
     Pass { name: "apart", run: apart::run },

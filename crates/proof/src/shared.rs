@@ -6,7 +6,7 @@ use moonhook_engine::tables;
 use moonhook_install::Program;
 use moonhook_ir::Module;
 use moonhook_load::Loaded;
-use moonhook_shape::{Datum, constructed, position_name};
+use moonhook_schema::{Datum, constructed, position_name};
 use moonhook_snapshot::TableId;
 
 /// The tables of the living Lua state that are maps in the kernel, with their names.

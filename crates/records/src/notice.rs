@@ -4,7 +4,7 @@ use crate::Text;
 use crate::conversion::Argument;
 use crate::decoder::append_argument;
 use crate::reader::{Reader, RecordError, problem};
-use moonhook_shape::{Datum, MAX_NESTED};
+use moonhook_schema::{Datum, MAX_NESTED};
 
 /// An event of a handler: a name and values.
 #[derive(Clone, Debug, PartialEq, Eq)]

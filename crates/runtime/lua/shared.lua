@@ -1,4 +1,4 @@
--- Tables that are maps: what the program's own code for each of them (`lower/src/stubs/shared`) leaves to routines.
+-- Tables that are maps: what the program's own code for each of them (`specialise/src/stubs/shared`) leaves to routines.
 --
 -- `t[k] = (t[k] or 0) + n` is a read and an assignment. So that no count is lost, the read notes what it gave, and an
 -- assignment of a sum to the same word, with no other assignment to that word in between, adds the difference.

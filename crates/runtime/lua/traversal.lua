@@ -1,5 +1,5 @@
 -- Traversals of shared tables. A generic `for` over one copies the keys to the end of packet memory when it begins
--- (`lower/src/stubs/shared/traversal.rs`), and each turn takes a key. In the place of the iterator and its state, which
+-- (`specialise/src/stubs/shared/traversal.rs`), and each turn takes a key. In the place of the iterator and its state, which
 -- scripts cannot see, stand the table (TAG_TRAVERSAL) and what is still to come: the address of the keys | their bytes << 32.
 --
 -- The memory is given back without anybody having to say that a loop has ended. Registers of inner loops, and of functions

@@ -175,7 +175,7 @@ constants! {
     T_META = 0;
     /// Address of the values of the keys 1 to `T_COUNT`.
     T_ARRAY = 8;
-    /// Of an entry of a shared table: address of a copy of the entry's bytes, or 0 (`lower/src/shared/packet_copies.rs`).
+    /// Of an entry of a shared table: address of a copy of the entry's bytes, or 0 (`specialise/src/shared/packet_copies.rs`).
     T_COPY = 8;
     T_COUNT = 16;
     /// How many values there is room for at `T_ARRAY`.
@@ -363,7 +363,7 @@ constants! {
     READ_NOTE = 0xffff;
     READ_SITES = 0x1_0000;
     KEEPS = 0x1_0000_0000_0000;
-    /// And with this flag if it is what is added, where the place has nothing (`lower/src/first_sums.rs`).
+    /// And with this flag if it is what is added, where the place has nothing (`specialise/src/first_sums.rs`).
     FIRST = 0x2_0000_0000_0000;
     /// Of an instruction that assigns a new table: there stands the address of a list of names of fields that are added so, their number
     /// before them, and this flag.

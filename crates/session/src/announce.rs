@@ -5,7 +5,7 @@ use crate::report::JsonError;
 use moonhook_daemon::{Form, FormReason, Reloaded};
 use moonhook_engine::{Choice, Reason};
 use moonhook_records::{Failure, Message, Notice};
-use moonhook_shape::Datum;
+use moonhook_schema::Datum;
 use serde_json::{Value, json};
 
 /// A message as `--json` and `moonhook events` have it.

@@ -100,7 +100,7 @@ impl Session {
     fn begin(&mut self, wanted: Wanted) -> Result<(Begun, Option<JoinHandle<()>>), SessionError> {
         let (scripts, allow_read, contents, entries) = match wanted {
             Wanted::List { table, list, entries } => {
-                // A reload that was wanted before may have given it another shape.
+                // A reload that was wanted before may have given it another schema.
                 if !is_like(&self.installed, &table, &list) {
                     return Err(SessionError::NoList { table });
                 }

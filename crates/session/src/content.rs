@@ -3,7 +3,7 @@
 use moonhook_engine::VERDICTS;
 use moonhook_install::ArenaSection;
 use moonhook_ir::{Module, VariableHome, VariableKind};
-use moonhook_shape::{Shape, WhenFull};
+use moonhook_schema::{Schema, WhenFull};
 use moonhook_snapshot::{CellId, Owners, TableId, qualified};
 use serde::{Deserialize, Serialize};
 use std::os::fd::BorrowedFd;
@@ -31,8 +31,8 @@ pub struct Content {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Table {
     pub name: String,
-    /// The whole shape, as a line. Equal shapes have equal lines.
-    pub shape: String,
+    /// The whole schema, as a line. Equal schemas have equal lines.
+    pub schema: String,
     /// The name of the map that it lives in.
     pub map: String,
 }
@@ -60,7 +60,7 @@ impl Content {
     pub fn of(module: &Module, owners: &Owners) -> Content {
         let table = |table: &moonhook_ir::SharedTable| Table {
             name: qualified(owners.of_table(TableId(table.table)), &table.name),
-            shape: described(&table.shape),
+            schema: described(&table.schema),
             map: module.map(table.map).name.clone(),
         };
         let variable = |variable: &moonhook_ir::Variable| Variable {
@@ -95,16 +95,16 @@ fn owner<'a>(variable: &moonhook_ir::Variable, owners: &'a Owners) -> Option<&'a
     }
 }
 
-/// A shape in one line: `ipv4 → {pkts = "int"}, 65536 entries`.
-fn described(shape: &Shape) -> String {
-    let mut text = format!("{} → {}, {} entries", shape.key, shape.value, shape.capacity);
-    if shape.when_full == WhenFull::Evict {
+/// A schema in one line: `ipv4 → {pkts = "int"}, 65536 entries`.
+fn described(schema: &Schema) -> String {
+    let mut text = format!("{} → {}, {} entries", schema.key, schema.value, schema.capacity);
+    if schema.when_full == WhenFull::Evict {
         text.push_str(", evicting");
     }
-    if let Some(lifetime) = shape.lifetime {
+    if let Some(lifetime) = schema.lifetime {
         text.push_str(&format!(", for {} s", lifetime as f64 / 1e9));
     }
-    if shape.per_cpu {
+    if schema.per_cpu {
         text.push_str(", per CPU");
     }
     text
@@ -113,11 +113,11 @@ fn described(shape: &Shape) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use moonhook_shape::{Field, Type};
+    use moonhook_schema::{Field, Type};
 
     #[test]
-    fn different_shapes_have_different_lines() {
-        let shape = Shape {
+    fn different_schemas_have_different_lines() {
+        let schema = Schema {
             key: Type::Ipv4,
             value: Type::Record(vec![Field { name: "pkts".into(), ty: Type::Integer }]),
             capacity: 100,
@@ -125,16 +125,16 @@ mod tests {
             lifetime: None,
             per_cpu: false,
         };
-        assert_eq!(described(&shape), "ipv4 → {pkts = \"int\"}, 100 entries");
+        assert_eq!(described(&schema), "ipv4 → {pkts = \"int\"}, 100 entries");
         let others = [
-            Shape { key: Type::Address, ..shape.clone() },
-            Shape { value: Type::Integer, ..shape.clone() },
-            Shape { capacity: 101, ..shape.clone() },
-            Shape { when_full: WhenFull::Evict, ..shape.clone() },
-            Shape { lifetime: Some(1), ..shape.clone() },
-            Shape { lifetime: Some(2), ..shape.clone() },
-            Shape { per_cpu: true, ..shape.clone() },
-            shape,
+            Schema { key: Type::Address, ..schema.clone() },
+            Schema { value: Type::Integer, ..schema.clone() },
+            Schema { capacity: 101, ..schema.clone() },
+            Schema { when_full: WhenFull::Evict, ..schema.clone() },
+            Schema { lifetime: Some(1), ..schema.clone() },
+            Schema { lifetime: Some(2), ..schema.clone() },
+            Schema { per_cpu: true, ..schema.clone() },
+            schema,
         ];
         let lines: std::collections::BTreeSet<String> = others.iter().map(described).collect();
         assert_eq!(lines.len(), others.len(), "{lines:?}");

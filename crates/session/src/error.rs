@@ -77,7 +77,7 @@ impl SessionError {
             SessionError::DumpGone { .. } => ("MH0016", "begin again: the script was reloaded meanwhile"),
             SessionError::NoList { .. } => (
                 "MH0017",
-                "begin again: something was wrong with the list, or a reload gave the table another shape",
+                "begin again: something was wrong with the list, or a reload gave the table another schema",
             ),
             SessionError::Pinned { name } => {
                 let help =

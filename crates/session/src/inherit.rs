@@ -1,6 +1,6 @@
 //! What a program takes over from the one that it replaces.
 //!
-//! A table is taken over as it is, map and all, if name and shape are the same. Variables live in one data section: it is taken
+//! A table is taken over as it is, map and all, if name and schema are the same. Variables live in one data section: it is taken
 //! over if the variables in it are the same; otherwise those of the same name and type are copied over when the programs are
 //! exchanged. Those of general code lie in its arena, and are always copied. The counters of verdicts are common to generations that have
 //! programs for the same hooks.
@@ -61,7 +61,7 @@ fn tables(plan: &mut Inheritance, new: &Content, old: &Content, is_there: &dyn F
         let is_unique = [&new.tables, &old.tables]
             .iter()
             .all(|tables| tables.iter().filter(|other| other.name == table.name).count() == 1);
-        let same = |old: &Table| (&old.shape, &old.map) == (&table.shape, &table.map);
+        let same = |old: &Table| (&old.schema, &old.map) == (&table.schema, &table.map);
         let kept = match old.tables.iter().find(|old| old.name == table.name) {
             None => TableKept { name: table.name.clone(), outcome: Kept::New },
             Some(_) if !is_unique => TableKept { name: table.name.clone(), outcome: Kept::Ambiguous },
@@ -69,7 +69,7 @@ fn tables(plan: &mut Inheritance, new: &Content, old: &Content, is_there: &dyn F
                 plan.maps.push((table.map.clone(), old.map.clone()));
                 TableKept { name: table.name.clone(), outcome: Kept::Kept }
             }
-            Some(old) => reset(&table.name, &old.shape, &table.shape),
+            Some(old) => reset(&table.name, &old.schema, &table.schema),
         };
         plan.tables.push(kept);
     }
@@ -192,9 +192,9 @@ mod tests {
     }
 
     fn content(tables: &[(&str, &str)], variables: &[(&str, &str)]) -> Content {
-        let table = |(name, shape): &(&str, &str)| Table {
+        let table = |(name, schema): &(&str, &str)| Table {
             name: name.to_string(),
-            shape: shape.to_string(),
+            schema: schema.to_string(),
             map: format!("map_{name}"),
         };
         let variable = |(index, (name, ty)): (usize, &(&str, &str))| Variable {
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_of_the_same_name_and_shape_are_kept() {
+    fn tables_of_the_same_name_and_schema_are_kept() {
         let old = content(&[("a", "int → int"), ("b", "int → int"), ("c", "int → int")], &[]);
         let new = content(&[("b", "int → int"), ("a", "ip → int"), ("d", "int → int")], &[]);
         let plan = planned(&new, old.clone(), "");

@@ -11,7 +11,7 @@ use moonhook_control::SharedTable;
 use moonhook_daemon::ClientId;
 use moonhook_daemon::from_json;
 use moonhook_load::Content;
-use moonhook_shape::Datum;
+use moonhook_schema::Datum;
 use serde_json::Value;
 
 /// A client's list.
@@ -81,7 +81,7 @@ impl Session {
         })
     }
 
-    /// After a reload: lists go on that are for a table which is still there, in the same shape.
+    /// After a reload: lists go on that are for a table which is still there, in the same schema.
     pub(crate) fn keep_lists(&mut self) {
         let installed = &self.installed;
         self.lists.retain(|_, list| match &list.place {
@@ -99,7 +99,8 @@ impl Session {
 /// Whether the present program has a table of that name in whose place `twin` can be put.
 pub fn is_like(installed: &Installed, table: &str, twin: &SharedTable) -> bool {
     let present = installed.table(table);
-    present.is_ok_and(|present| (present.shape(), present.map().name()) == (twin.shape(), twin.map().name()))
+    present
+        .is_ok_and(|present| (present.schema(), present.map().name()) == (twin.schema(), twin.map().name()))
 }
 
 /// The entries, and behind them the keys whose value is true.

@@ -7,7 +7,7 @@ use crate::session::Session;
 use moonhook_control::{SharedTable, Traversal};
 use moonhook_daemon::{ClientId, Dumped, TableInfo, TableOperation};
 use moonhook_daemon::{from_json, to_json};
-use moonhook_shape::{Datum, Type};
+use moonhook_schema::{Datum, Type};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -21,10 +21,10 @@ impl Session {
         let info = |table: &Arc<SharedTable>| TableInfo {
             name: table.own_name(),
             script: table.script().map(str::to_string),
-            key: table.shape().key.to_string(),
-            value: table.shape().value.to_string(),
-            capacity: table.shape().capacity,
-            fields: fields(&table.shape().value),
+            key: table.schema().key.to_string(),
+            value: table.schema().value.to_string(),
+            capacity: table.schema().capacity,
+            fields: fields(&table.schema().value),
         };
         self.installed.tables.iter().map(info).collect()
     }

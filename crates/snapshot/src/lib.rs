@@ -1,6 +1,6 @@
 //! What load time leaves behind: the registered handlers and everything they can reach.
 //!
-//! The load stage fills a [`Snapshot`]; the lower stage reads it. What both forms of code ask of bytecode is answered here: how control
+//! The load stage fills a [`Snapshot`]; both compilers read it. What both forms of code ask of bytecode is answered here: how control
 //! flows, what things are called in the source, which operator an instruction is, which instructions are about the same place.
 //! Nothing here knows how Lua is run or what a BPF program is.
 //!
@@ -122,7 +122,7 @@ pub struct Table {
     /// It is one of the library's or of a module's, by that name.
     pub is_library: bool,
     /// What the script declares of it, if it was made by `map{…}`.
-    pub declaration: Option<moonhook_shape::Declaration>,
+    pub declaration: Option<moonhook_schema::Declaration>,
 }
 
 /// A function body as PUC-Rio Lua 5.5 compiled it (`lopcodes.h`, `lundump.c`).

@@ -9,8 +9,8 @@ use crate::values::copy_value;
 use moonhook_ir as ir;
 use moonhook_ir::Builder;
 use moonhook_ir::{BinaryOp, Block, CompareOp, Operand, Target, Terminator, Value};
-use moonhook_lower::of_program;
 use moonhook_runtime::layout::*;
+use moonhook_specialise::of_program;
 
 pub struct Interpreter<'g, 'a> {
     pub general: &'g mut General<'a>,

@@ -4,9 +4,9 @@ use super::Kinds;
 use super::graph::{Held, Node, Object, Owner, Place, Rule, Which};
 use super::instructions::OPEN;
 use crate::results::{self, Gives};
-use moonhook_lower::shared::SeenType;
 use moonhook_snapshot::Value;
 use moonhook_snapshot::instruction::Opcode;
+use moonhook_specialise::shared::SeenType;
 use std::rc::Rc;
 
 /// The iterators that `ipairs`, `gmatch` and `codes` give.

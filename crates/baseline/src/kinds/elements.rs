@@ -3,9 +3,9 @@
 use super::Kinds;
 use super::graph::{Held, Node, Object, Owner, Place, Rule, Which};
 use crate::results;
-use moonhook_lower::objects;
-use moonhook_lower::shared::{Seen, SeenType};
 use moonhook_snapshot::{TableId, Value};
+use moonhook_specialise::objects;
+use moonhook_specialise::shared::{Seen, SeenType};
 use std::rc::Rc;
 
 const INDEX: &str = "__index";

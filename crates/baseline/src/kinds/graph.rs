@@ -4,8 +4,8 @@
 //! become more, so that working through what has changed comes to an end.
 
 use moonhook_ir::Loc;
-use moonhook_lower::shared::{Seen, SeenType};
 use moonhook_snapshot::{CellId, TableId};
+use moonhook_specialise::shared::{Seen, SeenType};
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 

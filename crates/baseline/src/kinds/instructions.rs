@@ -2,10 +2,10 @@
 
 use super::Kinds;
 use super::graph::{Held, Node, Object, Owner, Place, Rule, Which};
-use moonhook_lower::shared::SeenType;
 use moonhook_snapshot::Value;
 use moonhook_snapshot::instruction::{Instruction, Opcode};
 use moonhook_snapshot::operation::Operand;
+use moonhook_specialise::shared::SeenType;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 

@@ -3,7 +3,7 @@
 use crate::CliError;
 use moonhook_install::MapInfo;
 use moonhook_ir::Module;
-use moonhook_shape::WhenFull;
+use moonhook_schema::WhenFull;
 use serde::Serialize;
 use std::io::Write;
 
@@ -32,17 +32,17 @@ pub struct TableReport {
 pub fn tables(module: &Module, maps: &[MapInfo]) -> Vec<TableReport> {
     let report = |table: &moonhook_ir::SharedTable| {
         let map = module.map(table.map).name.clone();
-        let shape = &table.shape;
+        let schema = &table.schema;
         TableReport {
             name: table.name.clone(),
             memory: maps.iter().find(|info| info.name == map).map_or(0, |info| info.memory),
             map,
-            key: shape.key.to_string(),
-            value: shape.value.to_string(),
-            capacity: shape.capacity,
-            evicts: shape.when_full == WhenFull::Evict,
-            lifetime_ns: shape.lifetime,
-            per_cpu: shape.per_cpu,
+            key: schema.key.to_string(),
+            value: schema.value.to_string(),
+            capacity: schema.capacity,
+            evicts: schema.when_full == WhenFull::Evict,
+            lifetime_ns: schema.lifetime,
+            per_cpu: schema.per_cpu,
             entries: table.contents.len(),
         }
     };

@@ -103,7 +103,7 @@ impl KernelTier {
     }
 }
 
-/// Whether handlers have variables or tables that outlive a frame. The lower stage puts the variables into a section of this name, or,
+/// Whether handlers have variables or tables that outlive a frame. The specialiser puts the variables into a section of this name, or,
 /// in general code, into the arena.
 fn keeps_state(module: &Module) -> bool {
     module.maps.iter().any(|map| map.name == "state") || !module.tables.is_empty() || module.arena().is_some()

@@ -42,7 +42,7 @@ fn fits(ty: &str, cell: &str) -> bool {
         "ip" | "ipv4" | "ipv6" => {
             cell.split_once('/').map_or(cell, |(address, _)| address).parse::<IpAddr>().is_ok()
         }
-        "mac" => moonhook_shape::mac(cell.as_bytes()).is_ok(),
+        "mac" => moonhook_schema::mac(cell.as_bytes()).is_ok(),
         record if record.starts_with('{') => cell.starts_with('{'),
         _ => true,
     }

@@ -1,7 +1,7 @@
 //! Lua text from outside.
 
-use crate::support::{control, expect, kernel, shape};
-use moonhook_shape::Type;
+use crate::support::{control, expect, kernel, schema};
+use moonhook_schema::Type;
 
 #[test]
 fn text_is_an_expression_or_statements() {
@@ -12,7 +12,7 @@ fn text_is_an_expression_or_statements() {
         limit = 5
         function twice(x) print('twice', x); return x * 2 end
         require('xdp').attach(function() return hidden.x end)";
-    let mut state = control(script, &[("hidden", shape(Type::Integer, Type::Integer))]);
+    let mut state = control(script, &[("hidden", schema(Type::Integer, Type::Integer))]);
     expect(
         &mut state,
         &[

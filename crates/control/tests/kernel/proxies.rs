@@ -1,7 +1,7 @@
 //! Tables that became maps, from Lua.
 
-use crate::support::{control, expect, kernel, one_table, record, run, shape, text};
-use moonhook_shape::{Datum, Shape, Type, WhenFull};
+use crate::support::{control, expect, kernel, one_table, record, run, schema, text};
+use moonhook_schema::{Datum, Schema, Type, WhenFull};
 use std::time::{Duration, Instant};
 
 #[test]
@@ -9,7 +9,7 @@ fn entries_are_read_and_assigned_with_table_syntax() {
     if !kernel() {
         return;
     }
-    let mut state = one_table(shape(text(8), Type::Integer));
+    let mut state = one_table(schema(text(8), Type::Integer));
     expect(
         &mut state,
         &[
@@ -38,7 +38,7 @@ fn what_does_not_fit_is_an_error_at_the_line_of_the_script() {
     if !kernel() {
         return;
     }
-    let mut state = one_table(Shape { capacity: 2, ..shape(text(4), Type::Integer) });
+    let mut state = one_table(Schema { capacity: 2, ..schema(text(4), Type::Integer) });
     expect(
         &mut state,
         &[
@@ -76,7 +76,7 @@ fn records_are_proxies_of_their_fields() {
         ("from", record(&[("ip", Type::Address), ("port", Type::Integer)])),
         ("seen", Type::Boolean),
     ]);
-    let mut state = one_table(shape(Type::Ipv4, value));
+    let mut state = one_table(schema(Type::Ipv4, value));
     expect(
         &mut state,
         &[
@@ -132,7 +132,7 @@ fn lists_are_proxies_of_their_places() {
     let mut fields: Vec<(&str, Type)> = places.iter().map(|name| (name.as_str(), Type::Integer)).collect();
     fields.push(("names", inner));
     fields.sort_by_key(|(name, _)| *name);
-    let mut state = one_table(shape(Type::Integer, record(&fields)));
+    let mut state = one_table(schema(Type::Integer, record(&fields)));
     expect(
         &mut state,
         &[
@@ -170,7 +170,7 @@ fn traversals_visit_each_entry_once() {
     if !kernel() {
         return;
     }
-    let mut state = one_table(Shape { capacity: 5000, ..shape(Type::Integer, Type::Integer) });
+    let mut state = one_table(Schema { capacity: 5000, ..schema(Type::Integer, Type::Integer) });
     expect(
         &mut state,
         &[
@@ -212,11 +212,11 @@ fn every_type_of_key_comes_back() {
         (Type::Mac, "'02:00:5e:10:00:0a'"),
         (Type::Prefix6, "'2001:db8::/32'"),
     ] {
-        let mut state = one_table(shape(ty, Type::Boolean));
+        let mut state = one_table(schema(ty, Type::Boolean));
         let code = format!("t[{key}] = true; local k = next(t); return k == {key}, t[k]");
         assert_eq!(run(&mut state, &code), "true true", "{key}");
     }
-    let mut state = one_table(shape(record(&[("a", Type::Integer), ("b", text(4))]), Type::Integer));
+    let mut state = one_table(schema(record(&[("a", Type::Integer), ("b", text(4))]), Type::Integer));
     expect(
         &mut state,
         &[
@@ -233,7 +233,7 @@ fn prefixes_contain_addresses() {
     if !kernel() {
         return;
     }
-    let mut state = one_table(shape(Type::Prefix4, Type::Integer));
+    let mut state = one_table(schema(Type::Prefix4, Type::Integer));
     expect(
         &mut state,
         &[
@@ -252,7 +252,7 @@ fn expired_entries_are_not_there() {
         return;
     }
     let lifetime = Some(500_000_000);
-    let mut state = one_table(Shape { lifetime, ..shape(Type::Integer, record(&[("n", Type::Integer)])) });
+    let mut state = one_table(Schema { lifetime, ..schema(Type::Integer, record(&[("n", Type::Integer)])) });
     expect(&mut state, &[("t[1] = {n = 1}; t[2] = {n = 2}; return t[1].n", "1")]);
     // What is assigned again and again lives on, until the other has ended.
     let deadline = Instant::now() + Duration::from_secs(20);
@@ -278,7 +278,7 @@ fn per_cpu_tables_are_sums() {
         return;
     }
     let value = record(&[("n", Type::Integer), ("s", text(4))]);
-    let mut state = one_table(Shape { per_cpu: true, ..shape(Type::Integer, value) });
+    let mut state = one_table(Schema { per_cpu: true, ..schema(Type::Integer, value) });
     expect(
         &mut state,
         &[
@@ -296,7 +296,7 @@ fn tables_that_evict_take_everything() {
     if !kernel() {
         return;
     }
-    let mut state = one_table(Shape { when_full: WhenFull::Evict, ..shape(Type::Integer, Type::Integer) });
+    let mut state = one_table(Schema { when_full: WhenFull::Evict, ..schema(Type::Integer, Type::Integer) });
     expect(
         &mut state,
         &[
@@ -316,7 +316,7 @@ fn tables_keep_their_identity() {
         function fill() t[1] = 5; return holder.inner == t, holder.inner[1], u[1] end
         u = map()
         require('xdp').attach(function() return t[1], u[1] end)";
-    let int = || shape(Type::Integer, Type::Integer);
+    let int = || schema(Type::Integer, Type::Integer);
     let mut state = control(script, &[("t", int()), ("u", int())]);
     expect(&mut state, &[("fill()", "true 5 nil"), ("u[1] = 7; return u[1], t[1]", "7 5")]);
 }

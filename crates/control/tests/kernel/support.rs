@@ -7,7 +7,7 @@ use moonhook_ir::{
     VariableHome, VariableKind,
 };
 use moonhook_load::Loaded;
-use moonhook_shape::{Field, Shape, Type, WhenFull};
+use moonhook_schema::{Field, Schema, Type, WhenFull};
 use std::time::Duration;
 
 /// Whether kernel tests can run here. If not, says why, or fails under MOONHOOK_REQUIRE_KERNEL=1.
@@ -18,8 +18,8 @@ pub fn kernel() -> bool {
     false
 }
 
-pub fn shape(key: Type, value: Type) -> Shape {
-    Shape { key, value, capacity: 64, when_full: WhenFull::Error, lifetime: None, per_cpu: false }
+pub fn schema(key: Type, value: Type) -> Schema {
+    Schema { key, value, capacity: 64, when_full: WhenFull::Error, lifetime: None, per_cpu: false }
 }
 
 pub fn text(capacity: u16) -> Type {
@@ -31,27 +31,27 @@ pub fn record(fields: &[(&str, Type)]) -> Type {
     Type::Record(fields.iter().map(field).collect())
 }
 
-fn definition(shape: &Shape) -> MapDefinition {
-    let map_type = match (shape.is_prefixes(), shape.when_full, shape.per_cpu) {
+fn definition(schema: &Schema) -> MapDefinition {
+    let map_type = match (schema.is_prefixes(), schema.when_full, schema.per_cpu) {
         (true, ..) => MapType::LpmTrie,
         (_, WhenFull::Evict, _) => MapType::LruHash,
         (_, _, true) => MapType::PerCpuHash,
         _ => MapType::Hash,
     };
-    let (key_size, value_size) = (shape.key_size() as u32, shape.value_size() as u32);
-    let flags = u32::from(shape.is_prefixes());
-    MapDefinition { map_type, key_size, value_size, max_entries: shape.capacity, flags }
+    let (key_size, value_size) = (schema.key_size() as u32, schema.value_size() as u32);
+    let flags = u32::from(schema.is_prefixes());
+    MapDefinition { map_type, key_size, value_size, max_entries: schema.capacity, flags }
 }
 
-/// A module with a program that lets everything pass, and maps of these tables: name, number in the snapshot, shape.
-fn module(tables: &[(&str, u32, Shape)]) -> Module {
+/// A module with a program that lets everything pass, and maps of these tables: name, number in the snapshot, schema.
+fn module(tables: &[(&str, u32, Schema)]) -> Module {
     let mut module =
         moonhook_ir::parse("function main(v0) program \"xdp\" {\nb0():\n  return 2\n}\n").unwrap();
-    for (index, (name, table, shape)) in tables.iter().enumerate() {
-        module.maps.push(Map { name: format!("t{index}"), kind: MapKind::Map(definition(shape)) });
+    for (index, (name, table, schema)) in tables.iter().enumerate() {
+        module.maps.push(Map { name: format!("t{index}"), kind: MapKind::Map(definition(schema)) });
         let map = MapId(index as u32);
-        let (name, shape) = (name.to_string(), shape.clone());
-        module.tables.push(SharedTable { name, map, shape, table: *table, contents: Vec::new() });
+        let (name, schema) = (name.to_string(), schema.clone());
+        module.tables.push(SharedTable { name, map, schema, table: *table, contents: Vec::new() });
     }
     module
 }
@@ -133,12 +133,12 @@ fn load_all(scripts: &[&str]) -> Loaded {
 }
 
 /// The state of `script`, whose tables of these names are maps. It has to attach a handler that reaches them.
-pub fn control(script: &str, tables: &[(&str, Shape)]) -> Control {
+pub fn control(script: &str, tables: &[(&str, Schema)]) -> Control {
     let loaded = load_all(&[script]);
     let number =
         |name: &str| loaded.snapshot.tables.iter().position(|table| table.name.as_deref() == Some(name));
     let number = |name: &str| number(name).unwrap_or_else(|| panic!("no table {name}")) as u32;
-    let tables: Vec<_> = tables.iter().map(|(name, shape)| (*name, number(name), shape.clone())).collect();
+    let tables: Vec<_> = tables.iter().map(|(name, schema)| (*name, number(name), schema.clone())).collect();
     let module = module(&tables);
     let program = install(&module).unwrap();
     Control::new(
@@ -150,9 +150,9 @@ pub fn control(script: &str, tables: &[(&str, Shape)]) -> Control {
     .unwrap()
 }
 
-/// A state with one table `t` that is a map of this shape.
-pub fn one_table(shape: Shape) -> Control {
-    control("local t = {old = 1}\nrequire('xdp').attach(function() return t.x end)", &[("t", shape)])
+/// A state with one table `t` that is a map of this schema.
+pub fn one_table(schema: Schema) -> Control {
+    control("local t = {old = 1}\nrequire('xdp').attach(function() return t.x end)", &[("t", schema)])
 }
 
 /// The results of a piece of text, separated by spaces; an error as its message.

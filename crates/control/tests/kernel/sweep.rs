@@ -1,8 +1,8 @@
 //! Entries whose time is over leave their maps.
 
-use crate::support::{control, expect, kernel, shape, turn};
+use crate::support::{control, expect, kernel, schema, turn};
 use moonhook_control::Control;
-use moonhook_shape::{Datum, Shape, Type, WhenFull};
+use moonhook_schema::{Datum, Schema, Type, WhenFull};
 use std::time::{Duration, Instant};
 
 /// Lets turns happen for so long.
@@ -20,12 +20,12 @@ fn expired_entries_make_room() {
     if !kernel() {
         return;
     }
-    let kept = Shape { capacity: 3000, ..shape(Type::Integer, Type::Integer) };
-    let short = Shape { lifetime: Some(50_000_000), ..kept.clone() };
-    let long = Shape { lifetime: Some(3_600_000_000_000), ..kept.clone() };
-    let each = Shape { per_cpu: true, ..short.clone() };
-    let evicting = Shape { when_full: WhenFull::Evict, ..short.clone() };
-    let prefixes = Shape { key: Type::Prefix4, capacity: 2, ..short.clone() };
+    let kept = Schema { capacity: 3000, ..schema(Type::Integer, Type::Integer) };
+    let short = Schema { lifetime: Some(50_000_000), ..kept.clone() };
+    let long = Schema { lifetime: Some(3_600_000_000_000), ..kept.clone() };
+    let each = Schema { per_cpu: true, ..short.clone() };
+    let evicting = Schema { when_full: WhenFull::Evict, ..short.clone() };
+    let prefixes = Schema { key: Type::Prefix4, capacity: 2, ..short.clone() };
     let script = "local short, long, kept, each, evicting, prefixes = {}, {}, {}, {}, {}, {}
         require('xdp').attach(function() return short, long, kept, each, evicting, prefixes end)";
     let tables = [
@@ -62,7 +62,7 @@ fn entries_that_are_assigned_again_stay() {
     if !kernel() {
         return;
     }
-    let timed = Shape { lifetime: Some(200_000_000), ..shape(Type::Integer, Type::Integer) };
+    let timed = Schema { lifetime: Some(200_000_000), ..schema(Type::Integer, Type::Integer) };
     let script = "local t = {}; require('xdp').attach(function() return t end)
         local n = 0
         timer.every(0.02, function() n = n + 1; t[1] = n; if n == 1 then t[2] = n end end)";
@@ -79,7 +79,7 @@ fn nothing_is_due_without_lifetimes() {
     }
     let mut state = control(
         "local t = {}; require('xdp').attach(function() return t end)",
-        &[("t", shape(Type::Integer, Type::Integer))],
+        &[("t", schema(Type::Integer, Type::Integer))],
     );
     assert!(turn(&mut state).is_empty());
     assert_eq!(state.turn(&mut |_| {}), None);

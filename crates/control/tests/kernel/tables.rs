@@ -1,7 +1,7 @@
 //! Tables by name, for callers that are not Lua.
 
-use crate::support::{control, kernel, one_table, record, shape, text};
-use moonhook_shape::{Datum, Shape, Type};
+use crate::support::{control, kernel, one_table, record, schema, text};
+use moonhook_schema::{Datum, Schema, Type};
 
 fn int(number: i64) -> Datum {
     Datum::Integer(number)
@@ -12,7 +12,7 @@ fn entries_come_and_go() {
     if !kernel() {
         return;
     }
-    let state = one_table(shape(Type::Ipv4, record(&[("n", Type::Integer)])));
+    let state = one_table(schema(Type::Ipv4, record(&[("n", Type::Integer)])));
     let table = state.table("t").unwrap();
     let key = Datum::Text(b"192.0.2.7".to_vec());
     let value = Datum::Record(vec![("n".into(), int(7))]);
@@ -38,7 +38,7 @@ fn many_entries_are_loaded_at_once() {
         return;
     }
     const MANY: i64 = 20_000;
-    let state = one_table(Shape { capacity: MANY as u32, ..shape(text(12), Type::Integer) });
+    let state = one_table(Schema { capacity: MANY as u32, ..schema(text(12), Type::Integer) });
     let table = state.table("t").unwrap();
     let key = |number: i64| Datum::Text(format!("key {number}").into_bytes());
     assert_eq!(table.load((0..MANY).map(|number| (key(number), int(number)))).unwrap(), MANY as usize);
@@ -66,7 +66,7 @@ fn tables_are_in_the_order_of_the_module() {
         return;
     }
     let script = "local a, b = map(), map()\nrequire('xdp').attach(function() return a[1], b[1] end)";
-    let int = || shape(Type::Integer, Type::Integer);
+    let int = || schema(Type::Integer, Type::Integer);
     let state = control(script, &[("b", int()), ("a", int())]);
     let names: Vec<&str> = state.tables().iter().map(|table| table.name()).collect();
     assert_eq!(names, ["b", "a"]);

@@ -1,7 +1,7 @@
 //! Timers, signals and events.
 
-use crate::support::{control, expect, kernel, line, record, shape, turn};
-use moonhook_shape::{Datum, Type};
+use crate::support::{control, expect, kernel, line, record, schema, turn};
+use moonhook_schema::{Datum, Type};
 use std::time::{Duration, Instant};
 
 const ATTACH: &str = "\nrequire('xdp').attach(function() end)";
@@ -59,7 +59,7 @@ fn events_reach_those_who_listen() {
          on('alarm', function(...) print(select('#', ...)) end)
          on('echo', function(n) print('echo', n) end)
          require('xdp').attach(function() return seen.x end)";
-    let mut state = control(script, &[("seen", shape(Type::Text { capacity: 8 }, Type::Integer))]);
+    let mut state = control(script, &[("seen", schema(Type::Text { capacity: 8 }, Type::Integer))]);
     let mut lines = Vec::new();
     let values = [Datum::Text(b"me".to_vec()), Datum::Integer(7), Datum::Boolean(true), Datum::Nil];
     state.event(b"alarm", &values, &mut |report| lines.push(line(report)));
@@ -102,7 +102,7 @@ fn events_carry_records() {
          on('whole', function() print(pcall(send, 'flow', 1, {flows = flows})) end)
          require('xdp').attach(function() return flows.x end)";
     let value = record(&[("n", Type::Integer), ("last", record(&[("length", Type::Integer)]))]);
-    let mut state = control(script, &[("flows", shape(Type::Text { capacity: 8 }, value))]);
+    let mut state = control(script, &[("flows", schema(Type::Text { capacity: 8 }, value))]);
     let last = Datum::Record(vec![("length".into(), Datum::Integer(60))]);
     let flow = Datum::Record(vec![("last".into(), last), ("n".into(), Datum::Integer(7))]);
     let mut lines = Vec::new();

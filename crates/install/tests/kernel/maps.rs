@@ -6,17 +6,17 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 #[test]
-fn maps_have_shape_and_memory() {
+fn maps_have_sizes_and_memory() {
     if !kernel() {
         return;
     }
     let maps = load_c("basic.c").maps();
     let find = |name: &str| maps.iter().find(|map| map.name == name).unwrap();
-    let shape = |map: &MapInfo| (map.map_type.clone(), map.key_size, map.value_size, map.max_entries);
-    assert_eq!(shape(find("counters")), ("percpu_array".into(), 4, 16, 2));
-    assert_eq!(shape(find("limits")), ("hash".into(), 4, 8, 16));
-    assert_eq!(shape(find("ring")), ("ringbuf".into(), 0, 0, 4096));
-    assert_eq!(shape(find(".data.state")), ("array".into(), 4, 8, 1));
+    let schema = |map: &MapInfo| (map.map_type.clone(), map.key_size, map.value_size, map.max_entries);
+    assert_eq!(schema(find("counters")), ("percpu_array".into(), 4, 16, 2));
+    assert_eq!(schema(find("limits")), ("hash".into(), 4, 8, 16));
+    assert_eq!(schema(find("ring")), ("ringbuf".into(), 0, 0, 4096));
+    assert_eq!(schema(find(".data.state")), ("array".into(), 4, 8, 1));
     assert!(maps.iter().all(|map| map.memory > 0), "{maps:?}");
 }
 

@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_int};
 
 use mlua::ffi::{self, lua_State};
 use mlua::{Function, MultiValue, Table, Value};
-use moonhook_shape::{Datum, MAX_NESTED};
+use moonhook_schema::{Datum, MAX_NESTED};
 
 use crate::modules::module::Context;
 use crate::modules::module::Global;

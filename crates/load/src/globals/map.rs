@@ -1,9 +1,9 @@
 //! `map{…}`: an empty table that handlers and control code are to share, and what the script says of it.
 
 use mlua::{Table, Value};
-use moonhook_shape::{Declaration, MAX_KEY, MAX_KEY_TEXT, Type, WhenFull};
+use moonhook_schema::{Declaration, MAX_KEY, MAX_KEY_TEXT, Type, WhenFull};
 
-use super::shape;
+use super::schema;
 use crate::modules::module::Global;
 use crate::modules::module::{Context, type_error, type_name};
 
@@ -15,7 +15,7 @@ type Apply = fn(&Value, &mut Declaration) -> Result<(), String>;
 const OPTIONS: &[(&str, Apply)] = &[
     ("key", |value, declaration| key(value, declaration)),
     ("value", |value, declaration| {
-        declaration.value = Some(shape::parse("value", value)?);
+        declaration.value = Some(schema::parse("value", value)?);
         Ok(())
     }),
     ("capacity", |value, declaration| {
@@ -112,7 +112,7 @@ fn finish(mut declaration: Declaration) -> Result<Declaration, String> {
 
 fn key(value: &Value, declaration: &mut Declaration) -> Result<(), String> {
     if !declaration.prefixes {
-        declaration.key = Some(shape::parse("key", value)?);
+        declaration.key = Some(schema::parse("key", value)?);
         return Ok(());
     }
     let family = value.as_string().map(|family| family.to_string_lossy());

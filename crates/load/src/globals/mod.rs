@@ -7,7 +7,7 @@ mod collectgarbage;
 mod event;
 mod map;
 mod on;
-mod shape;
+mod schema;
 mod signal;
 mod timer;
 mod warn;

@@ -2,7 +2,7 @@
 //! take a number of hash buckets; a map has a capacity, which here is no smaller than that of any other shared table.
 
 use mlua::{Function, Table, Value};
-use moonhook_shape::{CAPACITY, Declaration};
+use moonhook_schema::{CAPACITY, Declaration};
 
 use super::module::{Context, Module, integer};
 

@@ -277,7 +277,7 @@ const SUMS: [(&str, &str, i64); 39] = [
     ("-- expanded", "local r = t[k] or { n = 0 } r.n = r.n + 1 t[k] = r", 1),
 ];
 
-/// All ways of writing `place = place + x` are atomic, in entries of any shape.
+/// All ways of writing `place = place + x` are atomic, in entries of any schema.
 #[test]
 fn no_sum_is_lost() {
     if !host::kernel_available("shared tables") {

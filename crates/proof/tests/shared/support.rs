@@ -5,7 +5,7 @@ use moonhook_engine::{Compiled, EngineError, Form, Settings};
 use moonhook_install::{LoadOptions, Program};
 use moonhook_ir::Module;
 use moonhook_proof::{frames, host};
-use moonhook_shape::Datum;
+use moonhook_schema::Datum;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 /// The program of a script's text, and its name.

@@ -2,11 +2,11 @@
 
 use crate::harness::*;
 use moonhook_ir::{EventKind, SourceFile};
-use moonhook_lower::Options;
 use moonhook_proof::host;
 use moonhook_records::{Decoder, Message};
 use moonhook_runtime::layout::L_TRACE;
 use moonhook_snapshot::Snapshot;
+use moonhook_specialise::Options;
 use std::sync::mpsc::channel;
 
 const FRAME: [u8; 64] = [0; 64];

@@ -2,11 +2,11 @@
 
 use crate::harness::*;
 use moonhook_install::{FRAME_MIN, frame_max_linear};
-use moonhook_lower::Options;
-use moonhook_lower::stubs::objects;
 use moonhook_proof::{frames, host};
 use moonhook_runtime::layout::{L_CALL_COUNT, L_CALL_DEST, L_CALL_FUNC, OBJECT_ARGUMENT, OBJECT_PACKET};
 use moonhook_snapshot::Snapshot;
+use moonhook_specialise::Options;
+use moonhook_specialise::stubs::objects;
 use moonhook_user::protocol::{self, PROTOCOLS, View};
 use std::collections::BTreeSet;
 

@@ -2,9 +2,9 @@
 
 use moonhook_install::{LoadOptions, LogDetail, Program, load};
 use moonhook_ir::{Function, FunctionId, MapKind, Module, parse, parse_function};
-use moonhook_lower::Options;
-use moonhook_lower::stubs::{self, Host, Stubs};
 use moonhook_snapshot::Snapshot;
+use moonhook_specialise::Options;
+use moonhook_specialise::stubs::{self, Host, Stubs};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

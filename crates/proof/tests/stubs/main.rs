@@ -1,4 +1,4 @@
-//! Stubs ([`moonhook_lower::stubs`]), called one by one in the kernel: every field of every protocol against the
+//! Stubs ([`moonhook_specialise::stubs`]), called one by one in the kernel: every field of every protocol against the
 //! user tier's opinion, the methods of packets against what `docs/packet.md` says, and event records against their decoder.
 
 mod events;

@@ -2,10 +2,10 @@
 
 use crate::harness::*;
 use moonhook_install::frame_max_linear;
-use moonhook_lower::Options;
 use moonhook_proof::{frames, host};
 use moonhook_runtime::layout::{OBJECT_ARGUMENT, OBJECT_PACKET};
 use moonhook_snapshot::Snapshot;
+use moonhook_specialise::Options;
 
 const FUNCTIONS: &[&str] = &[
     "data.getbyte",

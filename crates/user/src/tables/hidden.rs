@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use mlua::{Function, Lua, MultiValue, Table, Value};
 use moonhook_load::{Proxied, Raising};
-use moonhook_shape::{
-    Datum, Declaration, MAX_DEPTH, Shape, Type, WhenFull, decode_key, encode_key, position, position_name,
+use moonhook_schema::{
+    Datum, Declaration, MAX_DEPTH, Schema, Type, WhenFull, decode_key, encode_key, position, position_name,
 };
 
 use super::limits::Limits;
@@ -27,7 +27,7 @@ pub(super) struct Hidden {
     /// In nanoseconds.
     lifetime: Option<i64>,
     /// Of keys that are kept in another form.
-    keyed: Option<Shape>,
+    keyed: Option<Schema>,
     raising: Raising,
 }
 
@@ -91,7 +91,7 @@ impl Hidden {
         if declaration.lifetime.is_none() && declaration.value.is_none() && keyed.is_none() {
             return Err(limits);
         }
-        let shape = |key: &Type| Shape {
+        let schema = |key: &Type| Schema {
             key: key.clone(),
             value: Type::Boolean,
             capacity: 1,
@@ -99,7 +99,7 @@ impl Hidden {
             lifetime: None,
             per_cpu: false,
         };
-        let keyed = keyed.map(shape);
+        let keyed = keyed.map(schema);
         let lifetime = declaration.lifetime.map(|lifetime| i64::try_from(lifetime).unwrap_or(i64::MAX));
         Ok(Hidden { limits, lifetime, keyed, raising: raising.clone() })
     }
@@ -111,7 +111,7 @@ impl Hidden {
         if self.lifetime.is_some() {
             metatable.raw_set(DEADLINES, lua.create_table()?)?;
         }
-        if self.keyed.as_ref().is_some_and(|shape| !shape.is_prefixes()) {
+        if self.keyed.as_ref().is_some_and(|schema| !schema.is_prefixes()) {
             metatable.raw_set(KEYS, lua.create_table()?)?;
         }
         metatable.raw_set(NEXT, next)?;
@@ -226,34 +226,34 @@ impl Hidden {
 
     /// The key under which an entry is kept: of prefixes the text that all texts of one have in common, of records their bytes.
     fn stored(&self, lua: &Lua, key: &Value) -> Result<Value, String> {
-        let Some(shape) = &self.keyed else { return Ok(key.clone()) };
-        let bytes = datum(key).map(|key| encode_key(shape, &key));
-        let Some(Ok(bytes)) = bytes else { return Err(self.limits.bad_key(&shape.key, key)) };
-        kept(lua, shape, &bytes)
+        let Some(schema) = &self.keyed else { return Ok(key.clone()) };
+        let bytes = datum(key).map(|key| encode_key(schema, &key));
+        let Some(Ok(bytes)) = bytes else { return Err(self.limits.bad_key(&schema.key, key)) };
+        kept(lua, schema, &bytes)
     }
 
     /// The keys of the entries that a key finds, the best one first.
     fn candidates(&self, lua: &Lua, key: Value) -> Result<Vec<Value>, String> {
-        let Some(shape) = &self.keyed else { return Ok(vec![key]) };
-        let Some(Ok(bytes)) = datum(&key).map(|key| encode_key(shape, &key)) else { return Ok(Vec::new()) };
-        let (true, Value::String(given)) = (shape.is_prefixes(), &key) else {
-            return Ok(vec![kept(lua, shape, &bytes)?]);
+        let Some(schema) = &self.keyed else { return Ok(vec![key]) };
+        let Some(Ok(bytes)) = datum(&key).map(|key| encode_key(schema, &key)) else { return Ok(Vec::new()) };
+        let (true, Value::String(given)) = (schema.is_prefixes(), &key) else {
+            return Ok(vec![kept(lua, schema, &bytes)?]);
         };
         let longest = bytes.first_chunk().map_or(0, |length| u32::from_ne_bytes(*length));
         let given = given.to_string_lossy();
         let address = given.split('/').next().unwrap_or_default();
         let prefix = |length: u32| {
             let shorter = Datum::Text(format!("{address}/{length}").into_bytes());
-            let bytes = encode_key(shape, &shorter).map_err(|problem| problem.to_string())?;
-            kept(lua, shape, &bytes)
+            let bytes = encode_key(schema, &shorter).map_err(|problem| problem.to_string())?;
+            kept(lua, schema, &bytes)
         };
         (0..=longest).rev().map(prefix).collect()
     }
 }
 
 /// The form in which the key of these bytes is kept.
-fn kept(lua: &Lua, shape: &Shape, bytes: &[u8]) -> Result<Value, String> {
-    let text = match decode_key(shape, bytes) {
+fn kept(lua: &Lua, schema: &Schema, bytes: &[u8]) -> Result<Value, String> {
+    let text = match decode_key(schema, bytes) {
         Datum::Text(text) => lua.create_string(text),
         _ => lua.create_string(bytes),
     };

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use mlua::{Lua, MultiValue, Table, Value};
 use moonhook_load::Raising;
-use moonhook_shape::{CAPACITY, Datum, Declaration, Shape, Type, WhenFull, encode_key, position};
+use moonhook_schema::{CAPACITY, Datum, Declaration, Schema, Type, WhenFull, encode_key, position};
 
 /// What a declared table can take.
 pub(super) struct Limits {
@@ -124,7 +124,7 @@ fn fits(ty: &Type, value: &Value) -> Result<(), Problem> {
 
 /// Whether a text is that of an address or prefix.
 fn is_address(ty: &Type, text: &[u8]) -> bool {
-    let shape = Shape {
+    let schema = Schema {
         key: ty.clone(),
         value: Type::Boolean,
         capacity: 1,
@@ -132,7 +132,7 @@ fn is_address(ty: &Type, text: &[u8]) -> bool {
         lifetime: None,
         per_cpu: false,
     };
-    encode_key(&shape, &Datum::Text(text.to_vec())).is_ok()
+    encode_key(&schema, &Datum::Text(text.to_vec())).is_ok()
 }
 
 /// The Lua type name; mlua's own tell integers from floats.

@@ -1,0 +1,80 @@
+//! What walks through the handlers learn for the walks after them.
+
+use crate::error::LowerError;
+use crate::shared::known::SharedTables;
+use crate::sites::LoopKey;
+use crate::stored::known::Stored;
+use crate::value::Object;
+use crate::variables::known::Variables;
+use indexmap::IndexSet;
+use std::collections::HashMap;
+
+/// Walks through a script, at most: each learns something, and no script has that much to teach.
+pub const MOST_WALKS: usize = 10_000;
+
+/// What walking through the handlers has cost so far, in values made and instructions of bytecode executed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Work {
+    pub spent: usize,
+    /// Values that the function had when it was last looked at.
+    pub values: usize,
+    /// How much may be spent; `None`: as much as it takes.
+    pub limit: Option<usize>,
+}
+
+/// What is known of the script. Nothing is taken back but loops to unroll, each once at most, so that walking comes to an end; and what
+/// belongs to one walk (places of what was loaded, sums, slots), which the next one clears.
+#[derive(Default)]
+pub struct Knowledge {
+    /// Variables that handlers assign.
+    pub variables: Variables,
+    /// Tables that are maps.
+    pub shared: SharedTables,
+    /// Objects that are told apart at packet time, by number.
+    pub objects: IndexSet<Object>,
+    /// Loops to unroll, as far as is known, and what has no form otherwise.
+    pub unrolled: HashMap<LoopKey, Box<LowerError>>,
+    /// Tables made at packet time that are hash tables in the per-CPU region.
+    pub stored: Stored,
+    /// What the walks have cost.
+    pub work: Work,
+    /// Walks that were begun.
+    pub walks: usize,
+}
+
+impl Knowledge {
+    /// Nothing; walks may spend so much (`None`: as much as it takes).
+    pub fn new(limit: Option<usize>) -> Knowledge {
+        Knowledge { work: Work { limit, ..Work::default() }, ..Knowledge::default() }
+    }
+
+    /// Before a walk.
+    pub fn start_over(&mut self) {
+        self.variables.start_over();
+        self.shared.start_over();
+        self.stored.start_over();
+        self.work.values = 0;
+        self.walks += 1;
+    }
+
+    /// Before the code of another function.
+    pub fn start_function(&mut self) {
+        self.variables.start_over();
+        self.shared.start_function();
+        self.work.values = 0;
+    }
+
+    /// Says what is known behind a walk.
+    pub fn log(&self, ended: bool) {
+        tracing::debug!(
+            target: "specialise",
+            walk = self.walks,
+            work = self.work.spent,
+            variables = self.variables.count(),
+            tables = self.shared.count(),
+            unrolled_loops = self.unrolled.len(),
+            stored_tables = self.stored.count(),
+            ended,
+        );
+    }
+}

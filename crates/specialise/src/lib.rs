@@ -1,0 +1,148 @@
+//! The specialiser: a [`Snapshot`] becomes IR.
+//!
+//! Reads the bytecode of the handlers that the script registered and the values they can reach, knows Lua's semantics, and
+//! executes the bytecode symbolically ([`interpret`]): calls of known functions are expanded in place, constants are folded,
+//! tables of load time become data. What is left is code over machine words, in the form the kernel's verifier accepts.
+//! Does not know registers, files or the running kernel.
+
+mod addresses;
+mod arguments;
+mod builtins;
+mod cells;
+mod clock;
+mod concatenation;
+mod context;
+mod crossings;
+mod decimals;
+mod dispatch;
+mod error;
+mod events;
+mod expanded;
+use moonhook_snapshot::{first_sums, flow, names};
+mod fields;
+mod form;
+mod formatting;
+mod frame;
+mod hashing;
+mod host;
+mod identity;
+mod indexing;
+mod interpret;
+mod invariants;
+mod join;
+mod knowledge;
+mod literals;
+mod loops;
+mod machine;
+mod memory;
+mod message;
+mod virtual_tables;
+use moonhook_snapshot::instruction as opcode;
+pub mod objects;
+mod ops;
+mod patterns;
+mod program;
+mod programs;
+mod region;
+mod same;
+mod script_loops;
+mod sent;
+pub mod shared;
+mod sites;
+mod state;
+mod stored;
+mod strings;
+pub mod stubs;
+mod subprograms;
+mod surroundings;
+mod tables;
+mod texts;
+mod turns;
+mod unroll;
+mod value;
+pub mod variables;
+mod ways;
+mod writes;
+
+pub use builtins::is_library_function;
+pub use clock::{CLOCK_SECTION, Clock};
+pub use context::{Result, Stop};
+pub use error::{LowerError, LowerErrorKind};
+pub use programs::{program_name, set_apart};
+pub use subprograms::of_program;
+
+use moonhook_hook::OnError;
+use moonhook_ir::Module;
+use moonhook_snapshot::Snapshot;
+
+/// What lowering depends on besides the script.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The verdict after a run-time error.
+    pub on_error: OnError,
+    /// Steps that a packet may take; see docs/packet.md.
+    pub budget: u32,
+    /// CPUs for which there is packet memory.
+    pub cpus: u32,
+    /// Bytes of packet memory for each CPU, where tables and strings are made.
+    pub memory: u32,
+    /// A limit to the growth of code: values before optimisation.
+    pub max_values: usize,
+    /// A limit to the work of finding expanded code: values made and instructions of bytecode executed, in all walks; `None`: as
+    /// much as it takes.
+    pub max_work: Option<usize>,
+    /// Make a program that also takes frames in several buffers (jumbo frames in native mode). It asks the kernel for each
+    /// frame's length, and works on a copy of those frames.
+    pub frags: bool,
+    /// Count verdicts in the data section `verdicts`: a `u64` each.
+    pub count_verdicts: bool,
+    /// Time is what the data section `clock` says ([`Clock`]), and not what it is.
+    pub given_time: bool,
+    /// Give what few packets need functions of its own. Their frames come out of the program's 512 bytes of stack.
+    pub subprograms: bool,
+}
+
+/// What the walk for one form learned of the script, for another form of the same script.
+#[derive(Debug, Default)]
+pub struct Learned(Option<Box<shared::SharedTables>>);
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            on_error: OnError::PASS,
+            budget: 100_000,
+            cpus: 64,
+            memory: 256 << 10,
+            max_values: 400_000,
+            max_work: None,
+            frags: false,
+            count_verdicts: false,
+            given_time: false,
+            subprograms: true,
+        }
+    }
+}
+
+impl Learned {
+    /// What is known of shared tables; where there was no attempt at expanded code, this finds it out.
+    pub fn tables(&mut self, snapshot: &Snapshot, options: &Options) -> shared::SharedTables {
+        self.0.get_or_insert_with(|| Box::new(program::learn(snapshot, options))).anew()
+    }
+}
+
+/// Lowers all handlers of a snapshot to a program of expanded code for each hook. What it learns of them stays in `learned`.
+///
+/// A program's section is that of its hook, its own name is made from the script's.
+///
+/// # Errors
+/// The first construct that has no such form at packet time; whether general code has one for it,
+/// [`LowerErrorKind::has_general_form`] says.
+pub fn lower(
+    snapshot: &Snapshot,
+    options: &Options,
+    learned: &mut Learned,
+) -> std::result::Result<Module, LowerError> {
+    let (outcome, shared) = program::lower(snapshot, options);
+    learned.0 = Some(Box::new(shared));
+    outcome
+}

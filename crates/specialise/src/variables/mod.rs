@@ -1,0 +1,305 @@
+//! Variables that packet code assigns: upvalues, globals and fields with constant names.
+//!
+//! Which variables are assigned is learned while lowering: where an assignment is met, or a value of a new variant, the walk starts
+//! again at its end ([`Context::learned`]), and the next walk knows. A variable lives in the data section `state`, from
+//! packet to packet, shared by all CPUs; `x = x + n` is an atomic addition.
+
+pub mod known;
+
+pub use known::{VariableId, Variables};
+
+use crate::context::{Context, Result};
+use crate::error::LowerErrorKind;
+use crate::value::{Abs, Object, Variant, Word};
+use crate::ways::Form;
+use moonhook_ir as ir;
+use moonhook_ir::words::Words;
+use moonhook_ir::{Op, Size};
+use moonhook_snapshot::{CellId, Snapshot, Value};
+use std::collections::{BTreeSet, HashMap};
+
+const SIZE: u32 = ir::Variable::SIZE;
+
+// What to keep instead.
+const STRINGS: &str = "keep an integer, or keep strings in a table that is declared: `map{key = \"string:16\", value = \"string:64\"}`";
+const ADDRESSES: &str =
+    "keep addresses in a table that is declared: `map{key = \"string:16\", value = \"ip\"}`";
+const ENTRIES: &str = "keep its key, and look the entry up again";
+const FIELDS: &str = "keep the integers of it that are needed, like `#pkt`";
+const FUNCTIONS: &str = "make functions at load time, and keep integers";
+
+impl Context<'_> {
+    /// Notes that `sum` is `a + b`: assigned to where `a` or `b` was read from, it is an addition.
+    pub fn note_addition(&mut self, sum: Word, a: Word, b: Word) {
+        self.known.variables.note_addition(sum, a, b);
+        self.known.shared.additions.note_addition(sum, a, b);
+    }
+
+    /// Notes that `difference` is `from` less something.
+    pub fn note_difference(&mut self, difference: Word, from: Word) {
+        self.known.variables.note_change(difference, from, &|_| None);
+        self.known.shared.additions.note_difference(difference, from);
+    }
+
+    fn state_map(&mut self) -> ir::MapId {
+        self.map("state", || ir::MapKind::Data(Vec::new()))
+    }
+
+    fn form_of_variable(&self, index: usize) -> Form {
+        let variants: Vec<Variant> = self.known.variables.known[index].1.iter().copied().collect();
+        match variants.as_slice() {
+            [variant] if variant.words() > 0 => Form::One(*variant),
+            _ => Form::Union(variants),
+        }
+    }
+
+    /// The variable's value.
+    pub fn read_assigned(&mut self, id: &VariableId) -> Option<Abs> {
+        let index = self.known.variables.find(id)?;
+        let map = self.state_map();
+        let base = self.emit(Op::DataAddress { map, offset: index as u32 * SIZE });
+        let form = self.form_of_variable(index);
+        let mut word = |disp| self.load(base, disp, Size::B8, false);
+        let words = match &form {
+            Form::Union(_) => (0..form.words() as i16).map(|n| word(n * 8)).collect(),
+            _ => vec![word(8)],
+        };
+        if let (Form::One(Variant::Int), Some(Word::Value(value))) = (&form, words.first()) {
+            self.known.variables.note_load(*value, index);
+        }
+        Some(self.decode(&form, &words))
+    }
+
+    /// Assigns; `initial` is what load time left in the variable.
+    pub fn assign(&mut self, id: VariableId, initial: &Value, value: &Abs, name: &str) -> Result<()> {
+        if let VariableId::Field(table, key) = &id
+            && key.starts_with(b"__")
+            && !self.snapshot.table(*table).is_library
+        {
+            return self.unsupported(
+                "assigning a field that a metatable may have",
+                "set the metatables' fields at load time, outside the handler",
+                Some(name),
+            );
+        }
+        let mut variants = self.storable(value, name)?;
+        let index = match self.known.variables.find(&id) {
+            Some(index) => index,
+            None => {
+                let initial = self.lift(initial);
+                variants.extend(self.storable(&initial, name)?);
+                let index = self.known.variables.add(id, variants.clone());
+                self.learned()?;
+                index
+            }
+        };
+        if !variants.is_subset(&self.known.variables.known[index].1) {
+            self.known.variables.known[index].1.extend(variants);
+            self.learned()?;
+        }
+        self.store_assigned(index, value);
+        Ok(())
+    }
+
+    fn store_assigned(&mut self, index: usize, value: &Abs) {
+        let map = self.state_map();
+        let base = self.emit(Op::DataAddress { map, offset: index as u32 * SIZE });
+        let form = self.form_of_variable(index);
+        if let (Form::One(Variant::Int), Abs::Int(Word::Value(sum))) = (&form, value)
+            && let Some((old, added)) = self.known.variables.additions.get(sum).copied()
+            && self.known.variables.loads.get(&old) == Some(&index)
+        {
+            let added = added.unwrap_or_else(|| self.sub(Word::Value(*sum), Word::Value(old)));
+            let added_value = self.value(added);
+            let old = self.emit(Op::Atomic {
+                op: ir::AtomicOp::Add,
+                size: Size::B8,
+                base,
+                disp: 8,
+                value: added_value,
+            });
+            let new = self.add(old, added);
+            self.known.variables.forget_loads(index);
+            self.replace(*sum, new);
+            return;
+        }
+        self.known.variables.forget_loads(index);
+        let words = self.encode(value, &form);
+        let first = if matches!(form, Form::Union(_)) { 0 } else { 8 };
+        for (index, word) in words.iter().enumerate() {
+            self.store(base, first + 8 * index as i16, Size::B8, *word);
+        }
+    }
+
+    /// The variants of a value that can be kept between packets.
+    fn storable(&mut self, value: &Abs, name: &str) -> Result<BTreeSet<Variant>> {
+        let what = |what: &str, help| LowerErrorKind::StateType { what: what.to_string(), help };
+        let Form::Union(variants) = (match self.form_of(&[value, &Abs::Nil], true)? {
+            Form::One(variant) => Form::Union(vec![variant]),
+            other => other,
+        }) else {
+            return Ok(BTreeSet::from([Variant::Nil]));
+        };
+        let mut result = BTreeSet::new();
+        for variant in variants {
+            match variant {
+                Variant::Slice(_) => {
+                    return self.refuse(what("a string made of packet bytes", STRINGS), Some(name));
+                }
+                Variant::Ipv6 => return self.refuse(what("an IPv6 address", ADDRESSES), Some(name)),
+                Variant::Entry(_) => {
+                    return self.refuse(what("an entry of a shared table", ENTRIES), Some(name));
+                }
+                Variant::Object(id) => {
+                    if let Some(Object::Made(_) | Object::Stored(_)) =
+                        self.known.objects.get_index(id as usize)
+                    {
+                        return self.refuse(LowerErrorKind::TableConstructor, Some(name));
+                    }
+                    if let Some(Object::Packet | Object::Argument | Object::Header(_)) =
+                        self.known.objects.get_index(id as usize)
+                    {
+                        return self.refuse(what("the packet or a header of it", FIELDS), Some(name));
+                    }
+                    if self.known.objects.get_index(id as usize).is_some_and(Object::has_cells) {
+                        let what = what("a function that captures the handler's local variables", FUNCTIONS);
+                        return self.refuse(what, Some(name));
+                    }
+                    result.insert(variant);
+                }
+                Variant::Nil if !self.can_be_nil(value) => {}
+                variant => {
+                    result.insert(variant);
+                }
+            }
+        }
+        Ok(result)
+    }
+
+    fn can_be_nil(&self, value: &Abs) -> bool {
+        match value {
+            Abs::Nil => true,
+            Abs::Union(union) => union.variants.contains(&Variant::Nil),
+            _ => false,
+        }
+    }
+
+    /// Fills the section with what load time left in the variables.
+    pub fn finish_variables(&mut self) {
+        let mut bytes = Vec::new();
+        for index in 0..self.known.variables.known.len() {
+            let id = self.known.variables.known[index].0.clone();
+            let initial = match &id {
+                VariableId::Cell(cell) => self.snapshot.cell(*cell).value.clone(),
+                VariableId::Field(table, key) => {
+                    crate::tables::raw_get(self.snapshot, *table, &Value::String(key.clone()))
+                }
+            };
+            let value = self.lift(&initial);
+            let variants: Vec<Variant> = self.known.variables.known[index].1.iter().copied().collect();
+            let (tag, payload) = self.encode_variants(&value, &variants);
+            for word in [tag, payload[0], payload[1]] {
+                bytes.extend(word.constant().unwrap_or(0).to_le_bytes());
+            }
+        }
+        if let Some(map) = self.known_map("state") {
+            self.module.maps[map.0 as usize].kind = ir::MapKind::Data(bytes);
+            self.module.variables = self.described_variables();
+        }
+    }
+
+    /// What user space should know of the variables.
+    fn described_variables(&self) -> Vec<ir::Variable> {
+        let names = variable_names(self.snapshot, self.known.variables.known.iter().map(|(id, _)| id));
+        let variable = |(index, (id, variants)): (usize, &(VariableId, BTreeSet<Variant>))| {
+            let types: Vec<&str> = variants.iter().map(|variant| type_name(*variant)).collect();
+            let is_number = |variant: &Variant| variant.words() == 1 || *variant == Variant::Nil;
+            ir::Variable {
+                name: names[index].0.clone(),
+                offset: index as u32 * SIZE,
+                ty: types.join(" or "),
+                // Strings and objects are places and numbers of this program.
+                portable: names[index].1 && variants.iter().all(is_number),
+                home: match id {
+                    VariableId::Cell(cell) => ir::VariableHome::Cell(cell.0),
+                    VariableId::Field(table, key) => {
+                        ir::VariableHome::Field { table: table.0, key: key.to_vec() }
+                    }
+                },
+                kinds: variants.iter().map(|variant| self.kind(*variant)).collect(),
+            }
+        };
+        self.known.variables.known.iter().enumerate().map(variable).collect()
+    }
+}
+
+impl Context<'_> {
+    /// What a variant of a variable means to user space.
+    fn kind(&self, variant: Variant) -> ir::VariableKind {
+        let content = match variant {
+            Variant::Nil => ir::VariableContent::Nil,
+            Variant::Bool => ir::VariableContent::Boolean,
+            Variant::Int => ir::VariableContent::Integer,
+            Variant::Ipv4 => ir::VariableContent::Ipv4,
+            Variant::Mac => ir::VariableContent::Mac,
+            Variant::Object(id) => match self.known.objects.get_index(id as usize) {
+                Some(Object::Text(text)) => ir::VariableContent::Text(text.to_vec()),
+                _ => ir::VariableContent::Object,
+            },
+            Variant::Slice(_) | Variant::Ipv6 | Variant::Entry(_) => ir::VariableContent::Object,
+        };
+        ir::VariableKind { tag: variant.tag() as u64, content }
+    }
+}
+
+/// What the script calls variables, and whether none of the others has that name in that script.
+pub fn variable_names<'a>(
+    snapshot: &Snapshot,
+    ids: impl Iterator<Item = &'a VariableId>,
+) -> Vec<(String, bool)> {
+    let mut of_cells: HashMap<CellId, &str> = HashMap::new();
+    for closure in &snapshot.closures {
+        let described = &snapshot.prototype(closure.prototype).upvalues;
+        for (cell, upvalue) in closure.upvalues.iter().zip(described) {
+            of_cells.entry(*cell).or_insert(&upvalue.name);
+        }
+    }
+    let name = |id: &VariableId| match id {
+        VariableId::Cell(cell) => of_cells.get(cell).copied().unwrap_or("?").to_string(),
+        VariableId::Field(table, key) => {
+            let key = String::from_utf8_lossy(key);
+            match snapshot.table(*table).name.as_deref() {
+                Some("_G") => key.into_owned(),
+                table => format!("{}.{key}", table.unwrap_or("?")),
+            }
+        }
+    };
+    let named: Vec<(String, String)> = ids.map(|id| (own_name(snapshot, id, &name(id)), name(id))).collect();
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    named.iter().for_each(|(own_name, _)| *counts.entry(own_name).or_default() += 1);
+    let unique: Vec<bool> = named.iter().map(|(own_name, _)| counts[own_name.as_str()] == 1).collect();
+    named.into_iter().map(|(_, name)| name).zip(unique).collect()
+}
+
+/// The name that a variable has among those of several scripts.
+fn own_name(snapshot: &Snapshot, id: &VariableId, name: &str) -> String {
+    let script = match id {
+        VariableId::Cell(cell) => snapshot.owners.of_cell(*cell),
+        VariableId::Field(table, _) => snapshot.owners.of_table(*table),
+    };
+    moonhook_snapshot::qualified(script, name)
+}
+
+fn type_name(variant: Variant) -> &'static str {
+    match variant {
+        Variant::Nil => "nil",
+        Variant::Bool => "boolean",
+        Variant::Int => "integer",
+        Variant::Slice(_) => "string",
+        Variant::Ipv4 => "IPv4 address",
+        Variant::Ipv6 => "IPv6 address",
+        Variant::Mac => "MAC address",
+        Variant::Entry(_) => "entry",
+        Variant::Object(_) => "object",
+    }
+}
