@@ -1,6 +1,7 @@
 //! A program's entry: its part of arena memory, the handlers in order, the verdict.
 
 use super::General;
+use super::program::Accessed;
 use moonhook_hook::Hook;
 use moonhook_ir as ir;
 use moonhook_ir::Builder;
@@ -8,7 +9,6 @@ use moonhook_ir::helper;
 use moonhook_ir::{BinaryOp, CompareOp, Op, Value};
 use moonhook_runtime::layout::*;
 use moonhook_snapshot::TableId;
-use moonhook_specialise::stubs::shared::Accesses;
 use moonhook_specialise::{LowerError, LowerErrorKind};
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ pub struct Program {
     /// The functions with its code, each with its first site.
     pub units: Vec<(u32, ir::FunctionId)>,
     /// Accesses to objects of the packet, and to shared tables.
-    pub accesses: (Option<ir::FunctionId>, Vec<(usize, Accesses)>),
+    pub accesses: Accessed,
 }
 
 /// Where memory is: all programs have the image, and what follows it is parts of the same size, for each CPU one of each program.

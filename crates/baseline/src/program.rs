@@ -14,6 +14,15 @@ use moonhook_snapshot::{ClosureId, Value as Snapshot};
 use moonhook_specialise::stubs::shared::Accesses;
 use moonhook_specialise::{LowerError, of_program};
 
+/// The subprograms for accesses to what is not a table in packet memory.
+pub struct Accessed {
+    /// To packet objects.
+    pub read: Option<FunctionId>,
+    pub assign: Option<FunctionId>,
+    /// To shared tables, by their numbers.
+    pub shared: Vec<(usize, Accesses)>,
+}
+
 impl General<'_> {
     pub(super) fn build(mut self) -> Result<Outcome, LowerError> {
         let snapshot = self.functions.snapshot;
@@ -70,7 +79,11 @@ impl General<'_> {
                 let function = compact::make_interpreter(&mut self);
                 self.place(id, function);
             }
-            let accesses = (self.object_access(), self.shared_accesses().unwrap_or_default());
+            let accesses = Accessed {
+                read: self.object_access(),
+                assign: self.object_assignment(),
+                shared: self.shared_accesses().unwrap_or_default(),
+            };
             let units = units.iter().map(|(first, ids)| (*first, ids[program])).collect();
             programs.push(Program { handlers, units, accesses });
         }
@@ -168,7 +181,7 @@ impl General<'_> {
         code: &mut Builder,
         state: Value,
         units: &[(u32, FunctionId)],
-        (object, shared): &(Option<FunctionId>, Vec<(usize, Accesses)>),
+        accesses: &Accessed,
     ) -> (Block, Block, Value) {
         let (head, params) = code.new_block(1);
         let status = params[0];
@@ -193,7 +206,8 @@ impl General<'_> {
         // It is negative, and so is what `unwind` is for.
         let of_map = block_for(code, CompareOp::Eq, SHARED);
         let requested = block_for(code, CompareOp::Eq, REQUEST);
-        let accessed = block_for(code, CompareOp::Eq, OBJECT);
+        let accessed = accesses.read.map(|read| (block_for(code, CompareOp::Eq, OBJECT), read));
+        let assigned = accesses.assign.map(|assign| (block_for(code, CompareOp::Eq, ASSIGN_OBJECT), assign));
         let by_routine = [
             (block_for(code, CompareOp::SLt, 0), "unwind"),
             (block_for(code, CompareOp::Eq, SLOW), "arithmetic_slow"),
@@ -206,16 +220,15 @@ impl General<'_> {
         self.dispatch(code, state, units, head, ended);
         code.block = requested;
         self.make_call(code, state, head);
-        code.block = accessed;
-        let context = code.param(0);
-        let address = code.load(state, L_SELF);
-        let status = match object {
-            Some(object) => code.call(*object, &[context, address]),
-            None => code.constant(FAIL),
-        };
-        Self::go_on(code, status, head);
+        for (block, stub) in accessed.into_iter().chain(assigned) {
+            code.block = block;
+            let context = code.param(0);
+            let address = code.load(state, L_SELF);
+            let status = code.call(stub, &[context, address]);
+            Self::go_on(code, status, head);
+        }
         code.block = of_map;
-        self.access_shared(code, state, shared, head);
+        self.access_shared(code, state, &accesses.shared, head);
         for (block, name) in by_routine {
             code.block = block;
             let routine = self.routine(name);

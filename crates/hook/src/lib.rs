@@ -28,6 +28,19 @@ pub struct Hook {
     pub verdicts: &'static [Verdict],
     /// The verdict of a handler that returns nothing. Where a handler returns it, the next one is asked.
     pub pass: i32,
+    /// What programs do for a packet whose fields they change.
+    pub checksums: Checksums,
+}
+
+/// How the checksum of a transport header is kept right.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Checksums {
+    /// The packet's bytes are all there is.
+    Bytes,
+    /// The kernel may have left a checksum to the network card (`CHECKSUM_PARTIAL`), or keep a sum of the whole packet beside it
+    /// (`CHECKSUM_COMPLETE`): a helper (`enum bpf_func_id`) knows. It takes the context, where the checksum is, 0, the difference of the
+    /// bytes and flags (`BPF_F_PSEUDO_HDR` …), gives 0, and the packet's addresses are no longer valid.
+    Helper(u32),
 }
 
 /// What a program can return.

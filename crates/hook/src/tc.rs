@@ -1,7 +1,7 @@
 //! tc, through links (tcx): packets between driver and protocols, as the kernel keeps them (`struct __sk_buff`, `enum tcx_action_base` of
 //! include/uapi/linux/bpf.h). Scripts may use the names of `TC_ACT_…` (include/uapi/linux/pkt_cls.h), too.
 
-use crate::{Context, Elsewhere, Hook, Pull, Verdict};
+use crate::{Checksums, Context, Elsewhere, Hook, Pull, Verdict};
 
 /// `NEXT` is for the programs behind this one, and in the end for the protocols, or the driver.
 const VERDICTS: &[Verdict] = &[
@@ -26,5 +26,7 @@ pub const TC_INGRESS: Hook = hook("tc.ingress", "tcx/ingress");
 pub const TC_EGRESS: Hook = hook("tc.egress", "tcx/egress");
 
 const fn hook(name: &'static str, section: &'static str) -> Hook {
-    Hook { name, section, program_type: 3, context: CONTEXT, verdicts: VERDICTS, pass: -1 }
+    // `bpf_l4_csum_replace`.
+    let checksums = Checksums::Helper(11);
+    Hook { name, section, program_type: 3, context: CONTEXT, verdicts: VERDICTS, pass: -1, checksums }
 }

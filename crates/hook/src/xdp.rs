@@ -1,6 +1,6 @@
 //! XDP: frames as the driver has received them (`enum xdp_action`, `struct xdp_md`).
 
-use crate::{Buffers, Context, Elsewhere, Hook, Verdict};
+use crate::{Buffers, Checksums, Context, Elsewhere, Hook, Verdict};
 
 /// `bpf_xdp_get_buff_len`, `bpf_xdp_load_bytes` and `bpf_xdp_store_bytes`.
 const BUFFERS: Buffers = Buffers { section: "xdp.frags", length: 188, load: 189, store: 190 };
@@ -18,4 +18,5 @@ pub const XDP: Hook = Hook {
         Verdict::with_target(4, &["REDIRECT"]),
     ],
     pass: 2,
+    checksums: Checksums::Bytes,
 };

@@ -5,6 +5,7 @@
 //! headers by name. What both give are words and [`Value`]s: what a language makes of them is the front end's.
 
 mod access;
+mod assign;
 mod copy;
 mod facts;
 mod machine;
@@ -12,6 +13,7 @@ pub mod protocols;
 mod value;
 
 pub use access::{Access, COMMON_REACH, MAX_DISPLACEMENT, MAX_FRAME, MAX_LENGTH, READABLE};
+pub use assign::{Refused, Takes};
 pub use copy::{FrameCopy, Scattered};
 pub use facts::{Bounds, Facts, Parsed, Pointer};
 pub use machine::{Fault, Machine, PacketState};

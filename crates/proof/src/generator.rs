@@ -52,6 +52,7 @@ mod texts;
 pub mod tree;
 mod utf8;
 mod varargs;
+mod writes;
 
 use changes::Holder;
 use classes::Class;
@@ -250,6 +251,7 @@ impl Generator {
             loops::STATEMENTS,
             jumps::STATEMENTS,
             packet::STATEMENTS,
+            writes::STATEMENTS,
             places::STATEMENTS,
             functions::STATEMENTS,
             texts::STATEMENTS,

@@ -91,6 +91,7 @@ fn cases_agree_at_tc() {
         ("cases/shared", 5),
         ("cases/strings", 5),
         ("cases/verifier", 5),
+        ("cases/writes", 3),
         ("cases/general", 50),
         ("cases/shared_general", 3),
     ] {

@@ -115,7 +115,7 @@ function index_text(L, dest, object, text, hash)
   return index(L, dest, object, L + L_KEY)
 end
 
--- object[key] := value.
+-- object[key] := value. 0, FAIL, REQUEST, ASSIGN_OBJECT for a field of a packet object, or SHARED.
 function set_index(L, object, key, value)
   local turns = 0
   while turns < 2000 do
@@ -132,7 +132,10 @@ function set_index(L, object, key, value)
         return table_set(L, t, key, value)
       end
     elseif u64(object) == TAG_OBJECT then
-      return raise_here(L, "protocol fields are read-only")
+      set64(L + L_CALL_DEST, value)
+      set64(L + L_CALL_FUNC, object)
+      set64(L + L_CALL_COUNT, key)
+      return ASSIGN_OBJECT
     else
       handler = metamethod(L, object, "__newindex", text_hash("__newindex"))
       if u64(handler) == TAG_NIL then return index_error(L, object, turns) end

@@ -246,6 +246,8 @@ constants! {
     HANDLED = 8;
     /// An error has been caught: end the frame that did so (`finish_marker`).
     CAUGHT = 9;
+    /// Assign the value at `L_CALL_DEST` to the field with the key at `L_CALL_COUNT` of the packet object at `L_CALL_FUNC`.
+    ASSIGN_OBJECT = 10;
 
     // Accesses to shared tables. Reading stores the value, assigning takes it; `TRAVERSE` begins the traversal of the generic `for` whose
     // registers are at the place, `NEXT` stores the next key and value of the one whose state is at the key, `ANY` stores some key

@@ -19,6 +19,7 @@ mod error;
 mod events;
 mod expanded;
 use moonhook_snapshot::{first_sums, flow, names};
+mod field_writes;
 mod fields;
 mod form;
 mod formatting;

@@ -54,10 +54,7 @@ pub fn field(context: &mut Context<'_>, object: &Object, name: &[u8]) -> Result<
             let Some(protocol) = protocol(header) else { return Ok(vec![]) };
             match protocol.field(&text) {
                 Some(field) => protocol.read(context, field).map(arms),
-                None => {
-                    let known = list(protocol.fields.iter().map(|field| field.name));
-                    no_field(context, protocol.name, text, known)
-                }
+                None => no_field(context, object, text),
             }
         }
         object => {
@@ -66,11 +63,7 @@ pub fn field(context: &mut Context<'_>, object: &Object, name: &[u8]) -> Result<
             }
             match protocol(&text) {
                 Some(protocol) if *object == Object::Packet => (protocol.find)(context).map(arms),
-                _ if *object == Object::Packet => {
-                    let known = list(protocols::<Context<'static>>().iter().map(|protocol| protocol.name));
-                    no_field(context, "packet", text, known)
-                }
-                _ => no_field(context, "data", text, "the methods of data objects".to_string()),
+                _ => no_field(context, object, text),
             }
         }
     }
@@ -111,14 +104,21 @@ pub fn field_names() -> impl Iterator<Item = &'static str> {
     )
 }
 
-fn no_field(
-    context: &mut Context<'_>,
-    header: &'static str,
-    field: String,
-    known: String,
-) -> Result<Vec<Arm>> {
-    let name = field.clone();
-    context.missing_field(LowerErrorKind::NoSuchField { header, field, known }, &name);
+/// The fields that an object has, to be listed in a message.
+pub fn known_fields(object: &Object) -> String {
+    match object {
+        Object::Header(header) => {
+            let fields = protocol::<Context<'static>>(header).map(|protocol| protocol.fields);
+            list(fields.iter().flatten().map(|field| field.name))
+        }
+        Object::Packet => list(protocols::<Context<'static>>().iter().map(|protocol| protocol.name)),
+        _ => "the methods of data objects".to_string(),
+    }
+}
+
+fn no_field(context: &mut Context<'_>, object: &Object, field: String) -> Result<Vec<Arm>> {
+    let (name, known) = (field.clone(), known_fields(object));
+    context.missing_field(LowerErrorKind::NoSuchField { header: owner(object), field, known }, &name);
     Ok(vec![])
 }
 

@@ -21,7 +21,6 @@ pub(crate) use data::DataKind;
 const DATA: &CStr = c"data";
 const HEADER: &CStr = c"header";
 
-const READ_ONLY: &CStr = c"protocol fields are read-only";
 const GONE: &CStr = c"packet used after its handler has returned";
 
 /// Adds the metatables to the state. The stack is left as it was.
@@ -72,19 +71,23 @@ unsafe fn set_function(state: *mut lua_State, name: &CStr, function: ffi::lua_CF
     }
 }
 
-/// Keeps scripts from reaching the metatable on top of the stack, and refuses assignments.
+/// Keeps scripts from reaching the metatable on top of the stack.
 unsafe fn protect(state: *mut lua_State) {
     // SAFETY: as in `set_function`.
     unsafe {
-        set_function(state, c"__newindex", refuse_assignment);
         ffi::lua_pushboolean(state, 0);
         ffi::lua_setfield(state, -2, c"__metatable".as_ptr());
     }
 }
 
-unsafe extern "C-unwind" fn refuse_assignment(state: *mut lua_State) -> c_int {
-    // SAFETY: see the top of this file; the message has no format directive.
-    unsafe { ffi::luaL_error(state, READ_ONLY.as_ptr()) }
+/// Raises the error that the field whose name is at index 2 cannot be assigned.
+unsafe fn no_assignment(state: *mut lua_State, owner: &CStr) -> c_int {
+    // SAFETY: as in `no_field`.
+    unsafe {
+        let key = ffi::luaL_tolstring(state, 2, std::ptr::null_mut());
+        let message = c"'%s' has no field '%s' that can be assigned";
+        ffi::luaL_error(state, message.as_ptr(), owner.as_ptr(), key)
+    }
 }
 
 /// Raises `'OWNER' has no field 'KEY'`, where the key is the value at index 2.

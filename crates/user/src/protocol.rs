@@ -6,6 +6,7 @@
 //! All offsets are bytes from the start of the frame unless a comment says otherwise; all integers on the wire are
 //! big-endian. Nothing here panics, whatever the bytes are.
 
+pub mod assign;
 mod bytes;
 pub mod eth;
 pub mod icmp;

@@ -2,6 +2,7 @@
 
 use super::header::{Field, Headers, Protocol, Values, nothing};
 use super::link;
+use crate::assign::{Assign, Header, Place, Takes, word_of};
 use crate::{Access, Machine, Value};
 use moonhook_ir::words::Word;
 use moonhook_ir::{BinaryOp, Size};
@@ -16,15 +17,21 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
             Ok(ways)
         },
         fields: vec![
-            Field { name: "dst", read: |machine| mac(machine, 0) },
-            Field { name: "src", read: |machine| mac(machine, 6) },
-            Field {
-                name: "type",
-                read: |machine| {
-                    let word = machine.header_field(Word::Imm(0), 12, Size::B2, link::ETHERNET)?;
-                    machine.only(Value::Number(word))
-                },
-            },
+            Field::new("dst", |machine| mac(machine, 0))
+                .assigned(Takes::Mac, |c, value, _| write_mac(c, 0, value)),
+            Field::new("src", |machine| mac(machine, 6))
+                .assigned(Takes::Mac, |c, value, _| write_mac(c, 6, value)),
+            Field::new("type", |machine: &mut M| {
+                let word = machine.header_field(Word::Imm(0), 12, Size::B2, link::ETHERNET)?;
+                machine.only(Value::Number(word))
+            })
+            .assigned(Takes::Number(16), |machine, value, _| {
+                if let Some(word) = word_of(value) {
+                    machine.put(HEADER, Place::word(12, Size::B2), word)?;
+                    machine.note_packet_written();
+                }
+                Ok(())
+            }),
         ],
     }
 }
@@ -36,4 +43,17 @@ fn mac<M: Machine>(machine: &mut M, at: i64) -> Values<M> {
     let high = machine.shl(high, 16);
     let word = machine.binary(BinaryOp::Or, high, low);
     machine.only(Value::Mac(word))
+}
+
+/// The header.
+const HEADER: Header = Header { start: Word::Imm(0), whole: link::ETHERNET };
+
+fn write_mac<M: Machine>(machine: &mut M, at: i64, value: Value) -> Result<(), M::Stop> {
+    if let Some(word) = word_of(value) {
+        let high = machine.shr(word, 16);
+        machine.put(HEADER, Place::word(at, Size::B4), high)?;
+        machine.put(HEADER, Place::word(at + 4, Size::B2), word)?;
+        machine.note_field_written();
+    }
+    Ok(())
 }

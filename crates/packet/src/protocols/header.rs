@@ -1,5 +1,6 @@
 //! What protocols are written with: their rows, and finding their headers.
 
+use crate::assign::{Refused, Takes};
 use crate::{Access, Fault, Machine, PacketState, Value, ValueWays};
 use moonhook_ir::CompareOp;
 use moonhook_ir::words::{Branches, Way, Word, WordWays};
@@ -30,6 +31,31 @@ pub struct Protocol<M: Machine> {
 pub struct Field<M: Machine> {
     pub name: &'static str,
     pub read: Read<M>,
+    /// How it is assigned, if it can be.
+    pub assignment: Option<Assignment<M>>,
+}
+
+/// How a field is assigned.
+pub struct Assignment<M: Machine> {
+    pub takes: Takes,
+    pub write: Write<M>,
+}
+
+/// Writes a field of a header that is known to be there, and goes on where it could; the other states are added to those refused.
+pub type Write<M> = fn(&mut M, Value, &mut RefusedBy<M>) -> Result<(), <M as Branches>::Stop>;
+
+pub type RefusedBy<M> = Refused<<M as Branches>::State>;
+
+impl<M: Machine> Field<M> {
+    /// A field that can only be read.
+    pub fn new(name: &'static str, read: Read<M>) -> Self {
+        Field { name, read, assignment: None }
+    }
+
+    /// The same field, which can be assigned as well.
+    pub fn assigned(self, takes: Takes, write: Write<M>) -> Self {
+        Field { assignment: Some(Assignment { takes, write }), ..self }
+    }
 }
 
 /// Ways of parsing that end without finding the header.

@@ -2,6 +2,7 @@
 
 use super::header::{Field, Headers, Parsing, Protocol, Values};
 use super::transport;
+use crate::assign::{Place, Sum, Takes};
 use crate::{Access, Machine, Value};
 use moonhook_ir::Size;
 use moonhook_ir::words::Word;
@@ -14,13 +15,26 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
         name: "icmp",
         find: |machine| machine.header_ways("icmp", parse),
         fields: vec![
-            Field { name: "type", read: |c| field(c, 0, Size::B1) },
-            Field { name: "code", read: |c| field(c, 1, Size::B1) },
-            Field { name: "checksum", read: |c| field(c, 2, Size::B2) },
-            Field { name: "id", read: |c| field(c, 4, Size::B2) },
-            Field { name: "seq", read: |c| field(c, 6, Size::B2) },
+            Field::new("type", |c| field(c, 0, Size::B1))
+                .assigned(Takes::Number(8), |c, value, _| assign(c, Place::word(0, Size::B1), value)),
+            Field::new("code", |c| field(c, 1, Size::B1))
+                .assigned(Takes::Number(8), |c, value, _| assign(c, Place::word(1, Size::B1), value)),
+            Field::new("checksum", |c| field(c, 2, Size::B2)).assigned(Takes::Number(16), |c, value, _| {
+                transport::write(c, ("icmp", parse), LENGTH, Place::word(2, Size::B2), value)
+            }),
+            Field::new("id", |c| field(c, 4, Size::B2))
+                .assigned(Takes::Number(16), |c, value, _| assign(c, Place::word(4, Size::B2), value)),
+            Field::new("seq", |c| field(c, 6, Size::B2))
+                .assigned(Takes::Number(16), |c, value, _| assign(c, Place::word(6, Size::B2), value)),
         ],
     }
+}
+
+/// The checksum, of ICMPv6 over addresses, too.
+pub const SUM: Sum = Sum { at: 2, may_be_none: false };
+
+fn assign<M: Machine>(machine: &mut M, place: Place, value: Value) -> Result<(), M::Stop> {
+    transport::assign(machine, ("icmp", parse), (LENGTH, SUM), place, value)
 }
 
 /// Words: is it there, where it starts.

@@ -1,7 +1,9 @@
 //! `pkt.ip`: IPv4 and IPv6 alike.
 
 use super::header::{Field, Headers, Protocol, Values};
+use super::ip_writes as writes;
 use super::network::{self, IPV4, IPV6, Part};
+use crate::assign::{Place, Takes};
 use crate::{Access, Machine, Value};
 use moonhook_ir::words::{Branches, Way, Word};
 use moonhook_ir::{CompareOp, Size};
@@ -14,71 +16,76 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
         name: "ip",
         find: |machine| machine.header_ways("ip", network::parse),
         fields: vec![
-            Field { name: "version", read: |c| part(c, Part::Version) },
-            Field { name: "proto", read: |c| part(c, Part::Protocol) },
-            Field { name: "fragment_offset", read: |c| part(c, Part::FragmentOffset) },
-            Field { name: "more_fragments", read: more_fragments },
-            Field { name: "header_length", read: header_length },
-            Field {
-                name: "src",
-                read: |c| {
-                    by_version(c, |c, start| v4_address(c, start, 12), |c, start| v6_address(c, start, 8))
-                },
-            },
-            Field {
-                name: "dst",
-                read: |c| {
-                    by_version(c, |c, start| v4_address(c, start, 16), |c, start| v6_address(c, start, 24))
-                },
-            },
-            Field {
-                name: "tos",
-                read: |c| {
-                    by_version(
-                        c,
-                        |c, start| v4(c, start, 1, Size::B1),
-                        |c, start| v6_bits(c, start, 20, 0xff),
-                    )
-                },
-            },
-            Field {
-                name: "ttl",
-                read: |c| {
-                    by_version(c, |c, start| v4(c, start, 8, Size::B1), |c, start| v6(c, start, 7, Size::B1))
-                },
-            },
-            Field {
-                name: "length",
-                read: |c| {
-                    by_version(
-                        c,
-                        |c, start| Ok(Value::Number(network::length(c, start, 4)?)),
-                        |c, start| Ok(Value::Number(network::length(c, start, 6)?)),
-                    )
-                },
-            },
-            Field { name: "id", read: identification },
-            Field {
-                name: "dont_fragment",
-                read: |c| {
-                    by_version(
-                        c,
-                        |c, start| {
-                            let flags = c.header_field(start, 6, Size::B2, IPV4)?;
-                            Ok(c.bit(flags, 14))
-                        },
-                        |_, _| Ok(Value::Nothing),
-                    )
-                },
-            },
-            Field {
-                name: "checksum",
-                read: |c| by_version(c, |c, start| v4(c, start, 10, Size::B2), |_, _| Ok(Value::Nothing)),
-            },
-            Field {
-                name: "flow",
-                read: |c| by_version(c, |_, _| Ok(Value::Nothing), |c, start| v6_bits(c, start, 0, 0xf_ffff)),
-            },
+            Field::new("version", |c| part(c, Part::Version)),
+            Field::new("proto", |c| part(c, Part::Protocol)),
+            Field::new("fragment_offset", |c| part(c, Part::FragmentOffset)),
+            Field::new("more_fragments", more_fragments),
+            Field::new("header_length", header_length),
+            Field::new("src", |c| {
+                by_version(c, |c, start| v4_address(c, start, 12), |c, start| v6_address(c, start, 8))
+            })
+            .assigned(Takes::Address, |c, value, refused| writes::address(c, value, refused, [12, 8])),
+            Field::new("dst", |c| {
+                by_version(c, |c, start| v4_address(c, start, 16), |c, start| v6_address(c, start, 24))
+            })
+            .assigned(Takes::Address, |c, value, refused| writes::address(c, value, refused, [16, 24])),
+            Field::new("tos", |c| {
+                by_version(c, |c, start| v4(c, start, 1, Size::B1), |c, start| v6_bits(c, start, 20, 0xff))
+            })
+            .assigned(Takes::Number(8), |c, value, refused| {
+                writes::bits(
+                    c,
+                    value,
+                    refused,
+                    [Some(Place::word(1, Size::B1)), Some(Place::part(0, Size::B4, 20, 8))],
+                )
+            }),
+            Field::new("ttl", |c| {
+                by_version(c, |c, start| v4(c, start, 8, Size::B1), |c, start| v6(c, start, 7, Size::B1))
+            })
+            .assigned(Takes::Number(8), |c, value, refused| {
+                writes::bits(
+                    c,
+                    value,
+                    refused,
+                    [Some(Place::word(8, Size::B1)), Some(Place::word(7, Size::B1))],
+                )
+            }),
+            Field::new("length", |c| {
+                by_version(
+                    c,
+                    |c, start| Ok(Value::Number(network::length(c, start, 4)?)),
+                    |c, start| Ok(Value::Number(network::length(c, start, 6)?)),
+                )
+            }),
+            Field::new("id", identification).assigned(Takes::Number(16), |c, value, refused| {
+                writes::bits(c, value, refused, [Some(Place::word(4, Size::B2)), None])
+            }),
+            Field::new("dont_fragment", |c: &mut M| {
+                by_version(
+                    c,
+                    |c, start| {
+                        let flags = c.header_field(start, 6, Size::B2, IPV4)?;
+                        Ok(c.bit(flags, 14))
+                    },
+                    |_, _| Ok(Value::Nothing),
+                )
+            })
+            .assigned(Takes::Flag, |c, value, refused| {
+                writes::bits(c, value, refused, [Some(Place::part(6, Size::B2, 14, 1)), None])
+            }),
+            Field::new("checksum", |c| {
+                by_version(c, |c, start| v4(c, start, 10, Size::B2), |_, _| Ok(Value::Nothing))
+            })
+            .assigned(Takes::Number(16), |c, value, refused| {
+                writes::bits(c, value, refused, [Some(Place::word(10, Size::B2)), None])
+            }),
+            Field::new("flow", |c| {
+                by_version(c, |_, _| Ok(Value::Nothing), |c, start| v6_bits(c, start, 0, 0xf_ffff))
+            })
+            .assigned(Takes::Number(20), |c, value, refused| {
+                writes::bits(c, value, refused, [None, Some(Place::part(0, Size::B4, 0, 20))])
+            }),
         ],
     }
 }

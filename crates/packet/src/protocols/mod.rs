@@ -7,8 +7,12 @@
 mod eth;
 mod extensions;
 mod header;
+pub(crate) mod headers {
+    pub use super::header::Headers;
+}
 mod icmp;
 mod ip;
+mod ip_writes;
 mod link;
 mod network;
 mod payload;
@@ -18,9 +22,11 @@ mod transport;
 mod udp;
 mod vlan;
 
+use crate::assign::Takes;
 use crate::{Machine, PacketState, Value};
+use moonhook_ir::CompareOp;
 
-pub use header::{Field, Protocol, Values};
+pub use header::{Assignment, Field, Protocol, RefusedBy, Values};
 pub use payload::payload_offset;
 
 /// All of them.
@@ -61,5 +67,29 @@ impl<M: Machine> Protocol<M> {
             }
         }
         Ok(ways)
+    }
+
+    /// Assigns a field of a header that was found, and goes on where that could be done. `value` is of the kind that the field takes.
+    pub fn assign(
+        &self,
+        machine: &mut M,
+        assignment: &Assignment<M>,
+        value: Value,
+    ) -> Result<RefusedBy<M>, M::Stop> {
+        let mut refused = RefusedBy::<M>::default();
+        if let (Takes::Number(bits), Value::Number(word)) = (assignment.takes, value) {
+            let beyond = machine.compare(CompareOp::UGt, word, (1 << bits) - 1);
+            machine.leave_if(beyond, &mut refused.unfit);
+        }
+        if machine.alive() && machine.state().packet().written {
+            let (there, gone): (Vec<_>, Vec<_>) =
+                (self.find)(machine)?.into_iter().partition(|way| way.values != Value::Nothing);
+            refused.absent.extend(gone.into_iter().map(|way| way.state));
+            machine.enter(there.into_iter().map(|way| way.state).collect())?;
+        }
+        if machine.alive() {
+            (assignment.write)(machine, value, &mut refused)?;
+        }
+        Ok(refused)
     }
 }

@@ -2,43 +2,64 @@
 
 use super::header::{Field, Headers, Parsing, Protocol, Values, absent};
 use super::transport;
+use crate::assign::{Place, Sum, Takes};
 use crate::{Access, Machine, Value};
 use moonhook_ir::words::Word;
 use moonhook_ir::{CompareOp, Size};
 
 /// Bytes of the header without options.
-const FIXED: u32 = 20;
+pub const FIXED: u32 = 20;
 
 pub fn protocol<M: Machine>() -> Protocol<M> {
     Protocol {
         name: "tcp",
         find: |machine| machine.header_ways("tcp", parse),
         fields: vec![
-            Field { name: "sport", read: |c| field(c, 0, Size::B2) },
-            Field { name: "dport", read: |c| field(c, 2, Size::B2) },
-            Field { name: "seq", read: |c| field(c, 4, Size::B4) },
-            Field { name: "ack", read: |c| field(c, 8, Size::B4) },
-            Field { name: "flags", read: |c| field(c, 13, Size::B1) },
-            Field { name: "window", read: |c| field(c, 14, Size::B2) },
-            Field { name: "checksum", read: |c| field(c, 16, Size::B2) },
-            Field { name: "urgent", read: |c| field(c, 18, Size::B2) },
-            Field { name: "fin", read: |c| flag(c, 0) },
-            Field { name: "syn", read: |c| flag(c, 1) },
-            Field { name: "rst", read: |c| flag(c, 2) },
-            Field { name: "psh", read: |c| flag(c, 3) },
-            Field { name: "urg", read: |c| flag(c, 5) },
-            Field { name: "ece", read: |c| flag(c, 6) },
-            Field { name: "cwr", read: |c| flag(c, 7) },
-            Field {
-                name: "header_length",
-                read: |machine| {
-                    let words = machine.known_header("tcp", parse)?;
-                    let length = machine.sub(words[2], words[1]);
-                    machine.only(Value::Number(length))
-                },
-            },
+            Field::new("sport", |c| field(c, 0, Size::B2))
+                .assigned(Takes::Number(16), |c, value, _| assign(c, Place::word(0, Size::B2), value)),
+            Field::new("dport", |c| field(c, 2, Size::B2))
+                .assigned(Takes::Number(16), |c, value, _| assign(c, Place::word(2, Size::B2), value)),
+            Field::new("seq", |c| field(c, 4, Size::B4))
+                .assigned(Takes::Number(32), |c, value, _| assign(c, Place::word(4, Size::B4), value)),
+            Field::new("ack", |c| field(c, 8, Size::B4))
+                .assigned(Takes::Number(32), |c, value, _| assign(c, Place::word(8, Size::B4), value)),
+            Field::new("flags", |c| field(c, 13, Size::B1))
+                .assigned(Takes::Number(8), |c, value, _| assign(c, Place::word(13, Size::B1), value)),
+            Field::new("window", |c| field(c, 14, Size::B2))
+                .assigned(Takes::Number(16), |c, value, _| assign(c, Place::word(14, Size::B2), value)),
+            Field::new("checksum", |c| field(c, 16, Size::B2)).assigned(Takes::Number(16), |c, value, _| {
+                transport::write(c, ("tcp", parse), FIXED, Place::word(16, Size::B2), value)
+            }),
+            Field::new("urgent", |c| field(c, 18, Size::B2))
+                .assigned(Takes::Number(16), |c, value, _| assign(c, Place::word(18, Size::B2), value)),
+            Field::new("fin", |c| flag(c, 0))
+                .assigned(Takes::Flag, |c, value, _| assign(c, Place::flag(13, 0), value)),
+            Field::new("syn", |c| flag(c, 1))
+                .assigned(Takes::Flag, |c, value, _| assign(c, Place::flag(13, 1), value)),
+            Field::new("rst", |c| flag(c, 2))
+                .assigned(Takes::Flag, |c, value, _| assign(c, Place::flag(13, 2), value)),
+            Field::new("psh", |c| flag(c, 3))
+                .assigned(Takes::Flag, |c, value, _| assign(c, Place::flag(13, 3), value)),
+            Field::new("urg", |c| flag(c, 5))
+                .assigned(Takes::Flag, |c, value, _| assign(c, Place::flag(13, 5), value)),
+            Field::new("ece", |c| flag(c, 6))
+                .assigned(Takes::Flag, |c, value, _| assign(c, Place::flag(13, 6), value)),
+            Field::new("cwr", |c| flag(c, 7))
+                .assigned(Takes::Flag, |c, value, _| assign(c, Place::flag(13, 7), value)),
+            Field::new("header_length", |machine| {
+                let words = machine.known_header("tcp", parse)?;
+                let length = machine.sub(words[2], words[1]);
+                machine.only(Value::Number(length))
+            }),
         ],
     }
+}
+
+/// The checksum.
+pub const SUM: Sum = Sum { at: 16, may_be_none: false };
+
+fn assign<M: Machine>(machine: &mut M, place: Place, value: Value) -> Result<(), M::Stop> {
+    transport::assign(machine, ("tcp", parse), (FIXED, SUM), place, value)
 }
 
 /// Words: is it there, where it starts, where its payload starts.

@@ -13,7 +13,7 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
     Protocol {
         name: "tls",
         find: |machine| machine.header_ways("tls", parse),
-        fields: vec![Field { name: "sni", read: sni }],
+        fields: vec![Field::new("sni", sni)],
     }
 }
 

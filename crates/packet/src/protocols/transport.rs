@@ -1,8 +1,10 @@
 //! What TCP, UDP and ICMP have in common: they follow an IP header, whole or first fragment, of their protocol number.
 
-use super::header::{Headers, absent};
+use super::header::{Headers, Parsing, absent};
 use super::network::{self, Part};
-use crate::{Access, Machine, PacketState};
+use super::{icmp, tcp, udp};
+use crate::assign::{Assign, Change, Covered, Header, Place, Sum, word_of};
+use crate::{Access, Machine, PacketState, Value};
 use moonhook_ir::CompareOp;
 use moonhook_ir::words::{Address, Word, WordWays};
 
@@ -63,4 +65,68 @@ fn follow<M: Machine>(
     ways.extend(absent([later]));
     machine.resume(first);
     Ok(())
+}
+
+/// How a transport header is found: its name, and how it is parsed.
+type Parser<M> = (&'static str, fn(&mut M) -> Parsing<M>);
+
+/// Assigns bits of a transport header that is there, and changes its checksum.
+pub fn assign<M: Machine>(
+    machine: &mut M,
+    parser: Parser<M>,
+    (whole, sum): (u32, Sum),
+    place: Place,
+    value: Value,
+) -> Result<(), M::Stop> {
+    let words = machine.known_header(parser.0, parser.1)?;
+    let header = Header { start: words[1], whole };
+    if let Some(word) = word_of(value) {
+        let change = machine.put(header, place, word)?;
+        machine.fix_transport(header, sum, Covered::Header, change)?;
+        machine.note_field_written();
+    }
+    Ok(())
+}
+
+/// Assigns bits of a transport header that is there, and nothing else.
+pub fn write<M: Machine>(
+    machine: &mut M,
+    parser: Parser<M>,
+    whole: u32,
+    place: Place,
+    value: Value,
+) -> Result<(), M::Stop> {
+    let words = machine.known_header(parser.0, parser.1)?;
+    if let Some(word) = word_of(value) {
+        machine.put(Header { start: words[1], whole }, place, word)?;
+        machine.note_field_written();
+    }
+    Ok(())
+}
+
+/// Changes the checksum of the transport header, if there is one that covers the addresses of IP, after a change of those.
+pub fn addresses_changed<M: Machine>(machine: &mut M, version: u32, change: Change) -> Result<(), M::Stop> {
+    let covered = Covered::Addresses(version);
+    let mut done = Vec::new();
+    let headers: [(Parser<M>, u32, Sum); 3] = [
+        (("tcp", tcp::parse), tcp::FIXED, tcp::SUM),
+        (("udp", udp::parse), udp::LENGTH, udp::SUM),
+        (("icmp", icmp::parse), icmp::LENGTH, icmp::SUM),
+    ];
+    for ((name, parse), whole, sum) in headers {
+        if !machine.alive() || (name == "icmp" && version == 4) {
+            continue;
+        }
+        let (state, words, others) = machine.found(name, parse)?;
+        machine.resume(state);
+        if machine.alive() {
+            machine.fix_transport(Header { start: words[1], whole }, sum, covered, change)?;
+            done.push(machine.take_state());
+        }
+        machine.enter(others)?;
+    }
+    if machine.alive() {
+        done.push(machine.take_state());
+    }
+    machine.enter(done)
 }

@@ -2,6 +2,7 @@
 
 use super::header::{Field, Headers, Parsing, Protocol, Values};
 use super::transport;
+use crate::assign::{Place, Sum, Takes};
 use crate::{Access, Machine, Value};
 use moonhook_ir::Size;
 use moonhook_ir::words::Word;
@@ -14,12 +15,23 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
         name: "udp",
         find: |machine| machine.header_ways("udp", parse),
         fields: vec![
-            Field { name: "sport", read: |c| field(c, 0) },
-            Field { name: "dport", read: |c| field(c, 2) },
-            Field { name: "length", read: |c| field(c, 4) },
-            Field { name: "checksum", read: |c| field(c, 6) },
+            Field::new("sport", |c| field(c, 0))
+                .assigned(Takes::Number(16), |c, value, _| assign(c, Place::word(0, Size::B2), value)),
+            Field::new("dport", |c| field(c, 2))
+                .assigned(Takes::Number(16), |c, value, _| assign(c, Place::word(2, Size::B2), value)),
+            Field::new("length", |c| field(c, 4)),
+            Field::new("checksum", |c| field(c, 6)).assigned(Takes::Number(16), |c, value, _| {
+                transport::write(c, ("udp", parse), LENGTH, Place::word(6, Size::B2), value)
+            }),
         ],
     }
+}
+
+/// The checksum.
+pub const SUM: Sum = Sum { at: 6, may_be_none: true };
+
+fn assign<M: Machine>(machine: &mut M, place: Place, value: Value) -> Result<(), M::Stop> {
+    transport::assign(machine, ("udp", parse), (LENGTH, SUM), place, value)
 }
 
 /// Words: is it there, where it starts.

@@ -2,6 +2,7 @@
 
 use super::header::{Field, Headers, Protocol, Values, nothing};
 use super::link;
+use crate::assign::{Assign, Header, Place, Takes, word_of};
 use crate::{Access, Machine, Value, ValueWays};
 use moonhook_ir::Size;
 use moonhook_ir::words::{Way, Word};
@@ -25,38 +26,34 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
             Ok(ways)
         },
         fields: vec![
-            Field {
-                name: "id",
-                read: |machine| {
-                    let tag = tag(machine)?;
-                    let id = machine.and(tag, 0xfff);
-                    machine.only(Value::Number(id))
-                },
-            },
-            Field {
-                name: "priority",
-                read: |machine| {
-                    let tag = tag(machine)?;
-                    let priority = machine.shr(tag, 13);
-                    machine.only(Value::Number(priority))
-                },
-            },
-            Field {
-                name: "dei",
-                read: |machine| {
-                    let tag = tag(machine)?;
-                    let dei = machine.bit(tag, 12);
-                    machine.only(dei)
-                },
-            },
-            Field {
-                name: "type",
-                read: |machine| {
-                    let word = machine.header_field(Word::Imm(0), 16, Size::B2, WHOLE)?;
-                    machine.only(Value::Number(word))
-                },
-            },
-            Field { name: "inner_id", read: inner_id },
+            Field::new("id", |machine: &mut M| {
+                let tag = tag(machine)?;
+                let id = machine.and(tag, 0xfff);
+                machine.only(Value::Number(id))
+            })
+            .assigned(Takes::Number(12), |c, value, _| write(c, Place::part(14, Size::B2, 0, 12), value)),
+            Field::new("priority", |machine: &mut M| {
+                let tag = tag(machine)?;
+                let priority = machine.shr(tag, 13);
+                machine.only(Value::Number(priority))
+            })
+            .assigned(Takes::Number(3), |c, value, _| write(c, Place::part(14, Size::B2, 13, 3), value)),
+            Field::new("dei", |machine: &mut M| {
+                let tag = tag(machine)?;
+                let dei = machine.bit(tag, 12);
+                machine.only(dei)
+            })
+            .assigned(Takes::Flag, |c, value, _| write(c, Place::part(14, Size::B2, 12, 1), value)),
+            Field::new("type", |machine: &mut M| {
+                let word = machine.header_field(Word::Imm(0), 16, Size::B2, WHOLE)?;
+                machine.only(Value::Number(word))
+            })
+            .assigned(Takes::Number(16), |c, value, _| {
+                write(c, Place::word(16, Size::B2), value)?;
+                c.note_packet_written();
+                Ok(())
+            }),
+            Field::new("inner_id", inner_id),
         ],
     }
 }
@@ -78,4 +75,13 @@ fn inner_id<M: Machine>(machine: &mut M) -> Values<M> {
     let id = machine.and(word, 0xfff);
     ways.push(machine.take_way(Value::Number(id)));
     Ok(ways)
+}
+
+/// Writes bits of the tag.
+fn write<M: Machine>(machine: &mut M, place: Place, value: Value) -> Result<(), M::Stop> {
+    if let Some(word) = word_of(value) {
+        machine.put(Header { start: Word::Imm(0), whole: WHOLE }, place, word)?;
+        machine.note_field_written();
+    }
+    Ok(())
 }

@@ -50,13 +50,14 @@ features! {
     FACTORIES = 27: "factories",
     CHANGES = 28: "changes",
     NAMING = 29: "naming",
+    WRITES = 30: "writes",
 }
 
 impl Features {
     /// Integers, branches, loops, calls of known functions.
     pub const PLAIN: Features = Features(0);
 
-    pub const ALL: Features = Features((1 << 30) - 1);
+    pub const ALL: Features = Features((1 << 31) - 1);
 
     /// Whether everything in `other` is in this set.
     pub fn has(self, other: Features) -> bool {
@@ -93,7 +94,8 @@ impl Features {
             | Features::PLACES.0
             | Features::REGISTRIES.0
             | Features::FACTORIES.0
-            | Features::CHANGES.0,
+            | Features::CHANGES.0
+            | Features::WRITES.0,
     );
 
     /// Some of them: all once in four times, half of them as often; otherwise some of those that have expanded code, as one construct that

@@ -8,9 +8,9 @@ use crate::frame::{Frame, Next};
 use crate::names::{self, Name};
 use crate::opcode::{Instruction, Opcode};
 use crate::shared::held::STALE;
-use crate::tables;
 use crate::value::{Abs, Object, Str};
 use crate::variables::known::VariableId;
+use crate::{field_writes, tables};
 use moonhook_snapshot::{TableId, Value};
 
 pub fn execute<'a>(
@@ -124,13 +124,8 @@ fn assign_field(
             context.share(*table, title)?;
             context.write_shared(*table, key, value)
         }
-        (Abs::Object(Object::Packet | Object::Argument | Object::Header(_)), _) => {
-            context.certain_error(
-                "protocol fields are read-only".to_string(),
-                Some(&field_text(key)).filter(|field| !field.is_empty()).map(String::as_str),
-                "write the frame's bytes, for example with `pkt:setuint8(offset, value)`",
-            );
-            Ok(())
+        (Abs::Object(object @ (Object::Packet | Object::Argument | Object::Header(_))), key) => {
+            field_writes::assign(context, object, key, value)
         }
         (Abs::Union(_), _) => {
             context.dispatch(object, &mut |context, object| {
@@ -177,14 +172,6 @@ fn assign_made(context: &mut Context<'_>, table: u32, key: &Abs, value: &Abs) ->
         None => return context.needs_entries(table, Some(key), "["),
     }
     Ok(())
-}
-
-/// A field's name, as far as it is constant.
-fn field_text(key: &Abs) -> String {
-    match key {
-        Abs::Str(Str::Const(text)) => String::from_utf8_lossy(text).into_owned(),
-        _ => String::new(),
-    }
 }
 
 fn not_indexable(context: &mut Context<'_>, object: &Abs, name: &Option<Name>, certain: bool) {

@@ -2,6 +2,7 @@
 
 use super::{Stubs, with_context};
 use crate::context::{Context, Result};
+use crate::field_writes::THAT_CAN_BE;
 use crate::strings::Slice;
 use crate::value::{Abs, Str, Word};
 use crate::ways::Arm;
@@ -18,44 +19,34 @@ impl Stubs<'_> {
     ///
     /// Only fields and methods among `names` are known, those that the script mentions; the others are taken for missing.
     pub fn access<'n>(&mut self, names: impl IntoIterator<Item = &'n [u8]>) -> Result<FunctionId> {
-        let (missing, length) = (self.missing_field()?, self.length()?);
+        let (missing, length) = (self.missing_field("")?, self.length()?);
         let mut known = Vec::new();
         for name in names {
             known.extend(self.field(name)?.map(|stub| (name, stub)));
         }
         self.make("object_access", with_context(0), |context, _| {
-            let state = context.state_address();
-            let [object, key, out] = [L_CALL_FUNC, L_CALL_COUNT, L_CALL_DEST].map(|field| {
-                let field = context.add(state, field);
-                context.load_arena(field)
-            });
-            let object = context.add(object, 8);
-            let object = context.load_arena(object);
-            let access = Access { program: context.code.function.params[0].into(), state, object, out };
+            let (access, key) = Access::described(context);
             let keyless = context.compare(CompareOp::Eq, key, 0);
             let (keyless, keyed) = context.split(keyless);
             context.state = keyless;
             access.call(context, length);
             context.state = keyed;
-            let tag = context.load_arena(key);
-            let payload = context.add(key, 8);
-            let payload = context.load_arena(payload);
-            let text = context.compare(CompareOp::Eq, tag, TAG_STRING);
-            let (text, other) = context.split(text);
-            context.state = text;
-            access.by_text(context, payload, &known)?;
-            let text = context.take_state();
-            context.state = other;
-            let shown = key_text(context, tag, payload)?;
-            let arms = [
-                Arm { state: text, values: vec![Abs::Int(payload)] },
-                Arm { state: context.take_state(), values: vec![Abs::Int(shown)] },
-            ];
-            if let Some([Abs::Int(key)]) = context.join(arms.into())?.as_deref() {
-                let failed = context.call_function(missing, &[state, object, *key]);
-                context.give(failed);
-            }
-            Ok(())
+            access.by_key(context, key, &known, missing, Access::by_bytes)
+        })
+    }
+
+    /// `(ctx, L) -> 0 | FAIL`: does what a routine that gave [`moonhook_runtime::layout::ASSIGN_OBJECT`] asks for: as
+    /// [`Stubs::access`], but the value at the address in `L_CALL_DEST` is assigned.
+    pub fn assign<'n>(&mut self, names: impl IntoIterator<Item = &'n [u8]>) -> Result<FunctionId> {
+        let missing = self.missing_field(THAT_CAN_BE)?;
+        let mut known = Vec::new();
+        for name in names {
+            known.extend(self.assignment(name)?.map(|stub| (name, stub)));
+        }
+        self.make("object_assign", with_context(0), |context, _| {
+            let (access, key) = Access::described(context);
+            // Few scripts assign fields by names that they compute, and those need not be fast, but short.
+            access.by_key(context, key, &known, missing, Access::by_routine)
         })
     }
 }
@@ -65,21 +56,65 @@ struct Access {
     program: Word,
     state: Word,
     object: Word,
-    out: Word,
+    /// Where the value goes to, or comes from.
+    place: Word,
 }
 
 impl Access {
+    /// What a routine has described, and the address of the key.
+    fn described(context: &mut Context<'_>) -> (Access, Word) {
+        let state = context.state_address();
+        let [object, key, place] = [L_CALL_FUNC, L_CALL_COUNT, L_CALL_DEST].map(|field| {
+            let field = context.add(state, field);
+            context.load_arena(field)
+        });
+        let object = context.add(object, 8);
+        let object = context.load_arena(object);
+        (Access { program: context.code.function.params[0].into(), state, object, place }, key)
+    }
+
+    /// Calls the stub for a key, of any type; where there is none, `missing` raises the error.
+    fn by_key(
+        &self,
+        context: &mut Context<'_>,
+        key: Word,
+        known: &[(&[u8], FunctionId)],
+        missing: FunctionId,
+        other_texts: fn(&Access, &mut Context<'_>, Word, &[(&[u8], FunctionId)]) -> Result<()>,
+    ) -> Result<()> {
+        let tag = context.load_arena(key);
+        let payload = context.add(key, 8);
+        let payload = context.load_arena(payload);
+        let text = context.compare(CompareOp::Eq, tag, TAG_STRING);
+        let (text, other) = context.split(text);
+        context.state = text;
+        self.by_constant(context, payload, known);
+        other_texts(self, context, payload, known)?;
+        let text = context.take_state();
+        context.state = other;
+        let shown = key_text(context, tag, payload)?;
+        let arms = [
+            Arm { state: text, values: vec![Abs::Int(payload)] },
+            Arm { state: context.take_state(), values: vec![Abs::Int(shown)] },
+        ];
+        if let Some([Abs::Int(key)]) = context.join(arms.into())?.as_deref() {
+            let failed = context.call_function(missing, &[self.state, self.object, *key]);
+            context.give(failed);
+        }
+        Ok(())
+    }
+
     /// Ends with a stub's result.
     fn call(&self, context: &mut Context<'_>, stub: FunctionId) {
         if context.state.alive() {
-            let result = context.call_function(stub, &[self.program, self.state, self.object, self.out]);
+            let result = context.call_function(stub, &[self.program, self.state, self.object, self.place]);
             context.give(result);
         }
     }
 
-    /// Finds the stub for a key that is a string; goes on where there is none. Mostly the key is a constant of the script,
-    /// which is the same text of the image as the field's name; only other strings are compared by their bytes.
-    fn by_text(&self, context: &mut Context<'_>, key: Word, known: &[(&[u8], FunctionId)]) -> Result<()> {
+    /// Finds the stub for a key that is a string and, as mostly, a constant of the script, which is the same text of the image as the
+    /// field's name; goes on where it is not.
+    fn by_constant(&self, context: &mut Context<'_>, key: Word, known: &[(&[u8], FunctionId)]) {
         for (name, stub) in known {
             let constant = context.image_string(name);
             let same = context.compare(CompareOp::Eq, key, constant);
@@ -88,12 +123,30 @@ impl Access {
             self.call(context, *stub);
             context.state = other;
         }
+    }
+
+    /// Finds the stub for a key that is a string by its bytes; goes on where there is none.
+    fn by_bytes(&self, context: &mut Context<'_>, key: Word, known: &[(&[u8], FunctionId)]) -> Result<()> {
         let Str::Slice { space, start, length } = context.text_of_payload(key) else { return Ok(()) };
         for (name, stub) in known {
             let (same, other) = context.split_equal_constant(Slice { space, start, length }, name)?;
             context.enter(same)?;
             self.call(context, *stub);
             context.enter(other)?;
+        }
+        Ok(())
+    }
+
+    /// As [`Access::by_bytes`], in less code.
+    fn by_routine(&self, context: &mut Context<'_>, key: Word, known: &[(&[u8], FunctionId)]) -> Result<()> {
+        for (name, stub) in known {
+            let constant = Word::Imm(context.image_string(name));
+            let same = context.call_routine_without_state("text_equal", &[key, constant]);
+            let same = context.compare(CompareOp::Ne, same, 0);
+            let (same, other) = context.split(same);
+            context.state = same;
+            self.call(context, *stub);
+            context.state = other;
         }
         Ok(())
     }

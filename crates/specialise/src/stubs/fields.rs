@@ -1,14 +1,18 @@
 //! Packets, the second argument and headers as general code uses them: fields and length.
 
+use super::shared::given::Given;
 use super::{Stubs, objects, with_context, without_context};
 use crate::context::{Context, Result};
 use crate::events::Message;
-use crate::objects;
 use crate::value::{ARGUMENT_SIZE, Abs, Object, Word};
+use crate::ways::Arm;
+use crate::{field_writes, objects};
 use moonhook_ir::words::{Branches, WayState, Words};
 use moonhook_ir::{CompareOp, FunctionId};
-use moonhook_packet::{Access, Scattered};
+use moonhook_packet::protocols::protocol;
+use moonhook_packet::{Access, Scattered, Takes};
 use moonhook_runtime::layout::{OBJECT_ARGUMENT, OBJECT_PACKET};
+use moonhook_schema::Type;
 
 impl Stubs<'_> {
     /// `(ctx, L, object, out) -> 0 | FAIL`: stores field `name` of an object (the payload of its value) at `out`. Methods
@@ -17,7 +21,7 @@ impl Stubs<'_> {
         if !objects().any(|(_, object)| objects::has_field(&object, name)) {
             return Ok(None);
         }
-        let missing = self.missing_field()?;
+        let missing = self.missing_field("")?;
         let title = format!("field_{}", String::from_utf8_lossy(name));
         let body = |context: &mut Context<'_>, parameters: &[Word]| {
             let &[object, out] = parameters else { return Ok(()) };
@@ -41,19 +45,57 @@ impl Stubs<'_> {
         self.make(&title, with_context(2), body).map(Some)
     }
 
-    /// `(L, object, key) -> FAIL`: raises the error that the object has no field `key`, the payload of a string.
-    pub fn missing_field(&mut self) -> Result<FunctionId> {
-        self.make("missing_field", without_context(2), |context, parameters| {
+    /// `(ctx, L, object, value) -> 0 | FAIL`: assigns the value at an address to field `name` of an object (the payload of its value). An
+    /// error where the object has no such field, or cannot take the value. `None` if no object has one.
+    pub fn assignment(&mut self, name: &[u8]) -> Result<Option<FunctionId>> {
+        if !field_writes::is_assigned(name) {
+            return Ok(None);
+        }
+        let missing = self.missing_field(field_writes::THAT_CAN_BE)?;
+        let title = format!("assign_{}", String::from_utf8_lossy(name));
+        let body = |context: &mut Context<'_>, parameters: &[Word]| {
+            let &[object, value] = parameters else { return Ok(()) };
+            context.on_frame(&mut |context| {
+                context.state.facts.packet.written = true;
+                for (payload, known) in objects().filter(|(_, known)| field_writes::has_assigned(known, name))
+                {
+                    let is = context.compare(CompareOp::Eq, object, payload);
+                    let (is, other) = context.split(is);
+                    context.state = is;
+                    assign_field(context, &known, name, value)?;
+                    context.state = other;
+                }
+                let state = context.state_address();
+                let key = Word::Imm(context.image_string(name));
+                let failed = context.call_function(missing, &[state, object, key]);
+                context.give(failed);
+                Ok(())
+            })
+        };
+        self.make(&title, with_context(2), body).map(Some)
+    }
+
+    /// `(L, object, key) -> FAIL`: raises the error that the object has no field `key`, the payload of a string; `end` ends its message.
+    pub fn missing_field(&mut self, end: &'static str) -> Result<FunctionId> {
+        let name = if end.is_empty() { "missing_field" } else { "unassigned_field" };
+        self.make(name, without_context(2), |context, parameters| {
             let &[object, key] = parameters else { return Ok(()) };
-            let key = Abs::Str(context.text_of_payload(key));
+            let mut owners = Vec::new();
             for (payload, known) in objects() {
                 let is = context.compare(CompareOp::Eq, object, payload);
                 let (is, other) = context.split(is);
-                context.state = is;
-                raise_missing(context, objects::owner(&known), &key)?;
+                let owner = context.image_string(objects::owner(&known).as_bytes());
+                owners.push(Arm { state: is, values: vec![Abs::int(owner)] });
                 context.state = other;
             }
-            raise_missing(context, "object", &key)
+            let owner = context.image_string(b"object");
+            owners.push(Arm { state: context.take_state(), values: vec![Abs::int(owner)] });
+            let owner = context.join_word(owners)?;
+            let [owner, key] = [owner, key].map(|word| Abs::Str(context.text_of_payload(word)));
+            let parts =
+                [Abs::text("'"), owner, Abs::text("' has no field '"), key, Abs::text(format!("'{end}"))];
+            let text = context.concatenate(&parts)?;
+            context.raise_text(&text, true)
         })
     }
 
@@ -121,8 +163,33 @@ fn read_field(context: &mut Context<'_>, object: &Object, name: &[u8], out: Word
     Ok(())
 }
 
-fn raise_missing(context: &mut Context<'_>, owner: &str, key: &Abs) -> Result<()> {
-    let parts = [Abs::text(format!("'{owner}' has no field '")), key.clone(), Abs::text("'")];
-    let text = context.concatenate(&parts)?;
-    context.raise_text(&text, true)
+/// Assigns what is at an address to a field that the object has, in the current state, which ends.
+fn assign_field(context: &mut Context<'_>, object: &Object, name: &[u8], place: Word) -> Result<()> {
+    let text = String::from_utf8_lossy(name).into_owned();
+    let protocol = match object {
+        Object::Header(header) => protocol(header),
+        _ => None,
+    };
+    let assignment = protocol.as_ref().and_then(|protocol| protocol.field(&text)?.assignment.as_ref());
+    let (Some(protocol), Some(assignment)) = (&protocol, assignment) else { return Ok(()) };
+    let ty = match assignment.takes {
+        Takes::Number(_) => Type::Integer,
+        Takes::Flag => Type::Boolean,
+        Takes::Mac => Type::Mac,
+        Takes::Address => Type::Address,
+    };
+    let Given { fits, nil, mut others, .. } = context.given(place, &ty)?;
+    for arm in fits {
+        context.state = arm.state;
+        let value = arm.values.into_iter().next().unwrap_or(Abs::Nil);
+        if let Some(given) = field_writes::given(context, assignment.takes, &value)? {
+            field_writes::write(context, protocol, (assignment, &text), given)?;
+            context.give(0);
+        }
+    }
+    others.push(nil);
+    context.fail_in(others, |context| {
+        context.fail(Message::new(field_writes::unfit(assignment.takes, &text)));
+        Ok(())
+    })
 }

@@ -6,7 +6,7 @@ use std::ffi::{CStr, c_int};
 
 use mlua::ffi::{self, lua_State};
 
-use super::{DATA, GONE, key, no_field, protect, push_bytes, push_value, set_function};
+use super::{DATA, GONE, key, no_assignment, no_field, protect, push_bytes, push_value, set_function};
 use crate::protocol::{Protocol, View};
 
 /// What a `data` object is.
@@ -62,6 +62,7 @@ pub(super) unsafe fn register(state: *mut lua_State) {
         }
         ffi::lua_pushcclosure(state, index, 1);
         ffi::lua_setfield(state, -2, c"__index".as_ptr());
+        set_function(state, c"__newindex", set_index);
         ffi::lua_pop(state, 1);
     }
 }
@@ -108,6 +109,25 @@ pub(super) unsafe fn frame<'a>(state: *mut lua_State, position: c_int) -> &'a [u
     }
 }
 
+/// As [`frame`], to be written.
+pub(super) unsafe fn frame_mut<'a>(state: *mut lua_State, position: c_int) -> &'a mut [u8] {
+    // SAFETY: as in `frame`, which has checked the object.
+    unsafe {
+        frame(state, position);
+        bytes_mut(ffi::lua_touserdata(state, position).cast())
+    }
+}
+
+/// Neither methods nor headers can be assigned.
+unsafe extern "C-unwind" fn set_index(state: *mut lua_State) -> c_int {
+    // SAFETY: see `super`.
+    unsafe {
+        let data: *mut Data = ffi::luaL_checkudata(state, 1, DATA.as_ptr()).cast();
+        frame(state, 1);
+        no_assignment(state, owner(data))
+    }
+}
+
 unsafe extern "C-unwind" fn index(state: *mut lua_State) -> c_int {
     // SAFETY: see `super`; upvalue 1 is the table of methods.
     unsafe {
@@ -127,11 +147,15 @@ unsafe extern "C-unwind" fn index(state: *mut lua_State) -> c_int {
 
 unsafe fn no_member(state: *mut lua_State, data: *mut Data) -> c_int {
     // SAFETY: see `super`; `data` is the object at index 1.
-    unsafe {
-        match (*data).kind {
-            DataKind::Packet => no_field(state, c"packet"),
-            DataKind::Argument => no_field(state, c"data"),
-        }
+    unsafe { no_field(state, owner(data)) }
+}
+
+/// What errors call the owner of a field.
+unsafe fn owner(data: *mut Data) -> &'static CStr {
+    // SAFETY: see `super`.
+    match unsafe { (*data).kind } {
+        DataKind::Packet => c"packet",
+        DataKind::Argument => c"data",
     }
 }
 

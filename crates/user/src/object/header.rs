@@ -2,12 +2,13 @@
 //!
 //! See [`super`] for the rules that make the unsafe code here sound.
 
-use std::ffi::c_int;
+use std::ffi::{CStr, c_int};
 
 use mlua::ffi::{self, lua_State};
 
-use super::{HEADER, data, key, no_field, protect, push_value, set_function};
+use super::{HEADER, data, key, no_assignment, no_field, protect, push_value, set_function};
 use crate::protocol::PROTOCOLS;
+use crate::protocol::assign::{Given, Refusal, Takes, assign};
 
 /// The userdata: an index into [`PROTOCOLS`].
 #[repr(C)]
@@ -21,6 +22,7 @@ pub(super) unsafe fn register(state: *mut lua_State) {
         ffi::luaL_newmetatable(state, HEADER.as_ptr());
         protect(state);
         set_function(state, c"__index", index);
+        set_function(state, c"__newindex", set_index);
         set_function(state, c"__eq", equal);
         ffi::lua_pop(state, 1);
     }
@@ -53,6 +55,61 @@ unsafe extern "C-unwind" fn index(state: *mut lua_State) -> c_int {
     }
 }
 
+unsafe extern "C-unwind" fn set_index(state: *mut lua_State) -> c_int {
+    // SAFETY: see `super`; as in `index`, and the slice of a string at a stack index ends before anything else is called.
+    unsafe {
+        let header: *mut Header = ffi::luaL_checkudata(state, 1, HEADER.as_ptr()).cast();
+        let protocol = &PROTOCOLS[(*header).protocol];
+        ffi::lua_getiuservalue(state, 1, 1);
+        let frame = data::frame_mut(state, -1);
+        let Some(field) = key(state).and_then(|name| protocol.assignment(name)) else {
+            let owner = c_string(state, protocol.name);
+            return no_assignment(state, owner);
+        };
+        let name = ffi::lua_tolstring(state, 2, std::ptr::null_mut());
+        match assign(frame, field, given(state)) {
+            Ok(()) => 0,
+            Err(Refusal::Absent) => {
+                ffi::luaL_error(state, c"field '%s' is not in this packet".as_ptr(), name)
+            }
+            Err(Refusal::Unfit) => match field.takes {
+                Takes::Number(bits) => {
+                    let message = c"bad value for field '%s' (integer of %d bits expected)";
+                    ffi::luaL_error(state, message.as_ptr(), name, bits as c_int)
+                }
+                takes => {
+                    let expected = match takes {
+                        Takes::Flag => c"boolean",
+                        Takes::Mac => c"MAC address",
+                        _ => c"address of the packet's IP version",
+                    };
+                    let message = c"bad value for field '%s' (%s expected)";
+                    ffi::luaL_error(state, message.as_ptr(), name, expected.as_ptr())
+                }
+            },
+        }
+    }
+}
+
+/// The value at index 3.
+unsafe fn given<'a>(state: *mut lua_State) -> Given<'a> {
+    // SAFETY: see `super`.
+    unsafe {
+        match ffi::lua_type(state, 3) {
+            ffi::LUA_TNUMBER if ffi::lua_isinteger(state, 3) != 0 => {
+                Given::Integer(ffi::lua_tointeger(state, 3))
+            }
+            ffi::LUA_TBOOLEAN => Given::Boolean(ffi::lua_toboolean(state, 3) != 0),
+            ffi::LUA_TSTRING => {
+                let mut length = 0;
+                let start = ffi::lua_tolstring(state, 3, &mut length);
+                Given::Text(std::slice::from_raw_parts(start.cast(), length))
+            }
+            _ => Given::Other,
+        }
+    }
+}
+
 /// A packet has one header of each protocol, whenever it is asked for.
 unsafe extern "C-unwind" fn equal(state: *mut lua_State) -> c_int {
     // SAFETY: see `super`; one of the two is a header, the other one may be another userdata.
@@ -69,11 +126,13 @@ unsafe extern "C-unwind" fn equal(state: *mut lua_State) -> c_int {
     }
 }
 
-/// Protocol names do not end in NUL, so Lua makes a string of this one first.
 unsafe fn no_header_field(state: *mut lua_State, protocol: &'static str) -> c_int {
+    // SAFETY: see `super`.
+    unsafe { no_field(state, c_string(state, protocol)) }
+}
+
+/// Protocol names do not end in NUL, so Lua makes a string of this one first.
+unsafe fn c_string<'a>(state: *mut lua_State, protocol: &'static str) -> &'a CStr {
     // SAFETY: see `super`; the pushed string stays on the stack while it is used.
-    unsafe {
-        let name = ffi::lua_pushlstring(state, protocol.as_ptr().cast(), protocol.len());
-        no_field(state, std::ffi::CStr::from_ptr(name))
-    }
+    unsafe { CStr::from_ptr(ffi::lua_pushlstring(state, protocol.as_ptr().cast(), protocol.len())) }
 }

@@ -1,5 +1,6 @@
 //! Ethernet II (IEEE 802.3 § 3): destination, source, type.
 
+use super::assign::{Assignment, Place, Takes};
 use super::bytes::{array_at, u16_at};
 use super::row::{Field, Protocol, View};
 use super::value::Value;
@@ -15,6 +16,23 @@ pub const PROTOCOL: Protocol = Protocol {
             Field { name: "dst", read: |frame| whole(frame).and_then(|eth| Value::mac(array_at(eth, 0)?)) },
             Field { name: "src", read: |frame| whole(frame).and_then(|eth| Value::mac(array_at(eth, 6)?)) },
             Field { name: "type", read: |frame| Value::integer(ethertype(frame)?) },
+        ],
+        assignments: &[
+            Assignment {
+                name: "dst",
+                takes: Takes::Mac,
+                place: |frame| whole(frame).and_then(|_| Place::new(0, 6, [None, None])),
+            },
+            Assignment {
+                name: "src",
+                takes: Takes::Mac,
+                place: |frame| whole(frame).and_then(|_| Place::new(6, 6, [None, None])),
+            },
+            Assignment {
+                name: "type",
+                takes: Takes::Number(16),
+                place: |frame| whole(frame).and_then(|_| Place::new(12, 2, [None, None])),
+            },
         ],
     },
 };

@@ -1,5 +1,6 @@
 //! ICMP (RFC 792) and ICMPv6 (RFC 4443): the 8 bytes that all messages start with.
 
+use super::assign::{Assignment, Place, Sum, Takes};
 use super::bytes::{u8_at, u16_at};
 use super::ip;
 use super::row::{Field, Protocol, View};
@@ -20,11 +21,24 @@ pub const PROTOCOL: Protocol = Protocol {
             Field { name: "id", read: |frame| Value::integer(u16_at(find(frame)?.header, 4)?) },
             Field { name: "seq", read: |frame| Value::integer(u16_at(find(frame)?.header, 6)?) },
         ],
+        assignments: &[
+            Assignment { name: "type", takes: Takes::Number(8), place: |frame| place(frame, 0, 1) },
+            Assignment { name: "code", takes: Takes::Number(8), place: |frame| place(frame, 1, 1) },
+            Assignment { name: "id", takes: Takes::Number(16), place: |frame| place(frame, 4, 2) },
+            Assignment { name: "seq", takes: Takes::Number(16), place: |frame| place(frame, 6, 2) },
+            Assignment {
+                name: "checksum",
+                takes: Takes::Number(16),
+                place: |frame| Place::new(find(frame)?.start + 2, 2, [None, None]),
+            },
+        ],
     },
 };
 
 pub struct Icmp<'a> {
     pub header: &'a [u8],
+    /// Offset of the header.
+    pub start: usize,
     /// Offset of what follows it.
     pub end: usize,
 }
@@ -34,5 +48,17 @@ pub fn find(frame: &[u8]) -> Option<Icmp<'_>> {
     let ip = ip::find(frame)?;
     let start = ip.transport(if ip.version == 4 { NUMBER_V4 } else { NUMBER_V6 })?;
     let end = start + LENGTH;
-    Some(Icmp { header: frame.get(start..end)?, end })
+    Some(Icmp { header: frame.get(start..end)?, start, end })
+}
+
+fn place(frame: &[u8], at: usize, size: usize) -> Option<Place> {
+    let icmp = find(frame)?;
+    Place::new(icmp.start + at, size, [icmp.sum(), None])
+}
+
+impl Icmp<'_> {
+    /// The checksum.
+    pub fn sum(&self) -> Option<Sum> {
+        Some(Sum { start: self.start, at: self.start + 2, optional: false })
+    }
 }

@@ -1,5 +1,6 @@
 //! The internet protocol, either version: what the two headers have in common, and where the transport header is.
 
+use super::assign::{Assignment, Place, Sum, Takes, sum_over_addresses};
 use super::row::{Field, Protocol, View};
 use super::value::Value;
 use super::{ipv4, ipv6, vlan};
@@ -52,6 +53,43 @@ pub const PROTOCOL: Protocol = Protocol {
             Field { name: "flow", read: |frame| Value::integer(find(frame)?.flow?) },
             Field { name: "checksum", read: |frame| Value::integer(find(frame)?.checksum?) },
         ],
+        assignments: &[
+            Assignment { name: "src", takes: Takes::Address, place: |frame| address(frame, [12, 8]) },
+            Assignment { name: "dst", takes: Takes::Address, place: |frame| address(frame, [16, 24]) },
+            Assignment {
+                name: "tos",
+                takes: Takes::Number(8),
+                place: |frame| bits(frame, [Some((1, 1, 0, 8)), Some((0, 4, 20, 8))]),
+            },
+            Assignment {
+                name: "ttl",
+                takes: Takes::Number(8),
+                place: |frame| bits(frame, [Some((8, 1, 0, 8)), Some((7, 1, 0, 8))]),
+            },
+            Assignment {
+                name: "id",
+                takes: Takes::Number(16),
+                place: |frame| bits(frame, [Some((4, 2, 0, 16)), None]),
+            },
+            Assignment {
+                name: "dont_fragment",
+                takes: Takes::Flag,
+                place: |frame| bits(frame, [Some((6, 2, 14, 1)), None]),
+            },
+            Assignment {
+                name: "flow",
+                takes: Takes::Number(20),
+                place: |frame| bits(frame, [None, Some((0, 4, 0, 20))]),
+            },
+            Assignment {
+                name: "checksum",
+                takes: Takes::Number(16),
+                place: |frame| {
+                    let ip = find(frame)?;
+                    Place::new(ip.sum()?.at, 2, [None, None])
+                },
+            },
+        ],
     },
 };
 
@@ -69,8 +107,26 @@ impl Ip {
         (self.protocol == protocol && self.fragment_offset == 0).then_some(self.start + self.header_length)
     }
 
+    /// The header's own checksum, of which IPv6 has none.
+    fn sum(&self) -> Option<Sum> {
+        (self.version == 4).then_some(Sum { start: self.start, at: self.start + 10, optional: false })
+    }
+
     /// Where the packet ends by its own account.
     pub fn end(&self) -> usize {
         self.start + self.length
     }
+}
+
+/// Bits of the header: under IPv4 and IPv6 the first byte, how many bytes, the lowest bit and how many.
+fn bits(frame: &[u8], places: [Option<(usize, usize, u32, u32)>; 2]) -> Option<Place> {
+    let ip = find(frame)?;
+    let (at, size, shift, bits) = places[usize::from(ip.version == 6)]?;
+    Place::part(ip.start + at, size, (shift, bits), [ip.sum(), None])
+}
+
+fn address(frame: &[u8], places: [usize; 2]) -> Option<Place> {
+    let ip = find(frame)?;
+    let six = usize::from(ip.version == 6);
+    Place::new(ip.start + places[six], [4, 16][six], [ip.sum(), sum_over_addresses(frame)])
 }

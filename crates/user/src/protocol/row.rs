@@ -1,5 +1,6 @@
 //! What a protocol is: a row of [`super::PROTOCOLS`].
 
+use super::assign::Assignment;
 use super::value::Value;
 
 /// A protocol as a member of the packet: `pkt.NAME`.
@@ -11,7 +12,7 @@ pub struct Protocol {
 /// What `pkt.NAME` evaluates to.
 pub enum View {
     /// A header object with these fields, where `present` holds for the frame; else nil.
-    Header { present: fn(&[u8]) -> bool, fields: &'static [Field] },
+    Header { present: fn(&[u8]) -> bool, fields: &'static [Field], assignments: &'static [Assignment] },
     /// A value by itself.
     Plain(fn(&[u8]) -> Option<Value>),
 }
@@ -28,6 +29,16 @@ impl Protocol {
         match self.view {
             View::Header { fields, .. } => fields,
             View::Plain(_) => &[],
+        }
+    }
+
+    /// How a field is assigned, if it can be.
+    pub fn assignment(&self, name: &[u8]) -> Option<&'static Assignment> {
+        match self.view {
+            View::Header { assignments, .. } => {
+                assignments.iter().find(|field| field.name.as_bytes() == name)
+            }
+            View::Plain(_) => None,
         }
     }
 

@@ -1,5 +1,6 @@
 //! The TCP header (RFC 9293 § 3.1), options included.
 
+use super::assign::{Assignment, Place, Sum, Takes};
 use super::bytes::{u8_at, u16_at, u32_at};
 use super::ip;
 use super::row::{Field, Protocol, View};
@@ -29,12 +30,63 @@ pub const PROTOCOL: Protocol = Protocol {
             Field { name: "urgent", read: |frame| Value::integer(u16_at(find(frame)?.header, 18)?) },
             Field { name: "header_length", read: |frame| Value::integer(find(frame)?.header.len() as i64) },
         ],
+        assignments: &[
+            Assignment { name: "sport", takes: Takes::Number(16), place: |frame| place(frame, 0, 2) },
+            Assignment { name: "dport", takes: Takes::Number(16), place: |frame| place(frame, 2, 2) },
+            Assignment { name: "seq", takes: Takes::Number(32), place: |frame| place(frame, 4, 4) },
+            Assignment { name: "ack", takes: Takes::Number(32), place: |frame| place(frame, 8, 4) },
+            Assignment { name: "flags", takes: Takes::Number(8), place: |frame| place(frame, 13, 1) },
+            Assignment { name: "window", takes: Takes::Number(16), place: |frame| place(frame, 14, 2) },
+            Assignment { name: "urgent", takes: Takes::Number(16), place: |frame| place(frame, 18, 2) },
+            Assignment {
+                name: "checksum",
+                takes: Takes::Number(16),
+                place: |frame| Place::new(find(frame)?.start + 16, 2, [None, None]),
+            },
+            Assignment {
+                name: "fin",
+                takes: Takes::Flag,
+                place: |frame| Place::part(find(frame)?.start + 13, 1, (0, 1), [find(frame)?.sum(), None]),
+            },
+            Assignment {
+                name: "syn",
+                takes: Takes::Flag,
+                place: |frame| Place::part(find(frame)?.start + 13, 1, (1, 1), [find(frame)?.sum(), None]),
+            },
+            Assignment {
+                name: "rst",
+                takes: Takes::Flag,
+                place: |frame| Place::part(find(frame)?.start + 13, 1, (2, 1), [find(frame)?.sum(), None]),
+            },
+            Assignment {
+                name: "psh",
+                takes: Takes::Flag,
+                place: |frame| Place::part(find(frame)?.start + 13, 1, (3, 1), [find(frame)?.sum(), None]),
+            },
+            Assignment {
+                name: "urg",
+                takes: Takes::Flag,
+                place: |frame| Place::part(find(frame)?.start + 13, 1, (5, 1), [find(frame)?.sum(), None]),
+            },
+            Assignment {
+                name: "ece",
+                takes: Takes::Flag,
+                place: |frame| Place::part(find(frame)?.start + 13, 1, (6, 1), [find(frame)?.sum(), None]),
+            },
+            Assignment {
+                name: "cwr",
+                takes: Takes::Flag,
+                place: |frame| Place::part(find(frame)?.start + 13, 1, (7, 1), [find(frame)?.sum(), None]),
+            },
+        ],
     },
 };
 
 pub struct Tcp<'a> {
     /// The header with its options.
     pub header: &'a [u8],
+    /// Offset of the header.
+    pub start: usize,
     /// Offset of what follows it.
     pub end: usize,
 }
@@ -47,10 +99,22 @@ pub fn find(frame: &[u8]) -> Option<Tcp<'_>> {
     if length < 20 {
         return None;
     }
-    Some(Tcp { header: segment.get(..length)?, end: start + length })
+    Some(Tcp { header: segment.get(..length)?, start, end: start + length })
 }
 
 /// CWR, ECE, URG, ACK, PSH, RST, SYN, FIN from the highest bit down.
 fn flags(frame: &[u8]) -> Option<u8> {
     u8_at(find(frame)?.header, 13)
+}
+
+fn place(frame: &[u8], at: usize, size: usize) -> Option<Place> {
+    let tcp = find(frame)?;
+    Place::new(tcp.start + at, size, [tcp.sum(), None])
+}
+
+impl Tcp<'_> {
+    /// The checksum.
+    pub fn sum(&self) -> Option<Sum> {
+        Some(Sum { start: self.start, at: self.start + 16, optional: false })
+    }
 }

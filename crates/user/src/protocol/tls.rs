@@ -20,6 +20,7 @@ pub const PROTOCOL: Protocol = Protocol {
     view: View::Header {
         present: |frame| find(frame).is_some(),
         fields: &[Field { name: "sni", read: |frame| Value::bytes(sni(frame)?) }],
+        assignments: &[],
     },
 };
 

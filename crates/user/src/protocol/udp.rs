@@ -1,5 +1,6 @@
 //! The UDP header (RFC 768).
 
+use super::assign::{Assignment, Place, Sum, Takes};
 use super::bytes::u16_at;
 use super::ip;
 use super::row::{Field, Protocol, View};
@@ -17,6 +18,15 @@ pub const PROTOCOL: Protocol = Protocol {
             Field { name: "dport", read: |frame| Value::integer(u16_at(find(frame)?.header, 2)?) },
             Field { name: "length", read: |frame| Value::integer(u16_at(find(frame)?.header, 4)?) },
             Field { name: "checksum", read: |frame| Value::integer(u16_at(find(frame)?.header, 6)?) },
+        ],
+        assignments: &[
+            Assignment { name: "sport", takes: Takes::Number(16), place: |frame| place(frame, 0, 2) },
+            Assignment { name: "dport", takes: Takes::Number(16), place: |frame| place(frame, 2, 2) },
+            Assignment {
+                name: "checksum",
+                takes: Takes::Number(16),
+                place: |frame| Place::new(find(frame)?.start + 6, 2, [None, None]),
+            },
         ],
     },
 };
@@ -40,5 +50,17 @@ impl Udp<'_> {
     pub fn stated_end(&self) -> Option<usize> {
         let length = usize::from(u16_at(self.header, 4)?);
         (length >= LENGTH).then_some(self.start + length)
+    }
+}
+
+fn place(frame: &[u8], at: usize, size: usize) -> Option<Place> {
+    let udp = find(frame)?;
+    Place::new(udp.start + at, size, [udp.sum(), None])
+}
+
+impl Udp<'_> {
+    /// The checksum.
+    pub fn sum(&self) -> Option<Sum> {
+        Some(Sum { start: self.start, at: self.start + 6, optional: true })
     }
 }

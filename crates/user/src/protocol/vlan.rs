@@ -1,5 +1,6 @@
 //! VLAN tags (IEEE 802.1Q § 9.6): 3 bits priority, 1 bit drop-eligible, 12 bits id, then the type of what follows.
 
+use super::assign::{Assignment, Place, Takes};
 use super::bytes::u16_at;
 use super::eth;
 use super::row::{Field, Protocol, View};
@@ -21,6 +22,16 @@ pub const PROTOCOL: Protocol = Protocol {
             Field { name: "dei", read: |frame| Value::boolean(outer(frame)?.control & 0x1000 != 0) },
             Field { name: "type", read: |frame| Value::integer(outer(frame)?.ethertype) },
             Field { name: "inner_id", read: |frame| Value::integer(inner(frame)?.id()) },
+        ],
+        assignments: &[
+            Assignment { name: "id", takes: Takes::Number(12), place: |frame| control(frame, (0, 12)) },
+            Assignment { name: "priority", takes: Takes::Number(3), place: |frame| control(frame, (13, 3)) },
+            Assignment { name: "dei", takes: Takes::Flag, place: |frame| control(frame, (12, 1)) },
+            Assignment {
+                name: "type",
+                takes: Takes::Number(16),
+                place: |frame| outer(frame).and_then(|_| Place::new(eth::LENGTH + 2, 2, [None, None])),
+            },
         ],
     },
 };
@@ -66,4 +77,9 @@ pub fn network(frame: &[u8]) -> Option<(u16, usize)> {
         at += LENGTH;
     }
     Some((ethertype, at))
+}
+
+/// Bits of the outer tag's control information.
+fn control(frame: &[u8], bits: (u32, u32)) -> Option<Place> {
+    outer(frame).and_then(|_| Place::part(eth::LENGTH, 2, bits, [None, None]))
 }

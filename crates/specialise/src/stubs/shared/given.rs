@@ -11,7 +11,7 @@ use moonhook_runtime::layout::{L_RESULT, TAG_FALSE, TAG_FLOAT, TAG_INT, TAG_NIL,
 use moonhook_schema::Type;
 
 /// What a value may be.
-pub(super) struct Given {
+pub(in crate::stubs) struct Given {
     pub tag: Word,
     /// Where it is of the type, with it.
     pub fits: Vec<Arm>,
@@ -59,7 +59,7 @@ impl Context<'_> {
     }
 
     /// Splits the current state by whether the value at an address is one of the type.
-    pub(super) fn given(&mut self, address: Word, ty: &Type) -> Result<Given> {
+    pub(in crate::stubs) fn given(&mut self, address: Word, ty: &Type) -> Result<Given> {
         let tag = self.load_arena(address);
         let nil = self.compare(CompareOp::Eq, tag, TAG_NIL);
         let (nil, other) = self.split(nil);

@@ -3,7 +3,7 @@
 
 mod copied;
 mod fields;
-mod given;
+pub(super) mod given;
 mod last;
 mod records;
 mod traversal;

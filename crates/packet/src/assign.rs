@@ -1,0 +1,251 @@
+//! Assigning fields: bits of the frame, and the checksums over them.
+//!
+//! A checksum is changed by the difference of what it covers (RFC 1624, equation 3), so that one that was wrong stays wrong, and a packet
+//! of which the frame has only the beginning is right. Where the kernel may have left the checksum to the network card, a
+//! helper of the kernel changes it ([`moonhook_hook::Checksums`]).
+
+use crate::protocols::headers::Headers;
+use crate::{Access, Fault, Machine, PacketState, Value};
+use moonhook_hook::Checksums;
+use moonhook_ir::words::Word;
+use moonhook_ir::{BinaryOp, CompareOp, Size};
+
+/// What a field can be assigned.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Takes {
+    /// An integer from 0 on, of so many bits.
+    Number(u32),
+    Flag,
+    Mac,
+    /// An address of the packet's IP version.
+    Address,
+}
+
+/// The states in which a field was not assigned.
+#[derive(Debug)]
+pub struct Refused<S> {
+    /// The packet has no such field.
+    pub absent: Vec<S>,
+    /// The value is none for the field.
+    pub unfit: Vec<S>,
+}
+
+impl<S> Default for Refused<S> {
+    fn default() -> Self {
+        Refused { absent: Vec::new(), unfit: Vec::new() }
+    }
+}
+
+/// Where a header starts, and how many bytes of it are known to be in the frame.
+#[derive(Clone, Copy)]
+pub struct Header {
+    pub start: Word,
+    pub whole: u32,
+}
+
+/// Bits of a header: `bits` of them, from bit `shift` on, of the big-endian word of `size` bytes that stands `at` bytes behind its start.
+#[derive(Clone, Copy)]
+pub struct Place {
+    pub at: i64,
+    pub size: Size,
+    pub shift: i64,
+    pub bits: u32,
+}
+
+impl Place {
+    /// All of a word.
+    pub const fn word(at: i64, size: Size) -> Place {
+        Place { at, size, shift: 0, bits: 8 * size as u32 }
+    }
+
+    pub const fn part(at: i64, size: Size, shift: i64, bits: u32) -> Place {
+        Place { at, size, shift, bits }
+    }
+
+    /// One bit of a byte.
+    pub const fn flag(at: i64, shift: i64) -> Place {
+        Place::part(at, Size::B1, shift, 1)
+    }
+}
+
+/// By how much the words of a header have grown, as they are in memory: a number that is congruent to the difference of their sums of 16
+/// bits, since 2^16 is 1 modulo 0xffff, and more than `-bias`.
+#[derive(Clone, Copy)]
+pub struct Change {
+    difference: Word,
+    /// A multiple of 0xffff.
+    bias: i64,
+}
+
+/// A checksum in a transport header.
+#[derive(Clone, Copy)]
+pub struct Sum {
+    pub at: i64,
+    /// 0 stands for none (UDP, RFC 768).
+    pub may_be_none: bool,
+}
+
+/// What of a packet has changed that a transport checksum covers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Covered {
+    /// Bytes of the transport header.
+    Header,
+    /// Addresses of the IP header, version 4 or 6 (the pseudo header).
+    Addresses(u32),
+}
+
+/// Flags of `bpf_l4_csum_replace`.
+const PSEUDO_HEADER: i64 = 1 << 4;
+const MARK_MANGLED_0: i64 = 1 << 5;
+const IPV6: i64 = 1 << 7;
+
+/// Writing fields.
+pub trait Assign: Headers {
+    /// Writes bits of a header, which is in the frame.
+    fn put(&mut self, header: Header, place: Place, value: Word) -> Result<Change, Self::Stop> {
+        let Place { at, size, shift, bits } = place;
+        let address = self.known_address(header.start, header.whole)?.plus(at as i16);
+        let old = self.load_at(address, size, false);
+        let mut word = value;
+        if i64::from(bits) < 8 * size as i64 {
+            let before = self.host_order(old, size);
+            let mask = ((1 << bits) - 1) << shift;
+            let others = self.and(before, !mask);
+            let own = self.shl(value, shift);
+            word = self.binary(BinaryOp::Or, others, own);
+        }
+        let new = self.host_order(word, size);
+        let offset = self.add(header.start, at);
+        self.write_word(address, offset, size, new);
+        Ok(self.change(old, new, size, at))
+    }
+
+    /// What it means for a checksum that `old` at a header's byte `at` is `new` now; both as they are in memory.
+    fn change(&mut self, old: Word, new: Word, size: Size, at: i64) -> Change {
+        match size {
+            Size::B1 => {
+                let new = self.and(new, 0xff);
+                let difference = self.sub(new, old);
+                // The first byte of a word in memory is its low half.
+                let difference = self.shl(difference, 8 * (at & 1));
+                Change { difference, bias: 0xffff }
+            }
+            Size::B2 => {
+                let new = self.and(new, 0xffff);
+                Change { difference: self.sub(new, old), bias: 0xffff }
+            }
+            Size::B4 => {
+                let new = self.and(new, 0xffff_ffff);
+                Change { difference: self.sub(new, old), bias: 0xffff_ffff }
+            }
+            Size::B8 => {
+                let [new, old] = [new, old].map(|word| {
+                    let (high, low) = (self.shr(word, 32), self.and(word, 0xffff_ffff));
+                    self.add(high, low)
+                });
+                Change { difference: self.sub(new, old), bias: 2 * 0xffff_ffff }
+            }
+        }
+    }
+
+    fn both(&mut self, a: Change, b: Change) -> Change {
+        Change { difference: self.add(a.difference, b.difference), bias: a.bias + b.bias }
+    }
+
+    /// The sum of 16 bits of a number below 2^37.
+    fn folded(&mut self, sum: Word, bias: i64) -> Word {
+        // Sums of words of 16 bits are below 2^19: after the first turn their high part is at most 7, and the second one has no carry.
+        let turns = if bias <= 4 * 0xffff { 2 } else { 3 };
+        (0..turns).fold(sum, |sum, _| {
+            let (high, low) = (self.shr(sum, 16), self.and(sum, 0xffff));
+            self.add(low, high)
+        })
+    }
+
+    /// Changes a checksum that the header has itself.
+    fn fix(&mut self, header: Header, sum: Sum, change: Change) -> Result<(), Self::Stop> {
+        let address = self.known_address(header.start, header.whole)?.plus(sum.at as i16);
+        let old = self.load_at(address, Size::B2, false);
+        let mut done = Vec::new();
+        if sum.may_be_none {
+            let none = self.compare(CompareOp::Eq, old, 0);
+            self.leave_if(none, &mut done);
+        }
+        // ~(~old + difference), where ~old is 0xffff - old; another 0xffff keeps the sum from being 0.
+        let base = self.sub(2 * 0xffff + change.bias, old);
+        let total = self.add(base, change.difference);
+        let folded = self.folded(total, change.bias);
+        let mut new = self.binary(BinaryOp::Xor, folded, 0xffff);
+        if sum.may_be_none {
+            let zero = self.compare(CompareOp::Eq, new, 0);
+            let (zero, other) = self.split(zero);
+            new = self.either(zero, Word::Imm(0xffff), other, new)?;
+        }
+        let offset = self.add(header.start, sum.at);
+        self.write_word(address, offset, Size::B2, new);
+        done.push(self.take_state());
+        self.enter(done)
+    }
+
+    /// Changes the checksum of a transport header.
+    fn fix_transport(
+        &mut self,
+        header: Header,
+        sum: Sum,
+        covered: Covered,
+        change: Change,
+    ) -> Result<(), Self::Stop> {
+        if !self.alive() {
+            return Ok(());
+        }
+        let Checksums::Helper(helper) = self.hook().checksums else {
+            return self.fix(header, sum, change);
+        };
+        let mut difference = self.add(change.difference, change.bias);
+        for _ in 0..if change.bias <= 4 * 0xffff { 0 } else { 2 } {
+            let (high, low) = (self.shr(difference, 32), self.and(difference, 0xffff_ffff));
+            difference = self.add(low, high);
+        }
+        let none = if sum.may_be_none { MARK_MANGLED_0 } else { 0 };
+        let flags = none | if covered == Covered::Header { 0 } else { PSEUDO_HEADER };
+        let context = self.program_context();
+        let place = self.add(header.start, sum.at);
+        let arguments = |flags| [context, place, Word::Imm(0), difference, Word::Imm(flags)];
+        let mut failed = if covered == Covered::Addresses(6) {
+            // Kernels before 6.16 do not know the flag and take none that they do not know.
+            let failed = self.helper(helper, &arguments(flags | IPV6));
+            let unknown = self.compare(CompareOp::Ne, failed, 0);
+            let (unknown, done) = self.split(unknown);
+            self.resume(unknown);
+            self.make_cold();
+            let again = self.helper(helper, &arguments(flags));
+            let unknown = self.take_state();
+            self.either(unknown, again, done, Word::Imm(0))?
+        } else {
+            self.helper(helper, &arguments(flags))
+        };
+        failed = self.and(failed, 0xffff_ffff);
+        // The packet may lie elsewhere now.
+        let facts = self.state_mut().packet_mut();
+        (facts.bounds, facts.length) = (None, 0);
+        facts.pointers.clear();
+        let failed = self.compare(CompareOp::Ne, failed, 0);
+        self.fail_if(failed, |machine| machine.fault(Fault::Memory));
+        Ok(())
+    }
+
+    /// Must stand behind an assignment that leaves headers where they are.
+    fn note_field_written(&mut self) {
+        self.code_mut().same.packet_may_change();
+    }
+}
+
+impl<M: Machine> Assign for M {}
+
+/// The word of a value that fits one.
+pub fn word_of(value: Value) -> Option<Word> {
+    match value {
+        Value::Number(word) | Value::Flag(word) | Value::Ipv4(word) | Value::Mac(word) => Some(word),
+        Value::Nothing | Value::Header(_) | Value::Ipv6(..) | Value::Bytes { .. } => None,
+    }
+}

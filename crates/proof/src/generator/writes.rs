@@ -1,0 +1,116 @@
+//! Assignments to protocol fields: mostly of values that fit, by the versions and headers that have the field.
+
+use super::tree::{Expression, ExpressionKind, Statement, expr, line};
+use super::{Features, Generator, Rules, StatementRule};
+
+pub(super) const STATEMENTS: Rules<StatementRule> =
+    &[(Features::WRITES, 5, Generator::assign_field), (Features::WRITES, 2, Generator::assign_field_by_name)];
+
+/// Integer fields that can be assigned (docs/packet.md), with their bits.
+const NUMBERS: [(&str, &str, u32); 20] = [
+    ("eth", "type", 16),
+    ("vlan", "id", 12),
+    ("vlan", "priority", 3),
+    ("vlan", "type", 16),
+    ("ip", "ttl", 8),
+    ("ip", "tos", 8),
+    ("ip", "id", 16),
+    ("ip", "flow", 20),
+    ("ip", "checksum", 16),
+    ("tcp", "sport", 16),
+    ("tcp", "dport", 16),
+    ("tcp", "seq", 32),
+    ("tcp", "ack", 32),
+    ("tcp", "flags", 8),
+    ("tcp", "window", 16),
+    ("udp", "sport", 16),
+    ("udp", "dport", 16),
+    ("udp", "checksum", 16),
+    ("icmp", "type", 8),
+    ("icmp", "seq", 16),
+];
+
+const FLAGS: [(&str, &str); 5] =
+    [("vlan", "dei"), ("ip", "dont_fragment"), ("tcp", "syn"), ("tcp", "fin"), ("tcp", "cwr")];
+
+/// Addresses, with the field of a packet that has one of the same kind.
+const ADDRESSES: [(&str, &str, &[&str]); 4] = [
+    ("eth", "src", &["\"02:00:00:ff:ff:01\"", "pkt.eth.dst"]),
+    ("eth", "dst", &["\"ff:ff:ff:ff:ff:ff\"", "pkt.eth.src"]),
+    ("ip", "src", &["\"192.0.2.77\"", "\"2001:db8::77\"", "pkt.ip.dst"]),
+    ("ip", "dst", &["\"255.255.255.255\"", "\"::\"", "\"fe80::1:0:1\"", "pkt.ip.src"]),
+];
+
+/// An assignment: the header, the field, the value, and the IP version of packets that can take it.
+type Assigned = (&'static str, &'static str, Expression, Option<u8>);
+
+impl Generator {
+    fn assign_field(&mut self) -> Option<Vec<Statement>> {
+        if !self.scope.packet {
+            return None;
+        }
+        self.spend(20);
+        let (header, field, value, version) = self.assigned();
+        // Where a packet has no such field it is an error.
+        let condition = match version {
+            Some(version) if !(self.has(Features::ERRORS) && self.random.once_in(8)) => {
+                format!("pkt.{header} and pkt.ip.version == {version}")
+            }
+            _ => format!("pkt.{header}"),
+        };
+        Some(vec![line!(format!("if {condition} then pkt.{header}.{field} = $ end"), value)])
+    }
+
+    /// The field's name is found out at packet time.
+    fn assign_field_by_name(&mut self) -> Option<Vec<Statement>> {
+        if !self.scope.packet || !self.has(Features::ERRORS) {
+            return None;
+        }
+        self.spend(60);
+        let (header, field, value, _) = self.assigned();
+        let other = self.one_of(&["ttl", "dport", "type", "version", "length"]);
+        let condition = self.condition(1);
+        let body = format!("header[$ and \"{field}\" or \"{other}\"] = $");
+        let line = format!("pcall(function() local header = pkt.{header} {body} end)");
+        Some(vec![line!(line, condition, value)])
+    }
+
+    fn assigned(&mut self) -> Assigned {
+        match self.random.below(10) {
+            0..=5 => {
+                let (header, field, bits) = *self.random.pick(&NUMBERS);
+                let version = match (header, field) {
+                    ("ip", "id" | "checksum") => Some(4),
+                    ("ip", "flow") => Some(6),
+                    _ => None,
+                };
+                (header, field, self.number_of_bits(bits), version)
+            }
+            6 => {
+                let (header, field) = *self.random.pick(&FLAGS);
+                (header, field, self.condition(2), (header == "ip").then_some(4))
+            }
+            _ => {
+                let (header, field, values) = *self.random.pick(&ADDRESSES);
+                let value = *self.random.pick(values);
+                let version = match header {
+                    "ip" if value.contains(':') => Some(6),
+                    "ip" if value.contains('"') => Some(4),
+                    _ => None,
+                };
+                (header, field, Expression::leaf(ExpressionKind::Text, value), version)
+            }
+        }
+    }
+
+    /// An integer that mostly fits.
+    fn number_of_bits(&mut self, bits: u32) -> Expression {
+        let most = (1_u64 << bits) - 1;
+        match self.random.below(16) {
+            0 if self.has(Features::ERRORS) => self.integer(2),
+            1..=3 => Expression::leaf(ExpressionKind::Integer, most.to_string()),
+            4..=5 => Expression::leaf(ExpressionKind::Integer, "0"),
+            _ => expr!(Integer, format!("($ & {most})"), self.integer(2)),
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Assigning fields of headers: `pkt.ip.ttl = 64`.
+
+use crate::context::{Context, Result};
+use crate::events::Message;
+use crate::value::{Abs, Object, Str};
+use crate::{literals, objects};
+use moonhook_ir::words::Branches;
+use moonhook_packet::protocols::{Assignment, Field, Protocol, protocol, protocols};
+use moonhook_packet::{Takes, Value};
+
+/// `object.key = value`.
+pub fn assign(context: &mut Context<'_>, object: &Object, key: &Abs, value: &Abs) -> Result<()> {
+    match (key, value) {
+        (Abs::Union(_), _) => {
+            context.dispatch(key, &mut |context, key| {
+                assign(context, object, &key, value)?;
+                Ok(vec![])
+            })?;
+            Ok(())
+        }
+        (Abs::Str(Str::Const(name)), Abs::Union(_)) => {
+            context.dispatch(value, &mut |context, value| {
+                assign_named(context, object, name, &value)?;
+                Ok(vec![])
+            })?;
+            Ok(())
+        }
+        (Abs::Str(Str::Const(name)), _) => assign_named(context, object, name, value),
+        _ => context.unsupported(
+            "assigning a packet's field by a name that is not constant",
+            "write the field's name after a dot",
+            None,
+        ),
+    }
+}
+
+fn assign_named(context: &mut Context<'_>, object: &Object, name: &[u8], value: &Abs) -> Result<()> {
+    let text = String::from_utf8_lossy(name).into_owned();
+    let protocol = match object {
+        Object::Header(header) => protocol(header),
+        _ => None,
+    };
+    let assignment = protocol.as_ref().and_then(|protocol| protocol.field(&text)?.assignment.as_ref());
+    if let (Some(protocol), Some(assignment)) = (&protocol, assignment) {
+        return match given(context, assignment.takes, value)? {
+            Some(given) => {
+                context.before_packet_write()?;
+                write(context, protocol, (assignment, &text), given)
+            }
+            None => {
+                let message = unfit(assignment.takes, &text);
+                context.certain_error(message, Some(&text), "assign what the field can hold");
+                Ok(())
+            }
+        };
+    }
+    let message = format!("'{}' has no field '{text}'{THAT_CAN_BE}", objects::owner(object));
+    let help =
+        "docs/packet.md has a list of them; others can be written by offset: `pkt:setuint8(offset, value)`";
+    context.certain_error(message, Some(&text), help);
+    Ok(())
+}
+
+/// Whether some header has a field of that name that can be assigned.
+pub fn is_assigned(name: &[u8]) -> bool {
+    protocols::<Context<'static>>().iter().flat_map(|protocol| &protocol.fields).any(is(name))
+}
+
+/// Whether the object has such a field.
+pub fn has_assigned(object: &Object, name: &[u8]) -> bool {
+    let Object::Header(header) = object else { return false };
+    protocol::<Context<'static>>(header).is_some_and(|protocol| protocol.fields.iter().any(is(name)))
+}
+
+fn is(name: &[u8]) -> impl Fn(&Field<Context<'static>>) -> bool + '_ {
+    move |field| field.assignment.is_some() && field.name.as_bytes() == name
+}
+
+/// The end of the error that an object has no field of that name that can be assigned.
+pub const THAT_CAN_BE: &str = " that can be assigned";
+
+/// Assigns the field, and goes on where that could be done.
+pub fn write<'a>(
+    context: &mut Context<'a>,
+    protocol: &Protocol<Context<'a>>,
+    (assignment, name): (&Assignment<Context<'a>>, &str),
+    given: Value,
+) -> Result<()> {
+    let refused = protocol.assign(context, assignment, given)?;
+    context.forget_lookups();
+    context.fail_in(refused.absent, |context| {
+        context.fail(Message::new(format!("field '{name}' is not in this packet")));
+        Ok(())
+    })?;
+    context.fail_in(refused.unfit, |context| {
+        context.fail(Message::new(unfit(assignment.takes, name)));
+        Ok(())
+    })
+}
+
+/// The error that a value is none for a field.
+pub fn unfit(takes: Takes, name: &str) -> String {
+    let expected = match takes {
+        Takes::Number(bits) => format!("integer of {bits} bits"),
+        Takes::Flag => "boolean".to_string(),
+        Takes::Mac => "MAC address".to_string(),
+        Takes::Address => "address of the packet's IP version".to_string(),
+    };
+    format!("bad value for field '{name}' ({expected} expected)")
+}
+
+/// What the value is for a field; `None` if it is of another type.
+pub fn given(context: &mut Context<'_>, takes: Takes, value: &Abs) -> Result<Option<Value>> {
+    Ok(match (takes, value) {
+        (Takes::Number(_), Abs::Int(word)) => Some(Value::Number(*word)),
+        (Takes::Flag, Abs::Bool(word)) => Some(Value::Flag(*word)),
+        (Takes::Mac, Abs::Str(Str::Mac(word))) => Some(Value::Mac(*word)),
+        (Takes::Mac, Abs::Str(Str::Const(text))) => literals::mac(text).map(|mac| Value::Mac(mac.into())),
+        (Takes::Address, Abs::Str(Str::Ipv4(word))) => Some(Value::Ipv4(*word)),
+        (Takes::Address, Abs::Str(Str::Ipv6(high, low))) => Some(Value::Ipv6(*high, *low)),
+        (Takes::Address, Abs::Str(Str::Const(text))) => match literals::ipv4(text) {
+            Some(address) => Some(Value::Ipv4(address.into())),
+            None => literals::ipv6(text).map(|[high, low]| Value::Ipv6(high.into(), low.into())),
+        },
+        (Takes::Mac | Takes::Address, Abs::Str(Str::Slice { .. })) => {
+            return context.unsupported(
+                "a string made at packet time in the place of an address",
+                "use addresses of packets (`pkt.ip.src`) or of tables that have addresses as values",
+                None,
+            );
+        }
+        _ => None,
+    })
+}
