@@ -5,6 +5,7 @@ use crate::error::Error;
 /// What a handler decides (`enum xdp_action`).
 pub const DROP: i32 = 1;
 pub const PASS: i32 = 2;
+pub const TX: i32 = 3;
 
 /// The outcome of deciding about one frame many times.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,8 @@
-//! Tables that handlers share with all processors and user space, next to C that uses a map of the same kind and sizes.
+//! What handlers change: tables that they share with all processors and user space, next to C that uses a map of the same kind and sizes, and
+//! the frame.
 
 use super::{Case, Fill, Home, Implementation, Peer, Role, Work, case, peer, sni_cases};
-use crate::contestant::DROP;
+use crate::contestant::{DROP, TX};
 use crate::frames;
 use crate::lists;
 
@@ -9,6 +10,7 @@ pub fn all() -> Vec<Work> {
     vec![
         work("Counter update", "count_sources", sources(), const { &[COUNT] }),
         work("Record update", "flow_records", sources(), const { &[RECORDS] }),
+        work("Field rewrite", "rewrite", vec![case("UDP", frames::udp(5060, 128), TX)], const { &[REWRITE] }),
         Work {
             list_file: Some("names.txt"),
             list: lists::names(10_000),
@@ -20,6 +22,7 @@ pub fn all() -> Vec<Work> {
 
 const COUNT: Peer = peer("C", Role::Reference, Implementation::C(Fill::Nothing), "count_sources");
 const RECORDS: Peer = peer("C", Role::Reference, Implementation::C(Fill::Nothing), "flow_records");
+const REWRITE: Peer = peer("C", Role::Reference, Implementation::C(Fill::Nothing), "rewrite");
 const NAMES: Peer = peer("C", Role::Reference, Implementation::C(Fill::SharedTable), "shared_names");
 
 fn work(title: &'static str, script: &'static str, cases: Vec<Case>, peers: &'static [Peer]) -> Work {
