@@ -220,6 +220,10 @@ impl Snapshot {
     pub fn table(&self, id: TableId) -> &Table {
         &self.tables[id.index()]
     }
+    /// What a person calls a table.
+    pub fn table_name(&self, id: TableId) -> &str {
+        self.table(id).name.as_deref().unwrap_or("?")
+    }
     pub fn prototype(&self, id: PrototypeId) -> &Prototype {
         &self.prototypes[id.index()]
     }

@@ -149,7 +149,7 @@ fn put_groups(context: &mut Context<'_>, high: Word, low: Word, start: Word) -> 
         let bit = context.shl(zero, index);
         set = context.add(set, bit);
     }
-    let map = context.add_data("zero_runs", zero_runs());
+    let map = context.output.add_data("zero_runs", zero_runs());
     let base = context.emit(Op::DataAddress { map, offset: 0 });
     let entry = context.shl(set, 1);
     let entry = context.and(entry, 0x1fe);

@@ -4,8 +4,7 @@
 //! room are left out, from the first such one on.
 
 use crate::context::{Context, Result};
-use crate::region::RECORD_SIZE;
-use crate::region::{RECORD_HEADER, RECORD_MAX};
+use crate::region::{RECORD_HEADER, RECORD_MAX, RECORD_SIZE};
 use crate::value::{Abs, Object, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;
@@ -53,7 +52,7 @@ impl Context<'_> {
             }
             Abs::Str(Str::Const(text)) | Abs::Object(Object::Text(text)) if constant_size(text) <= MARGIN => {
                 self.with_room(end, constant_size(text), &mut |context, at| {
-                    context.put_constant(base, at, text)
+                    put_constant(context, base, at, text)
                 })
             }
             Abs::Object(Object::Text(_)) | Abs::Str(Str::Const(_) | Str::Slice { .. }) => {
@@ -69,7 +68,7 @@ impl Context<'_> {
     fn put_sent_record(&mut self, base: ir::Value, end: End, record: &Abs, depth: usize) -> Result<End> {
         let names = self.record_names(record)?;
         let mut end = self.with_room(end, HEADER, &mut |context, at| {
-            let address = context.record_address(base, at)?;
+            let address = record_address(context, base, at)?;
             context.store(address.base, address.disp, Size::B8, ArgumentKind::Record as i64);
             context.store(address.base, address.disp + 8, Size::B8, names.len() as i64);
             Ok(context.add(at, HEADER))
@@ -116,28 +115,6 @@ impl Context<'_> {
         Ok(End { at: self.unknown(at), most: RECORD_SIZE })
     }
 
-    /// Appends a short text without a loop.
-    fn put_constant(&mut self, base: ir::Value, at: Word, text: &[u8]) -> Result<Word> {
-        let address = self.record_address(base, at)?;
-        self.store(address.base, address.disp, Size::B8, ArgumentKind::String as i64);
-        self.store(address.base, address.disp + 8, Size::B8, text.len() as i64);
-        for (number, chunk) in text.chunks(8).enumerate() {
-            let mut bytes = [0; 8];
-            bytes[..chunk.len()].copy_from_slice(chunk);
-            let place = address.plus(HEADER as i16 + 8 * number as i16);
-            self.store(place.base, place.disp, Size::B8, i64::from_ne_bytes(bytes));
-        }
-        Ok(self.add(at, constant_size(text)))
-    }
-
-    /// Where in the record offset `at` is.
-    pub fn record_address(&mut self, base: ir::Value, at: Word) -> Result<Address> {
-        match at {
-            Word::Imm(offset) => Ok(Address { base, disp: offset as i16 }),
-            at => Ok(self.masked(base, at, RECORD_SIZE - 1)),
-        }
-    }
-
     /// Appends one argument; gives the offset behind it.
     pub fn put_argument(&mut self, base: ir::Value, at: Word, argument: &Abs) -> Result<Word> {
         if let Abs::Union(_) = argument {
@@ -163,7 +140,7 @@ impl Context<'_> {
             }
             Abs::Float(_) | Abs::Object(_) | Abs::Entry { .. } | Abs::Union(_) => (ArgumentKind::Nil, vec![]),
         };
-        let address = self.record_address(base, at)?;
+        let address = record_address(self, base, at)?;
         self.store(address.base, address.disp, Size::B8, kind as i64);
         for (index, word) in words.iter().enumerate() {
             let place = address.plus(8 * (index as i16 + 1));
@@ -180,7 +157,7 @@ impl Context<'_> {
         let length = self.put_string_header(base, at, length, room)?;
         self.copy_bytes(space, start, length, &mut |context, offset| {
             let place = context.add(header, offset);
-            context.record_address(base, place)
+            record_address(context, base, place)
         })?;
         let padded = self.add(length, 7);
         let padded = self.and(padded, -8);
@@ -205,10 +182,32 @@ impl Context<'_> {
             self.join(arms.into_iter().map(|(state, values)| crate::ways::Arm { state, values }).collect())?;
         let Some([Abs::Int(kind), Abs::Int(length)]) = joined.as_deref() else { return Ok(length) };
         let (kind, length) = (*kind, *length);
-        let address = self.record_address(base, at)?;
+        let address = record_address(self, base, at)?;
         self.store(address.base, address.disp, Size::B8, kind);
         self.store(address.base, address.disp + 8, Size::B8, length);
         Ok(length)
+    }
+}
+
+/// Appends a short text without a loop.
+fn put_constant(words: &mut impl Words, base: ir::Value, at: Word, text: &[u8]) -> Result<Word> {
+    let address = record_address(words, base, at)?;
+    words.store(address.base, address.disp, Size::B8, ArgumentKind::String as i64);
+    words.store(address.base, address.disp + 8, Size::B8, text.len() as i64);
+    for (number, chunk) in text.chunks(8).enumerate() {
+        let mut bytes = [0; 8];
+        bytes[..chunk.len()].copy_from_slice(chunk);
+        let place = address.plus(HEADER as i16 + 8 * number as i16);
+        words.store(place.base, place.disp, Size::B8, i64::from_ne_bytes(bytes));
+    }
+    Ok(words.add(at, constant_size(text)))
+}
+
+/// Where in the record offset `at` is.
+pub fn record_address(words: &mut impl Words, base: ir::Value, at: Word) -> Result<Address> {
+    match at {
+        Word::Imm(offset) => Ok(Address { base, disp: offset as i16 }),
+        at => Ok(words.masked(base, at, RECORD_SIZE - 1)),
     }
 }
 

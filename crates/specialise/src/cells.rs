@@ -5,11 +5,10 @@
 //! different functions can be the first to do so, and mean the same variable.
 
 use crate::context::Context;
-use crate::sites::Turn;
+use crate::numbering::Numbering;
 use crate::state::Slot;
 use crate::value::{Abs, Str, Union, Variant, Word};
 use crate::ways::Arm;
-use moonhook_snapshot::{LocalVariable, Prototype};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -19,45 +18,18 @@ pub const ITERATOR: usize = usize::MAX - 1;
 impl Context<'_> {
     /// The number of what the current instruction makes at that place of its own.
     pub fn cell_number(&mut self, place: usize) -> u32 {
-        let site = self.cell_site(place);
-        self.numbered(site)
-    }
-
-    pub fn cell_site(&self, place: usize) -> Vec<usize> {
-        let pc = self.calls.last().map_or(0, |call| call.pc);
-        self.site_of(pc, place, |_| true)
+        let site = self.execution.cell_site(place);
+        self.numbering.cell(site)
     }
 
     /// The number of the variable in a register that the current instruction captures.
     pub fn variable_number(&mut self, register: usize) -> u32 {
-        let (calls, pc) = (self.calls.len(), self.calls.last().map_or(0, |call| call.pc));
-        let prototype = self.calls.last().map(|call| self.snapshot.prototype(call.prototype));
-        let declared = prototype.and_then(|prototype| declaration(prototype, register, pc)).unwrap_or(pc);
-        let around = |turn: &Turn| turn.calls < calls || turn.code.contains(&declared);
-        let site = self.site_of(declared, register, around);
-        self.numbered(site)
+        let site = self.execution.variable_site(register);
+        self.numbering.cell(site)
     }
+}
 
-    /// A place in the active function, in those turns of unrolled loops.
-    fn site_of(&self, pc: usize, place: usize, turns: impl Fn(&Turn) -> bool) -> Vec<usize> {
-        let mut site = vec![self.handler, self.calls.len()];
-        let callers = self.calls.split_last().map_or(&[][..], |(_, callers)| callers);
-        site.extend(callers.iter().flat_map(|call| [call.prototype.index(), call.pc]));
-        site.extend(self.calls.last().map(|call| call.prototype.index()));
-        site.extend([pc, place]);
-        site.extend(self.turns.iter().filter(|turn| turns(turn)).map(|turn| turn.number));
-        site
-    }
-
-    fn numbered(&mut self, site: Vec<usize>) -> u32 {
-        let next = self.next_cell();
-        *self.cell_numbers.entry(site).or_insert(next)
-    }
-
-    pub fn next_cell(&self) -> u32 {
-        (self.cell_numbers.len() + self.field_cells.len()) as u32
-    }
-
+impl Numbering {
     /// Makes the arms agree on which registers are captured and which cells there are. `false`: a register is another variable on
     /// each way, which no bytecode of Lua's own compiler brings about.
     pub fn align_cells(&self, arms: &mut [Arm]) -> bool {
@@ -101,7 +73,7 @@ impl Context<'_> {
             }
             let known = arms.iter().find_map(|arm| arm.state.cells.get(&cell)).cloned();
             // A field that is not there is nil. A variable that is not there cannot be reached: anything will do.
-            let anything = match known.filter(|_| !self.fields.contains(&cell)) {
+            let anything = match known.filter(|_| !self.is_field(cell)) {
                 Some(known) => placeholder(&known),
                 None => Abs::Nil,
             };
@@ -111,16 +83,6 @@ impl Context<'_> {
         }
         true
     }
-}
-
-/// The first instruction of the scope of the variable in `register` at `pc`, by the debug information. The scope of a function's own
-/// name begins behind the instruction that makes the function.
-fn declaration(prototype: &Prototype, register: usize, pc: usize) -> Option<usize> {
-    let at = |pc: usize| {
-        let active = |v: &&LocalVariable| (v.start_pc as usize) <= pc && pc < v.end_pc as usize;
-        prototype.locals.iter().filter(active).nth(register).map(|variable| variable.start_pc as usize)
-    };
-    at(pc).or_else(|| at(pc + 1))
 }
 
 /// A value of the same variant that can be made on any way.

@@ -38,7 +38,7 @@ impl Context<'_> {
         if !self.options.given_time {
             return self.helper(clock.helper(), &[]);
         }
-        let map = self.map("clock", || ir::MapKind::Data(vec![0; SIZE]));
+        let map = self.output.map("clock", || ir::MapKind::Data(vec![0; SIZE]));
         let base = self.emit(Op::DataAddress { map, offset: clock as u32 });
         self.load(base, 0, Size::B8, false)
     }

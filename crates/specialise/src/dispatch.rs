@@ -3,8 +3,9 @@
 use crate::context::{Context, Result};
 use crate::error::{LowerError, LowerErrorKind};
 use crate::events::Message;
+use crate::findings::Findings;
+use crate::interned::Objects;
 use crate::objects;
-use crate::opcode::{Instruction, Opcode};
 use crate::sites::Site;
 use crate::state::{Slot, State};
 use crate::value::{Abs, Union, Variant};
@@ -40,7 +41,7 @@ impl Context<'_> {
             if !state.alive() {
                 continue;
             }
-            let concrete = self.concrete(union, *variant);
+            let concrete = self.known.objects.concrete(union, *variant);
             result.push((narrow(state, union, &concrete), concrete));
         }
         Ok(result)
@@ -98,7 +99,7 @@ impl Context<'_> {
             } else {
                 self.split_variant(union, variant, has_entry(union))
             };
-            let concrete = self.concrete(union, variant);
+            let concrete = self.known.objects.concrete(union, variant);
             self.with_state(narrow(state, union, &concrete), |context| {
                 let (yes, no) = context.split_truth(&concrete);
                 truthy.extend(yes);
@@ -107,7 +108,7 @@ impl Context<'_> {
         }
         if let Some(first) = rest.first() {
             let value = match rest.len() {
-                1 => self.concrete(union, *first),
+                1 => self.known.objects.concrete(union, *first),
                 _ => Abs::Union(Union { variants: rest, ..union.clone() }.into()),
             };
             let state = self.take_state();
@@ -128,9 +129,13 @@ impl Context<'_> {
         };
         let (mut then, mut otherwise) = self.split(cond);
         match (union.variants.as_slice(), variant) {
-            (_, Variant::Entry(_)) => self.note_no_entry(&mut otherwise, address),
-            ([Variant::Nil, Variant::Entry(_)], _) => self.note_no_entry(&mut then, address),
-            (_, Variant::Nil) => self.note_tag(&mut then, union.tag, Variant::Nil.tag()),
+            (_, Variant::Entry(_)) => self.known.shared.additions.note_no_entry(&mut otherwise, address),
+            ([Variant::Nil, Variant::Entry(_)], _) => {
+                self.known.shared.additions.note_no_entry(&mut then, address)
+            }
+            (_, Variant::Nil) => {
+                self.known.shared.additions.note_tag(&mut then, union.tag, Variant::Nil.tag())
+            }
             _ => {}
         }
         self.state = otherwise;
@@ -142,13 +147,6 @@ impl Context<'_> {
         let here = std::mem::replace(&mut self.state, state);
         body(self);
         self.state = here;
-    }
-
-    fn concrete(&self, union: &Union, variant: Variant) -> Abs {
-        match variant {
-            Variant::Object(id) => self.object_value(id),
-            variant => variant.value(union.payload).unwrap_or(Abs::Nil),
-        }
     }
 
     /// Runs `body` for each concrete alternative of `value` and joins what comes out.
@@ -193,38 +191,25 @@ impl Context<'_> {
             return;
         }
         let message = missing.to_string();
-        let kind = match self.has_constant_key() {
+        let kind = match self.execution.has_constant_key() {
             true => missing,
             false => {
                 let help = "test which header it is before its fields are read";
                 LowerErrorKind::CertainError { message: message.clone(), help }
             }
         };
-        self.certain.push((self.site(), LowerError { kind, place: self.place(Some(name)).into() }));
+        self.findings
+            .certain
+            .push((self.execution.site(), LowerError { kind, place: self.place(Some(name)).into() }));
         self.fail(Message::new(message));
-    }
-
-    /// Whether the current instruction indexes by a name that stands in the code.
-    fn has_constant_key(&self) -> bool {
-        let Some((prototype, pc)) = self.site() else { return true };
-        let word = self.snapshot.prototype(prototype).code.get(pc).copied().unwrap_or_default();
-        Instruction(word).opcode() != Some(Opcode::GetTable)
-    }
-
-    /// A misspelt name among the errors that are certain so far: one that no packet and no header has.
-    pub fn misspelt(&mut self) -> Option<Box<LowerError>> {
-        let is = |(site, error): &(Option<Site>, LowerError)| {
-            let LowerErrorKind::NoSuchField { field, .. } = &error.kind else { return false };
-            site.is_none_or(|site| !self.passed.contains(&site))
-                && objects::field_names().all(|name| name != field)
-        };
-        self.certain.iter().find(|certain| is(certain)).map(|(_, error)| Box::new(error.clone()))
     }
 
     fn note_certain(&mut self, message: &str, name: Option<&str>, help: &'static str) {
         if self.state.alive() {
             let kind = LowerErrorKind::CertainError { message: message.to_string(), help };
-            self.certain.push((self.site(), LowerError { kind, place: self.place(name).into() }));
+            self.findings
+                .certain
+                .push((self.execution.site(), LowerError { kind, place: self.place(name).into() }));
         }
     }
 
@@ -242,6 +227,26 @@ impl Context<'_> {
             self.note_certain(&message, name, CHECK);
         }
         self.fail(Message::bare(message));
+    }
+}
+
+impl Findings {
+    /// A misspelt name among the errors that are certain so far: one that no packet and no header has.
+    pub fn misspelt(&self) -> Option<Box<LowerError>> {
+        let is = |(site, error): &(Option<Site>, LowerError)| {
+            let LowerErrorKind::NoSuchField { field, .. } = &error.kind else { return false };
+            self.never_passed(*site) && objects::field_names().all(|name| name != field)
+        };
+        self.certain.iter().find(|certain| is(certain)).map(|(_, error)| Box::new(error.clone()))
+    }
+}
+
+impl Objects {
+    pub fn concrete(&self, union: &Union, variant: Variant) -> Abs {
+        match variant {
+            Variant::Object(id) => self.value(id),
+            variant => variant.value(union.payload).unwrap_or(Abs::Nil),
+        }
     }
 }
 

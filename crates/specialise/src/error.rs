@@ -10,6 +10,17 @@ pub struct LowerError {
     pub place: Box<Place>,
 }
 
+/// Why lowering stops.
+#[derive(Debug)]
+pub enum Stop {
+    /// The script is refused.
+    Error(Box<LowerError>),
+    /// Something was learned without which the code that follows cannot be executed (a loop is to be unrolled): start again with it.
+    Restart,
+}
+
+pub type Result<T> = std::result::Result<T, Stop>;
+
 /// Why it cannot.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LowerErrorKind {
@@ -57,6 +68,10 @@ pub enum LowerErrorKind {
 }
 
 impl LowerErrorKind {
+    pub(crate) fn unsupported(what: impl Into<String>, help: impl Into<String>) -> LowerErrorKind {
+        LowerErrorKind::Unsupported { what: what.into(), help: help.into() }
+    }
+
     /// The stable code.
     pub fn code(&self) -> &'static str {
         self.describe().0

@@ -7,13 +7,12 @@ pub use crate::message::Message;
 
 use crate::arguments::End;
 use crate::context::{Context, Result};
-use crate::region::RECORD_HEADER;
-use crate::region::{RECORD_SIZE, RECORD_START};
+use crate::output::Output;
+use crate::region::{RECORD_HEADER, RECORD_SIZE, RECORD_START};
 use crate::value::{Abs, Space, Str, Word};
 use moonhook_ir as ir;
-use moonhook_ir::helper;
 use moonhook_ir::words::{Branches, Cond, WayState, Words};
-use moonhook_ir::{BinaryOp, CompareOp, EventKind, Op, Piece, Size};
+use moonhook_ir::{BinaryOp, CompareOp, EventKind, Op, Piece, Size, helper};
 
 const RING_BYTES: u32 = 1 << 20;
 
@@ -39,28 +38,11 @@ impl Context<'_> {
     pub fn event(&mut self, kind: EventKind, pieces: Vec<Piece>, positioned: bool) -> u32 {
         let traceback = match kind {
             EventKind::Print | EventKind::Raised | EventKind::Event => Vec::new(),
-            EventKind::Error => self.traceback(),
+            EventKind::Error => self.execution.traceback(),
         };
         let line = if positioned || kind == EventKind::Print { self.code.loc.line } else { 0 };
         let event = ir::Event { kind, source: self.code.loc.source, line, format: pieces, traceback };
-        let events = &mut self.module.events;
-        for (id, known) in events.iter().enumerate().skip(self.event_ids.len()) {
-            self.event_ids.insert(known.clone(), id as u32);
-        }
-        *self.event_ids.entry(event).or_insert_with_key(|event| {
-            events.push(event.clone());
-            events.len() as u32 - 1
-        })
-    }
-
-    fn traceback(&self) -> Vec<(u16, u32, String)> {
-        let line = |call: &crate::sites::ActiveCall| {
-            let prototype = self.snapshot.prototype(call.prototype);
-            let source = prototype.source.map_or(0, |s| s.0 as u16);
-            (source, prototype.lines.get(call.pc).copied().unwrap_or(0), call.name.clone())
-        };
-        // Functions of our own modules have no lines.
-        self.calls.iter().rev().map(line).filter(|(_, line, _)| *line > 0).collect()
+        self.output.event(event)
     }
 
     /// Raises an error whose text is known: the current state ends.
@@ -93,43 +75,22 @@ impl Context<'_> {
         self.send_record(base, end.at)
     }
 
-    fn counters(&mut self) -> ir::MapId {
-        self.map(COUNTERS, || ir::MapKind::Data(Vec::new()))
-    }
-
     pub fn count_event(&mut self, id: u32) {
-        let map = self.counters();
-        self.increment(map, FIRST_COUNTER + id * 8);
-    }
-
-    fn increment(&mut self, map: ir::MapId, offset: u32) {
-        let base = self.emit(Op::DataAddress { map, offset });
-        let one = self.value(Word::Imm(1));
-        self.emit(Op::Atomic { op: ir::AtomicOp::Add, size: Size::B8, base, disp: 0, value: one });
-    }
-
-    fn ring(&mut self) -> ir::MapId {
-        let definition = ir::MapDefinition {
-            map_type: ir::MapType::RingBuf,
-            key_size: 0,
-            value_size: 0,
-            max_entries: RING_BYTES,
-            flags: 0,
-        };
-        self.map("events", || ir::MapKind::Map(definition))
+        let map = self.output.counters();
+        increment(self, map, FIRST_COUNTER + id * 8);
     }
 
     /// Hands `size` bytes at `data` to the ring; counts the record if it does not fit.
     fn output(&mut self, data: ir::Value, size: Word) -> Result<()> {
-        let ring = self.ring();
+        let ring = self.output.ring();
         let ring = self.emit(Op::MapReference(ring));
         let result = self.helper(helper::RINGBUF_OUTPUT, &[ring.into(), data.into(), size, Word::Imm(0)]);
         let dropped = self.compare(CompareOp::SLt, result, 0);
         let (full, done) = self.split(dropped);
         self.state = full;
         if self.state.alive() {
-            let map = self.counters();
-            self.increment(map, DROPPED);
+            let map = self.output.counters();
+            increment(self, map, DROPPED);
         }
         let full = self.take_state();
         self.enter(vec![full, done])
@@ -166,13 +127,13 @@ impl Context<'_> {
 
     /// Fills the block that [`Context::fail`] jumps to.
     pub fn finish_fail_block(&mut self) -> Result<()> {
-        let block = self.fail_block;
+        let block = self.target.fail_block;
         let id = self.code.function.block(block).params[0];
         self.state.block = Some(block);
         self.state.facts = crate::state::Facts::default();
         self.send_bare(id)?;
-        let verdict = self.value(Word::Imm(self.options.on_error.verdict(self.hook).into()));
-        self.terminate(ir::Terminator::Jump(ir::Target::new(self.exit_block, vec![verdict])));
+        let verdict = self.value(Word::Imm(self.options.on_error.verdict(self.target.hook).into()));
+        self.terminate(ir::Terminator::Jump(ir::Target::new(self.target.exit_block, vec![verdict])));
         Ok(())
     }
 
@@ -197,5 +158,28 @@ impl Context<'_> {
             Str::Const(bytes) => self.around.constant(self, bytes),
             Str::Ipv4(_) | Str::Ipv6(..) | Str::Mac(_) => self.address_text(text)?,
         })
+    }
+}
+
+fn increment(words: &mut impl Words, map: ir::MapId, offset: u32) {
+    let base = words.emit(Op::DataAddress { map, offset });
+    let one = words.value(Word::Imm(1));
+    words.emit(Op::Atomic { op: ir::AtomicOp::Add, size: Size::B8, base, disp: 0, value: one });
+}
+
+impl Output {
+    pub fn counters(&mut self) -> ir::MapId {
+        self.map(COUNTERS, || ir::MapKind::Data(Vec::new()))
+    }
+
+    pub fn ring(&mut self) -> ir::MapId {
+        let definition = ir::MapDefinition {
+            map_type: ir::MapType::RingBuf,
+            key_size: 0,
+            value_size: 0,
+            max_entries: RING_BYTES,
+            flags: 0,
+        };
+        self.map("events", || ir::MapKind::Map(definition))
     }
 }

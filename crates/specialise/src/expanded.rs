@@ -42,7 +42,7 @@ impl Surroundings for Expanded {
     fn shorten_copy(&self, _: &mut Context<'_>, _: &Str) {}
 
     fn constant(&self, context: &mut Context<'_>, text: &[u8]) -> (Space, Word, Word) {
-        let start = i64::from(context.pool.intern(text));
+        let start = i64::from(context.output.pool.intern(text));
         (Space::Pool, Word::Imm(start), Word::Imm(text.len() as i64))
     }
 
@@ -57,15 +57,15 @@ impl Surroundings for Expanded {
         let id = context.event(EventKind::Error, message.pieces, message.positioned);
         context.count_event(id);
         let id = context.value(Word::Imm(i64::from(id)));
-        context.terminate(ir::Terminator::Jump(ir::Target::new(context.fail_block, vec![id])));
+        context.terminate(ir::Terminator::Jump(ir::Target::new(context.target.fail_block, vec![id])));
     }
 
     fn fail_with(&self, context: &mut Context<'_>, message: Message, arguments: &[Abs]) -> Result<()> {
         let id = context.event(EventKind::Error, message.pieces, message.positioned);
         context.count_event(id);
         context.send(id, arguments)?;
-        let verdict = context.value(Word::Imm(context.options.on_error.verdict(context.hook).into()));
-        context.terminate(ir::Terminator::Jump(ir::Target::new(context.exit_block, vec![verdict])));
+        let verdict = context.value(Word::Imm(context.options.on_error.verdict(context.target.hook).into()));
+        context.terminate(ir::Terminator::Jump(ir::Target::new(context.target.exit_block, vec![verdict])));
         Ok(())
     }
 
@@ -82,12 +82,12 @@ impl Surroundings for Expanded {
     }
 
     fn place_subprogram(&self, context: &mut Context<'_>, function: ir::Function) -> FunctionId {
-        context.subprograms.push(function);
-        number_of(context, context.subprograms.len() - 1)
+        context.output.subprograms.push(function);
+        number_of(context, context.output.subprograms.len() - 1)
     }
 
     fn known_subprogram(&self, context: &Context<'_>, name: &str) -> Option<FunctionId> {
-        let index = context.subprograms.iter().position(|function| function.name == name)?;
+        let index = context.output.subprograms.iter().position(|function| function.name == name)?;
         Some(number_of(context, index))
     }
 
@@ -101,7 +101,7 @@ impl Surroundings for Expanded {
 
     /// The walk goes on, for what there is to learn further on, and starts again at its end.
     fn learned(&self, context: &mut Context<'_>) -> Result<()> {
-        context.stale = true;
+        context.findings.stale = true;
         Ok(())
     }
 
@@ -123,7 +123,7 @@ impl Surroundings for Expanded {
 
     /// What the handlers were seen to read.
     fn copied_paths(&self, context: &mut Context<'_>, table: TableId) -> Vec<FieldPath> {
-        context.paths_read(table)
+        context.known.shared.paths_read(context.snapshot, table)
     }
 
     fn copies_records(&self) -> bool {

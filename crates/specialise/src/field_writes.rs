@@ -87,7 +87,7 @@ pub fn write<'a>(
     given: Value,
 ) -> Result<()> {
     let refused = protocol.assign(context, assignment, given)?;
-    context.forget_lookups();
+    context.forget_keys();
     context.fail_in(refused.absent, |context| {
         context.fail(Message::new(format!("field '{name}' is not in this packet")));
         Ok(())

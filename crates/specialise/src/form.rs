@@ -1,141 +1,20 @@
 //! Forms of values beyond a join: which one fits, and how values are encoded into a form's words and decoded from them.
 
-use crate::context::{Context, Result};
+use crate::context::{self, Context};
+use crate::error::LowerErrorKind;
+use crate::interned::Objects;
+use crate::pool::Pool;
 use crate::value::{Abs, Object, Space, Str, Union, Variant, Word};
 use crate::ways::{Form, MAX_TEXTS};
 use moonhook_ir as ir;
 use moonhook_ir::words::Words;
 use std::collections::BTreeSet;
-use std::rc::Rc;
 
 impl Context<'_> {
-    /// The variants a value may have; `None` for floats, which have none.
-    fn variants(&mut self, value: &Abs) -> Option<Vec<Variant>> {
-        Some(match value {
-            Abs::Nil => vec![Variant::Nil],
-            Abs::Bool(_) => vec![Variant::Bool],
-            Abs::Int(_) => vec![Variant::Int],
-            Abs::Float(_) => return None,
-            Abs::Str(Str::Const(text)) => vec![Variant::Object(self.intern(&Object::Text(text.clone())))],
-            Abs::Str(Str::Slice { space, .. }) => vec![Variant::Slice(*space)],
-            Abs::Str(Str::Ipv4(_)) => vec![Variant::Ipv4],
-            Abs::Str(Str::Ipv6(..)) => vec![Variant::Ipv6],
-            Abs::Str(Str::Mac(_)) => vec![Variant::Mac],
-            Abs::Object(object) => vec![Variant::Object(self.intern(object))],
-            Abs::Entry { path, .. } => vec![Variant::Entry(*path)],
-            Abs::Union(union) => union.variants.clone(),
-        })
-    }
-
-    /// The form that all of `values` fit into. `varying` asks for a form that can take another value of the same variant.
-    pub fn form_of(&mut self, values: &[&Abs], varying: bool) -> Result<Form> {
-        let Some(first) = values.first() else { return Ok(Form::Same(Abs::Nil)) };
-        if !varying && values.iter().all(|value| value == first) {
-            return Ok(Form::Same((*first).clone()));
-        }
-        let mut variants = BTreeSet::new();
-        for value in values {
-            match self.variants(value) {
-                Some(more) => variants.extend(more),
-                None => {
-                    let help = "use integers: `math.maxinteger` in the place of `math.huge`";
-                    return self.unsupported("a float in a variable that changes", help, None);
-                }
-            }
-        }
-        self.check_entries(&variants)?;
-        Ok(self.form_of_variants(variants))
-    }
-
-    /// An entry stands alone, or with what takes no words.
-    fn check_entries(&self, variants: &BTreeSet<Variant>) -> Result<()> {
-        let entries = variants.iter().filter(|variant| matches!(variant, Variant::Entry(_))).count();
-        let words = variants
-            .iter()
-            .filter(|variant| !matches!(variant, Variant::Entry(_)) && variant.words() > 0)
-            .count();
-        if entries > 1 || entries == 1 && words > 0 {
-            return self.unsupported(
-                "a variable that holds an entry of a shared table or something else",
-                "use a variable for each",
-                None,
-            );
-        }
-        Ok(())
-    }
-
-    fn is_text(&self, variant: &Variant) -> bool {
-        matches!(variant, Variant::Object(id) if matches!(self.known.objects.get_index(*id as usize), Some(Object::Text(_))))
-    }
-
-    /// The empty string, which is an empty slice of any space.
-    fn is_empty_text(&self, variant: &Variant) -> bool {
-        matches!(variant, Variant::Object(id) if matches!(self.known.objects.get_index(*id as usize), Some(Object::Text(text)) if text.is_empty()))
-    }
-
-    /// Where a constant string that has no variant of its own among `variants` is, as a slice.
-    fn slice_of_text(&mut self, text: &[u8], variants: &[Variant]) -> (Variant, i64) {
-        let slice = variants.iter().find(|variant| matches!(variant, Variant::Slice(_)));
-        match slice {
-            Some(slice) if text.is_empty() => (*slice, 0),
-            _ => (Variant::Slice(Space::Pool), i64::from(self.pool.intern(text))),
-        }
-    }
-
-    fn form_of_variants(&self, mut variants: BTreeSet<Variant>) -> Form {
-        if variants.iter().any(|variant| matches!(variant, Variant::Slice(_))) {
-            variants.retain(|variant| !self.is_empty_text(variant));
-        }
-        let texts = variants.iter().filter(|variant| self.is_text(variant)).count();
-        let pool = Variant::Slice(Space::Pool);
-        if texts > MAX_TEXTS || (texts > 0 && variants.contains(&pool)) {
-            variants.retain(|variant| !self.is_text(variant));
-            variants.insert(pool);
-        }
-        let variants: Vec<Variant> = variants.into_iter().collect();
-        match variants.as_slice() {
-            [variant] => match variant {
-                Variant::Nil => Form::Same(Abs::Nil),
-                Variant::Object(id) => Form::Same(self.object_value(*id)),
-                variant => Form::One(*variant),
-            },
-            _ => Form::Union(variants),
-        }
-    }
-
-    /// The abstract value that an interned object stands for.
-    pub fn object_value(&self, id: u32) -> Abs {
-        match self.known.objects.get_index(id as usize) {
-            Some(Object::Text(text)) => Abs::Str(Str::Const(text.clone())),
-            Some(object) => Abs::Object(object.clone()),
-            None => Abs::Nil,
-        }
-    }
-
-    /// The form that takes what both take.
-    pub fn widen(&mut self, a: &Form, b: &Form) -> Result<Form> {
-        if a == b {
-            return Ok(a.clone());
-        }
-        let mut variants = BTreeSet::new();
-        for form in [a, b] {
-            match form {
-                Form::Same(value) => {
-                    // Two different constants of one variant: the variant varies.
-                    if let Form::One(variant) = self.form_of(&[value], true)? {
-                        variants.insert(variant);
-                    } else if let Some(more) = self.variants(value) {
-                        variants.extend(more);
-                    }
-                }
-                Form::One(variant) => {
-                    variants.insert(*variant);
-                }
-                Form::Union(more) => variants.extend(more.iter().copied()),
-            }
-        }
-        self.check_entries(&variants)?;
-        Ok(self.form_of_variants(variants))
+    /// [`Objects::form_of`], or a refusal at the current line.
+    pub fn form_of(&mut self, values: &[&Abs], varying: bool) -> context::Result<Form> {
+        let form = self.known.objects.form_of(values, varying);
+        self.or_refuse(form)
     }
 
     /// Encodes `value` into the words of `form`, which takes it. Appends to the current block.
@@ -173,15 +52,15 @@ impl Context<'_> {
             Abs::Str(Str::Ipv6(high, low)) => (Variant::Ipv6, [*high, *low]),
             Abs::Str(Str::Mac(word)) => (Variant::Mac, [*word, none]),
             Abs::Str(Str::Const(text)) => {
-                let object = Variant::Object(self.intern(&Object::Text(text.clone())));
+                let object = Variant::Object(self.known.objects.intern(&Object::Text(text.clone())));
                 if variants.binary_search(&object).is_ok() {
                     (object, [none; 2])
                 } else {
-                    let (slice, start) = self.slice_of_text(text, variants);
+                    let (slice, start) = self.output.pool.slice_of_text(text, variants);
                     (slice, [Word::Imm(start), Word::Imm(text.len() as i64)])
                 }
             }
-            Abs::Object(object) => (Variant::Object(self.intern(object)), [none; 2]),
+            Abs::Object(object) => (Variant::Object(self.known.objects.intern(object)), [none; 2]),
             Abs::Entry { path, base } => (Variant::Entry(*path), [*base, none]),
             Abs::Union(union) => return self.encode_union(&union.clone(), variants),
         };
@@ -195,10 +74,10 @@ impl Context<'_> {
         let (mut tag, mut payload) = (union.tag, union.payload);
         for variant in missing {
             let Variant::Object(id) = variant else { continue };
-            let Some(Object::Text(text)) = self.known.objects.get_index(id as usize).cloned() else {
+            let Some(Object::Text(text)) = self.known.objects.get(id).cloned() else {
                 continue;
             };
-            let (slice, start) = self.slice_of_text(&text, variants);
+            let (slice, start) = self.output.pool.slice_of_text(&text, variants);
             // Branch-free: mask is all ones exactly if the tag is this text's.
             let is = self.compare(ir::CompareOp::Eq, tag, variant.tag());
             let is = self.condition_word(is);
@@ -214,18 +93,111 @@ impl Context<'_> {
         }
         (tag, payload)
     }
+}
 
-    /// The abstract value that the words of a form stand for.
-    pub fn decode(&self, form: &Form, words: &[Word]) -> Abs {
-        let word = |index: usize| words.get(index).copied().unwrap_or(Word::Imm(0));
-        match form {
-            Form::Same(value) => value.clone(),
-            Form::One(variant) => variant.value([word(0), word(1)]).unwrap_or(Abs::Nil),
-            Form::Union(variants) => Abs::Union(Rc::new(Union {
-                variants: variants.clone(),
-                tag: word(0),
-                payload: [word(1), word(2)],
-            })),
+impl Pool {
+    /// Where a constant string that has no variant of its own among `variants` is, as a slice.
+    pub fn slice_of_text(&mut self, text: &[u8], variants: &[Variant]) -> (Variant, i64) {
+        let slice = variants.iter().find(|variant| matches!(variant, Variant::Slice(_)));
+        match slice {
+            Some(slice) if text.is_empty() => (*slice, 0),
+            _ => (Variant::Slice(Space::Pool), i64::from(self.intern(text))),
+        }
+    }
+}
+
+impl Objects {
+    /// The form that all of `values` fit into. `varying` asks for a form that can take another value of the same variant.
+    pub fn form_of(&mut self, values: &[&Abs], varying: bool) -> Result<Form, LowerErrorKind> {
+        let Some(first) = values.first() else { return Ok(Form::Same(Abs::Nil)) };
+        if !varying && values.iter().all(|value| value == first) {
+            return Ok(Form::Same((*first).clone()));
+        }
+        let mut variants = BTreeSet::new();
+        for value in values {
+            match self.variants(value) {
+                Some(more) => variants.extend(more),
+                None => {
+                    let help = "use integers: `math.maxinteger` in the place of `math.huge`";
+                    return Err(LowerErrorKind::unsupported("a float in a variable that changes", help));
+                }
+            }
+        }
+        check_entries(&variants)?;
+        Ok(self.form_of_variants(variants))
+    }
+
+    /// The form that takes what both take.
+    pub fn widen(&mut self, a: &Form, b: &Form) -> Result<Form, LowerErrorKind> {
+        if a == b {
+            return Ok(a.clone());
+        }
+        let mut variants = BTreeSet::new();
+        for form in [a, b] {
+            match form {
+                Form::Same(value) => {
+                    // Two different constants of one variant: the variant varies.
+                    if let Form::One(variant) = self.form_of(&[value], true)? {
+                        variants.insert(variant);
+                    } else if let Some(more) = self.variants(value) {
+                        variants.extend(more);
+                    }
+                }
+                Form::One(variant) => {
+                    variants.insert(*variant);
+                }
+                Form::Union(more) => variants.extend(more.iter().copied()),
+            }
+        }
+        check_entries(&variants)?;
+        Ok(self.form_of_variants(variants))
+    }
+
+    /// The variants a value may have; `None` for floats, which have none.
+    pub fn variants(&mut self, value: &Abs) -> Option<Vec<Variant>> {
+        Some(match value {
+            Abs::Nil => vec![Variant::Nil],
+            Abs::Bool(_) => vec![Variant::Bool],
+            Abs::Int(_) => vec![Variant::Int],
+            Abs::Float(_) => return None,
+            Abs::Str(Str::Const(text)) => vec![Variant::Object(self.intern(&Object::Text(text.clone())))],
+            Abs::Str(Str::Slice { space, .. }) => vec![Variant::Slice(*space)],
+            Abs::Str(Str::Ipv4(_)) => vec![Variant::Ipv4],
+            Abs::Str(Str::Ipv6(..)) => vec![Variant::Ipv6],
+            Abs::Str(Str::Mac(_)) => vec![Variant::Mac],
+            Abs::Object(object) => vec![Variant::Object(self.intern(object))],
+            Abs::Entry { path, .. } => vec![Variant::Entry(*path)],
+            Abs::Union(union) => union.variants.clone(),
+        })
+    }
+
+    pub fn is_text(&self, variant: &Variant) -> bool {
+        matches!(variant, Variant::Object(id) if matches!(self.get(*id), Some(Object::Text(_))))
+    }
+
+    /// The empty string, which is an empty slice of any space.
+    pub fn is_empty_text(&self, variant: &Variant) -> bool {
+        matches!(variant, Variant::Object(id) if matches!(self.get(*id), Some(Object::Text(text)) if text.is_empty()))
+    }
+
+    pub fn form_of_variants(&self, mut variants: BTreeSet<Variant>) -> Form {
+        if variants.iter().any(|variant| matches!(variant, Variant::Slice(_))) {
+            variants.retain(|variant| !self.is_empty_text(variant));
+        }
+        let texts = variants.iter().filter(|variant| self.is_text(variant)).count();
+        let pool = Variant::Slice(Space::Pool);
+        if texts > MAX_TEXTS || (texts > 0 && variants.contains(&pool)) {
+            variants.retain(|variant| !self.is_text(variant));
+            variants.insert(pool);
+        }
+        let variants: Vec<Variant> = variants.into_iter().collect();
+        match variants.as_slice() {
+            [variant] => match variant {
+                Variant::Nil => Form::Same(Abs::Nil),
+                Variant::Object(id) => Form::Same(self.value(*id)),
+                variant => Form::One(*variant),
+            },
+            _ => Form::Union(variants),
         }
     }
 
@@ -241,9 +213,9 @@ impl Context<'_> {
                 };
                 let pool = accepted.contains(&Variant::Slice(Space::Pool));
                 let slice = accepted.iter().any(|variant| matches!(variant, Variant::Slice(_)));
-                let fits = |context: &Self, variant: &Variant| {
+                let fits = |objects: &Self, variant: &Variant| {
                     let as_slice =
-                        (pool && context.is_text(variant)) || (slice && context.is_empty_text(variant));
+                        (pool && objects.is_text(variant)) || (slice && objects.is_empty_text(variant));
                     accepted.contains(variant) || as_slice
                 };
                 match self.variants(value) {
@@ -252,5 +224,47 @@ impl Context<'_> {
                 }
             }
         }
+    }
+}
+
+/// An entry stands alone, or with what takes no words.
+fn check_entries(variants: &BTreeSet<Variant>) -> Result<(), LowerErrorKind> {
+    let entries = variants.iter().filter(|variant| matches!(variant, Variant::Entry(_))).count();
+    let words = variants
+        .iter()
+        .filter(|variant| !matches!(variant, Variant::Entry(_)) && variant.words() > 0)
+        .count();
+    if entries > 1 || entries == 1 && words > 0 {
+        return Err(LowerErrorKind::unsupported(
+            "a variable that holds an entry of a shared table or something else",
+            "use a variable for each",
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(count: u8) -> Vec<Abs> {
+        (0..count).map(|number| Abs::Str(Str::Const([number].as_slice().into()))).collect()
+    }
+
+    #[test]
+    fn few_texts_are_kept_apart_and_many_become_slices_of_the_pool() {
+        let mut objects = Objects::default();
+        let mut form_of = |values: &[Abs]| objects.form_of(&values.iter().collect::<Vec<_>>(), false);
+        let few = form_of(&texts(MAX_TEXTS as u8)).expect("a form");
+        assert!(matches!(few, Form::Union(variants) if variants.len() == MAX_TEXTS));
+        assert_eq!(form_of(&texts(MAX_TEXTS as u8 + 1)), Ok(Form::One(Variant::Slice(Space::Pool))));
+    }
+
+    #[test]
+    fn equal_values_stay_known_and_others_of_one_type_vary() {
+        let mut objects = Objects::default();
+        assert_eq!(objects.form_of(&[&Abs::int(7), &Abs::int(7)], false), Ok(Form::Same(Abs::int(7))));
+        assert_eq!(objects.form_of(&[&Abs::int(7), &Abs::int(8)], false), Ok(Form::One(Variant::Int)));
+        assert!(objects.form_of(&[&Abs::int(7), &Abs::Float(0.5)], false).is_err());
     }
 }

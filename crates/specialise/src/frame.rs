@@ -1,10 +1,11 @@
 //! Calls that are being executed, as instructions see them.
 
 use crate::flow::Flow;
+use crate::sites::LoopKey;
 use crate::state::State;
 use crate::value::{Abs, Closure};
 use crate::ways::Arm;
-use moonhook_snapshot::Prototype;
+use moonhook_snapshot::{Prototype, Snapshot, Value};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -22,6 +23,20 @@ pub struct Frame<'a> {
     pub returns: Vec<Arm>,
     /// The way of calls to this frame: the program counters of the active calls.
     pub path: Vec<usize>,
+}
+
+impl<'a> Frame<'a> {
+    /// A constant of the prototype.
+    pub fn constant(&self, snapshot: &Snapshot, index: usize) -> Abs {
+        Abs::of_load_time(snapshot, self.prototype.constants.get(index).unwrap_or(&Value::Nil))
+    }
+
+    /// The loop at `header`, by the calls that lead to it.
+    pub fn loop_key(&self, header: usize) -> LoopKey {
+        let mut key = self.path.clone();
+        key.push(self.flow.blocks[header].start);
+        (key, header)
+    }
 }
 
 /// What an instruction does to control flow.

@@ -4,6 +4,10 @@
 //! displacement, mixed with the high bits, gives the slot ("hash, displace": Belazzougui, Botelho, Dietzfelbinger, ESA
 //! 2009). Building places the largest buckets first and tries displacements until the bucket's keys fall into free slots.
 
+use crate::value::Word;
+use moonhook_ir::BinaryOp;
+use moonhook_ir::words::Words;
+
 /// Odd, with well-mixed bits: the fractional part of the golden ratio.
 pub const MULTIPLIER: i64 = 0x9e37_79b9_7f4a_7c15_u64 as i64;
 
@@ -11,6 +15,14 @@ pub const MULTIPLIER: i64 = 0x9e37_79b9_7f4a_7c15_u64 as i64;
 pub fn step(hash: i64, word: i64) -> i64 {
     let mixed = (hash ^ word).wrapping_mul(MULTIPLIER);
     mixed ^ ((mixed as u64) >> 32) as i64
+}
+
+/// [`step`] at packet time.
+pub fn emit_step(words: &mut impl Words, hash: Word, word: Word) -> Word {
+    let mixed = words.binary(BinaryOp::Xor, hash, word);
+    let mixed = words.binary(BinaryOp::Mul, mixed, MULTIPLIER);
+    let high = words.shr(mixed, 32);
+    words.binary(BinaryOp::Xor, mixed, high)
 }
 
 /// The hash of a string: its length, then its words, little-endian, the last one padded with zeros.

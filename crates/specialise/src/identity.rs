@@ -2,47 +2,68 @@
 //! code and the same variables are alike here, so that they are expanded once.
 
 use crate::context::{Context, Result};
-use crate::value::{CellRef, Closure, Object, Origin};
-use moonhook_snapshot::ClosureId;
+use crate::value::{Abs, CellRef, Closure, Object, Origin, Str};
+use moonhook_snapshot::{ClosureId, Snapshot, Value};
 
 /// In numbers of cells: what stands in the place of a register for a function.
 const FUNCTION: usize = usize::MAX - 8;
 
-impl Context<'_> {
+impl Abs {
+    /// A value of load time as packet code sees it.
+    pub fn of_load_time(snapshot: &Snapshot, value: &Value) -> Abs {
+        match value {
+            Value::Nil => Abs::Nil,
+            Value::Boolean(b) => Abs::bool(*b),
+            Value::Integer(i) => Abs::int(*i),
+            Value::Float(x) => Abs::Float(*x),
+            Value::String(bytes) => Abs::Str(Str::Const(bytes.clone())),
+            Value::Table(id) => Abs::Object(Object::Table(*id)),
+            Value::Closure(id) => Abs::Object(Object::Closure(Closure::of_load_time(snapshot, *id).into())),
+            Value::Builtin(name) => Abs::Object(Object::Builtin(name)),
+            Value::Opaque(name, number) => Abs::Object(Object::Opaque(name, *number)),
+        }
+    }
+}
+
+impl Closure {
     /// A function of load time.
-    pub fn closure_of(&self, id: ClosureId) -> Closure {
-        let closure = self.snapshot.closure(id);
+    pub fn of_load_time(snapshot: &Snapshot, id: ClosureId) -> Closure {
+        let closure = snapshot.closure(id);
         let upvalues = closure.upvalues.iter().map(|cell| CellRef::Snapshot(*cell)).collect();
         Closure { prototype: closure.prototype, upvalues, origin: Origin::LoadTime }
     }
 
-    /// Where the current instruction makes a function.
-    pub fn origin(&mut self) -> Origin {
-        match self.active_loops.is_empty() {
-            true => Origin::Once(self.cell_number(FUNCTION)),
-            false => Origin::Often,
+    /// Whether there is but one function like this.
+    pub fn is_only_one(&self, snapshot: &Snapshot) -> bool {
+        match self.origin {
+            Origin::Once(_) => true,
+            Origin::Often => false,
+            Origin::LoadTime => {
+                let of_code = |id: &ClosureId| snapshot.closure(*id).prototype == self.prototype;
+                let all = (0..snapshot.closures.len() as u32).map(ClosureId).filter(of_code);
+                all.filter(|id| Closure::of_load_time(snapshot, *id) == *self).take(2).count() == 1
+            }
         }
     }
+}
 
+impl Object {
     /// Whether objects that are alike here are surely one.
-    pub fn is_one_object(&self, object: &Object) -> bool {
-        match object {
-            Object::Closure(closure) => self.is_only_one(closure),
+    pub fn is_one(&self, snapshot: &Snapshot) -> bool {
+        match self {
+            Object::Closure(closure) => closure.is_only_one(snapshot),
             Object::Matches(_) | Object::Entries { .. } | Object::Traversal { .. } => false,
             _ => true,
         }
     }
+}
 
-    /// Whether there is but one function like this.
-    pub fn is_only_one(&self, closure: &Closure) -> bool {
-        match closure.origin {
-            Origin::Once(_) => true,
-            Origin::Often => false,
-            Origin::LoadTime => {
-                let of_code = |id: &ClosureId| self.snapshot.closure(*id).prototype == closure.prototype;
-                let all = (0..self.snapshot.closures.len() as u32).map(ClosureId).filter(of_code);
-                all.filter(|id| self.closure_of(*id) == *closure).take(2).count() == 1
-            }
+impl Context<'_> {
+    /// Where the current instruction makes a function.
+    pub fn origin(&mut self) -> Origin {
+        match self.execution.active_loops.is_empty() {
+            true => Origin::Once(self.cell_number(FUNCTION)),
+            false => Origin::Often,
         }
     }
 

@@ -124,7 +124,7 @@ fn uncertain(mut arms: Vec<Arm>) -> Vec<Arm> {
 
 /// A table of load time, with `__index` (manual § 2.4).
 fn index_table(context: &mut Context<'_>, table: TableId, key: &Abs, chain: usize) -> Result<Vec<Arm>> {
-    if context.is_shared(table) {
+    if context.known.shared.is_shared(context.snapshot, table) {
         return context.read_shared(table, key);
     }
     if context.snapshot.table(table).metatable.is_none() && !matches!(key, Abs::Str(Str::Const(_))) {
@@ -141,7 +141,7 @@ fn index_table(context: &mut Context<'_>, table: TableId, key: &Abs, chain: usiz
 fn index_made(context: &mut Context<'_>, table: u32, key: &Abs, chain: usize) -> Result<Vec<Arm>> {
     let arms = context.made_lookup(table, key)?;
     let object = Object::Made(table);
-    if context.metatable_of(&object).is_none() {
+    if context.state.metatable_of(context.snapshot, &object).is_none() {
         return Ok(if Key::of(key).is_some() { arms } else { uncertain(arms) });
     }
     let Some(values) = context.join(arms)? else { return Ok(vec![]) };
@@ -156,8 +156,10 @@ fn index_missing(
     key: &Abs,
     chain: usize,
 ) -> Result<Vec<Arm>> {
-    let Some(metatable) = context.metatable_of(&object) else { return context.only(value) };
-    let handler = context.metafield(&metatable, "__index");
+    let Some(metatable) = context.state.metatable_of(context.snapshot, &object) else {
+        return context.only(value);
+    };
+    let handler = context.state.metafield(context.snapshot, &metatable, "__index");
     if handler == Abs::Nil {
         return context.only(value);
     }
@@ -205,8 +207,8 @@ fn index_chained(context: &mut Context<'_>, object: &Abs, key: &Abs, chain: usiz
 fn loop_from(context: &mut Context<'_>, first: &Object) -> Option<usize> {
     let mut at = first.clone();
     for length in 1..=MAX_CHAIN {
-        let metatable = context.metatable_of(&at)?;
-        match context.metafield(&metatable, "__index") {
+        let metatable = context.state.metatable_of(context.snapshot, &at)?;
+        match context.state.metafield(context.snapshot, &metatable, "__index") {
             Abs::Object(next) if next == *first => return Some(length),
             Abs::Object(next) => at = next,
             _ => return None,

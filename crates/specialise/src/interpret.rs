@@ -18,7 +18,6 @@ use crate::value::{Abs, Closure, Object};
 use crate::ways::Arm;
 use moonhook_ir as ir;
 use moonhook_ir::words::{Branches, WayState};
-use moonhook_snapshot::PrototypeId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -33,20 +32,20 @@ impl<'a> Context<'a> {
         let prototype = snapshot.prototype(closure.prototype);
         let active = |call: &&ActiveCall| call.prototype == closure.prototype;
         let short = || name.rsplit('\'').nth(1).unwrap_or(&name).to_string();
-        if self.calls.iter().filter(active).count() > 1 {
+        if self.execution.calls.iter().filter(active).count() > 1 {
             return self.refuse(LowerErrorKind::Recursion { name: short() }, Some(&short()));
         }
-        if self.calls.len() >= MAX_CALLS {
+        if self.execution.calls.len() >= MAX_CALLS {
             let what = format!("a chain of more than {MAX_CALLS} calls");
             return self.unsupported(what, "call fewer functions from within functions", Some(&short()));
         }
-        let flow = self.flow(closure.prototype);
+        let flow = self.execution.flow(closure.prototype);
         if let Some(pc) = flow.irreducible {
             self.code.loc.line = prototype.lines.get(pc).copied().unwrap_or(0);
             return self.refuse(LowerErrorKind::IrreducibleLoop, Some("goto"));
         }
-        let path = self.calls.iter().map(|call| call.pc).collect();
-        self.callers.push(std::mem::take(&mut self.state.registers));
+        let path = self.execution.calls.iter().map(|call| call.pc).collect();
+        self.execution.callers.push(std::mem::take(&mut self.state.registers));
         let loc = self.code.loc;
         let parameters = usize::from(prototype.parameters);
         let mut registers = args.clone();
@@ -55,7 +54,7 @@ impl<'a> Context<'a> {
             if prototype.is_vararg { args.into_iter().skip(parameters).collect() } else { Vec::new() };
         self.state.registers = registers.into_iter().map(Slot::Direct).collect();
         self.state.registers.resize(usize::from(prototype.stack_size) + 1, Slot::Dead);
-        self.calls.push(ActiveCall { prototype: closure.prototype, pc: 0, name });
+        self.execution.calls.push(ActiveCall { prototype: closure.prototype, pc: 0, name });
         let mut frame = Frame {
             prototype,
             flow,
@@ -70,9 +69,9 @@ impl<'a> Context<'a> {
         frame.pending.insert(0, vec![entry]);
         let order = frame.flow.order.clone();
         self.run_blocks(&mut frame, &order, None)?;
-        self.calls.pop();
+        self.execution.calls.pop();
         self.code.loc = loc;
-        let caller = self.callers.pop().unwrap_or_default();
+        let caller = self.execution.callers.pop().unwrap_or_default();
         self.state.registers = caller.clone();
         let restore = |mut arm: Arm| {
             arm.state.registers = caller.clone();
@@ -94,9 +93,8 @@ impl<'a> Context<'a> {
                 continue;
             }
             let Some(states) = frame.pending.remove(&block) else { continue };
-            let arms = states
-                .into_iter()
-                .map(|state| Arm { state: self.at_entry(state, frame, block), values: vec![] });
+            let arms =
+                states.into_iter().map(|state| Arm { state: at_entry(state, frame, block), values: vec![] });
             let arms = arms.collect();
             self.set_pc(frame, frame.flow.blocks[block].start);
             if self.join(arms)?.is_none() {
@@ -114,38 +112,12 @@ impl<'a> Context<'a> {
         Ok(())
     }
 
-    /// Forgets registers that the block and what follows do not read. Captured ones stay captured until their scope ends: a
-    /// later assignment is seen by the closures.
-    pub fn at_entry(&mut self, mut state: State, frame: &Frame<'a>, block: usize) -> State {
-        let mut live = frame.flow.blocks[block].live_in;
-        let first = Instruction(frame.prototype.code[frame.flow.blocks[block].start]);
-        // A traversal does not need the key of the entry that it comes from.
-        if first.opcode() == Some(Opcode::TForCall)
-            && matches!(
-                state.registers.get(first.a()),
-                Some(Slot::Direct(Abs::Object(Object::Traversal { .. })))
-            )
-        {
-            live.remove(first.a() + 3);
-        }
-        let ends =
-            |(register, slot): (usize, &Slot)| !live.contains(register) && matches!(slot, Slot::Direct(_));
-        if state.registers.iter().enumerate().any(ends) {
-            for (register, slot) in state.registers.iter_mut().enumerate() {
-                if ends((register, slot)) {
-                    *slot = Slot::Dead;
-                }
-            }
-        }
-        state
-    }
-
     pub fn set_pc(&mut self, frame: &Frame<'a>, pc: usize) {
         // Functions of our own modules have no lines: what they do happens where the script calls them.
         if let Some(line) = frame.prototype.lines.get(pc).copied() {
             self.code.loc = ir::Loc { source: frame.prototype.source.map_or(0, |s| s.0 as u16), line };
         }
-        if let Some(call) = self.calls.last_mut() {
+        if let Some(call) = self.execution.calls.last_mut() {
             call.pc = pc;
         }
     }
@@ -237,7 +209,7 @@ impl<'a> Context<'a> {
             Abs::Object(Object::Closure(closure)) => {
                 let title = match &name {
                     Some((kind, name)) => format!("{kind} '{name}'"),
-                    None => format!("function <{}>", self.definition(closure.prototype)),
+                    None => format!("function <{}>", self.execution.definition(closure.prototype)),
                 };
                 self.run_closure(closure.clone(), args, title)
             }
@@ -277,33 +249,26 @@ impl<'a> Context<'a> {
             }
         }
     }
+}
 
-    /// Where the active function of that level is: 1 is the running one, 2 the one that called it. A function that has made a
-    /// tail call is not active any more. `None` for level 0, above the handler, and where the function has no lines.
-    pub fn location_at(&self, level: usize) -> Option<ir::Loc> {
-        let mut active = self.calls.iter().rev().filter(|call| !self.is_replaced(call));
-        // The running function is the last call, which no tail call has replaced: it calls `error`.
-        let running = self.calls.last()?;
-        let call = match level {
-            0 => return None,
-            1 => running,
-            level => active.by_ref().filter(|call| !std::ptr::eq(*call, running)).nth(level - 2)?,
-        };
-        let prototype = self.snapshot.prototype(call.prototype);
-        let line = prototype.lines.get(call.pc).copied().filter(|line| *line > 0)?;
-        Some(ir::Loc { source: prototype.source.map_or(0, |source| source.0 as u16), line })
+/// Forgets registers that the block and what follows do not read. Captured ones stay captured until their scope ends: a
+/// later assignment is seen by the closures.
+pub fn at_entry(mut state: State, frame: &Frame<'_>, block: usize) -> State {
+    let mut live = frame.flow.blocks[block].live_in;
+    let first = Instruction(frame.prototype.code[frame.flow.blocks[block].start]);
+    // A traversal does not need the key of the entry that it comes from.
+    if first.opcode() == Some(Opcode::TForCall)
+        && matches!(state.registers.get(first.a()), Some(Slot::Direct(Abs::Object(Object::Traversal { .. }))))
+    {
+        live.remove(first.a() + 3);
     }
-
-    /// The call has made a tail call, which is running.
-    fn is_replaced(&self, call: &ActiveCall) -> bool {
-        let code = self.snapshot.prototype(call.prototype).code.get(call.pc);
-        code.and_then(|code| Instruction(*code).opcode()) == Some(Opcode::TailCall)
+    let ends = |(register, slot): (usize, &Slot)| !live.contains(register) && matches!(slot, Slot::Direct(_));
+    if state.registers.iter().enumerate().any(ends) {
+        for (register, slot) in state.registers.iter_mut().enumerate() {
+            if ends((register, slot)) {
+                *slot = Slot::Dead;
+            }
+        }
     }
-
-    /// `file:line` of a function's definition, as tracebacks have it.
-    fn definition(&self, prototype: PrototypeId) -> String {
-        let prototype = self.snapshot.prototype(prototype);
-        let source = prototype.source.map_or("?", |source| self.snapshot.source(source).name.as_str());
-        format!("{source}:{}", prototype.line_defined)
-    }
+    state
 }

@@ -1,12 +1,11 @@
 //! What walks through the handlers learn for the walks after them.
 
 use crate::error::LowerError;
+use crate::interned::Objects;
 use crate::shared::known::SharedTables;
 use crate::sites::LoopKey;
 use crate::stored::known::Stored;
-use crate::value::Object;
 use crate::variables::known::Variables;
-use indexmap::IndexSet;
 use std::collections::HashMap;
 
 /// Walks through a script, at most: each learns something, and no script has that much to teach.
@@ -31,7 +30,7 @@ pub struct Knowledge {
     /// Tables that are maps.
     pub shared: SharedTables,
     /// Objects that are told apart at packet time, by number.
-    pub objects: IndexSet<Object>,
+    pub objects: Objects,
     /// Loops to unroll, as far as is known, and what has no form otherwise.
     pub unrolled: HashMap<LoopKey, Box<LowerError>>,
     /// Tables made at packet time that are hash tables in the per-CPU region.

@@ -6,21 +6,25 @@
 //! Does not know registers, files or the running kernel.
 
 mod addresses;
+mod arena;
 mod arguments;
 mod builtins;
 mod cells;
 mod clock;
 mod concatenation;
+mod connect;
 mod context;
 mod crossings;
 mod decimals;
 mod dispatch;
 mod error;
 mod events;
+mod execution;
 mod expanded;
-use moonhook_snapshot::{first_sums, flow, names};
+use moonhook_snapshot::{Snapshot, first_sums, flow, names};
 mod field_writes;
 mod fields;
+mod findings;
 mod form;
 mod formatting;
 mod frame;
@@ -28,20 +32,26 @@ mod hashing;
 mod host;
 mod identity;
 mod indexing;
+mod interned;
 mod interpret;
 mod invariants;
 mod join;
 mod knowledge;
 mod literals;
+mod looked;
+mod loop_forms;
 mod loops;
 mod machine;
 mod memory;
 mod message;
 mod virtual_tables;
 use moonhook_snapshot::instruction as opcode;
+mod numbering;
 pub mod objects;
 mod ops;
+mod output;
 mod patterns;
+mod pool;
 mod program;
 mod programs;
 mod region;
@@ -57,6 +67,7 @@ pub mod stubs;
 mod subprograms;
 mod surroundings;
 mod tables;
+mod target;
 mod texts;
 mod turns;
 mod unroll;
@@ -67,14 +78,12 @@ mod writes;
 
 pub use builtins::is_library_function;
 pub use clock::{CLOCK_SECTION, Clock};
-pub use context::{Result, Stop};
-pub use error::{LowerError, LowerErrorKind};
+pub use error::{LowerError, LowerErrorKind, Result, Stop};
 pub use programs::{program_name, set_apart};
 pub use subprograms::of_program;
 
 use moonhook_hook::OnError;
 use moonhook_ir::Module;
-use moonhook_snapshot::Snapshot;
 
 /// What lowering depends on besides the script.
 #[derive(Clone, Debug)]

@@ -62,15 +62,15 @@ impl Branches for Context<'_> {
 
 impl Machine for Context<'_> {
     fn hook(&self) -> &'static Hook {
-        self.hook
+        self.target.hook
     }
 
     fn copy(&self) -> Option<FrameCopy> {
-        self.copy
+        self.target.copy
     }
 
     fn set_copy(&mut self, copy: FrameCopy) {
-        self.copy = Some(copy);
+        self.target.copy = Some(copy);
     }
 
     fn fault(&mut self, fault: Fault) {

@@ -4,21 +4,20 @@
 //! value (KERNEL: `find_good_pkt_pointers` in kernel/bpf/verifier.c tracks a comparison with the packet's end by the
 //! pointer's id), and that facts already proved are not proved again.
 
-use crate::context::{Context, Result, TAIL};
+use crate::Options;
+use crate::context::{Context, Result};
 use crate::events::Message;
+use crate::pool::{POOL_MASK, TAIL};
 use crate::region::{COPY_SIZE, MARGIN, REGION_SIZE, STRINGS_END};
+use crate::stored::known::Stored;
 use crate::value::{Space, Word};
 use moonhook_ir as ir;
-use moonhook_ir::helper;
 use moonhook_ir::words::{Address, Branches, Words};
-use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
+use moonhook_ir::{BinaryOp, CompareOp, Op, Size, helper};
 use moonhook_packet::{Access, MAX_DISPLACEMENT, MAX_FRAME};
 
 /// The stack slot of the region's key, by the name that [`crate::shared::known::SharedTables::slot`] takes.
 const REGION_KEY: u32 = 2;
-
-/// Stands for the mask of an offset into the pool until the pool's size is known (`program.rs`).
-pub const POOL_MASK: ir::Operand = ir::Operand::Imm(0);
 
 impl Context<'_> {
     /// The address of `size` bytes at `offset` of a space, which are known to be there. The verifier is given the proof
@@ -29,15 +28,16 @@ impl Context<'_> {
             Space::Pool => match offset {
                 Word::Imm(offset) => {
                     // A constant position behind all strings is never read, but the verifier may not know that.
-                    let end = self.pool.bytes.len() as i64 + TAIL;
+                    let end = self.output.pool.bytes.len() as i64 + TAIL;
                     let offset = if (0..=end - i64::from(size)).contains(&offset) { offset } else { 0 };
-                    let base = self.emit(Op::DataAddress { map: self.pool_map, offset: offset as u32 });
+                    let base =
+                        self.emit(Op::DataAddress { map: self.output.pool_map, offset: offset as u32 });
                     Ok(Address { base, disp: 0 })
                 }
                 offset => {
-                    let base = self.emit(Op::DataAddress { map: self.pool_map, offset: 0 });
+                    let base = self.emit(Op::DataAddress { map: self.output.pool_map, offset: 0 });
                     let offset = self.value(offset);
-                    self.pool.reach = self.pool.reach.max(size);
+                    self.output.pool.reach = self.output.pool.reach.max(size);
                     let masked = self.emit(Op::Binary(BinaryOp::And, offset, POOL_MASK));
                     let base = self.emit(Op::Binary(BinaryOp::Add, base, masked.into()));
                     Ok(Address { base, disp: 0 })
@@ -47,20 +47,11 @@ impl Context<'_> {
         }
     }
 
-    /// Bytes of the region; keys of shared tables that are traversed follow in programs that do that.
-    pub fn region_size(&self) -> i64 {
-        match (self.known.stored.is_used(), self.options.frags) {
-            (true, _) => self.tables_end() + MARGIN,
-            (false, true) => REGION_SIZE + COPY_SIZE,
-            (false, false) => REGION_SIZE,
-        }
-    }
-
     /// The address of this CPU's region, which has at least so many bytes.
     pub fn region_of(&mut self, bytes: i64) -> Result<ir::Value> {
         let region = self.region()?;
-        if let Some(map) = self.known_map("region")
-            && let ir::MapKind::Map(definition) = &mut self.module.maps[map.0 as usize].kind
+        if let Some(map) = self.output.known_map("region")
+            && let ir::MapKind::Map(definition) = &mut self.output.module.maps[map.0 as usize].kind
         {
             definition.value_size = definition.value_size.max(bytes as u32).next_multiple_of(8);
         }
@@ -77,14 +68,14 @@ impl Context<'_> {
         let definition = ir::MapDefinition {
             map_type: ir::MapType::Array,
             key_size: 4,
-            value_size: self.region_size() as u32,
+            value_size: self.known.stored.region_size(self.options) as u32,
             max_entries: entries,
             flags: 0,
         };
-        let map = self.map("region", || ir::MapKind::Map(definition));
+        let map = self.output.map("region", || ir::MapKind::Map(definition));
         let cpu = self.helper(helper::GET_SMP_PROCESSOR_ID, &[]);
         let number = self.binary(BinaryOp::Mul, cpu, self.snapshot.hooks().len() as i64);
-        let number = self.add(number, self.program as i64);
+        let number = self.add(number, self.target.program as i64);
         // One slot for all: in a loop the verifier tells ways apart by which slots they have written.
         let slot = self.known.shared.slot(REGION_KEY, 8, &mut self.code.function);
         let key = self.emit(Op::SlotAddress(slot));
@@ -105,7 +96,7 @@ impl Context<'_> {
             Word::Imm(offset) if (0..=MAX_DISPLACEMENT).contains(&offset) => {
                 Ok(Address { base: region, disp: offset as i16 })
             }
-            offset => Ok(self.masked(region, offset, self.scratch_mask())),
+            offset => Ok(self.masked(region, offset, self.known.stored.scratch_mask(self.options))),
         }
     }
 
@@ -124,5 +115,16 @@ impl Context<'_> {
         self.fail_if(full, |context| context.fail(Message::bare("not enough memory")));
         self.state.scratch = end;
         start
+    }
+}
+
+impl Stored {
+    /// Bytes of the region; keys of shared tables that are traversed follow in programs that do that.
+    pub fn region_size(&self, options: &Options) -> i64 {
+        match (self.is_used(), options.frags) {
+            (true, _) => options.tables_end() + MARGIN,
+            (false, true) => REGION_SIZE + COPY_SIZE,
+            (false, false) => REGION_SIZE,
+        }
     }
 }

@@ -1,13 +1,11 @@
 //! The program around the handlers: they run one after another, and their results become a verdict.
 
-use crate::context::{Context, Result, Stop, TAIL};
+use crate::context::{Context, Result, Stop};
 use crate::error::{LowerError, LowerErrorKind};
 use crate::events::Message;
 use crate::knowledge::Knowledge;
-use crate::memory::POOL_MASK;
 use crate::programs::{empty, set_apart};
-use crate::sites::Site;
-use crate::value::{Abs, Object, Word};
+use crate::value::{Abs, Closure, Object, Word};
 use crate::{Options, shared::SharedTables};
 use moonhook_hook::VERDICTS;
 use moonhook_ir as ir;
@@ -15,7 +13,6 @@ use moonhook_ir::words::{Branches, Cond, WayState, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Op, Operand, Size};
 use moonhook_packet::Scattered;
 use moonhook_snapshot::Snapshot;
-use std::collections::HashSet;
 
 /// What can be learned of shared tables from code that may have no expanded form.
 pub fn learn(snapshot: &Snapshot, options: &Options) -> SharedTables {
@@ -54,7 +51,7 @@ fn lower_until_known<'a>(
             Ok(()) => return Ok(context),
             // General code would only find out at packet time.
             Err(Stop::Error(error)) => {
-                let misspelt = error.kind.has_general_form().then(|| context.misspelt()).flatten();
+                let misspelt = error.kind.has_general_form().then(|| context.findings.misspelt()).flatten();
                 return Err((misspelt.unwrap_or(error), context.known.into()));
             }
             Err(Stop::Restart) => known = context.known,
@@ -66,8 +63,8 @@ impl Context<'_> {
     /// Walks through all handlers; `Restart` if what was learned on the way is to be known from the start.
     fn attempt(&mut self) -> Result<()> {
         let outcome = self.lower_programs();
-        match (outcome, self.deferred.take()) {
-            _ if self.stale => Err(Stop::Restart),
+        match (outcome, self.findings.deferred.take()) {
+            _ if self.findings.stale => Err(Stop::Restart),
             (Ok(()) | Err(Stop::Error(_)), Some(refusal)) => Err(Stop::Error(refusal)),
             (outcome, _) => outcome,
         }
@@ -79,9 +76,9 @@ impl Context<'_> {
             if number > 0 {
                 let (hook, function) = empty(self.snapshot, self.options, number);
                 let done = self.change_function(function, (hook, number));
-                self.programs.push(done);
+                self.output.programs.push(done);
             }
-            self.state.heap = self.tables_heap();
+            self.state.heap = self.known.stored.tables_heap(self.options);
             self.lower_program()?;
         }
         self.check_typed()
@@ -89,7 +86,7 @@ impl Context<'_> {
 
     fn lower_program(&mut self) -> Result<()> {
         self.pull_packet()?;
-        if let Some(buffers) = self.takes_scattered() {
+        if let Some(buffers) = self.target.takes_scattered(self.options) {
             let scattered = self.split_scattered(buffers);
             self.run_handlers()?;
             self.state = scattered;
@@ -104,12 +101,12 @@ impl Context<'_> {
 
     /// All handlers of the program, from the current state to the verdict.
     fn run_handlers(&mut self) -> Result<()> {
-        for (number, handler) in self.snapshot.handlers_of(self.hook) {
+        for (number, handler) in self.snapshot.handlers_of(self.target.hook) {
             if !self.state.alive() {
                 break;
             }
-            self.handler = number;
-            let closure = self.closure_of(handler.closure).into();
+            self.execution.handler = number;
+            let closure = Closure::of_load_time(self.snapshot, handler.closure).into();
             let args = vec![Abs::Object(Object::Packet), Abs::Object(Object::Argument)];
             let arms = self.run_closure(closure, args, "handler".to_string())?;
             self.code.loc = ir::Loc::default();
@@ -120,7 +117,7 @@ impl Context<'_> {
             }
             self.enter(passed)?;
         }
-        self.exit(Word::Imm(self.hook.pass.into()));
+        self.exit(Word::Imm(self.target.hook.pass.into()));
         Ok(())
     }
 
@@ -135,11 +132,11 @@ impl Context<'_> {
                     if !self.state.alive() {
                         continue;
                     }
-                    if self.snapshot.handlers_of(self.hook).count() == 1 {
+                    if self.snapshot.handlers_of(self.target.hook).count() == 1 {
                         self.exit(verdict);
                         continue;
                     }
-                    let pass = self.compare(CompareOp::Eq, verdict, i64::from(self.hook.pass));
+                    let pass = self.compare(CompareOp::Eq, verdict, i64::from(self.target.hook.pass));
                     let (pass, other) = self.split(pass);
                     passed.push(pass);
                     self.state = other;
@@ -157,11 +154,11 @@ impl Context<'_> {
 
     /// Goes on where a handler's result is one of the hook's verdicts.
     fn check_verdict(&mut self, verdict: Word) -> Result<()> {
-        let (least, greatest) = (i64::from(self.hook.least()), i64::from(self.hook.greatest()));
+        let (least, greatest) = (i64::from(self.target.hook.least()), i64::from(self.target.hook.greatest()));
         let number = self.sub(verdict, least);
         let beyond = self.compare(CompareOp::UGt, number, greatest - least);
         self.refuse_verdict(beyond, verdict)?;
-        let bits = self.hook.bits();
+        let bits = self.target.hook.bits();
         if i64::from(bits.count_ones()) > greatest - least {
             return Ok(());
         }
@@ -194,13 +191,13 @@ impl Context<'_> {
     fn exit(&mut self, verdict: Word) {
         if self.state.alive() {
             let verdict = self.value(verdict);
-            self.terminate(ir::Terminator::Jump(ir::Target::new(self.exit_block, vec![verdict])));
+            self.terminate(ir::Terminator::Jump(ir::Target::new(self.target.exit_block, vec![verdict])));
         }
     }
 
     fn finish_exit_block(&mut self) {
-        let verdict = self.code.function.block(self.exit_block).params[0];
-        self.state.block = Some(self.exit_block);
+        let verdict = self.code.function.block(self.target.exit_block).params[0];
+        self.state.block = Some(self.target.exit_block);
         if self.options.count_verdicts {
             self.count_verdict(verdict.into());
         }
@@ -210,10 +207,10 @@ impl Context<'_> {
     /// Counts a verdict of the program's hook, in the part of the section that belongs to the program.
     pub fn count_verdict(&mut self, verdict: Word) {
         let slots = self.snapshot.hooks().len() * VERDICTS as usize;
-        let map = self.map("verdicts", || ir::MapKind::Data(vec![0; slots * 8]));
-        let offset = self.program as u32 * VERDICTS * 8;
+        let map = self.output.map("verdicts", || ir::MapKind::Data(vec![0; slots * 8]));
+        let offset = self.target.program as u32 * VERDICTS * 8;
         let base = self.emit(Op::DataAddress { map, offset });
-        let number = self.sub(verdict, i64::from(self.hook.least()));
+        let number = self.sub(verdict, i64::from(self.target.hook.least()));
         let index = self.and(number, i64::from(VERDICTS) - 1);
         let offset = self.shl(index, 3);
         let offset = self.value(offset);
@@ -222,79 +219,42 @@ impl Context<'_> {
         self.emit(Op::Atomic { op: ir::AtomicOp::Add, size: Size::B8, base: place, disp: 0, value: one });
     }
 
-    /// Gives the pool its size and the offsets into it, of which the verifier knows nothing else, their mask. From any
-    /// offset on [`crate::context::Pool::reach`] bytes may be read.
-    fn finish_pool(&mut self) {
-        let mut bytes = std::mem::take(&mut self.pool.bytes);
-        let size = bytes.len().next_power_of_two();
-        let offsets: Vec<_> = self.programs.iter().map(|f| offsets_into(f, self.pool_map)).collect();
-        let is_constant = offsets.iter().all(HashSet::is_empty);
-        let end = if is_constant { bytes.len() } else { size };
-        bytes.resize(end + self.pool.reach.max(TAIL as u32) as usize, 0);
-        self.module.maps[self.pool_map.0 as usize].kind = ir::MapKind::ReadOnlyData(bytes);
-        let programs = self.programs.iter_mut().zip(&offsets);
-        for (inst, offsets) in programs.flat_map(|(f, offsets)| insts_mut(f).map(move |inst| (inst, offsets)))
-        {
-            // What is added to a constant's address has a mask of its own (`shared/texts.rs`).
-            if let (Some(result), Op::Binary(ir::BinaryOp::And, _, mask)) = (inst.result, &mut inst.op)
-                && *mask == POOL_MASK
-                && offsets.contains(&result)
-            {
-                *mask = Operand::Imm((size - 1) as i32);
-            }
-        }
-    }
-
     /// Puts the module together, unless a field that the code names is certainly missing.
     fn finish(mut self) -> std::result::Result<ir::Module, LowerError> {
-        let certain = std::mem::take(&mut self.certain);
-        let is_certain = |site: &Option<Site>| site.is_none_or(|site| !self.passed.contains(&site));
-        for (_, error) in certain.into_iter().filter(|(site, _)| is_certain(site)) {
+        let certain = std::mem::take(&mut self.findings.certain);
+        for (_, error) in certain.into_iter().filter(|(site, _)| self.findings.never_passed(*site)) {
             if matches!(error.kind, LowerErrorKind::NoSuchField { .. }) {
                 return Err(error);
             }
             let warning = error.diagnostic();
             // The instruction can have been expanded at several places.
-            if !self.module.warnings.contains(&warning) {
-                self.module.warnings.push(warning);
+            if !self.output.module.warnings.contains(&warning) {
+                self.output.module.warnings.push(warning);
             }
         }
-        crate::events::finish_counters(&mut self.module);
+        crate::events::finish_counters(&mut self.output.module);
         self.finish_variables();
         let nothing = ir::FunctionKind::Subprogram { global: false, context: None };
         let last = std::mem::replace(&mut self.code.function, ir::Function::new("", nothing, 0));
-        self.programs.push(last);
-        self.finish_pool();
-        let (opaque, subprograms) = (self.code.opaque_map, std::mem::take(&mut self.subprograms));
-        for mut function in std::mem::take(&mut self.programs) {
+        self.output.programs.push(last);
+        self.output.finish_pool();
+        let (opaque, subprograms) = (self.code.opaque_map, std::mem::take(&mut self.output.subprograms));
+        for mut function in std::mem::take(&mut self.output.programs) {
             let taken = |name: &str| {
-                self.module.maps.iter().any(|map| map.name == name)
-                    || self.module.functions.iter().chain(&subprograms).any(|function| function.name == name)
+                self.output.module.maps.iter().any(|map| map.name == name)
+                    || self
+                        .output
+                        .module
+                        .functions
+                        .iter()
+                        .chain(&subprograms)
+                        .any(|function| function.name == name)
             };
             set_apart(&mut function.name, taken);
             crate::invariants::make_unknown(&mut function, opaque);
-            self.module.functions.push(function);
+            self.output.module.functions.push(function);
         }
-        self.module.functions.extend(subprograms);
-        Ok(self.module)
+        self.output.module.functions.extend(subprograms);
+        Ok(self.output.module)
     }
-}
-
-fn insts_mut(function: &mut ir::Function) -> impl Iterator<Item = &mut ir::Inst> {
-    function.blocks.iter_mut().flat_map(|block| &mut block.insts)
-}
-
-/// The values that are added to the address of `section`.
-fn offsets_into(function: &ir::Function, section: ir::MapId) -> HashSet<ir::Value> {
-    let insts = || function.blocks.iter().flat_map(|block| &block.insts);
-    let base = |inst: &ir::Inst| match inst.op {
-        Op::DataAddress { map, .. } if map == section => inst.result,
-        _ => None,
-    };
-    let bases: HashSet<ir::Value> = insts().filter_map(base).collect();
-    let offset = |inst: &ir::Inst| match inst.op {
-        Op::Binary(ir::BinaryOp::Add, base, Operand::Value(offset)) if bases.contains(&base) => Some(offset),
-        _ => None,
-    };
-    insts().filter_map(offset).collect()
 }

@@ -1,58 +1,60 @@
 //! Values of packet time that are surely the same ([`moonhook_ir::words::Same`]): keys of shared tables are recognised by this.
 
-use crate::context::Context;
+use crate::state::State;
 use crate::value::{Abs, Identity, Object, Str, Union, Word};
+use moonhook_ir::words::Same;
 use moonhook_schema::MAX_DEPTH;
 use std::rc::Rc;
 
-impl Context<'_> {
+/// Notes that `value` is what `what` at `at` of the packet is now.
+pub fn note_read(same: &mut Same, what: &str, at: Word, value: &Abs) {
+    let tags: Vec<i64> = match value {
+        Abs::Union(union) => union.variants.iter().map(|variant| variant.tag()).collect(),
+        _ => vec![],
+    };
+    same.note_read(what, at, &tags, &words(value));
+}
+
+impl State {
     /// The identity of a key of a shared table.
-    pub fn key_identity(&self, key: &Abs) -> Identity {
-        self.nested_identity(key, MAX_DEPTH)
+    pub fn key_identity(&self, same: &Same, key: &Abs) -> Identity {
+        self.nested_identity(same, key, MAX_DEPTH)
     }
 
-    /// As [`Context::key_identity`]; a table that more than `room` others are around is itself, for it may be one of them.
-    fn nested_identity(&self, key: &Abs, room: usize) -> Identity {
+    /// As [`State::key_identity`]; a table that more than `room` others are around is itself, for it may be one of them.
+    fn nested_identity(&self, same: &Same, key: &Abs, room: usize) -> Identity {
         let made = match key {
-            Abs::Object(Object::Made(made)) if room > 0 => self.state.tables.get(made),
+            Abs::Object(Object::Made(made)) if room > 0 => self.tables.get(made),
             _ => None,
         };
-        let Some(made) = made else { return vec![self.identity(key)] };
+        let Some(made) = made else { return vec![identity(same, key)] };
         let mut identity = vec![Abs::int(made.fields.len() as i64)];
         for (name, cell) in &made.fields {
             identity.push(name.value());
-            let value = self.state.cells.get(cell);
-            identity.extend(value.map(|value| self.nested_identity(value, room - 1)).unwrap_or_default());
+            let value = self.cells.get(cell);
+            identity
+                .extend(value.map(|value| self.nested_identity(same, value, room - 1)).unwrap_or_default());
         }
         identity
     }
+}
 
-    /// Notes that `value` is what `what` at `at` of the packet is now.
-    pub fn note_read(&mut self, what: &str, at: Word, value: &Abs) {
-        let tags: Vec<i64> = match value {
-            Abs::Union(union) => union.variants.iter().map(|variant| variant.tag()).collect(),
-            _ => vec![],
-        };
-        self.code.same.note_read(what, at, &tags, &words(value));
-    }
-
-    fn identity(&self, value: &Abs) -> Abs {
-        let word = |word: Word| self.code.same.of(word);
-        match value {
-            Abs::Int(value) => Abs::Int(word(*value)),
-            Abs::Bool(value) => Abs::Bool(word(*value)),
-            Abs::Str(Str::Ipv4(value)) => Abs::Str(Str::Ipv4(word(*value))),
-            Abs::Str(Str::Mac(value)) => Abs::Str(Str::Mac(word(*value))),
-            Abs::Str(Str::Ipv6(high, low)) => Abs::Str(Str::Ipv6(word(*high), word(*low))),
-            Abs::Str(Str::Slice { space, start, length }) => {
-                Abs::Str(Str::Slice { space: *space, start: word(*start), length: word(*length) })
-            }
-            Abs::Union(union) => {
-                let payload = union.payload.map(word);
-                Abs::Union(Rc::new(Union { variants: union.variants.clone(), tag: word(union.tag), payload }))
-            }
-            other => other.clone(),
+fn identity(same: &Same, value: &Abs) -> Abs {
+    let word = |word: Word| same.of(word);
+    match value {
+        Abs::Int(value) => Abs::Int(word(*value)),
+        Abs::Bool(value) => Abs::Bool(word(*value)),
+        Abs::Str(Str::Ipv4(value)) => Abs::Str(Str::Ipv4(word(*value))),
+        Abs::Str(Str::Mac(value)) => Abs::Str(Str::Mac(word(*value))),
+        Abs::Str(Str::Ipv6(high, low)) => Abs::Str(Str::Ipv6(word(*high), word(*low))),
+        Abs::Str(Str::Slice { space, start, length }) => {
+            Abs::Str(Str::Slice { space: *space, start: word(*start), length: word(*length) })
         }
+        Abs::Union(union) => {
+            let payload = union.payload.map(word);
+            Abs::Union(Rc::new(Union { variants: union.variants.clone(), tag: word(union.tag), payload }))
+        }
+        other => other.clone(),
     }
 }
 

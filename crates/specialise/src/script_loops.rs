@@ -5,104 +5,125 @@ use crate::error::LowerErrorKind;
 use crate::events::Message;
 use crate::fields::Made;
 use crate::frame::Frame;
+use crate::interned::Objects;
+use crate::interpret::at_entry;
+use crate::loop_forms;
 use crate::state::{Slot, State, Zero};
+use crate::turns::give_back_strings;
 use crate::value::{Abs, CellRef, Object, Variant, Word};
-use crate::ways::{Form, Variable, read_variable, write_variable};
+use crate::ways::{Form, Variable, write_variable};
 use moonhook_ir as ir;
 use moonhook_ir::words::{Branches, Range, Words};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// What there is before a loop, whose code is made again until nothing more turns out to vary.
+struct Before {
+    checkpoint: ir::Checkpoint,
+    /// The block that enters the loop, and how many instructions it has.
+    block: ir::Block,
+    length: usize,
+    loop_start: u32,
+    /// Errors that are certain.
+    certain: usize,
+    pending: BTreeMap<usize, Vec<State>>,
+    returns: usize,
+}
+
 impl<'a> Context<'a> {
     /// Executes the loop at `header`, entered in the current state.
     pub fn run_loop(&mut self, frame: &mut Frame<'a>, header: usize, members: &[usize]) -> Result<()> {
-        let key = self.loop_key(frame, header);
+        let key = frame.loop_key(header);
         if self.known.unrolled.contains_key(&key) {
             return self.unroll_loop(frame, header, members);
         }
-        self.active_loops.push(key.clone());
+        self.execution.active_loops.push(key.clone());
         self.code.same.packet_may_change();
         let mut key = key;
-        key.0.extend(self.turns.iter().map(|turn| turn.number));
+        key.0.extend(self.execution.turns.iter().map(|turn| turn.number));
         let mut entry = self.take_state();
-        let mut forms = self.initial_forms(&entry, self.loop_forms.get(&key).cloned().unwrap_or_default())?;
+        let mut forms = {
+            let known = self.execution.loop_forms.get(&key).cloned().unwrap_or_default();
+            let forms = loop_forms::initial(&mut self.known.objects, &entry, known);
+            self.or_refuse(forms)?
+        };
         let mut facts = entry.facts.clone();
         // The verifier would walk the loop for each of the two.
         facts.looked.retain(|looked| looked.zero == Zero::Never);
-        let checkpoint = self.code.function.checkpoint();
-        let Some(before) = entry.block else { return Ok(()) };
-        let length = self.code.function.block(before).insts.len();
-        let (certain, pending) = (self.certain.len(), frame.pending.clone());
-        let returns = frame.returns.len();
-        let outer = self.code.loop_start;
+        let Some(block) = entry.block else { return Ok(()) };
+        let before = self.before_loop(frame, block);
         let mut narrowed = false;
         loop {
-            self.state = entry.clone();
-            self.state.facts = facts.clone();
-            self.set_pc(frame, frame.flow.blocks[header].start);
-            let head = self.enter_loop(&forms)?;
-            let at_head = self.state.clone();
-            self.spend_step()?;
-            // The header is walked as a plain block now; what jumps back to it ends up in `pending`.
-            let start = self.take_state();
-            frame.pending.insert(header, vec![start]);
-            self.run_blocks(frame, members, Some(header))?;
-            let back = frame.pending.remove(&header).unwrap_or_default();
-            let mut back: Vec<State> =
-                back.into_iter().map(|state| self.at_entry(state, frame, header)).collect();
-            back.iter_mut().for_each(|state| self.give_back_strings(&at_head, state));
-            let captured = self.capture_before_loop(&mut entry, &back);
+            self.state = State { facts: facts.clone(), ..entry.clone() };
+            let (head, at_head, back) = self.run_turn(frame, header, members, &forms)?;
+            let captured = capture_before_loop(&mut entry, &back);
             self.refuse_escapes(&entry, &back)?;
-            let wider = self.what_varies(&at_head, &forms, &back)?;
+            let wider = loop_forms::what_varies(&mut self.known.objects, &at_head, &forms, &back);
+            let wider = self.or_refuse(wider)?;
             let fewer = back.iter().fold(facts.clone(), |facts, state| facts.intersect(&state.facts));
             let settled = wider.is_none() && fewer == facts && !captured;
-            let narrower = match settled && !narrowed {
-                true => self.narrower(&entry, &forms, &back)?,
-                false => None,
-            };
+            let mut narrower = None;
+            if settled && !narrowed {
+                let fewer = loop_forms::narrower(&mut self.known.objects, &entry, &forms, &back);
+                narrower = self.or_refuse(fewer)?;
+            }
             if settled && narrower.is_none() {
-                self.loop_forms.insert(key, forms.clone());
-                self.code.loop_start = outer;
-                self.active_loops.pop();
+                self.execution.loop_forms.insert(key, forms.clone());
+                self.code.loop_start = before.loop_start;
+                self.execution.active_loops.pop();
                 return self.close_loop(head, &forms, back);
             }
             narrowed |= narrower.is_some();
             forms = narrower.or(wider).unwrap_or(forms);
             facts = fewer;
-            self.code.function.rollback(&checkpoint);
-            let block = self.code.function.block_mut(before);
-            block.insts.truncate(length);
-            block.terminator = None;
-            self.forget_values();
-            self.certain.truncate(certain);
-            frame.pending = pending.clone();
-            frame.returns.truncate(returns);
+            self.back_to(&before, frame);
         }
     }
 
-    /// What earlier walks found, widened to what enters the loop this time.
-    fn initial_forms(
+    /// Executes a turn from the current state on, in which what has a form varies. Gives the header's block, its state, and the states
+    /// that come back to it.
+    fn run_turn(
         &mut self,
-        entry: &State,
-        known: BTreeMap<Variable, Form>,
-    ) -> Result<BTreeMap<Variable, Form>> {
-        let mut forms = BTreeMap::new();
-        for (variable, form) in known {
-            let exists = match variable {
-                Variable::Register(register) => {
-                    matches!(entry.registers.get(register), Some(Slot::Direct(_)))
-                }
-                Variable::Cell(cell) => entry.cells.contains_key(&cell),
-                Variable::Budget | Variable::Scratch | Variable::Heap => true,
-                Variable::Walk(..) => false,
-            };
-            if exists {
-                let value = read_variable(entry, variable);
-                let entering = self.form_of(&[&value], true)?;
-                forms.insert(variable, self.widen(&form, &entering)?);
-            }
+        frame: &mut Frame<'a>,
+        header: usize,
+        members: &[usize],
+        forms: &BTreeMap<Variable, Form>,
+    ) -> Result<(ir::Block, State, Vec<State>)> {
+        self.set_pc(frame, frame.flow.blocks[header].start);
+        let head = self.enter_loop(forms)?;
+        let at_head = self.state.clone();
+        self.spend_step()?;
+        // The header is executed as a plain block now; what jumps back to it ends up in `pending`.
+        let start = self.take_state();
+        frame.pending.insert(header, vec![start]);
+        self.run_blocks(frame, members, Some(header))?;
+        let back = frame.pending.remove(&header).unwrap_or_default();
+        let mut back: Vec<State> = back.into_iter().map(|state| at_entry(state, frame, header)).collect();
+        back.iter_mut().for_each(|state| give_back_strings(&self.known.stored, &at_head, state));
+        Ok((head, at_head, back))
+    }
+
+    fn before_loop(&self, frame: &Frame<'a>, block: ir::Block) -> Before {
+        Before {
+            checkpoint: self.code.function.checkpoint(),
+            block,
+            length: self.code.function.block(block).insts.len(),
+            loop_start: self.code.loop_start,
+            certain: self.findings.certain.len(),
+            pending: frame.pending.clone(),
+            returns: frame.returns.len(),
         }
-        forms.insert(Variable::Budget, Form::One(crate::value::Variant::Int));
-        Ok(forms)
+    }
+
+    /// Takes back what the loop has made.
+    fn back_to(&mut self, before: &Before, frame: &mut Frame<'a>) {
+        self.code.function.rollback(&before.checkpoint);
+        let block = self.code.function.block_mut(before.block);
+        block.insts.truncate(before.length);
+        block.terminator = None;
+        self.forget_values();
+        self.findings.certain.truncate(before.certain);
+        frame.pending.clone_from(&before.pending);
+        frame.returns.truncate(before.returns);
     }
 
     /// Makes the header block, jumps to it and makes its state current.
@@ -119,7 +140,7 @@ impl<'a> Context<'a> {
         self.terminate(ir::Terminator::Jump(ir::Target::new(head, args)));
         let mut at = 0;
         for (variable, form) in forms {
-            let value = self.decode(form, &params[at..at + form.words()]);
+            let value = form.value(&params[at..at + form.words()]);
             at += form.words();
             write_variable(&mut self.state, *variable, value);
         }
@@ -156,27 +177,11 @@ impl<'a> Context<'a> {
         self.state.budget = left;
     }
 
-    /// Variables of outer scopes that are captured in the loop, and keys that it gives to tables, exist from the start of
-    /// the next walk on. Says whether there are any that do not yet.
-    fn capture_before_loop(&self, entry: &mut State, back: &[State]) -> bool {
-        let mut changed = crate::virtual_tables::align_entry(entry, back);
-        for state in back {
-            for (register, slot) in state.registers.iter().enumerate() {
-                if let (Slot::Cell(cell), Some(Slot::Direct(value))) = (slot, entry.registers.get(register)) {
-                    entry.cells.insert(*cell, value.clone());
-                    entry.registers[register] = Slot::Cell(*cell);
-                    changed = true;
-                }
-            }
-        }
-        changed
-    }
-
     /// What a turn makes and a later turn can reach has the same number as what the later turn makes in its place: such a
     /// loop is unrolled, or has a form in general code only.
     fn refuse_escapes(&mut self, entry: &State, back: &[State]) -> Result<()> {
         for state in back {
-            let (cells, tables) = self.reachable(entry, state);
+            let (cells, tables) = reachable(&self.known.objects, entry, state);
             if tables.iter().any(|table| !entry.tables.contains_key(table)) {
                 return self.needs_memory("{");
             }
@@ -191,109 +196,6 @@ impl<'a> Context<'a> {
             }
         }
         Ok(())
-    }
-
-    /// The cells and tables that the state's registers, and what was there before the loop, lead to.
-    fn reachable(&self, entry: &State, state: &State) -> (BTreeSet<u32>, BTreeSet<u32>) {
-        let (mut cells, mut tables) = (BTreeSet::new(), BTreeSet::new());
-        let mut work: Vec<Abs> =
-            entry.cells.keys().filter_map(|cell| state.cells.get(cell)).cloned().collect();
-        for slot in &state.registers {
-            match slot {
-                Slot::Direct(value) => work.push(value.clone()),
-                Slot::Cell(cell) if cells.insert(*cell) => work.extend(state.cells.get(cell).cloned()),
-                Slot::Cell(_) | Slot::Dead => {}
-            }
-        }
-        while let Some(value) = work.pop() {
-            match &value {
-                Abs::Object(Object::Closure(closure)) => {
-                    for upvalue in &closure.upvalues {
-                        if let CellRef::Local(cell) = upvalue
-                            && cells.insert(*cell)
-                        {
-                            work.extend(state.cells.get(cell).cloned());
-                        }
-                    }
-                }
-                Abs::Object(Object::Matches(matches)) => cells.extend(matches.cells),
-                Abs::Object(Object::Entries { table, position }) => {
-                    cells.insert(*position);
-                    tables.insert(*table);
-                }
-                Abs::Object(Object::Stored(table)) => {
-                    tables.insert(*table);
-                }
-                Abs::Object(Object::Made(table)) if tables.insert(*table) => {
-                    let Some(made) = state.tables.get(table) else { continue };
-                    work.extend(made.metatable.clone().map(Abs::Object));
-                    work.extend(made.fields.values().filter_map(|cell| state.cells.get(cell)).cloned());
-                }
-                Abs::Union(union) => work.extend(union.variants.iter().filter_map(|variant| match variant {
-                    Variant::Object(id) => Some(self.object_value(*id)),
-                    _ => None,
-                })),
-                _ => {}
-            }
-        }
-        (cells, tables)
-    }
-
-    /// The forms widened to what the back edges bring; `None` if everything fits.
-    fn what_varies(
-        &mut self,
-        head: &State,
-        forms: &BTreeMap<Variable, Form>,
-        back: &[State],
-    ) -> Result<Option<BTreeMap<Variable, Form>>> {
-        let mut wider = forms.clone();
-        let mut changed = false;
-        for state in back {
-            let registers =
-                (0..head.registers.len()).filter(|r| matches!(head.registers[*r], Slot::Direct(_)));
-            let cells = head.cells.keys().map(|cell| Variable::Cell(*cell));
-            let variables = registers.map(Variable::Register).chain(cells);
-            let variables = variables.chain([Variable::Budget, Variable::Scratch, Variable::Heap]);
-            for variable in variables {
-                let value = read_variable(state, variable);
-                let form = match wider.get(&variable) {
-                    Some(form) => form.clone(),
-                    None => Form::Same(read_variable(head, variable)),
-                };
-                if self.fits(&value, &form) {
-                    continue;
-                }
-                let coming = self.form_of(&[&value], true)?;
-                let form = self.widen(&form, &coming)?;
-                wider.insert(variable, form);
-                changed = true;
-            }
-        }
-        Ok(changed.then_some(wider))
-    }
-
-    /// The forms without variants that only earlier walks came upon, when less was known to vary: in `s = s .. x`, what `"" .. x` is.
-    fn narrower(
-        &mut self,
-        entry: &State,
-        forms: &BTreeMap<Variable, Form>,
-        back: &[State],
-    ) -> Result<Option<BTreeMap<Variable, Form>>> {
-        let variants = |form: &Form| match form {
-            Form::Same(_) => 0,
-            Form::One(_) => 1,
-            Form::Union(variants) => variants.len(),
-        };
-        let mut narrower = forms.clone();
-        for (variable, form) in forms.iter().filter(|(_, form)| variants(form) > 1) {
-            let states = std::iter::once(entry).chain(back);
-            let values: Vec<Abs> = states.map(|state| read_variable(state, *variable)).collect();
-            let met = self.form_of(&values.iter().collect::<Vec<_>>(), true)?;
-            if variants(&met) < variants(form) {
-                narrower.insert(*variable, met);
-            }
-        }
-        Ok((narrower != *forms).then_some(narrower))
     }
 
     /// Connects the back edges to the header.
@@ -319,6 +221,67 @@ impl<'a> Context<'a> {
         self.known.shared.forget(count, self.code.function.slots.len());
         self.code.forget_values();
     }
+}
+
+/// Variables of outer scopes that are captured in the loop, and keys that it gives to tables, exist from the start of
+/// the next walk on. Says whether there are any that do not yet.
+fn capture_before_loop(entry: &mut State, back: &[State]) -> bool {
+    let mut changed = crate::virtual_tables::align_entry(entry, back);
+    for state in back {
+        for (register, slot) in state.registers.iter().enumerate() {
+            if let (Slot::Cell(cell), Some(Slot::Direct(value))) = (slot, entry.registers.get(register)) {
+                entry.cells.insert(*cell, value.clone());
+                entry.registers[register] = Slot::Cell(*cell);
+                changed = true;
+            }
+        }
+    }
+    changed
+}
+
+/// The cells and tables that the state's registers, and what was there before the loop, lead to.
+fn reachable(objects: &Objects, entry: &State, state: &State) -> (BTreeSet<u32>, BTreeSet<u32>) {
+    let (mut cells, mut tables) = (BTreeSet::new(), BTreeSet::new());
+    let mut work: Vec<Abs> = entry.cells.keys().filter_map(|cell| state.cells.get(cell)).cloned().collect();
+    for slot in &state.registers {
+        match slot {
+            Slot::Direct(value) => work.push(value.clone()),
+            Slot::Cell(cell) if cells.insert(*cell) => work.extend(state.cells.get(cell).cloned()),
+            Slot::Cell(_) | Slot::Dead => {}
+        }
+    }
+    while let Some(value) = work.pop() {
+        match &value {
+            Abs::Object(Object::Closure(closure)) => {
+                for upvalue in &closure.upvalues {
+                    if let CellRef::Local(cell) = upvalue
+                        && cells.insert(*cell)
+                    {
+                        work.extend(state.cells.get(cell).cloned());
+                    }
+                }
+            }
+            Abs::Object(Object::Matches(matches)) => cells.extend(matches.cells),
+            Abs::Object(Object::Entries { table, position }) => {
+                cells.insert(*position);
+                tables.insert(*table);
+            }
+            Abs::Object(Object::Stored(table)) => {
+                tables.insert(*table);
+            }
+            Abs::Object(Object::Made(table)) if tables.insert(*table) => {
+                let Some(made) = state.tables.get(table) else { continue };
+                work.extend(made.metatable.clone().map(Abs::Object));
+                work.extend(made.fields.values().filter_map(|cell| state.cells.get(cell)).cloned());
+            }
+            Abs::Union(union) => work.extend(union.variants.iter().filter_map(|variant| match variant {
+                Variant::Object(id) => Some(objects.value(*id)),
+                _ => None,
+            })),
+            _ => {}
+        }
+    }
+    (cells, tables)
 }
 
 fn words_of(forms: &BTreeMap<Variable, Form>) -> impl Iterator<Item = usize> + use<> {

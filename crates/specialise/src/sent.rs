@@ -3,10 +3,11 @@
 
 use crate::context::{Context, Result};
 use crate::fields::Key;
+use crate::state::State;
 use crate::value::{Abs, Object, Str};
-use crate::variables::known::VariableId;
+use crate::variables::known::{VariableId, Variables};
 use crate::ways::Arm;
-use moonhook_snapshot::{TableId, Value};
+use moonhook_snapshot::{Snapshot, TableId, Value};
 use std::sync::Arc;
 
 impl Context<'_> {
@@ -15,33 +16,17 @@ impl Context<'_> {
         match record {
             Abs::Entry { path, base } => self.entry_names(*path, *base),
             Abs::Object(Object::Made(made)) => {
-                let names = self.made_keys(*made).into_iter().filter_map(|key| match key {
+                let names = self.state.made_keys(*made).into_iter().filter_map(|key| match key {
                     Key::Text(name) => Some(name),
                     _ => None,
                 });
                 Ok(names.collect())
             }
-            Abs::Object(Object::Table(table)) => Ok(self.names_of_table(*table)),
+            Abs::Object(Object::Table(table)) => {
+                Ok(self.known.variables.names_of_table(self.snapshot, *table))
+            }
             _ => Ok(Vec::new()),
         }
-    }
-
-    /// The keys that a table made at packet time may have, in order.
-    pub fn made_keys(&self, made: u32) -> Vec<Key> {
-        let Some(known) = self.state.tables.get(&made) else { return Vec::new() };
-        let keys = known.fields.keys().filter(|key| self.made_field(made, key) != Abs::Nil);
-        keys.cloned().collect()
-    }
-
-    fn names_of_table(&self, table: TableId) -> Vec<Arc<[u8]>> {
-        let entries = self.snapshot.table(table).entries.iter().filter_map(|(key, _)| match key {
-            Value::String(name) => Some(Arc::from(name.as_ref())),
-            _ => None,
-        });
-        let mut names: Vec<Arc<[u8]>> = entries.chain(self.known.variables.fields_of(table)).collect();
-        names.sort();
-        names.dedup();
-        names
     }
 
     /// The field of that name, with one arm for each way of getting it.
@@ -49,7 +34,7 @@ impl Context<'_> {
         match record {
             Abs::Entry { path, base } => self.read_entry(*path, *base, &Abs::Str(Str::Const(name.clone()))),
             Abs::Object(Object::Made(made)) => {
-                let value = self.made_field(*made, &Key::Text(name.clone()));
+                let value = self.state.made_field(*made, &Key::Text(name.clone()));
                 self.only(value)
             }
             Abs::Object(Object::Table(table)) => {
@@ -64,7 +49,29 @@ impl Context<'_> {
     pub fn field_of_table(&mut self, table: TableId, name: &Arc<[u8]>) -> Abs {
         self.read_assigned(&VariableId::Field(table, name.clone())).unwrap_or_else(|| {
             let value = crate::tables::raw_get(self.snapshot, table, &Value::String(name.clone()));
-            self.lift(&value)
+            Abs::of_load_time(self.snapshot, &value)
         })
+    }
+}
+
+impl State {
+    /// The keys that a table made at packet time may have, in order.
+    pub fn made_keys(&self, made: u32) -> Vec<Key> {
+        let Some(known) = self.tables.get(&made) else { return Vec::new() };
+        let keys = known.fields.keys().filter(|key| self.made_field(made, key) != Abs::Nil);
+        keys.cloned().collect()
+    }
+}
+
+impl Variables {
+    fn names_of_table(&self, snapshot: &Snapshot, table: TableId) -> Vec<Arc<[u8]>> {
+        let entries = snapshot.table(table).entries.iter().filter_map(|(key, _)| match key {
+            Value::String(name) => Some(Arc::from(name.as_ref())),
+            _ => None,
+        });
+        let mut names: Vec<Arc<[u8]>> = entries.chain(self.fields_of(table)).collect();
+        names.sort();
+        names.dedup();
+        names
     }
 }

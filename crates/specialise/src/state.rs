@@ -3,8 +3,7 @@
 use crate::fields::Made;
 use crate::shared::assigned::Assignment;
 use crate::stored::known::Found;
-use crate::value::Identity;
-use crate::value::{Abs, Word};
+use crate::value::{Abs, Identity, Word};
 use moonhook_ir as ir;
 use moonhook_ir::words::{CopyOnWrite, WayState, find_near};
 use moonhook_packet::PacketState;
@@ -164,6 +163,14 @@ impl Facts {
     pub fn set_looked(&mut self, table: TableId, key: &Identity, address: Word, zero: Zero) {
         self.looked.retain(|looked| looked.table != table || looked.key != *key);
         self.looked.push(Looked { table, key: key.clone(), address, zero, copy: Vec::new() });
+    }
+
+    /// What was looked up may have had another key. What was copied stays what the entries were; no key is equal to these.
+    pub fn forget_keys(&mut self) {
+        self.looked.retain(|looked| !looked.copy.is_empty());
+        for looked in self.looked.iter_mut() {
+            looked.key = Looked::held_key(looked.address);
+        }
     }
 
     /// The entry with a key that was looked up is there.

@@ -19,26 +19,32 @@ impl<'a> Context<'a> {
         parameters: u32,
         body: fn(&mut Context<'a>, &[Word]) -> Result<()>,
     ) -> Result<FunctionId> {
-        let name = of_program(name, self.program);
+        let name = of_program(name, self.target.program);
         if let Some(known) = self.known_subprogram(&name) {
             return Ok(known);
         }
-        let kind = FunctionKind::Subprogram { global: true, context: Some(self.hook.section.to_string()) };
+        let kind =
+            FunctionKind::Subprogram { global: true, context: Some(self.target.hook.section.to_string()) };
         let function = ir::Function::new(&name, kind, 1 + parameters);
         let words: Vec<Word> = function.params[1..].iter().copied().map(Word::Value).collect();
-        let module = std::mem::take(&mut self.module);
-        let mut inner =
-            Context::of_function(self.snapshot, self.options, module, function, (self.hook, self.program));
+        let module = std::mem::take(&mut self.output.module);
+        let mut inner = Context::of_function(
+            self.snapshot,
+            self.options,
+            module,
+            function,
+            (self.target.hook, self.target.program),
+        );
         inner.around = &expanded::SUBPROGRAM;
         inner.code.loc = self.code.loc;
         inner.bounds();
         let outcome = body(&mut inner, &words);
-        for block in [inner.fail_block, inner.exit_block] {
+        for block in [inner.target.fail_block, inner.target.exit_block] {
             inner.state.block = Some(block);
             inner.give(0);
         }
-        let Context { module, code: Code { mut function, opaque_map, .. }, .. } = inner;
-        self.module = module;
+        let Context { output, code: Code { mut function, opaque_map, .. }, .. } = inner;
+        self.output.module = output.module;
         outcome?;
         crate::invariants::make_unknown(&mut function, opaque_map);
         Ok(self.place_subprogram(function))

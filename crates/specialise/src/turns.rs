@@ -2,6 +2,7 @@
 
 use crate::context::Context;
 use crate::state::State;
+use crate::stored::known::Stored;
 use crate::value::{Abs, Space, Str, Variant};
 use crate::ways::{Form, Variable, read_variable};
 use moonhook_ir as ir;
@@ -26,21 +27,21 @@ impl Context<'_> {
         }
         words.into_iter().map(|word| self.value(word)).collect()
     }
+}
 
-    /// The memory of strings that a turn has made is free again where nothing that the next turn can reach holds one.
-    pub fn give_back_strings(&self, head: &State, state: &mut State) {
-        if self.known.stored.holds_strings() {
-            return;
-        }
-        let registers = (0..state.registers.len()).map(Variable::Register);
-        let mut variables = registers.chain(head.cells.keys().map(|cell| Variable::Cell(*cell)));
-        let kept = |variable: Variable| {
-            let value = read_variable(state, variable);
-            is_made_string(&value) && value != read_variable(head, variable)
-        };
-        if !variables.any(kept) {
-            state.scratch = head.scratch;
-        }
+/// The memory of strings that a turn has made is free again where nothing that the next turn can reach holds one.
+pub fn give_back_strings(stored: &Stored, head: &State, state: &mut State) {
+    if stored.holds_strings() {
+        return;
+    }
+    let registers = (0..state.registers.len()).map(Variable::Register);
+    let mut variables = registers.chain(head.cells.keys().map(|cell| Variable::Cell(*cell)));
+    let kept = |variable: Variable| {
+        let value = read_variable(state, variable);
+        is_made_string(&value) && value != read_variable(head, variable)
+    };
+    if !variables.any(kept) {
+        state.scratch = head.scratch;
     }
 }
 

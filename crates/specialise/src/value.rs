@@ -151,7 +151,7 @@ pub enum CellRef {
 /// A value of more than one possible variant.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Union {
-    /// Which of the variants it has, as [`crate::context::Context::tag`] numbers it. Compared first: it nearly always tells two values
+    /// Which of the variants it has, as [`Variant::tag`] numbers it. Compared first: it nearly always tells two values
     /// apart, and there may be thousands of variants.
     pub tag: Word,
     pub payload: [Word; 2],

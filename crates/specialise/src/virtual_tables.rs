@@ -12,6 +12,7 @@ use crate::state::State;
 use crate::value::{Abs, Object};
 use crate::ways::Arm;
 use moonhook_ir::words::Branches;
+use moonhook_snapshot::Snapshot;
 use std::sync::Arc;
 
 /// Fields that a key of packet time is compared with, one by one.
@@ -24,19 +25,12 @@ const TABLE: usize = usize::MAX;
 const GIVEN: usize = usize::MAX - 16;
 
 impl Context<'_> {
-    fn field_cell(&mut self, table: u32, key: &Key) -> u32 {
-        let next = self.next_cell();
-        let cell = *self.field_cells.entry((table, key.clone())).or_insert(next);
-        self.fields.insert(cell);
-        cell
-    }
-
     /// A new table without fields.
     pub fn make_table(&mut self) -> Result<Abs> {
-        let site = self.cell_site(TABLE);
+        let site = self.execution.cell_site(TABLE);
         let table = self.new_table(TABLE);
         let stored = self.make_stored(table, &site)?;
-        self.table_sites.insert(table, site);
+        self.numbering.note_table(table, site);
         Ok(stored.unwrap_or(Abs::Object(Object::Made(table))))
     }
 
@@ -48,22 +42,15 @@ impl Context<'_> {
     fn new_table(&mut self, place: usize) -> u32 {
         let table = self.cell_number(place);
         // What an earlier turn of a loop made here is out of reach: see `refuse_escapes`.
-        let cells = self.field_cells.iter().filter(|((owner, _), _)| *owner == table);
-        for (_, cell) in cells {
-            self.state.cells.remove(cell);
+        for cell in self.numbering.cells_of_table(table) {
+            self.state.cells.remove(&cell);
         }
         self.state.tables.insert(table, Made::default());
         table
     }
 
-    /// The table's field, without its metatable.
-    pub fn made_field(&self, table: u32, key: &Key) -> Abs {
-        let cell = self.state.tables.get(&table).and_then(|made| made.fields.get(key));
-        cell.and_then(|cell| self.state.cells.get(cell)).cloned().unwrap_or(Abs::Nil)
-    }
-
     pub fn set_made_field(&mut self, table: u32, key: Key, value: Abs) {
-        let cell = self.field_cell(table, &key);
+        let cell = self.numbering.field_cell(table, &key);
         if let Some(made) = self.state.tables.get_mut(&table) {
             made.fields.insert(key, cell);
             self.state.cells.insert(cell, value);
@@ -73,7 +60,7 @@ impl Context<'_> {
     /// `rawget` with any key.
     pub fn made_lookup(&mut self, table: u32, key: &Abs) -> Result<Vec<Arm>> {
         if let Some(key) = Key::of(key) {
-            let value = self.made_field(table, &key);
+            let value = self.state.made_field(table, &key);
             return self.only(value);
         }
         match key {
@@ -98,7 +85,7 @@ impl Context<'_> {
             let (same, others) = self.split_truth(&same);
             for state in same {
                 self.state = state;
-                let value = self.made_field(table, &candidate);
+                let value = self.state.made_field(table, &candidate);
                 arms.push(Arm { state: self.take_state(), values: vec![value] });
             }
             self.enter(others)?;
@@ -127,27 +114,6 @@ impl Context<'_> {
         if after { self.needs_entries(table, None, "#") } else { Ok(border) }
     }
 
-    /// The value of a metatable's field, e.g. `__index`.
-    pub fn metafield(&mut self, metatable: &Object, event: &str) -> Abs {
-        match metatable {
-            Object::Table(table) => {
-                let key = moonhook_snapshot::Value::string(event);
-                let value = crate::tables::raw_get(self.snapshot, *table, &key);
-                self.lift(&value)
-            }
-            Object::Made(table) => self.made_field(*table, &Key::Text(Arc::from(event.as_bytes()))),
-            _ => Abs::Nil,
-        }
-    }
-
-    pub fn metatable_of(&self, object: &Object) -> Option<Object> {
-        match object {
-            Object::Table(table) => self.snapshot.table(*table).metatable.map(Object::Table),
-            Object::Made(table) => self.state.tables.get(table).and_then(|made| made.metatable.clone()),
-            _ => None,
-        }
-    }
-
     /// Something about a table depends on the packet: the table needs memory, which expanded code does not have.
     pub fn needs_memory<T>(&mut self, name: &str) -> Result<T> {
         self.unroll_or_refuse(LowerErrorKind::TableConstructor, name)
@@ -156,12 +122,43 @@ impl Context<'_> {
     /// Where a loop may be why something has no form, lowering starts again with the innermost loop unrolled.
     pub fn unroll_or_refuse<T>(&mut self, kind: LowerErrorKind, name: &str) -> Result<T> {
         let refusal = self.refuse(kind, Some(name));
-        if let (Some(innermost), Err(Stop::Error(error))) = (self.active_loops.last().cloned(), &refusal) {
-            self.stop_if_stale()?;
+        if let (Some(innermost), Err(Stop::Error(error))) =
+            (self.execution.active_loops.last().cloned(), &refusal)
+        {
+            self.findings.stop_if_stale()?;
             self.known.unrolled.entry(innermost).or_insert_with(|| error.clone());
             return Err(Stop::Restart);
         }
         refusal
+    }
+}
+
+impl State {
+    /// The table's field, without its metatable.
+    pub fn made_field(&self, table: u32, key: &Key) -> Abs {
+        let cell = self.tables.get(&table).and_then(|made| made.fields.get(key));
+        cell.and_then(|cell| self.cells.get(cell)).cloned().unwrap_or(Abs::Nil)
+    }
+
+    pub fn metatable_of(&self, snapshot: &Snapshot, object: &Object) -> Option<Object> {
+        match object {
+            Object::Table(table) => snapshot.table(*table).metatable.map(Object::Table),
+            Object::Made(table) => self.tables.get(table).and_then(|made| made.metatable.clone()),
+            _ => None,
+        }
+    }
+
+    /// The value of a metatable's field, e.g. `__index`.
+    pub fn metafield(&self, snapshot: &Snapshot, metatable: &Object, event: &str) -> Abs {
+        match metatable {
+            Object::Table(table) => {
+                let key = moonhook_snapshot::Value::string(event);
+                let value = crate::tables::raw_get(snapshot, *table, &key);
+                Abs::of_load_time(snapshot, &value)
+            }
+            Object::Made(table) => self.made_field(*table, &Key::Text(Arc::from(event.as_bytes()))),
+            _ => Abs::Nil,
+        }
     }
 }
 

@@ -1,8 +1,9 @@
 //! Ways of control flow that meet: what may differ between them, and how it is represented beyond.
 
 use crate::state::{Slot, State};
-use crate::value::{Abs, Variant, Word};
+use crate::value::{Abs, Union, Variant, Word};
 use moonhook_ir::words::Way;
+use std::rc::Rc;
 
 /// Constant strings kept apart in a union; with more of them they become slices of the pool.
 pub const MAX_TEXTS: usize = 8;
@@ -44,6 +45,20 @@ impl Form {
 }
 
 impl Form {
+    /// The value that the words of the form stand for.
+    pub fn value(&self, words: &[Word]) -> Abs {
+        let word = |index: usize| words.get(index).copied().unwrap_or(Word::Imm(0));
+        match self {
+            Form::Same(value) => value.clone(),
+            Form::One(variant) => variant.value([word(0), word(1)]).unwrap_or(Abs::Nil),
+            Form::Union(variants) => Abs::Union(Rc::new(Union {
+                variants: variants.clone(),
+                tag: word(0),
+                payload: [word(1), word(2)],
+            })),
+        }
+    }
+
     /// Which of its words may be an entry's address.
     pub fn address(&self) -> Option<usize> {
         let is_entry = |variant: &Variant| matches!(variant, Variant::Entry(_));

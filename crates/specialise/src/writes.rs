@@ -10,10 +10,10 @@ impl Context<'_> {
     /// Must stand before every write to the packet. Strings that the current function goes on using are copied to the
     /// scratch region; where a calling function holds one, the script is refused, since its variables are out of reach.
     pub fn before_packet_write(&mut self) -> Result<()> {
-        let innermost = self.calls.len().saturating_sub(1);
+        let innermost = self.execution.calls.len().saturating_sub(1);
         for index in 0..innermost {
-            let live = self.live_registers(index);
-            let Some(registers) = self.callers.get(index + 1) else { continue };
+            let live = self.execution.live_registers(index);
+            let Some(registers) = self.execution.callers.get(index + 1) else { continue };
             let held = |(register, slot): (usize, &Slot)| {
                 live.contains(register) && matches!(slot, Slot::Direct(value) if is_packet_text(value))
             };
@@ -25,7 +25,7 @@ impl Context<'_> {
                 );
             }
         }
-        let live = self.live_registers(innermost);
+        let live = self.execution.live_registers(innermost);
         for register in 0..self.state.registers.len() {
             let value = match &self.state.registers[register] {
                 Slot::Direct(value) if live.contains(register) && is_packet_text(value) => value.clone(),
@@ -47,7 +47,13 @@ impl Context<'_> {
     /// Must stand behind every write to the packet.
     pub fn packet_written(&mut self) {
         self.note_packet_written();
-        self.forget_lookups();
+        self.forget_keys();
+    }
+
+    /// The packet was written: what was looked up may have had another key.
+    pub fn forget_keys(&mut self) {
+        self.known.shared.additions.forget_keys();
+        self.state.facts.forget_keys();
     }
 
     /// The same value, with packet bytes copied.

@@ -103,7 +103,7 @@ fn error(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
         }
     };
     let here = context.code.loc;
-    let blamed = usize::try_from(level).ok().and_then(|level| context.location_at(level));
+    let blamed = usize::try_from(level).ok().and_then(|level| context.execution.location_at(level));
     context.code.loc = blamed.unwrap_or(here);
     let raised = raise(context, &call.arg(1), blamed.is_some());
     context.code.loc = here;

@@ -2,6 +2,7 @@
 
 use super::call::{Call, Row, returns, row};
 use crate::context::{Context, Result};
+use crate::same::note_read;
 use crate::value::{ARGUMENT_SIZE, Abs, Object, Space, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir::words::{Branches, WayState, Words};
@@ -73,7 +74,7 @@ fn get(context: &mut Context<'_>, call: &Call, size: Size, signed: bool) -> Resu
         return Ok(vec![]);
     }
     let value = context.load_at(address, size, signed);
-    context.note_read(call.name, offset, &Abs::Int(value));
+    note_read(&mut context.code.same, call.name, offset, &Abs::Int(value));
     context.only(Abs::Int(value))
 }
 

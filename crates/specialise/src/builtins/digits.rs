@@ -105,7 +105,7 @@ fn based_character(
 ) -> Result<Iteration> {
     let mut iteration = Iteration::default();
     let [at, state, value, negative] = *variables else { return Ok(iteration) };
-    let map = context.add_data("digits", (0..=255).map(digit_of).collect());
+    let map = context.output.add_data("digits", (0..=255).map(digit_of).collect());
     let over = context.compare(CompareOp::SGe, at, slice.length);
     let (over, within) = context.split(over);
     iteration.leave_in(over, [state, value, negative].map(Abs::Int).to_vec());

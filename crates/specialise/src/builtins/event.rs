@@ -57,9 +57,7 @@ fn sendable(context: &mut Context<'_>, call: &Call, number: usize, value: &Abs) 
 
 fn is_object(context: &Context<'_>, variant: &Variant) -> bool {
     match variant {
-        Variant::Object(id) => {
-            !matches!(context.known.objects.get_index(*id as usize), Some(Object::Text(_)))
-        }
+        Variant::Object(id) => !matches!(context.known.objects.get(*id), Some(Object::Text(_))),
         Variant::Entry(_) => true,
         _ => false,
     }
@@ -83,7 +81,7 @@ fn check(context: &mut Context<'_>, call: &Call, number: usize, value: &Abs, dep
         stale if *stale == STALE => return context.refuse_stale(None),
         Abs::Entry { path, base } if context.entry_can_be_sent(*path, *base, MAX_NESTED - depth)? => {}
         Abs::Object(Object::Stored(_)) => return context.needs_memory(call.name),
-        Abs::Object(Object::Table(table)) if context.is_shared(*table) => {
+        Abs::Object(Object::Table(table)) if context.known.shared.is_shared(context.snapshot, *table) => {
             return context.refuse_shared(*table, "an event with all of", "send its entries one by one");
         }
         Abs::Object(Object::Made(_) | Object::Table(_)) if depth < MAX_NESTED => {
@@ -126,16 +124,16 @@ fn check_fields(
 fn without_name(context: &mut Context<'_>, table: &Abs) -> Vec<Abs> {
     match table {
         Abs::Object(Object::Made(made)) => {
-            let keys = context.made_keys(*made);
+            let keys = context.state.made_keys(*made);
             let unnamed = keys.iter().filter(|key| !matches!(key, Key::Text(_)));
-            unnamed.map(|key| context.made_field(*made, key)).collect()
+            unnamed.map(|key| context.state.made_field(*made, key)).collect()
         }
         Abs::Object(Object::Table(table)) => {
             let table = context.snapshot.table(*table);
             let unnamed = table.entries.iter().filter(|(key, _)| !matches!(key, Value::String(_)));
             let values: Vec<Value> =
                 table.array.iter().chain(unnamed.map(|(_, value)| value)).cloned().collect();
-            values.iter().map(|value| context.lift(value)).collect()
+            values.iter().map(|value| Abs::of_load_time(context.snapshot, value)).collect()
         }
         _ => Vec::new(),
     }

@@ -25,9 +25,9 @@ fn set_metatable(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
         Abs::Object(object @ (Object::Table(_) | Object::Made(_))) => Some(object),
         _ => return refuse(context, call),
     };
-    let old = context.metatable_of(&Object::Made(table));
+    let old = context.state.metatable_of(context.snapshot, &Object::Made(table));
     for known in old.iter().chain(&metatable) {
-        if UNKNOWN.iter().any(|event| context.metafield(known, event) != Abs::Nil) {
+        if UNKNOWN.iter().any(|event| context.state.metafield(context.snapshot, known, event) != Abs::Nil) {
             return refuse(context, call);
         }
     }
@@ -41,8 +41,10 @@ fn get_metatable(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     let Abs::Object(object @ (Object::Made(_) | Object::Stored(_) | Object::Table(_))) = call.arg(1) else {
         return refuse(context, call);
     };
-    let Some(metatable) = context.metatable_of(&object) else { return context.only(Abs::Nil) };
-    match context.metafield(&metatable, "__metatable") {
+    let Some(metatable) = context.state.metatable_of(context.snapshot, &object) else {
+        return context.only(Abs::Nil);
+    };
+    match context.state.metafield(context.snapshot, &metatable, "__metatable") {
         Abs::Nil => context.only(Abs::Object(metatable)),
         protected => context.only(protected),
     }

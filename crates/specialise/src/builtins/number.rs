@@ -175,7 +175,7 @@ fn numeral_character(context: &mut Context<'_>, slice: Slice, variables: &[Word]
     use numerals::*;
     let mut iteration = Iteration::default();
     let [at, state, value, negative, large] = *variables else { return Ok(iteration) };
-    let map = context.add_data("numerals", numeral_table());
+    let map = context.output.add_data("numerals", numeral_table());
     let over = context.compare(CompareOp::SGe, at, slice.length);
     let (over, within) = context.split(over);
     iteration.leave_in(over, [state, value, negative, large].map(Abs::Int).to_vec());

@@ -59,7 +59,7 @@ fn sendable(context: &mut Context<'_>, value: &Abs) -> Result<Abs> {
         Abs::Union(union) => {
             let has_text = |context: &Context<'_>, variant: &Variant| match variant {
                 Variant::Object(id) => {
-                    matches!(context.known.objects.get_index(*id as usize), Some(Object::Text(_)))
+                    matches!(context.known.objects.get(*id), Some(Object::Text(_)))
                 }
                 _ => true,
             };

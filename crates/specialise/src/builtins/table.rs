@@ -63,7 +63,7 @@ fn next_element(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
 /// The table and its length, if it was made at packet time and has no metamethods.
 fn sequence(context: &mut Context<'_>, call: &Call) -> Result<Option<(u32, i64)>> {
     let Abs::Object(object @ Object::Made(table)) = call.arg(1) else { return Ok(None) };
-    if context.metatable_of(&object).is_some() {
+    if context.state.metatable_of(context.snapshot, &object).is_some() {
         return Ok(None);
     }
     Ok(Some((table, context.made_length(table)?)))
@@ -86,7 +86,7 @@ fn insert(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
         _ => return refuse(context, call),
     };
     for index in (position..=length).rev() {
-        let moved = context.made_field(table, &Key::Integer(index));
+        let moved = context.state.made_field(table, &Key::Integer(index));
         context.set_made_field(table, Key::Integer(index + 1), moved);
     }
     context.set_made_field(table, Key::Integer(position), value);
@@ -100,9 +100,9 @@ fn remove(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
         (_, Abs::Int(Word::Imm(position))) if (1..=length).contains(&position) => position,
         _ => return refuse(context, call),
     };
-    let removed = context.made_field(table, &Key::Integer(position));
+    let removed = context.state.made_field(table, &Key::Integer(position));
     for index in position..length {
-        let moved = context.made_field(table, &Key::Integer(index + 1));
+        let moved = context.state.made_field(table, &Key::Integer(index + 1));
         context.set_made_field(table, Key::Integer(index), moved);
     }
     if length > 0 {
@@ -155,7 +155,7 @@ fn concat(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
         if index > from {
             pieces.push(separator.clone());
         }
-        pieces.push(context.made_field(table, &Key::Integer(index)));
+        pieces.push(context.state.made_field(table, &Key::Integer(index)));
     }
     if !pieces.iter().all(|piece| matches!(piece, Abs::Str(_) | Abs::Int(_))) {
         return refuse(context, call);

@@ -36,7 +36,7 @@ fn next(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
         return Ok(vec![]);
     }
     let Some(table) = table_of(context, call)? else { return refuse(context, call) };
-    if !context.is_shared(table) {
+    if !context.known.shared.is_shared(context.snapshot, table) {
         return first_of_load_time(context, table);
     }
     context.next_entry(table, &call.arg(2))
@@ -51,10 +51,10 @@ fn is_no_table(call: &Call) -> bool {
 fn table_of(context: &mut Context<'_>, call: &Call) -> Result<Option<TableId>> {
     match call.arg(1) {
         Abs::Object(Object::Table(table)) => {
-            if !context.is_shared(table) {
+            if !context.known.shared.is_shared(context.snapshot, table) {
                 // Handlers may turn out to write it further on.
                 let refusal = refuse(context, call);
-                context.refuse_later(refusal)?;
+                context.findings.refuse_later(refusal)?;
             }
             Ok(Some(table))
         }
@@ -85,7 +85,7 @@ impl Context<'_> {
     /// of this instruction; what no entry can be is itself.
     fn unknown_like(&mut self, value: &Value, made: &mut usize) -> Abs {
         if Seen::of_value(self.snapshot, value).is_err() {
-            return self.lift(value);
+            return Abs::of_load_time(self.snapshot, value);
         }
         let mut unknown = || self.launder(&[Word::Imm(0)]).pop().unwrap_or(Word::Imm(0));
         match value {
@@ -108,7 +108,7 @@ impl Context<'_> {
                 }
                 Abs::Object(Object::Made(number))
             }
-            other => self.lift(other),
+            other => Abs::of_load_time(self.snapshot, other),
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::frame::{Frame, Next};
 use crate::indexing::index_arms;
 use crate::names;
 use crate::opcode::{Instruction, Opcode};
+use crate::same::note_read;
 use crate::value::{Abs, Object, Str, Variant, Word};
 use crate::ways::Arm;
 use moonhook_ir::words::{Branches, WayState};
@@ -26,15 +27,15 @@ pub fn execute<'a>(
             super::loads::read_upvalue(context, frame, i.b()),
             Some(names::of_upvalue(frame.prototype, i.b())),
         ),
-        _ => (context.get(i.b()), names::of_register(frame.prototype, pc, i.b())),
+        _ => (context.state.get(i.b()), names::of_register(frame.prototype, pc, i.b())),
     };
     let key = match opcode {
-        GetTable => context.get(i.c()),
+        GetTable => context.state.get(i.c()),
         GetI => Abs::int(i.c() as i64),
-        _ => context.constant(frame, i.c()),
+        _ => frame.constant(context.snapshot, i.c()),
     };
     if opcode == Self_ {
-        context.set(i.a() + 1, object.clone());
+        context.state.set(i.a() + 1, object.clone());
     }
     let arms = index_arms(context, &object, &key, &name)?;
     let next = take_arms(context, frame, i.a(), arms, pc)?;
@@ -62,8 +63,8 @@ fn note_field(
         what = format!("{what}.{}", String::from_utf8_lossy(name));
         register = inner.a();
     }
-    let value = context.get(register);
-    context.note_read(&what, Word::Imm(0), &value);
+    let value = context.state.get(register);
+    note_read(&mut context.code.same, &what, Word::Imm(0), &value);
 }
 
 /// What stands before the field's name, if the object is the packet or a header of it, or nil.
@@ -76,7 +77,7 @@ fn header_name(context: &Context<'_>, object: &Abs) -> Option<String> {
     match object {
         Abs::Object(object) => of(object),
         Abs::Union(union) => match union.variants.as_slice() {
-            [Variant::Nil, Variant::Object(id)] => of(context.known.objects.get_index(*id as usize)?),
+            [Variant::Nil, Variant::Object(id)] => of(context.known.objects.get(*id)?),
             _ => None,
         },
         _ => None,
@@ -112,14 +113,14 @@ pub(super) fn take_arms<'a>(
     let jumped_to = frame.flow.block_at(pc + 1).is_some();
     if alive <= 1 || !decides || jumped_to {
         let Some(values) = context.join(arms)? else { return Ok(Next::Done) };
-        context.set(register, values.into_iter().next().unwrap_or(Abs::Nil));
+        context.state.set(register, values.into_iter().next().unwrap_or(Abs::Nil));
         return Ok(Next::Continue);
     }
     let mut after = Vec::new();
     let mut at = None;
     for arm in arms.into_iter().filter(|arm| arm.state.alive()) {
         context.state = arm.state;
-        context.set(register, arm.values.into_iter().next().unwrap_or(Abs::Nil));
+        context.state.set(register, arm.values.into_iter().next().unwrap_or(Abs::Nil));
         context.set_pc(frame, pc + 1);
         let Some(opcode) = next.opcode() else { return Ok(Next::Done) };
         let next = match super::execute(context, frame, opcode, next, pc + 1)? {
@@ -136,7 +137,7 @@ pub(super) fn take_arms<'a>(
 
 /// `R[A] := R[B][R[C]]` where R[B] is the vararg parameter (5.5).
 fn var_arg_field<'a>(context: &mut Context<'a>, frame: &Frame<'a>, i: Instruction) -> Result<Next> {
-    let value = match context.get(i.c()) {
+    let value = match context.state.get(i.c()) {
         Abs::Int(crate::value::Word::Imm(n)) => {
             let index = usize::try_from(n - 1).unwrap_or(usize::MAX);
             frame.varargs.get(index).cloned().unwrap_or(Abs::Nil)
@@ -151,6 +152,6 @@ fn var_arg_field<'a>(context: &mut Context<'a>, frame: &Frame<'a>, i: Instructio
         }
         _ => Abs::Nil,
     };
-    context.set(i.a(), value);
+    context.state.set(i.a(), value);
     Ok(Next::Continue)
 }

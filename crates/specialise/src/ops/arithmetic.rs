@@ -76,7 +76,7 @@ pub fn execute<'a>(
     i: Instruction,
 ) -> Result<Next> {
     let result = match opcode {
-        Opcode::Not => not(context, &context.get(i.b()))?,
+        Opcode::Not => not(context, &context.state.get(i.b()))?,
         Opcode::Len => {
             let operand = register(context, i.b());
             length(context, operand, true)?
@@ -84,17 +84,17 @@ pub fn execute<'a>(
         Opcode::Concat => super::concat::execute(context, i)?,
         _ => operation(context, frame)?,
     };
-    context.set(i.a(), result);
+    context.state.set(i.a(), result);
     Ok(Next::Continue)
 }
 
 pub(super) fn register(context: &Context<'_>, register: usize) -> Named {
-    Named { value: context.get(register), name: context.register_name(register) }
+    Named { value: context.state.get(register), name: context.execution.register_name(register) }
 }
 
 /// What the current instruction computes, which has an arithmetic or bitwise operator.
 fn operation<'a>(context: &mut Context<'a>, frame: &Frame<'a>) -> Result<Abs> {
-    let pc = context.calls.last().map_or(0, |call| call.pc);
+    let pc = context.execution.calls.last().map_or(0, |call| call.pc);
     let Some(operation) = frame.prototype.operation(pc) else {
         return context.internal_fault("an operator without operands");
     };
@@ -102,7 +102,7 @@ fn operation<'a>(context: &mut Context<'a>, frame: &Frame<'a>) -> Result<Abs> {
     let mut named = |operand| match operand {
         Operand::Register(number) => register(context, number),
         Operand::Integer(value) => unnamed(Abs::int(value)),
-        Operand::Constant(number) => unnamed(context.constant(frame, number)),
+        Operand::Constant(number) => unnamed(frame.constant(context.snapshot, number)),
     };
     let [left, right] = operation.operands.map(&mut named);
     match operation.event() {
@@ -140,14 +140,7 @@ fn binary(
     if let Some(known) = super::floats::fold(operator, event == "__unm", &a.value, &b.value) {
         return Ok(known);
     }
-    let integer = |context: &mut Context<'_>, operand: &Named| match operand.value {
-        // A float that is an integer is converted (`luaV_tointegerns`).
-        Abs::Float(x) if operator.is_bitwise() && integral(x).is_some() => Ok(integral(x).map(Word::Imm)),
-        // The metamethods of strings are the arithmetic ones only (`stringmetamethods`, lstrlib.c).
-        Abs::Str(_) if operator.is_bitwise() => Ok(None),
-        _ => number(context, operand),
-    };
-    let (left, right) = (integer(context, &a)?, integer(context, &b)?);
+    let (left, right) = (operand(context, operator, &a)?, operand(context, operator, &b)?);
     match (left, right) {
         (Some(_), Some(_)) if matches!(operator, Operator::Div | Operator::Pow) => {
             let (sign, help) = match operator {
@@ -167,21 +160,42 @@ fn binary(
             integers::compute(context, operator, x, y, message)
         }
         (left, _) => {
-            for operand in [&a, &b] {
-                refuse_metamethod(context, &operand.value, event, operand.text())?;
-            }
-            let texts = [&a, &b].iter().any(|operand| matches!(operand.value, Abs::Str(_)));
-            if texts && !operator.is_bitwise() {
-                wrong_text(context, event, [&a, &b], certain);
-                return Ok(Abs::Nil);
-            }
-            let wrong = if left.is_none() { a } else { b };
-            let what =
-                if operator.is_bitwise() { "perform bitwise operation on" } else { "perform arithmetic on" };
-            wrong_type(context, what, &wrong, certain);
-            Ok(Abs::Nil)
+            let wrong = if left.is_none() { &a } else { &b };
+            wrong_operands(context, (operator, event), [&a, &b], wrong, certain)
         }
     }
+}
+
+/// The integer that an operand is, if it is one.
+fn operand(context: &mut Context<'_>, operator: Operator, operand: &Named) -> Result<Option<Word>> {
+    match operand.value {
+        // A float that is an integer is converted (`luaV_tointegerns`).
+        Abs::Float(x) if operator.is_bitwise() && integral(x).is_some() => Ok(integral(x).map(Word::Imm)),
+        // The metamethods of strings are the arithmetic ones only (`stringmetamethods`, lstrlib.c).
+        Abs::Str(_) if operator.is_bitwise() => Ok(None),
+        _ => number(context, operand),
+    }
+}
+
+/// An operation of which one operand is no number.
+fn wrong_operands(
+    context: &mut Context<'_>,
+    (operator, event): (Operator, &'static str),
+    operands: [&Named; 2],
+    wrong: &Named,
+    certain: bool,
+) -> Result<Abs> {
+    for operand in operands {
+        refuse_metamethod(context, &operand.value, event, operand.text())?;
+    }
+    let texts = operands.iter().any(|operand| matches!(operand.value, Abs::Str(_)));
+    if texts && !operator.is_bitwise() {
+        wrong_text(context, event, operands, certain);
+        return Ok(Abs::Nil);
+    }
+    let what = if operator.is_bitwise() { "perform bitwise operation on" } else { "perform arithmetic on" };
+    wrong_type(context, what, wrong, certain);
+    Ok(Abs::Nil)
 }
 
 pub(super) fn wrong_type(context: &mut Context<'_>, what: &str, operand: &Named, certain: bool) {
@@ -286,8 +300,8 @@ fn not(context: &mut Context<'_>, value: &Abs) -> Result<Abs> {
 fn length_metamethod(context: &mut Context<'_>, value: &Abs) -> Option<Abs> {
     use crate::value::Object;
     let Abs::Object(object) = value else { return None };
-    let metatable = context.metatable_of(object)?;
-    let handler = context.metafield(&metatable, "__len");
+    let metatable = context.state.metatable_of(context.snapshot, object)?;
+    let handler = context.state.metafield(context.snapshot, &metatable, "__len");
     matches!(handler, Abs::Object(Object::Closure(_))).then_some(handler)
 }
 

@@ -23,7 +23,7 @@ pub fn execute<'a>(
     match opcode {
         Opcode::NewTable => {
             let table = context.make_table()?;
-            context.set(i.a(), table);
+            context.state.set(i.a(), table);
             Ok(Next::Continue)
         }
         Opcode::SetList => set_list(context, frame, i, pc),
@@ -39,11 +39,11 @@ fn set_list<'a>(context: &mut Context<'a>, frame: &mut Frame<'a>, i: Instruction
     };
     let values: Vec<Abs> = match (i.vb(), frame.open.take()) {
         (0, Some((base, open))) => {
-            (i.a() + 1..base).map(|register| context.get(register)).chain(open).collect()
+            (i.a() + 1..base).map(|register| context.state.get(register)).chain(open).collect()
         }
-        (count, _) => (1..=count).map(|number| context.get(i.a() + number)).collect(),
+        (count, _) => (1..=count).map(|number| context.state.get(i.a() + number)).collect(),
     };
-    let table = context.get(i.a());
+    let table = context.state.get(i.a());
     let first = (i.vc() + extra + 1) as i64;
     for (index, value) in (first..).zip(values) {
         match &table {
@@ -68,14 +68,14 @@ fn assign<'a>(
             super::loads::read_upvalue(context, frame, i.a()),
             Some(names::of_upvalue(frame.prototype, i.a())),
         ),
-        _ => (context.get(i.a()), context.register_name(i.a())),
+        _ => (context.state.get(i.a()), context.execution.register_name(i.a())),
     };
     let key = match opcode {
-        Opcode::SetTable => context.get(i.b()),
+        Opcode::SetTable => context.state.get(i.b()),
         Opcode::SetI => Abs::int(i.b() as i64),
-        _ => context.constant(frame, i.b()),
+        _ => frame.constant(context.snapshot, i.b()),
     };
-    let first = context.first_sums(frame.closure.prototype).get(&pc).cloned();
+    let first = context.execution.first_sums(frame.closure.prototype).get(&pc).cloned();
     if let Some(first) = &first {
         context.known.shared.first_fields.clone_from(&first.fields);
     }
@@ -101,7 +101,9 @@ fn assign_field(
     let Target { name, first } = target;
     let title = name.as_ref().map(|(_, name)| name.as_str()).filter(|name| *name != "?");
     match (object, key) {
-        (Abs::Object(Object::Table(table)), _) if context.is_shared(*table) => {
+        (Abs::Object(Object::Table(table)), _)
+            if context.known.shared.is_shared(context.snapshot, *table) =>
+        {
             let value = context.as_first_sum(first, object, key, value.clone())?;
             context.write_shared(*table, key, &value)
         }
@@ -148,8 +150,10 @@ fn assign_field(
 
 /// Whether assigning a field that is not there would do something else (manual § 2.4).
 fn has_newindex(context: &mut Context<'_>, table: TableId) -> bool {
-    let metatable = context.metatable_of(&Object::Table(table));
-    metatable.is_some_and(|metatable| context.metafield(&metatable, "__newindex") != Abs::Nil)
+    let metatable = context.state.metatable_of(context.snapshot, &Object::Table(table));
+    metatable.is_some_and(|metatable| {
+        context.state.metafield(context.snapshot, &metatable, "__newindex") != Abs::Nil
+    })
 }
 
 /// A field of a table made at packet time.

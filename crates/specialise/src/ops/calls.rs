@@ -1,12 +1,11 @@
 //! Calls and returns.
 
-use crate::builtins;
 use crate::context::{Context, Result};
 use crate::frame::{Frame, Next};
-use crate::names;
 use crate::opcode::{Instruction, Opcode};
 use crate::value::{Abs, Object};
 use crate::ways::Arm;
+use crate::{builtins, names};
 use moonhook_ir::words::{Branches, WayState};
 use std::collections::BTreeMap;
 
@@ -29,7 +28,7 @@ pub fn execute<'a>(
         _ => {
             let values = match opcode {
                 Opcode::Return0 => vec![],
-                Opcode::Return1 => vec![context.get(i.a())],
+                Opcode::Return1 => vec![context.state.get(i.a())],
                 _ => operands(context, frame, i.a(), i.b()),
             };
             context.return_values(frame, values);
@@ -41,9 +40,11 @@ pub fn execute<'a>(
 /// `count - 1` values from `first` on, or, if `count` is 0, all up to the end of the open list.
 fn operands<'a>(context: &mut Context<'a>, frame: &mut Frame<'a>, first: usize, count: usize) -> Vec<Abs> {
     match (count, frame.open.take()) {
-        (0, Some((base, open))) => (first..base).map(|register| context.get(register)).chain(open).collect(),
+        (0, Some((base, open))) => {
+            (first..base).map(|register| context.state.get(register)).chain(open).collect()
+        }
         (0, None) => vec![],
-        (count, _) => (first..first + count - 1).map(|register| context.get(register)).collect(),
+        (count, _) => (first..first + count - 1).map(|register| context.state.get(register)).collect(),
     }
 }
 
@@ -54,7 +55,7 @@ fn called<'a>(
     i: Instruction,
     pc: usize,
 ) -> Result<Vec<Arm>> {
-    let callee = context.get(i.a());
+    let callee = context.state.get(i.a());
     let args = operands(context, frame, i.a() + 1, i.b());
     let name = names::of_callee(frame.prototype, pc);
     context.call(&callee, args, name)
@@ -70,17 +71,17 @@ fn formatted_print<'a>(
 ) -> Result<Option<Vec<Arm>>> {
     let next = Instruction(frame.prototype.code.get(pc + 1).copied().unwrap_or(0));
     let takes_all = i.c() == 0 && next.opcode() == Some(Opcode::Call) && next.b() == 0;
-    let is = |context: &Context<'a>, register: usize, builtin: &str| matches!(context.get(register), Abs::Object(Object::Builtin(name)) if name == builtin);
+    let is = |context: &Context<'a>, register: usize, builtin: &str| matches!(context.state.get(register), Abs::Object(Object::Builtin(name)) if name == builtin);
     if !takes_all || !is(context, next.a(), "print") || !is(context, i.a(), "string.format") {
         return Ok(None);
     }
-    if i.b() == 1 || matches!(context.get(i.a() + 1), Abs::Union(_)) {
+    if i.b() == 1 || matches!(context.state.get(i.a() + 1), Abs::Union(_)) {
         return Ok(None);
     }
     let args = operands(context, frame, i.a() + 1, i.b());
     let called = names::of_callee(frame.prototype, pc);
     let call = builtins::call::Call { name: "string.format", args, called, narrowed: false };
-    let values: Vec<Abs> = (next.a() + 1..i.a()).map(|register| context.get(register)).collect();
+    let values: Vec<Abs> = (next.a() + 1..i.a()).map(|register| context.state.get(register)).collect();
     builtins::output::print_with(context, &values, Some(&call)).map(Some)
 }
 
@@ -112,7 +113,7 @@ fn returned<'a>(
         }
         let Some(values) = context.join(arms)? else { return Ok(Next::Done) };
         for (offset, value) in values.into_iter().enumerate() {
-            context.set(i.a() + offset, value);
+            context.state.set(i.a() + offset, value);
         }
         return Ok(Next::Continue);
     }

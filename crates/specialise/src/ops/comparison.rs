@@ -24,24 +24,28 @@ pub fn execute<'a>(
 ) -> Result<Next> {
     let (mut truthy, mut falsy) = match opcode {
         Opcode::Test => {
-            let value = context.get(i.a());
+            let value = context.state.get(i.a());
             context.split_truth(&value)
         }
         Opcode::TestSet => {
-            let value = context.get(i.b());
+            let value = context.state.get(i.b());
             let (mut truthy, mut falsy) = context.split_truth(&value);
             // The side that jumps takes the value along.
             for state in if i.k() { &mut truthy } else { &mut falsy } {
                 std::mem::swap(&mut context.state, state);
-                let value = context.get(i.b());
-                context.set(i.a(), value);
+                let value = context.state.get(i.b());
+                context.state.set(i.a(), value);
                 std::mem::swap(&mut context.state, state);
             }
             (truthy, falsy)
         }
         Opcode::Eq | Opcode::EqK => {
-            let a = context.get(i.a());
-            let b = if opcode == Opcode::Eq { context.get(i.b()) } else { context.constant(frame, i.b()) };
+            let a = context.state.get(i.a());
+            let b = if opcode == Opcode::Eq {
+                context.state.get(i.b())
+            } else {
+                frame.constant(context.snapshot, i.b())
+            };
             split_equal(context, &a, &b)?
         }
         _ => {
@@ -82,15 +86,15 @@ fn split_equal(context: &mut Context<'_>, a: &Abs, b: &Abs) -> Result<(Vec<State
 /// The comparison's result as a boolean.
 fn compare(context: &mut Context<'_>, opcode: Opcode, i: Instruction) -> Result<Abs> {
     use Opcode::*;
-    let a = context.get(i.a());
+    let a = context.state.get(i.a());
     let b = match opcode {
-        Lt | Le => context.get(i.b()),
+        Lt | Le => context.state.get(i.b()),
         _ => Abs::int(i.sb()),
     };
     // Messages about comparisons name no operand; the place underlines the one that cannot be ordered.
     let odd = |value: &Abs| !matches!(value, Abs::Int(_) | Abs::Float(_) | Abs::Str(_) | Abs::Union(_));
-    let right = if matches!(opcode, Lt | Le) { context.register_name(i.b()) } else { None };
-    let name = if odd(&b) { right } else { context.register_name(i.a()) };
+    let right = if matches!(opcode, Lt | Le) { context.execution.register_name(i.b()) } else { None };
+    let name = if odd(&b) { right } else { context.execution.register_name(i.a()) };
     let name = name.as_ref().map(|(_, name)| name.as_str());
     match opcode {
         EqI => equal(context, &a, &b),
@@ -146,7 +150,7 @@ pub fn equal(context: &mut Context<'_>, a: &Abs, b: &Abs) -> Result<Abs> {
                 refuse_metamethod(context, a, "__eq", Some("=="))?;
                 refuse_metamethod(context, b, "__eq", Some("=="))?;
             }
-            if first == second && !context.is_one_object(first) {
+            if first == second && !first.is_one(context.snapshot) {
                 return context.refuse_identity();
             }
             Ok(known(first == second))

@@ -21,7 +21,7 @@ pub fn execute<'a>(
 ) -> Result<Next> {
     match opcode {
         Opcode::LFalseSkip => {
-            context.set(i.a(), Abs::FALSE);
+            context.state.set(i.a(), Abs::FALSE);
             jump(context, frame, pc + 2)
         }
         Opcode::Jmp => jump(context, frame, (pc as i64 + 1 + i.sj()).max(0) as usize),
@@ -34,16 +34,16 @@ pub fn execute<'a>(
         Opcode::ForLoop => for_loop(context, frame, i, pc),
         Opcode::TForPrep => {
             // 5.5: the closing value and the control variable change places.
-            let (closing, control) = (context.get(i.a() + 3), context.get(i.a() + 2));
+            let (closing, control) = (context.state.get(i.a() + 3), context.state.get(i.a() + 2));
             if closing != Abs::Nil {
                 return to_be_closed(context, i.a() + 3);
             }
-            context.set(i.a() + 2, closing);
-            context.set(i.a() + 3, control);
+            context.state.set(i.a() + 2, closing);
+            context.state.set(i.a() + 3, control);
             begin_traversal(context, i)?;
             jump(context, frame, pc + 1 + i.bx())
         }
-        Opcode::TForCall => match context.get(i.a()) {
+        Opcode::TForCall => match context.state.get(i.a()) {
             Abs::Object(Object::Traversal { table, depth }) => {
                 traversal_turn(context, frame, i, pc, (table, depth))
             }
@@ -71,11 +71,11 @@ fn close(context: &mut Context<'_>, first: usize) {
 }
 
 fn to_be_closed(context: &mut Context<'_>, register: usize) -> Result<Next> {
-    match context.get(register) {
+    match context.state.get(register) {
         Abs::Nil => Ok(Next::Continue),
         value if value.truth() == Some(false) => Ok(Next::Continue),
         _ => {
-            let name = context.register_name(register).map(|(_, name)| name);
+            let name = context.execution.register_name(register).map(|(_, name)| name);
             context.unsupported(
                 "a `<close>` variable",
                 "call the function at the end of the block",
@@ -93,10 +93,10 @@ fn for_prepare<'a>(
     i: Instruction,
     pc: usize,
 ) -> Result<Next> {
-    let is_integer = |register: usize| matches!(context.get(register), Abs::Int(_));
+    let is_integer = |register: usize| matches!(context.state.get(register), Abs::Int(_));
     // Where the loop is none over integers, the limit is looked at first.
     let is_float_loop = [i.a(), i.a() + 2].into_iter().any(|register| !is_integer(register));
-    if is_float_loop && !matches!(context.get(i.a() + 1), Abs::Float(_)) {
+    if is_float_loop && !matches!(context.state.get(i.a() + 1), Abs::Float(_)) {
         let both = for_number(context, i.a() + 1, "limit")?.is_some()
             && for_number(context, i.a() + 2, "step")?.is_some();
         if !both {
@@ -131,9 +131,9 @@ fn for_prepare<'a>(
     }
     let count = context.join(arms)?;
     if let Some([count]) = count.as_deref() {
-        context.set(i.a(), count.clone());
-        context.set(i.a() + 1, Abs::Int(step));
-        context.set(i.a() + 2, Abs::Int(init));
+        context.state.set(i.a(), count.clone());
+        context.state.set(i.a() + 1, Abs::Int(step));
+        context.state.set(i.a() + 2, Abs::Int(init));
         let state = context.take_state();
         context.enter_block(frame, pc + 1, state);
     }
@@ -157,7 +157,7 @@ fn iterations(context: &mut Context<'_>, init: Word, limit: Word, step: Word, up
 
 /// A float limit becomes the last integer before it (`forlimit` in lvm.c), so that `for i = 1, math.huge` works.
 fn clip_limit(context: &mut Context<'_>, register: usize, step: Word) {
-    let (Abs::Float(limit), Some(step)) = (context.get(register), step.constant()) else { return };
+    let (Abs::Float(limit), Some(step)) = (context.state.get(register), step.constant()) else { return };
     let limit = if step > 0 { limit.floor() } else { limit.ceil() };
     let far = 9_223_372_036_854_775_808.0;
     let clipped = match step > 0 {
@@ -166,14 +166,14 @@ fn clip_limit(context: &mut Context<'_>, register: usize, step: Word) {
         _ if (-far..far).contains(&limit) => limit as i64,
         _ => return,
     };
-    context.set(register, Abs::int(clipped));
+    context.state.set(register, Abs::int(clipped));
 }
 
 /// What to write instead of strings.
 const HELP: &str = "write an integer, or make one with `tonumber`";
 
 fn for_number(context: &mut Context<'_>, register: usize, what: &str) -> Result<Option<Word>> {
-    let value = context.get(register);
+    let value = context.state.get(register);
     let mut certain = true;
     let word = context.dispatch(&value, &mut |context, concrete| {
         certain &= !matches!(value, Abs::Union(_));
@@ -210,7 +210,7 @@ fn for_number(context: &mut Context<'_>, register: usize, what: &str) -> Result<
 
 fn for_loop<'a>(context: &mut Context<'a>, frame: &mut Frame<'a>, i: Instruction, pc: usize) -> Result<Next> {
     let (Abs::Int(count), Abs::Int(step), Abs::Int(index)) =
-        (context.get(i.a()), context.get(i.a() + 1), context.get(i.a() + 2))
+        (context.state.get(i.a()), context.state.get(i.a() + 1), context.state.get(i.a() + 2))
     else {
         return Ok(Next::Done);
     };
@@ -220,8 +220,8 @@ fn for_loop<'a>(context: &mut Context<'a>, frame: &mut Frame<'a>, i: Instruction
     if context.state.alive() {
         let count = context.sub(count, 1);
         let index = context.add(index, step);
-        context.set(i.a(), Abs::Int(count));
-        context.set(i.a() + 2, Abs::Int(index));
+        context.state.set(i.a(), Abs::Int(count));
+        context.state.set(i.a() + 2, Abs::Int(index));
         let state = context.take_state();
         context.enter_block(frame, (pc + 1).saturating_sub(i.bx()), state);
     }
@@ -237,15 +237,15 @@ fn generic_for_call<'a>(
     i: Instruction,
     pc: usize,
 ) -> Result<Next> {
-    let iterator = context.get(i.a());
-    let args = vec![context.get(i.a() + 1), context.get(i.a() + 3)];
+    let iterator = context.state.get(i.a());
+    let args = vec![context.state.get(i.a() + 1), context.state.get(i.a() + 3)];
     let arms = context.call(&iterator, args, Some(("for iterator", "for iterator".to_string())))?;
     let next = Instruction(frame.prototype.code[pc + 1]);
     for mut arm in arms.into_iter().filter(|arm| arm.state.alive()) {
         arm.values.resize(i.c(), Abs::Nil);
         context.state = arm.state;
         for (offset, value) in arm.values.into_iter().enumerate() {
-            context.set(i.a() + 3 + offset, value);
+            context.state.set(i.a() + 3 + offset, value);
         }
         context.set_pc(frame, pc + 1);
         generic_for_loop(context, frame, next, pc + 1)?;
@@ -260,7 +260,7 @@ fn generic_for_loop<'a>(
     i: Instruction,
     pc: usize,
 ) -> Result<Next> {
-    let control = context.get(i.a() + 3);
+    let control = context.state.get(i.a() + 3);
     let nil = super::comparison::equal(context, &control, &Abs::Nil)?;
     let (done, more) = context.split_truth(&nil);
     more.into_iter().for_each(|state| context.enter_block(frame, (pc + 1).saturating_sub(i.bx()), state));
@@ -270,14 +270,15 @@ fn generic_for_loop<'a>(
 
 /// A loop with `next` over a shared table, from the first entry on, becomes a traversal.
 fn begin_traversal(context: &mut Context<'_>, i: Instruction) -> Result<()> {
-    let (iterator, state, control) = (context.get(i.a()), context.get(i.a() + 1), context.get(i.a() + 3));
+    let (iterator, state, control) =
+        (context.state.get(i.a()), context.state.get(i.a() + 1), context.state.get(i.a() + 3));
     if let (Abs::Object(Object::Builtin(NEXT)), Abs::Object(Object::Table(table)), Abs::Nil) =
         (iterator, state, control)
-        && context.is_shared(table)
+        && context.known.shared.is_shared(context.snapshot, table)
     {
         let traversal = context.traverse(table)?;
-        context.set(i.a(), traversal.iterator);
-        context.set(i.a() + 1, traversal.left);
+        context.state.set(i.a(), traversal.iterator);
+        context.state.set(i.a() + 1, traversal.left);
     }
     Ok(())
 }
@@ -290,15 +291,15 @@ fn traversal_turn<'a>(
     pc: usize,
     (table, depth): (TableId, u32),
 ) -> Result<Next> {
-    let Abs::Int(left) = context.get(i.a() + 1) else { return Ok(Next::Done) };
+    let Abs::Int(left) = context.state.get(i.a() + 1) else { return Ok(Next::Done) };
     let body = Instruction(frame.prototype.code[pc + 1]).bx();
     let turn = context.traverse_on(table, depth, left)?;
     turn.end.into_iter().for_each(|state| context.enter_block(frame, pc + 2, state));
     if let Some(mut values) = context.join(turn.entries)? {
-        context.set(i.a() + 1, values.pop().unwrap_or(Abs::Nil));
+        context.state.set(i.a() + 1, values.pop().unwrap_or(Abs::Nil));
         values.resize(i.c(), Abs::Nil);
         for (offset, value) in values.into_iter().enumerate() {
-            context.set(i.a() + 3 + offset, value);
+            context.state.set(i.a() + 3 + offset, value);
         }
         let state = context.take_state();
         context.enter_block(frame, (pc + 2).saturating_sub(body), state);
@@ -308,7 +309,7 @@ fn traversal_turn<'a>(
 
 /// `OP_ERRNNIL`: a `global` declaration with a value, for a global that is there already.
 fn global_defined<'a>(context: &mut Context<'a>, frame: &Frame<'a>, i: Instruction) -> Result<Next> {
-    let value = context.get(i.a());
+    let value = context.state.get(i.a());
     let name = match i.bx().checked_sub(1).and_then(|index| frame.prototype.constants.get(index)) {
         Some(moonhook_snapshot::Value::String(bytes)) => String::from_utf8_lossy(bytes).into_owned(),
         _ => "?".to_string(),

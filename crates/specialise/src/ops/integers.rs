@@ -23,14 +23,14 @@ pub fn compute(
     let word = match operator {
         Operator::Add => {
             let sum = context.add(a, b);
-            context.note_addition(sum, a, b);
+            context.known.note_addition(sum, a, b);
             sum
         }
         Operator::Sub => {
             let difference = context.sub(a, b);
             match b {
-                Word::Imm(imm) => context.note_addition(difference, a, Word::Imm(imm.wrapping_neg())),
-                Word::Value(_) => context.note_difference(difference, a),
+                Word::Imm(imm) => context.known.note_addition(difference, a, Word::Imm(imm.wrapping_neg())),
+                Word::Value(_) => context.known.note_difference(difference, a),
             }
             difference
         }

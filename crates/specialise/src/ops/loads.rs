@@ -16,30 +16,30 @@ pub fn execute<'a>(
     pc: usize,
 ) -> Result<Next> {
     let value = match opcode {
-        Opcode::Move => context.get(i.b()),
+        Opcode::Move => context.state.get(i.b()),
         Opcode::LoadI => Abs::int(i.sbx()),
         Opcode::LoadF => Abs::Float(i.sbx() as f64),
-        Opcode::LoadK => context.constant(frame, i.bx()),
+        Opcode::LoadK => frame.constant(context.snapshot, i.bx()),
         Opcode::LoadKX => {
             let extra = frame.prototype.code.get(pc + 1).copied().unwrap_or(0);
-            context.constant(frame, Instruction(extra).ax())
+            frame.constant(context.snapshot, Instruction(extra).ax())
         }
         Opcode::LoadFalse => Abs::FALSE,
         Opcode::LoadTrue => Abs::TRUE,
         Opcode::LoadNil => {
-            (i.a()..=i.a() + i.b()).for_each(|register| context.set(register, Abs::Nil));
+            (i.a()..=i.a() + i.b()).for_each(|register| context.state.set(register, Abs::Nil));
             return Ok(Next::Continue);
         }
         Opcode::GetUpval => read_upvalue(context, frame, i.b()),
         Opcode::SetUpval => {
-            let value = context.get(i.a());
+            let value = context.state.get(i.a());
             write_upvalue(context, frame, i.b(), value)?;
             return Ok(Next::Continue);
         }
         Opcode::Closure => make_closure(context, frame, i),
         _ => return var_arg(context, frame, i),
     };
-    context.set(i.a(), value);
+    context.state.set(i.a(), value);
     Ok(Next::Continue)
 }
 
@@ -49,7 +49,7 @@ pub fn read_upvalue<'a>(context: &mut Context<'a>, frame: &Frame<'a>, index: usi
         Some(CellRef::Local(cell)) => context.state.cells.get(cell).cloned().unwrap_or(Abs::Nil),
         Some(CellRef::Snapshot(cell)) => match context.read_assigned(&VariableId::Cell(*cell)) {
             Some(value) => value,
-            None => context.lift(&context.snapshot.cell(*cell).value),
+            None => Abs::of_load_time(context.snapshot, &context.snapshot.cell(*cell).value),
         },
         None => Abs::Nil,
     }
@@ -91,7 +91,7 @@ fn capture(context: &mut Context<'_>, register: usize) -> u32 {
         return *cell;
     }
     let cell = context.variable_number(register);
-    let value = context.get(register);
+    let value = context.state.get(register);
     context.state.cells.insert(cell, value);
     if context.state.registers.len() <= register {
         context.state.registers.resize(register + 1, Slot::Dead);
@@ -109,7 +109,7 @@ fn var_arg<'a>(context: &mut Context<'a>, frame: &mut Frame<'a>, i: Instruction)
     } else {
         for offset in 0..i.c() - 1 {
             let value = frame.varargs.get(offset).cloned().unwrap_or(Abs::Nil);
-            context.set(i.a() + offset, value);
+            context.state.set(i.a() + offset, value);
         }
     }
     Ok(Next::Continue)

@@ -16,10 +16,9 @@ use crate::error::LowerErrorKind;
 use crate::frame::{Frame, Next};
 use crate::names;
 use crate::opcode::{Instruction, Opcode};
-use crate::state::Slot;
+use crate::state::{Slot, State};
 use crate::value::Abs;
 use moonhook_ir::words::WayState;
-use moonhook_snapshot::Value;
 
 /// Executes one instruction in the current state.
 pub fn execute<'a>(
@@ -73,45 +72,26 @@ fn execute_in_family<'a>(
 }
 
 impl<'a> Context<'a> {
+    /// Register or constant, as bit k says.
+    pub fn register_or_constant(&mut self, frame: &Frame<'a>, i: Instruction) -> Abs {
+        if i.k() { frame.constant(self.snapshot, i.c()) } else { self.state.get(i.c()) }
+    }
+}
+
+impl State {
     pub fn get(&self, register: usize) -> Abs {
-        crate::ways::read_variable(&self.state, crate::ways::Variable::Register(register))
+        crate::ways::read_variable(self, crate::ways::Variable::Register(register))
     }
 
     pub fn set(&mut self, register: usize, value: Abs) {
-        if self.state.registers.len() <= register {
-            self.state.registers.resize(register + 1, Slot::Dead);
+        if self.registers.len() <= register {
+            self.registers.resize(register + 1, Slot::Dead);
         }
-        match self.state.registers[register] {
+        match self.registers[register] {
             Slot::Cell(cell) => {
-                self.state.cells.insert(cell, value);
+                self.cells.insert(cell, value);
             }
-            _ => self.state.registers[register] = Slot::Direct(value),
-        }
-    }
-
-    /// A constant of the prototype.
-    pub fn constant(&mut self, frame: &Frame<'a>, index: usize) -> Abs {
-        self.lift(frame.prototype.constants.get(index).unwrap_or(&Value::Nil))
-    }
-
-    /// Register or constant, as bit k says.
-    pub fn register_or_constant(&mut self, frame: &Frame<'a>, i: Instruction) -> Abs {
-        if i.k() { self.constant(frame, i.c()) } else { self.get(i.c()) }
-    }
-
-    /// A load-time value as packet code sees it.
-    pub fn lift(&mut self, value: &Value) -> Abs {
-        use crate::value::{Object, Str};
-        match value {
-            Value::Nil => Abs::Nil,
-            Value::Boolean(b) => Abs::bool(*b),
-            Value::Integer(i) => Abs::int(*i),
-            Value::Float(x) => Abs::Float(*x),
-            Value::String(bytes) => Abs::Str(Str::Const(bytes.clone())),
-            Value::Table(id) => Abs::Object(Object::Table(*id)),
-            Value::Closure(id) => Abs::Object(Object::Closure(self.closure_of(*id).into())),
-            Value::Builtin(name) => Abs::Object(Object::Builtin(name)),
-            Value::Opaque(name, number) => Abs::Object(Object::Opaque(name, *number)),
+            _ => self.registers[register] = Slot::Direct(value),
         }
     }
 }

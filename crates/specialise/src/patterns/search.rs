@@ -41,49 +41,11 @@ pub fn find(
 ) -> Result<(Option<Place>, Vec<State>)> {
     let end = context.add(subject.start, subject.length);
     let anchor = (0..text.len()).min_by_key(|index| commonness(text[*index])).unwrap_or(0);
-    let byte = i64::from(text[anchor]).wrapping_mul(ONES);
     // The anchor may stand at positions below this.
     let limit = context.sub(end, (text.len() - 1 - anchor) as i64);
+    let search = Search { subject, text, end, anchor, limit };
     let first = context.add(from, anchor as i64);
-    let arms = context.repeat(&[first], &mut |context, variables| {
-        let mut iteration = Iteration::default();
-        let at = variables[0];
-        let left = context.sub(limit, at);
-        let over = context.compare(CompareOp::SLe, left, 0);
-        let (over, more) = context.split(over);
-        iteration.leave_in(over, vec![]);
-        context.state = more;
-        let near = skip_stride(context, subject, at, end, byte, &mut iteration)?;
-        context.enter(near)?;
-        let remaining = context.sub(end, at);
-        let whole = Slice { start: Word::Imm(0), ..subject };
-        let word = context.word_at(whole, at, remaining)?;
-        let zeros = zero_bytes(context, word, byte);
-        let zeros = context.and(zeros, HIGHS);
-        let none = context.compare(CompareOp::Eq, zeros, 0);
-        let (none, some) = context.split(none);
-        context.state = none;
-        let next = context.add(at, 8);
-        iteration.again(context, vec![next]);
-        context.state = some;
-        let place = candidate(context, at, zeros);
-        let over = context.compare(CompareOp::SGe, place, limit);
-        let (over, within) = context.split(over);
-        iteration.leave_in(over, vec![]);
-        context.state = within;
-        let start = context.sub(place, anchor as i64);
-        let mut different = Vec::new();
-        if text.len() > 1 {
-            context.match_bytes(Slice { start, ..subject }, text, &mut different)?;
-        }
-        iteration.leave(context, vec![Abs::Int(start)]);
-        context.enter(different)?;
-        if context.state.alive() {
-            let next = context.add(place, 1);
-            iteration.again(context, vec![next]);
-        }
-        Ok(iteration)
-    })?;
+    let arms = context.repeat(&[first], &mut |context, variables| search.turn(context, variables[0]))?;
     let mut missing = Vec::new();
     let mut found = Vec::new();
     for arm in arms {
@@ -95,6 +57,67 @@ pub fn find(
         _ => None,
     };
     Ok((found, missing))
+}
+
+/// A search for a text by one byte of it.
+struct Search<'t> {
+    subject: Slice,
+    text: &'t [u8],
+    /// The subject's end.
+    end: Word,
+    /// Which byte of the text is looked for.
+    anchor: usize,
+    /// The anchor may stand at positions below this.
+    limit: Word,
+}
+
+impl Search<'_> {
+    /// Looks at the bytes at `at`, of which one may be the anchor.
+    fn turn(&self, context: &mut Context<'_>, at: Word) -> Result<Iteration> {
+        let (subject, byte) = (self.subject, i64::from(self.text[self.anchor]).wrapping_mul(ONES));
+        let mut iteration = Iteration::default();
+        let left = context.sub(self.limit, at);
+        let over = context.compare(CompareOp::SLe, left, 0);
+        let (over, more) = context.split(over);
+        iteration.leave_in(over, vec![]);
+        context.state = more;
+        let near = skip_stride(context, subject, at, self.end, byte, &mut iteration)?;
+        context.enter(near)?;
+        let remaining = context.sub(self.end, at);
+        let whole = Slice { start: Word::Imm(0), ..subject };
+        let word = context.word_at(whole, at, remaining)?;
+        let zeros = zero_bytes(context, word, byte);
+        let zeros = context.and(zeros, HIGHS);
+        let none = context.compare(CompareOp::Eq, zeros, 0);
+        let (none, some) = context.split(none);
+        context.state = none;
+        let next = context.add(at, 8);
+        iteration.again(context, vec![next]);
+        context.state = some;
+        let place = candidate(context, at, zeros);
+        self.compare(context, place, &mut iteration)?;
+        Ok(iteration)
+    }
+
+    /// Compares the text at a place where its anchor stands.
+    fn compare(&self, context: &mut Context<'_>, place: Word, iteration: &mut Iteration) -> Result<()> {
+        let over = context.compare(CompareOp::SGe, place, self.limit);
+        let (over, within) = context.split(over);
+        iteration.leave_in(over, vec![]);
+        context.state = within;
+        let start = context.sub(place, self.anchor as i64);
+        let mut different = Vec::new();
+        if self.text.len() > 1 {
+            context.match_bytes(Slice { start, ..self.subject }, self.text, &mut different)?;
+        }
+        iteration.leave(context, vec![Abs::Int(start)]);
+        context.enter(different)?;
+        if context.state.alive() {
+            let next = context.add(place, 1);
+            iteration.again(context, vec![next]);
+        }
+        Ok(())
+    }
 }
 
 /// Passes over a stride without the byte; gives the states in which there may be one, or less than a stride is left.

@@ -24,7 +24,7 @@ pub fn split_set(context: &mut Context<'_>, byte: Word, set: &Set) -> Result<(St
         }
         _ => {
             let table: Vec<u8> = (0..=255).map(|byte| u8::from(set.contains(byte))).collect();
-            let map = context.add_data("class", table);
+            let map = context.output.add_data("class", table);
             let base = context.emit(moonhook_ir::Op::DataAddress { map, offset: 0 });
             let byte = context.and(byte, 255);
             let byte = context.value(byte);

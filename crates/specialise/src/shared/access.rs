@@ -1,26 +1,23 @@
 //! Reading, assigning and deleting entries.
 
-use super::adding::EEXIST;
 use super::additions::{At, Load};
 use super::assigned::Assigned;
 use super::keys::{Unfit, has_text, is_address};
+use super::map_calls::{ANY, EEXIST, NOEXIST, lookup, update};
 use super::{Seen, SeenType};
 use crate::context::{Context, Result};
 use crate::events::Message;
-use crate::state::Zero;
-use crate::value::Identity;
-use crate::value::{Abs, Str, Union, Variant, Word};
+use crate::shared::additions::Additions;
+use crate::shared::known::SharedTables;
+use crate::shared::virtual_tables::is_key_record;
+use crate::state::{Facts, Zero};
+use crate::value::{Abs, Identity, Str, Union, Variant, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;
-use moonhook_ir::helper;
 use moonhook_ir::words::{Address, Branches, WayState, Words};
-use moonhook_ir::{CompareOp, Op, Size};
+use moonhook_ir::{CompareOp, Op, Size, helper};
 use moonhook_schema::{Schema, Type};
 use moonhook_snapshot::TableId;
-
-/// Flags of `bpf_map_update_elem`: whatever is there; only if nothing is there.
-pub(super) const ANY: i64 = 0;
-const NOEXIST: i64 = 1;
 
 impl Context<'_> {
     /// `table[key]`, with one arm for each way of finding something or nothing.
@@ -33,7 +30,7 @@ impl Context<'_> {
             return self.arms_of_each(key, &mut |context, key| context.read_shared(table, key));
         }
         if matches!(key, Abs::Nil | Abs::Float(_) | Abs::Object(_) | Abs::Entry { .. })
-            && !self.is_key_record(table, key)
+            && !is_key_record(self.snapshot, table, key)
         {
             return self.only(Abs::Nil);
         }
@@ -45,7 +42,9 @@ impl Context<'_> {
     /// Reads a table of which no value was seen so far. If that remains so, user space is to write it, and only its declaration
     /// can tell what.
     fn read_untyped(&mut self, table: TableId, key: &Abs) -> Result<Vec<Arm>> {
-        if self.snapshot.table(table).declaration.is_some() && self.know(table).key.is_empty() {
+        if self.snapshot.table(table).declaration.is_some()
+            && self.known.shared.know(self.snapshot, table).key.is_empty()
+        {
             let seen = self.seen(table, key)?;
             self.note(table, &seen, &Seen::default())?;
         }
@@ -62,16 +61,16 @@ impl Context<'_> {
         entry: ir::Value,
     ) -> Result<Vec<Arm>> {
         if let Type::Record(_) = schema.value {
-            let record = self.entry(table, Vec::new(), entry);
+            let record = self.known.shared.entry(table, Vec::new(), entry);
             return self.only(record);
         }
         let at = Address { base: entry, disp: schema.value_offset() as i16 };
         let found = self.value_arms(at, &schema.value)?;
         self.note_read_of_entry(table, Vec::new(), &schema.value, &found);
-        self.note_load(
+        self.known.shared.additions.note_loaded(
             Load {
                 table,
-                key: Some(self.key_identity(key)),
+                key: Some(self.state.key_identity(&self.code.same, key)),
                 at: At::Place(at),
                 marker: entry,
                 since: entry.0,
@@ -97,7 +96,7 @@ impl Context<'_> {
         let help = format!(
             "use addresses of packets (`pkt.ip.src`), or declare the key a string, not \"{declared}\""
         );
-        let name = self.table_name(table);
+        let name = self.snapshot.table_name(table);
         let what =
             format!("a string made of packet bytes as an address, a key of the shared table `{name}`,");
         self.unsupported(what, help, Some(name))
@@ -126,13 +125,8 @@ impl Context<'_> {
         let now = self.now();
         let expired = self.compare(CompareOp::ULe, deadline, now);
         let (expired, alive) = self.split(expired);
-        arms.push(self.missing(table, key, expired, entry));
+        arms.push(self.known.shared.additions.missing(table, key, expired, entry));
         self.state = alive;
-    }
-
-    pub(super) fn lookup(&mut self, map: ir::MapId, key: ir::Value) -> ir::Value {
-        let map = self.emit(Op::MapReference(map));
-        self.emit(Op::Helper { id: helper::MAP_LOOKUP_ELEM, args: vec![map, key] })
     }
 
     /// `table[key] = value`.
@@ -146,7 +140,7 @@ impl Context<'_> {
         if self.is_split(table, key)? {
             return self.each(key, &mut |context, key| context.write_shared(table, &key, value));
         }
-        let is_record = self.is_key_record(table, key);
+        let is_record = is_key_record(self.snapshot, table, key);
         match key {
             Abs::Nil => {
                 self.fail(Message::new("table index is nil"));
@@ -174,7 +168,13 @@ impl Context<'_> {
     fn write_held(&mut self, table: TableId, key: &Abs, path: u32, base: Word) -> Result<()> {
         let is_prefixes = self.shared_map(table)?.is_some_and(|(_, schema)| schema.is_prefixes());
         let whole = self.known.shared.paths[path as usize] == (table, Vec::new()) && !is_prefixes;
-        if whole && self.known.shared.additions.is_entry(table, &self.key_identity(key), base) {
+        if whole
+            && self.known.shared.additions.is_entry(
+                table,
+                &self.state.key_identity(&self.code.same, key),
+                base,
+            )
+        {
             let base = self.value(base);
             return self.prolong(table, base);
         }
@@ -186,12 +186,13 @@ impl Context<'_> {
         }
         // Further on, the handler may show more of its fields.
         let refusal = self.refuse_kept_entry::<()>(table, path, base);
-        self.refuse_later(refusal)
+        self.findings.refuse_later(refusal)
     }
 
     /// Assigns a value that is no entry. The key is one that maps can have.
     fn write_value(&mut self, table: TableId, key: &Abs, value: &Abs) -> Result<()> {
-        let key_seen = if self.is_key_record(table, key) { Seen::default() } else { self.seen(table, key)? };
+        let key_seen =
+            if is_key_record(self.snapshot, table, key) { Seen::default() } else { self.seen(table, key)? };
         let value_seen = self.seen(table, value)?;
         self.check_declared(table, &value_seen)?;
         self.note(table, &key_seen, &value_seen)?;
@@ -251,15 +252,15 @@ impl Context<'_> {
     ) -> Result<()> {
         let address = self.fitting_key(table, schema, key)?;
         let mut done = Vec::new();
-        let identity = self.key_identity(key);
-        let absent = self.is_absent(table, &identity);
-        self.entries_come(table);
-        let unless_there = self.unless_there(schema, absent, value);
+        let identity = self.state.key_identity(&self.code.same, key);
+        let absent = self.state.facts.is_absent(&self.known.shared.additions, table, &identity);
+        self.state.facts.entries_come(table);
+        let unless_there = self.known.shared.unless_there(schema, absent, value);
         // A value of one word is replaced in place, any other one as a whole, so that readers never see half of it. What is found
         // in a table of prefixes may be a shorter one.
         let in_place = schema.value_size() == 8 && !has_text(&schema.value) && !schema.is_prefixes();
         if in_place && unless_there != Word::Imm(NOEXIST) && self.state.alive() {
-            let entry = self.lookup(map, address);
+            let entry = lookup(self, map, address);
             let missing = self.compare(CompareOp::Eq, entry, 0);
             let (missing, found) = self.split(missing);
             self.state = found;
@@ -287,25 +288,7 @@ impl Context<'_> {
         Ok(())
     }
 
-    /// Whether the handler has seen that there is no entry with the key.
-    pub(super) fn is_absent(&self, table: TableId, key: &Identity) -> bool {
-        let facts = &self.state.facts;
-        let looked = facts.looked(table, key).map(|looked| (looked.address, looked.zero));
-        looked == Some((Word::Imm(0), Zero::Absent))
-            || self.known.shared.additions.is_absent(table, key, facts)
-    }
-
-    /// Whether a value is not to replace an entry that another CPU has made meanwhile, because the handler has seen that there was
-    /// none: `NOEXIST`, or 0. Of a per-CPU table, what another CPU has made is not this one's value.
-    fn unless_there(&self, schema: &Schema, absent: bool, value: &Abs) -> Word {
-        match absent {
-            _ if schema.per_cpu || schema.is_prefixes() && !matches!(value, Abs::Object(_)) => Word::Imm(ANY),
-            true => Word::Imm(NOEXIST),
-            false => self.known.shared.seen_absent.unwrap_or(Word::Imm(ANY)),
-        }
-    }
-
-    /// Replaces an entry, or makes one; see [`Context::unless_there`].
+    /// Replaces an entry, or makes one; see [`SharedTables::unless_there`].
     pub(super) fn assign_whole(
         &mut self,
         table: TableId,
@@ -314,7 +297,7 @@ impl Context<'_> {
         [key, value]: [ir::Value; 2],
         unless_there: Word,
     ) -> Result<()> {
-        let result = self.update(map, key, value, unless_there);
+        let result = update(self, map, key, value, unless_there);
         if unless_there == Word::Imm(ANY) {
             self.check_full(table, result);
             return Ok(());
@@ -325,7 +308,7 @@ impl Context<'_> {
         self.check_full(table, result);
         let mut done = vec![self.take_state()];
         self.state = there;
-        self.mark_cold();
+        self.make_cold();
         let mut missing = Vec::new();
         let adds = self.has_first_fields(schema);
         if adds || schema.lifetime.is_some() {
@@ -337,7 +320,7 @@ impl Context<'_> {
             self.enter(missing)?;
         }
         if schema.lifetime.is_some() {
-            let result = self.update(map, key, value, ANY);
+            let result = update(self, map, key, value, ANY);
             self.check_full(table, result);
         }
         done.push(self.take_state());
@@ -368,7 +351,7 @@ impl Context<'_> {
     }
 
     pub(super) fn fail_unfit(&mut self, table: TableId, what: &str, unfit: Unfit) -> Result<()> {
-        let name = self.table_name(table).to_string();
+        let name = self.snapshot.table_name(table).to_string();
         self.fail_in(unfit.too_long, |context| {
             context.fail(Message::new(format!("{what} too long for table '{name}'")));
             Ok(())
@@ -383,32 +366,33 @@ impl Context<'_> {
         Ok(())
     }
 
-    pub(super) fn update(
-        &mut self,
-        map: ir::MapId,
-        key: ir::Value,
-        value: ir::Value,
-        flags: impl Into<Word>,
-    ) -> Word {
-        let map = self.emit(Op::MapReference(map));
-        let result =
-            self.helper(helper::MAP_UPDATE_ELEM, &[map.into(), key.into(), value.into(), flags.into()]);
-        let low = self.value(result);
-        // An `int`, as the calling convention has it.
-        self.unary(ir::UnaryOp::SignExtend32, low)
-    }
-
-    /// Updates where there is no entry yet.
-    pub(super) fn insert(&mut self, map: ir::MapId, key: ir::Value, value: ir::Value) -> Word {
-        self.update(map, key, value, NOEXIST)
-    }
-
     /// The only reasons for which an update of such maps fails are that there is no room (`-E2BIG`, `-ENOMEM`) or that
     /// memory for it is being taken by whom this program interrupted (`-EBUSY`).
     pub(super) fn check_full(&mut self, table: TableId, result: Word) {
         let failed = self.compare(CompareOp::SLt, result, 0);
-        let message = format!("table '{}' is full", self.table_name(table));
+        let message = format!("table '{}' is full", self.snapshot.table_name(table));
         self.check(failed, || Message::new(message));
+    }
+}
+
+impl Facts {
+    /// Whether the handler has seen that there is no entry with the key.
+    pub(super) fn is_absent(&self, additions: &Additions, table: TableId, key: &Identity) -> bool {
+        let facts = &self;
+        let looked = facts.looked(table, key).map(|looked| (looked.address, looked.zero));
+        looked == Some((Word::Imm(0), Zero::Absent)) || additions.is_absent(table, key, facts)
+    }
+}
+
+impl SharedTables {
+    /// Whether a value is not to replace an entry that another CPU has made meanwhile, because the handler has seen that there was
+    /// none: `NOEXIST`, or 0. Of a per-CPU table, what another CPU has made is not this one's value.
+    fn unless_there(&self, schema: &Schema, absent: bool, value: &Abs) -> Word {
+        match absent {
+            _ if schema.per_cpu || schema.is_prefixes() && !matches!(value, Abs::Object(_)) => Word::Imm(ANY),
+            true => Word::Imm(NOEXIST),
+            false => self.seen_absent.unwrap_or(Word::Imm(ANY)),
+        }
     }
 }
 

@@ -4,8 +4,9 @@
 use super::additions::{At, Load, Meeting, SameWord, Sum};
 use super::assigned::Assigned;
 use crate::context::{Context, Result};
-use crate::state::{Looked, State};
-use crate::value::Identity;
+use crate::shared::additions::Additions;
+use crate::shared::map_calls::{EEXIST, atomic_add, insert, lookup, update};
+use crate::state::State;
 use crate::value::{Abs, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;
@@ -14,8 +15,6 @@ use moonhook_ir::{BinaryOp, CompareOp, Op, Operand, Size};
 use moonhook_schema::Schema;
 use moonhook_snapshot::TableId;
 use std::ops::Range;
-
-pub(super) const EEXIST: i64 = 17;
 
 /// The words of a [`Meeting`], one for each way: the word's address, and what it held.
 pub struct Met {
@@ -33,45 +32,9 @@ pub struct Missing {
 }
 
 impl Context<'_> {
-    /// Notes that an entry was looked up.
-    pub(super) fn note_lookup(&mut self, table: TableId, key: Identity, entry: ir::Value) {
-        self.known.shared.additions.note_lookup(table, key, entry);
-    }
-
-    /// In `state`, `address` is 0.
-    pub fn note_no_entry(&self, state: &mut State, address: Word) {
-        if let Word::Value(address) = address {
-            state.facts.absent.extend(self.known.shared.additions.absent_entry(address));
-        }
-    }
-
-    /// In `state`, the tag of a union is `is`.
-    pub fn note_tag(&self, state: &mut State, tag: Word, is: i64) {
-        state.facts.absent.extend(self.known.shared.additions.absent_by_tag(tag, is));
-    }
-
-    /// Notes that `arms` carry what was loaded.
-    pub(super) fn note_load(&mut self, load: Load, arms: &[Arm]) {
-        if let [Arm { values, .. }] = arms
-            && let [Abs::Int(Word::Value(value))] = values.as_slice()
-        {
-            self.known.shared.additions.note_load(*value, load);
-        }
-    }
-
     /// What was read of the table is not what a later addition adds to.
     pub(super) fn forget_sums(&mut self, table: TableId) {
         self.forget_words(table, Assigned::All);
-    }
-
-    /// The packet was written: what was looked up may have had another key.
-    pub fn forget_lookups(&mut self) {
-        self.known.shared.additions.forget_keys();
-        // What was copied stays what the entries were; no key is equal to these.
-        self.state.facts.looked.retain(|looked| !looked.copy.is_empty());
-        for looked in self.state.facts.looked.iter_mut() {
-            looked.key = Looked::held_key(looked.address);
-        }
     }
 
     /// Makes the words of a meeting on each of the ways that meet, in their states.
@@ -92,10 +55,10 @@ impl Context<'_> {
                 Some(_) if met.meeting.is_missing(way) => Word::Imm(0),
                 Some(At::Address(address)) => address.into(),
                 Some(At::Place(place)) if met.meeting.is_of_places() => place.base.into(),
-                Some(At::Place(place)) => self.address_of(place).into(),
+                Some(At::Place(place)) => address_of(self, place).into(),
             });
             if met.meeting.needs_old() {
-                old.push(sum.map_or(Word::Imm(0), |sum| self.held(values[way], &sum)));
+                old.push(sum.map_or(Word::Imm(0), |sum| held(self, values[way], &sum)));
             }
             std::mem::swap(&mut self.state, state);
         }
@@ -133,7 +96,7 @@ impl Context<'_> {
             addresses.push(match at {
                 None => Word::Imm(0),
                 Some(At::Address(address)) => address.into(),
-                Some(At::Place(place)) => self.address_of(place).into(),
+                Some(At::Place(place)) => address_of(self, place).into(),
             });
             std::mem::swap(&mut self.state, state);
         }
@@ -146,28 +109,6 @@ impl Context<'_> {
         let marker = self.value(Word::Imm(0));
         self.known.shared.additions.note_missing(missing.of, address, marker);
         self.state.facts.absent.push(marker);
-    }
-
-    fn address_of(&mut self, place: Address) -> ir::Value {
-        self.emit(Op::Binary(BinaryOp::Add, place.base, Operand::Imm(place.disp.into())))
-    }
-
-    /// What a word held of which a value is a sum.
-    fn held(&mut self, value: Word, sum: &Sum) -> Word {
-        match (sum.old, sum.added) {
-            (Some(old), _) => old,
-            (None, Some(added)) => self.sub(value, added),
-            (None, None) => value,
-        }
-    }
-
-    /// What was added to what a word held.
-    fn addend(&mut self, value: Word, sum: &Sum) -> Word {
-        match (sum.added, sum.old) {
-            (Some(added), _) => added,
-            (None, Some(old)) => self.sub(value, old),
-            (None, None) => Word::Imm(0),
-        }
     }
 
     /// What the value may be as the value of an entry of the table, or as a field of one.
@@ -188,23 +129,23 @@ impl Context<'_> {
         if schema.is_prefixes() {
             return Ok(false);
         }
-        let identity = self.key_identity(key);
+        let identity = self.state.key_identity(&self.code.same, key);
         let own = self.candidates(value, (table, false));
         let own = own.into_iter().find(|sum| self.known.shared.additions.is_of(sum, &identity));
         let (Some(sum), Abs::Int(Word::Value(total))) = (own, value) else { return Ok(false) };
         let At::Place(at) = sum.at else { return Ok(false) };
-        let (added, total) = (self.addend((*total).into(), &sum), *total);
-        self.entries_come(table);
+        let (added, total) = (addend(self, (*total).into(), &sum), *total);
+        self.state.facts.entries_come(table);
         let missing = self.compare(CompareOp::Eq, at.base, 0);
         let (missing, found) = self.split(missing);
         self.state = found;
         self.state.facts.found_looked(table, &identity, at.base.into());
         let mut arms = self.add_to(schema, at, added)?;
         self.state = missing;
-        self.mark_cold();
+        self.make_cold();
         let address = self.fitting_key(table, schema, key)?;
         let first = self.fitting_value(table, schema, &Abs::Int(added))?;
-        let result = self.insert(map, address, first);
+        let result = insert(self, map, address, first);
         let there = self.compare(CompareOp::Eq, result, -EEXIST);
         let (there, inserted) = self.split(there);
         self.state = inserted;
@@ -212,17 +153,17 @@ impl Context<'_> {
         arms.push(Arm { state: self.take_state(), values: vec![Abs::Int(added)] });
         // Another CPU was faster.
         self.state = there;
-        let entry = self.lookup(map, address);
+        let entry = lookup(self, map, address);
         let gone = self.compare(CompareOp::Eq, entry, 0);
         let (gone, there) = self.split(gone);
         self.state = there;
         arms.extend(self.add_to(schema, Address { base: entry, ..at }, added)?);
         self.state = gone;
-        let result = self.update(map, address, first, 0);
+        let result = update(self, map, address, first, 0);
         self.check_full(table, result);
         arms.push(Arm { state: self.take_state(), values: vec![Abs::Int(added)] });
         if let Some([Abs::Int(new)]) = self.join(arms)?.as_deref() {
-            self.replace(total, *new);
+            self.state.replace(total, *new);
         }
         self.forget_words(table, Assigned::Value(identity));
         Ok(true)
@@ -244,10 +185,10 @@ impl Context<'_> {
             let (same, other) = self.split(same);
             self.state = same;
             if self.state.alive() {
-                let added = self.addend(total.into(), &sum);
+                let added = addend(self, total.into(), &sum);
                 let arms = self.add_to(schema, Address { base: entry, ..at }, added)?;
                 if let Some([Abs::Int(new)]) = self.join(arms)?.as_deref() {
-                    self.replace(total, *new);
+                    self.state.replace(total, *new);
                 }
                 done.push(self.take_state());
             }
@@ -272,7 +213,7 @@ impl Context<'_> {
                 SameWord::Never => continue,
                 SameWord::Always => State { block: None, ..self.state.clone() },
                 SameWord::If(address, whole) => {
-                    let own = if whole { self.address_of(field) } else { field.base };
+                    let own = if whole { address_of(self, field) } else { field.base };
                     let same = self.compare(CompareOp::Eq, address, own);
                     let (same, other) = self.split(same);
                     self.state = same;
@@ -283,9 +224,9 @@ impl Context<'_> {
                 if !sum.there {
                     self.set_there(record, number, true)?;
                 }
-                let added = self.addend(total.into(), &sum);
-                let new = self.atomic_add(field, added);
-                self.replace(total, new);
+                let added = addend(self, total.into(), &sum);
+                let new = atomic_add(self, field, added);
+                self.state.replace(total, new);
                 done.push(self.take_state());
             }
             self.state = other;
@@ -296,16 +237,10 @@ impl Context<'_> {
         Ok(())
     }
 
-    pub(super) fn mark_cold(&mut self) {
-        if let Some(block) = self.state.block {
-            self.code.function.block_mut(block).cold = true;
-        }
-    }
-
     /// Adds to the word at a place of an entry that is there; each arm carries the new value.
     fn add_to(&mut self, schema: &Schema, at: Address, added: Word) -> Result<Vec<Arm>> {
         let Some(lifetime) = schema.lifetime else {
-            let new = self.atomic_add(at, added);
+            let new = atomic_add(self, at, added);
             return Ok(vec![Arm { state: self.take_state(), values: vec![Abs::Int(new)] }]);
         };
         let now = self.now();
@@ -329,30 +264,64 @@ impl Context<'_> {
         let (first, late) = self.split(first);
         self.state = first;
         let change = self.sub(added, stale);
-        let new = self.atomic_add(at, change);
+        let new = atomic_add(self, at, change);
         let mut arms = vec![Arm { state: self.take_state(), values: vec![Abs::Int(new)] }];
         self.enter(vec![late, alive])?;
-        let new = self.atomic_add(at, added);
+        let new = atomic_add(self, at, added);
         self.store(at.base, 0, Size::B8, deadline);
         arms.push(Arm { state: self.take_state(), values: vec![Abs::Int(new)] });
         Ok(arms)
     }
+}
 
-    /// Gives the new value.
-    pub(super) fn atomic_add(&mut self, at: Address, added: Word) -> Word {
-        let value = self.value(added);
-        let old = self.emit(Op::Atomic {
-            op: ir::AtomicOp::Add,
-            size: Size::B8,
-            base: at.base,
-            disp: at.disp,
-            value,
-        });
-        self.add(old, added)
+fn address_of(words: &mut impl Words, place: Address) -> ir::Value {
+    words.emit(Op::Binary(BinaryOp::Add, place.base, Operand::Imm(place.disp.into())))
+}
+
+/// What a word held of which a value is a sum.
+fn held(words: &mut impl Words, value: Word, sum: &Sum) -> Word {
+    match (sum.old, sum.added) {
+        (Some(old), _) => old,
+        (None, Some(added)) => words.sub(value, added),
+        (None, None) => value,
     }
+}
 
+/// What was added to what a word held.
+fn addend(words: &mut impl Words, value: Word, sum: &Sum) -> Word {
+    match (sum.added, sum.old) {
+        (Some(added), _) => added,
+        (None, Some(old)) => words.sub(value, old),
+        (None, None) => Word::Imm(0),
+    }
+}
+
+impl State {
     /// What was computed from a value read before gives way to the sum really stored.
     pub fn replace(&mut self, old: ir::Value, new: Word) {
         self.swap(&|value| (*value == Abs::Int(Word::Value(old))).then_some(Abs::Int(new)));
+    }
+}
+
+impl Additions {
+    /// In `state`, `address` is 0.
+    pub fn note_no_entry(&self, state: &mut State, address: Word) {
+        if let Word::Value(address) = address {
+            state.facts.absent.extend(self.absent_entry(address));
+        }
+    }
+
+    /// In `state`, the tag of a union is `is`.
+    pub fn note_tag(&self, state: &mut State, tag: Word, is: i64) {
+        state.facts.absent.extend(self.absent_by_tag(tag, is));
+    }
+
+    /// Notes that `arms` carry what was loaded.
+    pub(super) fn note_loaded(&mut self, load: Load, arms: &[Arm]) {
+        if let [Arm { values, .. }] = arms
+            && let [Abs::Int(Word::Value(value))] = values.as_slice()
+        {
+            self.note_load(*value, load);
+        }
     }
 }

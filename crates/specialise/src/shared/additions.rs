@@ -7,8 +7,7 @@
 
 use super::addresses::{EntryOf, Lookup};
 use crate::state::Facts;
-use crate::value::Identity;
-use crate::value::{Abs, Word};
+use crate::value::{Abs, Identity, Word};
 use moonhook_ir as ir;
 use moonhook_ir::words::{Address, forget_values};
 use moonhook_snapshot::TableId;
@@ -338,7 +337,7 @@ impl Additions {
     }
 
     /// What was looked up may have had another key.
-    pub(super) fn forget_keys(&mut self) {
+    pub fn forget_keys(&mut self) {
         self.sums.clear();
         // Equal to no key from now on.
         self.lookups[self.cleared..].iter_mut().for_each(|lookup| lookup.key.clear());

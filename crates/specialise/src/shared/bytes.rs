@@ -1,7 +1,7 @@
 //! Records whose bytes are made piece by piece, and then assigned: what general code does, in which no table is known field by field.
 
-use super::access::ANY;
 use super::keys::{Unfit, has_text};
+use super::map_calls::ANY;
 use crate::context::{Context, Result};
 use crate::region::VALUE_START;
 use crate::value::{Abs, Word};

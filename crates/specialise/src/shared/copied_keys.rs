@@ -11,12 +11,12 @@
 use super::key_functions::{copying_function, stepping_function};
 use crate::context::{Context, Result};
 use crate::events::Message;
+use crate::shared::map_calls::lookup;
 use crate::state::Slot;
 use crate::value::{Abs, Object, Word};
 use moonhook_ir as ir;
-use moonhook_ir::helper;
 use moonhook_ir::words::{Branches, Words};
-use moonhook_ir::{BinaryOp, CompareOp, Op, Operand, Size};
+use moonhook_ir::{BinaryOp, CompareOp, Op, Operand, Size, helper};
 use moonhook_schema::{MAX_KEY, Schema, Type};
 use moonhook_snapshot::TableId;
 use std::rc::Rc;
@@ -71,8 +71,8 @@ impl Context<'_> {
             Extent::One => size,
             Extent::Next => 2 * size,
         };
-        let start =
-            self.region_size() + i64::from(depth) * (i64::from(KEYS) + mask_of(memory) + 1 + MAX_KEY as i64);
+        let start = self.known.stored.region_size(self.options)
+            + i64::from(depth) * (i64::from(KEYS) + mask_of(memory) + 1 + MAX_KEY as i64);
         let region = self.region_of(start + i64::from(KEYS) + mask_of(limit) + 1 + size)?;
         let part = self.emit(Op::Binary(BinaryOp::Add, region, Operand::Imm(start as i32)));
         Ok(Some(Keys { map, schema, part, limit }))
@@ -80,8 +80,11 @@ impl Context<'_> {
 
     /// How many traversals are around this place.
     pub(super) fn traversals_around(&self) -> u32 {
-        let all =
-            self.state.registers.iter().chain(self.callers.iter().flat_map(|registers| registers.iter()));
+        let all = self
+            .state
+            .registers
+            .iter()
+            .chain(self.execution.callers.iter().flat_map(|registers| registers.iter()));
         let depth = |slot: &Slot| match slot {
             Slot::Direct(Abs::Object(Object::Traversal { depth, .. })) => Some(depth + 1),
             _ => None,
@@ -104,7 +107,8 @@ impl Context<'_> {
         if extent == Extent::All {
             let full = self.load(keys.part, FULL, Size::B8, false);
             let full = self.compare(CompareOp::Ne, full, 0);
-            let message = format!("table '{}' has too many entries to traverse", self.table_name(table));
+            let message =
+                format!("table '{}' has too many entries to traverse", self.snapshot.table_name(table));
             self.check(full, || Message::new(message));
         }
         if extent != Extent::One {
@@ -128,24 +132,6 @@ impl Context<'_> {
             let left = self.sub(self.state.budget, i64::from(keys.schema.capacity / PLACES_PER_STEP));
             self.state.budget = self.unknown(left);
         }
-    }
-
-    /// The next step starts behind the key at an address, or before all keys.
-    pub(super) fn start_behind(&mut self, keys: &Keys, key: Option<ir::Value>) {
-        let size = keys.schema.key_size() as i16;
-        self.store(keys.part, BEHIND, Size::B8, i64::from(key.is_some()));
-        let Some(key) = key else { return };
-        for offset in (0..size).step_by(8) {
-            let word = self.load(key, offset, Size::B8, false);
-            self.store(keys.part, KEYS + size + offset, Size::B8, word);
-        }
-    }
-
-    /// The address of the key whose first byte is so many bytes behind the first key's.
-    pub(super) fn key_at(&mut self, keys: &Keys, offset: Word) -> Result<ir::Value> {
-        let first = self.emit(Op::Binary(BinaryOp::Add, keys.part, Operand::Imm(i32::from(KEYS))));
-        // The verifier is told that it lies within the limit.
-        Ok(self.masked(first, offset, mask_of(keys.limit)).base)
     }
 
     /// Eight bytes of stack, for what is passed to the function that copies keys.
@@ -183,7 +169,7 @@ impl Context<'_> {
         key: ir::Value,
         missing: &mut Vec<crate::state::State>,
     ) -> ir::Value {
-        let entry = self.lookup(map, key);
+        let entry = lookup(self, map, key);
         let none = self.compare(CompareOp::Eq, entry, 0);
         self.leave_if(none, missing);
         if schema.lifetime.is_some() {
@@ -194,6 +180,24 @@ impl Context<'_> {
         }
         entry
     }
+}
+
+/// The next step starts behind the key at an address, or before all keys.
+pub fn start_behind(words: &mut impl Words, keys: &Keys, key: Option<ir::Value>) {
+    let size = keys.schema.key_size() as i16;
+    words.store(keys.part, BEHIND, Size::B8, i64::from(key.is_some()));
+    let Some(key) = key else { return };
+    for offset in (0..size).step_by(8) {
+        let word = words.load(key, offset, Size::B8, false);
+        words.store(keys.part, KEYS + size + offset, Size::B8, word);
+    }
+}
+
+/// The address of the key whose first byte is so many bytes behind the first key's.
+pub fn key_at(words: &mut impl Words, keys: &Keys, offset: Word) -> Result<ir::Value> {
+    let first = words.emit(Op::Binary(BinaryOp::Add, keys.part, Operand::Imm(i32::from(KEYS))));
+    // The verifier is told that it lies within the limit.
+    Ok(words.masked(first, offset, mask_of(keys.limit)).base)
 }
 
 /// The lowest bits that hold every offset below `limit`.

@@ -13,16 +13,17 @@
 use super::known::FieldPath;
 use crate::context::{Context, Result, Stop};
 use crate::loops::Iteration;
-use crate::state::{Copied, Looked, State};
-use crate::value::Identity;
-use crate::value::{Abs, Word};
+use crate::shared::additions::Additions;
+use crate::shared::known::SharedTables;
+use crate::shared::map_calls::lookup;
+use crate::state::{Copied, Facts, Looked, State};
+use crate::value::{Abs, Identity, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;
-use moonhook_ir::helper;
 use moonhook_ir::words::{Address, Branches, Words};
-use moonhook_ir::{BinaryOp, CompareOp, Size};
+use moonhook_ir::{BinaryOp, CompareOp, Size, helper};
 use moonhook_schema::{Schema, Type};
-use moonhook_snapshot::TableId;
+use moonhook_snapshot::{Snapshot, TableId};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Context<'_> {
@@ -56,7 +57,7 @@ impl Context<'_> {
             let Some((_, schema)) = self.shared_map(table)? else { continue };
             let one_word = |path: &FieldPath| field(&schema, path).is_some_and(|(_, ty)| ty.size() == 8);
             let one = paths.len() == 1 && paths.iter().all(one_word);
-            let known = self.know(table);
+            let known = self.known.shared.know(self.snapshot, table);
             let needless = schema.per_cpu || one && known.copied.is_empty();
             if !(needless || paths.is_subset(&known.copied)) {
                 known.copied.extend(paths);
@@ -75,11 +76,6 @@ impl Context<'_> {
         self.around.copied_paths(self, table)
     }
 
-    /// What handlers were seen to read of the table's entries in several words.
-    pub fn paths_read(&mut self, table: TableId) -> Vec<FieldPath> {
-        self.know(table).copied.iter().cloned().collect()
-    }
-
     /// Whether whole records that are assigned get versions.
     fn has_versions(&mut self, table: TableId, schema: &Schema) -> bool {
         self.is_copied(table) || self.around.copies_records() && matches!(schema.value, Type::Record(_))
@@ -94,7 +90,7 @@ impl Context<'_> {
     ) -> Result<Vec<Arm>> {
         self.repeat(&[], &mut |context, _| {
             let mut iteration = Iteration::default();
-            let entry = context.lookup(map, key);
+            let entry = lookup(context, map, key);
             let none = context.compare(CompareOp::Eq, entry, 0);
             let (none, there) = context.split(none);
             iteration.leave_in(none, vec![Abs::int(0)]);
@@ -102,25 +98,10 @@ impl Context<'_> {
             let mut moved = Vec::new();
             let copy = context.confirmed_copy(table, (map, schema), [key, entry], &mut moved)?;
             iteration.next.extend(moved.into_iter().map(|state| (state, vec![])));
-            context.hold_copy(table, identity, entry, copy);
+            context.state.facts.hold_copy(table, identity, entry, copy);
             iteration.leave(context, vec![Abs::Int(entry.into())]);
             Ok(iteration)
         })
-    }
-
-    /// What is known of the entry at an address is what was copied of it.
-    pub(super) fn hold_copy(
-        &mut self,
-        table: TableId,
-        identity: &Identity,
-        entry: ir::Value,
-        copy: Vec<Copied>,
-    ) {
-        self.state.facts.found_looked(table, identity, entry.into());
-        let looked = self.state.facts.looked.iter_mut();
-        for looked in looked.filter(|looked| looked.table == table && looked.key == *identity) {
-            looked.copy.clone_from(&copy);
-        }
     }
 
     /// What handlers read of the table's entries, of the one at an address.
@@ -200,7 +181,7 @@ impl Context<'_> {
         [key, entry]: [ir::Value; 2],
         moved: &mut Vec<State>,
     ) {
-        let again = self.lookup(map, key);
+        let again = lookup(self, map, key);
         let other = self.compare(CompareOp::Ne, again, entry);
         self.leave_if(other, moved);
     }
@@ -238,15 +219,24 @@ impl Context<'_> {
     ) -> Result<()> {
         if self.is_copied(table) {
             let copy = self.confirmed_copy(table, (map, schema), [key, entry], moved)?;
-            self.hold_copy(table, identity, entry, copy);
+            self.state.facts.hold_copy(table, identity, entry, copy);
         }
         Ok(())
     }
 
+    /// A word at a place, of the copy if there is one.
+    pub(super) fn word_of_entry(&mut self, at: Address) -> Word {
+        match self.state.facts.copied_at(&self.known.shared.additions, at) {
+            Some(Abs::Int(word)) => word,
+            _ => self.load(at.base, at.disp, Size::B8, false),
+        }
+    }
+}
+
+impl Facts {
     /// What was copied of the word, or the string, at a place of an entry.
-    pub(super) fn copied_at(&self, at: Address) -> Option<Abs> {
-        let additions = &self.known.shared.additions;
-        let looked = self.state.facts.looked.iter().filter(|looked| match looked.address {
+    pub(super) fn copied_at(&self, additions: &Additions, at: Address) -> Option<Abs> {
+        let looked = self.looked.iter().filter(|looked| match looked.address {
             Word::Value(address) => additions.is_one_entry(address, at.base),
             Word::Imm(_) => false,
         });
@@ -254,32 +244,42 @@ impl Context<'_> {
     }
 
     /// Whether all of a value at a place was copied.
-    pub(super) fn is_whole_copied(&self, at: Address, ty: &Type) -> bool {
-        let word = |disp: i16| self.copied_at(at.plus(disp)).is_some();
+    pub(super) fn is_whole_copied(&self, additions: &Additions, at: Address, ty: &Type) -> bool {
+        let word = |disp: i16| self.copied_at(additions, at.plus(disp)).is_some();
         match ty {
             Type::Text { .. } | Type::Record(_) => word(0),
             ty => (0..ty.size() as i16).step_by(8).all(word),
         }
     }
+}
 
-    /// A word at a place, of the copy if there is one.
-    pub(super) fn word_of_entry(&mut self, at: Address) -> Word {
-        match self.copied_at(at) {
-            Some(Abs::Int(word)) => word,
-            _ => self.load(at.base, at.disp, Size::B8, false),
+impl Facts {
+    /// What is known of the entry at an address is what was copied of it.
+    pub fn hold_copy(&mut self, table: TableId, identity: &Identity, entry: ir::Value, copy: Vec<Copied>) {
+        self.found_looked(table, identity, entry.into());
+        let looked = self.looked.iter_mut();
+        for looked in looked.filter(|looked| looked.table == table && looked.key == *identity) {
+            looked.copy.clone_from(&copy);
         }
     }
 
     /// A field was assigned in place, in this entry or one that may be the same.
-    pub(super) fn forget_copied(&mut self, table: TableId, disp: i16, size: usize) {
+    pub fn forget_copied(&mut self, table: TableId, disp: i16, size: usize) {
         let within =
             |copied: &Copied| copied.disp >= disp && i32::from(copied.disp) < i32::from(disp) + size as i32;
         let assigned = |looked: &Looked| looked.table == table && looked.copy.iter().any(within);
-        if self.state.facts.looked.iter().any(assigned) {
-            for looked in self.state.facts.looked.iter_mut().filter(|looked| looked.table == table) {
+        if self.looked.iter().any(assigned) {
+            for looked in self.looked.iter_mut().filter(|looked| looked.table == table) {
                 looked.copy.retain(|copied| !within(copied));
             }
         }
+    }
+}
+
+impl SharedTables {
+    /// What handlers were seen to read of the table's entries in several words.
+    pub fn paths_read(&mut self, snapshot: &Snapshot, table: TableId) -> Vec<FieldPath> {
+        self.know(snapshot, table).copied.iter().cloned().collect()
     }
 }
 

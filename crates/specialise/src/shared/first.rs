@@ -5,6 +5,7 @@ use super::access::plain_key;
 use crate::context::{Context, Result};
 use crate::fields::Key;
 use crate::first_sums::First;
+use crate::shared::map_calls::atomic_add;
 use crate::value::{Abs, Object, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;
@@ -69,7 +70,7 @@ impl Context<'_> {
             let disp = start + offset as i16;
             let added = self.load(value, disp, Size::B8, false);
             self.set_there(Address { base: entry, disp: start }, number, true)?;
-            self.atomic_add(Address { base: entry, disp }, added);
+            atomic_add(self, Address { base: entry, disp }, added);
             others.push(self.take_state());
             self.enter(others)?;
         }
@@ -78,18 +79,18 @@ impl Context<'_> {
 
     fn sum(&mut self, old: Word, added: Word) -> Word {
         let sum = self.binary(BinaryOp::Add, old, added);
-        self.note_addition(sum, old, added);
+        self.known.note_addition(sum, old, added);
         sum
     }
 
     fn is_seen_absent(&mut self, table: TableId, key: &Abs) -> Result<bool> {
         let key = plain_key(key);
-        if !self.is_shared(table) || matches!(key, Abs::Union(_)) {
+        if !self.known.shared.is_shared(self.snapshot, table) || matches!(key, Abs::Union(_)) {
             return Ok(false);
         }
         let counts = self.shared_map(table)?.is_some_and(|(_, schema)| schema.value == Type::Integer);
-        let identity = self.key_identity(&key);
-        Ok(counts && self.is_absent(table, &identity))
+        let identity = self.state.key_identity(&self.code.same, &key);
+        Ok(counts && self.state.facts.is_absent(&self.known.shared.additions, table, &identity))
     }
 
     /// Whether the field is an integer, or all are that it may be.

@@ -3,7 +3,9 @@
 
 use crate::context::{Context, Result};
 use crate::events::Message;
-use crate::state::{Looked, Slot, Zero};
+use crate::shared::known::SharedTables;
+use crate::shared::map_calls::lookup;
+use crate::state::{Facts, Looked, Slot, State, Zero};
 use crate::value::{Abs, Object, Word};
 use moonhook_ir as ir;
 use moonhook_ir::CompareOp;
@@ -35,9 +37,9 @@ impl Context<'_> {
     /// Whether something that is used later on holds the table made at packet time that `value` is.
     pub(super) fn holds_made(&mut self, value: &Abs) -> Result<bool> {
         let Abs::Object(Object::Made(made)) = value else { return Ok(false) };
-        let reach = self.reach(*made);
+        let reach = self.state.reach(*made);
         let is = |value: &Abs| matches!(value, Abs::Object(Object::Made(id)) if reach.iter().any(|(_, made)| made == id));
-        let live = self.registers_used_later();
+        let live = self.execution.registers_used_later();
         let registers = self.state.registers.iter().enumerate();
         let mut held = registers
             .filter(|(register, _)| live.contains(*register))
@@ -48,9 +50,9 @@ impl Context<'_> {
             .flat_map(|made| made.fields.values().copied())
             .collect();
         held |= self.state.cells.iter().any(|(cell, value)| !own.contains(cell) && is(value));
-        for index in 0..self.calls.len().saturating_sub(1) {
-            let live = self.live_registers(index);
-            let Some(registers) = self.callers.get(index + 1) else { continue };
+        for index in 0..self.execution.calls.len().saturating_sub(1) {
+            let live = self.execution.live_registers(index);
+            let Some(registers) = self.execution.callers.get(index + 1) else { continue };
             let held = |(register, slot): (usize, &Slot)| {
                 live.contains(register) && matches!(slot, Slot::Direct(value) if is(value))
             };
@@ -63,35 +65,6 @@ impl Context<'_> {
             }
         }
         Ok(held)
-    }
-
-    /// A table made at packet time and those in its fields, with the names that lead there.
-    fn reach(&self, made: u32) -> Vec<(Vec<String>, u32)> {
-        let mut found = vec![(Vec::new(), made)];
-        let mut next = 0;
-        while let Some((names, made)) = found.get(next).cloned() {
-            next += 1;
-            let Some(table) = self.state.tables.get(&made) else { continue };
-            for (key, cell) in &table.fields {
-                if let (Some(name), Some(Abs::Object(Object::Made(inner)))) =
-                    (key.field_name(), self.state.cells.get(cell))
-                {
-                    let mut names = names.clone();
-                    names.push(name);
-                    found.push((names, *inner));
-                }
-            }
-        }
-        found
-    }
-
-    /// From now on, what holds the table holds the record at that path.
-    pub(super) fn bind(&mut self, table: TableId, made: u32, names: Vec<String>, base: ir::Value) {
-        for (inner, id) in self.reach(made) {
-            let path = names.iter().cloned().chain(inner).collect();
-            let entry = self.entry(table, path, base);
-            self.swap(&|value| (*value == Abs::Object(Object::Made(id))).then(|| entry.clone()));
-        }
     }
 
     /// Binds what holds the table, if anything does, to the entry that it was assigned to.
@@ -108,9 +81,9 @@ impl Context<'_> {
             return Ok(());
         }
         let address = self.fitting_key(table, schema, key)?;
-        let identity = self.key_identity(key);
+        let identity = self.state.key_identity(&self.code.same, key);
         let entry = match self.is_copied(table) {
-            false => self.lookup(map, address),
+            false => lookup(self, map, address),
             true => {
                 let arms = self.look_up_and_copy((table, &identity), (map, schema), address)?;
                 let found = self.join_word(arms)?;
@@ -118,19 +91,11 @@ impl Context<'_> {
             }
         };
         let gone = self.compare(CompareOp::Eq, entry, 0);
-        let message = format!("an entry of table '{}' is gone", self.table_name(table));
+        let message = format!("an entry of table '{}' is gone", self.snapshot.table_name(table));
         self.check(gone, || Message::new(message));
-        self.bind(table, *made, Vec::new(), entry);
+        self.state.bind(&mut self.known.shared, table, *made, Vec::new(), entry);
         self.state.facts.found_looked(table, &identity, entry.into());
         Ok(())
-    }
-
-    /// There may be an entry of the table where there was none.
-    pub(super) fn entries_come(&mut self, table: TableId) {
-        let stays = |looked: &Looked| looked.table != table || looked.zero == Zero::Never;
-        if !self.state.facts.looked.iter().all(stays) {
-            self.state.facts.looked.retain(stays);
-        }
     }
 
     /// Entries of the table that are held may be replaced or gone: they are not used any more.
@@ -143,9 +108,10 @@ impl Context<'_> {
             Abs::Entry { path, .. } if of_table[*path as usize] => Some(STALE),
             _ => None,
         };
-        self.swap(&stale);
+        self.state.swap(&stale);
         let is_stale = |slot: &Slot| matches!(slot, Slot::Direct(value) if stale(value).is_some());
-        for registers in self.callers.iter_mut().filter(|registers| registers.iter().any(is_stale)) {
+        for registers in self.execution.callers.iter_mut().filter(|registers| registers.iter().any(is_stale))
+        {
             for slot in registers.iter_mut() {
                 if let Slot::Direct(value) = slot
                     && let Some(new) = stale(value)
@@ -156,33 +122,13 @@ impl Context<'_> {
         }
     }
 
-    /// Replaces values that are held.
-    pub(super) fn swap(&mut self, new: &dyn Fn(&Abs) -> Option<Abs>) {
-        let swap = |value: &mut Abs| {
-            if let Some(new) = new(value) {
-                *value = new;
-            }
-        };
-        let direct = |slot: &Slot| matches!(slot, Slot::Direct(value) if new(value).is_some());
-        if self.state.registers.iter().any(direct) {
-            for slot in self.state.registers.iter_mut() {
-                if let Slot::Direct(value) = slot {
-                    swap(value);
-                }
-            }
-        }
-        if self.state.cells.values().any(|value| new(value).is_some()) {
-            self.state.cells.values_mut().for_each(swap);
-        }
-    }
-
     /// Refuses to keep a value that no map can hold.
     pub(super) fn refuse_kept<T>(&mut self, table: TableId, value: &Abs) -> Result<T> {
         if let Abs::Entry { path, base } = *value {
             return self.refuse_kept_entry(table, path, base);
         }
         if *value == STALE {
-            let name = self.table_name(table);
+            let name = self.snapshot.table_name(table);
             let help = "copy what is needed into a new table";
             return self.unsupported(
                 format!("keeping an entry in the shared table `{name}`"),
@@ -208,7 +154,7 @@ impl Context<'_> {
             None => "{…}".to_string(),
         };
         let may_be_the_same = from == table && names.is_empty();
-        let (from, name) = (self.table_name(from), self.table_name(table));
+        let (from, name) = (self.snapshot.table_name(from), self.snapshot.table_name(table));
         let entry = [format!("{from}[k]")].into_iter().chain(names).collect::<Vec<_>>().join(".");
         let help = format!("copy its fields: `local e = {entry}`, then `{name}[k] = {copy}`");
         if may_be_the_same {
@@ -225,5 +171,73 @@ impl Context<'_> {
             "look the entry up again",
             name,
         )
+    }
+}
+
+impl State {
+    /// From now on, what holds the table holds the record at that path.
+    pub fn bind(
+        &mut self,
+        shared: &mut SharedTables,
+        table: TableId,
+        made: u32,
+        names: Vec<String>,
+        base: ir::Value,
+    ) {
+        for (inner, id) in self.reach(made) {
+            let path = names.iter().cloned().chain(inner).collect();
+            let entry = shared.entry(table, path, base);
+            self.swap(&|value| (*value == Abs::Object(Object::Made(id))).then(|| entry.clone()));
+        }
+    }
+
+    /// Replaces values that are held.
+    pub fn swap(&mut self, new: &dyn Fn(&Abs) -> Option<Abs>) {
+        let swap = |value: &mut Abs| {
+            if let Some(new) = new(value) {
+                *value = new;
+            }
+        };
+        let direct = |slot: &Slot| matches!(slot, Slot::Direct(value) if new(value).is_some());
+        if self.registers.iter().any(direct) {
+            for slot in self.registers.iter_mut() {
+                if let Slot::Direct(value) = slot {
+                    swap(value);
+                }
+            }
+        }
+        if self.cells.values().any(|value| new(value).is_some()) {
+            self.cells.values_mut().for_each(swap);
+        }
+    }
+
+    /// A table made at packet time and those in its fields, with the names that lead there.
+    pub fn reach(&self, made: u32) -> Vec<(Vec<String>, u32)> {
+        let mut found = vec![(Vec::new(), made)];
+        let mut next = 0;
+        while let Some((names, made)) = found.get(next).cloned() {
+            next += 1;
+            let Some(table) = self.tables.get(&made) else { continue };
+            for (key, cell) in &table.fields {
+                if let (Some(name), Some(Abs::Object(Object::Made(inner)))) =
+                    (key.field_name(), self.cells.get(cell))
+                {
+                    let mut names = names.clone();
+                    names.push(name);
+                    found.push((names, *inner));
+                }
+            }
+        }
+        found
+    }
+}
+
+impl Facts {
+    /// There may be an entry of the table where there was none.
+    pub fn entries_come(&mut self, table: TableId) {
+        let stays = |looked: &Looked| looked.table != table || looked.zero == Zero::Never;
+        if !self.looked.iter().all(stays) {
+            self.looked.retain(stays);
+        }
     }
 }

@@ -64,18 +64,20 @@ impl Context<'_> {
     /// Writes a value at a place.
     pub(super) fn put(&mut self, at: Address, ty: &Type, value: &Abs, unfit: &mut Unfit) -> Result<()> {
         match (ty, value) {
-            (Type::Boolean, Abs::Bool(word)) | (Type::Integer, Abs::Int(word)) => self.put_word(at, 0, *word),
-            (Type::Ipv4, Abs::Str(Str::Ipv4(word))) | (Type::Mac, Abs::Str(Str::Mac(word))) => {
-                self.put_word(at, 0, *word);
+            (Type::Boolean, Abs::Bool(word)) | (Type::Integer, Abs::Int(word)) => {
+                put_word(self, at, 0, *word)
             }
-            (Type::Address, value) if self.put_address(at, value) => {}
+            (Type::Ipv4, Abs::Str(Str::Ipv4(word))) | (Type::Mac, Abs::Str(Str::Mac(word))) => {
+                put_word(self, at, 0, *word);
+            }
+            (Type::Address, value) if put_address(self, at, value) => {}
             (Type::Ipv4 | Type::Mac, Abs::Str(Str::Const(text))) => {
                 let known = match ty {
                     Type::Ipv4 => crate::literals::ipv4(text),
                     _ => crate::literals::mac(text),
                 };
                 match known {
-                    Some(word) => self.put_word(at, 0, Word::Imm(word)),
+                    Some(word) => put_word(self, at, 0, Word::Imm(word)),
                     None => self.wrong(ty, "string", unfit),
                 }
             }
@@ -104,34 +106,6 @@ impl Context<'_> {
         if self.state.alive() {
             unfit.wrong.push((self.take_state(), ty.to_string(), got));
         }
-    }
-
-    fn put_word(&mut self, at: Address, offset: i16, word: Word) {
-        self.store(at.base, at.disp + offset, Size::B8, word);
-    }
-
-    /// An address of either family; says whether it is one.
-    fn put_address(&mut self, at: Address, value: &Abs) -> bool {
-        let words = match value {
-            Abs::Str(Str::Ipv4(word)) => [Word::Imm(4), Word::Imm(0), *word],
-            Abs::Str(Str::Ipv6(high, low)) => [Word::Imm(6), *high, *low],
-            Abs::Str(Str::Const(text)) => match (crate::literals::ipv4(text), crate::literals::ipv6(text)) {
-                (Some(word), _) => [4, 0, word].map(Word::Imm),
-                (_, Some([high, low])) => [6, high, low].map(Word::Imm),
-                _ => return false,
-            },
-            Abs::Union(union) if is_address(value) => {
-                // The family is 4 or 6.
-                let twice = self.shl(union.tag, 1);
-                let [high, low] = union.payload;
-                [self.add(twice, 4 - 2 * Variant::Ipv4.tag()), high, low]
-            }
-            _ => return false,
-        };
-        for (number, word) in words.into_iter().enumerate() {
-            self.put_word(at, 8 * number as i16, word);
-        }
-        true
     }
 
     /// `struct bpf_lpm_trie_key_u8` of an address, which is a prefix of full length, or of a constant; says whether it is one. Where
@@ -190,7 +164,7 @@ impl Context<'_> {
             all.extend_from_slice(bytes);
             all.resize(size, 0);
             for (number, word) in all.as_chunks().0.iter().enumerate() {
-                self.put_word(at, 8 * number as i16, Word::Imm(i64::from_le_bytes(*word)));
+                put_word(self, at, 8 * number as i16, Word::Imm(i64::from_le_bytes(*word)));
             }
             return Ok(());
         }
@@ -199,6 +173,34 @@ impl Context<'_> {
         self.leave_if(too_long, &mut unfit.too_long);
         self.put_slice(at, usize::from(capacity), space, start, length)
     }
+}
+
+fn put_word(words: &mut impl Words, at: Address, offset: i16, word: Word) {
+    words.store(at.base, at.disp + offset, Size::B8, word);
+}
+
+/// An address of either family; says whether it is one.
+fn put_address(words: &mut impl Words, at: Address, value: &Abs) -> bool {
+    let address = match value {
+        Abs::Str(Str::Ipv4(word)) => [Word::Imm(4), Word::Imm(0), *word],
+        Abs::Str(Str::Ipv6(high, low)) => [Word::Imm(6), *high, *low],
+        Abs::Str(Str::Const(text)) => match (crate::literals::ipv4(text), crate::literals::ipv6(text)) {
+            (Some(word), _) => [4, 0, word].map(Word::Imm),
+            (_, Some([high, low])) => [6, high, low].map(Word::Imm),
+            _ => return false,
+        },
+        Abs::Union(union) if is_address(value) => {
+            // The family is 4 or 6.
+            let twice = words.shl(union.tag, 1);
+            let [high, low] = union.payload;
+            [words.add(twice, 4 - 2 * Variant::Ipv4.tag()), high, low]
+        }
+        _ => return false,
+    };
+    for (number, word) in address.into_iter().enumerate() {
+        put_word(words, at, 8 * number as i16, word);
+    }
+    true
 }
 
 /// The key of a prefix that a constant is the text of.

@@ -3,9 +3,10 @@
 
 use super::keys::Unfit;
 use crate::context::{Context, Result};
+use crate::shared::additions::Additions;
+use crate::shared::map_calls::lookup;
 use crate::state::{State, Zero};
-use crate::value::Identity;
-use crate::value::{Abs, Word};
+use crate::value::{Abs, Identity, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;
 use moonhook_ir::CompareOp;
@@ -22,7 +23,7 @@ impl Context<'_> {
         schema: &Schema,
         key: &Abs,
     ) -> Result<Vec<Arm>> {
-        let identity = self.key_identity(key);
+        let identity = self.state.key_identity(&self.code.same, key);
         let known = self.state.facts.looked(table, &identity);
         let (address, zero) =
             known.map_or((Word::Imm(0), Zero::Unknown), |known| (known.address, known.zero));
@@ -36,11 +37,11 @@ impl Context<'_> {
             (Word::Value(address), Zero::Absent) => Some(address),
             (known, Zero::Unknown) => self.look_up(table, map, schema, key, known, &mut arms)?,
         };
-        let identity = self.key_identity(key);
+        let identity = self.state.key_identity(&self.code.same, key);
         if let Some(address) = address {
             let missing = self.compare(CompareOp::Eq, address, 0);
             let (missing, found) = self.split(missing);
-            arms.push(self.missing(table, &identity, missing, address));
+            arms.push(self.known.shared.additions.missing(table, &identity, missing, address));
             self.state = found;
             self.leave_expired(table, &identity, schema, address, &mut arms);
             self.state.facts.found_looked(table, &identity, address.into());
@@ -66,17 +67,17 @@ impl Context<'_> {
             let (unknown, found) = self.split(unknown);
             ways.push(Arm { state: found, values: vec![Abs::Int(known)] });
             self.state = unknown;
-            self.mark_cold();
+            self.make_cold();
         }
         let mut unfit = Unfit::default();
         let bytes = self.key_address(&schema.key, key, &mut unfit)?;
         // As it is where it fits: a field of it may have been one of several types before.
-        let identity = self.key_identity(key);
+        let identity = self.state.key_identity(&self.code.same, key);
         if self.state.alive() {
             if self.is_copied(table) {
                 ways.extend(self.look_up_and_copy((table, &identity), (map, schema), bytes)?);
             } else {
-                let found = self.lookup(map, bytes);
+                let found = lookup(self, map, bytes);
                 ways.push(Arm { state: self.take_state(), values: vec![Abs::Int(found.into())] });
             }
         }
@@ -85,22 +86,21 @@ impl Context<'_> {
             arms.extend(unfit.states().into_iter().map(|state| Arm { state, values: vec![Abs::Nil] }));
             return Ok(None);
         };
-        let identity = self.key_identity(key);
-        self.note_lookup(table, identity.clone(), *address);
+        let identity = self.state.key_identity(&self.code.same, key);
+        self.known.shared.additions.note_lookup(table, identity.clone(), *address);
         // Such a key is as absent as one that was looked for: what the handler does then, it does on either way.
-        let never = unfit.states().into_iter().map(|state| self.missing(table, &identity, state, *address));
+        let never = unfit
+            .states()
+            .into_iter()
+            .map(|state| self.known.shared.additions.missing(table, &identity, state, *address));
         arms.extend(never);
         Ok(Some(*address))
     }
+}
 
+impl Additions {
     /// The way on which there is no such entry.
-    pub(super) fn missing(
-        &mut self,
-        table: TableId,
-        key: &Identity,
-        mut state: State,
-        address: ir::Value,
-    ) -> Arm {
+    pub fn missing(&mut self, table: TableId, key: &Identity, mut state: State, address: ir::Value) -> Arm {
         self.note_no_entry(&mut state, address.into());
         state.facts.absent.push(address);
         state.facts.set_looked(table, key, Word::Imm(0), Zero::Absent);

@@ -25,6 +25,7 @@ mod keys;
 pub(crate) mod known;
 mod loaded;
 mod lookups;
+pub(crate) mod map_calls;
 mod noticing;
 mod packet_copies;
 mod places;
@@ -37,6 +38,7 @@ mod virtual_tables;
 
 pub use adding::Met;
 pub use additions::Additions;
+pub use addresses::EntryOf;
 pub use assigned::Assignment;
 pub use copied_keys::Extent;
 pub use held::STALE;
@@ -50,6 +52,7 @@ use self::loaded::contents;
 use self::seen::Misfit;
 use crate::context::{Context, Result, Stop};
 use crate::error::LowerErrorKind;
+use crate::output::Output;
 use crate::region::MAX_VALUE;
 use moonhook_ir as ir;
 use moonhook_schema::{
@@ -60,25 +63,10 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 impl Context<'_> {
-    /// Whether the table is a map.
-    pub fn is_shared(&self, table: TableId) -> bool {
-        self.known.shared.known.contains_key(&table) || self.snapshot.table(table).declaration.is_some()
-    }
-
-    /// What a person calls the table.
-    pub fn table_name(&self, table: TableId) -> &str {
-        self.snapshot.table(table).name.as_deref().unwrap_or("?")
-    }
-
-    /// Whether a map can hold what load time has left in the table.
-    pub fn can_be_map(&self, table: TableId) -> bool {
-        initial(self.snapshot, self.snapshot.table(table)).is_ok()
-    }
-
     /// Makes a map of the table, which the script calls `title` here.
     pub fn share(&mut self, table: TableId, title: Option<&str>) -> Result<()> {
         self.check_contents(table, title)?;
-        self.know(table);
+        self.known.shared.know(self.snapshot, table);
         self.learned()
     }
 
@@ -87,22 +75,8 @@ impl Context<'_> {
         let Err(misfit) = initial(self.snapshot, self.snapshot.table(table)) else { return Ok(()) };
         let help = "use a table of its own for what changes by key".to_string();
         let problem = misfit.problem();
-        let table = self.table_name(table).to_string();
+        let table = self.snapshot.table_name(table).to_string();
         self.refuse(LowerErrorKind::SharedTable { table, problem, help }, title)
-    }
-
-    /// What is known of a shared table.
-    fn know(&mut self, table: TableId) -> &mut Known {
-        let snapshot = self.snapshot;
-        // What is wrong with a table is found when its map is made.
-        let initial = || initial(snapshot, snapshot.table(table)).unwrap_or_default();
-        self.known.shared.known.entry(table).or_insert_with(initial)
-    }
-
-    /// What was seen of a table's types. It stays known: where the walk has learned something, a refusal is found again in the next one.
-    fn types_seen(&mut self, table: TableId) -> Known {
-        let Known { key, value, .. } = self.know(table);
-        Known { key: key.clone(), value: value.clone(), ..Known::default() }
     }
 
     /// Takes note of a key and a value that the handlers use with the table. Where nothing is learned its types are settled.
@@ -110,7 +84,7 @@ impl Context<'_> {
         if !self.around.learns() {
             return Ok(());
         }
-        let known = self.know(table);
+        let known = self.known.shared.know(self.snapshot, table);
         match (known.key.add(key) | known.value.add(value), &known.map) {
             (false, _) => Ok(()),
             (true, None) => self.learned(),
@@ -122,7 +96,7 @@ impl Context<'_> {
     /// Map and schema of the table; `None` as long as nothing was seen that tells its types.
     fn shared_map(&mut self, table: TableId) -> Result<Option<(ir::MapId, Rc<Schema>)>> {
         let declaration = self.snapshot.table(table).declaration.clone().unwrap_or_default();
-        let known = self.know(table);
+        let known = self.known.shared.know(self.snapshot, table);
         if known.map.is_some() {
             return Ok(known.map.clone());
         }
@@ -136,8 +110,8 @@ impl Context<'_> {
         match checked {
             Ok(schema) => Ok(Some(self.make_map(table, schema))),
             Err(problem) => {
-                self.check_contents(table, Some(self.table_name(table)))?;
-                let known = self.types_seen(table);
+                self.check_contents(table, Some(self.snapshot.table_name(table)))?;
+                let known = self.known.shared.types_seen(self.snapshot, table);
                 self.refuse_table(table, &known, problem)
             }
         }
@@ -145,26 +119,26 @@ impl Context<'_> {
 
     /// Map and schema of a table whose types must be known by now.
     pub fn settled_map(&mut self, table: TableId) -> Result<(ir::MapId, Rc<Schema>)> {
-        self.check_contents(table, Some(self.table_name(table)))?;
+        self.check_contents(table, Some(self.snapshot.table_name(table)))?;
         if let Some(known) = self.shared_map(table)? {
             return Ok(known);
         }
-        let known = self.types_seen(table);
+        let known = self.known.shared.types_seen(self.snapshot, table);
         self.refuse_table(table, &known, "the types of its keys and values are not known".to_string())
     }
 
     fn make_map(&mut self, table: TableId, schema: Schema) -> (ir::MapId, Rc<Schema>) {
-        let id = ir::MapId(self.module.maps.len() as u32);
-        let name = self.table_name(table);
+        let id = ir::MapId(self.output.module.maps.len() as u32);
+        let name = self.snapshot.table_name(table);
         // The same name after a reload, whichever of several scripts is met first.
         let name = match self.snapshot.owners.of_table(table) {
-            Some(script) => self.map_name(&format!("{name}_{script}")),
-            None => self.map_name(name),
+            Some(script) => self.output.map_name(&format!("{name}_{script}")),
+            None => self.output.map_name(name),
         };
         let kind = ir::MapKind::Map(definition(&schema));
-        self.module.maps.push(ir::Map { name, kind });
-        self.module.tables.push(ir::SharedTable {
-            name: self.table_name(table).to_string(),
+        self.output.module.maps.push(ir::Map { name, kind });
+        self.output.module.tables.push(ir::SharedTable {
+            name: self.snapshot.table_name(table).to_string(),
             map: id,
             schema: schema.clone(),
             table: table.0,
@@ -175,28 +149,16 @@ impl Context<'_> {
         made
     }
 
-    /// A C identifier that no other map has, made from a table's name.
-    fn map_name(&self, name: &str) -> String {
-        const MOST: usize = 15;
-        let plain: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-        let start = if plain.starts_with(|c: char| c.is_ascii_digit()) { "t" } else { "" };
-        let candidate = |number: usize| {
-            let end = if number == 0 { String::new() } else { number.to_string() };
-            let mut name = format!("{start}{plain}");
-            name.truncate(MOST - end.len());
-            name + &end
-        };
-        let taken = |name: &String| RESERVED.contains(&name.as_str()) || self.known_map(name).is_some();
-        (0..).map(candidate).find(|name| !taken(name)).unwrap_or_default()
-    }
-
     pub(super) fn refuse_unknown<T>(&mut self, table: TableId) -> Result<T> {
-        let known = Known { value: Seen::record(BTreeMap::new()), ..self.types_seen(table) };
+        let known = Known {
+            value: Seen::record(BTreeMap::new()),
+            ..self.known.shared.types_seen(self.snapshot, table)
+        };
         self.refuse_table(table, &known, "its values are tables without fields".to_string())
     }
 
     fn refuse_table<T>(&self, table: TableId, known: &Known, problem: String) -> Result<T> {
-        let name = self.table_name(table).to_string();
+        let name = self.snapshot.table_name(table).to_string();
         let help = advice::help(self.snapshot, table, &known.key, &known.value);
         self.refuse(LowerErrorKind::SharedTable { table: name.clone(), problem, help }, Some(&name))
     }
@@ -215,15 +177,57 @@ impl Context<'_> {
             return Ok(());
         }
         self.code.loc = loc;
-        let known = self.types_seen(table);
+        let known = self.known.shared.types_seen(self.snapshot, table);
         self.refuse_table(table, &known, "what its values are is not known".to_string())
     }
 
     /// Refuses what cannot be done with a shared table.
     pub fn refuse_shared<T>(&self, table: TableId, what: &str, help: &str) -> Result<T> {
-        let name = self.table_name(table);
+        let name = self.snapshot.table_name(table);
         let what = format!("{what} `{name}`, which handlers write,");
         self.refuse(LowerErrorKind::SharedUse { what, help: help.to_string() }, Some(name))
+    }
+}
+
+/// Whether a map can hold what load time has left in the table.
+pub fn can_be_map(snapshot: &Snapshot, table: TableId) -> bool {
+    initial(snapshot, snapshot.table(table)).is_ok()
+}
+
+impl SharedTables {
+    /// What is known of a shared table.
+    pub fn know(&mut self, snapshot: &Snapshot, table: TableId) -> &mut Known {
+        // What is wrong with a table is found when its map is made.
+        let initial = || initial(snapshot, snapshot.table(table)).unwrap_or_default();
+        self.known.entry(table).or_insert_with(initial)
+    }
+
+    /// Whether the table is a map.
+    pub fn is_shared(&self, snapshot: &Snapshot, table: TableId) -> bool {
+        self.known.contains_key(&table) || snapshot.table(table).declaration.is_some()
+    }
+
+    /// What was seen of a table's types. It stays known: where the walk has learned something, a refusal is found again in the next one.
+    pub fn types_seen(&mut self, snapshot: &Snapshot, table: TableId) -> Known {
+        let Known { key, value, .. } = self.know(snapshot, table);
+        Known { key: key.clone(), value: value.clone(), ..Known::default() }
+    }
+}
+
+impl Output {
+    /// A C identifier that no other map has, made from a table's name.
+    pub fn map_name(&self, name: &str) -> String {
+        const MOST: usize = 15;
+        let plain: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+        let start = if plain.starts_with(|c: char| c.is_ascii_digit()) { "t" } else { "" };
+        let candidate = |number: usize| {
+            let end = if number == 0 { String::new() } else { number.to_string() };
+            let mut name = format!("{start}{plain}");
+            name.truncate(MOST - end.len());
+            name + &end
+        };
+        let taken = |name: &String| RESERVED.contains(&name.as_str()) || self.known_map(name).is_some();
+        (0..).map(candidate).find(|name| !taken(name)).unwrap_or_default()
     }
 }
 

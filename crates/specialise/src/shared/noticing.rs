@@ -27,7 +27,7 @@ impl Context<'_> {
                 let mut seen = Seen::default();
                 for variant in union.variants.clone() {
                     let value = match variant {
-                        Variant::Object(id) => self.object_value(id),
+                        Variant::Object(id) => self.known.objects.value(id),
                         variant => variant.value(union.payload).unwrap_or(Abs::Nil),
                     };
                     seen.add(&self.seen_within(table, &value, room)?);

@@ -5,9 +5,11 @@
 //! read in place from then on; and in tables of prefixes, where several keys lead to one entry, what the state's `L_COPIES` was.
 
 use super::known::FieldPath;
+use crate::arena;
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::loops::Iteration;
+use crate::shared::known::SharedTables;
 use crate::state::State;
 use crate::value::{Abs, Word};
 use crate::ways::Arm;
@@ -16,7 +18,7 @@ use moonhook_ir::words::{Address, Branches, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
 use moonhook_runtime::layout::L_COPIES;
 use moonhook_schema::{Schema, Type};
-use moonhook_snapshot::TableId;
+use moonhook_snapshot::{Snapshot, TableId};
 
 /// How often an entry is copied again because another CPU has assigned it meanwhile. Each time that takes a new assignment within
 /// some hundred nanoseconds.
@@ -73,7 +75,8 @@ impl Context<'_> {
         self.repeat(&[Word::Imm(TRIES)], &mut |context, variables| {
             let mut iteration = Iteration::default();
             let over = context.compare(CompareOp::Eq, variables[0], 0);
-            let message = format!("an entry of table '{}' changes too often", context.table_name(table));
+            let message =
+                format!("an entry of table '{}' changes too often", context.snapshot.table_name(table));
             context.fail_if(over, |context| context.fail(Message::new(message)));
             let left = context.sub(variables[0], 1);
             let (mut missing, mut moved) = (Vec::new(), Vec::new());
@@ -101,12 +104,12 @@ impl Context<'_> {
         let copy_words = &mut |context: &mut Self| context.copy_words(entry, value, copy, layout.value);
         self.confirmed_by_version((map, schema), [key, entry], copy_words, &mut others)?;
         for record in 0..layout.records as usize {
-            self.store_in_copy(copy, layout.assigned(record), Word::Imm(0));
+            store_in_copy(self, copy, layout.assigned(record), Word::Imm(0));
         }
         if layout.stamped {
             let stamp = self.add(self.state_address(), L_COPIES);
-            let stamp = self.load_arena(stamp);
-            self.store_in_copy(copy, layout.stamp(), stamp);
+            let stamp = arena::load(self, stamp);
+            store_in_copy(self, copy, layout.stamp(), stamp);
         }
         let good = self.take_state();
         for state in others {
@@ -118,26 +121,10 @@ impl Context<'_> {
         Ok(copy)
     }
 
-    /// The value of the table's entries, as what is copied when one is looked up, if it has several words and is no record.
-    pub fn paths_of_several_words(&mut self, table: TableId) -> Vec<FieldPath> {
-        let several_words = |schema: &Schema| {
-            schema.value.size() > 8 && !matches!(schema.value, Type::Record(_)) && !schema.per_cpu
-        };
-        match &self.know(table).map {
-            Some((_, schema)) if several_words(schema) => vec![FieldPath::new()],
-            _ => Vec::new(),
-        }
-    }
-
     /// The value, which is no string, at an address in a copy, with one arm for each way of getting it.
     pub fn value_arms_of_copy(&mut self, place: Word, ty: &Type) -> Result<Vec<Arm>> {
-        let at = self.arena(place);
+        let at = arena::address(self, place);
         self.value_arms(Address { base: at.base, disp: at.disp }, ty)
-    }
-
-    fn store_in_copy(&mut self, copy: Word, offset: i64, word: Word) {
-        let place = self.add(copy, offset);
-        self.store_arena(place, word);
     }
 
     /// Copies so many bytes of an entry, from a displacement on.
@@ -145,7 +132,7 @@ impl Context<'_> {
         if size <= 8 * UNROLLED_WORDS {
             for offset in (0..size).step_by(8) {
                 let word = self.load(entry, disp + offset as i16, Size::B8, false);
-                self.store_in_copy(copy, offset, word);
+                store_in_copy(self, copy, offset, word);
             }
             return Ok(());
         }
@@ -160,12 +147,30 @@ impl Context<'_> {
             let from = context.emit(Op::Binary(BinaryOp::Add, entry, from.into()));
             let word = context.load(from, disp, Size::B8, false);
             let to = context.add(copy, offset);
-            context.store_arena(to, word);
+            arena::store(context, to, word);
             let next = context.add(offset, 8);
             iteration.again(context, vec![next]);
             Ok(iteration)
         })?;
         self.join(arms)?;
         Ok(())
+    }
+}
+
+fn store_in_copy(words: &mut impl Words, copy: Word, offset: i64, word: Word) {
+    let place = words.add(copy, offset);
+    arena::store(words, place, word);
+}
+
+impl SharedTables {
+    /// The value of the table's entries, as what is copied when one is looked up, if it has several words and is no record.
+    pub fn paths_of_several_words(&mut self, snapshot: &Snapshot, table: TableId) -> Vec<FieldPath> {
+        let several_words = |schema: &Schema| {
+            schema.value.size() > 8 && !matches!(schema.value, Type::Record(_)) && !schema.per_cpu
+        };
+        match &self.know(snapshot, table).map {
+            Some((_, schema)) if several_words(schema) => vec![FieldPath::new()],
+            _ => Vec::new(),
+        }
     }
 }

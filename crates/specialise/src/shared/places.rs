@@ -66,7 +66,8 @@ impl Context<'_> {
             Ok(())
         })?;
         if self.state.alive() {
-            let message = format!("index out of bounds of a list in table '{}'", self.table_name(table));
+            let message =
+                format!("index out of bounds of a list in table '{}'", self.snapshot.table_name(table));
             self.each(value, &mut |context, value| {
                 if value != Abs::Nil {
                     context.fail(Message::new(&message));

@@ -11,6 +11,8 @@ use super::seen::{Misfit, Room};
 use crate::context::{Context, Result};
 use crate::fields::Key;
 use crate::region::VALUE_START;
+use crate::shared::known::SharedTables;
+use crate::shared::map_calls::zero;
 use crate::state::State;
 use crate::value::{Abs, Object, Word};
 use crate::ways::Arm;
@@ -23,17 +25,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl Context<'_> {
-    /// The record at a path, of the entry at an address.
-    pub(super) fn entry(&mut self, table: TableId, path: Vec<String>, base: ir::Value) -> Abs {
-        let path = (table, path);
-        let known = self.known.shared.paths.iter().position(|known| *known == path);
-        let number = known.unwrap_or_else(|| {
-            self.known.shared.paths.push(path);
-            self.known.shared.paths.len() - 1
-        });
-        Abs::Entry { path: number as u32, base: Word::Value(base) }
-    }
-
     /// Where the record is, and its type.
     pub(super) fn record_of(&mut self, path: u32, base: Word) -> Result<Option<(Address, Type)>> {
         let (table, names) = self.known.shared.paths[path as usize].clone();
@@ -84,7 +75,7 @@ impl Context<'_> {
         let Some((at, ty)) = self.record_of(path, base)? else { return self.only(Abs::Nil) };
         let Some((number, offset, ty)) = ty.field(&name) else { return self.only(Abs::Nil) };
         let place = at.plus(offset as i16);
-        let fields = match self.is_whole_copied(place, ty) {
+        let fields = match self.state.facts.is_whole_copied(&self.known.shared.additions, place, ty) {
             true => self.word_of_entry(at),
             false => self.load(at.base, at.disp, Size::B8, false),
         };
@@ -99,12 +90,15 @@ impl Context<'_> {
         if matches!(ty, Type::Record(_)) {
             let mut names = self.known.shared.paths[path as usize].1.clone();
             names.push(name);
-            let entry = self.entry(table, names, at.base);
+            let entry = self.known.shared.entry(table, names, at.base);
             arms.extend(self.only(entry)?);
             return Ok(arms);
         }
         let found = self.value_arms(place, ty)?;
-        self.note_load(Load { table, key: None, at: At::Place(place), marker, since: marker.0 }, &found);
+        self.known
+            .shared
+            .additions
+            .note_loaded(Load { table, key: None, at: At::Place(place), marker, since: marker.0 }, &found);
         let path = self.known.shared.paths[path as usize].1.iter().cloned().chain([name]).collect();
         self.note_read_of_entry(table, path, ty, &found);
         arms.extend(found);
@@ -180,13 +174,13 @@ impl Context<'_> {
             done.push(self.take_state());
         }
         self.enter(done)?;
-        self.forget_copied(table, place.disp, ty.size());
+        self.state.facts.forget_copied(table, place.disp, ty.size());
         if self.holds_made(value)?
             && let Abs::Object(Object::Made(made)) = *value
         {
             let mut names = names;
             names.push(name);
-            self.bind(table, made, names, at.base);
+            self.state.bind(&mut self.known.shared, table, made, names, at.base);
         }
         Ok(Some((place.disp, ty.size())))
     }
@@ -202,7 +196,7 @@ impl Context<'_> {
         let mut unfit = Unfit::default();
         self.dispatch(value, &mut |context, value| {
             match value {
-                Abs::Nil => context.zero(place, ty.size()),
+                Abs::Nil => zero(context, place, ty.size()),
                 ref value => context.put_in_map(place, ty, value, &mut unfit)?,
             }
             if context.state.alive() {
@@ -268,7 +262,7 @@ impl Context<'_> {
         }
         let mut fields = BTreeMap::new();
         for key in known.fields.keys() {
-            let value = self.made_field(made, key);
+            let value = self.state.made_field(made, key);
             if let Err(misfit) = room.take_field() {
                 return self.refuse_misfit(table, misfit);
             }
@@ -311,6 +305,19 @@ impl Context<'_> {
             self.store(entry, 0, Size::B8, deadline);
         }
         Ok(())
+    }
+}
+
+impl SharedTables {
+    /// The record at a path, of the entry at an address.
+    pub fn entry(&mut self, table: TableId, path: Vec<String>, base: ir::Value) -> Abs {
+        let path = (table, path);
+        let known = self.paths.iter().position(|known| *known == path);
+        let number = known.unwrap_or_else(|| {
+            self.paths.push(path);
+            self.paths.len() - 1
+        });
+        Abs::Entry { path: number as u32, base: Word::Value(base) }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::context::{Context, Result};
 use crate::region::UNROLLED;
+use crate::shared::map_calls::zero;
 use crate::value::{Space, Word};
 use moonhook_ir as ir;
 use moonhook_ir::words::{Address, Branches, WayState, Words};
@@ -45,7 +46,7 @@ impl Context<'_> {
         }
         if !outside.is_empty() {
             self.enter(outside)?;
-            self.mark_cold();
+            self.make_cold();
             self.put_by_steps(at, capacity, space, start, length)?;
             done.push(self.take_state());
         }
@@ -59,8 +60,8 @@ impl Context<'_> {
         let bytes = Type::Text { capacity: capacity as u16 }.size() - 4;
         let mut ones = vec![0xff; capacity];
         ones.resize(reach + bytes, 0);
-        let offset = self.pool.intern(&ones);
-        let ones = self.emit(Op::DataAddress { map: self.pool_map, offset });
+        let offset = self.output.pool.intern(&ones);
+        let ones = self.emit(Op::DataAddress { map: self.output.pool_map, offset });
         let skipped = self.sub(capacity as i64, length);
         let ones = self.masked(ones, skipped, reach as i64);
         self.store(at.base, at.disp, Size::B4, length);
@@ -82,7 +83,7 @@ impl Context<'_> {
         start: Word,
         length: Word,
     ) -> Result<()> {
-        self.zero(at, Type::Text { capacity: capacity as u16 }.size());
+        zero(self, at, Type::Text { capacity: capacity as u16 }.size());
         self.store(at.base, at.disp, Size::B4, length);
         let bytes = self.emit(Op::Binary(BinaryOp::Add, at.base, ir::Operand::Imm(i32::from(at.disp) + 4)));
         let mask = capacity.next_power_of_two() as i64 - 1;

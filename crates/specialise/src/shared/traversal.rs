@@ -12,6 +12,9 @@ use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::fields::Key;
 use crate::loops::Iteration;
+use crate::shared::copied_keys::{key_at, start_behind};
+use crate::shared::known::SharedTables;
+use crate::shared::virtual_tables::is_key_record;
 use crate::state::{Looked, State, Zero};
 use crate::value::{Abs, Object, Word};
 use crate::ways::Arm;
@@ -19,7 +22,7 @@ use moonhook_ir as ir;
 use moonhook_ir::CompareOp;
 use moonhook_ir::words::{Address, Branches, WayState, Words};
 use moonhook_schema::{Field, Schema, Type};
-use moonhook_snapshot::TableId;
+use moonhook_snapshot::{Snapshot, TableId};
 
 /// What a generic `for` over a shared table holds: the iterator, and how much is still to come.
 pub struct Traversal {
@@ -95,7 +98,7 @@ impl Context<'_> {
             return Ok(turn);
         };
         let place = (table, keys.map, &*keys.schema);
-        let exits = self.next_present(place, left, &mut |context, left| context.key_at(&keys, left))?;
+        let exits = self.next_present(place, left, &mut |context, left| key_at(context, &keys, left))?;
         for exit in exits {
             match exit.values.is_empty() {
                 true => turn.end.push(exit.state),
@@ -103,11 +106,6 @@ impl Context<'_> {
             }
         }
         Ok(turn)
-    }
-
-    /// Whether handlers go from one key of the table to the next.
-    pub fn steps_through(&mut self, table: TableId) -> bool {
-        self.know(table).steps
     }
 
     /// `next(table, key)`: the entry behind the one with that key, or nil; for nil the first one. A key that the table may have but
@@ -133,7 +131,7 @@ impl Context<'_> {
             let none = context.take_state();
             iteration.leave_in(none, vec![Abs::Nil]);
             context.state = found;
-            let key = context.key_at(&keys, Word::Imm(0))?;
+            let key = key_at(context, &keys, Word::Imm(0))?;
             let visit = context.visit_key(table, (keys.map, &keys.schema), key)?;
             let gone = visit.missing.into_iter().chain(visit.moved);
             iteration.next.extend(gone.map(|state| (state, vec![])));
@@ -160,12 +158,12 @@ impl Context<'_> {
 
     /// Whether handlers go from one key of the table to the next, so that `next(table)` must be the first one of all.
     fn steps(&mut self, table: TableId, here: bool) -> Result<bool> {
-        if here && !self.know(table).steps {
-            self.stop_if_stale()?;
-            self.know(table).steps = true;
+        if here && !self.known.shared.know(self.snapshot, table).steps {
+            self.findings.stop_if_stale()?;
+            self.known.shared.know(self.snapshot, table).steps = true;
             self.learned()?;
         }
-        Ok(self.know(table).steps)
+        Ok(self.known.shared.know(self.snapshot, table).steps)
     }
 
     /// What follows a key in a table that nothing is in.
@@ -194,8 +192,10 @@ impl Context<'_> {
 
     fn put_start_of(&mut self, table: TableId, keys: &Keys, key: &Abs) -> Result<()> {
         match key {
-            Abs::Nil => self.start_behind(keys, None),
-            Abs::Float(_) | Abs::Object(_) | Abs::Entry { .. } if !self.is_key_record(table, key) => {
+            Abs::Nil => start_behind(self, keys, None),
+            Abs::Float(_) | Abs::Object(_) | Abs::Entry { .. }
+                if !is_key_record(self.snapshot, table, key) =>
+            {
                 self.fail(invalid_key());
             }
             key => {
@@ -207,7 +207,7 @@ impl Context<'_> {
                     Ok(())
                 })?;
                 if self.state.alive() {
-                    self.start_behind(keys, Some(address));
+                    start_behind(self, keys, Some(address));
                 }
             }
         }
@@ -248,8 +248,8 @@ impl Context<'_> {
         // A record's fields may change, and it is another key then.
         let mut identity = Looked::held_key(entry.into());
         if !matches!(key, Abs::Object(_)) {
-            identity = self.key_identity(&key);
-            self.note_lookup(table, identity.clone(), entry);
+            identity = self.state.key_identity(&self.code.same, &key);
+            self.known.shared.additions.note_lookup(table, identity.clone(), entry);
             self.state.facts.set_looked(table, &identity, entry.into(), Zero::Never);
         }
         let place = ((table, &identity), (map, schema));
@@ -258,15 +258,15 @@ impl Context<'_> {
         }
         let mut arms = match schema.value {
             Type::Record(_) => {
-                let record = self.entry(table, Vec::new(), entry);
+                let record = self.known.shared.entry(table, Vec::new(), entry);
                 self.only(record)?
             }
             ref ty => {
                 let at = Address { base: entry, disp: schema.value_offset() as i16 };
                 let found = self.value_arms(at, ty)?;
                 if !matches!(key, Abs::Object(_)) {
-                    let identity = self.key_identity(&key);
-                    self.note_load(
+                    let identity = self.state.key_identity(&self.code.same, &key);
+                    self.known.shared.additions.note_loaded(
                         Load { table, key: Some(identity), at: At::Place(at), marker: entry, since: entry.0 },
                         &found,
                     );
@@ -295,5 +295,12 @@ impl Context<'_> {
             disp += ty.key_size() as i16;
         }
         Ok((Abs::Object(Object::Made(table)), next))
+    }
+}
+
+impl SharedTables {
+    /// Whether handlers go from one key of the table to the next.
+    pub fn steps_through(&mut self, snapshot: &Snapshot, table: TableId) -> bool {
+        self.know(snapshot, table).steps
     }
 }

@@ -2,8 +2,7 @@
 
 use super::keys::{Unfit, has_text};
 use crate::context::{Context, Result};
-use crate::region::UNROLLED;
-use crate::region::VALUE_START;
+use crate::region::{UNROLLED, VALUE_START};
 use crate::value::{Abs, Space, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;
@@ -54,7 +53,7 @@ impl Context<'_> {
                     Arm { state: six, values: vec![Abs::Str(Str::Ipv6(high, low))] },
                 ]);
             }
-            Type::Text { capacity } => match self.copied_at(at) {
+            Type::Text { capacity } => match self.state.facts.copied_at(&self.known.shared.additions, at) {
                 Some(text @ Abs::Str(_)) => text,
                 _ => Abs::Str(self.text_at(at, usize::from(*capacity))?),
             },

@@ -3,11 +3,12 @@
 use super::keys::{Unfit, is_address};
 use crate::context::{Context, Result};
 use crate::fields::Key;
+use crate::shared::map_calls::zero;
 use crate::value::{Abs, Object, Word};
 use moonhook_ir::words::{Address, WayState, Words};
 use moonhook_ir::{BinaryOp, Size};
 use moonhook_schema::{Field, Type};
-use moonhook_snapshot::TableId;
+use moonhook_snapshot::{Snapshot, TableId};
 
 impl Context<'_> {
     /// Writes a table made at packet time as a record.
@@ -22,11 +23,11 @@ impl Context<'_> {
         let mut offset = 8;
         for (number, Field { name, ty }) in fields.iter().enumerate() {
             let place = at.plus(offset);
-            let value = self.made_field(made, &Key::of_field(name));
+            let value = self.state.made_field(made, &Key::of_field(name));
             let bits = self.each_as(ty, &value, &mut |context, value| {
                 let bit = if value == Abs::Nil { 0 } else { 1i64 << number };
                 match value {
-                    Abs::Nil => context.zero(place, ty.size()),
+                    Abs::Nil => zero(context, place, ty.size()),
                     value => context.put(place, ty, &value, unfit)?,
                 }
                 Ok(vec![Abs::int(bit)])
@@ -52,7 +53,7 @@ impl Context<'_> {
     ) -> Result<()> {
         let mut disp = at.disp;
         for Field { name, ty } in fields {
-            let value = self.made_field(made, &Key::of_field(name));
+            let value = self.state.made_field(made, &Key::of_field(name));
             self.each_as(ty, &value, &mut |context, value| {
                 match (ty, &value) {
                     (Type::Record(inner), Abs::Object(Object::Made(made))) => {
@@ -80,17 +81,10 @@ impl Context<'_> {
             false => self.dispatch(value, body),
         }
     }
+}
 
-    /// Whether the key is a table made at packet time, and the table's keys are declared to be such.
-    pub(super) fn is_key_record(&self, table: TableId, key: &Abs) -> bool {
-        let declared =
-            self.snapshot.table(table).declaration.as_ref().and_then(|declared| declared.key.as_ref());
-        matches!((declared, key), (Some(Type::Record(_)), Abs::Object(Object::Made(_))))
-    }
-
-    pub fn zero(&mut self, at: Address, size: usize) {
-        for word in 0..size as i16 / 8 {
-            self.store(at.base, at.disp + 8 * word, Size::B8, 0);
-        }
-    }
+/// Whether the key is a table made at packet time, and the table's keys are declared to be such.
+pub fn is_key_record(snapshot: &Snapshot, table: TableId, key: &Abs) -> bool {
+    let declared = snapshot.table(table).declaration.as_ref().and_then(|declared| declared.key.as_ref());
+    matches!((declared, key), (Some(Type::Record(_)), Abs::Object(Object::Made(_))))
 }

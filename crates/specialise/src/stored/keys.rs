@@ -4,7 +4,7 @@
 
 use super::known::KeyWords;
 use crate::context::{Context, Result};
-use crate::hashing::MULTIPLIER;
+use crate::hashing;
 use crate::loops::Iteration;
 use crate::strings::Slice;
 use crate::value::{Abs, Space, Str, Word, integral};
@@ -22,7 +22,7 @@ impl Context<'_> {
     /// A key of one of the kinds.
     pub(super) fn key_words(&mut self, key: &Abs) -> Result<KeyWords> {
         let plain = |context: &mut Self, code: i64, word: Word| {
-            let hash = context.mix(Word::Imm(code), word);
+            let hash = hashing::emit_step(context, Word::Imm(code), word);
             KeyWords { code: Word::Imm(code), word, hash, space: Space::Scratch }
         };
         Ok(match key {
@@ -42,13 +42,6 @@ impl Context<'_> {
         })
     }
 
-    fn mix(&mut self, hash: Word, word: Word) -> Word {
-        let mixed = self.binary(BinaryOp::Xor, hash, word);
-        let mixed = self.binary(BinaryOp::Mul, mixed, MULTIPLIER);
-        let high = self.shr(mixed, 32);
-        self.binary(BinaryOp::Xor, mixed, high)
-    }
-
     fn text_words(&mut self, slice: Slice) -> Result<KeyWords> {
         let long = self.compare(CompareOp::UGt, slice.length, SHORT);
         let (long, short) = self.split(long);
@@ -64,7 +57,7 @@ impl Context<'_> {
         self.state = short;
         if self.state.alive() {
             let word = self.short_word(slice)?;
-            let hash = self.mix(slice.length, word);
+            let hash = hashing::emit_step(self, slice.length, word);
             let values = [slice.length, word, hash].map(Abs::Int).to_vec();
             arms.push(Arm { state: self.take_state(), values });
         }
@@ -100,18 +93,18 @@ impl Context<'_> {
             iteration.leave_in(done, vec![Abs::Int(hash)]);
             context.state = more;
             let word = context.word_at(slice, at, left)?;
-            let hash = context.mix(hash, word);
+            let hash = hashing::emit_step(context, hash, word);
             let next = context.add(at, 8);
             iteration.again(context, vec![next, hash]);
             Ok(iteration)
         })?;
         self.join_word(arms)
     }
+}
 
-    /// The string that the word of a longer one stands for.
-    pub(super) fn long_slice(&mut self, word: Word, space: Space) -> Slice {
-        let start = self.and(word, 0xffff_ffff);
-        let length = self.shr(word, 32);
-        Slice { space, start, length }
-    }
+/// The string that the word of a longer one stands for.
+pub fn long_slice(words: &mut impl Words, word: Word, space: Space) -> Slice {
+    let start = words.and(word, 0xffff_ffff);
+    let length = words.shr(word, 32);
+    Slice { space, start, length }
 }

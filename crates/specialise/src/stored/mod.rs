@@ -18,6 +18,8 @@ mod values;
 mod write;
 
 use self::known::{Holds, KeyType, Site};
+use crate::Options;
+use crate::stored::known::Stored;
 
 use crate::context::{Context, Result, Stop};
 use crate::error::LowerErrorKind;
@@ -54,36 +56,17 @@ const HEADER: i64 = 64;
 const SITE: i64 = HEADER + FIRST_ENTRIES * ENTRY;
 
 impl Context<'_> {
-    /// The largest offset of the region at which strings are read.
-    pub fn scratch_mask(&self) -> i64 {
-        if self.known.stored.is_used() { self.tables_end() - 1 } else { STRINGS_END - 1 }
-    }
-
-    /// Where the region's part for tables ends: a power of two. Behind it is a margin for accesses at any masked offset.
-    pub fn tables_end(&self) -> i64 {
-        let memory = i64::from(self.options.memory).max(SITE * MAX_SITES as i64);
-        (self.tables_start() + memory).cast_unsigned().next_power_of_two().cast_signed()
-    }
-
-    fn tables_start(&self) -> i64 {
-        if self.options.frags { 0x3_0000 } else { 0x2_0000 }
-    }
-
-    /// Where entries of growing tables are put.
-    pub fn tables_heap(&self) -> Word {
-        Word::Imm(self.tables_start() + HEADER + SITE * self.known.stored.sites.len() as i64)
-    }
-
     /// A key of a table depends on the packet (`key`, if it is a value that the table was used with). Starts again: with the
     /// innermost loop unrolled if its turns may be why, else with the table stored.
     pub fn needs_entries<T>(&mut self, table: u32, key: Option<&Abs>, name: &str) -> Result<T> {
         let from_packet = matches!(key, Some(Abs::Str(Str::Slice { space: Space::Packet, .. })));
-        let innermost = self.active_loops.last().filter(|key| !self.known.stored.endless.contains(key));
+        let innermost =
+            self.execution.active_loops.last().filter(|key| !self.known.stored.endless.contains(key));
         if innermost.is_some() && !from_packet {
             return self.needs_memory(name);
         }
-        self.stop_if_stale()?;
-        let site = self.table_sites.get(&table).cloned();
+        self.findings.stop_if_stale()?;
+        let site = self.numbering.table_site(table).cloned();
         match site {
             Some(site) if self.known.stored.sites.len() < MAX_SITES && self.around.learns() => {
                 let number = self.known.stored.sites.len();
@@ -96,7 +79,7 @@ impl Context<'_> {
 
     /// A loop cannot be unrolled: its turns depend on the packet.
     pub fn give_up_unrolling<T>(&mut self, key: LoopKey) -> Result<T> {
-        self.stop_if_stale()?;
+        self.findings.stop_if_stale()?;
         match self.known.unrolled.remove(&key) {
             Some(why) if !self.known.stored.endless.insert(key) => Err(Stop::Error(why)),
             _ => Err(Stop::Restart),
@@ -110,11 +93,11 @@ impl Context<'_> {
         };
         self.known.stored.tables.insert(table, site.clone());
         self.state.facts.found.retain(|found| found.table != table);
-        let counter = self.entry_at(Word::Imm(self.tables_start()))?;
+        let counter = self.entry_at(Word::Imm(self.options.tables_start()))?;
         let last = self.load_at(counter, Size::B8, false);
         let stamp = self.add(last, 1 << 8);
         self.store(counter.base, counter.disp, Size::B8, stamp);
-        let header = self.header_offset(number);
+        let header = self.options.header_offset(number);
         let place = self.entry_at(Word::Imm(header))?;
         let fields = [
             (H_STAMP, stamp),
@@ -131,10 +114,6 @@ impl Context<'_> {
         Ok(Some(Abs::Object(Object::Stored(table))))
     }
 
-    fn holds(&self, table: u32) -> Option<&Holds> {
-        self.known.stored.sites.get(self.known.stored.tables.get(&table)?)
-    }
-
     /// Takes note of what a table holds.
     fn note_stored(&mut self, table: u32, key: Option<KeyType>, values: &[Variant]) -> Result<()> {
         let site = self.known.stored.tables.get(&table);
@@ -145,30 +124,58 @@ impl Context<'_> {
         if before == (holds.keys.len(), holds.values.len()) { Ok(()) } else { self.learned() }
     }
 
-    /// Where the header of the tables with that number is.
-    fn header_offset(&self, number: usize) -> i64 {
-        self.tables_start() + HEADER + SITE * number as i64
-    }
-
     /// The header of a table.
     fn table_header(&mut self, table: u32) -> Result<Address> {
-        let number = self.holds(table).map_or(0, |holds| holds.number);
-        self.entry_at(Word::Imm(self.header_offset(number)))
-    }
-
-    /// A field of a header.
-    fn table_field(&mut self, header: Address, field: i16) -> Word {
-        self.load(header.base, header.disp + field, Size::B8, false)
+        let number = self.known.stored.holds(table).map_or(0, |holds| holds.number);
+        self.entry_at(Word::Imm(self.options.header_offset(number)))
     }
 
     /// The memory at an offset of the region that is the program's own computation.
     fn entry_at(&mut self, offset: Word) -> Result<Address> {
         let region = self.region()?;
-        Ok(self.masked(region, offset, self.tables_end() - 1))
+        Ok(self.masked(region, offset, self.options.tables_end() - 1))
     }
 
     /// Refuses, for general code to take over, what has no form with a stored table.
     pub fn refuse_stored<T>(&mut self, name: &str) -> Result<T> {
         self.refuse(LowerErrorKind::TableConstructor, Some(name))
+    }
+}
+
+/// A field of a header.
+pub fn table_field(words: &mut impl Words, header: Address, field: i16) -> Word {
+    words.load(header.base, header.disp + field, Size::B8, false)
+}
+
+impl Stored {
+    pub fn holds(&self, table: u32) -> Option<&Holds> {
+        self.sites.get(self.tables.get(&table)?)
+    }
+
+    /// The largest offset of the region at which strings are read.
+    pub fn scratch_mask(&self, options: &Options) -> i64 {
+        if self.is_used() { options.tables_end() - 1 } else { STRINGS_END - 1 }
+    }
+
+    /// Where entries of growing tables are put.
+    pub fn tables_heap(&self, options: &Options) -> Word {
+        Word::Imm(options.tables_start() + HEADER + SITE * self.sites.len() as i64)
+    }
+}
+
+impl Options {
+    /// Where the region's part for tables ends: a power of two. Behind it is a margin for accesses at any masked offset.
+    pub fn tables_end(&self) -> i64 {
+        let memory = i64::from(self.memory).max(SITE * MAX_SITES as i64);
+        (self.tables_start() + memory).cast_unsigned().next_power_of_two().cast_signed()
+    }
+
+    fn tables_start(&self) -> i64 {
+        if self.frags { 0x3_0000 } else { 0x2_0000 }
+    }
+
+    /// Where the header of the tables with that number is.
+    fn header_offset(&self, number: usize) -> i64 {
+        self.tables_start() + HEADER + SITE * number as i64
     }
 }

@@ -6,6 +6,8 @@ use super::{E_KEY, ENTRY, H_ENTRIES, H_MASK, H_STAMP};
 use crate::context::{Context, Result};
 use crate::loops::Iteration;
 use crate::state::State;
+use crate::stored::keys::long_slice;
+use crate::stored::table_field;
 use crate::value::{Abs, Space, Word};
 use moonhook_ir::words::{Branches, WayState, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Size};
@@ -27,9 +29,9 @@ impl Context<'_> {
     /// The offset of the entry that has the key or is free, and the table's stamp.
     fn probe(&mut self, table: u32, key: &KeyWords) -> Result<(Word, Word)> {
         let header = self.table_header(table)?;
-        let stamp = self.table_field(header, H_STAMP);
-        let mask = self.table_field(header, H_MASK);
-        let entries = self.table_field(header, H_ENTRIES);
+        let stamp = table_field(self, header, H_STAMP);
+        let mask = table_field(self, header, H_MASK);
+        let entries = table_field(self, header, H_ENTRIES);
         let wanted = self.binary(BinaryOp::Or, stamp, key.code);
         let entry = self.visit_from(key.hash, (entries, mask), &mut |context, offset, iteration| {
             let place = context.entry_at(offset)?;
@@ -40,7 +42,7 @@ impl Context<'_> {
             let stored = context.load(place.base, place.disp + E_KEY, Size::B8, false);
             let others = context.leave_if_same(key, stored, offset, iteration)?;
             context.state = other;
-            let free = context.is_free(there, stamp);
+            let free = is_free(context, there, stamp);
             let (free, taken) = context.split(free);
             iteration.leave_in(free, vec![Abs::Int(offset)]);
             context.enter(others.into_iter().chain([taken]).collect())
@@ -70,12 +72,6 @@ impl Context<'_> {
         self.join_word(arms)
     }
 
-    /// Whether an entry's first word is of another table.
-    pub(super) fn is_free(&mut self, first: Word, stamp: Word) -> moonhook_ir::words::Cond {
-        let difference = self.binary(BinaryOp::Xor, first, stamp);
-        self.compare(CompareOp::UGt, difference, 0xff)
-    }
-
     /// Leaves with the offset where the stored key of that kind is `key`; the states in which it is another one.
     fn leave_if_same(
         &mut self,
@@ -94,7 +90,7 @@ impl Context<'_> {
         self.state = long;
         if self.state.alive() {
             let (mine, theirs) =
-                (self.long_slice(key.word, key.space), self.long_slice(stored, Space::Scratch));
+                (long_slice(self, key.word, key.space), long_slice(self, stored, Space::Scratch));
             let (same, different) = self.split_equal_slices(mine, theirs)?;
             others.extend(different);
             self.enter(same)?;
@@ -104,4 +100,10 @@ impl Context<'_> {
         }
         Ok(others)
     }
+}
+
+/// Whether an entry's first word is of another table.
+pub fn is_free(words: &mut impl Words, first: Word, stamp: Word) -> moonhook_ir::words::Cond {
+    let difference = words.binary(BinaryOp::Xor, first, stamp);
+    words.compare(CompareOp::UGt, difference, 0xff)
 }

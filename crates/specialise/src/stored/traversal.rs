@@ -6,6 +6,7 @@ use crate::cells::ITERATOR;
 use crate::context::{Context, Result};
 use crate::loops::Iteration;
 use crate::state::State;
+use crate::stored::keys::long_slice;
 use crate::value::{Abs, Object, Space, Str, Variant, Word};
 use crate::ways::Arm;
 use moonhook_ir::words::{Address, Branches, WayState, Words};
@@ -15,8 +16,8 @@ impl Context<'_> {
     /// The iterator of `pairs`; its state is the offset of the entry that was visited last (or of the header).
     pub fn traverse_stored(&mut self, table: u32) -> Object {
         let position = self.cell_number(ITERATOR);
-        let number = self.holds(table).map_or(0, |holds| holds.number);
-        let header = self.header_offset(number);
+        let number = self.known.stored.holds(table).map_or(0, |holds| holds.number);
+        let header = self.options.header_offset(number);
         self.state.cells.insert(position, Abs::int(header));
         Object::Entries { table, position }
     }
@@ -55,7 +56,7 @@ impl Context<'_> {
 
     /// Splits off the states in which an entry's value is nil: for `pairs` it is not there.
     fn split_removed(&mut self, table: u32, place: Address) -> Option<State> {
-        if !self.holds(table).is_some_and(|holds| holds.values.contains(&Variant::Nil)) {
+        if !self.known.stored.holds(table).is_some_and(|holds| holds.values.contains(&Variant::Nil)) {
             return None;
         }
         let tag = self.load(place.base, place.disp + E_TAG, Size::B8, false);
@@ -76,8 +77,12 @@ impl Context<'_> {
 
     /// The key of an entry, by its kind.
     fn entry_key(&mut self, table: u32, place: Address, entry: Word) -> Result<Vec<(State, Abs)>> {
-        let kinds: Vec<KeyType> =
-            self.holds(table).map(|holds| holds.keys.iter().copied().collect()).unwrap_or_default();
+        let kinds: Vec<KeyType> = self
+            .known
+            .stored
+            .holds(table)
+            .map(|holds| holds.keys.iter().copied().collect())
+            .unwrap_or_default();
         let first = self.load_at(place, Size::B8, false);
         let code = self.and(first, 0xff);
         let word = self.load(place.base, place.disp + E_KEY, Size::B8, false);
@@ -110,7 +115,7 @@ impl Context<'_> {
                 let long = self.compare(CompareOp::Eq, code, LONG);
                 let (long, short) = self.split(long);
                 self.state = long;
-                let slice = self.long_slice(word, Space::Scratch);
+                let slice = long_slice(self, word, Space::Scratch);
                 let values = vec![Abs::Int(slice.start), Abs::Int(slice.length)];
                 let mut arms = vec![Arm { state: self.take_state(), values }];
                 self.state = short;

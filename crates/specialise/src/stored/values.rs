@@ -2,7 +2,10 @@
 
 use super::{E_PAYLOAD, E_TAG, H_BORDER, KeyType};
 use crate::context::{Context, Result};
+use crate::interned::Objects;
 use crate::loops::Iteration;
+use crate::stored::probe::is_free;
+use crate::stored::table_field;
 use crate::value::{Abs, Object, Space, Str, Union, Variant, Word};
 use crate::ways::Arm;
 use moonhook_ir::words::{Address, Branches, Words};
@@ -15,8 +18,9 @@ impl Context<'_> {
         if let Abs::Union(_) = key {
             return self.arms_of_each(key, &mut |context, key| context.read_stored(table, key));
         }
-        let values = self.holds(table).map(|holds| holds.values.clone()).unwrap_or_default();
-        let held = |kind: KeyType| self.holds(table).is_some_and(|holds| holds.keys.contains(&kind));
+        let values = self.known.stored.holds(table).map(|holds| holds.values.clone()).unwrap_or_default();
+        let held =
+            |kind: KeyType| self.known.stored.holds(table).is_some_and(|holds| holds.keys.contains(&kind));
         match KeyType::of(key) {
             Some(kind) if held(kind) && !values.is_empty() => {}
             None if matches!(key, Abs::Object(_) | Abs::Entry { .. }) => return self.refuse_stored("["),
@@ -26,7 +30,7 @@ impl Context<'_> {
         let found = self.find_entry(table, key)?;
         let place = self.entry_at(found.entry)?;
         let first = self.load_at(place, Size::B8, false);
-        let free = self.is_free(first, found.stamp);
+        let free = is_free(self, first, found.stamp);
         let (free, taken) = self.split(free);
         self.state = taken;
         let value = self.entry_value(table, place, true);
@@ -36,7 +40,7 @@ impl Context<'_> {
 
     /// The value of an entry that is taken; `maybe_nil` unless it is known not to be nil.
     pub(super) fn entry_value(&mut self, table: u32, place: Address, maybe_nil: bool) -> Abs {
-        let values = self.holds(table).map(|holds| holds.values.clone()).unwrap_or_default();
+        let values = self.known.stored.holds(table).map(|holds| holds.values.clone()).unwrap_or_default();
         let variants: Vec<Variant> =
             values.into_iter().filter(|variant| maybe_nil || *variant != Variant::Nil).collect();
         let words = variants.iter().map(|variant| variant.words()).max().unwrap_or(0);
@@ -46,7 +50,7 @@ impl Context<'_> {
         }
         match variants.as_slice() {
             [] => Abs::Nil,
-            [Variant::Object(id)] => self.object_value(*id),
+            [Variant::Object(id)] => self.known.objects.value(*id),
             [variant] => variant.value(payload).unwrap_or(Abs::Nil),
             _ => {
                 let tag = self.load(place.base, place.disp + E_TAG, Size::B8, false);
@@ -59,7 +63,7 @@ impl Context<'_> {
     pub(super) fn storable_value(&mut self, value: &Abs) -> Result<Option<Abs>> {
         Ok(match value {
             Abs::Str(Str::Const(text)) => {
-                let start = Word::Imm(i64::from(self.pool.intern(text)));
+                let start = Word::Imm(i64::from(self.output.pool.intern(text)));
                 let length = Word::Imm(text.len() as i64);
                 Some(Abs::Str(Str::Slice { space: Space::Pool, start, length }))
             }
@@ -68,28 +72,8 @@ impl Context<'_> {
                 Some(Abs::Str(text))
             }
             Abs::Float(_) | Abs::Entry { .. } | Abs::Union(_) => None,
-            Abs::Object(object) => self.is_kept_object(object).then(|| value.clone()),
+            Abs::Object(object) => is_kept_object(object).then(|| value.clone()),
             value => Some(value.clone()),
-        })
-    }
-
-    fn is_kept_object(&self, object: &Object) -> bool {
-        !object.has_cells()
-            && matches!(
-                object,
-                Object::Table(_) | Object::Closure(_) | Object::Builtin(_) | Object::Opaque(..)
-            )
-    }
-
-    /// Whether a value of unknown type can be kept as it is.
-    pub(super) fn is_storable_union(&self, union: &Union) -> bool {
-        union.variants.iter().all(|variant| match variant {
-            Variant::Slice(Space::Packet) | Variant::Entry(_) => false,
-            Variant::Object(id) => match self.known.objects.get_index(*id as usize) {
-                Some(Object::Text(_)) | None => false,
-                Some(object) => self.is_kept_object(object),
-            },
-            _ => true,
         })
     }
 
@@ -110,7 +94,7 @@ impl Context<'_> {
     /// `#table`: a border (manual § 3.4.7), found from the last one on.
     pub fn stored_length(&mut self, table: u32) -> Result<Word> {
         let header = self.table_header(table)?;
-        let hint = self.table_field(header, H_BORDER);
+        let hint = table_field(self, header, H_BORDER);
         let up = self.step_border(table, hint, 1)?;
         // Where the last border's element is gone, the next one below is a border.
         let border = self.step_border(table, up, -1)?;
@@ -142,4 +126,23 @@ impl Context<'_> {
         })?;
         self.join_word(arms)
     }
+}
+
+impl Objects {
+    /// Whether a value of unknown type can be kept as it is.
+    pub fn is_storable_union(&self, union: &Union) -> bool {
+        union.variants.iter().all(|variant| match variant {
+            Variant::Slice(Space::Packet) | Variant::Entry(_) => false,
+            Variant::Object(id) => match self.get(*id) {
+                Some(Object::Text(_)) | None => false,
+                Some(object) => is_kept_object(object),
+            },
+            _ => true,
+        })
+    }
+}
+
+fn is_kept_object(object: &Object) -> bool {
+    !object.has_cells()
+        && matches!(object, Object::Table(_) | Object::Closure(_) | Object::Builtin(_) | Object::Opaque(..))
 }

@@ -2,11 +2,13 @@
 
 use super::keys::LONG;
 use super::known::{Found, KeyType, KeyWords};
-use super::{E_HASH, E_KEY, E_NEXT, E_PAYLOAD, E_TAG, ENTRY};
-use super::{H_ENTRIES, H_LAST, H_MASK, H_USED};
+use super::{E_HASH, E_KEY, E_NEXT, E_PAYLOAD, E_TAG, ENTRY, H_ENTRIES, H_LAST, H_MASK, H_USED};
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::loops::Iteration;
+use crate::stored::keys::long_slice;
+use crate::stored::probe::is_free;
+use crate::stored::table_field;
 use crate::strings::Slice;
 use crate::value::{Abs, Str, Variant, Word};
 use moonhook_ir::words::{Address, Branches, WayState, Words};
@@ -33,7 +35,7 @@ impl Context<'_> {
             return self.refuse_stored("[");
         };
         let value = match value {
-            Abs::Union(union) if self.is_storable_union(union) => {
+            Abs::Union(union) if self.known.objects.is_storable_union(union) => {
                 Value { variants: union.variants.clone(), tag: union.tag, payload: union.payload }
             }
             Abs::Union(_) => {
@@ -69,11 +71,11 @@ impl Context<'_> {
         let found = self.find_entry(table, key)?;
         let place = self.entry_at(found.entry)?;
         let first = self.load_at(place, Size::B8, false);
-        let free = self.is_free(first, found.stamp);
+        let free = is_free(self, first, found.stamp);
         let (free, taken) = self.split(free);
         self.state = taken;
         if self.state.alive() {
-            self.put_value(place, value);
+            put_value(self, place, value);
         }
         let taken = self.take_state();
         self.state = free;
@@ -84,14 +86,6 @@ impl Context<'_> {
         self.enter(vec![taken, inserted])
     }
 
-    fn put_value(&mut self, place: Address, value: &Value) {
-        self.store(place.base, place.disp + E_TAG, Size::B8, value.tag);
-        let words = value.variants.iter().map(|variant| variant.words()).max().unwrap_or(0);
-        for (number, word) in value.payload.iter().enumerate().take(words) {
-            self.store(place.base, place.disp + E_PAYLOAD + 8 * number as i16, Size::B8, *word);
-        }
-    }
-
     /// Fills a free entry.
     fn insert_entry(&mut self, table: u32, found: &Found, place: Address, value: &Value) -> Result<()> {
         let word = self.kept_word(&found.words)?;
@@ -99,15 +93,15 @@ impl Context<'_> {
         self.store(place.base, place.disp, Size::B8, first);
         self.store(place.base, place.disp + E_KEY, Size::B8, word);
         self.store(place.base, place.disp + E_HASH, Size::B8, found.words.hash);
-        self.put_value(place, value);
+        put_value(self, place, value);
         self.link_entry(table, found.entry, place)?;
         // The free entry may have been where another key belongs.
         self.state.facts.found.retain(|other| other.table != table);
         let header = self.table_header(table)?;
-        let used = self.table_field(header, H_USED);
+        let used = table_field(self, header, H_USED);
         let used = self.add(used, 1);
         self.store(header.base, header.disp + H_USED, Size::B8, used);
-        let mask = self.table_field(header, H_MASK);
+        let mask = table_field(self, header, H_MASK);
         let bytes = self.shl(used, ENTRY.trailing_zeros() as i64 + 2);
         let most = self.binary(BinaryOp::Mul, mask, 3);
         let full = self.compare_apart(CompareOp::UGt, bytes, most);
@@ -124,7 +118,7 @@ impl Context<'_> {
     /// Makes a new entry the last one.
     fn link_entry(&mut self, table: u32, entry: Word, place: Address) -> Result<()> {
         let header = self.table_header(table)?;
-        let last = self.table_field(header, H_LAST);
+        let last = table_field(self, header, H_LAST);
         let last = self.entry_at(last)?;
         self.store(place.base, place.disp + E_NEXT, Size::B8, 0);
         self.store(last.base, last.disp + E_NEXT, Size::B8, entry);
@@ -139,7 +133,7 @@ impl Context<'_> {
         self.state = long;
         let mut word = key.word;
         if self.state.alive() {
-            let Slice { space, start, length } = self.long_slice(key.word, key.space);
+            let Slice { space, start, length } = long_slice(self, key.word, key.space);
             let copy = self.copied(Str::Slice { space, start, length })?;
             let copy = self.slice_of(&copy)?;
             let high = self.shl(copy.length, 32);
@@ -155,7 +149,7 @@ impl Context<'_> {
         let size = self.shl(size, 1);
         let start = self.unknown(self.state.heap);
         let end = self.add(start, size);
-        let full = self.compare(CompareOp::UGt, end, self.tables_end() - ENTRY);
+        let full = self.compare(CompareOp::UGt, end, self.options.tables_end() - ENTRY);
         self.fail_if(full, |context| context.fail(Message::bare("not enough memory")));
         self.state.heap = end;
         let clear = self.repeat(&[start], &mut |context, variables| {
@@ -182,9 +176,9 @@ impl Context<'_> {
     /// Copies the entries, in the order in which they came, to a place that is given with its mask.
     fn move_entries(&mut self, table: u32, new: (Word, Word)) -> Result<()> {
         let header = self.table_header(table)?;
-        let first = self.table_field(header, E_NEXT);
-        let number = self.holds(table).map_or(0, |holds| holds.number);
-        self.store(header.base, header.disp + H_LAST, Size::B8, self.header_offset(number));
+        let first = table_field(self, header, E_NEXT);
+        let number = self.known.stored.holds(table).map_or(0, |holds| holds.number);
+        self.store(header.base, header.disp + H_LAST, Size::B8, self.options.header_offset(number));
         let moved = self.repeat(&[first], &mut |context, variables| {
             let mut iteration = Iteration::default();
             let at = variables[0];
@@ -220,5 +214,13 @@ impl Context<'_> {
             context.state = taken;
             Ok(())
         })
+    }
+}
+
+fn put_value(words: &mut impl Words, place: Address, value: &Value) {
+    words.store(place.base, place.disp + E_TAG, Size::B8, value.tag);
+    let count = value.variants.iter().map(|variant| variant.words()).max().unwrap_or(0);
+    for (number, word) in value.payload.iter().enumerate().take(count) {
+        words.store(place.base, place.disp + E_PAYLOAD + 8 * number as i16, Size::B8, *word);
     }
 }

@@ -1,9 +1,11 @@
 //! The access that general code leaves to the program: a field, or the length, of an object, with a key of any type.
 
 use super::{Stubs, with_context};
+use crate::arena;
 use crate::context::{Context, Result};
 use crate::field_writes::THAT_CAN_BE;
 use crate::strings::Slice;
+use crate::stubs::memory::text_of_payload;
 use crate::value::{Abs, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir::words::{Branches, WayState, Words};
@@ -60,16 +62,19 @@ struct Access {
     place: Word,
 }
 
+/// Finds the stub for a key that is a string, of those for these names; goes on where there is none.
+type ByText = fn(&Access, &mut Context<'_>, Word, &[(&[u8], FunctionId)]) -> Result<()>;
+
 impl Access {
     /// What a routine has described, and the address of the key.
     fn described(context: &mut Context<'_>) -> (Access, Word) {
         let state = context.state_address();
         let [object, key, place] = [L_CALL_FUNC, L_CALL_COUNT, L_CALL_DEST].map(|field| {
             let field = context.add(state, field);
-            context.load_arena(field)
+            arena::load(context, field)
         });
         let object = context.add(object, 8);
-        let object = context.load_arena(object);
+        let object = arena::load(context, object);
         (Access { program: context.code.function.params[0].into(), state, object, place }, key)
     }
 
@@ -80,11 +85,11 @@ impl Access {
         key: Word,
         known: &[(&[u8], FunctionId)],
         missing: FunctionId,
-        other_texts: fn(&Access, &mut Context<'_>, Word, &[(&[u8], FunctionId)]) -> Result<()>,
+        other_texts: ByText,
     ) -> Result<()> {
-        let tag = context.load_arena(key);
+        let tag = arena::load(context, key);
         let payload = context.add(key, 8);
-        let payload = context.load_arena(payload);
+        let payload = arena::load(context, payload);
         let text = context.compare(CompareOp::Eq, tag, TAG_STRING);
         let (text, other) = context.split(text);
         context.state = text;
@@ -127,7 +132,7 @@ impl Access {
 
     /// Finds the stub for a key that is a string by its bytes; goes on where there is none.
     fn by_bytes(&self, context: &mut Context<'_>, key: Word, known: &[(&[u8], FunctionId)]) -> Result<()> {
-        let Str::Slice { space, start, length } = context.text_of_payload(key) else { return Ok(()) };
+        let Str::Slice { space, start, length } = text_of_payload(context, key) else { return Ok(()) };
         for (name, stub) in known {
             let (same, other) = context.split_equal_constant(Slice { space, start, length }, name)?;
             context.enter(same)?;

@@ -1,8 +1,10 @@
 //! Arguments of functions: values of unknown type in arena memory.
 
 use super::Stub;
+use crate::arena;
 use crate::context::{Context, Result};
 use crate::state::State;
+use crate::stubs::memory::text_of_payload;
 use crate::value::{Abs, Object, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir::CompareOp;
@@ -42,7 +44,7 @@ impl Context<'_> {
     /// error.
     fn payload(&mut self, place: Place, tag: i64, convert: &str) -> Result<Word> {
         let missing = self.split_missing(place);
-        let found = self.load_arena(place.address);
+        let found = arena::load(self, place.address);
         let wrong = self.compare(CompareOp::Ne, found, tag);
         let (wrong, right) = self.split(wrong);
         self.enter(vec![missing, wrong])?;
@@ -53,7 +55,7 @@ impl Context<'_> {
         let converted = self.take_state();
         self.enter(vec![right, converted])?;
         let payload = self.add(place.address, 8);
-        Ok(self.load_arena(payload))
+        Ok(arena::load(self, payload))
     }
 
     /// An argument as an integer (`luaL_checkinteger`); ends the stub where it is none.
@@ -68,7 +70,7 @@ impl Context<'_> {
     pub fn integer_argument_or(&mut self, number: usize, default: Word) -> Result<Word> {
         let Some(place) = self.place_of(number) else { return Ok(default) };
         let missing = self.split_missing(place);
-        let tag = self.load_arena(place.address);
+        let tag = arena::load(self, place.address);
         let nil = self.compare(CompareOp::Eq, tag, TAG_NIL);
         let (nil, given) = self.split(nil);
         self.state = given;
@@ -86,7 +88,7 @@ impl Context<'_> {
     pub fn string_argument(&mut self, number: usize) -> Result<Option<Str>> {
         let Some(place) = self.place_of(number) else { return Ok(None) };
         let payload = self.payload(place, TAG_STRING, "convert_str_arg")?;
-        Ok(Some(self.text_of_payload(payload)))
+        Ok(Some(text_of_payload(self, payload)))
     }
 
     /// Splits by which of `objects` argument 1 is; one state for each that it can be, with the object. Where it is none of
@@ -98,11 +100,11 @@ impl Context<'_> {
     ) -> Result<Vec<(State, Object)>> {
         let Some(place) = self.place_of(1) else { return Ok(vec![]) };
         let mut wrong = vec![self.split_missing(place)];
-        let tag = self.load_arena(place.address);
+        let tag = arena::load(self, place.address);
         let other = self.compare(CompareOp::Ne, tag, TAG_OBJECT);
         self.leave_if(other, &mut wrong);
         let payload = self.add(place.address, 8);
-        let payload = self.load_arena(payload);
+        let payload = arena::load(self, payload);
         let mut right = Vec::new();
         for (known, object) in objects {
             let is = self.compare(CompareOp::Eq, payload, known);

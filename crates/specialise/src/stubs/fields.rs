@@ -4,6 +4,7 @@ use super::shared::given::Given;
 use super::{Stubs, objects, with_context, without_context};
 use crate::context::{Context, Result};
 use crate::events::Message;
+use crate::stubs::memory::text_of_payload;
 use crate::value::{ARGUMENT_SIZE, Abs, Object, Word};
 use crate::ways::Arm;
 use crate::{field_writes, objects};
@@ -91,7 +92,7 @@ impl Stubs<'_> {
             let owner = context.image_string(b"object");
             owners.push(Arm { state: context.take_state(), values: vec![Abs::int(owner)] });
             let owner = context.join_word(owners)?;
-            let [owner, key] = [owner, key].map(|word| Abs::Str(context.text_of_payload(word)));
+            let [owner, key] = [owner, key].map(|word| Abs::Str(text_of_payload(context, word)));
             let parts =
                 [Abs::text("'"), owner, Abs::text("' has no field '"), key, Abs::text(format!("'{end}"))];
             let text = context.concatenate(&parts)?;
@@ -126,7 +127,7 @@ impl Stubs<'_> {
     pub fn prepare(&mut self) -> Result<FunctionId> {
         self.make("prepare_packet", with_context(0), |context, _| {
             context.pull_packet()?;
-            if let Some(buffers) = context.takes_scattered() {
+            if let Some(buffers) = context.target.takes_scattered(context.options) {
                 let scattered = context.split_scattered(buffers);
                 context.give(0);
                 context.state = scattered;

@@ -1,40 +1,15 @@
 //! Values and strings of stubs in arena memory.
 
+use crate::arena;
 use crate::context::{Context, Result};
 use crate::value::{Abs, Object, Space, Str, Word};
-use moonhook_ir::words::{Address, Branches, Words};
-use moonhook_ir::{BinaryOp, CompareOp, Op, Size, UnaryOp};
-use moonhook_packet::MAX_DISPLACEMENT;
+use moonhook_ir::words::{Branches, Words};
+use moonhook_ir::{BinaryOp, CompareOp, UnaryOp};
 use moonhook_runtime::layout::{
     FAIL, L_HEAP, TAG_BUILTIN, TAG_FALSE, TAG_FLOAT, TAG_INT, TAG_NIL, TAG_OBJECT, TAG_STRING,
 };
 
 impl Context<'_> {
-    /// The bytes of the arena at an address. They can be accessed whatever the address is.
-    pub fn arena(&mut self, address: Word) -> Address {
-        let (base, disp) = match address {
-            Word::Value(value) => match self.code.sums.get(&value) {
-                Some(&(root, sum)) if (-MAX_DISPLACEMENT..=MAX_DISPLACEMENT).contains(&sum) => {
-                    (Word::Value(root), sum)
-                }
-                _ => (address, 0),
-            },
-            Word::Imm(_) => (address, 0),
-        };
-        let base = self.value(base);
-        Address { base: self.emit(Op::Unary(UnaryOp::Arena, base)), disp: disp as i16 }
-    }
-
-    pub fn load_arena(&mut self, address: Word) -> Word {
-        let address = self.arena(address);
-        self.load_at(address, Size::B8, false)
-    }
-
-    pub fn store_arena(&mut self, address: Word, word: Word) {
-        let address = self.arena(address);
-        self.store(address.base, address.disp, Size::B8, word);
-    }
-
     /// Reserves `length` bytes of the arena's heap; gives their address. Ends the stub where there is no room. Whole words
     /// can be stored at any place in it.
     pub fn allocate_in_arena(&mut self, length: Word) -> Word {
@@ -51,7 +26,7 @@ impl Context<'_> {
         let length = self.and(length, -8);
         let end = self.add(start, length);
         let heap = self.add(self.state_address(), L_HEAP);
-        self.store_arena(heap, end);
+        arena::store(self, heap, end);
     }
 
     /// A constant string as a slice of the arena.
@@ -68,13 +43,6 @@ impl Context<'_> {
     /// The payload of a constant string.
     pub(super) fn image_string(&mut self, text: &[u8]) -> i64 {
         self.stub.as_mut().map_or(0, |stub| stub.host.text(text) as i64)
-    }
-
-    /// The string that a payload stands for.
-    pub(super) fn text_of_payload(&mut self, payload: Word) -> Str {
-        let start = self.unary(UnaryOp::ZeroExtend32, payload);
-        let length = self.shr(payload, 32);
-        Str::Slice { space: Space::Scratch, start, length }
     }
 
     /// The payload of a string; its bytes are copied into the arena's heap unless they are in the arena.
@@ -112,9 +80,16 @@ impl Context<'_> {
                 (Word::Imm(TAG_OBJECT), Word::Imm(payload))
             }
         };
-        self.store_arena(address, tag);
+        arena::store(self, address, tag);
         let at = self.add(address, 8);
-        self.store_arena(at, payload);
+        arena::store(self, at, payload);
         Ok(())
     }
+}
+
+/// The string that a payload stands for.
+pub fn text_of_payload(words: &mut impl Words, payload: Word) -> Str {
+    let start = words.unary(UnaryOp::ZeroExtend32, payload);
+    let length = words.shr(payload, 32);
+    Str::Slice { space: Space::Scratch, start, length }
 }

@@ -154,8 +154,8 @@ impl<'t> Stubs<'t> {
         let parameters: Vec<Word> = rest.into_iter().map(Word::Value).collect();
         let outcome = body(&mut context, &parameters);
         context.close_unused_blocks();
-        let Context { module, code: Code { mut function, opaque_map, .. }, known, .. } = context;
-        *self.host.module() = module;
+        let Context { output, code: Code { mut function, opaque_map, .. }, known, .. } = context;
+        *self.host.module() = output.module;
         if let Some(shared) = self.host.shared() {
             *shared = known.shared;
         }
@@ -170,7 +170,7 @@ impl Context<'_> {
     /// the state.
     fn on_frame(&mut self, body: &mut dyn FnMut(&mut Self) -> Result<()>) -> Result<()> {
         self.bounds();
-        if let Some(buffers) = self.takes_scattered() {
+        if let Some(buffers) = self.target.takes_scattered(self.options) {
             let scattered = self.split_scattered(buffers);
             body(self)?;
             self.state = scattered;
@@ -194,7 +194,7 @@ impl Context<'_> {
 
     /// The blocks in which programs end; stubs have no use for them.
     fn close_unused_blocks(&mut self) {
-        for block in [self.fail_block, self.exit_block] {
+        for block in [self.target.fail_block, self.target.exit_block] {
             let end = ir::Terminator::Return(ir::Operand::Imm(FAIL as i32));
             self.code.function.block_mut(block).terminator = Some((end, self.code.loc));
         }

@@ -1,11 +1,14 @@
 //! Event records of general code: printed lines, and errors with a traceback that is known at packet time only.
 
 use super::{Stubs, with_context, without_context};
+use crate::arena;
+use crate::arguments::record_address;
 use crate::builtins::event::VALUES;
 use crate::context::{Context, Result};
 use crate::events::NO_MEMORY;
 use crate::loops::Iteration;
 use crate::region::{RECORD_HEADER, RECORD_MAX};
+use crate::stubs::memory::text_of_payload;
 use crate::value::{Abs, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;
@@ -37,9 +40,9 @@ impl Stubs<'_> {
             let record = context.start_record(id)?;
             let [error, calls] = [L_ERROR, L_TRACE].map(|field| {
                 let field = context.add(context.state_address(), field);
-                context.load_arena(field)
+                arena::load(context, field)
             });
-            let error = context.text_of_payload(error);
+            let error = text_of_payload(context, error);
             let at = context.put_string(record, Word::Imm(RECORD_HEADER), &error, MESSAGE_END)?;
             let at = put_calls(context, record, at, calls)?;
             context.send_record(record, at)?;
@@ -123,7 +126,7 @@ fn put_value(
 ) -> Result<Word> {
     let offset = context.binary(ir::BinaryOp::Mul, index, VALUE_SIZE);
     let address = context.add(base, offset);
-    let tag = context.load_arena(address);
+    let tag = arena::load(context, address);
     let mut arms = Vec::new();
     for known in [TAG_NIL, TAG_FALSE, TAG_TRUE, TAG_INT, TAG_STRING, TAG_TABLE] {
         let is = context.compare(CompareOp::Eq, tag, known);
@@ -135,10 +138,10 @@ fn put_value(
             TAG_FALSE => Abs::Bool(Word::Imm(0)),
             TAG_TRUE => Abs::Bool(Word::Imm(1)),
             TAG_STRING => {
-                let payload = context.load_arena(payload);
-                Abs::Str(context.text_of_payload(payload))
+                let payload = arena::load(context, payload);
+                Abs::Str(text_of_payload(context, payload))
             }
-            _ => Abs::Int(context.load_arena(payload)),
+            _ => Abs::Int(arena::load(context, payload)),
         };
         let after = match (known, &value) {
             (TAG_TABLE, Abs::Int(names)) => put_record(context, record, *names, at)?,
@@ -157,8 +160,8 @@ fn put_value(
 /// Begins a record that has the names in the list at `names`.
 fn put_record(context: &mut Context<'_>, record: ir::Value, names: Word, at: Word) -> Result<Word> {
     let count = context.add(names, T_COUNT);
-    let count = context.load_arena(count);
-    let address = context.record_address(record, at)?;
+    let count = arena::load(context, count);
+    let address = record_address(context, record, at)?;
     context.store(address.base, address.disp, Size::B8, ArgumentKind::Record as i64);
     context.store(address.base, address.disp + 8, Size::B8, count);
     Ok(context.add(at, ARGUMENT_SIZE))
@@ -169,7 +172,7 @@ fn payload_at(context: &mut Context<'_>, base: Word, index: Word) -> Word {
     let offset = context.binary(ir::BinaryOp::Mul, index, VALUE_SIZE);
     let address = context.add(base, offset);
     let address = context.add(address, 8);
-    context.load_arena(address)
+    arena::load(context, address)
 }
 
 /// The single number that all ways out of a loop carry.
@@ -196,14 +199,14 @@ fn put_line(context: &mut Context<'_>, record: ir::Value, base: Word, count: Wor
         }
         let at = put_tab(context, record, index, at)?;
         let payload = payload_at(context, base, index);
-        let Str::Slice { space, start, length } = context.text_of_payload(payload) else {
+        let Str::Slice { space, start, length } = text_of_payload(context, payload) else {
             return Ok(iteration);
         };
         let room = context.sub(RECORD_MAX, at);
         let length = context.minimum(length, room)?;
         context.copy_bytes(space, start, length, &mut |context, offset| {
             let place = context.add(at, offset);
-            context.record_address(record, place)
+            record_address(context, record, place)
         })?;
         let at = context.add(at, length);
         let index = context.add(index, 1);
@@ -243,7 +246,7 @@ fn put_tab(context: &mut Context<'_>, record: ir::Value, index: Word, at: Word) 
     let first = context.compare(CompareOp::Eq, index, 0);
     let (first, later) = context.split(first);
     context.state = later;
-    let place = context.record_address(record, at)?;
+    let place = record_address(context, record, at)?;
     context.store(place.base, place.disp, Size::B1, i64::from(b'\t'));
     let after = context.add(at, 1);
     let later = context.take_state();
@@ -255,7 +258,7 @@ fn put_calls(context: &mut Context<'_>, record: ir::Value, at: Word, calls: Word
     let none = context.compare(CompareOp::Eq, calls, 0);
     let (none, some) = context.split(none);
     context.state = some;
-    let count = context.load_arena(calls);
+    let count = arena::load(context, calls);
     let some = context.take_state();
     let count = context.either(none, Word::Imm(0), some, count)?;
     let at = context.put_argument(record, at, &Abs::Int(count))?;
@@ -271,14 +274,14 @@ fn put_calls(context: &mut Context<'_>, record: ir::Value, at: Word, calls: Word
             iteration.leave_in(over, vec![Abs::Int(at)]);
             context.state = more;
         }
-        let source = context.load_arena(call);
+        let source = arena::load(context, call);
         let after = context.put_argument(record, at, &Abs::Int(source))?;
         let line_at = context.add(call, 8);
-        let line = context.load_arena(line_at);
+        let line = arena::load(context, line_at);
         let after = context.put_argument(record, after, &Abs::Int(line))?;
         let name_at = context.add(call, 16);
-        let name = context.load_arena(name_at);
-        let Str::Slice { space, start, length } = context.text_of_payload(name) else {
+        let name = arena::load(context, name_at);
+        let Str::Slice { space, start, length } = text_of_payload(context, name) else {
             return Ok(iteration);
         };
         let length = context.minimum(length, Word::Imm(NAME_SIZE))?;

@@ -1,6 +1,7 @@
 //! Stubs: strings are in the arena, errors are raised by the runtime's routines, functions are the host's, and all that can be learned of
 //! the script was learned before.
 
+use crate::arena;
 use crate::context::{Context, Result, Stop};
 use crate::message::Message;
 use crate::shared::known::FieldPath;
@@ -19,7 +20,7 @@ pub struct InStub;
 impl Surroundings for InStub {
     /// An offset is an address of the arena.
     fn scratch_address(&self, context: &mut Context<'_>, offset: Word) -> Result<Address> {
-        Ok(context.arena(offset))
+        Ok(arena::address(context, offset))
     }
 
     fn allocate(&self, context: &mut Context<'_>, length: Word) -> Result<Word> {
@@ -113,7 +114,7 @@ impl Surroundings for InStub {
 
     /// Of records nothing: they are copied into packet memory.
     fn copied_paths(&self, context: &mut Context<'_>, table: TableId) -> Vec<FieldPath> {
-        context.paths_of_several_words(table)
+        context.known.shared.paths_of_several_words(context.snapshot, table)
     }
 
     fn copies_records(&self) -> bool {

@@ -6,6 +6,7 @@ use crate::context::{Context, Result};
 use crate::hashing::{self, Placement};
 use crate::state::State;
 use crate::strings::Slice;
+use crate::tables::bounded;
 use crate::value::{Abs, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;
@@ -29,7 +30,7 @@ pub(super) fn find_slot(
 ) -> ir::Value {
     let displacements: Vec<u8> = placement.displacements.iter().flat_map(|d| d.to_le_bytes()).collect();
     let buckets = placement.displacements.len() as i64;
-    let map = context.add_data("displacements", displacements);
+    let map = context.output.add_data("displacements", displacements);
     let base = context.emit(Op::DataAddress { map, offset: 0 });
     let bucket = context.and(hash, buckets - 1);
     let offset = context.shl(bucket, 1);
@@ -43,24 +44,14 @@ pub(super) fn find_slot(
     let slot = context.and(mixed, placement.slots as i64 - 1);
     let offset = context.binary(BinaryOp::Mul, slot, slot_size as i64);
     let offset = context.value(offset);
-    let map = context.add_rows("slots", slots, slot_size);
+    let map = context.output.add_rows("slots", slots, slot_size);
     let base = context.emit(Op::DataAddress { map, offset: 0 });
     context.emit(Op::Binary(BinaryOp::Add, base, offset.into()))
 }
 
-impl Context<'_> {
-    /// [`hashing::step`].
-    pub(super) fn hash_step(&mut self, hash: Word, word: Word) -> Word {
-        let mixed = self.binary(BinaryOp::Xor, hash, word);
-        let mixed = self.binary(BinaryOp::Mul, mixed, hashing::MULTIPLIER);
-        let high = self.shr(mixed, 32);
-        self.binary(BinaryOp::Xor, mixed, high)
-    }
-}
-
 pub(super) fn hash_integer(context: &mut Context<'_>, key: Word) -> Word {
-    let hash = context.hash_step(Word::Imm(0), key);
-    context.hash_step(hash, Word::Imm(0))
+    let hash = hashing::emit_step(context, Word::Imm(0), key);
+    hashing::emit_step(context, hash, Word::Imm(0))
 }
 
 pub(super) fn string_lookup(context: &mut Context<'_>, id: TableId, text: &Str) -> Result<Vec<Arm>> {
@@ -114,7 +105,7 @@ fn number_lookup(context: &mut Context<'_>, numbers: Vec<(i64, &Value)>, word: W
             for (candidate, value) in numbers {
                 let cond = context.compare(CompareOp::Eq, word, candidate);
                 let (then, otherwise) = context.split(cond);
-                let value = context.lift(value);
+                let value = Abs::of_load_time(context.snapshot, value);
                 arms.push(Arm { state: then, values: vec![value] });
                 context.state = otherwise;
             }
@@ -151,7 +142,7 @@ fn compared(context: &mut Context<'_>, text: &Str, keys: &[(&[u8], &Value)]) -> 
     let mut arms = Vec::new();
     for (key, value) in keys {
         let (same, different) = context.split_equal(text, &Str::Const((*key).into()))?;
-        let value = context.lift(value);
+        let value = Abs::of_load_time(context.snapshot, value);
         arms.extend(same.into_iter().map(|state| Arm { state, values: vec![value.clone()] }));
         context.enter(different)?;
     }
@@ -252,7 +243,7 @@ fn string_slots(
     }
     // As far as the verifier knows, a key may be read from any offset below the next power of two on.
     bytes.resize(bytes.len().next_power_of_two() + longest.next_multiple_of(8), 0);
-    (context.add_data("keys", bytes), slots)
+    (context.output.add_data("keys", bytes), slots)
 }
 
 /// Walks the words of a slice that is at most `longest` bytes long: unrolled, since the length is bounded. `visit` gets
@@ -302,9 +293,9 @@ fn fold_words(
 
 fn hash_slice(context: &mut Context<'_>, slice: Slice, longest: usize) -> Result<Word> {
     let hash = fold_words(context, slice, longest, slice.length, &mut |context, _, word, hash| {
-        Ok(context.hash_step(hash, word))
+        Ok(hashing::emit_step(context, hash, word))
     })?;
-    Ok(context.hash_step(hash, Word::Imm(0)))
+    Ok(hashing::emit_step(context, hash, Word::Imm(0)))
 }
 
 /// Leaves where the slice's bytes are not those of the key at `offset`.
@@ -321,7 +312,7 @@ fn same_key(
     let difference =
         fold_words(context, slice, longest, Word::Imm(0), &mut |context, index, word, difference| {
             let place = context.add(offset, index as i64 * 8);
-            let place = context.bounded(place, total);
+            let place = bounded(context, place, total);
             let place = context.value(place);
             let address = context.emit(Op::Binary(BinaryOp::Add, base, place.into()));
             let stored = context.load(address, 0, Size::B8, false);

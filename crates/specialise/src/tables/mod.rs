@@ -10,6 +10,7 @@ use self::keys::{find_slot, hash_integer, string_lookup};
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 use crate::hashing;
+use crate::shared::can_be_map;
 use crate::value::{Abs, Closure, Object, Str, Word, integral};
 use crate::ways::{Arm, Form};
 use moonhook_ir as ir;
@@ -36,8 +37,8 @@ pub fn refuse_metamethod(
     name: Option<&str>,
 ) -> Result<()> {
     let Abs::Object(object) = value else { return Ok(()) };
-    let Some(metatable) = context.metatable_of(object) else { return Ok(()) };
-    match context.metafield(&metatable, event) {
+    let Some(metatable) = context.state.metatable_of(context.snapshot, object) else { return Ok(()) };
+    match context.state.metafield(context.snapshot, &metatable, event) {
         Abs::Nil => Ok(()),
         _ => context.refuse(LowerErrorKind::Metamethod { event }, name),
     }
@@ -52,7 +53,7 @@ pub fn first_entry(snapshot: &Snapshot, table: TableId) -> Option<(Value, Value)
 
 /// `#table` (manual § 3.4.7): the border that the array part gives.
 pub fn length(context: &mut Context<'_>, table: TableId) -> Result<Abs> {
-    if context.is_shared(table) {
+    if context.known.shared.is_shared(context.snapshot, table) {
         return context.shared_length(table);
     }
     refuse_metamethod(context, &Abs::Object(Object::Table(table)), "__len", Some("#"))?;
@@ -67,12 +68,12 @@ pub fn lookup(context: &mut Context<'_>, table: TableId, key: &Abs) -> Result<Ab
 
 /// [`lookup`], with one arm for each way of finding something or nothing.
 pub fn lookup_arms(context: &mut Context<'_>, table: TableId, key: &Abs) -> Result<Vec<Arm>> {
-    if context.is_shared(table) {
+    if context.known.shared.is_shared(context.snapshot, table) {
         return context.read_shared(table, key);
     }
     if context.known.variables.any_field_of(table) && matches!(key, Abs::Str(_)) {
         // Names that were constant so far are not all there are.
-        if context.can_be_map(table) {
+        if can_be_map(context.snapshot, table) {
             context.share(table, None)?;
         }
         let what = "indexing a table whose fields the handler changes, by a name that is not constant";
@@ -94,8 +95,8 @@ pub fn lookup_arms(context: &mut Context<'_>, table: TableId, key: &Abs) -> Resu
             let cond = context.compare(CompareOp::Ne, *word, 0);
             let (then, otherwise) = context.split(cond);
             Ok(vec![
-                Arm { state: then, values: vec![context.lift(&yes)] },
-                Arm { state: otherwise, values: vec![context.lift(&no)] },
+                Arm { state: then, values: vec![Abs::of_load_time(context.snapshot, &yes)] },
+                Arm { state: otherwise, values: vec![Abs::of_load_time(context.snapshot, &no)] },
             ])
         }
         Abs::Float(key) => {
@@ -113,7 +114,7 @@ pub fn lookup_arms(context: &mut Context<'_>, table: TableId, key: &Abs) -> Resu
 /// The value of a key that is known now.
 fn found(context: &mut Context<'_>, table: TableId, key: &Value) -> Result<Vec<Arm>> {
     let value = raw_get(context.snapshot, table, key);
-    let value = context.lift(&value);
+    let value = Abs::of_load_time(context.snapshot, &value);
     context.only(value)
 }
 
@@ -132,9 +133,9 @@ fn object_key(context: &Context<'_>, table: TableId, object: &Object) -> Result<
 fn function_key(context: &Context<'_>, table: TableId, closure: &Closure) -> Result<Option<Value>> {
     let entries = &context.snapshot.table(table).entries;
     let mut keys = entries.iter().map(|(key, _)| key);
-    let is_like = |key: &&Value| matches!(key, Value::Closure(id) if context.closure_of(*id) == *closure);
+    let is_like = |key: &&Value| matches!(key, Value::Closure(id) if Closure::of_load_time(context.snapshot, *id) == *closure);
     let Some(key) = keys.find(is_like) else { return Ok(None) };
-    if !context.is_only_one(closure) {
+    if !closure.is_only_one(context.snapshot) {
         return context.refuse_identity();
     }
     Ok(Some(key.clone()))
@@ -154,7 +155,7 @@ struct Values {
 
 /// Lays out values; equal ones need nothing but their form.
 fn lay_out(context: &mut Context<'_>, values: &[Value]) -> Result<Values> {
-    let lifted: Vec<Abs> = values.iter().map(|value| context.lift(value)).collect();
+    let lifted: Vec<Abs> = values.iter().map(|value| Abs::of_load_time(context.snapshot, value)).collect();
     let form = context.form_of(&lifted.iter().collect::<Vec<_>>(), false)?;
     let words = form.words();
     if words == 0 {
@@ -167,55 +168,30 @@ fn lay_out(context: &mut Context<'_>, values: &[Value]) -> Result<Values> {
         }
     }
     bytes.resize(values.len().next_power_of_two() * words * 8, 0);
-    let rows = Some(context.add_rows("values", bytes, words * 8));
+    let rows = Some(context.output.add_rows("values", bytes, words * 8));
     Ok(Values { form, rows, words })
 }
 
 impl Values {
     /// The value in row `index`, which is below the number of rows (`count`).
     fn read(&self, context: &mut Context<'_>, index: Word, count: usize) -> Result<Abs> {
-        let Some(map) = self.rows else { return Ok(context.decode(&self.form, &[])) };
+        let Some(map) = self.rows else { return Ok(self.form.value(&[])) };
         let base = context.emit(Op::DataAddress { map, offset: 0 });
         let size = self.words as i64 * 8;
-        let bounded = context.bounded(index, count);
+        let bounded = bounded(context, index, count);
         let offset = context.binary(BinaryOp::Mul, bounded, size);
         let offset = context.value(offset);
         let row = context.emit(Op::Binary(BinaryOp::Add, base, offset.into()));
         let words: Vec<Word> =
             (0..self.words).map(|word| context.load(row, word as i16 * 8, Size::B8, false)).collect();
-        Ok(context.decode(&self.form, &words))
+        Ok(self.form.value(&words))
     }
 }
 
-impl Context<'_> {
-    /// A new section of read-only bytes.
-    pub fn add_data(&mut self, name: &str, bytes: Vec<u8>) -> ir::MapId {
-        // Walking a loop again asks for the same data again.
-        let kind = ir::MapKind::ReadOnlyData(bytes);
-        if let Some(known) =
-            self.module.maps.iter().position(|map| map.kind == kind && map.name.starts_with(name))
-        {
-            return ir::MapId(known as u32);
-        }
-        let id = ir::MapId(self.module.maps.len() as u32);
-        self.module.maps.push(ir::Map { name: format!("{name}{}", id.0), kind });
-        id
-    }
-
-    /// As [`Context::add_data`], of rows of so many bytes. A row can be read from any offset that has no more bits than the last
-    /// row's: where an offset is masked anew, no more is known of it (`bound.rs` of the passes).
-    pub fn add_rows(&mut self, name: &str, mut bytes: Vec<u8>, row: usize) -> ir::MapId {
-        let last = bytes.len().saturating_sub(row);
-        let furthest = (last + 1).next_power_of_two() - (1 << row.trailing_zeros());
-        bytes.resize(bytes.len().max(furthest + row), 0);
-        self.add_data(name, bytes)
-    }
-
-    /// The same word, with the verifier told that it is below `count` rounded up to a power of two (which it is).
-    pub fn bounded(&mut self, word: Word, count: usize) -> Word {
-        let mask = count.next_power_of_two() as i64 - 1;
-        self.kept_within(word, mask)
-    }
+/// The same word, with the verifier told that it is below `count` rounded up to a power of two (which it is).
+pub fn bounded(words: &mut impl Words, word: Word, count: usize) -> Word {
+    let mask = count.next_power_of_two() as i64 - 1;
+    words.kept_within(word, mask)
 }
 
 fn integer_lookup(context: &mut Context<'_>, id: TableId, key: Word) -> Result<Vec<Arm>> {
@@ -227,62 +203,65 @@ fn integer_lookup(context: &mut Context<'_>, id: TableId, key: Word) -> Result<V
         let within = context.compare(CompareOp::ULt, index, count as i64);
         let (within, outside) = context.split(within);
         context.state = within;
-        let values = lay_out(context, &table.array)?;
-        let value = values.read(context, index, count)?;
-        let state = context.take_state();
-        arms.push(Arm { state, values: vec![value] });
+        arms.push(read_numbered(context, &table.array, index)?);
         context.state = outside;
     }
-    let sparse: Vec<(i64, Value)> = table
-        .entries
-        .iter()
-        .filter_map(|(key, value)| match key {
-            Value::Integer(key) => Some((*key, value.clone())),
-            _ => None,
-        })
-        .collect();
+    let entries = table.entries.iter().filter_map(|(key, value)| match key {
+        Value::Integer(key) => Some((*key, value.clone())),
+        _ => None,
+    });
+    let sparse: Vec<(i64, Value)> = entries.collect();
     let hashes: Vec<i64> = sparse.iter().map(|(key, _)| hashing::of_integer(*key)).collect();
     match (sparse.len() > MAX_COMPARED).then(|| hashing::place(&hashes)).flatten() {
         None => {
             for (candidate, value) in &sparse {
                 let cond = context.compare(CompareOp::Eq, key, *candidate);
                 let (then, otherwise) = context.split(cond);
-                let value = context.lift(value);
+                let value = Abs::of_load_time(context.snapshot, value);
                 arms.push(Arm { state: then, values: vec![value] });
                 context.state = otherwise;
             }
         }
-        Some(placement) => {
-            let hash = hash_integer(context, key);
-            let mut slots = vec![0; placement.slots * INTEGER_SLOT];
-            // An empty slot must not look like a key: its value number is out of range.
-            slots.chunks_mut(INTEGER_SLOT).for_each(|slot| slot[8..].fill(0xff));
-            for (number, (key, _)) in sparse.iter().enumerate() {
-                let at = placement.slot_of[number] * INTEGER_SLOT;
-                slots[at..at + 8].copy_from_slice(&key.to_le_bytes());
-                slots[at + 8..at + 16].copy_from_slice(&(number as i64).to_le_bytes());
-            }
-            let slot = find_slot(context, &placement, slots, INTEGER_SLOT, hash);
-            let stored = context.load(slot, 0, Size::B8, false);
-            let same = context.compare(CompareOp::Eq, stored, key);
-            let (same, other) = context.split(same);
-            let mut missing = vec![other];
-            context.state = same;
-            let number = context.load(slot, 8, Size::B8, false);
-            let empty = context.compare(CompareOp::UGe, number, sparse.len() as i64);
-            let (empty, found) = context.split(empty);
-            missing.push(empty);
-            context.state = found;
-            let values: Vec<Value> = sparse.into_iter().map(|(_, value)| value).collect();
-            let values_count = values.len();
-            let values = lay_out(context, &values)?;
-            let value = values.read(context, number, values_count)?;
-            let state = context.take_state();
-            arms.push(Arm { state, values: vec![value] });
-            context.enter(missing)?;
-        }
+        Some(placement) => arms.push(hashed_integer(context, key, sparse, &placement)?),
     }
     let state = context.take_state();
     arms.push(Arm { state, values: vec![Abs::Nil] });
     Ok(arms)
+}
+
+/// The value with a number that is known to be one of theirs.
+fn read_numbered(context: &mut Context<'_>, values: &[Value], number: Word) -> Result<Arm> {
+    let value = lay_out(context, values)?.read(context, number, values.len())?;
+    Ok(Arm { state: context.take_state(), values: vec![value] })
+}
+
+/// Looks an integer up in a hash table; goes on where there is none.
+fn hashed_integer(
+    context: &mut Context<'_>,
+    key: Word,
+    sparse: Vec<(i64, Value)>,
+    placement: &hashing::Placement,
+) -> Result<Arm> {
+    let hash = hash_integer(context, key);
+    let mut slots = vec![0; placement.slots * INTEGER_SLOT];
+    // An empty slot must not look like a key: its value number is out of range.
+    slots.chunks_mut(INTEGER_SLOT).for_each(|slot| slot[8..].fill(0xff));
+    for (number, (key, _)) in sparse.iter().enumerate() {
+        let at = placement.slot_of[number] * INTEGER_SLOT;
+        slots[at..at + 8].copy_from_slice(&key.to_le_bytes());
+        slots[at + 8..at + 16].copy_from_slice(&(number as i64).to_le_bytes());
+    }
+    let slot = find_slot(context, placement, slots, INTEGER_SLOT, hash);
+    let stored = context.load(slot, 0, Size::B8, false);
+    let same = context.compare(CompareOp::Eq, stored, key);
+    let (same, other) = context.split(same);
+    let mut missing = vec![other];
+    context.state = same;
+    let number = context.load(slot, 8, Size::B8, false);
+    let empty = context.compare(CompareOp::UGe, number, sparse.len() as i64);
+    context.leave_if(empty, &mut missing);
+    let values: Vec<Value> = sparse.into_iter().map(|(_, value)| value).collect();
+    let found = read_numbered(context, &values, number)?;
+    context.enter(missing)?;
+    Ok(found)
 }

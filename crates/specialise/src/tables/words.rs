@@ -8,6 +8,7 @@ use crate::context::{Context, Result};
 use crate::hashing;
 use crate::state::State;
 use crate::strings::Slice;
+use crate::tables::bounded;
 use crate::value::Word;
 use crate::ways::Arm;
 use moonhook_ir as ir;
@@ -145,9 +146,9 @@ impl Subject {
         let mut hash = self.slice.length;
         for place in places {
             let word = self.word(context, *place);
-            hash = context.hash_step(hash, word);
+            hash = hashing::emit_step(context, hash, word);
         }
-        context.hash_step(hash, Word::Imm(0))
+        hashing::emit_step(context, hash, Word::Imm(0))
     }
 
     /// Leaves, to `missing`, where the slice is not the key of the same length at `offset` of the section `keys`. From any
@@ -163,7 +164,7 @@ impl Subject {
         let Lengths { shortest, longest } = self.lengths;
         let base = context.emit(Op::DataAddress { map: keys, offset: 0 });
         let key_at = |context: &mut Context<'_>, offset: Word| {
-            let offset = context.bounded(offset, total);
+            let offset = bounded(context, offset, total);
             let offset = context.value(offset);
             Address { base: context.emit(Op::Binary(BinaryOp::Add, base, offset.into())), disp: 0 }
         };

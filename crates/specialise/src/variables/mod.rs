@@ -10,6 +10,9 @@ pub use known::{VariableId, Variables};
 
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
+use crate::interned::Objects;
+use crate::knowledge::Knowledge;
+use crate::output::Output;
 use crate::value::{Abs, Object, Variant, Word};
 use crate::ways::Form;
 use moonhook_ir as ir;
@@ -29,36 +32,12 @@ const FIELDS: &str = "keep the integers of it that are needed, like `#pkt`";
 const FUNCTIONS: &str = "make functions at load time, and keep integers";
 
 impl Context<'_> {
-    /// Notes that `sum` is `a + b`: assigned to where `a` or `b` was read from, it is an addition.
-    pub fn note_addition(&mut self, sum: Word, a: Word, b: Word) {
-        self.known.variables.note_addition(sum, a, b);
-        self.known.shared.additions.note_addition(sum, a, b);
-    }
-
-    /// Notes that `difference` is `from` less something.
-    pub fn note_difference(&mut self, difference: Word, from: Word) {
-        self.known.variables.note_change(difference, from, &|_| None);
-        self.known.shared.additions.note_difference(difference, from);
-    }
-
-    fn state_map(&mut self) -> ir::MapId {
-        self.map("state", || ir::MapKind::Data(Vec::new()))
-    }
-
-    fn form_of_variable(&self, index: usize) -> Form {
-        let variants: Vec<Variant> = self.known.variables.known[index].1.iter().copied().collect();
-        match variants.as_slice() {
-            [variant] if variant.words() > 0 => Form::One(*variant),
-            _ => Form::Union(variants),
-        }
-    }
-
     /// The variable's value.
     pub fn read_assigned(&mut self, id: &VariableId) -> Option<Abs> {
         let index = self.known.variables.find(id)?;
-        let map = self.state_map();
+        let map = self.output.state_map();
         let base = self.emit(Op::DataAddress { map, offset: index as u32 * SIZE });
-        let form = self.form_of_variable(index);
+        let form = self.known.variables.form(index);
         let mut word = |disp| self.load(base, disp, Size::B8, false);
         let words = match &form {
             Form::Union(_) => (0..form.words() as i16).map(|n| word(n * 8)).collect(),
@@ -67,7 +46,7 @@ impl Context<'_> {
         if let (Form::One(Variant::Int), Some(Word::Value(value))) = (&form, words.first()) {
             self.known.variables.note_load(*value, index);
         }
-        Some(self.decode(&form, &words))
+        Some(form.value(&words))
     }
 
     /// Assigns; `initial` is what load time left in the variable.
@@ -86,7 +65,7 @@ impl Context<'_> {
         let index = match self.known.variables.find(&id) {
             Some(index) => index,
             None => {
-                let initial = self.lift(initial);
+                let initial = Abs::of_load_time(self.snapshot, initial);
                 variants.extend(self.storable(&initial, name)?);
                 let index = self.known.variables.add(id, variants.clone());
                 self.learned()?;
@@ -102,9 +81,9 @@ impl Context<'_> {
     }
 
     fn store_assigned(&mut self, index: usize, value: &Abs) {
-        let map = self.state_map();
+        let map = self.output.state_map();
         let base = self.emit(Op::DataAddress { map, offset: index as u32 * SIZE });
-        let form = self.form_of_variable(index);
+        let form = self.known.variables.form(index);
         if let (Form::One(Variant::Int), Abs::Int(Word::Value(sum))) = (&form, value)
             && let Some((old, added)) = self.known.variables.additions.get(sum).copied()
             && self.known.variables.loads.get(&old) == Some(&index)
@@ -120,7 +99,7 @@ impl Context<'_> {
             });
             let new = self.add(old, added);
             self.known.variables.forget_loads(index);
-            self.replace(*sum, new);
+            self.state.replace(*sum, new);
             return;
         }
         self.known.variables.forget_loads(index);
@@ -151,37 +130,27 @@ impl Context<'_> {
                     return self.refuse(what("an entry of a shared table", ENTRIES), Some(name));
                 }
                 Variant::Object(id) => {
-                    if let Some(Object::Made(_) | Object::Stored(_)) =
-                        self.known.objects.get_index(id as usize)
-                    {
+                    if let Some(Object::Made(_) | Object::Stored(_)) = self.known.objects.get(id) {
                         return self.refuse(LowerErrorKind::TableConstructor, Some(name));
                     }
                     if let Some(Object::Packet | Object::Argument | Object::Header(_)) =
-                        self.known.objects.get_index(id as usize)
+                        self.known.objects.get(id)
                     {
                         return self.refuse(what("the packet or a header of it", FIELDS), Some(name));
                     }
-                    if self.known.objects.get_index(id as usize).is_some_and(Object::has_cells) {
+                    if self.known.objects.get(id).is_some_and(Object::has_cells) {
                         let what = what("a function that captures the handler's local variables", FUNCTIONS);
                         return self.refuse(what, Some(name));
                     }
                     result.insert(variant);
                 }
-                Variant::Nil if !self.can_be_nil(value) => {}
+                Variant::Nil if !can_be_nil(value) => {}
                 variant => {
                     result.insert(variant);
                 }
             }
         }
         Ok(result)
-    }
-
-    fn can_be_nil(&self, value: &Abs) -> bool {
-        match value {
-            Abs::Nil => true,
-            Abs::Union(union) => union.variants.contains(&Variant::Nil),
-            _ => false,
-        }
     }
 
     /// Fills the section with what load time left in the variables.
@@ -195,22 +164,46 @@ impl Context<'_> {
                     crate::tables::raw_get(self.snapshot, *table, &Value::String(key.clone()))
                 }
             };
-            let value = self.lift(&initial);
+            let value = Abs::of_load_time(self.snapshot, &initial);
             let variants: Vec<Variant> = self.known.variables.known[index].1.iter().copied().collect();
             let (tag, payload) = self.encode_variants(&value, &variants);
             for word in [tag, payload[0], payload[1]] {
                 bytes.extend(word.constant().unwrap_or(0).to_le_bytes());
             }
         }
-        if let Some(map) = self.known_map("state") {
-            self.module.maps[map.0 as usize].kind = ir::MapKind::Data(bytes);
-            self.module.variables = self.described_variables();
+        if let Some(map) = self.output.known_map("state") {
+            self.output.module.maps[map.0 as usize].kind = ir::MapKind::Data(bytes);
+            self.output.module.variables = self.known.described_variables(self.snapshot);
         }
+    }
+}
+
+impl Variables {
+    fn form(&self, index: usize) -> Form {
+        let variants: Vec<Variant> = self.known[index].1.iter().copied().collect();
+        match variants.as_slice() {
+            [variant] if variant.words() > 0 => Form::One(*variant),
+            _ => Form::Union(variants),
+        }
+    }
+}
+
+impl Knowledge {
+    /// Notes that `sum` is `a + b`: assigned to where `a` or `b` was read from, it is an addition.
+    pub fn note_addition(&mut self, sum: Word, a: Word, b: Word) {
+        self.variables.note_addition(sum, a, b);
+        self.shared.additions.note_addition(sum, a, b);
+    }
+
+    /// Notes that `difference` is `from` less something.
+    pub fn note_difference(&mut self, difference: Word, from: Word) {
+        self.variables.note_change(difference, from, &|_| None);
+        self.shared.additions.note_difference(difference, from);
     }
 
     /// What user space should know of the variables.
-    fn described_variables(&self) -> Vec<ir::Variable> {
-        let names = variable_names(self.snapshot, self.known.variables.known.iter().map(|(id, _)| id));
+    fn described_variables(&self, snapshot: &Snapshot) -> Vec<ir::Variable> {
+        let names = variable_names(snapshot, self.variables.known.iter().map(|(id, _)| id));
         let variable = |(index, (id, variants)): (usize, &(VariableId, BTreeSet<Variant>))| {
             let types: Vec<&str> = variants.iter().map(|variant| type_name(*variant)).collect();
             let is_number = |variant: &Variant| variant.words() == 1 || *variant == Variant::Nil;
@@ -226,23 +219,37 @@ impl Context<'_> {
                         ir::VariableHome::Field { table: table.0, key: key.to_vec() }
                     }
                 },
-                kinds: variants.iter().map(|variant| self.kind(*variant)).collect(),
+                kinds: variants.iter().map(|variant| self.objects.kind(*variant)).collect(),
             }
         };
-        self.known.variables.known.iter().enumerate().map(variable).collect()
+        self.variables.known.iter().enumerate().map(variable).collect()
     }
 }
 
-impl Context<'_> {
+impl Output {
+    pub fn state_map(&mut self) -> ir::MapId {
+        self.map("state", || ir::MapKind::Data(Vec::new()))
+    }
+}
+
+fn can_be_nil(value: &Abs) -> bool {
+    match value {
+        Abs::Nil => true,
+        Abs::Union(union) => union.variants.contains(&Variant::Nil),
+        _ => false,
+    }
+}
+
+impl Objects {
     /// What a variant of a variable means to user space.
-    fn kind(&self, variant: Variant) -> ir::VariableKind {
+    pub fn kind(&self, variant: Variant) -> ir::VariableKind {
         let content = match variant {
             Variant::Nil => ir::VariableContent::Nil,
             Variant::Bool => ir::VariableContent::Boolean,
             Variant::Int => ir::VariableContent::Integer,
             Variant::Ipv4 => ir::VariableContent::Ipv4,
             Variant::Mac => ir::VariableContent::Mac,
-            Variant::Object(id) => match self.known.objects.get_index(id as usize) {
+            Variant::Object(id) => match self.get(id) {
                 Some(Object::Text(text)) => ir::VariableContent::Text(text.to_vec()),
                 _ => ir::VariableContent::Object,
             },

@@ -3,11 +3,13 @@
 
 use super::super::{Stubs, without_context};
 use super::Record;
+use crate::arena;
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::shared::CopyLayout;
 use crate::state::State;
 use crate::strings::Slice;
+use crate::stubs::shared::value_words;
 use crate::subprograms::of_program;
 use crate::value::{Abs, Space, Str, Word};
 use moonhook_ir::words::{Branches, WayState, Words};
@@ -71,7 +73,7 @@ impl Context<'_> {
 
     /// Copies the entry with the key at an address; `nothing` gets the states where there is none.
     pub(super) fn new_copy(&mut self, record: &Record, key: Word, nothing: &mut Vec<State>) -> Word {
-        let copying = of_program(&copying_name(record), self.program);
+        let copying = of_program(&copying_name(record), self.target.program);
         let Some(copying) = self.known_subprogram(&copying) else { return Word::Imm(0) };
         let copy = self.call_function(copying, &[self.state_address(), key]);
         let failed = self.compare(CompareOp::SLt, copy, 0);
@@ -84,7 +86,7 @@ impl Context<'_> {
     /// The copy that the table for an entry's record has, or 0.
     pub(super) fn copy_held(&mut self, table: TableId, entry: Word) -> Result<Word> {
         let place = self.add(entry, T_COPY);
-        let copy = self.load_arena(place);
+        let copy = arena::load(self, place);
         let schema = self.schema_of(table)?;
         if !schema.is_prefixes() {
             return Ok(copy);
@@ -94,7 +96,7 @@ impl Context<'_> {
         self.state = some;
         let places =
             [self.add(copy, CopyLayout::new(&schema).stamp()), self.add(self.state_address(), L_COPIES)];
-        let [then, now] = places.map(|place| self.load_arena(place));
+        let [then, now] = places.map(|place| arena::load(self, place));
         let old = self.compare(CompareOp::Ne, then, now);
         let (old, good) = self.split(old);
         self.enter(vec![none, old])?;
@@ -106,9 +108,9 @@ impl Context<'_> {
     pub(super) fn forget_copies(&mut self, table: TableId) -> Result<()> {
         if self.schema_of(table)?.is_prefixes() {
             let place = self.add(self.state_address(), L_COPIES);
-            let stamp = self.load_arena(place);
+            let stamp = arena::load(self, place);
             let stamp = self.add(stamp, 1);
-            self.store_arena(place, stamp);
+            arena::store(self, place, stamp);
         }
         Ok(())
     }
@@ -127,9 +129,9 @@ impl Context<'_> {
         let (none, some) = self.split(none);
         self.state = some;
         let place = self.assigned_fields(table, record, copy)?;
-        let assigned = self.load_arena(place);
+        let assigned = arena::load(self, place);
         let assigned = self.binary(BinaryOp::Or, assigned, 1i64 << field);
-        self.store_arena(place, assigned);
+        arena::store(self, place, assigned);
         let noted = self.take_state();
         self.enter(vec![none, noted])
     }
@@ -153,17 +155,17 @@ impl Context<'_> {
         let schema = self.schema_of(table)?;
         let copy = self.copy_for(table, record, entry, key)?;
         let Some(at) = self.record_in_copy(table, record, &schema, copy)? else { return Ok(Vec::new()) };
-        let key_words = self.value_words(key);
+        let key_words = value_words(self, key);
         let (states, none) = self.split_field(record, name)?;
         let (mut done, mut nothing) = (Vec::new(), vec![none]);
         for (index, (state, (name, ty, inside))) in states.into_iter().zip(&record.fields).enumerate() {
             self.state = state;
             let assigned = self.assigned_fields(table, record, copy)?;
-            let assigned = self.load_arena(assigned);
+            let assigned = arena::load(self, assigned);
             let (assigned, other) = self.split_flag(assigned, index);
             in_place.push(assigned);
             self.state = other;
-            let there = self.load_arena(at);
+            let there = arena::load(self, at);
             let (there, missing) = self.split_flag(there, index);
             self.state = there;
             let mut read = match inside {
@@ -234,7 +236,7 @@ impl Context<'_> {
         for name in &record.path {
             let (number, offset, inside) = ty.field(name)?;
             let place = self.add(copy, at);
-            let there = self.load_arena(place);
+            let there = arena::load(self, place);
             let (there, missing) = self.split_flag(there, number);
             gone.push(missing);
             self.state = there;
@@ -246,7 +248,10 @@ impl Context<'_> {
     pub(super) fn raise_gone(&mut self, table: TableId, gone: Vec<State>) -> Result<()> {
         self.enter(gone)?;
         if self.state.alive() {
-            self.fail(Message::new(format!("an entry of table '{}' is gone", self.table_name(table))));
+            self.fail(Message::new(format!(
+                "an entry of table '{}' is gone",
+                self.snapshot.table_name(table)
+            )));
         }
         Ok(())
     }
@@ -261,7 +266,7 @@ impl Context<'_> {
     /// Stores the value of a field, which is no record, of a copy; gives where that was done.
     pub(super) fn store_copied_value(&mut self, place: Word, ty: &Type, out: Word) -> Result<Vec<State>> {
         if let Type::Text { .. } = ty {
-            let length = self.arena(place);
+            let length = arena::address(self, place);
             let length = self.load_at(length, Size::B4, false);
             let start = self.add(place, 4);
             let text = Slice { space: Space::Scratch, start, length };

@@ -2,8 +2,10 @@
 //! time, however many there are. The tables are then the entry's records.
 
 use super::Record;
+use crate::arena;
 use crate::context::{Context, Result};
 use crate::events::Message;
+use crate::shared::map_calls::zero;
 use crate::state::State;
 use crate::value::{Abs, Word};
 use moonhook_ir::words::{Address, Branches, WayState, Words};
@@ -79,13 +81,13 @@ impl Context<'_> {
             self.note_there(to, number);
             let put = self.take_state();
             self.state = nil;
-            self.zero(field, ty.size());
+            zero(self, field, ty.size());
             let zeros = self.take_state();
             self.enter(vec![put, zeros])?;
             // Found anew behind a record, so that the depth has no bearing on the stack either.
             if inside.is_some() {
                 let place = self.place_within(record, part, source.place);
-                address = self.table_at(place);
+                address = table_at(self, place);
             }
             disp += ty.size() as i16;
         }
@@ -95,7 +97,7 @@ impl Context<'_> {
 
     /// The table at a place, of which a record is to be made, and where it is that record already.
     fn copyable(&mut self, record: &Record, source: Source, place: Word) -> Result<(Word, Vec<State>)> {
-        let tag = self.load_arena(place);
+        let tag = arena::load(self, place);
         let mut others = Vec::new();
         let other = self.compare(CompareOp::Ne, tag, TAG_TABLE);
         self.leave_if(other, &mut others);
@@ -103,8 +105,9 @@ impl Context<'_> {
         self.enter(others)?;
         self.raise_unfit(source.table, "value", &record.ty(), tag)?;
         self.state = inside;
-        let address = self.table_at(place);
-        let name = Word::Imm(self.image_string(self.table_name(source.table).to_string().as_bytes()));
+        let address = table_at(self, place);
+        let name =
+            Word::Imm(self.image_string(self.snapshot.table_name(source.table).to_string().as_bytes()));
         let args = [address, record.number_word(), source.key, name];
         let found = self.call_routine("entry_source", &args);
         let failed = self.compare(CompareOp::SLt, found, 0);
@@ -115,17 +118,11 @@ impl Context<'_> {
         Ok((address, same))
     }
 
-    /// The table whose value is at a place.
-    fn table_at(&mut self, place: Word) -> Word {
-        let payload = self.add(place, 8);
-        self.load_arena(payload)
-    }
-
     /// Where the value is that one of a record's parts is made of, if the tables around it are there.
     fn place_within(&mut self, record: &Record, part: &Record, place: Word) -> Word {
         let names = part.path.iter().skip(record.path.len());
         names.fold(place, |place, name| {
-            let address = self.table_at(place);
+            let address = table_at(self, place);
             self.field_place(address, name)
         })
     }
@@ -148,7 +145,7 @@ impl Context<'_> {
         let same = self.put_part(record, inside, source, to)?;
         let rest = self.take_state();
         self.enter(same)?;
-        let name = self.table_name(source.table);
+        let name = self.snapshot.table_name(source.table);
         let message = format!("an entry of a shared table cannot be kept in table '{name}'");
         self.fail(Message::new(message));
         self.state = rest;
@@ -168,36 +165,18 @@ impl Context<'_> {
     fn check_no_more(&mut self, table: TableId, record: &Record, address: Word, to: Address) {
         let [count, live] = [T_COUNT, T_LIVE].map(|field| {
             let place = self.add(address, field);
-            self.load_arena(place)
+            arena::load(self, place)
         });
         let all = self.add(count, live);
         let there = self.load(to.base, to.disp, Size::B8, false);
-        let there = self.ones(there);
+        let there = ones(self, there);
         let more = self.compare(CompareOp::Ne, all, there);
         let expected = record.ty();
         let message = format!(
             "bad value for table '{}' ({expected} expected, got other fields)",
-            self.table_name(table)
+            self.snapshot.table_name(table)
         );
         self.fail_if(more, |context| context.fail(Message::new(message)));
-    }
-
-    /// How many bits of a word are set: summed in pairs, then in fours, then in bytes.
-    fn ones(&mut self, word: Word) -> Word {
-        const PAIRS: i64 = 0x5555_5555_5555_5555;
-        const FOURS: i64 = 0x3333_3333_3333_3333;
-        const BYTES: i64 = 0x0f0f_0f0f_0f0f_0f0f;
-        const EACH: i64 = 0x0101_0101_0101_0101;
-        let odd = self.shr(word, 1);
-        let odd = self.and(odd, PAIRS);
-        let pairs = self.sub(word, odd);
-        let [low, high] = [pairs, self.shr(pairs, 2)].map(|pairs| self.and(pairs, FOURS));
-        let fours = self.add(low, high);
-        let high = self.shr(fours, 4);
-        let bytes = self.add(fours, high);
-        let bytes = self.and(bytes, BYTES);
-        let sum = self.binary(BinaryOp::Mul, bytes, EACH);
-        self.shr(sum, 56)
     }
 
     /// The table at a place, and those in its fields, are the entry's records from now on.
@@ -206,11 +185,11 @@ impl Context<'_> {
             let mut missing = Vec::new();
             let mut place = source.place;
             for name in part.path.iter().skip(record.path.len()) {
-                let address = self.table_at(place);
+                let address = table_at(self, place);
                 place = self.field_place(address, name);
                 missing.push(self.leave_deletion(place));
             }
-            let address = self.table_at(place);
+            let address = table_at(self, place);
             let failed = self.call_routine("entry_become", &[address, part.number_word(), source.key]);
             let failed = self.compare(CompareOp::SLt, failed, 0);
             self.fail_if(failed, |context| context.give(FAIL));
@@ -219,6 +198,30 @@ impl Context<'_> {
         }
         Ok(())
     }
+}
+
+/// The table whose value is at a place.
+fn table_at(words: &mut impl Words, place: Word) -> Word {
+    let payload = words.add(place, 8);
+    arena::load(words, payload)
+}
+
+/// How many bits of a word are set: summed in pairs, then in fours, then in bytes.
+fn ones(words: &mut impl Words, word: Word) -> Word {
+    const PAIRS: i64 = 0x5555_5555_5555_5555;
+    const FOURS: i64 = 0x3333_3333_3333_3333;
+    const BYTES: i64 = 0x0f0f_0f0f_0f0f_0f0f;
+    const EACH: i64 = 0x0101_0101_0101_0101;
+    let odd = words.shr(word, 1);
+    let odd = words.and(odd, PAIRS);
+    let pairs = words.sub(word, odd);
+    let [low, high] = [pairs, words.shr(pairs, 2)].map(|pairs| words.and(pairs, FOURS));
+    let fours = words.add(low, high);
+    let high = words.shr(fours, 4);
+    let bytes = words.add(fours, high);
+    let bytes = words.and(bytes, BYTES);
+    let sum = words.binary(BinaryOp::Mul, bytes, EACH);
+    words.shr(sum, 56)
 }
 
 impl Record {

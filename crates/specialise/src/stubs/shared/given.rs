@@ -1,8 +1,10 @@
 //! Values in arena memory, of unknown type, as keys and values of a type.
 
+use crate::arena;
 use crate::context::{Context, Result};
 use crate::state::State;
 use crate::strings::Slice;
+use crate::stubs::memory::text_of_payload;
 use crate::value::{Abs, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir::CompareOp;
@@ -48,7 +50,7 @@ impl Context<'_> {
             self.enter(std::mem::take(&mut given.others))?;
             given.only(self, TAG_FLOAT);
             let payload = self.add(address, 8);
-            let payload = self.load_arena(payload);
+            let payload = arena::load(self, payload);
             let integral = self.call_routine_without_state("float_is_integer", &[payload]);
             let broken = self.compare(CompareOp::Eq, integral, 0);
             self.leave_if(broken, &mut given.others);
@@ -60,12 +62,12 @@ impl Context<'_> {
 
     /// Splits the current state by whether the value at an address is one of the type.
     pub(in crate::stubs) fn given(&mut self, address: Word, ty: &Type) -> Result<Given> {
-        let tag = self.load_arena(address);
+        let tag = arena::load(self, address);
         let nil = self.compare(CompareOp::Eq, tag, TAG_NIL);
         let (nil, other) = self.split(nil);
         self.state = other;
         let payload = self.add(address, 8);
-        let payload = self.load_arena(payload);
+        let payload = arena::load(self, payload);
         let mut given = Given { tag, fits: Vec::new(), nil, others: Vec::new(), too_long: Vec::new() };
         match ty {
             Type::Boolean => {
@@ -79,50 +81,57 @@ impl Context<'_> {
                 given.only(self, TAG_INT);
                 given.fit(self, Abs::Int(payload));
             }
-            Type::Text { capacity } => {
+            _ if !matches!(ty, Type::Record(_)) => {
                 given.only(self, TAG_STRING);
-                let text = self.text_of_payload(payload);
-                if let Str::Slice { length: Word::Value(length), .. } = text {
-                    let capacity = i64::from(*capacity);
-                    let too_long = self.compare(CompareOp::UGt, length, capacity);
-                    self.leave_if(too_long, &mut given.too_long);
-                    self.set_range(length, Range::up_to(capacity));
-                }
-                given.fit(self, Abs::Str(text));
+                self.given_text(&mut given, payload, ty)?;
             }
+            _ => given.others.push(self.take_state()),
+        }
+        Ok(given)
+    }
+
+    /// Of a text.
+    fn given_text(&mut self, given: &mut Given, payload: Word, ty: &Type) -> Result<()> {
+        match ty {
             Type::Ipv4 => {
-                given.only(self, TAG_STRING);
                 let address = self.call_routine_without_state("parse_ipv4", &[payload]);
                 given.only_found(self, address);
                 given.fit(self, Abs::Str(Str::Ipv4(address)));
             }
             Type::Mac => {
-                given.only(self, TAG_STRING);
                 let address = self.call_routine_without_state("parse_mac", &[payload]);
                 given.only_found(self, address);
                 given.fit(self, Abs::Str(Str::Mac(address)));
             }
             Type::Address => {
-                given.only(self, TAG_STRING);
                 let address = self.call_routine_without_state("parse_ipv4", &[payload]);
                 let four = self.compare(CompareOp::SGe, address, 0);
                 let (four, six) = self.split(four);
                 self.state = four;
                 given.fit(self, Abs::Str(Str::Ipv4(address)));
                 self.state = six;
-                self.given_ipv6(&mut given, payload)?;
+                self.given_ipv6(given, payload)?;
             }
             Type::Prefix4 | Type::Prefix6 => {
-                given.only(self, TAG_STRING);
                 let length = self.parse_prefix(ty, payload);
                 given.only_found(self, length);
                 // The bytes of the key are made of the text again.
-                let text = self.text_of_payload(payload);
+                let text = text_of_payload(self, payload);
                 given.fit(self, Abs::Str(text));
             }
-            Type::Record(_) => given.others.push(self.take_state()),
+            _ => {
+                let text = text_of_payload(self, payload);
+                if let (Str::Slice { length: Word::Value(length), .. }, Type::Text { capacity }) = (&text, ty)
+                {
+                    let (length, capacity) = (*length, i64::from(*capacity));
+                    let too_long = self.compare(CompareOp::UGt, length, capacity);
+                    self.leave_if(too_long, &mut given.too_long);
+                    self.set_range(length, Range::up_to(capacity));
+                }
+                given.fit(self, Abs::Str(text));
+            }
         }
-        Ok(given)
+        Ok(())
     }
 
     /// The length of the prefix that a text stands for, with the address at `L_RESULT`; negative where it is none.
@@ -134,7 +143,7 @@ impl Context<'_> {
     /// A word of what a routine gives besides its status.
     pub(in crate::stubs) fn result_word(&mut self, offset: i64) -> Word {
         let place = self.add(self.state_address(), L_RESULT + offset);
-        self.load_arena(place)
+        arena::load(self, place)
     }
 
     /// An address is one whose own text the given one is.
@@ -144,7 +153,7 @@ impl Context<'_> {
         self.leave_if(none, &mut given.others);
         let [high, low] = [0, 8].map(|offset| self.result_word(offset));
         let address = Str::Ipv6(high, low);
-        let Str::Slice { space, start, length } = self.text_of_payload(payload) else { return Ok(()) };
+        let Str::Slice { space, start, length } = text_of_payload(self, payload) else { return Ok(()) };
         let text = Slice { space, start, length };
         let (space, start, length) = self.slice(&address)?;
         let (same, different) = self.split_equal_slices(text, Slice { space, start, length })?;

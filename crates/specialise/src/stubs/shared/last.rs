@@ -4,8 +4,10 @@
 
 use super::super::{Stubs, without_context};
 use super::Record;
+use crate::arena;
 use crate::context::{Context, Result};
 use crate::state::State;
+use crate::stubs::shared::value_words;
 use crate::value::{Abs, Word};
 use moonhook_ir::words::{Branches, Words};
 use moonhook_ir::{CompareOp, FunctionId};
@@ -51,7 +53,7 @@ impl Context<'_> {
     /// assigned to it.
     fn keep_entry(&mut self, table: TableId, record: &Record, [key, value]: [Word; 2]) -> Result<()> {
         let held = self.held_entry(record.number, key);
-        let [tag, payload] = self.value_words(value);
+        let [tag, payload] = value_words(self, value);
         let mut done = Vec::new();
         let other = self.compare(CompareOp::Ne, tag, TAG_TABLE);
         let (other, is_table) = self.split(other);
@@ -76,14 +78,14 @@ impl Context<'_> {
         self.leave_if(none, &mut done);
         // It is 0 where the entry turns out to be gone, and may be left of an assignment that has failed.
         let last = self.add(held, T_LAST);
-        self.store_arena(last, Word::Imm(0));
+        arena::store(self, last, Word::Imm(0));
         let copy = self.last_copy(table, record, [held, key], &mut done)?;
         let schema = self.schema_of(table)?;
         if let Some(at) = self.find_in_copy(record, &schema, copy, &mut done) {
             let values = self.allocate_in_arena(Word::Imm(16 * record.fields.len() as i64));
             for (number, (name, ty, inside)) in record.fields.iter().enumerate() {
                 let out = self.add(values, 16 * number as i64);
-                let there = self.load_arena(at);
+                let there = arena::load(self, at);
                 let (there, missing) = self.split_flag(there, number);
                 self.state = missing;
                 self.store_value(out, &Abs::Nil)?;
@@ -121,7 +123,7 @@ impl Context<'_> {
         let (none, some) = self.split(none);
         self.state = some;
         let assigned = self.assigned_fields(table, record, copy)?;
-        let assigned = self.load_arena(assigned);
+        let assigned = arena::load(self, assigned);
         let old = self.compare(CompareOp::Ne, assigned, 0);
         let (old, good) = self.split(old);
         self.enter(vec![none, old])?;

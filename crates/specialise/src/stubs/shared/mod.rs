@@ -12,9 +12,11 @@ pub use records::Record;
 
 use self::fields::Source;
 use super::{Stubs, without_context};
+use crate::arena;
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::state::State;
+use crate::stubs::memory::text_of_payload;
 use crate::value::{Abs, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;
@@ -57,37 +59,7 @@ impl Stubs<'_> {
         let read =
             self.make(&format!("shared_read_{number}"), without_context(3), |context, parameters| {
                 let &[_, key, out] = parameters else { return Ok(()) };
-                let schema = context.schema_of(table)?;
-                // The value may go where the key stands.
-                let key_words = context.value_words(key);
-                let (mut done, mut nothing) = (Vec::new(), Vec::new());
-                let mut held = Word::Imm(0);
-                if let Some(record) = &record {
-                    (done, held) = context.copy_entry(table, record, [key, out], &mut nothing)?;
-                }
-                let (found, none) = context.find(table, &schema, key)?;
-                nothing.extend(none);
-                for arm in found {
-                    context.state = arm.state;
-                    match (arm.values.first(), &record) {
-                        (None | Some(Abs::Nil), _) => nothing.push(context.take_state()),
-                        (Some(_), Some(_)) => done.push(context.store_table(out, held)),
-                        (Some(value), None) => {
-                            context.store_value(out, value)?;
-                            done.push(context.take_state());
-                        }
-                    }
-                }
-                context.enter(nothing)?;
-                context.call_routine("shared_note_absent", &[word, key]);
-                context.store_value(out, &Abs::Nil)?;
-                done.push(context.take_state());
-                context.enter(done)?;
-                if schema.value == Type::Integer {
-                    context.call_routine("shared_note_read", &[word, key_words[0], key_words[1], out]);
-                }
-                context.give(0);
-                Ok(())
+                context.read_value(table, [key, out], (word, record.as_ref()))
             })?;
         let write =
             self.make(&format!("shared_write_{number}"), without_context(3), |context, parameters| {
@@ -113,10 +85,44 @@ impl Stubs<'_> {
 }
 
 impl Context<'_> {
-    /// Tag and payload of the value at a place.
-    fn value_words(&mut self, place: Word) -> [Word; 2] {
-        let payload = self.add(place, 8);
-        [self.load_arena(place), self.load_arena(payload)]
+    /// The code that puts the value under a key into a place, the table's number being known to the runtime.
+    fn read_value(
+        &mut self,
+        table: TableId,
+        [key, out]: [Word; 2],
+        (number, record): (Word, Option<&Record>),
+    ) -> Result<()> {
+        let schema = self.schema_of(table)?;
+        // The value may go where the key stands.
+        let key_words = value_words(self, key);
+        let (mut done, mut nothing) = (Vec::new(), Vec::new());
+        let mut held = Word::Imm(0);
+        if let Some(record) = record {
+            (done, held) = self.copy_entry(table, record, [key, out], &mut nothing)?;
+        }
+        let (found, none) = self.find(table, &schema, key)?;
+        nothing.extend(none);
+        for arm in found {
+            self.state = arm.state;
+            match (arm.values.first(), record) {
+                (None | Some(Abs::Nil), _) => nothing.push(self.take_state()),
+                (Some(_), Some(_)) => done.push(self.store_table(out, held)),
+                (Some(value), None) => {
+                    self.store_value(out, value)?;
+                    done.push(self.take_state());
+                }
+            }
+        }
+        self.enter(nothing)?;
+        self.call_routine("shared_note_absent", &[number, key]);
+        self.store_value(out, &Abs::Nil)?;
+        done.push(self.take_state());
+        self.enter(done)?;
+        if schema.value == Type::Integer {
+            self.call_routine("shared_note_read", &[number, key_words[0], key_words[1], out]);
+        }
+        self.give(0);
+        Ok(())
     }
 
     /// The table's schema. The script is to blame for a table without one, but not for the code that follows.
@@ -239,7 +245,7 @@ impl Context<'_> {
 
     /// Splits off where the value to be assigned is nil; goes on where it is not.
     fn leave_deletion(&mut self, value: Word) -> State {
-        let tag = self.load_arena(value);
+        let tag = arena::load(self, value);
         let nil = self.compare(CompareOp::Eq, tag, TAG_NIL);
         let (nil, other) = self.split(nil);
         self.state = other;
@@ -265,7 +271,7 @@ impl Context<'_> {
             let sum = match arm.values.first() {
                 Some(Abs::Int(old)) => {
                     let sum = self.add(*old, added);
-                    self.note_addition(sum, *old, added);
+                    self.known.note_addition(sum, *old, added);
                     sum
                 }
                 _ => added,
@@ -276,7 +282,7 @@ impl Context<'_> {
     }
 
     fn raise_too_long(&mut self, table: TableId, what: &str) {
-        let message = format!("{what} too long for table '{}'", self.table_name(table));
+        let message = format!("{what} too long for table '{}'", self.snapshot.table_name(table));
         self.fail(Message::new(message));
     }
 
@@ -285,10 +291,17 @@ impl Context<'_> {
         if !self.state.alive() {
             return Ok(());
         }
-        let before = format!("bad {what} for table '{}' ({ty} expected, got ", self.table_name(table));
+        let before =
+            format!("bad {what} for table '{}' ({ty} expected, got ", self.snapshot.table_name(table));
         let name = self.call_routine_without_state("tag_name", &[tag]);
-        let name = Abs::Str(self.text_of_payload(name));
+        let name = Abs::Str(text_of_payload(self, name));
         let text = self.concatenate(&[Abs::text(before), name, Abs::text(")")])?;
         self.raise_text(&text, true)
     }
+}
+
+/// Tag and payload of the value at a place.
+pub fn value_words(words: &mut impl Words, place: Word) -> [Word; 2] {
+    let payload = words.add(place, 8);
+    [arena::load(words, place), arena::load(words, payload)]
 }

@@ -4,10 +4,13 @@
 use super::super::{Stubs, without_context};
 use super::Accesses;
 use super::fields::Source;
+use crate::arena;
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::state::State;
 use crate::strings::Slice;
+use crate::stubs::memory::text_of_payload;
+use crate::stubs::shared::value_words;
 use crate::value::{Abs, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir::CompareOp;
@@ -144,9 +147,9 @@ impl Context<'_> {
 
     /// Stores a table, and gives where that was done.
     pub(super) fn store_table(&mut self, out: Word, table: Word) -> State {
-        self.store_arena(out, Word::Imm(TAG_TABLE));
+        arena::store(self, out, Word::Imm(TAG_TABLE));
         let payload = self.add(out, 8);
-        self.store_arena(payload, table);
+        arena::store(self, payload, table);
         self.take_state()
     }
 
@@ -172,12 +175,12 @@ impl Context<'_> {
         let schema: std::rc::Rc<Schema> = self.schema_of(table)?;
         let key = self.add(entry, T_KEY);
         let (arms, mut gone) = self.find(table, &schema, key)?;
-        let mut arms = self.there(arms, &mut gone);
+        let mut arms = there(arms, &mut gone);
         for name in &record.path {
             let Some(values) = self.join(std::mem::take(&mut arms))? else { break };
             let Some(Abs::Entry { path, base }) = values.first() else { break };
             let inside = self.read_entry(*path, *base, &Abs::text(name))?;
-            arms = self.there(inside, &mut gone);
+            arms = there(inside, &mut gone);
             if arms.is_empty() {
                 break;
             }
@@ -192,24 +195,16 @@ impl Context<'_> {
         })
     }
 
-    /// The arms with an entry; the states of the others go to `gone`.
-    fn there(&mut self, arms: Vec<Arm>, gone: &mut Vec<State>) -> Vec<Arm> {
-        let (there, missing): (Vec<Arm>, Vec<Arm>) =
-            arms.into_iter().partition(|arm| matches!(arm.values.first(), Some(Abs::Entry { .. })));
-        gone.extend(missing.into_iter().map(|arm| arm.state));
-        there
-    }
-
     /// Splits the current state by which of a record's fields the value at `name` is the name of; the last one is where it is
     /// none.
     pub(super) fn split_field(&mut self, record: &Record, name: Word) -> Result<(Vec<State>, State)> {
-        let tag = self.load_arena(name);
+        let tag = arena::load(self, name);
         let other = self.compare(CompareOp::Ne, tag, TAG_STRING);
         let mut none = Vec::new();
         self.leave_if(other, &mut none);
         let payload = self.add(name, 8);
-        let payload = self.load_arena(payload);
-        let Str::Slice { space, start, length } = self.text_of_payload(payload) else {
+        let payload = arena::load(self, payload);
+        let Str::Slice { space, start, length } = text_of_payload(self, payload) else {
             return Ok((Vec::new(), self.take_state()));
         };
         let mut fields = Vec::new();
@@ -252,7 +247,7 @@ impl Context<'_> {
         [entry, name, out]: [Word; 3],
     ) -> Result<Vec<State>> {
         let Some(found) = self.live_entry(table, record, entry)? else { return Ok(Vec::new()) };
-        let key = self.value_words(found.key);
+        let key = value_words(self, found.key);
         let (states, none) = self.split_field(record, name)?;
         let (mut done, mut nothing) = (Vec::new(), vec![none]);
         for (index, (state, (name, ty, inside))) in states.into_iter().zip(&record.fields).enumerate() {
@@ -294,7 +289,7 @@ impl Context<'_> {
         let (states, none) = self.split_field(record, name)?;
         self.state = none;
         let mut done = vec![self.leave_deletion(value)];
-        let message = format!("an entry of table '{}' has no such field", self.table_name(table));
+        let message = format!("an entry of table '{}' has no such field", self.snapshot.table_name(table));
         self.fail(Message::new(message));
         for (index, (state, field)) in states.into_iter().zip(&record.fields).enumerate() {
             self.state = state;
@@ -357,4 +352,12 @@ impl Context<'_> {
         }
         Ok(done)
     }
+}
+
+/// The arms with an entry; the states of the others go to `gone`.
+fn there(arms: Vec<Arm>, gone: &mut Vec<State>) -> Vec<Arm> {
+    let (there, missing): (Vec<Arm>, Vec<Arm>) =
+        arms.into_iter().partition(|arm| matches!(arm.values.first(), Some(Abs::Entry { .. })));
+    gone.extend(missing.into_iter().map(|arm| arm.state));
+    there
 }

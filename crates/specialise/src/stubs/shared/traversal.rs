@@ -5,6 +5,7 @@
 
 use super::super::{Stubs, without_context};
 use super::{Accesses, Record};
+use crate::arena;
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::loops::Iteration;
@@ -13,9 +14,8 @@ use crate::state::State;
 use crate::value::{Abs, Word};
 use crate::ways::Arm;
 use moonhook_ir as ir;
-use moonhook_ir::Builder;
 use moonhook_ir::words::{Branches, WayState, Words};
-use moonhook_ir::{BinaryOp, CompareOp, FunctionId, FunctionKind, Size, UnaryOp};
+use moonhook_ir::{BinaryOp, Builder, CompareOp, FunctionId, FunctionKind, Size, UnaryOp};
 use moonhook_runtime::layout::{
     ACCESS_AFTER, ACCESS_ANY, ACCESS_NEXT, ACCESS_TRAVERSE, L_HEAP, L_HEAP_END, L_KEYS, L_KEYS_FULL,
     L_KEYS_NOW,
@@ -86,7 +86,8 @@ impl Context<'_> {
 
     /// Prefixes have no order that the kernel walks them in.
     fn refuse_traversal(&mut self, table: TableId) {
-        let message = format!("the prefixes of table '{}' cannot be traversed", self.table_name(table));
+        let message =
+            format!("the prefixes of table '{}' cannot be traversed", self.snapshot.table_name(table));
         self.fail(Message::new(message));
     }
 
@@ -109,18 +110,18 @@ impl Context<'_> {
         self.for_each_entry(map, function, self.state_address());
         let full = self.state_field(L_KEYS_FULL);
         let full = self.compare(CompareOp::Ne, full, 0);
-        let message = format!("table '{}' has too many entries to traverse", self.table_name(table));
+        let message = format!("table '{}' has too many entries to traverse", self.snapshot.table_name(table));
         self.fail_if(full, |context| context.fail(Message::new(message)));
     }
 
     fn state_field(&mut self, field: i64) -> Word {
         let place = self.add(self.state_address(), field);
-        self.load_arena(place)
+        arena::load(self, place)
     }
 
     fn set_state_field(&mut self, field: i64, word: Word) {
         let place = self.add(self.state_address(), field);
-        self.store_arena(place, word);
+        arena::store(self, place, word);
     }
 
     /// A copied key where the kernel takes keys.
@@ -128,7 +129,7 @@ impl Context<'_> {
         let room = self.room_for_key(schema)?;
         for offset in (0..schema.key_size() as i64).step_by(8) {
             let place = self.add(from, offset);
-            let word = self.load_arena(place);
+            let word = arena::load(self, place);
             self.store(room, offset as i16, Size::B8, word);
         }
         Ok(room)
@@ -148,7 +149,7 @@ impl Context<'_> {
             return Ok(());
         }
         let place = self.add(traversal, 8);
-        let payload = self.load_arena(place);
+        let payload = arena::load(self, place);
         let left = self.shr(payload, 32);
         let first = self.unary(UnaryOp::ZeroExtend32, payload);
         let exits = self.next_present((table, map, &schema), left, &mut |context, left| {
@@ -162,7 +163,7 @@ impl Context<'_> {
                 [key, value, Abs::Int(left)] => {
                     let left = self.shl(*left, 32);
                     let payload = self.binary(BinaryOp::Or, left, first);
-                    self.store_arena(place, payload);
+                    arena::store(self, place, payload);
                     stored.push(self.store_key_and_value(table, record, out, [key, value])?);
                 }
                 _ => {
@@ -183,7 +184,7 @@ impl Context<'_> {
             self.refuse_traversal(table);
             return Ok(());
         }
-        if self.steps_through(table) {
+        if self.known.shared.steps_through(self.snapshot, table) {
             let first = self.next_entry(table, &Abs::Nil)?;
             return self.store_found(table, record, out, first);
         }
