@@ -45,7 +45,7 @@ pub struct Layers {
     pub eth: bool,
     /// Tags passed over, at most 2.
     pub tags: usize,
-    /// `ip` or `ipv6`, or empty.
+    /// `ip`, `ipv6` or `arp`, or empty.
     pub network: String,
     /// Extension headers, as indices into [`EXTENSIONS`].
     extensions: Vec<usize>,
@@ -66,8 +66,10 @@ impl Layers {
             names.next_if_eq(&"ethertype");
             tags += 1;
         }
-        let network =
-            names.next_if(|name| eth && matches!(*name, "ip" | "ipv6")).unwrap_or_default().to_owned();
+        let network = names
+            .next_if(|name| eth && matches!(*name, "ip" | "ipv6" | "arp"))
+            .unwrap_or_default()
+            .to_owned();
         let mut extensions = Vec::new();
         let extension = |name: &&str| EXTENSIONS.iter().position(|known| known.name == *name);
         while let Some(index) = names.peek().and_then(extension).filter(|_| network == "ipv6") {
@@ -93,7 +95,8 @@ impl Layers {
         match header {
             "eth" => self.eth,
             "vlan" => self.tags > 0,
-            "ip" => !self.network.is_empty(),
+            "arp" => self.network == "arp",
+            "ip" => matches!(self.network.as_str(), "ip" | "ipv6"),
             "tcp" | "udp" => self.transport == header,
             "icmp" => self.transport.starts_with("icmp"),
             "payload" => self.transport == "tcp",

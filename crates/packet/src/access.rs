@@ -201,6 +201,14 @@ pub trait Access: Machine {
         Ok(self.host_order(word, size))
     }
 
+    /// A MAC address in a header, as [`Access::header_field`].
+    fn header_mac(&mut self, offset: Word, at: i64, whole: u32) -> Result<Word, Self::Stop> {
+        let high = self.header_field(offset, at, Size::B4, whole)?;
+        let low = self.header_field(offset, at + 4, Size::B2, whole)?;
+        let high = self.shl(high, 16);
+        Ok(self.binary(BinaryOp::Or, high, low))
+    }
+
     /// A word loaded from network byte order.
     fn host_order(&mut self, word: Word, size: Size) -> Word {
         match size {

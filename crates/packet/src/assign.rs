@@ -19,6 +19,7 @@ pub enum Takes {
     Mac,
     /// An address of the packet's IP version.
     Address,
+    Ipv4,
 }
 
 /// The states in which a field was not assigned.
@@ -118,6 +119,14 @@ pub trait Assign: Headers {
         let offset = self.add(header.start, at);
         self.write_word(address, offset, size, new);
         Ok(self.change(old, new, size, at))
+    }
+
+    /// Writes a MAC address, `at` bytes behind a header's start.
+    fn put_mac(&mut self, header: Header, at: i64, word: Word) -> Result<(), Self::Stop> {
+        let high = self.shr(word, 16);
+        self.put(header, Place::word(at, Size::B4), high)?;
+        self.put(header, Place::word(at + 4, Size::B2), word)?;
+        Ok(())
     }
 
     /// What it means for a checksum that `old` at a header's byte `at` is `new` now; both as they are in memory.

@@ -105,6 +105,7 @@ pub fn unfit(takes: Takes, name: &str) -> String {
         Takes::Flag => "boolean".to_string(),
         Takes::Mac => "MAC address".to_string(),
         Takes::Address => "address of the packet's IP version".to_string(),
+        Takes::Ipv4 => "IPv4 address".to_string(),
     };
     format!("bad value for field '{name}' ({expected} expected)")
 }
@@ -116,13 +117,16 @@ pub fn given(context: &mut Context<'_>, takes: Takes, value: &Abs) -> Result<Opt
         (Takes::Flag, Abs::Bool(word)) => Some(Value::Flag(*word)),
         (Takes::Mac, Abs::Str(Str::Mac(word))) => Some(Value::Mac(*word)),
         (Takes::Mac, Abs::Str(Str::Const(text))) => literals::mac(text).map(|mac| Value::Mac(mac.into())),
-        (Takes::Address, Abs::Str(Str::Ipv4(word))) => Some(Value::Ipv4(*word)),
+        (Takes::Address | Takes::Ipv4, Abs::Str(Str::Ipv4(word))) => Some(Value::Ipv4(*word)),
         (Takes::Address, Abs::Str(Str::Ipv6(high, low))) => Some(Value::Ipv6(*high, *low)),
         (Takes::Address, Abs::Str(Str::Const(text))) => match literals::ipv4(text) {
             Some(address) => Some(Value::Ipv4(address.into())),
             None => literals::ipv6(text).map(|[high, low]| Value::Ipv6(high.into(), low.into())),
         },
-        (Takes::Mac | Takes::Address, Abs::Str(Str::Slice { .. })) => {
+        (Takes::Ipv4, Abs::Str(Str::Const(text))) => {
+            literals::ipv4(text).map(|address| Value::Ipv4(address.into()))
+        }
+        (Takes::Mac | Takes::Address | Takes::Ipv4, Abs::Str(Str::Slice { .. })) => {
             return context.unsupported(
                 "a string made at packet time in the place of an address",
                 "use addresses of packets (`pkt.ip.src`) or of tables that have addresses as values",

@@ -6,6 +6,7 @@
 //! All offsets are bytes from the start of the frame unless a comment says otherwise; all integers on the wire are
 //! big-endian. Nothing here panics, whatever the bytes are.
 
+pub mod arp;
 pub mod assign;
 mod bytes;
 pub mod eth;
@@ -28,6 +29,7 @@ pub use value::{Text, Value};
 pub static PROTOCOLS: &[Protocol] = &[
     eth::PROTOCOL,
     vlan::PROTOCOL,
+    arp::PROTOCOL,
     ip::PROTOCOL,
     tcp::PROTOCOL,
     udp::PROTOCOL,

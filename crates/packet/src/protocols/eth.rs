@@ -4,8 +4,8 @@ use super::header::{Field, Headers, Protocol, Values, nothing};
 use super::link;
 use crate::assign::{Assign, Header, Place, Takes, word_of};
 use crate::{Access, Machine, Value};
+use moonhook_ir::Size;
 use moonhook_ir::words::Word;
-use moonhook_ir::{BinaryOp, Size};
 
 pub fn protocol<M: Machine>() -> Protocol<M> {
     Protocol {
@@ -36,12 +36,8 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
     }
 }
 
-/// Six bytes as a number of 48 bits.
 fn mac<M: Machine>(machine: &mut M, at: i64) -> Values<M> {
-    let high = machine.header_field(Word::Imm(0), at, Size::B4, link::ETHERNET)?;
-    let low = machine.header_field(Word::Imm(0), at + 4, Size::B2, link::ETHERNET)?;
-    let high = machine.shl(high, 16);
-    let word = machine.binary(BinaryOp::Or, high, low);
+    let word = machine.header_mac(Word::Imm(0), at, link::ETHERNET)?;
     machine.only(Value::Mac(word))
 }
 
@@ -50,9 +46,7 @@ const HEADER: Header = Header { start: Word::Imm(0), whole: link::ETHERNET };
 
 fn write_mac<M: Machine>(machine: &mut M, at: i64, value: Value) -> Result<(), M::Stop> {
     if let Some(word) = word_of(value) {
-        let high = machine.shr(word, 16);
-        machine.put(HEADER, Place::word(at, Size::B4), high)?;
-        machine.put(HEADER, Place::word(at + 4, Size::B2), word)?;
+        machine.put_mac(HEADER, at, word)?;
         machine.note_field_written();
     }
     Ok(())

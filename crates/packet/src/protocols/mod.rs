@@ -4,6 +4,7 @@
 //! *parse*: it gives a few words (is it there, where, …) that are kept as facts of the state, so that it is done once.
 //! Nothing is parsed before it is asked for.
 
+mod arp;
 mod eth;
 mod extensions;
 mod header;
@@ -30,10 +31,11 @@ pub use header::{Assignment, Field, Protocol, RefusedBy, Values};
 pub use payload::payload_offset;
 
 /// All of them.
-pub fn protocols<M: Machine>() -> [Protocol<M>; 8] {
+pub fn protocols<M: Machine>() -> [Protocol<M>; 9] {
     [
         eth::protocol(),
         vlan::protocol(),
+        arp::protocol(),
         ip::protocol(),
         tcp::protocol(),
         udp::protocol(),

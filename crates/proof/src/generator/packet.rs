@@ -33,8 +33,9 @@ const SETTERS: [(&str, usize); 5] =
     [("setuint8", 1), ("setuint16", 2), ("setint32", 4), ("setint64", 8), ("setbyte", 1)];
 
 /// Integer fields of headers (docs/packet.md) that are not nil where the header is there.
-pub(super) const FIELDS: [(&str, &str); 10] = [
+pub(super) const FIELDS: [(&str, &str); 11] = [
     ("eth", "type"),
+    ("arp", "op"),
     ("ip", "version"),
     ("ip", "ttl"),
     ("ip", "proto"),
@@ -120,7 +121,7 @@ impl Generator {
         if !self.scope.packet {
             return None;
         }
-        let header = self.one_of(&["ip", "tcp", "udp", "vlan", "icmp"]);
+        let header = self.one_of(&["ip", "tcp", "udp", "vlan", "icmp", "arp"]);
         Some(Expression::leaf(ExpressionKind::Boolean, format!("(pkt.{header} ~= nil)")))
     }
 

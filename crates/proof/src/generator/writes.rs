@@ -7,11 +7,12 @@ pub(super) const STATEMENTS: Rules<StatementRule> =
     &[(Features::WRITES, 5, Generator::assign_field), (Features::WRITES, 2, Generator::assign_field_by_name)];
 
 /// Integer fields that can be assigned (docs/packet.md), with their bits.
-const NUMBERS: [(&str, &str, u32); 20] = [
+const NUMBERS: [(&str, &str, u32); 21] = [
     ("eth", "type", 16),
     ("vlan", "id", 12),
     ("vlan", "priority", 3),
     ("vlan", "type", 16),
+    ("arp", "op", 16),
     ("ip", "ttl", 8),
     ("ip", "tos", 8),
     ("ip", "id", 16),
@@ -34,9 +35,11 @@ const FLAGS: [(&str, &str); 5] =
     [("vlan", "dei"), ("ip", "dont_fragment"), ("tcp", "syn"), ("tcp", "fin"), ("tcp", "cwr")];
 
 /// Addresses, with the field of a packet that has one of the same kind.
-const ADDRESSES: [(&str, &str, &[&str]); 4] = [
+const ADDRESSES: [(&str, &str, &[&str]); 6] = [
     ("eth", "src", &["\"02:00:00:ff:ff:01\"", "pkt.eth.dst"]),
     ("eth", "dst", &["\"ff:ff:ff:ff:ff:ff\"", "pkt.eth.src"]),
+    ("arp", "sender_mac", &["\"02:00:00:ff:ff:01\"", "pkt.eth.src"]),
+    ("arp", "target", &["\"10.0.0.9\"", "pkt.arp.sender"]),
     ("ip", "src", &["\"192.0.2.77\"", "\"2001:db8::77\"", "pkt.ip.dst"]),
     ("ip", "dst", &["\"255.255.255.255\"", "\"::\"", "\"fe80::1:0:1\"", "pkt.ip.src"]),
 ];

@@ -178,6 +178,7 @@ fn assign_field(context: &mut Context<'_>, object: &Object, name: &[u8], place: 
         Takes::Flag => Type::Boolean,
         Takes::Mac => Type::Mac,
         Takes::Address => Type::Address,
+        Takes::Ipv4 => Type::Ipv4,
     };
     let Given { fits, nil, mut others, .. } = context.given(place, &ty)?;
     for arm in fits {

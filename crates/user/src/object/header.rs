@@ -81,6 +81,7 @@ unsafe extern "C-unwind" fn set_index(state: *mut lua_State) -> c_int {
                     let expected = match takes {
                         Takes::Flag => c"boolean",
                         Takes::Mac => c"MAC address",
+                        Takes::Ipv4 => c"IPv4 address",
                         _ => c"address of the packet's IP version",
                     };
                     let message = c"bad value for field '%s' (%s expected)";

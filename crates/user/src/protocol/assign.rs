@@ -20,7 +20,9 @@ pub enum Takes {
     Number(u32),
     Flag,
     Mac,
+    /// An address of the packet's IP version.
     Address,
+    Ipv4,
 }
 
 /// `bits` bits, from bit `shift` on, of the big-endian integer in these bytes of the frame.
@@ -80,7 +82,7 @@ pub fn assign(frame: &mut [u8], field: &Assignment, given: Given<'_>) -> Result<
         }
         (Takes::Flag, Given::Boolean(flag)) => u128::from(flag),
         (Takes::Mac, Given::Text(text)) => mac(text).ok_or(Refusal::Unfit)?,
-        (Takes::Address, Given::Text(text)) => {
+        (Takes::Address | Takes::Ipv4, Given::Text(text)) => {
             let (size, number) = address(text).ok_or(Refusal::Unfit)?;
             let place = (field.place)(frame).ok_or(Refusal::Absent)?;
             if place.bytes.len() != size {
