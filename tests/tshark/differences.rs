@@ -55,6 +55,11 @@ pub static RULES: &[Rule] = &[
         explains: |d| ["icmp.id", "icmp.seq"].contains(&d.path) && d.ours.is_some() && !d.is_query(),
     },
     Rule {
+        name: "other ARP",
+        reason: "ARP for something else than IPv4 over Ethernet, or not whole: `pkt.arp` is nil then, tshark shows the fields that it finds",
+        explains: |d| d.path.starts_with("arp.") && d.ours.is_none() && !d.is_plain_arp(),
+    },
+    Rule {
         name: "header not whole",
         reason: "tshark shows the first fields of a header that is cut off, has a length below its minimum or the wrong \
                  version; to us it is nil, since code that tests `pkt.tcp` relies on all of it",
@@ -162,6 +167,13 @@ impl Difference<'_> {
     }
 
     /// Types with an identifier and a sequence number: RFC 792, RFC 950, RFC 4443 § 4.
+    /// Whether all of an ARP packet is there, and begins as one for IPv4 over Ethernet.
+    fn is_plain_arp(&self) -> bool {
+        let start = self.layers.network_start() as usize;
+        let packet = self.frame.data.get(start..start + 28);
+        packet.is_some_and(|packet| packet.starts_with(&[0, 1, 8, 0, 6, 4]))
+    }
+
     fn is_query(&self) -> bool {
         let kind = |field| self.shown_number(field);
         match self.layers.is_v6() {
