@@ -37,7 +37,7 @@ impl Session {
     ) -> Result<Option<Session>, SessionError> {
         let claim = claim(&options)?;
         let name = claim.as_ref().map_or_else(|| default_name(&options), |claim| claim.name().clone());
-        let pins = pins(&options, &name)?;
+        let pins = pins(&options, &name, claim.is_some())?;
         let settings = options.settings.clone();
         let leftover = pins.as_ref().and_then(Pins::leftover);
         let earlier = leftover.as_ref().map(|leftover| leftover as &dyn Earlier);
@@ -111,9 +111,13 @@ impl Session {
     }
 }
 
-/// Where the script is to be pinned, if it is.
-fn pins(options: &Options, name: &Name) -> Result<Option<Pins>, SessionError> {
+/// Where the script is to be pinned, if it is. What was pinned under its name by a process that did not get to an end is removed by
+/// who has that name.
+fn pins(options: &Options, name: &Name, has_name: bool) -> Result<Option<Pins>, SessionError> {
     let pins = Pins::of(options.bpffs.as_deref(), &options.folder, name);
+    if has_name {
+        pins.clean()?;
+    }
     match options.pin {
         true if pins.are_elsewhere() => Err(SessionError::Pinned { name: name.clone() }),
         true => pins.create().map(|()| Some(pins)),
