@@ -134,6 +134,34 @@ mkdir -p "$BPFFS/count"
 [ -z "$(find "$BPFFS" -mindepth 1)" ] || die "left behind: $(find "$BPFFS")"
 fails 3 "$MOONHOOK" stop count --bpffs "$BPFFS"
 
+# left_over: pins a map as a process does that is killed before its link.
+left_over() {
+    mkdir -p "$BPFFS/count"
+    bpftool map create "$BPFFS/count/map-7" type array key 4 value 4 entries 1 name left_over
+}
+
+echo "maps that it had pinned are listed, and removed by stop and by the next run"
+left_over
+"$MOONHOOK" list --bpffs "$BPFFS" >"$WORK/list.out"
+contains list.out '^count .* incomplete  *-  '
+"$MOONHOOK" stop count --bpffs "$BPFFS"
+[ -z "$(find "$BPFFS" -mindepth 1)" ] || die "left behind: $(find "$BPFFS")"
+[ "$("$MOONHOOK" list --bpffs "$BPFFS" --json)" = "[]" ] || die "it is listed still"
+left_over
+start cleaning
+[ ! -e "$BPFFS/count/map-7" ] || die "the map is pinned still"
+"$MOONHOOK" stop count --bpffs "$BPFFS"
+wait "$RUN" || die "it ended with $?"
+RUN=
+left_over
+env --default-signal=INT "$MOONHOOK" run right0 "$WORK/count.lua" --netns "$NETNS" --bpffs "$BPFFS" >"$WORK/plain.out" 2>&1 </dev/null &
+RUN=$!
+eventually "moonhook run attaches" grep -qs '^attached' "$WORK/plain.out"
+[ -z "$(find "$BPFFS" -mindepth 1)" ] || die "left behind: $(find "$BPFFS")"
+kill -INT "$RUN"
+wait "$RUN" || die "it ended with $?"
+RUN=
+
 echo "where it cannot be noted what is pinned, nothing is attached"
 mkdir -p "$WORK/run/count.json"
 chmod 700 "$WORK/run"

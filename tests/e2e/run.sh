@@ -124,6 +124,16 @@ ends TERM 0
 nothing_left "SIGTERM"
 grep -Eq '^final counters: .*DROP 1,.*errors 1' "$WORK/generic.out" || die "the error did not drop the frame"
 
+echo "the lines of errors in general code are counted"
+start general --form general
+for _ in 1 2 3; do send_udp 7002; done
+eventually "the errors are shown" eval '[ "$(grep -c "out of bounds" "$WORK/general.err")" = 3 ]'
+ends INT 0
+grep -Eq "^  3 x .*ports.lua:16: bad argument #1 to 'getbyte' \(out of bounds\)$" "$WORK/general.out" || {
+    cat "$WORK/general.out" >&2
+    die "the errors are counted without their line"
+}
+
 echo "auto mode falls back where the driver cannot"
 ip -n "$LEFT" link set left0 mtu 9000
 start auto --mode auto --duration 1
@@ -168,9 +178,14 @@ RUN=
 eventually "the kernel detaches" eval '! has_xdp xdp'
 
 echo "JSON lines"
-send_soon() { sleep 1 && send_udp 7001 && send_udp 7002; }
-send_soon &
-"$MOONHOOK" run right0 "$WORK/ports.lua" --netns "$RIGHT" --json --duration 2 >"$WORK/json.out" 2>"$WORK/json.err"
+env --default-signal=INT "$MOONHOOK" run right0 "$WORK/ports.lua" --netns "$RIGHT" --json \
+    >"$WORK/json.out" 2>"$WORK/json.err" </dev/null &
+RUN=$!
+eventually "moonhook run attaches" grep -q '"type":"attached"' "$WORK/json.out"
+send_udp 7001
+send_udp 7002
+eventually "print and error are shown" eval '[ "$(grep -Ec "\"type\":\"(print|error)\"" "$WORK/json.out")" = 2 ]'
+ends INT 0
 [ ! -s "$WORK/json.err" ] || die "with --json something went to standard error"
 jq -es '
     .[0].type == "attached" and .[0].mode == "native"

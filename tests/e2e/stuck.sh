@@ -49,15 +49,26 @@ send() {
     ip netns exec "$NETNS" bash -c "printf %s '$1' >/dev/udp/192.0.2.2/7001"
 }
 
-# promptly COMMAND…: it succeeds within two seconds, or a tenth of the patience that a slow machine is given.
-promptly() {
-    timeout "$((${MOONHOOK_PATIENCE:-20} / 10))" "$@" >"$WORK/promptly.out" 2>&1 || die "not promptly: $*: $(cat "$WORK/promptly.out")"
+# spent PID: the processor time of a process so far, in hundredths of a second.
+spent() {
+    awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"
 }
 
-# ends_promptly: the process ends by itself within three seconds.
+# is_at_work PID SINCE: the process is in the middle of what takes long: it has used half a second of a processor since it had used that much.
+is_at_work() {
+    [ "$(spent "$1")" -ge "$(($2 + 50))" ]
+}
+
+# promptly COMMAND…: it succeeds within six seconds, less than what is cut off takes, or three tenths of the patience that a slow machine
+# is given.
+promptly() {
+    timeout "$((${MOONHOOK_PATIENCE:-20} * 3 / 10))" "$@" >"$WORK/promptly.out" 2>&1 || die "not promptly: $*: $(cat "$WORK/promptly.out")"
+}
+
+# ends_promptly: the process ends by itself before what it is at could have been cut off.
 ends_promptly() {
     local status=0
-    timeout 3 tail --pid="$RUN" -f /dev/null || die "the process does not end"
+    timeout 8 tail --pid="$RUN" -f /dev/null || die "the process does not end"
     wait "$RUN" || status=$?
     [ "$status" = "${1:-0}" ] || die "it ended with $status: $(cat "$WORK/ua.err")"
     RUN=
@@ -82,8 +93,9 @@ echo "a slow pattern: everything is answered meanwhile, and it is cut off"
 start "$WORK/ua.lua"
 send quick1
 eventually "control code runs" grep -qx 'quick	quick1' "$WORK/ua.out"
+since=$(spent "$RUN")
 send "$slow"
-sleep 1
+eventually "control code is at work" is_at_work "$RUN" "$since"
 promptly "$MOONHOOK" list
 promptly "$MOONHOOK" table ua seen get 1
 promptly "$MOONHOOK" table ua seen
@@ -95,22 +107,25 @@ eventually "what came behind it is seen to" grep -qx 'quick	quick2' "$WORK/ua.ou
 ! grep -q 'left behind' "$WORK/ua.err" || die "a state that could be cut off was left behind"
 
 echo "signals and stop end the process in the middle of it"
+since=$(spent "$RUN")
 send "$slow"
-sleep 1
+eventually "control code is at work" is_at_work "$RUN" "$since"
 promptly "$MOONHOOK" stop ua
 ends_promptly
 start "$WORK/ua.lua"
+since=$(spent "$RUN")
 send "$slow"
-sleep 1
+eventually "control code is at work" is_at_work "$RUN" "$since"
 kill -TERM "$RUN"
 ends_promptly
 
 echo "code from outside that does not end: others are answered, and so is who sent it"
 start "$WORK/ua.lua"
+since=$(spent "$RUN")
 "$MOONHOOK" exec ua -e '("a"):rep(300):find(".-.-.-.-.-.-b$")' >"$WORK/exec.out" 2>"$WORK/exec.err" &
 EXEC=$!
 PIDS+=("$EXEC")
-sleep 1
+eventually "the code is at work" is_at_work "$RUN" "$since"
 promptly "$MOONHOOK" list
 promptly "$MOONHOOK" reload ua
 status=0
@@ -120,8 +135,9 @@ grep -q 'the function was stopped' "$WORK/exec.err" || die "$(cat "$WORK/exec.er
 
 echo "a function of the library without an end is left behind; timers and events go on in a new state"
 before=$("$MOONHOOK" exec ua -e count)
+since=$(spent "$RUN")
 send endless
-sleep 1
+eventually "control code is at work" is_at_work "$RUN" "$since"
 send meanwhile
 promptly "$MOONHOOK" list
 in_time "the state is left behind" 'its Lua state is left behind'
@@ -147,9 +163,10 @@ cat >"$WORK/load.lua" <<'LUA'
 table.concat(setmetatable({}, {__index = getmetatable, __metatable = ""}), "", 1, 1 << 60)
 require("xdp").attach(function() end)
 LUA
+since=$(spent "$RUN")
 "$MOONHOOK" reload ua "$WORK/load.lua" >"$WORK/reload.out" 2>&1 &
 PIDS+=("$!")
-sleep 1
+eventually "load time is at work" is_at_work "$RUN" "$since"
 promptly "$MOONHOOK" list
 send quick5
 eventually "events are seen to" grep -qx 'quick	quick5' "$WORK/ua.out"
@@ -161,7 +178,7 @@ for signal in INT TERM; do
     env --default-signal=INT "$MOONHOOK" run right0 "$WORK/load.lua" --netns "$NETNS" --name ua \
         >"$WORK/ua.out" 2>"$WORK/ua.err" </dev/null &
     RUN=$!
-    sleep 1
+    eventually "load time is at work" is_at_work "$RUN" 0
     kill -"$signal" "$RUN"
     ends_promptly
     [ ! -s "$WORK/ua.out" ] || die "it said: $(cat "$WORK/ua.out")"
@@ -169,7 +186,7 @@ done
 for signal in INT TERM; do
     env --default-signal=INT "$MOONHOOK" check "$WORK/load.lua" >"$WORK/ua.out" 2>"$WORK/ua.err" </dev/null &
     RUN=$!
-    sleep 1
+    eventually "load time is at work" is_at_work "$RUN" 0
     kill -"$signal" "$RUN"
     ends_promptly $((128 + $(kill -l "$signal")))
 done

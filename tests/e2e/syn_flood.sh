@@ -36,10 +36,11 @@ arrived() {
     ip netns exec "$RIGHT" awk '$1 == "Tcp:" && $2 ~ /^[0-9]/ { print $11 }' /proc/net/snmp
 }
 
-# expect WHAT LEAST MOST: checks how many segments came in since the last call.
+# expect WHAT LEAST MOST: checks how many segments came in since the last call. More than are expected have a moment to do so.
 SEEN=0
 expect() {
     local now difference
+    eventually "$1: $2 segments" eval '[ "$(arrived)" -ge '"$((SEEN + $2))"' ]'
     sleep 0.3
     now=$(arrived)
     difference=$((now - SEEN))

@@ -153,14 +153,7 @@ impl General<'_> {
     ) -> ir::Function {
         let hook = self.hook();
         let section = hook.section(self.options.frags).to_string();
-        let mut name = moonhook_specialise::program_name(self.functions.snapshot, self.program);
-        // Subprograms are symbols of the same object.
-        let taken = |name: &str| {
-            self.functions_made.iter().flatten().any(|function| function.name == name)
-                || self.module.maps.iter().any(|map| map.name == name)
-        };
-        moonhook_specialise::set_apart(&mut name, taken);
-        let mut code = Builder::new(&name, ir::FunctionKind::Program { section }, 1);
+        let mut code = Builder::new(&self.program_name(), ir::FunctionKind::Program { section }, 1);
         let processor = code.emit(Op::Helper { id: helper::GET_SMP_PROCESSOR_ID, args: vec![] });
         self.leave_without_memory(&mut code, processor, parts);
         let each = code.number(memory.stride * self.programs() as i64);
@@ -171,15 +164,7 @@ impl General<'_> {
         code.store_constant(state, L_BUDGET, self.options.budget.into());
         code.store(state, L_HANDLER, 0);
         let (exit, params) = code.new_block(1);
-        if let Some(prepare) = parts.prepare {
-            let context = code.param(0);
-            let status = code.call(prepare, &[context, address]);
-            let (failed, _) = code.cold_block(0);
-            code.leave_if(CompareOp::Ne, status, 0, failed, &[]);
-            let prepared = std::mem::replace(&mut code.block, failed);
-            self.report_failure(&mut code, state, exit, parts);
-            code.block = prepared;
-        }
+        self.prepare_packet(&mut code, (state, address), exit, parts);
         let (next, _) = code.new_block(0);
         let (start, _) = code.new_block(0);
         code.jump(next, &[]);
@@ -204,6 +189,35 @@ impl General<'_> {
         }
         code.ret(params[0]);
         code.function
+    }
+
+    /// The name of the program's function. Subprograms are symbols of the same object.
+    fn program_name(&self) -> String {
+        let mut name = moonhook_specialise::program_name(self.functions.snapshot, self.program);
+        let taken = |name: &str| {
+            self.functions_made.iter().flatten().any(|function| function.name == name)
+                || self.module.maps.iter().any(|map| map.name == name)
+        };
+        moonhook_specialise::set_apart(&mut name, taken);
+        name
+    }
+
+    /// Has the packet put where it can be read, where that takes something.
+    fn prepare_packet(
+        &mut self,
+        code: &mut Builder,
+        (state, address): (Value, Value),
+        exit: ir::Block,
+        parts: &Parts,
+    ) {
+        let Some(prepare) = parts.prepare else { return };
+        let context = code.param(0);
+        let status = code.call(prepare, &[context, address]);
+        let (failed, _) = code.cold_block(0);
+        code.leave_if(CompareOp::Ne, status, 0, failed, &[]);
+        let prepared = std::mem::replace(&mut code.block, failed);
+        self.report_failure(code, state, exit, parts);
+        code.block = prepared;
     }
 
     /// Ends the program on a CPU beyond those that it has memory for.

@@ -23,54 +23,22 @@ pub struct Accessed {
     pub shared: Vec<(usize, Accesses)>,
 }
 
+/// What the code of functions is in.
+#[derive(Default)]
+struct Units {
+    /// With the first site of each, and the unit of each program.
+    units: Vec<(u32, Vec<FunctionId>)>,
+    /// What interprets compact code in each program, where there is any; it is made when all of that is.
+    interpreters: Option<Vec<FunctionId>>,
+}
+
 impl General<'_> {
     pub(super) fn build(mut self) -> Result<Outcome, LowerError> {
         let snapshot = self.functions.snapshot;
         let handlers: Vec<Vec<u64>> = snapshot.hooks().into_iter().map(|hook| self.handlers(hook)).collect();
         let string_meta = self.string_metatable();
-        let mut units = Vec::new();
-        let mut entries: Vec<(usize, u32)> = Vec::new();
-        let mut interpreters = None;
         self.start_module();
-        // Making code and writing objects can make more functions reachable.
-        loop {
-            self.finish_objects();
-            if let Some(function) = self.uncompiled.pop_if(|function| self.interpreted.contains(function)) {
-                let first = self.sites.len() as u32;
-                let ids: &Vec<FunctionId> = interpreters
-                    .get_or_insert_with(|| (0..self.programs()).map(|_| self.reserve()).collect());
-                units.push((first, ids.clone()));
-                entries.push((function, compact::encode(&mut self, function)));
-                continue;
-            }
-            let batch = self.next_batch();
-            if batch.is_empty() {
-                break;
-            }
-            let first = self.sites.len();
-            let name = format!("{UNIT}{}", units.len());
-            let mut ids = Vec::new();
-            let mut sites = Vec::new();
-            for program in 0..self.programs() {
-                self.program = program;
-                // The code of each program goes on at the same sites.
-                self.sites.truncate(first);
-                ids.push(self.reserve());
-                let name = of_program(&name, program);
-                let (function, own_sites) = functions::compile(&mut self, &name, &batch);
-                if program > 0 && own_sites != sites {
-                    self.fail_internally("the programs' code has different sites");
-                }
-                sites = own_sites;
-                self.place(ids[program], function);
-            }
-            units.push((first as u32, ids));
-            entries.extend(batch.into_iter().zip(sites));
-        }
-        for (function, site) in entries {
-            let record = self.records[&function];
-            self.image.put(record + P_ENTRY as u64, site.into());
-        }
+        let Units { units, interpreters } = self.make_units();
         let mut programs = Vec::new();
         for (program, handlers) in handlers.into_iter().enumerate() {
             self.program = program;
@@ -94,6 +62,56 @@ impl General<'_> {
         let statics = self.finish_statics(string_meta);
         self.finish_objects();
         self.finish_programs(&programs, &statics)
+    }
+
+    /// Makes code of all functions that can be reached, and notes in their records where it begins.
+    fn make_units(&mut self) -> Units {
+        let mut made = Units::default();
+        let mut entries: Vec<(usize, u32)> = Vec::new();
+        // Making code and writing objects can make more functions reachable.
+        loop {
+            self.finish_objects();
+            let first = self.sites.len() as u32;
+            if let Some(function) = self.uncompiled.pop_if(|function| self.interpreted.contains(function)) {
+                let reserve = || (0..self.programs()).map(|_| self.reserve()).collect();
+                let ids: &Vec<FunctionId> = made.interpreters.get_or_insert_with(reserve);
+                made.units.push((first, ids.clone()));
+                entries.push((function, compact::encode(self, function)));
+                continue;
+            }
+            let batch = self.next_batch();
+            if batch.is_empty() {
+                break;
+            }
+            let (ids, sites) = self.make_unit(&format!("{UNIT}{}", made.units.len()), &batch);
+            made.units.push((first, ids));
+            entries.extend(batch.into_iter().zip(sites));
+        }
+        for (function, site) in entries {
+            let record = self.records[&function];
+            self.image.put(record + P_ENTRY as u64, site.into());
+        }
+        made
+    }
+
+    /// A unit of these functions for each program, and the sites at which they begin.
+    fn make_unit(&mut self, name: &str, functions: &[usize]) -> (Vec<FunctionId>, Vec<u32>) {
+        let first = self.sites.len();
+        let (mut ids, mut sites) = (Vec::new(), Vec::new());
+        for program in 0..self.programs() {
+            self.program = program;
+            // The code of each program goes on at the same sites.
+            self.sites.truncate(first);
+            let id = self.reserve();
+            let (function, own_sites) = functions::compile(self, &of_program(name, program), functions);
+            if program > 0 && own_sites != sites {
+                self.fail_internally("the programs' code has different sites");
+            }
+            sites = own_sites;
+            self.place(id, function);
+            ids.push(id);
+        }
+        (ids, sites)
     }
 
     /// The closures of the hook's handlers.
@@ -185,18 +203,9 @@ impl General<'_> {
     ) -> (Block, Block, Value) {
         let (head, params) = code.new_block(1);
         let status = params[0];
-        let (turn, _) = code.new_block(0);
         let (ended, end) = code.new_block(1);
-        let (stop, _) = code.cold_block(0);
         code.block = head;
-        code.terminate(Terminator::MayGoto {
-            go: Target::new(turn, vec![]),
-            stop: Target::new(stop, vec![]),
-        });
-        code.block = stop;
-        let failed = code.constant(FAILED);
-        code.jump(ended, &[failed]);
-        code.block = turn;
+        Self::take_a_turn(code, ended);
         let block_for = |code: &mut Builder, op: CompareOp, value: i64| {
             let (block, _) = code.new_block(0);
             code.leave_if(op, status, value as i32, block, &[]);
@@ -221,22 +230,45 @@ impl General<'_> {
         code.block = requested;
         self.make_call(code, state, head);
         for (block, stub) in accessed.into_iter().chain(assigned) {
-            code.block = block;
             let context = code.param(0);
-            let address = code.load(state, L_SELF);
-            let status = code.call(stub, &[context, address]);
-            Self::go_on(code, status, head);
+            Self::see_to(code, block, (stub, Some(context)), state, head);
         }
         code.block = of_map;
         self.access_shared(code, state, &accesses.shared, head);
         for (block, name) in by_routine {
-            code.block = block;
             let routine = self.routine(name);
-            let address = code.load(state, L_SELF);
-            let status = code.call(routine, &[address]);
-            Self::go_on(code, status, head);
+            Self::see_to(code, block, (routine, None), state, head);
         }
         (head, ended, end[0])
+    }
+
+    /// Goes on behind the present block, unless the kernel has the loop end: then with `FAILED` in `ended`.
+    fn take_a_turn(code: &mut Builder, ended: Block) {
+        let (turn, _) = code.new_block(0);
+        let (stop, _) = code.cold_block(0);
+        code.terminate(Terminator::MayGoto {
+            go: Target::new(turn, vec![]),
+            stop: Target::new(stop, vec![]),
+        });
+        code.block = stop;
+        let failed = code.constant(FAILED);
+        code.jump(ended, &[failed]);
+        code.block = turn;
+    }
+
+    /// Has a function that takes the state, behind the context if it wants that, see to what `block` is for.
+    fn see_to(
+        code: &mut Builder,
+        block: Block,
+        (function, context): (FunctionId, Option<Value>),
+        state: Value,
+        head: Block,
+    ) {
+        code.block = block;
+        let address = code.load(state, L_SELF);
+        let arguments: Vec<Value> = context.into_iter().chain([address]).collect();
+        let status = code.call(function, &arguments);
+        Self::go_on(code, status, head);
     }
 
     /// The access to a shared table, or a record in one, that `L_ACCESS_…` describe.

@@ -2,10 +2,10 @@
 
 use super::General;
 use moonhook_runtime::layout::*;
+use moonhook_snapshot::Prototype;
 use moonhook_snapshot::instruction::{Instruction, Opcode};
 use moonhook_snapshot::names::{self, Name};
 use moonhook_snapshot::operation::Operand;
-use moonhook_snapshot::{Prototype, Value};
 
 /// One site, as the routines of `error.lua` find it in the image; texts are payload words, 0 for none.
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,48 +54,47 @@ impl Site {
     ) {
         use Opcode::*;
         let register = |register: usize| names::suffix(&names::of_register(prototype, pc, register));
-        let constant = |index: usize| match prototype.constants.get(index) {
-            Some(Value::String(text)) => format!(" (constant '{}')", String::from_utf8_lossy(text)),
-            _ => String::new(),
+        let constant = |index: usize| {
+            names::suffix(&names::constant_name(prototype, index).map(|name| ("constant", name)))
         };
         let upvalue = |index: usize| names::suffix(&Some(names::of_upvalue(prototype, index)));
         let (first, second) = match opcode {
             Call | TailCall | TForCall => {
                 let called = names::of_callee(prototype, pc);
                 self.name_call(general, &called);
-                (names::suffix(&called), String::new())
+                (names::suffix(&called), Vec::new())
             }
-            GetTabUp => (upvalue(i.b()), String::new()),
-            SetTabUp => (upvalue(i.a()), String::new()),
-            GetTable | GetI | GetField | Self_ | Unm | BNot | Len => (register(i.b()), String::new()),
-            SetTable | SetI | SetField => (register(i.a()), String::new()),
+            GetTabUp => (upvalue(i.b()), Vec::new()),
+            SetTabUp => (upvalue(i.a()), Vec::new()),
+            GetTable | GetI | GetField | Self_ | Unm | BNot | Len => (register(i.b()), Vec::new()),
+            SetTable | SetI | SetField => (register(i.a()), Vec::new()),
             opcode if opcode.is_binary() => {
                 let name = |operand| match operand {
                     Operand::Register(number) => register(number),
                     Operand::Constant(number) => constant(number),
-                    Operand::Integer(_) => String::new(),
+                    Operand::Integer(_) => Vec::new(),
                 };
                 let [first, second] =
                     prototype.operation(pc).map(|it| it.operands.map(name)).unwrap_or_default();
                 (first, second)
             }
-            Tbc => (closed_name(prototype, pc, i.a()), String::new()),
-            TForPrep => ("(for state)".to_string(), String::new()),
+            Tbc => (closed_name(prototype, pc, i.a()).into(), Vec::new()),
+            TForPrep => (b"(for state)".to_vec(), Vec::new()),
             Concat => {
                 let list: Vec<u64> = (0..i.b())
                     .map(|n| {
                         let name = register(i.a() + n);
-                        if name.is_empty() { 0 } else { general.image.text(name.as_bytes()) }
+                        if name.is_empty() { 0 } else { general.image.text(&name) }
                     })
                     .collect();
                 self.first = general.image.words(&list) | (list.len() as u64) << 32;
                 self.name_event(general, prototype, pc, opcode);
                 return;
             }
-            _ => (String::new(), String::new()),
+            _ => (Vec::new(), Vec::new()),
         };
         self.name_event(general, prototype, pc, opcode);
-        let mut text = |text: String| if text.is_empty() { 0 } else { general.image.text(text.as_bytes()) };
+        let mut text = |text: Vec<u8>| if text.is_empty() { 0 } else { general.image.text(&text) };
         (self.first, self.second) = (text(first), text(second));
     }
 
@@ -122,13 +121,13 @@ impl Site {
 
     fn name_call(&mut self, general: &mut General<'_>, called: &Option<Name>) {
         let Some((kind, name)) = called else { return };
-        self.called = general.image.text(name.as_bytes());
+        self.called = general.image.text(name);
         self.method = u64::from(*kind == "method");
         let trace = match *kind {
-            "global" => format!("function '{name}'"),
-            kind => format!("{kind} '{name}'"),
+            "global" => "function",
+            kind => kind,
         };
-        self.trace = general.image.text(trace.as_bytes());
+        self.trace = general.image.text(&names::quoted(&format!("{trace} '"), name, "'"));
     }
 
     /// The record's words, in the order of the layout.
@@ -155,6 +154,6 @@ impl Site {
 }
 
 /// The variable's bare name, for `variable 'x' got a non-closable value`. It becomes active with the next instruction.
-fn closed_name(prototype: &Prototype, pc: usize, register: usize) -> String {
-    names::local_name(prototype, register, pc + 1).unwrap_or("?").to_string()
+fn closed_name(prototype: &Prototype, pc: usize, register: usize) -> &str {
+    names::local_name(prototype, register, pc + 1).unwrap_or("?")
 }

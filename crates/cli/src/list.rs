@@ -10,7 +10,8 @@ use std::time::Duration;
 /// List the scripts that run
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A script without a process is one that `run --pin` has left attached, wherever it is pinned.
+A script without a process is one that `run --pin` has left attached, wherever it is pinned. One that is incomplete is what a
+process has left that was killed while it pinned: `moonhook stop` removes it, and so does the next run of that name.
 
 Examples:
   moonhook list
@@ -49,7 +50,9 @@ pub fn list(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError
         .names(&folder)
         .into_iter()
         .filter(|name| found.iter().all(|status| status.name != *name));
-    let left: Vec<Status> = pinned.map(|name| arguments.pins.of(&folder, &name).status(&name)).collect();
+    let left = pinned.map(|name| arguments.pins.of(&folder, &name).status(&name));
+    // Without a link it may be a process's that is about to pin one.
+    let left: Vec<Status> = left.filter(|status| status.pinned || !folder.is_claimed(&status.name)).collect();
     found.extend(left);
     found.sort_by(|a, b| a.name.cmp(&b.name));
     if arguments.json {
@@ -90,7 +93,11 @@ fn row(status: &Status) -> [String; 8] {
         Some(netns) => format!("{} ({netns})", status.interface),
         None => status.interface.clone(),
     };
-    let pinned = if status.pinned { ", pinned" } else { "" };
+    let pinned = match status.pinned {
+        _ if status.incomplete => ", incomplete",
+        true => ", pinned",
+        false => "",
+    };
     [
         status.name.to_string(),
         interface,

@@ -199,12 +199,10 @@ fn requests_are_answered_while_a_program_is_made() {
     assert!(answered >= 5, "{answered} requests were answered in {timing:?}");
     // Nor does the end wait for it, however long it takes.
     let reload = Request::Reload { scripts: Some(vec![place.path("endless.lua")]), allow_read: Vec::new() };
-    std::thread::scope(|scope| {
-        let reloading = scope.spawn(|| running.client().ask::<Reloaded>(&reload).unwrap());
-        std::thread::sleep(Duration::from_millis(200));
-        running.client().ask::<()>(&Request::Stop).unwrap().unwrap();
-        assert_eq!(reloading.join().unwrap().unwrap_err().code, "MH0810");
-    });
+    let reloading = running.asking(&reload);
+    std::thread::sleep(Duration::from_millis(200));
+    running.client().ask::<()>(&Request::Stop).unwrap().unwrap();
+    assert_eq!(reloading.join().unwrap().unwrap_err().code, "MH0810");
     assert!(running.child.wait().unwrap().success());
 }
 
@@ -335,18 +333,12 @@ fn the_end_does_not_wait_for_code_from_outside() {
     let place = Place::with(&[("a.lua", &script(b'a'))]);
     let network = Network::new();
     let mut running = Running::start(&network, &place, "a.lua");
-    std::thread::scope(|scope| {
-        let code = "while true do end".to_string();
-        let asking = scope.spawn(|| running.client().ask::<Executed>(&Request::Exec { code }).unwrap());
-        let waiting = scope.spawn(|| {
-            std::thread::sleep(Duration::from_millis(50));
-            running.client().ask::<Executed>(&Request::Exec { code: "return 1".to_string() }).unwrap()
-        });
-        std::thread::sleep(Duration::from_millis(100));
-        running.client().ask::<()>(&Request::Stop).unwrap().unwrap();
-        for asked in [asking, waiting] {
-            assert_eq!(asked.join().unwrap().unwrap_err().code, "MH0810");
-        }
-    });
+    let exec = |code: &str| running.asking(&Request::Exec { code: code.to_string() });
+    let asked = [exec("while true do end"), exec("return 1")];
+    std::thread::sleep(Duration::from_millis(100));
+    running.client().ask::<()>(&Request::Stop).unwrap().unwrap();
+    for asked in asked {
+        assert_eq!(asked.join().unwrap().unwrap_err().code, "MH0810");
+    }
     assert!(running.child.wait().unwrap().success());
 }

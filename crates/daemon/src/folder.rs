@@ -73,12 +73,23 @@ impl RuntimeFolder {
         Ok(is_new)
     }
 
+    /// Whether a process has the name, also one that does not listen yet.
+    pub fn is_claimed(&self, name: &Name) -> bool {
+        let Ok(file) = File::open(self.lock(name)) else { return false };
+        // A lock that is shared keeps no other who asks from seeing that the name is free.
+        matches!(Flock::lock(file, FlockArg::LockSharedNonblock), Err((_, Errno::EWOULDBLOCK)))
+    }
+
+    fn lock(&self, name: &Name) -> PathBuf {
+        self.path.join(format!("{name}.lock"))
+    }
+
     /// Takes the name for this process.
     ///
     /// # Errors
     /// `NameTaken`, `Folder`.
     pub fn claim(&self, name: &Name) -> Result<Claim, DaemonError> {
-        let path = self.path.join(format!("{name}.lock"));
+        let path = self.lock(name);
         let failed =
             |error: std::io::Error| DaemonError::Folder { path: path.clone(), problem: error.to_string() };
         loop {
@@ -199,9 +210,12 @@ mod tests {
             DaemonError::NameTaken { pid, .. } => assert_eq!(pid, Some(std::process::id())),
             other => panic!("{other}"),
         }
+        assert!(folder.is_claimed(&name) && !folder.is_claimed(&"other".parse().unwrap()));
         let second = folder.claim_unique(&name).unwrap();
         assert_eq!(second.name().as_str(), "a-2");
         drop(first);
+        std::fs::write(folder.path().join("a.lock"), "7\n").unwrap();
+        assert!(!folder.is_claimed(&name), "who had the name has ended");
         assert_eq!(folder.claim_unique(&name).unwrap().name().as_str(), "a");
         drop(second);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);

@@ -302,6 +302,9 @@ pub struct Status {
     pub lost_events: u64,
     /// The program outlives the process.
     pub pinned: bool,
+    /// A process was killed before it had pinned all: not all hooks have a program, maybe none.
+    #[serde(default)]
+    pub incomplete: bool,
 }
 
 /// What handlers were compiled to.

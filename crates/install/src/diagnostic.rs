@@ -2,6 +2,7 @@
 
 use crate::error::list;
 use crate::privilege::Capability;
+use crate::sys::MOST_AT_ONCE;
 use crate::{Holder, InstallError};
 use moonhook_diagnostic::Diagnostic;
 use nix::errno::Errno;
@@ -33,6 +34,7 @@ impl InstallError {
             InstallError::Replaced { .. } => "MH0521",
             InstallError::OutOfPatience { .. } => "MH0522",
             InstallError::NoEthernet { .. } => "MH0523",
+            InstallError::HookFull { .. } => "MH0524",
         }
     }
 
@@ -55,6 +57,9 @@ impl InstallError {
                 Some(format!("{}this is a bug of Moonhook, not of the script", at.unwrap_or_default()))
             }
             InstallError::HookBusy { holder: Some(holder), .. } => Some(held_by(holder)),
+            InstallError::HookFull { .. } => {
+                Some(format!("it has {MOST_AT_ONCE} programs, the most that the kernel takes"))
+            }
             InstallError::MtuTooLarge { peer: true, .. } => {
                 Some("a whole frame of its veth peer does not fit into one page".to_string())
             }
@@ -101,6 +106,10 @@ impl InstallError {
             }
             InstallError::HookBusy { interface, netns, holder } => {
                 removal(interface, netns.as_deref(), holder.as_deref())
+            }
+            InstallError::HookFull { interface, netns, .. } => {
+                let within = netns.as_ref().map(|name| format!("ip netns exec {name} ")).unwrap_or_default();
+                format!("`{within}bpftool net show dev {interface}` tells which; `bpftool link detach id …` removes one")
             }
             InstallError::NoEthernet { .. } => {
                 "attach the script to the interface below the tunnel, or to one with Ethernet frames (veth, tap)".to_string()

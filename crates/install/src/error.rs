@@ -92,6 +92,8 @@ pub enum InstallError {
     },
     #[error("cannot attach to '{interface}' ({errno})")]
     AttachFailed { interface: String, errno: Errno },
+    #[error("the {hook} hook of '{interface}' is full")]
+    HookFull { interface: String, netns: Option<String>, hook: &'static str },
     #[error("what '{interface}' carries does not begin with an Ethernet header")]
     NoEthernet { interface: String },
     #[error("cannot replace the program at '{interface}' ({errno})")]

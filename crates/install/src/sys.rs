@@ -183,17 +183,19 @@ pub(crate) fn program_by_id(id: u32) -> Result<OwnedFd, Errno> {
     owned(unsafe { bpf::bpf_prog_get_fd_by_id(id) })
 }
 
-/// The numbers of the programs in an interface's list of one direction (`BPF_TCX_…`), in the caller's network namespace. The kernel
-/// takes no more than `MOST` (`BPF_MPROG_MAX`, include/linux/bpf_mprog.h).
+/// The most programs that a hook with a list takes: one less than `BPF_MPROG_MAX` (include/linux/bpf_mprog.h), for the list's end takes
+/// a place.
+pub(crate) const MOST_AT_ONCE: usize = 63;
+
+/// The numbers of the programs in an interface's list of one direction (`BPF_TCX_…`), in the caller's network namespace.
 pub(crate) fn programs_at(index: u32, direction: bpf::bpf_attach_type) -> Result<Vec<u32>, Errno> {
-    const MOST: usize = 64;
-    let mut ids = vec![0; MOST];
+    let mut ids = vec![0; MOST_AT_ONCE];
     let mut query = bpf::bpf_prog_query_opts {
         sz: size_of::<bpf::bpf_prog_query_opts>() as _,
         prog_ids: ids.as_mut_ptr(),
         ..Default::default()
     };
-    query.__bindgen_anon_1.count = MOST as u32;
+    query.__bindgen_anon_1.count = MOST_AT_ONCE as u32;
     let target = i32::try_from(index).map_err(|_| Errno::EINVAL)?;
     // SAFETY: `ids` has room for as many numbers as `query` says, and outlives the call.
     check(unsafe { bpf::bpf_prog_query_opts(target, direction, &raw mut query) })?;

@@ -91,6 +91,33 @@ pub(crate) fn globals(
 
     let package: Table = globals.get("package")?;
     let loaded: Table = package.get("loaded")?;
+    let tables = fill_libraries(lua, &globals, &loaded, &replaced, names)?;
+    for global in GLOBALS {
+        let value = (global.open)(&mut Context::new(lua, registry, names, &pairs)?)?;
+        if let Value::Table(table) = &value {
+            names.add_table(global.name, table.clone());
+        }
+        globals.raw_set(global.name, value)?;
+    }
+    names.add_table("package", package.clone());
+    names.add_table("package.loaded", loaded.clone());
+    names.add_table("package.preload", package.get("preload")?);
+    loaded.raw_set("package", package)?;
+    if let Some(string) = tables.get("string") {
+        use_string_methods(lua, string)?;
+    }
+    Ok(Globals { table: globals, loaded })
+}
+
+/// Puts the libraries that scripts have into their globals and under `package.loaded`, with functions of `replaced` in the place of those
+/// of the same names; gives them by name.
+fn fill_libraries(
+    lua: &Lua,
+    globals: &Table,
+    loaded: &Table,
+    replaced: &Table,
+    names: &mut Names,
+) -> mlua::Result<HashMap<&'static str, Table>> {
     let mut tables = HashMap::from([("_G", globals.clone())]);
     for library in LIBRARIES {
         let original: Table =
@@ -115,21 +142,7 @@ pub(crate) fn globals(
         names.add_table(library.name, table.clone());
         tables.insert(library.name, table);
     }
-    for global in GLOBALS {
-        let value = (global.open)(&mut Context::new(lua, registry, names, &pairs)?)?;
-        if let Value::Table(table) = &value {
-            names.add_table(global.name, table.clone());
-        }
-        globals.raw_set(global.name, value)?;
-    }
-    names.add_table("package", package.clone());
-    names.add_table("package.loaded", loaded.clone());
-    names.add_table("package.preload", package.get("preload")?);
-    loaded.raw_set("package", package)?;
-    if let Some(string) = tables.get("string") {
-        use_string_methods(lua, string)?;
-    }
-    Ok(Globals { table: globals, loaded })
+    Ok(tables)
 }
 
 /// Strings have the methods of this script's `string` table while it loads, so additions to it work as in plain Lua.

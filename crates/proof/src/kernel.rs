@@ -8,7 +8,7 @@ use moonhook_hook::{Hook, OnError};
 use moonhook_install::{Events, LogDetail, Program, ProgramStatistics};
 use moonhook_ir::Module;
 use moonhook_load::Loaded;
-use moonhook_records::{Decoder, Message, Text};
+use moonhook_records::{Decoder, Message};
 use moonhook_snapshot::Snapshot;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -102,7 +102,7 @@ impl Kernel {
             match self.decoder.decode(&record)? {
                 Message::Print(line) => seen.output.push(line),
                 Message::Event(notice) => seen.output.push(notice.line),
-                Message::Error(failure) => seen.error = Some(lossy(failure.message)),
+                Message::Error(failure) => seen.error = Some(failure.message),
             }
         }
         Ok(seen)
@@ -145,11 +145,4 @@ fn events(program: &Program) -> Result<Option<Records>, ProofError> {
         let _ = send.send(record.to_vec());
     })?;
     Ok(Some((events, receive)))
-}
-
-/// The user tier keeps messages as UTF-8 with replacement characters; so must what they are compared with.
-fn lossy(text: Text) -> Text {
-    let before = &text.bytes[..text.cut.unwrap_or(0)];
-    let cut = text.cut.map(|_| String::from_utf8_lossy(before).len());
-    Text { bytes: text.lossy().into_bytes(), cut }
 }

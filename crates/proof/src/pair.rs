@@ -217,7 +217,7 @@ fn seen(hook: &Hook, outcome: moonhook_user::Outcome) -> Seen {
         passed: outcome.verdict == hook.pass,
         data: outcome.data,
         output: outcome.output.into_iter().map(Text::whole).collect(),
-        error: outcome.error.map(|error| Text::whole(error.message.into_bytes())),
+        error: outcome.error.map(|error| Text::whole(error.message)),
         tables: Vec::new(),
     }
 }

@@ -17,7 +17,7 @@ pub struct Counters {
     pub errors: u64,
     /// Events that nobody will see because the ring was full.
     pub lost_events: u64,
-    /// How often each error occurred, without those that never did.
+    /// How often each error occurred, without those that never did. Programs of general code count them together ([`crate::Raised`]).
     pub sites: Vec<Site>,
 }
 

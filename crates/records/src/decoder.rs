@@ -61,6 +61,11 @@ impl Decoder {
         })
     }
 
+    /// The event that `record` is of, if there is such a one.
+    pub(crate) fn event_of(&self, record: &[u8]) -> Option<&Event> {
+        self.events.get(Reader(record).u32().ok()? as usize)
+    }
+
     /// The event's text with `…` for what only a record knows: the name of an error's site.
     pub fn site(&self, event: &Event) -> String {
         let mut site = self.position(event);

@@ -4,11 +4,13 @@ mod conversion;
 mod counters;
 mod decoder;
 mod notice;
+mod raised;
 mod reader;
 
 pub use counters::{Counters, Site, VerdictCount};
 pub use decoder::Decoder;
 pub use notice::Notice;
+pub use raised::Raised;
 pub use reader::RecordError;
 
 /// What a record says.

@@ -10,11 +10,11 @@ use moonhook_control::{Connection, ControlError, Layout, SharedTable, Sweeper, t
 use moonhook_engine::Kernel;
 use moonhook_engine::{Choice, Timings};
 use moonhook_install::{ArenaSection, Events, InstallError};
-use moonhook_records::Counters;
+use moonhook_records::{Counters, Message, Raised};
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -36,6 +36,8 @@ pub struct Installed {
     pub files: Vec<PathBuf>,
     /// Tables that handlers only read.
     pub constants: Vec<Constant>,
+    /// What the consumer has seen of errors.
+    raised: Arc<Mutex<Raised>>,
     consumer: Option<Consumer>,
 }
 
@@ -88,6 +90,7 @@ impl Installed {
             content,
             files,
             constants,
+            raised: Arc::default(),
             consumer: None,
         };
         Ok((installed, Assembled { plan, connection }))
@@ -114,14 +117,31 @@ impl Installed {
     /// Begins to take the handlers' records out of the ring.
     pub fn consume(&mut self, inbox: &Arc<Inbox>) -> Result<(), SessionError> {
         let (decoder, receiver) = (self.kernel.decoder.clone(), Arc::clone(inbox));
-        let Some(events) = self.kernel.events(move |record| receiver.message(decoder.decode(record)))? else {
-            return Ok(());
+        let raised = Arc::clone(&self.raised);
+        let receive = move |record: &[u8]| {
+            let message = decoder.decode(record);
+            if let Ok(Message::Error(failure)) = &message {
+                raised.lock().unwrap_or_else(PoisonError::into_inner).note(&decoder, record, failure);
+            }
+            receiver.message(message);
         };
+        let Some(events) = self.kernel.events(receive)? else { return Ok(()) };
         let end = Arc::<End>::default();
         let flag = Arc::clone(&end);
         let thread = threads::start("events", move || consume(events, &flag))?;
         self.consumer = Some(Consumer { end, thread: Some(thread) });
         Ok(())
+    }
+
+    /// What the program has counted.
+    ///
+    /// # Errors
+    /// `Engine` where the kernel does not tell.
+    pub fn counters(&self) -> Result<Counters, SessionError> {
+        let raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counters = self.kernel.counters()?;
+        raised.name(&self.kernel.decoder, &mut counters);
+        Ok(counters)
     }
 
     /// Lets the consumer end when it has taken what is there.
@@ -197,7 +217,7 @@ impl Retired {
 
     /// Adds what the generation has counted to what others have.
     pub fn add_to(&self, counters: &mut Counters) -> Result<(), SessionError> {
-        let own = self.installed.kernel.counters()?;
+        let own = self.installed.counters()?;
         if self.counts_go_on {
             counters.add(&own)
         } else {

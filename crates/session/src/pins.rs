@@ -56,12 +56,34 @@ fn folder_in(bpffs: &Path, name: &Name) -> PathBuf {
 /// How the names of pinned links begin; the hook's follows.
 const LINK: &str = "link";
 
+/// How the names of pinned maps begin; the map's number follows.
+const MAP: &str = "map-";
+
 /// The pins of links that are in a folder.
 fn links_in(folder: &Path) -> Vec<PathBuf> {
     let is_link = |path: &PathBuf| file_name(path).is_some_and(|name| name.starts_with(LINK));
     let mut links: Vec<PathBuf> = files(folder).into_iter().filter(is_link).collect();
     links.sort();
     links
+}
+
+/// Whether there are pins of maps in a folder.
+fn has_maps(folder: &Path) -> bool {
+    let is_map = |path: &PathBuf| file_name(path).is_some_and(|name| name.starts_with(MAP));
+    files(folder).iter().any(is_map)
+}
+
+/// Whether something of a script is pinned in a folder. Folders of others may lie beside it.
+fn is_of_script(folder: &Path) -> bool {
+    !links_in(folder).is_empty() || has_maps(folder)
+}
+
+/// Removes the pins in a folder, and it; false if it was not there, or has more in it.
+fn remove_folder(folder: &Path) -> Result<bool, SessionError> {
+    for path in files(folder) {
+        unpin(&path)?;
+    }
+    Ok(std::fs::remove_dir(folder).is_ok())
 }
 
 fn file_name(path: &Path) -> Option<&str> {
@@ -88,14 +110,14 @@ impl Pins {
         Pins { folder, record }
     }
 
-    /// The names of scripts that are pinned, wherever that is.
+    /// The names of scripts of which something is pinned, wherever that is.
     pub fn names(bpffs: Option<&Path>, runtime: &RuntimeFolder) -> BTreeSet<Name> {
         let linked = files(bpffs.unwrap_or(Path::new(DEFAULT))).into_iter();
-        let linked = linked.filter(|folder| !links_in(folder).is_empty());
+        let linked = linked.filter(|folder| is_of_script(folder));
         let found = linked.filter_map(|folder| file_name(&folder)?.replace('+', ".").parse().ok());
         let noted = files(runtime.path()).into_iter().filter_map(|path| {
             let name: Name = file_name(&path)?.strip_suffix(RECORD)?.parse().ok()?;
-            Pins::of(bpffs, runtime, &name).exist().then_some(name)
+            is_of_script(&Pins::of(bpffs, runtime, &name).folder).then_some(name)
         });
         found.chain(noted).collect()
     }
@@ -113,6 +135,7 @@ impl Pins {
         if *hook == XDP && plain.exists() { plain } else { named }
     }
 
+    /// Whether a link is pinned: the script is attached without a process.
     pub fn exist(&self) -> bool {
         !self.links().is_empty()
     }
@@ -126,7 +149,7 @@ impl Pins {
     }
 
     fn map(&self, id: u32) -> PathBuf {
-        self.folder.join(format!("map-{id}"))
+        self.folder.join(format!("{MAP}{id}"))
     }
 
     /// What is known of the pins; `None` if nothing is.
@@ -227,12 +250,32 @@ impl Pins {
         for path in self.links() {
             linked |= Link::detach_pinned(&path)?;
         }
-        for path in files(&self.folder) {
-            unpin(&path)?;
-        }
-        let folder = std::fs::remove_dir(&self.folder).is_ok();
+        let folder = remove_folder(&self.folder)?;
         let noted = std::fs::remove_file(&self.record).is_ok();
         Ok(linked || folder || noted)
+    }
+
+    /// Removes what a process has left that was killed before it had pinned a link, also in the folder that it has noted. Only
+    /// who has the script's name may do so: the process could be one that is just pinning.
+    ///
+    /// # Errors
+    /// `Install`.
+    pub fn clean(&self) -> Result<(), SessionError> {
+        let noted = self.record().and_then(|record| record.folder);
+        for folder in noted.iter().chain([&self.folder]) {
+            if links_in(folder).is_empty() && has_maps(folder) {
+                remove_folder(folder)?;
+                if noted.as_ref() == Some(folder) {
+                    let _ = std::fs::remove_file(&self.record);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What is noted of what is in this folder, if the links are pinned or not.
+    fn noted(&self) -> Option<Record> {
+        self.record().filter(|record| self.exist() || record.folder.as_ref() == Some(&self.folder))
     }
 
     /// The script as `moonhook list` shows it, without a process.
@@ -240,7 +283,8 @@ impl Pins {
         let leftover = self.leftover();
         let verdicts = leftover.as_ref().and_then(|leftover| leftover.map(VERDICTS));
         let verdicts = verdicts.and_then(|section| section_bytes(section).ok()).unwrap_or_default();
-        let record = leftover.map(|leftover| leftover.record);
+        let record = self.noted();
+        let hooks = record.as_ref().map_or(1, |record| record.hook.split(", ").count());
         let text =
             |of: fn(&Record) -> &String| record.as_ref().map_or("?".to_string(), |record| of(record).clone());
         let scripts = record.iter().flat_map(|record| &record.scripts);
@@ -257,7 +301,8 @@ impl Pins {
             packets: verdicts.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).sum(),
             errors: None,
             lost_events: 0,
-            pinned: true,
+            pinned: self.exist(),
+            incomplete: self.links().len() < hooks,
         }
     }
 }
@@ -280,5 +325,101 @@ impl Earlier for Leftover {
     /// The process that had it is gone, or is another one.
     fn arena(&self) -> Option<moonhook_install::ArenaSection> {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Place {
+        folder: tempfile::TempDir,
+        runtime: RuntimeFolder,
+        name: Name,
+    }
+
+    impl Place {
+        fn new() -> Place {
+            let folder = tempfile::tempdir().unwrap();
+            let runtime = RuntimeFolder::new(folder.path().join("run"));
+            std::fs::create_dir(runtime.path()).unwrap();
+            Place { folder, runtime, name: "a.b".parse().unwrap() }
+        }
+
+        fn bpffs(&self, which: &str) -> PathBuf {
+            self.folder.path().join(which)
+        }
+
+        fn pins(&self, which: &str) -> Pins {
+            Pins::of(Some(&self.bpffs(which)), &self.runtime, &self.name)
+        }
+
+        /// Files in the place of pins.
+        fn pin(&self, which: &str, names: &[&str]) {
+            let folder = folder_in(&self.bpffs(which), &self.name);
+            std::fs::create_dir_all(&folder).unwrap();
+            names.iter().for_each(|name| std::fs::write(folder.join(name), "").unwrap());
+        }
+
+        fn note(&self, which: &str, hook: &str) {
+            let record = Record {
+                interface: "eth7".to_string(),
+                hook: hook.to_string(),
+                netns: None,
+                mode: "native".to_string(),
+                scripts: Vec::new(),
+                folder: Some(folder_in(&self.bpffs(which), &self.name)),
+                content: Content::default(),
+                maps: BTreeMap::new(),
+            };
+            self.pins(which).write(&record).unwrap();
+        }
+
+        /// What the folder has: the names of scripts, and of this one interface, pinned, incomplete.
+        fn listed(&self, which: &str) -> Option<(String, bool, bool)> {
+            let names = Pins::names(Some(&self.bpffs(which)), &self.runtime);
+            assert_eq!(names.contains(&self.name), !names.is_empty());
+            let status = names.first().map(|name| self.pins(which).status(name))?;
+            Some((status.interface, status.pinned, status.incomplete))
+        }
+    }
+
+    #[test]
+    fn pins_without_a_link_are_incomplete() {
+        let place = Place::new();
+        std::fs::create_dir_all(place.bpffs("one").join("of-others")).unwrap();
+        assert_eq!(place.listed("one"), None);
+        place.pin("one", &["map-7"]);
+        assert_eq!(place.listed("one"), Some(("?".to_string(), false, true)));
+        place.note("one", "xdp, tc.ingress");
+        let interface = || "eth7".to_string();
+        assert_eq!(place.listed("one"), Some((interface(), false, true)));
+        place.pin("one", &["link-xdp"]);
+        assert_eq!(place.listed("one"), Some((interface(), true, true)));
+        place.pin("one", &["link-tc+ingress"]);
+        assert_eq!(place.listed("one"), Some((interface(), true, false)));
+    }
+
+    #[test]
+    fn only_what_has_no_link_is_cleaned_away() {
+        let place = Place::new();
+        place.pin("one", &["map-7", "link-xdp"]);
+        place.note("one", "xdp");
+        place.pin("two", &["map-8"]);
+        place.pins("two").clean().unwrap();
+        assert_eq!((place.listed("two"), place.pins("one").links().len()), (None, 1));
+        place.pins("one").clean().unwrap();
+        assert_eq!(place.listed("one"), Some(("eth7".to_string(), true, false)));
+    }
+
+    #[test]
+    fn what_is_noted_of_another_folder_is_cleaned_away() {
+        let place = Place::new();
+        place.pin("one", &["map-7", "map-8"]);
+        place.note("one", "xdp");
+        place.pins("two").clean().unwrap();
+        assert!(
+            !folder_in(&place.bpffs("one"), &place.name).exists() && place.pins("one").record().is_none()
+        );
     }
 }

@@ -63,6 +63,7 @@ impl Session {
             errors: Some(counters.errors),
             lost_events: counters.lost_events,
             pinned: self.pins.is_some(),
+            incomplete: false,
         })
     }
 }

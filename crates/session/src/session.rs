@@ -170,7 +170,7 @@ impl Session {
 
     /// What all generations have counted.
     pub(crate) fn counters(&self) -> Result<Counters, SessionError> {
-        let mut counters = self.installed.kernel.counters()?;
+        let mut counters = self.installed.counters()?;
         counters.add_whole(&self.earlier);
         for retired in &self.retired {
             retired.add_to(&mut counters)?;

@@ -6,9 +6,9 @@ use crate::content::Earlier;
 use crate::control_code::ControlCode;
 use crate::exchange::exchange;
 use crate::inbox::Inbox;
-use crate::inherit;
+use crate::inherit::{self, Inheritance};
 use crate::installed::{Assembled, Installed};
-use crate::lua_thread::Sources;
+use crate::lua_thread::{LuaThread, Sources};
 use crate::making::Heritage;
 use crate::pins::Pins;
 use crate::session::{self, Session};
@@ -16,6 +16,7 @@ use crate::starting::{self, First};
 use crate::watcher::Watcher;
 use crate::{Options, SessionError};
 use moonhook_daemon::{Claim, DaemonError, Name, Publisher, Server};
+use moonhook_engine::Settings;
 use moonhook_records::Counters;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -37,7 +38,7 @@ impl Session {
     ) -> Result<Option<Session>, SessionError> {
         let claim = claim(&options)?;
         let name = claim.as_ref().map_or_else(|| default_name(&options), |claim| claim.name().clone());
-        let pins = pins(&options, &name)?;
+        let pins = pins(&options, &name, claim.is_some())?;
         let settings = options.settings.clone();
         let leftover = pins.as_ref().and_then(Pins::leftover);
         let earlier = leftover.as_ref().map(|leftover| leftover as &dyn Earlier);
@@ -46,18 +47,11 @@ impl Session {
             options: settings.load.clone(),
             contents: Vec::new(),
         };
-        let heritage = earlier.map(Heritage::of).transpose()?;
-        let Some(First { thread, program, fingerprint, files }) =
-            starting::first(&sources, &settings, heritage, &inbox, stop)?
+        let Some(Made { installed, plan, thread, fingerprint }) =
+            make(&sources, &settings, earlier, &inbox, stop)?
         else {
             return Ok(None);
         };
-        let (mut installed, Assembled { plan, connection }) = Installed::assemble(program, files)?;
-        thread.connect(connection)?;
-        installed.consume(&inbox)?;
-        if let Some(earlier) = earlier {
-            inherit::copy_variables(&plan, earlier, &installed.kernel)?;
-        }
         let scripts: Vec<PathBuf> = options.scripts.iter().map(|script| absolute(script)).collect();
         let watcher = options.watch.then(|| Watcher::start(&inbox)).transpose()?;
         if let Some(watcher) = &watcher {
@@ -111,9 +105,45 @@ impl Session {
     }
 }
 
-/// Where the script is to be pinned, if it is.
-fn pins(options: &Options, name: &Name) -> Result<Option<Pins>, SessionError> {
+/// A program that is in the kernel, but in no hook yet.
+struct Made {
+    installed: Installed,
+    /// What it has taken over.
+    plan: Inheritance,
+    thread: LuaThread,
+    fingerprint: u64,
+}
+
+/// Makes the program, with what it takes over of an earlier one. `None` if `stop` was set before.
+fn make(
+    sources: &Sources,
+    settings: &Settings,
+    earlier: Option<&dyn Earlier>,
+    inbox: &Arc<Inbox>,
+    stop: &AtomicBool,
+) -> Result<Option<Made>, SessionError> {
+    let heritage = earlier.map(Heritage::of).transpose()?;
+    let Some(First { thread, program, fingerprint, files }) =
+        starting::first(sources, settings, heritage, inbox, stop)?
+    else {
+        return Ok(None);
+    };
+    let (mut installed, Assembled { plan, connection }) = Installed::assemble(program, files)?;
+    thread.connect(connection)?;
+    installed.consume(inbox)?;
+    if let Some(earlier) = earlier {
+        inherit::copy_variables(&plan, earlier, &installed.kernel)?;
+    }
+    Ok(Some(Made { installed, plan, thread, fingerprint }))
+}
+
+/// Where the script is to be pinned, if it is. What was pinned under its name by a process that did not get to an end is removed by
+/// who has that name.
+fn pins(options: &Options, name: &Name, has_name: bool) -> Result<Option<Pins>, SessionError> {
     let pins = Pins::of(options.bpffs.as_deref(), &options.folder, name);
+    if has_name {
+        pins.clean()?;
+    }
     match options.pin {
         true if pins.are_elsewhere() => Err(SessionError::Pinned { name: name.clone() }),
         true => pins.create().map(|()| Some(pins)),

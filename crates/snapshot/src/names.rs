@@ -5,8 +5,8 @@
 use crate::instruction::{Instruction, Opcode};
 use crate::{Prototype, Value};
 
-/// A kind ("local", "global", "field", "method", "upvalue", "constant") and a name.
-pub type Name = (&'static str, String);
+/// A kind ("local", "global", "field", "method", "upvalue", "constant") and a name: any bytes, for constants are names too.
+pub type Name = (&'static str, Vec<u8>);
 
 /// The name of the local variable in `register` that is active at `pc`.
 pub fn local_name(prototype: &Prototype, register: usize, pc: usize) -> Option<&str> {
@@ -30,21 +30,22 @@ fn is_sure(prototype: &Prototype, pc: usize, last: usize) -> bool {
     prototype.first_jump_into(pc + 1, last).is_none_or(|from| from >= pc)
 }
 
-fn constant_name(prototype: &Prototype, index: usize) -> Option<String> {
+/// The name that a string constant is in messages: they are made of C strings, which end with a zero.
+pub fn constant_name(prototype: &Prototype, index: usize) -> Option<Vec<u8>> {
     match prototype.constants.get(index) {
-        Some(Value::String(bytes)) => Some(String::from_utf8_lossy(bytes).into_owned()),
+        Some(Value::String(bytes)) => bytes.split(|byte| *byte == 0).next().map(<[u8]>::to_vec),
         _ => None,
     }
 }
 
-fn upvalue_name(prototype: &Prototype, index: usize) -> String {
-    prototype.upvalues.get(index).map_or_else(|| "?".to_string(), |u| u.name.clone())
+fn upvalue_name(prototype: &Prototype, index: usize) -> Vec<u8> {
+    prototype.upvalues.get(index).map_or("?", |upvalue| &upvalue.name).into()
 }
 
 /// A variable's or constant's name; else, in `Err`, the instruction that set the register, if that is known.
 fn basic(prototype: &Prototype, pc: usize, register: usize) -> Result<Name, Option<usize>> {
     if let Some(name) = local_name(prototype, register, pc) {
-        return Ok(("local", name.to_string()));
+        return Ok(("local", name.into()));
     }
     let pc = setter(prototype, pc, register).ok_or(None)?;
     let i = Instruction(prototype.code[pc]);
@@ -58,8 +59,8 @@ fn basic(prototype: &Prototype, pc: usize, register: usize) -> Result<Name, Opti
     }
 }
 
-fn global_or_field(name: &str) -> &'static str {
-    if name == "_ENV" { "global" } else { "field" }
+fn global_or_field(name: &[u8]) -> &'static str {
+    if name == b"_ENV" { "global" } else { "field" }
 }
 
 /// What `register` is called at `pc`.
@@ -73,17 +74,17 @@ pub fn of_register(prototype: &Prototype, pc: usize, register: usize) -> Option<
         Ok(("local" | "upvalue", name)) => global_or_field(&name),
         _ => "field",
     };
-    let constant = || constant_name(prototype, i.c()).unwrap_or_else(|| "?".to_string());
+    let constant = || constant_name(prototype, i.c()).unwrap_or_else(|| b"?".to_vec());
     match i.opcode()? {
         Opcode::GetTabUp => Some((global_or_field(&upvalue_name(prototype, i.b())), constant())),
         Opcode::GetTable => {
             let name = match basic(prototype, pc, i.c()) {
                 Ok(("constant", name)) => name,
-                _ => "?".to_string(),
+                _ => b"?".to_vec(),
             };
             Some((indexed(i.b()), name))
         }
-        Opcode::GetI => Some(("field", "integer index".to_string())),
+        Opcode::GetI => Some(("field", b"integer index".to_vec())),
         Opcode::GetField => Some((indexed(i.b()), constant())),
         Opcode::Self_ => Some(("method", constant())),
         _ => None,
@@ -100,15 +101,36 @@ pub fn of_callee(prototype: &Prototype, pc: usize) -> Option<Name> {
     let i = Instruction(prototype.code[pc]);
     match i.opcode()? {
         Opcode::Call | Opcode::TailCall => of_register(prototype, pc, i.a()),
-        Opcode::TForCall => Some(("for iterator", "for iterator".to_string())),
+        Opcode::TForCall => Some(("for iterator", b"for iterator".to_vec())),
         _ => None,
     }
 }
 
+/// The message of `OP_ERRNNIL` (`luaG_errnnil`).
+pub fn already_defined(prototype: &Prototype, i: Instruction) -> Vec<u8> {
+    let name = i.bx().checked_sub(1).and_then(|index| constant_name(prototype, index));
+    quoted("global '", &name.unwrap_or_else(|| b"?".to_vec()), "' already defined")
+}
+
+/// The name as text, if there is one and it is text.
+pub fn text(name: &Option<Name>) -> Option<&str> {
+    name.as_ref().and_then(|(_, name)| std::str::from_utf8(name).ok())
+}
+
 /// ` (local 'x')`, or nothing: how messages end.
-pub fn suffix(name: &Option<Name>) -> String {
+pub fn suffix(name: &Option<Name>) -> Vec<u8> {
     match name {
-        Some((kind, name)) => format!(" ({kind} '{name}')"),
-        None => String::new(),
+        Some((kind, name)) => quoted(&format!(" ({kind} '"), name, "')"),
+        None => Vec::new(),
     }
+}
+
+/// A message with the name behind it.
+pub fn named(message: String, name: &Option<Name>) -> Vec<u8> {
+    [message.into_bytes(), suffix(name)].concat()
+}
+
+/// A name with text around it.
+pub fn quoted(before: &str, name: &[u8], after: &str) -> Vec<u8> {
+    [before.as_bytes(), name, after.as_bytes()].concat()
 }

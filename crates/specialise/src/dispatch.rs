@@ -179,8 +179,8 @@ impl Context<'_> {
 
     /// An error that happens whenever the current instruction is executed in this state: a run-time error, and a warning about
     /// the script if the instruction is never executed without an error.
-    pub fn certain_error(&mut self, message: String, name: Option<&str>, help: &'static str) {
-        self.note_certain(&message, name, help);
+    pub fn certain_error(&mut self, message: impl AsRef<[u8]>, name: Option<&str>, help: &'static str) {
+        self.note_certain(message.as_ref(), name, help);
         self.fail(Message::new(message));
     }
 
@@ -204,9 +204,10 @@ impl Context<'_> {
         self.fail(Message::new(message));
     }
 
-    fn note_certain(&mut self, message: &str, name: Option<&str>, help: &'static str) {
+    fn note_certain(&mut self, message: &[u8], name: Option<&str>, help: &'static str) {
         if self.state.alive() {
-            let kind = LowerErrorKind::CertainError { message: message.to_string(), help };
+            let message = String::from_utf8_lossy(message).into_owned();
+            let kind = LowerErrorKind::CertainError { message, help };
             self.findings
                 .certain
                 .push((self.execution.site(), LowerError { kind, place: self.place(name).into() }));
@@ -214,17 +215,17 @@ impl Context<'_> {
     }
 
     /// A run-time error about a value, which is not certain if the value came out of a union.
-    pub fn type_error(&mut self, message: String, certain: bool, name: Option<&str>) {
+    pub fn type_error(&mut self, message: impl AsRef<[u8]>, certain: bool, name: Option<&str>) {
         if certain {
-            self.note_certain(&message, name, CHECK);
+            self.note_certain(message.as_ref(), name, CHECK);
         }
         self.fail(Message::new(message));
     }
 
     /// [`Context::type_error`] where a library function meets the value: no position stands before the message (`luaG_runerror`).
-    pub fn type_error_in_library(&mut self, message: String, certain: bool, name: Option<&str>) {
+    pub fn type_error_in_library(&mut self, message: impl AsRef<[u8]>, certain: bool, name: Option<&str>) {
         if certain {
-            self.note_certain(&message, name, CHECK);
+            self.note_certain(message.as_ref(), name, CHECK);
         }
         self.fail(Message::bare(message));
     }

@@ -43,7 +43,7 @@ fn index_value(
         Abs::Object(Object::Made(table)) => index_made(context, *table, key, 0),
         Abs::Object(Object::Stored(table)) => context.read_stored(*table, key).map(uncertain),
         Abs::Entry { path, base } => context.read_entry(*path, *base, key),
-        stale if *stale == STALE => context.refuse_stale(name.as_ref().map(|(_, name)| name.as_str())),
+        stale if *stale == STALE => context.refuse_stale(names::text(name)),
         Abs::Object(Object::Packet | Object::Argument | Object::Header(_)) => {
             let Abs::Object(object) = object else { return Ok(vec![]) };
             match key {
@@ -54,12 +54,12 @@ fn index_value(
                 Abs::Int(_) => context.unsupported(
                     "indexing a packet by a number",
                     "read a byte with `pkt:getbyte(offset)`; offsets count from 0",
-                    name.as_ref().map(|(_, name)| name.as_str()),
+                    names::text(name),
                 ),
                 _ => context.unsupported(
                     "reading a packet's field by a name that is not constant",
                     "write the field's name after a dot",
-                    name.as_ref().map(|(_, name)| name.as_str()),
+                    names::text(name),
                 ),
             }
         }
@@ -67,12 +67,12 @@ fn index_value(
         Abs::Object(Object::Opaque("userdata", _)) => context.unsupported(
             "using a file or another object of load time",
             "take what you need from it at load time, outside the handler",
-            name.as_ref().map(|(_, name)| name.as_str()),
+            names::text(name),
         ),
         other => {
             let type_name = other.message_name();
-            let message = format!("attempt to index a {type_name} value{}", names::suffix(name));
-            context.type_error(message, certain, name.as_ref().map(|(_, name)| name.as_str()));
+            let message = names::named(format!("attempt to index a {type_name} value"), name);
+            context.type_error(message, certain, names::text(name));
             Ok(vec![])
         }
     }
@@ -105,7 +105,7 @@ fn index_string(
         Abs::Str(_) => context.unsupported(
             "reading a string's method by a name that is not constant",
             "write the method's name behind a colon",
-            name.as_ref().map(|(_, name)| name.as_str()),
+            names::text(name),
         ),
         _ => context.only(Abs::Nil),
     }
@@ -171,7 +171,7 @@ fn index_missing(
         context.state = state;
         match &handler {
             Abs::Object(Object::Closure(_) | Object::Builtin(_)) => {
-                let metamethod = Some(("metamethod", "index".to_string()));
+                let metamethod = Some(("metamethod", b"index".to_vec()));
                 let args = vec![Abs::Object(object.clone()), key.clone()];
                 arms.extend(context.call(&handler, args, metamethod)?);
             }
@@ -194,7 +194,7 @@ fn index_chained(context: &mut Context<'_>, object: &Abs, key: &Abs, chain: usiz
             if loop_from(context, first).is_none() {
                 return context.unsupported("a chain of so many tables by `__index`", help, None);
             }
-            context.certain_error("'__index' chain too long; possibly a loop".to_string(), None, help);
+            context.certain_error("'__index' chain too long; possibly a loop", None, help);
             Ok(vec![])
         }
         Abs::Object(Object::Table(table)) => index_table(context, *table, key, chain + 1),

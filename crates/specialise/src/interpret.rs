@@ -208,7 +208,7 @@ impl<'a> Context<'a> {
         match callee {
             Abs::Object(Object::Closure(closure)) => {
                 let title = match &name {
-                    Some((kind, name)) => format!("{kind} '{name}'"),
+                    Some((kind, name)) => format!("{kind} '{}'", String::from_utf8_lossy(name)),
                     None => format!("function <{}>", self.execution.definition(closure.prototype)),
                 };
                 self.run_closure(closure.clone(), args, title)
@@ -227,16 +227,16 @@ impl<'a> Context<'a> {
                 context.call_value(value, args.clone(), name.clone(), false)
             }),
             Abs::Object(Object::Opaque("function", _)) => {
-                let called = name.as_ref().map_or("?", |(_, name)| name.as_str());
+                let called = crate::names::text(&name).unwrap_or("?");
                 let help = "call it at load time, outside the handler".to_string();
                 let kind = LowerErrorKind::Builtin { name: called.to_string(), help, general: false };
                 self.refuse(kind, Some(called))
             }
             other => {
-                let called = name.as_ref().map(|(_, name)| name.as_str());
+                let called = crate::names::text(&name);
                 crate::tables::refuse_metamethod(self, other, "__call", called)?;
                 let type_name = other.message_name();
-                let message = format!("attempt to call a {type_name} value{}", crate::names::suffix(&name));
+                let message = crate::names::named(format!("attempt to call a {type_name} value"), &name);
                 match certain {
                     true => {
                         let help =

@@ -8,6 +8,7 @@ use crate::context::{Context, Result, Stop};
 use crate::error::LowerErrorKind;
 use crate::execution::Execution;
 use crate::looked::{add_copies, align_held, looked_of};
+use crate::names;
 use crate::state::Slot;
 use crate::value::{Abs, Word};
 use crate::ways::{Arm, Variable, read_variable};
@@ -78,7 +79,7 @@ impl Execution<'_> {
     pub fn naming<T>(&self, variable: Variable, result: Result<T>) -> Result<T> {
         result.map_err(|stop| match (stop, variable) {
             (Stop::Error(mut error), Variable::Register(register)) if error.place.name.is_none() => {
-                error.place.name = self.register_name(register).map(|(_, name)| name);
+                error.place.name = names::text(&self.register_name(register)).map(str::to_string);
                 Stop::Error(error)
             }
             (stop, _) => stop,

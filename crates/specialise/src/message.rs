@@ -12,12 +12,12 @@ pub struct Message {
 
 impl Message {
     /// An error as Lua words it, with the position of the current line.
-    pub fn new(text: impl AsRef<str>) -> Message {
-        Message { pieces: vec![Piece::Text(text.as_ref().as_bytes().to_vec())], positioned: true }
+    pub fn new(text: impl AsRef<[u8]>) -> Message {
+        Message { pieces: vec![Piece::Text(text.as_ref().to_vec())], positioned: true }
     }
 
     /// An error of Moonhook's own, without position.
-    pub fn bare(text: impl AsRef<str>) -> Message {
+    pub fn bare(text: impl AsRef<[u8]>) -> Message {
         Message { positioned: false, ..Message::new(text) }
     }
 }

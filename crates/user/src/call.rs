@@ -37,12 +37,12 @@ pub(crate) fn call(
     match (outside, result) {
         (Ok(()), Some(result)) => result,
         (Err(error), _) => Err(bare(error.to_string())),
-        (Ok(()), None) => Err(bare("the handler was not called".into())),
+        (Ok(()), None) => Err(bare("the handler was not called")),
     }
 }
 
-fn bare(message: String) -> RuntimeError {
-    RuntimeError { message, traceback: Vec::new() }
+fn bare(message: impl Into<Vec<u8>>) -> RuntimeError {
+    RuntimeError { message: message.into(), traceback: Vec::new() }
 }
 
 /// Calls the function on top of the stack.
@@ -130,20 +130,20 @@ unsafe fn error(state: *mut lua_State, description: c_int) -> RuntimeError {
         ffi::lua_rawgeti(state, description, 1);
         let message = text(state);
         ffi::lua_rawgeti(state, description, 2);
-        RuntimeError { message, traceback: frames(&text(state)) }
+        RuntimeError { message, traceback: frames(&String::from_utf8_lossy(&text(state))) }
     }
 }
 
 /// The string on top of the stack.
-unsafe fn text(state: *mut lua_State) -> String {
+unsafe fn text(state: *mut lua_State) -> Vec<u8> {
     // SAFETY: a string on the stack is not collected; only strings are read, so nothing is converted in place.
     unsafe {
         if ffi::lua_type(state, -1) != ffi::LUA_TSTRING {
-            return "(error object is not a string)".into();
+            return b"(error object is not a string)".to_vec();
         }
         let mut length = 0;
         let start = ffi::lua_tolstring(state, -1, &mut length);
-        String::from_utf8_lossy(std::slice::from_raw_parts(start.cast(), length)).into_owned()
+        std::slice::from_raw_parts(start.cast(), length).to_vec()
     }
 }
 

@@ -5,16 +5,22 @@ use moonhook_diagnostic::Diagnostic;
 /// A run-time error of a handler, as real Lua words it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuntimeError {
-    /// With the `file:line: ` that Lua puts in front.
-    pub message: String,
+    /// With the `file:line: ` that Lua puts in front. Any bytes: what a script raises need not be UTF-8.
+    pub message: Vec<u8>,
     /// Innermost function first, as `lua` prints them but without indent. Empty for an error that no function raised.
     pub traceback: Vec<String>,
+}
+
+impl RuntimeError {
+    pub fn lossy(&self) -> String {
+        String::from_utf8_lossy(&self.message).into_owned()
+    }
 }
 
 /// Failures of mlua outside a handler: memory ran out where Lua prepares or ends a call.
 impl From<mlua::Error> for RuntimeError {
     fn from(error: mlua::Error) -> Self {
-        RuntimeError { message: error.to_string(), traceback: Vec::new() }
+        RuntimeError { message: error.to_string().into_bytes(), traceback: Vec::new() }
     }
 }
 

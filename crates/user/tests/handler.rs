@@ -31,7 +31,7 @@ fn verdicts() {
             Ok(verdict) => assert_eq!((outcome.verdict, &outcome.error), (verdict, &None), "{body}"),
             Err(message) => {
                 assert_eq!(outcome.verdict, PASS, "{body}");
-                assert_eq!(outcome.error.map(|error| error.message).as_deref(), Some(message), "{body}");
+                assert_eq!(outcome.error.map(|error| error.lossy()).as_deref(), Some(message), "{body}");
             }
         }
     }
@@ -147,7 +147,7 @@ fn errors_are_those_of_lua() {
         let outcome =
             tier_with(&script, Options { on_error: OnError::named("drop"), ..Options::default() }).run(frame);
         let error = outcome.error.unwrap_or_else(|| panic!("{body} gave no error"));
-        assert_eq!(error.message, format!("script.lua:3: {expected}"), "{body}");
+        assert_eq!(error.lossy(), format!("script.lua:3: {expected}"), "{body}");
         assert_eq!((outcome.verdict, outcome.data[0]), (DROP, 7), "{body}");
         assert!(
             error.traceback.iter().any(|line| line.starts_with("script.lua:3: in")),
@@ -160,6 +160,7 @@ fn errors_are_those_of_lua() {
 #[test]
 fn errors_without_position() {
     assert_eq!(message("error('mine', 0)", BYTES), "mine");
+    assert_eq!(run("error('\\xff\\0\\xc3(', 0)", BYTES).error.unwrap().message, b"\xff\0\xc3(", "any bytes");
     assert_eq!(message("error({})", BYTES), "(error object is a table value)");
     assert_eq!(message("error()", BYTES), "(error object is a nil value)");
     assert_eq!(message("error(42)", BYTES), "42");
@@ -169,11 +170,11 @@ fn errors_without_position() {
     );
     // `tostring` is the caller here, and it has no line.
     let kept = "return function(pkt) kept = pkt end, function() tostring(kept) end";
-    assert_eq!(tier(kept).run(BYTES).error.unwrap().message, "packet used after its handler has returned");
+    assert_eq!(tier(kept).run(BYTES).error.unwrap().lossy(), "packet used after its handler has returned");
     let deep = "return function() local function f() return 1 + f() end return f() end";
     let deep =
         tier_with(deep, Options { budget: 10_000_000, ..Options::default() }).run(BYTES).error.unwrap();
-    assert!(deep.message.contains("stack overflow"), "{}", deep.message);
+    assert!(deep.lossy().contains("stack overflow"), "{}", deep.lossy());
 }
 
 #[test]
@@ -233,12 +234,12 @@ fn objects_end_with_their_handler() {
     for (first, second, expected) in cases {
         let script = format!("return function(pkt, arg) {first} end, function(pkt) {second} end");
         let error = tier(&script).run(&frame).error.unwrap_or_else(|| panic!("{second} gave no error"));
-        assert_eq!(error.message, format!("script.lua:1: {expected}"), "{second}");
+        assert_eq!(error.lossy(), format!("script.lua:1: {expected}"), "{second}");
         let script = format!("return function(pkt, arg) if kept then {second} end {first} end");
         let mut tier = tier(&script);
         assert_eq!(tier.run(&frame).error, None);
         let error = tier.run(&frame).error.unwrap_or_else(|| panic!("{second} gave no error"));
-        assert_eq!(error.message, format!("script.lua:1: {expected}"), "{second}");
+        assert_eq!(error.lossy(), format!("script.lua:1: {expected}"), "{second}");
     }
 }
 
@@ -303,7 +304,7 @@ fn endless_loops_end() {
         for _ in 0..3 {
             let outcome = tier.run(BYTES);
             assert_eq!(
-                outcome.error.map(|error| error.message).as_deref(),
+                outcome.error.map(|error| error.lossy()).as_deref(),
                 Some("step budget exhausted"),
                 "{body}"
             );
@@ -336,6 +337,6 @@ fn print_is_captured() {
     for _ in 0..2 {
         let outcome = tier.run(BYTES);
         assert_eq!(outcome.output, [b"first\t10\tnil".to_vec(), b"".to_vec(), b"x\0y".to_vec()]);
-        assert!(outcome.error.unwrap().message.ends_with("script.lua:8: end"));
+        assert!(outcome.error.unwrap().lossy().ends_with("script.lua:8: end"));
     }
 }

@@ -24,7 +24,7 @@ fn at(milliseconds: i64) {
 fn lines(tier: &mut UserTier) -> Vec<String> {
     let outcome = tier.run(&[0; 60]);
     let printed = outcome.output.into_iter().map(|line| String::from_utf8(line).unwrap());
-    let error = outcome.error.map(|error| error.message.rsplit(": ").next().unwrap().to_string());
+    let error = outcome.error.map(|error| error.lossy().rsplit(": ").next().unwrap().to_string());
     printed.chain(error).collect()
 }
 

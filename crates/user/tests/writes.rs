@@ -61,7 +61,7 @@ fn frames() -> Vec<(Vec<&'static str>, Vec<u8>)> {
 
 /// Whether all checksums of a frame are right. 0 and 0xffff are the same number to them.
 fn checksums_are_right(frame: &[u8]) -> bool {
-    let same = |a: u16, b: u16| a == b || (a % 0xffff == 0 && b % 0xffff == 0);
+    let same = |a: u16, b: u16| a == b || (a.is_multiple_of(0xffff) && b.is_multiple_of(0xffff));
     let packet = SlicedPacket::from_ethernet(frame).unwrap();
     let net = packet.net.clone().unwrap();
     let (four, six) = (net.ipv4_ref(), net.ipv6_ref());

@@ -6,6 +6,7 @@ use crate::values::copy_value;
 use moonhook_ir::{Block, CompareOp};
 use moonhook_runtime::layout::*;
 use moonhook_snapshot::instruction::{Instruction, Opcode};
+use moonhook_snapshot::names;
 
 /// The iterator of `ipairs` for tables without metatable, as `prelude/iterate.lua` names it.
 const SEQUENCE: &str = "prim.ipairs_next";
@@ -220,11 +221,8 @@ fn generic_loop(body: &mut Body<'_, '_, '_>, i: Instruction) {
 
 /// `global x <const> = …` where the global is there already (5.5).
 fn refuse_defined(body: &mut Body<'_, '_, '_>, i: Instruction) {
-    let name = match i.bx().checked_sub(1) {
-        Some(index) => String::from_utf8_lossy(body.constant_text(index).unwrap_or(b"?")).into_owned(),
-        None => "?".to_string(),
-    };
-    let text = body.unit.general.image.text(format!("global '{name}' already defined").as_bytes());
+    let text = names::already_defined(body.prototype, i);
+    let text = body.unit.general.image.text(&text);
     body.may_fail();
     let tag = body.tag(i.a());
     let (defined, _) = body.code().cold_block(0);

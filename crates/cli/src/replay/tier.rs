@@ -54,10 +54,9 @@ impl Tier for RealLua {
             verdict: outcome.verdict,
             data: outcome.data,
             prints: outcome.output.into_iter().map(Text::whole).collect(),
-            error: outcome.error.map(|error| Failure {
-                message: Text::whole(error.message.into_bytes()),
-                traceback: error.traceback,
-            }),
+            error: outcome
+                .error
+                .map(|error| Failure { message: Text::whole(error.message), traceback: error.traceback }),
         }))
     }
 }

@@ -19,8 +19,9 @@ pub enum End {
 
 pub const ENDS: [End; 3] = [End::Interrupt, End::Terminate, End::Stop];
 
-/// From the signal or the request to the end of the process. Nothing is waited for, but a busy machine takes its time.
-const SOON: Duration = Duration::from_secs(3);
+/// From the signal or the request to the end of the process. Nothing is waited for, but a busy machine takes its time; a function that
+/// takes too long would be stopped after ten seconds.
+const SOON: Duration = Duration::from_secs(8);
 
 impl End {
     pub fn begin(self, running: &Running) {

@@ -36,17 +36,11 @@ const PATTERN: &str = "(('a'):rep(40)):find(('a?'):rep(40) .. ('a'):rep(40))";
 const SORT: &str =
     "table.sort((function() local t = {} for i = 1, 4e6 do t[i] = (i * 7919) % 4e6 end return t end)())";
 
-/// Asks over a connection of its own, from a thread of its own.
-fn asking(running: &Running, request: Request) -> std::thread::JoinHandle<Result<Value, Box<Failure>>> {
-    let mut client = running.client();
-    std::thread::spawn(move || client.ask(&request).expect("an answer"))
-}
-
 fn exec(code: &str) -> Request {
     Request::Exec { code: code.to_string() }
 }
 
-/// Waits until requests that were made are being seen to.
+/// Waits until requests that were sent are being seen to.
 fn settle() {
     std::thread::sleep(Duration::from_millis(300));
 }
@@ -82,9 +76,9 @@ fn all_are_told_of_the_end(asked: Asked) {
 #[test]
 fn while_code_from_outside_loops() {
     let meanwhile = |running: &Running, _: &Place| {
-        let first = asking(running, exec(LOOP));
+        let first = running.asking(&exec(LOOP));
         settle();
-        let second = asking(running, exec("1 + 1"));
+        let second = running.asking(&exec("1 + 1"));
         settle();
         vec![first, second]
     };
@@ -109,7 +103,7 @@ fn while_a_timer_loops() {
     let script = format!("{SCRIPT}timer.after(0.01, function() {LOOP} end)");
     let meanwhile = |running: &Running, _: &Place| {
         settle();
-        let asked = vec![asking(running, exec("1 + 1"))];
+        let asked = vec![running.asking(&exec("1 + 1"))];
         settle();
         asked
     };
@@ -119,7 +113,7 @@ fn while_a_timer_loops() {
 #[test]
 fn while_a_function_of_the_library_is_at_work() {
     let meanwhile = |running: &Running, _: &Place| {
-        let asked = vec![asking(running, exec(PATTERN)), asking(running, exec(SORT))];
+        let asked = vec![running.asking(&exec(PATTERN)), running.asking(&exec(SORT))];
         settle();
         asked
     };
@@ -132,10 +126,10 @@ fn while_a_function_of_the_library_is_at_work() {
 fn while_a_reload_is_at_load_time() {
     let meanwhile = |running: &Running, place: &Place| {
         let reload = |scripts| Request::Reload { scripts, allow_read: Vec::new() };
-        let endless = asking(running, reload(Some(vec![place.path("loop.lua")])));
+        let endless = running.asking(&reload(Some(vec![place.path("loop.lua")])));
         settle();
-        let next = asking(running, reload(None));
-        let code = asking(running, exec(LOOP));
+        let next = running.asking(&reload(None));
+        let code = running.asking(&exec(LOOP));
         settle();
         vec![endless, next, code]
     };
@@ -146,7 +140,7 @@ fn while_a_reload_is_at_load_time() {
 #[test]
 fn while_the_code_of_an_earlier_generation_loops() {
     let meanwhile = |running: &Running, _: &Place| {
-        let asked = asking(running, exec(LOOP));
+        let asked = running.asking(&exec(LOOP));
         settle();
         let reload = Request::Reload { scripts: None, allow_read: Vec::new() };
         running.client().ask::<Value>(&reload).unwrap().unwrap();
@@ -188,7 +182,7 @@ fn while_nobody_reads_what_is_shown() {
             sender.send_to(b"more", "192.0.2.2:7001").unwrap();
         }
         settle();
-        let answer = asking(&running, exec("count > 0")).join().unwrap().unwrap();
+        let answer = running.asking(&exec("count > 0")).join().unwrap().unwrap();
         let executed: Executed = serde_json::from_value(answer).unwrap();
         assert_eq!(executed.results, ["true"], "{executed:?}");
         assert_eq!(end.ends(running, "unread").code(), Some(3));
@@ -259,9 +253,9 @@ fn code_that_loops_is_stopped_and_the_next_is_carried_out() {
     let network = Network::new();
     let running = Running::start(&network, &place, "a.lua");
     let begun = Instant::now();
-    let endless = asking(&running, exec(LOOP));
+    let endless = running.asking(&exec(LOOP));
     settle();
-    let next = asking(&running, exec("1 + 1"));
+    let next = running.asking(&exec("1 + 1"));
     let answer = endless.join().unwrap().unwrap();
     // Twenty seconds by the clock, on a machine however busy; and what it takes to notice.
     assert!(begun.elapsed() < Duration::from_secs(25), "{:?}", begun.elapsed());

@@ -1,11 +1,15 @@
 //! Numbered datagrams through a running script, between two network namespaces.
 
 use crate::common::Place;
-use moonhook_daemon::{Client, Name, Request, RuntimeFolder};
+use moonhook_daemon::{Client, Failure, Name, Request, RuntimeFolder, VERSION};
 use moonhook_install::netns;
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Write};
 use std::net::UdpSocket;
+use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Two namespaces with a veth pair between them; they go with this value.
@@ -102,6 +106,31 @@ impl Running {
 
     pub fn client(&self) -> Client {
         Client::connect(&self.folder, &self.name).unwrap()
+    }
+
+    /// Asks over a connection of its own, from a thread of its own. The request has been sent, and its connection is being looked after,
+    /// when this returns.
+    pub fn asking(&self, request: &Request) -> JoinHandle<Result<Value, Box<Failure>>> {
+        let mut stream = UnixStream::connect(self.folder.socket(&self.name)).unwrap();
+        let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+        let mut send = |request: &Request| {
+            let mut line = serde_json::to_value(request).unwrap();
+            line["version"] = VERSION.into();
+            writeln!(stream, "{line}").unwrap();
+        };
+        send(&Request::Status);
+        let mut answer = move || -> Value {
+            serde_json::from_str(&lines.next().expect("an answer").expect("an answer")).unwrap()
+        };
+        assert_eq!(answer()["answer"]["name"], self.name.as_str());
+        send(request);
+        std::thread::spawn(move || {
+            let mut answer = answer();
+            match answer["error"].take() {
+                Value::Null => Ok(answer["answer"].take()),
+                error => Err(serde_json::from_value(error).unwrap()),
+            }
+        })
     }
 
     pub fn stop(mut self) {

@@ -73,7 +73,7 @@ impl Program {
     /// Puts `program` into the hook of `interface` in the namespace `netns` (`None`: the caller's).
     ///
     /// # Errors
-    /// `NoSuchItem`, `UnknownNetns`, `Netns`, `UnknownInterface`, `Privilege`, `BpfRefused`, `HookBusy`;
+    /// `NoSuchItem`, `UnknownNetns`, `Netns`, `UnknownInterface`, `Privilege`, `BpfRefused`, `HookBusy`, `HookFull`;
     /// `NoEthernet`; `NativeRefused` and `MtuTooLarge` only if native mode was asked for; `AttachFailed` for what is left, a program of another
     /// type among it. Nothing is attached then.
     pub fn attach(

@@ -5,6 +5,7 @@ use crate::interface::Interface;
 use crate::{InstallError, sys};
 use libbpf_sys::{BPF_LINK_TYPE_TCX, BPF_TCX_EGRESS, BPF_TCX_INGRESS, bpf_link_info};
 use moonhook_hook::{TC_EGRESS, TC_INGRESS};
+use nix::errno::Errno;
 use std::os::fd::BorrowedFd;
 
 pub(super) const INGRESS: LinkKind = LinkKind {
@@ -49,6 +50,12 @@ fn attach(
     let target = i32::try_from(interface.index).unwrap_or(i32::MAX);
     match sys::link_create(program, target, direction, 0) {
         Ok(link) => Ok(Made { link, mode: None, native_refused: None }),
+        // The list has no room (`bpf_mprog_attach`, kernel/bpf/mprog.c).
+        Err(Errno::ERANGE) => Err(InstallError::HookFull {
+            interface: interface.name.clone(),
+            netns: netns.map(str::to_string),
+            hook: if direction == BPF_TCX_INGRESS { TC_INGRESS.name } else { TC_EGRESS.name },
+        }),
         Err(errno) => Err(attach_error(errno, interface, netns)),
     }
 }

@@ -9,4 +9,5 @@ mod process;
 mod reuse;
 mod support;
 mod tables;
+mod tcx;
 mod xdp;

@@ -3,7 +3,7 @@
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 use crate::events::Message;
-use crate::names::Name;
+use crate::names::{self, Name};
 use crate::value::{Abs, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir::words::Branches;
@@ -49,7 +49,7 @@ pub fn for_each_type(
 
 /// Refuses a call that has no form in expanded code.
 pub fn refuse(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
-    let short = call.called.as_ref().map_or(call.name, |(_, name)| name.as_str());
+    let short = names::text(&call.called).unwrap_or(call.name);
     let help = replacement(call.name).to_string();
     let general = moonhook_runtime::find_function(call.name).is_some() || is_of_own_library(call.name);
     context.refuse(LowerErrorKind::Builtin { name: call.name.to_string(), help, general }, Some(short))
@@ -100,15 +100,17 @@ impl Call {
     }
 
     /// `bad argument #n to 'f' (…)` as `luaL_argerror` words it, with methods not counting their object.
-    pub fn bad_argument(&self, number: usize, problem: &str) -> String {
+    pub fn bad_argument(&self, number: usize, problem: &str) -> Vec<u8> {
         let (kind, name) = match &self.called {
-            Some((kind, name)) => (*kind, name.as_str()),
-            None => ("", self.name),
+            Some((kind, name)) => (*kind, name.as_slice()),
+            None => ("", self.name.as_bytes()),
         };
+        let bad =
+            |n: usize| names::quoted(&format!("bad argument #{n} to '"), name, &format!("' ({problem})"));
         match (kind, number) {
-            ("method", 1) => format!("calling '{name}' on bad self ({problem})"),
-            ("method", n) => format!("bad argument #{} to '{name}' ({problem})", n - 1),
-            (_, n) => format!("bad argument #{n} to '{name}' ({problem})"),
+            ("method", 1) => names::quoted("calling '", name, &format!("' on bad self ({problem})")),
+            ("method", n) => bad(n - 1),
+            (_, n) => bad(n),
         }
     }
 
@@ -125,7 +127,7 @@ impl Call {
             Some(value) => value.message_name(),
         };
         let message = self.bad_argument(number, &format!("{expected} expected, got {got}"));
-        let name = self.called.as_ref().map(|(_, name)| name.as_str());
+        let name = names::text(&self.called);
         context.type_error(message, !self.narrowed, name);
     }
 

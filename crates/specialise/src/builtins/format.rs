@@ -145,7 +145,7 @@ impl Parts<'_, '_> {
     }
 
     /// An error that does not depend on values.
-    fn wrong(&mut self, message: String) {
+    fn wrong(&mut self, message: impl AsRef<[u8]>) {
         self.context.certain_error(message, Some("format"), "see `string.format` in the Lua manual, § 6.5");
     }
 
@@ -158,7 +158,7 @@ impl Parts<'_, '_> {
         }
         let length = format.iter().take_while(|byte| b"-+#0 123456789.".contains(byte)).count() + 1;
         if length >= MAX_SPECIFICATION {
-            self.wrong("invalid format (too long)".into());
+            self.wrong("invalid format (too long)");
             return Ok(b"");
         }
         let written = &format[..length.min(format.len())];
@@ -167,7 +167,7 @@ impl Parts<'_, '_> {
         match letter {
             b'd' | b'i' | b'u' | b'o' | b'x' | b'X' | b'c' => self.integer(written, &shown)?,
             b's' => self.value(written, &shown)?,
-            b'q' if length > 1 => self.wrong("specifier '%q' cannot have modifiers".into()),
+            b'q' if length > 1 => self.wrong("specifier '%q' cannot have modifiers"),
             b'q' => {
                 let value = self.call.arg(self.number);
                 if let Some(text) = super::quote::quoted(self.context, self.call, self.number, &value)? {
@@ -290,7 +290,7 @@ fn two_digits(text: &mut &[u8]) -> i64 {
 
 impl Context<'_> {
     /// Raises `problem` where the text holds a NUL.
-    fn without_zeros(&mut self, text: &Str, problem: &str) -> Result<()> {
+    fn without_zeros(&mut self, text: &Str, problem: &[u8]) -> Result<()> {
         if let Str::Const(bytes) = text {
             if bytes.contains(&0) {
                 self.fail(Message::new(problem));

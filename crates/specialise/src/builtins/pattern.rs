@@ -86,7 +86,7 @@ pub type Reading = fn(&[u8]) -> std::result::Result<Pattern, String>;
 
 /// The pattern that a call is given; refuses one that is not known, malformed or too long.
 pub fn compiled(context: &mut Context<'_>, call: &Call, pattern: Str, reading: Reading) -> Result<Pattern> {
-    let name = call.called.as_ref().map(|(_, name)| name.as_str());
+    let name = crate::names::text(&call.called);
     let Str::Const(pattern) = pattern else {
         return context.refuse(LowerErrorKind::PatternNotConstant, name);
     };

@@ -65,7 +65,7 @@ pub(super) struct Named {
 
 impl Named {
     pub fn text(&self) -> Option<&str> {
-        self.name.as_ref().map(|(_, name)| name.as_str())
+        names::text(&self.name)
     }
 }
 
@@ -200,8 +200,8 @@ fn wrong_operands(
 
 pub(super) fn wrong_type(context: &mut Context<'_>, what: &str, operand: &Named, certain: bool) {
     let type_name = operand.value.message_name();
-    let message = format!("attempt to {what} a {type_name} value{}", names::suffix(&operand.name));
-    context.type_error(message, certain, operand.name.as_ref().map(|(_, name)| name.as_str()));
+    let message = names::named(format!("attempt to {what} a {type_name} value"), &operand.name);
+    context.type_error(message, certain, names::text(&operand.name));
 }
 
 /// The error of arithmetic with a string, which strings' own metamethods raise (`trymt`, lstrlib.c). A unary minus has its
@@ -216,7 +216,7 @@ fn wrong_text(context: &mut Context<'_>, event: &str, operands: [&Named; 2], cer
 
 /// The operand as an integer: constant strings are converted as Lua does (manual § 3.4.3); `None` for what is no number.
 fn number(context: &mut Context<'_>, operand: &Named) -> Result<Option<Word>> {
-    let name = operand.name.as_ref().map(|(_, name)| name.as_str());
+    let name = names::text(&operand.name);
     match &operand.value {
         Abs::Int(word) => Ok(Some(*word)),
         Abs::Float(x) => {
@@ -308,7 +308,7 @@ fn length_metamethod(context: &mut Context<'_>, value: &Abs) -> Option<Abs> {
 fn length(context: &mut Context<'_>, operand: Named, certain: bool) -> Result<Abs> {
     use crate::value::Object;
     if let Some(handler) = length_metamethod(context, &operand.value) {
-        let name = Some(("metamethod", "len".to_string()));
+        let name = Some(("metamethod", b"len".to_vec()));
         let arms = context.call(&handler, vec![operand.value.clone(), operand.value], name)?;
         return Ok(context.join(arms)?.and_then(|values| values.into_iter().next()).unwrap_or(Abs::Nil));
     }

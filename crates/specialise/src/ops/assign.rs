@@ -99,7 +99,7 @@ fn assign_field(
     target: &Target,
 ) -> Result<()> {
     let Target { name, first } = target;
-    let title = name.as_ref().map(|(_, name)| name.as_str()).filter(|name| *name != "?");
+    let title = names::text(name).filter(|name| *name != "?");
     match (object, key) {
         (Abs::Object(Object::Table(table)), _)
             if context.known.shared.is_shared(context.snapshot, *table) =>
@@ -170,7 +170,7 @@ fn assign_made(context: &mut Context<'_>, table: u32, key: &Abs, value: &Abs) ->
     match Key::of(key) {
         Some(key) => context.set_made_field(table, key, value.clone()),
         None if *key == Abs::Nil => {
-            context.certain_error("table index is nil".to_string(), None, "use a key that is not nil");
+            context.certain_error("table index is nil", None, "use a key that is not nil");
         }
         None if matches!(key, Abs::Object(_)) => return context.needs_memory("["),
         None => return context.needs_entries(table, Some(key), "["),
@@ -180,6 +180,6 @@ fn assign_made(context: &mut Context<'_>, table: u32, key: &Abs, value: &Abs) ->
 
 fn not_indexable(context: &mut Context<'_>, object: &Abs, name: &Option<Name>, certain: bool) {
     let type_name = object.message_name();
-    let message = format!("attempt to index a {type_name} value{}", names::suffix(name));
-    context.type_error(message, certain, name.as_ref().map(|(_, name)| name.as_str()));
+    let message = names::named(format!("attempt to index a {type_name} value"), name);
+    context.type_error(message, certain, names::text(name));
 }

@@ -95,7 +95,7 @@ fn compare(context: &mut Context<'_>, opcode: Opcode, i: Instruction) -> Result<
     let odd = |value: &Abs| !matches!(value, Abs::Int(_) | Abs::Float(_) | Abs::Str(_) | Abs::Union(_));
     let right = if matches!(opcode, Lt | Le) { context.execution.register_name(i.b()) } else { None };
     let name = if odd(&b) { right } else { context.execution.register_name(i.a()) };
-    let name = name.as_ref().map(|(_, name)| name.as_str());
+    let name = crate::names::text(&name);
     match opcode {
         EqI => equal(context, &a, &b),
         Lt | LtI => ordered(context, Order::Less, &a, &b, name),

@@ -3,6 +3,7 @@
 use crate::builtins::traversal::NEXT;
 use crate::context::{Context, Result};
 use crate::frame::{Frame, Next};
+use crate::names;
 use crate::opcode::{Instruction, Opcode};
 use crate::state::Slot;
 use crate::strings::parse_integer;
@@ -75,11 +76,11 @@ fn to_be_closed(context: &mut Context<'_>, register: usize) -> Result<Next> {
         Abs::Nil => Ok(Next::Continue),
         value if value.truth() == Some(false) => Ok(Next::Continue),
         _ => {
-            let name = context.execution.register_name(register).map(|(_, name)| name);
+            let name = context.execution.register_name(register);
             context.unsupported(
                 "a `<close>` variable",
                 "call the function at the end of the block",
-                name.as_deref(),
+                names::text(&name),
             )
         }
     }
@@ -239,7 +240,7 @@ fn generic_for_call<'a>(
 ) -> Result<Next> {
     let iterator = context.state.get(i.a());
     let args = vec![context.state.get(i.a() + 1), context.state.get(i.a() + 3)];
-    let arms = context.call(&iterator, args, Some(("for iterator", "for iterator".to_string())))?;
+    let arms = context.call(&iterator, args, Some(("for iterator", b"for iterator".to_vec())))?;
     let next = Instruction(frame.prototype.code[pc + 1]);
     for mut arm in arms.into_iter().filter(|arm| arm.state.alive()) {
         arm.values.resize(i.c(), Abs::Nil);
@@ -310,14 +311,10 @@ fn traversal_turn<'a>(
 /// `OP_ERRNNIL`: a `global` declaration with a value, for a global that is there already.
 fn global_defined<'a>(context: &mut Context<'a>, frame: &Frame<'a>, i: Instruction) -> Result<Next> {
     let value = context.state.get(i.a());
-    let name = match i.bx().checked_sub(1).and_then(|index| frame.prototype.constants.get(index)) {
-        Some(moonhook_snapshot::Value::String(bytes)) => String::from_utf8_lossy(bytes).into_owned(),
-        _ => "?".to_string(),
-    };
     let nil = super::comparison::equal(context, &value, &Abs::Nil)?;
     let (fine, defined) = context.split_truth(&nil);
     context.enter(defined)?;
-    context.fail(crate::events::Message::new(format!("global '{name}' already defined")));
+    context.fail(crate::events::Message::new(names::already_defined(frame.prototype, i)));
     context.enter(fine)?;
     Ok(Next::Continue)
 }

@@ -61,9 +61,9 @@ fn write_upvalue<'a>(context: &mut Context<'a>, frame: &Frame<'a>, index: usize,
             context.state.cells.insert(*cell, value);
         }
         Some(CellRef::Snapshot(cell)) => {
-            let (_, name) = crate::names::of_upvalue(frame.prototype, index);
+            let name = frame.prototype.upvalues.get(index).map_or("?", |upvalue| &upvalue.name);
             let initial = &context.snapshot.cell(*cell).value;
-            context.assign(VariableId::Cell(*cell), initial, &value, &name)?;
+            context.assign(VariableId::Cell(*cell), initial, &value, name)?;
         }
         None => {}
     }

@@ -29,7 +29,7 @@ pub fn run(body: &str, frame: &[u8]) -> Outcome {
 
 /// The message that a handler with this body ends with.
 pub fn message(body: &str, frame: &[u8]) -> String {
-    run(body, frame).error.map_or_else(|| "no error".into(), |error| error.message)
+    run(body, frame).error.map_or_else(|| "no error".into(), |error| error.lossy())
 }
 
 /// What `expression` evaluates to, as `tostring` shows it.

@@ -4,6 +4,7 @@ use super::Encoder;
 use crate::compact::record::{Goal, Step, register};
 use moonhook_runtime::layout::*;
 use moonhook_snapshot::instruction::{Instruction, Opcode};
+use moonhook_snapshot::names;
 
 impl Encoder<'_, '_> {
     pub(super) fn call(&mut self, opcode: Opcode, i: Instruction) {
@@ -95,11 +96,7 @@ impl Encoder<'_, '_> {
 
     /// `global x <const> = …` where the global is there already (5.5).
     fn refuse_defined(&mut self, i: Instruction) {
-        let name = match i.bx().checked_sub(1) {
-            Some(index) => String::from_utf8_lossy(self.text(index)).into_owned(),
-            None => "?".to_string(),
-        };
-        let text = self.general.image.text(format!("global '{name}' already defined").as_bytes());
+        let text = self.general.image.text(&names::already_defined(self.prototype, i));
         let text = self.word((TAG_STRING, text));
         self.push_failing(Step::RefuseDefined, [register(i.a()), text, 0]);
     }
