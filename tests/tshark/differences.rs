@@ -166,7 +166,6 @@ impl Difference<'_> {
         Some(self.layers.network_start() + self.ip_header()?)
     }
 
-    /// Types with an identifier and a sequence number: RFC 792, RFC 950, RFC 4443 § 4.
     /// Whether all of an ARP packet is there, and begins as one for IPv4 over Ethernet.
     fn is_plain_arp(&self) -> bool {
         let start = self.layers.network_start() as usize;
@@ -174,6 +173,7 @@ impl Difference<'_> {
         packet.is_some_and(|packet| packet.starts_with(&[0, 1, 8, 0, 6, 4]))
     }
 
+    /// Types with an identifier and a sequence number: RFC 792, RFC 950, RFC 4443 § 4.
     fn is_query(&self) -> bool {
         let kind = |field| self.shown_number(field);
         match self.layers.is_v6() {
