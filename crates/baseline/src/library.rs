@@ -12,11 +12,18 @@ pub enum Direct {
     Stub(FunctionId),
 }
 
-/// Tables that library functions written in Lua see.
-const TABLES: &[&str] = &["math", "prim", "string", "table", "utf8"];
-
+/// Whether library functions written in Lua see a table of that name: those of Lua, and the primitives.
 pub fn is_table(name: &str) -> bool {
-    TABLES.contains(&name)
+    name == "prim"
+        || moonhook_library::standard().any(|library| library.name == name && library.has_routines())
+}
+
+/// What errors call a library function that has no name where it is called (`pushglobalfuncname` in lauxlib.c).
+pub fn global_name(canonical: &str) -> &str {
+    match moonhook_library::library_of(canonical) {
+        Some(library) if !library.is_standard() => "?",
+        _ => canonical,
+    }
 }
 
 impl super::General<'_> {

@@ -10,6 +10,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use mlua::{Function, Lua, Table, Value};
+use moonhook_library::standard::STRING;
 use moonhook_snapshot::{
     Cell, CellId, Closure, ClosureId, Handler, Lookup, Prototype, PrototypeId, Snapshot, Source, SourceId,
     TableId, Value as Frozen,
@@ -169,7 +170,7 @@ impl<'a> Freezer<'a> {
             *(if known == Some(&*name) { &mut own } else { &mut others }) += 1;
             Ok(())
         })?;
-        if others > 0 || own < crate::library::count_of("string") {
+        if others > 0 || own < STRING.functions.len() {
             self.snapshot.strings = Some(self.table(&table, || None)?);
         }
         Ok(())
