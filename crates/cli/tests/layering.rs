@@ -27,7 +27,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     // What is around them.
     ("capture", &["diagnostic", "replace"]),
     ("user", &["diagnostic", "hook", "library", "load", "schema", "snapshot"]),
-    ("records", &["hook", "ir", "schema", "snapshot"]),
+    ("records", &["hook", "ir", "library", "schema", "snapshot"]),
     ("control", &["diagnostic", "install", "ir", "load", "schema", "snapshot"]),
     ("daemon", &["diagnostic", "schema"]),
     // Those that call them.

@@ -1,9 +1,13 @@
 //! Every function that scripts can call, as data: a function is a row in the file of its library, and a library is a file and an entry of
 //! [`LIBRARIES`].
 //!
+//! What several implementations of a function have in common besides, is here as well: classes of characters, conversions of formats.
+//!
 //! The row says what a function is called, what it gives and who has an implementation. Whoever has one finds it by the canonical
 //! name, and has a test that it implements exactly the rows that say so.
 
+pub mod class;
+pub mod conversion;
 mod function;
 pub mod own;
 pub mod standard;
