@@ -303,7 +303,7 @@ impl General<'_> {
 
     fn traceback_name(&mut self, function: usize) -> u64 {
         if let Some(name) = self.functions.library_name(function) {
-            return self.image.text(super::statics::global_name(name).as_bytes());
+            return self.image.text(super::library::global_name(name).as_bytes());
         }
         let prototype = self.functions.get(function);
         let snapshot = self.functions.snapshot;

@@ -23,7 +23,6 @@ mod ops;
 mod own;
 mod program;
 mod reach;
-mod results;
 mod routines;
 mod script;
 mod shared;

@@ -1,7 +1,9 @@
 //! Library functions that are called at once, and the tables that they are in.
 
 use moonhook_ir::FunctionId;
+use moonhook_library::{library_of, standard};
 use moonhook_runtime::{Function, find_function, is_routine, routine_name};
+use moonhook_specialise::is_library_function;
 
 /// A library function that can be called at once.
 #[derive(Clone, Copy, Debug)]
@@ -12,11 +14,15 @@ pub enum Direct {
     Stub(FunctionId),
 }
 
-/// Tables that library functions written in Lua see.
-const TABLES: &[&str] = &["math", "prim", "string", "table", "utf8"];
-
+/// Whether library functions written in Lua see a table of that name: those of Lua, and the primitives.
 pub fn is_table(name: &str) -> bool {
-    TABLES.contains(&name)
+    name == "prim" || standard().any(|library| library.name == name && library.has_routines())
+}
+
+/// What errors call a library function that has no name where it is called (`pushglobalfuncname` in lauxlib.c).
+pub fn global_name(canonical: &str) -> &str {
+    let is_own = library_of(canonical).is_some_and(|library| !library.is_standard());
+    if is_own && is_library_function(canonical) { "?" } else { canonical }
 }
 
 impl super::General<'_> {

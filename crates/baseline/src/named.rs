@@ -8,6 +8,7 @@
 use super::reach::{self, Reach};
 use super::script::Functions;
 use super::stores::Tables;
+use moonhook_library::find;
 use moonhook_snapshot::instruction::{Instruction, Opcode};
 use moonhook_snapshot::{ClosureId, TableId, Value};
 use std::collections::{BTreeSet, HashSet};
@@ -136,7 +137,7 @@ impl<'a> Named<'_, 'a> {
         let called = tables.in_register(pc, i.a());
         self.called.extend(called.and_then(|id| self.functions.snapshot.table(id).metatable));
         match tables.value_in_register(pc, i.a()) {
-            Some(Value::Builtin("pairs" | "next" | "rawget")) => {
+            Some(Value::Builtin(name)) if find(name).is_some_and(|function| function.reads_any_field) => {
                 self.open(tables, function, pc, i.a() + 1);
             }
             // What it gives has methods.

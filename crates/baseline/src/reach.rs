@@ -4,6 +4,7 @@
 //! whose names stand somewhere in the reachable code as constants, or that its keys may be ([`crate::computed`]).
 
 use super::script::Functions;
+use moonhook_library::standard::STRING;
 use moonhook_snapshot::instruction::{Instruction, Opcode};
 use moonhook_snapshot::{CellId, ClosureId, Prototype, Snapshot, TableId, Value};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -115,12 +116,11 @@ impl Reach {
 
     /// Strings index the string library.
     fn string_methods(&mut self) {
-        let named = |name: &Arc<[u8]>| {
-            let name = format!("string.{}", String::from_utf8_lossy(name));
-            moonhook_specialise::is_library_function(&name).then_some(name)
-        };
-        let found: Vec<String> = self.mentions.iter().filter_map(named).collect();
-        self.builtins.extend(found);
+        let named = STRING
+            .functions
+            .iter()
+            .filter(|method| method.is_for_packets() && self.mentions.contains(method.key().as_bytes()));
+        self.builtins.extend(named.map(|method| method.name.to_string()));
     }
 
     /// Looks at all objects that were met, and at those that are met then.

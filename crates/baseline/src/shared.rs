@@ -8,6 +8,7 @@ use super::script::Functions;
 use super::steps;
 use super::stores::Stores;
 use moonhook_ir::Loc;
+use moonhook_library::find;
 use moonhook_runtime::image::TableContent;
 use moonhook_runtime::layout::{FLAG_NUMBER, FLAG_SHARED, FLAG_STEPS, TAG_STRING};
 use moonhook_snapshot::instruction::{Instruction, Opcode};
@@ -160,7 +161,7 @@ impl General<'_> {
 
     /// Whether a call of a library function may end with the access to a shared table, so that the program's loop has to make it.
     pub fn may_access(&self, name: &str) -> bool {
-        self.shared.exist() && matches!(name, "next" | "rawget" | "rawlen" | "rawset")
+        self.shared.exist() && find(name).is_some_and(|function| function.is_raw)
     }
 
     /// What the functions of the program do with whole tables.

@@ -1,25 +1,13 @@
 //! Load-time data that routines find through the state: sites, names, the metatable of strings.
 
+use super::library::global_name;
 use super::{General, reach};
+use moonhook_library::Function;
+use moonhook_library::standard::STRING;
 use moonhook_runtime::image::{TableContent, table_size};
 use moonhook_runtime::layout::*;
 use moonhook_snapshot::operation::EVENTS;
 use moonhook_snapshot::{TableId, Value};
-
-/// The functions of the string library (manual § 6.5), which strings have as methods.
-pub const METHODS: [&str; 17] = [
-    "byte", "char", "dump", "find", "format", "gmatch", "gsub", "len", "lower", "match", "pack", "packsize",
-    "rep", "reverse", "sub", "unpack", "upper",
-];
-
-/// What errors call a library function that has no name where it is called (`pushglobalfuncname` in lauxlib.c).
-pub fn global_name(canonical: &str) -> &str {
-    match canonical.split_once('.') {
-        Some(("data" | "byteorder" | "linux", _)) => "?",
-        None if canonical == "event" => "?",
-        _ => canonical,
-    }
-}
 
 impl General<'_> {
     /// Puts the tables of the routines into the image; gives what the state's fields are to be.
@@ -70,22 +58,19 @@ impl General<'_> {
 
     /// A table of the functions of the string library whose names stand in the script.
     fn mentioned_methods(&mut self) -> u64 {
-        let mut names: Vec<Vec<u8>> = self.reach.mentions.iter().map(|name| name.to_vec()).collect();
-        names.sort();
-        let full = |name: &[u8]| format!("string.{}", String::from_utf8_lossy(name));
-        names.retain(|name| moonhook_specialise::is_library_function(&full(name)));
+        let mentions = &self.reach.mentions;
+        let is_present =
+            |method: &&Function| method.is_for_packets() && mentions.contains(method.key().as_bytes());
+        let (mut present, missing): (Vec<&Function>, Vec<_>) = STRING.functions.iter().partition(is_present);
+        present.sort_by_key(|method| method.key());
         let mut entries = Vec::new();
-        for name in names {
-            let function = self.builtin(&full(&name));
-            let key = (TAG_STRING, self.image.text(&name));
-            entries.push((key, moonhook_runtime::text_hash(&name), function));
+        for method in present {
+            let (name, function) = (method.key().as_bytes(), self.builtin(method.name));
+            let key = (TAG_STRING, self.image.text(name));
+            entries.push((key, moonhook_runtime::text_hash(name), function));
         }
-        for name in METHODS {
-            if !(self.reach.mentions.contains(name.as_bytes())
-                && moonhook_specialise::is_library_function(&full(name.as_bytes())))
-            {
-                entries.push(self.missing_entry(name.as_bytes()));
-            }
+        for method in missing {
+            entries.push(self.missing_entry(method.key().as_bytes()));
         }
         self.put_table(&TableContent { array: vec![], entries, metatable: 0, flags: 0 })
     }

@@ -9,6 +9,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     // The types between the stages, and facts.
     ("diagnostic", &[]),
     ("hook", &[]),
+    ("library", &[]),
     ("replace", &[]),
     ("schema", &[]),
     ("snapshot", &["hook", "schema"]),
@@ -16,17 +17,17 @@ const LAYERS: &[(&str, &[&str])] = &[
     // What stages and front ends share.
     ("packet", &["hook", "ir"]),
     // The stages.
-    ("load", &["diagnostic", "hook", "schema", "snapshot"]),
-    ("runtime", &["ir", "load", "snapshot"]),
-    ("specialise", &["diagnostic", "hook", "ir", "packet", "runtime", "schema", "snapshot"]),
-    ("baseline", &["diagnostic", "hook", "ir", "specialise", "runtime", "schema", "snapshot"]),
+    ("load", &["diagnostic", "hook", "library", "schema", "snapshot"]),
+    ("runtime", &["ir", "library", "load", "snapshot"]),
+    ("specialise", &["diagnostic", "hook", "ir", "library", "packet", "runtime", "schema", "snapshot"]),
+    ("baseline", &["diagnostic", "hook", "ir", "library", "specialise", "runtime", "schema", "snapshot"]),
     ("passes", &["hook", "ir"]),
     ("emit", &["diagnostic", "hook", "ir", "schema"]),
     ("install", &["diagnostic", "hook"]),
     // What is around them.
     ("capture", &["diagnostic", "replace"]),
-    ("user", &["diagnostic", "hook", "load", "schema", "snapshot"]),
-    ("records", &["hook", "ir", "schema", "snapshot"]),
+    ("user", &["diagnostic", "hook", "library", "load", "schema", "snapshot"]),
+    ("records", &["hook", "ir", "library", "schema", "snapshot"]),
     ("control", &["diagnostic", "install", "ir", "load", "schema", "snapshot"]),
     ("daemon", &["diagnostic", "schema"]),
     // Those that call them.

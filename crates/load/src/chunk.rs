@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use moonhook_snapshot::{LocalVariable, UpvalueDescription, Value};
+use moonhook_snapshot::{LocalVariable, Lookup, Prototype, PrototypeId, SourceId, UpvalueDescription, Value};
 
 /// A function as it stands in a chunk, with the functions inside it.
 #[derive(Debug, Default, PartialEq)]
@@ -24,6 +24,28 @@ pub struct Function {
     pub upvalues: Vec<UpvalueDescription>,
     pub functions: Vec<Function>,
     pub locals: Vec<LocalVariable>,
+}
+
+impl Function {
+    /// What a snapshot has of it, its source and the functions inside it being these.
+    pub fn into_prototype(self, source: Option<SourceId>, prototypes: Vec<PrototypeId>) -> Prototype {
+        Prototype {
+            source,
+            line_defined: self.line_defined,
+            last_line_defined: self.last_line_defined,
+            parameters: self.parameters,
+            is_vararg: self.is_vararg,
+            vararg_table: self.vararg_table,
+            stack_size: self.stack_size,
+            code: self.code,
+            lines: self.lines,
+            constants: self.constants,
+            upvalues: self.upvalues,
+            prototypes,
+            locals: self.locals,
+            lookup: Lookup::default(),
+        }
+    }
 }
 
 /// Why bytes are not a chunk of this Lua.

@@ -4,6 +4,8 @@
 //! first made here, step by step, in the same order, without results: with the same decisions it takes as long as the library will.
 //! An error that the library is to raise ends the count where it is raised.
 
+use moonhook_library::class::in_class;
+
 /// What the work may cost.
 pub(crate) trait Allowance {
     /// Whether so many steps in all are allowed. Asked again and again while the number grows.
@@ -314,25 +316,6 @@ enum Next {
     /// With this byte, and the item there.
     Item(usize, usize),
     End(Option<usize>),
-}
-
-/// `%a` and its like, by the letter; in the C locale.
-fn in_class(byte: u8, letter: u8) -> bool {
-    let is_in = match letter.to_ascii_lowercase() {
-        b'a' => byte.is_ascii_alphabetic(),
-        b'c' => byte.is_ascii_control(),
-        b'd' => byte.is_ascii_digit(),
-        b'g' => byte.is_ascii_graphic(),
-        b'l' => byte.is_ascii_lowercase(),
-        b'p' => byte.is_ascii_punctuation(),
-        b's' => matches!(byte, b' ' | b'\t'..=b'\r'),
-        b'u' => byte.is_ascii_uppercase(),
-        b'w' => byte.is_ascii_alphanumeric(),
-        b'x' => byte.is_ascii_hexdigit(),
-        b'z' => byte == 0,
-        _ => return letter == byte,
-    };
-    is_in != letter.is_ascii_uppercase()
 }
 
 /// Whether a byte is in a set, given what is between its brackets.

@@ -10,9 +10,10 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use mlua::{Function, Lua, Table, Value};
+use moonhook_library::standard::STRING;
 use moonhook_snapshot::{
-    Cell, CellId, Closure, ClosureId, Handler, Lookup, Prototype, PrototypeId, Snapshot, Source, SourceId,
-    TableId, Value as Frozen,
+    Cell, CellId, Closure, ClosureId, Handler, PrototypeId, Snapshot, Source, SourceId, TableId,
+    Value as Frozen,
 };
 
 use crate::chunk;
@@ -169,7 +170,7 @@ impl<'a> Freezer<'a> {
             *(if known == Some(&*name) { &mut own } else { &mut others }) += 1;
             Ok(())
         })?;
-        if others > 0 || own < crate::library::count_of("string") {
+        if others > 0 || own < STRING.functions.len() {
             self.snapshot.strings = Some(self.table(&table, || None)?);
         }
         Ok(())
@@ -313,24 +314,11 @@ impl<'a> Freezer<'a> {
 
     /// The prototype for a function of a chunk: an equal one that is known, or a new one. Those inside come first, so
     /// that equality of parents is equality of numbers.
-    fn unify(&mut self, function: chunk::Function) -> PrototypeId {
-        let prototypes = function.functions.into_iter().map(|inner| self.unify(inner)).collect();
-        let prototype = Prototype {
-            source: function.source.map(|name| self.source(name)),
-            line_defined: function.line_defined,
-            last_line_defined: function.last_line_defined,
-            parameters: function.parameters,
-            is_vararg: function.is_vararg,
-            vararg_table: function.vararg_table,
-            stack_size: function.stack_size,
-            code: function.code,
-            lines: function.lines,
-            constants: function.constants,
-            upvalues: function.upvalues,
-            prototypes,
-            locals: function.locals,
-            lookup: Lookup::default(),
-        };
+    fn unify(&mut self, mut function: chunk::Function) -> PrototypeId {
+        let inner = std::mem::take(&mut function.functions);
+        let prototypes = inner.into_iter().map(|inner| self.unify(inner)).collect();
+        let source = function.source.take().map(|name| self.source(name));
+        let prototype = function.into_prototype(source, prototypes);
         let mut hasher = DefaultHasher::new();
         (prototype.source, prototype.line_defined, prototype.last_line_defined).hash(&mut hasher);
         prototype.code.hash(&mut hasher);

@@ -14,7 +14,6 @@ mod freeze;
 mod functions;
 mod globals;
 mod guards;
-mod library;
 mod limits;
 mod locate;
 mod modules;

@@ -1,6 +1,6 @@
 //! The Lua state that scripts run in, and the globals of each script.
 //!
-//! Reads the allow list ([`crate::library`]), `prelude.lua` and the module table ([`crate::modules`]). Guarantees that a
+//! Reads the rows of Lua's functions ([`moonhook_library`]), `prelude.lua` and the module table ([`crate::modules`]). Guarantees that a
 //! script reaches no process, network, environment, file for writing or C library, and that scripts do not see one
 //! another's globals or changes to library tables. Knows the canonical name of every function it hands out.
 
@@ -9,11 +9,11 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use mlua::{Function, Lua, LuaOptions, StdLib, Table, Value};
+use moonhook_library as library;
 
 use crate::files::{self, Files};
 use crate::functions::without_lines;
 use crate::globals::GLOBALS;
-use crate::library::{LIBRARIES, key};
 use crate::modules::MODULES;
 use crate::modules::module::Context;
 use crate::names::Names;
@@ -119,20 +119,20 @@ fn fill_libraries(
     names: &mut Names,
 ) -> mlua::Result<HashMap<&'static str, Table>> {
     let mut tables = HashMap::from([("_G", globals.clone())]);
-    for library in LIBRARIES {
+    for library in library::standard() {
         let original: Table =
             if library.name == "_G" { lua.globals() } else { lua.globals().get(library.name)? };
         let table = match tables.get(library.name) {
             Some(table) => table.clone(),
             None => lua.create_table()?,
         };
-        for name in library.functions {
-            let function = match replaced.get(*name)? {
+        for row in library.functions {
+            let function = match replaced.get(row.name)? {
                 Some(function) => function,
-                None => original.get::<Function>(key(name))?,
+                None => original.get::<Function>(row.key())?,
             };
-            table.raw_set(key(name), &function)?;
-            names.add_function(name, function);
+            table.raw_set(row.key(), &function)?;
+            names.add_function(row.name, function);
         }
         for constant in library.constants {
             table.raw_set(*constant, original.get::<Value>(*constant)?)?;

@@ -1,6 +1,7 @@
 //! Conversions of C's printf, as Lua's `string.format` has them (Lua manual § 6.5, `string.format`), applied to the
 //! arguments of event records.
 
+use moonhook_library::conversion::{Conversion, FLAGS};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// An argument of an event record.
@@ -33,141 +34,17 @@ impl Argument<'_> {
     }
 }
 
-/// `%`, flags, width, precision and a letter, taken apart.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Conversion {
-    left: bool,
-    plus: bool,
-    space: bool,
-    alternate: bool,
-    zero: bool,
-    width: usize,
-    precision: Option<usize>,
-    letter: u8,
-}
-
-/// Lua allows two digits of width and of precision (`lstrlib.c`, `checkformat`).
-const MAX_WIDTH: usize = 99;
-
 /// Appends the argument as the conversion `spec` wants it. An argument that does not fit the letter, and a conversion
 /// that is none, give the argument's plain text.
 pub fn convert(spec: &str, argument: &Argument<'_>, to: &mut Vec<u8>) {
-    let Some(conversion) = parse(spec) else { return to.extend(argument.text()) };
-    let integer = match argument {
-        Argument::Integer(value) => Some(*value),
-        _ => None,
-    };
-    let body = match (conversion.letter, integer) {
-        (b'd' | b'i', Some(value)) => {
-            conversion.number(sign(&conversion, value), digits(value.unsigned_abs(), 10))
-        }
-        (b'u', Some(value)) => conversion.number("", digits(value as u64, 10)),
-        // `#` asks for a first digit 0, also where precision 0 would leave no digit of the value 0.
-        (b'o', Some(0)) if conversion.alternate => conversion.number("0", String::new()),
-        (b'o', Some(value)) => {
-            conversion.number(if conversion.alternate { "0" } else { "" }, digits(value as u64, 8))
-        }
-        (b'x', Some(value)) => {
-            conversion.number(hex_prefix(&conversion, value, "0x"), digits(value as u64, 16))
-        }
-        (b'X', Some(value)) => {
-            conversion.number(hex_prefix(&conversion, value, "0X"), digits(value as u64, 16).to_uppercase())
-        }
-        (b'c', Some(value)) => vec![value as u8],
-        _ => conversion.cut(argument.text()),
-    };
-    conversion.pad(body, to);
-}
-
-fn parse(spec: &str) -> Option<Conversion> {
-    let mut rest = spec.strip_prefix('%')?.as_bytes();
-    let mut conversion = Conversion::default();
-    while let [flag, after @ ..] = rest {
-        match flag {
-            b'-' => conversion.left = true,
-            b'+' => conversion.plus = true,
-            b' ' => conversion.space = true,
-            b'#' => conversion.alternate = true,
-            b'0' => conversion.zero = true,
-            _ => break,
-        }
-        rest = after;
-    }
-    conversion.width = number(&mut rest).unwrap_or(0);
-    if let [b'.', after @ ..] = rest {
-        rest = after;
-        conversion.precision = Some(number(&mut rest).unwrap_or(0));
-    }
-    match rest {
-        [letter] if conversion.width <= MAX_WIDTH && conversion.precision.is_none_or(|p| p <= MAX_WIDTH) => {
-            conversion.letter = *letter;
-            Some(conversion)
-        }
-        _ => None,
-    }
-}
-
-/// Takes decimal digits off the front of `rest`.
-fn number(rest: &mut &[u8]) -> Option<usize> {
-    let count = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let (digits, after) = rest.split_at(count);
-    *rest = after;
-    std::str::from_utf8(digits).ok()?.parse().ok()
-}
-
-fn sign(conversion: &Conversion, value: i64) -> &'static str {
-    match conversion {
-        _ if value < 0 => "-",
-        Conversion { plus: true, .. } => "+",
-        Conversion { space: true, .. } => " ",
-        _ => "",
-    }
-}
-
-fn hex_prefix(conversion: &Conversion, value: i64, prefix: &'static str) -> &'static str {
-    if conversion.alternate && value != 0 { prefix } else { "" }
-}
-
-fn digits(value: u64, base: u32) -> String {
-    match base {
-        8 => format!("{value:o}"),
-        16 => format!("{value:x}"),
-        _ => value.to_string(),
-    }
-}
-
-impl Conversion {
-    /// Sign or prefix, zeros, digits. A precision is the least number of digits and overrides the flag `0`; the value 0 with
-    /// precision 0 has no digits (C11 § 7.21.6.1).
-    fn number(&self, prefix: &str, digits: String) -> Vec<u8> {
-        let digits = if self.precision == Some(0) && digits == "0" { String::new() } else { digits };
-        // The 0 that `%#o` puts in front counts as a digit.
-        let counted = if prefix == "0" { digits.len() + 1 } else { digits.len() };
-        let least = match self.precision {
-            Some(precision) => precision.saturating_sub(counted),
-            None if self.zero && !self.left => self.width.saturating_sub(prefix.len() + digits.len()),
-            None => 0,
-        };
-        format!("{prefix}{}{digits}", "0".repeat(least)).into_bytes()
-    }
-
-    fn cut(&self, mut text: Vec<u8>) -> Vec<u8> {
-        if self.letter == b's' {
-            text.truncate(self.precision.unwrap_or(usize::MAX));
-        }
-        text
-    }
-
-    fn pad(&self, body: Vec<u8>, to: &mut Vec<u8>) {
-        let missing = self.width.saturating_sub(body.len());
-        if self.left {
-            to.extend(body);
-            to.resize(to.len() + missing, b' ');
-        } else {
-            to.resize(to.len() + missing, b' ');
-            to.extend(body);
-        }
-    }
+    let written = spec.strip_prefix('%').unwrap_or_default().as_bytes();
+    let Some(conversion) = Conversion::parse(written, FLAGS, true) else { return to.extend(argument.text()) };
+    to.extend(match (conversion.letter, argument) {
+        (b'd' | b'i' | b'u' | b'o' | b'x' | b'X', Argument::Integer(value)) => conversion.integer(*value),
+        (b'c', Argument::Integer(value)) => conversion.padded(vec![*value as u8]),
+        (b's', argument) => conversion.text(&argument.text()),
+        (_, argument) => conversion.padded(argument.text()),
+    });
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Source files as Lua compiles them.
 
 use moonhook_load::chunk::{self, Function};
-use moonhook_snapshot::{Lookup, Prototype, PrototypeId};
+use moonhook_snapshot::{Prototype, PrototypeId};
 
 /// Compiles a file with real Lua; gives its functions, each after those inside it, the main function last.
 ///
@@ -17,23 +17,9 @@ pub fn read(name: &str, text: &str) -> Result<Vec<Prototype>, String> {
     Ok(prototypes)
 }
 
-fn append(prototypes: &mut Vec<Prototype>, function: Function) -> PrototypeId {
-    let inner = function.functions.into_iter().map(|inner| append(prototypes, inner)).collect();
-    prototypes.push(Prototype {
-        source: None,
-        line_defined: function.line_defined,
-        last_line_defined: function.last_line_defined,
-        parameters: function.parameters,
-        is_vararg: function.is_vararg,
-        vararg_table: function.vararg_table,
-        stack_size: function.stack_size,
-        code: function.code,
-        lines: function.lines,
-        constants: function.constants,
-        upvalues: function.upvalues,
-        prototypes: inner,
-        locals: function.locals,
-        lookup: Lookup::default(),
-    });
+fn append(prototypes: &mut Vec<Prototype>, mut function: Function) -> PrototypeId {
+    let inner = std::mem::take(&mut function.functions);
+    let inner = inner.into_iter().map(|inner| append(prototypes, inner)).collect();
+    prototypes.push(function.into_prototype(None, inner));
     PrototypeId(prototypes.len() as u32 - 1)
 }

@@ -1,4 +1,5 @@
-//! Which library functions the runtime has, by their canonical names (`string.rep`, `type`).
+//! Which library functions the runtime has, by their canonical names (`string.rep`, `type`): those whose rows say so
+//! ([`moonhook_library`]), and those that only other functions of the library call.
 
 use crate::{is_routine, prelude};
 
@@ -36,4 +37,23 @@ pub fn find_function(name: &str) -> Option<Function> {
     }
     let routine = routine_name(name);
     is_routine(&routine).then_some(Function::Routine(routine))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use moonhook_library::{General, functions};
+
+    #[test]
+    fn there_is_each_function_that_its_row_says_and_no_other_one() {
+        for function in functions() {
+            let (expected, found) = (function.general == General::Runtime, find_function(function.name));
+            assert_eq!(found.is_some(), expected, "{}: {found:?}", function.name);
+        }
+        let of_scripts = prelude().functions.keys().filter(|name| !name.starts_with("prim."));
+        of_scripts.for_each(|name| assert!(moonhook_library::find(name).is_some(), "`{name}` has no row"));
+        let fast = crate::routine_names().into_iter().filter_map(|name| name.strip_prefix("fast_"));
+        let all: Vec<String> = functions().map(|function| routine_name(function.name)).collect();
+        fast.for_each(|name| assert!(all.iter().any(|known| known == name), "`{name}` has no row"));
+    }
 }

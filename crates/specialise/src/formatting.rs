@@ -9,94 +9,10 @@ use crate::strings::pieces;
 use crate::value::{Abs, Space, Str, Word};
 use moonhook_ir::words::{Branches, Cond, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Size};
+use moonhook_library::conversion::Conversion;
 
 /// Bytes that the longest integer text needs, rounded up to words.
 const NUMBER_ROOM: i64 = 24;
-
-/// A conversion specification (C11 § 7.21.6.1, as far as `lstrlib.c` lets it through).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Conversion {
-    pub left: bool,
-    pub plus: bool,
-    pub space: bool,
-    pub alternate: bool,
-    pub zero: bool,
-    /// At most 99, as `precision`.
-    pub width: i64,
-    pub precision: Option<i64>,
-    pub letter: u8,
-}
-
-impl Conversion {
-    /// Whether it makes what `tostring` makes of an integer.
-    pub fn is_plain(&self) -> bool {
-        *self == Conversion { letter: b'd', ..Conversion::default() }
-            || *self == Conversion { letter: b'i', ..Conversion::default() }
-    }
-
-    fn is_signed(&self) -> bool {
-        matches!(self.letter, b'd' | b'i')
-    }
-
-    fn base(&self) -> i64 {
-        match self.letter {
-            b'o' => 8,
-            b'x' | b'X' => 16,
-            _ => 10,
-        }
-    }
-
-    /// The least number of digits: `%#o` always has one, a 0.
-    fn digits(&self) -> Option<i64> {
-        self.precision
-            .map(|precision| if self.alternate && self.letter == b'o' { precision.max(1) } else { precision })
-    }
-
-    /// The width that is filled with zeros.
-    fn zero_width(&self) -> i64 {
-        if self.zero && !self.left && self.precision.is_none() { self.width } else { 0 }
-    }
-
-    /// The text of a constant integer.
-    pub fn integer(&self, value: i64) -> Vec<u8> {
-        let mut digits = match self.letter {
-            b'd' | b'i' => value.unsigned_abs().to_string(),
-            b'o' => format!("{value:o}"),
-            b'x' => format!("{value:x}"),
-            b'X' => format!("{value:X}"),
-            _ => (value as u64).to_string(),
-        };
-        if self.digits() == Some(0) && value == 0 {
-            digits.clear();
-        }
-        let mut prefix = match self.letter {
-            b'd' | b'i' if value < 0 => "-",
-            b'd' | b'i' if self.plus => "+",
-            b'd' | b'i' if self.space => " ",
-            b'x' if self.alternate && value != 0 => "0x",
-            b'X' if self.alternate && value != 0 => "0X",
-            _ => "",
-        };
-        let least = self.digits().unwrap_or(self.zero_width() - prefix.len() as i64).max(0) as usize;
-        if self.letter == b'o' && self.alternate && value != 0 && digits.len() >= least {
-            prefix = "0";
-        }
-        self.padded(format!("{prefix}{digits:0>least$}").into_bytes())
-    }
-
-    /// A constant text, cut and padded.
-    pub fn text(&self, text: &[u8]) -> Vec<u8> {
-        let most = self.precision.map_or(text.len(), |precision| text.len().min(precision as usize));
-        self.padded(text[..most].to_vec())
-    }
-
-    fn padded(&self, mut text: Vec<u8>) -> Vec<u8> {
-        let missing = (self.width as usize).saturating_sub(text.len());
-        let at = if self.left { text.len() } else { 0 };
-        text.splice(at..at, std::iter::repeat_n(b' ', missing));
-        text
-    }
-}
 
 pub fn scratch(start: Word, length: Word) -> Str {
     Str::Slice { space: Space::Scratch, start, length }

@@ -9,6 +9,7 @@ use crate::shared::held::STALE;
 use crate::value::{Abs, Object, Str, Union, Variant, Word};
 use crate::ways::Arm;
 use crate::{builtins, objects, tables};
+use moonhook_library::standard::STRING;
 use moonhook_snapshot::TableId;
 use std::rc::Rc;
 
@@ -92,7 +93,7 @@ fn index_string(
     match key {
         Abs::Str(Str::Const(method)) => {
             let full = format!("string.{}", String::from_utf8_lossy(method));
-            let found = builtins::find("string", method);
+            let found = builtins::find(&STRING, method);
             if found.is_none() && builtins::is_library_function(&full) {
                 let help = "use `--form auto`".to_string();
                 return context.refuse(LowerErrorKind::Builtin { name: full, help, general: true }, None);

@@ -7,6 +7,7 @@ use crate::shared::seen::Seen;
 use crate::value::{Abs, Object, Space, Str};
 use crate::ways::Arm;
 use crate::{Options, builtins};
+use moonhook_library::own::DATA;
 use moonhook_packet::protocols::{protocol, protocols};
 use moonhook_packet::{Value, ValueWays};
 use moonhook_snapshot::Snapshot;
@@ -42,7 +43,7 @@ pub fn has_field(object: &Object, name: &[u8]) -> bool {
             protocol::<Context<'static>>(header).is_some_and(|p| p.fields.iter().any(|field| is(field.name)))
         }
         Object::Packet if protocols::<Context<'static>>().iter().any(|protocol| is(protocol.name)) => true,
-        _ => builtins::find("data", name).is_some(),
+        _ => builtins::find(&DATA, name).is_some(),
     }
 }
 
@@ -58,7 +59,7 @@ pub fn field(context: &mut Context<'_>, object: &Object, name: &[u8]) -> Result<
             }
         }
         object => {
-            if let Some(method) = builtins::find("data", name) {
+            if let Some(method) = builtins::find(&DATA, name) {
                 return context.only(Abs::Object(Object::Builtin(method)));
             }
             match protocol(&text) {

@@ -11,6 +11,8 @@ use super::kinds::Code;
 use super::reach::{self, Reach};
 use super::script::Functions;
 use super::stores::Tables;
+use moonhook_library::standard::STRING;
+use moonhook_library::{Function, find, functions};
 use moonhook_snapshot::instruction::{Instruction, Opcode};
 use moonhook_snapshot::{Prototype, TableId, Value};
 use moonhook_specialise::objects;
@@ -259,10 +261,16 @@ impl<'f, 'a> Computed<'f, 'a> {
             || tables.any(|id| snapshot.table(*id).values().any(is))
     }
 
+    /// Whether the script may use a function of the library of which this holds: it says the name, or has one as a value.
+    fn may_use(&self, holds: impl Fn(&Function) -> bool) -> bool {
+        let is = |name: &str| find(name).is_some_and(&holds);
+        functions().any(|function| holds(function) && self.is_mentioned(function.key().as_bytes()))
+            || self.has_in_data(&is)
+    }
+
     fn named(&self, sites: Sites) -> HashSet<Arc<[u8]>> {
         let snapshot = self.functions.snapshot;
-        let traverses = [&b"pairs"[..], b"next", b"rawget"].iter().any(|name| self.is_mentioned(name))
-            || self.has_in_data(&|name| matches!(name, "pairs" | "next" | "rawget"));
+        let traverses = self.may_use(|function| function.reads_any_field);
         let escaped = self.escaped(sites.escaped);
         let mut open = sites.tables;
         if sites.unknown || traverses {
@@ -271,7 +279,7 @@ impl<'f, 'a> Computed<'f, 'a> {
         let mut names: HashSet<Arc<[u8]>> = open.iter().flat_map(|table| keys(snapshot, *table)).collect();
         if sites.unknown {
             names.extend(field_names().map(|name| Arc::from(name.as_bytes())));
-            names.extend(super::statics::METHODS.iter().map(|name| Arc::from(name.as_bytes())));
+            names.extend(STRING.functions.iter().map(|method| Arc::from(method.key().as_bytes())));
         }
         if sites.any {
             let all = (0..snapshot.tables.len() as u32).map(TableId);
@@ -281,7 +289,7 @@ impl<'f, 'a> Computed<'f, 'a> {
                 .collect();
             let is_known = |name: &&&[u8]| {
                 of_library.contains(**name)
-                    || super::statics::METHODS.iter().any(|method| method.as_bytes() == **name)
+                    || STRING.functions.iter().any(|method| method.key().as_bytes() == **name)
                     || objects().any(|(_, object)| objects::has_field(&object, name))
             };
             names.extend(self.loaded.iter().filter(is_known).map(|name| Arc::from(*name)));

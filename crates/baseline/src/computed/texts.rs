@@ -4,8 +4,9 @@
 //! result of the script's functions, one answer holds for all: whether any string made at packet time is put there.
 
 use super::Computed;
-use crate::results::{self, Gives};
 use crate::stores::Tables;
+use moonhook_library::standard::STRING;
+use moonhook_library::{Function, Kind, any_with_key, find};
 use moonhook_snapshot::Value;
 use moonhook_snapshot::instruction::{Instruction, Opcode};
 use std::collections::HashSet;
@@ -22,8 +23,7 @@ pub enum Text {
 
 /// What is called.
 enum Called {
-    /// A function by its canonical name.
-    Library(String),
+    Library(&'static Function),
     /// A method by its name.
     Method(String),
     Script,
@@ -35,12 +35,7 @@ const MADE_FIELDS: [&[u8]; 2] = [b"payload", b"sni"];
 
 /// Whether what has this name makes strings.
 pub fn is_maker(name: &[u8]) -> bool {
-    MADE_FIELDS.contains(&name) || results::makes_text(name)
-}
-
-/// Whether strings have a method of that name.
-fn is_of_strings(name: &str) -> bool {
-    crate::statics::METHODS.contains(&name)
+    MADE_FIELDS.contains(&name) || any_with_key(name, Function::makes_text)
 }
 
 /// Metamethods of operators give anything.
@@ -132,7 +127,7 @@ impl Computed<'_, '_> {
         }
         let tables = Tables::new(self.functions, self.reach, function);
         match tables.value_in_register(pc, register) {
-            Some(Value::Builtin(name)) => Called::Library(name.to_string()),
+            Some(Value::Builtin(name)) => find(name).map_or(Called::Unknown, Called::Library),
             Some(Value::Closure(_)) => Called::Script,
             _ if i.opcode() == Some(Opcode::Closure) => Called::Script,
             _ => Called::Unknown,
@@ -146,15 +141,15 @@ impl Computed<'_, '_> {
     fn result(&mut self, function: usize, pc: usize, register: usize) -> Text {
         match self.called(function, pc, register) {
             Called::Script => self.kept(),
-            Called::Library(name) if matches!(&*name, "pcall" | "xpcall") => self.unknown_result(),
-            Called::Library(name) => match results::of(&name) {
-                Some(Gives::Integer | Gives::Boolean) => Text::None,
-                Some(Gives::Given) => self.kept(),
-                Some(Gives::Text | Gives::Mixed) | None => Text::Made,
+            Called::Library(called) if called.gives_results_of_others() => self.unknown_result(),
+            Called::Library(called) => match called.kind() {
+                Some(Kind::Integer | Kind::Boolean) => Text::None,
+                Some(Kind::Given) => self.kept(),
+                Some(Kind::Text | Kind::Mixed) | None => Text::Made,
             },
             Called::Method(name) if is_maker(name.as_bytes()) => Text::Made,
             // A number, or what a function of the script gives.
-            Called::Method(name) if !self.is_aliased && is_of_strings(&name) => self.kept(),
+            Called::Method(name) if !self.is_aliased && STRING.function(&name).is_some() => self.kept(),
             Called::Method(_) | Called::Unknown => self.unknown_result(),
         }
     }
@@ -171,7 +166,10 @@ impl Computed<'_, '_> {
             let calls = i.opcode() == Some(Opcode::Call);
             let (at, register) = if calls { (setter, i.a()) } else { (pc, register) };
             found = found.max(match self.called(function, at, register) {
-                Called::Library(name) if matches!(&*name, "pairs" | "ipairs" | "next") => self.kept(),
+                Called::Library(called) => match if calls { called.iterator() } else { Some(called) } {
+                    Some(next) if next.gives_elements() => self.kept(),
+                    _ => self.unknown_result(),
+                },
                 Called::Script if !calls => self.kept(),
                 _ => self.unknown_result(),
             });
@@ -198,18 +196,7 @@ impl Computed<'_, '_> {
             Some(Return) => self.any_made(function, pc, i.a(), i.b().checked_sub(2)),
             Some(Return1) => self.text(function, pc, i.a()) == Text::Made,
             Some(TailCall) if self.result(function, pc, i.a()) == Text::Made => true,
-            Some(Call | TailCall) => match self.called(function, pc, i.a()) {
-                Called::Library(name) if name == "string.gsub" => self.calls_back(function, pc, i),
-                Called::Method(name) if name == "gsub" => {
-                    self.calls_back(function, pc, i)
-                        || self.any_made(function, pc, i.a() + 1, i.b().checked_sub(2))
-                }
-                Called::Library(name) if results::of(&name) != Some(Gives::Given) => false,
-                // Functions that are called back get parts of strings.
-                Called::Library(_) | Called::Unknown if self.may_call_back() => true,
-                Called::Method(name) if !is_of_strings(&name) && self.may_call_back() => true,
-                _ => self.any_made(function, pc, i.a() + 1, i.b().checked_sub(2)),
-            },
+            Some(Call | TailCall) => self.call_keeps(function, pc, i),
             Some(GetTable) => self.has_index && self.text(function, pc, i.c()) == Text::Made,
             Some(Concat) => self.has_operators,
             Some(opcode) if self.has_operators && is_operation(opcode) => [i.a(), i.b(), i.c()]
@@ -219,15 +206,38 @@ impl Computed<'_, '_> {
         }
     }
 
-    /// Whether a call of `string.gsub` may call a function with parts of the string.
-    fn calls_back(&mut self, function: usize, pc: usize, i: Instruction) -> bool {
-        let replacement = self.text(function, pc, i.a() + 3);
-        replacement == Text::None || !self.is_literal(function, pc, i.a() + 3)
+    /// Whether a call keeps one of its arguments, or part of one: functions that are called back get parts of strings.
+    fn call_keeps(&mut self, function: usize, pc: usize, i: Instruction) -> bool {
+        let (called_back, keeps) = match self.called(function, pc, i.a()) {
+            Called::Library(called) => match called.parts_go_to() {
+                Some(argument) => (self.calls_back(function, pc, i, argument), false),
+                None => {
+                    let keeps = called.kind() == Some(Kind::Given);
+                    (keeps && self.may_call_back(), keeps)
+                }
+            },
+            Called::Method(name) => match STRING.function(&name) {
+                Some(method) => {
+                    let to = method.parts_go_to();
+                    (to.is_some_and(|argument| self.calls_back(function, pc, i, argument)), true)
+                }
+                None => (self.may_call_back(), true),
+            },
+            Called::Unknown => (self.may_call_back(), true),
+            Called::Script => (false, true),
+        };
+        called_back || keeps && self.any_made(function, pc, i.a() + 1, i.b().checked_sub(2))
     }
 
-    /// Whether `string.gsub` may be called otherwise than by its name.
+    /// Whether a call may call that argument, to which parts of strings go.
+    fn calls_back(&mut self, function: usize, pc: usize, i: Instruction, argument: usize) -> bool {
+        let register = i.a() + 1 + argument;
+        self.text(function, pc, register) == Text::None || !self.is_literal(function, pc, register)
+    }
+
+    /// Whether a function that calls others with parts of strings may be called otherwise than by its name.
     fn may_call_back(&self) -> bool {
-        self.is_mentioned(b"gsub") || self.has_in_data(&|name| name == "string.gsub")
+        self.may_use(|function| function.parts_go_to().is_some())
     }
 
     /// Whether captured variables of a function get a string made at packet time.

@@ -1,18 +1,13 @@
-//! What calls give: of the script's own functions what they return, of library functions what [`results`] lists.
+//! What calls give: of the script's own functions what they return, of library functions what their rows say.
 
 use super::Kinds;
 use super::graph::{Held, Node, Object, Owner, Place, Rule, Which};
 use super::instructions::OPEN;
-use crate::results::{self, Gives};
+use moonhook_library::{Callback, Gives, With, find_called};
 use moonhook_snapshot::Value;
 use moonhook_snapshot::instruction::Opcode;
 use moonhook_specialise::shared::SeenType;
 use std::rc::Rc;
-
-/// The iterators that `ipairs`, `gmatch` and `codes` give.
-const NEXT_OF_LIST: &str = "ipairs iterator";
-const NEXT_MATCH: &str = "gmatch iterator";
-const NEXT_CODE: &str = "codes iterator";
 
 /// A call: its function and the instruction.
 type Site = (usize, usize);
@@ -101,7 +96,35 @@ impl Kinds<'_, '_> {
     }
 
     fn pass_to_library(&mut self, name: &str, site: Site, first: usize) {
-        let (function, pc) = site;
+        self.store(name, site, first);
+        let calls = find_called(name).map_or(&[][..], |function| function.calls);
+        let count = self.count(site, first);
+        for callback in calls.iter().filter(|callback| callback.argument < count) {
+            self.call_back(callback, site, first);
+        }
+    }
+
+    /// A function of the script that a library function calls.
+    fn call_back(&mut self, Callback { argument, with }: &Callback, site: Site, first: usize) {
+        let called = self.argument(site, first, *argument);
+        let (value, count) = match *with {
+            With::Arguments(from) => {
+                let (function, pc) = site;
+                self.graph.watch(called, Rule::Arguments { function, pc, first: first + from });
+                return;
+            }
+            With::Elements(count) => {
+                let table = self.argument(site, first, 0);
+                (self.element_of(table), count)
+            }
+            With::Parts(count) => (self.constant(SeenType::Text), count),
+            With::Message => (self.constant(SeenType::Text), 1),
+        };
+        self.graph.watch(called, Rule::Given { values: vec![value; count], open: false });
+    }
+
+    /// What a library function assigns.
+    fn store(&mut self, name: &str, site: Site, first: usize) {
         let (count, open) = self.extent(site, first);
         let mut argument = |n: usize| self.argument(site, first, n);
         match name {
@@ -125,26 +148,6 @@ impl Kinds<'_, '_> {
                 let (from, to) = (argument(0), argument(if count > 4 { 4 } else { 0 }));
                 let (key, value) = (Some(self.constant(SeenType::Integer)), self.element_of(from));
                 self.graph.watch(to, Rule::Write { name: None, key, value });
-            }
-            "pcall" => {
-                let called = argument(0);
-                self.graph.watch(called, Rule::Arguments { function, pc, first: first + 1 });
-            }
-            "xpcall" => {
-                let (called, handler) = (argument(0), argument(1));
-                let message = self.constant(SeenType::Text);
-                self.graph.watch(called, Rule::Arguments { function, pc, first: first + 2 });
-                self.graph.watch(handler, Rule::Given { values: vec![message], open: false });
-            }
-            "table.sort" if count > 1 => {
-                let (table, compare) = (argument(0), argument(1));
-                let element = self.element_of(table);
-                self.graph.watch(compare, Rule::Given { values: vec![element; 2], open: false });
-            }
-            "string.gsub" if count > 2 => {
-                let replacement = argument(2);
-                let text = self.constant(SeenType::Text);
-                self.graph.watch(replacement, Rule::Given { values: vec![text; 4], open: false });
             }
             _ => {}
         }
@@ -197,27 +200,61 @@ impl Kinds<'_, '_> {
     }
 
     fn library_result(&mut self, name: &str, site: Site, first: usize, which: Which, to: Node) {
+        let Some(called) = find_called(name) else { return };
         let (function, pc) = site;
         let Which { number, rest } = which;
         let mut argument = |n: usize| self.argument(site, first, n);
-        match (name, number) {
-            ("pcall" | "xpcall", 0) => self.graph.give(to, &SeenType::Boolean.into()),
-            // An error's message, where the call fails, is not what a script keeps.
-            ("pcall" | "xpcall", _) => {
-                let called = argument(0);
-                let first = first + if name == "pcall" { 1 } else { 2 };
-                let which = Which { number: number - 1, rest };
-                self.graph.watch(called, Rule::Result { function, pc, first, which, to });
+        match called.result(number) {
+            Gives::Text => self.graph.give(to, &SeenType::Text.into()),
+            Gives::Integer => self.graph.give(to, &SeenType::Integer.into()),
+            Gives::Boolean => self.graph.give(to, &SeenType::Boolean.into()),
+            Gives::Argument(given) => {
+                let from = argument(given);
+                self.graph.flow(from, to);
             }
-            ("assert", _) => {
+            Gives::Arguments => {
                 for value in self.arguments_from(site, first, which) {
                     self.graph.flow(value, to);
                 }
             }
-            ("setmetatable" | "rawset", 0) => {
-                let from = argument(number);
-                self.graph.flow(from, to);
+            Gives::Key => {
+                let table = argument(0);
+                self.graph.watch(table, Rule::Key { to });
             }
+            Gives::Element => {
+                let table = argument(0);
+                self.graph.watch(table, Rule::Read { name: None, to });
+            }
+            Gives::Field => {
+                let owner = argument(0);
+                let name = self.literal(function, pc, first + 1);
+                self.graph.watch(owner, Rule::Read { name, to });
+            }
+            Gives::Metatable => {
+                let owner = argument(0);
+                self.graph.watch(owner, Rule::Metatable { to });
+            }
+            Gives::Iterator(next) => {
+                let object = self.named(next.name);
+                self.graph.give(to, &object.into());
+            }
+            // An error's message, where the call fails, is not what a script keeps.
+            Gives::Called => {
+                if let Some(&Callback { argument: n, with: With::Arguments(from) }) = called.calls.first() {
+                    let before = called.gives.len() - 1;
+                    let (called, first) = (argument(n), first + from);
+                    let which = Which { number: number.saturating_sub(before), rest };
+                    self.graph.watch(called, Rule::Result { function, pc, first, which, to });
+                }
+            }
+            Gives::Given | Gives::Mixed => self.other_result(name, site, first, which, to),
+            Gives::Nothing => {}
+        }
+    }
+
+    /// What a function gives that its row says less of.
+    fn other_result(&mut self, name: &str, site: Site, first: usize, which: Which, to: Node) {
+        match (name, which.number) {
             ("select", _) => self.selected(site, first, to),
             ("table.pack", 0) => self.packed(site, first, to),
             ("table.move", 0) => {
@@ -225,43 +262,13 @@ impl Kinds<'_, '_> {
                 let from = self.argument(site, first, if count > 4 { 4 } else { 0 });
                 self.graph.flow(from, to);
             }
-            ("getmetatable", 0) => {
-                let owner = argument(0);
-                self.graph.watch(owner, Rule::Metatable { to });
-            }
-            ("rawget", 0) => {
-                let owner = argument(0);
-                let name = self.literal(function, pc, first + 1);
-                self.graph.watch(owner, Rule::Read { name, to });
-            }
-            ("pairs", 0) => self.give_named(to, "next"),
-            ("ipairs", 0) => self.give_named(to, NEXT_OF_LIST),
-            ("string.gmatch", 0) => self.give_named(to, NEXT_MATCH),
-            ("utf8.codes", 0) => self.give_named(to, NEXT_CODE),
-            ("pairs" | "ipairs", 1) => {
-                let from = argument(0);
-                self.graph.flow(from, to);
-            }
-            ("next", 0) => {
-                let table = argument(0);
-                self.graph.watch(table, Rule::Key { to });
-            }
-            ("next" | NEXT_OF_LIST, 1) | ("table.remove", 0) | ("table.unpack", _) => {
-                let table = argument(0);
-                self.graph.watch(table, Rule::Read { name: None, to });
-            }
             ("string.unpack", _) => {
-                if let Some(format) = self.literal(function, pc, first) {
+                if let Some(format) = self.literal(site.0, site.1, first) {
                     unpacked(&format, which).iter().for_each(|held| self.graph.give(to, held));
                 }
             }
-            _ => self.graph.give(to, &of_named(name, number)),
+            _ => {}
         }
-    }
-
-    fn give_named(&mut self, to: Node, name: &str) {
-        let object = self.named(name);
-        self.graph.give(to, &object.into());
     }
 
     /// `table.pack(…)` gives a table of its arguments and of their number (Lua manual § 6.6).
@@ -310,19 +317,4 @@ fn unpacked(format: &str, Which { number, rest }: Which) -> Vec<Held> {
     };
     let most = if rest { usize::MAX } else { 1 };
     items.chain(['j']).skip(number).take(most).map(held).collect()
-}
-
-fn of_named(name: &str, number: usize) -> Held {
-    match (name, number) {
-        ("string.find", 0 | 1) | ("string.gsub", 1) | (NEXT_OF_LIST, 0) | (NEXT_CODE, _) => {
-            SeenType::Integer.into()
-        }
-        ("string.find" | "string.gsub" | NEXT_MATCH, _) => SeenType::Text.into(),
-        _ => match results::of(name) {
-            Some(Gives::Text) => SeenType::Text.into(),
-            Some(Gives::Integer) => SeenType::Integer.into(),
-            Some(Gives::Boolean) => SeenType::Boolean.into(),
-            Some(Gives::Mixed | Gives::Given) | None => Held::default(),
-        },
-    }
 }

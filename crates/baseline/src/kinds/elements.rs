@@ -2,7 +2,7 @@
 
 use super::Kinds;
 use super::graph::{Held, Node, Object, Owner, Place, Rule, Which};
-use crate::results;
+use moonhook_library::method;
 use moonhook_snapshot::{TableId, Value};
 use moonhook_specialise::objects;
 use moonhook_specialise::shared::{Seen, SeenType};
@@ -141,8 +141,8 @@ impl Kinds<'_, '_> {
                 continue;
             }
             let mut held = Held::from(self.of_header(&name));
-            if let Some(method) = results::of_method(&name) {
-                held.objects.insert(self.named(method));
+            if let Some(method) = method(&name).filter(|method| method.kind().is_some()) {
+                held.objects.insert(self.named(method.name));
             }
             self.graph.give(to, &held);
             new = true;

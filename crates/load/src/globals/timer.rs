@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use mlua::{Function, Table, Value};
+use moonhook_library::key;
 
-use crate::library::key;
 use crate::modules::module::Global;
 use crate::modules::module::{Context, type_error};
 use crate::registry::Request;

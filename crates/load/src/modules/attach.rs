@@ -2,9 +2,9 @@
 
 use mlua::{Function, Table, Value};
 use moonhook_hook::Hook;
+use moonhook_library::key;
 
 use super::module::{Context, type_error};
-use crate::library::key;
 use crate::registry::Registration;
 
 /// Gives `table` a function with this canonical name that registers its argument for `hook`.

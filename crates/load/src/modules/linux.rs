@@ -3,9 +3,9 @@
 use std::hash::{BuildHasher, RandomState};
 
 use mlua::{Lua, Table, Value};
+use moonhook_library::key;
 
 use super::module::{Context, Module, integer};
-use crate::library::key;
 
 pub(super) const MODULE: Module = Module { name: "linux", open };
 

@@ -25,3 +25,38 @@ pub(crate) const MODULES: &[Module] = &[
     verdicts::XDP_MODULE,
     xdp::MODULE,
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::MODULES;
+    use crate::{Options, load};
+    use moonhook_library::{Found, LIBRARIES};
+    use moonhook_snapshot::Value;
+    use std::collections::BTreeSet;
+    use std::fs;
+
+    #[test]
+    fn scripts_find_each_function_that_has_a_row_and_no_other_one() {
+        let modules: String = MODULES.iter().map(|module| format!("require '{}',", module.name)).collect();
+        let script = format!(
+            "local all = {{ _G, {modules} }}
+             require 'xdp'.attach(function() return all.x end)"
+        );
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.lua");
+        fs::write(&path, script).unwrap();
+        let snapshot = load(&[path], &Options::default()).unwrap().snapshot;
+
+        let mut found = BTreeSet::new();
+        for (key, value) in snapshot.tables.iter().flat_map(|table| &table.entries) {
+            if let (Value::String(key), Value::Builtin(name)) = (key, value) {
+                assert_eq!(moonhook_library::key(name).as_bytes(), &**key, "{name}");
+                found.insert(*name);
+            }
+        }
+        let named = LIBRARIES.iter().filter(|library| library.found != Found::Methods);
+        let rows: BTreeSet<&str> =
+            named.flat_map(|library| library.functions).map(|function| function.name).collect();
+        assert_eq!(found, rows);
+    }
+}

@@ -1,51 +1,28 @@
-//! `require "byteorder"`: conversions between host, network, little and big endian, with Lunatik's names. eBPF runs in the
+//! `require "byteorder"`: conversions between host, network, little and big endian, each as its row says. eBPF runs in the
 //! host's byte order; programs are made for little-endian hosts.
 
-use super::call::{Call, Row, row};
+use super::call::{Call, Row, refuse, rows};
 use crate::context::{Context, Result};
 use crate::value::Abs;
 use crate::ways::Arm;
 use moonhook_ir::UnaryOp;
 use moonhook_ir::words::Words;
+use moonhook_library::own::Width;
+use moonhook_library::own::byteorder::{CONVERSIONS, Conversion, conversion};
 
-pub const ROWS: &[Row] = &[
-    row("byteorder.hton16", |c, call| swapped(c, call, 2)),
-    row("byteorder.hton32", |c, call| swapped(c, call, 4)),
-    row("byteorder.hton64", |c, call| swapped(c, call, 8)),
-    row("byteorder.ntoh16", |c, call| swapped(c, call, 2)),
-    row("byteorder.ntoh32", |c, call| swapped(c, call, 4)),
-    row("byteorder.ntoh64", |c, call| swapped(c, call, 8)),
-    row("byteorder.htobe16", |c, call| swapped(c, call, 2)),
-    row("byteorder.htobe32", |c, call| swapped(c, call, 4)),
-    row("byteorder.htobe64", |c, call| swapped(c, call, 8)),
-    row("byteorder.be16toh", |c, call| swapped(c, call, 2)),
-    row("byteorder.be32toh", |c, call| swapped(c, call, 4)),
-    row("byteorder.be64toh", |c, call| swapped(c, call, 8)),
-    row("byteorder.htole16", |c, call| kept(c, call, 2)),
-    row("byteorder.htole32", |c, call| kept(c, call, 4)),
-    row("byteorder.htole64", |c, call| kept(c, call, 8)),
-    row("byteorder.le16toh", |c, call| kept(c, call, 2)),
-    row("byteorder.le32toh", |c, call| kept(c, call, 4)),
-    row("byteorder.le64toh", |c, call| kept(c, call, 8)),
-];
+pub const ROWS: &[Row] = &rows(CONVERSIONS, convert);
 
-fn swapped(context: &mut Context<'_>, call: &Call, bytes: u32) -> Result<Vec<Arm>> {
+fn convert(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    let Some(Conversion { width, big }) = conversion(call.name) else { return refuse(context, call) };
     let value = call.integer(context, 1)?;
-    let op = match bytes {
-        2 => UnaryOp::Swap16,
-        4 => UnaryOp::Swap32,
-        _ => UnaryOp::Swap64,
-    };
-    let value = context.unary(op, value);
-    context.only(Abs::Int(value))
-}
-
-fn kept(context: &mut Context<'_>, call: &Call, bytes: u32) -> Result<Vec<Arm>> {
-    let value = call.integer(context, 1)?;
-    let value = match bytes {
-        2 => context.and(value, 0xffff),
-        4 => context.unary(UnaryOp::ZeroExtend32, value),
-        _ => value,
+    let value = match (width, big) {
+        (Width::B1, _) => context.and(value, 0xff),
+        (Width::B2, true) => context.unary(UnaryOp::Swap16, value),
+        (Width::B2, false) => context.and(value, 0xffff),
+        (Width::B4, true) => context.unary(UnaryOp::Swap32, value),
+        (Width::B4, false) => context.unary(UnaryOp::ZeroExtend32, value),
+        (Width::B8, true) => context.unary(UnaryOp::Swap64, value),
+        (Width::B8, false) => value,
     };
     context.only(Abs::Int(value))
 }

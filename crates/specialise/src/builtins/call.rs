@@ -7,14 +7,20 @@ use crate::names::{self, Name};
 use crate::value::{Abs, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir::words::Branches;
+use moonhook_library as library;
 
-/// One built-in.
+/// The expanded form of a function.
+#[derive(Clone, Copy)]
 pub struct Row {
+    /// That of its row in [`moonhook_library`].
     pub name: &'static str,
     /// Takes values of unknown type as they are; otherwise the call is made once for each type that an argument may have.
     pub any_type: bool,
-    pub emit: fn(&mut Context<'_>, &Call) -> Result<Vec<Arm>>,
+    pub emit: Emit,
 }
+
+/// Appends the code of one call.
+pub type Emit = fn(&mut Context<'_>, &Call) -> Result<Vec<Arm>>;
 
 /// A call of a built-in.
 #[derive(Clone)]
@@ -28,8 +34,19 @@ pub struct Call {
 }
 
 /// A row for a function with exactly one way to return.
-pub const fn row(name: &'static str, emit: fn(&mut Context<'_>, &Call) -> Result<Vec<Arm>>) -> Row {
+pub const fn row(name: &'static str, emit: Emit) -> Row {
     Row { name, any_type: false, emit }
+}
+
+/// Such rows for functions that are told apart by what the library's table has of them.
+pub const fn rows<T: Copy, const N: usize>(functions: [(&'static str, T); N], emit: Emit) -> [Row; N] {
+    let mut rows = [row("", emit); N];
+    let mut number = 0;
+    while number < N {
+        rows[number].name = functions[number].0;
+        number += 1;
+    }
+    rows
 }
 
 /// Makes the call once for each type that the argument at `index`, from 0, may have.
@@ -50,28 +67,9 @@ pub fn for_each_type(
 /// Refuses a call that has no form in expanded code.
 pub fn refuse(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     let short = names::text(&call.called).unwrap_or(call.name);
-    let help = replacement(call.name).to_string();
-    let general = moonhook_runtime::find_function(call.name).is_some() || is_of_own_library(call.name);
+    let help = library::instead_of(call.name).to_string();
+    let general = library::find(call.name).is_some_and(library::Function::is_for_packets);
     context.refuse(LowerErrorKind::Builtin { name: call.name.to_string(), help, general }, Some(short))
-}
-
-/// Whether a function is in a library of Moonhook's own, whose functions general code calls as they are expanded in place elsewhere.
-pub fn is_of_own_library(name: &str) -> bool {
-    matches!(name.split('.').next(), Some("data" | "byteorder" | "linux"))
-}
-
-/// What to write instead of a function that has no form at packet time.
-fn replacement(name: &str) -> &'static str {
-    match name.split('.').next().unwrap_or(name) {
-        "io" | "require" | "dofile" | "loadfile" | "load" => "do it at load time, outside the handler",
-        "os" => "call it at load time, outside the handler",
-        "pairs" | "ipairs" | "next" => "count with `for i = 1, #t do`, or look the key up",
-        "pcall" | "xpcall" => "test beforehand what could fail, for example an offset against `#pkt`",
-        "coroutine" => "write the code without coroutines",
-        "xdp" => "register handlers at load time, outside the handler",
-        "table" => "make and change tables at load time, outside the handler",
-        _ => "compute the value at load time, outside the handler",
-    }
 }
 
 /// The single way to return of a built-in that leaves the current state alive (or ended it with an error).

@@ -1,37 +1,37 @@
-//! Methods of packets by offset, with the names and rules of Lunatik's `data` objects (docs/packet.md).
+//! Methods of packets by offset, each as its row says (docs/packet.md).
 
-use super::call::{Call, Row, returns, row};
+use super::call::{Call, Row, refuse, returns, rows};
 use crate::context::{Context, Result};
 use crate::same::note_read;
 use crate::value::{ARGUMENT_SIZE, Abs, Object, Space, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir::words::{Branches, WayState, Words};
 use moonhook_ir::{CompareOp, Size, UnaryOp};
+use moonhook_library::own::Width;
+use moonhook_library::own::data::{ACCESSES, Access, access};
 use moonhook_packet::protocols::payload_offset;
-use moonhook_packet::{Access, MAX_FRAME, READABLE};
+use moonhook_packet::{Access as _, MAX_FRAME, READABLE};
 
-pub const ROWS: &[Row] = &[
-    row("data.getbyte", |c, call| get(c, call, Size::B1, false)),
-    row("data.getuint8", |c, call| get(c, call, Size::B1, false)),
-    row("data.getint8", |c, call| get(c, call, Size::B1, true)),
-    row("data.getuint16", |c, call| get(c, call, Size::B2, false)),
-    row("data.getint16", |c, call| get(c, call, Size::B2, true)),
-    row("data.getuint32", |c, call| get(c, call, Size::B4, false)),
-    row("data.getint32", |c, call| get(c, call, Size::B4, true)),
-    row("data.getint64", |c, call| get(c, call, Size::B8, true)),
-    row("data.getnumber", |c, call| get(c, call, Size::B8, true)),
-    row("data.setbyte", |c, call| set(c, call, Size::B1)),
-    row("data.setuint8", |c, call| set(c, call, Size::B1)),
-    row("data.setint8", |c, call| set(c, call, Size::B1)),
-    row("data.setuint16", |c, call| set(c, call, Size::B2)),
-    row("data.setint16", |c, call| set(c, call, Size::B2)),
-    row("data.setuint32", |c, call| set(c, call, Size::B4)),
-    row("data.setint32", |c, call| set(c, call, Size::B4)),
-    row("data.setint64", |c, call| set(c, call, Size::B8)),
-    row("data.setnumber", |c, call| set(c, call, Size::B8)),
-    row("data.getstring", get_string),
-    row("data.setstring", set_string),
-];
+pub const ROWS: &[Row] = &rows(ACCESSES, method);
+
+fn method(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    match access(call.name) {
+        Some(Access::Read { width, signed }) => get(context, call, size_of(width), signed),
+        Some(Access::Write { width }) => set(context, call, size_of(width)),
+        Some(Access::ReadText) => get_string(context, call),
+        Some(Access::WriteText) => set_string(context, call),
+        None => refuse(context, call),
+    }
+}
+
+fn size_of(width: Width) -> Size {
+    match width {
+        Width::B1 => Size::B1,
+        Width::B2 => Size::B2,
+        Width::B4 => Size::B4,
+        Width::B8 => Size::B8,
+    }
+}
 
 /// Which object the method is called on; an error otherwise.
 fn subject(context: &mut Context<'_>, call: &Call) -> Option<Object> {

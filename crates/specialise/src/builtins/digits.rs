@@ -1,7 +1,7 @@
 //! `tonumber` with a base (Lua manual § 6.1).
 
 use super::call::Call;
-use super::number::{SPACES, entry, signed};
+use super::number::{entry, signed};
 use crate::context::{Context, Result};
 use crate::loops::Iteration;
 use crate::state::State;
@@ -10,6 +10,7 @@ use crate::value::{Abs, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir::words::{Branches, WayState, Words};
 use moonhook_ir::{BinaryOp, CompareOp};
+use moonhook_library::class::SPACES;
 
 /// What characters are in a numeral with a base: the value of a digit or letter, or one of these.
 const SPACE: u8 = 64;

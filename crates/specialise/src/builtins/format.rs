@@ -10,10 +10,11 @@ use super::output::Line;
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 use crate::events::Message;
-use crate::formatting::{self, Conversion};
+use crate::formatting;
 use crate::value::{Abs, Str, Word};
 use crate::ways::Arm;
 use moonhook_ir::words::{WayState, Words};
+use moonhook_library::conversion::Conversion;
 
 pub const ROWS: &[Row] = &[Row { name: "string.format", any_type: true, emit: format }];
 
@@ -190,7 +191,7 @@ impl Parts<'_, '_> {
 
     /// `checkformat`: `None`, with the state dead, if it is not well-formed.
     fn conversion(&mut self, written: &[u8], shown: &str, flags: &[u8], precise: bool) -> Option<Conversion> {
-        let conversion = parse(written, flags, precise);
+        let conversion = Conversion::parse(written, flags, precise);
         if conversion.is_none() {
             self.wrong(format!("invalid conversion specification: '{shown}'"));
         }
@@ -251,41 +252,6 @@ impl Parts<'_, '_> {
         self.string(text);
         Ok(())
     }
-}
-
-/// Flags (of those given), a width and a precision of at most two digits each, and the letter.
-fn parse(written: &[u8], flags: &[u8], precise: bool) -> Option<Conversion> {
-    let mut conversion = Conversion::default();
-    let count = written.iter().take_while(|byte| flags.contains(byte)).count();
-    for flag in &written[..count] {
-        match flag {
-            b'-' => conversion.left = true,
-            b'+' => conversion.plus = true,
-            b' ' => conversion.space = true,
-            b'#' => conversion.alternate = true,
-            _ => conversion.zero = true,
-        }
-    }
-    let mut rest = &written[count..];
-    if rest.first() != Some(&b'0') {
-        conversion.width = two_digits(&mut rest);
-        if precise && let Some(after) = rest.strip_prefix(b".") {
-            rest = after;
-            conversion.precision = Some(two_digits(&mut rest));
-        }
-    }
-    match rest {
-        [letter] if letter.is_ascii_alphabetic() => Some(Conversion { letter: *letter, ..conversion }),
-        _ => None,
-    }
-}
-
-/// Takes up to two decimal digits off the front.
-fn two_digits(text: &mut &[u8]) -> i64 {
-    let count = text.iter().take(2).take_while(|byte| byte.is_ascii_digit()).count();
-    let (digits, rest) = text.split_at(count);
-    *text = rest;
-    digits.iter().fold(0, |value, digit| value * 10 + i64::from(digit - b'0'))
 }
 
 impl Context<'_> {

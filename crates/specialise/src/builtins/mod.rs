@@ -1,7 +1,7 @@
 //! Functions that handlers can call: Lua's own and Moonhook's.
 //!
-//! A built-in is a row: its canonical name, as the load stage gives it, and a function that appends the code of one call.
-//! A new one is a new file (or a row in one) and a line in [`FAMILIES`].
+//! Of a function that its row in [`moonhook_library`] calls `expanded` there is a row here: the canonical name, and a function that appends
+//! the code of one call. A new file has its line in [`FAMILIES`].
 
 mod base;
 mod byte;
@@ -33,6 +33,7 @@ use self::call::{Call, Row, for_each_type, refuse};
 use crate::context::{Context, Result};
 use crate::value::Abs;
 use crate::ways::Arm;
+use moonhook_library::Library;
 
 const FAMILIES: &[&[Row]] = &[
     base::ROWS,
@@ -59,18 +60,10 @@ pub fn find_row(name: &str) -> Option<&'static Row> {
     FAMILIES.iter().flat_map(|family| family.iter()).find(|row| row.name == name)
 }
 
-/// The canonical name of `library.function`, if packet code can call it.
-pub fn find(library: &str, function: &[u8]) -> Option<&'static str> {
-    let function = std::str::from_utf8(function).ok()?;
-    let is =
-        |row: &&Row| row.name.strip_prefix(library).and_then(|rest| rest.strip_prefix('.')) == Some(function);
-    FAMILIES.iter().flat_map(|family| family.iter()).find(is).map(|row| row.name)
-}
-
-/// The names of the functions of a library that packet code can call.
-pub fn names(library: &'static str) -> impl Iterator<Item = &'static str> {
-    let all = FAMILIES.iter().flat_map(|family| family.iter());
-    all.filter_map(move |row| row.name.strip_prefix(library)?.strip_prefix('.'))
+/// The canonical name of the library's function, if expanded code has it.
+pub fn find(library: &Library, key: &[u8]) -> Option<&'static str> {
+    let function = library.function(std::str::from_utf8(key).ok()?)?;
+    function.expanded.then_some(function.name)
 }
 
 /// Makes the call in the current state.
@@ -80,5 +73,28 @@ pub fn call(context: &mut Context<'_>, call: Call) -> Result<Vec<Arm>> {
     match unknown {
         Some(index) if !row.any_type => for_each_type(context, &call, index, self::call),
         _ => (row.emit)(context, &call),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use moonhook_library::{find_called, functions, standard};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn there_is_each_function_that_its_row_says_and_no_other_one() {
+        let mut names = BTreeSet::new();
+        for row in FAMILIES.iter().flat_map(|family| family.iter()) {
+            assert!(names.insert(row.name), "`{}` is there twice", row.name);
+            assert!(
+                find_called(row.name).is_some_and(|function| function.expanded),
+                "`{}` has no row",
+                row.name
+            );
+        }
+        for function in functions().chain(standard::ITERATORS.iter().copied()) {
+            assert_eq!(names.contains(function.name), function.expanded, "{}", function.name);
+        }
     }
 }

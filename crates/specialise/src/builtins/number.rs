@@ -11,11 +11,9 @@ use crate::ways::Arm;
 use moonhook_ir as ir;
 use moonhook_ir::words::{Branches, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
+use moonhook_library::class::SPACES;
 
 pub const ROWS: &[Row] = &[row("tonumber", to_number)];
-
-/// What `tonumber` skips around a numeral (`isspace` in the C locale).
-pub const SPACES: &[u8] = b" \x0c\n\r\t\x0b";
 
 /// Columns of an automaton's table.
 const CLASSES: usize = 16;

@@ -1,7 +1,8 @@
 //! Which library functions there are at packet time, and which of them are Moonhook's own: no part of Lua's standard library.
 
-use super::call::{Row, is_of_own_library};
+use super::call::Row;
 use super::find_row;
+use moonhook_library::{Function, General, find};
 
 /// Prints strings: the arguments, with tabs between them.
 pub const PRINT: &str = "prim.print";
@@ -18,10 +19,10 @@ pub fn is_own(name: &str) -> bool {
 
 /// The function as it is expanded in place elsewhere.
 pub fn own_row(name: &str) -> Option<&'static Row> {
-    find_row(name).filter(|row| is_of_own_library(row.name))
+    find(name).filter(|function| function.general == General::Stub).and_then(|_| find_row(name))
 }
 
 /// Whether there is a library function of that canonical name at packet time, in one form or the other.
 pub fn is_library_function(name: &str) -> bool {
-    moonhook_runtime::find_function(name).is_some() || is_own(name)
+    find(name).is_some_and(Function::is_for_packets)
 }

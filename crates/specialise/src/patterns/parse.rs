@@ -1,5 +1,7 @@
 //! Reading a pattern into items (`lstrlib.c`: `match`, `singlematch`, `matchbracketclass`).
 
+use moonhook_library::class::in_class;
+
 /// A set of bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Set([u64; 4]);
@@ -278,24 +280,9 @@ impl Parser<'_> {
     }
 }
 
-/// `%a` and the like, in the C locale; an upper-case letter is the complement; anything else stands for itself.
+/// `%a` and the like; anything else stands for itself.
 fn class_of(letter: u8) -> Set {
-    let set = match letter.to_ascii_lowercase() {
-        b'a' => Set::of(|b| b.is_ascii_alphabetic()),
-        b'c' => Set::of(|b| b.is_ascii_control()),
-        b'd' => Set::of(|b| b.is_ascii_digit()),
-        b'g' => Set::of(|b| b.is_ascii_graphic()),
-        b'l' => Set::of(|b| b.is_ascii_lowercase()),
-        b'p' => Set::of(|b| b.is_ascii_punctuation()),
-        b's' => Set::of(|b| matches!(b, b' ' | b'\t'..=b'\r')),
-        b'u' => Set::of(|b| b.is_ascii_uppercase()),
-        b'w' => Set::of(|b| b.is_ascii_alphanumeric()),
-        b'x' => Set::of(|b| b.is_ascii_hexdigit()),
-        // Of older manuals, and still in the library.
-        b'z' => Set::of(|b| b == 0),
-        _ => return Set::of(|b| b == letter),
-    };
-    if letter.is_ascii_uppercase() { set.complement() } else { set }
+    Set::of(|byte| in_class(byte, letter))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use crate::context::{Context, Result};
 use crate::value::{Abs, Object, Str, Word};
 use moonhook_ir::FunctionId;
 use moonhook_ir::words::WayState;
+use moonhook_library::own::DATA;
 
 impl Stubs<'_> {
     /// `(ctx, L, base, n) -> number of results | FAIL`: a call of the library function `name` with `n` arguments, which are
@@ -23,7 +24,7 @@ impl Stubs<'_> {
         let Some(row) = row else { return Ok(None) };
         let body = |context: &mut Context<'_>, parameters: &[Word]| {
             set_arguments(context, parameters);
-            if !row.name.starts_with("data.") {
+            if DATA.functions.iter().all(|method| method.name != row.name) {
                 return run(context, row, vec![]);
             }
             context.on_frame(&mut |context| {

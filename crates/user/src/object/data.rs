@@ -5,6 +5,9 @@
 use std::ffi::{CStr, c_int};
 
 use mlua::ffi::{self, lua_State};
+use moonhook_library as library;
+use moonhook_library::own::Width;
+use moonhook_library::own::data::{ACCESSES, Access};
 
 use super::{DATA, GONE, key, no_assignment, no_field, protect, push_bytes, push_value, set_function};
 use crate::protocol::{Protocol, View};
@@ -26,28 +29,25 @@ pub(super) struct Data {
     alive: bool,
 }
 
-const METHODS: &[(&CStr, ffi::lua_CFunction)] = &[
-    (c"getbyte", get::<1, false>),
-    (c"getuint8", get::<1, false>),
-    (c"getint8", get::<1, true>),
-    (c"getuint16", get::<2, false>),
-    (c"getint16", get::<2, true>),
-    (c"getuint32", get::<4, false>),
-    (c"getint32", get::<4, true>),
-    (c"getint64", get::<8, true>),
-    (c"getnumber", get::<8, true>),
-    (c"getstring", get_string),
-    (c"setbyte", set::<1>),
-    (c"setuint8", set::<1>),
-    (c"setint8", set::<1>),
-    (c"setuint16", set::<2>),
-    (c"setint16", set::<2>),
-    (c"setuint32", set::<4>),
-    (c"setint32", set::<4>),
-    (c"setint64", set::<8>),
-    (c"setnumber", set::<8>),
-    (c"setstring", set_string),
-];
+/// The method that does what its row says.
+fn method(access: Access) -> ffi::lua_CFunction {
+    use Width::{B1, B2, B4, B8};
+    match access {
+        Access::Read { width: B1, signed: false } => get::<1, false>,
+        Access::Read { width: B1, signed: true } => get::<1, true>,
+        Access::Read { width: B2, signed: false } => get::<2, false>,
+        Access::Read { width: B2, signed: true } => get::<2, true>,
+        Access::Read { width: B4, signed: false } => get::<4, false>,
+        Access::Read { width: B4, signed: true } => get::<4, true>,
+        Access::Read { width: B8, .. } => get::<8, true>,
+        Access::Write { width: B1 } => set::<1>,
+        Access::Write { width: B2 } => set::<2>,
+        Access::Write { width: B4 } => set::<4>,
+        Access::Write { width: B8 } => set::<8>,
+        Access::ReadText => get_string,
+        Access::WriteText => set_string,
+    }
+}
 
 pub(super) unsafe fn register(state: *mut lua_State) {
     // SAFETY: the promise of `super::register`.
@@ -56,9 +56,11 @@ pub(super) unsafe fn register(state: *mut lua_State) {
         protect(state);
         set_function(state, c"__len", length);
         set_function(state, c"__tostring", to_string);
-        ffi::lua_createtable(state, 0, METHODS.len() as c_int);
-        for (name, function) in METHODS {
-            set_function(state, name, *function);
+        ffi::lua_createtable(state, 0, ACCESSES.len() as c_int);
+        for (name, access) in ACCESSES {
+            push_bytes(state, library::key(name).as_bytes());
+            ffi::lua_pushcfunction(state, method(access));
+            ffi::lua_rawset(state, -3);
         }
         ffi::lua_pushcclosure(state, index, 1);
         ffi::lua_setfield(state, -2, c"__index".as_ptr());

@@ -1,0 +1,33 @@
+//! Moonhook's own functions: those that Lua does not have.
+
+pub mod byteorder;
+pub mod data;
+mod globals;
+mod linux;
+mod rcu;
+mod signal;
+mod tc;
+mod timer;
+mod xdp;
+
+pub use self::byteorder::BYTEORDER;
+pub use self::data::DATA;
+pub use self::globals::GLOBALS;
+pub use self::linux::LINUX;
+pub use self::rcu::RCU;
+pub use self::signal::SIGNAL;
+pub use self::tc::TC;
+pub use self::timer::TIMER;
+pub use self::xdp::XDP;
+
+/// How many bytes a function is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Width {
+    B1 = 1,
+    B2 = 2,
+    B4 = 4,
+    B8 = 8,
+}
+
+/// What a handler does instead of registering another one.
+const REGISTER: &str = "register handlers at load time, outside the handler";

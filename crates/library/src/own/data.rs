@@ -1,0 +1,73 @@
+//! Methods of packets by offset, with the names and rules of Lunatik's `data` objects (docs/packet.md).
+
+use super::Width;
+use super::Width::{B1, B2, B4, B8};
+use crate::{COMPUTED, Found, Function, Gives, Library};
+
+pub const DATA: Library =
+    Library { name: "data", found: Found::Methods, constants: &[], functions: &FUNCTIONS, instead: COMPUTED };
+
+/// What a method does with the bytes at an offset.
+#[derive(Clone, Copy, Debug)]
+pub enum Access {
+    /// Gives an integer of so many bytes, in the machine's order.
+    Read { width: Width, signed: bool },
+    /// Writes the low bytes of one.
+    Write { width: Width },
+    /// Gives a string.
+    ReadText,
+    /// Writes one.
+    WriteText,
+}
+
+use Access::{Read, ReadText, Write, WriteText};
+
+/// All of them, by canonical name.
+pub const ACCESSES: [(&str, Access); 20] = [
+    ("data.getbyte", Read { width: B1, signed: false }),
+    ("data.getuint8", Read { width: B1, signed: false }),
+    ("data.getint8", Read { width: B1, signed: true }),
+    ("data.getuint16", Read { width: B2, signed: false }),
+    ("data.getint16", Read { width: B2, signed: true }),
+    ("data.getuint32", Read { width: B4, signed: false }),
+    ("data.getint32", Read { width: B4, signed: true }),
+    ("data.getint64", Read { width: B8, signed: true }),
+    ("data.getnumber", Read { width: B8, signed: true }),
+    ("data.setbyte", Write { width: B1 }),
+    ("data.setuint8", Write { width: B1 }),
+    ("data.setint8", Write { width: B1 }),
+    ("data.setuint16", Write { width: B2 }),
+    ("data.setint16", Write { width: B2 }),
+    ("data.setuint32", Write { width: B4 }),
+    ("data.setint32", Write { width: B4 }),
+    ("data.setint64", Write { width: B8 }),
+    ("data.setnumber", Write { width: B8 }),
+    ("data.getstring", ReadText),
+    ("data.setstring", WriteText),
+];
+
+const FUNCTIONS: [Function; ACCESSES.len()] = {
+    let mut functions = [Function::load(""); ACCESSES.len()];
+    let mut number = 0;
+    while number < functions.len() {
+        let (name, access) = ACCESSES[number];
+        functions[number] = Function::stub(name, access.gives());
+        number += 1;
+    }
+    functions
+};
+
+impl Access {
+    const fn gives(self) -> &'static [Gives] {
+        match self {
+            Read { .. } => &[Gives::Integer],
+            ReadText => &[Gives::Text],
+            Write { .. } | WriteText => &[],
+        }
+    }
+}
+
+/// What the method with a canonical name does.
+pub fn access(name: &str) -> Option<Access> {
+    ACCESSES.iter().find(|(known, _)| *known == name).map(|(_, access)| *access)
+}
