@@ -32,7 +32,7 @@ fn harness(options: &Options, section: &str) -> Harness {
     maker.field("getuint8");
     maker.function("prim.object_text");
     maker.add("length", Shape::Context(2), |stubs| stubs.length().unwrap());
-    maker.add("missing", Shape::State(2), |stubs| stubs.missing_field().unwrap());
+    maker.add("missing", Shape::State(2), |stubs| stubs.missing_field("").unwrap());
     let mentioned = [&b"ip"[..], b"src", b"nothing", b"getuint8"];
     maker.add("access", Shape::Context(0), |stubs| stubs.access(mentioned).unwrap());
     let mut prepare = None;

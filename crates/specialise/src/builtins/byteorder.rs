@@ -3,8 +3,8 @@
 
 use super::call::{Call, Row, row};
 use crate::context::{Context, Result};
+use crate::paths::Arm;
 use crate::value::Abs;
-use crate::ways::Arm;
 use moonhook_ir::UnaryOp;
 use moonhook_ir::words::Words;
 

@@ -4,8 +4,8 @@ use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 use crate::events::Message;
 use crate::names::Name;
+use crate::paths::Arm;
 use crate::value::{Abs, Str, Word};
-use crate::ways::Arm;
 use moonhook_ir::words::Branches;
 
 /// One built-in.
@@ -27,7 +27,7 @@ pub struct Call {
     pub narrowed: bool,
 }
 
-/// A row for a function with exactly one way to return.
+/// A row for a function that returns on exactly one path.
 pub const fn row(name: &'static str, emit: fn(&mut Context<'_>, &Call) -> Result<Vec<Arm>>) -> Row {
     Row { name, any_type: false, emit }
 }
@@ -74,7 +74,7 @@ fn replacement(name: &str) -> &'static str {
     }
 }
 
-/// The single way to return of a built-in that leaves the current state alive (or ended it with an error).
+/// The single path on which a built-in returns that leaves the current state alive (or ended it with an error).
 pub fn returns(context: &mut Context<'_>, values: Vec<Abs>) -> Result<Vec<Arm>> {
     let state = context.take_state();
     Ok(vec![Arm { state, values }])
