@@ -75,13 +75,13 @@ impl<'u, 'g, 'a> Body<'u, 'g, 'a> {
 
     /// Ends the block with a jump to an instruction. Backwards it takes a step of the budget.
     pub fn go_to(&mut self, pc: usize) {
-        let block = self.way_to(pc);
+        let block = self.path_to(pc);
         let args = [self.frame, self.base];
         self.code().jump(block, &args);
     }
 
     /// The block to jump to for going on at an instruction, with frame and registers as arguments.
-    pub fn way_to(&mut self, pc: usize) -> Block {
+    pub fn path_to(&mut self, pc: usize) -> Block {
         let target = self.blocks[&pc].0;
         if pc > self.pc {
             return target;

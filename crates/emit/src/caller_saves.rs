@@ -1,6 +1,6 @@
 //! Registers that a call in cold code leaves as they are.
 //!
-//! A value that is needed behind a call lives in r6 to r9 or in memory, on all ways and from where it is made: also for the packets
+//! A value that is needed behind a call lives in r6 to r9 or in memory, on all paths and from where it is made: also for the packets
 //! that never get to the call, although the kernel's JIT saves r6 to r9 for each packet. So a rare call ([`Machine::RareCall`])
 //! overwrites no registers as far as the allocator knows, and itself keeps on the stack what lives in r0 to r5.
 

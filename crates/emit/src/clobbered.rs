@@ -4,7 +4,7 @@
 //! precise in the new state too, dead ones included (`propagate_precision`, kernel/bpf/verifier.c). If a call has taken the value
 //! of such a register in between, it gives up with "verifier bug: … unexpected regs". So each block of a loop that ends with such a
 //! register sets it to 0. Every register with a value counts: where a parameter of the function has to be precise, all scalars of
-//! all states on the way are (`mark_all_scalars_precise`), whoever reads them.
+//! all states on the path are (`mark_all_scalars_precise`), whoever reads them.
 
 use crate::assemble::{CodeBlock, CodeWord, End};
 use crate::dead_spills::Loops;

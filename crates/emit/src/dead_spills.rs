@@ -5,7 +5,7 @@
 //! now something else would make it walk the loop for every combination of such slots. Reads the assembled blocks; adds a
 //! store of 0 to each slot that the loop writes and its head does not need: at the end of the blocks that jump back, or, where
 //! one of them branches, at the start of the head itself. Where a loop is within another one, its own turns clear what they
-//! have written, and the way into it clears what the loop around it has.
+//! have written, and the path into it clears what the loop around it has.
 
 use crate::assemble::{CodeBlock, CodeWord, End};
 use crate::isa::{self, Source, Word, class};
@@ -44,14 +44,14 @@ pub fn clear(blocks: &mut [CodeBlock], first: i16) {
             clear_at(&mut blocks[back], end, if turn.contains(&back) { own } else { all }, first);
         }
     }
-    clear_where_ways_meet(blocks, &loops, &usage, &live, first);
+    clear_where_paths_meet(blocks, &loops, &usage, &live, first);
 }
 
-/// The combinations of so many meetings of ways are few.
+/// The combinations of so many meetings of paths are few.
 const FEW_MEETINGS: usize = 8;
 
-/// Within loops, ways that meet have to agree too: each that has written a slot that nobody reads any more clears it.
-fn clear_where_ways_meet(
+/// Within loops, paths that meet have to agree too: each that has written a slot that nobody reads any more clears it.
+fn clear_where_paths_meet(
     blocks: &mut [CodeBlock],
     loops: &Loops,
     usage: &[Usage],
@@ -137,17 +137,17 @@ impl Loops {
         self.before.of(block).iter().map(|from| *from as usize)
     }
 
-    /// Whether a way leads from each of the two to the other one.
+    /// Whether a path leads from each of the two to the other one.
     fn is_cycle(&self, a: usize, b: usize) -> bool {
         self.component[a] == self.component[b] && self.is_in_cycle(a)
     }
 
-    /// Whether a way leads from the block back to it, also by way of loops around it.
+    /// Whether a path leads from the block back to it, also by way of loops around it.
     fn is_in_cycle(&self, block: usize) -> bool {
         self.sizes[self.component[block] as usize] > 1 || self.before(block).any(|from| from == block)
     }
 
-    /// The blocks on ways from one of `headers` back to it, also by way of loops around it.
+    /// The blocks on paths from one of `headers` back to it, also by way of loops around it.
     pub fn inside(&self, headers: impl Iterator<Item = usize>) -> Vec<usize> {
         let mut wanted = vec![false; self.sizes.len()];
         headers
@@ -156,7 +156,7 @@ impl Loops {
         (0..self.component.len()).filter(|block| wanted[self.component[*block] as usize]).collect()
     }
 
-    /// By component, what its blocks write, if ways lead from each to all.
+    /// By component, what its blocks write, if paths lead from each to all.
     fn written(&self, usage: &[Usage]) -> Vec<Slots> {
         let mut written = vec![0; self.sizes.len()];
         for (block, usage) in usage.iter().enumerate().filter(|(block, _)| self.is_in_cycle(*block)) {
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn ways_that_meet_in_a_loop_clear_what_one_of_them_wrote() {
+    fn paths_that_meet_in_a_loop_clear_what_one_of_them_wrote() {
         let store = |slot| isa::store(Size::B8, isa::FRAME, slot, Source::Register(1));
         let branch = |then, otherwise| End::Branch {
             op: moonhook_ir::CompareOp::Eq,
@@ -331,7 +331,7 @@ mod tests {
             then,
             otherwise,
         };
-        // In each turn, as many times as there are `slots`, one way writes a slot and the other one does not.
+        // In each turn, as many times as there are `slots`, one path writes a slot and the other one does not.
         let cleared = |slots: usize| {
             let end = 3 * slots + 1;
             let mut blocks = vec![block(&[], End::MayGoto { go: 1, stop: end + 1 })];

@@ -55,7 +55,7 @@ struct Layout<'a> {
     blocks: &'a [CodeBlock],
     /// By block.
     ends: Vec<End>,
-    /// By block: the first that does something on the way of jumps from here.
+    /// By block: the first that does something on the path of jumps from here.
     resolved: Vec<usize>,
     /// The blocks that are kept, in order.
     kept: Vec<usize>,
@@ -65,7 +65,7 @@ impl<'a> Layout<'a> {
     fn new(blocks: &'a [CodeBlock]) -> Self {
         let resolved: Vec<usize> = (0..blocks.len()).map(|block| resolve(blocks, block)).collect();
         let mut ends: Vec<End> = blocks.iter().map(|block| block.end).collect();
-        // Only the first: for the verifier it is good to have ways meet.
+        // Only the first: for the verifier it is good to have paths meet.
         let to_return = |end: &End| matches!(end, End::Jump(to) if returns_only(&blocks[resolved[*to]]));
         if let Some(first) = ends.iter().position(to_return) {
             ends[first] = End::Return;

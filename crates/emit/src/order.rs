@@ -32,7 +32,7 @@ pub struct Order {
 /// What decides about the order of blocks that are not cold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Layout {
-    /// Ways through cold code do not count: hot code is straight.
+    /// Paths through cold code do not count: hot code is straight.
     Straight,
     /// A block follows all that lead to it, cold ones too. In large functions the allocator gets by with less stack then.
     Compact,
@@ -100,12 +100,12 @@ fn predecessors(function: &Function, rpo: &[Block]) -> Vec<Vec<Block>> {
     predecessors
 }
 
-/// By block: hardly ever reached, because it is marked so or every way there leads through such blocks.
+/// By block: hardly ever reached, because it is marked so or every path there leads through such blocks.
 fn cold(function: &Function, rpo: &[Block], predecessors: &[Vec<Block>]) -> Vec<bool> {
     let mut cold = vec![false; function.blocks.len()];
     let mut seen = cold.clone();
     for block in rpo.iter().skip(1) {
-        // Ways along back edges have been through the block before.
+        // Paths along back edges have been through the block before.
         let mut before = predecessors[block.index()].iter().filter(|p| seen[p.index()] || p.index() == 0);
         cold[block.index()] = function.block(*block).cold || before.all(|p| cold[p.index()]);
         seen[block.index()] = true;

@@ -1,9 +1,9 @@
 //! Comparisons with the packet's end.
 //!
 //! Where a comparison fails, the verifier remembers of the compared register that it lies beyond the end, and takes the next
-//! comparison of it for decided. Kernels before 2026 (6.16.3 and 6.18.15; not 6.12.117 and 6.18.44) also do so where another way
+//! comparison of it for decided. Kernels before 2026 (6.16.3 and 6.18.15; not 6.12.117 and 6.18.44) also do so where another path
 //! through the program, on which the pointer has been proved, leads to the same instruction: `regsafe` (kernel/bpf/verifier.c) takes the
-//! one state for a case of the other, and the branch that no way seems to take is removed. So a pointer that is used again is
+//! one state for a case of the other, and the branch that no path seems to take is removed. So a pointer that is used again is
 //! compared as a copy.
 
 use moonhook_hook::Hook;

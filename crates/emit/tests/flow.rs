@@ -136,7 +136,7 @@ fn calls_of_static_and_global_functions() {
     assert_eq!(words[8..11], [51521, 103042, 4]);
 }
 
-/// What is needed behind a call in cold code stays in registers that other ways need not save, and comes back behind it.
+/// What is needed behind a call in cold code stays in registers that other paths need not save, and comes back behind it.
 #[test]
 fn a_rare_call_keeps_registers() {
     let mut callee = subprogram("callee", true, 2);

@@ -98,7 +98,7 @@ fn large_functions_and_many_functions() {
         assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
         let instructions: usize = object.functions.iter().map(|function| function.instructions).sum();
         assert!(instructions > at_least, "{instructions}");
-        // The verifier follows 8192 branches along one way: too few for the large function.
+        // The verifier follows 8192 branches along one path: too few for the large function.
         if available && functions > 1 {
             kernel::load(&module);
         }

@@ -37,7 +37,7 @@ pub struct Rejection {
 }
 
 impl Rejection {
-    /// The verifier gave up: the program has too many ways through it (`BPF_COMPLEXITY_LIMIT_INSNS`,
+    /// The verifier gave up: the program has too many paths through it (`BPF_COMPLEXITY_LIMIT_INSNS`,
     /// `BPF_COMPLEXITY_LIMIT_JMP_SEQ` in kernel/bpf/verifier.c).
     pub fn is_too_complex(&self) -> bool {
         self.message.contains("program is too large") || self.message.contains("is too complex")

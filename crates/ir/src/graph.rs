@@ -83,7 +83,7 @@ pub fn reverse_postorder(successors: &Lists<u32>) -> Vec<u32> {
     order
 }
 
-/// Which nodes are on all ways from node 0 to another.
+/// Which nodes are on all paths from node 0 to another.
 #[derive(Clone, Debug)]
 pub struct Dominators {
     /// By node, its place in the order; `u32::MAX` for what is not reached.
@@ -119,7 +119,7 @@ impl Dominators {
         (place != 0 && place != u32::MAX).then(|| self.parent[place as usize] as usize)
     }
 
-    /// Every way to `below` is by way of `above`; a node dominates itself. False for what is not reached.
+    /// Every path to `below` is by way of `above`; a node dominates itself. False for what is not reached.
     pub fn dominates(&self, above: usize, below: usize) -> bool {
         let interval = |node: usize| self.interval.get(self.position[node] as usize);
         match (interval(above), interval(below)) {
@@ -167,7 +167,7 @@ where
 struct Tree {
     parent: Vec<u32>,
     depth: Vec<u32>,
-    /// An ancestor further up: with these the way to any ancestor has a number of steps that grows with the logarithm of its
+    /// An ancestor further up: with these the path to any ancestor has a number of steps that grows with the logarithm of its
     /// length (Myers, "An applicative random-access stack").
     jump: Vec<u32>,
     /// They are right.
@@ -196,7 +196,7 @@ impl Tree {
         (self.depth[node], self.jump[node]) = (depth(parent) + 1, if same { second } else { parent });
     }
 
-    /// The last node on the ways to both.
+    /// The last node on the paths to both.
     fn meet(&self, mut a: u32, mut b: u32) -> u32 {
         let parent = |node: u32| self.parent[node as usize];
         if !self.jumps {

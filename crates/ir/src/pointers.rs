@@ -2,7 +2,7 @@
 
 use crate::{BinaryOp, ControlFlow, Function, Op, UnaryOp, Value, helper};
 
-/// The values of a function that are addresses, on some way at least.
+/// The values of a function that are addresses, on some path at least.
 #[derive(Debug, Default)]
 pub struct Pointers(Vec<bool>);
 

@@ -278,7 +278,7 @@ fn plain_search(places: u64, text: &[u8], wanted: &[u8], budget: &mut Budget) ->
 }
 
 /// Whether a match cannot take long: at each of the text's bytes it may begin, each repetition can have any length, and each
-/// optional item doubles the ways.
+/// optional item doubles the paths.
 fn is_cheap(length: usize, pattern: &[u8]) -> bool {
     let length = length as u64 + 1;
     let mut bound = length.saturating_mul(pattern.len() as u64 + 1);

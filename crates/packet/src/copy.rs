@@ -9,7 +9,7 @@ use crate::access::{Access, MAX_FRAME};
 use crate::facts::{Bounds, Facts};
 use crate::machine::{Fault, PacketState};
 use moonhook_hook::Buffers;
-use moonhook_ir::words::{Address, Way, Word};
+use moonhook_ir::words::{Address, Path, Word};
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size, Value};
 
 /// A copy of a frame that lies in several buffers.
@@ -95,8 +95,8 @@ pub trait Scattered: Access {
         self.resume(partly);
         let failed = self.helper(pull.helper, &[context.into(), length]);
         let partly = self.take_state();
-        let way = |state, failed| Way { state, values: vec![failed] };
-        let met = self.meet(vec![way(whole, Word::Imm(0)), way(partly, failed)])?;
+        let path = |state, failed| Path { state, values: vec![failed] };
+        let met = self.meet(vec![path(whole, Word::Imm(0)), path(partly, failed)])?;
         Ok(met.and_then(|words| words.first().copied()).unwrap_or(Word::Imm(0)))
     }
 

@@ -1,4 +1,4 @@
-//! What is known of a packet on one way through the code.
+//! What is known of a packet on one path through the code.
 
 use moonhook_ir::Value;
 use moonhook_ir::words::{CopyOnWrite, Word};
@@ -6,7 +6,7 @@ use moonhook_ir::words::{CopyOnWrite, Word};
 /// What is known of the packet. Each fact can be dropped: it only saves work.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Facts {
-    /// Where the frame is, once its addresses are loaded. What moves the frame drops them, and so does a join of ways on which they are not
+    /// Where the frame is, once its addresses are loaded. What moves the frame drops them, and so does a join of paths on which they are not
     /// the same.
     pub bounds: Option<Bounds>,
     /// The frame has at least that many bytes, proved by a comparison of the packet's start with its end.
@@ -76,7 +76,7 @@ impl Facts {
         words.get_mut(number)
     }
 
-    /// Takes over from `all` what was parsed, as far as it was parsed in `other` too: the words are made the same where the ways meet.
+    /// Takes over from `all` what was parsed, as far as it was parsed in `other` too: the words are made the same where the paths meet.
     pub fn keep_parsed(&mut self, all: CopyOnWrite<Vec<Parsed>>, other: &Facts) {
         self.parsed = all;
         let stays =

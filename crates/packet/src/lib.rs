@@ -17,4 +17,4 @@ pub use assign::{Refused, Takes};
 pub use copy::{FrameCopy, Scattered};
 pub use facts::{Bounds, Facts, Parsed, Pointer};
 pub use machine::{Fault, Machine, PacketState};
-pub use value::{Value, ValueWays};
+pub use value::{Value, ValuePaths};

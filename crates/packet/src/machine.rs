@@ -3,11 +3,11 @@
 use crate::copy::FrameCopy;
 use crate::facts::Facts;
 use moonhook_hook::Hook;
-use moonhook_ir::words::{Branches, WayState, Word};
+use moonhook_ir::words::{Branches, PathState, Word};
 use moonhook_ir::{FunctionId, Value};
 
 /// A state that knows something of the packet.
-pub trait PacketState: WayState {
+pub trait PacketState: PathState {
     fn packet(&self) -> &Facts;
 
     fn packet_mut(&mut self) -> &mut Facts;

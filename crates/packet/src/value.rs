@@ -1,6 +1,6 @@
 //! What fields of packets are.
 
-use moonhook_ir::words::{Branches, Way, Word};
+use moonhook_ir::words::{Branches, Path, Word};
 
 /// The value of a field: words, and what they mean.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -25,5 +25,5 @@ pub enum Value {
     },
 }
 
-/// The ways on which a field was read, each with its value.
-pub type ValueWays<M> = Vec<Way<<M as Branches>::State, Value>>;
+/// The paths on which a field was read, each with its value.
+pub type ValuePaths<M> = Vec<Path<<M as Branches>::State, Value>>;

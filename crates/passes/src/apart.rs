@@ -1,8 +1,8 @@
-//! Comparisons from which the verifier learns what would keep ways apart behind them: they are made on copies.
+//! Comparisons from which the verifier learns what would keep paths apart behind them: they are made on copies.
 //!
-//! A branch narrows what the verifier knows of the values that it compares, on each of its ways otherwise. Where the ways have met
+//! A branch narrows what the verifier knows of the values that it compares, on each of its paths otherwise. Where the paths have met
 //! again and the value decides another branch or becomes part of an address, the verifier holds on to what it knew of it before
-//! (`mark_chain_precision`, kernel/bpf/verifier.c) and walks what follows once for each way, and for each combination of ways where
+//! (`mark_chain_precision`, kernel/bpf/verifier.c) and walks what follows once for each path, and for each combination of paths where
 //! there are several such branches. In a loop any value that is still needed does that, for there states have to be alike in all
 //! they know (`RANGE_WITHIN`). A copy that nobody needs behind the branch takes what was learned with it.
 //!
@@ -62,7 +62,7 @@ const TOLERATED: f64 = 4.0;
 
 /// A comparison that might be made on a copy.
 struct Comparison {
-    ways: [Block; 2],
+    paths: [Block; 2],
     /// Each of several such doubles what is known of the value; others add one case.
     of_bits: bool,
 }
@@ -80,7 +80,7 @@ fn comparisons(
         for (value, is) in [Some(condition.lhs), condition.rhs.value()].into_iter().zip(sides) {
             if let Some(value) = value.filter(|_| *is) {
                 let of_bits = condition.op == CompareOp::Test;
-                let comparison = Comparison { ways: [then.block, otherwise.block], of_bits };
+                let comparison = Comparison { paths: [then.block, otherwise.block], of_bits };
                 comparisons.entry(root(value, definitions)).or_default().push(comparison);
             }
         }
@@ -97,7 +97,7 @@ fn walked(
     live: &Live,
 ) -> f64 {
     let of_value = |comparisons: &Vec<Comparison>, block: Block| {
-        let met = |way: &Comparison| way.ways.iter().all(|way| reach.of(*way, block));
+        let met = |path: &Comparison| path.paths.iter().all(|path| reach.of(*path, block));
         let (mut bits, mut cases) = (0, 1.0);
         for comparison in comparisons.iter().filter(|comparison| met(comparison)) {
             match comparison.of_bits {

@@ -8,10 +8,10 @@
 
 use crate::Around;
 use crate::opaque::Opaque;
+use crate::paths::Paths;
 use crate::proofs::Proofs;
 use crate::reach::Reach;
 use crate::values::{Definition, definitions};
-use crate::ways::Ways;
 use moonhook_ir::*;
 
 /// Larger offsets have a comparison next to their use.
@@ -29,17 +29,17 @@ pub(crate) fn run(function: &mut Function, around: &Around) -> bool {
     let definitions = definitions(function);
     let proofs = Proofs::find(function, flow, &definitions);
     let opaque = Opaque::find(function, around.maps);
-    let ways = Ways::find(function, flow, &opaque);
+    let paths = Paths::find(function, flow, &opaque);
     let mut plan = Vec::new();
     let forgotten = Forgotten::find(function, flow, reach, &loops);
     for &block in &flow.order {
         for (at, inst) in function.block(block).insts.iter().enumerate() {
             if let Op::Binary(BinaryOp::Add, base, Operand::Value(offset)) = inst.op
                 && proofs.is_pointer(base)
-                && ways.bits(offset) <= MOST_MASKED
+                && paths.bits(offset) <= MOST_MASKED
                 && forgotten.at(offset, block)
             {
-                plan.push((block, at, base, offset, ways.bits(offset)));
+                plan.push((block, at, base, offset, paths.bits(offset)));
             }
         }
     }

@@ -1,17 +1,17 @@
-//! Where many ways of the verifier would stay apart, what keeps them apart is hidden.
+//! Where many paths of the verifier would stay apart, what keeps them apart is hidden.
 //!
-//! Combined with a zero that the verifier does not know ([`crate::opaque`]), a value is the same number to it on every way, so that the
-//! ways become one. That costs packets some instructions, and so is done only where code would be walked many times
-//! ([`crate::ways`]), as behind a row of independent conditions. Addresses cannot be hidden; offsets that become part of an address without a
+//! Combined with a zero that the verifier does not know ([`crate::opaque`]), a value is the same number to it on every path, so that the
+//! paths become one. That costs packets some instructions, and so is done only where code would be walked many times
+//! ([`crate::paths`]), as behind a row of independent conditions. Addresses cannot be hidden; offsets that become part of an address without a
 //! mask are hidden and masked.
 //!
 //! Reads functions that have been optimised: no other pass can look through what is hidden here.
 
 use crate::Around;
 use crate::opaque::Opaque;
+use crate::paths::{Fork, Paths};
 use crate::proofs::Proofs;
 use crate::values::definitions;
-use crate::ways::{Fork, Ways};
 use moonhook_ir::*;
 use std::collections::{HashMap, HashSet};
 
@@ -26,21 +26,21 @@ pub(crate) fn run(function: &mut Function, around: &Around) -> bool {
     let Some(zero) = around.maps.iter().position(Map::is_opaque_zero) else { return false };
     let Ok(flow) = ControlFlow::new(function) else { return false };
     let opaque = Opaque::find(function, around.maps);
-    let ways = Ways::find(function, &flow, &opaque);
-    let apart = ways.apart(&flow);
+    let paths = Paths::find(function, &flow, &opaque);
+    let apart = paths.apart(&flow);
     let size = |block: &Block| 1.0 + function.block(*block).insts.len() as f64;
-    let states = |block: &Block| ways.states(&apart[block.index()]);
+    let states = |block: &Block| paths.states(&apart[block.index()]);
     let sizes: Vec<(f64, f64)> = flow.order.iter().map(|block| (size(block), states(block))).collect();
     let Some(few) = few(&sizes) else { return false };
-    let mut hidden = vec![false; ways.forks.len()];
-    for forks in apart.iter().filter(|forks| ways.states(forks) > few) {
+    let mut hidden = vec![false; paths.forks.len()];
+    for forks in apart.iter().filter(|forks| paths.states(forks) > few) {
         forks.iter().for_each(|fork| hidden[*fork as usize] = true);
     }
     let proofs = Proofs::find(function, &flow, &definitions(function));
-    let bits: Vec<u64> = (0..function.value_count).map(|value| ways.bits(Value(value))).collect();
+    let bits: Vec<u64> = (0..function.value_count).map(|value| paths.bits(Value(value))).collect();
     let mut hiding = Hiding { zero: MapId(zero as u32), renamed: HashMap::new(), copies: HashSet::new() };
     let forks: Vec<Fork> =
-        ways.forks.into_iter().zip(hidden).filter(|(_, hide)| *hide).map(|(fork, _)| fork).collect();
+        paths.forks.into_iter().zip(hidden).filter(|(_, hide)| *hide).map(|(fork, _)| fork).collect();
     // The last ones of a block first, so that places stay what they are.
     for fork in forks.iter().rev() {
         let how = |value: &Value| match (proofs.is_pointer(*value), proofs.contains(*value)) {

@@ -21,6 +21,7 @@ mod interval;
 mod liveness;
 mod opaque;
 mod params;
+mod paths;
 mod proofs;
 mod reach;
 mod rematerialise;
@@ -29,7 +30,6 @@ mod stores;
 mod thread;
 mod unused_calls;
 mod values;
-mod ways;
 pub mod without_arena;
 
 pub use around::Around;

@@ -2,7 +2,7 @@
 //!
 //! What a turn proves of the frame's length stays known of its address (`find_good_pkt_pointers`, kernel/bpf/verifier.c), so that the
 //! verifier walks the loop once more for each length that a turn may have proved. An address that was loaded in the turn has proved
-//! what all ways to the loop's head have in common, and nothing else. That comparison cannot fail: it says what is so already.
+//! what all paths to the loop's head have in common, and nothing else. That comparison cannot fail: it says what is so already.
 
 use crate::Around;
 use crate::around::context_of;
@@ -78,9 +78,9 @@ fn turn(flow: &ControlFlow, head: Block) -> HashSet<Block> {
     turn
 }
 
-/// By block, how many bytes the frame is known to have on every way to it; `None` where nothing leads.
+/// By block, how many bytes the frame is known to have on every path to it; `None` where nothing leads.
 ///
-/// A block behind a comparison may have other ways to it, and each of several ways may have a comparison of its own.
+/// A block behind a comparison may have other paths to it, and each of several paths may have a comparison of its own.
 fn proved_lengths(function: &Function, flow: &ControlFlow, checks: &[Check]) -> Vec<Option<i32>> {
     let mut lengths: Vec<Option<i32>> = vec![None; function.blocks.len()];
     lengths[0] = Some(0);

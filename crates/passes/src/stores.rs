@@ -64,7 +64,7 @@ enum Known {
 
 type Contents = Vec<(Place, Known)>;
 
-/// What all ways to a block agree on. Ways that have not been followed yet agree with all.
+/// What all paths to a block agree on. Paths that have not been followed yet agree with all.
 fn at_entry(flow: &ControlFlow, block: Block, after: &[Option<Contents>]) -> Contents {
     if block == Block(0) {
         return Vec::new();

@@ -1,12 +1,12 @@
 //! Jump threading: where a predecessor already decides a block's branch, it goes to the branch's target directly.
 //!
-//! A predecessor decides by what it passes, or by a branch on the same values on the only way there. Applies to blocks of at most a few
-//! pure operations. What such a block computes and only one way behind it uses becomes a parameter of that way ([`localise`]),
-//! so that there may be other ways to it. A predecessor that ends in a jump gets its own copy of the operations; it also gets a
+//! A predecessor decides by what it passes, or by a branch on the same values on the only path there. Applies to blocks of at most a few
+//! pure operations. What such a block computes and only one path behind it uses becomes a parameter of that path ([`localise`]),
+//! so that there may be other paths to it. A predecessor that ends in a jump gets its own copy of the operations; it also gets a
 //! copy of the branch where that tests the result of a comparison (`fold` then joins the two). Guarantees that no loop gets a
 //! second entry and no `may_goto` is bypassed: blocks that start loops are left alone. So are comparisons that tell the verifier how large a
 //! hidden number is which becomes part of an address, even where we know how they end. Where a loop follows, hidden numbers
-//! ([`crate::opaque`]) stay hidden, and values become parameters only if no way to the branch is left: the more ways there are to a
+//! ([`crate::opaque`]) stay hidden, and values become parameters only if no path to the branch is left: the more paths there are to a
 //! loop, the more often the verifier walks it.
 
 use crate::Around;
@@ -161,7 +161,7 @@ fn can_be_copied(block: &BlockData, opaque: &Opaque, before_loop: bool) -> bool 
 
 /// An edge to a block whose branch it may decide.
 struct Edge<'a> {
-    /// Conditions of branches on the only way here, nearest first, and whether they hold.
+    /// Conditions of branches on the only path here, nearest first, and whether they hold.
     branches: Vec<(Condition, bool)>,
     /// What the block's parameters are.
     args: Vec<(Value, Value)>,
@@ -232,7 +232,7 @@ impl<'a> Edge<'a> {
     }
 }
 
-/// The condition of the branch at the end of `from`, and whether it holds on the way to `to`.
+/// The condition of the branch at the end of `from`, and whether it holds on the path to `to`.
 fn holds(function: &Function, from: Block, to: Block) -> Option<(Condition, bool)> {
     match &function.block(from).terminator {
         Some((Terminator::Branch { condition, then, otherwise }, _)) if then.block != otherwise.block => {

@@ -25,7 +25,7 @@ impl Replacements {
         while self.by[last.index()] != last {
             last = self.by[last.index()];
         }
-        // Shorten the way for the next time.
+        // Shorten the path for the next time.
         let mut at = value;
         while at != last {
             at = std::mem::replace(&mut self.by[at.index()], last);

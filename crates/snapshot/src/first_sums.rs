@@ -19,7 +19,7 @@ const MOST: usize = 256;
 /// An assignment of the amount, where there was nothing, or of the sum, where there was something, or of both by turns.
 #[derive(Clone, PartialEq, Debug)]
 pub struct First {
-    /// The instruction that reads what is added to: on this way, or on the other one.
+    /// The instruction that reads what is added to: on this path, or on the other one.
     pub read: usize,
     /// Nothing that could change the place happens between the test and the assignment.
     pub direct: bool,
@@ -194,14 +194,14 @@ impl<'f, 'p> Branches<'f, 'p> {
             && function.object(pc, DEPTH).as_ref() == Some(&self.object)
     }
 
-    /// The sum that the instruction assigns to the place, on every way through its branch.
+    /// The sum that the instruction assigns to the place, on every path through its branch.
     fn sum_assigned(&self, pc: usize) -> Option<Sum> {
         let sum = Some(pc).filter(|pc| self.is_place(*pc)).and_then(|pc| self.function.sum_at(pc))?;
         (self.is_always(&self.present, pc) && self.function.key(sum.read).as_ref() == Some(&self.key))
             .then_some(sum)
     }
 
-    /// Every way through the branch comes to the instruction, once.
+    /// Every path through the branch comes to the instruction, once.
     fn is_always(&self, branch: &Range<usize>, pc: usize) -> bool {
         (branch.start..pc).all(|at| match self.function.jump_from(at) {
             Some(to) => to > at && to <= pc,

@@ -74,7 +74,7 @@ impl Prototype {
         Some(setters[before.checked_sub(1)?] as usize)
     }
 
-    /// The only instruction that can have set what the register holds before the one at `pc`, on whichever way and in whichever turn
+    /// The only instruction that can have set what the register holds before the one at `pc`, on whichever path and in whichever turn
     /// of a loop. A function made here may assign the register, too, if it is its variable: that is for the caller to see to.
     pub fn only_setter(&self, pc: usize, register: usize) -> Option<usize> {
         let changes = self.found().changes.get(register)?.get_or_init(|| {

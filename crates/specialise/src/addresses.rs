@@ -3,10 +3,10 @@
 use crate::context::{Context, Result};
 use crate::formatting::{LOWER_CASE, digit_character, put_byte};
 use crate::loops::Iteration;
+use crate::paths::Arm;
 use crate::value::{Abs, Space, Str, Word};
-use crate::ways::Arm;
 use moonhook_ir as ir;
-use moonhook_ir::words::{Branches, WayState, Words};
+use moonhook_ir::words::{Branches, PathState, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
 
 impl Context<'_> {

@@ -4,11 +4,11 @@
 //! room are left out, from the first such one on.
 
 use crate::context::{Context, Result};
+use crate::paths::Arm;
 use crate::region::{RECORD_HEADER, RECORD_MAX, RECORD_SIZE};
 use crate::value::{Abs, Object, Str, Word};
-use crate::ways::Arm;
 use moonhook_ir as ir;
-use moonhook_ir::words::{Address, Branches, WayState, Words};
+use moonhook_ir::words::{Address, Branches, PathState, Words};
 use moonhook_ir::{ArgumentKind, CompareOp, Size};
 use moonhook_schema::MAX_NESTED;
 
@@ -179,7 +179,7 @@ impl Context<'_> {
             (whole, kinds(ArgumentKind::String, length)),
         ];
         let joined =
-            self.join(arms.into_iter().map(|(state, values)| crate::ways::Arm { state, values }).collect())?;
+            self.join(arms.into_iter().map(|(state, values)| crate::paths::Arm { state, values }).collect())?;
         let Some([Abs::Int(kind), Abs::Int(length)]) = joined.as_deref() else { return Ok(length) };
         let (kind, length) = (*kind, *length);
         let address = record_address(self, base, at)?;

@@ -1,14 +1,14 @@
 //! Numbers of cells: what captured variables, tables made at packet time and the states of iterators are called in the state.
 //!
-//! A number depends only on the way of calls, the turns of unrolled loops and the place in the code, so that walking a loop again
-//! finds the same. A captured variable's depends on where it is declared, not on who captures it: on different ways to one place
+//! A number depends only on the path of calls, the turns of unrolled loops and the place in the code, so that executing a loop again
+//! finds the same. A captured variable's depends on where it is declared, not on who captures it: on different paths to one place
 //! different functions can be the first to do so, and mean the same variable.
 
 use crate::context::Context;
 use crate::numbering::Numbering;
+use crate::paths::Arm;
 use crate::state::Slot;
 use crate::value::{Abs, Str, Union, Variant, Word};
-use crate::ways::Arm;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -31,7 +31,7 @@ impl Context<'_> {
 
 impl Numbering {
     /// Makes the arms agree on which registers are captured and which cells there are. `false`: a register is another variable on
-    /// each way, which no bytecode of Lua's own compiler brings about.
+    /// each path, which no bytecode of Lua's own compiler brings about.
     pub fn align_cells(&self, arms: &mut [Arm]) -> bool {
         let registers = arms.iter().map(|arm| arm.state.registers.len()).max().unwrap_or(0);
         for arm in arms.iter_mut() {
@@ -53,7 +53,7 @@ impl Numbering {
                     Slot::Direct(value) => {
                         arm.state.cells.insert(cell, value);
                     }
-                    // Nothing reads what it holds on this way, but what is assigned later on is seen by functions of the others.
+                    // Nothing reads what it holds on this path, but what is assigned later on is seen by functions of the others.
                     Slot::Dead => {}
                     Slot::Cell(_) => continue,
                 }
@@ -85,7 +85,7 @@ impl Numbering {
     }
 }
 
-/// A value of the same variant that can be made on any way.
+/// A value of the same variant that can be made on any path.
 fn placeholder(known: &Abs) -> Abs {
     let none = Word::Imm(0);
     match known {

@@ -2,9 +2,9 @@
 
 use crate::context::{Context, Result};
 use crate::decimals;
+use crate::paths::Arm;
 use crate::strings::Slice;
 use crate::value::{Abs, Space, Str, Word};
-use crate::ways::Arm;
 use moonhook_ir::words::{Branches, Words};
 use moonhook_ir::{CompareOp, Size};
 

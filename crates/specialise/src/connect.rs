@@ -3,10 +3,10 @@
 
 use crate::context::Context;
 use crate::looked::LookedUp;
+use crate::paths::{Arm, Form, Variable, read_variable, write_variable};
 use crate::shared::{Additions, EntryOf, Met};
 use crate::state::{Facts, Slot, State};
 use crate::value::{Abs, Variant, Word};
-use crate::ways::{Arm, Form, Variable, read_variable, write_variable};
 use moonhook_ir as ir;
 use moonhook_ir::words::{Branches, Range, Words};
 
@@ -234,8 +234,8 @@ impl Context<'_> {
             if values.iter().all(|value| *value == values[0]) {
                 continue;
             }
-            let ways: Vec<_> = values.iter().copied().zip(states.iter().map(|state| &state.facts)).collect();
-            for meeting in self.known.shared.additions.meetings(&ways) {
+            let paths: Vec<_> = values.iter().copied().zip(states.iter().map(|state| &state.facts)).collect();
+            for meeting in self.known.shared.additions.meetings(&paths) {
                 met.push(self.words_of_meeting(column, meeting, &values, states));
             }
         }

@@ -1,10 +1,10 @@
 //! Numbers that are compared behind a loop that they cross.
 //!
-//! Where a number differs from one way into a loop to another (which header there is, which arm was taken), the verifier walks the
+//! Where a number differs from one path into a loop to another (which header there is, which arm was taken), the verifier walks the
 //! loop for each, unless it takes one for a case of the other. Kernels before 6.17 do that wrongly: what is read behind the loop
 //! is not noted in states inside of it that came round to its head (the marks are propagated along back edges since then:
-//! `propagate_backedges`, kernel/bpf/verifier.c). The second way is cut off inside the loop, a comparison behind it seems to end as on the
-//! first way always, and the kernel removes the branch. So such a comparison is made on a copy that the verifier knows nothing of:
+//! `propagate_backedges`, kernel/bpf/verifier.c). The second path is cut off inside the loop, a comparison behind it seems to end as on the
+//! first path always, and the kernel removes the branch. So such a comparison is made on a copy that the verifier knows nothing of:
 //! both of its sides are walked whatever came before. What is computed behind the loop from such a number is no better known, and what is
 //! computed or read there once more may be taken from before the loop by the passes.
 
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
     use moonhook_ir::parse_function;
 
-    /// v1 differs from way to way, is carried over a loop and compared behind it; so is v2, which is also added to an address.
+    /// v1 differs from path to path, is carried over a loop and compared behind it; so is v2, which is also added to an address.
     const CARRIED: &str = r#"function main(v0) program "xdp" {
 b0():
   v3 = load.u32 v0+0

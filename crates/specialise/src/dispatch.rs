@@ -6,12 +6,12 @@ use crate::events::Message;
 use crate::findings::Findings;
 use crate::interned::Objects;
 use crate::objects;
+use crate::paths::Arm;
 use crate::sites::Site;
 use crate::state::{Slot, State};
 use crate::value::{Abs, Union, Variant};
-use crate::ways::Arm;
 use moonhook_ir::CompareOp;
-use moonhook_ir::words::{Branches, WayState, Words};
+use moonhook_ir::words::{Branches, PathState, Words};
 
 /// Alternatives that are told apart one after another: of some more, general code, which has objects in memory, finds the right one
 /// sooner.
@@ -47,13 +47,13 @@ impl Context<'_> {
         Ok(result)
     }
 
-    /// The current state as the only way, with one value.
+    /// The current state as the only path, with one value.
     pub fn only(&mut self, value: Abs) -> Result<Vec<Arm>> {
         let state = self.take_state();
         Ok(vec![Arm { state, values: vec![value] }])
     }
 
-    /// The ways that `body` makes for each concrete value that `value` may be.
+    /// The paths that `body` makes for each concrete value that `value` may be.
     ///
     /// # Errors
     /// Those of [`Context::alternatives`] and of `body`.

@@ -11,7 +11,7 @@ use crate::output::Output;
 use crate::region::{RECORD_HEADER, RECORD_SIZE, RECORD_START};
 use crate::value::{Abs, Space, Str, Word};
 use moonhook_ir as ir;
-use moonhook_ir::words::{Branches, Cond, WayState, Words};
+use moonhook_ir::words::{Branches, Cond, PathState, Words};
 use moonhook_ir::{BinaryOp, CompareOp, EventKind, Op, Piece, Size, helper};
 
 const RING_BYTES: u32 = 1 << 20;

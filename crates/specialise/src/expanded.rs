@@ -1,5 +1,5 @@
 //! Expanded code: strings are in this CPU's region and in the pool, errors are sent and end with a verdict, functions are the module's,
-//! and what is met is learned for the next walk.
+//! and what is met is learned for the next attempt.
 
 use crate::context::{Context, Result};
 use crate::message::Message;
@@ -99,7 +99,7 @@ impl Surroundings for Expanded {
         true
     }
 
-    /// The walk goes on, for what there is to learn further on, and starts again at its end.
+    /// The attempt goes on, for what there is to learn further on, and specialisation starts again at its end.
     fn learned(&self, context: &mut Context<'_>) -> Result<()> {
         context.findings.stale = true;
         Ok(())

@@ -3,9 +3,9 @@
 use crate::context::{self, Context};
 use crate::error::LowerErrorKind;
 use crate::interned::Objects;
+use crate::paths::{Form, MAX_TEXTS};
 use crate::pool::Pool;
 use crate::value::{Abs, Object, Space, Str, Union, Variant, Word};
-use crate::ways::{Form, MAX_TEXTS};
 use moonhook_ir as ir;
 use moonhook_ir::words::Words;
 use std::collections::BTreeSet;

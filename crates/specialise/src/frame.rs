@@ -1,10 +1,10 @@
 //! Calls that are being executed, as instructions see them.
 
 use crate::flow::Flow;
+use crate::paths::Arm;
 use crate::sites::LoopKey;
 use crate::state::State;
 use crate::value::{Abs, Closure};
-use crate::ways::Arm;
 use moonhook_snapshot::{Prototype, Snapshot, Value};
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -21,7 +21,7 @@ pub struct Frame<'a> {
     /// States that enter a block, by block number.
     pub pending: BTreeMap<usize, Vec<State>>,
     pub returns: Vec<Arm>,
-    /// The way of calls to this frame: the program counters of the active calls.
+    /// The path of calls to this frame: the program counters of the active calls.
     pub path: Vec<usize>,
 }
 
@@ -45,6 +45,6 @@ pub enum Next {
     Continue,
     /// The instruction at that program counter, of the same block, follows.
     At(usize),
-    /// The block ends here: all ways on have been entered.
+    /// The block ends here: all paths that lead on have been entered.
     Done,
 }

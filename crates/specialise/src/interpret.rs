@@ -1,23 +1,23 @@
 //! Symbolic execution of bytecode: blocks, loops, calls.
 //!
 //! Each call of a Lua function is executed in place with the abstract values of its arguments, so code is specialised to
-//! what load time knows. Blocks are walked in reverse postorder; where control flow meets, states are joined. A loop is
-//! walked with the assumption that nothing varies in it; what the back edges contradict is made a parameter of the loop's
-//! header, in the widened form, the loop's code is thrown away, and the loop is walked again.
+//! what load time knows. Blocks are executed in reverse postorder; where control flow meets, states are joined. A loop is
+//! executed with the assumption that nothing varies in it; what the back edges contradict is made a parameter of the loop's
+//! header, in the widened form, the loop's code is thrown away, and the loop is executed again.
 
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 use crate::events::Message;
 use crate::frame::{Frame, Next};
-use crate::knowledge::MOST_WALKS;
+use crate::knowledge::MOST_ATTEMPTS;
 use crate::opcode::{Instruction, Opcode};
 use crate::ops;
+use crate::paths::Arm;
 use crate::sites::ActiveCall;
 use crate::state::{Slot, State};
 use crate::value::{Abs, Closure, Object};
-use crate::ways::Arm;
 use moonhook_ir as ir;
-use moonhook_ir::words::{Branches, WayState};
+use moonhook_ir::words::{Branches, PathState};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -25,7 +25,7 @@ use std::rc::Rc;
 const MAX_CALLS: usize = 64;
 
 impl<'a> Context<'a> {
-    /// Executes a Lua function in the current state. Gives one arm for each way it returns; the current state is dead
+    /// Executes a Lua function in the current state. Gives one arm for each path on which it returns; the current state is dead
     /// afterwards. Registers of the caller are in the arms' states again.
     pub fn run_closure(&mut self, closure: Rc<Closure>, args: Vec<Abs>, name: String) -> Result<Vec<Arm>> {
         let snapshot = self.snapshot;
@@ -80,7 +80,7 @@ impl<'a> Context<'a> {
         Ok(frame.returns.into_iter().map(restore).collect())
     }
 
-    /// Executes the pending ones of `blocks`, in that order; `inside` is the header of the loop they are walked for.
+    /// Executes the pending ones of `blocks`, in that order; `inside` is the header of the loop they are executed for.
     pub fn run_blocks(
         &mut self,
         frame: &mut Frame<'a>,
@@ -154,7 +154,7 @@ impl<'a> Context<'a> {
         if values > self.options.max_values {
             return self.refuse(LowerErrorKind::TooLarge { limit: self.options.max_values }, None);
         }
-        if self.known.walks > MOST_WALKS {
+        if self.known.attempts > MOST_ATTEMPTS {
             let limit = self.known.work.spent;
             return self.refuse(LowerErrorKind::TooMuchWork { limit }, None);
         }
@@ -188,7 +188,7 @@ impl<'a> Context<'a> {
 
     // ---- calls -------------------------------------------------------------------------------------------------
 
-    /// Calls any value with known arguments, in the current state. Gives one arm for each way it returns.
+    /// Calls any value with known arguments, in the current state. Gives one arm for each path on which it returns.
     pub fn call(
         &mut self,
         callee: &Abs,

@@ -9,15 +9,15 @@ use crate::error::LowerErrorKind;
 use crate::execution::Execution;
 use crate::looked::{add_copies, align_held, looked_of};
 use crate::names;
+use crate::paths::{Arm, Variable, read_variable};
 use crate::state::Slot;
 use crate::value::{Abs, Word};
-use crate::ways::{Arm, Variable, read_variable};
-use moonhook_ir::words::WayState;
+use moonhook_ir::words::PathState;
 use std::collections::BTreeSet;
 
 impl Context<'_> {
-    /// Merges ways of control flow; the merged state becomes the current one. Gives the merged extra values, `None` if no
-    /// way gets here.
+    /// Merges paths of control flow; the merged state becomes the current one. Gives the merged extra values, `None` if no
+    /// path gets here.
     pub fn join(&mut self, arms: Vec<Arm>) -> Result<Option<Vec<Abs>>> {
         let mut arms: Vec<Arm> = arms.into_iter().filter(|arm| arm.state.alive()).collect();
         if arms.len() <= 1 {
@@ -65,7 +65,7 @@ impl Context<'_> {
         Ok(Some(values))
     }
 
-    /// Merges ways of which each brings one number; gives the merged one.
+    /// Merges paths of which each brings one number; gives the merged one.
     pub fn join_word(&mut self, arms: Vec<Arm>) -> Result<Word> {
         Ok(match self.join(arms)?.as_deref() {
             Some([Abs::Int(word)]) => *word,
@@ -87,7 +87,7 @@ impl Execution<'_> {
     }
 }
 
-/// What may differ between the ways.
+/// What may differ between the paths.
 fn variables_of(arms: &[Arm]) -> Vec<Variable> {
     let Some((Arm { state, .. }, others)) = arms.split_first() else { return Vec::new() };
     let mut variables = Vec::new();
@@ -110,7 +110,7 @@ fn variables_of(arms: &[Arm]) -> Vec<Variable> {
         let everywhere =
             arms.iter().all(|arm| arm.state.facts.packet.parsed(key).is_some_and(|w| w.len() == words.len()));
         if everywhere {
-            variables.extend((0..words.len()).map(|number| Variable::Walk(key, number)));
+            variables.extend((0..words.len()).map(|number| Variable::Parsed(key, number)));
         }
     }
     variables

@@ -1,4 +1,4 @@
-//! What walks through the handlers learn for the walks after them.
+//! What each attempt at executing the handlers learns for the attempts after it.
 
 use crate::error::LowerError;
 use crate::interned::Objects;
@@ -8,10 +8,10 @@ use crate::stored::known::Stored;
 use crate::variables::known::Variables;
 use std::collections::HashMap;
 
-/// Walks through a script, at most: each learns something, and no script has that much to teach.
-pub const MOST_WALKS: usize = 10_000;
+/// Attempts at a script, at most: each learns something, and no script has that much to teach.
+pub const MOST_ATTEMPTS: usize = 10_000;
 
-/// What walking through the handlers has cost so far, in values made and instructions of bytecode executed.
+/// What executing the handlers has cost so far, in values made and instructions of bytecode executed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Work {
     pub spent: usize,
@@ -21,8 +21,8 @@ pub struct Work {
     pub limit: Option<usize>,
 }
 
-/// What is known of the script. Nothing is taken back but loops to unroll, each once at most, so that walking comes to an end; and what
-/// belongs to one walk (places of what was loaded, sums, slots), which the next one clears.
+/// What is known of the script. Nothing is taken back but loops to unroll, each once at most, so that specialisation comes to an end; and what
+/// belongs to one attempt (places of what was loaded, sums, slots), which the next one clears.
 #[derive(Default)]
 pub struct Knowledge {
     /// Variables that handlers assign.
@@ -35,25 +35,25 @@ pub struct Knowledge {
     pub unrolled: HashMap<LoopKey, Box<LowerError>>,
     /// Tables made at packet time that are hash tables in the per-CPU region.
     pub stored: Stored,
-    /// What the walks have cost.
+    /// What the attempts have cost.
     pub work: Work,
-    /// Walks that were begun.
-    pub walks: usize,
+    /// Attempts that were begun.
+    pub attempts: usize,
 }
 
 impl Knowledge {
-    /// Nothing; walks may spend so much (`None`: as much as it takes).
+    /// Nothing; attempts may spend so much (`None`: as much as it takes).
     pub fn new(limit: Option<usize>) -> Knowledge {
         Knowledge { work: Work { limit, ..Work::default() }, ..Knowledge::default() }
     }
 
-    /// Before a walk.
+    /// Before an attempt.
     pub fn start_over(&mut self) {
         self.variables.start_over();
         self.shared.start_over();
         self.stored.start_over();
         self.work.values = 0;
-        self.walks += 1;
+        self.attempts += 1;
     }
 
     /// Before the code of another function.
@@ -63,11 +63,11 @@ impl Knowledge {
         self.work.values = 0;
     }
 
-    /// Says what is known behind a walk.
+    /// Says what is known after an attempt.
     pub fn log(&self, ended: bool) {
         tracing::debug!(
             target: "specialise",
-            walk = self.walks,
+            attempt = self.attempts,
             work = self.work.spent,
             variables = self.variables.count(),
             tables = self.shared.count(),

@@ -50,6 +50,7 @@ mod numbering;
 pub mod objects;
 mod ops;
 mod output;
+mod paths;
 mod patterns;
 mod pool;
 mod program;
@@ -73,7 +74,6 @@ mod turns;
 mod unroll;
 mod value;
 pub mod variables;
-mod ways;
 mod writes;
 
 pub use builtins::is_library_function;
@@ -98,7 +98,7 @@ pub struct Options {
     pub memory: u32,
     /// A limit to the growth of code: values before optimisation.
     pub max_values: usize,
-    /// A limit to the work of finding expanded code: values made and instructions of bytecode executed, in all walks; `None`: as
+    /// A limit to the work of finding expanded code: values made and instructions of bytecode executed, in all attempts; `None`: as
     /// much as it takes.
     pub max_work: Option<usize>,
     /// Make a program that also takes frames in several buffers (jumbo frames in native mode). It asks the kernel for each
@@ -112,7 +112,7 @@ pub struct Options {
     pub subprograms: bool,
 }
 
-/// What the walk for one form learned of the script, for another form of the same script.
+/// What the attempts at one form learned of the script, for another form of the same script.
 #[derive(Debug, Default)]
 pub struct Learned(Option<Box<shared::SharedTables>>);
 

@@ -1,15 +1,15 @@
 //! What is known of looked up entries of shared tables where paths of control flow meet.
 
+use crate::paths::Arm;
 use crate::state::{Looked, Zero};
 use crate::value::{Abs, Str, Word};
-use crate::ways::Arm;
 use moonhook_ir::words::{CopyOnWrite, find_near};
 use moonhook_snapshot::TableId;
 
-/// What is known of looked up entries where ways meet.
+/// What is known of looked up entries where paths meet.
 pub struct LookedUp {
     pub all: CopyOnWrite<Vec<Looked>>,
-    /// The addresses that differ: their places in `all`, and what they are on each way.
+    /// The addresses that differ: their places in `all`, and what they are on each path.
     pub addresses: Vec<(usize, Vec<Word>)>,
 }
 
@@ -24,7 +24,7 @@ impl LookedUp {
     }
 }
 
-/// Takes from the ways what they know of looked up entries.
+/// Takes from the paths what they know of looked up entries.
 pub fn looked_of(arms: &mut [Arm]) -> LookedUp {
     let lists: Vec<CopyOnWrite<Vec<Looked>>> =
         arms.iter_mut().map(|arm| std::mem::take(&mut arm.state.facts.looked)).collect();
@@ -51,23 +51,23 @@ pub fn looked_of(arms: &mut [Arm]) -> LookedUp {
             let own = find_near(list, near, |own| same(own, &looked));
             own.map_or((Zero::Unknown, Word::Imm(0)), |own| (own.zero, own.address))
         };
-        let ways: Vec<(Zero, Word)> = lists.iter().zip(&mut near).map(&mut on).collect();
-        looked.zero = ways.iter().map(|(zero, _)| *zero).max().unwrap_or(Zero::Unknown);
+        let paths: Vec<(Zero, Word)> = lists.iter().zip(&mut near).map(&mut on).collect();
+        looked.zero = paths.iter().map(|(zero, _)| *zero).max().unwrap_or(Zero::Unknown);
         // Where nothing is known, nothing is to be remembered.
         if looked.zero == Zero::Unknown && looked.address == Word::Imm(0) {
             continue;
         }
-        if ways.iter().any(|(_, address)| *address != ways[0].1) {
-            addresses.push((kept.len(), ways.into_iter().map(|(_, address)| address).collect()));
+        if paths.iter().any(|(_, address)| *address != paths[0].1) {
+            addresses.push((kept.len(), paths.into_iter().map(|(_, address)| address).collect()));
         } else {
-            looked.address = ways[0].1;
+            looked.address = paths[0].1;
         }
         kept.push(looked);
     }
     LookedUp { all: kept.into(), addresses }
 }
 
-/// What is held without its key on one way has none on the others either.
+/// What is held without its key on one path has none on the others either.
 pub fn align_held(arms: &mut [Arm]) {
     let is_held = |looked: &&Looked| looked.key == Looked::held_key(looked.address);
     let held: Vec<(TableId, Word)> = arms
@@ -85,7 +85,7 @@ pub fn align_held(arms: &mut [Arm]) {
     }
 }
 
-/// Adds what was copied of entries on all ways to the values that meet, in the order in which `looked` has it then; gives how
+/// Adds what was copied of entries on all paths to the values that meet, in the order in which `looked` has it then; gives how
 /// many there are.
 pub fn add_copies(
     arms: &mut [Arm],
@@ -103,14 +103,14 @@ pub fn add_copies(
         let own = |list: &CopyOnWrite<Vec<Looked>>| {
             list.iter().find(|own| (own.table, &own.key) == (looked.table, &looked.key)).cloned()
         };
-        let ways: Vec<Option<Looked>> = lists.iter().map(own).collect();
+        let paths: Vec<Option<Looked>> = lists.iter().map(own).collect();
         // Where there is no entry nothing was copied of it, and nothing is read.
-        let there = || ways.iter().flatten().filter(|way| way.address != Word::Imm(0));
-        looked.copy = there().next().map(|way| way.copy.clone()).unwrap_or_default();
-        looked.copy.retain(|copied| there().all(|way| way.copied(copied.disp).is_some()));
+        let there = || paths.iter().flatten().filter(|path| path.address != Word::Imm(0));
+        looked.copy = there().next().map(|path| path.copy.clone()).unwrap_or_default();
+        looked.copy.retain(|copied| there().all(|path| path.copied(copied.disp).is_some()));
         for copied in &looked.copy {
-            for (arm, way) in arms.iter_mut().zip(&ways) {
-                let value = way.as_ref().and_then(|way| way.copied(copied.disp));
+            for (arm, path) in arms.iter_mut().zip(&paths) {
+                let value = path.as_ref().and_then(|path| path.copied(copied.disp));
                 arm.values.push(value.cloned().unwrap_or_else(|| nothing_like(&copied.value)));
             }
         }

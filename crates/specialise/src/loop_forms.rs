@@ -2,12 +2,12 @@
 
 use crate::error::LowerErrorKind;
 use crate::interned::Objects;
+use crate::paths::{Form, Variable, read_variable};
 use crate::state::{Slot, State};
 use crate::value::{Abs, Variant};
-use crate::ways::{Form, Variable, read_variable};
 use std::collections::BTreeMap;
 
-/// What earlier walks found, widened to what enters the loop this time.
+/// What was found when the loop was executed before, widened to what enters the loop this time.
 pub fn initial(
     objects: &mut Objects,
     entry: &State,
@@ -21,7 +21,7 @@ pub fn initial(
             }
             Variable::Cell(cell) => entry.cells.contains_key(&cell),
             Variable::Budget | Variable::Scratch | Variable::Heap => true,
-            Variable::Walk(..) => false,
+            Variable::Parsed(..) => false,
         };
         if exists {
             let value = read_variable(entry, variable);
@@ -65,7 +65,7 @@ pub fn what_varies(
     Ok(changed.then_some(wider))
 }
 
-/// The forms without variants that only earlier walks came upon, when less was known to vary: in `s = s .. x`, what `"" .. x` is.
+/// The forms without variants that were only come upon before, when less was known to vary: in `s = s .. x`, what `"" .. x` is.
 pub fn narrower(
     objects: &mut Objects,
     entry: &State,

@@ -4,22 +4,22 @@ use crate::context::{Context, Result};
 use crate::state::State;
 use crate::value::{Abs, Word};
 use moonhook_ir as ir;
-use moonhook_ir::words::{self, Way, WayState, Words};
+use moonhook_ir::words::{self, Path, PathState, Words};
 
 /// What makes a loop's body, given its variables.
 type Body<'b, C, V> = dyn FnMut(&mut C, &[Word]) -> words::Turn<C, V> + 'b;
 
-/// The ways out of one iteration, each with values.
+/// The paths out of one iteration, each with values.
 pub type Iteration = words::Iteration<State, Vec<Abs>>;
 
 impl Context<'_> {
     /// A loop over machine words. `body` is run once, in the state at the start of any iteration, with the loop's
-    /// variables. Each iteration costs a step of the budget. Gives the ways out; the current state is dead afterwards.
+    /// variables. Each iteration costs a step of the budget. Gives the paths out; the current state is dead afterwards.
     pub fn repeat<V>(
         &mut self,
         initial: &[Word],
         body: &mut Body<'_, Self, V>,
-    ) -> Result<Vec<Way<State, V>>> {
+    ) -> Result<Vec<Path<State, V>>> {
         if !self.state.alive() {
             return Ok(vec![]);
         }

@@ -1,14 +1,14 @@
-//! What making code for several ways, and looking at packets, needs of the walk.
+//! What making code for several paths, and looking at packets, needs of the specialiser.
 
 use crate::context::{Context, Stop};
 use crate::events::Message;
+use crate::paths::Arm;
 use crate::region::COPY_START;
 use crate::state::State;
 use crate::value::{Abs, Word};
-use crate::ways::Arm;
 use moonhook_hook::Hook;
 use moonhook_ir as ir;
-use moonhook_ir::words::{Branches, Code, Coder, Turn, WordWays, Words};
+use moonhook_ir::words::{Branches, Code, Coder, Turn, WordPaths, Words};
 use moonhook_ir::{BinaryOp, FunctionId, Op, Operand};
 use moonhook_packet::{Fault, FrameCopy, Machine, READABLE};
 
@@ -38,16 +38,16 @@ impl Branches for Context<'_> {
         &mut self.state
     }
 
-    fn meet(&mut self, ways: WordWays<Self>) -> Result<Option<Vec<Word>>, Stop> {
-        let arm = |way: ir::words::Way<State, Vec<Word>>| {
-            let values = way.values.into_iter().map(Abs::Int).collect();
-            Arm { state: way.state, values }
+    fn meet(&mut self, paths: WordPaths<Self>) -> Result<Option<Vec<Word>>, Stop> {
+        let arm = |path: ir::words::Path<State, Vec<Word>>| {
+            let values = path.values.into_iter().map(Abs::Int).collect();
+            Arm { state: path.state, values }
         };
         let word = |value: Abs| match value {
             Abs::Int(word) => word,
             _ => Word::Imm(0),
         };
-        let values = self.join(ways.into_iter().map(arm).collect())?;
+        let values = self.join(paths.into_iter().map(arm).collect())?;
         Ok(values.map(|values| values.into_iter().map(word).collect()))
     }
 
@@ -55,7 +55,7 @@ impl Branches for Context<'_> {
         &mut self,
         initial: &[Word],
         body: &mut dyn FnMut(&mut Self, &[Word]) -> Turn<Self>,
-    ) -> Result<WordWays<Self>, Stop> {
+    ) -> Result<WordPaths<Self>, Stop> {
         self.repeat(initial, body)
     }
 }

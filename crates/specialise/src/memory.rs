@@ -76,7 +76,7 @@ impl Context<'_> {
         let cpu = self.helper(helper::GET_SMP_PROCESSOR_ID, &[]);
         let number = self.binary(BinaryOp::Mul, cpu, self.snapshot.hooks().len() as i64);
         let number = self.add(number, self.target.program as i64);
-        // One slot for all: in a loop the verifier tells ways apart by which slots they have written.
+        // One slot for all: in a loop the verifier tells paths apart by which slots they have written.
         let slot = self.known.shared.slot(REGION_KEY, 8, &mut self.code.function);
         let key = self.emit(Op::SlotAddress(slot));
         self.store(key, 0, Size::B4, number);

@@ -3,13 +3,13 @@
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 use crate::knowledge::Knowledge;
+use crate::paths::Arm;
 use crate::shared::seen::Seen;
 use crate::value::{Abs, Object, Space, Str};
-use crate::ways::Arm;
 use crate::{Options, builtins};
 use moonhook_library::own::DATA;
 use moonhook_packet::protocols::{protocol, protocols};
-use moonhook_packet::{Value, ValueWays};
+use moonhook_packet::{Value, ValuePaths};
 use moonhook_snapshot::Snapshot;
 
 /// What the headers' fields of that name are, whichever header it is.
@@ -70,9 +70,9 @@ pub fn field(context: &mut Context<'_>, object: &Object, name: &[u8]) -> Result<
     }
 }
 
-/// Ways of reading a packet as ways that bring values.
-fn arms(ways: ValueWays<Context<'_>>) -> Vec<Arm> {
-    ways.into_iter().map(|way| Arm { state: way.state, values: vec![value_of(way.values)] }).collect()
+/// The paths on which a packet was read as arms with Lua's values.
+fn arms(paths: ValuePaths<Context<'_>>) -> Vec<Arm> {
+    paths.into_iter().map(|path| Arm { state: path.state, values: vec![value_of(path.values)] }).collect()
 }
 
 fn value_of(value: Value) -> Abs {

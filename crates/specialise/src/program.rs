@@ -9,7 +9,7 @@ use crate::value::{Abs, Closure, Object, Word};
 use crate::{Options, shared::SharedTables};
 use moonhook_hook::VERDICTS;
 use moonhook_ir as ir;
-use moonhook_ir::words::{Branches, Cond, WayState, Words};
+use moonhook_ir::words::{Branches, Cond, PathState, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Op, Operand, Size};
 use moonhook_packet::Scattered;
 use moonhook_snapshot::Snapshot;
@@ -36,7 +36,7 @@ pub fn lower(
     }
 }
 
-/// Walks until nothing new is learned of the script.
+/// Makes attempts until nothing new is learned of the script.
 fn lower_until_known<'a>(
     snapshot: &'a Snapshot,
     options: &'a Options,
@@ -60,7 +60,7 @@ fn lower_until_known<'a>(
 }
 
 impl Context<'_> {
-    /// Walks through all handlers; `Restart` if what was learned on the way is to be known from the start.
+    /// Executes all handlers; `Restart` if what was learned on the way is to be known from the start.
     fn attempt(&mut self) -> Result<()> {
         let outcome = self.lower_programs();
         match (outcome, self.findings.deferred.take()) {

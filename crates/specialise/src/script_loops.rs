@@ -1,4 +1,4 @@
-//! Loops of the script: walked until nothing more turns out to vary (see [`crate::interpret`]).
+//! Loops of the script: executed until nothing more turns out to vary (see [`crate::interpret`]).
 
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
@@ -8,10 +8,10 @@ use crate::frame::Frame;
 use crate::interned::Objects;
 use crate::interpret::at_entry;
 use crate::loop_forms;
+use crate::paths::{Form, Variable, write_variable};
 use crate::state::{Slot, State, Zero};
 use crate::turns::give_back_strings;
 use crate::value::{Abs, CellRef, Object, Variant, Word};
-use crate::ways::{Form, Variable, write_variable};
 use moonhook_ir as ir;
 use moonhook_ir::words::{Branches, Range, Words};
 use std::collections::{BTreeMap, BTreeSet};
@@ -224,7 +224,7 @@ impl<'a> Context<'a> {
 }
 
 /// Variables of outer scopes that are captured in the loop, and keys that it gives to tables, exist from the start of
-/// the next walk on. Says whether there are any that do not yet.
+/// the next time on. Says whether there are any that do not yet.
 fn capture_before_loop(entry: &mut State, back: &[State]) -> bool {
     let mut changed = crate::virtual_tables::align_entry(entry, back);
     for state in back {

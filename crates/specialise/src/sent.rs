@@ -3,10 +3,10 @@
 
 use crate::context::{Context, Result};
 use crate::fields::Key;
+use crate::paths::Arm;
 use crate::state::State;
 use crate::value::{Abs, Object, Str};
 use crate::variables::known::{VariableId, Variables};
-use crate::ways::Arm;
 use moonhook_snapshot::{Snapshot, TableId, Value};
 use std::sync::Arc;
 

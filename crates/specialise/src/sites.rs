@@ -1,4 +1,4 @@
-//! Places in the script as the walk gets there.
+//! Places in the script as execution gets there.
 
 use moonhook_snapshot::PrototypeId;
 use std::ops::Range;

@@ -5,7 +5,7 @@ use crate::shared::assigned::Assignment;
 use crate::stored::known::Found;
 use crate::value::{Abs, Identity, Word};
 use moonhook_ir as ir;
-use moonhook_ir::words::{CopyOnWrite, WayState, find_near};
+use moonhook_ir::words::{CopyOnWrite, PathState, find_near};
 use moonhook_packet::PacketState;
 use moonhook_snapshot::TableId;
 use std::collections::BTreeMap;
@@ -66,7 +66,7 @@ pub struct Facts {
     pub absent: CopyOnWrite<Vec<ir::Value>>,
     /// Entries of shared tables that were looked up.
     pub looked: CopyOnWrite<Vec<Looked>>,
-    /// Assignments to shared tables on some way here: what was read before them is not what is there now. Unlike the other facts these
+    /// Assignments to shared tables on some path here: what was read before them is not what is there now. Unlike the other facts these
     /// must not be dropped.
     pub assigned: CopyOnWrite<Vec<Assignment>>,
     /// Keys of stored tables that were looked up.
@@ -182,7 +182,7 @@ impl Facts {
     }
 }
 
-impl WayState for State {
+impl PathState for State {
     fn block(&self) -> Option<ir::Block> {
         self.block
     }

@@ -6,10 +6,10 @@
 
 use crate::context::{Context, Result};
 use crate::loops::Iteration;
+use crate::paths::Arm;
 use crate::state::State;
 use crate::value::{Abs, Space, Str, Word};
-use crate::ways::Arm;
-use moonhook_ir::words::{Branches, Cond, WayState, Words};
+use moonhook_ir::words::{Branches, Cond, PathState, Words};
 use moonhook_ir::{CompareOp, Size, UnaryOp};
 
 /// A string slice in words: where, first byte, length.
@@ -314,7 +314,7 @@ impl Context<'_> {
         Ok(self.load_at(address, Size::B1, false))
     }
 
-    /// Looks for the first byte of a slice for which a condition holds. One arm for each way out, with the byte's offset
+    /// Looks for the first byte of a slice for which a condition holds. One arm for each path out, with the byte's offset
     /// from the slice's start, or the slice's length where there is none.
     pub fn first_byte_where(
         &mut self,

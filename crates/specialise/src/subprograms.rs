@@ -1,5 +1,5 @@
 //! Functions that the program calls instead of having their code in place: what few packets need must not take registers
-//! from the code of the others, nor be walked by the verifier once for every way to it.
+//! from the code of the others, nor be walked by the verifier once for every path to it.
 
 use crate::context::{Context, Result};
 use crate::expanded;

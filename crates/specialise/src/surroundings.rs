@@ -86,7 +86,7 @@ pub trait Surroundings {
     /// Whether fields of the value that is being assigned to a shared table may be first counts.
     fn may_have_first_fields(&self, context: &Context<'_>) -> bool;
 
-    /// Whether the field with that name of the value that is being assigned may be a first count. Ways on which it turns out at packet
+    /// Whether the field with that name of the value that is being assigned may be a first count. Paths on which it turns out at packet
     /// time that it is none leave, into `others`.
     fn may_be_first_field(&self, context: &mut Context<'_>, name: &str, others: &mut Vec<State>) -> bool;
 

@@ -1,10 +1,10 @@
 //! What passes from one turn of a script's loop to the next.
 
 use crate::context::Context;
+use crate::paths::{Form, Variable, read_variable};
 use crate::state::State;
 use crate::stored::known::Stored;
 use crate::value::{Abs, Space, Str, Variant};
-use crate::ways::{Form, Variable, read_variable};
 use moonhook_ir as ir;
 use moonhook_ir::words::Words;
 use std::collections::BTreeMap;

@@ -1,13 +1,13 @@
-//! Loops that are walked once for each turn, so that what depends on the turn is known.
+//! Loops that are executed turn by turn, so that what depends on the turn is known.
 
 use crate::context::{Context, Result};
 use crate::frame::Frame;
 use crate::interpret::at_entry;
 use crate::opcode::{Instruction, Opcode};
+use crate::paths::Arm;
 use crate::sites::Turn;
 use crate::state::State;
 use crate::value::{Abs, Object, Word};
-use crate::ways::Arm;
 use moonhook_ir::words::Branches;
 
 /// Turns of one loop at most. A loop that needs more is no loop over a few known things.

@@ -87,7 +87,7 @@ pub enum Object {
     Made(u32),
     /// One that is in memory ([`crate::stored`]), by the same number.
     Stored(u32),
-    /// What `pairs` returned for a stored table; a cell says how far the walk is.
+    /// What `pairs` returned for a stored table; a cell says how far the traversal is.
     Entries {
         table: u32,
         position: u32,

@@ -1,16 +1,16 @@
 //! Tables that packet code makes and uses with known keys. They take no memory: each field is a cell of the state, like a
 //! captured variable, and the table itself is only a name for its cells.
 //!
-//! A key that depends on the packet has no cell. Where a loop makes it so, the loop is walked once for each turn
+//! A key that depends on the packet has no cell. Where a loop makes it so, the loop is executed turn by turn
 //! ([`crate::unroll`]); what is left has a form in general code only.
 
 use crate::context::{Context, Result, Stop};
 use crate::error::LowerErrorKind;
 use crate::fields::{Key, Made};
 use crate::ops::comparison;
+use crate::paths::Arm;
 use crate::state::State;
 use crate::value::{Abs, Object};
-use crate::ways::Arm;
 use moonhook_ir::words::Branches;
 use moonhook_snapshot::Snapshot;
 use std::sync::Arc;
@@ -162,7 +162,7 @@ impl State {
     }
 }
 
-/// Makes the ways that meet agree on the tables and their keys. `false`: a table has another metatable on each way.
+/// Makes the paths that meet agree on the tables and their keys. `false`: a table has another metatable on each path.
 pub fn align(arms: &mut [Arm]) -> bool {
     let Some((first, others)) = arms.split_first() else { return true };
     if others.iter().all(|arm| arm.state.tables.is(&first.state.tables)) {

@@ -1,4 +1,4 @@
-//! What a write to the packet changes: header walks no longer hold, and strings of packet bytes that are still needed are
+//! What a write to the packet changes: what was parsed of headers no longer holds, and strings of packet bytes that are still needed are
 //! copied first, since a string never changes (Lua manual § 2.1).
 
 use crate::context::{Context, Result};

@@ -1,7 +1,7 @@
 //! Compact code: functions that are too long for instructions of their own are interpreted.
 //!
 //! General code takes the verifier some twenty instructions for one of bytecode, of the million that a program may have, and a single
-//! way through it can leave 8192 others open (`BPF_COMPLEXITY_LIMIT_JMP_SEQ`). What an interpreter takes does not grow with the
+//! path through it can leave 8192 others open (`BPF_COMPLEXITY_LIMIT_JMP_SEQ`). What an interpreter takes does not grow with the
 //! script: a function becomes records in the image ([`record`], made by [`encode`]), which one subprogram goes through
 //! ([`interpreter`], [`steps`]). Frames, sites and statuses are those of all general code, so that interpreted functions and others
 //! call one another. A site of an interpreted function has the address of the record where execution goes on.

@@ -101,7 +101,7 @@ pub enum Place {
     Set { function: usize, pc: usize, register: usize },
     /// A captured variable that an instruction reads: what was put into the register, or assigned elsewhere.
     Variable { function: usize, pc: usize, register: usize },
-    /// A register where ways meet at the beginning of a block.
+    /// A register where paths meet at the beginning of a block.
     Meeting { function: usize, block: usize, register: usize },
     /// A register when the function begins.
     Parameter { function: usize, register: usize },

@@ -127,7 +127,7 @@ impl Code {
         (*last >= from).then_some(*last)
     }
 
-    /// All instructions that may have set a register before another one, and whether there is a way from the function's start without one.
+    /// All instructions that may have set a register before another one, and whether there is a path from the function's start without one.
     pub fn definitions(&self, pc: usize, register: usize) -> (Vec<usize>, bool) {
         let at = self.block(pc);
         if let Some(setter) = self.setter(register, self.starts[at], pc) {
@@ -214,7 +214,7 @@ impl Kinds<'_, '_> {
         if falsy { self.graph.falsy(node) } else { node }
     }
 
-    /// Whether the way from one block to another one is taken where the register is nil or false: of `a and b` that is `a`.
+    /// Whether the path from one block to another one is taken where the register is nil or false: of `a and b` that is `a`.
     fn is_falsy(&self, function: usize, [from, to]: [usize; 2], register: usize) -> bool {
         let Some(code) = self.codes.get(&function) else { return false };
         let words = &self.prototype(function).code;
@@ -229,7 +229,7 @@ impl Kinds<'_, '_> {
         jump != next && if i.k() { start == next } else { start == jump }
     }
 
-    /// The ways that meet are followed later, because there can be any number of meetings in a row.
+    /// The paths that meet are followed later, because there can be any number of meetings in a row.
     fn meeting(&mut self, function: usize, block: usize, register: usize) -> Node {
         let (node, new) = self.graph.node(Place::Meeting { function, block, register });
         if new {
@@ -238,7 +238,7 @@ impl Kinds<'_, '_> {
         node
     }
 
-    /// Follows the ways that meet.
+    /// Follows the paths that meet.
     pub(super) fn follow_meetings(&mut self) {
         while let Some((node, function, block, register)) = self.meetings.pop() {
             let code = self.code(function);

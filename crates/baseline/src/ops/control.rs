@@ -44,8 +44,8 @@ fn for_prepare(body: &mut Body<'_, '_, '_>, i: Instruction) {
     let status = body.routine("for_prepare", &[at]);
     let leave = body.unit.leave;
     body.code().leave_if(CompareOp::SLt, status, 0, leave, &[status]);
-    let enter = body.way_to(body.pc + 1);
-    let skip = body.way_to(body.pc + 2 + i.bx());
+    let enter = body.path_to(body.pc + 1);
+    let skip = body.path_to(body.pc + 2 + i.bx());
     let args = [body.frame, body.base];
     body.code().branch(CompareOp::Eq, status, 0, (enter, &args), (skip, &args));
     body.enter_dead();
@@ -54,7 +54,7 @@ fn for_prepare(body: &mut Body<'_, '_, '_>, i: Instruction) {
 /// The counter of iterations left stands in the first register, step and variable in the next ones.
 fn for_loop(body: &mut Body<'_, '_, '_>, i: Instruction) {
     let (again, _) = body.code().new_block(0);
-    let done = body.way_to(body.pc + 1);
+    let done = body.path_to(body.pc + 1);
     let count = body.payload(i.a());
     let args = [body.frame, body.base];
     body.code().branch(CompareOp::Eq, count, 0, (done, &args), (again, &[]));
@@ -211,8 +211,8 @@ fn traverse_table(body: &mut Body<'_, '_, '_>, i: Instruction) {
 }
 
 fn generic_loop(body: &mut Body<'_, '_, '_>, i: Instruction) {
-    let again = body.way_to(body.pc + 1 - i.bx());
-    let done = body.way_to(body.pc + 1);
+    let again = body.path_to(body.pc + 1 - i.bx());
+    let done = body.path_to(body.pc + 1);
     let tag = body.tag(i.a() + 3);
     let args = [body.frame, body.base];
     body.code().branch(CompareOp::Ne, tag, TAG_NIL as i32, (again, &args), (done, &args));

@@ -182,7 +182,7 @@ impl Generator<'_> {
         self.values.push(result);
     }
 
-    /// Two ways that pass different values to where they meet.
+    /// Two paths that pass different values to where they meet.
     fn branch(&mut self, depth: u32) {
         let (then, otherwise, after) = (self.f.block(), self.f.block(), self.f.block());
         let merged: Vec<Value> = (0..1 + self.random.below(3)).map(|_| self.f.f.add_param(after)).collect();

@@ -1,10 +1,10 @@
-//! Control flow while a function is made: each way through the code has a state of its own, and ways that meet are joined.
+//! Control flow while a function is made: each path through the code has a state of its own, and paths that meet are joined.
 
 use super::{Cond, Word, Words};
 use crate::{Block, CompareOp, Target, Terminator};
 
-/// What is known on one way through the code.
-pub trait WayState: Clone {
+/// What is known on one path through the code.
+pub trait PathState: Clone {
     /// Where code is being appended; `None` after code that does not go on (an error).
     fn block(&self) -> Option<Block>;
 
@@ -15,19 +15,19 @@ pub trait WayState: Clone {
     }
 }
 
-/// One of the ways that meet, and what it brings along.
+/// One of the paths that meet, and what it brings along.
 #[derive(Clone, Debug)]
-pub struct Way<S, V> {
+pub struct Path<S, V> {
     pub state: S,
     pub values: V,
 }
 
-/// The ways out of one iteration of a loop.
+/// The paths out of one iteration of a loop.
 pub struct Iteration<S, V> {
     /// States that go on with the next iteration, and its variables.
     pub next: Vec<(S, Vec<Word>)>,
     /// States that leave the loop.
-    pub exits: Vec<Way<S, V>>,
+    pub exits: Vec<Path<S, V>>,
 }
 
 impl<S, V> Default for Iteration<S, V> {
@@ -48,19 +48,19 @@ impl<S, V> Iteration<S, V> {
     }
 
     pub fn leave_in(&mut self, state: S, values: V) {
-        self.exits.push(Way { state, values });
+        self.exits.push(Path { state, values });
     }
 }
 
-/// What making a loop's body gives: the ways out of an iteration.
+/// What making a loop's body gives: the paths out of an iteration.
 pub type Turn<B, V = Vec<Word>> = Result<Iteration<<B as Branches>::State, V>, <B as Branches>::Stop>;
 
-/// Ways that bring words along.
-pub type WordWays<B> = Vec<Way<<B as Branches>::State, Vec<Word>>>;
+/// Paths that bring words along.
+pub type WordPaths<B> = Vec<Path<<B as Branches>::State, Vec<Word>>>;
 
-/// Who makes code for several ways, one after the other. The current state says which one is being made.
+/// Who makes code for several paths, one after the other. The current state says which one is being made.
 pub trait Branches: Words + Sized {
-    type State: WayState;
+    type State: PathState;
     /// Why making code ends early.
     type Stop;
 
@@ -68,16 +68,16 @@ pub trait Branches: Words + Sized {
 
     fn state_mut(&mut self) -> &mut Self::State;
 
-    /// Joins ways; each brings as many words, what they are afterwards is given. `None` (and a dead state) if no way is alive.
-    fn meet(&mut self, ways: WordWays<Self>) -> Result<Option<Vec<Word>>, Self::Stop>;
+    /// Joins paths; each brings as many words, what they are afterwards is given. `None` (and a dead state) if no path is alive.
+    fn meet(&mut self, paths: WordPaths<Self>) -> Result<Option<Vec<Word>>, Self::Stop>;
 
     /// A loop over machine words. `body` is run once, in the state at the start of any iteration, with the loop's
-    /// variables. Gives the ways out; the current state is dead afterwards.
+    /// variables. Gives the paths out; the current state is dead afterwards.
     fn iterate(
         &mut self,
         initial: &[Word],
         body: &mut dyn FnMut(&mut Self, &[Word]) -> Turn<Self>,
-    ) -> Result<WordWays<Self>, Self::Stop>;
+    ) -> Result<WordPaths<Self>, Self::Stop>;
 
     fn alive(&self) -> bool {
         self.state().alive()
@@ -151,8 +151,8 @@ pub trait Branches: Words + Sized {
 
     /// Enters the join of `states` (dead if there are none), all of which carry nothing else.
     fn enter(&mut self, states: Vec<Self::State>) -> Result<(), Self::Stop> {
-        let ways = states.into_iter().map(|state| Way { state, values: vec![] }).collect();
-        self.meet(ways)?;
+        let paths = states.into_iter().map(|state| Path { state, values: vec![] }).collect();
+        self.meet(paths)?;
         Ok(())
     }
 
@@ -166,7 +166,7 @@ pub trait Branches: Words + Sized {
             return Ok(());
         }
         let inside = self.take_state();
-        for block in states.iter().filter_map(WayState::block) {
+        for block in states.iter().filter_map(PathState::block) {
             if inside.alive() {
                 self.code_mut().function.block_mut(block).cold = true;
             }
@@ -177,18 +177,18 @@ pub trait Branches: Words + Sized {
         Ok(())
     }
 
-    /// The current state as a way that brings `values`; a dead one is left.
-    fn take_way<V>(&mut self, values: V) -> Way<Self::State, V> {
-        Way { state: self.take_state(), values }
+    /// The current state as a path that brings `values`; a dead one is left.
+    fn take_path<V>(&mut self, values: V) -> Path<Self::State, V> {
+        Path { state: self.take_state(), values }
     }
 
-    /// Joins ways of which each brings one word; 0 if none is alive.
-    fn meet_word(&mut self, ways: WordWays<Self>) -> Result<Word, Self::Stop> {
-        let words = self.meet(ways)?;
+    /// Joins paths of which each brings one word; 0 if none is alive.
+    fn meet_word(&mut self, paths: WordPaths<Self>) -> Result<Word, Self::Stop> {
+        let words = self.meet(paths)?;
         Ok(words.and_then(|words| words.first().copied()).unwrap_or(Word::Imm(0)))
     }
 
-    /// Joins two ways, each with its number.
+    /// Joins two paths, each with its number.
     fn either(
         &mut self,
         then: Self::State,
@@ -196,8 +196,9 @@ pub trait Branches: Words + Sized {
         otherwise: Self::State,
         no: Word,
     ) -> Result<Word, Self::Stop> {
-        let ways = vec![Way { state: then, values: vec![yes] }, Way { state: otherwise, values: vec![no] }];
-        let words = self.meet(ways)?;
+        let paths =
+            vec![Path { state: then, values: vec![yes] }, Path { state: otherwise, values: vec![no] }];
+        let words = self.meet(paths)?;
         Ok(words.and_then(|words| words.first().copied()).unwrap_or(no))
     }
 

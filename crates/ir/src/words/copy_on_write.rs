@@ -1,6 +1,6 @@
 //! Values that are copied when one of their copies changes.
 //!
-//! A state is copied wherever control flow splits, and most of what is in it changes on neither way. [`CopyOnWrite`] makes such
+//! A state is copied wherever control flow splits, and most of what is in it changes on neither path. [`CopyOnWrite`] makes such
 //! a copy a count of references; the first change of a part that is held elsewhere copies that part.
 
 use std::ops::{Deref, DerefMut};

@@ -1,7 +1,7 @@
 //! Computing with words while a function is made: constants are folded, ranges tracked, and what is surely the same is known.
 //!
 //! Whoever makes code (a front end) has a [`Code`] and a place where code is appended; [`Words`] gives it the operations, and
-//! [`Branches`] the control flow, with what is known on each way. Where a
+//! [`Branches`] the control flow, with what is known on each path. Where a
 //! function is made without knowledge of its values, [`crate::Builder`] is enough.
 
 mod branches;
@@ -10,7 +10,7 @@ mod numbering;
 mod operations;
 mod range;
 
-pub use branches::{Branches, Iteration, Turn, Way, WayState, WordWays};
+pub use branches::{Branches, Iteration, Path, PathState, Turn, WordPaths};
 pub use copy_on_write::{CopyOnWrite, find_near};
 pub use numbering::{Same, forget_values};
 pub use operations::Words;

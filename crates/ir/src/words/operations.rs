@@ -215,7 +215,7 @@ pub trait Words: Coder {
         Word::Value(bounded)
     }
 
-    /// The larger of two numbers whose difference is no less than `i64::MIN`, without a branch: the verifier has one way
+    /// The larger of two numbers whose difference is no less than `i64::MIN`, without a branch: the verifier has one path
     /// to follow, and knows nothing of the result.
     fn larger(&mut self, a: Word, b: Word) -> Word {
         let difference = self.sub(a, b);
@@ -325,7 +325,7 @@ pub trait Words: Coder {
 
     /// The same words with bounds that the verifier does not know. Loop variables are such at every entry of the loop's
     /// head, because only a variable that is unknown there lets the verifier see that one walk through the loop stands for
-    /// all. What the verifier knows of a word depends on the way to it, so that no word can be left out; and the first
+    /// all. What the verifier knows of a word depends on the path to it, so that no word can be left out; and the first
     /// entry is not enough, since what is left over on the stack may keep later ones from being compared with it.
     fn launder(&mut self, words: &[Word]) -> Vec<Word> {
         if words.is_empty() {
@@ -347,7 +347,7 @@ pub trait Words: Coder {
         laundered
     }
 
-    /// A word that may be another constant on each way to here, without what the verifier knows of it. Where it becomes
+    /// A word that may be another constant on each path to here, without what the verifier knows of it. Where it becomes
     /// part of an address, or is compared, the verifier would walk the code that follows once for each of the constants,
     /// and for their combinations with those of other words.
     fn unknown(&mut self, word: Word) -> Word {

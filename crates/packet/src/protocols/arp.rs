@@ -20,7 +20,7 @@ const LENGTHS: i64 = 0x0604_u16.swap_bytes() as i64;
 pub fn protocol<M: Machine>() -> Protocol<M> {
     Protocol {
         name: "arp",
-        find: |machine| machine.header_ways("arp", parse),
+        find: |machine| machine.header_paths("arp", parse),
         fields: vec![
             Field::new("op", |machine: &mut M| {
                 let word = word(machine, 6, Size::B2)?;
@@ -42,24 +42,24 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
 /// Words: is it there, where it starts.
 fn parse<M: Machine>(machine: &mut M) -> Parsing<M> {
     let (state, words, none) = machine.found("link", link::parse)?;
-    let mut ways: Vec<_> = absent(none).collect();
+    let mut paths: Vec<_> = absent(none).collect();
     machine.resume(state);
-    let &[_, ethertype, start] = words.as_slice() else { return Ok(ways) };
+    let &[_, ethertype, start] = words.as_slice() else { return Ok(paths) };
     let other = machine.compare(CompareOp::Ne, ethertype, ETHERTYPE);
     let (other, arp) = machine.split(other);
-    ways.extend(absent([other]));
+    paths.extend(absent([other]));
     machine.resume(arp);
     let (address, outside) = machine.locate(start, LENGTH);
-    ways.extend(absent(outside));
+    paths.extend(absent(outside));
     for (at, size, expected) in [(0, Size::B4, TYPES), (4, Size::B2, LENGTHS)] {
         let found = machine.load_at(address.plus(at), size, false);
         let other = machine.compare(CompareOp::Ne, found, expected);
         let (other, same) = machine.split(other);
-        ways.extend(absent([other]));
+        paths.extend(absent([other]));
         machine.resume(same);
     }
-    ways.push(machine.take_way(vec![Word::Imm(1), start]));
-    Ok(ways)
+    paths.push(machine.take_path(vec![Word::Imm(1), start]));
+    Ok(paths)
 }
 
 fn start<M: Machine>(machine: &mut M) -> Result<Word, M::Stop> {

@@ -12,9 +12,9 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
         name: "eth",
         find: |machine| {
             let (_, outside) = machine.locate(Word::Imm(0), link::ETHERNET);
-            let mut ways = vec![machine.take_way(Value::Header("eth"))];
-            ways.extend(nothing(outside));
-            Ok(ways)
+            let mut paths = vec![machine.take_path(Value::Header("eth"))];
+            paths.extend(nothing(outside));
+            Ok(paths)
         },
         fields: vec![
             Field::new("dst", |machine| mac(machine, 0))

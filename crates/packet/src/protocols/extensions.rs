@@ -2,7 +2,7 @@
 //! that works on a copy of the frame, which the function does not know, and where there is no stack for it.
 
 use crate::{Access, Machine};
-use moonhook_ir::words::{Address, Iteration, Way, WayState, Word};
+use moonhook_ir::words::{Address, Iteration, Path, PathState, Word};
 use moonhook_ir::{BinaryOp, CompareOp, Size};
 
 /// The most extension headers that are passed over.
@@ -80,7 +80,7 @@ pub fn split_suspects<M: Machine>(machine: &mut M, protocol: Word) -> (M::State,
     (suspect, plain)
 }
 
-/// Splits off the ways on which the number is that of an extension header.
+/// Splits off the paths on which the number is that of an extension header.
 pub fn split_extension<M: Machine>(machine: &mut M, protocol: Word) -> (Vec<M::State>, M::State) {
     let mut extended = Vec::new();
     for number in EXTENSIONS {
@@ -96,7 +96,7 @@ pub fn split_extension<M: Machine>(machine: &mut M, protocol: Word) -> (Vec<M::S
 fn to_last<M: Machine>(machine: &mut M, next: Word, protocol: Word) -> Result<Word, M::Stop> {
     // The fragment header and the flags as they are in the result.
     let initial = [next, protocol, Word::Imm(0), Word::Imm(MAX_EXTENSIONS)];
-    let ways = machine.iterate(&initial, &mut |machine, variables| {
+    let paths = machine.iterate(&initial, &mut |machine, variables| {
         let mut iteration = Iteration::default();
         let [next, protocol, seen, left] = *variables else { return Ok(iteration) };
         let end = |next: Word, protocol: Word, seen: Word| vec![next, protocol, seen];
@@ -132,7 +132,7 @@ fn to_last<M: Machine>(machine: &mut M, next: Word, protocol: Word) -> Result<Wo
         iteration.again(machine, vec![after, following, seen, left]);
         Ok(iteration)
     })?;
-    Ok(match machine.meet(ways)?.as_deref() {
+    Ok(match machine.meet(paths)?.as_deref() {
         Some(&[next, protocol, seen]) => join_bits(machine, &[(next, 0), (protocol, PROTOCOL), (seen, 0)]),
         _ => Word::Imm(0),
     })
@@ -149,22 +149,22 @@ fn join_bits<M: Machine>(machine: &mut M, parts: &[(Word, i64)]) -> Word {
 /// Bytes of an extension header: (n + 1) × 8; authentication (n + 2) × 4; fragment 8.
 fn extension_length<M: Machine>(machine: &mut M, protocol: Word, header: Address) -> Result<Word, M::Stop> {
     let stated = machine.load_at(header.plus(1), Size::B1, false);
-    let mut ways = Vec::new();
+    let mut paths = Vec::new();
     let fragment = machine.compare(CompareOp::Eq, protocol, 44);
     let (fragment, other) = machine.split(fragment);
-    ways.push(Way { state: fragment, values: vec![Word::Imm(8)] });
+    paths.push(Path { state: fragment, values: vec![Word::Imm(8)] });
     machine.resume(other);
     let authentication = machine.compare(CompareOp::Eq, protocol, 51);
     let (authentication, other) = machine.split(authentication);
     machine.resume(authentication);
     let length = machine.add(stated, 2);
     let length = machine.shl(length, 2);
-    ways.push(machine.take_way(vec![length]));
+    paths.push(machine.take_path(vec![length]));
     machine.resume(other);
     let length = machine.add(stated, 1);
     let length = machine.shl(length, 3);
-    ways.push(machine.take_way(vec![length]));
-    Ok(match machine.meet(ways)?.as_deref() {
+    paths.push(machine.take_path(vec![length]));
+    Ok(match machine.meet(paths)?.as_deref() {
         Some(&[length]) => length,
         _ => Word::Imm(8),
     })

@@ -1,17 +1,17 @@
 //! What protocols are written with: their rows, and finding their headers.
 
 use crate::assign::{Refused, Takes};
-use crate::{Access, Fault, Machine, PacketState, Value, ValueWays};
+use crate::{Access, Fault, Machine, PacketState, Value, ValuePaths};
 use moonhook_ir::CompareOp;
-use moonhook_ir::words::{Branches, Way, Word, WordWays};
+use moonhook_ir::words::{Branches, Path, Word, WordPaths};
 
-/// What reading a header or a field makes: one way for each value that it may have.
+/// What reading a header or a field makes: one path for each value that it may have.
 pub type Read<M> = fn(&mut M) -> Values<M>;
 
-pub type Values<M> = Result<ValueWays<M>, <M as Branches>::Stop>;
+pub type Values<M> = Result<ValuePaths<M>, <M as Branches>::Stop>;
 
-/// What parsing a header makes: ways that all carry the same number of words, of which the first is 0 where the header is not there.
-pub type Parsing<M> = Result<WordWays<M>, <M as Branches>::Stop>;
+/// What parsing a header makes: paths that all carry the same number of words, of which the first is 0 where the header is not there.
+pub type Parsing<M> = Result<WordPaths<M>, <M as Branches>::Stop>;
 
 /// The state in which a header was found, the header's words, and the states in which it is not there.
 type Found<M> = (<M as Branches>::State, Vec<Word>, Vec<<M as Branches>::State>);
@@ -58,21 +58,21 @@ impl<M: Machine> Field<M> {
     }
 }
 
-/// Ways of parsing that end without finding the header.
-pub fn absent<S>(states: impl IntoIterator<Item = S>) -> impl Iterator<Item = Way<S, Vec<Word>>> {
-    states.into_iter().map(|state| Way { state, values: vec![Word::Imm(0)] })
+/// Paths of parsing that end without finding the header.
+pub fn absent<S>(states: impl IntoIterator<Item = S>) -> impl Iterator<Item = Path<S, Vec<Word>>> {
+    states.into_iter().map(|state| Path { state, values: vec![Word::Imm(0)] })
 }
 
-/// Ways on which there is nothing to read.
-pub fn nothing<S>(states: impl IntoIterator<Item = S>) -> impl Iterator<Item = Way<S, Value>> {
-    states.into_iter().map(|state| Way { state, values: Value::Nothing })
+/// Paths on which there is nothing to read.
+pub fn nothing<S>(states: impl IntoIterator<Item = S>) -> impl Iterator<Item = Path<S, Value>> {
+    states.into_iter().map(|state| Path { state, values: Value::Nothing })
 }
 
 /// Finding headers.
 pub trait Headers: Machine {
     /// The current state's one value.
     fn only(&mut self, value: Value) -> Values<Self> {
-        Ok(vec![self.take_way(value)])
+        Ok(vec![self.take_path(value)])
     }
 
     /// Whether parsing finds the header `key`: the state in which it does, with its words, and the states in which
@@ -94,7 +94,7 @@ pub trait Headers: Machine {
         Ok((self.take_state(), words, absent))
     }
 
-    /// As [`Headers::found`], with the ways on which the header is there kept apart. Each state has the words among its facts.
+    /// As [`Headers::found`], with the paths on which the header is there kept apart. Each state has the words among its facts.
     fn found_apart(
         &mut self,
         key: &'static str,
@@ -104,10 +104,10 @@ pub trait Headers: Machine {
             let (state, _, absent) = self.found(key, parse)?;
             return Ok((vec![state], absent));
         }
-        let ways = parse(self)?;
-        let count = ways.iter().map(|way| way.values.len()).max().unwrap_or(0);
+        let paths = parse(self)?;
+        let count = paths.iter().map(|path| path.values.len()).max().unwrap_or(0);
         let (mut present, mut absent) = (Vec::new(), Vec::new());
-        for Way { mut state, values: mut words } in ways {
+        for Path { mut state, values: mut words } in paths {
             let there = !matches!(words.first(), None | Some(Word::Imm(0)));
             words.resize(count, Word::Imm(0));
             state.packet_mut().parsed.push((key, words));
@@ -117,15 +117,15 @@ pub trait Headers: Machine {
     }
 
     /// The header where parsing finds it, nothing where it does not.
-    fn header_ways(
+    fn header_paths(
         &mut self,
         name: &'static str,
         parse: impl FnOnce(&mut Self) -> Parsing<Self>,
     ) -> Values<Self> {
         let (state, _, absent) = self.found(name, parse)?;
-        let mut ways = vec![Way { state, values: Value::Header(name) }];
-        ways.extend(nothing(absent));
-        Ok(ways)
+        let mut paths = vec![Path { state, values: Value::Header(name) }];
+        paths.extend(nothing(absent));
+        Ok(paths)
     }
 
     /// The words of a header that is known to be there; the current state goes on.

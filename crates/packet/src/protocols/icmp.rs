@@ -13,7 +13,7 @@ pub const LENGTH: u32 = 8;
 pub fn protocol<M: Machine>() -> Protocol<M> {
     Protocol {
         name: "icmp",
-        find: |machine| machine.header_ways("icmp", parse),
+        find: |machine| machine.header_paths("icmp", parse),
         fields: vec![
             Field::new("type", |c| field(c, 0, Size::B1))
                 .assigned(Takes::Number(8), |c, value, _| assign(c, Place::word(0, Size::B1), value)),
@@ -39,11 +39,11 @@ fn assign<M: Machine>(machine: &mut M, place: Place, value: Value) -> Result<(),
 
 /// Words: is it there, where it starts.
 pub fn parse<M: Machine>(machine: &mut M) -> Parsing<M> {
-    let mut ways = Vec::new();
-    if let Some((start, _)) = transport::locate(machine, [1, 58], LENGTH, &mut ways)? {
-        ways.push(machine.take_way(vec![Word::Imm(1), start]));
+    let mut paths = Vec::new();
+    if let Some((start, _)) = transport::locate(machine, [1, 58], LENGTH, &mut paths)? {
+        paths.push(machine.take_path(vec![Word::Imm(1), start]));
     }
-    Ok(ways)
+    Ok(paths)
 }
 
 fn field<M: Machine>(machine: &mut M, at: i64, size: Size) -> Values<M> {

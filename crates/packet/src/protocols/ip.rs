@@ -5,7 +5,7 @@ use super::ip_writes as writes;
 use super::network::{self, IPV4, IPV6, Part};
 use crate::assign::{Place, Takes};
 use crate::{Access, Machine, Value};
-use moonhook_ir::words::{Branches, Way, Word};
+use moonhook_ir::words::{Branches, Path, Word};
 use moonhook_ir::{CompareOp, Size};
 
 /// Bytes of an IPv6 fragment header.
@@ -14,7 +14,7 @@ const FRAGMENT: u32 = 8;
 pub fn protocol<M: Machine>() -> Protocol<M> {
     Protocol {
         name: "ip",
-        find: |machine| machine.header_ways("ip", network::parse),
+        find: |machine| machine.header_paths("ip", network::parse),
         fields: vec![
             Field::new("version", |c| part(c, Part::Version)),
             Field::new("proto", |c| part(c, Part::Protocol)),
@@ -112,19 +112,19 @@ fn header_length<M: Machine>(machine: &mut M) -> Values<M> {
 
 type AtStart<M> = fn(&mut M, Word) -> Result<Value, <M as Branches>::Stop>;
 
-/// One way for each version; each is given where the header starts.
+/// One path for each version; each is given where the header starts.
 fn by_version<M: Machine>(machine: &mut M, v4: AtStart<M>, v6: AtStart<M>) -> Values<M> {
     let words = words(machine)?;
     let start = words[Part::Start as usize];
-    let mut ways = Vec::new();
+    let mut paths = Vec::new();
     for ((state, _), read) in network::by_version(machine, &words).into_iter().zip([v4, v6]) {
         machine.resume(state);
         if machine.alive() {
             let value = read(machine, start)?;
-            ways.push(machine.take_way(value));
+            paths.push(machine.take_path(value));
         }
     }
-    Ok(ways)
+    Ok(paths)
 }
 
 fn v4<M: Machine>(machine: &mut M, start: Word, at: i64, size: Size) -> Result<Value, M::Stop> {
@@ -156,20 +156,20 @@ fn identification<M: Machine>(machine: &mut M) -> Values<M> {
     let words = words(machine)?;
     let (start, fragment) = (words[Part::Start as usize], words[Part::FragmentHeader as usize]);
     let [(four, _), (six, _)] = network::by_version(machine, &words);
-    let mut ways = Vec::new();
+    let mut paths = Vec::new();
     machine.resume(four);
     if machine.alive() {
         let value = v4(machine, start, 4, Size::B2)?;
-        ways.push(machine.take_way(value));
+        paths.push(machine.take_path(value));
     }
     machine.resume(six);
     let none = machine.compare(CompareOp::Eq, fragment, 0);
     let (none, some) = machine.split(none);
-    ways.push(Way { state: none, values: Value::Nothing });
+    paths.push(Path { state: none, values: Value::Nothing });
     machine.resume(some);
     if machine.alive() {
         let id = machine.header_field(fragment, 4, Size::B4, FRAGMENT)?;
-        ways.push(machine.take_way(Value::Number(id)));
+        paths.push(machine.take_path(Value::Number(id)));
     }
-    Ok(ways)
+    Ok(paths)
 }

@@ -2,7 +2,7 @@
 
 use super::header::{Parsing, absent};
 use crate::{Access, Machine};
-use moonhook_ir::words::{Way, Word};
+use moonhook_ir::words::{Path, Word};
 use moonhook_ir::{CompareOp, Size};
 
 /// Bytes of an Ethernet header without tags.
@@ -15,37 +15,37 @@ pub const IPV6: i64 = 0x86dd_u16.swap_bytes() as i64;
 /// Words of the header `link`: is there an Ethernet header, the ethertype after the tags (as loaded, big-endian; 0 if a tag
 /// is truncated), where the next header starts.
 pub fn parse<M: Machine>(machine: &mut M) -> Parsing<M> {
-    let mut ways = Vec::new();
-    let way = |state: M::State, words: [Word; 3]| Way { state, values: words.to_vec() };
+    let mut paths = Vec::new();
+    let path = |state: M::State, words: [Word; 3]| Path { state, values: words.to_vec() };
     let (address, outside) = machine.locate(Word::Imm(12), 2);
-    ways.extend(absent(outside));
+    paths.extend(absent(outside));
     let mut ethertype = machine.load_at(address, Size::B2, false);
     let mut next = i64::from(ETHERNET);
     // Most frames are IP and have no tag: one or two comparisons tell, after which what the next header is may be known.
     for known in [IPV4, IPV6] {
         let is = machine.compare(CompareOp::Eq, ethertype, known);
         let (is, other) = machine.split(is);
-        ways.push(way(is, [Word::Imm(1), ethertype, Word::Imm(next)]));
+        paths.push(path(is, [Word::Imm(1), ethertype, Word::Imm(next)]));
         machine.resume(other);
     }
     for _tag in 0..2 {
         let (tagged, plain) = split_tagged(machine, ethertype);
-        ways.push(way(plain, [Word::Imm(1), ethertype, Word::Imm(next)]));
+        paths.push(path(plain, [Word::Imm(1), ethertype, Word::Imm(next)]));
         machine.enter(tagged)?;
         if !machine.alive() {
-            return Ok(ways);
+            return Ok(paths);
         }
         machine.make_cold();
         let (address, outside) = machine.locate(Word::Imm(next), 4);
-        ways.extend(
-            outside.into_iter().map(|state| way(state, [Word::Imm(1), Word::Imm(0), Word::Imm(next)])),
+        paths.extend(
+            outside.into_iter().map(|state| path(state, [Word::Imm(1), Word::Imm(0), Word::Imm(next)])),
         );
         ethertype = machine.load_at(address.plus(2), Size::B2, false);
         next += 4;
     }
     let state = machine.take_state();
-    ways.push(way(state, [Word::Imm(1), ethertype, Word::Imm(next)]));
-    Ok(ways)
+    paths.push(path(state, [Word::Imm(1), ethertype, Word::Imm(next)]));
+    Ok(paths)
 }
 
 /// Splits on whether an ethertype (as loaded) announces a VLAN tag.

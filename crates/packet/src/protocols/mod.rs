@@ -59,16 +59,16 @@ impl<M: Machine> Protocol<M> {
         if !machine.state().packet().written {
             return (field.read)(machine);
         }
-        let mut ways = Vec::new();
-        for way in (self.find)(machine)? {
-            if way.values == Value::Nothing {
-                ways.push(way);
+        let mut paths = Vec::new();
+        for path in (self.find)(machine)? {
+            if path.values == Value::Nothing {
+                paths.push(path);
             } else {
-                machine.resume(way.state);
-                ways.extend((field.read)(machine)?);
+                machine.resume(path.state);
+                paths.extend((field.read)(machine)?);
             }
         }
-        Ok(ways)
+        Ok(paths)
     }
 
     /// Assigns a field of a header that was found, and goes on where that could be done. `value` is of the kind that the field takes.
@@ -85,9 +85,9 @@ impl<M: Machine> Protocol<M> {
         }
         if machine.alive() && machine.state().packet().written {
             let (there, gone): (Vec<_>, Vec<_>) =
-                (self.find)(machine)?.into_iter().partition(|way| way.values != Value::Nothing);
-            refused.absent.extend(gone.into_iter().map(|way| way.state));
-            machine.enter(there.into_iter().map(|way| way.state).collect())?;
+                (self.find)(machine)?.into_iter().partition(|path| path.values != Value::Nothing);
+            refused.absent.extend(gone.into_iter().map(|path| path.state));
+            machine.enter(there.into_iter().map(|path| path.state).collect())?;
         }
         if machine.alive() {
             (assignment.write)(machine, value, &mut refused)?;

@@ -3,7 +3,7 @@
 use super::header::{Headers, Parsing, absent};
 use super::{extensions, link};
 use crate::{Access, Machine};
-use moonhook_ir::words::{Word, WordWays};
+use moonhook_ir::words::{Word, WordPaths};
 use moonhook_ir::{CompareOp, Size};
 
 /// The words of the header `ip`.
@@ -31,56 +31,56 @@ pub const IPV6: u32 = 40;
 
 pub fn parse<M: Machine>(machine: &mut M) -> Parsing<M> {
     let (state, words, none) = machine.found("link", link::parse)?;
-    let mut ways: WordWays<M> = absent(none).collect();
+    let mut paths: WordPaths<M> = absent(none).collect();
     machine.resume(state);
     let (ethertype, start) = match words.as_slice() {
         [_, ethertype, start] => (*ethertype, *start),
-        _ => return Ok(ways),
+        _ => return Ok(paths),
     };
     let v4 = machine.compare(CompareOp::Eq, ethertype, link::IPV4);
     let (v4, other) = machine.split(v4);
     machine.resume(other);
     let v6 = machine.compare(CompareOp::Eq, ethertype, link::IPV6);
     let (v6, other) = machine.split(v6);
-    ways.extend(absent([other]));
+    paths.extend(absent([other]));
     machine.resume(v4);
-    ipv4(machine, start, &mut ways)?;
+    ipv4(machine, start, &mut paths)?;
     machine.resume(v6);
-    ipv6(machine, start, &mut ways)?;
-    Ok(ways)
+    ipv6(machine, start, &mut paths)?;
+    Ok(paths)
 }
 
-fn ipv4<M: Machine>(machine: &mut M, start: Word, ways: &mut WordWays<M>) -> Result<(), M::Stop> {
+fn ipv4<M: Machine>(machine: &mut M, start: Word, paths: &mut WordPaths<M>) -> Result<(), M::Stop> {
     if !machine.alive() {
         return Ok(());
     }
     let (header, outside) = machine.locate(start, IPV4);
-    ways.extend(absent(outside));
+    paths.extend(absent(outside));
     let first = machine.load_at(header, Size::B1, false);
     let plain = machine.compare(CompareOp::Eq, first, 0x45);
     let (plain, other) = machine.split(plain);
     let mut nexts = Vec::new();
     machine.resume(plain);
     let next = machine.add(start, i64::from(IPV4));
-    nexts.push(machine.take_way(vec![next]));
+    nexts.push(machine.take_path(vec![next]));
     // With options: the header's length is in the low half of the first byte, in words of 4 bytes. Few packets have any.
     machine.resume(other);
     machine.make_cold();
     let version = machine.shr(first, 4);
     let wrong = machine.compare(CompareOp::Ne, version, 4);
     let (wrong, right) = machine.split(wrong);
-    ways.extend(absent([wrong]));
+    paths.extend(absent([wrong]));
     machine.resume(right);
     let words = machine.and(first, 15);
     let length = machine.shl(words, 2);
     let short = machine.compare(CompareOp::ULt, length, i64::from(IPV4));
     let (short, enough) = machine.split(short);
-    ways.extend(absent([short]));
+    paths.extend(absent([short]));
     machine.resume(enough);
     let next = machine.add(start, length);
     let (_, outside) = machine.locate(next, 0);
-    ways.extend(absent(outside));
-    nexts.push(machine.take_way(vec![next]));
+    paths.extend(absent(outside));
+    nexts.push(machine.take_path(vec![next]));
     let Some(next) = machine.meet(nexts)?.and_then(|words| words.first().copied()) else {
         return Ok(());
     };
@@ -91,21 +91,21 @@ fn ipv4<M: Machine>(machine: &mut M, start: Word, ways: &mut WordWays<M>) -> Res
     let offset = machine.shl(offset, 3);
     let more = machine.shr(fragment, 13);
     let more = machine.and(more, 1);
-    ways.push(machine.take_way(vec![Word::Imm(4), start, next, protocol, offset, more, Word::Imm(0)]));
+    paths.push(machine.take_path(vec![Word::Imm(4), start, next, protocol, offset, more, Word::Imm(0)]));
     Ok(())
 }
 
-fn ipv6<M: Machine>(machine: &mut M, start: Word, ways: &mut WordWays<M>) -> Result<(), M::Stop> {
+fn ipv6<M: Machine>(machine: &mut M, start: Word, paths: &mut WordPaths<M>) -> Result<(), M::Stop> {
     if !machine.alive() {
         return Ok(());
     }
     let (header, outside) = machine.locate(start, IPV6);
-    ways.extend(absent(outside));
+    paths.extend(absent(outside));
     let first = machine.load_at(header, Size::B1, false);
     let version = machine.shr(first, 4);
     let wrong = machine.compare(CompareOp::Ne, version, 6);
     let (wrong, right) = machine.split(wrong);
-    ways.extend(absent([wrong]));
+    paths.extend(absent([wrong]));
     machine.resume(right);
     let protocol = machine.load_at(header.plus(6), Size::B1, false);
     let next = machine.add(start, i64::from(IPV6));
@@ -114,7 +114,7 @@ fn ipv6<M: Machine>(machine: &mut M, start: Word, ways: &mut WordWays<M>) -> Res
     machine.resume(suspect);
     let (extended, other) = extensions::split_extension(machine, protocol);
     machine.enter(vec![plain, other])?;
-    ways.push(machine.take_way(vec![Word::Imm(6), start, next, protocol, none, none, none]));
+    paths.push(machine.take_path(vec![Word::Imm(6), start, next, protocol, none, none, none]));
     machine.enter(extended)?;
     if machine.alive() {
         machine.make_cold();
@@ -122,7 +122,7 @@ fn ipv6<M: Machine>(machine: &mut M, start: Word, ways: &mut WordWays<M>) -> Res
             extensions::pass_over(machine, next, protocol)?;
         let offset = machine.and(flags, 0xfff8);
         let more = machine.and(flags, 1);
-        ways.push(machine.take_way(vec![Word::Imm(6), start, next, protocol, offset, more, fragment]));
+        paths.push(machine.take_path(vec![Word::Imm(6), start, next, protocol, offset, more, fragment]));
     }
     Ok(())
 }
@@ -130,7 +130,7 @@ fn ipv6<M: Machine>(machine: &mut M, start: Word, ways: &mut WordWays<M>) -> Res
 /// Where the IP packet ends: by its length field, but no further than the frame. An error where it cannot be read up to there.
 pub fn end<M: Machine>(machine: &mut M, words: &[Word]) -> Result<Word, M::Stop> {
     let start = words[Part::Start as usize];
-    let mut ways = Vec::new();
+    let mut paths = Vec::new();
     for (state, version) in by_version(machine, words) {
         machine.resume(state);
         if !machine.alive() {
@@ -138,9 +138,9 @@ pub fn end<M: Machine>(machine: &mut M, words: &[Word]) -> Result<Word, M::Stop>
         }
         let length = length(machine, start, version)?;
         let end = machine.add(start, length);
-        ways.push(machine.take_way(vec![end]));
+        paths.push(machine.take_path(vec![end]));
     }
-    let end = machine.meet_word(ways)?;
+    let end = machine.meet_word(paths)?;
     let frame = machine.packet_length();
     let end = machine.minimum(end, frame)?;
     machine.check_readable(end);

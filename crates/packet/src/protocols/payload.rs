@@ -3,8 +3,8 @@
 use super::header::{Headers, Parsing, Protocol, Values, absent, nothing};
 use super::network;
 use super::{icmp, tcp, udp};
-use crate::{Access, Machine, Value, ValueWays};
-use moonhook_ir::words::{Way, WayState, Word};
+use crate::{Access, Machine, Value, ValuePaths};
+use moonhook_ir::words::{Path, PathState, Word};
 use moonhook_ir::{CompareOp, Size};
 
 pub fn protocol<M: Machine>() -> Protocol<M> {
@@ -14,46 +14,46 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
 fn payload<M: Machine>(machine: &mut M) -> Values<M> {
     let (state, words, absent) = machine.found("payload", parse)?;
     machine.resume(state);
-    let mut ways: ValueWays<M> = nothing(absent).collect();
+    let mut paths: ValuePaths<M> = nothing(absent).collect();
     if machine.alive() {
-        ways.push(machine.take_way(Value::Bytes { start: words[1], length: words[2] }));
+        paths.push(machine.take_path(Value::Bytes { start: words[1], length: words[2] }));
     }
-    Ok(ways)
+    Ok(paths)
 }
 
 /// Words: is there a transport header, where its payload starts, how long it is.
 pub fn parse<M: Machine>(machine: &mut M) -> Parsing<M> {
-    let mut ways = Vec::new();
+    let mut paths = Vec::new();
     let (state, words, others) = machine.found("tcp", tcp::parse)?;
     machine.resume(state);
     if machine.alive() {
-        ways.push(up_to_ip_end(machine, words[2])?);
+        paths.push(up_to_ip_end(machine, words[2])?);
     }
     machine.enter(others)?;
     let (state, words, others) = machine.found("udp", udp::parse)?;
     machine.resume(state);
     if machine.alive() {
-        ways.push(udp_payload(machine, words[1])?);
+        paths.push(udp_payload(machine, words[1])?);
     }
     machine.enter(others)?;
     let (state, words, others) = machine.found("icmp", icmp::parse)?;
     machine.resume(state);
     if machine.alive() {
         let start = machine.add(words[1], i64::from(icmp::LENGTH));
-        ways.push(up_to_ip_end(machine, start)?);
+        paths.push(up_to_ip_end(machine, start)?);
     }
-    ways.extend(absent(others));
-    Ok(ways)
+    paths.extend(absent(others));
+    Ok(paths)
 }
 
-fn up_to_ip_end<M: Machine>(machine: &mut M, start: Word) -> Result<Way<M::State, Vec<Word>>, M::Stop> {
+fn up_to_ip_end<M: Machine>(machine: &mut M, start: Word) -> Result<Path<M::State, Vec<Word>>, M::Stop> {
     let words = machine.known_header("ip", network::parse)?;
     let end = network::end(machine, &words)?;
     between(machine, start, end)
 }
 
 /// UDP's own length field, if it is at least the header's length, bounds the payload too.
-fn udp_payload<M: Machine>(machine: &mut M, header: Word) -> Result<Way<M::State, Vec<Word>>, M::Stop> {
+fn udp_payload<M: Machine>(machine: &mut M, header: Word) -> Result<Path<M::State, Vec<Word>>, M::Stop> {
     let words = machine.known_header("ip", network::parse)?;
     let end = network::end(machine, &words)?;
     let length = machine.header_field(header, 4, Size::B2, udp::LENGTH)?;
@@ -69,32 +69,36 @@ fn udp_payload<M: Machine>(machine: &mut M, header: Word) -> Result<Way<M::State
 }
 
 /// The bytes from `start` to `end`; none if the end comes first.
-fn between<M: Machine>(machine: &mut M, start: Word, end: Word) -> Result<Way<M::State, Vec<Word>>, M::Stop> {
+fn between<M: Machine>(
+    machine: &mut M,
+    start: Word,
+    end: Word,
+) -> Result<Path<M::State, Vec<Word>>, M::Stop> {
     let length = machine.sub(end, start);
     let length = machine.maximum(length, Word::Imm(0))?;
-    // Each way through the headers gives them other bounds; the verifier would walk what follows for each.
+    // Each path through the headers gives them other bounds; the verifier would walk what follows for each.
     let (start, length) = (machine.unknown(start), machine.unknown(length));
-    Ok(machine.take_way(vec![Word::Imm(1), start, length]))
+    Ok(machine.take_path(vec![Word::Imm(1), start, length]))
 }
 
 /// Where the payload of TCP or UDP starts; the frame's length without such a header. The low 16 bits.
 pub fn payload_offset<M: Machine>(machine: &mut M) -> Result<Word, M::Stop> {
-    let mut ways = Vec::new();
+    let mut paths = Vec::new();
     let (state, words, others) = machine.found("tcp", tcp::parse)?;
     if state.alive() {
-        ways.push(Way { state, values: vec![words[2]] });
+        paths.push(Path { state, values: vec![words[2]] });
     }
     machine.enter(others)?;
     let (state, words, others) = machine.found("udp", udp::parse)?;
     machine.resume(state);
     if machine.alive() {
         let start = machine.add(words[1], i64::from(udp::LENGTH));
-        ways.push(machine.take_way(vec![start]));
+        paths.push(machine.take_path(vec![start]));
     }
     machine.enter(others)?;
     if machine.alive() {
         let length = machine.packet_length();
-        ways.push(machine.take_way(vec![length]));
+        paths.push(machine.take_path(vec![length]));
     }
-    machine.meet_word(ways)
+    machine.meet_word(paths)
 }

@@ -13,7 +13,7 @@ pub const FIXED: u32 = 20;
 pub fn protocol<M: Machine>() -> Protocol<M> {
     Protocol {
         name: "tcp",
-        find: |machine| machine.header_ways("tcp", parse),
+        find: |machine| machine.header_paths("tcp", parse),
         fields: vec![
             Field::new("sport", |c| field(c, 0, Size::B2))
                 .assigned(Takes::Number(16), |c, value, _| assign(c, Place::word(0, Size::B2), value)),
@@ -64,9 +64,9 @@ fn assign<M: Machine>(machine: &mut M, place: Place, value: Value) -> Result<(),
 
 /// Words: is it there, where it starts, where its payload starts.
 pub fn parse<M: Machine>(machine: &mut M) -> Parsing<M> {
-    let mut ways = Vec::new();
-    let Some((start, header)) = transport::locate(machine, [6, 6], FIXED, &mut ways)? else {
-        return Ok(ways);
+    let mut paths = Vec::new();
+    let Some((start, header)) = transport::locate(machine, [6, 6], FIXED, &mut paths)? else {
+        return Ok(paths);
     };
     // The data offset is the high half of byte 12, in words of 4 bytes.
     let offset = machine.load_at(header.plus(12), Size::B1, false);
@@ -74,13 +74,13 @@ pub fn parse<M: Machine>(machine: &mut M) -> Parsing<M> {
     let length = machine.shl(words, 2);
     let short = machine.compare(CompareOp::ULt, length, i64::from(FIXED));
     let (short, enough) = machine.split(short);
-    ways.extend(absent([short]));
+    paths.extend(absent([short]));
     machine.resume(enough);
     let payload = machine.add(start, length);
     let (_, outside) = machine.locate(payload, 0);
-    ways.extend(absent(outside));
-    ways.push(machine.take_way(vec![Word::Imm(1), start, payload]));
-    Ok(ways)
+    paths.extend(absent(outside));
+    paths.push(machine.take_path(vec![Word::Imm(1), start, payload]));
+    Ok(paths)
 }
 
 fn read<M: Machine>(machine: &mut M, at: i64, size: Size) -> Result<Word, M::Stop> {

@@ -2,8 +2,8 @@
 
 use super::header::{Field, Headers, Parsing, Protocol, Values, absent, nothing};
 use super::{network, tcp};
-use crate::{Access, Machine, Value, ValueWays};
-use moonhook_ir::words::{Address, Iteration, Way, Word, WordWays};
+use crate::{Access, Machine, Value, ValuePaths};
+use moonhook_ir::words::{Address, Iteration, Path, Word, WordPaths};
 use moonhook_ir::{CompareOp, Size};
 
 /// Record header (5), handshake header (4), version (2), random (32): the session id's length follows.
@@ -12,7 +12,7 @@ const SESSION: i64 = 43;
 pub fn protocol<M: Machine>() -> Protocol<M> {
     Protocol {
         name: "tls",
-        find: |machine| machine.header_ways("tls", parse),
+        find: |machine| machine.header_paths("tls", parse),
         fields: vec![Field::new("sni", sni)],
     }
 }
@@ -20,34 +20,34 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
 /// Words: is it a ClientHello, where the payload starts, where it ends.
 fn parse<M: Machine>(machine: &mut M) -> Parsing<M> {
     let (state, words, others) = machine.found("tcp", tcp::parse)?;
-    let mut ways: WordWays<M> = absent(others).collect();
+    let mut paths: WordPaths<M> = absent(others).collect();
     machine.resume(state);
     if !machine.alive() {
-        return Ok(ways);
+        return Ok(paths);
     }
     let start = words[2];
     let (record, outside) = machine.locate(start, 6);
-    ways.extend(absent(outside));
+    paths.extend(absent(outside));
     // Content type 22 (handshake) and major version 3; handshake type 1 (ClientHello).
     let head = machine.load_at(record, Size::B2, false);
     let other = machine.compare(CompareOp::Ne, head, 0x0316);
     let (other, handshake) = machine.split(other);
-    ways.extend(absent([other]));
+    paths.extend(absent([other]));
     machine.resume(handshake);
     let kind = machine.load_at(record.plus(5), Size::B1, false);
     let other = machine.compare(CompareOp::Ne, kind, 1);
     let (other, hello) = machine.split(other);
-    ways.extend(absent([other]));
+    paths.extend(absent([other]));
     machine.resume(hello);
     let words = machine.known_header("ip", network::parse)?;
     let end = network::end(machine, &words)?;
     let size = machine.sub(end, start);
     let short = machine.compare(CompareOp::SLt, size, 6);
     let (short, whole) = machine.split(short);
-    ways.extend(absent([short]));
+    paths.extend(absent([short]));
     machine.resume(whole);
-    ways.push(machine.take_way(vec![Word::Imm(1), start, end]));
-    Ok(ways)
+    paths.push(machine.take_path(vec![Word::Imm(1), start, end]));
+    Ok(paths)
 }
 
 /// Reads while parsing are checked against the frame's end only: positions never go back, so one comparison of the last
@@ -73,12 +73,12 @@ impl<S> Reader<'_, S> {
 
 fn sni<M: Machine>(machine: &mut M) -> Values<M> {
     let (state, words, none) = machine.found("sni", server_name)?;
-    let mut ways: ValueWays<M> = nothing(none).collect();
+    let mut paths: ValuePaths<M> = nothing(none).collect();
     machine.resume(state);
     if machine.alive() {
-        ways.push(machine.take_way(Value::Bytes { start: words[1], length: words[2] }));
+        paths.push(machine.take_path(Value::Bytes { start: words[1], length: words[2] }));
     }
-    Ok(ways)
+    Ok(paths)
 }
 
 /// Words: is there a server name, where it starts, how long it is.
@@ -101,27 +101,27 @@ fn server_name<M: Machine>(machine: &mut M) -> Parsing<M> {
     let position = machine.add(position, 2);
     let limit = machine.add(position, extensions);
     let found = find_server_name(machine, position, limit)?;
-    let mut ways = Vec::new();
-    for way in found {
-        let &[name, length] = way.values.as_slice() else {
-            missing.push(way.state);
+    let mut paths = Vec::new();
+    for path in found {
+        let &[name, length] = path.values.as_slice() else {
+            missing.push(path.state);
             continue;
         };
-        machine.resume(way.state);
+        machine.resume(path.state);
         let last = machine.add(name, length);
         let beyond = machine.compare(CompareOp::SGt, last, end);
         let (beyond, whole) = machine.split(beyond);
         missing.push(beyond);
-        ways.push(Way { state: whole, values: vec![Word::Imm(1), name, length] });
+        paths.push(Path { state: whole, values: vec![Word::Imm(1), name, length] });
     }
-    ways.extend(absent(missing));
-    Ok(ways)
+    paths.extend(absent(missing));
+    Ok(paths)
 }
 
 /// Extensions that are looked at in one round of the loop, which is what a step of the budget pays for.
 const EXTENSIONS_PER_ROUND: usize = 4;
 
-/// Walks the extensions from `position`; ways that find a name carry its position and length, the others nothing.
+/// Walks the extensions from `position`; paths that find a name carry its position and length, the others nothing.
 fn find_server_name<M: Machine>(machine: &mut M, position: Word, limit: Word) -> Parsing<M> {
     machine.iterate(&[position], &mut |machine, variables| {
         let mut iteration = Iteration::default();
@@ -145,7 +145,7 @@ fn pass_extension<M: Machine>(
     position: Word,
     limit: Word,
     missing: &mut Vec<M::State>,
-    named: &mut WordWays<M>,
+    named: &mut WordPaths<M>,
 ) -> Word {
     let over = machine.compare(CompareOp::SGe, position, limit);
     let (over, within) = machine.split(over);
@@ -155,7 +155,7 @@ fn pass_extension<M: Machine>(
     let kind = machine.load_at(extension, Size::B2, false);
     let server_name = machine.compare(CompareOp::Eq, kind, 0);
     let (server_name, other) = machine.split(server_name);
-    named.push(Way { state: server_name, values: vec![position] });
+    named.push(Path { state: server_name, values: vec![position] });
     machine.resume(other);
     let length = machine.load_at(extension.plus(2), Size::B2, false);
     let length = machine.host_order(length, Size::B2);

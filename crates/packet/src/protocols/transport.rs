@@ -6,24 +6,24 @@ use super::{icmp, tcp, udp};
 use crate::assign::{Assign, Change, Covered, Header, Place, Sum, word_of};
 use crate::{Access, Machine, PacketState, Value};
 use moonhook_ir::CompareOp;
-use moonhook_ir::words::{Address, Word, WordWays};
+use moonhook_ir::words::{Address, Word, WordPaths};
 
 /// Finds the header of a protocol: where it starts, with the current state there, and where `header` bytes of it are in
-/// the frame. Ways on which there is none are added to `ways`. `numbers` are its protocol numbers under IPv4 and IPv6.
+/// the frame. Paths on which there is none are added to `paths`. `numbers` are its protocol numbers under IPv4 and IPv6.
 pub fn locate<M: Machine>(
     machine: &mut M,
     numbers: [i64; 2],
     header: u32,
-    ways: &mut WordWays<M>,
+    paths: &mut WordPaths<M>,
 ) -> Result<Option<(Word, Address)>, M::Stop> {
-    // Each way to an IP header decides by itself whether it goes on, so that most know what they compare.
+    // Each path to an IP header decides by itself whether it goes on, so that most know what they compare.
     let (headers, none) = machine.found_apart("ip", network::parse)?;
-    ways.extend(absent(none));
+    paths.extend(absent(none));
     let mut right = Vec::new();
     for state in headers {
         machine.resume(state);
         if let Some(words) = machine.state().packet().parsed("ip").map(<[Word]>::to_vec) {
-            follow(machine, &words, numbers, ways)?;
+            follow(machine, &words, numbers, paths)?;
             right.push(machine.take_state());
         }
     }
@@ -32,7 +32,7 @@ pub fn locate<M: Machine>(
         return Ok(None);
     };
     let (address, outside) = machine.locate(start, header);
-    ways.extend(absent(outside));
+    paths.extend(absent(outside));
     Ok(machine.alive().then_some((start, address)))
 }
 
@@ -41,13 +41,13 @@ fn follow<M: Machine>(
     machine: &mut M,
     words: &[Word],
     numbers: [i64; 2],
-    ways: &mut WordWays<M>,
+    paths: &mut WordPaths<M>,
 ) -> Result<(), M::Stop> {
     let number = words[Part::Protocol as usize];
     if numbers[0] == numbers[1] {
         let other = machine.compare(CompareOp::Ne, number, numbers[0]);
         let (other, same) = machine.split(other);
-        ways.extend(absent([other]));
+        paths.extend(absent([other]));
         machine.resume(same);
     } else {
         let mut right = Vec::new();
@@ -55,14 +55,14 @@ fn follow<M: Machine>(
             machine.resume(state);
             let other = machine.compare(CompareOp::Ne, number, wanted);
             let (other, same) = machine.split(other);
-            ways.extend(absent([other]));
+            paths.extend(absent([other]));
             right.push(same);
         }
         machine.enter(right)?;
     }
     let later = machine.compare(CompareOp::Ne, words[Part::FragmentOffset as usize], 0);
     let (later, first) = machine.split(later);
-    ways.extend(absent([later]));
+    paths.extend(absent([later]));
     machine.resume(first);
     Ok(())
 }

@@ -13,7 +13,7 @@ pub const LENGTH: u32 = 8;
 pub fn protocol<M: Machine>() -> Protocol<M> {
     Protocol {
         name: "udp",
-        find: |machine| machine.header_ways("udp", parse),
+        find: |machine| machine.header_paths("udp", parse),
         fields: vec![
             Field::new("sport", |c| field(c, 0))
                 .assigned(Takes::Number(16), |c, value, _| assign(c, Place::word(0, Size::B2), value)),
@@ -36,11 +36,11 @@ fn assign<M: Machine>(machine: &mut M, place: Place, value: Value) -> Result<(),
 
 /// Words: is it there, where it starts.
 pub fn parse<M: Machine>(machine: &mut M) -> Parsing<M> {
-    let mut ways = Vec::new();
-    if let Some((start, _)) = transport::locate(machine, [17, 17], LENGTH, &mut ways)? {
-        ways.push(machine.take_way(vec![Word::Imm(1), start]));
+    let mut paths = Vec::new();
+    if let Some((start, _)) = transport::locate(machine, [17, 17], LENGTH, &mut paths)? {
+        paths.push(machine.take_path(vec![Word::Imm(1), start]));
     }
-    Ok(ways)
+    Ok(paths)
 }
 
 fn field<M: Machine>(machine: &mut M, at: i64) -> Values<M> {

@@ -3,9 +3,9 @@
 use super::header::{Field, Headers, Protocol, Values, nothing};
 use super::link;
 use crate::assign::{Assign, Header, Place, Takes, word_of};
-use crate::{Access, Machine, Value, ValueWays};
+use crate::{Access, Machine, Value, ValuePaths};
 use moonhook_ir::Size;
-use moonhook_ir::words::{Way, Word};
+use moonhook_ir::words::{Path, Word};
 
 /// Ethernet header and one tag.
 const WHOLE: u32 = link::ETHERNET + 4;
@@ -15,15 +15,15 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
         name: "vlan",
         find: |machine| {
             let (address, outside) = machine.locate(Word::Imm(12), 2);
-            let mut ways: ValueWays<M> = nothing(outside).collect();
+            let mut paths: ValuePaths<M> = nothing(outside).collect();
             let ethertype = machine.load_at(address, Size::B2, false);
             let (tagged, plain) = link::split_tagged(machine, ethertype);
-            ways.extend(nothing([plain]));
+            paths.extend(nothing([plain]));
             machine.enter(tagged)?;
             let (_, outside) = machine.locate(Word::Imm(0), WHOLE);
-            ways.extend(nothing(outside));
-            ways.push(machine.take_way(Value::Header("vlan")));
-            Ok(ways)
+            paths.extend(nothing(outside));
+            paths.push(machine.take_path(Value::Header("vlan")));
+            Ok(paths)
         },
         fields: vec![
             Field::new("id", |machine: &mut M| {
@@ -66,15 +66,15 @@ fn inner_id<M: Machine>(machine: &mut M) -> Values<M> {
     let address = machine.known_address(Word::Imm(0), WHOLE)?;
     let ethertype = machine.load_at(address.plus(16), Size::B2, false);
     let (tagged, plain) = link::split_tagged(machine, ethertype);
-    let mut ways = vec![Way { state: plain, values: Value::Nothing }];
+    let mut paths = vec![Path { state: plain, values: Value::Nothing }];
     machine.enter(tagged)?;
     let (address, outside) = machine.locate(Word::Imm(i64::from(WHOLE)), 4);
-    ways.extend(nothing(outside));
+    paths.extend(nothing(outside));
     let word = machine.load_at(address, Size::B2, false);
     let word = machine.host_order(word, Size::B2);
     let id = machine.and(word, 0xfff);
-    ways.push(machine.take_way(Value::Number(id)));
-    Ok(ways)
+    paths.push(machine.take_path(Value::Number(id)));
+    Ok(paths)
 }
 
 /// Writes bits of the tag.

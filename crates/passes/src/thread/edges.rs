@@ -90,7 +90,7 @@ impl<'f> Edges<'f> {
         }
     }
 
-    /// Whether each way from `block`, which all ways to `user` go by, to `user` is by way of `target`; `None` if there is none.
+    /// Whether each path from `block`, which all paths to `user` go by, to `user` is by way of `target`; `None` if there is none.
     pub fn all_lead_by(&self, block: Block, target: Block, user: Block) -> Option<bool> {
         if self.flow.dominates(target, user) {
             return Some(true);

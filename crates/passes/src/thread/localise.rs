@@ -1,4 +1,4 @@
-//! Values of a block that only the ways behind its branch use become parameters of those ways.
+//! Values of a block that only the paths behind its branch use become parameters of those paths.
 
 use super::edges::Edges;
 use super::uses::{Uses, for_each_use};
@@ -39,11 +39,11 @@ pub(super) fn localise(function: &mut Function, edges: &Edges<'_>, uses: &mut Us
     let mut needed: Vec<Needed> = targets.iter().map(|target| Needed::new(*target)).collect();
     for (user, used) in users(function, edges.flow, uses, block, &values) {
         let by = |target: &Block| edges.all_lead_by(block, *target, user);
-        let ways: Vec<Option<bool>> = targets.iter().map(by).collect();
-        match ways.iter().position(|way| *way == Some(true)) {
+        let paths: Vec<Option<bool>> = targets.iter().map(by).collect();
+        match paths.iter().position(|path| *path == Some(true)) {
             Some(place) => needed[place].add(user, &used),
             // Nothing leads there any more.
-            None if ways.iter().all(Option::is_none) && !targets.is_empty() => {}
+            None if paths.iter().all(Option::is_none) && !targets.is_empty() => {}
             None => return false,
         }
     }

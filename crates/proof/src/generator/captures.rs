@@ -1,4 +1,4 @@
-//! Variables that different functions capture on different ways to one place: each way's function reads or assigns them, and so
+//! Variables that different functions capture on different paths to one place: each path's function reads or assigns them, and so
 //! does what follows.
 
 use super::scope::Sort;
@@ -6,11 +6,11 @@ use super::tree::{Expression, ExpressionKind, Part, Statement, expr, line, optio
 use super::{Features, Generator, Rules, StatementRule, WORK_OF_CLOSURE};
 
 pub(super) const STATEMENTS: Rules<StatementRule> = &[
-    (Features::CAPTURES, 6, Generator::function_of_each_way),
+    (Features::CAPTURES, 6, Generator::function_of_each_path),
     (Features::CAPTURES, 6, Generator::captured_in_either),
     (Features::CAPTURES, 4, Generator::captured_in_turns),
     (Features::CAPTURES, 4, Generator::assigned_in_branches),
-    (Features::CAPTURES, 3, Generator::object_of_each_way),
+    (Features::CAPTURES, 3, Generator::object_of_each_path),
     (Features::CAPTURES, 3, Generator::chosen_captures),
 ];
 
@@ -60,18 +60,18 @@ impl Generator {
         ])
     }
 
-    /// What follows may assign the variable before anything reads it: only a function of some way sees that.
+    /// What follows may assign the variable before anything reads it: only a function of some path sees that.
     fn assigned_again(&mut self, name: &str) -> Option<Statement> {
         self.random.once_in(2).then(|| line!(format!("{name} = $"), self.integer(1)))
     }
 
-    /// Whether there is room for functions on several ways.
+    /// Whether there is room for functions on several paths.
     fn may_capture(&self) -> bool {
         self.may_nest() && self.room(4 * WORK_OF_CLOSURE)
     }
 
     /// `if … elseif … else … end` with these bodies, the second and the last being optional.
-    fn ways(&mut self, first: Vec<Statement>, second: Vec<Statement>, last: Vec<Statement>) -> Statement {
+    fn paths(&mut self, first: Vec<Statement>, second: Vec<Statement>, last: Vec<Statement>) -> Statement {
         let (condition, other) = (self.condition(2), self.condition(1));
         let second = match self.random.once_in(2) {
             true => optional!("elseif $ then$", other, second),
@@ -84,8 +84,8 @@ impl Generator {
         line!("if $ then$$$end", condition, first, second, last)
     }
 
-    /// One variable holds another function on each way.
-    fn function_of_each_way(&mut self) -> Option<Vec<Statement>> {
+    /// One variable holds another function on each path.
+    fn function_of_each_path(&mut self) -> Option<Vec<Statement>> {
         if !self.may_capture() {
             return None;
         }
@@ -106,13 +106,13 @@ impl Generator {
         });
         let bodies = [bodies.next()?, bodies.next()?, bodies.next()?];
         let [first, second, last] = bodies;
-        all.push(self.ways(first, second, last));
+        all.push(self.paths(first, second, last));
         all.extend(self.assigned_again(&name));
         all.push(self.called(format!("{g} and {g}("), &name));
         Some(all)
     }
 
-    /// Each way has a function of its own, which ends with the way; the variable goes on.
+    /// Each path has a function of its own, which ends with the path; the variable goes on.
     fn captured_in_either(&mut self) -> Option<Vec<Statement>> {
         if !self.may_capture() {
             return None;
@@ -128,7 +128,7 @@ impl Generator {
             })
         });
         let [first, second, last] = [bodies.next()?, bodies.next()?, bodies.next()?];
-        all.push(self.ways(first, second, last));
+        all.push(self.paths(first, second, last));
         all.push(self.shown(vec![Expression::leaf(ExpressionKind::Integer, name)]));
         Some(all)
     }
@@ -150,7 +150,7 @@ impl Generator {
             });
             let [first, second, last] = [bodies.next()?, bodies.next()?, bodies.next()?];
             let mut body = it.statements(1);
-            body.push(it.ways(first, second, last));
+            body.push(it.paths(first, second, last));
             Some(body)
         })?;
         all.push(line!(format!("local {g}")));
@@ -160,7 +160,7 @@ impl Generator {
         Some(all)
     }
 
-    /// Functions within functions, the innermost of which assigns the variables of all others on some of its ways.
+    /// Functions within functions, the innermost of which assigns the variables of all others on some of its paths.
     fn assigned_in_branches(&mut self) -> Option<Vec<Statement>> {
         if !self.may_capture() {
             return None;
@@ -178,7 +178,7 @@ impl Generator {
                     vec![line!(format!("{target} = $"), it.integer(2))]
                 };
                 let (first, second, last) = (assign(it), assign(it), assign(it));
-                vec![it.ways(first, second, last), line!(format!("return {own} + b"))]
+                vec![it.paths(first, second, last), line!(format!("return {own} + b"))]
             });
             let (first, second) = (it.integer(1), it.integer(1));
             vec![
@@ -195,8 +195,8 @@ impl Generator {
         Some(all)
     }
 
-    /// A table with a function and a number, another one on each way.
-    fn object_of_each_way(&mut self) -> Option<Vec<Statement>> {
+    /// A table with a function and a number, another one on each path.
+    fn object_of_each_path(&mut self) -> Option<Vec<Statement>> {
         if !self.may_capture() {
             return None;
         }
@@ -209,7 +209,7 @@ impl Generator {
         let [first, second, last] = [bodies.next()?, bodies.next()?, bodies.next()?];
         let start = self.integer(0);
         all.push(line!(format!("local {o} = {{ n = $, f = math.abs }}"), start));
-        all.push(self.ways(first, second, last));
+        all.push(self.paths(first, second, last));
         all.push(line!(format!("{o}.n = {o}.n + 1")));
         all.extend(self.assigned_again(&name));
         all.push(self.called(format!("{o}.n, {o}.f("), &name));

@@ -1,4 +1,4 @@
-//! Operators whose operands the compiler of Lua exchanges or rewrites (`x - 1`, `10 + x`): with operands that are none on some ways, and with
+//! Operators whose operands the compiler of Lua exchanges or rewrites (`x - 1`, `10 + x`): with operands that are none on some paths, and with
 //! metamethods that give one of the two, also into tables whose types have to be found out. Names of headers that are made.
 
 use super::tree::{Expression, Statement, expr, line};

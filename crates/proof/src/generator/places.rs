@@ -7,7 +7,7 @@ use super::{Features, Generator, Rules, StatementRule};
 pub(super) const STATEMENTS: Rules<StatementRule> =
     &[(Features::PLACES, 6, Generator::place), (Features::PLACES, 8, Generator::accesses_in_loop)];
 
-/// Where something may start: constants on both ways of a condition, lengths of headers added.
+/// Where something may start: constants on both paths of a condition, lengths of headers added.
 const STARTS: [&str; 10] = [
     "14 + (pkt.ip and pkt.ip.header_length or 20)",
     "pkt.ip and 14 + pkt.ip.header_length or 14",
@@ -41,7 +41,7 @@ impl Generator {
         Some(all)
     }
 
-    /// A loop that uses a place twice or more, with constants that differ, one after the other or on both ways of a branch.
+    /// A loop that uses a place twice or more, with constants that differ, one after the other or on both paths of a branch.
     fn accesses_in_loop(&mut self) -> Option<Vec<Statement>> {
         let name = self.variable(Sort::Place)?;
         if !self.scope.packet || !self.may_nest() {

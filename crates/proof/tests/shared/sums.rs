@@ -13,7 +13,7 @@ fn sums(form: Form) -> Vec<(String, String, i64)> {
         format!("{} = {}", left.join(", "), right.join(", "))
     };
     let long: String = (2..40).map(|n| format!(" + (i * {n} - i * {n})")).collect();
-    // In expanded code each of them doubles the ways.
+    // In expanded code each of them doubles the paths.
     let many = if form == Form::General { 40 } else { 6 };
     let fields =
         |value: &str| ('a'..='l').map(|name| format!("{name} = {value}")).collect::<Vec<_>>().join(", ");

@@ -12,7 +12,7 @@ use moonhook_snapshot::Prototype;
 use moonhook_snapshot::instruction::Instruction;
 use std::collections::HashMap;
 
-/// A block of bytecode: its IR block and what its parameters are, once the first way to it is known.
+/// A block of bytecode: its IR block and what its parameters are, once the first path to it is known.
 #[derive(Clone)]
 struct Entry {
     block: Block,

@@ -110,7 +110,7 @@ impl Body<'_, '_> {
             returns.kinds = Some(results.iter().map(Word::kind).collect());
             returns.params = results.iter().map(|_| code.function.add_param(returns.block)).collect();
         }
-        // The implicit `return` at a function's end is dead code where every way returns before.
+        // The implicit `return` at a function's end is dead code where every path returns before.
         while values.len() < returns.params.len() {
             values.push(code.constant(0));
         }

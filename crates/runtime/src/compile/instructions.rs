@@ -170,7 +170,7 @@ impl Body<'_, '_> {
             return self.go_to(if i.k() { taken } else { skipped });
         };
         if opcode == Opcode::TestSet {
-            // Set only on the way that jumps; the other one does not read it.
+            // Set only on the path that jumps; the other one does not read it.
             self.set(i.a(), Word::Truth(value));
         }
         self.branch(Condition::new(CompareOp::Ne, value, 0), i.k(), taken, skipped)

@@ -16,7 +16,7 @@ pub enum Word {
 }
 
 impl Word {
-    /// Whether the word is the same kind of thing on every way to a block.
+    /// Whether the word is the same kind of thing on every path to a block.
     pub fn kind(&self) -> StaticType {
         match self {
             Word::Constant(_) | Word::Integer(_) | Word::Nothing => StaticType::Integer,

@@ -5,10 +5,10 @@ use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::formatting::constant;
 use crate::ops::comparison;
+use crate::paths::Arm;
 use crate::value::{Abs, Object, Str, Word};
-use crate::ways::Arm;
 use moonhook_ir::Piece;
-use moonhook_ir::words::{Branches, WayState, Words};
+use moonhook_ir::words::{Branches, PathState, Words};
 use moonhook_packet::Access;
 
 pub const ROWS: &[Row] = &[

@@ -3,10 +3,10 @@
 use super::call::{Call, Row, returns, row};
 use super::string::between;
 use crate::context::{Context, Result};
+use crate::paths::Arm;
 use crate::strings::Slice;
 use crate::value::{Abs, Str, Word};
-use crate::ways::Arm;
-use moonhook_ir::words::{Branches, Cond, WayState, Words};
+use moonhook_ir::words::{Branches, Cond, PathState, Words};
 use moonhook_ir::{CompareOp, Size};
 
 pub const ROWS: &[Row] = &[row("string.byte", byte), row("string.char", char)];
@@ -59,7 +59,7 @@ fn one_byte(context: &mut Context<'_>, slice: Slice, at: Word) -> Result<Vec<Arm
     Ok(arms)
 }
 
-/// One way to return for each number of bytes that there may be.
+/// One arm for each number of bytes that there may be.
 fn several_bytes(context: &mut Context<'_>, slice: Slice, from: Word, to: Word) -> Result<Vec<Arm>> {
     let most = most_bytes(context, slice.length, from, to);
     if most > MAX_BYTES {

@@ -3,8 +3,8 @@
 
 use super::call::{Call, Row, refuse, rows};
 use crate::context::{Context, Result};
+use crate::paths::Arm;
 use crate::value::Abs;
-use crate::ways::Arm;
 use moonhook_ir::UnaryOp;
 use moonhook_ir::words::Words;
 use moonhook_library::own::Width;

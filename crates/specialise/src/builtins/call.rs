@@ -4,8 +4,8 @@ use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 use crate::events::Message;
 use crate::names::{self, Name};
+use crate::paths::Arm;
 use crate::value::{Abs, Str, Word};
-use crate::ways::Arm;
 use moonhook_ir::words::Branches;
 use moonhook_library as library;
 
@@ -33,7 +33,7 @@ pub struct Call {
     pub narrowed: bool,
 }
 
-/// A row for a function with exactly one way to return.
+/// A row for a function that returns on exactly one path.
 pub const fn row(name: &'static str, emit: Emit) -> Row {
     Row { name, any_type: false, emit }
 }
@@ -72,7 +72,7 @@ pub fn refuse(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     context.refuse(LowerErrorKind::Builtin { name: call.name.to_string(), help, general }, Some(short))
 }
 
-/// The single way to return of a built-in that leaves the current state alive (or ended it with an error).
+/// The single path on which a built-in returns that leaves the current state alive (or ended it with an error).
 pub fn returns(context: &mut Context<'_>, values: Vec<Abs>) -> Result<Vec<Arm>> {
     let state = context.take_state();
     Ok(vec![Arm { state, values }])

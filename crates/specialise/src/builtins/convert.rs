@@ -4,10 +4,10 @@ use super::call::{Call, Row, row};
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::loops::Iteration;
+use crate::paths::Arm;
 use crate::strings::Slice;
 use crate::value::{Abs, Space, Str, Word};
-use crate::ways::Arm;
-use moonhook_ir::words::{Branches, WayState, Words};
+use moonhook_ir::words::{Branches, PathState, Words};
 use moonhook_ir::{BinaryOp, CompareOp, UnaryOp};
 
 pub const ROWS: &[Row] = &[

@@ -2,10 +2,10 @@
 
 use super::call::{Call, Row, refuse, returns, rows};
 use crate::context::{Context, Result};
+use crate::paths::Arm;
 use crate::same::note_read;
 use crate::value::{ARGUMENT_SIZE, Abs, Object, Space, Str, Word};
-use crate::ways::Arm;
-use moonhook_ir::words::{Branches, WayState, Words};
+use moonhook_ir::words::{Branches, PathState, Words};
 use moonhook_ir::{CompareOp, Size, UnaryOp};
 use moonhook_library::own::Width;
 use moonhook_library::own::data::{ACCESSES, Access, access};

@@ -4,11 +4,11 @@ use super::call::Call;
 use super::number::{entry, signed};
 use crate::context::{Context, Result};
 use crate::loops::Iteration;
+use crate::paths::Arm;
 use crate::state::State;
 use crate::strings::Slice;
 use crate::value::{Abs, Str, Word};
-use crate::ways::Arm;
-use moonhook_ir::words::{Branches, WayState, Words};
+use moonhook_ir::words::{Branches, PathState, Words};
 use moonhook_ir::{BinaryOp, CompareOp};
 use moonhook_library::class::SPACES;
 

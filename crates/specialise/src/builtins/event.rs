@@ -3,10 +3,10 @@
 use super::call::{Call, Row, returns};
 use crate::context::{Context, Result};
 use crate::fields::Key;
+use crate::paths::Arm;
 use crate::shared::held::STALE;
 use crate::value::{Abs, Object, Variant};
-use crate::ways::Arm;
-use moonhook_ir::words::WayState;
+use moonhook_ir::words::PathState;
 use moonhook_schema::MAX_NESTED;
 use moonhook_snapshot::Value;
 

@@ -11,9 +11,9 @@ use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 use crate::events::Message;
 use crate::formatting;
+use crate::paths::Arm;
 use crate::value::{Abs, Str, Word};
-use crate::ways::Arm;
-use moonhook_ir::words::{WayState, Words};
+use moonhook_ir::words::{PathState, Words};
 use moonhook_library::conversion::Conversion;
 
 pub const ROWS: &[Row] = &[Row { name: "string.format", any_type: true, emit: format }];

@@ -7,12 +7,12 @@ use super::call::{Call, Row, row};
 use super::pattern::{self, Search};
 use crate::cells::ITERATOR;
 use crate::context::{Context, Result};
+use crate::paths::Arm;
 use crate::patterns::{matcher, parse};
 use crate::strings::Slice;
 use crate::value::{Abs, Matches, Object, Str, Word};
-use crate::ways::Arm;
 use moonhook_ir::CompareOp;
-use moonhook_ir::words::{Branches, WayState, Words};
+use moonhook_ir::words::{Branches, PathState, Words};
 use std::rc::Rc;
 
 pub const ROWS: &[Row] = &[row("string.gmatch", gmatch)];
@@ -42,7 +42,7 @@ fn gmatch(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
 }
 
 /// A call of the iterator (`gmatch_aux` in lstrlib.c): the next match's captures, or no value. Where `gmatch` was called on several
-/// ways, the subject depends on the way.
+/// paths, the subject depends on the path.
 pub fn next_match(context: &mut Context<'_>, matches: &Matches) -> Result<Vec<Arm>> {
     let subject = context.state.cells.get(&matches.cells[0]).cloned().unwrap_or(Abs::Nil);
     context.arms_of_each(&subject, &mut |context, subject| next_match_in(context, matches, subject))

@@ -4,10 +4,10 @@ use super::call::{Call, Row, row};
 use crate::clock::Clock;
 use crate::context::{Context, Result};
 use crate::events::Message;
+use crate::paths::Arm;
 use crate::value::{Abs, Word};
-use crate::ways::Arm;
 use moonhook_ir::helper;
-use moonhook_ir::words::{Branches, WayState, Words};
+use moonhook_ir::words::{Branches, PathState, Words};
 use moonhook_ir::{BinaryOp, CompareOp};
 
 pub const ROWS: &[Row] = &[

@@ -5,9 +5,9 @@ use super::number::of_text;
 use crate::context::{Context, Result};
 use crate::ops::arithmetic::{is_float_numeral, trim_spaces};
 use crate::ops::comparison::{Blame, less};
+use crate::paths::Arm;
 use crate::strings::parse_integer;
 use crate::value::{Abs, Str, integral};
-use crate::ways::Arm;
 use moonhook_ir::words::{Branches, Words};
 use moonhook_ir::{BinaryOp, CompareOp};
 
@@ -118,7 +118,7 @@ fn extreme(context: &mut Context<'_>, call: &Call, name: &'static str) -> Result
     Ok(bests)
 }
 
-/// Joins ways with the same value, and all ways if their values have one type. An integer and a float, which is known now, are
+/// Joins paths with the same value, and all paths if their values have one type. An integer and a float, which is known now, are
 /// not one value.
 fn one_for_type(context: &mut Context<'_>, staying: Vec<Arm>, winning: Vec<Arm>) -> Result<Vec<Arm>> {
     let all = |is: fn(&Abs) -> bool| staying.iter().chain(&winning).flat_map(|arm| &arm.values).all(is);

@@ -3,8 +3,8 @@
 use super::call::{Call, Row, refuse, row};
 use crate::context::{Context, Result};
 use crate::fields::Key;
+use crate::paths::Arm;
 use crate::value::{Abs, Object};
-use crate::ways::Arm;
 
 pub const ROWS: &[Row] = &[
     row("setmetatable", set_metatable),

@@ -31,8 +31,8 @@ pub use own::is_library_function;
 
 use self::call::{Call, Row, for_each_type, refuse};
 use crate::context::{Context, Result};
+use crate::paths::Arm;
 use crate::value::Abs;
-use crate::ways::Arm;
 use moonhook_library::Library;
 
 const FAMILIES: &[&[Row]] = &[

@@ -5,9 +5,9 @@ use super::digits::in_base;
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::loops::Iteration;
+use crate::paths::Arm;
 use crate::strings::{Slice, parse_integer};
 use crate::value::{Abs, Str, Word};
-use crate::ways::Arm;
 use moonhook_ir as ir;
 use moonhook_ir::words::{Branches, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
@@ -137,7 +137,7 @@ fn hex_digit(context: &mut Context<'_>, byte: Word) -> Word {
     context.add(low, letter)
 }
 
-/// A text of packet time. One way to return with the integer, one with nil; texts of floats end in an error.
+/// A text of packet time. One arm with the integer, one with nil; texts of floats end in an error.
 fn numeral(context: &mut Context<'_>, slice: Slice) -> Result<Vec<Arm>> {
     use numerals::*;
     let initial = [0, START as i64, 0, 0, 0].map(Word::Imm);

@@ -6,8 +6,8 @@ use super::format;
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 
+use crate::paths::Arm;
 use crate::value::{Abs, Object, Str, Variant, Word};
-use crate::ways::Arm;
 use moonhook_ir::Piece;
 
 pub const ROWS: &[Row] = &[Row { name: "print", any_type: true, emit: print }];

@@ -3,14 +3,14 @@
 use super::call::{Call, Row, row};
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
+use crate::paths::Arm;
 use crate::patterns::matcher::{self, Match};
 use crate::patterns::parse::{self, MOST_ITEMS, Pattern};
 use crate::state::State;
 use crate::strings::Slice;
 use crate::value::{Abs, Str, Word};
-use crate::ways::Arm;
 use moonhook_ir::CompareOp;
-use moonhook_ir::words::{Branches, WayState, Words};
+use moonhook_ir::words::{Branches, PathState, Words};
 
 pub const ROWS: &[Row] = &[row("string.find", find), row("string.match", match_)];
 
@@ -52,7 +52,7 @@ fn position(context: &mut Context<'_>, subject: Slice, at: Word) -> Abs {
     Abs::Int(context.add(offset, 1))
 }
 
-/// The ways out: what `first` makes of the match, followed by the captures; `missing` without a match.
+/// The paths out: what `first` makes of the match, followed by the captures; `missing` without a match.
 pub fn finish(
     context: &mut Context<'_>,
     search: Search,

@@ -5,10 +5,10 @@ use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 use crate::formatting::{constant, put_byte, scratch};
 use crate::loops::Iteration;
+use crate::paths::Arm;
 use crate::strings::Slice;
 use crate::value::{Abs, Str, Word};
-use crate::ways::Arm;
-use moonhook_ir::words::{Branches, WayState, Words};
+use moonhook_ir::words::{Branches, PathState, Words};
 use moonhook_ir::{BinaryOp, CompareOp};
 
 /// The literal of an argument; `None`, with the state dead, where it has none.
@@ -56,7 +56,7 @@ fn integer(context: &mut Context<'_>, word: Word) -> Result<Str> {
         let state = context.take_state();
         arms.push(Arm { state, values: vec![Abs::Str(text)] });
     }
-    // One of both spaces for all ways.
+    // One of both spaces for all paths.
     for arm in &mut arms {
         if let Some(Abs::Str(text)) = arm.values.first().cloned()
             && matches!(word, Word::Value(_))
@@ -156,26 +156,26 @@ enum Quoting {
     Control,
 }
 
-/// How `%q` writes the byte: the states for each way.
+/// How `%q` writes the byte: the states for each path.
 fn kinds_of(context: &mut Context<'_>, byte: Word) -> Vec<(crate::state::State, Quoting)> {
-    let mut ways = Vec::new();
+    let mut paths = Vec::new();
     for escaped in [b'"', b'\\', b'\n'] {
         let is = context.compare(CompareOp::Eq, byte, i64::from(escaped));
         let (then, otherwise) = context.split(is);
-        ways.push((then, Quoting::Escaped));
+        paths.push((then, Quoting::Escaped));
         context.state = otherwise;
     }
     // `iscntrl` in the C locale.
     for (op, limit) in [(CompareOp::ULt, 32), (CompareOp::Eq, 127)] {
         let is = context.compare(op, byte, limit);
         let (then, otherwise) = context.split(is);
-        ways.push((then, Quoting::Control));
+        paths.push((then, Quoting::Control));
         context.state = otherwise;
     }
     let plain = context.take_state();
-    ways.push((plain, Quoting::Plain));
-    ways.retain(|(state, _)| state.alive());
-    ways
+    paths.push((plain, Quoting::Plain));
+    paths.retain(|(state, _)| state.alive());
+    paths
 }
 
 /// A backslash and the decimal code: three digits where a digit follows, else as many as it needs.

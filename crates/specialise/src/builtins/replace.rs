@@ -7,14 +7,14 @@ use crate::concatenation::Piece;
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::loops::Iteration;
+use crate::paths::Arm;
 use crate::patterns::matcher::{self, Match};
 use crate::patterns::parse::{self, Pattern};
 use crate::region::STRINGS_END;
 use crate::strings::Slice;
 use crate::value::{Abs, Str, Word};
-use crate::ways::Arm;
 use moonhook_ir::CompareOp;
-use moonhook_ir::words::{Branches, WayState, Words};
+use moonhook_ir::words::{Branches, PathState, Words};
 use moonhook_packet::MAX_FRAME;
 
 pub const ROWS: &[Row] = &[row("string.gsub", gsub)];

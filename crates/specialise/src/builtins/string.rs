@@ -2,10 +2,10 @@
 
 use super::call::{Call, Row, row};
 use crate::context::{Context, Result};
+use crate::paths::Arm;
 use crate::value::{Abs, Str, Word};
-use crate::ways::Arm;
 use moonhook_ir::BinaryOp;
-use moonhook_ir::words::{WayState, Words};
+use moonhook_ir::words::{PathState, Words};
 use moonhook_packet::MAX_FRAME;
 
 pub const ROWS: &[Row] = &[row("string.len", length), row("string.sub", sub)];

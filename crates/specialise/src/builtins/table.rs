@@ -5,8 +5,8 @@ use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::fields::Key;
 use crate::indexing;
+use crate::paths::Arm;
 use crate::value::{Abs, Object, Word};
-use crate::ways::Arm;
 use moonhook_ir::words::Words;
 
 pub const ROWS: &[Row] = &[

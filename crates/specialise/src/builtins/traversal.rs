@@ -3,10 +3,10 @@
 use super::call::{Call, Row, for_each_type, refuse, returns, row};
 use crate::context::{Context, Result};
 use crate::fields::Key;
+use crate::paths::Arm;
 use crate::shared::{Seen, SeenType};
 use crate::tables;
 use crate::value::{Abs, Object, Space, Str, Word};
-use crate::ways::Arm;
 use moonhook_ir::words::{Branches, Words};
 use moonhook_snapshot::{TableId, Value};
 
@@ -17,8 +17,8 @@ pub const NEXT: &str = "next";
 
 fn pairs(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     if let Abs::Object(Object::Stored(table)) = call.arg(1) {
-        let walk = context.traverse_stored(table);
-        return returns(context, vec![Abs::Object(walk), call.arg(1), Abs::Nil, Abs::Nil]);
+        let traversal = context.traverse_stored(table);
+        return returns(context, vec![Abs::Object(traversal), call.arg(1), Abs::Nil, Abs::Nil]);
     }
     if !is_no_table(call) && table_of(context, call)?.is_none() {
         return refuse(context, call);
@@ -63,7 +63,7 @@ fn table_of(context: &mut Context<'_>, call: &Call) -> Result<Option<TableId>> {
     }
 }
 
-/// The first entry, or none: for a walk that ends with a refusal or begins anew, but must see all that handlers do before.
+/// The first entry, or none: for an attempt that ends with a refusal or is made anew, but must see all that handlers do before.
 fn first_of_load_time(context: &mut Context<'_>, table: TableId) -> Result<Vec<Arm>> {
     let nothing = context.unknown_condition();
     let (nothing, something) = context.split(nothing);

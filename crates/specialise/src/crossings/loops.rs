@@ -8,12 +8,12 @@ use std::collections::HashMap;
 /// By block, sets of loops: bit n of the words stands for the nth head.
 pub struct Loops {
     words: usize,
-    /// A way on which no loop's turn ends leads from the head to the block. Behind such an end what the loop computes is computed
+    /// A path on which no loop's turn ends leads from the head to the block. Behind such an end what the loop computes is computed
     /// anew, and what it does not compute has crossed the loop's own head.
     behind: Vec<u64>,
     /// The block is in the loop.
     inside: Vec<u64>,
-    /// Every way to the head, but for the head itself, is by way of the block.
+    /// Every path to the head, but for the head itself, is by way of the block.
     below: Vec<u64>,
 }
 
@@ -57,12 +57,12 @@ impl Loops {
         loops
     }
 
-    /// The loops that something defined in the block comes from before, as the ways to their heads lead through it.
+    /// The loops that something defined in the block comes from before, as the paths to their heads lead through it.
     pub fn below(&self, block: Block) -> &[u64] {
         &self.below[self.place(block)]
     }
 
-    /// The loops from whose heads a way leads to the block on which no loop's turn ends.
+    /// The loops from whose heads a path leads to the block on which no loop's turn ends.
     pub fn behind(&self, block: Block) -> &[u64] {
         &self.behind[self.place(block)]
     }

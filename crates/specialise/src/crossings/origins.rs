@@ -14,9 +14,9 @@ pub struct Origins {
     sources: HashMap<Value, Vec<Value>>,
     /// The names of `sources`, each behind its own operands.
     order: Vec<Value>,
-    /// Computed from something of which the verifier may know more on one way than on another.
+    /// Computed from something of which the verifier may know more on one path than on another.
     varying: BTreeSet<Value>,
-    /// Not computed, and known alike on every way to its only comparison.
+    /// Not computed, and known alike on every path to its only comparison.
     once: BTreeSet<Value>,
 }
 
@@ -68,7 +68,7 @@ impl Origins {
         self.sources.get(&name).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether the verifier may know more of the named number on one way than on another.
+    /// Whether the verifier may know more of the named number on one path than on another.
     pub fn varies(&self, name: Value) -> bool {
         match self.sources.contains_key(&name) {
             true => self.varying.contains(&name),

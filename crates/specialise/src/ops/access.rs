@@ -1,14 +1,14 @@
-//! Instructions that read a field, and what becomes of values that depend on the way.
+//! Instructions that read a field, and what becomes of values that depend on the path.
 
 use crate::context::{Context, Result};
 use crate::frame::{Frame, Next};
 use crate::indexing::index_arms;
 use crate::names;
 use crate::opcode::{Instruction, Opcode};
+use crate::paths::Arm;
 use crate::same::note_read;
 use crate::value::{Abs, Object, Str, Variant, Word};
-use crate::ways::Arm;
-use moonhook_ir::words::{Branches, WayState};
+use moonhook_ir::words::{Branches, PathState};
 use moonhook_snapshot::Value;
 
 pub fn execute<'a>(
@@ -84,8 +84,8 @@ fn header_name(context: &Context<'_>, object: &Abs) -> Option<String> {
     }
 }
 
-/// Puts a value that depends on the way into a register. Where the next instruction tests or indexes that register, it is
-/// executed for each way by itself: what is known of the value decides it. An instruction that is jumped to starts a block
+/// Puts a value that depends on the path into a register. Where the next instruction tests or indexes that register, it is
+/// executed for each path by itself: what is known of the value decides it. An instruction that is jumped to starts a block
 /// of its own, which is executed once.
 pub(super) fn take_arms<'a>(
     context: &mut Context<'a>,
@@ -102,7 +102,7 @@ pub(super) fn take_arms<'a>(
     let decides = match next.opcode() {
         Some(Opcode::Test) => next.a() == register,
         Some(Opcode::GetField | Opcode::Self_ | Opcode::TestSet) => next.b() == register,
-        // Arithmetic on nil ends the way, so that what goes on is the one with a number.
+        // Arithmetic on nil ends the path, so that what goes on is the one with a number.
         Some(opcode) if opcode.is_binary() => {
             let is_some =
                 |arm: &&Arm| arm.state.alive() && !matches!(arm.values.first(), None | Some(Abs::Nil));

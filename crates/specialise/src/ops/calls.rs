@@ -3,10 +3,10 @@
 use crate::context::{Context, Result};
 use crate::frame::{Frame, Next};
 use crate::opcode::{Instruction, Opcode};
+use crate::paths::Arm;
 use crate::value::{Abs, Object};
-use crate::ways::Arm;
 use crate::{builtins, names};
-use moonhook_ir::words::{Branches, WayState};
+use moonhook_ir::words::{Branches, PathState};
 use std::collections::BTreeMap;
 
 pub fn execute<'a>(
@@ -62,7 +62,7 @@ fn called<'a>(
 }
 
 /// `print(…, string.format(…))`: the event carries the values and their conversions, and no text is made in the kernel.
-/// Gives the ways to return of `print`, if that is what is called.
+/// Gives the arms with which `print` returns, if that is what is called.
 fn formatted_print<'a>(
     context: &mut Context<'a>,
     frame: &mut Frame<'a>,
@@ -131,7 +131,7 @@ fn returned<'a>(
     consume_each(context, frame, i.a(), by_length, pc + 1)
 }
 
-/// How many values there are depends on the way here: whatever takes them is executed once for each number of values.
+/// How many values there are depends on the path here: whatever takes them is executed once for each number of values.
 fn consume_each<'a>(
     context: &mut Context<'a>,
     frame: &mut Frame<'a>,

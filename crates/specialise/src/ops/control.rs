@@ -5,11 +5,11 @@ use crate::context::{Context, Result};
 use crate::frame::{Frame, Next};
 use crate::names;
 use crate::opcode::{Instruction, Opcode};
+use crate::paths::Arm;
 use crate::state::Slot;
 use crate::strings::parse_integer;
 use crate::value::{Abs, Object, Str, Word};
-use crate::ways::Arm;
-use moonhook_ir::words::{Branches, WayState, Words};
+use moonhook_ir::words::{Branches, PathState, Words};
 use moonhook_ir::{BinaryOp, CompareOp};
 use moonhook_snapshot::TableId;
 
@@ -230,8 +230,8 @@ fn for_loop<'a>(context: &mut Context<'a>, frame: &mut Frame<'a>, i: Instruction
     Ok(Next::Done)
 }
 
-/// `R[A + 3], … := R[A](R[A + 1], R[A + 3])`, and the instruction behind it, which goes on or ends the loop: for each way to
-/// return by itself, since most say which it is.
+/// `R[A + 3], … := R[A](R[A + 1], R[A + 3])`, and the instruction behind it, which goes on or ends the loop: for each path
+/// that returns by itself, since most say which it is.
 fn generic_for_call<'a>(
     context: &mut Context<'a>,
     frame: &mut Frame<'a>,

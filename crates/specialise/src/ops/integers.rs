@@ -3,8 +3,8 @@
 use super::arithmetic::Operator;
 use crate::context::{Context, Result};
 use crate::events::Message;
+use crate::paths::Arm;
 use crate::value::{Abs, Word};
-use crate::ways::Arm;
 use moonhook_ir::words::{Branches, Words};
 use moonhook_ir::{BinaryOp, CompareOp, UnaryOp};
 

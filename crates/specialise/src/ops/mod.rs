@@ -18,7 +18,7 @@ use crate::names;
 use crate::opcode::{Instruction, Opcode};
 use crate::state::{Slot, State};
 use crate::value::Abs;
-use moonhook_ir::words::WayState;
+use moonhook_ir::words::PathState;
 
 /// Executes one instruction in the current state.
 pub fn execute<'a>(
@@ -80,7 +80,7 @@ impl<'a> Context<'a> {
 
 impl State {
     pub fn get(&self, register: usize) -> Abs {
-        crate::ways::read_variable(self, crate::ways::Variable::Register(register))
+        crate::paths::read_variable(self, crate::paths::Variable::Register(register))
     }
 
     pub fn set(&mut self, register: usize, value: Abs) {

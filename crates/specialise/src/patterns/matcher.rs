@@ -9,17 +9,17 @@ use super::search;
 use super::sets::split_set;
 use crate::context::{Context, Result};
 use crate::loops::Iteration;
+use crate::paths::Arm;
 use crate::state::State;
 use crate::strings::Slice;
 use crate::value::{Abs, Word};
-use crate::ways::Arm;
-use moonhook_ir::words::{Branches, Cond, WayState, Words};
+use moonhook_ir::words::{Branches, Cond, PathState, Words};
 use moonhook_ir::{CompareOp, Size};
 
 /// Where matching stands: the position in the subject's space, then start and length of each capture.
 pub(super) type Progress = Vec<Word>;
 
-/// The ways a match goes.
+/// The paths that a match takes.
 #[derive(Default)]
 pub(super) struct Outcome {
     /// Each with the words at the end of the pattern.
@@ -79,7 +79,7 @@ pub fn run(
     Ok((join_matches(context, arms)?, failed))
 }
 
-/// The match in which ways meet, each with the words of its match: start, end, and those of the captures.
+/// The match in which paths meet, each with the words of its match: start, end, and those of the captures.
 pub fn join_matches(context: &mut Context<'_>, arms: Vec<Arm>) -> Result<Option<Match>> {
     let Some(values) = context.join(arms)? else { return Ok(None) };
     let words: Progress =

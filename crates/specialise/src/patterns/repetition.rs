@@ -5,12 +5,12 @@ use super::parse::{Item, Repeat, Set};
 use super::{search, sets};
 use crate::context::{Context, Result};
 use crate::loops::Iteration;
+use crate::paths::Arm;
 use crate::state::State;
 use crate::strings::Slice;
 use crate::value::{Abs, Word};
-use crate::ways::Arm;
 use moonhook_ir::CompareOp;
-use moonhook_ir::words::{Branches, WayState, Words};
+use moonhook_ir::words::{Branches, PathState, Words};
 
 impl Matcher<'_> {
     /// What follows item `index` surely fails on a byte of `set`: trying shorter matches of the item is no use.
@@ -18,7 +18,7 @@ impl Matcher<'_> {
         let mut index = index + 1;
         loop {
             match self.item(index) {
-                // Nothing behind can fail: the first way is taken.
+                // Nothing behind can fail: the first path is taken.
                 None => return true,
                 Some(Item::Open(_) | Item::Position(_) | Item::Close(_)) => index += 1,
                 Some(Item::Single(next, Repeat::Once | Repeat::Some)) => return next.is_disjoint(set),
@@ -29,7 +29,7 @@ impl Matcher<'_> {
         }
     }
 
-    /// Matches the items from `index` on within an iteration, which is left where they match. Whether there are ways on
+    /// Matches the items from `index` on within an iteration, which is left where they match. Whether there are paths on
     /// which they do not; the state is the join of those.
     fn rest_fails(
         &self,

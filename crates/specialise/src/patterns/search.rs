@@ -9,7 +9,7 @@ use crate::loops::Iteration;
 use crate::state::State;
 use crate::strings::Slice;
 use crate::value::{Abs, Word};
-use moonhook_ir::words::{Branches, WayState, Words};
+use moonhook_ir::words::{Branches, PathState, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Size, UnaryOp};
 
 pub(super) const ONES: i64 = 0x0101_0101_0101_0101;

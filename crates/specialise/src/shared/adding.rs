@@ -4,19 +4,19 @@
 use super::additions::{At, Load, Meeting, SameWord, Sum};
 use super::assigned::Assigned;
 use crate::context::{Context, Result};
+use crate::paths::Arm;
 use crate::shared::additions::Additions;
 use crate::shared::map_calls::{EEXIST, atomic_add, insert, lookup, update};
 use crate::state::State;
 use crate::value::{Abs, Word};
-use crate::ways::Arm;
 use moonhook_ir as ir;
-use moonhook_ir::words::{Address, Branches, WayState, Words};
+use moonhook_ir::words::{Address, Branches, PathState, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Op, Operand, Size};
 use moonhook_schema::Schema;
 use moonhook_snapshot::TableId;
 use std::ops::Range;
 
-/// The words of a [`Meeting`], one for each way: the word's address, and what it held.
+/// The words of a [`Meeting`], one for each path: the word's address, and what it held.
 pub struct Met {
     pub column: usize,
     pub meeting: Meeting,
@@ -24,7 +24,7 @@ pub struct Met {
     pub old: Option<Vec<Word>>,
 }
 
-/// Fields that are not there, another one on each way to a join.
+/// Fields that are not there, another one on each path to a join.
 pub struct Missing {
     /// The table, and the first value that what was read depends on.
     of: (TableId, u32),
@@ -37,7 +37,7 @@ impl Context<'_> {
         self.forget_words(table, Assigned::All);
     }
 
-    /// Makes the words of a meeting on each of the ways that meet, in their states.
+    /// Makes the words of a meeting on each of the paths that meet, in their states.
     pub fn words_of_meeting(
         &mut self,
         column: usize,
@@ -47,18 +47,18 @@ impl Context<'_> {
     ) -> Met {
         let mut met = Met { column, address: Vec::new(), old: None, meeting };
         let mut old = Vec::new();
-        for (way, state) in states.iter_mut().enumerate() {
+        for (path, state) in states.iter_mut().enumerate() {
             std::mem::swap(&mut self.state, state);
-            let sum = met.meeting.sum(way).copied();
+            let sum = met.meeting.sum(path).copied();
             met.address.push(match sum.map(|sum| sum.at) {
                 None => Word::Imm(0),
-                Some(_) if met.meeting.is_missing(way) => Word::Imm(0),
+                Some(_) if met.meeting.is_missing(path) => Word::Imm(0),
                 Some(At::Address(address)) => address.into(),
                 Some(At::Place(place)) if met.meeting.is_of_places() => place.base.into(),
                 Some(At::Place(place)) => address_of(self, place).into(),
             });
             if met.meeting.needs_old() {
-                old.push(sum.map_or(Word::Imm(0), |sum| held(self, values[way], &sum)));
+                old.push(sum.map_or(Word::Imm(0), |sum| held(self, values[path], &sum)));
             }
             std::mem::swap(&mut self.state, state);
         }
@@ -81,11 +81,11 @@ impl Context<'_> {
         Some(marker)
     }
 
-    /// Where on each of the ways that meet a field is not there, another one on each: their addresses, or 0, for
+    /// Where on each of the paths that meet a field is not there, another one on each: their addresses, or 0, for
     /// [`Context::note_missing_of_join`].
     pub fn missing_where_met(&mut self, states: &mut [State]) -> Option<Missing> {
-        let ways: Vec<_> = states.iter().map(|state| &state.facts).collect();
-        let fields = self.known.shared.additions.missing_fields(&ways)?;
+        let paths: Vec<_> = states.iter().map(|state| &state.facts).collect();
+        let fields = self.known.shared.additions.missing_fields(&paths)?;
         let loads = &self.known.shared.additions.loads;
         let first = fields.iter().flatten().map(|load| &loads[*load]);
         let of = first.map(|load| (load.table, load.since)).reduce(|a, b| (a.0, a.1.min(b.1)))?;
@@ -103,7 +103,7 @@ impl Context<'_> {
         Some(Missing { of, addresses })
     }
 
-    /// Notes behind a join what was not there on the ways to it.
+    /// Notes behind a join what was not there on the paths to it.
     pub fn note_missing_of_join(&mut self, missing: &Missing, address: Word) {
         let Word::Value(address) = address else { return };
         let marker = self.value(Word::Imm(0));

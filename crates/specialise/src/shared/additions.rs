@@ -2,7 +2,7 @@
 //! an addition to that word ([`super::adding`]).
 //!
 //! What a lookup gave is followed through arithmetic and joins: a value is an entry's value, counted as 0 where there is no
-//! entry, plus something. Where ways meet on which it came from different words, or from none, the word's address becomes
+//! entry, plus something. Where paths meet on which it came from different words, or from none, the word's address becomes
 //! a variable of the join, so that the program can tell which word it was.
 
 use super::addresses::{EntryOf, Lookup};
@@ -56,9 +56,9 @@ pub struct Sum {
     pub(super) old: Option<Word>,
     /// What was added; nothing where it is the difference to `old`.
     pub(super) added: Option<Word>,
-    /// There was a word to load, on all ways.
+    /// There was a word to load, on all paths.
     pub(super) there: bool,
-    /// It is such a sum on all ways.
+    /// It is such a sum on all paths.
     everywhere: bool,
 }
 
@@ -92,7 +92,7 @@ pub(super) enum SameWord {
     If(ir::Value, bool),
 }
 
-/// What becomes of a sum where ways meet: the words of each way that the merged one needs, if they differ.
+/// What becomes of a sum where paths meet: the words of each path that the merged one needs, if they differ.
 pub struct Meeting {
     load: usize,
     since: u32,
@@ -100,7 +100,7 @@ pub struct Meeting {
     everywhere: bool,
     added: Option<Word>,
     disp: Option<i16>,
-    ways: Vec<Option<Sum>>,
+    paths: Vec<Option<Sum>>,
     missing: Vec<bool>,
     of_fields: bool,
 }
@@ -167,14 +167,14 @@ impl Additions {
         self.loads.push(load);
     }
 
-    /// How the words that a join merges came from words of entries, on ways with these facts.
-    pub fn meetings(&self, ways: &[(Word, &Facts)]) -> Vec<Meeting> {
+    /// How the words that a join merges came from words of entries, on paths with these facts.
+    pub fn meetings(&self, paths: &[(Word, &Facts)]) -> Vec<Meeting> {
         let mut found: Vec<Meeting> = Vec::new();
-        for (word, _) in ways {
+        for (word, _) in paths {
             for sum in self.sums_of(*word) {
-                let known = found.iter().any(|meeting| meeting.ways.contains(&Some(*sum)));
+                let known = found.iter().any(|meeting| meeting.paths.contains(&Some(*sum)));
                 if !known && found.len() < MOST {
-                    found.push(self.meeting(sum, ways));
+                    found.push(self.meeting(sum, paths));
                 }
             }
         }
@@ -188,9 +188,9 @@ impl Additions {
         }
     }
 
-    fn meeting(&self, first: &Sum, ways: &[(Word, &Facts)]) -> Meeting {
+    fn meeting(&self, first: &Sum, paths: &[(Word, &Facts)]) -> Meeting {
         let own: Vec<Option<Sum>> =
-            ways.iter().map(|(word, facts)| self.counterpart(first, *word, facts)).collect();
+            paths.iter().map(|(word, facts)| self.counterpart(first, *word, facts)).collect();
         let all = || own.iter().flatten();
         let of_place = |sum: &Sum| match sum.at {
             At::Place(place) => Some(place.disp),
@@ -201,7 +201,7 @@ impl Additions {
         let is_missing = |(own, (word, _)): (&Option<Sum>, &(Word, &Facts))| {
             load.key.is_some() && own.is_some() && self.sums_of(*word).is_empty()
         };
-        let missing = own.iter().zip(ways).map(is_missing).collect();
+        let missing = own.iter().zip(paths).map(is_missing).collect();
         let one_key = all().all(|sum| self.loads[sum.load].key == load.key);
         Meeting {
             // A key that is equal to no other one stands for several.
@@ -209,19 +209,19 @@ impl Additions {
             since: all().map(|sum| sum.since).min().unwrap_or(0),
             there: own.iter().all(|sum| sum.is_some_and(|sum| sum.there)),
             everywhere: own.iter().all(|sum| sum.is_some_and(|sum| sum.everywhere)),
-            // What is added on some ways only is not known where they meet.
+            // What is added on some paths only is not known where they meet.
             added: first.added.filter(|added| {
                 let everywhere = matches!(added, Word::Imm(_)) || own.iter().all(Option::is_some);
                 everywhere && all().all(|sum| sum.added == Some(*added))
             }),
             disp: of_place(first).filter(|disp| all().all(|sum| of_place(sum) == Some(*disp))),
-            ways: own,
+            paths: own,
             missing,
             of_fields: load.key.is_none(),
         }
     }
 
-    /// Where a word that comes on another way came from, if it is the same kind of word.
+    /// Where a word that comes on another path came from, if it is the same kind of word.
     fn counterpart(&self, first: &Sum, word: Word, facts: &Facts) -> Option<Sum> {
         let load = &self.loads[first.load];
         let alike = |other: &Load| other.table == load.table && other.key.is_some() == load.key.is_some();
@@ -256,7 +256,7 @@ impl Additions {
         let (Word::Value(value), Some(Word::Value(address))) = (value, address) else { return };
         let mut load = meeting.load;
         if load == usize::MAX {
-            let first = meeting.ways.iter().flatten().next().map(|sum| self.loads[sum.load].clone());
+            let first = meeting.paths.iter().flatten().next().map(|sum| self.loads[sum.load].clone());
             let Some(first) = first else { return };
             self.loads.push(Load { key: Some(Vec::new()), ..first });
             load = self.loads.len() - 1;
@@ -273,22 +273,22 @@ impl Additions {
 
     /// The table of the fields of a meeting, and the first value that what was read depends on.
     pub(super) fn of_meeting(&self, meeting: &Meeting) -> Option<(TableId, u32)> {
-        let first = meeting.ways.iter().flatten().next()?;
+        let first = meeting.paths.iter().flatten().next()?;
         Some((self.loads[first.load].table, meeting.since))
     }
 
-    /// Fields of one table that were not there, others on each way: for each way the one read last, if any. Nothing where that is so on
+    /// Fields of one table that were not there, others on each path: for each path the one read last, if any. Nothing where that is so on
     /// less than two.
-    pub(super) fn missing_fields(&self, ways: &[&Facts]) -> Option<Vec<Option<usize>>> {
+    pub(super) fn missing_fields(&self, paths: &[&Facts]) -> Option<Vec<Option<usize>>> {
         let field = |marker: &ir::Value| {
             let load = *self.marked.get(marker)?;
             self.loads[load].key.is_none().then_some(load)
         };
         let last = |facts: &&Facts| facts.absent.iter().rev().find_map(field);
-        let (with, first) = ways.iter().enumerate().find_map(|(way, facts)| Some((way, last(facts)?)))?;
+        let (with, first) = paths.iter().enumerate().find_map(|(path, facts)| Some((path, last(facts)?)))?;
         let table = self.loads[first].table;
         let of_table = |facts: &&Facts| last(facts).filter(|load| self.loads[*load].table == table);
-        let fields: Vec<_> = ways.iter().map(of_table).collect();
+        let fields: Vec<_> = paths.iter().map(of_table).collect();
         fields[with + 1..].iter().flatten().any(|field| *field != first).then_some(fields)
     }
 
@@ -348,18 +348,18 @@ impl Additions {
 impl Meeting {
     /// Whether the words are fields, of which some may not be there.
     pub(super) fn has_missing_fields(&self) -> bool {
-        let missing = || self.ways.iter().flatten().any(|sum| !sum.there);
+        let missing = || self.paths.iter().flatten().any(|sum| !sum.there);
         self.of_fields && self.added == Some(Word::Imm(0)) && missing()
     }
 
-    /// The sum that comes on a way, if one does.
-    pub(super) fn sum(&self, way: usize) -> Option<&Sum> {
-        self.ways[way].as_ref()
+    /// The sum that comes on a path, if one does.
+    pub(super) fn sum(&self, path: usize) -> Option<&Sum> {
+        self.paths[path].as_ref()
     }
 
-    /// Whether there is no entry on a way, so that the word's base is 0.
-    pub(super) fn is_missing(&self, way: usize) -> bool {
-        self.missing[way]
+    /// Whether there is no entry on a path, so that the word's base is 0.
+    pub(super) fn is_missing(&self, path: usize) -> bool {
+        self.missing[path]
     }
 
     /// Whether all words are at one displacement from their bases.

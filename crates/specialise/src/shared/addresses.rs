@@ -53,7 +53,7 @@ impl Additions {
         self.lookups.push(Lookup { table, key, entry });
     }
 
-    /// What the value of a join is, where `words` come: an entry's address on some ways, and 0 on the others.
+    /// What the value of a join is, where `words` come: an entry's address on some paths, and 0 on the others.
     pub fn entry_of_join(&self, words: &[(Word, &Facts)]) -> Option<EntryOf> {
         let entry = |word: &Word| match word {
             Word::Value(value) => self.entries.get(value).copied(),
@@ -100,7 +100,7 @@ impl Additions {
         roots.all(|root| root == Some(first)).then_some(first)
     }
 
-    /// What it says that the tag which is joined is `nil`: the words are those that come on ways with these facts.
+    /// What it says that the tag which is joined is `nil`: the words are those that come on paths with these facts.
     pub fn nil_of_join(&self, nil: i64, words: &[(Word, &Facts)]) -> Option<ir::Value> {
         let (_, facts) = words.iter().find(|(word, _)| *word == Word::Imm(nil))?;
         let says = |marker: ir::Value| {

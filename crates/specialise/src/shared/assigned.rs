@@ -1,7 +1,7 @@
 //! What assignments make of what was read before: it is not what a later addition adds to, and a key that was not there may be.
 //!
-//! Outside of loops an assignment is a fact of the ways behind it ([`Assignment`]): what one branch assigns is nothing to the other
-//! one. Inside a loop what it ends is forgotten for all code that is walked from then on, which is behind it in some turn.
+//! Outside of loops an assignment is a fact of the paths behind it ([`Assignment`]): what one branch assigns is nothing to the other
+//! one. Inside a loop what it ends is forgotten for all code that is executed from then on, which is behind it in some turn.
 
 use super::additions::{Additions, At, Load};
 use crate::value::Identity;
@@ -37,7 +37,7 @@ impl Assigned {
     }
 }
 
-/// An assignment on the way here.
+/// An assignment on the path here.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Assignment {
     pub(super) table: TableId,
@@ -57,7 +57,7 @@ impl Assignment {
         self.table == table && since < self.at && !matches!(self.words, Assigned::Field(..))
     }
 
-    /// The assignments on either of two ways that meet.
+    /// The assignments on either of two paths that meet.
     pub fn on_either(mine: &[Assignment], theirs: &[Assignment]) -> Vec<Assignment> {
         let mut all = mine.to_vec();
         theirs.iter().for_each(|assignment| add(&mut all, assignment.clone()));

@@ -3,8 +3,8 @@
 use super::keys::Unfit;
 use crate::context::{Context, Result};
 use crate::loops::Iteration;
+use crate::paths::Arm;
 use crate::value::{Abs, Word};
-use crate::ways::Arm;
 use moonhook_ir::CompareOp;
 use moonhook_ir::words::{Branches, Words};
 use moonhook_schema::Type;

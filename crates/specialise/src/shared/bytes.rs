@@ -6,7 +6,7 @@ use crate::context::{Context, Result};
 use crate::region::VALUE_START;
 use crate::value::{Abs, Word};
 use moonhook_ir::Size;
-use moonhook_ir::words::{Address, WayState, Words};
+use moonhook_ir::words::{Address, PathState, Words};
 use moonhook_schema::Type;
 use moonhook_snapshot::TableId;
 

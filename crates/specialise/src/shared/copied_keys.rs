@@ -33,7 +33,7 @@ pub(super) const BEHIND: i16 = FULL;
 /// Places of a table's capacity that are looked through for one step of the budget.
 const PLACES_PER_STEP: u32 = 64;
 
-/// How much of a table is walked.
+/// How much of a table is looked through.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Extent {
     All,

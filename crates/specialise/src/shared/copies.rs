@@ -13,12 +13,12 @@
 use super::known::FieldPath;
 use crate::context::{Context, Result, Stop};
 use crate::loops::Iteration;
+use crate::paths::Arm;
 use crate::shared::additions::Additions;
 use crate::shared::known::SharedTables;
 use crate::shared::map_calls::lookup;
 use crate::state::{Copied, Facts, Looked, State};
 use crate::value::{Abs, Identity, Word};
-use crate::ways::Arm;
 use moonhook_ir as ir;
 use moonhook_ir::words::{Address, Branches, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Size, helper};
@@ -42,7 +42,7 @@ impl Context<'_> {
         self.known.shared.reads.0.push((table, path, word));
     }
 
-    /// Has what handlers read in several words copied, from the next walk on.
+    /// Has what handlers read in several words copied, from the next attempt on.
     pub fn check_copies(&mut self) -> Result<()> {
         let needed = ir::needed_values(&self.code.function);
         let is_needed = |value: &Option<ir::Value>| value.is_none_or(|value| needed[value.index()]);
@@ -81,7 +81,7 @@ impl Context<'_> {
         self.is_copied(table) || self.around.copies_records() && matches!(schema.value, Type::Record(_))
     }
 
-    /// Looks an entry up and copies it, until the copy is good; ways with the entry's address, and with 0 where there is none.
+    /// Looks an entry up and copies it, until the copy is good; paths with the entry's address, and with 0 where there is none.
     pub(super) fn look_up_and_copy(
         &mut self,
         (table, identity): (TableId, &Identity),

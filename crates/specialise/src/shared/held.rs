@@ -9,7 +9,7 @@ use crate::state::{Facts, Looked, Slot, State, Zero};
 use crate::value::{Abs, Object, Word};
 use moonhook_ir as ir;
 use moonhook_ir::CompareOp;
-use moonhook_ir::words::{WayState, Words};
+use moonhook_ir::words::{PathState, Words};
 use moonhook_schema::{Field, Schema, Type, constructed, position};
 use moonhook_snapshot::TableId;
 

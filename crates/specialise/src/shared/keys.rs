@@ -5,7 +5,7 @@ use crate::region::KEY_START;
 use crate::state::State;
 use crate::value::{Abs, Object, Str, Variant, Word};
 use moonhook_ir as ir;
-use moonhook_ir::words::{Address, Branches, WayState, Words};
+use moonhook_ir::words::{Address, Branches, PathState, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size, UnaryOp};
 use moonhook_schema::{Datum, Schema, Type, WhenFull, encode_key};
 

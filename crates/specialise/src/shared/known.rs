@@ -40,7 +40,7 @@ pub struct SharedTables {
     pub(super) slots: Vec<(u32, ir::Slot)>,
     /// A declared table that was read, and where, without a type of its values being known.
     pub(super) untyped: Option<(TableId, ir::Loc)>,
-    /// What was read of entries in this walk.
+    /// What was read of entries in this attempt.
     pub(super) reads: Reads,
     /// In stubs: 1 where the handler has seen that there is no entry with the key that is being assigned, else 0.
     pub seen_absent: Option<Word>,
@@ -68,12 +68,12 @@ impl SharedTables {
         self.known.len()
     }
 
-    /// What is known, for another walk ([`SharedTables::start_over`]).
+    /// What is known, for another attempt ([`SharedTables::start_over`]).
     pub fn anew(&self) -> SharedTables {
         SharedTables { known: self.known.clone(), paths: self.paths.clone(), ..SharedTables::default() }
     }
 
-    /// Before a new walk.
+    /// Before a new attempt.
     pub fn start_over(&mut self) {
         self.known.values_mut().for_each(|known| known.map = None);
         self.additions = Additions::default();

@@ -3,14 +3,14 @@
 
 use super::keys::Unfit;
 use crate::context::{Context, Result};
+use crate::paths::Arm;
 use crate::shared::additions::Additions;
 use crate::shared::map_calls::lookup;
 use crate::state::{State, Zero};
 use crate::value::{Abs, Identity, Word};
-use crate::ways::Arm;
 use moonhook_ir as ir;
 use moonhook_ir::CompareOp;
-use moonhook_ir::words::{Branches, WayState, Words};
+use moonhook_ir::words::{Branches, PathState, Words};
 use moonhook_schema::{Schema, Type};
 use moonhook_snapshot::TableId;
 
@@ -50,7 +50,7 @@ impl Context<'_> {
         Ok(arms)
     }
 
-    /// The entry's address, or 0 if there is none; `known` is the address on some of the ways here, and 0 on the others. Where no
+    /// The entry's address, or 0 if there is none; `known` is the address on some of the paths here, and 0 on the others. Where no
     /// entry can have such a key, `arms` get nil.
     fn look_up(
         &mut self,
@@ -61,11 +61,11 @@ impl Context<'_> {
         known: Word,
         arms: &mut Vec<Arm>,
     ) -> Result<Option<ir::Value>> {
-        let mut ways = Vec::new();
+        let mut paths = Vec::new();
         if let Word::Value(_) = known {
             let unknown = self.compare(CompareOp::Eq, known, 0);
             let (unknown, found) = self.split(unknown);
-            ways.push(Arm { state: found, values: vec![Abs::Int(known)] });
+            paths.push(Arm { state: found, values: vec![Abs::Int(known)] });
             self.state = unknown;
             self.make_cold();
         }
@@ -75,20 +75,20 @@ impl Context<'_> {
         let identity = self.state.key_identity(&self.code.same, key);
         if self.state.alive() {
             if self.is_copied(table) {
-                ways.extend(self.look_up_and_copy((table, &identity), (map, schema), bytes)?);
+                paths.extend(self.look_up_and_copy((table, &identity), (map, schema), bytes)?);
             } else {
                 let found = lookup(self, map, bytes);
-                ways.push(Arm { state: self.take_state(), values: vec![Abs::Int(found.into())] });
+                paths.push(Arm { state: self.take_state(), values: vec![Abs::Int(found.into())] });
             }
         }
-        let joined = self.join(ways)?;
+        let joined = self.join(paths)?;
         let Some([Abs::Int(Word::Value(address))]) = joined.as_deref() else {
             arms.extend(unfit.states().into_iter().map(|state| Arm { state, values: vec![Abs::Nil] }));
             return Ok(None);
         };
         let identity = self.state.key_identity(&self.code.same, key);
         self.known.shared.additions.note_lookup(table, identity.clone(), *address);
-        // Such a key is as absent as one that was looked for: what the handler does then, it does on either way.
+        // Such a key is as absent as one that was looked for: what the handler does then, it does on either path.
         let never = unfit
             .states()
             .into_iter()
@@ -99,7 +99,7 @@ impl Context<'_> {
 }
 
 impl Additions {
-    /// The way on which there is no such entry.
+    /// The path on which there is no such entry.
     pub fn missing(&mut self, table: TableId, key: &Identity, mut state: State, address: ir::Value) -> Arm {
         self.note_no_entry(&mut state, address.into());
         state.facts.absent.push(address);

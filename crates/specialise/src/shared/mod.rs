@@ -1,10 +1,10 @@
 //! Tables of load time that handlers write by key: BPF maps, shared by all CPUs and with user space.
 //!
 //! Which tables these are is learned while lowering, like variables ([`crate::variables`]): where a write by a key that is no
-//! constant name is met, or a key or value of a new kind, the walk starts again, and the next one knows. Their bytes in the map are those
+//! constant name is met, or a key or value of a new kind, specialisation starts again, and the next attempt knows. Their bytes in the map are those
 //! of the crate `moonhook_schema`; what load time has left in a table ([`loaded`]) is in the map first. [`access`] reads and
 //! writes entries, [`lookups`] finds them, [`adding`] makes `t[k] = t[k] + n` atomic ([`first`] what is assigned instead of a sum), [`copies`] keeps what is
-//! read of an entry together ([`packet_copies`] for general code), [`keys`], [`values`] and [`texts`] convert, [`records`] are values with fields, [`places`] those of lists. [`walk`] looks through a table's keys, for
+//! read of an entry together ([`packet_copies`] for general code), [`keys`], [`values`] and [`texts`] convert, [`records`] are values with fields, [`places`] those of lists. [`traversal`] looks through a table's keys, for
 //! [`traversal`], and [`border`] is `#`.
 
 mod access;
@@ -207,7 +207,7 @@ impl SharedTables {
         self.known.contains_key(&table) || snapshot.table(table).declaration.is_some()
     }
 
-    /// What was seen of a table's types. It stays known: where the walk has learned something, a refusal is found again in the next one.
+    /// What was seen of a table's types. It stays known: where this attempt has learned something, a refusal is found again in the next one.
     pub fn types_seen(&mut self, snapshot: &Snapshot, table: TableId) -> Known {
         let Known { key, value, .. } = self.know(snapshot, table);
         Known { key: key.clone(), value: value.clone(), ..Known::default() }
@@ -231,7 +231,7 @@ impl Output {
     }
 }
 
-/// Names that the compiler's own maps may get later in the walk.
+/// Names that the compiler's own maps may get later in the attempt.
 const RESERVED: [&str; 9] =
     ["state", "pool", "opaque", "region", "events", "counters", "verdicts", "arena", "clock"];
 

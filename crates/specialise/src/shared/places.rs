@@ -3,9 +3,9 @@
 
 use crate::context::{Context, Result};
 use crate::events::Message;
+use crate::paths::Arm;
 use crate::value::{Abs, Word};
-use crate::ways::Arm;
-use moonhook_ir::words::{Branches, WayState, Words};
+use moonhook_ir::words::{Branches, PathState, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Size};
 use moonhook_schema::{Type, position, position_name};
 

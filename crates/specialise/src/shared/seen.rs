@@ -1,6 +1,6 @@
 //! What keys and values of a shared table were seen to be, and the type that follows.
 //!
-//! Kinds are only ever added, so that starting the walk again with what was learned comes to an end.
+//! Kinds are only ever added, so that starting again with what was learned comes to an end.
 
 use crate::region::MAX_VALUE;
 use crate::value::{Abs, Object};
@@ -199,8 +199,8 @@ impl Seen {
 
     /// In words for a person, where there are several: "integers and strings".
     pub fn mixed_kinds(&self) -> Option<String> {
-        let ways = self.ways();
-        (ways.iter().filter(|way| **way).count() > 1).then(|| self.words(ways))
+        let sorts = self.sorts();
+        (sorts.iter().filter(|sort| **sort).count() > 1).then(|| self.words(sorts))
     }
 
     pub fn has_many_fields(&self) -> bool {
@@ -228,9 +228,9 @@ impl Seen {
     pub fn ty(&self) -> Result<Type, String> {
         use SeenType::*;
         let any = |kinds: &[SeenType]| kinds.iter().any(|kind| self.kinds.contains(kind));
-        let ways = self.ways();
-        if ways.iter().filter(|way| **way).count() != 1 {
-            return Err(self.words(ways));
+        let sorts = self.sorts();
+        if sorts.iter().filter(|sort| **sort).count() != 1 {
+            return Err(self.words(sorts));
         }
         if let Some(fields) = &self.fields {
             return record(fields);
@@ -251,17 +251,17 @@ impl Seen {
     }
 
     /// Whether there are booleans, integers, strings, tables.
-    fn ways(&self) -> [bool; 4] {
+    fn sorts(&self) -> [bool; 4] {
         use SeenType::*;
         let any = |kinds: &[SeenType]| kinds.iter().any(|kind| self.kinds.contains(kind));
         let text = any(&[Text, Ipv4, Ipv6, Mac, Ipv4Text, Ipv6Text, MacText]);
         [any(&[Boolean]), any(&[Integer]), text, self.fields.is_some()]
     }
 
-    fn words(&self, ways: [bool; 4]) -> String {
+    fn words(&self, sorts: [bool; 4]) -> String {
         let names = ["booleans", "integers", "strings", "tables"];
         let words: Vec<&str> =
-            names.iter().zip(ways).filter(|(_, way)| *way).map(|(name, _)| *name).collect();
+            names.iter().zip(sorts).filter(|(_, sort)| *sort).map(|(name, _)| *name).collect();
         match words.split_last() {
             None => "unknown".to_string(),
             Some((last, [])) => last.to_string(),

@@ -5,7 +5,7 @@ use crate::region::UNROLLED;
 use crate::shared::map_calls::zero;
 use crate::value::{Space, Word};
 use moonhook_ir as ir;
-use moonhook_ir::words::{Address, Branches, WayState, Words};
+use moonhook_ir::words::{Address, Branches, PathState, Words};
 use moonhook_ir::{BinaryOp, Op, Size, UnaryOp};
 use moonhook_packet::{Access, MAX_FRAME};
 use moonhook_schema::Type;
@@ -30,7 +30,7 @@ impl Context<'_> {
                     Some(start) => start,
                     None => self.and(start, MAX_FRAME),
                 };
-                // What the verifier learns of a copy does not tell the ways apart behind it.
+                // What the verifier learns of a copy does not tell the paths apart behind it.
                 let copy = match start {
                     Word::Value(_) => self.unary(UnaryOp::Unlink, start),
                     start => start,

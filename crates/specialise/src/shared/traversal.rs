@@ -12,15 +12,15 @@ use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::fields::Key;
 use crate::loops::Iteration;
+use crate::paths::Arm;
 use crate::shared::copied_keys::{key_at, start_behind};
 use crate::shared::known::SharedTables;
 use crate::shared::virtual_tables::is_key_record;
 use crate::state::{Looked, State, Zero};
 use crate::value::{Abs, Object, Word};
-use crate::ways::Arm;
 use moonhook_ir as ir;
 use moonhook_ir::CompareOp;
-use moonhook_ir::words::{Address, Branches, WayState, Words};
+use moonhook_ir::words::{Address, Branches, PathState, Words};
 use moonhook_schema::{Field, Schema, Type};
 use moonhook_snapshot::{Snapshot, TableId};
 
@@ -63,7 +63,7 @@ impl Context<'_> {
         Ok(Traversal { iterator, left: Abs::Int(left) })
     }
 
-    /// Goes through keys that a copy holds, of which `left` bytes are left, up to one whose entry is there: a way with key, value and the
+    /// Goes through keys that a copy holds, of which `left` bytes are left, up to one whose entry is there: a path with key, value and the
     /// bytes that are left then, and one without values for the end. `key_at` gives the address of the key before so many bytes.
     pub fn next_present(
         &mut self,

@@ -2,9 +2,9 @@
 
 use super::keys::{Unfit, has_text};
 use crate::context::{Context, Result};
+use crate::paths::Arm;
 use crate::region::{UNROLLED, VALUE_START};
 use crate::value::{Abs, Space, Str, Word};
-use crate::ways::Arm;
 use moonhook_ir as ir;
 use moonhook_ir::words::{Address, Branches, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size};

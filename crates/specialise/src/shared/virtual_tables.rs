@@ -5,7 +5,7 @@ use crate::context::{Context, Result};
 use crate::fields::Key;
 use crate::shared::map_calls::zero;
 use crate::value::{Abs, Object, Word};
-use moonhook_ir::words::{Address, WayState, Words};
+use moonhook_ir::words::{Address, PathState, Words};
 use moonhook_ir::{BinaryOp, Size};
 use moonhook_schema::{Field, Type};
 use moonhook_snapshot::{Snapshot, TableId};

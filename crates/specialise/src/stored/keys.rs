@@ -6,10 +6,10 @@ use super::known::KeyWords;
 use crate::context::{Context, Result};
 use crate::hashing;
 use crate::loops::Iteration;
+use crate::paths::Arm;
 use crate::strings::Slice;
 use crate::value::{Abs, Space, Str, Word, integral};
-use crate::ways::Arm;
-use moonhook_ir::words::{Branches, WayState, Words};
+use moonhook_ir::words::{Branches, PathState, Words};
 use moonhook_ir::{BinaryOp, CompareOp};
 
 /// Codes: lengths up to [`SHORT`] are those of strings.

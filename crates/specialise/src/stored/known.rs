@@ -4,14 +4,14 @@ use crate::sites::LoopKey;
 use crate::value::{Abs, Space, Variant, Word, integral};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// A place in the script: the way of calls and turns of unrolled loops to it.
+/// A place in the script: the path of calls and turns of unrolled loops to it.
 pub type Site = Vec<usize>;
 
 /// The stored tables, and what is known of them.
 #[derive(Debug, Default)]
 pub struct Stored {
     pub(super) sites: HashMap<Site, Holds>,
-    /// Where each table of this walk was made.
+    /// Where each table of this attempt was made.
     pub(super) tables: HashMap<u32, Site>,
     /// Loops with an unknown number of turns, which are not unrolled.
     pub(super) endless: HashSet<LoopKey>,
@@ -40,7 +40,7 @@ impl Stored {
         self.sites.len()
     }
 
-    /// Before a new walk.
+    /// Before a new attempt.
     pub fn start_over(&mut self) {
         self.tables.clear();
     }

@@ -9,7 +9,7 @@ use crate::state::State;
 use crate::stored::keys::long_slice;
 use crate::stored::table_field;
 use crate::value::{Abs, Space, Word};
-use moonhook_ir::words::{Branches, WayState, Words};
+use moonhook_ir::words::{Branches, PathState, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Size};
 
 impl Context<'_> {

@@ -5,11 +5,11 @@ use super::{E_KEY, E_NEXT, E_TAG, KeyType};
 use crate::cells::ITERATOR;
 use crate::context::{Context, Result};
 use crate::loops::Iteration;
+use crate::paths::Arm;
 use crate::state::State;
 use crate::stored::keys::long_slice;
 use crate::value::{Abs, Object, Space, Str, Variant, Word};
-use crate::ways::Arm;
-use moonhook_ir::words::{Address, Branches, WayState, Words};
+use moonhook_ir::words::{Address, Branches, PathState, Words};
 use moonhook_ir::{CompareOp, Size};
 
 impl Context<'_> {

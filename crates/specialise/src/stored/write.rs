@@ -11,7 +11,7 @@ use crate::stored::probe::is_free;
 use crate::stored::table_field;
 use crate::strings::Slice;
 use crate::value::{Abs, Str, Variant, Word};
-use moonhook_ir::words::{Address, Branches, WayState, Words};
+use moonhook_ir::words::{Address, Branches, PathState, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Size};
 
 /// A value in words.
@@ -45,7 +45,7 @@ impl Context<'_> {
                 let Some(value) = self.storable_value(value)? else { return self.refuse_stored("[") };
                 let form = self.form_of(&[&value, &Abs::Nil], true)?;
                 let variants = match form {
-                    crate::ways::Form::Union(variants) => variants
+                    crate::paths::Form::Union(variants) => variants
                         .into_iter()
                         .filter(|variant| *variant != Variant::Nil || value == Abs::Nil)
                         .collect(),

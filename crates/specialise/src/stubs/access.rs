@@ -4,11 +4,11 @@ use super::{Stubs, with_context};
 use crate::arena;
 use crate::context::{Context, Result};
 use crate::field_writes::THAT_CAN_BE;
+use crate::paths::Arm;
 use crate::strings::Slice;
 use crate::stubs::memory::text_of_payload;
 use crate::value::{Abs, Str, Word};
-use crate::ways::Arm;
-use moonhook_ir::words::{Branches, WayState, Words};
+use moonhook_ir::words::{Branches, PathState, Words};
 use moonhook_ir::{CompareOp, FunctionId};
 use moonhook_runtime::layout::{
     L_CALL_COUNT, L_CALL_DEST, L_CALL_FUNC, TAG_FALSE, TAG_INT, TAG_NIL, TAG_STRING, TAG_TRUE,

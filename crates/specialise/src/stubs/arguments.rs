@@ -3,10 +3,10 @@
 use super::Stub;
 use crate::arena;
 use crate::context::{Context, Result};
+use crate::paths::Arm;
 use crate::state::State;
 use crate::stubs::memory::text_of_payload;
 use crate::value::{Abs, Object, Str, Word};
-use crate::ways::Arm;
 use moonhook_ir::CompareOp;
 use moonhook_ir::words::{Branches, Words};
 use moonhook_runtime::layout::{FAIL, TAG_INT, TAG_NIL, TAG_OBJECT, TAG_STRING, VALUE_SIZE};

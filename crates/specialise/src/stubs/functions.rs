@@ -7,7 +7,7 @@ use crate::builtins::{self, call::Call, object_text};
 use crate::context::{Context, Result};
 use crate::value::{Abs, Object, Str, Word};
 use moonhook_ir::FunctionId;
-use moonhook_ir::words::WayState;
+use moonhook_ir::words::PathState;
 use moonhook_library::own::DATA;
 
 impl Stubs<'_> {

@@ -7,10 +7,10 @@ use crate::builtins::event::VALUES;
 use crate::context::{Context, Result};
 use crate::events::NO_MEMORY;
 use crate::loops::Iteration;
+use crate::paths::Arm;
 use crate::region::{RECORD_HEADER, RECORD_MAX};
 use crate::stubs::memory::text_of_payload;
 use crate::value::{Abs, Str, Word};
-use crate::ways::Arm;
 use moonhook_ir as ir;
 use moonhook_ir::words::{Branches, Words};
 use moonhook_ir::{ArgumentKind, CompareOp, EventKind, FunctionId, Piece, Size};
@@ -175,7 +175,7 @@ fn payload_at(context: &mut Context<'_>, base: Word, index: Word) -> Word {
     arena::load(context, address)
 }
 
-/// The single number that all ways out of a loop carry.
+/// The single number that all paths out of a loop carry.
 fn joined(context: &mut Context<'_>, arms: Vec<Arm>) -> Result<Word> {
     context.join_word(arms)
 }

@@ -4,13 +4,13 @@ use super::words::{self, Lengths, Place, Subject};
 use super::{INTEGER_SLOT, MAX_COMPARED, first_of, lay_out};
 use crate::context::{Context, Result};
 use crate::hashing::{self, Placement};
+use crate::paths::Arm;
 use crate::state::State;
 use crate::strings::Slice;
 use crate::tables::bounded;
 use crate::value::{Abs, Str, Word};
-use crate::ways::Arm;
 use moonhook_ir as ir;
-use moonhook_ir::words::{Branches, Cond, WayState, Words};
+use moonhook_ir::words::{Branches, Cond, PathState, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
 use moonhook_snapshot::{Table, TableId, Value};
 
@@ -246,7 +246,7 @@ fn string_slots(
     (context.output.add_data("keys", bytes), slots)
 }
 
-/// Walks the words of a slice that is at most `longest` bytes long: unrolled, since the length is bounded. `visit` gets
+/// Goes through the words of a slice that is at most `longest` bytes long: unrolled, since the length is bounded. `visit` gets
 /// the word's number, the word, and the value carried along, and gives the next one.
 fn fold_words(
     context: &mut Context<'_>,

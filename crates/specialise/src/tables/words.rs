@@ -6,11 +6,11 @@
 use super::keys::leave;
 use crate::context::{Context, Result};
 use crate::hashing;
+use crate::paths::Arm;
 use crate::state::State;
 use crate::strings::Slice;
 use crate::tables::bounded;
 use crate::value::Word;
-use crate::ways::Arm;
 use moonhook_ir as ir;
 use moonhook_ir::words::{Address, Branches, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size};

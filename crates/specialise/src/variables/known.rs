@@ -62,7 +62,7 @@ impl Variables {
         })
     }
 
-    /// Before a new walk.
+    /// Before a new attempt.
     pub fn start_over(&mut self) {
         self.loads.clear();
         self.loads_of.clear();

@@ -1,7 +1,7 @@
 //! Variables that packet code assigns: upvalues, globals and fields with constant names.
 //!
-//! Which variables are assigned is learned while lowering: where an assignment is met, or a value of a new variant, the walk starts
-//! again at its end ([`Context::learned`]), and the next walk knows. A variable lives in the data section `state`, from
+//! Which variables are assigned is learned while lowering: where an assignment is met, or a value of a new variant, specialisation
+//! starts again at the attempt's end ([`Context::learned`]), and the next attempt knows. A variable lives in the data section `state`, from
 //! packet to packet, shared by all CPUs; `x = x + n` is an atomic addition.
 
 pub mod known;
@@ -13,8 +13,8 @@ use crate::error::LowerErrorKind;
 use crate::interned::Objects;
 use crate::knowledge::Knowledge;
 use crate::output::Output;
+use crate::paths::Form;
 use crate::value::{Abs, Object, Variant, Word};
-use crate::ways::Form;
 use moonhook_ir as ir;
 use moonhook_ir::words::Words;
 use moonhook_ir::{Op, Size};

@@ -1,4 +1,4 @@
--- Each way to a place leaves another function that assigns the same variable.
+-- Each path to a place leaves another function that assigns the same variable.
 -- frames: udp tcp udp
 local xdp = require "xdp"
 

@@ -1,4 +1,4 @@
--- A variable that another function captures on each way to a place is the same variable behind it.
+-- A variable that another function captures on each path to a place is the same variable behind it.
 -- frames: udp tcp udp
 local xdp = require "xdp"
 

@@ -1,4 +1,4 @@
--- A function that captures its own name, on each way another one; and variables of one function in the place of another's.
+-- A function that captures its own name, on each path another one; and variables of one function in the place of another's.
 -- frames: udp tcp icmp
 local xdp = require "xdp"
 

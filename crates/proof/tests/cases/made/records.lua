@@ -1,4 +1,4 @@
--- Tables with known keys: fields on different ways, nested, in loops, and cleared again.
+-- Tables with known keys: fields on different paths, nested, in loops, and cleared again.
 -- frames: tcp udp icmp arp hex:0001020304050607080910111213 hex:0504030201000000000000000000 hex:ff00ff00ff00ff00ff00ff00ff00
 local xdp = require "xdp"
 

@@ -1,4 +1,4 @@
--- The iterator of a loop over matches was made on one of several ways.
+-- The iterator of a loop over matches was made on one of several paths.
 -- frames: udp:one\stwo,three tcp:a,b\sc icmp
 local xdp = require "xdp"
 

@@ -1,4 +1,4 @@
--- What was read before an assignment on some of the ways is a plain value behind it, and a sum on the others.
+-- What was read before an assignment on some of the paths is a plain value behind it, and a sum on the others.
 -- frames: tcp udp tcp icmp udp udp6 tls tcp syn*3 udp
 local xdp = require "xdp"
 local n, r, gone = {}, {}, {}

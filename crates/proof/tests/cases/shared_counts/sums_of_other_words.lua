@@ -1,5 +1,5 @@
 -- frames: udp tcp udp:x
--- What looks like a sum of the assigned word is one of another word, or of none, on some ways.
+-- What looks like a sum of the assigned word is one of another word, or of none, on some paths.
 local xdp = require "xdp"
 local t, r = {}, {}
 xdp.attach(function(pkt)

@@ -12,7 +12,7 @@ use crate::strings::Slice;
 use crate::stubs::shared::value_words;
 use crate::subprograms::of_program;
 use crate::value::{Abs, Space, Str, Word};
-use moonhook_ir::words::{Branches, WayState, Words};
+use moonhook_ir::words::{Branches, PathState, Words};
 use moonhook_ir::{BinaryOp, CompareOp, FunctionId, Size};
 use moonhook_runtime::layout::{FAIL, L_COPIES, T_COPY, T_KEY};
 use moonhook_schema::{Schema, Type};

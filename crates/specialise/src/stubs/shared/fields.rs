@@ -8,7 +8,7 @@ use crate::events::Message;
 use crate::shared::map_calls::zero;
 use crate::state::State;
 use crate::value::{Abs, Word};
-use moonhook_ir::words::{Address, Branches, WayState, Words};
+use moonhook_ir::words::{Address, Branches, PathState, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Size};
 use moonhook_runtime::layout::{FAIL, T_COUNT, T_LIVE, TAG_TABLE};
 use moonhook_schema::{Field, Type};

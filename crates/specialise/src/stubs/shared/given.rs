@@ -2,11 +2,11 @@
 
 use crate::arena;
 use crate::context::{Context, Result};
+use crate::paths::Arm;
 use crate::state::State;
 use crate::strings::Slice;
 use crate::stubs::memory::text_of_payload;
 use crate::value::{Abs, Str, Word};
-use crate::ways::Arm;
 use moonhook_ir::CompareOp;
 use moonhook_ir::words::{Branches, Range, Words};
 use moonhook_runtime::layout::{L_RESULT, TAG_FALSE, TAG_FLOAT, TAG_INT, TAG_NIL, TAG_STRING};

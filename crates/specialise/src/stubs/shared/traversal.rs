@@ -9,12 +9,12 @@ use crate::arena;
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::loops::Iteration;
+use crate::paths::Arm;
 use crate::shared::{Extent, Visit, invalid_key};
 use crate::state::State;
 use crate::value::{Abs, Word};
-use crate::ways::Arm;
 use moonhook_ir as ir;
-use moonhook_ir::words::{Branches, WayState, Words};
+use moonhook_ir::words::{Branches, PathState, Words};
 use moonhook_ir::{BinaryOp, Builder, CompareOp, FunctionId, FunctionKind, Size, UnaryOp};
 use moonhook_runtime::layout::{
     ACCESS_AFTER, ACCESS_ANY, ACCESS_NEXT, ACCESS_TRAVERSE, L_HEAP, L_HEAP_END, L_KEYS, L_KEYS_FULL,
@@ -33,7 +33,7 @@ impl Stubs<'_> {
         steps: bool,
     ) -> Result<Accesses> {
         let begin =
-            self.make(&format!("shared_walk_{number}"), without_context(3), |context, parameters| {
+            self.make(&format!("shared_traverse_{number}"), without_context(3), |context, parameters| {
                 let &[address, _, place] = parameters else { return Ok(()) };
                 context.begin_traversal_of(table, address, place)
             })?;
@@ -84,7 +84,7 @@ impl Context<'_> {
         Ok(())
     }
 
-    /// Prefixes have no order that the kernel walks them in.
+    /// Prefixes have no order in which the kernel goes through them.
     fn refuse_traversal(&mut self, table: TableId) {
         let message =
             format!("the prefixes of table '{}' cannot be traversed", self.snapshot.table_name(table));

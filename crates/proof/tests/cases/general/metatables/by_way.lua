@@ -1,4 +1,4 @@
--- A metatable that depends on the way: the table needs memory.
+-- A metatable that depends on the path: the table needs memory.
 -- frames: tcp udp icmp arp hex:0001020304050607080910111213 hex:0504030201000000000000000000 hex:ff00ff00ff00ff00ff00ff00ff00
 local xdp = require "xdp"
 

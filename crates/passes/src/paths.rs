@@ -1,7 +1,7 @@
-//! What the verifier knows of values on some ways and not on others, and how many ways that keeps apart.
+//! What the verifier knows of values on some paths and not on others, and how many paths that keeps apart.
 //!
-//! Where ways meet, a block parameter may be another constant, or a narrower number, on each of them; the result of a comparison is 0 on
-//! one way and 1 on the other. As long as such a value is needed and decides something, the verifier walks the code for each way
+//! Where paths meet, a block parameter may be another constant, or a narrower number, on each of them; the result of a comparison is 0 on
+//! one path and 1 on the other. As long as such a value is needed and decides something, the verifier walks the code for each path
 //! (`regsafe`, kernel/bpf/verifier.c), and where several such *forks* are alive, for each combination. Inside a loop that is so for values
 //! that decide nothing too.
 
@@ -14,10 +14,10 @@ pub(crate) struct Fork {
     pub block: Block,
     /// The operation whose result forks; `None` for the block's parameters.
     pub inst: Option<usize>,
-    /// The values that differ between the ways.
+    /// The values that differ between the paths.
     pub values: Vec<Value>,
-    /// How many ways it has.
-    ways: usize,
+    /// How many paths it has.
+    paths: usize,
 }
 
 /// What is known of an argument on its way.
@@ -28,7 +28,7 @@ enum Known {
     Bits(u64),
 }
 
-pub(crate) struct Ways<'a> {
+pub(crate) struct Paths<'a> {
     function: &'a Function,
     opaque: &'a Opaque,
     pub forks: Vec<Fork>,
@@ -40,10 +40,10 @@ pub(crate) struct Ways<'a> {
 /// Sets of forks are cut at so many; that is far more than can be walked.
 const MOST_ORIGINS: usize = 24;
 
-impl<'a> Ways<'a> {
+impl<'a> Paths<'a> {
     pub fn find(function: &'a Function, flow: &ControlFlow, opaque: &'a Opaque) -> Self {
         let count = function.value_count as usize;
-        let mut ways = Ways {
+        let mut paths = Paths {
             function,
             opaque,
             forks: Vec::new(),
@@ -59,15 +59,15 @@ impl<'a> Ways<'a> {
         for &block in &flow.order {
             // Lowering hides what enters a loop.
             if !flow.is_loop_header(block) {
-                ways.params(block, &incoming[block.index()]);
+                paths.params(block, &incoming[block.index()]);
             }
             for (index, inst) in function.block(block).insts.iter().enumerate() {
                 if let Some(result) = inst.result {
-                    ways.inst(block, index, &inst.op, result);
+                    paths.inst(block, index, &inst.op, result);
                 }
             }
         }
-        ways
+        paths
     }
 
     fn params(&mut self, block: Block, incoming: &[&Target]) {
@@ -96,7 +96,7 @@ impl<'a> Ways<'a> {
             };
         }
         if !values.is_empty() {
-            self.forks.push(Fork { block, inst: None, values, ways: tuples.len() });
+            self.forks.push(Fork { block, inst: None, values, paths: tuples.len() });
         }
     }
 
@@ -105,7 +105,7 @@ impl<'a> Ways<'a> {
         match op {
             Op::Compare(_) => {
                 origins.push(self.forks.len() as u32);
-                self.forks.push(Fork { block, inst: Some(index), values: vec![result], ways: 2 });
+                self.forks.push(Fork { block, inst: Some(index), values: vec![result], paths: 2 });
             }
             Op::Binary(BinaryOp::Xor, zero, _) if self.opaque.is_zero(*zero) => {}
             op if op.is_pure() => op.for_each_value(|value| self.carry(value, &mut origins)),
@@ -153,7 +153,7 @@ impl<'a> Ways<'a> {
         bits_of(self.known[value.index()])
     }
 
-    /// By block: the forks whose ways are apart there.
+    /// By block: the forks whose paths are apart there.
     pub fn apart(&self, flow: &ControlFlow) -> Vec<Vec<u32>> {
         let decisive = Decisive::find(self.function);
         let within_loop = crate::reach::within_loops(self.function, flow);
@@ -184,7 +184,7 @@ impl<'a> Ways<'a> {
 
     /// How many states of the verifier the forks keep apart.
     pub fn states(&self, forks: &[u32]) -> f64 {
-        forks.iter().map(|fork| self.forks[*fork as usize].ways as f64).product()
+        forks.iter().map(|fork| self.forks[*fork as usize].paths as f64).product()
     }
 }
 

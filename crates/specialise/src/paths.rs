@@ -1,8 +1,8 @@
-//! Ways of control flow that meet: what may differ between them, and how it is represented beyond.
+//! Paths of control flow that meet: what may differ between them, and how it is represented beyond.
 
 use crate::state::{Slot, State};
 use crate::value::{Abs, Union, Variant, Word};
-use moonhook_ir::words::Way;
+use moonhook_ir::words::Path;
 use std::rc::Rc;
 
 /// Constant strings kept apart in a union; with more of them they become slices of the pool.
@@ -16,22 +16,22 @@ pub enum Variable {
     Budget,
     Scratch,
     Heap,
-    /// A word of a header walk: the walk's name and the word's number.
-    Walk(&'static str, usize),
+    /// A word of a header that was parsed: the header's name and the word's number.
+    Parsed(&'static str, usize),
 }
 
 /// How a variable is represented beyond a join.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Form {
-    /// The same on all ways.
+    /// The same on all paths.
     Same(Abs),
     One(Variant),
     /// Sorted.
     Union(Vec<Variant>),
 }
 
-/// One of the ways that meet.
-pub type Arm = Way<State, Vec<Abs>>;
+/// One of the paths that meet.
+pub type Arm = Path<State, Vec<Abs>>;
 
 impl Form {
     /// How many block parameters it takes.
@@ -81,7 +81,7 @@ pub fn read_variable(state: &State, variable: Variable) -> Abs {
         Variable::Budget => Abs::Int(state.budget),
         Variable::Scratch => Abs::Int(state.scratch),
         Variable::Heap => Abs::Int(state.heap),
-        Variable::Walk(key, number) => {
+        Variable::Parsed(key, number) => {
             let word = state.facts.packet.parsed(key).and_then(|words| words.get(number)).copied();
             Abs::Int(word.unwrap_or(Word::Imm(0)))
         }
@@ -97,7 +97,7 @@ pub fn write_variable(state: &mut State, variable: Variable, value: Abs) {
         (Variable::Budget, Abs::Int(word)) => state.budget = word,
         (Variable::Scratch, Abs::Int(word)) => state.scratch = word,
         (Variable::Heap, Abs::Int(word)) => state.heap = word,
-        (Variable::Walk(key, number), Abs::Int(word)) => {
+        (Variable::Parsed(key, number), Abs::Int(word)) => {
             if let Some(place) = state.facts.packet.parsed_word(key, number) {
                 *place = word;
             }
