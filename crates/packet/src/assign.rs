@@ -4,7 +4,6 @@
 //! of which the frame has only the beginning is right. Where the kernel may have left the checksum to the network card, a
 //! helper of the kernel changes it ([`moonhook_hook::Checksums`]).
 
-use crate::protocols::headers::Headers;
 use crate::{Access, Fault, Machine, PacketState, Value};
 use moonhook_hook::Checksums;
 use moonhook_ir::words::Word;
@@ -101,7 +100,7 @@ const MARK_MANGLED_0: i64 = 1 << 5;
 const IPV6: i64 = 1 << 7;
 
 /// Writing fields.
-pub trait Assign: Headers {
+pub trait Assign: Access {
     /// Writes bits of a header, which is in the frame.
     fn put(&mut self, header: Header, place: Place, value: Word) -> Result<Change, Self::Stop> {
         let Place { at, size, shift, bits } = place;

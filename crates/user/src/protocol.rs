@@ -12,6 +12,7 @@ mod bytes;
 pub mod eth;
 pub mod icmp;
 pub mod ip;
+mod ip_fields;
 pub mod ipv4;
 pub mod ipv6;
 pub mod payload;
@@ -30,7 +31,7 @@ pub static PROTOCOLS: &[Protocol] = &[
     eth::PROTOCOL,
     vlan::PROTOCOL,
     arp::PROTOCOL,
-    ip::PROTOCOL,
+    ip_fields::PROTOCOL,
     tcp::PROTOCOL,
     udp::PROTOCOL,
     icmp::PROTOCOL,

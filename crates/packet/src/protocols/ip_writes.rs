@@ -2,8 +2,9 @@
 
 use super::header::{Headers, RefusedBy};
 use super::network::{self, IPV4, IPV6, Part};
-use super::transport;
-use crate::assign::{Assign, Header, Place, Sum, word_of};
+use super::transport::Parser;
+use super::{icmp, tcp, udp};
+use crate::assign::{Assign, Change, Covered, Header, Place, Sum, word_of};
 use crate::{Machine, Value};
 use moonhook_ir::Size;
 use moonhook_ir::words::Word;
@@ -57,7 +58,7 @@ pub fn address<M: Machine>(
                 return Ok(());
             }
         };
-        transport::addresses_changed(machine, version, change)
+        addresses_changed(machine, version, change)
     })
 }
 
@@ -85,4 +86,31 @@ fn by_version<M: Machine>(
     machine.enter(done)?;
     machine.note_field_written();
     Ok(())
+}
+
+/// Changes the checksum of the transport header, if there is one that covers the addresses of IP, after a change of those.
+fn addresses_changed<M: Machine>(machine: &mut M, version: u32, change: Change) -> Result<(), M::Stop> {
+    let covered = Covered::Addresses(version);
+    let mut done = Vec::new();
+    let headers: [(Parser<M>, u32, Sum); 3] = [
+        (("tcp", tcp::parse), tcp::FIXED, tcp::SUM),
+        (("udp", udp::parse), udp::LENGTH, udp::SUM),
+        (("icmp", icmp::parse), icmp::LENGTH, icmp::SUM),
+    ];
+    for ((name, parse), whole, sum) in headers {
+        if !machine.alive() || (name == "icmp" && version == 4) {
+            continue;
+        }
+        let (state, words, others) = machine.found(name, parse)?;
+        machine.resume(state);
+        if machine.alive() {
+            machine.fix_transport(Header { start: words[1], whole }, sum, covered, change)?;
+            done.push(machine.take_state());
+        }
+        machine.enter(others)?;
+    }
+    if machine.alive() {
+        done.push(machine.take_state());
+    }
+    machine.enter(done)
 }

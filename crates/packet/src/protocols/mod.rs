@@ -8,9 +8,6 @@ mod arp;
 mod eth;
 mod extensions;
 mod header;
-pub(crate) mod headers {
-    pub use super::header::Headers;
-}
 mod icmp;
 mod ip;
 mod ip_writes;

@@ -2,8 +2,7 @@
 
 use super::header::{Headers, Parsing, absent};
 use super::network::{self, Part};
-use super::{icmp, tcp, udp};
-use crate::assign::{Assign, Change, Covered, Header, Place, Sum, word_of};
+use crate::assign::{Assign, Covered, Header, Place, Sum, word_of};
 use crate::{Access, Machine, PacketState, Value};
 use moonhook_ir::CompareOp;
 use moonhook_ir::words::{Address, Word, WordPaths};
@@ -68,7 +67,7 @@ fn follow<M: Machine>(
 }
 
 /// How a transport header is found: its name, and how it is parsed.
-type Parser<M> = (&'static str, fn(&mut M) -> Parsing<M>);
+pub type Parser<M> = (&'static str, fn(&mut M) -> Parsing<M>);
 
 /// Assigns bits of a transport header that is there, and changes its checksum.
 pub fn assign<M: Machine>(
@@ -102,31 +101,4 @@ pub fn write<M: Machine>(
         machine.note_field_written();
     }
     Ok(())
-}
-
-/// Changes the checksum of the transport header, if there is one that covers the addresses of IP, after a change of those.
-pub fn addresses_changed<M: Machine>(machine: &mut M, version: u32, change: Change) -> Result<(), M::Stop> {
-    let covered = Covered::Addresses(version);
-    let mut done = Vec::new();
-    let headers: [(Parser<M>, u32, Sum); 3] = [
-        (("tcp", tcp::parse), tcp::FIXED, tcp::SUM),
-        (("udp", udp::parse), udp::LENGTH, udp::SUM),
-        (("icmp", icmp::parse), icmp::LENGTH, icmp::SUM),
-    ];
-    for ((name, parse), whole, sum) in headers {
-        if !machine.alive() || (name == "icmp" && version == 4) {
-            continue;
-        }
-        let (state, words, others) = machine.found(name, parse)?;
-        machine.resume(state);
-        if machine.alive() {
-            machine.fix_transport(Header { start: words[1], whole }, sum, covered, change)?;
-            done.push(machine.take_state());
-        }
-        machine.enter(others)?;
-    }
-    if machine.alive() {
-        done.push(machine.take_state());
-    }
-    machine.enter(done)
 }

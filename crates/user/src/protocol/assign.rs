@@ -3,7 +3,6 @@
 //! A checksum changes with what it covers (RFC 1624, equation 3), so that a wrong one stays wrong. Bytes are taken as big-endian words,
 //! counted from the start of the header that the checksum is for.
 
-use super::{icmp, ip, tcp, udp};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
 
@@ -138,16 +137,6 @@ fn words(place: &Place, start: usize, number: u128) -> u64 {
         _ => u64::from(*byte),
     };
     bytes[16 - size..].iter().enumerate().map(word).sum()
-}
-
-/// The checksum of a transport header that covers the addresses of the IP header.
-pub fn sum_over_addresses(frame: &[u8]) -> Option<Sum> {
-    let six = ip::find(frame)?.version == 6;
-    let icmp = || six.then(|| icmp::find(frame)?.sum());
-    tcp::find(frame)
-        .and_then(|tcp| tcp.sum())
-        .or_else(|| udp::find(frame)?.sum())
-        .or_else(|| icmp().flatten())
 }
 
 /// Six pairs of lower-case hex digits, as fields show them.

@@ -1,7 +1,6 @@
 //! The internet protocol, either version: what the two headers have in common, and where the transport header is.
 
-use super::assign::{Assignment, Place, Sum, Takes, sum_over_addresses};
-use super::row::{Field, Protocol, View};
+use super::assign::Sum;
 use super::value::Value;
 use super::{ipv4, ipv6, vlan};
 
@@ -33,66 +32,6 @@ pub struct Ip {
     pub checksum: Option<u16>,
 }
 
-pub const PROTOCOL: Protocol = Protocol {
-    name: "ip",
-    view: View::Header {
-        present: |frame| find(frame).is_some(),
-        fields: &[
-            Field { name: "version", read: |frame| Value::integer(find(frame)?.version) },
-            Field { name: "src", read: |frame| Some(find(frame)?.source) },
-            Field { name: "dst", read: |frame| Some(find(frame)?.destination) },
-            Field { name: "tos", read: |frame| Value::integer(find(frame)?.traffic_class) },
-            Field { name: "ttl", read: |frame| Value::integer(find(frame)?.hop_limit) },
-            Field { name: "proto", read: |frame| Value::integer(find(frame)?.protocol) },
-            Field { name: "length", read: |frame| Value::integer(find(frame)?.length as i64) },
-            Field { name: "header_length", read: |frame| Value::integer(find(frame)?.header_length as i64) },
-            Field { name: "id", read: |frame| Value::integer(find(frame)?.id?) },
-            Field { name: "dont_fragment", read: |frame| Value::boolean(find(frame)?.dont_fragment?) },
-            Field { name: "more_fragments", read: |frame| Value::boolean(find(frame)?.more_fragments) },
-            Field { name: "fragment_offset", read: |frame| Value::integer(find(frame)?.fragment_offset) },
-            Field { name: "flow", read: |frame| Value::integer(find(frame)?.flow?) },
-            Field { name: "checksum", read: |frame| Value::integer(find(frame)?.checksum?) },
-        ],
-        assignments: &[
-            Assignment { name: "src", takes: Takes::Address, place: |frame| address(frame, [12, 8]) },
-            Assignment { name: "dst", takes: Takes::Address, place: |frame| address(frame, [16, 24]) },
-            Assignment {
-                name: "tos",
-                takes: Takes::Number(8),
-                place: |frame| bits(frame, [Some((1, 1, 0, 8)), Some((0, 4, 20, 8))]),
-            },
-            Assignment {
-                name: "ttl",
-                takes: Takes::Number(8),
-                place: |frame| bits(frame, [Some((8, 1, 0, 8)), Some((7, 1, 0, 8))]),
-            },
-            Assignment {
-                name: "id",
-                takes: Takes::Number(16),
-                place: |frame| bits(frame, [Some((4, 2, 0, 16)), None]),
-            },
-            Assignment {
-                name: "dont_fragment",
-                takes: Takes::Flag,
-                place: |frame| bits(frame, [Some((6, 2, 14, 1)), None]),
-            },
-            Assignment {
-                name: "flow",
-                takes: Takes::Number(20),
-                place: |frame| bits(frame, [None, Some((0, 4, 0, 20))]),
-            },
-            Assignment {
-                name: "checksum",
-                takes: Takes::Number(16),
-                place: |frame| {
-                    let ip = find(frame)?;
-                    Place::new(ip.sum()?.at, 2, [None, None])
-                },
-            },
-        ],
-    },
-};
-
 pub fn find(frame: &[u8]) -> Option<Ip> {
     match vlan::network(frame)? {
         (ipv4::ETHERTYPE, start) => ipv4::parse(frame, start),
@@ -108,7 +47,7 @@ impl Ip {
     }
 
     /// The header's own checksum, of which IPv6 has none.
-    fn sum(&self) -> Option<Sum> {
+    pub fn sum(&self) -> Option<Sum> {
         (self.version == 4).then_some(Sum { start: self.start, at: self.start + 10, optional: false })
     }
 
@@ -116,17 +55,4 @@ impl Ip {
     pub fn end(&self) -> usize {
         self.start + self.length
     }
-}
-
-/// Bits of the header: under IPv4 and IPv6 the first byte, how many bytes, the lowest bit and how many.
-fn bits(frame: &[u8], places: [Option<(usize, usize, u32, u32)>; 2]) -> Option<Place> {
-    let ip = find(frame)?;
-    let (at, size, shift, bits) = places[usize::from(ip.version == 6)]?;
-    Place::part(ip.start + at, size, (shift, bits), [ip.sum(), None])
-}
-
-fn address(frame: &[u8], places: [usize; 2]) -> Option<Place> {
-    let ip = find(frame)?;
-    let six = usize::from(ip.version == 6);
-    Place::new(ip.start + places[six], [4, 16][six], [ip.sum(), sum_over_addresses(frame)])
 }
