@@ -223,8 +223,8 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Variables of outer scopes that are captured in the loop, and keys that it gives to tables, exist from the start of
-/// the next time on. Says whether there are any that do not yet.
+/// Variables of outer scopes that are captured in the loop, and keys that it gives to tables, exist from the start when
+/// it is executed again. Says whether there are any that do not yet.
 fn capture_before_loop(entry: &mut State, back: &[State]) -> bool {
     let mut changed = crate::virtual_tables::align_entry(entry, back);
     for state in back {
