@@ -65,7 +65,7 @@ fn check_does_not_wait_for_what_nobody_asked_for() {
     let rule = |n: usize| {
         format!("  if ip.src == '10.0.{}.{}' and tcp.dport == {n} then return 1 end\n", n / 250, n % 250)
     };
-    let rules: String = (1000..1400).map(rule).collect();
+    let rules: String = (1000..2400).map(rule).collect();
     let script = format!(
         "require('xdp').attach(function(pkt)\n  local ip, tcp = pkt.ip, pkt.tcp\n  if not tcp then return end\n{rules}end)"
     );
