@@ -10,6 +10,7 @@ mod loaders {
 use loaders::tools::{LOADERS, Loader, run_pinned};
 use moonhook_engine::{Form, Settings};
 use moonhook_hook::OnError;
+use moonhook_hook::XDP;
 use moonhook_install::LogDetail;
 use moonhook_proof::{cases, frames, host};
 use std::path::{Path, PathBuf};
@@ -54,6 +55,10 @@ fn frames_of_all_kinds() -> Vec<Vec<u8>> {
 fn sample(script: &Path, form: Form, folder: &Path, frames: &[Vec<u8>]) -> Option<Sample> {
     let settings = Settings { form: Some(form), ..Settings::default() };
     let loaded = moonhook_load::load(&[script.to_path_buf()], &settings.load).unwrap();
+    // Loaders that are older than tcx links do not know their sections.
+    if loaded.snapshot.hooks().iter().any(|hook| **hook != XDP) {
+        return None;
+    }
     let own = moonhook_engine::install(&loaded.snapshot, &settings, LogDetail::Nothing, |_| Vec::new());
     let (_, own) = own.ok()?;
     let program = own.programs().remove(0);
