@@ -24,26 +24,7 @@ impl Stubs<'_> {
         }
         let missing = self.missing_field("")?;
         let title = format!("field_{}", String::from_utf8_lossy(name));
-        let body = |context: &mut Context<'_>, parameters: &[Word]| {
-            let &[object, out] = parameters else { return Ok(()) };
-            context.on_frame(&mut |context| {
-                // What the script saw of the packet may no longer hold.
-                context.state.facts.packet.written = true;
-                for (payload, known) in objects().filter(|(_, known)| objects::has_field(known, name)) {
-                    let is = context.compare(CompareOp::Eq, object, payload);
-                    let (is, other) = context.split(is);
-                    context.state = is;
-                    read_field(context, &known, name, out)?;
-                    context.state = other;
-                }
-                let state = context.state_address();
-                let key = Word::Imm(context.image_string(name));
-                let failed = context.call_function(missing, &[state, object, key]);
-                context.give(failed);
-                Ok(())
-            })
-        };
-        self.make(&title, with_context(2), body).map(Some)
+        self.of_objects(&title, name, missing, objects::has_field, read_field).map(Some)
     }
 
     /// `(ctx, L, object, value) -> 0 | FAIL`: assigns the value at an address to field `name` of an object (the payload of its value). An
@@ -54,16 +35,29 @@ impl Stubs<'_> {
         }
         let missing = self.missing_field(field_writes::THAT_CAN_BE)?;
         let title = format!("assign_{}", String::from_utf8_lossy(name));
-        let body = |context: &mut Context<'_>, parameters: &[Word]| {
-            let &[object, value] = parameters else { return Ok(()) };
+        self.of_objects(&title, name, missing, field_writes::has_assigned, assign_field).map(Some)
+    }
+
+    /// `(ctx, L, object, place) -> 0 | FAIL`: does `access`, which ends the state, for each object that has a field of that name as `has` says;
+    /// `missing` raises the error for the others.
+    fn of_objects(
+        &mut self,
+        title: &str,
+        name: &[u8],
+        missing: FunctionId,
+        has: fn(&Object, &[u8]) -> bool,
+        access: fn(&mut Context<'_>, &Object, &[u8], Word) -> Result<()>,
+    ) -> Result<FunctionId> {
+        self.make(title, with_context(2), |context, parameters| {
+            let &[object, place] = parameters else { return Ok(()) };
             context.on_frame(&mut |context| {
+                // What the script saw of the packet may no longer hold.
                 context.state.facts.packet.written = true;
-                for (payload, known) in objects().filter(|(_, known)| field_writes::has_assigned(known, name))
-                {
+                for (payload, known) in objects().filter(|(_, known)| has(known, name)) {
                     let is = context.compare(CompareOp::Eq, object, payload);
                     let (is, other) = context.split(is);
                     context.state = is;
-                    assign_field(context, &known, name, value)?;
+                    access(context, &known, name, place)?;
                     context.state = other;
                 }
                 let state = context.state_address();
@@ -72,8 +66,7 @@ impl Stubs<'_> {
                 context.give(failed);
                 Ok(())
             })
-        };
-        self.make(&title, with_context(2), body).map(Some)
+        })
     }
 
     /// `(L, object, key) -> FAIL`: raises the error that the object has no field `key`, the payload of a string; `end` ends its message.
