@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use moonhook_capture::Frame;
-use moonhook_user::protocol::{Protocol, Value, View};
+use moonhook_user::protocol::{self, Protocol, Value, View};
 
 use crate::differences::{self, Difference};
 use crate::fields::{ROWS, Row, Unit};
@@ -55,8 +55,8 @@ fn ours(frame: &[u8], row: &Row) -> Option<String> {
     let value = match protocol.view {
         // Only TCP has its payload's length among tshark's fields.
         View::Plain(_) if !present(frame, "tcp") => None,
-        View::Plain(read) => read(frame),
-        View::Header { .. } => (protocol.field(field.as_bytes())?.read)(frame),
+        View::Plain(read) => read(protocol::Frame::of_link(frame)),
+        View::Header { .. } => (protocol.field(field.as_bytes())?.read)(protocol::Frame::of_link(frame)),
     };
     Some(match value? {
         Value::Integer(integer) => integer.to_string(),
@@ -70,7 +70,7 @@ fn ours(frame: &[u8], row: &Row) -> Option<String> {
 /// Whether a header of ours is there.
 pub fn present(frame: &[u8], header: &str) -> bool {
     let view = Protocol::named(header.as_bytes()).map(|(_, protocol)| &protocol.view);
-    matches!(view, Some(View::Header { present, .. }) if present(frame))
+    matches!(view, Some(View::Header { present, .. }) if present(protocol::Frame::of_link(frame)))
 }
 
 /// What tshark shows of the outermost layers, in our units.

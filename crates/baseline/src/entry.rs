@@ -9,7 +9,7 @@ use moonhook_ir::helper;
 use moonhook_ir::{BinaryOp, CompareOp, Op, Value};
 use moonhook_runtime::layout::*;
 use moonhook_snapshot::TableId;
-use moonhook_specialise::{LowerError, LowerErrorKind};
+use moonhook_specialise::{LowerError, LowerErrorKind, nesting, of_program};
 use std::collections::BTreeSet;
 
 /// A program to be.
@@ -35,6 +35,8 @@ struct Parts {
     prepare: Option<ir::FunctionId>,
     count: Option<ir::FunctionId>,
     no_memory: Option<ir::FunctionId>,
+    /// Taking a level, and giving it back, at hooks whose programs can be interrupted.
+    levels: Option<[ir::FunctionId; 2]>,
 }
 
 /// Bytes of each CPU's state (notes of reads and scratch memory of routines included), frames and stack.
@@ -96,7 +98,7 @@ impl General<'_> {
             let function = self.entry((lists[number], program), statics, memory, parts);
             self.place(ir::FunctionId(number as u32), function);
         }
-        let all = i64::from(self.options.cpus) * programs.len() as i64;
+        let all = i64::from(self.options.cpus) * i64::from(self.memories().all);
         let pages = (memory.image_end + stride * all) / PAGE;
         let arena = ir::Map { name: "arena".into(), kind: ir::MapKind::Arena { pages: pages as u32, image } };
         self.module.maps.push(arena);
@@ -113,7 +115,34 @@ impl General<'_> {
             prepare: self.packet_preparation(),
             count: if self.options.count_verdicts { self.count_verdict() } else { None },
             no_memory: self.no_memory(),
+            levels: self.levels(),
         }
+    }
+
+    /// Where the memory of the program is whose code is being made.
+    fn memories(&self) -> nesting::Parts {
+        nesting::Parts::of(&self.functions.snapshot.hooks(), self.program)
+    }
+
+    fn levels(&mut self) -> Option<[ir::FunctionId; 2]> {
+        let (hook, program, cpus) = (self.hook(), self.program, self.options.cpus);
+        if !hook.is_interrupted {
+            return None;
+        }
+        let known = self.module.maps.iter().position(|map| map.name == nesting::TAKEN);
+        let index = known.unwrap_or_else(|| {
+            let kind = nesting::taken(self.programs(), cpus);
+            self.module.maps.push(ir::Map { name: nesting::TAKEN.into(), kind });
+            self.module.maps.len() - 1
+        });
+        let section = (ir::MapId(index as u32), cpus);
+        let take = nesting::take(&of_program("take_level", program), hook, program, section);
+        let give = nesting::give_back(&of_program("give_back_level", program), hook, program, section);
+        Some([take, give].map(|function| {
+            let id = self.reserve();
+            self.place(id, function);
+            id
+        }))
     }
 
     /// The hook of the program whose code is being made.
@@ -155,12 +184,22 @@ impl General<'_> {
         let section = hook.section(self.options.frags).to_string();
         let mut code = Builder::new(&self.program_name(), ir::FunctionKind::Program { section }, 1);
         let processor = code.emit(Op::Helper { id: helper::GET_SMP_PROCESSOR_ID, args: vec![] });
-        self.leave_without_memory(&mut code, processor, parts);
-        let each = code.number(memory.stride * self.programs() as i64);
+        let level = parts.levels.map(|[take, _]| code.call(take, &[processor]));
+        self.leave_without_memory(&mut code, (processor, level), parts);
+        let memories = self.memories();
+        let each = code.number(memory.stride * i64::from(memories.all));
         let part = code.binary(BinaryOp::Mul, processor, each);
-        let address = code.add(part, memory.image_end + memory.stride * self.program as i64);
+        let mut address = code.add(part, memory.image_end + memory.stride * i64::from(memories.first));
+        if let Some(level) = level {
+            let stride = code.number(memory.stride);
+            let offset = code.binary(BinaryOp::Mul, level, stride);
+            address = code.binary(BinaryOp::Add, address, offset);
+        }
         let state = code.arena(address);
         self.prepare(&mut code, state, address, statics, memory);
+        if let Some(level) = level {
+            code.store(state, L_LEVEL, level);
+        }
         code.store_constant(state, L_BUDGET, self.options.budget.into());
         code.store(state, L_HANDLER, 0);
         let (exit, params) = code.new_block(1);
@@ -187,7 +226,14 @@ impl General<'_> {
             let address = code.load(state, L_SELF);
             code.call(count, &[address, params[0]]);
         }
-        code.ret(params[0]);
+        if let (Some([_, give_back]), Some(level)) = (parts.levels, level) {
+            code.call(give_back, &[processor, level]);
+        }
+        let verdict = match hook.mask() {
+            Some(mask) => code.binary(BinaryOp::And, params[0], ir::Operand::Imm(mask)),
+            None => params[0],
+        };
+        code.ret(verdict);
         code.function
     }
 
@@ -220,11 +266,20 @@ impl General<'_> {
         code.block = prepared;
     }
 
-    /// Ends the program on a CPU beyond those that it has memory for.
-    fn leave_without_memory(&self, code: &mut Builder, processor: Value, parts: &Parts) {
+    /// Ends the program on a CPU beyond those that it has memory for, and where all of it is taken.
+    fn leave_without_memory(
+        &self,
+        code: &mut Builder,
+        (processor, level): (Value, Option<Value>),
+        parts: &Parts,
+    ) {
         let (beyond, _) = code.cold_block(0);
         let cpus = code.number(self.options.cpus.into());
         code.leave_if(CompareOp::UGe, processor, cpus, beyond, &[]);
+        if let Some(level) = level {
+            let levels = code.number(self.hook().levels().into());
+            code.leave_if(CompareOp::UGe, level, levels, beyond, &[]);
+        }
         let start = std::mem::replace(&mut code.block, beyond);
         if let Some(no_memory) = parts.no_memory {
             let context = code.param(0);

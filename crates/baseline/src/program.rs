@@ -5,7 +5,6 @@
 use super::entry::{Outcome, Program};
 use super::library;
 use super::{General, LOOPED, UNIT, UNIT_SIZE, compact, functions};
-use moonhook_hook::Hook;
 use moonhook_ir as ir;
 use moonhook_ir::Builder;
 use moonhook_ir::{BinaryOp, Block, CompareOp, FunctionId, Target, Terminator, Value};
@@ -35,7 +34,8 @@ struct Units {
 impl General<'_> {
     pub(super) fn build(mut self) -> Result<Outcome, LowerError> {
         let snapshot = self.functions.snapshot;
-        let handlers: Vec<Vec<u64>> = snapshot.hooks().into_iter().map(|hook| self.handlers(hook)).collect();
+        let handlers: Vec<Vec<u64>> =
+            (0..snapshot.hooks().len()).map(|program| self.handlers(program)).collect();
         let string_meta = self.string_metatable();
         self.start_module();
         let Units { units, interpreters } = self.make_units();
@@ -114,9 +114,9 @@ impl General<'_> {
         (ids, sites)
     }
 
-    /// The closures of the hook's handlers.
-    fn handlers(&mut self, hook: &Hook) -> Vec<u64> {
-        let closures = self.functions.snapshot.handlers_of(hook).map(|(_, handler)| handler.closure);
+    /// The closures of the program's handlers.
+    fn handlers(&mut self, program: usize) -> Vec<u64> {
+        let closures = self.functions.snapshot.handlers_of(program).map(|(_, handler)| handler.closure);
         let closures: Vec<ClosureId> = closures.collect();
         closures.into_iter().map(|closure| self.constant(&Snapshot::Closure(closure)).1).collect()
     }

@@ -9,6 +9,7 @@ use crate::hook::HookOption;
 use crate::options::ProgramOptions;
 use crate::{CliError, Exit, frames, loading};
 use contestant::Contestant;
+use moonhook_hook::Layer;
 use moonhook_install::{FRAME_MIN, frame_max, frame_max_linear};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -100,16 +101,17 @@ impl Cost {
 }
 
 pub fn bench(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
-    let works = match &arguments.capture {
-        Some(path) => vec![captured(path, arguments)?],
-        None => generated(),
-    };
     let settings = arguments.program.settings();
     let (script, json) = (std::slice::from_ref(&arguments.script), arguments.json);
     let loaded = loading::load(script, &settings.load, json, json)?;
-    let hook = arguments.hook.of(&loaded.snapshot)?;
-    let program = Contestant::script(&loaded.snapshot, &settings, hook)?;
-    let empty = Contestant::empty(hook, settings.frags)?;
+    let chosen = arguments.hook.of(&loaded.snapshot)?;
+    let layer = chosen.point.hook.layer;
+    let works = match &arguments.capture {
+        Some(path) => vec![captured(path, layer, arguments)?],
+        None => generated(layer),
+    };
+    let program = Contestant::script(&loaded.snapshot, &settings, &chosen)?;
+    let empty = Contestant::empty(chosen.point.hook, settings.frags)?;
     let works: Result<_, _> = works.iter().map(|work| measure(arguments, work, &program, &empty)).collect();
     let report = Report { script: arguments.script.clone(), rounds: arguments.rounds, works: works? };
     if arguments.json {
@@ -120,18 +122,24 @@ pub fn bench(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErro
     Ok(Exit::Success)
 }
 
-fn generated() -> Vec<Work> {
-    let work = |sample: frames::Sample| Work { title: sample.title.to_string(), frames: vec![sample.frame] };
-    frames::samples().into_iter().map(work).collect()
+/// Samples of what hooks of that layer get.
+fn generated(layer: Layer) -> Vec<Work> {
+    let work = |sample: frames::Sample| {
+        let packet = layer.of_frame(&sample.frame)?.to_vec();
+        Some(Work { title: sample.title.to_string(), frames: vec![packet] })
+    };
+    frames::samples().into_iter().filter_map(work).collect()
 }
 
 /// The first frames of a capture that a program of this kind takes.
-fn captured(path: &Path, arguments: &Arguments) -> Result<Work, CliError> {
+fn captured(path: &Path, layer: Layer, arguments: &Arguments) -> Result<Work, CliError> {
     let longest = if arguments.program.frags { frame_max() } else { frame_max_linear() };
     let mut frames = Vec::new();
     for frame in moonhook_capture::open(path)? {
         match frame {
-            Ok(frame) if (FRAME_MIN..=longest).contains(&frame.data.len()) => frames.push(frame.data),
+            Ok(frame) if (FRAME_MIN..=longest).contains(&frame.data.len()) => {
+                frames.extend(layer.of_frame(&frame.data).map(<[u8]>::to_vec));
+            }
             Ok(_) => {}
             Err(error) if error.ends_reading() => return Err(error.into()),
             Err(_) => {}

@@ -152,7 +152,7 @@ fn handlers(snapshot: &Snapshot) -> Vec<Handler> {
     let handler = |handler: &moonhook_snapshot::Handler| {
         let prototype = snapshot.prototype(snapshot.closure(handler.closure).prototype);
         let source = prototype.source.map_or("?", |source| &snapshot.source(source).name);
-        Handler { hook: handler.hook.name, place: format!("{source}:{}", prototype.line_defined) }
+        Handler { hook: handler.point.hook.name, place: format!("{source}:{}", prototype.line_defined) }
     };
     snapshot.handlers.iter().map(handler).collect()
 }

@@ -2,7 +2,7 @@
 
 use crate::CliError;
 use clap::builder::PossibleValuesParser;
-use moonhook_hook::{HOOKS, Hook};
+use moonhook_hook::{HOOKS, Point};
 use moonhook_snapshot::Snapshot;
 
 #[derive(Clone, Debug, clap::Args)]
@@ -12,20 +12,28 @@ pub struct HookOption {
     hook: Option<String>,
 }
 
+/// A program of a script: its number, and what it is attached to.
+#[derive(Clone, Debug)]
+pub struct Program {
+    pub number: usize,
+    pub point: Point,
+}
+
 fn names() -> PossibleValuesParser {
     PossibleValuesParser::new(HOOKS.iter().map(|hook| hook.name))
 }
 
 impl HookOption {
-    /// The hook that was asked for, or the script's first one.
+    /// The script's first program for the hook that was asked for, or its first one at all.
     ///
     /// # Errors
     /// `NoHandlers` if the script has none for it.
-    pub fn of(&self, snapshot: &Snapshot) -> Result<&'static Hook, CliError> {
-        let hooks = snapshot.hooks();
-        let Some(wanted) = &self.hook else { return Ok(hooks[0]) };
-        let others = || hooks.iter().map(|hook| hook.name).collect::<Vec<_>>().join(", ");
-        let found = hooks.iter().find(|hook| hook.name == wanted);
-        found.copied().ok_or_else(|| CliError::NoHandlers { hook: wanted.clone(), others: others() })
+    pub fn of(&self, snapshot: &Snapshot) -> Result<Program, CliError> {
+        let points = snapshot.points();
+        let Some(wanted) = &self.hook else { return Ok(Program { number: 0, point: points[0].clone() }) };
+        let others = || points.iter().map(|point| point.hook.name).collect::<Vec<_>>().join(", ");
+        let found = points.iter().position(|point| point.hook.name == wanted);
+        let program = found.map(|number| Program { number, point: points[number].clone() });
+        program.ok_or_else(|| CliError::NoHandlers { hook: wanted.clone(), others: others() })
     }
 }

@@ -18,6 +18,7 @@ use compare::Difference;
 use listing::{Line, Listing};
 use moonhook_capture::{Capture, CaptureError, Frame, Writer};
 use moonhook_engine::{Choice, Settings};
+use moonhook_hook::Layer;
 use moonhook_load::Moment;
 use moonhook_user::UserTier;
 use std::io::Write;
@@ -84,14 +85,14 @@ pub fn replay(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErr
     let mut clock = Clock::new(moonhook_capture::open(&arguments.trace)?);
     // Load time and the user tier are on this thread.
     moonhook_load::set_time(Some(clock.now()));
-    let (mut tiers, form) = tiers(arguments)?;
+    let (mut tiers, layer, form) = tiers(arguments)?;
     let mut passed = match &arguments.out {
         Some(path) => Some(Writer::create_with(path, capture.resolution())?),
         None => None,
     };
     let size = std::fs::metadata(&arguments.trace).map_or(0, |metadata| metadata.len());
     let mut listing = Listing::new(out, arguments.json, arguments.quiet, size)?;
-    let ended = frames(arguments, capture, &mut clock, &mut tiers, passed.as_mut(), &mut listing);
+    let ended = frames(arguments, capture, &mut clock, (&mut tiers, layer), passed.as_mut(), &mut listing);
     let ended = ended.and(passed.map_or(Ok(()), |writer| writer.finish().map_err(CliError::from)));
     let totals = listing.finish(form.as_ref(), ended.as_ref().err())?;
     match ended {
@@ -104,27 +105,29 @@ pub fn replay(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErr
 
 type Tiers = Vec<Box<dyn Tier>>;
 
-/// The tiers that were asked for: one, or two that are compared; and the form of the compiled program, if there is one.
-fn tiers(arguments: &Arguments) -> Result<(Tiers, Option<Choice>), CliError> {
+/// The tiers that were asked for: one, or two that are compared; what packets begin with there; and the form of the compiled program, if
+/// there is one.
+fn tiers(arguments: &Arguments) -> Result<(Tiers, Layer, Option<Choice>), CliError> {
     let scripts = std::slice::from_ref(&arguments.script);
     let settings = Settings { given_time: true, ..arguments.script_options.settings() };
     let loaded = loading::load(scripts, &settings.load, arguments.json, arguments.json)?;
-    let hook = arguments.hook.of(&loaded.snapshot)?;
+    let program = arguments.hook.of(&loaded.snapshot)?;
+    let layer = program.point.hook.layer;
     let user = |loaded| -> Result<Box<dyn Tier>, CliError> {
         let on_error = settings.on_error.clone();
         let options = moonhook_user::Options { on_error, budget: settings.budget.into() };
-        Ok(Box::new(RealLua { tier: UserTier::new(loaded, options)?, hook }))
+        Ok(Box::new(RealLua { tier: UserTier::new(loaded, options)?, point: program.point.clone() }))
     };
     if arguments.tier == TierChoice::User {
-        return Ok((vec![user(loaded)?], None));
+        return Ok((vec![user(loaded)?], layer, None));
     }
     let long_frames =
         lengths::needs_several_buffers(moonhook_capture::open(&arguments.trace)?, arguments.limit);
-    let kernel = KernelTier::new(&loaded.snapshot, &settings, hook, long_frames)?;
+    let kernel = KernelTier::new(&loaded.snapshot, &settings, &program, long_frames)?;
     let form = Some(kernel.choice.clone());
     Ok(match arguments.tier {
-        TierChoice::Both => (vec![Box::new(kernel), user(loaded)?], form),
-        _ => (vec![Box::new(kernel)], form),
+        TierChoice::Both => (vec![Box::new(kernel), user(loaded)?], layer, form),
+        _ => (vec![Box::new(kernel)], layer, form),
     })
 }
 
@@ -133,7 +136,7 @@ fn frames(
     arguments: &Arguments,
     capture: Capture,
     clock: &mut Clock,
-    tiers: &mut [Box<dyn Tier>],
+    (tiers, layer): (&mut [Box<dyn Tier>], Layer),
     mut passed: Option<&mut Writer>,
     listing: &mut Listing<'_>,
 ) -> Result<(), CliError> {
@@ -150,7 +153,7 @@ fn frames(
             Err(error) => return Err(error.into()),
         };
         clock.set(frame.timestamp_ns);
-        let line = decide(&frame, clock.now(), tiers)?;
+        let line = decide(&frame, clock.now(), (tiers, layer))?;
         if let (Some(writer), Outcome::Decided(decision)) = (passed.as_mut(), &line.outcome)
             && decision.verdict == decision.hook.pass
         {
@@ -163,11 +166,20 @@ fn frames(
 
 /// The first tier's outcome, and how the second one's differs. A frame that the first cannot take is not given to the
 /// second either, whose state would then be another.
-fn decide(frame: &Frame, time: Moment, tiers: &mut [Box<dyn Tier>]) -> Result<Line, CliError> {
+fn decide(
+    frame: &Frame,
+    time: Moment,
+    (tiers, layer): (&mut [Box<dyn Tier>], Layer),
+) -> Result<Line, CliError> {
+    let Some(packet) = layer.of_frame(&frame.data) else {
+        let outcome = Outcome::NotRun { why: "no IP packet, which is all that the hook gets".to_string() };
+        return Ok(Line { outcome, differences: Vec::new() });
+    };
+    let before = &frame.data[..frame.data.len() - packet.len()];
     let mut differences: Vec<Difference> = Vec::new();
     let mut first: Option<Outcome> = None;
     for tier in tiers {
-        let outcome = tier.decide(&frame.data, time)?;
+        let outcome = tier.decide(packet, time)?;
         match &first {
             None => {
                 let decided = matches!(outcome, Outcome::Decided(_));
@@ -178,6 +190,9 @@ fn decide(frame: &Frame, time: Moment, tiers: &mut [Box<dyn Tier>]) -> Result<Li
             }
             Some(first) => differences = compare::compare(first, &outcome),
         }
+    }
+    if let Some(Outcome::Decided(decision)) = &mut first {
+        decision.data.splice(..0, before.iter().copied());
     }
     let outcome = first.unwrap_or(Outcome::NotRun { why: "no tier".to_string() });
     Ok(Line { outcome, differences })

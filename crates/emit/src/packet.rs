@@ -20,12 +20,13 @@ pub struct Ends {
 impl Ends {
     pub fn find(function: &Function) -> Ends {
         let mut found = Ends { ends: HashSet::new(), reused: HashSet::new() };
-        let hook = function.section().and_then(Hook::of_section);
-        let Some((context, hook)) = function.context().zip(hook) else { return found };
+        let addresses =
+            function.section().and_then(Hook::of_section).and_then(|hook| hook.context.addresses());
+        let Some((context, addresses)) = function.context().zip(addresses) else { return found };
         for inst in function.blocks.iter().flat_map(|block| &block.insts) {
             match (&inst.op, inst.result) {
                 (Op::Load { size: Size::B4, base, disp, .. }, Some(result))
-                    if *base == context && *disp == hook.context.end =>
+                    if *base == context && *disp == addresses.end =>
                 {
                     found.ends.insert(result);
                 }

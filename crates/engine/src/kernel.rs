@@ -1,7 +1,6 @@
 //! A compiled script inside the kernel: the program with what is needed to understand its events and counters.
 
 use crate::{Compiled, EngineError, Entry, Maps, Settings, entries, object_name};
-use moonhook_hook::Hook;
 use moonhook_install::{Events, LoadOptions, LogDetail, Program};
 use moonhook_ir::Module;
 use moonhook_records::Counters;
@@ -17,7 +16,7 @@ pub const VERDICTS: &str = ".data.verdicts";
 
 pub struct Kernel {
     pub program: Program,
-    /// The programs in the object; one at least.
+    /// The programs in the object, in the order of [`Snapshot::points`]; one at least.
     pub entries: Vec<Entry>,
     pub decoder: Decoder,
     elf: Arc<[u8]>,
@@ -111,12 +110,12 @@ impl Kernel {
         Ok(Again { elf, entries, decoder, maps })
     }
 
-    /// The program for a hook.
+    /// The program with that number among those of the script.
     ///
     /// # Errors
     /// `NoProgram`.
-    pub fn entry(&self, hook: &Hook) -> Result<&Entry, EngineError> {
-        self.entries.iter().find(|entry| entry.hook == hook).ok_or(EngineError::NoProgram)
+    pub fn entry(&self, program: usize) -> Result<&Entry, EngineError> {
+        self.entries.get(program).ok_or(EngineError::NoProgram)
     }
 
     /// The consumer of the script's events; `None` if its handlers have none.

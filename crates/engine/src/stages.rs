@@ -74,6 +74,7 @@ pub fn lower(
         count_verdicts: settings.count_verdicts,
         given_time: settings.given_time,
         frags: settings.frags,
+        copies: settings.frags || snapshot.hooks().iter().any(|hook| hook.copied().is_some()),
         memory: settings.memory,
         subprograms: attempt.subprograms,
         max_work: attempt.bounded.then(|| work_for(snapshot)),

@@ -1,19 +1,25 @@
 //! Where in the kernel handlers run, as data: a hook is a file with its row, and an entry of [`HOOKS`]. Numbers are those of
 //! include/uapi/linux/bpf.h.
 
+mod cgroup;
+mod layer;
 mod on_error;
+mod place;
 mod tc;
 mod xdp;
 
 use std::fmt;
 use std::hash;
 
+pub use cgroup::{CGROUP_EGRESS, CGROUP_INGRESS};
+pub use layer::Layer;
 pub use on_error::OnError;
+pub use place::{Place, Point};
 pub use tc::{TC_EGRESS, TC_INGRESS};
 pub use xdp::XDP;
 
 /// All hooks.
-pub const HOOKS: &[&Hook] = &[&XDP, &TC_INGRESS, &TC_EGRESS];
+pub const HOOKS: &[&Hook] = &[&XDP, &TC_INGRESS, &TC_EGRESS, &CGROUP_INGRESS, &CGROUP_EGRESS];
 
 /// A hook. Two are equal if their names are.
 pub struct Hook {
@@ -30,6 +36,10 @@ pub struct Hook {
     pub pass: i32,
     /// What programs do for a packet whose fields they change.
     pub checksums: Checksums,
+    /// What the packet begins with.
+    pub layer: Layer,
+    /// Its programs run where others of them can come in between on the same CPU: in the context of a process.
+    pub is_interrupted: bool,
 }
 
 /// How the checksum of a transport header is kept right.
@@ -56,11 +66,23 @@ pub struct Verdict {
 pub struct Context {
     /// The structure's name, by which the kernel knows a program's context.
     pub structure: &'static str,
-    /// Where the addresses of the packet's first byte and of the one behind its last are in it: words of 32 bits.
+    pub packet: Packet,
+}
+
+/// How a program gets at the packet's bytes.
+#[derive(Clone, Copy)]
+pub enum Packet {
+    /// They are in memory, between two addresses.
+    Between(Addresses, Elsewhere),
+    /// They have to be copied.
+    Copied(Reader),
+}
+
+/// Where the addresses of the packet's first byte and of the one behind its last are in the context: words of 32 bits.
+#[derive(Clone, Copy, Default)]
+pub struct Addresses {
     pub start: i16,
     pub end: i16,
-    /// What there is of bytes that lie elsewhere.
-    pub elsewhere: Elsewhere,
 }
 
 /// Bytes of a packet that are not between start and end.
@@ -75,11 +97,26 @@ pub enum Elsewhere {
 pub struct Buffers {
     /// The section of such programs.
     pub section: &'static str,
-    /// The helper that gives the frame's length (`enum bpf_func_id`); it takes the context.
-    pub length: u32,
-    /// The helpers that read and write bytes; they take the context, the offset, the address and the length, and give 0.
+    pub reader: Reader,
+}
+
+/// What copies a packet's bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Reader {
+    pub length: Length,
+    /// The helpers that read and write bytes (`enum bpf_func_id`); they take the context, the offset, the address and the length, and give
+    /// 0. Without the second one, packets can only be read.
     pub load: u32,
-    pub store: u32,
+    pub store: Option<u32>,
+}
+
+/// What knows how many bytes a packet has.
+#[derive(Clone, Copy, Debug)]
+pub enum Length {
+    /// A helper; it takes the context.
+    Helper(u32),
+    /// A word of 32 bits of the context.
+    Word(i16),
 }
 
 /// Packets with bytes in pages of their own, which a helper moves to where the others are.
@@ -90,6 +127,10 @@ pub struct Pull {
     /// The helper that moves so many bytes between start and end (`enum bpf_func_id`); it takes the context and the length, and gives 0.
     pub helper: u32,
 }
+
+/// Programs of a hook that can be underway on a CPU at once, where they can be interrupted: that of a process, of another one that the CPU
+/// has turned to meanwhile, and those of packets that have come in during each.
+const LEVELS: u32 = 4;
 
 /// Bits for verdicts that a hook can have: the difference between its greatest and its least is below that.
 pub const VERDICTS: u32 = 16;
@@ -122,18 +163,36 @@ impl Hook {
 
     /// How frames in several buffers are reached, if there are any.
     pub fn buffers(&self) -> Option<Buffers> {
-        match self.context.elsewhere {
-            Elsewhere::Buffers(buffers) => Some(buffers),
-            Elsewhere::Pages(_) => None,
+        match self.context.packet {
+            Packet::Between(_, Elsewhere::Buffers(buffers)) => Some(buffers),
+            _ => None,
         }
     }
 
     /// How all of a packet gets between start and end, where it need not be.
     pub fn pull(&self) -> Option<Pull> {
-        match self.context.elsewhere {
-            Elsewhere::Buffers(_) => None,
-            Elsewhere::Pages(pull) => Some(pull),
+        match self.context.packet {
+            Packet::Between(_, Elsewhere::Pages(pull)) => Some(pull),
+            _ => None,
         }
+    }
+
+    /// What copies a packet, where its bytes are not in memory.
+    pub fn copied(&self) -> Option<Reader> {
+        match self.context.packet {
+            Packet::Copied(reader) => Some(reader),
+            Packet::Between(..) => None,
+        }
+    }
+
+    /// Programs of it that can be underway on a CPU at once.
+    pub const fn levels(&self) -> u32 {
+        if self.is_interrupted { LEVELS } else { 1 }
+    }
+
+    /// Whether handlers can change packets.
+    pub fn can_write(&self) -> bool {
+        self.copied().is_none_or(|reader| reader.store.is_some())
     }
 
     /// The name of a verdict.
@@ -164,9 +223,27 @@ impl Hook {
         self.verdicts.iter().map(|verdict| verdict.number).max().unwrap_or(0)
     }
 
+    /// The bits that verdicts consist of, where every number of these bits is one: masked so, the verifier sees that a program returns nothing
+    /// else, as some hooks want it (`check_return_code`, kernel/bpf/verifier.c).
+    pub fn mask(&self) -> Option<i32> {
+        let greatest = self.greatest();
+        let is_whole = self.least() == 0 && (greatest + 1).count_ones() == 1;
+        (is_whole && self.bits().count_ones() == greatest.unsigned_abs() + 1).then_some(greatest)
+    }
+
     /// The verdicts, as bits: that of verdict `v` is `1 << (v - least)`.
     pub fn bits(&self) -> u32 {
         self.verdicts.iter().map(|verdict| 1 << (verdict.number - self.least())).sum()
+    }
+}
+
+impl Context {
+    /// Where the packet's addresses are, if it has any.
+    pub fn addresses(&self) -> Option<Addresses> {
+        match self.packet {
+            Packet::Between(addresses, _) => Some(addresses),
+            Packet::Copied(_) => None,
+        }
     }
 }
 
@@ -206,6 +283,7 @@ mod tests {
             }
             assert!(HOOKS[..number].iter().all(|other| other != hook && other.section != hook.section));
         }
+        assert_eq!((XDP.mask(), TC_EGRESS.mask(), CGROUP_EGRESS.mask()), (None, None, Some(1)));
         assert_eq!(Hook::of_section("license"), None);
         assert_eq!((XDP.plain_verdict("Drop"), XDP.plain_verdict("redirect")), (Some(1), None));
     }

@@ -1,7 +1,7 @@
 //! tc, through links (tcx): packets between driver and protocols, as the kernel keeps them (`struct __sk_buff`, `enum tcx_action_base` of
 //! include/uapi/linux/bpf.h). Scripts may use the names of `TC_ACT_…` (include/uapi/linux/pkt_cls.h), too.
 
-use crate::{Checksums, Context, Elsewhere, Hook, Pull, Verdict};
+use crate::{Addresses, Checksums, Context, Elsewhere, Hook, Layer, Packet, Pull, Verdict};
 
 /// `NEXT` is for the programs behind this one, and in the end for the protocols, or the driver.
 const VERDICTS: &[Verdict] = &[
@@ -14,9 +14,10 @@ const VERDICTS: &[Verdict] = &[
 /// `data` and `data_end` have what is not in pages of its own; `bpf_skb_pull_data` moves the rest there.
 const CONTEXT: Context = Context {
     structure: "__sk_buff",
-    start: 76,
-    end: 80,
-    elsewhere: Elsewhere::Pages(Pull { length: 0, helper: 39 }),
+    packet: Packet::Between(
+        Addresses { start: 76, end: 80 },
+        Elsewhere::Pages(Pull { length: 0, helper: 39 }),
+    ),
 };
 
 /// Packets that have come in.
@@ -28,5 +29,18 @@ pub const TC_EGRESS: Hook = hook("tc.egress", "tcx/egress");
 const fn hook(name: &'static str, section: &'static str) -> Hook {
     // `bpf_l4_csum_replace`.
     let checksums = Checksums::Helper(11);
-    Hook { name, section, program_type: 3, context: CONTEXT, verdicts: VERDICTS, pass: -1, checksums }
+    let layer = Layer::Link;
+    let is_interrupted = false;
+    let context = CONTEXT;
+    Hook {
+        name,
+        section,
+        program_type: 3,
+        context,
+        verdicts: VERDICTS,
+        pass: -1,
+        checksums,
+        layer,
+        is_interrupted,
+    }
 }

@@ -1,15 +1,20 @@
 //! XDP: frames as the driver has received them (`enum xdp_action`, `struct xdp_md`).
 
-use crate::{Buffers, Checksums, Context, Elsewhere, Hook, Verdict};
+use crate::{
+    Addresses, Buffers, Checksums, Context, Elsewhere, Hook, Layer, Length, Packet, Reader, Verdict,
+};
 
 /// `bpf_xdp_get_buff_len`, `bpf_xdp_load_bytes` and `bpf_xdp_store_bytes`.
-const BUFFERS: Buffers = Buffers { section: "xdp.frags", length: 188, load: 189, store: 190 };
+const READER: Reader = Reader { length: Length::Helper(188), load: 189, store: Some(190) };
+const BUFFERS: Buffers = Buffers { section: "xdp.frags", reader: READER };
+
+const PACKET: Packet = Packet::Between(Addresses { start: 0, end: 4 }, Elsewhere::Buffers(BUFFERS));
 
 pub const XDP: Hook = Hook {
     name: "xdp",
     section: "xdp",
     program_type: 6,
-    context: Context { structure: "xdp_md", start: 0, end: 4, elsewhere: Elsewhere::Buffers(BUFFERS) },
+    context: Context { structure: "xdp_md", packet: PACKET },
     verdicts: &[
         Verdict::plain(0, &["ABORTED"]),
         Verdict::plain(1, &["DROP"]),
@@ -19,4 +24,6 @@ pub const XDP: Hook = Hook {
     ],
     pass: 2,
     checksums: Checksums::Bytes,
+    layer: Layer::Link,
+    is_interrupted: false,
 };

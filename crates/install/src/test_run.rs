@@ -1,8 +1,10 @@
 //! Running a loaded program on one frame, without any interface (`BPF_PROG_TEST_RUN`).
 
 use crate::{InstallError, Program, sys};
+use moonhook_hook::{HOOKS, Layer};
 use nix::errno::Errno;
 use serde::Serialize;
+use std::os::fd::BorrowedFd;
 
 /// The kernel runs no frame that is shorter than an Ethernet header (`bpf_test_init`, net/bpf/test_run.c).
 pub const FRAME_MIN: usize = 14;
@@ -30,6 +32,13 @@ pub(crate) fn page_size() -> usize {
     usize::try_from(size).unwrap_or(4096)
 }
 
+/// What a program's packets begin with; of programs of other types than those of hooks, an Ethernet header.
+fn layer_of(program: BorrowedFd<'_>) -> Layer {
+    let kind = sys::program_info(program).map(|info| info.type_);
+    let hook = kind.ok().and_then(|kind| HOOKS.iter().find(|hook| hook.program_type == kind));
+    hook.map_or(Layer::Link, |hook| hook.layer)
+}
+
 /// What a program did to a frame.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TestRun {
@@ -42,13 +51,17 @@ pub struct TestRun {
 }
 
 impl Program {
-    /// Runs `program` on `frame`, `repeat` times (0 counts as 1). Repetitions get the frame as the one before left it.
+    /// Runs `program` on `frame`, which is a packet without its Ethernet header at hooks that have it so, `repeat` times (0 counts as
+    /// 1). Repetitions get the frame as the one before left it.
     ///
     /// # Errors
     /// `FrameLength` outside of [`FRAME_MIN`]`..=`[`frame_max`]; `NoSuchItem`; `TestRunRefused` for what else the
     /// kernel refuses, such as a program type that cannot be run so.
     pub fn test_run(&self, program: &str, frame: &[u8], repeat: u32) -> Result<TestRun, InstallError> {
         let fd = self.program_fd(program)?;
+        let layer = layer_of(fd);
+        let packet = layer.framed(frame);
+        let frame = packet.as_slice();
         let (min, max) = (FRAME_MIN, frame_max());
         if !(min..=max).contains(&frame.len()) {
             return Err(InstallError::FrameLength { length: frame.len(), min, max });
@@ -65,6 +78,7 @@ impl Program {
         };
         let run = sys::test_run(fd, frame, &mut data, repeat).map_err(refused)?;
         data.truncate(run.length);
+        data.drain(..layer.before_packet().min(data.len()));
         Ok(TestRun { verdict: run.verdict.cast_signed(), data, duration_ns: run.duration_ns })
     }
 }

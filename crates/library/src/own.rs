@@ -1,6 +1,7 @@
 //! Moonhook's own functions: those that Lua does not have.
 
 pub mod byteorder;
+mod cgroup;
 pub mod data;
 mod globals;
 mod linux;
@@ -11,6 +12,7 @@ mod timer;
 mod xdp;
 
 pub use self::byteorder::BYTEORDER;
+pub use self::cgroup::CGROUP;
 pub use self::data::DATA;
 pub use self::globals::GLOBALS;
 pub use self::linux::LINUX;

@@ -43,7 +43,7 @@ pub(crate) fn freeze(
     freezer.snapshot.script = script;
     for registration in handlers {
         let closure = freezer.closure(&registration.function).map_err(state_error)?;
-        freezer.snapshot.handlers.push(Handler { hook: registration.hook, closure });
+        freezer.snapshot.handlers.push(Handler { point: registration.point.clone(), closure });
     }
     freezer.run()?;
     freezer.methods_of_strings().map_err(state_error)?;

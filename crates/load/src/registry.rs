@@ -7,12 +7,12 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use mlua::{Function, Lua, Table};
-use moonhook_hook::Hook;
+use moonhook_hook::Point;
 use moonhook_schema::{Datum, Declaration};
 
 /// A handler as `attach` got it.
 pub(crate) struct Registration {
-    pub hook: &'static Hook,
+    pub point: Point,
     pub function: Function,
 }
 

@@ -67,7 +67,7 @@ pub trait Access: Machine {
 
     /// The address of `size` bytes at `offset` of the frame, in the current state; and the states in which they do not
     /// lie within the frame.
-    fn locate(&mut self, offset: Word, size: u32) -> (Address, Vec<Self::State>) {
+    fn locate(&mut self, offset: Word, size: u32) -> Result<(Address, Vec<Self::State>), Self::Stop> {
         if let Some(copy) = self.copy() {
             return self.locate_in_copy(copy, offset, size);
         }
@@ -82,18 +82,18 @@ pub trait Access: Machine {
                     self.check_end(start, needed, &mut outside);
                     self.state_mut().packet_mut().length = needed;
                 }
-                (address, outside)
+                Ok((address, outside))
             }
             Word::Imm(imm) if imm < 0 || imm > limit => {
                 outside.push(self.take_state());
-                (Address { base: start, disp: 0 }, outside)
+                Ok((Address { base: start, disp: 0 }, outside))
             }
             // Nothing is accessed, so no pointer has to be proved: the place itself must lie within the frame.
             offset if size == 0 => {
                 let length = self.packet_length();
                 let beyond = self.compare(CompareOp::UGt, offset, length);
                 self.leave_if(beyond, &mut outside);
-                (Address { base: start, disp: 0 }, outside)
+                Ok((Address { base: start, disp: 0 }, outside))
             }
             offset => {
                 let (root, disp) = self.root_of(offset);
@@ -105,7 +105,7 @@ pub trait Access: Machine {
                         pointer.proved = needed;
                     }
                 }
-                (Address { base: pointer.address, disp: disp as i16 }, outside)
+                Ok((Address { base: pointer.address, disp: disp as i16 }, outside))
             }
         }
     }
@@ -140,6 +140,13 @@ pub trait Access: Machine {
         pointers.retain(|other| other.offset != root);
         pointers.push(pointer);
         pointer
+    }
+
+    /// Loads the frame's addresses, where it has any, so that what follows has the same ones.
+    fn load_bounds(&mut self) {
+        if self.hook().context.addresses().is_some() {
+            self.bounds();
+        }
     }
 
     /// Splits an offset into a value that is known not to be negative and a small constant.
@@ -185,7 +192,7 @@ pub trait Access: Machine {
         let bounded = self.range(offset).within(0, MAX_FRAME - i64::from(size));
         let affine = matches!(offset, Word::Value(v) if self.code().sums.contains_key(&v));
         let offset = if known || bounded || affine { offset } else { self.and(offset, MAX_FRAME) };
-        let (address, outside) = self.locate(offset, size);
+        let (address, outside) = self.locate(offset, size)?;
         self.fail_in(outside, |machine| {
             machine.fault(Fault::OutsideOfFrame);
             Ok(())
@@ -219,15 +226,16 @@ pub trait Access: Machine {
         }
     }
 
-    /// Where the frame is: words of the program's context of which the verifier makes pointers, loaded unless they are known.
+    /// Where the frame is: words of the program's context of which the verifier makes pointers, loaded unless they are known. Where a
+    /// context has none, there is a copy, and this is not asked.
     fn bounds(&mut self) -> Bounds {
         if let Some(bounds) = self.state().packet().bounds {
             return bounds;
         }
         let context = self.code().function.params[0];
         let load = |disp| Op::Load { size: Size::B4, signed: false, base: context, disp };
-        let (start, end) = (self.hook().context.start, self.hook().context.end);
-        let bounds = Bounds { start: self.emit(load(start)), end: self.emit(load(end)) };
+        let addresses = self.hook().context.addresses().unwrap_or_default();
+        let bounds = Bounds { start: self.emit(load(addresses.start)), end: self.emit(load(addresses.end)) };
         let facts = self.state_mut().packet_mut();
         (facts.bounds, facts.length) = (Some(bounds), 0);
         facts.pointers.clear();

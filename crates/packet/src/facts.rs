@@ -54,8 +54,9 @@ impl Facts {
             false => self.pointers.iter().filter_map(pointer).collect(),
         };
         let bounds = self.bounds.filter(|bounds| other.bounds == Some(*bounds));
-        // What is known of the length is proved for the addresses.
-        let length = bounds.map_or(0, |_| self.length.min(other.length));
+        // What is known of the length is proved for the addresses; of a copy, there are none.
+        let is_same = self.bounds == other.bounds;
+        let length = if is_same { self.length.min(other.length) } else { 0 };
         Facts {
             bounds,
             length,

@@ -14,7 +14,7 @@ mod value;
 
 pub use access::{Access, COMMON_REACH, MAX_DISPLACEMENT, MAX_FRAME, MAX_LENGTH, READABLE};
 pub use assign::{Refused, Takes};
-pub use copy::{FrameCopy, Scattered};
+pub use copy::{FIRST as FIRST_COPIED, FrameCopy, Scattered};
 pub use facts::{Bounds, Facts, Parsed, Pointer};
 pub use machine::{Fault, Machine, PacketState};
 pub use value::{Value, ValuePaths};

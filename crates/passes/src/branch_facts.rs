@@ -20,7 +20,9 @@ pub(crate) fn run(function: &mut Function, _: &Around) -> bool {
     let mut facts = Facts {
         list: Vec::new(),
         latest: vec![NONE; function.value_count as usize],
-        end: function.context().zip(context_of(function).map(|context| context.end)),
+        end: function
+            .context()
+            .zip(context_of(function).and_then(|context| context.addresses()).map(|at| at.end)),
         definitions: &definitions,
     };
     let mut changed = false;

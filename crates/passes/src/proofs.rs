@@ -17,8 +17,8 @@ pub(crate) struct Proofs {
 impl Proofs {
     pub fn find(function: &Function, flow: &ControlFlow, definitions: &[Definition]) -> Self {
         let count = function.value_count as usize;
-        let of_packet = |context: &Context, disp: i16| [context.start, context.end].contains(&disp);
-        let is_address = |disp| context_of(function).is_some_and(|context| of_packet(context, disp));
+        let addresses = context_of(function).and_then(Context::addresses);
+        let is_address = |disp| addresses.is_some_and(|at| [at.start, at.end].contains(&disp));
         let pointers = Pointers::find(function, flow, is_address);
         let mut proofs = Proofs { values: vec![false; count], pointers, compared: vec![false; count] };
         let mut sources: Vec<Vec<Value>> = vec![Vec::new(); count];

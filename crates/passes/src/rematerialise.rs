@@ -122,7 +122,8 @@ struct Check {
 
 impl Frame {
     fn find(function: &Function) -> Option<Self> {
-        let (context, words) = function.context().zip(context_of(function))?;
+        let context = function.context()?;
+        let words = context_of(function)?.addresses()?;
         let mut insts = function.blocks.first()?.insts.iter();
         let is_end = |inst: &&Inst| matches!(inst.op, Op::Load { base, disp, .. } if base == context && disp == words.end);
         Some(Frame { context, end: insts.find(is_end)?.result?, start_disp: words.start })

@@ -117,15 +117,27 @@ fn general(path: &Path) -> Result<Ran, ProofError> {
     agree(path, Pair::in_form(path, Some(Form::General))?, &named_frames(path)?)
 }
 
-/// Stands before a script's first line of code: what it registers for XDP is for tc, with verdicts of the same meaning.
-const AT_TC: &str = "do local tc = require 'tc' package.loaded.xdp = { attach = tc.ingress, detach = tc.detach } \
-    package.loaded['linux.xdp'] = { ABORTED = 2, DROP = 2, PASS = -1, TX = 0, REDIRECT = 2 } end ";
+/// Another hook than XDP for cases: what stands before a script's first line of code so that what it registers for XDP is for that
+/// one, with verdicts of the same meaning.
+pub struct Elsewhere(&'static str);
 
-/// Runs a case with its handlers for XDP at tc instead, in both forms.
+pub const AT_TC: Elsewhere = Elsewhere(
+    "do local tc = require 'tc' package.loaded.xdp = { attach = tc.ingress, detach = tc.detach } \
+    package.loaded['linux.xdp'] = { ABORTED = 2, DROP = 2, PASS = -1, TX = 0, REDIRECT = 2 } end ",
+);
+
+/// Packets without Ethernet header, which can only be read.
+pub const AT_CGROUP: Elsewhere = Elsewhere(
+    "do local group = require 'cgroup' local ingress = group.ingress \
+    package.loaded.xdp = { attach = function(f) ingress('/', f) end, detach = group.detach } \
+    package.loaded['linux.xdp'] = { ABORTED = 0, DROP = 0, PASS = 1, TX = 0, REDIRECT = 0 } end ",
+);
+
+/// Runs a case with its handlers for XDP at another hook instead, in both forms.
 ///
 /// # Errors
 /// The first difference.
-pub fn run_at_tc(path: &Path) -> Result<Ran, ProofError> {
+pub fn run_at(path: &Path, elsewhere: &Elsewhere) -> Result<Ran, ProofError> {
     let problem =
         |error: std::io::Error| ProofError::Case { path: path.to_path_buf(), problem: error.to_string() };
     let frames = named_frames(path)?;
@@ -136,7 +148,7 @@ pub fn run_at_tc(path: &Path) -> Result<Ran, ProofError> {
     let folder = tempfile::tempdir().map_err(problem)?;
     let script = folder.path().join(path.file_name().unwrap_or_default());
     let (header, code) = text.split_at(header);
-    std::fs::write(&script, format!("{header}{AT_TC}{code}")).map_err(problem)?;
+    std::fs::write(&script, format!("{header}{}{code}", elsewhere.0)).map_err(problem)?;
     agree(path, Pair::in_both_forms(&script, false)?, &frames)
 }
 
@@ -213,9 +225,9 @@ pub fn run_all_compact(paths: &[PathBuf]) -> Outcome {
     all(paths, run_compact)
 }
 
-/// As [`run_all`], with handlers for XDP at tc instead.
-pub fn run_all_at_tc(paths: &[PathBuf]) -> Outcome {
-    all(paths, run_at_tc)
+/// As [`run_all`], with handlers for XDP at another hook instead.
+pub fn run_all_at(paths: &[PathBuf], elsewhere: &Elsewhere) -> Outcome {
+    all(paths, |path| run_at(path, elsewhere))
 }
 
 /// As [`run_all`], in real Lua only.
@@ -223,7 +235,7 @@ pub fn check_all(paths: &[PathBuf]) -> Outcome {
     all(paths, check)
 }
 
-fn all(paths: &[PathBuf], run: fn(&Path) -> Result<Ran, ProofError>) -> Outcome {
+fn all(paths: &[PathBuf], run: impl Fn(&Path) -> Result<Ran, ProofError> + Sync) -> Outcome {
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let next = std::sync::atomic::AtomicUsize::new(0);
     let outcome = std::sync::Mutex::new(Outcome::default());

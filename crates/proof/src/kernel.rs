@@ -4,7 +4,7 @@ use crate::outcome::Seen;
 use crate::shared::{self, Tables};
 use crate::{ProofError, host};
 use moonhook_engine::{Choice, Entry, Form, PATIENCE, Settings};
-use moonhook_hook::{Hook, OnError};
+use moonhook_hook::OnError;
 use moonhook_install::{Events, LogDetail, Program, ProgramStatistics};
 use moonhook_ir::Module;
 use moonhook_load::Loaded;
@@ -85,13 +85,12 @@ impl Kernel {
         })
     }
 
-    /// Runs a frame through the program for a hook.
+    /// Runs a packet through the program with that number.
     ///
     /// # Errors
     /// `NoProgram`; `Stage` where the kernel refuses to.
-    pub fn run(&mut self, hook: &Hook, frame: &[u8]) -> Result<Seen, ProofError> {
-        let entry = self.entries.iter().find(|entry| entry.hook == hook);
-        let name = &entry.ok_or(ProofError::NoProgram)?.name;
+    pub fn run(&mut self, program: usize, frame: &[u8]) -> Result<Seen, ProofError> {
+        let Entry { name, hook, .. } = self.entries.get(program).ok_or(ProofError::NoProgram)?;
         let run = host::on_cpu(self.cpu, || self.program.test_run(name, frame, 1))??;
         let tables = shared::of_kernel(&self.program, &self.module)?;
         let (verdict, passed) = (run.verdict, run.verdict == hook.pass);

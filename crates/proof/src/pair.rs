@@ -7,7 +7,7 @@ use crate::ProofError;
 use crate::kernel::{Kernel, Variant, on_error};
 use crate::outcome::{Seen, compare};
 use moonhook_engine::{Choice, Form, Settings};
-use moonhook_hook::Hook;
+use moonhook_hook::{Hook, Layer, Point, XDP};
 use moonhook_install::{FRAME_MIN, ProgramStatistics, frame_max_linear};
 use moonhook_load::{LoadError, Loaded};
 use moonhook_records::Text;
@@ -99,12 +99,13 @@ impl Pair {
     /// As [`Pair::run`], with a name for the frame in the error.
     pub fn run_named(&mut self, frame: &[u8], name: impl FnOnce() -> String) -> Result<Seen, ProofError> {
         let mut all = None::<Seen>;
-        for hook in self.user.hooks.clone() {
+        for (program, point) in self.user.points.clone().into_iter().enumerate() {
+            let hook = point.hook;
             let frame = &*as_run(hook, frame);
-            let user = self.user.run_at(hook, frame);
+            let user = self.user.run_at(&point, frame);
             for kernel in &mut self.kernels {
                 let user = Seen { tables: kernel.tables_of_lua(), ..user.clone() };
-                if let Err(difference) = compare(kernel.run(hook, frame)?, user) {
+                if let Err(difference) = compare(kernel.run(program, frame)?, user) {
                     let frame = format!("{}, {}", hook.name, name());
                     return Err(ProofError::Differs { form: kernel.form(), frame, difference });
                 }
@@ -187,25 +188,25 @@ fn load(script: &Path) -> Result<Loaded, LoadError> {
 /// The script's handlers in real Lua.
 struct User {
     tier: UserTier,
-    hooks: Vec<&'static Hook>,
+    points: Vec<Point>,
 }
 
 impl User {
     fn new(loaded: Loaded, budget: u64) -> Result<User, ProofError> {
         let options = moonhook_user::Options { on_error: on_error(&loaded.snapshot), budget };
-        let hooks = loaded.snapshot.hooks();
-        Ok(User { tier: UserTier::new(loaded, options)?, hooks })
+        let points = loaded.snapshot.points();
+        Ok(User { tier: UserTier::new(loaded, options)?, points })
     }
 
-    /// What the handlers for a hook do with a frame.
-    fn run_at(&mut self, hook: &Hook, frame: &[u8]) -> Seen {
-        seen(hook, self.tier.run_at(hook, frame))
+    /// What the handlers that are attached there do with a packet.
+    fn run_at(&mut self, point: &Point, packet: &[u8]) -> Seen {
+        seen(point.hook, self.tier.run_at(point, packet))
     }
 
     /// What the handlers do with a frame at each hook in turn.
     fn run(&mut self, frame: &[u8]) -> Seen {
-        let hooks = self.hooks.clone();
-        let all = hooks.into_iter().map(|hook| self.run_at(hook, &as_run(hook, frame)));
+        let points = self.points.clone();
+        let all = points.into_iter().map(|point| self.run_at(&point, &as_run(point.hook, frame)));
         all.reduce(Seen::and).unwrap_or_default()
     }
 }
@@ -225,10 +226,16 @@ fn seen(hook: &Hook, outcome: moonhook_user::Outcome) -> Seen {
 /// A frame as the kernel runs it at a hook: packets of the network stack have something behind their first header and, where that is to
 /// be one of IP, all of it, and fit into a page (`bpf_prog_test_run_skb`, net/bpf/test_run.c).
 fn as_run<'f>(hook: &Hook, frame: &'f [u8]) -> Cow<'f, [u8]> {
-    if hook.pull().is_none() {
+    if hook.program_type == XDP.program_type {
         return frame.into();
     }
     let frame = &frame[..frame.len().min(frame_max_linear())];
+    if hook.layer == Layer::Network {
+        // Whatever is behind the link's header, as long as an IP header, without which no packet comes to such a hook.
+        let packet = frame.get(FRAME_MIN..).unwrap_or_default();
+        let least = if packet.first().is_some_and(|first| first >> 4 == 6) { 40 } else { 20 };
+        return [packet, &vec![0; least.max(packet.len()) - packet.len()]].concat().into();
+    }
     let least = match frame.get(12..14) {
         Some([0x08, 0x00]) => FRAME_MIN + 20,
         Some([0x86, 0xdd]) => FRAME_MIN + 40,

@@ -80,9 +80,20 @@ fn cases_agree_in_compact_code() {
 /// What handlers do with packets is the same at tc, where packets are something else to the kernel.
 #[test]
 fn cases_agree_at_tc() {
-    if !host::kernel_available("differential cases at tc") {
+    agree_at("tc", &cases::AT_TC);
+}
+
+/// The same where packets begin with an IP header, are copied and cannot be changed.
+#[test]
+fn cases_agree_at_control_groups() {
+    agree_at("control groups", &cases::AT_CGROUP);
+}
+
+fn agree_at(hook: &str, elsewhere: &cases::Elsewhere) {
+    if !host::kernel_available(&format!("differential cases at {hook}")) {
         return;
     }
+    let mut all = Vec::new();
     for (folder, at_least) in [
         ("cases/errors", 5),
         ("cases/output", 5),
@@ -97,8 +108,9 @@ fn cases_agree_at_tc() {
     ] {
         let mut scripts = scripts(folder, at_least);
         scripts.retain(|path| cases::is_in_part(path) && !has_limit(path) && !is_too_long(path));
-        report(scripts.len(), &cases::run_all_at_tc(&scripts));
+        all.append(&mut scripts);
     }
+    report(all.len(), &cases::run_all_at(&all, elsewhere));
 }
 
 /// Whether the case has frames that the kernel does not run as packets of the network stack.

@@ -77,7 +77,8 @@ impl Counters {
     }
 }
 
-/// Words of counts: as many for each hook as it can have verdicts, from its least one on.
+/// Words of counts: as many for each program as its hook can have verdicts, from the least one on. Programs of the same hook are counted
+/// together.
 fn named(counts: &[u64], hooks: &[&'static Hook]) -> Vec<VerdictCount> {
     let of_hook = |(hook, counts): (&&'static Hook, &[u64])| -> Vec<VerdictCount> {
         let counted = (hook.least()..).zip(counts).filter_map(|(number, count)| {
@@ -87,7 +88,14 @@ fn named(counts: &[u64], hooks: &[&'static Hook]) -> Vec<VerdictCount> {
         });
         counted.collect()
     };
-    hooks.iter().zip(counts.chunks(VERDICTS as usize)).flat_map(of_hook).collect()
+    let mut all: Vec<VerdictCount> = Vec::new();
+    for count in hooks.iter().zip(counts.chunks(VERDICTS as usize)).flat_map(of_hook) {
+        match all.iter_mut().find(|known| (known.hook, &known.verdict) == (count.hook, &count.verdict)) {
+            Some(known) => known.count += count.count,
+            None => all.push(count),
+        }
+    }
+    all
 }
 
 /// The counts with what they are called: the hook's name comes first if there are several.

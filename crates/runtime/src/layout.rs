@@ -156,7 +156,9 @@ constants! {
     L_COPIES = 640;
     /// The last assignments to words of shared tables and to variables (`WRITE_SLOTS` times `WRITE_SIZE`): the word's number, the key.
     L_WRITTEN = 648;
-    L_SIZE = 2184;
+    /// Which of the memories it is that the program has on this CPU.
+    L_LEVEL = 2184;
+    L_SIZE = 2192;
     /// Notes of what was read in order to be added to (`READ_…`), `NOTES_SIZE` bytes.
     L_NOTES = 4096;
     NOTES_SIZE = 32768;

@@ -22,7 +22,7 @@ impl fmt::Display for Dump<'_> {
         let snapshot = self.0;
         writeln!(f, "script {}", snapshot.script)?;
         for handler in &snapshot.handlers {
-            writeln!(f, "handler {} closure{}", handler.hook.name, handler.closure.0)?;
+            writeln!(f, "handler {} closure{}", handler.point, handler.closure.0)?;
         }
         for (index, closure) in snapshot.closures.iter().enumerate() {
             self.closure(f, index, closure)?;

@@ -20,7 +20,7 @@ mod owners;
 pub mod same_word;
 mod table;
 
-use moonhook_hook::{Hook, XDP};
+use moonhook_hook::{Hook, Point, XDP};
 use std::fmt;
 use std::sync::Arc;
 
@@ -74,7 +74,7 @@ pub struct Snapshot {
 /// A function that the script registered for a hook.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Handler {
-    pub hook: &'static Hook,
+    pub point: Point,
     pub closure: ClosureId,
 }
 
@@ -195,20 +195,27 @@ pub fn short_name(name: &str) -> String {
 }
 
 impl Snapshot {
-    /// The hooks that handlers are for, in the order in which the first handler of each was registered: a program each. One at least.
-    pub fn hooks(&self) -> Vec<&'static Hook> {
-        let mut hooks: Vec<&'static Hook> = Vec::new();
+    /// What handlers are attached to, in the order in which the first handler of each was registered: a program each. One at least.
+    pub fn points(&self) -> Vec<Point> {
+        let mut points: Vec<Point> = Vec::new();
         for handler in &self.handlers {
-            if !hooks.contains(&handler.hook) {
-                hooks.push(handler.hook);
+            if !points.contains(&handler.point) {
+                points.push(handler.point.clone());
             }
         }
-        if hooks.is_empty() { vec![&XDP] } else { hooks }
+        if points.is_empty() { vec![Point::at_interface(&XDP)] } else { points }
     }
 
-    /// The handlers for a hook, in order, each with its number among all.
-    pub fn handlers_of(&self, hook: &Hook) -> impl Iterator<Item = (usize, &Handler)> {
-        self.handlers.iter().enumerate().filter(move |(_, handler)| handler.hook == hook)
+    /// The hook of each program.
+    pub fn hooks(&self) -> Vec<&'static Hook> {
+        self.points().into_iter().map(|point| point.hook).collect()
+    }
+
+    /// The handlers of the program with that number, in order, each with its number among all.
+    pub fn handlers_of(&self, program: usize) -> impl Iterator<Item = (usize, &Handler)> {
+        let point = self.points().into_iter().nth(program);
+        let is_its = move |(_, handler): &(usize, &Handler)| Some(&handler.point) == point.as_ref();
+        self.handlers.iter().enumerate().filter(is_its)
     }
 
     pub fn closure(&self, id: ClosureId) -> &Closure {

@@ -48,7 +48,7 @@ impl<'a> Context<'a> {
         let mut context = Context::of_function(snapshot, options, module, function, (hook, 0));
         context.known = known;
         context.output.pool_map = context.output.map("pool", || ir::MapKind::ReadOnlyData(Vec::new()));
-        context.bounds();
+        context.load_bounds();
         context
     }
 

@@ -30,6 +30,10 @@ impl Surroundings for Expanded {
         context.address_in_region(offset)
     }
 
+    fn level(&self, context: &mut Context<'_>) -> Word {
+        context.target.level.map_or(Word::Imm(0), |[_, level]| level)
+    }
+
     fn allocate(&self, context: &mut Context<'_>, length: Word) -> Result<Word> {
         Ok(context.allocate_in_region(length))
     }

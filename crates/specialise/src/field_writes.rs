@@ -36,6 +36,11 @@ pub fn assign(context: &mut Context<'_>, object: &Object, key: &Abs, value: &Abs
 
 fn assign_named(context: &mut Context<'_>, object: &Object, name: &[u8], value: &Abs) -> Result<()> {
     let text = String::from_utf8_lossy(name).into_owned();
+    if is_read_only(context, object) {
+        let help = "packets can be changed at `xdp` and at `tc`";
+        context.certain_error(READ_ONLY.to_string(), Some(&text), help);
+        return Ok(());
+    }
     let protocol = match object {
         Object::Header(header) => protocol(header),
         _ => None,
@@ -60,6 +65,14 @@ fn assign_named(context: &mut Context<'_>, object: &Object, name: &[u8], value: 
     context.certain_error(message, Some(&text), help);
     Ok(())
 }
+
+/// Whether the object is a header of a packet that can only be read where the code runs.
+pub fn is_read_only(context: &Context<'_>, object: &Object) -> bool {
+    matches!(object, Object::Header(_)) && !context.target.hook.can_write()
+}
+
+/// What assigning a field is there.
+pub const READ_ONLY: &str = "packets are read only at this hook";
 
 /// Whether some header has a field of that name that can be assigned.
 pub fn is_assigned(name: &[u8]) -> bool {

@@ -35,6 +35,10 @@ pub struct Knowledge {
     pub unrolled: HashMap<LoopKey, Box<LowerError>>,
     /// Tables made at packet time that are hash tables in the per-CPU region.
     pub stored: Stored,
+    /// Handlers look at the data of packets that are copied, and not at headers only: all is copied.
+    pub copies_whole: bool,
+    /// Places seen so far in an attempt that may read behind what is copied at first.
+    pub far_reads: usize,
     /// What the attempts have cost.
     pub work: Work,
     /// Attempts that were begun.
@@ -52,6 +56,7 @@ impl Knowledge {
         self.variables.start_over();
         self.shared.start_over();
         self.stored.start_over();
+        self.far_reads = 0;
         self.work.values = 0;
         self.attempts += 1;
     }

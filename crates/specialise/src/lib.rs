@@ -46,6 +46,7 @@ mod memory;
 mod message;
 mod virtual_tables;
 use moonhook_snapshot::instruction as opcode;
+pub mod nesting;
 mod numbering;
 pub mod objects;
 mod ops;
@@ -104,6 +105,8 @@ pub struct Options {
     /// Make a program that also takes frames in several buffers (jumbo frames in native mode). It asks the kernel for each
     /// frame's length, and works on a copy of those frames.
     pub frags: bool,
+    /// There is memory for a copy of a frame: with `frags`, or where a hook gives no addresses of packets.
+    pub copies: bool,
     /// Count verdicts in the data section `verdicts`: a `u64` each.
     pub count_verdicts: bool,
     /// Time is what the data section `clock` says ([`Clock`]), and not what it is.
@@ -126,6 +129,7 @@ impl Default for Options {
             max_values: 400_000,
             max_work: None,
             frags: false,
+            copies: false,
             count_verdicts: false,
             given_time: false,
             subprograms: true,

@@ -100,4 +100,15 @@ impl Machine for Context<'_> {
         let region = self.region()?;
         Ok(self.emit(Op::Binary(BinaryOp::Add, region, Operand::Imm(COPY_START as i32))))
     }
+
+    /// Where code reads in a loop, or at many places, handlers look at the packet's data.
+    fn note_far_read(&mut self) -> Result<(), Stop> {
+        const MANY: usize = 8;
+        self.known.far_reads += 1;
+        if self.code.loop_start > 0 || self.known.far_reads > MANY {
+            self.known.copies_whole = true;
+            self.learned()?;
+        }
+        Ok(())
+    }
 }

@@ -7,9 +7,11 @@
 use crate::Options;
 use crate::context::{Context, Result};
 use crate::events::Message;
+use crate::nesting::{self, Parts, TAKEN};
 use crate::pool::{POOL_MASK, TAIL};
 use crate::region::{COPY_SIZE, MARGIN, REGION_SIZE, STRINGS_END};
 use crate::stored::known::Stored;
+use crate::subprograms::of_program;
 use crate::value::{Space, Word};
 use moonhook_ir as ir;
 use moonhook_ir::words::{Address, Branches, Words};
@@ -64,7 +66,8 @@ impl Context<'_> {
             return Ok(region);
         }
         // Programs can interrupt one another on one CPU: each has its own.
-        let entries = self.options.cpus * self.snapshot.hooks().len() as u32;
+        let parts = Parts::of(&self.snapshot.hooks(), self.target.program);
+        let entries = self.options.cpus * parts.all;
         let definition = ir::MapDefinition {
             map_type: ir::MapType::Array,
             key_size: 4,
@@ -73,9 +76,14 @@ impl Context<'_> {
             flags: 0,
         };
         let map = self.output.map("region", || ir::MapKind::Map(definition));
-        let cpu = self.helper(helper::GET_SMP_PROCESSOR_ID, &[]);
-        let number = self.binary(BinaryOp::Mul, cpu, self.snapshot.hooks().len() as i64);
-        let number = self.add(number, self.target.program as i64);
+        let cpu = match self.target.level {
+            Some([cpu, _]) => cpu,
+            None => self.helper(helper::GET_SMP_PROCESSOR_ID, &[]),
+        };
+        let number = self.binary(BinaryOp::Mul, cpu, i64::from(parts.all));
+        let number = self.add(number, i64::from(parts.first));
+        let level = self.around.level(self);
+        let number = self.binary(BinaryOp::Add, number, level);
         // One slot for all: in a loop the verifier tells paths apart by which slots they have written.
         let slot = self.known.shared.slot(REGION_KEY, 8, &mut self.code.function);
         let key = self.emit(Op::SlotAddress(slot));
@@ -87,6 +95,46 @@ impl Context<'_> {
         let region = self.value(region);
         self.state.facts.region = Some(region);
         Ok(region)
+    }
+
+    /// Takes memory of this CPU for the program, where others of its hook can interrupt it; an error where there is none.
+    pub fn take_level(&mut self) -> Result<()> {
+        let (hook, program) = (self.target.hook, self.target.program);
+        if !hook.is_interrupted {
+            return Ok(());
+        }
+        let section = self.taken();
+        let take = nesting::take(&of_program("take_level", program), hook, program, section);
+        let take = self.placed_once(take);
+        let cpu = self.helper(helper::GET_SMP_PROCESSOR_ID, &[]);
+        let level = self.call_function(take, &[cpu]);
+        self.target.level = Some([cpu, level]);
+        let none = self.compare(CompareOp::UGe, level, i64::from(hook.levels()));
+        self.fail_if(none, |context| context.fail(Message::bare("not enough memory")));
+        Ok(())
+    }
+
+    /// Gives back what [`Context::take_level`] has taken.
+    pub fn give_back_level(&mut self) {
+        let Some([cpu, level]) = self.target.level else { return };
+        let (hook, program) = (self.target.hook, self.target.program);
+        let section = self.taken();
+        let give = nesting::give_back(&of_program("give_back_level", program), hook, program, section);
+        let give = self.placed_once(give);
+        self.call_function(give, &[cpu, level]);
+    }
+
+    /// The section that says which levels are taken, and for how many CPUs.
+    fn taken(&mut self) -> (ir::MapId, u32) {
+        let (programs, cpus) = (self.snapshot.hooks().len(), self.options.cpus);
+        (self.output.map(TAKEN, || nesting::taken(programs, cpus)), cpus)
+    }
+
+    fn placed_once(&mut self, function: ir::Function) -> ir::FunctionId {
+        match self.known_subprogram(&function.name) {
+            Some(known) => known,
+            None => self.place_subprogram(function),
+        }
     }
 
     /// The address of bytes of this CPU's region at an offset of its strings.
@@ -121,7 +169,7 @@ impl Context<'_> {
 impl Stored {
     /// Bytes of the region; keys of shared tables that are traversed follow in programs that do that.
     pub fn region_size(&self, options: &Options) -> i64 {
-        match (self.is_used(), options.frags) {
+        match (self.is_used(), options.copies) {
             (true, _) => options.tables_end() + MARGIN,
             (false, true) => REGION_SIZE + COPY_SIZE,
             (false, false) => REGION_SIZE,

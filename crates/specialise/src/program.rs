@@ -85,12 +85,16 @@ impl Context<'_> {
     }
 
     fn lower_program(&mut self) -> Result<()> {
+        self.take_level()?;
         self.pull_packet()?;
+        if let Some(reader) = self.target.hook.copied() {
+            self.copy_frame(reader, !self.known.copies_whole)?;
+        }
         if let Some(buffers) = self.target.takes_scattered(self.options) {
             let scattered = self.split_scattered(buffers);
             self.run_handlers()?;
             self.state = scattered;
-            self.copy_frame(buffers)?;
+            self.copy_frame(buffers.reader, false)?;
         }
         self.run_handlers()?;
         self.check_copies()?;
@@ -101,7 +105,7 @@ impl Context<'_> {
 
     /// All handlers of the program, from the current state to the verdict.
     fn run_handlers(&mut self) -> Result<()> {
-        for (number, handler) in self.snapshot.handlers_of(self.target.hook) {
+        for (number, handler) in self.snapshot.handlers_of(self.target.program) {
             if !self.state.alive() {
                 break;
             }
@@ -132,7 +136,7 @@ impl Context<'_> {
                     if !self.state.alive() {
                         continue;
                     }
-                    if self.snapshot.handlers_of(self.target.hook).count() == 1 {
+                    if self.snapshot.handlers_of(self.target.program).count() == 1 {
                         self.exit(verdict);
                         continue;
                     }
@@ -201,6 +205,11 @@ impl Context<'_> {
         if self.options.count_verdicts {
             self.count_verdict(verdict.into());
         }
+        self.give_back_level();
+        let verdict = match self.target.hook.mask() {
+            Some(mask) => self.emit(Op::Binary(BinaryOp::And, verdict, Operand::Imm(mask))),
+            None => verdict,
+        };
         self.terminate(ir::Terminator::Return(Operand::Value(verdict)));
     }
 

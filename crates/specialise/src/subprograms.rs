@@ -37,7 +37,7 @@ impl<'a> Context<'a> {
         );
         inner.around = &expanded::SUBPROGRAM;
         inner.code.loc = self.code.loc;
-        inner.bounds();
+        inner.load_bounds();
         let outcome = body(&mut inner, &words);
         for block in [inner.target.fail_block, inner.target.exit_block] {
             inner.state.block = Some(block);

@@ -21,6 +21,9 @@ pub trait Surroundings {
     /// The address of bytes at an offset of [`Space::Scratch`], where strings are that are made at packet time.
     fn scratch_address(&self, context: &mut Context<'_>, offset: Word) -> Result<Address>;
 
+    /// Which of the regions it is that the program has on this CPU ([`crate::nesting`]).
+    fn level(&self, context: &mut Context<'_>) -> Word;
+
     /// Reserves `length` bytes of [`Space::Scratch`], which is not negative; gives their offset. An error where there is no room.
     fn allocate(&self, context: &mut Context<'_>, length: Word) -> Result<Word>;
 

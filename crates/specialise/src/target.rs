@@ -2,6 +2,7 @@
 
 use moonhook_hook::{Buffers, Hook};
 use moonhook_ir as ir;
+use moonhook_ir::words::Word;
 use moonhook_packet::FrameCopy;
 
 /// What is being made.
@@ -12,6 +13,8 @@ pub struct Target {
     pub program: usize,
     /// Where the frame was copied to, in code for frames that lie in several buffers.
     pub copy: Option<FrameCopy>,
+    /// This CPU, and the level that the program has taken, at hooks whose programs can be interrupted ([`crate::nesting`]).
+    pub level: Option<[Word; 2]>,
     /// Takes an event id: sends the event and ends with the verdict for errors.
     pub fail_block: ir::Block,
     /// Takes the verdict.
@@ -26,7 +29,7 @@ impl Target {
         function.add_param(fail_block);
         let exit_block = function.new_block();
         function.add_param(exit_block);
-        Target { hook, program, copy: None, fail_block, exit_block }
+        Target { hook, program, copy: None, level: None, fail_block, exit_block }
     }
 
     /// How the program's frames are reached that lie in several buffers, which takes code of its own.

@@ -9,6 +9,7 @@ use mlua::ffi::{self, lua_State};
 use mlua::{Function, Lua};
 
 use crate::object::{self, DataKind};
+use crate::protocol::Frame;
 use crate::{RuntimeError, protocol, steps};
 use moonhook_hook::Hook;
 
@@ -16,11 +17,12 @@ use moonhook_hook::Hook;
 /// loses the steps that were used.
 pub(crate) fn call(
     lua: &Lua,
-    (handler, hook): (&Function, &Hook),
+    (handler, hook): (&Function, &'static Hook),
     frame: &mut [u8],
     budget: &mut u64,
 ) -> Result<i32, RuntimeError> {
-    let argument = (protocol::payload::offset(frame) as u16).to_be_bytes();
+    let argument =
+        (protocol::payload::offset(Frame { bytes: frame, layer: hook.layer }) as u16).to_be_bytes();
     let mut result = None;
     // SAFETY: `exec_raw` calls the closure under Lua's protection, with the handler on top of the stack. Nothing with a
     // destructor is alive where Lua may raise an error: `protected` catches the handler's own, and what it gives is
@@ -48,7 +50,7 @@ fn bare(message: impl Into<Vec<u8>>) -> RuntimeError {
 /// Calls the function on top of the stack.
 unsafe fn protected(
     state: *mut lua_State,
-    hook: &Hook,
+    hook: &'static Hook,
     frame: &mut [u8],
     argument: &[u8],
 ) -> Result<i32, RuntimeError> {
@@ -61,7 +63,7 @@ unsafe fn protected(
         let description = handler + 1;
         ffi::lua_pushvalue(state, description);
         ffi::lua_pushcclosure(state, describe, 1);
-        object::push(state, DataKind::Packet, frame);
+        object::push(state, DataKind::Packet(hook), frame);
         object::push(state, DataKind::Argument, argument);
         let (describe, packet, argument) = (handler + 2, handler + 3, handler + 4);
         for index in [handler, packet, argument] {

@@ -14,7 +14,7 @@ mod steps;
 mod tables;
 
 use mlua::{Function, Lua};
-use moonhook_hook::{HOOKS, Hook, OnError};
+use moonhook_hook::{HOOKS, Hook, OnError, Point};
 
 pub use error::{RuntimeError, UserError};
 pub use tables::content;
@@ -28,7 +28,7 @@ pub struct UserTier {
 
 /// A function of the script, and where it would run: the hook's verdicts are its own.
 struct Handler {
-    hook: &'static Hook,
+    point: Point,
     function: Function,
 }
 
@@ -65,8 +65,8 @@ impl UserTier {
     pub fn new(loaded: moonhook_load::Loaded, options: Options) -> Result<Self, UserError> {
         tables::limit(&loaded)?;
         loaded.requests.print_events();
-        let hooks = loaded.snapshot.handlers.iter().map(|handler| handler.hook);
-        let handlers = hooks.zip(loaded.handlers).map(|(hook, function)| Handler { hook, function });
+        let points = loaded.snapshot.handlers.iter().map(|handler| handler.point.clone());
+        let handlers = points.zip(loaded.handlers).map(|(point, function)| Handler { point, function });
         Self::from_parts(loaded.lua, handlers.collect(), options)
     }
 
@@ -77,7 +77,8 @@ impl UserTier {
         hook: &'static Hook,
         options: Options,
     ) -> Result<Self, UserError> {
-        let handlers = functions.into_iter().map(|function| Handler { hook, function });
+        let handlers =
+            functions.into_iter().map(|function| Handler { point: Point::at_interface(hook), function });
         Self::from_parts(lua, handlers.collect(), options)
     }
 
@@ -87,35 +88,36 @@ impl UserTier {
         Ok(UserTier { lua, handlers, options })
     }
 
-    /// As [`UserTier::run_at`], at the hook of the first handler.
+    /// As [`UserTier::run_at`], where the first handler is.
     pub fn run(&mut self, frame: &[u8]) -> Outcome {
-        let first = self.handlers.first().map_or(HOOKS[0], |handler| handler.hook);
-        self.run_at(first, frame)
+        let first = self.handlers.first().map(|handler| handler.point.clone());
+        self.run_at(&first.unwrap_or_else(|| Point::at_interface(HOOKS[0])), frame)
     }
 
-    /// Lets the handlers for a hook decide about a frame, in the order in which they were registered: the first verdict other than
-    /// the hook's `PASS` is the frame's, and a run-time error ends it.
-    pub fn run_at(&mut self, hook: &Hook, frame: &[u8]) -> Outcome {
+    /// Lets the handlers that are attached there decide about a packet, as the hook has it, in the order in which they were registered: the
+    /// first verdict other than the hook's `PASS` is the packet's, and a run-time error ends it.
+    pub fn run_at(&mut self, point: &Point, packet: &[u8]) -> Outcome {
         let mut outcome =
-            Outcome { verdict: hook.pass, data: frame.to_vec(), output: Vec::new(), error: None };
-        if let Err(error) = self.decide(hook, &mut outcome) {
-            outcome.verdict = self.options.on_error.verdict(hook);
+            Outcome { verdict: point.hook.pass, data: packet.to_vec(), output: Vec::new(), error: None };
+        if let Err(error) = self.decide(point, &mut outcome) {
+            outcome.verdict = self.options.on_error.verdict(point.hook);
             outcome.error = Some(error);
         }
         outcome
     }
 
-    fn decide(&self, hook: &Hook, outcome: &mut Outcome) -> Result<(), RuntimeError> {
+    fn decide(&self, point: &Point, outcome: &mut Outcome) -> Result<(), RuntimeError> {
         let mut budget = self.options.budget;
         moonhook_load::capture_print(&self.lua)?;
-        let verdict = self.first_verdict(hook, &mut outcome.data, &mut budget);
+        let verdict = self.first_verdict(point, &mut outcome.data, &mut budget);
         outcome.output = moonhook_load::captured_print(&self.lua)?;
         outcome.verdict = verdict?;
         Ok(())
     }
 
-    fn first_verdict(&self, hook: &Hook, frame: &mut [u8], budget: &mut u64) -> Result<i32, RuntimeError> {
-        for handler in self.handlers.iter().filter(|handler| handler.hook == hook) {
+    fn first_verdict(&self, point: &Point, frame: &mut [u8], budget: &mut u64) -> Result<i32, RuntimeError> {
+        let hook = point.hook;
+        for handler in self.handlers.iter().filter(|handler| handler.point == *point) {
             let verdict = call::call(&self.lua, (&handler.function, hook), frame, budget)?;
             if verdict != hook.pass {
                 return Ok(verdict);

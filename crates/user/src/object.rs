@@ -13,6 +13,7 @@ mod header;
 
 use std::ffi::{CStr, c_int};
 
+use crate::protocol::{Frame, Value};
 use mlua::ffi::{self, lua_State};
 
 pub(crate) use data::DataKind;
@@ -113,8 +114,7 @@ unsafe fn key<'a>(state: *mut lua_State) -> Option<&'a [u8]> {
 }
 
 /// Pushes what a protocol field holds; nil for `None`.
-unsafe fn push_value(state: *mut lua_State, value: Option<crate::protocol::Value>, frame: &[u8]) {
-    use crate::protocol::Value;
+unsafe fn push_value(state: *mut lua_State, value: Option<Value>, frame: Frame<'_>) {
     // SAFETY: see the top of this file; `Value` has no destructor, and Lua copies the bytes.
     unsafe {
         match value {

@@ -1,6 +1,6 @@
 //! Protocols: what `pkt.eth`, `pkt.ip`, … show of a frame, as `docs/packet.md` defines it.
 //!
-//! Reads the bytes of one Ethernet frame; keeps nothing between two reads, so that a field always shows the frame as it
+//! Reads the bytes of one Ethernet frame, or of an IP packet where a hook has those; keeps nothing between two reads, so that a field always shows the frame as it
 //! is now. This is the independent opinion against which compiled handlers are tested: it favours being obviously right
 //! over being fast. A protocol is one file of this folder and one row of [`PROTOCOLS`]; it offers a table of fields.
 //! All offsets are bytes from the start of the frame unless a comment says otherwise; all integers on the wire are
@@ -10,6 +10,7 @@ pub mod arp;
 pub mod assign;
 mod bytes;
 pub mod eth;
+mod frame;
 pub mod icmp;
 pub mod ip;
 mod ip_fields;
@@ -23,6 +24,7 @@ pub mod udp;
 mod value;
 pub mod vlan;
 
+pub use frame::Frame;
 pub use row::{Field, Protocol, View};
 pub use value::{Text, Value};
 

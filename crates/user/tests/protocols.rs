@@ -4,18 +4,18 @@ mod common;
 
 use common::frames::{self, client_hello, eth, extension, fragment, icmp, ipv4, ipv6, tag, tcp, udp};
 use common::show;
-use moonhook_user::protocol::{PROTOCOLS, Value, View};
+use moonhook_user::protocol::{Frame, PROTOCOLS, Value, View};
 
 /// `pkt.ip`, `pkt.tcp.sport`, …: a field as text, or "nil"; without the detour through Lua.
 fn field(frame: &[u8], path: &str) -> String {
     let (name, field) = path.split_once('.').unwrap_or((path, ""));
     let protocol = PROTOCOLS.iter().find(|protocol| protocol.name == name).unwrap();
     let value = match (&protocol.view, field) {
-        (View::Plain(read), "") => read(frame),
+        (View::Plain(read), "") => read(Frame::of_link(frame)),
         (View::Header { present, .. }, "") => {
-            return if present(frame) { "present".into() } else { "nil".into() };
+            return if present(Frame::of_link(frame)) { "present".into() } else { "nil".into() };
         }
-        (_, field) => (protocol.field(field.as_bytes()).unwrap().read)(frame),
+        (_, field) => (protocol.field(field.as_bytes()).unwrap().read)(Frame::of_link(frame)),
     };
     match value {
         None => "nil".into(),

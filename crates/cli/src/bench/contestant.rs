@@ -32,17 +32,18 @@ impl Contestant {
     pub fn script(
         snapshot: &Snapshot,
         settings: &Settings,
-        hook: &'static Hook,
+        chosen: &crate::hook::Program,
     ) -> Result<Contestant, CliError> {
         let (compiled, first) = Kernel::install(snapshot, settings, LogDetail::Nothing, |_| Vec::new())?;
         let more = (1..INSTANCES).map(|_| Kernel::load(&compiled));
         let instance = |kernel: Result<Kernel, EngineError>| {
             let kernel = kernel?;
             let events = kernel.events(|_| ())?.map(RefCell::new);
-            let name = kernel.entry(hook)?.name.clone();
+            let name = kernel.entry(chosen.number)?.name.clone();
             Ok(Instance { program: kernel.program, name, events })
         };
         let instances = std::iter::once(Ok(first)).chain(more).map(instance);
+        let hook = chosen.point.hook;
         Ok(Contestant { hook, instances: instances.collect::<Result<_, CliError>>()? })
     }
 

@@ -1,9 +1,10 @@
 //! The two places where handlers can run, seen alike.
 
 use crate::CliError;
+use crate::hook::Program;
 use moonhook_engine::Kernel;
 use moonhook_engine::{CLOCK_SECTION, Choice, Clock, Compiled, Settings};
-use moonhook_hook::Hook;
+use moonhook_hook::{Hook, Point};
 use moonhook_install::{Events, InstallError, LogDetail, frame_max_linear};
 use moonhook_ir::Module;
 use moonhook_load::Moment;
@@ -42,15 +43,15 @@ pub struct Decision {
 /// The handlers for a hook, in real Lua.
 pub struct RealLua {
     pub tier: UserTier,
-    pub hook: &'static Hook,
+    pub point: Point,
 }
 
 impl Tier for RealLua {
     fn decide(&mut self, frame: &[u8], time: Moment) -> Result<Outcome, CliError> {
         moonhook_load::set_time(Some(time));
-        let outcome = self.tier.run_at(self.hook, frame);
+        let outcome = self.tier.run_at(&self.point, frame);
         Ok(Outcome::Decided(Decision {
-            hook: self.hook,
+            hook: self.point.hook,
             verdict: outcome.verdict,
             data: outcome.data,
             prints: outcome.output.into_iter().map(Text::whole).collect(),
@@ -75,14 +76,14 @@ impl KernelTier {
     pub fn new(
         snapshot: &Snapshot,
         settings: &Settings,
-        hook: &'static Hook,
+        program: &Program,
         long_frames: bool,
     ) -> Result<KernelTier, CliError> {
         let install = |frags: bool| -> Result<(Compiled, Runner), CliError> {
             let settings = Settings { frags, ..settings.clone() };
             let (compiled, kernel) =
                 Kernel::install(snapshot, &settings, LogDetail::Nothing, |_| Vec::new())?;
-            Ok((compiled, Runner::new(kernel, hook)?))
+            Ok((compiled, Runner::new(kernel, program.clone())?))
         };
         if !long_frames {
             let (compiled, runner) = install(false)?;
@@ -125,18 +126,18 @@ impl Tier for KernelTier {
 /// A loaded program with its events.
 struct Runner {
     kernel: Kernel,
-    hook: &'static Hook,
+    program: Program,
     events: Option<Events>,
     messages: Receiver<Result<Message, RecordError>>,
 }
 
 impl Runner {
-    fn new(kernel: Kernel, hook: &'static Hook) -> Result<Runner, CliError> {
+    fn new(kernel: Kernel, program: Program) -> Result<Runner, CliError> {
         let (sender, messages) = channel();
         let decoder = kernel.decoder.clone();
         // The receiver lives as long as the events do.
         let events = kernel.events(move |record| drop(sender.send(decoder.decode(record))))?;
-        Ok(Runner { kernel, hook, events, messages })
+        Ok(Runner { kernel, program, events, messages })
     }
 
     fn decide(&mut self, frame: &[u8], time: Moment) -> Result<Outcome, CliError> {
@@ -146,7 +147,8 @@ impl Runner {
             section.store(Clock::Monotonic as usize, time.monotonic as u64);
             section.store(Clock::Tai as usize, time.since_epoch as u64);
         }
-        let run = match self.kernel.program.test_run(&self.kernel.entry(self.hook)?.name, frame, 1) {
+        let name = &self.kernel.entry(self.program.number)?.name;
+        let run = match self.kernel.program.test_run(name, frame, 1) {
             Ok(run) => run,
             Err(error) if is_about_length(&error, frame) => {
                 return Ok(Outcome::NotRun { why: error.to_string() });
@@ -156,7 +158,7 @@ impl Runner {
         if let Some(events) = &mut self.events {
             events.consume()?;
         }
-        let (hook, verdict, data) = (self.hook, run.verdict, run.data);
+        let (hook, verdict, data) = (self.program.point.hook, run.verdict, run.data);
         let mut decision = Decision { hook, verdict, data, prints: Vec::new(), error: None };
         for message in self.messages.try_iter() {
             match message? {

@@ -1,7 +1,7 @@
 //! Registering handlers, which is what every module of a hook is for. As a script may have several handlers, they all stay, in order.
 
 use mlua::{Function, Table, Value};
-use moonhook_hook::Hook;
+use moonhook_hook::{Hook, Place, Point};
 use moonhook_library::key;
 
 use super::module::{Context, type_error};
@@ -14,16 +14,31 @@ pub(super) fn add(
     name: &'static str,
     hook: &'static Hook,
 ) -> mlua::Result<()> {
+    add_at(context, table, (name, hook), 1, |_| Ok(Place::Interface))
+}
+
+/// The same of a function whose argument `number` is what it registers, at the place that `place` finds in the arguments.
+pub(super) fn add_at(
+    context: &mut Context,
+    table: &Table,
+    (name, hook): (&'static str, &'static Hook),
+    number: usize,
+    place: impl Fn(&[Value]) -> Result<Place, String> + 'static,
+) -> mlua::Result<()> {
     let all = context.registry.handlers.all.clone();
-    let attach = context.function(name, move |_, arguments| match arguments.first() {
-        Some(Value::Function(function)) if is_library_function(function) => {
-            Err(format!("bad argument #1 to '{}' (a function written in Lua expected)", key(name)))
+    let attach = context.function(name, move |_, arguments| {
+        let place = place(arguments)?;
+        match arguments.get(number - 1) {
+            Some(Value::Function(function)) if is_library_function(function) => {
+                Err(format!("bad argument #{number} to '{}' (a function written in Lua expected)", key(name)))
+            }
+            Some(Value::Function(function)) => {
+                let point = Point { hook, place };
+                all.borrow_mut().push(Registration { point, function: function.clone() });
+                Ok(Value::Nil)
+            }
+            _ => Err(type_error(arguments, number, key(name), "function")),
         }
-        Some(Value::Function(function)) => {
-            all.borrow_mut().push(Registration { hook, function: function.clone() });
-            Ok(Value::Nil)
-        }
-        _ => Err(type_error(arguments, 1, key(name), "function")),
     })?;
     table.raw_set(key(name), attach)
 }
@@ -41,7 +56,7 @@ pub(super) fn add_detach(
         let mut index = 0;
         all.borrow_mut().retain(|registration| {
             index += 1;
-            index <= earlier || !hooks.contains(&registration.hook)
+            index <= earlier || !hooks.contains(&registration.point.hook)
         });
         Ok(Value::Nil)
     })?;

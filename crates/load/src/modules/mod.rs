@@ -5,6 +5,7 @@
 
 pub(crate) mod attach;
 mod byteorder;
+mod cgroup;
 mod linux;
 pub(crate) mod module;
 mod rcu;
@@ -17,10 +18,12 @@ use self::module::Module;
 
 pub(crate) const MODULES: &[Module] = &[
     byteorder::MODULE,
+    cgroup::MODULE,
     linux::MODULE,
     rcu::MODULE,
     set::MODULE,
     tc::MODULE,
+    verdicts::CGROUP_MODULE,
     verdicts::TC_MODULE,
     verdicts::XDP_MODULE,
     xdp::MODULE,

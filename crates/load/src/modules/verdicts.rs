@@ -1,11 +1,15 @@
 //! `require "linux.xdp"` and its like: the verdicts of a hook's programs.
 
 use mlua::Table;
-use moonhook_hook::{Hook, TC_INGRESS, XDP};
+use moonhook_hook::{CGROUP_INGRESS, Hook, TC_INGRESS, XDP};
 
 use super::module::{Context, Module};
 
 pub(super) const XDP_MODULE: Module = Module { name: "linux.xdp", open: |context| verdicts(context, &XDP) };
+
+/// Both directions have the same.
+pub(super) const CGROUP_MODULE: Module =
+    Module { name: "linux.cgroup", open: |context| verdicts(context, &CGROUP_INGRESS) };
 
 /// Both directions have the same.
 pub(super) const TC_MODULE: Module =

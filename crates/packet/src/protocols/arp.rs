@@ -49,7 +49,7 @@ fn parse<M: Machine>(machine: &mut M) -> Parsing<M> {
     let (other, arp) = machine.split(other);
     paths.extend(absent([other]));
     machine.resume(arp);
-    let (address, outside) = machine.locate(start, LENGTH);
+    let (address, outside) = machine.locate(start, LENGTH)?;
     paths.extend(absent(outside));
     for (at, size, expected) in [(0, Size::B4, TYPES), (4, Size::B2, LENGTHS)] {
         let found = machine.load_at(address.plus(at), size, false);

@@ -4,6 +4,7 @@ use super::header::{Field, Headers, Protocol, Values, nothing};
 use super::link;
 use crate::assign::{Assign, Header, Place, Takes, word_of};
 use crate::{Access, Machine, Value};
+use moonhook_hook::Layer;
 use moonhook_ir::Size;
 use moonhook_ir::words::Word;
 
@@ -11,7 +12,10 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
     Protocol {
         name: "eth",
         find: |machine| {
-            let (_, outside) = machine.locate(Word::Imm(0), link::ETHERNET);
+            if machine.hook().layer == Layer::Network {
+                return machine.only(Value::Nothing);
+            }
+            let (_, outside) = machine.locate(Word::Imm(0), link::ETHERNET)?;
             let mut paths = vec![machine.take_path(Value::Header("eth"))];
             paths.extend(nothing(outside));
             Ok(paths)

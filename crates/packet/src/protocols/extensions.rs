@@ -1,7 +1,7 @@
 //! IPv6 extension headers (RFC 8200 § 4). Few packets have any: passing over them is a function of its own, except in code
 //! that works on a copy of the frame, which the function does not know, and where there is no stack for it.
 
-use crate::{Access, Machine};
+use crate::{Access, Machine, Scattered};
 use moonhook_ir::words::{Address, Iteration, Path, PathState, Word};
 use moonhook_ir::{BinaryOp, CompareOp, Size};
 
@@ -40,7 +40,7 @@ pub fn pass_over<M: Machine>(machine: &mut M, next: Word, protocol: Word) -> Res
             let context = machine.program_context();
             machine.call_function(function, &[context, next, protocol])
         }
-        None => to_last(machine, next, protocol)?,
+        None => machine.with_whole_copy(|machine| to_last(machine, next, protocol))?,
     };
     let part = |machine: &mut M, shift: i64, mask: i64| {
         let part = machine.shr(packed, shift);
@@ -108,11 +108,11 @@ fn to_last<M: Machine>(machine: &mut M, next: Word, protocol: Word) -> Result<Wo
         let (extended, plain) = split_extension(machine, protocol);
         iteration.leave_in(plain, stopped.clone());
         machine.enter(extended)?;
-        let (header, outside) = machine.locate(next, 8);
+        let (header, outside) = machine.locate(next, 8)?;
         outside.into_iter().for_each(|state| iteration.leave_in(state, stopped.clone()));
         let length = extension_length(machine, protocol, header)?;
         let after = machine.add(next, length);
-        let (_, outside) = machine.locate(after, 0);
+        let (_, outside) = machine.locate(after, 0)?;
         outside.into_iter().for_each(|state| iteration.leave_in(state, stopped.clone()));
         let following = machine.load_at(header, Size::B1, false);
         let left = machine.sub(left, 1);

@@ -2,6 +2,7 @@
 
 use super::header::{Parsing, absent};
 use crate::{Access, Machine};
+use moonhook_hook::Layer;
 use moonhook_ir::words::{Path, Word};
 use moonhook_ir::{CompareOp, Size};
 
@@ -12,12 +13,15 @@ pub const ETHERNET: u32 = 14;
 pub const IPV4: i64 = 0x0800_u16.swap_bytes() as i64;
 pub const IPV6: i64 = 0x86dd_u16.swap_bytes() as i64;
 
-/// Words of the header `link`: is there an Ethernet header, the ethertype after the tags (as loaded, big-endian; 0 if a tag
+/// Words of the header `link`: is there one, or is an IP header the first, the ethertype after the tags (as loaded, big-endian; 0 if a tag
 /// is truncated), where the next header starts.
 pub fn parse<M: Machine>(machine: &mut M) -> Parsing<M> {
+    if machine.hook().layer == Layer::Network {
+        return by_version(machine);
+    }
     let mut paths = Vec::new();
     let path = |state: M::State, words: [Word; 3]| Path { state, values: words.to_vec() };
-    let (address, outside) = machine.locate(Word::Imm(12), 2);
+    let (address, outside) = machine.locate(Word::Imm(12), 2)?;
     paths.extend(absent(outside));
     let mut ethertype = machine.load_at(address, Size::B2, false);
     let mut next = i64::from(ETHERNET);
@@ -36,7 +40,7 @@ pub fn parse<M: Machine>(machine: &mut M) -> Parsing<M> {
             return Ok(paths);
         }
         machine.make_cold();
-        let (address, outside) = machine.locate(Word::Imm(next), 4);
+        let (address, outside) = machine.locate(Word::Imm(next), 4)?;
         paths.extend(
             outside.into_iter().map(|state| path(state, [Word::Imm(1), Word::Imm(0), Word::Imm(next)])),
         );
@@ -45,6 +49,22 @@ pub fn parse<M: Machine>(machine: &mut M) -> Parsing<M> {
     }
     let state = machine.take_state();
     paths.push(path(state, [Word::Imm(1), ethertype, Word::Imm(next)]));
+    Ok(paths)
+}
+
+/// The same words of packets that begin with an IP header, of which the first four bits say what it is.
+fn by_version<M: Machine>(machine: &mut M) -> Parsing<M> {
+    let (address, outside) = machine.locate(Word::Imm(0), 1)?;
+    let mut paths: Vec<_> = absent(outside).collect();
+    let first = machine.load_at(address, Size::B1, false);
+    let version = machine.shr(first, 4);
+    for (number, ethertype) in [(4, IPV4), (6, IPV6)] {
+        let is = machine.compare(CompareOp::Eq, version, number);
+        let (is, other) = machine.split(is);
+        paths.push(Path { state: is, values: vec![Word::Imm(1), Word::Imm(ethertype), Word::Imm(0)] });
+        machine.resume(other);
+    }
+    paths.extend(absent([machine.take_state()]));
     Ok(paths)
 }
 

@@ -54,7 +54,7 @@ fn ipv4<M: Machine>(machine: &mut M, start: Word, paths: &mut WordPaths<M>) -> R
     if !machine.alive() {
         return Ok(());
     }
-    let (header, outside) = machine.locate(start, IPV4);
+    let (header, outside) = machine.locate(start, IPV4)?;
     paths.extend(absent(outside));
     let first = machine.load_at(header, Size::B1, false);
     let plain = machine.compare(CompareOp::Eq, first, 0x45);
@@ -78,7 +78,7 @@ fn ipv4<M: Machine>(machine: &mut M, start: Word, paths: &mut WordPaths<M>) -> R
     paths.extend(absent([short]));
     machine.resume(enough);
     let next = machine.add(start, length);
-    let (_, outside) = machine.locate(next, 0);
+    let (_, outside) = machine.locate(next, 0)?;
     paths.extend(absent(outside));
     nexts.push(machine.take_path(vec![next]));
     let Some(next) = machine.meet(nexts)?.and_then(|words| words.first().copied()) else {
@@ -99,7 +99,7 @@ fn ipv6<M: Machine>(machine: &mut M, start: Word, paths: &mut WordPaths<M>) -> R
     if !machine.alive() {
         return Ok(());
     }
-    let (header, outside) = machine.locate(start, IPV6);
+    let (header, outside) = machine.locate(start, IPV6)?;
     paths.extend(absent(outside));
     let first = machine.load_at(header, Size::B1, false);
     let version = machine.shr(first, 4);

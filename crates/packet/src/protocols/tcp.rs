@@ -77,7 +77,7 @@ pub fn parse<M: Machine>(machine: &mut M) -> Parsing<M> {
     paths.extend(absent([short]));
     machine.resume(enough);
     let payload = machine.add(start, length);
-    let (_, outside) = machine.locate(payload, 0);
+    let (_, outside) = machine.locate(payload, 0)?;
     paths.extend(absent(outside));
     paths.push(machine.take_path(vec![Word::Imm(1), start, payload]));
     Ok(paths)

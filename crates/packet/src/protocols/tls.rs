@@ -26,7 +26,7 @@ fn parse<M: Machine>(machine: &mut M) -> Parsing<M> {
         return Ok(paths);
     }
     let start = words[2];
-    let (record, outside) = machine.locate(start, 6);
+    let (record, outside) = machine.locate(start, 6)?;
     paths.extend(absent(outside));
     // Content type 22 (handshake) and major version 3; handshake type 1 (ClientHello).
     let head = machine.load_at(record, Size::B2, false);
@@ -58,16 +58,26 @@ struct Reader<'w, S> {
 
 impl<S> Reader<'_, S> {
     /// The address of `size` bytes; parsing ends where they are not in the frame.
-    fn at<M: Machine<State = S>>(&mut self, machine: &mut M, position: Word, size: u32) -> Address {
-        let (address, outside) = machine.locate(position, size);
+    fn at<M: Machine<State = S>>(
+        &mut self,
+        machine: &mut M,
+        position: Word,
+        size: u32,
+    ) -> Result<Address, M::Stop> {
+        let (address, outside) = machine.locate(position, size)?;
         self.missing.extend(outside);
-        address
+        Ok(address)
     }
 
-    fn number<M: Machine<State = S>>(&mut self, machine: &mut M, position: Word, size: Size) -> Word {
-        let address = self.at(machine, position, size as u32);
+    fn number<M: Machine<State = S>>(
+        &mut self,
+        machine: &mut M,
+        position: Word,
+        size: Size,
+    ) -> Result<Word, M::Stop> {
+        let address = self.at(machine, position, size as u32)?;
         let word = machine.load_at(address, size, false);
-        machine.host_order(word, size)
+        Ok(machine.host_order(word, size))
     }
 }
 
@@ -88,16 +98,16 @@ fn server_name<M: Machine>(machine: &mut M) -> Parsing<M> {
     let mut missing = Vec::new();
     let mut reader = Reader { missing: &mut missing };
     let position = machine.add(start, SESSION);
-    let session = reader.number(machine, position, Size::B1);
+    let session = reader.number(machine, position, Size::B1)?;
     let position = machine.add(position, session);
     let position = machine.add(position, 1);
-    let ciphers = reader.number(machine, position, Size::B2);
+    let ciphers = reader.number(machine, position, Size::B2)?;
     let position = machine.add(position, ciphers);
     let position = machine.add(position, 2);
-    let compressions = reader.number(machine, position, Size::B1);
+    let compressions = reader.number(machine, position, Size::B1)?;
     let position = machine.add(position, compressions);
     let position = machine.add(position, 1);
-    let extensions = reader.number(machine, position, Size::B2);
+    let extensions = reader.number(machine, position, Size::B2)?;
     let position = machine.add(position, 2);
     let limit = machine.add(position, extensions);
     let found = find_server_name(machine, position, limit)?;
@@ -128,11 +138,11 @@ fn find_server_name<M: Machine>(machine: &mut M, position: Word, limit: Word) ->
         let mut position = variables[0];
         let (mut missing, mut named) = (Vec::new(), Vec::new());
         for _ in 0..EXTENSIONS_PER_ROUND {
-            position = pass_extension(machine, position, limit, &mut missing, &mut named);
+            position = pass_extension(machine, position, limit, &mut missing, &mut named)?;
         }
         iteration.again(machine, vec![position]);
         if let Some(&[position]) = machine.meet(named)?.as_deref() {
-            read_server_name(machine, position, &mut missing, &mut iteration);
+            read_server_name(machine, position, &mut missing, &mut iteration)?;
         }
         missing.into_iter().for_each(|state| iteration.leave_in(state, vec![]));
         Ok(iteration)
@@ -146,12 +156,12 @@ fn pass_extension<M: Machine>(
     limit: Word,
     missing: &mut Vec<M::State>,
     named: &mut WordPaths<M>,
-) -> Word {
+) -> Result<Word, M::Stop> {
     let over = machine.compare(CompareOp::SGe, position, limit);
     let (over, within) = machine.split(over);
     missing.push(over);
     machine.resume(within);
-    let extension = Reader { missing }.at(machine, position, 4);
+    let extension = Reader { missing }.at(machine, position, 4)?;
     let kind = machine.load_at(extension, Size::B2, false);
     let server_name = machine.compare(CompareOp::Eq, kind, 0);
     let (server_name, other) = machine.split(server_name);
@@ -160,7 +170,7 @@ fn pass_extension<M: Machine>(
     let length = machine.load_at(extension.plus(2), Size::B2, false);
     let length = machine.host_order(length, Size::B2);
     let next = machine.add(length, 4);
-    machine.add(position, next)
+    Ok(machine.add(position, next))
 }
 
 /// The first entry of the list in the extension at `position`: list length (2 bytes), entry type (0: host name), name
@@ -170,8 +180,8 @@ fn read_server_name<M: Machine>(
     position: Word,
     missing: &mut Vec<M::State>,
     iteration: &mut Iteration<M::State, Vec<Word>>,
-) {
-    let list = Reader { missing }.at(machine, position, 9);
+) -> Result<(), M::Stop> {
+    let list = Reader { missing }.at(machine, position, 9)?;
     let kind = machine.load_at(list.plus(6), Size::B1, false);
     let length = machine.load_at(list.plus(7), Size::B2, false);
     let length = machine.host_order(length, Size::B2);
@@ -182,4 +192,5 @@ fn read_server_name<M: Machine>(
     }
     let name = machine.add(position, 9);
     iteration.leave(machine, vec![name, length]);
+    Ok(())
 }

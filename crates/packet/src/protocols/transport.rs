@@ -30,7 +30,7 @@ pub fn locate<M: Machine>(
     let Some(start) = machine.state().packet().parsed("ip").map(|words| words[Part::Next as usize]) else {
         return Ok(None);
     };
-    let (address, outside) = machine.locate(start, header);
+    let (address, outside) = machine.locate(start, header)?;
     paths.extend(absent(outside));
     Ok(machine.alive().then_some((start, address)))
 }

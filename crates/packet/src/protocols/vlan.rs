@@ -4,6 +4,7 @@ use super::header::{Field, Headers, Protocol, Values, nothing};
 use super::link;
 use crate::assign::{Assign, Header, Place, Takes, word_of};
 use crate::{Access, Machine, Value, ValuePaths};
+use moonhook_hook::Layer;
 use moonhook_ir::Size;
 use moonhook_ir::words::{Path, Word};
 
@@ -14,13 +15,16 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
     Protocol {
         name: "vlan",
         find: |machine| {
-            let (address, outside) = machine.locate(Word::Imm(12), 2);
+            if machine.hook().layer == Layer::Network {
+                return machine.only(Value::Nothing);
+            }
+            let (address, outside) = machine.locate(Word::Imm(12), 2)?;
             let mut paths: ValuePaths<M> = nothing(outside).collect();
             let ethertype = machine.load_at(address, Size::B2, false);
             let (tagged, plain) = link::split_tagged(machine, ethertype);
             paths.extend(nothing([plain]));
             machine.enter(tagged)?;
-            let (_, outside) = machine.locate(Word::Imm(0), WHOLE);
+            let (_, outside) = machine.locate(Word::Imm(0), WHOLE)?;
             paths.extend(nothing(outside));
             paths.push(machine.take_path(Value::Header("vlan")));
             Ok(paths)
@@ -68,7 +72,7 @@ fn inner_id<M: Machine>(machine: &mut M) -> Values<M> {
     let (tagged, plain) = link::split_tagged(machine, ethertype);
     let mut paths = vec![Path { state: plain, values: Value::Nothing }];
     machine.enter(tagged)?;
-    let (address, outside) = machine.locate(Word::Imm(i64::from(WHOLE)), 4);
+    let (address, outside) = machine.locate(Word::Imm(i64::from(WHOLE)), 4)?;
     paths.extend(nothing(outside));
     let word = machine.load_at(address, Size::B2, false);
     let word = machine.host_order(word, Size::B2);

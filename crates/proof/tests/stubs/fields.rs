@@ -7,7 +7,7 @@ use moonhook_runtime::layout::{L_CALL_COUNT, L_CALL_DEST, L_CALL_FUNC, OBJECT_AR
 use moonhook_snapshot::Snapshot;
 use moonhook_specialise::Options;
 use moonhook_specialise::stubs::objects;
-use moonhook_user::protocol::{self, PROTOCOLS, View};
+use moonhook_user::protocol::{self, Frame, PROTOCOLS, View};
 use std::collections::BTreeSet;
 
 /// Payload of the object that a header is.
@@ -62,18 +62,19 @@ fn read(harness: &Harness, object: u64, name: &str, frame: &[u8]) -> Value {
 
 /// Reads everything there is of a frame.
 fn check(harness: &Harness, title: &str, frame: &[u8]) {
+    let packet = Frame::of_link(frame);
     for protocol in PROTOCOLS {
         let found = read(harness, PACKET, protocol.name, frame);
         let wanted = match protocol.view {
-            View::Plain(read) => expected(read(frame), frame),
-            View::Header { present, .. } if present(frame) => Value::Word(OBJECT, header(protocol.name)),
+            View::Plain(read) => expected(read(packet), frame),
+            View::Header { present, .. } if present(packet) => Value::Word(OBJECT, header(protocol.name)),
             View::Header { .. } => Value::Word(NIL, 0),
         };
         assert_eq!(found, wanted, "{title}: {}", protocol.name);
         let there = wanted != Value::Word(NIL, 0);
         for field in protocol.fields() {
             let found = read(harness, header(protocol.name), field.name, frame);
-            let wanted = if there { expected((field.read)(frame), frame) } else { Value::Word(NIL, 0) };
+            let wanted = if there { expected((field.read)(packet), frame) } else { Value::Word(NIL, 0) };
             assert_eq!(found, wanted, "{title}: {}.{}", protocol.name, field.name);
         }
     }

@@ -47,7 +47,7 @@ fn subject(context: &mut Context<'_>, call: &Call) -> Option<Object> {
 /// The object of a method that writes.
 fn writable_subject(context: &mut Context<'_>, call: &Call) -> Option<Object> {
     let object = subject(context, call)?;
-    if object == Object::Argument {
+    if object == Object::Argument || !context.target.hook.can_write() {
         call.argument_error(context, 1, "read only");
         return None;
     }
@@ -64,7 +64,7 @@ fn get(context: &mut Context<'_>, call: &Call, size: Size, signed: bool) -> Resu
     if object == Object::Argument {
         return get_argument(context, call, offset, size, signed);
     }
-    let (address, outside) = context.locate(offset, size as u32);
+    let (address, outside) = context.locate(offset, size as u32)?;
     context.fail_in(outside, |context| {
         context.check_outside(offset, size as u32);
         out_of_bounds(context, call);
@@ -127,7 +127,7 @@ fn set(context: &mut Context<'_>, call: &Call, size: Size) -> Result<Vec<Arm>> {
     if !context.state.alive() {
         return Ok(vec![]);
     }
-    let (address, outside) = context.locate(offset, size as u32);
+    let (address, outside) = context.locate(offset, size as u32)?;
     context.fail_in(outside, |context| {
         context.check_outside(offset, size as u32);
         out_of_bounds(context, call);

@@ -35,7 +35,7 @@ impl Context<'_> {
                     Word::Value(_) => self.unary(UnaryOp::Unlink, start),
                     start => start,
                 };
-                self.locate(copy, bytes as u32)
+                self.locate(copy, bytes as u32)?
             }
             space => (self.address(space, start, bytes as u32)?, vec![]),
         };

@@ -171,7 +171,7 @@ impl Options {
     }
 
     fn tables_start(&self) -> i64 {
-        if self.frags { 0x3_0000 } else { 0x2_0000 }
+        if self.copies { 0x3_0000 } else { 0x2_0000 }
     }
 
     /// Where the header of the tables with that number is.

@@ -74,6 +74,9 @@ impl Stubs<'_> {
         let name = if end.is_empty() { "missing_field" } else { "unassigned_field" };
         self.make(name, without_context(2), |context, parameters| {
             let &[object, key] = parameters else { return Ok(()) };
+            if !end.is_empty() {
+                context.refuse_read_only(object);
+            }
             let mut owners = Vec::new();
             for (payload, known) in objects() {
                 let is = context.compare(CompareOp::Eq, object, payload);
@@ -115,16 +118,20 @@ impl Stubs<'_> {
         })
     }
 
-    /// `(ctx, L) -> 0 | FAIL`: puts the packet where the other stubs look for it, all of it: one that lies in several buffers is copied.
+    /// `(ctx, L) -> 0 | FAIL`: puts the packet where the other stubs look for it, all of it: one that lies in several buffers, or that has no
+    /// addresses, is copied.
     /// Where [`Stubs::prepares`] says so, it must be called for each packet before any other stub.
     pub fn prepare(&mut self) -> Result<FunctionId> {
         self.make("prepare_packet", with_context(0), |context, _| {
             context.pull_packet()?;
+            if let Some(reader) = context.target.hook.copied() {
+                context.copy_frame(reader, false)?;
+            }
             if let Some(buffers) = context.target.takes_scattered(context.options) {
                 let scattered = context.split_scattered(buffers);
                 context.give(0);
                 context.state = scattered;
-                context.copy_frame(buffers)?;
+                context.copy_frame(buffers.reader, false)?;
             }
             context.give(0);
             Ok(())
@@ -134,7 +141,20 @@ impl Stubs<'_> {
     /// Whether packets of the program have to be prepared.
     pub fn prepares(&self) -> bool {
         let hook = self.program.0;
-        hook.pull().is_some() || self.options.frags && hook.buffers().is_some()
+        hook.pull().is_some() || hook.copied().is_some() || self.options.frags && hook.buffers().is_some()
+    }
+}
+
+impl Context<'_> {
+    /// Goes on with objects other than headers of packets that can only be read, whatever the field is that is to be assigned.
+    fn refuse_read_only(&mut self, object: Word) {
+        let is_refused = |known: &Object| field_writes::is_read_only(self, known);
+        let refused: Vec<i64> =
+            objects().filter(|(_, known)| is_refused(known)).map(|(payload, _)| payload).collect();
+        for payload in refused {
+            let is = self.compare(CompareOp::Eq, object, payload);
+            self.fail_if(is, |context| context.fail(Message::new(field_writes::READ_ONLY.to_string())));
+        }
     }
 }
 
@@ -159,6 +179,10 @@ fn read_field(context: &mut Context<'_>, object: &Object, name: &[u8], out: Word
 
 /// Assigns what is at an address to a field that the object has, in the current state, which ends.
 fn assign_field(context: &mut Context<'_>, object: &Object, name: &[u8], place: Word) -> Result<()> {
+    if field_writes::is_read_only(context, object) {
+        context.fail(Message::new(field_writes::READ_ONLY.to_string()));
+        return Ok(());
+    }
     let text = String::from_utf8_lossy(name).into_owned();
     let protocol = match object {
         Object::Header(header) => protocol(header),

@@ -170,12 +170,15 @@ impl Context<'_> {
     /// Makes the code of `body` for the frame: twice if frames in several buffers have to be taken too. `body` must end
     /// the state.
     fn on_frame(&mut self, body: &mut dyn FnMut(&mut Self) -> Result<()>) -> Result<()> {
-        self.bounds();
+        self.load_bounds();
+        if let Some(reader) = self.target.hook.copied() {
+            self.use_copy(reader)?;
+        }
         if let Some(buffers) = self.target.takes_scattered(self.options) {
             let scattered = self.split_scattered(buffers);
             body(self)?;
             self.state = scattered;
-            self.use_copy(buffers)?;
+            self.use_copy(buffers.reader)?;
         }
         body(self)
     }

@@ -11,6 +11,7 @@ use crate::value::{Abs, Identity, Space, Str, Word};
 use moonhook_ir as ir;
 use moonhook_ir::words::{Address, Branches, Words};
 use moonhook_ir::{CompareOp, FunctionId};
+use moonhook_runtime::layout::L_LEVEL;
 use moonhook_schema::{Schema, Type};
 use moonhook_snapshot::TableId;
 
@@ -21,6 +22,15 @@ impl Surroundings for InStub {
     /// An offset is an address of the arena.
     fn scratch_address(&self, context: &mut Context<'_>, offset: Word) -> Result<Address> {
         Ok(arena::address(context, offset))
+    }
+
+    /// The program has noted it.
+    fn level(&self, context: &mut Context<'_>) -> Word {
+        if !context.target.hook.is_interrupted {
+            return Word::Imm(0);
+        }
+        let place = context.add(context.state_address(), L_LEVEL);
+        arena::load(context, place)
     }
 
     fn allocate(&self, context: &mut Context<'_>, length: Word) -> Result<Word> {

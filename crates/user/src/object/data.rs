@@ -10,13 +10,14 @@ use moonhook_library::own::Width;
 use moonhook_library::own::data::{ACCESSES, Access};
 
 use super::{DATA, GONE, key, no_assignment, no_field, protect, push_bytes, push_value, set_function};
-use crate::protocol::{Protocol, View};
+use crate::protocol::{Frame, Protocol, View};
+use moonhook_hook::{Hook, Layer};
 
 /// What a `data` object is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DataKind {
-    /// The frame: it can be written and shows protocols.
-    Packet,
+    /// The frame, as a hook has it: it shows protocols, and can be written if the hook says so.
+    Packet(&'static Hook),
     /// `arg`: it can only be read.
     Argument,
 }
@@ -100,23 +101,43 @@ pub(super) unsafe fn expire(data: *mut Data) {
 }
 
 /// The frame of the packet at `position`, which is a `data` object; raises an error if its handler has returned.
-pub(super) unsafe fn frame<'a>(state: *mut lua_State, position: c_int) -> &'a [u8] {
+pub(super) unsafe fn frame<'a>(state: *mut lua_State, position: c_int) -> Frame<'a> {
     // SAFETY: `__index`, `__len` and `__tostring` of objects that `push` made.
     unsafe {
         let data: *mut Data = ffi::luaL_checkudata(state, position, DATA.as_ptr()).cast();
         if !(*data).alive {
             ffi::luaL_error(state, GONE.as_ptr());
         }
-        bytes(data)
+        let layer = match (*data).kind {
+            DataKind::Packet(hook) => hook.layer,
+            DataKind::Argument => Layer::Link,
+        };
+        Frame { bytes: bytes(data), layer }
     }
 }
 
-/// As [`frame`], to be written.
-pub(super) unsafe fn frame_mut<'a>(state: *mut lua_State, position: c_int) -> &'a mut [u8] {
+/// As [`frame`], to be written: the bytes, and what they begin with. Raises an error where packets can only be read.
+pub(super) unsafe fn frame_mut<'a>(state: *mut lua_State, position: c_int) -> (&'a mut [u8], Layer) {
     // SAFETY: as in `frame`, which has checked the object.
     unsafe {
-        frame(state, position);
-        bytes_mut(ffi::lua_touserdata(state, position).cast())
+        let layer = frame(state, position).layer;
+        let data: *mut Data = ffi::lua_touserdata(state, position).cast();
+        if !(*data).kind.is_writable() {
+            ffi::luaL_error(state, READ_ONLY.as_ptr());
+        }
+        (bytes_mut(data), layer)
+    }
+}
+
+/// What assigning a field raises at hooks whose packets can only be read.
+const READ_ONLY: &CStr = c"packets are read only at this hook";
+
+impl DataKind {
+    fn is_writable(self) -> bool {
+        match self {
+            DataKind::Packet(hook) => hook.can_write(),
+            DataKind::Argument => false,
+        }
     }
 }
 
@@ -141,7 +162,7 @@ unsafe extern "C-unwind" fn index(state: *mut lua_State) -> c_int {
         }
         let frame = frame(state, 1);
         match ((*data).kind, Protocol::named(name)) {
-            (DataKind::Packet, Some((number, protocol))) => push_member(state, frame, number, protocol),
+            (DataKind::Packet(_), Some((number, protocol))) => push_member(state, frame, number, protocol),
             _ => no_member(state, data),
         }
     }
@@ -156,12 +177,12 @@ unsafe fn no_member(state: *mut lua_State, data: *mut Data) -> c_int {
 unsafe fn owner(data: *mut Data) -> &'static CStr {
     // SAFETY: see `super`.
     match unsafe { (*data).kind } {
-        DataKind::Packet => c"packet",
+        DataKind::Packet(_) => c"packet",
         DataKind::Argument => c"data",
     }
 }
 
-unsafe fn push_member(state: *mut lua_State, frame: &[u8], number: usize, protocol: &Protocol) -> c_int {
+unsafe fn push_member(state: *mut lua_State, frame: Frame<'_>, number: usize, protocol: &Protocol) -> c_int {
     // SAFETY: see `super`; the packet is at index 1.
     unsafe {
         match protocol.view {
@@ -184,7 +205,7 @@ unsafe extern "C-unwind" fn length(state: *mut lua_State) -> c_int {
 unsafe extern "C-unwind" fn to_string(state: *mut lua_State) -> c_int {
     // SAFETY: see `super`.
     unsafe {
-        push_bytes(state, frame(state, 1));
+        push_bytes(state, frame(state, 1).bytes);
         1
     }
 }
@@ -197,7 +218,7 @@ unsafe fn check(state: *mut lua_State, write: bool) -> *mut Data {
         if !(*data).alive {
             ffi::luaL_argerror(state, 1, c"its handler has returned".as_ptr());
         }
-        if write && (*data).kind == DataKind::Argument {
+        if write && !(*data).kind.is_writable() {
             ffi::luaL_argerror(state, 1, c"read only".as_ptr());
         }
         data

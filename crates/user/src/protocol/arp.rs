@@ -2,6 +2,7 @@
 
 use super::assign::{Assignment, Place, Takes};
 use super::bytes::{array_at, u16_at};
+use super::frame::Frame;
 use super::row::{Field, Protocol, View};
 use super::value::Value;
 use super::vlan;
@@ -34,12 +35,12 @@ pub const PROTOCOL: Protocol = Protocol {
 };
 
 /// Where the packet starts, and its bytes.
-fn find(frame: &[u8]) -> Option<(usize, &[u8])> {
+fn find(frame: Frame<'_>) -> Option<(usize, &[u8])> {
     let (ETHERTYPE, start) = vlan::network(frame)? else { return None };
-    let packet = frame.get(start..start + LENGTH)?;
+    let packet = frame.bytes.get(start..start + LENGTH)?;
     packet.starts_with(&BEGINNING).then_some((start, packet))
 }
 
-fn place(frame: &[u8], at: usize, size: usize) -> Option<Place> {
+fn place(frame: Frame<'_>, at: usize, size: usize) -> Option<Place> {
     Place::new(find(frame)?.0 + at, size, [None, None])
 }

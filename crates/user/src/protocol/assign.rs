@@ -3,6 +3,8 @@
 //! A checksum changes with what it covers (RFC 1624, equation 3), so that a wrong one stays wrong. Bytes are taken as big-endian words,
 //! counted from the start of the header that the checksum is for.
 
+use super::frame::Frame;
+use moonhook_hook::Layer;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
 
@@ -10,7 +12,7 @@ use std::ops::Range;
 pub struct Assignment {
     pub name: &'static str,
     pub takes: Takes,
-    pub place: fn(&[u8]) -> Option<Place>,
+    pub place: fn(Frame<'_>) -> Option<Place>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,7 +76,11 @@ impl Place {
 ///
 /// # Errors
 /// The frame is as it was then.
-pub fn assign(frame: &mut [u8], field: &Assignment, given: Given<'_>) -> Result<(), Refusal> {
+pub fn assign(
+    (frame, layer): (&mut [u8], Layer),
+    field: &Assignment,
+    given: Given<'_>,
+) -> Result<(), Refusal> {
     let new = match (field.takes, given) {
         (Takes::Number(bits), Given::Integer(integer)) => {
             u128::try_from(integer).ok().filter(|number| number >> bits == 0).ok_or(Refusal::Unfit)?
@@ -83,7 +89,7 @@ pub fn assign(frame: &mut [u8], field: &Assignment, given: Given<'_>) -> Result<
         (Takes::Mac, Given::Text(text)) => mac(text).ok_or(Refusal::Unfit)?,
         (Takes::Address | Takes::Ipv4, Given::Text(text)) => {
             let (size, number) = address(text).ok_or(Refusal::Unfit)?;
-            let place = (field.place)(frame).ok_or(Refusal::Absent)?;
+            let place = (field.place)(Frame { bytes: frame, layer }).ok_or(Refusal::Absent)?;
             if place.bytes.len() != size {
                 return Err(Refusal::Unfit);
             }
@@ -91,7 +97,7 @@ pub fn assign(frame: &mut [u8], field: &Assignment, given: Given<'_>) -> Result<
         }
         _ => return Err(Refusal::Unfit),
     };
-    let place = (field.place)(frame).ok_or(Refusal::Absent)?;
+    let place = (field.place)(Frame { bytes: frame, layer }).ok_or(Refusal::Absent)?;
     write(frame, &place, new).ok_or(Refusal::Absent)
 }
 

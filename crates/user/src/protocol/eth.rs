@@ -2,8 +2,10 @@
 
 use super::assign::{Assignment, Place, Takes};
 use super::bytes::{array_at, u16_at};
+use super::frame::Frame;
 use super::row::{Field, Protocol, View};
 use super::value::Value;
+use moonhook_hook::Layer;
 
 /// Bytes of the header.
 pub const LENGTH: usize = 14;
@@ -37,11 +39,11 @@ pub const PROTOCOL: Protocol = Protocol {
     },
 };
 
-fn whole(frame: &[u8]) -> Option<&[u8]> {
-    frame.get(..LENGTH)
+fn whole(frame: Frame<'_>) -> Option<&[u8]> {
+    frame.bytes.get(..LENGTH).filter(|_| frame.layer == Layer::Link)
 }
 
 /// The two bytes at offset 12.
-pub fn ethertype(frame: &[u8]) -> Option<u16> {
+pub fn ethertype(frame: Frame<'_>) -> Option<u16> {
     u16_at(whole(frame)?, 12)
 }

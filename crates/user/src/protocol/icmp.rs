@@ -2,6 +2,7 @@
 
 use super::assign::{Assignment, Place, Sum, Takes};
 use super::bytes::{u8_at, u16_at};
+use super::frame::Frame;
 use super::ip;
 use super::row::{Field, Protocol, View};
 use super::value::Value;
@@ -44,14 +45,14 @@ pub struct Icmp<'a> {
 }
 
 /// Each version of IP has its own ICMP; the other's number means nothing to it.
-pub fn find(frame: &[u8]) -> Option<Icmp<'_>> {
+pub fn find(frame: Frame<'_>) -> Option<Icmp<'_>> {
     let ip = ip::find(frame)?;
     let start = ip.transport(if ip.version == 4 { NUMBER_V4 } else { NUMBER_V6 })?;
     let end = start + LENGTH;
-    Some(Icmp { header: frame.get(start..end)?, start, end })
+    Some(Icmp { header: frame.bytes.get(start..end)?, start, end })
 }
 
-fn place(frame: &[u8], at: usize, size: usize) -> Option<Place> {
+fn place(frame: Frame<'_>, at: usize, size: usize) -> Option<Place> {
     let icmp = find(frame)?;
     Place::new(icmp.start + at, size, [icmp.sum(), None])
 }

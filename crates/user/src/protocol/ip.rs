@@ -1,6 +1,7 @@
 //! The internet protocol, either version: what the two headers have in common, and where the transport header is.
 
 use super::assign::Sum;
+use super::frame::Frame;
 use super::value::Value;
 use super::{ipv4, ipv6, vlan};
 
@@ -32,10 +33,10 @@ pub struct Ip {
     pub checksum: Option<u16>,
 }
 
-pub fn find(frame: &[u8]) -> Option<Ip> {
+pub fn find(frame: Frame<'_>) -> Option<Ip> {
     match vlan::network(frame)? {
-        (ipv4::ETHERTYPE, start) => ipv4::parse(frame, start),
-        (ipv6::ETHERTYPE, start) => ipv6::parse(frame, start),
+        (ipv4::ETHERTYPE, start) => ipv4::parse(frame.bytes, start),
+        (ipv6::ETHERTYPE, start) => ipv6::parse(frame.bytes, start),
         _ => None,
     }
 }

@@ -1,6 +1,7 @@
 //! The fields of `pkt.ip`.
 
 use super::assign::{Assignment, Place, Sum, Takes};
+use super::frame::Frame;
 use super::ip::find;
 use super::row::{Field, Protocol, View};
 use super::value::Value;
@@ -67,20 +68,20 @@ pub const PROTOCOL: Protocol = Protocol {
 };
 
 /// Bits of the header: under IPv4 and IPv6 the first byte, how many bytes, the lowest bit and how many.
-fn bits(frame: &[u8], places: [Option<(usize, usize, u32, u32)>; 2]) -> Option<Place> {
+fn bits(frame: Frame<'_>, places: [Option<(usize, usize, u32, u32)>; 2]) -> Option<Place> {
     let ip = find(frame)?;
     let (at, size, shift, bits) = places[usize::from(ip.version == 6)]?;
     Place::part(ip.start + at, size, (shift, bits), [ip.sum(), None])
 }
 
-fn address(frame: &[u8], places: [usize; 2]) -> Option<Place> {
+fn address(frame: Frame<'_>, places: [usize; 2]) -> Option<Place> {
     let ip = find(frame)?;
     let six = usize::from(ip.version == 6);
     Place::new(ip.start + places[six], [4, 16][six], [ip.sum(), sum_over_addresses(frame)])
 }
 
 /// The checksum of a transport header that covers the addresses of the IP header.
-fn sum_over_addresses(frame: &[u8]) -> Option<Sum> {
+fn sum_over_addresses(frame: Frame<'_>) -> Option<Sum> {
     let six = find(frame)?.version == 6;
     let icmp = || six.then(|| icmp::find(frame)?.sum());
     tcp::find(frame)

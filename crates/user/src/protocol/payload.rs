@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::frame::Frame;
 use super::row::{Protocol, View};
 use super::value::Value;
 use super::{icmp, ip, tcp, udp};
@@ -10,7 +11,7 @@ pub const PROTOCOL: Protocol =
     Protocol { name: "payload", view: View::Plain(|frame| Value::bytes(find(frame)?)) };
 
 /// Ends with the frame, the IP packet or the UDP datagram, whichever ends first; empty where that is before it starts.
-pub fn find(frame: &[u8]) -> Option<Range<usize>> {
+pub fn find(frame: Frame<'_>) -> Option<Range<usize>> {
     let udp = udp::find(frame);
     let start = match (tcp::find(frame), &udp, icmp::find(frame)) {
         (Some(tcp), _, _) => tcp.end,
@@ -24,7 +25,7 @@ pub fn find(frame: &[u8]) -> Option<Range<usize>> {
 }
 
 /// What a handler's `arg` holds: where the payload of TCP or UDP starts, or the frame's length without such a header.
-pub fn offset(frame: &[u8]) -> usize {
+pub fn offset(frame: Frame<'_>) -> usize {
     let tcp = tcp::find(frame).map(|tcp| tcp.end);
     tcp.or_else(|| udp::find(frame).map(|udp| udp.end)).unwrap_or(frame.len())
 }

@@ -1,6 +1,7 @@
 //! What a protocol is: a row of [`super::PROTOCOLS`].
 
 use super::assign::Assignment;
+use super::frame::Frame;
 use super::value::Value;
 
 /// A protocol as a member of the packet: `pkt.NAME`.
@@ -12,15 +13,15 @@ pub struct Protocol {
 /// What `pkt.NAME` evaluates to.
 pub enum View {
     /// A header object with these fields, where `present` holds for the frame; else nil.
-    Header { present: fn(&[u8]) -> bool, fields: &'static [Field], assignments: &'static [Assignment] },
+    Header { present: fn(Frame<'_>) -> bool, fields: &'static [Field], assignments: &'static [Assignment] },
     /// A value by itself.
-    Plain(fn(&[u8]) -> Option<Value>),
+    Plain(fn(Frame<'_>) -> Option<Value>),
 }
 
 /// A member of a header object. `read` gives `None`, Lua's nil, where the frame has no such value.
 pub struct Field {
     pub name: &'static str,
-    pub read: fn(&[u8]) -> Option<Value>,
+    pub read: fn(Frame<'_>) -> Option<Value>,
 }
 
 impl Protocol {

@@ -2,6 +2,7 @@
 
 use super::assign::{Assignment, Place, Sum, Takes};
 use super::bytes::{u8_at, u16_at, u32_at};
+use super::frame::Frame;
 use super::ip;
 use super::row::{Field, Protocol, View};
 use super::value::Value;
@@ -92,9 +93,9 @@ pub struct Tcp<'a> {
 }
 
 /// `None` unless the header's stated length is at least 20 and it lies in the frame whole.
-pub fn find(frame: &[u8]) -> Option<Tcp<'_>> {
+pub fn find(frame: Frame<'_>) -> Option<Tcp<'_>> {
     let start = ip::find(frame)?.transport(NUMBER)?;
-    let segment = frame.get(start..)?;
+    let segment = frame.bytes.get(start..)?;
     let length = usize::from(u8_at(segment, 12)? >> 4) * 4;
     if length < 20 {
         return None;
@@ -103,11 +104,11 @@ pub fn find(frame: &[u8]) -> Option<Tcp<'_>> {
 }
 
 /// CWR, ECE, URG, ACK, PSH, RST, SYN, FIN from the highest bit down.
-fn flags(frame: &[u8]) -> Option<u8> {
+fn flags(frame: Frame<'_>) -> Option<u8> {
     u8_at(find(frame)?.header, 13)
 }
 
-fn place(frame: &[u8], at: usize, size: usize) -> Option<Place> {
+fn place(frame: Frame<'_>, at: usize, size: usize) -> Option<Place> {
     let tcp = find(frame)?;
     Place::new(tcp.start + at, size, [tcp.sum(), None])
 }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::bytes::{u8_at, u16_at};
+use super::frame::Frame;
 use super::row::{Field, Protocol, View};
 use super::value::Value;
 use super::{payload, tcp};
@@ -25,18 +26,18 @@ pub const PROTOCOL: Protocol = Protocol {
 };
 
 /// Where the ClientHello's record is in the frame.
-fn find(frame: &[u8]) -> Option<Range<usize>> {
+fn find(frame: Frame<'_>) -> Option<Range<usize>> {
     tcp::find(frame)?;
     let range = payload::find(frame)?;
-    let record = frame.get(range.clone())?;
+    let record = frame.bytes.get(range.clone())?;
     let is_hello = record.len() >= 6 && record[0] == HANDSHAKE && record[1] == 3 && record[5] == CLIENT_HELLO;
     is_hello.then_some(range)
 }
 
 /// Where the host name is in the frame.
-fn sni(frame: &[u8]) -> Option<Range<usize>> {
+fn sni(frame: Frame<'_>) -> Option<Range<usize>> {
     let range = find(frame)?;
-    let name = host_name(frame.get(range.clone())?)?;
+    let name = host_name(frame.bytes.get(range.clone())?)?;
     Some(range.start + name.start..range.start + name.end)
 }
 

@@ -2,6 +2,7 @@
 
 use super::assign::{Assignment, Place, Sum, Takes};
 use super::bytes::u16_at;
+use super::frame::Frame;
 use super::ip;
 use super::row::{Field, Protocol, View};
 use super::value::Value;
@@ -39,10 +40,10 @@ pub struct Udp<'a> {
     pub end: usize,
 }
 
-pub fn find(frame: &[u8]) -> Option<Udp<'_>> {
+pub fn find(frame: Frame<'_>) -> Option<Udp<'_>> {
     let start = ip::find(frame)?.transport(NUMBER)?;
     let end = start + LENGTH;
-    Some(Udp { header: frame.get(start..end)?, start, end })
+    Some(Udp { header: frame.bytes.get(start..end)?, start, end })
 }
 
 impl Udp<'_> {
@@ -53,7 +54,7 @@ impl Udp<'_> {
     }
 }
 
-fn place(frame: &[u8], at: usize, size: usize) -> Option<Place> {
+fn place(frame: Frame<'_>, at: usize, size: usize) -> Option<Place> {
     let udp = find(frame)?;
     Place::new(udp.start + at, size, [udp.sum(), None])
 }

@@ -3,8 +3,11 @@
 use super::assign::{Assignment, Place, Takes};
 use super::bytes::u16_at;
 use super::eth;
+use super::frame::Frame;
 use super::row::{Field, Protocol, View};
 use super::value::Value;
+use super::{ipv4, ipv6};
+use moonhook_hook::Layer;
 
 /// Bytes of a tag, counted from its control information to the type after it.
 const LENGTH: usize = 4;
@@ -56,30 +59,35 @@ fn tag_at(frame: &[u8], at: usize) -> Option<Tag> {
     Some(Tag { control: u16_at(frame, at)?, ethertype: u16_at(frame, at + 2)? })
 }
 
-fn outer(frame: &[u8]) -> Option<Tag> {
-    is_tag(eth::ethertype(frame)?).then(|| tag_at(frame, eth::LENGTH))?
+fn outer(frame: Frame<'_>) -> Option<Tag> {
+    is_tag(eth::ethertype(frame)?).then(|| tag_at(frame.bytes, eth::LENGTH))?
 }
 
-fn inner(frame: &[u8]) -> Option<Tag> {
-    is_tag(outer(frame)?.ethertype).then(|| tag_at(frame, eth::LENGTH + LENGTH))?
+fn inner(frame: Frame<'_>) -> Option<Tag> {
+    is_tag(outer(frame)?.ethertype).then(|| tag_at(frame.bytes, eth::LENGTH + LENGTH))?
 }
 
 /// The ethertype after at most two tags, and where its header starts. `None` where the header that holds the ethertype
 /// is not whole in the frame.
-pub fn network(frame: &[u8]) -> Option<(u16, usize)> {
+pub fn network(frame: Frame<'_>) -> Option<(u16, usize)> {
+    if frame.layer == Layer::Network {
+        let version = frame.first()? >> 4;
+        let of_ip = [(4, ipv4::ETHERTYPE), (6, ipv6::ETHERTYPE)];
+        return of_ip.into_iter().find(|(number, _)| *number == version).map(|(_, ethertype)| (ethertype, 0));
+    }
     let mut ethertype = eth::ethertype(frame)?;
     let mut at = eth::LENGTH;
     for _ in 0..TAGS {
         if !is_tag(ethertype) {
             break;
         }
-        ethertype = tag_at(frame, at)?.ethertype;
+        ethertype = tag_at(frame.bytes, at)?.ethertype;
         at += LENGTH;
     }
     Some((ethertype, at))
 }
 
 /// Bits of the outer tag's control information.
-fn control(frame: &[u8], bits: (u32, u32)) -> Option<Place> {
+fn control(frame: Frame<'_>, bits: (u32, u32)) -> Option<Place> {
     outer(frame).and_then(|_| Place::part(eth::LENGTH, 2, bits, [None, None]))
 }

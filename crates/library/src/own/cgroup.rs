@@ -1,0 +1,16 @@
+//! `require "cgroup"`: handlers of control groups.
+
+use super::REGISTER;
+use crate::{Found, Function, Library};
+
+pub const CGROUP: Library = Library {
+    name: "cgroup",
+    found: Found::Module,
+    constants: &[],
+    functions: &[
+        Function::load("cgroup.ingress"),
+        Function::load("cgroup.egress"),
+        Function::load("cgroup.detach"),
+    ],
+    instead: REGISTER,
+};

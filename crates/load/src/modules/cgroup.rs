@@ -1,0 +1,29 @@
+//! `require "cgroup"`: registers handlers for the packets of a control group's processes, a function for each direction.
+
+use super::attach::{add_at, add_detach};
+use super::module::{Context, Module, type_error};
+use mlua::{Table, Value};
+use moonhook_hook::{CGROUP_EGRESS, CGROUP_INGRESS, Place};
+use moonhook_library::key;
+
+pub(super) const MODULE: Module = Module { name: "cgroup", open };
+
+fn open(context: &mut Context) -> mlua::Result<Table> {
+    let table = context.lua.create_table()?;
+    for (name, hook) in [("cgroup.ingress", &CGROUP_INGRESS), ("cgroup.egress", &CGROUP_EGRESS)] {
+        add_at(context, &table, (name, hook), 2, move |arguments| group(name, arguments))?;
+    }
+    add_detach(context, &table, "cgroup.detach", &[&CGROUP_INGRESS, &CGROUP_EGRESS])?;
+    Ok(table)
+}
+
+/// The group that is the first argument.
+fn group(name: &str, arguments: &[Value]) -> Result<Place, String> {
+    let Some(Value::String(path)) = arguments.first() else {
+        return Err(type_error(arguments, 1, key(name), "string"));
+    };
+    match path.to_str() {
+        Ok(path) if !path.is_empty() && !path.contains('\0') => Ok(Place::Cgroup((*path).into())),
+        _ => Err(format!("bad argument #1 to '{}' (path of a control group expected)", key(name))),
+    }
+}

@@ -1,0 +1,105 @@
+//! Memory of programs that others of them can interrupt on the same CPU.
+//!
+//! Programs of some hooks run in the context of a process, in the middle of which the CPU may turn to packets that have come in, or to another
+//! process. So there is memory for several of them at once on each CPU ([`moonhook_hook::Hook::levels`]), and each takes a level that is free while it
+//! runs. None of them moves to another CPU meanwhile (`migrate_disable`, include/linux/filter.h).
+
+use moonhook_hook::Hook;
+use moonhook_ir::{
+    self as ir, AtomicOp, BinaryOp, Builder, CompareOp, FunctionKind, MapId, MapKind, Op, Operand, Size,
+    Value,
+};
+
+/// The data section that says which levels are taken: a word for each CPU and each program, a bit of it for each level.
+pub const TAKEN: &str = "taken";
+
+/// Where the memory of a program is among that of all: a number for each CPU, program and level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parts {
+    /// The program's first one, counted from the CPU's first.
+    pub first: u32,
+    /// How many a CPU has.
+    pub all: u32,
+}
+
+impl Parts {
+    /// Of the program with that number, among those for these hooks.
+    pub fn of(hooks: &[&Hook], program: usize) -> Parts {
+        let sum = |hooks: &[&Hook]| hooks.iter().map(|hook| hook.levels()).sum();
+        Parts { first: sum(&hooks[..program]), all: sum(hooks) }
+    }
+}
+
+/// The bytes of [`TAKEN`].
+pub fn taken(programs: usize, cpus: u32) -> MapKind {
+    MapKind::Data(vec![0; programs * cpus as usize * 8])
+}
+
+/// `(cpu) -> level`: takes a level, or gives [`Hook::levels`] where none is free, or where there is no memory for the CPU.
+pub fn take(name: &str, hook: &Hook, program: usize, (map, cpus): (MapId, u32)) -> ir::Function {
+    let mut code = function(name, 1);
+    let (none, _) = code.cold_block(0);
+    let cpu = code.param(0);
+    let most = code.number(cpus.into());
+    code.leave_if(CompareOp::UGe, cpu, most, none, &[]);
+    let word = word(&mut code, cpu, program, (map, cpus));
+    for level in 0..hook.levels() {
+        let (free, _) = code.new_block(0);
+        let bit = code.constant(1 << level);
+        let before =
+            code.emit(Op::Atomic { op: AtomicOp::Or, size: Size::B8, base: word, disp: 0, value: bit });
+        let before = code.binary(BinaryOp::And, before, Operand::Imm(1 << level));
+        code.leave_if(CompareOp::Eq, before, 0, free, &[]);
+        let rest = std::mem::replace(&mut code.block, free);
+        code.ret(Operand::Imm(level as i32));
+        code.block = rest;
+    }
+    code.jump(none, &[]);
+    code.block = none;
+    code.ret(Operand::Imm(hook.levels() as i32));
+    code.function
+}
+
+/// `(cpu, level) -> 0`: gives back what [`take`] has given; nothing where there was none.
+pub fn give_back(name: &str, hook: &Hook, program: usize, (map, cpus): (MapId, u32)) -> ir::Function {
+    let mut code = function(name, 2);
+    let (none, _) = code.cold_block(0);
+    let (cpu, level) = (code.param(0), code.param(1));
+    let most = code.number(cpus.into());
+    code.leave_if(CompareOp::UGe, cpu, most, none, &[]);
+    code.leave_if(CompareOp::UGe, level, Operand::Imm(hook.levels() as i32), none, &[]);
+    let word = word(&mut code, cpu, program, (map, cpus));
+    let one = code.constant(1);
+    let bit = code.binary(BinaryOp::Shl, one, level);
+    let others = code.binary(BinaryOp::Xor, bit, Operand::Imm(-1));
+    code.emit(Op::Atomic { op: AtomicOp::And, size: Size::B8, base: word, disp: 0, value: others });
+    code.jump(none, &[]);
+    code.block = none;
+    code.ret(Operand::Imm(0));
+    code.function
+}
+
+fn function(name: &str, parameters: u32) -> Builder {
+    Builder::new(name, FunctionKind::Subprogram { global: true, context: None }, parameters)
+}
+
+/// The address of the word of a CPU, of which there is one.
+fn word(code: &mut Builder, cpu: Value, program: usize, (map, cpus): (MapId, u32)) -> Value {
+    let base = code.emit(Op::DataAddress { map, offset: program as u32 * cpus * 8 });
+    let offset = code.binary(BinaryOp::Shl, cpu, 3);
+    code.binary(BinaryOp::Add, base, offset)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use moonhook_hook::{CGROUP_EGRESS, XDP};
+
+    #[test]
+    fn parts_of_programs_do_not_overlap() {
+        let hooks = [&XDP, &CGROUP_EGRESS, &XDP];
+        let levels = CGROUP_EGRESS.levels();
+        let firsts: Vec<u32> = (0..3).map(|program| Parts::of(&hooks, program).first).collect();
+        assert_eq!((firsts, Parts::of(&hooks, 0).all), (vec![0, 1, 1 + levels], 2 + levels));
+    }
+}
