@@ -42,6 +42,8 @@ pub enum CliError {
     Operands { operation: String },
     #[error("the script has no handlers for '{hook}'")]
     NoHandlers { hook: String, others: String },
+    #[error("no script is named, only '{interface}'")]
+    NoScript { interface: String },
     #[error("{}:{line}: {problem}", path.display())]
     Entry { path: PathBuf, line: u64, problem: String },
 }
@@ -86,6 +88,7 @@ impl CliError {
             CliError::Operands { .. } => "MH0014",
             CliError::Entry { .. } => "MH0015",
             CliError::NoHandlers { .. } => "MH0025",
+            CliError::NoScript { .. } => "MH0026",
         }
     }
 
@@ -104,6 +107,9 @@ impl CliError {
                 let help = format!("its handlers are for {others}; use one of those with `--hook`");
                 return Diagnostic::new(self.code(), self.to_string()).help(help);
             }
+            CliError::NoScript { .. } => {
+                "name the interface and then the script; a script in the working folder whose name does not end in `.lua` is `./NAME`"
+            }
             CliError::Operands { .. } => "`moonhook table --help` shows the operands of each operation",
             CliError::Entry { .. } => "correct the line; `moonhook table --help` describes the formats",
         };
@@ -118,7 +124,8 @@ impl CliError {
             CliError::NoPage { .. }
             | CliError::SameFile { .. }
             | CliError::Operands { .. }
-            | CliError::NoHandlers { .. } => Exit::Usage,
+            | CliError::NoHandlers { .. }
+            | CliError::NoScript { .. } => Exit::Usage,
             CliError::Remote(failure) => Exit::from(failure.exit),
             CliError::Capture(_)
             | CliError::NothingToMeasure { .. }

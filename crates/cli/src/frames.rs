@@ -129,7 +129,7 @@ fn checksum(bytes: &[u8]) -> u16 {
 mod tests {
     use super::*;
     use etherparse::{NetHeaders, PacketHeaders, TransportHeader};
-    use moonhook_user::protocol::{Protocol, Value};
+    use moonhook_user::protocol::{Frame, Protocol, Value};
 
     /// An independent parser reads what was meant, and its checksums are the same.
     #[test]
@@ -165,7 +165,8 @@ mod tests {
         assert_eq!(hello.len(), 517);
         let frame = tcp(443, &hello);
         let (_, tls) = Protocol::named(b"tls").unwrap();
-        let Some(Value::Bytes { start, end }) = (tls.field(b"sni").unwrap().read)(&frame) else {
+        let Some(Value::Bytes { start, end }) = (tls.field(b"sni").unwrap().read)(Frame::of_link(&frame))
+        else {
             panic!("no name")
         };
         assert_eq!(&frame[start..end], b"www.moonhook.example");

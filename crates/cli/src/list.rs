@@ -89,9 +89,10 @@ fn table(found: &[Status], out: &mut dyn Write) -> Result<(), CliError> {
 }
 
 fn row(status: &Status) -> [String; 8] {
+    let name = status.interface.as_deref().unwrap_or("-");
     let interface = match &status.netns {
-        Some(netns) => format!("{} ({netns})", status.interface),
-        None => status.interface.clone(),
+        Some(netns) => format!("{name} ({netns})"),
+        None => name.to_string(),
     };
     let pinned = match status.pinned {
         _ if status.incomplete => ", incomplete",

@@ -21,7 +21,9 @@ use std::time::Duration;
 
 /// Attach scripts to an interface and stay in the foreground; Ctrl-C detaches
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[command(
+    override_usage = "moonhook run [OPTIONS] [IFACE] <SCRIPT>...",
+    after_help = "\
 Handlers' prints go to standard output, run-time errors to standard error with a traceback. A line of counters is shown now
 and then. The program is detached when the command ends, however it ends (unless `--pin`). Meanwhile `moonhook list`, `reload`, `events` and
 `stop` reach it by its name.
@@ -29,6 +31,7 @@ and then. The program is detached when the command ends, however it ends (unless
 Examples:
   moonhook run eth0 filter.lua
   moonhook run eth0 filter.lua --mode generic --on-error drop
+  moonhook run service.lua                               # hooks of control groups only: no interface
   moonhook run veth0 a.lua b.lua --netns blue --duration 60
   moonhook run eth0 filter.lua --mode native --frags     # an MTU of more than one page
   moonhook run eth0 filter.lua --name edge               # and then, elsewhere: moonhook reload edge
@@ -36,14 +39,12 @@ Examples:
   moonhook run eth0 filter.lua --watch                   # reload whenever the file is saved
 
 Exit codes: 0 ended by Ctrl-C, SIGTERM or --duration, 1 script refused, 2 usage, 3 privilege, interface, kernel or file,
-4 bug in Moonhook (verifier rejection)")]
+4 bug in Moonhook (verifier rejection)"
+)]
 pub struct Arguments {
-    /// Network interface
-    #[arg(value_name = "IFACE")]
-    interface: String,
-    /// Scripts; several become one program
-    #[arg(required = true, value_name = "SCRIPT")]
-    scripts: Vec<PathBuf>,
+    /// The network interface, unless no hook of the scripts is one of an interface's; scripts, of which several become one program
+    #[arg(required = true, value_names = ["IFACE", "SCRIPT"], num_args = 1..)]
+    words: Vec<String>,
     /// Where the program runs: in the driver, in the network stack, or in the driver if it can
     #[arg(long, value_enum, default_value = "auto")]
     mode: Mode,
@@ -112,6 +113,11 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, CliError> {
+    if let (Some(interface), scripts) = arguments.interface_and_scripts()
+        && scripts.is_empty()
+    {
+        return Err(CliError::NoScript { interface });
+    }
     let stop = stop_on_signals()?;
     let inbox = Arc::new(Inbox::default());
     let drained = Arc::clone(&inbox);
@@ -124,13 +130,23 @@ pub fn run(arguments: &Arguments) -> Result<Exit, CliError> {
 }
 
 impl Arguments {
+    /// The interface, if there is one, and the scripts. No interface has a name with a slash, or is taken to have one that ends as
+    /// scripts' names do.
+    fn interface_and_scripts(&self) -> (Option<String>, Vec<PathBuf>) {
+        let is_script = |word: &String| word.contains('/') || word.ends_with(".lua");
+        let interface = self.words.first().filter(|word| !is_script(word));
+        let scripts = self.words.iter().skip(usize::from(interface.is_some()));
+        (interface.cloned(), scripts.map(PathBuf::from).collect())
+    }
+
     fn options(&self) -> Options {
+        let (interface, scripts) = self.interface_and_scripts();
         let mut settings = Settings { count_verdicts: true, ..self.program.settings() };
         // What scripts print while they are loaded is not part of what a program reads.
         settings.load.prints_to_stderr = self.json;
         Options {
-            interface: self.interface.clone(),
-            scripts: self.scripts.clone(),
+            interface,
+            scripts,
             mode: self.mode.into(),
             netns: self.netns.clone(),
             settings,

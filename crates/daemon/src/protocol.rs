@@ -285,7 +285,8 @@ pub struct Status {
     pub name: Name,
     /// `None` if the process has ended, and the program is pinned.
     pub pid: Option<u32>,
-    pub interface: String,
+    /// `None` where no hook of the script is one of an interface's.
+    pub interface: Option<String>,
     /// The network namespace, if it was named.
     pub netns: Option<String>,
     pub hook: String,

@@ -10,6 +10,7 @@ use crate::reason::largest_line;
 use crate::stages::{Attempt, Timings, check_memory, check_size, emit, lower, object_name, timed};
 use crate::{Choice, EngineError, Reason, Settings};
 use moonhook_emit::{EmitError, Object};
+use moonhook_hook::Point;
 use moonhook_install::{InstallError, LoadOptions, LogDetail, Program};
 use moonhook_ir::{Module, SourceFile};
 use moonhook_snapshot::Snapshot;
@@ -21,6 +22,8 @@ use std::path::Path;
 pub struct Compiled {
     pub module: Module,
     pub object: Object,
+    /// What its programs are to be attached to.
+    pub points: Vec<Point>,
     /// How it was made.
     pub attempt: Attempt,
     pub choice: Choice,
@@ -141,7 +144,8 @@ where
         let (module, object, accepted) = outcome?;
         self.timings.sum();
         let choice = Choice { form: attempt.form, reason: None };
-        let compiled = Compiled { module, object, attempt, choice, timings: self.timings };
+        let points = self.snapshot.points();
+        let compiled = Compiled { module, object, points, attempt, choice, timings: self.timings };
         Ok((compiled, accepted))
     }
 

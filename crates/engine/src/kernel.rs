@@ -1,6 +1,7 @@
 //! A compiled script inside the kernel: the program with what is needed to understand its events and counters.
 
 use crate::{Compiled, EngineError, Entry, Maps, Settings, entries, object_name};
+use moonhook_hook::Point;
 use moonhook_install::{Events, LoadOptions, LogDetail, Program};
 use moonhook_ir::Module;
 use moonhook_records::Counters;
@@ -18,6 +19,8 @@ pub struct Kernel {
     pub program: Program,
     /// The programs in the object, in the order of [`Snapshot::points`]; one at least.
     pub entries: Vec<Entry>,
+    /// What each is to be attached to.
+    pub points: Vec<Point>,
     pub decoder: Decoder,
     elf: Arc<[u8]>,
 }
@@ -26,6 +29,7 @@ pub struct Kernel {
 pub struct Again {
     elf: Arc<[u8]>,
     entries: Vec<Entry>,
+    points: Vec<Point>,
     decoder: Decoder,
     /// Maps in the place of the object's own, by name.
     maps: Vec<(String, OwnedFd)>,
@@ -35,12 +39,12 @@ impl Again {
     /// # Errors
     /// What the kernel refuses.
     pub fn load(self) -> Result<Kernel, EngineError> {
-        let Again { elf, entries, decoder, maps } = self;
+        let Again { elf, entries, points, decoder, maps } = self;
         let maps: Vec<_> = maps.iter().map(|(name, map)| (name.clone(), map.as_fd())).collect();
         let name = entries.first().ok_or(EngineError::NoProgram)?.name.clone();
         let options = LoadOptions { name, log: LogDetail::Nothing, ..LoadOptions::default() };
         let program = moonhook_install::load_with_maps(&elf, &options, &maps)?;
-        Ok(Kernel { program, entries, decoder, elf })
+        Ok(Kernel { program, entries, points, decoder, elf })
     }
 }
 
@@ -90,6 +94,7 @@ impl Kernel {
         Ok(Kernel {
             program,
             entries: entries(object)?,
+            points: compiled.points.clone(),
             decoder: Decoder::new(module),
             elf: object.elf.as_slice().into(),
         })
@@ -106,8 +111,13 @@ impl Kernel {
             let map = duplicate(self.program.map_fd(&other)?)?;
             maps.push((other, map));
         }
-        let (elf, entries, decoder) = (Arc::clone(&self.elf), self.entries.clone(), self.decoder.clone());
-        Ok(Again { elf, entries, decoder, maps })
+        let (elf, entries, points) = (Arc::clone(&self.elf), self.entries.clone(), self.points.clone());
+        Ok(Again { elf, entries, points, decoder: self.decoder.clone(), maps })
+    }
+
+    /// The programs, with what each is to be attached to.
+    pub fn programs(&self) -> impl Iterator<Item = (&Entry, &Point)> {
+        self.entries.iter().zip(&self.points)
     }
 
     /// The program with that number among those of the script.

@@ -35,6 +35,8 @@ impl InstallError {
             InstallError::OutOfPatience { .. } => "MH0522",
             InstallError::NoEthernet { .. } => "MH0523",
             InstallError::HookFull { .. } => "MH0524",
+            InstallError::NoInterface { .. } => "MH0525",
+            InstallError::NoCgroup { .. } => "MH0526",
         }
     }
 
@@ -113,6 +115,15 @@ impl InstallError {
             }
             InstallError::NoEthernet { .. } => {
                 "attach the script to the interface below the tunnel, or to one with Ethernet frames (veth, tap)".to_string()
+            }
+            InstallError::NoInterface { .. } => {
+                "say which one: `moonhook run eth0 script.lua`; `ip link` lists them".to_string()
+            }
+            InstallError::NoCgroup { is_mounted: true, .. } => {
+                "`systemd-cgls` lists them; make one with `mkdir`, below where they are mounted".to_string()
+            }
+            InstallError::NoCgroup { .. } => {
+                "mount them first: `mount -t cgroup2 none /sys/fs/cgroup`".to_string()
             }
             InstallError::NativeRefused { .. } => "use `--mode auto` or `--mode generic`".to_string(),
             InstallError::MtuTooLarge { interface, peer, .. } => {

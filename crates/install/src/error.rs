@@ -90,23 +90,31 @@ pub enum InstallError {
         /// The other end's MTU counts.
         peer: bool,
     },
-    #[error("cannot attach to '{interface}' ({errno})")]
-    AttachFailed { interface: String, errno: Errno },
+    #[error("cannot attach to '{place}' ({errno})")]
+    AttachFailed { place: String, errno: Errno },
     #[error("the {hook} hook of '{interface}' is full")]
     HookFull { interface: String, netns: Option<String>, hook: &'static str },
     #[error("what '{interface}' carries does not begin with an Ethernet header")]
     NoEthernet { interface: String },
-    #[error("cannot replace the program at '{interface}' ({errno})")]
-    UpdateFailed { interface: String, errno: Errno },
+    #[error("cannot replace the program at '{place}' ({errno})")]
+    UpdateFailed { place: String, errno: Errno },
     #[error("the kernel's verifier takes more than {} ms for program '{program}'", patience.as_millis())]
     OutOfPatience { program: String, patience: Duration },
     /// Not by us: `BPF_F_REPLACE` found another program.
-    #[error("somebody else has replaced the program at '{interface}': program {program_id} is there now")]
-    Replaced { interface: String, program_id: u32 },
+    #[error("somebody else has replaced the program at '{place}': program {program_id} is there now")]
+    Replaced { place: String, program_id: u32 },
     #[error("cannot pin {} ({errno})", path.display())]
     PinFailed { path: PathBuf, errno: Errno },
-    #[error("the pinned link {} is attached to another interface (number {index})", path.display())]
-    PinnedElsewhere { path: PathBuf, index: u32 },
+    #[error("the pinned link {} is attached to something else (number {number})", path.display())]
+    PinnedElsewhere { path: PathBuf, number: u64 },
+    #[error("handlers of {hook} run on an interface, and none is named")]
+    NoInterface { hook: &'static str },
+    #[error("there is no control group {}", path.display())]
+    NoCgroup {
+        path: PathBuf,
+        /// Control groups are mounted somewhere.
+        is_mounted: bool,
+    },
 }
 
 impl InstallError {

@@ -32,8 +32,8 @@ fn one_of_each() -> Vec<InstallError> {
         InstallError::HookBusy { interface: interface(), netns: None, holder: None },
         InstallError::NativeRefused { interface: interface(), why: "no".into(), errno },
         InstallError::MtuTooLarge { interface: interface(), mtu: 9000, peer: false },
-        InstallError::AttachFailed { interface: interface(), errno },
-        InstallError::UpdateFailed { interface: interface(), errno },
+        InstallError::AttachFailed { place: interface(), errno },
+        InstallError::UpdateFailed { place: interface(), errno },
     ]
 }
 

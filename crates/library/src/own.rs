@@ -6,6 +6,7 @@ pub mod data;
 mod globals;
 mod linux;
 mod rcu;
+mod register;
 mod signal;
 mod tc;
 mod timer;
@@ -30,6 +31,3 @@ pub enum Width {
     B4 = 4,
     B8 = 8,
 }
-
-/// What a handler does instead of registering another one.
-const REGISTER: &str = "register handlers at load time, outside the handler";

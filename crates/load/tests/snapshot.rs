@@ -10,7 +10,7 @@ use moonhook_snapshot::{Value, dump};
 fn a_minimal_script_has_one_handler() {
     let loaded = load_text("require('xdp').attach(function(pkt) return 2 end)").unwrap();
     assert_eq!(loaded.snapshot.handlers.len(), 1);
-    assert_eq!(loaded.snapshot.handlers[0].hook, &XDP);
+    assert_eq!(loaded.snapshot.handlers[0].point.hook, &XDP);
     assert_eq!(loaded.handlers[0].call::<i64>(()).unwrap(), 2);
     let prototype = loaded.snapshot.prototype(handler(&loaded.snapshot).prototype);
     assert_eq!((prototype.parameters, prototype.line_defined), (1, 1));

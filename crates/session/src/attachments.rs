@@ -1,7 +1,9 @@
 //! The script's programs in their hooks: a link each.
 
+use crate::pins::point_of;
 use crate::{Options, SessionError};
 use moonhook_engine::{Entry, Kernel, timed};
+use moonhook_hook::Point;
 use moonhook_install::{InstallError, Interface, Link, Mode};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -19,7 +21,7 @@ impl Attachments {
     /// What the kernel refuses.
     pub fn new(kernel: &Kernel, options: &Options) -> Result<Attachments, InstallError> {
         // Links that were made before one that cannot be go with the list.
-        let links = kernel.entries.iter().map(|entry| attach(kernel, entry, options));
+        let links = kernel.programs().map(|program| attach(kernel, program, options));
         Ok(Attachments { links: links.collect::<Result<_, _>>()? })
     }
 
@@ -30,7 +32,11 @@ impl Attachments {
     pub fn pinned(paths: &[PathBuf], options: &Options) -> Result<Option<Attachments>, InstallError> {
         let mut links = Vec::new();
         for path in paths {
-            match Link::pinned(path, &options.interface, options.netns.as_deref())? {
+            let link = match point_of(path) {
+                Some(point) => Link::pinned(path, &point, &options.target())?,
+                None => None,
+            };
+            match link {
                 Some(link) => links.push(link),
                 None => drop(Link::detach_pinned(path)?),
             }
@@ -57,7 +63,7 @@ impl Attachments {
             .map_err(SessionError::from)
             .and_then(|()| keep(self))
             .and_then(|()| Ok(timed(&mut replacing, || self.replace(kernel, present))?));
-        let place = |link: &Link| kernel.entries.iter().position(|entry| entry.hook == link.hook());
+        let place = |link: &Link| kernel.points.iter().position(|point| point == link.point());
         let left: Vec<Link> = match &outcome {
             Ok(()) => self.links.extract_if(.., |link| place(link).is_none()).collect(),
             Err(_) => self.links.split_off(present),
@@ -74,9 +80,9 @@ impl Attachments {
     }
 
     fn attach_new(&mut self, kernel: &Kernel, options: &Options) -> Result<(), InstallError> {
-        for entry in &kernel.entries {
-            if !self.links.iter().any(|link| link.hook() == entry.hook) {
-                self.links.push(attach(kernel, entry, options)?);
+        for program in kernel.programs() {
+            if !self.links.iter().any(|link| link.point() == program.1) {
+                self.links.push(attach(kernel, program, options)?);
             }
         }
         Ok(())
@@ -86,7 +92,8 @@ impl Attachments {
     fn replace(&mut self, kernel: &Kernel, present: usize) -> Result<(), InstallError> {
         let mut replaced: Vec<(usize, Option<OwnedFd>)> = Vec::new();
         for (index, link) in self.links[..present].iter_mut().enumerate() {
-            let Some(entry) = kernel.entries.iter().find(|entry| entry.hook == link.hook()) else { continue };
+            let mut programs = kernel.programs();
+            let Some((entry, _)) = programs.find(|(_, point)| *point == link.point()) else { continue };
             match link.update(&kernel.program, &entry.name) {
                 Ok(before) => replaced.push((index, before)),
                 Err(error) => {
@@ -113,30 +120,48 @@ impl Attachments {
         Ok(result?)
     }
 
-    /// Whether programs are in their hooks; none is where the interface is gone.
+    /// Whether programs are in their hooks; none is where what they were attached to is gone.
     pub fn are_attached(&self) -> bool {
         self.links.iter().any(Link::is_attached)
     }
 
     /// Lets go of links that somebody else has detached, as long as others are attached; gives their hooks' names.
-    pub fn take_lost(&mut self) -> Vec<&'static str> {
+    pub fn take_lost(&mut self) -> Vec<String> {
         if !self.are_attached() {
             return Vec::new();
         }
-        self.links.extract_if(.., |link| !link.is_attached()).map(|link| link.hook().name).collect()
+        self.links.extract_if(.., |link| !link.is_attached()).map(|link| link.point().to_string()).collect()
     }
 
     pub fn links(&self) -> &[Link] {
         &self.links
     }
 
-    pub fn interface(&self) -> &Interface {
-        self.links[0].interface()
+    /// The interface, if hooks of one are among those of the script.
+    pub fn interface(&self) -> Option<&Interface> {
+        self.links.iter().find_map(|link| link.site().interface())
+    }
+
+    /// What the script is attached to: the interface, or whatever else it is.
+    pub fn place(&self) -> String {
+        match self.interface() {
+            Some(interface) => interface.name.clone(),
+            None => {
+                let mut names: Vec<String> = self.links.iter().map(|link| link.site().name()).collect();
+                names.dedup();
+                names.join(", ")
+            }
+        }
+    }
+
+    /// What kind of thing [`Attachments::place`] is.
+    pub fn kind_of_place(&self) -> &'static str {
+        if self.interface().is_some() { "interface" } else { "control group" }
     }
 
     /// The names of the hooks, as a person reads them.
     pub fn hooks(&self) -> String {
-        self.links.iter().map(|link| link.hook().name).collect::<Vec<_>>().join(", ")
+        self.links.iter().map(|link| link.point().to_string()).collect::<Vec<_>>().join(", ")
     }
 
     /// How the programs run of hooks with several ways.
@@ -150,7 +175,10 @@ impl Attachments {
     }
 }
 
-fn attach(kernel: &Kernel, entry: &Entry, options: &Options) -> Result<Link, InstallError> {
-    let (interface, netns) = (options.interface.as_str(), options.netns.as_deref());
-    kernel.program.attach(&entry.name, entry.hook, interface, options.mode, netns)
+fn attach(
+    kernel: &Kernel,
+    (entry, point): (&Entry, &Point),
+    options: &Options,
+) -> Result<Link, InstallError> {
+    kernel.program.attach_at(&entry.name, point, &options.target())
 }

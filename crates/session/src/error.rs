@@ -32,8 +32,9 @@ pub enum SessionError {
     Pinned { name: Name },
     #[error("files cannot be watched: {source}")]
     Watch { source: io::Error },
-    #[error("the interface '{name}' is gone")]
-    InterfaceGone { name: String },
+    /// What the programs were attached to.
+    #[error("the {kind} '{name}' is gone")]
+    Gone { kind: &'static str, name: String },
     /// Who is told what happens cannot be told.
     #[error("cannot write to standard output: {0}")]
     Output(#[from] io::Error),
@@ -88,7 +89,7 @@ impl SessionError {
                 "MH0010",
                 "leave `--watch` out, and use `moonhook reload`; or raise fs.inotify.max_user_instances (sysctl)",
             ),
-            SessionError::InterfaceGone { .. } => ("MH0007", "start again when it is back"),
+            SessionError::Gone { .. } => ("MH0007", "start again when it is back"),
             SessionError::Output(_) => ("MH0008", "check where standard output leads"),
             SessionError::LuaGone => ("MH0018", BUG),
             SessionError::Panicked { .. } => ("MH0022", BUG),
@@ -109,7 +110,7 @@ impl SessionError {
             | SessionError::DumpGone { .. }
             | SessionError::Pinned { .. }
             | SessionError::Watch { .. }
-            | SessionError::InterfaceGone { .. }
+            | SessionError::Gone { .. }
             | SessionError::Output(_) => Exit::Host,
         }
     }

@@ -2,14 +2,15 @@
 
 use moonhook_daemon::{Name, RuntimeFolder};
 use moonhook_engine::Settings;
-use moonhook_install::RequestedMode;
+use moonhook_install::{InterfaceName, RequestedMode, Target};
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// What a session is to do.
 #[derive(Clone, Debug)]
 pub struct Options {
-    pub interface: String,
+    /// For the hooks of interfaces.
+    pub interface: Option<String>,
     /// At least one; several become one program.
     pub scripts: Vec<PathBuf>,
     pub mode: RequestedMode,
@@ -32,4 +33,15 @@ pub struct Options {
     pub duration: Option<Duration>,
     /// From one telling of the counters to the next.
     pub interval: Duration,
+}
+
+impl Options {
+    /// Where programs are to be put.
+    pub fn target(&self) -> Target<'_> {
+        Target {
+            interface: self.interface.as_deref().map(InterfaceName::from),
+            mode: self.mode,
+            netns: self.netns.as_deref(),
+        }
+    }
 }

@@ -7,7 +7,7 @@ use crate::SessionError;
 use crate::content::{Content, Earlier};
 use moonhook_daemon::{Name, RuntimeFolder, Status};
 use moonhook_engine::VERDICTS;
-use moonhook_hook::{Hook, XDP};
+use moonhook_hook::Point;
 use moonhook_install::{Link, PinnedMap, Program, create_pin_folder, section_bytes, unpin};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,9 +25,11 @@ pub struct Pins {
 /// What is pinned, in the words of `NAME.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    pub interface: String,
-    #[serde(default = "first_hook")]
+    /// `None` where no hook of the script is one of an interface's.
+    pub interface: Option<String>,
+    /// Where the programs are, as a person reads it, and how many they are.
     pub hook: String,
+    pub programs: usize,
     pub netns: Option<String>,
     pub mode: String,
     pub scripts: Vec<PathBuf>,
@@ -39,11 +41,6 @@ pub struct Record {
     pub maps: BTreeMap<String, u32>,
 }
 
-/// The hook of records that do not name one: there was one.
-fn first_hook() -> String {
-    XDP.name.to_string()
-}
-
 /// What is behind the name in the name of a record.
 const RECORD: &str = ".json";
 
@@ -53,8 +50,8 @@ fn folder_in(bpffs: &Path, name: &Name) -> PathBuf {
     bpffs.join(name.as_str().replace('.', "+"))
 }
 
-/// How the names of pinned links begin; the hook's follows.
-const LINK: &str = "link";
+/// How the names of pinned links begin; that of the point follows.
+const LINK: &str = "link-";
 
 /// How the names of pinned maps begin; the map's number follows.
 const MAP: &str = "map-";
@@ -65,6 +62,11 @@ fn links_in(folder: &Path) -> Vec<PathBuf> {
     let mut links: Vec<PathBuf> = files(folder).into_iter().filter(is_link).collect();
     links.sort();
     links
+}
+
+/// What the link is attached to that is pinned at a path; `None` where that is no name of a link.
+pub fn point_of(path: &Path) -> Option<Point> {
+    Point::of_file_name(file_name(path)?.strip_prefix(LINK)?)
 }
 
 /// Whether there are pins of maps in a folder.
@@ -127,12 +129,9 @@ impl Pins {
         links_in(&self.folder)
     }
 
-    /// The pin of the link to a hook.
-    fn link(&self, hook: &Hook) -> PathBuf {
-        let named = self.folder.join(format!("{LINK}-{}", hook.name.replace('.', "+")));
-        // The only one of those who knew one hook.
-        let plain = self.folder.join(LINK);
-        if *hook == XDP && plain.exists() { plain } else { named }
+    /// The pin of the link to a point.
+    fn link(&self, point: &Point) -> PathBuf {
+        self.folder.join(format!("{LINK}{}", point.file_name()))
     }
 
     /// Whether a link is pinned: the script is attached without a process.
@@ -190,7 +189,7 @@ impl Pins {
         }
         self.write(&Record { maps, folder: Some(self.folder.clone()), ..record })?;
         for link in links {
-            let path = self.link(link.hook());
+            let path = self.link(link.point());
             if !path.exists() {
                 link.pin(&path)?;
             }
@@ -204,7 +203,7 @@ impl Pins {
     /// `Install`.
     pub fn tidy(&self, links: &[Link]) -> Result<(), SessionError> {
         let Some(record) = self.record() else { return Ok(()) };
-        let kept: Vec<PathBuf> = links.iter().map(|link| self.link(link.hook())).collect();
+        let kept: Vec<PathBuf> = links.iter().map(|link| self.link(link.point())).collect();
         for path in self.links().into_iter().filter(|path| !kept.contains(path)) {
             Link::detach_pinned(&path)?;
         }
@@ -284,14 +283,14 @@ impl Pins {
         let verdicts = leftover.as_ref().and_then(|leftover| leftover.map(VERDICTS));
         let verdicts = verdicts.and_then(|section| section_bytes(section).ok()).unwrap_or_default();
         let record = self.noted();
-        let hooks = record.as_ref().map_or(1, |record| record.hook.split(", ").count());
+        let hooks = record.as_ref().map_or(1, |record| record.programs);
         let text =
             |of: fn(&Record) -> &String| record.as_ref().map_or("?".to_string(), |record| of(record).clone());
         let scripts = record.iter().flat_map(|record| &record.scripts);
         Status {
             name: name.clone(),
             pid: None,
-            interface: text(|record| &record.interface),
+            interface: record.as_ref().map_or(Some("?".to_string()), |record| record.interface.clone()),
             netns: record.as_ref().and_then(|record| record.netns.clone()),
             hook: text(|record| &record.hook),
             mode: text(|record| &record.mode),
@@ -363,8 +362,9 @@ mod tests {
 
         fn note(&self, which: &str, hook: &str) {
             let record = Record {
-                interface: "eth7".to_string(),
+                interface: Some("eth7".to_string()),
                 hook: hook.to_string(),
+                programs: hook.split(", ").count(),
                 netns: None,
                 mode: "native".to_string(),
                 scripts: Vec::new(),
@@ -376,7 +376,7 @@ mod tests {
         }
 
         /// What the folder has: the names of scripts, and of this one interface, pinned, incomplete.
-        fn listed(&self, which: &str) -> Option<(String, bool, bool)> {
+        fn listed(&self, which: &str) -> Option<(Option<String>, bool, bool)> {
             let names = Pins::names(Some(&self.bpffs(which)), &self.runtime);
             assert_eq!(names.contains(&self.name), !names.is_empty());
             let status = names.first().map(|name| self.pins(which).status(name))?;
@@ -390,9 +390,9 @@ mod tests {
         std::fs::create_dir_all(place.bpffs("one").join("of-others")).unwrap();
         assert_eq!(place.listed("one"), None);
         place.pin("one", &["map-7"]);
-        assert_eq!(place.listed("one"), Some(("?".to_string(), false, true)));
+        assert_eq!(place.listed("one"), Some((Some("?".to_string()), false, true)));
         place.note("one", "xdp, tc.ingress");
-        let interface = || "eth7".to_string();
+        let interface = || Some("eth7".to_string());
         assert_eq!(place.listed("one"), Some((interface(), false, true)));
         place.pin("one", &["link-xdp"]);
         assert_eq!(place.listed("one"), Some((interface(), true, true)));
@@ -409,7 +409,7 @@ mod tests {
         place.pins("two").clean().unwrap();
         assert_eq!((place.listed("two"), place.pins("one").links().len()), (None, 1));
         place.pins("one").clean().unwrap();
-        assert_eq!(place.listed("one"), Some(("eth7".to_string(), true, false)));
+        assert_eq!(place.listed("one"), Some((Some("eth7".to_string()), true, false)));
     }
 
     #[test]

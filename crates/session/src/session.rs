@@ -16,6 +16,7 @@ use crate::{Options, SessionError};
 use moonhook_daemon::{ClientId, Name, Publisher, Server};
 use moonhook_engine::Kernel;
 use moonhook_engine::Settings;
+use moonhook_hook::Point;
 use moonhook_install::Link;
 use moonhook_records::Counters;
 use moonhook_records::Message;
@@ -128,9 +129,8 @@ impl Session {
                     ))?;
                 }
                 if !self.attachments.are_attached() {
-                    return Err(SessionError::InterfaceGone {
-                        name: self.attachments.interface().name.clone(),
-                    });
+                    let kind = self.attachments.kind_of_place();
+                    return Err(SessionError::Gone { kind, name: self.attachments.place() });
                 }
                 self.look_after_making()?;
                 self.look_after_control()?;
@@ -256,12 +256,13 @@ pub fn record(
     content: &Content,
     scripts: &[PathBuf],
 ) -> Record {
-    let hooks: Vec<&str> = kernel.entries.iter().map(|entry| entry.hook.name).collect();
+    let points: Vec<String> = kernel.points.iter().map(Point::to_string).collect();
     Record {
-        interface: attachments.interface().name.clone(),
-        hook: hooks.join(", "),
+        interface: attachments.interface().map(|interface| interface.name.clone()),
+        hook: points.join(", "),
+        programs: points.len(),
         netns: options.netns.clone(),
-        mode: mode_of(attachments.links().iter().filter(|link| hooks.contains(&link.hook().name))),
+        mode: mode_of(attachments.links().iter().filter(|link| kernel.points.contains(link.point()))),
         scripts: scripts.to_vec(),
         folder: None,
         content: content.clone(),

@@ -145,7 +145,7 @@ mod tests {
     use crate::{
         Cell, CellId, ClosureId, Handler, LocalVariable, Source, SourceId, TableId, UpvalueDescription,
     };
-    use moonhook_hook::XDP;
+    use moonhook_hook::{Point, XDP};
 
     fn sample() -> Snapshot {
         let prototype = Prototype {
@@ -165,7 +165,7 @@ mod tests {
         let entries = (0..20).map(|key| (Value::Integer(100 + key), Value::Boolean(true))).collect();
         Snapshot {
             script: "x.lua".into(),
-            handlers: vec![Handler { hook: &XDP, closure: ClosureId(0) }],
+            handlers: vec![Handler { point: Point::at_interface(&XDP), closure: ClosureId(0) }],
             closures: vec![Closure { prototype: PrototypeId(0), upvalues: vec![CellId(0)] }],
             cells: vec![Cell { value: Value::Table(TableId(0)) }],
             tables: vec![Table {

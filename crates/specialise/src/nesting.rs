@@ -95,6 +95,48 @@ mod tests {
     use super::*;
     use moonhook_hook::{CGROUP_EGRESS, XDP};
 
+    const CPUS: u32 = 2;
+    const CPU: u32 = 1;
+
+    /// Functions that take and give back a level on the last CPU, behind those that they call.
+    fn module() -> ir::Module {
+        let hook = &CGROUP_EGRESS;
+        let section = (MapId(0), CPUS);
+        let call = |name: &str, callee: u32, level: Option<u32>| {
+            let kind = FunctionKind::Program { section: hook.section.to_string() };
+            let mut code = Builder::new(name, kind, 1);
+            let args: Vec<Value> =
+                [Some(CPU), level].into_iter().flatten().map(|arg| code.constant(arg.into())).collect();
+            let result = code.call(ir::FunctionId(callee), &args);
+            code.ret(result);
+            code.function
+        };
+        let map = ir::Map { name: TAKEN.into(), kind: taken(2, CPUS) };
+        let functions = vec![
+            take("take_level", hook, 1, section),
+            give_back("give_back_level", hook, 1, section),
+            call("take", 0, None),
+            call("give_back", 1, Some(2)),
+            call("give_back_none", 1, Some(hook.levels())),
+        ];
+        ir::Module { functions, maps: vec![map], ..ir::Module::default() }
+    }
+
+    #[test]
+    fn each_level_is_taken_once_until_it_is_given_back() {
+        let module = module();
+        module.functions.iter().for_each(|function| ir::verify::verify(function).unwrap());
+        let mut machine = ir::eval::Machine::new(&module, Vec::new());
+        let mut run = |function: u32| machine.run(&module, ir::FunctionId(function)).unwrap();
+        let levels = u64::from(CGROUP_EGRESS.levels());
+        assert_eq!((0..levels).map(|_| run(2)).collect::<Vec<_>>(), (0..levels).collect::<Vec<_>>());
+        assert_eq!((run(2), run(4), run(2)), (levels, 0, levels));
+        assert_eq!((run(3), run(2), run(2)), (0, 2, levels));
+        // The word of the last CPU's second program, and no other.
+        assert_eq!(machine.data[0].iter().rposition(|byte| *byte != 0), Some(24));
+        assert!(machine.data[0][..24].iter().all(|byte| *byte == 0));
+    }
+
     #[test]
     fn parts_of_programs_do_not_overlap() {
         let hooks = [&XDP, &CGROUP_EGRESS, &XDP];

@@ -84,8 +84,8 @@ fn where_attached(attachments: &Attachments, requested: RequestedMode, taken_ove
         (RequestedMode::Native | RequestedMode::Generic, _) => "as asked".to_string(),
     };
     let hook = |link: &Link| match link.mode() {
-        Some(mode) => format!("{} in {mode} mode ({why})", link.hook().name),
-        None => link.hook().name.to_string(),
+        Some(mode) => format!("{} in {mode} mode ({why})", link.point()),
+        None => link.point().to_string(),
     };
     match (attachments.links(), attachments.mode()) {
         ([_], Some(mode)) => format!(" in {mode} mode ({why})"),
@@ -98,12 +98,14 @@ impl Audience for Reporter {
     fn attached(&mut self, attached: &Attached<'_>) -> Result<(), SessionError> {
         let Attached { name, attachments, requested, scripts, choice, taken_over } = *attached;
         let scripts: Vec<_> = scripts.iter().map(|script| script.to_string_lossy()).collect();
-        let (interface, mode) = (&attachments.interface().name, attachments.mode());
+        let interface = attachments.interface().map(|interface| &interface.name);
+        let mode = attachments.mode();
         let refused = attachments.native_refused();
         let hooks: Vec<&str> = attachments.links().iter().map(|link| link.hook().name).collect();
+        let points: Vec<String> = attachments.links().iter().map(|link| link.point().to_string()).collect();
         if self.json {
             let mut line = json!({
-                "type": "attached", "name": name, "interface": interface, "hooks": hooks, "mode": mode, "native_refused": refused, "scripts": scripts,
+                "type": "attached", "name": name, "interface": interface, "hooks": hooks, "points": points, "mode": mode, "native_refused": refused, "scripts": scripts,
                 "form": choice.form_name(), "reason": choice.reason,
             });
             if let Some(plan) = taken_over {
@@ -112,7 +114,8 @@ impl Audience for Reporter {
             self.line(&line)?;
         } else if !self.quiet {
             let place = where_attached(attachments, requested, taken_over.is_some());
-            writeln!(self.text, "attached {} to {interface}{place}, as '{name}'", scripts.join(" "))?;
+            let to = interface.map(|interface| format!(" to {interface}")).unwrap_or_default();
+            writeln!(self.text, "attached {}{to}{place}, as '{name}'", scripts.join(" "))?;
             self.text.write_all(form_text(&form(choice)).as_bytes())?;
             let kept = taken_over.map(|plan| kept_text(&plan.tables, &plan.variables)).unwrap_or_default();
             self.text.write_all(kept.as_bytes())?;

@@ -1,70 +1,102 @@
 //! Programs in hooks: a [`Link`] is a kernel object that goes with the process.
 //!
-//! What links have in common is here. A kind of link is a file with what attaching to its hook takes, and a row of [`KINDS`].
+//! What links have in common is here. A kind of link is a file with what attaching to its hook takes, and an entry of [`KINDS`].
 
+mod cgroup;
+mod of_interface;
 mod pinned;
+mod site;
 mod tcx;
 mod xdp;
 
-use crate::interface::{self, Interface, InterfaceName};
-use crate::privilege::{Capability, LOAD};
+use crate::interface::InterfaceName;
+use crate::privilege::Capability;
 use crate::{InstallError, Program, messages, netns, sys};
 use libbpf_sys::bpf_link_info;
-use moonhook_hook::Hook;
+use moonhook_hook::{Hook, Place, Point};
 use nix::errno::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+pub use site::{Cgroup, Site};
 pub use xdp::{Mode, RequestedMode};
 
 /// A kind of link.
-struct LinkKind {
-    hook: &'static Hook,
+trait Kind: Sync {
+    fn hook(&self) -> &'static Hook;
+
     /// Whether a link is of this kind.
-    is: fn(&bpf_link_info) -> bool,
-    /// Puts a program into the hook of an interface of the calling thread's namespace, which errors call by the name.
-    attach: fn(BorrowedFd<'_>, &Interface, RequestedMode, Option<&str>) -> Result<Made, InstallError>,
-    /// How a link's program runs that is found on an interface of the calling thread's namespace, at hooks with several ways.
-    mode: fn(&Interface) -> Option<Mode>,
-    /// Whether the program of such a link is at an interface of the calling thread's namespace: other namespaces have interfaces of the
-    /// same number.
-    is_at: fn(&bpf_link_info, &Interface) -> bool,
-    /// The interface's index in the information on such a link; 0 when the interface is gone.
-    interface: fn(&bpf_link_info) -> u32,
+    fn is(&self, info: &bpf_link_info) -> bool;
+
+    /// Finds the place, and puts a program into its hook. In the namespace of the target.
+    fn attach(
+        &self,
+        program: BorrowedFd<'_>,
+        place: &Place,
+        target: &Target<'_>,
+    ) -> Result<Made, InstallError>;
+
+    /// Where a link is whose information is this; `None` if what it was attached to is gone. An error if that is not the place. In the
+    /// namespace of the target.
+    fn find(
+        &self,
+        info: &bpf_link_info,
+        place: &Place,
+        target: &Target<'_>,
+    ) -> Result<Option<(Site, Option<Mode>)>, Elsewhere>;
+
+    /// Whether what the link is attached to still exists.
+    fn is_attached(&self, info: &bpf_link_info) -> bool;
+}
+
+/// Why there is no link at a place.
+enum Elsewhere {
+    /// It is attached to something else, of that number.
+    At(u64),
+    Error(InstallError),
 }
 
 /// All of them.
-const KINDS: &[LinkKind] = &[xdp::KIND, tcx::INGRESS, tcx::EGRESS];
+const KINDS: &[&dyn Kind] = &[&xdp::KIND, &tcx::INGRESS, &tcx::EGRESS, &cgroup::INGRESS, &cgroup::EGRESS];
 
 /// A link that was made.
 struct Made {
     link: OwnedFd,
+    site: Site,
     mode: Option<Mode>,
     /// Why native mode was not to be had, if it was wanted.
     native_refused: Option<String>,
 }
 
-impl LinkKind {
-    fn of_hook(hook: &Hook) -> Option<&'static LinkKind> {
-        KINDS.iter().find(|kind| kind.hook == hook)
-    }
-
-    fn of_link(info: &bpf_link_info) -> Option<&'static LinkKind> {
-        KINDS.iter().find(|kind| (kind.is)(info))
-    }
+/// What a person says of where programs are to be put.
+#[derive(Clone, Debug)]
+pub struct Target<'a> {
+    /// For the hooks of interfaces.
+    pub interface: Option<InterfaceName>,
+    pub mode: RequestedMode,
+    /// The network namespace; `None`: the caller's.
+    pub netns: Option<&'a str>,
 }
 
-/// A program in a hook of an interface. Dropping it detaches, and so does the end of the process, unless the link is pinned;
-/// so does the end of the interface.
+fn kind_of_hook(hook: &Hook) -> Option<&'static dyn Kind> {
+    KINDS.iter().copied().find(|kind| kind.hook() == hook)
+}
+
+fn kind_of_link(info: &bpf_link_info) -> Option<&'static dyn Kind> {
+    KINDS.iter().copied().find(|kind| kind.is(info))
+}
+
+/// A program in a hook. Dropping it detaches, and so does the end of the process, unless the link is pinned;
+/// so does the end of what it is attached to.
 #[derive(Debug)]
 pub struct Link {
-    hook: &'static Hook,
+    point: Point,
     link: OwnedFd,
     /// The link has a pin, which keeps the program in its hook.
     pinned: AtomicBool,
     /// The program that was put there last; `None` if this process may not know which one is.
     program: Option<OwnedFd>,
-    interface: Interface,
+    site: Site,
     mode: Option<Mode>,
     native_refused: Option<String>,
 }
@@ -73,9 +105,7 @@ impl Program {
     /// Puts `program` into the hook of `interface` in the namespace `netns` (`None`: the caller's).
     ///
     /// # Errors
-    /// `NoSuchItem`, `UnknownNetns`, `Netns`, `UnknownInterface`, `Privilege`, `BpfRefused`, `HookBusy`, `HookFull`;
-    /// `NoEthernet`; `NativeRefused` and `MtuTooLarge` only if native mode was asked for; `AttachFailed` for what is left, a program of another
-    /// type among it. Nothing is attached then.
+    /// As [`Program::attach_at`].
     pub fn attach(
         &self,
         program: &str,
@@ -84,28 +114,37 @@ impl Program {
         mode: RequestedMode,
         netns: Option<&str>,
     ) -> Result<Link, InstallError> {
+        let target = Target { interface: Some(interface.into()), mode, netns };
+        self.attach_at(program, &Point::at_interface(hook), &target)
+    }
+
+    /// Puts `program` into a hook.
+    ///
+    /// # Errors
+    /// `NoSuchItem`, `UnknownNetns`, `Netns`, `NoInterface`, `UnknownInterface`, `NoCgroup`, `Privilege`, `BpfRefused`, `HookBusy`, `HookFull`;
+    /// `NoEthernet`; `NativeRefused` and `MtuTooLarge` only if native mode was asked for; `AttachFailed` for what is left, a program of another
+    /// type among it. Nothing is attached then.
+    pub fn attach_at(&self, program: &str, point: &Point, target: &Target<'_>) -> Result<Link, InstallError> {
         messages::silence();
         let program = self.program_fd(program)?;
-        let wanted = interface.into();
-        let fits = sys::program_info(program).is_ok_and(|info| info.type_ == hook.program_type);
-        netns::within(netns, move || {
-            let interface = interface::find(&wanted, netns)?;
-            let Some(kind) = LinkKind::of_hook(hook).filter(|_| fits) else {
-                return Err(InstallError::AttachFailed { interface: interface.name, errno: Errno::EINVAL });
-            };
-            if !interface::carries_ethernet(&interface) {
-                return Err(InstallError::NoEthernet { interface: interface.name });
-            }
-            let Made { link, mode, native_refused } = (kind.attach)(program, &interface, mode, netns)?;
-            let (program, pinned) = (program.try_clone_to_owned().ok(), AtomicBool::new(false));
-            Ok(Link { hook, link, pinned, program, interface, mode, native_refused })
-        })?
+        let fits = sys::program_info(program).is_ok_and(|info| info.type_ == point.hook.program_type);
+        let Some(kind) = kind_of_hook(point.hook).filter(|_| fits) else {
+            return Err(InstallError::AttachFailed { place: point.to_string(), errno: Errno::EINVAL });
+        };
+        let made = netns::within(target.netns, || kind.attach(program, &point.place, target))??;
+        let Made { link, site, mode, native_refused } = made;
+        let (program, pinned) = (program.try_clone_to_owned().ok(), AtomicBool::new(false));
+        Ok(Link { point: point.clone(), link, pinned, program, site, mode, native_refused })
     }
 }
 
 impl Link {
     pub fn hook(&self) -> &'static Hook {
-        self.hook
+        self.point.hook
+    }
+
+    pub fn point(&self) -> &Point {
+        &self.point
     }
 
     /// The mode that the program got, at hooks with several.
@@ -118,8 +157,9 @@ impl Link {
         self.native_refused.as_deref()
     }
 
-    pub fn interface(&self) -> &Interface {
-        &self.interface
+    /// What it is attached to.
+    pub fn site(&self) -> &Site {
+        &self.site
     }
 
     /// The descriptor, for polling or pinning.
@@ -127,9 +167,10 @@ impl Link {
         self.link.as_fd()
     }
 
-    /// Whether the interface still exists.
+    /// Whether what it is attached to still exists, and nobody has detached it.
     pub fn is_attached(&self) -> bool {
-        sys::link_info(self.as_fd()).is_ok_and(|info| attached_to(&info).is_some_and(|index| index != 0))
+        let is_attached = |info| kind_of_link(&info).is_some_and(|kind| kind.is_attached(&info));
+        sys::link_info(self.as_fd()).is_ok_and(is_attached)
     }
 
     /// Puts another program in the place of the present one, between two packets; gives the one that was there, as far as this process
@@ -158,16 +199,16 @@ impl Link {
     }
 
     fn update_error(&self, errno: Errno) -> InstallError {
-        let interface = self.interface.name.clone();
+        let place = self.site.name();
         let present = sys::link_info(self.as_fd()).map(|info| info.prog_id);
         let ours = self.program.as_ref().map(|program| sys::program_info(program.as_fd()));
         match (errno, present, ours) {
             // What the kernel says where the link has another program than the one to be replaced (`bpf_xdp_link_update`).
             (Errno::EPERM, Ok(present), Some(Ok(ours))) if present != ours.id => {
-                InstallError::Replaced { interface, program_id: present }
+                InstallError::Replaced { place, program_id: present }
             }
             (Errno::EPERM, ..) => InstallError::permission("replacing a program", &[Capability::Bpf], errno),
-            (errno, ..) => InstallError::UpdateFailed { interface, errno },
+            (errno, ..) => InstallError::UpdateFailed { place, errno },
         }
     }
 
@@ -177,25 +218,8 @@ impl Link {
     /// `AttachFailed` with the errno.
     pub fn detach(&self) -> Result<(), InstallError> {
         sys::link_detach(self.as_fd())
-            .map_err(|errno| InstallError::AttachFailed { interface: self.interface.name.clone(), errno })
+            .map_err(|errno| InstallError::AttachFailed { place: self.site.name(), errno })
     }
-}
-
-/// What an errno of `BPF_LINK_CREATE` means at every hook.
-fn attach_error(errno: Errno, interface: &Interface, netns: Option<&str>) -> InstallError {
-    // An interface that went meanwhile is EINVAL or ENODEV.
-    if let Err(gone) = interface::find(&InterfaceName::Index(interface.index), netns) {
-        return gone;
-    }
-    match errno {
-        Errno::EPERM => InstallError::permission("attaching to an interface", &LOAD[..2], errno),
-        _ => InstallError::AttachFailed { interface: interface.name.clone(), errno },
-    }
-}
-
-/// The index of the interface of which a link has a hook, 0 when the interface is gone; `None` for links of other kinds.
-fn attached_to(info: &bpf_link_info) -> Option<u32> {
-    LinkKind::of_link(info).map(|kind| (kind.interface)(info))
 }
 
 impl Drop for Link {

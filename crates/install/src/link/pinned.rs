@@ -1,9 +1,9 @@
 //! Links that are pinned, and outlive their process.
 
-use super::{Link, LinkKind};
-use crate::interface::{self, InterfaceName};
+use super::{Elsewhere, Link, Target, kind_of_hook};
 use crate::pin::{failed, pin, unpin};
 use crate::{InstallError, netns, sys};
+use moonhook_hook::Point;
 use nix::errno::Errno;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -20,36 +20,30 @@ impl Link {
         Ok(())
     }
 
-    /// The link that was pinned there, to the interface in the namespace `netns` (`None`: the caller's), with whatever program
-    /// it has. `None` if there is no pin, or the interface of it is gone.
+    /// The link that was pinned there, at a point, with whatever program it has. `None` if there is no pin, or what it was attached to is gone.
     ///
     /// # Errors
-    /// `PinFailed`, also for what is no link of a hook that is known; `UnknownInterface`, `UnknownNetns`, `Netns`;
-    /// `PinnedElsewhere` if it is attached to another interface.
-    pub fn pinned(path: &Path, interface: &str, netns: Option<&str>) -> Result<Option<Link>, InstallError> {
+    /// `PinFailed`, also for what is no link of that hook; `NoInterface`, `UnknownInterface`, `NoCgroup`, `UnknownNetns`, `Netns`;
+    /// `PinnedElsewhere` if it is attached to something else.
+    pub fn pinned(path: &Path, point: &Point, target: &Target<'_>) -> Result<Option<Link>, InstallError> {
         let Some(link) = open(path)? else { return Ok(None) };
         let info = sys::link_info(link.as_fd()).map_err(|errno| failed(path, errno))?;
-        let kind = LinkKind::of_link(&info).ok_or_else(|| failed(path, Errno::EINVAL))?;
-        let index = (kind.interface)(&info);
-        if index == 0 {
-            return Ok(None);
-        }
-        let wanted = InterfaceName::Name(interface.to_string());
-        netns::within(netns, move || {
-            let interface = interface::find(&wanted, netns)?;
-            if interface.index != index || !(kind.is_at)(&info, &interface) {
-                return Err(InstallError::PinnedElsewhere { path: path.to_path_buf(), index });
-            }
-            Ok(Some(Link {
-                hook: kind.hook,
-                mode: (kind.mode)(&interface),
-                program: sys::program_by_id(info.prog_id).ok(),
-                link,
-                pinned: AtomicBool::new(true),
-                interface,
-                native_refused: None,
-            }))
-        })?
+        let kind = kind_of_hook(point.hook).filter(|kind| kind.is(&info));
+        let kind = kind.ok_or_else(|| failed(path, Errno::EINVAL))?;
+        let found = netns::within(target.netns, || kind.find(&info, &point.place, target))?;
+        let found = found.map_err(|elsewhere| match elsewhere {
+            Elsewhere::At(number) => InstallError::PinnedElsewhere { path: path.to_path_buf(), number },
+            Elsewhere::Error(error) => error,
+        })?;
+        Ok(found.map(|(site, mode)| Link {
+            point: point.clone(),
+            mode,
+            program: sys::program_by_id(info.prog_id).ok(),
+            link,
+            pinned: AtomicBool::new(true),
+            site,
+            native_refused: None,
+        }))
     }
 
     /// Takes the program that was pinned there out of its hook, and removes the pin. False if there was none.

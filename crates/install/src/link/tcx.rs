@@ -1,6 +1,7 @@
 //! Links of the tc hooks (tcx): a list of programs for each direction of an interface.
 
-use super::{LinkKind, Made, RequestedMode, attach_error};
+use super::RequestedMode;
+use super::of_interface::{Attached, OfInterface, attach_error, create, has_program};
 use crate::interface::Interface;
 use crate::{InstallError, sys};
 use libbpf_sys::{BPF_LINK_TYPE_TCX, BPF_TCX_EGRESS, BPF_TCX_INGRESS, bpf_link_info};
@@ -8,26 +9,26 @@ use moonhook_hook::{TC_EGRESS, TC_INGRESS};
 use nix::errno::Errno;
 use std::os::fd::BorrowedFd;
 
-pub(super) const INGRESS: LinkKind = LinkKind {
+pub(super) const INGRESS: OfInterface = OfInterface {
     hook: &TC_INGRESS,
     is: |info| is(info, BPF_TCX_INGRESS),
     attach: |program, interface, _: RequestedMode, netns| attach(BPF_TCX_INGRESS, program, interface, netns),
     mode: |_| None,
     is_at: |info, interface| is_at(BPF_TCX_INGRESS, info, interface),
-    interface: index,
+    index,
 };
 
-pub(super) const EGRESS: LinkKind = LinkKind {
+pub(super) const EGRESS: OfInterface = OfInterface {
     hook: &TC_EGRESS,
     is: |info| is(info, BPF_TCX_EGRESS),
     attach: |program, interface, _: RequestedMode, netns| attach(BPF_TCX_EGRESS, program, interface, netns),
     mode: |_| None,
     is_at: |info, interface| is_at(BPF_TCX_EGRESS, info, interface),
-    interface: index,
+    index,
 };
 
 fn is_at(direction: u32, info: &bpf_link_info, interface: &Interface) -> bool {
-    sys::programs_at(interface.index, direction).is_ok_and(|programs| programs.contains(&info.prog_id))
+    sys::programs_at(interface.index, direction).is_ok_and(|programs| has_program(info, &programs))
 }
 
 fn is(info: &bpf_link_info, direction: u32) -> bool {
@@ -46,10 +47,9 @@ fn attach(
     program: BorrowedFd<'_>,
     interface: &Interface,
     netns: Option<&str>,
-) -> Result<Made, InstallError> {
-    let target = i32::try_from(interface.index).unwrap_or(i32::MAX);
-    match sys::link_create(program, target, direction, 0) {
-        Ok(link) => Ok(Made { link, mode: None, native_refused: None }),
+) -> Result<Attached, InstallError> {
+    match create(program, interface, direction, 0) {
+        Ok(link) => Ok(Attached { link, mode: None, native_refused: None }),
         // The list has no room (`bpf_mprog_attach`, kernel/bpf/mprog.c).
         Err(Errno::ERANGE) => Err(InstallError::HookFull {
             interface: interface.name.clone(),

@@ -1,6 +1,6 @@
 //! Links of the XDP hook.
 
-use super::{LinkKind, Made, attach_error};
+use super::of_interface::{Attached, OfInterface, attach_error, create as create_link, has_program};
 use crate::interface::{self, Interface};
 use crate::{InstallError, holder, sys};
 use moonhook_hook::XDP;
@@ -49,17 +49,17 @@ impl Mode {
     }
 }
 
-pub(super) const KIND: LinkKind = LinkKind {
+pub(super) const KIND: OfInterface = OfInterface {
     hook: &XDP,
     is: |info| info.type_ == libbpf_sys::BPF_LINK_TYPE_XDP,
     attach,
     mode: |interface| Some(if holder::is_generic(interface) { Mode::Generic } else { Mode::Native }),
     is_at: |info, interface| {
         sys::xdp_query(interface.index)
-            .is_ok_and(|found| [found.prog_id, found.drv_prog_id, found.skb_prog_id].contains(&info.prog_id))
+            .is_ok_and(|found| has_program(info, &[found.prog_id, found.drv_prog_id, found.skb_prog_id]))
     },
     // SAFETY: for a link of type XDP the kernel has filled in the `xdp` member.
-    interface: |info| unsafe { info.__bindgen_anon_1.xdp.ifindex },
+    index: |info| unsafe { info.__bindgen_anon_1.xdp.ifindex },
 };
 
 fn attach(
@@ -67,17 +67,17 @@ fn attach(
     interface: &Interface,
     wanted: RequestedMode,
     netns: Option<&str>,
-) -> Result<Made, InstallError> {
+) -> Result<Attached, InstallError> {
     let made = |mode| {
         let link = create(program, interface, mode, netns)?;
-        Ok(Made { link, mode: Some(mode), native_refused: None })
+        Ok(Attached { link, mode: Some(mode), native_refused: None })
     };
     match wanted {
         RequestedMode::Native => made(Mode::Native),
         RequestedMode::Generic => made(Mode::Generic),
         RequestedMode::Auto => made(Mode::Native).or_else(|error| match native_refusal(&error) {
             None => Err(error),
-            why => Ok(Made { native_refused: why, ..made(Mode::Generic)? }),
+            why => Ok(Attached { native_refused: why, ..made(Mode::Generic)? }),
         }),
     }
 }
@@ -97,8 +97,7 @@ fn create(
     mode: Mode,
     netns: Option<&str>,
 ) -> Result<OwnedFd, InstallError> {
-    let index = i32::try_from(interface.index).unwrap_or(i32::MAX);
-    sys::link_create(program, index, libbpf_sys::BPF_XDP, mode.flag())
+    create_link(program, interface, libbpf_sys::BPF_XDP, mode.flag())
         .map_err(|errno| error_of(errno, interface, mode, netns))
 }
 
@@ -106,7 +105,7 @@ fn create(
 /// drivers' `ndo_bpf` (for veth `veth_xdp_set`).
 fn error_of(errno: Errno, interface: &Interface, mode: Mode, netns: Option<&str>) -> InstallError {
     match (errno, attach_error(errno, interface, netns)) {
-        (Errno::EBUSY | Errno::EEXIST, InstallError::AttachFailed { interface: name, .. }) => {
+        (Errno::EBUSY | Errno::EEXIST, InstallError::AttachFailed { place: name, .. }) => {
             let (netns, holder) = (netns.map(str::to_string), holder::of_xdp(interface).map(Box::new));
             InstallError::HookBusy { interface: name, netns, holder }
         }

@@ -1,10 +1,11 @@
 //! Maps that a program takes over from an earlier one, and pins.
 
 use crate::support::{Namespace, compile, kernel, load_c};
-use moonhook_hook::XDP;
+use moonhook_hook::{Point, XDP};
 use moonhook_install::RequestedMode::Native;
 use moonhook_install::{
-    InstallError, Link, LoadOptions, PinnedMap, Program, create_pin_folder, load_with_maps, section_bytes,
+    InstallError, Link, LoadOptions, PinnedMap, Program, RequestedMode, Target, create_pin_folder,
+    load_with_maps, section_bytes,
 };
 use std::path::PathBuf;
 
@@ -79,7 +80,10 @@ fn pinned_links_and_maps_are_found_again() {
     let namespace = Namespace::new("pins");
     let netns = Some(namespace.name.as_str());
     let (link_path, map_path) = (folder.0.join("link"), folder.0.join("map"));
-    let pinned = |interface| Link::pinned(&link_path, interface, netns);
+    let pinned = |interface: &str| {
+        let target = Target { interface: Some(interface.into()), mode: RequestedMode::Auto, netns };
+        Link::pinned(&link_path, &Point::at_interface(&XDP), &target)
+    };
     assert!(pinned("left").unwrap().is_none());
     let first = load_c("basic.c");
     let link = first.attach("count", &XDP, "left", Native, netns).unwrap();
@@ -93,7 +97,7 @@ fn pinned_links_and_maps_are_found_again() {
     assert!(matches!(pinned("right").unwrap_err(), InstallError::PinnedElsewhere { .. }));
     let mut link = pinned("left").unwrap().unwrap();
     assert_eq!(
-        (link.mode().unwrap().to_string(), link.interface().name.as_str()),
+        (link.mode().unwrap().to_string(), link.site().name().as_str()),
         (before.0.to_string(), "left")
     );
     let map = PinnedMap::open(&map_path).unwrap();
@@ -133,7 +137,9 @@ fn an_interface_that_is_gone_is_no_pinned_link() {
     let link = load_c("drop.c").attach("drop_all", &XDP, "left", Native, Some(&namespace.name)).unwrap();
     link.pin(&folder.0.join("link")).unwrap();
     namespace.ip("link delete left");
-    assert!(Link::pinned(&folder.0.join("link"), "left", Some(&namespace.name)).unwrap().is_none());
+    let netns = Some(namespace.name.as_str());
+    let target = Target { interface: Some("left".into()), mode: RequestedMode::Auto, netns };
+    assert!(Link::pinned(&folder.0.join("link"), &Point::at_interface(&XDP), &target).unwrap().is_none());
 }
 
 #[test]

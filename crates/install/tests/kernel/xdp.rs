@@ -21,11 +21,11 @@ fn attaches_in_each_mode_and_detaches_when_dropped() {
         assert_eq!(namespace.xdp("left"), None);
     }
     let link = program.attach("drop_all", &XDP, "left", Auto, Some(&namespace.name)).unwrap();
-    let index = link.interface().index;
+    let index = link.site().interface().unwrap().index;
     link.detach().unwrap();
     assert_eq!(namespace.xdp("left"), None);
     let link = program.attach("drop_all", &XDP, index, Auto, Some(&namespace.name)).unwrap();
-    assert_eq!(link.interface().name, "left");
+    assert_eq!(link.site().name(), "left");
     namespace.ip("link delete left");
     assert!(!link.is_attached());
 }

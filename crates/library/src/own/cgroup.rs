@@ -1,6 +1,6 @@
 //! `require "cgroup"`: handlers of control groups.
 
-use super::REGISTER;
+use super::register::REGISTER;
 use crate::{Found, Function, Library};
 
 pub const CGROUP: Library = Library {

@@ -1,6 +1,6 @@
 //! `require "tc"`: handlers of traffic control.
 
-use super::REGISTER;
+use super::register::REGISTER;
 use crate::{Found, Function, Library};
 
 pub const TC: Library = Library {

@@ -1,6 +1,6 @@
 //! `require "xdp"`: handlers of XDP.
 
-use super::REGISTER;
+use super::register::REGISTER;
 use crate::{Found, Function, Library};
 
 pub const XDP: Library = Library {

@@ -1,0 +1,111 @@
+//! Links of network interfaces.
+
+use super::{Elsewhere, Kind, Made, Mode, RequestedMode, Site, Target};
+use crate::interface::{self, Interface, InterfaceName};
+use crate::privilege::LOAD;
+use crate::{InstallError, sys};
+use libbpf_sys::bpf_link_info;
+use moonhook_hook::{Hook, Place};
+use nix::errno::Errno;
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+/// A kind of link that interfaces have.
+pub(super) struct OfInterface {
+    pub hook: &'static Hook,
+    /// Whether a link is of this kind.
+    pub is: fn(&bpf_link_info) -> bool,
+    /// Puts a program into the hook of an interface of the calling thread's namespace, which errors call by the name.
+    pub attach: fn(BorrowedFd<'_>, &Interface, RequestedMode, Option<&str>) -> Result<Attached, InstallError>,
+    /// How a link's program runs that is found on an interface of the calling thread's namespace, at hooks with several ways.
+    pub mode: fn(&Interface) -> Option<Mode>,
+    /// Whether the program of such a link is at an interface of the calling thread's namespace: other namespaces have interfaces of the
+    /// same number.
+    pub is_at: fn(&bpf_link_info, &Interface) -> bool,
+    /// The interface's index in the information on such a link; 0 when the interface is gone.
+    pub index: fn(&bpf_link_info) -> u32,
+}
+
+/// A link that was made, and how its program runs.
+pub(super) struct Attached {
+    pub link: OwnedFd,
+    pub mode: Option<Mode>,
+    /// Why native mode was not to be had, if it was wanted.
+    pub native_refused: Option<String>,
+}
+
+impl Kind for OfInterface {
+    fn hook(&self) -> &'static Hook {
+        self.hook
+    }
+
+    fn is(&self, info: &bpf_link_info) -> bool {
+        (self.is)(info)
+    }
+
+    fn attach(&self, program: BorrowedFd<'_>, _: &Place, target: &Target<'_>) -> Result<Made, InstallError> {
+        let interface = self.interface(target)?;
+        if !interface::carries_ethernet(&interface) {
+            return Err(InstallError::NoEthernet { interface: interface.name });
+        }
+        let attached = (self.attach)(program, &interface, target.mode, target.netns)?;
+        let Attached { link, mode, native_refused } = attached;
+        Ok(Made { link, site: Site::Interface(interface), mode, native_refused })
+    }
+
+    fn find(
+        &self,
+        info: &bpf_link_info,
+        _: &Place,
+        target: &Target<'_>,
+    ) -> Result<Option<(Site, Option<Mode>)>, Elsewhere> {
+        let index = (self.index)(info);
+        if index == 0 {
+            return Ok(None);
+        }
+        let interface = self.interface(target).map_err(Elsewhere::Error)?;
+        if interface.index != index || !(self.is_at)(info, &interface) {
+            return Err(Elsewhere::At(index.into()));
+        }
+        let mode = (self.mode)(&interface);
+        Ok(Some((Site::Interface(interface), mode)))
+    }
+
+    fn is_attached(&self, info: &bpf_link_info) -> bool {
+        (self.index)(info) != 0
+    }
+}
+
+impl OfInterface {
+    fn interface(&self, target: &Target<'_>) -> Result<Interface, InstallError> {
+        let none = || InstallError::NoInterface { hook: self.hook.name };
+        interface::find(target.interface.as_ref().ok_or_else(none)?, target.netns)
+    }
+}
+
+/// What an errno of `BPF_LINK_CREATE` means at the hooks of interfaces.
+pub(super) fn attach_error(errno: Errno, interface: &Interface, netns: Option<&str>) -> InstallError {
+    // An interface that went meanwhile is EINVAL or ENODEV.
+    if let Err(gone) = interface::find(&InterfaceName::Index(interface.index), netns) {
+        return gone;
+    }
+    match errno {
+        Errno::EPERM => InstallError::permission("attaching to an interface", &LOAD[..2], errno),
+        _ => InstallError::AttachFailed { place: interface.name.clone(), errno },
+    }
+}
+
+/// Whether the program that a link has is one of these.
+pub(super) fn has_program(info: &bpf_link_info, programs: &[u32]) -> bool {
+    programs.contains(&info.prog_id)
+}
+
+/// Puts a program into a hook whose target is an interface.
+pub(super) fn create(
+    program: BorrowedFd<'_>,
+    interface: &Interface,
+    attach_type: u32,
+    flags: u32,
+) -> Result<OwnedFd, Errno> {
+    let index = i32::try_from(interface.index).unwrap_or(i32::MAX);
+    sys::link_create(program, index, attach_type, flags)
+}
