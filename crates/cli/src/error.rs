@@ -108,7 +108,7 @@ impl CliError {
                 return Diagnostic::new(self.code(), self.to_string()).help(help);
             }
             CliError::NoScript { .. } => {
-                "name the interface and then the script; a script in the working folder whose name does not end in `.lua` is `./NAME`"
+                "name the script behind the interface; `moonhook run --help` has examples"
             }
             CliError::Operands { .. } => "`moonhook table --help` shows the operands of each operation",
             CliError::Entry { .. } => "correct the line; `moonhook table --help` describes the formats",

@@ -4,7 +4,7 @@ use crate::caller_saves::CallerSaves;
 use crate::frame::SlotOffsets;
 use crate::isa::{self, Source, Word};
 use crate::machine::{Base, CALL_CLOBBERED, Conversion, InPlace, Machine, MachineFunction, Rhs};
-use moonhook_ir::{CompareOp, FunctionId, Loc, MapId, Size};
+use moonhook_ir::{CompareOp, FunctionId, Loc, MapId, Size, helper};
 use regalloc2::{Allocation, AllocationKind, Block, Edit, Inst, InstOrEdit, Output};
 
 /// What a word's immediate becomes when the object is loaded.
@@ -15,6 +15,8 @@ pub enum Reference {
     Map(MapId),
     /// A function that is called here.
     Function(FunctionId),
+    /// A function of the kernel that is called here by its name ([`helper::kernel_function`]).
+    Kernel(u32),
     /// A function that a helper is to call; the offset in its section is in the immediate.
     Callback(FunctionId),
 }
@@ -218,16 +220,18 @@ impl Assembler<'_> {
             Machine::Load { .. } | Machine::Store { .. } | Machine::Atomic { .. } => {
                 self.memory(op, operands)
             }
-            Machine::Helper(id) => self.push(isa::call_helper(id)),
-            Machine::Call(function) => self.call(function),
+            Machine::Helper(id) => match helper::kernel_function(id as u32) {
+                Some(function) => self.call_by_name(Reference::Kernel(function.id)),
+                None => self.push(isa::call_helper(id)),
+            },
+            Machine::Call(function) => self.call_by_name(Reference::Function(function)),
             Machine::RareCall(_) => {} // Has places that are no registers: see `assemble`.
             Machine::Params | Machine::Jump | Machine::Branch(..) | Machine::MayGoto | Machine::Return => {}
         }
     }
 
-    fn call(&mut self, function: FunctionId) {
-        let reference = Some(Reference::Function(function));
-        self.words.push(CodeWord { word: isa::call_function(), loc: self.loc, reference });
+    fn call_by_name(&mut self, callee: Reference) {
+        self.words.push(CodeWord { word: isa::call_function(), loc: self.loc, reference: Some(callee) });
     }
 
     /// A call that keeps the registers that are needed behind it. The arguments go by way of the stack, where no order of moves
@@ -256,7 +260,7 @@ impl Assembler<'_> {
             };
             self.push(word);
         }
-        self.call(function);
+        self.call_by_name(Reference::Function(function));
         if let Some(result) = register(result).filter(|result| *result != 0) {
             self.push(isa::mov(result, Source::Register(0)));
         }

@@ -35,6 +35,8 @@ pub struct TypeId(pub u32);
 pub enum Linkage {
     Static = 0,
     Global = 1,
+    /// The kernel has it.
+    Extern = 2,
 }
 
 /// A member of a structure, or a variable in a section: its type and first byte.

@@ -5,7 +5,8 @@ use crate::entries;
 use crate::error::EmitError;
 use crate::program::{Code, DATA_ALIGNMENT, TEXT, data_section};
 use moonhook_hook::{HOOKS, Hook};
-use moonhook_ir::{Function, FunctionKind, Loc, MapDefinition, MapKind, Module, SourceFile};
+use moonhook_ir::helper::{self, KernelFunction, Parameter};
+use moonhook_ir::{Function, FunctionKind, Loc, MapDefinition, MapKind, Module, Op, SourceFile};
 
 /// The last line number that line information holds (22 bits).
 const MAX_LINE: u32 = (1 << 22) - 1;
@@ -29,6 +30,7 @@ pub fn describe(module: &Module, codes: &[Code], license: usize) -> Result<Descr
     let member = Member { name: "_license", type_id: variable, offset: 0 };
     btf.section("license", license as u32, &[(member, license as u32)]);
     let extension = functions(module, codes, &mut btf);
+    kernel_functions(module, &mut btf);
     Ok(Description { btf: btf.finish(), extension, map_offsets, maps_size })
 }
 
@@ -112,6 +114,41 @@ fn data(module: &Module, btf: &mut Btf) -> Result<(), EmitError> {
         btf.section(&section, size, &[(Member { name: &map.name, type_id: variable, offset: 0 }, size)]);
     }
     Ok(())
+}
+
+/// Declares the kernel's functions that the module calls, as libbpf looks for them (`bpf_object__collect_externs`).
+fn kernel_functions(module: &Module, btf: &mut Btf) {
+    let mut declared = Vec::new();
+    for function in called_of_kernel(module) {
+        let types: Vec<(&str, TypeId)> = (function.parameters.iter())
+            .map(|parameter| match parameter {
+                Parameter::Number => ("", btf.u64()),
+                Parameter::Structure(name) => {
+                    let structure = btf.structure(name, 0, &[]);
+                    ("", btf.pointer(structure))
+                }
+            })
+            .collect();
+        let type_id = btf.function(function.name, Linkage::Extern, btf.int(), &types);
+        declared.push((Member { name: function.name, type_id, offset: 0 }, 0));
+    }
+    if !declared.is_empty() {
+        btf.section(".ksyms", 0, &declared);
+    }
+}
+
+/// The kernel's functions that a module calls, each once.
+pub fn called_of_kernel(module: &Module) -> Vec<&'static KernelFunction> {
+    let mut called: Vec<&KernelFunction> = Vec::new();
+    for inst in module.functions.iter().flat_map(|function| &function.blocks).flat_map(|block| &block.insts) {
+        if let Op::Helper { id, .. } = inst.op
+            && let Some(function) = helper::kernel_function(id)
+            && !called.iter().any(|known| known.id == id)
+        {
+            called.push(function);
+        }
+    }
+    called
 }
 
 /// Describes the functions and the lines they come from: the `.BTF.ext` section.

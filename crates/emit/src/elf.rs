@@ -1,7 +1,7 @@
 //! The ELF file: a relocatable object as `clang -target bpf` writes it, for libbpf and what is built on it.
 
 use crate::assemble::{CodeWord, Reference};
-use crate::describe::{Description, section_of};
+use crate::describe::{Description, called_of_kernel, section_of};
 use crate::error::EmitError;
 use crate::isa::Word;
 use crate::program::{ARENA_IMAGE, Code, DATA_ALIGNMENT, data_section};
@@ -23,10 +23,12 @@ pub fn write(
         object: Object::new(BinaryFormat::Elf, Architecture::Bpf, Endianness::Little),
         maps: Vec::new(),
         functions: Vec::new(),
+        kernel: Vec::new(),
         sections: Vec::new(),
     };
     writer.maps(module, &description);
     writer.functions(module, codes);
+    writer.kernel_functions(module);
     writer.relocations(module, codes)?;
     let id = writer.section("license", SectionKind::Data);
     writer.object.append_section_data(id, license, 1);
@@ -58,6 +60,8 @@ struct Writer<'a> {
     /// By map and by function; of data sections the sections' own symbols.
     maps: Vec<SymbolId>,
     functions: Vec<SymbolId>,
+    /// The kernel's functions, by their numbers.
+    kernel: Vec<(u32, SymbolId)>,
     /// Code sections by name.
     sections: Vec<(&'a str, SectionId)>,
 }
@@ -136,6 +140,22 @@ impl<'a> Writer<'a> {
         }
     }
 
+    fn kernel_functions(&mut self, module: &Module) {
+        for function in called_of_kernel(module) {
+            let symbol = self.object.add_symbol(Symbol {
+                name: function.name.as_bytes().to_vec(),
+                value: 0,
+                size: 0,
+                kind: SymbolKind::Unknown,
+                scope: SymbolScope::Unknown,
+                weak: false,
+                section: SymbolSection::Undefined,
+                flags: SymbolFlags::None,
+            });
+            self.kernel.push((function.id, symbol));
+        }
+    }
+
     fn code_section(&mut self, function: &'a Function) -> SectionId {
         let name = section_of(function);
         if let Some((_, id)) = self.sections.iter().find(|(known, _)| *known == name) {
@@ -162,6 +182,12 @@ impl<'a> Writer<'a> {
                         (self.maps[map.0 as usize], elf::R_BPF_64_64)
                     }
                     Reference::Function(callee) => (self.functions[callee.0 as usize], elf::R_BPF_64_32),
+                    Reference::Kernel(id) => {
+                        let symbol = self.kernel.iter().find(|(known, _)| *known == id);
+                        let undeclared =
+                            || EmitError::ObjectFile { problem: "an undeclared function".into() };
+                        (symbol.ok_or_else(undeclared)?.1, elf::R_BPF_64_32)
+                    }
                     Reference::Callback(callee) => (self.section_symbol(module, callee), elf::R_BPF_64_64),
                 };
                 let relocation = Relocation {

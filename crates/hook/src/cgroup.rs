@@ -1,14 +1,14 @@
 //! Packets of the processes in a control group (`BPF_PROG_TYPE_CGROUP_SKB`, kernel/bpf/cgroup.c): what their sockets are about to
 //! get, and what they have sent. Such programs see packets from the IP header on and cannot change them.
 
-use crate::{Checksums, Context, Hook, Layer, Length, Packet, Reader, Verdict};
+use crate::{Bytes, Checksums, Context, Hook, Layer, Length, Packet, Reader, Verdict};
 
 /// What `DROP` refuses on its way out is an error (`EPERM`) to who has sent it.
 const VERDICTS: &[Verdict] = &[Verdict::plain(0, &["DROP"]), Verdict::plain(1, &["PASS", "ALLOW"])];
 
 /// `len` of `struct __sk_buff`, and `bpf_skb_load_bytes`. What lies between `data` and `data_end` is only the part of a packet that is not in pages
 /// of its own, of TCP data often nothing.
-const READER: Reader = Reader { length: Length::Word(0), load: 26, store: None };
+const READER: Reader = Reader { bytes: Bytes::Helper { load: 26, length: Length::Word(0) }, store: None };
 
 /// Packets that sockets in the group are about to get.
 pub const CGROUP_INGRESS: Hook = hook("cgroup.ingress", "cgroup_skb/ingress");

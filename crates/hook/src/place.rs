@@ -1,6 +1,6 @@
 //! Hooks that are at several places of a system.
 
-use crate::{HOOKS, Hook};
+use crate::{HOOKS, Hook, NETFILTER};
 use std::fmt;
 use std::sync::Arc;
 
@@ -19,6 +19,70 @@ pub enum Place {
     Interface,
     /// A control group: its path, from the root of the file system or from where control groups are mounted.
     Cgroup(Arc<str>),
+    Netfilter(NetfilterPlace),
+}
+
+/// Where in the network stack netfilter asks, and when.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct NetfilterPlace {
+    pub family: Family,
+    /// Which of the five points: an index of [`NETFILTER_POINTS`].
+    pub number: u32,
+    /// Who has a lower one is asked earlier.
+    pub priority: i32,
+    /// Packets are put together from fragments before.
+    pub defragments: bool,
+}
+
+/// The points of the network stack where netfilter asks, by their numbers (`enum nf_inet_hooks`, include/uapi/linux/netfilter.h).
+pub const NETFILTER_POINTS: [&str; 5] = ["PRE_ROUTING", "LOCAL_IN", "FORWARD", "LOCAL_OUT", "POST_ROUTING"];
+
+/// Protocol families (`NFPROTO_…`, include/uapi/linux/netfilter.h) that such programs can be for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Family {
+    Ipv4 = 2,
+    Ipv6 = 10,
+}
+
+impl Family {
+    pub const ALL: [Family; 2] = [Family::Ipv4, Family::Ipv6];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Family::Ipv4 => "ipv4",
+            Family::Ipv6 => "ipv6",
+        }
+    }
+}
+
+impl NetfilterPlace {
+    /// What a person calls the point.
+    pub fn point(&self) -> &'static str {
+        NETFILTER_POINTS.get(self.number as usize).copied().unwrap_or_default()
+    }
+
+    /// The place that is written so by [`fmt::Display`].
+    fn parse(text: &str) -> Option<NetfilterPlace> {
+        let mut words = text.split(' ');
+        let family = words.next()?;
+        let family = Family::ALL.into_iter().find(|known| known.name() == family)?;
+        let point = words.next()?;
+        let number = NETFILTER_POINTS.iter().position(|known| *known == point)? as u32;
+        let priority = words.next()?.parse().ok()?;
+        let defragments = match words.next() {
+            None => false,
+            Some("defragmented") => true,
+            Some(_) => return None,
+        };
+        Some(NetfilterPlace { family, number, priority, defragments })
+    }
+}
+
+impl fmt::Display for NetfilterPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {}", self.family.name(), self.point(), self.priority)?;
+        if self.defragments { f.write_str(" defragmented") } else { Ok(()) }
+    }
 }
 
 impl Point {
@@ -34,6 +98,7 @@ impl Point {
         match &self.place {
             Place::Interface => hook,
             Place::Cgroup(path) => format!("{hook}@{}", escaped(path)),
+            Place::Netfilter(place) => format!("{hook}@{}", escaped(&place.to_string())),
         }
     }
 
@@ -43,6 +108,9 @@ impl Point {
         let hook = HOOKS.iter().find(|known| known.name.replace('.', "+") == hook)?;
         let place = match place {
             None => Place::Interface,
+            Some(place) if *hook == &NETFILTER => {
+                Place::Netfilter(NetfilterPlace::parse(&unescaped(place)?)?)
+            }
             Some(path) => Place::Cgroup(unescaped(path)?.into()),
         };
         Some(Point { hook, place })
@@ -78,6 +146,7 @@ impl fmt::Display for Point {
         match &self.place {
             Place::Interface => Ok(()),
             Place::Cgroup(path) => write!(f, " {path}"),
+            Place::Netfilter(place) => write!(f, " {place}"),
         }
     }
 }
@@ -90,6 +159,13 @@ mod tests {
     #[test]
     fn points_are_found_by_the_names_of_their_files() {
         let group = |path: &str| Point { hook: &CGROUP_EGRESS, place: Place::Cgroup(path.into()) };
+        let place =
+            |defragments| NetfilterPlace { family: Family::Ipv6, number: 3, priority: -7, defragments };
+        let netfilter = |place| Point { hook: &NETFILTER, place: Place::Netfilter(place) };
+        for point in [netfilter(place(false)), netfilter(place(true))] {
+            assert_eq!(Point::of_file_name(&point.file_name()), Some(point));
+        }
+        assert_eq!(netfilter(place(false)).to_string(), "netfilter ipv6 LOCAL_OUT -7");
         for point in
             [Point::at_interface(&TC_INGRESS), group("/sys/fs/cgroup/a.b"), group("ä+2e x-1"), group("")]
         {

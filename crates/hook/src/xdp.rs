@@ -1,11 +1,12 @@
 //! XDP: frames as the driver has received them (`enum xdp_action`, `struct xdp_md`).
 
 use crate::{
-    Addresses, Buffers, Checksums, Context, Elsewhere, Hook, Layer, Length, Packet, Reader, Verdict,
+    Addresses, Buffers, Bytes, Checksums, Context, Elsewhere, Hook, Layer, Length, Packet, Reader, Verdict,
 };
 
 /// `bpf_xdp_get_buff_len`, `bpf_xdp_load_bytes` and `bpf_xdp_store_bytes`.
-const READER: Reader = Reader { length: Length::Helper(188), load: 189, store: Some(190) };
+const READER: Reader =
+    Reader { bytes: Bytes::Helper { load: 189, length: Length::Helper(188) }, store: Some(190) };
 const BUFFERS: Buffers = Buffers { section: "xdp.frags", reader: READER };
 
 const PACKET: Packet = Packet::Between(Addresses { start: 0, end: 4 }, Elsewhere::Buffers(BUFFERS));

@@ -35,7 +35,7 @@ pub use arena::ArenaSection;
 pub use error::{Holder, InstallError, Rejection};
 pub use events::Events;
 pub use interface::{Interface, InterfaceName};
-pub use link::{Cgroup, Link, Mode, RequestedMode, Site, Target};
+pub use link::{Cgroup, Link, Mode, Netfilter, RequestedMode, Site, Target};
 pub use map::{DataSection, MapInfo};
 pub use pin::{PinnedMap, create_pin_folder, section_bytes, unpin};
 pub use privilege::{Capability, effective_capabilities};

@@ -2,7 +2,6 @@
 
 use libbpf_sys as bpf;
 use nix::errno::Errno;
-use nix::libc;
 use std::ffi::{CStr, CString};
 use std::mem::size_of;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -107,12 +106,22 @@ pub(crate) fn link_create(
     owned(unsafe { bpf::bpf_link_create(program.as_raw_fd(), target, attach_type, &raw const options) })
 }
 
-/// `BPF_LINK_CREATE` of a netfilter link for `family` (`NFPROTO_…`), local input, priority 0.
-pub(crate) fn netfilter_link_create(program: BorrowedFd<'_>, family: u32) -> Result<OwnedFd, Errno> {
+/// `BPF_LINK_CREATE` of a netfilter link in the caller's network namespace, for `family` (`NFPROTO_…`), at the point of that number.
+pub(crate) fn netfilter_link_create(
+    program: BorrowedFd<'_>,
+    family: u32,
+    number: u32,
+    priority: i32,
+    defragments: bool,
+) -> Result<OwnedFd, Errno> {
     let mut options =
         bpf::bpf_link_create_opts { sz: size_of::<bpf::bpf_link_create_opts>() as _, ..Default::default() };
     options.__bindgen_anon_1.netfilter.pf = family;
-    options.__bindgen_anon_1.netfilter.hooknum = libc::NF_INET_LOCAL_IN as u32;
+    options.__bindgen_anon_1.netfilter.hooknum = number;
+    options.__bindgen_anon_1.netfilter.priority = priority;
+    if defragments {
+        options.__bindgen_anon_1.netfilter.flags = bpf::BPF_F_NETFILTER_IP_DEFRAG;
+    }
     // SAFETY: `options` outlives the call and has no pointers in it.
     owned(unsafe { bpf::bpf_link_create(program.as_raw_fd(), 0, bpf::BPF_NETFILTER, &raw const options) })
 }

@@ -11,6 +11,51 @@ pub const RINGBUF_OUTPUT: u32 = 130;
 pub const FOR_EACH_MAP_ELEM: u32 = 164;
 pub const KTIME_GET_TAI_NS: u32 = 208;
 
+/// Functions of the kernel that are no helpers (kfuncs, Documentation/bpf/kfuncs.rst): the kernel knows them by their names, not by numbers.
+/// Those that programs call have numbers here that no helper has.
+pub const DYNPTR_FROM_SKB: u32 = KERNEL_FUNCTIONS[0].id;
+pub const DYNPTR_SIZE: u32 = KERNEL_FUNCTIONS[1].id;
+pub const DYNPTR_READ: u32 = 201;
+
+/// A function of the kernel that programs call by its name.
+#[derive(Debug)]
+pub struct KernelFunction {
+    pub id: u32,
+    pub name: &'static str,
+    pub parameters: &'static [Parameter],
+}
+
+/// What a function of the kernel takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Parameter {
+    Number,
+    /// The address of a structure of that name.
+    Structure(&'static str),
+}
+
+/// All of them (net/core/filter.c, kernel/bpf/helpers.c). Each gives a number of 32 bits.
+const KERNEL_FUNCTIONS: &[KernelFunction] = &[
+    KernelFunction {
+        id: 1 << 30,
+        name: "bpf_dynptr_from_skb",
+        parameters: &[
+            Parameter::Structure("__sk_buff"),
+            Parameter::Number,
+            Parameter::Structure("bpf_dynptr"),
+        ],
+    },
+    KernelFunction {
+        id: (1 << 30) + 1,
+        name: "bpf_dynptr_size",
+        parameters: &[Parameter::Structure("bpf_dynptr")],
+    },
+];
+
+/// The function of the kernel with that number; `None` for those of helpers.
+pub fn kernel_function(id: u32) -> Option<&'static KernelFunction> {
+    KERNEL_FUNCTIONS.iter().find(|function| function.id == id)
+}
+
 /// What a call can change, besides its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {

@@ -55,6 +55,8 @@ pub const LIBRARIES: &[&Library] = &[
     &own::LINUX,
     &own::RCU,
     &own::SIGNAL,
+    &own::CGROUP,
+    &own::NETFILTER,
     &own::TC,
     &own::TIMER,
     &own::XDP,

@@ -11,18 +11,22 @@
 use crate::access::{Access, MAX_DISPLACEMENT, MAX_FRAME};
 use crate::facts::{Bounds, Facts, Pointer};
 use crate::machine::{Fault, PacketState};
-use moonhook_hook::{Buffers, Length, Reader};
+use moonhook_hook::{Buffers, Bytes, Length, Reader};
 use moonhook_ir::words::{Address, Path, Word};
-use moonhook_ir::{BinaryOp, CompareOp, Op, Size, Value};
+use moonhook_ir::{BinaryOp, CompareOp, Op, Size, Value, helper};
 
 /// Bytes that are copied of a packet at first, where not all of it has to be.
 pub const FIRST: i64 = 256;
 
+/// Bytes of a `struct bpf_dynptr` (include/uapi/linux/bpf.h).
+const DYNPTR: u32 = 16;
+
 /// Bytes behind the largest offset of a copy that memory has.
 const MARGIN: u32 = 128;
 
-/// Where it is noted, in front of the copy's bytes, whether there is more in it than the first of them.
+/// Where it is noted, in front of the copy's bytes, whether there is more in it than the first of them, and the frame's length.
 const NOTE: i16 = -8;
+const LENGTH: i16 = -16;
 
 /// A copy of a frame.
 #[derive(Clone, Copy, Debug)]
@@ -35,24 +39,30 @@ pub struct FrameCopy {
     pub readable: Word,
     /// Only the [`FIRST`] bytes were copied, unless the note says that the others were.
     pub partly: bool,
+    /// The address of the dynptr over the packet, where it is copied through one.
+    dynptr: Option<Value>,
 }
 
 /// Working on a copy of the frame.
 pub trait Scattered: Access {
     /// Goes on with frames that lie in one buffer; gives the state for the others.
-    fn split_scattered(&mut self, buffers: Buffers) -> Self::State {
-        let total = self.whole_length(buffers.reader);
+    fn split_scattered(&mut self, buffers: Buffers) -> Result<Self::State, Self::Stop> {
+        let (total, _) = self.whole_length(buffers.reader)?;
         let Bounds { start, end } = self.bounds();
         let linear = self.binary(BinaryOp::Sub, end, start);
         let whole = self.compare(CompareOp::Eq, total, linear);
         let (whole, scattered) = self.split(whole);
         self.resume(whole);
-        scattered
+        Ok(scattered)
     }
 
     /// Copies the frame, the first bytes of it if `partly`, and makes the code that follows use the copy.
     fn copy_frame(&mut self, reader: Reader, partly: bool) -> Result<(), Self::Stop> {
-        let copy = FrameCopy { partly, ..self.described_copy(reader)? };
+        let (length, dynptr) = self.whole_length(reader)?;
+        let copy = FrameCopy { partly, dynptr, ..self.described_copy(reader, length)? };
+        if dynptr.is_some() {
+            self.store(copy.base, LENGTH, Size::B8, length);
+        }
         let empty = self.compare(CompareOp::Eq, copy.readable, 0);
         self.fail_if(empty, |machine| machine.fault(Fault::Memory));
         let mut bytes = copy.readable;
@@ -67,7 +77,14 @@ pub trait Scattered: Access {
 
     /// Makes the code that follows use the copy that was made earlier for this packet, of all of it.
     fn use_copy(&mut self, reader: Reader) -> Result<(), Self::Stop> {
-        let copy = self.described_copy(reader)?;
+        let length = match reader.bytes {
+            Bytes::Helper { .. } => self.whole_length(reader)?.0,
+            Bytes::Dynptr { .. } => {
+                let base = self.room_for_copy()?;
+                self.load(base, LENGTH, Size::B8, false)
+            }
+        };
+        let copy = self.described_copy(reader, length)?;
         self.set_copy(copy);
         Ok(())
     }
@@ -76,21 +93,38 @@ pub trait Scattered: Access {
     fn copy_bytes(&mut self, copy: FrameCopy, offset: i64, bytes: Word) {
         let context = self.program_context();
         let to = self.add(copy.base, offset);
-        let failed = self.helper(copy.reader.load, &[context, Word::Imm(offset), to, bytes]);
+        let offset = Word::Imm(offset);
+        let failed = match (copy.reader.bytes, copy.dynptr) {
+            (Bytes::Helper { load, .. }, _) => self.helper(load, &[context, offset, to, bytes]),
+            (Bytes::Dynptr { .. }, Some(dynptr)) => {
+                self.helper(helper::DYNPTR_READ, &[to, bytes, dynptr.into(), offset, Word::Imm(0)])
+            }
+            // Who uses a copy that was made elsewhere has all of it.
+            (Bytes::Dynptr { .. }, None) => Word::Imm(0),
+        };
         let failed = self.compare(CompareOp::Ne, failed, 0);
         self.fail_if(failed, |machine| machine.fault(Fault::Memory));
     }
 
-    /// The frame's length, wherever its bytes are.
-    fn whole_length(&mut self, reader: Reader) -> Word {
-        match reader.length {
-            Length::Helper(helper) => {
-                let context = self.program_context();
-                self.helper(helper, &[context])
+    /// The frame's length, wherever its bytes are, and the address of the dynptr over it that was made, if any.
+    fn whole_length(&mut self, reader: Reader) -> Result<(Word, Option<Value>), Self::Stop> {
+        let context = self.code().function.params[0];
+        match reader.bytes {
+            Bytes::Helper { length: Length::Helper(helper), .. } => {
+                Ok((self.helper(helper, &[context.into()]), None))
             }
-            Length::Word(at) => {
-                let context = self.code().function.params[0];
-                self.load(context, at, Size::B4, false)
+            Bytes::Helper { length: Length::Word(at), .. } => {
+                Ok((self.load(context, at, Size::B4, false), None))
+            }
+            Bytes::Dynptr { packet } => {
+                let packet = self.load(context, packet, Size::B8, false);
+                let slot = self.code_mut().function.new_slot(DYNPTR);
+                let dynptr = self.emit(Op::SlotAddress(slot));
+                let args = [packet, Word::Imm(0), dynptr.into()];
+                let failed = self.helper(helper::DYNPTR_FROM_SKB, &args);
+                let failed = self.compare(CompareOp::Ne, failed, 0);
+                self.fail_if(failed, |machine| machine.fault(Fault::Memory));
+                Ok((self.helper(helper::DYNPTR_SIZE, &[dynptr.into()]), Some(dynptr)))
             }
         }
     }
@@ -137,12 +171,11 @@ pub trait Scattered: Access {
         Ok(met.and_then(|words| words.first().copied()).unwrap_or(Word::Imm(0)))
     }
 
-    fn described_copy(&mut self, reader: Reader) -> Result<FrameCopy, Self::Stop> {
-        let length = self.whole_length(reader);
+    fn described_copy(&mut self, reader: Reader, length: Word) -> Result<FrameCopy, Self::Stop> {
         let base = self.room_for_copy()?;
         let readable = self.smaller(length, Word::Imm(MAX_FRAME));
         let readable = self.and(readable, MAX_FRAME);
-        Ok(FrameCopy { reader, base, length, readable, partly: false })
+        Ok(FrameCopy { reader, base, length, readable, partly: false, dynptr: None })
     }
 
     /// What [`crate::Access::locate`] does, in the copy: the comparison is with the frame's length, and a mask is the proof.

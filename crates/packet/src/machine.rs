@@ -48,7 +48,7 @@ pub trait Machine: Branches<State: PacketState> {
         body: fn(&mut Self, &[Word]) -> Result<(), Self::Stop>,
     ) -> Result<Option<FunctionId>, Self::Stop>;
 
-    /// The address of 64 KiB of memory of this CPU's own, where a frame is copied to ([`crate::Scattered`]), behind 8 bytes for a note.
+    /// The address of 64 KiB of memory of this CPU's own, where a frame is copied to ([`crate::Scattered`]), behind 16 bytes for notes.
     fn room_for_copy(&mut self) -> Result<Value, Self::Stop>;
 
     /// Takes note that code may read what is not among the first bytes of a packet that is only partly copied.

@@ -133,6 +133,13 @@ pub const AT_CGROUP: Elsewhere = Elsewhere(
     package.loaded['linux.xdp'] = { ABORTED = 0, DROP = 0, PASS = 1, TX = 0, REDIRECT = 0 } end ",
 );
 
+/// The same, through a dynptr.
+pub const AT_NETFILTER: Elsewhere = Elsewhere(
+    "do local netfilter = require 'netfilter' local register, detach = netfilter.register, netfilter.detach \
+    package.loaded.xdp = { attach = function(f) register { pf = 2, hooknum = 1, hook = f } end, detach = detach } \
+    package.loaded['linux.xdp'] = { ABORTED = 0, DROP = 0, PASS = 1, TX = 0, REDIRECT = 0 } end ",
+);
+
 /// Runs a case with its handlers for XDP at another hook instead, in both forms.
 ///
 /// # Errors

@@ -89,6 +89,11 @@ fn cases_agree_at_control_groups() {
     agree_at("control groups", &cases::AT_CGROUP);
 }
 
+#[test]
+fn cases_agree_at_netfilter() {
+    agree_at("netfilter", &cases::AT_NETFILTER);
+}
+
 fn agree_at(hook: &str, elsewhere: &cases::Elsewhere) {
     if !host::kernel_available(&format!("differential cases at {hook}")) {
         return;

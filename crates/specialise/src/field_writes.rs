@@ -38,7 +38,7 @@ fn assign_named(context: &mut Context<'_>, object: &Object, name: &[u8], value: 
     let text = String::from_utf8_lossy(name).into_owned();
     if is_read_only(context, object) {
         let help = "packets can be changed at `xdp` and at `tc`";
-        context.certain_error(READ_ONLY.to_string(), Some(&text), help);
+        context.certain_error(READ_ONLY, Some(&text), help);
         return Ok(());
     }
     let protocol = match object {

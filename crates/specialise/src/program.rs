@@ -91,7 +91,7 @@ impl Context<'_> {
             self.copy_frame(reader, !self.known.copies_whole)?;
         }
         if let Some(buffers) = self.target.takes_scattered(self.options) {
-            let scattered = self.split_scattered(buffers);
+            let scattered = self.split_scattered(buffers)?;
             self.run_handlers()?;
             self.state = scattered;
             self.copy_frame(buffers.reader, false)?;

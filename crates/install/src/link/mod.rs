@@ -3,6 +3,7 @@
 //! What links have in common is here. A kind of link is a file with what attaching to its hook takes, and an entry of [`KINDS`].
 
 mod cgroup;
+mod netfilter;
 mod of_interface;
 mod pinned;
 mod site;
@@ -18,7 +19,7 @@ use nix::errno::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub use site::{Cgroup, Site};
+pub use site::{Cgroup, Netfilter, Site};
 pub use xdp::{Mode, RequestedMode};
 
 /// A kind of link.
@@ -57,7 +58,8 @@ enum Elsewhere {
 }
 
 /// All of them.
-const KINDS: &[&dyn Kind] = &[&xdp::KIND, &tcx::INGRESS, &tcx::EGRESS, &cgroup::INGRESS, &cgroup::EGRESS];
+const KINDS: &[&dyn Kind] =
+    &[&xdp::KIND, &tcx::INGRESS, &tcx::EGRESS, &cgroup::INGRESS, &cgroup::EGRESS, &netfilter::OfNetfilter];
 
 /// A link that was made.
 struct Made {

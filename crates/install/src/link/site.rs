@@ -1,6 +1,7 @@
 //! What links are attached to.
 
 use crate::interface::Interface;
+use moonhook_hook::NetfilterPlace;
 use std::path::PathBuf;
 
 /// What a link is attached to.
@@ -8,6 +9,18 @@ use std::path::PathBuf;
 pub enum Site {
     Interface(Interface),
     Cgroup(Cgroup),
+    Netfilter(Netfilter),
+}
+
+/// A point of the network stack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Netfilter {
+    /// As the script wants it.
+    pub wanted: NetfilterPlace,
+    /// As it is: of the priorities from the wanted one on, the first that was free.
+    pub place: NetfilterPlace,
+    /// The network namespace; `None`: the caller's.
+    pub netns: Option<String>,
 }
 
 /// A control group.
@@ -24,13 +37,14 @@ impl Site {
         match self {
             Site::Interface(interface) => interface.name.clone(),
             Site::Cgroup(group) => group.path.display().to_string(),
+            Site::Netfilter(netfilter) => netfilter.place.to_string(),
         }
     }
 
     pub fn interface(&self) -> Option<&Interface> {
         match self {
             Site::Interface(interface) => Some(interface),
-            Site::Cgroup(_) => None,
+            Site::Cgroup(_) | Site::Netfilter(_) => None,
         }
     }
 }

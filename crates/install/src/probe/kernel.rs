@@ -86,7 +86,7 @@ pub(super) fn netfilter_link() -> Outcome {
         c"moonhook_probe",
         &code::returning(1),
     );
-    let attach = |program: &OwnedFd| sys::netfilter_link_create(program.as_fd(), NO_FAMILY);
+    let attach = |program: &OwnedFd| sys::netfilter_link_create(program.as_fd(), NO_FAMILY, 1, 0, false);
     link(program, attach, Errno::EAFNOSUPPORT)
 }
 

@@ -25,20 +25,39 @@ pub(super) fn add_at(
     number: usize,
     place: impl Fn(&[Value]) -> Result<Place, String> + 'static,
 ) -> mlua::Result<()> {
-    let all = context.registry.handlers.all.clone();
-    let attach = context.function(name, move |_, arguments| {
+    let points = move |arguments: &[Value]| {
         let place = place(arguments)?;
         match arguments.get(number - 1) {
             Some(Value::Function(function)) if is_library_function(function) => {
                 Err(format!("bad argument #{number} to '{}' (a function written in Lua expected)", key(name)))
             }
             Some(Value::Function(function)) => {
-                let point = Point { hook, place };
-                all.borrow_mut().push(Registration { point, function: function.clone() });
-                Ok(Value::Nil)
+                Ok((vec![Point { hook, place }], Value::Function(function.clone())))
             }
             _ => Err(type_error(arguments, number, key(name), "function")),
         }
+    };
+    add_points(context, table, name, points)
+}
+
+/// The same of a function in whose arguments `points` finds the places and the handler.
+pub(super) fn add_points(
+    context: &mut Context,
+    table: &Table,
+    name: &'static str,
+    points: impl Fn(&[Value]) -> Result<(Vec<Point>, Value), String> + 'static,
+) -> mlua::Result<()> {
+    let all = context.registry.handlers.all.clone();
+    let attach = context.function(name, move |_, arguments| {
+        let (points, handler) = points(arguments)?;
+        let Value::Function(function) = handler else { return Ok(Value::Nil) };
+        if is_library_function(&function) {
+            return Err(format!("bad argument to '{}' (a function written in Lua expected)", key(name)));
+        }
+        let registrations =
+            points.into_iter().map(|point| Registration { point, function: function.clone() });
+        all.borrow_mut().extend(registrations);
+        Ok(Value::Nil)
     })?;
     table.raw_set(key(name), attach)
 }

@@ -7,7 +7,9 @@ pub(crate) mod attach;
 mod byteorder;
 mod cgroup;
 mod linux;
+mod linux_nf;
 pub(crate) mod module;
+mod netfilter;
 mod rcu;
 mod set;
 mod tc;
@@ -20,6 +22,8 @@ pub(crate) const MODULES: &[Module] = &[
     byteorder::MODULE,
     cgroup::MODULE,
     linux::MODULE,
+    linux_nf::MODULE,
+    netfilter::MODULE,
     rcu::MODULE,
     set::MODULE,
     tc::MODULE,

@@ -128,7 +128,7 @@ impl Stubs<'_> {
                 context.copy_frame(reader, false)?;
             }
             if let Some(buffers) = context.target.takes_scattered(context.options) {
-                let scattered = context.split_scattered(buffers);
+                let scattered = context.split_scattered(buffers)?;
                 context.give(0);
                 context.state = scattered;
                 context.copy_frame(buffers.reader, false)?;
@@ -153,7 +153,7 @@ impl Context<'_> {
             objects().filter(|(_, known)| is_refused(known)).map(|(payload, _)| payload).collect();
         for payload in refused {
             let is = self.compare(CompareOp::Eq, object, payload);
-            self.fail_if(is, |context| context.fail(Message::new(field_writes::READ_ONLY.to_string())));
+            self.fail_if(is, |context| context.fail(Message::new(field_writes::READ_ONLY)));
         }
     }
 }
@@ -180,7 +180,7 @@ fn read_field(context: &mut Context<'_>, object: &Object, name: &[u8], out: Word
 /// Assigns what is at an address to a field that the object has, in the current state, which ends.
 fn assign_field(context: &mut Context<'_>, object: &Object, name: &[u8], place: Word) -> Result<()> {
     if field_writes::is_read_only(context, object) {
-        context.fail(Message::new(field_writes::READ_ONLY.to_string()));
+        context.fail(Message::new(field_writes::READ_ONLY));
         return Ok(());
     }
     let text = String::from_utf8_lossy(name).into_owned();

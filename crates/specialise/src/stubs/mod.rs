@@ -175,7 +175,7 @@ impl Context<'_> {
             self.use_copy(reader)?;
         }
         if let Some(buffers) = self.target.takes_scattered(self.options) {
-            let scattered = self.split_scattered(buffers);
+            let scattered = self.split_scattered(buffers)?;
             body(self)?;
             self.state = scattered;
             self.use_copy(buffers.reader)?;

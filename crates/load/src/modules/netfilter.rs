@@ -1,0 +1,87 @@
+//! `require "netfilter"`: registers handlers at the points of the network stack. Names are Lunatik's; a handler without a verdict accepts.
+
+use super::attach::{add_detach, add_points};
+use super::module::{Context, Module, type_error};
+use mlua::{Table, Value};
+use moonhook_hook::{Family, NETFILTER, NETFILTER_POINTS, NetfilterPlace, Place, Point};
+use moonhook_library::key;
+
+pub(super) const MODULE: Module = Module { name: "netfilter", open };
+
+/// `NFPROTO_INET` (include/uapi/linux/netfilter.h): both families.
+const INET: i64 = 1;
+
+fn open(context: &mut Context) -> mlua::Result<Table> {
+    let table = context.lua.create_table()?;
+    add_points(context, &table, "netfilter.register", registered)?;
+    add_detach(context, &table, "netfilter.detach", &[&NETFILTER])?;
+    Ok(table)
+}
+
+/// What the first argument asks for: where, and the handler.
+fn registered(arguments: &[Value]) -> Result<(Vec<Point>, Value), String> {
+    let Some(Value::Table(fields)) = arguments.first() else {
+        return Err(type_error(arguments, 1, key("netfilter.register"), "table"));
+    };
+    let families = match number(fields, "pf", None)? {
+        INET => Family::ALL.to_vec(),
+        number => match Family::ALL.into_iter().find(|family| *family as i64 == number) {
+            Some(family) => vec![family],
+            None => return Err(format!("bad field 'pf' (INET, IPV4 or IPV6 expected, got {number})")),
+        },
+    };
+    let hooknum = number(fields, "hooknum", None)?;
+    let number_of_point = usize::try_from(hooknum).ok().filter(|number| *number < NETFILTER_POINTS.len());
+    let Some(number_of_point) = number_of_point else {
+        return Err(format!(
+            "bad field 'hooknum' (0 to {} expected, got {hooknum})",
+            NETFILTER_POINTS.len() - 1
+        ));
+    };
+    let priority = number(fields, "priority", Some(0))?;
+    // The kernel has the extremes for itself (`bpf_nf_check_pf_and_hooks`).
+    let priority = i32::try_from(priority).ok().filter(|number| ![i32::MIN, i32::MAX].contains(number));
+    let priority = priority.ok_or("bad field 'priority' (out of range)")?;
+    let defragments = match field(fields, "defrag")? {
+        Value::Nil => false,
+        Value::Boolean(wanted) => wanted,
+        other => return Err(bad(&other, "defrag", "boolean")),
+    };
+    if defragments && priority <= DEFRAGMENTATION {
+        return Err(format!(
+            "bad field 'priority' (above {DEFRAGMENTATION} expected, where packets are whole)"
+        ));
+    }
+    if !matches!(field(fields, "mark")?, Value::Nil) {
+        return Err("bad field 'mark' (a program of this hook has no access to a packet's mark)".to_string());
+    }
+    let point = |family| {
+        let place = NetfilterPlace { family, number: number_of_point as u32, priority, defragments };
+        Point { hook: &NETFILTER, place: Place::Netfilter(place) }
+    };
+    let handler = field(fields, "hook")?;
+    match &handler {
+        Value::Function(_) => Ok((families.into_iter().map(point).collect(), handler)),
+        other => Err(bad(other, "hook", "function")),
+    }
+}
+
+/// `NF_IP_PRI_CONNTRACK_DEFRAG` (include/uapi/linux/netfilter_ipv4.h).
+const DEFRAGMENTATION: i32 = -400;
+
+/// A field that is an integer.
+fn number(fields: &Table, name: &str, default: Option<i64>) -> Result<i64, String> {
+    match (field(fields, name)?, default) {
+        (Value::Integer(number), _) => Ok(number),
+        (Value::Nil, Some(default)) => Ok(default),
+        (other, _) => Err(bad(&other, name, "number")),
+    }
+}
+
+fn field(fields: &Table, name: &str) -> Result<Value, String> {
+    fields.raw_get(name).map_err(|error| error.to_string())
+}
+
+fn bad(value: &Value, name: &str, expected: &str) -> String {
+    format!("bad field '{name}' ({expected} expected, got {})", value.type_name())
+}
