@@ -1,7 +1,7 @@
 //! Running a loaded program on one frame, without any interface (`BPF_PROG_TEST_RUN`).
 
 use crate::{InstallError, Program, sys};
-use moonhook_hook::{HOOKS, Layer};
+use moonhook_hook::{HOOKS, Hook, Layer, NETFILTER};
 use nix::errno::Errno;
 use serde::Serialize;
 use std::os::fd::BorrowedFd;
@@ -32,11 +32,10 @@ pub(crate) fn page_size() -> usize {
     usize::try_from(size).unwrap_or(4096)
 }
 
-/// What a program's packets begin with; of programs of other types than those of hooks, an Ethernet header.
-fn layer_of(program: BorrowedFd<'_>) -> Layer {
-    let kind = sys::program_info(program).map(|info| info.type_);
-    let hook = kind.ok().and_then(|kind| HOOKS.iter().find(|hook| hook.program_type == kind));
-    hook.map_or(Layer::Link, |hook| hook.layer)
+/// A hook that the program is of the type for.
+fn hook_of(program: BorrowedFd<'_>) -> Option<&'static Hook> {
+    let kind = sys::program_info(program).ok()?.type_;
+    HOOKS.iter().copied().find(|hook| hook.program_type == kind)
 }
 
 /// What a program did to a frame.
@@ -59,9 +58,12 @@ impl Program {
     /// kernel refuses, such as a program type that cannot be run so.
     pub fn test_run(&self, program: &str, frame: &[u8], repeat: u32) -> Result<TestRun, InstallError> {
         let fd = self.program_fd(program)?;
-        let layer = layer_of(fd);
-        let packet = layer.framed(frame);
-        let frame = packet.as_slice();
+        let hook = hook_of(fd);
+        // Netfilter's programs are given the packet as it is, and it does not come back (`bpf_prog_test_run_nf`): they cannot change it.
+        let is_bare = hook == Some(&NETFILTER);
+        let layer = hook.filter(|_| !is_bare).map_or(Layer::Link, |hook| hook.layer);
+        let (packet, framed) = (frame, layer.framed(frame));
+        let frame = framed.as_slice();
         let (min, max) = (FRAME_MIN, frame_max());
         if !(min..=max).contains(&frame.len()) {
             return Err(InstallError::FrameLength { length: frame.len(), min, max });
@@ -79,6 +81,9 @@ impl Program {
         let run = sys::test_run(fd, frame, &mut data, repeat).map_err(refused)?;
         data.truncate(run.length);
         data.drain(..layer.before_packet().min(data.len()));
+        if is_bare {
+            data = packet.to_vec();
+        }
         Ok(TestRun { verdict: run.verdict.cast_signed(), data, duration_ns: run.duration_ns })
     }
 }
