@@ -4,7 +4,7 @@ use super::screen::{Screen, Stream};
 use crate::report;
 use crate::terminal::{printable, printable_error};
 use moonhook_daemon::{Form, FormReason, Kept, Name, Reloaded, TableKept};
-use moonhook_install::{Link, RequestedMode};
+use moonhook_install::{Link, RequestedMode, Site};
 use moonhook_records::{Counters, Failure, Message, Text};
 use moonhook_session::{
     Attached, Attachments, Audience, JsonError, SessionError, form, message_json, refused_json,
@@ -83,9 +83,13 @@ fn where_attached(attachments: &Attachments, requested: RequestedMode, taken_ove
         (RequestedMode::Auto, None) => "the driver can".to_string(),
         (RequestedMode::Native | RequestedMode::Generic, _) => "as asked".to_string(),
     };
-    let hook = |link: &Link| match link.mode() {
-        Some(mode) => format!("{} in {mode} mode ({why})", link.point()),
-        None => link.point().to_string(),
+    let hook = |link: &Link| match (link.mode(), link.site()) {
+        (Some(mode), _) => format!("{} in {mode} mode ({why})", link.point()),
+        (None, Site::Netfilter(found)) if found.place != found.wanted => {
+            let (point, free) = (link.point(), found.place.priority);
+            format!("{point} (that priority is taken: {free} is the next one that is free)")
+        }
+        (None, _) => link.point().to_string(),
     };
     match (attachments.links(), attachments.mode()) {
         ([_], Some(mode)) => format!(" in {mode} mode ({why})"),

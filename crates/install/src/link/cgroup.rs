@@ -1,7 +1,9 @@
 //! Links of control groups: a list of programs for each direction, of which each decides, those of the groups above included
 //! (`BPF_F_ALLOW_MULTI`, kernel/bpf/cgroup.c).
 
-use super::{Cgroup, Elsewhere, Kind, Made, Mode, Site, Target};
+use super::kind::{Elsewhere, Kind, Made, Target};
+use super::site::{Cgroup, Site};
+use super::xdp::Mode;
 use crate::privilege::LOAD;
 use crate::{InstallError, sys};
 use libbpf_sys::{

@@ -3,6 +3,7 @@
 //! What links have in common is here. A kind of link is a file with what attaching to its hook takes, and an entry of [`KINDS`].
 
 mod cgroup;
+mod kind;
 mod netfilter;
 mod of_interface;
 mod pinned;
@@ -10,75 +11,23 @@ mod site;
 mod tcx;
 mod xdp;
 
+use self::kind::{Kind, Made};
 use crate::interface::InterfaceName;
 use crate::privilege::Capability;
 use crate::{InstallError, Program, messages, netns, sys};
 use libbpf_sys::bpf_link_info;
-use moonhook_hook::{Hook, Place, Point};
+use moonhook_hook::{Hook, Point};
 use nix::errno::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+pub use kind::Target;
 pub use site::{Cgroup, Netfilter, Site};
 pub use xdp::{Mode, RequestedMode};
-
-/// A kind of link.
-trait Kind: Sync {
-    fn hook(&self) -> &'static Hook;
-
-    /// Whether a link is of this kind.
-    fn is(&self, info: &bpf_link_info) -> bool;
-
-    /// Finds the place, and puts a program into its hook. In the namespace of the target.
-    fn attach(
-        &self,
-        program: BorrowedFd<'_>,
-        place: &Place,
-        target: &Target<'_>,
-    ) -> Result<Made, InstallError>;
-
-    /// Where a link is whose information is this; `None` if what it was attached to is gone. An error if that is not the place. In the
-    /// namespace of the target.
-    fn find(
-        &self,
-        info: &bpf_link_info,
-        place: &Place,
-        target: &Target<'_>,
-    ) -> Result<Option<(Site, Option<Mode>)>, Elsewhere>;
-
-    /// Whether what the link is attached to still exists.
-    fn is_attached(&self, info: &bpf_link_info) -> bool;
-}
-
-/// Why there is no link at a place.
-enum Elsewhere {
-    /// It is attached to something else, of that number.
-    At(u64),
-    Error(InstallError),
-}
 
 /// All of them.
 const KINDS: &[&dyn Kind] =
     &[&xdp::KIND, &tcx::INGRESS, &tcx::EGRESS, &cgroup::INGRESS, &cgroup::EGRESS, &netfilter::OfNetfilter];
-
-/// A link that was made.
-struct Made {
-    link: OwnedFd,
-    site: Site,
-    mode: Option<Mode>,
-    /// Why native mode was not to be had, if it was wanted.
-    native_refused: Option<String>,
-}
-
-/// What a person says of where programs are to be put.
-#[derive(Clone, Debug)]
-pub struct Target<'a> {
-    /// For the hooks of interfaces.
-    pub interface: Option<InterfaceName>,
-    pub mode: RequestedMode,
-    /// The network namespace; `None`: the caller's.
-    pub netns: Option<&'a str>,
-}
 
 fn kind_of_hook(hook: &Hook) -> Option<&'static dyn Kind> {
     KINDS.iter().copied().find(|kind| kind.hook() == hook)

@@ -1,7 +1,9 @@
 //! Links of netfilter (net/netfilter/nf_bpf_link.c): a program at a point of the network stack, for one family, with a priority that nobody
 //! else has there.
 
-use super::{Elsewhere, Kind, Made, Mode, Netfilter, Site, Target};
+use super::kind::{Elsewhere, Kind, Made, Target};
+use super::site::{Netfilter, Site};
+use super::xdp::Mode;
 use crate::privilege::LOAD;
 use crate::{InstallError, sys};
 use libbpf_sys::{BPF_LINK_TYPE_NETFILTER, bpf_link_info};

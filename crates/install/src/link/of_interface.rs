@@ -1,6 +1,8 @@
 //! Links of network interfaces.
 
-use super::{Elsewhere, Kind, Made, Mode, RequestedMode, Site, Target};
+use super::kind::{Elsewhere, Kind, Made, Target};
+use super::site::Site;
+use super::xdp::{Mode, RequestedMode};
 use crate::interface::{self, Interface, InterfaceName};
 use crate::privilege::LOAD;
 use crate::{InstallError, sys};

@@ -1,6 +1,7 @@
 //! Links that are pinned, and outlive their process.
 
-use super::{Elsewhere, Link, Target, kind_of_hook};
+use super::kind::{Elsewhere, Target};
+use super::{Link, kind_of_hook};
 use crate::pin::{failed, pin, unpin};
 use crate::{InstallError, netns, sys};
 use moonhook_hook::Point;

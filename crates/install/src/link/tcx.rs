@@ -1,7 +1,7 @@
 //! Links of the tc hooks (tcx): a list of programs for each direction of an interface.
 
-use super::RequestedMode;
 use super::of_interface::{Attached, OfInterface, attach_error, create, has_program};
+use super::xdp::RequestedMode;
 use crate::interface::Interface;
 use crate::{InstallError, sys};
 use libbpf_sys::{BPF_LINK_TYPE_TCX, BPF_TCX_EGRESS, BPF_TCX_INGRESS, bpf_link_info};

@@ -101,7 +101,7 @@ fn frames_in_several_buffers_are_read_from_their_copy() {
     if !host::kernel_available("fields of general code, long frames") {
         return;
     }
-    let options = Options { frags: true, ..Options::default() };
+    let options = Options { frags: true, copies: true, ..Options::default() };
     let harness = harness(&options, "xdp.frags");
     for (name, mut frame) in frames::named() {
         check(&harness, name, &frame);

@@ -140,7 +140,7 @@ fn bytes_are_written_behind_the_first_buffer() {
     if !host::kernel_available("methods of general code, long frames") {
         return;
     }
-    let options = Options { frags: true, ..Options::default() };
+    let options = Options { frags: true, copies: true, ..Options::default() };
     let harness = harness(&options, "xdp.frags");
     written(&harness, frame());
     let mut long = frame();

@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# Handlers at netfilter's points, over IPv4 and IPv6, in both forms: what is dropped does not arrive, a sender is told, a priority that
+# is taken is not, and nothing stays.
+set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/common"
+
+begin netfilter
+have python3 || skip "python3 is not installed"
+namespace NETNS one
+ip -n "$NETNS" link set lo up
+
+cat >"$WORK/guard.lua" <<'LUA'
+local netfilter = require "netfilter"
+local nf = require "linux.nf"
+local counts = map { key = "string:16", value = "int", capacity = 16 }
+local function refuse(point, port)
+  return function(pkt)
+    if pkt.udp and pkt.udp.dport == port and pkt.payload:find("secret", 1, true) then
+      counts[point] = (counts[point] or 0) + 1
+      return nf.action.DROP
+    end
+  end
+end
+netfilter.register { pf = nf.proto.INET, hooknum = nf.inet.LOCAL_OUT, priority = nf.ip.pri.FILTER, hook = refuse("out", 7001) }
+netfilter.register { pf = nf.proto.INET, hooknum = nf.inet.LOCAL_IN, priority = nf.ip.pri.FILTER, hook = refuse("in", 7002) }
+LUA
+
+# ask: for each family and port, what becomes of two datagrams, the second of which is not to pass: + arrived, - lost, ! refused.
+cat >"$WORK/ask.py" <<'PYTHON'
+import socket
+
+found = ""
+for family, address in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
+    for port in (7001, 7002, 7003):
+        with socket.socket(family, socket.SOCK_DGRAM) as server, socket.socket(family, socket.SOCK_DGRAM) as client:
+            server.bind((address, port))
+            server.settimeout(0.5)
+            for text in (b"open", b"x" * 700 + b"secret"):
+                try:
+                    client.sendto(text, (address, port))
+                except PermissionError:
+                    found += "!"
+                    continue
+                try:
+                    found += "+" if server.recv(2000) == text else "?"
+                except TimeoutError:
+                    found += "-"
+print(found)
+PYTHON
+ask() { ip netns exec "$NETNS" timeout 30 python3 "$WORK/ask.py"; }
+count() { "$MOONHOOK" table guard counts get "$1"; }
+
+is ++++++++++++ ask
+for form in auto general; do
+    "$MOONHOOK" run "$WORK/guard.lua" --netns "$NETNS" --form "$form" >"$WORK/run.out" 2>"$WORK/run.err" </dev/null &
+    RUN=$!
+    eventually "moonhook run attaches" grep -qs '^attached' "$WORK/run.out"
+    eventually "moonhook run listens" test -e "$WORK/run/guard.sock"
+    is '+!+-+++!+-++' ask
+    is 2 count out
+    is 2 count in
+    # Another script takes the next priority.
+    sed 's/7001/7003/; s/7002/7004/' "$WORK/guard.lua" >"$WORK/other.lua"
+    "$MOONHOOK" run "$WORK/other.lua" --netns "$NETNS" --duration 60 >"$WORK/other.out" 2>&1 </dev/null &
+    OTHER=$!
+    PIDS+=("$OTHER")
+    eventually "the other script attaches" grep -qs '^attached' "$WORK/other.out"
+    is '+!+-+!+!+-+!' ask
+    end_processes "$OTHER" "$RUN"
+    RUN=''
+    is ++++++++++++ ask
+done
