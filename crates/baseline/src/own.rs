@@ -111,18 +111,21 @@ impl General<'_> {
             let prototype = self.functions.get(index);
             for (pc, word) in prototype.code.iter().enumerate() {
                 let i = Instruction(*word);
-                let Some(opcode @ (Opcode::SetField | Opcode::SetTable | Opcode::SetI)) = i.opcode() else {
-                    continue;
+                use Opcode::{SetField, SetI, SetTabUp, SetTable};
+                let Some(opcode @ (SetField | SetTable | SetI | SetTabUp)) = i.opcode() else { continue };
+                let is_table = match opcode {
+                    SetTabUp => tables.in_upvalue(i.a()).is_some(),
+                    _ => self.functions.is_new(index, pc, i.a()) || tables.in_register(pc, i.a()).is_some(),
                 };
-                if self.functions.is_new(index, pc, i.a()) || tables.in_register(pc, i.a()).is_some() {
+                if is_table {
                     continue;
                 }
                 let names = names.get_or_insert_with(BTreeSet::new);
                 match (opcode, prototype.constants.get(i.b())) {
-                    (Opcode::SetField, Some(Value::String(name))) => {
+                    (SetField | SetTabUp, Some(Value::String(name))) => {
                         names.insert(name.clone());
                     }
-                    (Opcode::SetTable, _) => names.extend(self.reach.mentions.iter().cloned()),
+                    (SetTable, _) => names.extend(self.reach.mentions.iter().cloned()),
                     _ => {}
                 }
             }
