@@ -50,11 +50,13 @@ fn concat_operands(
                 // Both operands of the failing step: the left one is named first, unless it is fine.
                 let left = rest.pop();
                 let fine = |value: &Abs| matches!(value, Abs::Str(_) | Abs::Int(_) | Abs::Union(_));
+                let right = operand.value.clone();
                 let wrong = match left {
                     Some(left) if done.is_empty() && !fine(&left.value) => left,
                     _ => operand,
                 };
-                for operand in done.first().into_iter().chain([&wrong.value]) {
+                // Either operand may have it, also where the other one is named.
+                for operand in done.first().into_iter().chain([&wrong.value, &right]) {
                     refuse_metamethod(context, operand, "__concat", wrong.text())?;
                 }
                 wrong_type(context, "concatenate", &wrong, certain);
