@@ -9,6 +9,7 @@ use costs::Cost;
 use moonhook_diagnostic::Diagnostic;
 use moonhook_engine::Kernel;
 use moonhook_engine::{Choice, Compiled, Timings, entries, timed};
+use moonhook_hook::Point;
 use moonhook_install::{LogDetail, MapInfo, ProgramStatistics};
 use moonhook_ir::{Map, MapKind, PAGE};
 use moonhook_snapshot::Snapshot;
@@ -70,6 +71,8 @@ struct Report {
 #[derive(Debug, Serialize)]
 struct Handler {
     hook: &'static str,
+    /// The hook and, where the script says it, which of the places that have it.
+    point: String,
     /// The file and line that it is defined at.
     place: String,
 }
@@ -79,6 +82,7 @@ struct Handler {
 struct Entry {
     name: String,
     hook: &'static str,
+    point: String,
     section: String,
     /// What the kernel made of it.
     kernel: Option<ProgramStatistics>,
@@ -152,7 +156,11 @@ fn handlers(snapshot: &Snapshot) -> Vec<Handler> {
     let handler = |handler: &moonhook_snapshot::Handler| {
         let prototype = snapshot.prototype(snapshot.closure(handler.closure).prototype);
         let source = prototype.source.map_or("?", |source| &snapshot.source(source).name);
-        Handler { hook: handler.point.hook.name, place: format!("{source}:{}", prototype.line_defined) }
+        Handler {
+            hook: handler.point.hook.name,
+            point: handler.point.to_string(),
+            place: format!("{source}:{}", prototype.line_defined),
+        }
     };
     snapshot.handlers.iter().map(handler).collect()
 }
@@ -177,13 +185,14 @@ fn program(
 
 fn programs(compiled: &Compiled, kernel: Option<&Kernel>) -> Result<Vec<Entry>, CliError> {
     let statistics = kernel.map(|kernel| kernel.program.statistics()).unwrap_or_default();
-    let entry = |entry: moonhook_engine::Entry| Entry {
+    let entry = |(entry, point): (moonhook_engine::Entry, &Point)| Entry {
+        point: point.to_string(),
         kernel: statistics.iter().find(|statistics| statistics.name == entry.name).cloned(),
         name: entry.name,
         hook: entry.hook.name,
         section: entry.section,
     };
-    Ok(entries(&compiled.object)?.into_iter().map(entry).collect())
+    Ok(entries(&compiled.object)?.into_iter().zip(&compiled.points).map(entry).collect())
 }
 
 /// A map as the object describes it.
@@ -225,9 +234,11 @@ fn planned(map: &Map) -> MapInfo {
 
 fn show(report: &Report, timings: bool, out: &mut dyn Write) -> Result<(), CliError> {
     let Program { choice, instructions, stack, stack_of_calls, costs } = &report.program;
-    for Entry { name, hook, section, .. } in &report.programs {
-        writeln!(out, "{}: program `{name}` in section {section}", report.script)?;
-        show_handlers(&report.handlers, hook, out)?;
+    for Entry { name, hook, point, section, .. } in &report.programs {
+        // Of a hook that is at several places, the section does not say at which.
+        let at = if point == hook { String::new() } else { format!(", for {point}") };
+        writeln!(out, "{}: program `{name}` in section {section}{at}", report.script)?;
+        show_handlers(&report.handlers, point, out)?;
     }
     writeln!(out, "  form                   {choice}")?;
     if let Some(help) = choice.reason.as_ref().and_then(|reason| reason.help.as_ref()) {
@@ -272,9 +283,9 @@ fn show(report: &Report, timings: bool, out: &mut dyn Write) -> Result<(), CliEr
     Ok(writeln!(out, "{judged}")?)
 }
 
-/// The handlers for a hook.
-fn show_handlers(handlers: &[Handler], hook: &str, out: &mut dyn Write) -> Result<(), CliError> {
-    let handlers: Vec<&Handler> = handlers.iter().filter(|handler| handler.hook == hook).collect();
+/// The handlers that are attached there.
+fn show_handlers(handlers: &[Handler], point: &str, out: &mut dyn Write) -> Result<(), CliError> {
+    let handlers: Vec<&Handler> = handlers.iter().filter(|handler| handler.point == point).collect();
     if let [handler] = handlers[..] {
         return Ok(writeln!(out, "  handler                {}", handler.place)?);
     }
