@@ -114,12 +114,20 @@ pub fn program(random: &mut Random, allowed: Features) -> Program {
         statements.extend(generator.helper());
     }
     statements.extend(generator.handlers());
-    let mut all = vec![line!("local xdp, tc = require \"xdp\", require \"tc\"")];
+    let mut all = vec![
+        line!("local xdp, tc = require \"xdp\", require \"tc\""),
+        line!("local cgroup, netfilter = require \"cgroup\", require \"netfilter\""),
+        line!("local function at_group(f) cgroup.egress(\"/\", f) end"),
+        line!("local function at_netfilter(f) netfilter.register { pf = 2, hooknum = 1, hook = f } end"),
+    ];
     all.extend(generator.kit_statements());
     all.extend(statements);
     *random = generator.random;
     Program { statements: all }
 }
+
+/// What registers a handler, for each kind of hook.
+const ATTACH: [&str; 5] = ["xdp.attach", "tc.ingress", "tc.egress", "at_group", "at_netfilter"];
 
 struct Generator {
     random: Random,
@@ -334,8 +342,11 @@ impl Generator {
         let count = if self.random.below(5) == 0 { 2 } else { 1 };
         let one = |_| {
             let outer = self.scope.clone();
-            let hook = if self.random.below(3) == 0 { self.random.below(3) } else { 0 };
-            let handler = self.handler(["xdp.attach", "tc.ingress", "tc.egress"][hook]);
+            let attach = match self.random.below(3) {
+                0 => *self.random.pick(&ATTACH),
+                _ => ATTACH[0],
+            };
+            let handler = self.handler(attach);
             self.scope = outer;
             handler
         };

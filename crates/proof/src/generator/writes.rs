@@ -3,8 +3,11 @@
 use super::tree::{Expression, ExpressionKind, Statement, expr, line};
 use super::{Features, Generator, Rules, StatementRule};
 
-pub(super) const STATEMENTS: Rules<StatementRule> =
-    &[(Features::WRITES, 5, Generator::assign_field), (Features::WRITES, 2, Generator::assign_field_by_name)];
+pub(super) const STATEMENTS: Rules<StatementRule> = &[
+    (Features::WRITES, 5, Generator::assign_field),
+    (Features::WRITES, 2, Generator::assign_captured_field),
+    (Features::WRITES, 2, Generator::assign_field_by_name),
+];
 
 /// Integer fields that can be assigned (docs/packet.md), with their bits.
 const NUMBERS: [(&str, &str, u32); 21] = [
@@ -54,14 +57,34 @@ impl Generator {
         }
         self.spend(20);
         let (header, field, value, version) = self.assigned();
-        // Where a packet has no such field it is an error.
-        let condition = match version {
+        let condition = self.has_field(header, version);
+        Some(vec![line!(format!("if {condition} then pkt.{header}.{field} = $ end"), value)])
+    }
+
+    /// The header is a variable of the function around the one that assigns.
+    fn assign_captured_field(&mut self) -> Option<Vec<Statement>> {
+        if !self.scope.packet {
+            return None;
+        }
+        self.spend(40);
+        let (header, field, value, version) = self.assigned();
+        let condition = self.has_field(header, version);
+        let call = match self.has(Features::ERRORS) && self.random.once_in(2) {
+            true => "pcall(set)",
+            false => "set()",
+        };
+        let set = format!("local function set() header.{field} = $ end {call}");
+        Some(vec![line!(format!("if {condition} then local header = pkt.{header} {set} end"), value)])
+    }
+
+    /// A condition that packets satisfy that have the header and, mostly, the field. Where a packet has none it is an error.
+    fn has_field(&mut self, header: &str, version: Option<u8>) -> String {
+        match version {
             Some(version) if !(self.has(Features::ERRORS) && self.random.once_in(8)) => {
                 format!("pkt.{header} and pkt.ip.version == {version}")
             }
             _ => format!("pkt.{header}"),
-        };
-        Some(vec![line!(format!("if {condition} then pkt.{header}.{field} = $ end"), value)])
+        }
     }
 
     /// The field's name is found out at packet time.
