@@ -1,5 +1,7 @@
 //! What packets begin with.
 
+use std::borrow::Cow;
+
 /// What a packet begins with, where a hook has it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Layer {
@@ -30,9 +32,9 @@ impl Layer {
     }
 
     /// An Ethernet frame with that packet in it: addresses are 0, the type is that of its IP version.
-    pub fn framed(self, packet: &[u8]) -> Vec<u8> {
+    pub fn framed(self, packet: &[u8]) -> Cow<'_, [u8]> {
         if self == Layer::Link {
-            return packet.to_vec();
+            return packet.into();
         }
         let mut frame = vec![0; ETHERNET];
         let version = packet.first().map_or(0, |first| first >> 4);
@@ -44,7 +46,7 @@ impl Layer {
         };
         frame[ETHERNET - 2..].copy_from_slice(&ethertype.to_be_bytes());
         frame.extend(packet);
-        frame
+        frame.into()
     }
 
     /// Bytes of [`Layer::framed`] in front of the packet.

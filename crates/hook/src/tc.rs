@@ -27,20 +27,16 @@ pub const TC_INGRESS: Hook = hook("tc.ingress", "tcx/ingress");
 pub const TC_EGRESS: Hook = hook("tc.egress", "tcx/egress");
 
 const fn hook(name: &'static str, section: &'static str) -> Hook {
-    // `bpf_l4_csum_replace`.
-    let checksums = Checksums::Helper(11);
-    let layer = Layer::Link;
-    let is_interrupted = false;
-    let context = CONTEXT;
     Hook {
         name,
         section,
         program_type: 3,
-        context,
+        context: CONTEXT,
         verdicts: VERDICTS,
         pass: -1,
-        checksums,
-        layer,
-        is_interrupted,
+        // `bpf_l4_csum_replace`.
+        checksums: Checksums::Helper(11),
+        layer: Layer::Link,
+        is_interrupted: false,
     }
 }

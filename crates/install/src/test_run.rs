@@ -63,7 +63,7 @@ impl Program {
         let is_bare = hook == Some(&NETFILTER);
         let layer = hook.filter(|_| !is_bare).map_or(Layer::Link, |hook| hook.layer);
         let (packet, framed) = (frame, layer.framed(frame));
-        let frame = framed.as_slice();
+        let frame = &*framed;
         let (min, max) = (FRAME_MIN, frame_max());
         if !(min..=max).contains(&frame.len()) {
             return Err(InstallError::FrameLength { length: frame.len(), min, max });

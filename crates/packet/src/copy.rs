@@ -207,7 +207,7 @@ pub trait Scattered: Access {
                 }
             }
         };
-        if copy.partly && self.alive() {
+        if copy.partly && size > 0 && self.alive() {
             self.copy_up_to(copy, end, Self::note_far_read)?;
         }
         Ok((address, outside))

@@ -25,19 +25,13 @@ impl Kind for OfNetfilter {
         info.type_ == BPF_LINK_TYPE_NETFILTER
     }
 
-    fn attach(
-        &self,
-        program: BorrowedFd<'_>,
-        place: &Place,
-        target: &Target<'_>,
-    ) -> Result<Made, InstallError> {
+    fn attach(&self, program: BorrowedFd<'_>, place: &Place, _: &Target<'_>) -> Result<Made, InstallError> {
         let wanted = wanted(place)?;
-        let netns = target.netns.map(str::to_string);
         for priority in wanted.priority..=wanted.priority.saturating_add(FURTHEST).min(i32::MAX - 1) {
             let place = NetfilterPlace { priority, ..wanted };
             match create(program, &place) {
                 Ok(link) => {
-                    let site = Site::Netfilter(Netfilter { wanted, place, netns });
+                    let site = Site::Netfilter(Netfilter { wanted, place });
                     return Ok(Made { link, site, mode: None, native_refused: None });
                 }
                 // Tables of nft and iptables, and other links, hold theirs.
@@ -55,7 +49,7 @@ impl Kind for OfNetfilter {
         &self,
         info: &bpf_link_info,
         place: &Place,
-        target: &Target<'_>,
+        _: &Target<'_>,
     ) -> Result<Option<(Site, Option<Mode>)>, Elsewhere> {
         let wanted = wanted(place).map_err(Elsewhere::Error)?;
         // SAFETY: for a link of netfilter the kernel has filled in this member.
@@ -64,11 +58,10 @@ impl Kind for OfNetfilter {
             return Err(Elsewhere::At(found.hooknum.into()));
         }
         let place = NetfilterPlace { priority: found.priority, ..wanted };
-        let netns = target.netns.map(str::to_string);
-        Ok(Some((Site::Netfilter(Netfilter { wanted, place, netns }), None)))
+        Ok(Some((Site::Netfilter(Netfilter { wanted, place }), None)))
     }
 
-    /// A link of netfilter keeps its program where it is until it is detached, and so does it the namespace.
+    /// The information on a link does not say whether somebody has detached it. Its namespace exists as long as it does.
     fn is_attached(&self, _: &bpf_link_info) -> bool {
         true
     }

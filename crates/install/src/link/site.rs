@@ -19,8 +19,6 @@ pub struct Netfilter {
     pub wanted: NetfilterPlace,
     /// As it is: of the priorities from the wanted one on, the first that was free.
     pub place: NetfilterPlace,
-    /// The network namespace; `None`: the caller's.
-    pub netns: Option<String>,
 }
 
 /// A control group.
