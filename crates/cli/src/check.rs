@@ -9,7 +9,7 @@ use costs::Cost;
 use moonhook_diagnostic::Diagnostic;
 use moonhook_engine::Kernel;
 use moonhook_engine::{Choice, Compiled, Timings, entries, timed};
-use moonhook_hook::Point;
+use moonhook_hook::{Place, Point};
 use moonhook_install::{LogDetail, MapInfo, ProgramStatistics};
 use moonhook_ir::{Map, MapKind, PAGE};
 use moonhook_snapshot::Snapshot;
@@ -71,8 +71,9 @@ struct Report {
 #[derive(Debug, Serialize)]
 struct Handler {
     hook: &'static str,
-    /// The hook and, where the script says it, which of the places that have it.
-    point: String,
+    /// Which of the places that have the hook, where the script says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<String>,
     /// The file and line that it is defined at.
     place: String,
 }
@@ -82,7 +83,9 @@ struct Handler {
 struct Entry {
     name: String,
     hook: &'static str,
-    point: String,
+    /// As of a handler.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<String>,
     section: String,
     /// What the kernel made of it.
     kernel: Option<ProgramStatistics>,
@@ -158,7 +161,7 @@ fn handlers(snapshot: &Snapshot) -> Vec<Handler> {
         let source = prototype.source.map_or("?", |source| &snapshot.source(source).name);
         Handler {
             hook: handler.point.hook.name,
-            point: handler.point.to_string(),
+            at: said(&handler.point),
             place: format!("{source}:{}", prototype.line_defined),
         }
     };
@@ -186,7 +189,7 @@ fn program(
 fn programs(compiled: &Compiled, kernel: Option<&Kernel>) -> Result<Vec<Entry>, CliError> {
     let statistics = kernel.map(|kernel| kernel.program.statistics()).unwrap_or_default();
     let entry = |(entry, point): (moonhook_engine::Entry, &Point)| Entry {
-        point: point.to_string(),
+        at: said(point),
         kernel: statistics.iter().find(|statistics| statistics.name == entry.name).cloned(),
         name: entry.name,
         hook: entry.hook.name,
@@ -234,11 +237,11 @@ fn planned(map: &Map) -> MapInfo {
 
 fn show(report: &Report, timings: bool, out: &mut dyn Write) -> Result<(), CliError> {
     let Program { choice, instructions, stack, stack_of_calls, costs } = &report.program;
-    for Entry { name, hook, point, section, .. } in &report.programs {
-        // Of a hook that is at several places, the section does not say at which.
-        let at = if point == hook { String::new() } else { format!(", for {point}") };
+    for entry in &report.programs {
+        let Entry { name, section, at, .. } = entry;
+        let at = at.as_ref().map(|at| format!(", for {at}")).unwrap_or_default();
         writeln!(out, "{}: program `{name}` in section {section}{at}", report.script)?;
-        show_handlers(&report.handlers, point, out)?;
+        show_handlers(&report.handlers, entry, out)?;
     }
     writeln!(out, "  form                   {choice}")?;
     if let Some(help) = choice.reason.as_ref().and_then(|reason| reason.help.as_ref()) {
@@ -283,9 +286,15 @@ fn show(report: &Report, timings: bool, out: &mut dyn Write) -> Result<(), CliEr
     Ok(writeln!(out, "{judged}")?)
 }
 
-/// The handlers that are attached there.
-fn show_handlers(handlers: &[Handler], point: &str, out: &mut dyn Write) -> Result<(), CliError> {
-    let handlers: Vec<&Handler> = handlers.iter().filter(|handler| handler.point == point).collect();
+/// What a script says of where a hook is.
+fn said(point: &Point) -> Option<String> {
+    (point.place != Place::Interface).then(|| point.to_string())
+}
+
+/// The handlers of a program.
+fn show_handlers(handlers: &[Handler], program: &Entry, out: &mut dyn Write) -> Result<(), CliError> {
+    let is_its = |handler: &&Handler| (handler.hook, &handler.at) == (program.hook, &program.at);
+    let handlers: Vec<&Handler> = handlers.iter().filter(is_its).collect();
     if let [handler] = handlers[..] {
         return Ok(writeln!(out, "  handler                {}", handler.place)?);
     }
