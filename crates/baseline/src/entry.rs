@@ -100,7 +100,8 @@ impl General<'_> {
         }
         let all = i64::from(self.options.cpus) * i64::from(self.memories().all);
         let pages = (memory.image_end + stride * all) / PAGE;
-        let arena = ir::Map { name: "arena".into(), kind: ir::MapKind::Arena { pages: pages as u32, image } };
+        let arena =
+            ir::Map { name: ir::maps::ARENA.into(), kind: ir::MapKind::Arena { pages: pages as u32, image } };
         self.module.maps.push(arena);
         self.module.functions = self.functions_made.into_iter().flatten().collect();
         name_maps_apart(&mut self.module);
@@ -129,10 +130,10 @@ impl General<'_> {
         if !hook.is_interrupted {
             return None;
         }
-        let known = self.module.maps.iter().position(|map| map.name == nesting::TAKEN);
+        let known = self.module.maps.iter().position(|map| map.name == ir::maps::TAKEN);
         let index = known.unwrap_or_else(|| {
             let kind = nesting::taken(self.programs(), cpus);
-            self.module.maps.push(ir::Map { name: nesting::TAKEN.into(), kind });
+            self.module.maps.push(ir::Map { name: ir::maps::TAKEN.into(), kind });
             self.module.maps.len() - 1
         });
         let section = (ir::MapId(index as u32), cpus);
@@ -210,7 +211,7 @@ impl General<'_> {
         let (head, ended, status) = self.run_units(&mut code, state, &program.units, &program.accesses);
         code.block = next;
         let number = code.load(state, L_HANDLER);
-        let pass = code.constant(hook.pass.into());
+        let pass = code.constant(hook.default.into());
         let handlers = code.number(program.handlers.len() as i64);
         code.leave_if(CompareOp::UGe, number, handlers, exit, &[pass]);
         code.terminate(ir::Terminator::MayGoto {
@@ -320,11 +321,11 @@ impl General<'_> {
         let routine = self.routine("handler_verdict");
         let address = code.load(state, L_SELF);
         let hook = self.hook();
-        let verdicts = [hook.pass.into(), hook.least().into(), hook.bits().into()];
+        let verdicts = [hook.default.into(), hook.least().into(), hook.bits().into()];
         let [pass, least, bits] = verdicts.map(|number: i64| code.constant(number));
         let verdict = code.call(routine, &[address, pass, least, bits]);
         code.leave_if(CompareOp::Eq, verdict, NO_VERDICT as i32, failed, &[]);
-        code.branch(CompareOp::Eq, verdict, hook.pass, (next, &[]), (other, &[]));
+        code.branch(CompareOp::Eq, verdict, hook.default, (next, &[]), (other, &[]));
         code.block = other;
         code.jump(exit, &[verdict]);
         code.block = failed;

@@ -9,6 +9,7 @@ use crate::hook::HookOption;
 use crate::options::ProgramOptions;
 use crate::{CliError, Exit, frames, loading};
 use contestant::Contestant;
+use moonhook_engine::Settings;
 use moonhook_hook::Layer;
 use moonhook_install::{FRAME_MIN, frame_max, frame_max_linear};
 use serde::Serialize;
@@ -101,7 +102,7 @@ impl Cost {
 }
 
 pub fn bench(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
-    let settings = arguments.program.settings();
+    let settings = Settings { any_interface: true, ..arguments.program.settings() };
     let (script, json) = (std::slice::from_ref(&arguments.script), arguments.json);
     let loaded = loading::load(script, &settings.load, json, json)?;
     let chosen = arguments.hook.of(&loaded.snapshot)?;

@@ -109,7 +109,7 @@ type Tiers = Vec<Box<dyn Tier>>;
 /// there is one.
 fn tiers(arguments: &Arguments) -> Result<(Tiers, Layer, Option<Choice>), CliError> {
     let scripts = std::slice::from_ref(&arguments.script);
-    let settings = Settings { given_time: true, ..arguments.script_options.settings() };
+    let settings = Settings { given_time: true, any_interface: true, ..arguments.script_options.settings() };
     let loaded = loading::load(scripts, &settings.load, arguments.json, arguments.json)?;
     let program = arguments.hook.of(&loaded.snapshot)?;
     let layer = program.point.hook.layer;
@@ -155,7 +155,7 @@ fn frames(
         clock.set(frame.timestamp_ns);
         let line = decide(&frame, clock.now(), (tiers, layer))?;
         if let (Some(writer), Outcome::Decided(decision)) = (passed.as_mut(), &line.outcome)
-            && decision.verdict == decision.hook.pass
+            && decision.verdict == decision.hook.default
         {
             writer.write(&Frame { data: decision.data.clone(), ..frame.clone() })?;
         }

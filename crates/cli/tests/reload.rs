@@ -333,9 +333,8 @@ fn the_end_does_not_wait_for_code_from_outside() {
     let place = Place::with(&[("a.lua", &script(b'a'))]);
     let network = Network::new();
     let mut running = Running::start(&network, &place, "a.lua");
-    let exec = |code: &str| running.asking(&Request::Exec { code: code.to_string() });
-    let asked = [exec("while true do end"), exec("return 1")];
-    std::thread::sleep(Duration::from_millis(100));
+    let endless = running.asking(&Request::Exec { code: "while true do end".to_string() });
+    let asked = [endless, running.waiting_behind()];
     running.client().ask::<()>(&Request::Stop).unwrap().unwrap();
     for asked in asked {
         assert_eq!(asked.join().unwrap().unwrap_err().code, "MH0810");

@@ -3,6 +3,7 @@
 
 use mlua::{Lua, Table, Value};
 use moonhook_install::{ArenaSection, DataSection, Program, Section};
+use moonhook_ir::maps::sections;
 use moonhook_ir::{Variable, VariableContent, VariableHome, VariableKind};
 use moonhook_load::{Loaded, Upvalue};
 use moonhook_snapshot::{CellId, TableId};
@@ -10,9 +11,6 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use crate::ControlError;
-
-/// The data section that the variables are in.
-const SECTION: &str = ".data.state";
 
 /// How often words are read again that a handler changes meanwhile.
 const ATTEMPTS: usize = 8;
@@ -60,7 +58,7 @@ impl Handlers {
         let memory = match program.arena_section() {
             _ if variables.is_empty() => Memory::None,
             Some(arena) => Memory::Arena(arena),
-            None => Memory::Section(program.section(SECTION)?),
+            None => Memory::Section(program.section(sections::STATE)?),
         };
         Ok(Handlers { memory, variables: variables.to_vec() })
     }

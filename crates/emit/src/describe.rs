@@ -4,7 +4,7 @@ use crate::btf::{Btf, FunctionInfo, LineInfo, Linkage, Member, SectionInfo, Type
 use crate::entries;
 use crate::error::EmitError;
 use crate::program::{Code, DATA_ALIGNMENT, TEXT, data_section};
-use moonhook_hook::{HOOKS, Hook};
+use moonhook_hook::Hook;
 use moonhook_ir::helper::{self, KernelFunction, Parameter};
 use moonhook_ir::{Function, FunctionKind, Loc, MapDefinition, MapKind, Module, Op, SourceFile};
 
@@ -29,7 +29,7 @@ pub fn describe(module: &Module, codes: &[Code], license: usize) -> Result<Descr
     let variable = btf.variable("_license", license_type);
     let member = Member { name: "_license", type_id: variable, offset: 0 };
     btf.section("license", license as u32, &[(member, license as u32)]);
-    let extension = functions(module, codes, &mut btf);
+    let extension = functions(module, codes, &mut btf)?;
     kernel_functions(module, &mut btf);
     Ok(Description { btf: btf.finish(), extension, map_offsets, maps_size })
 }
@@ -152,7 +152,7 @@ pub fn called_of_kernel(module: &Module) -> Vec<&'static KernelFunction> {
 }
 
 /// Describes the functions and the lines they come from: the `.BTF.ext` section.
-fn functions(module: &Module, codes: &[Code], btf: &mut Btf) -> Vec<u8> {
+fn functions(module: &Module, codes: &[Code], btf: &mut Btf) -> Result<Vec<u8>, EmitError> {
     let mut sections: Vec<(&str, SectionInfo)> = Vec::new();
     let mut lines = Lines { sources: &module.sources, split: Vec::new() };
     for (function, code) in module.functions.iter().zip(codes) {
@@ -162,12 +162,12 @@ fn functions(module: &Module, codes: &[Code], btf: &mut Btf) -> Vec<u8> {
             sections.len() - 1
         });
         let info = &mut sections[position].1;
-        info.functions.push(FunctionInfo { offset: code.offset, type_id: signature(function, btf) });
+        info.functions.push(FunctionInfo { offset: code.offset, type_id: signature(function, btf)? });
         lines.add(code, btf, &mut info.lines);
     }
     // Of one section, the functions come in the order of their offsets already.
     let sections: Vec<SectionInfo> = sections.into_iter().map(|(_, info)| info).collect();
-    crate::btf::extension(&sections)
+    Ok(crate::btf::extension(&sections))
 }
 
 /// The ELF section with a function's code.
@@ -180,10 +180,10 @@ pub fn section_of(function: &Function) -> &str {
 
 /// A program takes its context, other functions take numbers or the context and numbers; the verifier checks global
 /// functions by this (`btf_prepare_func_args`, kernel/bpf/btf.c).
-fn signature(function: &Function, btf: &mut Btf) -> TypeId {
-    match &function.kind {
+fn signature(function: &Function, btf: &mut Btf) -> Result<TypeId, EmitError> {
+    Ok(match &function.kind {
         FunctionKind::Program { section } => {
-            let context = context(section, btf);
+            let context = context(section, btf)?;
             let result = btf.int();
             btf.function(&function.name, Linkage::Global, result, &[("ctx", context)])
         }
@@ -194,18 +194,22 @@ fn signature(function: &Function, btf: &mut Btf) -> TypeId {
             let mut params: Vec<(&str, TypeId)> =
                 names.into_iter().take(function.params.len()).map(|name| (name, word)).collect();
             if let (Some(section), Some(first)) = (of_section, params.first_mut()) {
-                *first = ("ctx", context(section, btf));
+                *first = ("ctx", context(section, btf)?);
             }
             btf.function(&function.name, linkage, word, &params)
         }
-    }
+    })
 }
 
 /// A pointer to the context of programs in that section; the kernel knows it by the structure's name.
-fn context(section: &str, btf: &mut Btf) -> TypeId {
-    let hook = Hook::of_section(section).unwrap_or(HOOKS[0]);
+///
+/// # Errors
+/// No hook has programs in that section.
+fn context(section: &str, btf: &mut Btf) -> Result<TypeId, EmitError> {
+    let hook = Hook::of_section(section)
+        .ok_or_else(|| EmitError::Malformed { problem: format!("no hook has a section `{section}`") })?;
     let structure = btf.structure(hook.context.structure, 0, &[]);
-    btf.pointer(structure)
+    Ok(btf.pointer(structure))
 }
 
 /// Line information from the words' places in the script.

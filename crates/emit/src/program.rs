@@ -1,7 +1,7 @@
 //! Functions as code with its place in the object, and the names of sections.
 
 use crate::assemble::CodeWord;
-use moonhook_ir::{Map, MapKind};
+use moonhook_ir::{Map, MapKind, maps};
 
 /// The section of functions that are not programs.
 pub const TEXT: &str = ".text";
@@ -22,7 +22,7 @@ pub struct Code {
 pub fn data_section(map: &Map) -> Option<(String, &[u8])> {
     match &map.kind {
         MapKind::ReadOnlyData(bytes) => Some((format!(".rodata.{}", map.name), bytes)),
-        MapKind::Data(bytes) => Some((format!(".data.{}", map.name), bytes)),
+        MapKind::Data(bytes) => Some((maps::data_section(&map.name), bytes)),
         MapKind::Map(_) | MapKind::Arena { .. } => None,
     }
 }

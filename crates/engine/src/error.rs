@@ -27,6 +27,8 @@ pub enum EngineError {
     Noted(Box<Noted>),
     #[error("'{name}' is no verdict that a script can have for errors at {}", hook.name)]
     NoSuchVerdict { name: String, hook: &'static Hook },
+    #[error("{place}: there is no interface '{name}'")]
+    NoInterface { place: String, name: String, existing: Vec<String> },
     #[error("the object has no program for a hook")]
     NoProgram,
     #[error("the program needs {} MiB of memory, and one map of an object can have {} MiB", .bytes >> 20, .most >> 20)]
@@ -104,6 +106,8 @@ impl EngineError {
                 let help = format!("use `--on-error` with one of {}", names.join(", "));
                 Diagnostic::new("MH0024", self.to_string()).help(help)
             }
+            EngineError::NoInterface { existing, .. } => Diagnostic::new("MH0027", self.to_string())
+                .help(format!("there are {}; or make it first", existing.join(", "))),
             EngineError::NoProgram => Diagnostic::new("MH0009", self.to_string())
                 .help("this is a bug in Moonhook; please report it with the script"),
             EngineError::TooMuchMemory { .. } => Diagnostic::new("MH0020", self.to_string()).help(

@@ -3,17 +3,12 @@
 use crate::{Compiled, EngineError, Entry, Maps, Settings, entries, object_name};
 use moonhook_hook::Point;
 use moonhook_install::{Events, LoadOptions, LogDetail, Program};
-use moonhook_ir::Module;
+use moonhook_ir::{Module, maps};
 use moonhook_records::Counters;
 use moonhook_records::Decoder;
 use moonhook_snapshot::Snapshot;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
-
-/// Names of maps that the specialiser makes where a script needs them.
-const EVENTS: &str = "events";
-const COUNTERS: &str = ".data.counters";
-pub const VERDICTS: &str = ".data.verdicts";
 
 pub struct Kernel {
     pub program: Program,
@@ -130,14 +125,18 @@ impl Kernel {
 
     /// The consumer of the script's events; `None` if its handlers have none.
     pub fn events(&self, receive: impl FnMut(&[u8]) + Send + 'static) -> Result<Option<Events>, EngineError> {
-        if !self.has_map(EVENTS) {
+        if !self.has_map(maps::EVENTS) {
             return Ok(None);
         }
-        Ok(Some(self.program.events(EVENTS, receive)?))
+        Ok(Some(self.program.events(maps::EVENTS, receive)?))
     }
 
     pub fn counters(&self) -> Result<Counters, EngineError> {
-        Ok(Counters::new(&self.words(VERDICTS)?, &self.words(COUNTERS)?, &self.decoder))
+        Ok(Counters::new(
+            &self.words(maps::sections::VERDICTS)?,
+            &self.words(maps::sections::COUNTERS)?,
+            &self.decoder,
+        ))
     }
 
     /// The words of a data section; none if the program has no such section.

@@ -16,6 +16,8 @@ pub struct Settings {
     pub count_verdicts: bool,
     /// Time is what whoever runs the program says ([`moonhook_specialise::Clock`]).
     pub given_time: bool,
+    /// Every interface that handlers name exists, and none is looked up: for test runs.
+    pub any_interface: bool,
     /// The program also takes frames in several buffers.
     pub frags: bool,
     /// What handlers are compiled to; `None`: expanded code where that is possible, else general code.
@@ -49,6 +51,7 @@ impl Default for Settings {
             cpus: None,
             count_verdicts: false,
             given_time: false,
+            any_interface: false,
             frags: false,
             form: None,
             compact: false,

@@ -73,6 +73,7 @@ pub fn lower(
         cpus: settings.cpus.unwrap_or_else(possible_cpus),
         count_verdicts: settings.count_verdicts,
         given_time: settings.given_time,
+        any_interface: settings.any_interface,
         frags: settings.frags,
         copies: settings.frags || snapshot.hooks().iter().any(|hook| hook.copied().is_some()),
         memory: settings.memory,

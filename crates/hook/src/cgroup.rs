@@ -23,8 +23,9 @@ const fn hook(name: &'static str, section: &'static str) -> Hook {
         program_type: 8,
         context: Context { structure: "__sk_buff", packet: Packet::Copied(READER) },
         verdicts: VERDICTS,
-        pass: 1,
+        default: 1,
         checksums: Checksums::Bytes,
+        forwards: &[],
         layer: Layer::Network,
         is_interrupted: true,
     }

@@ -35,9 +35,11 @@ pub struct Hook {
     /// What a program can return.
     pub verdicts: &'static [Verdict],
     /// The verdict of a handler that returns nothing. Where a handler returns it, the next one is asked.
-    pub pass: i32,
+    pub default: i32,
     /// What programs do for a packet whose fields they change.
     pub checksums: Checksums,
+    /// Functions that send packets elsewhere, and the helper that each calls (`enum bpf_func_id`).
+    pub forwards: &'static [(&'static str, u32)],
     /// What the packet begins with.
     pub layer: Layer,
     /// Its programs run where others of them can come in between on the same CPU: in the context of a process.
@@ -205,6 +207,16 @@ impl Hook {
         self.copied().is_none_or(|reader| reader.store.is_some())
     }
 
+    /// The verdict that takes a packet where a helper was told (`bpf_redirect`), if there is one.
+    pub fn redirect(&self) -> Option<i32> {
+        self.verdicts.iter().find(|verdict| verdict.needs_target).map(|verdict| verdict.number)
+    }
+
+    /// The helper that a function calls which sends packets elsewhere, if it can here.
+    pub fn forward(&self, function: &str) -> Option<u32> {
+        self.forwards.iter().find(|(name, _)| *name == function).map(|(_, helper)| *helper)
+    }
+
     /// The name of a verdict.
     pub fn verdict(&self, number: i32) -> Option<&'static str> {
         self.verdicts.iter().find(|verdict| verdict.number == number).map(Verdict::name)
@@ -284,7 +296,7 @@ mod tests {
     #[test]
     fn rows_are_told_apart_and_have_their_own_verdicts() {
         for (number, hook) in HOOKS.iter().enumerate() {
-            assert!(hook.verdict(hook.pass).is_some() && hook.verdict(hook.greatest() + 1).is_none());
+            assert!(hook.verdict(hook.default).is_some() && hook.verdict(hook.greatest() + 1).is_none());
             assert!(hook.plain_verdict("pass").is_some());
             assert!(hook.greatest() - hook.least() < VERDICTS as i32);
             assert_eq!(hook.bits().count_ones() as usize, hook.verdicts.len());
@@ -295,6 +307,7 @@ mod tests {
         }
         assert_eq!((XDP.mask(), TC_EGRESS.mask(), CGROUP_EGRESS.mask()), (None, None, Some(1)));
         assert_eq!(Hook::of_section("license"), None);
+        assert_eq!([&XDP, &TC_INGRESS, &NETFILTER].map(Hook::redirect), [Some(4), Some(7), None]);
         assert_eq!((XDP.plain_verdict("Drop"), XDP.plain_verdict("redirect")), (Some(1), None));
     }
 }

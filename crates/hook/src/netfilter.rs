@@ -16,8 +16,9 @@ pub const NETFILTER: Hook = Hook {
     program_type: 32,
     context: CONTEXT,
     verdicts: &[Verdict::plain(0, &["DROP"]), Verdict::plain(1, &["ACCEPT", "PASS"])],
-    pass: 1,
+    default: 1,
     checksums: Checksums::Bytes,
+    forwards: &[],
     layer: Layer::Network,
     is_interrupted: true,
 };

@@ -28,7 +28,7 @@ impl OnError {
 
     /// The verdict's number at a hook; that of [`OnError::PASS`] if the hook has none of that name.
     pub fn verdict(&self, hook: &Hook) -> i32 {
-        self.name().and_then(|name| hook.plain_verdict(name)).unwrap_or(hook.pass)
+        self.name().and_then(|name| hook.plain_verdict(name)).unwrap_or(hook.default)
     }
 }
 

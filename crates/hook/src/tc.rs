@@ -20,22 +20,29 @@ const CONTEXT: Context = Context {
     ),
 };
 
-/// Packets that have come in.
-pub const TC_INGRESS: Hook = hook("tc.ingress", "tcx/ingress");
+/// `bpf_redirect`, `bpf_redirect_neigh`, `bpf_clone_redirect`.
+const REDIRECT: (&str, u32) = ("redirect", 23);
+const NEIGHBOUR: (&str, u32) = ("tc.redirect_neigh", 152);
+const CLONE: (&str, u32) = ("tc.clone", 13);
+
+/// Packets that have come in. Only these can go to the other end of a veth pair at once (`bpf_redirect_peer`).
+pub const TC_INGRESS: Hook =
+    hook("tc.ingress", "tcx/ingress", &[REDIRECT, NEIGHBOUR, CLONE, ("tc.redirect_peer", 155)]);
 
 /// Packets on their way out.
-pub const TC_EGRESS: Hook = hook("tc.egress", "tcx/egress");
+pub const TC_EGRESS: Hook = hook("tc.egress", "tcx/egress", &[REDIRECT, NEIGHBOUR, CLONE]);
 
-const fn hook(name: &'static str, section: &'static str) -> Hook {
+const fn hook(name: &'static str, section: &'static str, forwards: &'static [(&'static str, u32)]) -> Hook {
     Hook {
         name,
         section,
         program_type: 3,
         context: CONTEXT,
         verdicts: VERDICTS,
-        pass: -1,
+        default: -1,
         // `bpf_l4_csum_replace`.
         checksums: Checksums::Helper(11),
+        forwards,
         layer: Layer::Link,
         is_interrupted: false,
     }

@@ -23,8 +23,10 @@ pub const XDP: Hook = Hook {
         Verdict::plain(3, &["TX"]),
         Verdict::with_target(4, &["REDIRECT"]),
     ],
-    pass: 2,
+    default: 2,
     checksums: Checksums::Bytes,
+    // `bpf_redirect`.
+    forwards: &[("redirect", 23)],
     layer: Layer::Link,
     is_interrupted: false,
 };

@@ -7,7 +7,11 @@ pub const MAP_DELETE_ELEM: u32 = 3;
 pub const KTIME_GET_NS: u32 = 5;
 pub const GET_PRANDOM_U32: u32 = 7;
 pub const GET_SMP_PROCESSOR_ID: u32 = 8;
+pub const CLONE_REDIRECT: u32 = 13;
+pub const REDIRECT: u32 = 23;
 pub const RINGBUF_OUTPUT: u32 = 130;
+pub const REDIRECT_NEIGH: u32 = 152;
+pub const REDIRECT_PEER: u32 = 155;
 pub const FOR_EACH_MAP_ELEM: u32 = 164;
 pub const KTIME_GET_TAI_NS: u32 = 208;
 
@@ -87,6 +91,10 @@ const HELPERS: &[Row] = &[
     row(GET_PRANDOM_U32, Effect::Nothing, false),
     row(GET_SMP_PROCESSOR_ID, Effect::Nothing, false),
     row(RINGBUF_OUTPUT, Effect::Maps, true),
+    // What they note for the packet is none of the program's memory, but they cannot be left out.
+    row(REDIRECT, Effect::Maps, false),
+    row(REDIRECT_NEIGH, Effect::Maps, false),
+    row(REDIRECT_PEER, Effect::Maps, false),
     row(KTIME_GET_TAI_NS, Effect::Nothing, false),
     // The functions that it calls write values of maps only.
     row(FOR_EACH_MAP_ELEM, Effect::Maps, false),

@@ -143,14 +143,10 @@ pub enum MapKind {
     Arena { pages: u32, image: Vec<u8> },
 }
 
-/// The name of the data section that holds a word that is 0 and that nothing writes, which the kernel's verifier cannot know:
-/// numbers that are combined with it are unknown to the verifier.
-pub const OPAQUE: &str = "opaque";
-
 impl Map {
-    /// Whether this is the section [`OPAQUE`].
+    /// Whether this is the section [`crate::maps::OPAQUE`].
     pub fn is_opaque_zero(&self) -> bool {
-        self.name == OPAQUE && matches!(&self.kind, MapKind::Data(bytes) if *bytes == [0; 8])
+        self.name == crate::maps::OPAQUE && matches!(&self.kind, MapKind::Data(bytes) if *bytes == [0; 8])
     }
 }
 

@@ -177,6 +177,13 @@ pub trait Access: Machine {
         }
     }
 
+    /// Must stand behind every call after which the packet may lie elsewhere.
+    fn note_packet_moved(&mut self) {
+        let facts = self.state_mut().packet_mut();
+        (facts.bounds, facts.length) = (None, 0);
+        facts.pointers.clear();
+    }
+
     /// Must stand behind every write to the packet: what was parsed no longer holds.
     fn note_packet_written(&mut self) {
         let facts = self.state_mut().packet_mut();

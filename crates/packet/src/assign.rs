@@ -4,7 +4,7 @@
 //! of which the frame has only the beginning is right. Where the kernel may have left the checksum to the network card, a
 //! helper of the kernel changes it ([`moonhook_hook::Checksums`]).
 
-use crate::{Access, Fault, Machine, PacketState, Value};
+use crate::{Access, Fault, Machine, Value};
 use moonhook_hook::Checksums;
 use moonhook_ir::words::Word;
 use moonhook_ir::{BinaryOp, CompareOp, Size};
@@ -233,18 +233,10 @@ pub trait Assign: Access {
             self.helper(helper, &arguments(flags))
         };
         failed = self.and(failed, 0xffff_ffff);
-        // The packet may lie elsewhere now.
-        let facts = self.state_mut().packet_mut();
-        (facts.bounds, facts.length) = (None, 0);
-        facts.pointers.clear();
+        self.note_packet_moved();
         let failed = self.compare(CompareOp::Ne, failed, 0);
         self.fail_if(failed, |machine| machine.fault(Fault::Memory));
         Ok(())
-    }
-
-    /// Must stand behind an assignment that leaves headers where they are.
-    fn note_field_written(&mut self) {
-        self.code_mut().same.packet_may_change();
     }
 }
 

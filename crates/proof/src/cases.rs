@@ -84,13 +84,18 @@ pub fn run(path: &Path) -> Result<Ran, ProofError> {
 /// Whether the case runs in general code as well: with `MOONHOOK_GENERAL_PART=I/N` only every N-th does, from the I-th on. Other kernels
 /// are emulated, where there is no time for all.
 pub fn is_in_part(path: &Path) -> bool {
+    is_in_part_of(path, (0, 1))
+}
+
+/// The same of one of several parts of what [`is_in_part`] chooses: its number and theirs.
+pub fn is_in_part_of(path: &Path, (number_of_part, parts): (u64, u64)) -> bool {
     let part = std::env::var("MOONHOOK_GENERAL_PART").unwrap_or_default();
     let number = |text: &str| text.parse::<u64>().ok();
     let numbers = part.split_once('/').and_then(|(i, n)| Some((number(i)?, number(n)?)));
     let Some((i, n)) = numbers.filter(|(_, n)| *n > 0) else { return true };
     let sum: u64 =
         path.file_name().unwrap_or_default().as_encoded_bytes().iter().map(|byte| u64::from(*byte)).sum();
-    sum % n == i
+    sum % (n * parts) == i * parts + number_of_part
 }
 
 /// What a case that must fail with `fault` gave.

@@ -6,7 +6,7 @@ use crate::{ProofError, host};
 use moonhook_engine::{Choice, Entry, Form, PATIENCE, Settings};
 use moonhook_hook::OnError;
 use moonhook_install::{Events, LogDetail, Program, ProgramStatistics};
-use moonhook_ir::Module;
+use moonhook_ir::{Module, maps};
 use moonhook_load::Loaded;
 use moonhook_records::{Decoder, Message};
 use moonhook_snapshot::Snapshot;
@@ -58,6 +58,7 @@ impl Kernel {
     pub fn new(loaded: &Loaded, variant: Variant) -> Result<Kernel, ProofError> {
         let start = host::processor_time()?;
         let settings = Settings {
+            any_interface: true,
             on_error: on_error(&loaded.snapshot),
             form: variant.form,
             compact: variant.compact,
@@ -93,7 +94,7 @@ impl Kernel {
         let Entry { name, hook, .. } = self.entries.get(program).ok_or(ProofError::NoProgram)?;
         let run = host::on_cpu(self.cpu, || self.program.test_run(name, frame, 1))??;
         let tables = shared::of_kernel(&self.program, &self.module)?;
-        let (verdict, passed) = (run.verdict, run.verdict == hook.pass);
+        let (verdict, passed) = (run.verdict, run.verdict == hook.default);
         let mut seen = Seen { verdict, passed, data: run.data, tables, ..Seen::default() };
         let Some((events, records)) = &mut self.events else { return Ok(seen) };
         events.consume()?;
@@ -135,11 +136,11 @@ impl Kernel {
 
 /// What a program has to say, where it can say anything.
 fn events(program: &Program) -> Result<Option<Records>, ProofError> {
-    if !program.maps().iter().any(|map| map.name == "events") {
+    if !program.maps().iter().any(|map| map.name == maps::EVENTS) {
         return Ok(None);
     }
     let (send, receive) = channel();
-    let events = program.events("events", move |record| {
+    let events = program.events(maps::EVENTS, move |record| {
         // The receiver lives as long as the consumer.
         let _ = send.send(record.to_vec());
     })?;

@@ -215,7 +215,7 @@ impl User {
 fn seen(hook: &Hook, outcome: moonhook_user::Outcome) -> Seen {
     Seen {
         verdict: outcome.verdict,
-        passed: outcome.verdict == hook.pass,
+        passed: outcome.verdict == hook.default,
         data: outcome.data,
         output: outcome.output.into_iter().map(Text::whole).collect(),
         error: outcome.error.map(|error| Text::whole(error.message)),

@@ -118,6 +118,11 @@ impl Decoder {
         format!("{}:{line}: in {name}", self.source(source))
     }
 
+    /// A line of a source, as messages have it.
+    pub fn place(&self, source: u16, line: u32) -> String {
+        format!("{}:{line}", self.source(source))
+    }
+
     fn source(&self, index: u16) -> &str {
         self.sources.get(usize::from(index)).map_or("?", String::as_str)
     }

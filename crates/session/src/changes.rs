@@ -266,6 +266,7 @@ impl Session {
         scripts: &[PathBuf],
     ) -> Result<u64, SessionError> {
         let (options, pins) = (&self.options, self.pins.as_ref());
+        self.interfaces.tell(kernel, options.netns.as_deref())?;
         let record = |attachments: &Attachments| record(options, attachments, kernel, content, scripts);
         let exchanged = exchange(&mut self.attachments, kernel, options, pins, record)?;
         if let Some(complaint) = exchanged.complaint {

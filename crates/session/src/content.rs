@@ -1,7 +1,7 @@
 //! What a program has that can outlast it: tables, variables, counters of verdicts, each in a map.
 
-use moonhook_engine::VERDICTS;
 use moonhook_install::ArenaSection;
+use moonhook_ir::maps::sections::{STATE, VERDICTS};
 use moonhook_ir::{Module, VariableHome, VariableKind};
 use moonhook_schema::{Schema, WhenFull};
 use moonhook_snapshot::{CellId, Owners, TableId, qualified};
@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use std::os::fd::BorrowedFd;
 
 /// The data section of variables.
-pub const STATE: &str = ".data.state";
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Content {

@@ -138,7 +138,9 @@ fn engine_exit(error: &EngineError) -> Exit {
         EngineError::Install(error) | EngineError::Control(ControlError::Install(error)) => {
             install_exit(error)
         }
-        EngineError::Control(ControlError::State(_)) | EngineError::Resource { .. } => Exit::Host,
+        EngineError::Control(ControlError::State(_))
+        | EngineError::Resource { .. }
+        | EngineError::NoInterface { .. } => Exit::Host,
         EngineError::Control(_) => Exit::Refused,
         EngineError::NoProgram | EngineError::Noted(_) => Exit::Bug,
     }

@@ -6,10 +6,11 @@
 //! programs for the same hooks.
 
 use crate::SessionError;
-use crate::content::{Content, Earlier, STATE, Table, Variable};
+use crate::content::{Content, Earlier, Table, Variable};
 use moonhook_daemon::{Kept, TableKept};
-use moonhook_engine::{Kernel, VERDICTS};
+use moonhook_engine::Kernel;
 use moonhook_install::DataSection;
+use moonhook_ir::maps::sections::{STATE, VERDICTS};
 use moonhook_ir::{VariableContent, VariableKind};
 use std::os::fd::BorrowedFd;
 

@@ -19,6 +19,7 @@ mod exchange;
 mod inbox;
 mod inherit;
 mod installed;
+mod interfaces;
 mod lists;
 mod lua_thread;
 mod making;

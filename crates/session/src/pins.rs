@@ -6,9 +6,9 @@
 use crate::SessionError;
 use crate::content::{Content, Earlier};
 use moonhook_daemon::{Name, RuntimeFolder, Status};
-use moonhook_engine::VERDICTS;
 use moonhook_hook::Point;
 use moonhook_install::{Link, PinnedMap, Program, create_pin_folder, section_bytes, unpin};
+use moonhook_ir::maps::sections::VERDICTS;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::BorrowedFd;

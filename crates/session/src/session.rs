@@ -8,6 +8,7 @@ use crate::control_code::{ControlCode, RetiredControl};
 use crate::dump::OpenDump;
 use crate::inbox::{Inbox, Incoming};
 use crate::installed::{Installed, Retired};
+use crate::interfaces::Interfaces;
 use crate::lists::List;
 use crate::lua_thread::Told;
 use crate::pins::{Pins, Record};
@@ -45,6 +46,7 @@ pub struct Session {
     /// Messages that control code has given back, before those of the inbox.
     pub(crate) again: VecDeque<Message>,
     pub(crate) attachments: Attachments,
+    pub(crate) interfaces: Interfaces,
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) publisher: Publisher,
     /// Answers those who connect; it ends after what they wait for.
@@ -132,6 +134,7 @@ impl Session {
                     let kind = self.attachments.kind_of_place();
                     return Err(SessionError::Gone { kind, name: self.attachments.place() });
                 }
+                self.interfaces.follow(&self.installed.kernel, self.options.netns.as_deref())?;
                 self.look_after_making()?;
                 self.look_after_control()?;
                 self.bury()?;

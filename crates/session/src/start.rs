@@ -8,6 +8,7 @@ use crate::exchange::exchange;
 use crate::inbox::Inbox;
 use crate::inherit::{self, Inheritance};
 use crate::installed::{Assembled, Installed};
+use crate::interfaces::Interfaces;
 use crate::lua_thread::{LuaThread, Sources};
 use crate::making::Heritage;
 use crate::pins::Pins;
@@ -57,6 +58,8 @@ impl Session {
         if let Some(watcher) = &watcher {
             watcher.watch(&installed.files);
         }
+        let mut interfaces = Interfaces::default();
+        interfaces.tell(&installed.kernel, options.netns.as_deref())?;
         let (attachments, taken_over) = attach(&options, pins.as_ref(), &installed, &scripts)?;
         let publisher = Publisher::default();
         // Who can connect finds the programs attached.
@@ -75,6 +78,7 @@ impl Session {
             retired_control: Vec::new(),
             again: VecDeque::new(),
             attachments,
+            interfaces,
             inbox,
             publisher,
             server,

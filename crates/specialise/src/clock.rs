@@ -14,8 +14,7 @@ pub enum Clock {
     Tai = 8,
 }
 
-/// The section's name in the object, and its bytes.
-pub const CLOCK_SECTION: &str = ".data.clock";
+/// The section's bytes.
 const SIZE: usize = 16;
 
 impl Clock {
@@ -38,7 +37,7 @@ impl Context<'_> {
         if !self.options.given_time {
             return self.helper(clock.helper(), &[]);
         }
-        let map = self.output.map("clock", || ir::MapKind::Data(vec![0; SIZE]));
+        let map = self.output.map(ir::maps::CLOCK, || ir::MapKind::Data(vec![0; SIZE]));
         let base = self.emit(Op::DataAddress { map, offset: clock as u32 });
         self.load(base, 0, Size::B8, false)
     }

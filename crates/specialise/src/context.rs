@@ -47,7 +47,8 @@ impl<'a> Context<'a> {
         let module = Output::of_script(snapshot);
         let mut context = Context::of_function(snapshot, options, module, function, (hook, 0));
         context.known = known;
-        context.output.pool_map = context.output.map("pool", || ir::MapKind::ReadOnlyData(Vec::new()));
+        context.output.pool_map =
+            context.output.map(ir::maps::POOL, || ir::MapKind::ReadOnlyData(Vec::new()));
         context.load_bounds();
         context
     }
@@ -76,7 +77,7 @@ impl<'a> Context<'a> {
     ) -> Self {
         let target = Target::new(&mut function, program);
         let mut output = Output::new(module);
-        let opaque_map = output.map(ir::OPAQUE, || ir::MapKind::Data(vec![0; 8]));
+        let opaque_map = output.map(ir::maps::OPAQUE, || ir::MapKind::Data(vec![0; 8]));
         Context {
             snapshot,
             options,

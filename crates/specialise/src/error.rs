@@ -106,8 +106,7 @@ impl LowerErrorKind {
             TableConstructor => (
                 "MH0202",
                 "expanded code makes no such table",
-                "keep integers, booleans or strings under keys from the packet, and tables under known keys"
-                    .into(),
+                "under keys from the packet keep integers, booleans, strings, and what load time has made; tables under known keys".into(),
             ),
             Metamethod { .. } => (
                 "MH0203",
@@ -168,7 +167,7 @@ impl LowerErrorKind {
             Internal { .. } => ("MH0216", "this is a fault of Moonhook", "report it, with the script".into()),
             StateType { help, .. } => (
                 "MH0215",
-                "only integers, booleans, nil and constant strings are kept between packets",
+                "kept between packets are integers, booleans, nil, IPv4 and MAC addresses, and what load time has made",
                 (*help).into(),
             ),
         }

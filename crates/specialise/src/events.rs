@@ -16,8 +16,6 @@ use moonhook_ir::{BinaryOp, CompareOp, EventKind, Op, Piece, Size, helper};
 
 const RING_BYTES: u32 = 1 << 20;
 
-const COUNTERS: &str = "counters";
-
 /// Bytes of the two counters before the per-event counters: records dropped.
 const DROPPED: u32 = 0;
 const FIRST_COUNTER: u32 = 8;
@@ -28,7 +26,7 @@ pub const NO_MEMORY: &str = "not enough memory";
 /// Gives the counters their final size, when all events are known.
 pub fn finish_counters(module: &mut ir::Module) {
     let bytes = FIRST_COUNTER as usize + module.events.len() * 8;
-    if let Some(map) = module.maps.iter_mut().find(|map| map.name == COUNTERS) {
+    if let Some(map) = module.maps.iter_mut().find(|map| map.name == ir::maps::COUNTERS) {
         map.kind = ir::MapKind::Data(vec![0; bytes]);
     }
 }
@@ -169,7 +167,7 @@ fn increment(words: &mut impl Words, map: ir::MapId, offset: u32) {
 
 impl Output {
     pub fn counters(&mut self) -> ir::MapId {
-        self.map(COUNTERS, || ir::MapKind::Data(Vec::new()))
+        self.map(ir::maps::COUNTERS, || ir::MapKind::Data(Vec::new()))
     }
 
     pub fn ring(&mut self) -> ir::MapId {
@@ -180,6 +178,6 @@ impl Output {
             max_entries: RING_BYTES,
             flags: 0,
         };
-        self.map("events", || ir::MapKind::Map(definition))
+        self.map(ir::maps::EVENTS, || ir::MapKind::Map(definition))
     }
 }

@@ -32,6 +32,7 @@ mod hashing;
 mod host;
 mod identity;
 mod indexing;
+mod interfaces;
 mod interned;
 mod interpret;
 mod invariants;
@@ -78,8 +79,10 @@ pub mod variables;
 mod writes;
 
 pub use builtins::is_library_function;
-pub use clock::{CLOCK_SECTION, Clock};
+pub use clock::Clock;
 pub use error::{LowerError, LowerErrorKind, Result, Stop};
+pub use interfaces::interfaces;
+pub use objects::text_fields;
 pub use programs::{program_name, set_apart};
 pub use subprograms::of_program;
 
@@ -111,6 +114,8 @@ pub struct Options {
     pub count_verdicts: bool,
     /// Time is what the data section `clock` says ([`Clock`]), and not what it is.
     pub given_time: bool,
+    /// Every interface that handlers name exists, and none is looked up: packets go nowhere.
+    pub any_interface: bool,
     /// Give what few packets need functions of its own. Their frames come out of the program's 512 bytes of stack.
     pub subprograms: bool,
 }
@@ -132,6 +137,7 @@ impl Default for Options {
             copies: false,
             count_verdicts: false,
             given_time: false,
+            any_interface: false,
             subprograms: true,
         }
     }

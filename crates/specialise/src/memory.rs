@@ -7,7 +7,7 @@
 use crate::Options;
 use crate::context::{Context, Result};
 use crate::events::Message;
-use crate::nesting::{self, Parts, TAKEN};
+use crate::nesting::{self, Parts};
 use crate::pool::{POOL_MASK, TAIL};
 use crate::region::{COPY_SIZE, MARGIN, REGION_SIZE, STRINGS_END};
 use crate::stored::known::Stored;
@@ -52,7 +52,7 @@ impl Context<'_> {
     /// The address of this CPU's region, which has at least so many bytes.
     pub fn region_of(&mut self, bytes: i64) -> Result<ir::Value> {
         let region = self.region()?;
-        if let Some(map) = self.output.known_map("region")
+        if let Some(map) = self.output.known_map(ir::maps::REGION)
             && let ir::MapKind::Map(definition) = &mut self.output.module.maps[map.0 as usize].kind
         {
             definition.value_size = definition.value_size.max(bytes as u32).next_multiple_of(8);
@@ -75,7 +75,7 @@ impl Context<'_> {
             max_entries: entries,
             flags: 0,
         };
-        let map = self.output.map("region", || ir::MapKind::Map(definition));
+        let map = self.output.map(ir::maps::REGION, || ir::MapKind::Map(definition));
         let cpu = match self.target.level {
             Some([cpu, _]) => cpu,
             None => self.helper(helper::GET_SMP_PROCESSOR_ID, &[]),
@@ -127,7 +127,7 @@ impl Context<'_> {
     /// The section that says which levels are taken, and for how many CPUs.
     fn taken(&mut self) -> (ir::MapId, u32) {
         let (programs, cpus) = (self.snapshot.hooks().len(), self.options.cpus);
-        (self.output.map(TAKEN, || nesting::taken(programs, cpus)), cpus)
+        (self.output.map(ir::maps::TAKEN, || nesting::taken(programs, cpus)), cpus)
     }
 
     fn placed_once(&mut self, function: ir::Function) -> ir::FunctionId {

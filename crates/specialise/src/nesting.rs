@@ -10,9 +10,6 @@ use moonhook_ir::{
     Value,
 };
 
-/// The data section that says which levels are taken: a word for each CPU and each program, a bit of it for each level.
-pub const TAKEN: &str = "taken";
-
 /// Where the memory of a program is among that of all: a number for each CPU, program and level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parts {
@@ -30,7 +27,7 @@ impl Parts {
     }
 }
 
-/// The bytes of [`TAKEN`].
+/// The bytes of [`ir::maps::TAKEN`]: a word for each CPU and each program, a bit of it for each level.
 pub fn taken(programs: usize, cpus: u32) -> MapKind {
     MapKind::Data(vec![0; programs * cpus as usize * 8])
 }
@@ -111,7 +108,7 @@ mod tests {
             code.ret(result);
             code.function
         };
-        let map = ir::Map { name: TAKEN.into(), kind: taken(2, CPUS) };
+        let map = ir::Map { name: ir::maps::TAKEN.into(), kind: taken(2, CPUS) };
         let functions = vec![
             take("take_level", hook, 1, section),
             give_back("give_back_level", hook, 1, section),

@@ -8,7 +8,7 @@ use crate::shared::seen::Seen;
 use crate::value::{Abs, Object, Space, Str};
 use crate::{Options, builtins};
 use moonhook_library::own::DATA;
-use moonhook_packet::protocols::{protocol, protocols};
+use moonhook_packet::protocols::{protocol, protocols, texts};
 use moonhook_packet::{Value, ValuePaths};
 use moonhook_snapshot::Snapshot;
 
@@ -92,6 +92,11 @@ fn value_of(value: Value) -> Abs {
 pub fn headers() -> impl Iterator<Item = &'static str> {
     let protocols = protocols::<Context<'static>>().into_iter();
     protocols.filter(|protocol| !protocol.fields.is_empty()).map(|protocol| protocol.name)
+}
+
+/// The names of all fields, of packets and of headers, that are strings of any content.
+pub fn text_fields() -> Vec<&'static str> {
+    texts::<Context<'static>>()
 }
 
 /// The names of all protocols, and of all fields of headers.

@@ -121,7 +121,7 @@ impl Context<'_> {
             }
             self.enter(passed)?;
         }
-        self.exit(Word::Imm(self.target.hook.pass.into()));
+        self.exit(Word::Imm(self.target.hook.default.into()));
         Ok(())
     }
 
@@ -140,7 +140,7 @@ impl Context<'_> {
                         self.exit(verdict);
                         continue;
                     }
-                    let pass = self.compare(CompareOp::Eq, verdict, i64::from(self.target.hook.pass));
+                    let pass = self.compare(CompareOp::Eq, verdict, i64::from(self.target.hook.default));
                     let (pass, other) = self.split(pass);
                     passed.push(pass);
                     self.state = other;
@@ -216,7 +216,7 @@ impl Context<'_> {
     /// Counts a verdict of the program's hook, in the part of the section that belongs to the program.
     pub fn count_verdict(&mut self, verdict: Word) {
         let slots = self.snapshot.hooks().len() * VERDICTS as usize;
-        let map = self.output.map("verdicts", || ir::MapKind::Data(vec![0; slots * 8]));
+        let map = self.output.map(ir::maps::VERDICTS, || ir::MapKind::Data(vec![0; slots * 8]));
         let offset = self.target.program as u32 * VERDICTS * 8;
         let base = self.emit(Op::DataAddress { map, offset });
         let number = self.sub(verdict, i64::from(self.target.hook.least()));

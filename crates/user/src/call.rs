@@ -87,7 +87,7 @@ unsafe fn verdict(state: *mut lua_State, hook: &Hook) -> Result<i32, RuntimeErro
     // SAFETY: reads the stack only; type names are static and ASCII.
     unsafe {
         if ffi::lua_isnil(state, -1) != 0 {
-            return Ok(hook.pass);
+            return Ok(hook.default);
         }
         if ffi::lua_isinteger(state, -1) == 0 {
             let name = ffi::lua_typename(state, ffi::lua_type(state, -1));

@@ -98,7 +98,7 @@ impl UserTier {
     /// first verdict other than the hook's `PASS` is the packet's, and a run-time error ends it.
     pub fn run_at(&mut self, point: &Point, packet: &[u8]) -> Outcome {
         let mut outcome =
-            Outcome { verdict: point.hook.pass, data: packet.to_vec(), output: Vec::new(), error: None };
+            Outcome { verdict: point.hook.default, data: packet.to_vec(), output: Vec::new(), error: None };
         if let Err(error) = self.decide(point, &mut outcome) {
             outcome.verdict = self.options.on_error.verdict(point.hook);
             outcome.error = Some(error);
@@ -118,11 +118,14 @@ impl UserTier {
     fn first_verdict(&self, point: &Point, frame: &mut [u8], budget: &mut u64) -> Result<i32, RuntimeError> {
         let hook = point.hook;
         for handler in self.handlers.iter().filter(|handler| handler.point == *point) {
-            let verdict = call::call(&self.lua, (&handler.function, hook), frame, budget)?;
-            if verdict != hook.pass {
+            moonhook_load::set_hook(Some(hook));
+            let verdict = call::call(&self.lua, (&handler.function, hook), frame, budget);
+            moonhook_load::set_hook(None);
+            let verdict = verdict?;
+            if verdict != hook.default {
                 return Ok(verdict);
             }
         }
-        Ok(hook.pass)
+        Ok(hook.default)
     }
 }

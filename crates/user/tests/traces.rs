@@ -48,6 +48,7 @@ fn every_frame_is_read() {
             count += 1;
         }
     }
+    assert!(count > 0, "no frames in {}", Path::new(&folder).display());
     println!("{count} frames");
 }
 

@@ -10,6 +10,7 @@ use moonhook_library::{Function, Kind, any_with_key, find};
 use moonhook_snapshot::Value;
 use moonhook_snapshot::instruction::{Instruction, Opcode};
 use std::collections::HashSet;
+use std::sync::LazyLock;
 
 /// What a register may hold, as far as strings go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,11 +32,15 @@ enum Called {
 }
 
 /// Fields of packets that are strings of any content.
-const MADE_FIELDS: [&[u8]; 2] = [b"payload", b"sni"];
+static MADE_FIELDS: LazyLock<Vec<&str>> = LazyLock::new(moonhook_specialise::text_fields);
+
+fn is_made_field(name: &[u8]) -> bool {
+    MADE_FIELDS.iter().any(|made| made.as_bytes() == name)
+}
 
 /// Whether what has this name makes strings.
 pub fn is_maker(name: &[u8]) -> bool {
-    MADE_FIELDS.contains(&name) || any_with_key(name, Function::makes_text)
+    is_made_field(name) || any_with_key(name, Function::makes_text)
 }
 
 /// Metamethods of operators give anything.
@@ -105,9 +110,9 @@ impl Computed<'_, '_> {
             Some(Concat) => Text::Made,
             Some(GetField | Self_ | GetTabUp) => {
                 let name = self.constant(function, i.c());
-                if name.is_some_and(|name| MADE_FIELDS.contains(&name)) { Text::Made } else { self.kept() }
+                if name.is_some_and(is_made_field) { Text::Made } else { self.kept() }
             }
-            Some(GetTable) if MADE_FIELDS.iter().any(|name| self.is_mentioned(name)) => Text::Made,
+            Some(GetTable) if MADE_FIELDS.iter().any(|name| self.is_mentioned(name.as_bytes())) => Text::Made,
             Some(Call | TailCall) => self.result(function, pc, i.a()),
             Some(TForCall) => self.iterated(function, pc, i.a()),
             _ => self.kept(),

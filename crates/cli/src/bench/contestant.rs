@@ -97,7 +97,7 @@ const EMPTY: &str = "empty";
 fn empty_object(hook: &Hook, frags: bool) -> Result<Object, CliError> {
     let kind = FunctionKind::Program { section: hook.section(frags).to_string() };
     let mut function = Function::new(EMPTY, kind, 1);
-    let pass = Terminator::Return(Operand::Imm(hook.pass));
+    let pass = Terminator::Return(Operand::Imm(hook.default));
     function.block_mut(Block(0)).terminator = Some((pass, Loc::default()));
     Ok(moonhook_engine::emit(&Module { functions: vec![function], ..Module::default() })?)
 }

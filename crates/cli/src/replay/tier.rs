@@ -3,10 +3,11 @@
 use crate::CliError;
 use crate::hook::Program;
 use moonhook_engine::Kernel;
-use moonhook_engine::{CLOCK_SECTION, Choice, Clock, Compiled, Settings};
+use moonhook_engine::{Choice, Clock, Compiled, Settings};
 use moonhook_hook::{Hook, Point};
 use moonhook_install::{Events, InstallError, LogDetail, frame_max_linear};
 use moonhook_ir::Module;
+use moonhook_ir::maps::{self, sections};
 use moonhook_load::Moment;
 use moonhook_records::{Failure, Message, RecordError, Text};
 use moonhook_snapshot::Snapshot;
@@ -106,7 +107,9 @@ impl KernelTier {
 /// Whether handlers have variables or tables that outlive a frame. The specialiser puts the variables into a section of this name, or,
 /// in general code, into the arena.
 fn keeps_state(module: &Module) -> bool {
-    module.maps.iter().any(|map| map.name == "state") || !module.tables.is_empty() || module.arena().is_some()
+    module.maps.iter().any(|map| map.name == maps::STATE)
+        || !module.tables.is_empty()
+        || module.arena().is_some()
 }
 
 impl Tier for KernelTier {
@@ -142,8 +145,8 @@ impl Runner {
 
     fn decide(&mut self, frame: &[u8], time: Moment) -> Result<Outcome, CliError> {
         // Programs that ask for the time have the section.
-        if self.kernel.has_map(CLOCK_SECTION) {
-            let section = self.kernel.program.data_section(CLOCK_SECTION)?;
+        if self.kernel.has_map(sections::CLOCK) {
+            let section = self.kernel.program.data_section(sections::CLOCK)?;
             section.store(Clock::Monotonic as usize, time.monotonic as u64);
             section.store(Clock::Tai as usize, time.since_epoch as u64);
         }

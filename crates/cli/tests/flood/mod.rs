@@ -108,6 +108,22 @@ impl Running {
         Client::connect(&self.folder, &self.name).unwrap()
     }
 
+    /// Waits until code that does not end has begun, which was asked for before: what is asked for behind it is not answered. Gives who asked
+    /// last, and waits.
+    pub fn waiting_behind(&self) -> JoinHandle<Result<Value, Box<Failure>>> {
+        loop {
+            let asked = self.asking(&Request::Exec { code: "return 1".to_string() });
+            let begun = Instant::now();
+            while !asked.is_finished() {
+                if begun.elapsed() > Duration::from_millis(500) {
+                    return asked;
+                }
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            asked.join().unwrap().unwrap();
+        }
+    }
+
     /// Asks over a connection of its own, from a thread of its own. The request has been sent, and its connection is being looked after,
     /// when this returns.
     pub fn asking(&self, request: &Request) -> JoinHandle<Result<Value, Box<Failure>>> {

@@ -1,11 +1,17 @@
-//! Functions among the globals: events, and tables that handlers and control code share.
+//! Functions among the globals: events, tables that handlers and control code share, and sending packets elsewhere.
 
+use crate::Gives::Integer;
 use crate::{COMPUTED, Found, Function, Library};
 
 pub const GLOBALS: Library = Library {
     name: "",
     found: Found::Global,
     constants: &[],
-    functions: &[Function::both("event", &[]), Function::load("map"), Function::load("on")],
+    functions: &[
+        Function::both("event", &[]),
+        Function::load("map"),
+        Function::load("on"),
+        Function::stub("redirect", &[Integer]),
+    ],
     instead: COMPUTED,
 };

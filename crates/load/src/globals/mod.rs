@@ -7,6 +7,7 @@ mod collectgarbage;
 mod event;
 mod map;
 mod on;
+pub(crate) mod redirect;
 mod schema;
 mod signal;
 mod timer;
@@ -19,6 +20,7 @@ pub(crate) const GLOBALS: &[Global] = &[
     event::GLOBAL,
     map::GLOBAL,
     on::GLOBAL,
+    redirect::GLOBAL,
     signal::GLOBAL,
     timer::GLOBAL,
     warn::GLOBAL,

@@ -86,7 +86,6 @@ fn write<M: Machine>(machine: &mut M, at: i64, size: Size, value: Value) -> Resu
     let start = start(machine)?;
     if let Some(word) = word_of(value) {
         machine.put(Header { start, whole: LENGTH }, Place::word(at, size), word)?;
-        machine.note_field_written();
     }
     Ok(())
 }
@@ -95,7 +94,6 @@ fn write_mac<M: Machine>(machine: &mut M, at: i64, value: Value) -> Result<(), M
     let start = start(machine)?;
     if let Some(word) = word_of(value) {
         machine.put_mac(Header { start, whole: LENGTH }, at, word)?;
-        machine.note_field_written();
     }
     Ok(())
 }

@@ -51,7 +51,6 @@ const HEADER: Header = Header { start: Word::Imm(0), whole: link::ETHERNET };
 fn write_mac<M: Machine>(machine: &mut M, at: i64, value: Value) -> Result<(), M::Stop> {
     if let Some(word) = word_of(value) {
         machine.put_mac(HEADER, at, word)?;
-        machine.note_field_written();
     }
     Ok(())
 }

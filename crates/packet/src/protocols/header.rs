@@ -24,6 +24,7 @@ pub struct Protocol<M: Machine> {
     pub name: &'static str,
     /// Finds it: the header or nothing (or, for `payload`, its bytes).
     pub find: Read<M>,
+    /// None, if it is bytes and no header.
     pub fields: Vec<Field<M>>,
 }
 
@@ -31,6 +32,8 @@ pub struct Protocol<M: Machine> {
 pub struct Field<M: Machine> {
     pub name: &'static str,
     pub read: Read<M>,
+    /// It is a string of any content.
+    pub is_text: bool,
     /// How it is assigned, if it can be.
     pub assignment: Option<Assignment<M>>,
 }
@@ -49,7 +52,12 @@ pub type RefusedBy<M> = Refused<<M as Branches>::State>;
 impl<M: Machine> Field<M> {
     /// A field that can only be read.
     pub fn new(name: &'static str, read: Read<M>) -> Self {
-        Field { name, read, assignment: None }
+        Field { name, read, is_text: false, assignment: None }
+    }
+
+    /// The same field, which is a string of any content.
+    pub fn of_text(self) -> Self {
+        Field { is_text: true, ..self }
     }
 
     /// The same field, which can be assigned as well.

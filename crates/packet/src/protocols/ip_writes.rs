@@ -84,7 +84,6 @@ fn by_version<M: Machine>(
         }
     }
     machine.enter(done)?;
-    machine.note_field_written();
     Ok(())
 }
 

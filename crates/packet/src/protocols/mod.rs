@@ -46,6 +46,16 @@ pub fn protocol<M: Machine>(name: &str) -> Option<Protocol<M>> {
     protocols().into_iter().find(|protocol| protocol.name == name)
 }
 
+/// The names of protocols and fields that are strings of any content.
+pub fn texts<M: Machine>() -> Vec<&'static str> {
+    let mut names = Vec::new();
+    for protocol in protocols::<M>() {
+        names.extend(protocol.fields.is_empty().then_some(protocol.name));
+        names.extend(protocol.fields.iter().filter(|field| field.is_text).map(|field| field.name));
+    }
+    names
+}
+
 impl<M: Machine> Protocol<M> {
     pub fn field(&self, name: &str) -> Option<&Field<M>> {
         self.fields.iter().find(|field| field.name == name)
@@ -89,6 +99,8 @@ impl<M: Machine> Protocol<M> {
         if machine.alive() {
             (assignment.write)(machine, value, &mut refused)?;
         }
+        // What was read before may have changed, also where headers stay where they are.
+        machine.code_mut().same.packet_may_change();
         Ok(refused)
     }
 }

@@ -13,7 +13,7 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
     Protocol {
         name: "tls",
         find: |machine| machine.header_paths("tls", parse),
-        fields: vec![Field::new("sni", sni)],
+        fields: vec![Field::new("sni", sni).of_text()],
     }
 }
 

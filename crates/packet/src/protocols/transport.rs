@@ -82,7 +82,6 @@ pub fn assign<M: Machine>(
     if let Some(word) = word_of(value) {
         let change = machine.put(header, place, word)?;
         machine.fix_transport(header, sum, Covered::Header, change)?;
-        machine.note_field_written();
     }
     Ok(())
 }
@@ -98,7 +97,6 @@ pub fn write<M: Machine>(
     let words = machine.known_header(parser.0, parser.1)?;
     if let Some(word) = word_of(value) {
         machine.put(Header { start: words[1], whole }, place, word)?;
-        machine.note_field_written();
     }
     Ok(())
 }

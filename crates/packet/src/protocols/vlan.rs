@@ -85,7 +85,6 @@ fn inner_id<M: Machine>(machine: &mut M) -> Values<M> {
 fn write<M: Machine>(machine: &mut M, place: Place, value: Value) -> Result<(), M::Stop> {
     if let Some(word) = word_of(value) {
         machine.put(Header { start: Word::Imm(0), whole: WHOLE }, place, word)?;
-        machine.note_field_written();
     }
     Ok(())
 }

@@ -32,7 +32,7 @@ pub fn module(seed: u64, statements: usize) -> Module {
     let maps = vec![
         map("constants", MapKind::ReadOnlyData((0..32).map(|byte: u8| byte.wrapping_mul(77)).collect())),
         map("data", MapKind::Data(vec![0; 32])),
-        map(OPAQUE, MapKind::Data(vec![0; 8])),
+        map(maps::OPAQUE, MapKind::Data(vec![0; 8])),
     ];
     let function = Function::new("f", FunctionKind::Program { section: "xdp".into() }, 1);
     let mut generator = Generator { function, at: Block(0), values: Vec::new(), random, depth: 0 };

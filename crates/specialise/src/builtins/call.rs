@@ -143,6 +143,20 @@ impl Call {
         }
     }
 
+    /// An argument that is an integer or a string, with an arm for each that it may be.
+    pub fn integer_or_string(&self, context: &mut Context<'_>, number: usize) -> Result<Vec<Arm>> {
+        if self.is_in_memory(context, number) {
+            return context.integer_or_string_argument(number);
+        }
+        match self.arg(number) {
+            value @ (Abs::Int(_) | Abs::Str(_)) => returns(context, vec![value]),
+            _ => {
+                self.wrong_type(context, number, "string");
+                Ok(vec![])
+            }
+        }
+    }
+
     /// An integer argument with a default (`luaL_optinteger`).
     pub fn integer_or(&self, context: &mut Context<'_>, number: usize, default: Word) -> Result<Word> {
         if self.is_in_memory(context, number) {

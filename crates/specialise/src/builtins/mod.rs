@@ -21,6 +21,7 @@ pub mod output;
 pub mod own;
 mod pattern;
 mod quote;
+mod redirect;
 mod replace;
 mod string;
 mod table;
@@ -50,6 +51,7 @@ const FAMILIES: &[&[Row]] = &[
     number::ROWS,
     output::ROWS,
     pattern::ROWS,
+    redirect::ROWS,
     replace::ROWS,
     string::ROWS,
     table::ROWS,

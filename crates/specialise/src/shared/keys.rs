@@ -30,7 +30,7 @@ impl Unfit {
 impl Context<'_> {
     /// Makes the bytes of a key (no union, or one of addresses); gives their address. The current state is dead
     /// afterwards if no such key fits.
-    pub(super) fn key_address(&mut self, ty: &Type, key: &Abs, unfit: &mut Unfit) -> Result<ir::Value> {
+    pub fn key_address(&mut self, ty: &Type, key: &Abs, unfit: &mut Unfit) -> Result<ir::Value> {
         let size = ty.key_size();
         let base = self.room(size, has_text(ty), KEY_START)?;
         let at = Address { base, disp: 0 };

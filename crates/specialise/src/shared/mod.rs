@@ -21,7 +21,7 @@ mod copies;
 mod first;
 pub(crate) mod held;
 mod key_functions;
-mod keys;
+pub(crate) mod keys;
 pub(crate) mod known;
 mod loaded;
 mod lookups;
@@ -226,14 +226,10 @@ impl Output {
             name.truncate(MOST - end.len());
             name + &end
         };
-        let taken = |name: &String| RESERVED.contains(&name.as_str()) || self.known_map(name).is_some();
+        let taken = |name: &String| ir::maps::ALL.contains(&name.as_str()) || self.known_map(name).is_some();
         (0..).map(candidate).find(|name| !taken(name)).unwrap_or_default()
     }
 }
-
-/// Names that the compiler's own maps may get later in the attempt.
-const RESERVED: [&str; 9] =
-    ["state", "pool", "opaque", "region", "events", "counters", "verdicts", "arena", "clock"];
 
 /// What is declared, and for the rest what was seen; else what is wrong with it.
 fn schema(known: &Known, declaration: Declaration) -> std::result::Result<Schema, String> {

@@ -84,6 +84,23 @@ impl Context<'_> {
         })
     }
 
+    /// An argument that is an integer, or else as a string.
+    pub fn integer_or_string_argument(&mut self, number: usize) -> Result<Vec<Arm>> {
+        let Some(place) = self.place_of(number) else { return Ok(vec![]) };
+        let missing = self.split_missing(place);
+        let tag = arena::load(self, place.address);
+        let integer = self.compare(CompareOp::Eq, tag, TAG_INT);
+        let (integer, other) = self.split(integer);
+        self.state = integer;
+        let value = self.integer_argument(number)?;
+        let mut arms = vec![Arm { state: self.take_state(), values: vec![Abs::Int(value)] }];
+        self.enter(vec![missing, other])?;
+        if let Some(text) = self.string_argument(number)? {
+            arms.push(Arm { state: self.take_state(), values: vec![Abs::Str(text)] });
+        }
+        Ok(arms)
+    }
+
     /// An argument as a string (`luaL_checklstring`); ends the stub where it is none.
     pub fn string_argument(&mut self, number: usize) -> Result<Option<Str>> {
         let Some(place) = self.place_of(number) else { return Ok(None) };

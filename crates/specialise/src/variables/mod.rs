@@ -171,7 +171,7 @@ impl Context<'_> {
                 bytes.extend(word.constant().unwrap_or(0).to_le_bytes());
             }
         }
-        if let Some(map) = self.output.known_map("state") {
+        if let Some(map) = self.output.known_map(ir::maps::STATE) {
             self.output.module.maps[map.0 as usize].kind = ir::MapKind::Data(bytes);
             self.output.module.variables = self.known.described_variables(self.snapshot);
         }
@@ -228,7 +228,7 @@ impl Knowledge {
 
 impl Output {
     pub fn state_map(&mut self) -> ir::MapId {
-        self.map("state", || ir::MapKind::Data(Vec::new()))
+        self.map(ir::maps::STATE, || ir::MapKind::Data(Vec::new()))
     }
 }
 

@@ -1,0 +1,61 @@
+//! What programs know of network interfaces: the numbers of those that the script names.
+
+use crate::{EngineError, Kernel};
+use moonhook_install::Interface;
+use moonhook_ir::maps::{INTERFACES, Port, sections};
+use moonhook_schema::{Datum, encode_key};
+use std::collections::HashSet;
+
+impl Kernel {
+    /// Whether the programs look interfaces up by their names.
+    pub fn names_interfaces(&self) -> bool {
+        self.has_map(sections::PORTS) || self.has_map(INTERFACES)
+    }
+
+    /// Tells the programs which interfaces there are.
+    ///
+    /// # Errors
+    /// What the kernel refuses; `NoInterface` for one whose name stands in the code, after all others were told.
+    pub fn tell_interfaces(&self, all: &[Interface]) -> Result<(), EngineError> {
+        if self.has_map(INTERFACES) {
+            self.list_interfaces(all)?;
+        }
+        if !self.has_map(sections::PORTS) {
+            return Ok(());
+        }
+        let section = self.program.data_section(sections::PORTS)?;
+        let mut missing = None;
+        for (index, port) in Port::all(&section.bytes()).enumerate() {
+            let number = all.iter().find(|interface| interface.name == port.name).map(|found| found.index);
+            section.store(index * Port::SIZE + Port::NUMBER, port.word(number.unwrap_or(0)));
+            if number.is_none() {
+                missing.get_or_insert(port);
+            }
+        }
+        match missing {
+            None => Ok(()),
+            Some(port) => Err(EngineError::NoInterface {
+                place: self.decoder.place(port.source.into(), port.line),
+                name: port.name,
+                existing: all.iter().map(|interface| interface.name.clone()).collect(),
+            }),
+        }
+    }
+
+    fn list_interfaces(&self, all: &[Interface]) -> Result<(), EngineError> {
+        let schema = moonhook_specialise::interfaces();
+        let mut gone: HashSet<Vec<u8>> = self.program.map_keys(INTERFACES)?.into_iter().collect();
+        for interface in all {
+            let name = Datum::Text(interface.name.clone().into_bytes());
+            // Names of interfaces are short enough.
+            let Ok(key) = encode_key(&schema, &name) else { continue };
+            let number = u64::from(interface.index).to_ne_bytes();
+            self.program.map_update(INTERFACES, &key, &number)?;
+            gone.remove(&key);
+        }
+        for key in gone {
+            self.program.map_delete(INTERFACES, &key)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,110 @@
+//! Network interfaces that handlers name.
+//!
+//! A name that stands in the code has a place in a data section, where whoever runs the program writes the interface's number
+//! ([`ir::maps::Port`]). Other names are looked up in a map of all interfaces.
+
+use crate::context::{Context, Result};
+use crate::events::Message;
+use crate::shared::keys::Unfit;
+use crate::shared::map_calls::lookup;
+use crate::value::{Abs, Str, Word};
+use moonhook_ir as ir;
+use moonhook_ir::maps::Port;
+use moonhook_ir::words::{Branches, PathState, Words};
+use moonhook_ir::{CompareOp, Op, Piece, Size};
+use moonhook_schema::{Schema, Type, WhenFull};
+
+/// What the map of all interfaces has: numbers by names. Of more interfaces than its capacity some are not known.
+pub fn interfaces() -> Schema {
+    Schema {
+        key: Type::Text { capacity: Port::LONGEST as u16 },
+        value: Type::Integer,
+        capacity: 1 << 16,
+        when_full: WhenFull::Error,
+        lifetime: None,
+        per_cpu: false,
+    }
+}
+
+/// `BPF_F_NO_PREALLOC`: entries take memory when there are some.
+const NO_PREALLOC: u32 = 1;
+
+impl Context<'_> {
+    /// The number of the interface of that name; an error where there is none.
+    pub fn interface_named(&mut self, name: &Str) -> Result<Word> {
+        if self.options.any_interface {
+            return Ok(Word::Imm(1));
+        }
+        let mut absent = Vec::new();
+        let number = match name {
+            Str::Const(name) => self.port(name),
+            name => self.looked_up(name, &mut absent)?,
+        };
+        if self.state.alive() {
+            let none = self.compare(CompareOp::Eq, number, 0);
+            self.leave_if(none, &mut absent);
+        }
+        let there = self.take_state();
+        self.enter(absent)?;
+        if self.state.alive() {
+            self.make_cold();
+            self.fail_for_want_of(name)?;
+        }
+        self.state = there;
+        Ok(number)
+    }
+
+    /// The number in the place of a name that stands in the code; 0 where there can be no such interface.
+    fn port(&mut self, name: &[u8]) -> Word {
+        let port = Port {
+            name: String::from_utf8_lossy(name).into_owned(),
+            source: self.code.loc.source as u8,
+            line: self.code.loc.line,
+        };
+        let Some(bytes) = port.bytes().filter(|_| !name.is_empty()) else { return Word::Imm(0) };
+        let map = self.output.map(ir::maps::PORTS, || ir::MapKind::Data(Vec::new()));
+        let ir::MapKind::Data(section) = &mut self.output.module.maps[map.0 as usize].kind else {
+            return Word::Imm(0);
+        };
+        let place = Port::all(section).position(|known| known.name == port.name);
+        let place = place.unwrap_or_else(|| {
+            section.extend_from_slice(&bytes);
+            section.len() / Port::SIZE - 1
+        });
+        let base = self.emit(Op::DataAddress { map, offset: (place * Port::SIZE + Port::NUMBER) as u32 });
+        self.load(base, 0, Size::B4, false)
+    }
+
+    /// The number that the map of all interfaces has; where it has none, the state goes to `absent`.
+    fn looked_up(&mut self, name: &Str, absent: &mut Vec<crate::state::State>) -> Result<Word> {
+        let schema = interfaces();
+        let definition = ir::MapDefinition {
+            map_type: ir::MapType::Hash,
+            key_size: schema.key_size() as u32,
+            value_size: schema.value_size() as u32,
+            max_entries: schema.capacity,
+            flags: NO_PREALLOC,
+        };
+        let map = self.output.map(ir::maps::INTERFACES, || ir::MapKind::Map(definition));
+        let mut unfit = Unfit::default();
+        let key = self.key_address(&schema.key, &Abs::Str(name.clone()), &mut unfit)?;
+        absent.extend(unfit.states());
+        if !self.state.alive() {
+            return Ok(Word::Imm(0));
+        }
+        let entry = lookup(self, map, key);
+        let none = self.compare(CompareOp::Eq, Word::Value(entry), 0);
+        self.leave_if(none, absent);
+        Ok(self.load(entry, 0, Size::B4, false))
+    }
+
+    fn fail_for_want_of(&mut self, name: &Str) -> Result<()> {
+        let (before, after) = (b"no interface '".to_vec(), b"'".to_vec());
+        if let Str::Const(name) = name {
+            self.fail(Message::new([&before[..], name, &after].concat()));
+            return Ok(());
+        }
+        let pieces = vec![Piece::Text(before), Piece::Argument("%s".into()), Piece::Text(after)];
+        self.fail_with(Message { pieces, positioned: true }, &[Abs::Str(name.clone())])
+    }
+}

@@ -1,0 +1,158 @@
+#!/usr/bin/env bash
+# `redirect` between interfaces, at XDP (native and generic) and tc, in both forms: two hosts reach each other through a namespace that has
+# no addresses, only a script; names in the code and names from a table; an interface that is removed and made again; one that there is
+# none of; a copy of what passes (`tc.clone`); the neighbour that the kernel knows (`tc.redirect_neigh`).
+set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/common"
+
+begin redirect
+have ethtool || skip "ethtool is not installed"
+have python3 || skip "python3 is not installed"
+namespace LEFT left
+namespace MIDDLE middle
+namespace RIGHT right
+
+# link NAMESPACE NAME ADDRESS PORT: an interface of the host in NAMESPACE, whose other end is PORT in the middle.
+link() {
+    ip link add "$2" netns "$1" type veth peer name "$4" netns "$MIDDLE"
+    ip -n "$1" address add "$3" dev "$2"
+    ip -n "$1" link set "$2" up
+    ip -n "$MIDDLE" link set "$4" up
+    # A veth device takes redirected frames in native mode only where its receiving end polls.
+    ip netns exec "$1" ethtool -K "$2" gro on >/dev/null
+    ip netns exec "$MIDDLE" ethtool -K "$4" gro on >/dev/null
+    # Checksums that nobody has computed are not to be carried on by XDP.
+    ip netns exec "$1" ethtool -K "$2" tx off >/dev/null
+}
+link "$LEFT" left0 192.0.2.1/24 port1
+link "$RIGHT" right0 192.0.2.2/24 port2
+ip -n "$MIDDLE" link add seen type veth peer name seen1
+ip netns exec "$MIDDLE" sysctl -q net.ipv6.conf.seen.disable_ipv6=1
+ip -n "$MIDDLE" link set seen up
+ip -n "$MIDDLE" link set seen1 up
+
+# The right host answers datagrams.
+ip netns exec "$RIGHT" python3 -c '
+import socket
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+    one.bind(("", 7000))
+    while True:
+        data, peer = one.recvfrom(2000)
+        one.sendto(data, peer)
+' &
+PIDS+=($!)
+
+# reaches ADDRESS: whether it answers.
+reaches() {
+    ip netns exec "$LEFT" python3 -c '
+import socket, sys
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+    one.settimeout(0.5)
+    try:
+        one.sendto(b"question", (sys.argv[1], 7000))
+        sys.exit(one.recv(2000) != b"question")
+    except OSError:
+        sys.exit(1)
+' "${1:-192.0.2.2}"
+}
+fails_to_reach() { ! reaches; }
+
+# start SCRIPT INTERFACE OPTION…
+start() {
+    local script=$1 interface=$2
+    shift 2
+    ip netns exec "$MIDDLE" "$MOONHOOK" run "$interface" "$WORK/$script.lua" --name "$script" "$@" \
+        >"$WORK/$script.out" 2>"$WORK/$script.err" &
+    PIDS+=($!)
+    eventually "$script is attached" "$MOONHOOK" exec "$script" -e 1
+}
+
+stop() {
+    for script in "$@"; do "$MOONHOOK" stop "$script" >/dev/null; done
+    wait "${PIDS[@]:1}"
+    PIDS=("${PIDS[0]}")
+}
+
+cat >"$WORK/xdp1.lua" <<'LUA'
+require("xdp").attach(function() return redirect("port2") end)
+LUA
+cat >"$WORK/xdp2.lua" <<'LUA'
+local ports = { "port1", "port2" }
+require("xdp").attach(function(pkt) return redirect(ports[pkt.eth and 1 or 2]) end)
+LUA
+cat >"$WORK/tc1.lua" <<'LUA'
+require("tc").ingress(function() return redirect("port2") end)
+LUA
+cat >"$WORK/tc2.lua" <<'LUA'
+local tc = require "tc"
+tc.ingress(function(pkt)
+  if pkt.udp and pkt.udp.sport == 7000 then tc.clone("seen") end
+  return redirect("port" .. #"x")
+end)
+LUA
+
+fails_to_reach || die "the hosts reach each other without a script"
+for form in expanded general; do
+    for way in "xdp --mode native" "xdp --mode generic" tc; do
+        read -r hook options <<<"$way"
+        # shellcheck disable=SC2086
+        start "${hook}1" port1 --form "$form" $options
+        # shellcheck disable=SC2086
+        start "${hook}2" port2 --form "$form" $options
+        reaches || die "$form code at $way: no answer"
+        stop "${hook}1" "${hook}2"
+        fails_to_reach || die "$form code at $way: something stayed"
+    done
+done
+copied=$(ip -n "$MIDDLE" -s -j link show seen | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["stats64"]["tx"]["packets"])')
+[ "$copied" = 2 ] || die "$copied packets were copied, one in each form was to be"
+
+# An interface that goes and comes back has another number; until then handlers have an error, and what passes is dropped or not as
+# `--on-error` says.
+start tc1 port1
+start tc2 port2
+reaches || die "no answer"
+ip -n "$MIDDLE" link del port2
+fails_to_reach || die "an answer out of nowhere"
+eventually "the handler says what it lacks" grep -q "tc1.lua:1: no interface 'port2'" "$WORK/tc1.err" "$WORK/tc1.out"
+link "$RIGHT" right0 192.0.2.2/24 port2
+ip -n "$LEFT" neigh flush dev left0
+eventually "the second script is gone with its interface" grep -q "MH0007" "$WORK/tc2.err"
+PIDS=("${PIDS[@]:0:2}")
+start tc2 port2
+eventually "the interface is found again" reaches
+stop tc1 tc2
+
+# Interfaces that there are none of: nothing is attached, and a reload keeps what is there.
+sed 's/port2/port9/' "$WORK/tc1.lua" >"$WORK/none.lua"
+fails 3 ip netns exec "$MIDDLE" "$MOONHOOK" run port1 "$WORK/none.lua"
+grep -q "MH0027.*none.lua:1: there is no interface 'port9'" "$WORK/fails.err" || die "$(cat "$WORK/fails.err")"
+grep -q "there are .*port1" "$WORK/fails.err" || die "$(cat "$WORK/fails.err")"
+start tc1 port1
+fails 3 "$MOONHOOK" reload tc1 "$WORK/none.lua"
+grep -q "MH0027" "$WORK/fails.err" || die "$(cat "$WORK/fails.err")"
+start tc2 port2
+reaches || die "the reload that failed has changed something"
+stop tc1 tc2
+
+# The middle routes without looking at frames: the kernel finds the neighbour's address.
+cat >"$WORK/route.lua" <<'LUA'
+local tc = require "tc"
+tc.ingress(function(pkt)
+  if pkt.ip and pkt.ip.dst == "198.51.100.1" then return tc.redirect_neigh("port2") end
+end)
+LUA
+ip -n "$MIDDLE" address add 192.0.2.3/24 dev port1
+ip -n "$MIDDLE" address add 198.51.100.3/24 dev port2
+ip -n "$MIDDLE" route add 198.51.100.1/32 dev port2 2>/dev/null || true
+ip -n "$RIGHT" address flush dev right0
+ip -n "$RIGHT" address add 198.51.100.1/24 dev right0
+ip -n "$RIGHT" route add 192.0.2.0/24 via 198.51.100.3
+ip -n "$LEFT" route add 198.51.100.0/24 via 192.0.2.3
+ip netns exec "$MIDDLE" sysctl -q net.ipv4.ip_forward=1
+ip netns exec "$MIDDLE" sysctl -q net.ipv4.conf.port1.forwarding=0
+! reaches 198.51.100.1 || die "the middle forwards without the script"
+start route port1
+eventually "the neighbour is found" reaches 198.51.100.1
+stop route
+echo ok
