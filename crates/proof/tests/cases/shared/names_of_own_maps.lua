@@ -11,6 +11,8 @@ xdp.attach(function(pkt)
   for _, t in ipairs { taken, state, region, events, counters, verdicts, ports, interfaces, clock } do
     t[key] = (t[key] or 0) + seen
   end
-  print(taken[key], state[key], region[key], events[key], counters[key], verdicts[key], ports[key], interfaces[key], clock[key])
+  print(taken[key], state[key], region[key])
+  print(events[key], counters[key], verdicts[key])
+  print(ports[key], interfaces[key], clock[key])
   if seen == 3 then error("x" .. key) end
 end)
