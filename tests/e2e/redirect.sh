@@ -57,6 +57,8 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
 }
 fails_to_reach() { ! reaches; }
 
+runs() { "$MOONHOOK" exec "$1" -e 1 >/dev/null 2>&1; }
+
 # start SCRIPT INTERFACE OPTION…
 start() {
     local script=$1 interface=$2
@@ -64,7 +66,7 @@ start() {
     ip netns exec "$MIDDLE" "$MOONHOOK" run "$interface" "$WORK/$script.lua" --name "$script" "$@" \
         >"$WORK/$script.out" 2>"$WORK/$script.err" &
     PIDS+=($!)
-    eventually "$script is attached" "$MOONHOOK" exec "$script" -e 1
+    eventually "$script is attached" runs "$script"
 }
 
 stop() {

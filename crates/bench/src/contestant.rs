@@ -6,6 +6,7 @@ use crate::error::Error;
 pub const DROP: i32 = 1;
 pub const PASS: i32 = 2;
 pub const TX: i32 = 3;
+pub const REDIRECT: i32 = 4;
 
 /// The outcome of deciding about one frame many times.
 #[derive(Clone, Copy, Debug)]

@@ -21,6 +21,7 @@ mod puc;
 mod report;
 mod results;
 mod rounds;
+mod routes;
 mod script;
 mod works;
 
@@ -88,6 +89,7 @@ fn run(arguments: &Arguments) -> Result<Results, Error> {
         .into_iter()
         .filter(|work| arguments.only.as_ref().is_none_or(|only| work.title.contains(only.as_str())))
         .collect();
+    routes::enter()?;
     let progress = progress_bar(works.len() as u64 * u64::from(arguments.rounds));
     let builder = Builder::new(arguments)?;
     let mut results = Results { machine: machine::describe()?, works: Vec::new(), tool: None };

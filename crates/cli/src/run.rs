@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Attach scripts to an interface and stay in the foreground; Ctrl-C detaches
+/// Attach scripts to interfaces and stay in the foreground; Ctrl-C detaches
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "moonhook run [OPTIONS] [IFACE] <SCRIPT>...",
@@ -30,6 +30,7 @@ and then. The program is detached when the command ends, however it ends (unless
 
 Examples:
   moonhook run eth0 filter.lua
+  moonhook run eth0,eth1 router.lua                      # the same program at both, with the same tables
   moonhook run eth0 filter.lua --mode generic --on-error drop
   moonhook run service.lua                               # hooks of control groups only: no interface
   moonhook run veth0 a.lua b.lua --netns blue --duration 60
@@ -42,7 +43,7 @@ Exit codes: 0 ended by Ctrl-C, SIGTERM or --duration, 1 script refused, 2 usage,
 4 bug in Moonhook (verifier rejection)"
 )]
 pub struct Arguments {
-    /// The network interface, unless no hook of the scripts is one of an interface's; scripts, of which several become one program
+    /// The network interface, or several with commas between them, unless no hook of the scripts is one of an interface's; scripts, of which several become one program
     #[arg(required = true, value_names = ["IFACE", "SCRIPT"], num_args = 1..)]
     words: Vec<String>,
     /// Where the program runs: in the driver, in the network stack, or in the driver if it can
@@ -141,11 +142,12 @@ impl Arguments {
 
     fn options(&self) -> Options {
         let (interface, scripts) = self.interface_and_scripts();
+        let interfaces = interface.iter().flat_map(|names| names.split(',')).filter(|name| !name.is_empty());
         let mut settings = Settings { count_verdicts: true, ..self.program.settings() };
         // What scripts print while they are loaded is not part of what a program reads.
         settings.load.prints_to_stderr = self.json;
         Options {
-            interface,
+            interfaces: interfaces.map(str::to_string).collect(),
             scripts,
             mode: self.mode.into(),
             netns: self.netns.clone(),

@@ -15,9 +15,13 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-/// Counts the datagrams from or to port 7001 by hook, and drops answers that begin with `x`.
+/// Counts the datagrams from or to port 7001 by hook, and drops answers that begin with `x`. The control group is the one that all are in.
 fn script(hooks: &[&str]) -> String {
-    let mut script = "local xdp, tc = require 'xdp', require 'tc'\n\
+    let mut script = "local xdp, tc, cgroup = require 'xdp', require 'tc', require 'cgroup'\n\
+                      local nf, netfilter = require 'linux.nf', require 'netfilter'\n\
+                      local function at(point, f)\n\
+                        netfilter.register{ pf = nf.proto.INET, hooknum = nf.inet[point], priority = 5, hook = f }\n\
+                      end\n\
                       local DROP = require('linux.tc').DROP\n\
                       ways = {}\n\
                       local function note(way, pkt)\n\
@@ -30,6 +34,10 @@ fn script(hooks: &[&str]) -> String {
         script += match *hook {
             "xdp" => "xdp.attach(function(pkt) note(1, pkt) end)\n",
             "ingress" => "tc.ingress(function(pkt) note(2, pkt) end)\n",
+            "group in" => "cgroup.ingress('.', function(pkt) note(4, pkt) end)\n",
+            "group out" => "cgroup.egress('.', function(pkt) note(5, pkt) end)\n",
+            "local in" => "at('LOCAL_IN', function(pkt) note(6, pkt) end)\n",
+            "local out" => "at('LOCAL_OUT', function(pkt) note(7, pkt) end)\n",
             _ => {
                 "tc.egress(function(pkt)\n\
                    local udp = note(3, pkt)\n\
@@ -69,7 +77,11 @@ fn status(running: &Running) -> Status {
 }
 
 fn ways(running: &Running) -> Vec<String> {
-    let code = "return ways[1], ways[2], ways[3]".to_string();
+    results(running, "return ways[1], ways[2], ways[3]")
+}
+
+fn results(running: &Running, code: &str) -> Vec<String> {
+    let code = code.to_string();
     let executed: Executed = running.client().ask(&Request::Exec { code }).unwrap().unwrap();
     executed.results
 }
@@ -126,6 +138,47 @@ fn a_packet_passes_all_hooks_of_a_script() {
         assert_eq!(programs(&network), 3);
         running.stop();
         assert_eq!(programs(&network), 0);
+    }
+}
+
+/// Of an interface, of control groups and of netfilter, which is two programs for both families.
+#[test]
+fn a_script_has_all_kinds_of_hooks() {
+    if !kernel_available("a_script_has_all_kinds_of_hooks") {
+        return;
+    }
+    let all = ["xdp", "group in", "ingress", "local in", "egress", "group out", "local out"];
+    let place = Place::with(&[
+        ("a.lua", &script(&all)),
+        ("b.lua", &script(&["group out", "xdp", "local in"])),
+        ("bad.lua", &(script(&all) + "cgroup.egress('no/such/group', function() end)")),
+    ]);
+    let own = "return ways[4], ways[5], ways[6], ways[7]";
+    for form in ["expanded", "general"] {
+        let network = Network::new();
+        let running = Running::start_with(&network, &place, "a.lua", &["--form", form]);
+        assert_eq!(exchange(&network, 10), 5, "{form}");
+        assert_eq!(ways(&running), ["10", "10", "11"], "{form}");
+        // The group has both ends of the wire: what is sent on the one is received on the other.
+        assert_eq!(results(&running, own), ["16", "21", "10", "11"], "{form}");
+        let status = status(&running);
+        for hook in ["xdp", "cgroup.ingress .", "netfilter ipv6 LOCAL_OUT 5", "netfilter ipv4 LOCAL_IN 5"] {
+            assert!(status.hook.contains(hook), "{hook} in {}", status.hook);
+        }
+        assert_eq!((status.errors, programs(&network)), (Some(0), 3), "{form}");
+        let reload = |script: &str| {
+            let request = Request::Reload { scripts: Some(vec![place.path(script)]), allow_read: Vec::new() };
+            running.client().ask::<Reloaded>(&request).unwrap()
+        };
+        assert_eq!(reload("bad.lua").unwrap_err().code, "MH0526", "{form}");
+        assert_eq!(exchange(&network, 2), 1, "what was refused has changed nothing, {form}");
+        assert_eq!(results(&running, own), ["20", "26", "12", "14"], "{form}");
+        reload("b.lua").unwrap();
+        assert_eq!(exchange(&network, 2), 2, "{form}");
+        assert_eq!(results(&running, own), ["20", "31", "14", "14"], "{form}");
+        assert_eq!((ways(&running)[0].as_str(), programs(&network)), ("14", 1), "{form}");
+        running.stop();
+        assert_eq!(programs(&network), 0, "{form}");
     }
 }
 

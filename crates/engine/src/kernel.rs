@@ -1,7 +1,7 @@
 //! A compiled script inside the kernel: the program with what is needed to understand its events and counters.
 
 use crate::{Compiled, EngineError, Entry, Maps, Settings, entries, object_name};
-use moonhook_hook::Point;
+use moonhook_hook::{Place, Point};
 use moonhook_install::{Events, LoadOptions, LogDetail, Program};
 use moonhook_ir::{Module, maps};
 use moonhook_records::Counters;
@@ -14,8 +14,8 @@ pub struct Kernel {
     pub program: Program,
     /// The programs in the object, in the order of [`Snapshot::points`]; one at least.
     pub entries: Vec<Entry>,
-    /// What each is to be attached to.
-    pub points: Vec<Point>,
+    /// What programs are to be attached to, with their numbers.
+    places: Vec<(usize, Point)>,
     pub decoder: Decoder,
     elf: Arc<[u8]>,
 }
@@ -24,7 +24,7 @@ pub struct Kernel {
 pub struct Again {
     elf: Arc<[u8]>,
     entries: Vec<Entry>,
-    points: Vec<Point>,
+    places: Vec<(usize, Point)>,
     decoder: Decoder,
     /// Maps in the place of the object's own, by name.
     maps: Vec<(String, OwnedFd)>,
@@ -34,12 +34,12 @@ impl Again {
     /// # Errors
     /// What the kernel refuses.
     pub fn load(self) -> Result<Kernel, EngineError> {
-        let Again { elf, entries, points, decoder, maps } = self;
+        let Again { elf, entries, places, decoder, maps } = self;
         let maps: Vec<_> = maps.iter().map(|(name, map)| (name.clone(), map.as_fd())).collect();
         let name = entries.first().ok_or(EngineError::NoProgram)?.name.clone();
         let options = LoadOptions { name, log: LogDetail::Nothing, ..LoadOptions::default() };
         let program = moonhook_install::load_with_maps(&elf, &options, &maps)?;
-        Ok(Kernel { program, entries, points, decoder, elf })
+        Ok(Kernel { program, entries, places, decoder, elf })
     }
 }
 
@@ -89,7 +89,7 @@ impl Kernel {
         Ok(Kernel {
             program,
             entries: entries(object)?,
-            points: compiled.points.clone(),
+            places: compiled.points.iter().cloned().enumerate().collect(),
             decoder: Decoder::new(module),
             elf: object.elf.as_slice().into(),
         })
@@ -106,13 +106,34 @@ impl Kernel {
             let map = duplicate(self.program.map_fd(&other)?)?;
             maps.push((other, map));
         }
-        let (elf, entries, points) = (Arc::clone(&self.elf), self.entries.clone(), self.points.clone());
-        Ok(Again { elf, entries, points, decoder: self.decoder.clone(), maps })
+        let (elf, entries, places) = (Arc::clone(&self.elf), self.entries.clone(), self.places.clone());
+        Ok(Again { elf, entries, places, decoder: self.decoder.clone(), maps })
     }
 
-    /// The programs, with what each is to be attached to.
+    /// The programs, with what each is to be attached to, as often as it is to be.
     pub fn programs(&self) -> impl Iterator<Item = (&Entry, &Point)> {
-        self.entries.iter().zip(&self.points)
+        self.places.iter().filter_map(|(program, point)| Some((self.entries.get(*program)?, point)))
+    }
+
+    /// What the programs are to be attached to.
+    pub fn points(&self) -> impl Iterator<Item = &Point> {
+        self.places.iter().map(|(_, point)| point)
+    }
+
+    /// Programs of interfaces are to be attached to each of these, if there are several.
+    pub fn spread_over(&mut self, interfaces: &[String]) {
+        if interfaces.len() < 2 {
+            return;
+        }
+        let places = std::mem::take(&mut self.places);
+        for (program, point) in places {
+            match point.place {
+                Place::Interface => self.places.extend(interfaces.iter().map(|name| {
+                    (program, Point { hook: point.hook, place: Place::Named(name.as_str().into()) })
+                })),
+                _ => self.places.push((program, point)),
+            }
+        }
     }
 
     /// The program with that number among those of the script.

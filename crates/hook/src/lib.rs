@@ -38,7 +38,7 @@ pub struct Hook {
     pub default: i32,
     /// What programs do for a packet whose fields they change.
     pub checksums: Checksums,
-    /// Functions that send packets elsewhere, and the helper that each calls (`enum bpf_func_id`).
+    /// Functions that send packets elsewhere, or say where to, and the helper that each calls (`enum bpf_func_id`).
     pub forwards: &'static [(&'static str, u32)],
     /// What the packet begins with.
     pub layer: Layer,
@@ -71,6 +71,29 @@ pub struct Context {
     /// The structure's name, by which the kernel knows a program's context.
     pub structure: &'static str,
     pub packet: Packet,
+    /// What the kernel keeps beside the packet.
+    pub metadata: &'static [Metadata],
+}
+
+/// Something that the kernel keeps beside a packet: a word of 32 bits of the context.
+#[derive(Clone, Copy, Debug)]
+pub struct Metadata {
+    /// What scripts call it, as a field of the packet.
+    pub name: &'static str,
+    /// Where the context has it.
+    pub at: i16,
+    /// Programs can change it.
+    pub is_written: bool,
+}
+
+impl Metadata {
+    const fn read(name: &'static str, at: i16) -> Metadata {
+        Metadata { name, at, is_written: false }
+    }
+
+    const fn written(name: &'static str, at: i16) -> Metadata {
+        Metadata { name, at, is_written: true }
+    }
 }
 
 /// How a program gets at the packet's bytes.
@@ -212,7 +235,12 @@ impl Hook {
         self.verdicts.iter().find(|verdict| verdict.needs_target).map(|verdict| verdict.number)
     }
 
-    /// The helper that a function calls which sends packets elsewhere, if it can here.
+    /// What the kernel keeps under that name beside packets here.
+    pub fn metadata(&self, name: &str) -> Option<&'static Metadata> {
+        self.context.metadata.iter().find(|metadata| metadata.name == name)
+    }
+
+    /// The helper that a function calls which sends packets elsewhere, or says where to, if it can here.
     pub fn forward(&self, function: &str) -> Option<u32> {
         self.forwards.iter().find(|(name, _)| *name == function).map(|(_, helper)| *helper)
     }

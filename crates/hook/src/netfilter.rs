@@ -7,6 +7,7 @@ use crate::{Bytes, Checksums, Context, Hook, Layer, Packet, Reader, Verdict};
 const CONTEXT: Context = Context {
     structure: "bpf_nf_ctx",
     packet: Packet::Copied(Reader { bytes: Bytes::Dynptr { packet: 8 }, store: None }),
+    metadata: &[],
 };
 
 /// What locally made packets are dropped with is an error (`EPERM`) to who has sent them.

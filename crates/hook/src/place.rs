@@ -1,6 +1,6 @@
 //! Hooks that are at several places of a system.
 
-use crate::{HOOKS, Hook, NETFILTER};
+use crate::{HOOKS, Hook, Layer, NETFILTER};
 use std::fmt;
 use std::sync::Arc;
 
@@ -17,6 +17,8 @@ pub enum Place {
     /// The interface that the script is run on.
     #[default]
     Interface,
+    /// One of several that it is run on, by name.
+    Named(Arc<str>),
     /// A control group: its path, from the root of the file system or from where control groups are mounted.
     Cgroup(Arc<str>),
     Netfilter(NetfilterPlace),
@@ -97,7 +99,7 @@ impl Point {
         let hook = self.hook.name.replace('.', "+");
         match &self.place {
             Place::Interface => hook,
-            Place::Cgroup(path) => format!("{hook}@{}", escaped(path)),
+            Place::Named(path) | Place::Cgroup(path) => format!("{hook}@{}", escaped(path)),
             Place::Netfilter(place) => format!("{hook}@{}", escaped(&place.to_string())),
         }
     }
@@ -111,6 +113,7 @@ impl Point {
             Some(place) if *hook == &NETFILTER => {
                 Place::Netfilter(NetfilterPlace::parse(&unescaped(place)?)?)
             }
+            Some(name) if hook.layer == Layer::Link => Place::Named(unescaped(name)?.into()),
             Some(path) => Place::Cgroup(unescaped(path)?.into()),
         };
         Some(Point { hook, place })
@@ -145,7 +148,7 @@ impl fmt::Display for Point {
         f.write_str(self.hook.name)?;
         match &self.place {
             Place::Interface => Ok(()),
-            Place::Cgroup(path) => write!(f, " {path}"),
+            Place::Named(path) | Place::Cgroup(path) => write!(f, " {path}"),
             Place::Netfilter(place) => write!(f, " {place}"),
         }
     }
@@ -166,14 +169,15 @@ mod tests {
             assert_eq!(Point::of_file_name(&point.file_name()), Some(point));
         }
         assert_eq!(netfilter(place(false)).to_string(), "netfilter ipv6 LOCAL_OUT -7");
-        for point in
-            [Point::at_interface(&TC_INGRESS), group("/sys/fs/cgroup/a.b"), group("ä+2e x-1"), group("")]
-        {
+        let named = Point { hook: &TC_INGRESS, place: Place::Named("eth0.7".into()) };
+        assert_eq!(named.to_string(), "tc.ingress eth0.7");
+        let interface = Point::at_interface(&TC_INGRESS);
+        for point in [interface, named, group("/sys/fs/cgroup/a.b"), group("ä+2e x-1"), group("")] {
             let name = point.file_name();
             assert!(!name.contains(['.', '/', ' ']), "{name}");
             assert_eq!(Point::of_file_name(&name), Some(point));
         }
-        for name in ["xdp@+", "xdp@+zz", "none", "cgroup+egress@+ff"] {
+        for name in ["xdp@+", "xdp@+zz", "none", "cgroup+egress@+ff", "netfilter@eth0"] {
             assert_eq!(Point::of_file_name(name), None, "{name}");
         }
         assert_eq!(group("a/b").to_string(), "cgroup.egress a/b");

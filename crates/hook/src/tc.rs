@@ -1,7 +1,7 @@
 //! tc, through links (tcx): packets between driver and protocols, as the kernel keeps them (`struct __sk_buff`, `enum tcx_action_base` of
 //! include/uapi/linux/bpf.h). Scripts may use the names of `TC_ACT_…` (include/uapi/linux/pkt_cls.h), too.
 
-use crate::{Addresses, Checksums, Context, Elsewhere, Hook, Layer, Packet, Pull, Verdict};
+use crate::{Addresses, Checksums, Context, Elsewhere, Hook, Layer, Metadata, Packet, Pull, Verdict};
 
 /// `NEXT` is for the programs behind this one, and in the end for the protocols, or the driver.
 const VERDICTS: &[Verdict] = &[
@@ -18,16 +18,24 @@ const CONTEXT: Context = Context {
         Addresses { start: 76, end: 80 },
         Elsewhere::Pages(Pull { length: 0, helper: 39 }),
     ),
+    metadata: &[
+        Metadata::written("mark", 8),
+        Metadata::written("queue", 12),
+        Metadata::written("priority", 32),
+        Metadata::read("ifindex", 40),
+        Metadata::read("rxhash", 68),
+    ],
 };
 
-/// `bpf_redirect`, `bpf_redirect_neigh`, `bpf_clone_redirect`.
+/// `bpf_redirect`, `bpf_redirect_neigh`, `bpf_clone_redirect`, `bpf_fib_lookup`.
 const REDIRECT: (&str, u32) = ("redirect", 23);
 const NEIGHBOUR: (&str, u32) = ("tc.redirect_neigh", 152);
 const CLONE: (&str, u32) = ("tc.clone", 13);
+const ROUTE: (&str, u32) = ("data.route", 69);
 
-/// Packets that have come in. Only these can go to the other end of a veth pair at once (`bpf_redirect_peer`).
+/// Packets that have come in. Only these can go to the other end of a veth pair at once (`bpf_redirect_peer`), or are to be routed.
 pub const TC_INGRESS: Hook =
-    hook("tc.ingress", "tcx/ingress", &[REDIRECT, NEIGHBOUR, CLONE, ("tc.redirect_peer", 155)]);
+    hook("tc.ingress", "tcx/ingress", &[REDIRECT, NEIGHBOUR, CLONE, ROUTE, ("tc.redirect_peer", 155)]);
 
 /// Packets on their way out.
 pub const TC_EGRESS: Hook = hook("tc.egress", "tcx/egress", &[REDIRECT, NEIGHBOUR, CLONE]);

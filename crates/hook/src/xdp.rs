@@ -1,7 +1,8 @@
 //! XDP: frames as the driver has received them (`enum xdp_action`, `struct xdp_md`).
 
 use crate::{
-    Addresses, Buffers, Bytes, Checksums, Context, Elsewhere, Hook, Layer, Length, Packet, Reader, Verdict,
+    Addresses, Buffers, Bytes, Checksums, Context, Elsewhere, Hook, Layer, Length, Metadata, Packet, Reader,
+    Verdict,
 };
 
 /// `bpf_xdp_get_buff_len`, `bpf_xdp_load_bytes` and `bpf_xdp_store_bytes`.
@@ -15,7 +16,11 @@ pub const XDP: Hook = Hook {
     name: "xdp",
     section: "xdp",
     program_type: 6,
-    context: Context { structure: "xdp_md", packet: PACKET },
+    context: Context {
+        structure: "xdp_md",
+        packet: PACKET,
+        metadata: &[Metadata::read("ifindex", 12), Metadata::read("queue", 16)],
+    },
     verdicts: &[
         Verdict::plain(0, &["ABORTED"]),
         Verdict::plain(1, &["DROP"]),
@@ -25,8 +30,8 @@ pub const XDP: Hook = Hook {
     ],
     default: 2,
     checksums: Checksums::Bytes,
-    // `bpf_redirect`.
-    forwards: &[("redirect", 23)],
+    // `bpf_redirect`, `bpf_fib_lookup`.
+    forwards: &[("redirect", 23), ("data.route", 69)],
     layer: Layer::Link,
     is_interrupted: false,
 };

@@ -27,6 +27,7 @@ mod factories;
 mod failures;
 pub mod features;
 mod formats;
+mod forwarding;
 mod functions;
 mod globals;
 mod integers;
@@ -260,6 +261,7 @@ impl Generator {
             jumps::STATEMENTS,
             packet::STATEMENTS,
             writes::STATEMENTS,
+            forwarding::STATEMENTS,
             places::STATEMENTS,
             functions::STATEMENTS,
             texts::STATEMENTS,

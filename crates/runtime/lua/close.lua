@@ -62,6 +62,10 @@ function inline.out_of_memory(L)
   return text_equal(u64(L + L_ERROR), "not enough memory")
 end
 
+-- How often a handler of `xpcall` is called for errors of its own. Lua goes on until its C stack is full, some 200 times; each call takes
+-- packet memory here.
+local MAX_HANDLERS <const> = 16
+
 -- An error was raised: looks for who catches it. A handler of `xpcall` is called first, where the error happened. Nobody does at
 -- the entry, where `__tostring` words what is no text.
 function unwind(L)
@@ -71,12 +75,13 @@ function unwind(L)
   local handling = 0
   local kind = u64(frame + F_KIND)
   while kind == KIND_LUA or kind == KIND_HANDLER do
-    if kind == KIND_HANDLER then handling = 1 end
+    if kind == KIND_HANDLER then handling = handling + 1 end
     frame = frame - FRAME_SIZE
     kind = u64(frame + F_KIND)
   end
   kind = inline.catching_kind(frame)
-  if handling ~= 0 and kind ~= KIND_ENTRY then
+  -- A handler is called for errors of its own, too.
+  if handling ~= 0 and (kind ~= KIND_XPCALL or handling >= MAX_HANDLERS) and kind ~= KIND_ENTRY then
     set64(L + L_ERROR_TAG, TAG_STRING)
     set64(L + L_ERROR, "error in error handling")
     return throw_to(L, frame)

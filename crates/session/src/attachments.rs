@@ -63,7 +63,7 @@ impl Attachments {
             .map_err(SessionError::from)
             .and_then(|()| keep(self))
             .and_then(|()| Ok(timed(&mut replacing, || self.replace(kernel, present))?));
-        let place = |link: &Link| kernel.points.iter().position(|point| point == link.point());
+        let place = |link: &Link| kernel.points().position(|point| point == link.point());
         let left: Vec<Link> = match &outcome {
             Ok(()) => self.links.extract_if(.., |link| place(link).is_none()).collect(),
             Err(_) => self.links.split_off(present),
@@ -125,27 +125,55 @@ impl Attachments {
         self.links.iter().any(Link::is_attached)
     }
 
-    /// Lets go of links that somebody else has detached, as long as others are attached; gives their hooks' names.
-    pub fn take_lost(&mut self) -> Vec<String> {
+    /// Lets go of links that are no longer attached, as long as others are: somebody else has detached them, or their interface is gone. Gives
+    /// what is to be said of each.
+    pub fn take_lost(&mut self, netns: Option<&str>) -> Vec<String> {
         if !self.are_attached() {
             return Vec::new();
         }
-        self.links.extract_if(.., |link| !link.is_attached()).map(|link| link.point().to_string()).collect()
+        let lost: Vec<Link> = self.links.extract_if(.., |link| !link.is_attached()).collect();
+        if lost.is_empty() {
+            return Vec::new();
+        }
+        let all = moonhook_install::netns::interfaces(netns).unwrap_or_default();
+        let complaint = |link: &Link| match link.site().interface() {
+            Some(interface) if !all.contains(interface) => {
+                format!(
+                    "the interface '{}' is gone, and with it the program at {}",
+                    interface.name,
+                    link.point()
+                )
+            }
+            _ => format!("somebody has taken the program out of {}; a reload puts it back", link.point()),
+        };
+        lost.iter().map(complaint).collect()
     }
 
     pub fn links(&self) -> &[Link] {
         &self.links
     }
 
-    /// The interface, if hooks of one are among those of the script.
-    pub fn interface(&self) -> Option<&Interface> {
-        self.links.iter().find_map(|link| link.site().interface())
+    /// The interfaces, each once.
+    fn interfaces(&self) -> Vec<&Interface> {
+        let mut all: Vec<&Interface> = Vec::new();
+        for interface in self.links.iter().filter_map(|link| link.site().interface()) {
+            if !all.contains(&interface) {
+                all.push(interface);
+            }
+        }
+        all
+    }
+
+    /// The names of the interfaces with commas between them, if hooks of some are among those of the script.
+    pub fn interface(&self) -> Option<String> {
+        let names: Vec<&str> = self.interfaces().iter().map(|interface| interface.name.as_str()).collect();
+        (!names.is_empty()).then(|| names.join(","))
     }
 
     /// What the script is attached to: the interface, or whatever else it is.
     pub fn place(&self) -> String {
         match self.interface() {
-            Some(interface) => interface.name.clone(),
+            Some(names) => names,
             None => {
                 let mut names: Vec<String> = self.links.iter().map(|link| link.site().name()).collect();
                 names.dedup();

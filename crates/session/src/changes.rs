@@ -221,7 +221,8 @@ impl Session {
         since: Instant,
     ) -> Result<Reloaded, SessionError> {
         let NextGeneration { thread, sources, settings, fingerprint, files, .. } = generation;
-        let (mut next, Assembled { plan, connection }) = Installed::assemble(program, files)?;
+        let (mut next, Assembled { plan, connection }) =
+            Installed::assemble(program, files, &self.options.interfaces)?;
         thread.connect(connection)?;
         let scripts = sources.scripts.clone();
         next.consume(&self.inbox)?;

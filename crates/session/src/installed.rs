@@ -71,12 +71,17 @@ pub struct Assembled {
 }
 
 impl Installed {
-    /// Takes the tables of a program that was made of what load time gave.
+    /// Takes the tables of a program that was made of what load time gave, and is to be attached to these interfaces.
     ///
     /// # Errors
     /// `Control`.
-    pub fn assemble(program: Program, files: Vec<PathBuf>) -> Result<(Installed, Assembled), SessionError> {
-        let Program { kernel, module, owners, choice, content, plan, timings, constants } = program;
+    pub fn assemble(
+        program: Program,
+        files: Vec<PathBuf>,
+        interfaces: &[String],
+    ) -> Result<(Installed, Assembled), SessionError> {
+        let Program { mut kernel, module, owners, choice, content, plan, timings, constants } = program;
+        kernel.spread_over(interfaces);
         let connection = Connection::open(&module, &owners, &kernel.program)?;
         let (tables, layout) = (connection.tables(), Layout::of(&module));
         let sweeper = Sweeper::new(&tables);

@@ -10,7 +10,7 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 pub struct Options {
     /// For the hooks of interfaces.
-    pub interface: Option<String>,
+    pub interfaces: Vec<String>,
     /// At least one; several become one program.
     pub scripts: Vec<PathBuf>,
     pub mode: RequestedMode,
@@ -39,7 +39,7 @@ impl Options {
     /// Where programs are to be put.
     pub fn target(&self) -> Target<'_> {
         Target {
-            interface: self.interface.as_deref().map(InterfaceName::from),
+            interface: self.interfaces.first().map(|name| InterfaceName::from(name.as_str())),
             mode: self.mode,
             netns: self.netns.as_deref(),
         }

@@ -52,7 +52,7 @@ impl Session {
         Ok(Status {
             name: self.name.clone(),
             pid: Some(std::process::id()),
-            interface: self.attachments.interface().map(|interface| interface.name.clone()),
+            interface: self.attachments.interface(),
             netns: self.options.netns.clone(),
             hook: self.attachments.hooks(),
             mode: mode(&self.attachments),

@@ -125,10 +125,8 @@ impl Session {
                 next_counters = now + interval;
             }
             if now >= next_look {
-                for hook in self.attachments.take_lost() {
-                    self.complain(format!(
-                        "somebody has taken the program out of {hook}; a reload puts it back"
-                    ))?;
+                for complaint in self.attachments.take_lost(self.options.netns.as_deref()) {
+                    self.complain(complaint)?;
                 }
                 if !self.attachments.are_attached() {
                     let kind = self.attachments.kind_of_place();
@@ -259,13 +257,15 @@ pub fn record(
     content: &Content,
     scripts: &[PathBuf],
 ) -> Record {
-    let points: Vec<String> = kernel.points.iter().map(Point::to_string).collect();
+    let points: Vec<String> = kernel.points().map(Point::to_string).collect();
     Record {
-        interface: attachments.interface().map(|interface| interface.name.clone()),
+        interface: attachments.interface(),
         hook: points.join(", "),
-        programs: points.len(),
+        programs: kernel.entries.len(),
         netns: options.netns.clone(),
-        mode: mode_of(attachments.links().iter().filter(|link| kernel.points.contains(link.point()))),
+        mode: mode_of(
+            attachments.links().iter().filter(|link| kernel.points().any(|point| point == link.point())),
+        ),
         scripts: scripts.to_vec(),
         folder: None,
         content: content.clone(),

@@ -49,7 +49,7 @@ impl Session {
             contents: Vec::new(),
         };
         let Some(Made { installed, plan, thread, fingerprint }) =
-            make(&sources, &settings, earlier, &inbox, stop)?
+            make(&sources, &settings, earlier, (&inbox, &options.interfaces), stop)?
         else {
             return Ok(None);
         };
@@ -123,7 +123,7 @@ fn make(
     sources: &Sources,
     settings: &Settings,
     earlier: Option<&dyn Earlier>,
-    inbox: &Arc<Inbox>,
+    (inbox, interfaces): (&Arc<Inbox>, &[String]),
     stop: &AtomicBool,
 ) -> Result<Option<Made>, SessionError> {
     let heritage = earlier.map(Heritage::of).transpose()?;
@@ -132,7 +132,7 @@ fn make(
     else {
         return Ok(None);
     };
-    let (mut installed, Assembled { plan, connection }) = Installed::assemble(program, files)?;
+    let (mut installed, Assembled { plan, connection }) = Installed::assemble(program, files, interfaces)?;
     thread.connect(connection)?;
     installed.consume(inbox)?;
     if let Some(earlier) = earlier {

@@ -41,15 +41,14 @@ fn assign_named(context: &mut Context<'_>, object: &Object, name: &[u8], value: 
         context.certain_error(READ_ONLY, Some(&text), help);
         return Ok(());
     }
-    let protocol = match object {
-        Object::Header(header) => protocol(header),
-        _ => None,
-    };
-    let assignment = protocol.as_ref().and_then(|protocol| protocol.field(&text)?.assignment.as_ref());
+    let protocol = protocol_of(object, &text);
+    let assignment = protocol.as_ref().and_then(|protocol| assignment(context, object, protocol, &text));
     if let (Some(protocol), Some(assignment)) = (&protocol, assignment) {
         return match given(context, assignment.takes, value)? {
             Some(given) => {
-                context.before_packet_write()?;
+                if *object != Object::Packet {
+                    context.before_packet_write()?;
+                }
                 write(context, protocol, (assignment, &text), given)
             }
             None => {
@@ -59,11 +58,41 @@ fn assign_named(context: &mut Context<'_>, object: &Object, name: &[u8], value: 
             }
         };
     }
-    let message = format!("'{}' has no field '{text}'{THAT_CAN_BE}", objects::owner(object));
+    let message = none_to_assign(object, &text);
     let help =
         "docs/packet.md has a list of them; others can be written by offset: `pkt:setuint8(offset, value)`";
     context.certain_error(message, Some(&text), help);
     Ok(())
+}
+
+/// The protocol that the object is, or that is the packet's field of that name.
+pub fn protocol_of<'a>(object: &Object, name: &str) -> Option<Protocol<Context<'a>>> {
+    match object {
+        Object::Header(header) => protocol(header),
+        Object::Packet => protocol(name),
+        _ => None,
+    }
+}
+
+/// How the field of that name is assigned where the code runs, if it can be.
+pub fn assignment<'p, 'a>(
+    context: &Context<'_>,
+    object: &Object,
+    protocol: &'p Protocol<Context<'a>>,
+    name: &str,
+) -> Option<&'p Assignment<Context<'a>>> {
+    match object {
+        Object::Header(_) => protocol.field(name)?.assignment.as_ref(),
+        _ => {
+            let here = context.target.hook.metadata(name);
+            protocol.assignment.as_ref().filter(|_| here.is_some_and(|metadata| metadata.is_written))
+        }
+    }
+}
+
+/// The error that the object has no field of that name that can be assigned.
+pub fn none_to_assign(object: &Object, name: &str) -> String {
+    format!("'{}' has no field '{name}'{THAT_CAN_BE}", objects::owner(object))
 }
 
 /// Whether the object is a header of a packet that can only be read where the code runs.
@@ -74,15 +103,23 @@ pub fn is_read_only(context: &Context<'_>, object: &Object) -> bool {
 /// What assigning a field is there.
 pub const READ_ONLY: &str = "packets are read only at this hook";
 
-/// Whether some header has a field of that name that can be assigned.
+/// Whether some header, or packets at some hook, have a field of that name that can be assigned.
 pub fn is_assigned(name: &[u8]) -> bool {
-    protocols::<Context<'static>>().iter().flat_map(|protocol| &protocol.fields).any(is(name))
+    has_assigned(&Object::Packet, name)
+        || protocols::<Context<'static>>().iter().flat_map(|protocol| &protocol.fields).any(is(name))
 }
 
 /// Whether the object has such a field.
 pub fn has_assigned(object: &Object, name: &[u8]) -> bool {
-    let Object::Header(header) = object else { return false };
-    protocol::<Context<'static>>(header).is_some_and(|protocol| protocol.fields.iter().any(is(name)))
+    match object {
+        Object::Header(header) => {
+            protocol::<Context<'static>>(header).is_some_and(|protocol| protocol.fields.iter().any(is(name)))
+        }
+        Object::Packet => protocols::<Context<'static>>()
+            .iter()
+            .any(|protocol| protocol.assignment.is_some() && protocol.name.as_bytes() == name),
+        _ => false,
+    }
 }
 
 fn is(name: &[u8]) -> impl Fn(&Field<Context<'static>>) -> bool + '_ {

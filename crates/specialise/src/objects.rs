@@ -12,9 +12,12 @@ use moonhook_packet::protocols::{protocol, protocols, texts};
 use moonhook_packet::{Value, ValuePaths};
 use moonhook_snapshot::Snapshot;
 
-/// What the headers' fields of that name are, whichever header it is.
+/// What the fields of that name are of packets and headers, whichever it is.
 pub fn kinds_of(snapshot: &Snapshot, options: &Options, name: &str) -> Seen {
     let mut seen = Seen::default();
+    if protocol::<Context<'static>>(name).is_some_and(|known| known.fields.is_empty() && !known.is_text) {
+        seen.add(&Seen::of_field(&Abs::int(0)));
+    }
     for protocol in protocols::<Context<'static>>().iter().filter(|protocol| protocol.field(name).is_some()) {
         let mut context = Context::new(snapshot, options, Knowledge::default());
         // A field that has no form alone tells nothing.

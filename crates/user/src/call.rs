@@ -8,6 +8,7 @@ use std::ffi::c_int;
 use mlua::ffi::{self, lua_State};
 use mlua::{Function, Lua};
 
+use crate::metadata::Metadata;
 use crate::object::{self, DataKind};
 use crate::protocol::Frame;
 use crate::{RuntimeError, protocol, steps};
@@ -18,7 +19,7 @@ use moonhook_hook::Hook;
 pub(crate) fn call(
     lua: &Lua,
     (handler, hook): (&Function, &'static Hook),
-    frame: &mut [u8],
+    (frame, metadata): (&mut [u8], &mut Metadata),
     budget: &mut u64,
 ) -> Result<i32, RuntimeError> {
     let argument =
@@ -30,7 +31,7 @@ pub(crate) fn call(
     let outside = unsafe {
         lua.exec_raw::<()>(handler, |state| {
             let before = steps::start(state, *budget);
-            let ended = protected(state, hook, frame, &argument);
+            let ended = protected(state, hook, (frame, metadata), &argument);
             steps::stop(state, before);
             *budget = steps::remaining();
             result = Some(ended);
@@ -51,7 +52,7 @@ fn bare(message: impl Into<Vec<u8>>) -> RuntimeError {
 unsafe fn protected(
     state: *mut lua_State,
     hook: &'static Hook,
-    frame: &mut [u8],
+    (frame, metadata): (&mut [u8], &mut Metadata),
     argument: &[u8],
 ) -> Result<i32, RuntimeError> {
     // SAFETY: the stack has room for what is pushed; up to `lua_pcall` nothing here has a destructor, and after it
@@ -63,14 +64,15 @@ unsafe fn protected(
         let description = handler + 1;
         ffi::lua_pushvalue(state, description);
         ffi::lua_pushcclosure(state, describe, 1);
-        object::push(state, DataKind::Packet(hook), frame);
-        object::push(state, DataKind::Argument, argument);
+        object::push(state, DataKind::Packet(hook), frame, *metadata);
+        object::push(state, DataKind::Argument, argument, Metadata::default());
         let (describe, packet, argument) = (handler + 2, handler + 3, handler + 4);
         for index in [handler, packet, argument] {
             ffi::lua_pushvalue(state, index);
         }
         let status = ffi::lua_pcall(state, 2, 1, describe);
         frame.copy_from_slice(object::bytes(state, packet));
+        *metadata = object::metadata(state, packet);
         object::expire(state, packet);
         object::expire(state, argument);
         match status {

@@ -8,11 +8,13 @@
 
 mod call;
 mod error;
+mod metadata;
 mod object;
 pub mod protocol;
 mod steps;
 mod tables;
 
+use metadata::Metadata;
 use mlua::{Function, Lua};
 use moonhook_hook::{HOOKS, Hook, OnError, Point};
 
@@ -117,9 +119,10 @@ impl UserTier {
 
     fn first_verdict(&self, point: &Point, frame: &mut [u8], budget: &mut u64) -> Result<i32, RuntimeError> {
         let hook = point.hook;
+        let mut metadata = Metadata::default();
         for handler in self.handlers.iter().filter(|handler| handler.point == *point) {
             moonhook_load::set_hook(Some(hook));
-            let verdict = call::call(&self.lua, (&handler.function, hook), frame, budget);
+            let verdict = call::call(&self.lua, (&handler.function, hook), (frame, &mut metadata), budget);
             moonhook_load::set_hook(None);
             let verdict = verdict?;
             if verdict != hook.default {

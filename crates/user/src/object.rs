@@ -13,6 +13,7 @@ mod header;
 
 use std::ffi::{CStr, c_int};
 
+use crate::metadata::Metadata;
 use crate::protocol::{Frame, Value};
 use mlua::ffi::{self, lua_State};
 
@@ -40,9 +41,18 @@ pub(crate) unsafe fn register(state: *mut lua_State) {
 ///
 /// # Safety
 /// As for [`register`], which has run in this state.
-pub(crate) unsafe fn push(state: *mut lua_State, kind: DataKind, bytes: &[u8]) {
+pub(crate) unsafe fn push(state: *mut lua_State, kind: DataKind, bytes: &[u8], metadata: Metadata) {
     // SAFETY: the caller's promise.
-    unsafe { data::push(state, kind, bytes) }
+    unsafe { data::push(state, kind, bytes, metadata) }
+}
+
+/// What is kept beside the packet at `index`.
+///
+/// # Safety
+/// The value there was made by [`push`].
+pub(crate) unsafe fn metadata(state: *mut lua_State, index: c_int) -> Metadata {
+    // SAFETY: the caller's promise.
+    unsafe { data::metadata(ffi::lua_touserdata(state, index).cast()) }
 }
 
 /// The bytes of the object at `index`.

@@ -102,7 +102,7 @@ impl Audience for Reporter {
     fn attached(&mut self, attached: &Attached<'_>) -> Result<(), SessionError> {
         let Attached { name, attachments, requested, scripts, choice, taken_over } = *attached;
         let scripts: Vec<_> = scripts.iter().map(|script| script.to_string_lossy()).collect();
-        let interface = attachments.interface().map(|interface| &interface.name);
+        let interface = attachments.interface();
         let mode = attachments.mode();
         let refused = attachments.native_refused();
         let hooks: Vec<&str> = attachments.links().iter().map(|link| link.hook().name).collect();
@@ -118,7 +118,7 @@ impl Audience for Reporter {
             self.line(&line)?;
         } else if !self.quiet {
             let place = where_attached(attachments, requested, taken_over.is_some());
-            let to = interface.map(|interface| format!(" to {interface}")).unwrap_or_default();
+            let to = interface.map(|names| format!(" to {names}")).unwrap_or_default();
             writeln!(self.text, "attached {}{to}{place}, as '{name}'", scripts.join(" "))?;
             self.text.write_all(form_text(&form(choice)).as_bytes())?;
             let kept = taken_over.map(|plan| kept_text(&plan.tables, &plan.variables)).unwrap_or_default();

@@ -99,7 +99,7 @@ fn open(place: &Place) -> Result<(Cgroup, File), InstallError> {
 const USUAL: &str = "/sys/fs/cgroup";
 
 /// Where control groups are mounted, the first such place in the caller's mount namespace (proc_pid_mounts(5)).
-fn mounted() -> Option<PathBuf> {
+pub fn mounted() -> Option<PathBuf> {
     let mounts = std::fs::read_to_string("/proc/self/mounts").ok()?;
     let mut mounts = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
     let found = mounts.find(|fields| fields.get(2) == Some(&"cgroup2"))?;

@@ -21,6 +21,7 @@ use nix::errno::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+pub(crate) use cgroup::mounted as cgroups_mounted;
 pub use kind::Target;
 pub use site::{Cgroup, Netfilter, Site};
 pub use xdp::{Mode, RequestedMode};

@@ -44,8 +44,13 @@ impl Kind for OfInterface {
         (self.is)(info)
     }
 
-    fn attach(&self, program: BorrowedFd<'_>, _: &Place, target: &Target<'_>) -> Result<Made, InstallError> {
-        let interface = self.interface(target)?;
+    fn attach(
+        &self,
+        program: BorrowedFd<'_>,
+        place: &Place,
+        target: &Target<'_>,
+    ) -> Result<Made, InstallError> {
+        let interface = self.interface(place, target)?;
         if !interface::carries_ethernet(&interface) {
             return Err(InstallError::NoEthernet { interface: interface.name });
         }
@@ -57,14 +62,14 @@ impl Kind for OfInterface {
     fn find(
         &self,
         info: &bpf_link_info,
-        _: &Place,
+        place: &Place,
         target: &Target<'_>,
     ) -> Result<Option<(Site, Option<Mode>)>, Elsewhere> {
         let index = (self.index)(info);
         if index == 0 {
             return Ok(None);
         }
-        let interface = self.interface(target).map_err(Elsewhere::Error)?;
+        let interface = self.interface(place, target).map_err(Elsewhere::Error)?;
         if interface.index != index || !(self.is_at)(info, &interface) {
             return Err(Elsewhere::At(index.into()));
         }
@@ -78,9 +83,12 @@ impl Kind for OfInterface {
 }
 
 impl OfInterface {
-    fn interface(&self, target: &Target<'_>) -> Result<Interface, InstallError> {
+    fn interface(&self, place: &Place, target: &Target<'_>) -> Result<Interface, InstallError> {
         let none = || InstallError::NoInterface { hook: self.hook.name };
-        interface::find(target.interface.as_ref().ok_or_else(none)?, target.netns)
+        match place {
+            Place::Named(name) => interface::find(&InterfaceName::from(&**name), target.netns),
+            _ => interface::find(target.interface.as_ref().ok_or_else(none)?, target.netns),
+        }
     }
 }
 

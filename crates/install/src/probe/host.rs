@@ -51,6 +51,14 @@ pub(super) fn btf() -> Outcome {
     }
 }
 
+/// Where the kernel has the groups of version 2.
+pub(super) fn cgroups() -> Outcome {
+    match crate::link::cgroups_mounted() {
+        Some(path) => Works(path.display().to_string()),
+        None => Fails("version 2 is not mounted".to_string()),
+    }
+}
+
 pub(super) fn bpffs() -> Outcome {
     let path = "/sys/fs/bpf";
     match statfs(path) {

@@ -90,6 +90,21 @@ pub(super) fn netfilter_link() -> Outcome {
     link(program, attach, Errno::EAFNOSUPPORT)
 }
 
+/// A descriptor that is none is EBADF; a kernel without such links does not get so far.
+pub(super) fn cgroup_link() -> Outcome {
+    let program = sys::program_load(
+        bpf::BPF_PROG_TYPE_CGROUP_SKB,
+        bpf::BPF_CGROUP_INET_INGRESS,
+        c"moonhook_probe",
+        &code::returning(1),
+    );
+    let attach =
+        |program: &OwnedFd| sys::link_create(program.as_fd(), NO_FOLDER, bpf::BPF_CGROUP_INET_INGRESS, 0);
+    link(program, attach, Errno::EBADF)
+}
+
+/// A descriptor that nobody has.
+const NO_FOLDER: i32 = i32::MAX;
 /// An interface index that no interface has.
 const NOWHERE: i32 = i32::MAX;
 /// A netfilter family that does not exist (`NFPROTO_NUMPROTO` is 12).

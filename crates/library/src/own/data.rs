@@ -46,10 +46,14 @@ pub const ACCESSES: [(&str, Access); 20] = [
     ("data.setstring", WriteText),
 ];
 
-const FUNCTIONS: [Function; ACCESSES.len()] = {
-    let mut functions = [Function::load(""); ACCESSES.len()];
+/// Where the kernel would send a packet on: the number of an interface and two MAC addresses; or nil three times and why there is no way.
+pub const ROUTE: &str = "data.route";
+
+const FUNCTIONS: [Function; ACCESSES.len() + 1] = {
+    let route = Function::stub(ROUTE, &[Gives::Mixed, Gives::Mixed, Gives::Mixed, Gives::Mixed]);
+    let mut functions = [route; ACCESSES.len() + 1];
     let mut number = 0;
-    while number < functions.len() {
+    while number < ACCESSES.len() {
         let (name, access) = ACCESSES[number];
         functions[number] = Function::stub(name, access.gives());
         number += 1;

@@ -18,10 +18,10 @@ const TYPES: i64 = 0x0001_0800_u32.swap_bytes() as i64;
 const LENGTHS: i64 = 0x0604_u16.swap_bytes() as i64;
 
 pub fn protocol<M: Machine>() -> Protocol<M> {
-    Protocol {
-        name: "arp",
-        find: |machine| machine.header_paths("arp", parse),
-        fields: vec![
+    Protocol::header(
+        "arp",
+        |machine| machine.header_paths("arp", parse),
+        vec![
             Field::new("op", |machine: &mut M| {
                 let word = word(machine, 6, Size::B2)?;
                 machine.only(Value::Number(word))
@@ -36,7 +36,7 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
             Field::new("target", |c| address(c, 24))
                 .assigned(Takes::Ipv4, |c, value, _| write(c, 24, Size::B4, value)),
         ],
-    }
+    )
 }
 
 /// Words: is it there, where it starts.

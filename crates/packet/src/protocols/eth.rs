@@ -9,9 +9,9 @@ use moonhook_ir::Size;
 use moonhook_ir::words::Word;
 
 pub fn protocol<M: Machine>() -> Protocol<M> {
-    Protocol {
-        name: "eth",
-        find: |machine| {
+    Protocol::header(
+        "eth",
+        |machine| {
             if machine.hook().layer == Layer::Network {
                 return machine.only(Value::Nothing);
             }
@@ -20,7 +20,7 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
             paths.extend(nothing(outside));
             Ok(paths)
         },
-        fields: vec![
+        vec![
             Field::new("dst", |machine| mac(machine, 0))
                 .assigned(Takes::Mac, |c, value, _| write_mac(c, 0, value)),
             Field::new("src", |machine| mac(machine, 6))
@@ -37,7 +37,7 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
                 Ok(())
             }),
         ],
-    }
+    )
 }
 
 fn mac<M: Machine>(machine: &mut M, at: i64) -> Values<M> {

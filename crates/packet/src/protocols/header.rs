@@ -19,13 +19,34 @@ type Found<M> = (<M as Branches>::State, Vec<Word>, Vec<<M as Branches>::State>)
 /// The states in which a header was found, and those in which it is not there.
 type Apart<M> = (Vec<<M as Branches>::State>, Vec<<M as Branches>::State>);
 
-/// A protocol: a name after `pkt.`.
+/// A protocol, or what else a packet has: a name after `pkt.`.
 pub struct Protocol<M: Machine> {
     pub name: &'static str,
-    /// Finds it: the header or nothing (or, for `payload`, its bytes).
+    /// Finds it: the header or nothing; or what it is, if it is no header.
     pub find: Read<M>,
-    /// None, if it is bytes and no header.
+    /// None, if it is no header.
     pub fields: Vec<Field<M>>,
+    /// It is a string of any content.
+    pub is_text: bool,
+    /// How it is assigned, if it can be.
+    pub assignment: Option<Assignment<M>>,
+}
+
+impl<M: Machine> Protocol<M> {
+    /// A header with fields.
+    pub fn header(name: &'static str, find: Read<M>, fields: Vec<Field<M>>) -> Self {
+        Protocol { name, find, fields, is_text: false, assignment: None }
+    }
+
+    /// A string of any content.
+    pub fn text(name: &'static str, find: Read<M>) -> Self {
+        Protocol { name, find, fields: vec![], is_text: true, assignment: None }
+    }
+
+    /// A number.
+    pub fn number(name: &'static str, find: Read<M>, assignment: Option<Assignment<M>>) -> Self {
+        Protocol { name, find, fields: vec![], is_text: false, assignment }
+    }
 }
 
 /// A field of a header that is known to be there.

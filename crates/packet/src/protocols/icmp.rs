@@ -11,10 +11,10 @@ use moonhook_ir::words::Word;
 pub const LENGTH: u32 = 8;
 
 pub fn protocol<M: Machine>() -> Protocol<M> {
-    Protocol {
-        name: "icmp",
-        find: |machine| machine.header_paths("icmp", parse),
-        fields: vec![
+    Protocol::header(
+        "icmp",
+        |machine| machine.header_paths("icmp", parse),
+        vec![
             Field::new("type", |c| field(c, 0, Size::B1))
                 .assigned(Takes::Number(8), |c, value, _| assign(c, Place::word(0, Size::B1), value)),
             Field::new("code", |c| field(c, 1, Size::B1))
@@ -27,7 +27,7 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
             Field::new("seq", |c| field(c, 6, Size::B2))
                 .assigned(Takes::Number(16), |c, value, _| assign(c, Place::word(6, Size::B2), value)),
         ],
-    }
+    )
 }
 
 /// The checksum, of ICMPv6 over addresses, too.

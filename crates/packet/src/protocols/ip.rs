@@ -12,10 +12,10 @@ use moonhook_ir::{CompareOp, Size};
 const FRAGMENT: u32 = 8;
 
 pub fn protocol<M: Machine>() -> Protocol<M> {
-    Protocol {
-        name: "ip",
-        find: |machine| machine.header_paths("ip", network::parse),
-        fields: vec![
+    Protocol::header(
+        "ip",
+        |machine| machine.header_paths("ip", network::parse),
+        vec![
             Field::new("version", |c| part(c, Part::Version)),
             Field::new("proto", |c| part(c, Part::Protocol)),
             Field::new("fragment_offset", |c| part(c, Part::FragmentOffset)),
@@ -87,7 +87,7 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
                 writes::bits(c, value, refused, [None, Some(Place::part(0, Size::B4, 0, 20))])
             }),
         ],
-    }
+    )
 }
 
 fn words<M: Machine>(machine: &mut M) -> Result<Vec<Word>, M::Stop> {

@@ -12,8 +12,10 @@ mod icmp;
 mod ip;
 mod ip_writes;
 mod link;
+mod metadata;
 mod network;
 mod payload;
+mod route;
 mod tcp;
 mod tls;
 mod transport;
@@ -26,10 +28,11 @@ use moonhook_ir::CompareOp;
 
 pub use header::{Assignment, Field, Protocol, RefusedBy, Values};
 pub use payload::payload_offset;
+pub use route::{PARAMETERS as ROUTE_PARAMETERS, Routed, route};
 
-/// All of them.
-pub fn protocols<M: Machine>() -> [Protocol<M>; 9] {
-    [
+/// All of them, and what else packets have.
+pub fn protocols<M: Machine>() -> Vec<Protocol<M>> {
+    let mut all = vec![
         eth::protocol(),
         vlan::protocol(),
         arp::protocol(),
@@ -39,7 +42,9 @@ pub fn protocols<M: Machine>() -> [Protocol<M>; 9] {
         icmp::protocol(),
         payload::protocol(),
         tls::protocol(),
-    ]
+    ];
+    all.extend(metadata::protocols());
+    all
 }
 
 pub fn protocol<M: Machine>(name: &str) -> Option<Protocol<M>> {
@@ -50,7 +55,7 @@ pub fn protocol<M: Machine>(name: &str) -> Option<Protocol<M>> {
 pub fn texts<M: Machine>() -> Vec<&'static str> {
     let mut names = Vec::new();
     for protocol in protocols::<M>() {
-        names.extend(protocol.fields.is_empty().then_some(protocol.name));
+        names.extend(protocol.is_text.then_some(protocol.name));
         names.extend(protocol.fields.iter().filter(|field| field.is_text).map(|field| field.name));
     }
     names

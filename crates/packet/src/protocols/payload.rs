@@ -8,7 +8,7 @@ use moonhook_ir::words::{Path, PathState, Word};
 use moonhook_ir::{CompareOp, Size};
 
 pub fn protocol<M: Machine>() -> Protocol<M> {
-    Protocol { name: "payload", find: payload, fields: vec![] }
+    Protocol::text("payload", payload)
 }
 
 fn payload<M: Machine>(machine: &mut M) -> Values<M> {

@@ -11,10 +11,10 @@ use moonhook_ir::{CompareOp, Size};
 pub const FIXED: u32 = 20;
 
 pub fn protocol<M: Machine>() -> Protocol<M> {
-    Protocol {
-        name: "tcp",
-        find: |machine| machine.header_paths("tcp", parse),
-        fields: vec![
+    Protocol::header(
+        "tcp",
+        |machine| machine.header_paths("tcp", parse),
+        vec![
             Field::new("sport", |c| field(c, 0, Size::B2))
                 .assigned(Takes::Number(16), |c, value, _| assign(c, Place::word(0, Size::B2), value)),
             Field::new("dport", |c| field(c, 2, Size::B2))
@@ -52,7 +52,7 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
                 machine.only(Value::Number(length))
             }),
         ],
-    }
+    )
 }
 
 /// The checksum.

@@ -10,11 +10,11 @@ use moonhook_ir::{CompareOp, Size};
 const SESSION: i64 = 43;
 
 pub fn protocol<M: Machine>() -> Protocol<M> {
-    Protocol {
-        name: "tls",
-        find: |machine| machine.header_paths("tls", parse),
-        fields: vec![Field::new("sni", sni).of_text()],
-    }
+    Protocol::header(
+        "tls",
+        |machine| machine.header_paths("tls", parse),
+        vec![Field::new("sni", sni).of_text()],
+    )
 }
 
 /// Words: is it a ClientHello, where the payload starts, where it ends.

@@ -11,10 +11,10 @@ use moonhook_ir::words::Word;
 pub const LENGTH: u32 = 8;
 
 pub fn protocol<M: Machine>() -> Protocol<M> {
-    Protocol {
-        name: "udp",
-        find: |machine| machine.header_paths("udp", parse),
-        fields: vec![
+    Protocol::header(
+        "udp",
+        |machine| machine.header_paths("udp", parse),
+        vec![
             Field::new("sport", |c| field(c, 0))
                 .assigned(Takes::Number(16), |c, value, _| assign(c, Place::word(0, Size::B2), value)),
             Field::new("dport", |c| field(c, 2))
@@ -24,7 +24,7 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
                 transport::write(c, ("udp", parse), LENGTH, Place::word(6, Size::B2), value)
             }),
         ],
-    }
+    )
 }
 
 /// The checksum.

@@ -12,9 +12,9 @@ use moonhook_ir::words::{Path, Word};
 const WHOLE: u32 = link::ETHERNET + 4;
 
 pub fn protocol<M: Machine>() -> Protocol<M> {
-    Protocol {
-        name: "vlan",
-        find: |machine| {
+    Protocol::header(
+        "vlan",
+        |machine| {
             if machine.hook().layer == Layer::Network {
                 return machine.only(Value::Nothing);
             }
@@ -29,7 +29,7 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
             paths.push(machine.take_path(Value::Header("vlan")));
             Ok(paths)
         },
-        fields: vec![
+        vec![
             Field::new("id", |machine: &mut M| {
                 let tag = tag(machine)?;
                 let id = machine.and(tag, 0xfff);
@@ -59,7 +59,7 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
             }),
             Field::new("inner_id", inner_id),
         ],
-    }
+    )
 }
 
 fn tag<M: Machine>(machine: &mut M) -> Result<Word, M::Stop> {

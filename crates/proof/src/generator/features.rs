@@ -51,13 +51,14 @@ features! {
     CHANGES = 28: "changes",
     NAMING = 29: "naming",
     WRITES = 30: "writes",
+    FORWARDING = 31: "forwarding",
 }
 
 impl Features {
     /// Integers, branches, loops, calls of known functions.
     pub const PLAIN: Features = Features(0);
 
-    pub const ALL: Features = Features((1 << 31) - 1);
+    pub const ALL: Features = Features(u32::MAX);
 
     /// Whether everything in `other` is in this set.
     pub fn has(self, other: Features) -> bool {
@@ -95,7 +96,8 @@ impl Features {
             | Features::REGISTRIES.0
             | Features::FACTORIES.0
             | Features::CHANGES.0
-            | Features::WRITES.0,
+            | Features::WRITES.0
+            | Features::FORWARDING.0,
     );
 
     /// Some of them: all once in four times, half of them as often; otherwise some of those that have expanded code, as one construct that

@@ -130,7 +130,7 @@ impl Generator {
     }
 
     /// An integer that mostly fits.
-    fn number_of_bits(&mut self, bits: u32) -> Expression {
+    pub(super) fn number_of_bits(&mut self, bits: u32) -> Expression {
         let most = (1_u64 << bits) - 1;
         match self.random.below(16) {
             0 if self.has(Features::ERRORS) => self.integer(2),

@@ -23,6 +23,7 @@ mod pattern;
 mod quote;
 mod redirect;
 mod replace;
+mod route;
 mod string;
 mod table;
 pub mod traversal;
@@ -53,6 +54,7 @@ const FAMILIES: &[&[Row]] = &[
     pattern::ROWS,
     redirect::ROWS,
     replace::ROWS,
+    route::ROWS,
     string::ROWS,
     table::ROWS,
     traversal::ROWS,

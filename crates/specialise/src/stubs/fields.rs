@@ -10,7 +10,6 @@ use crate::value::{ARGUMENT_SIZE, Abs, Object, Word};
 use crate::{field_writes, objects};
 use moonhook_ir::words::{Branches, PathState, Words};
 use moonhook_ir::{CompareOp, FunctionId};
-use moonhook_packet::protocols::protocol;
 use moonhook_packet::{Access, Scattered, Takes};
 use moonhook_runtime::layout::{OBJECT_ARGUMENT, OBJECT_PACKET};
 use moonhook_schema::Type;
@@ -184,12 +183,13 @@ fn assign_field(context: &mut Context<'_>, object: &Object, name: &[u8], place: 
         return Ok(());
     }
     let text = String::from_utf8_lossy(name).into_owned();
-    let protocol = match object {
-        Object::Header(header) => protocol(header),
-        _ => None,
+    let protocol = field_writes::protocol_of(object, &text);
+    let assignment =
+        protocol.as_ref().and_then(|protocol| field_writes::assignment(context, object, protocol, &text));
+    let (Some(protocol), Some(assignment)) = (&protocol, assignment) else {
+        context.fail(Message::new(field_writes::none_to_assign(object, &text)));
+        return Ok(());
     };
-    let assignment = protocol.as_ref().and_then(|protocol| protocol.field(&text)?.assignment.as_ref());
-    let (Some(protocol), Some(assignment)) = (&protocol, assignment) else { return Ok(()) };
     let ty = match assignment.takes {
         Takes::Number(_) => Type::Integer,
         Takes::Flag => Type::Boolean,

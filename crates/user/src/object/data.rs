@@ -7,10 +7,11 @@ use std::ffi::{CStr, c_int};
 use mlua::ffi::{self, lua_State};
 use moonhook_library as library;
 use moonhook_library::own::Width;
-use moonhook_library::own::data::{ACCESSES, Access};
+use moonhook_library::own::data::{ACCESSES, Access, ROUTE};
 
 use super::{DATA, GONE, key, no_assignment, no_field, protect, push_bytes, push_value, set_function};
-use crate::protocol::{Frame, Protocol, View};
+use crate::metadata::{self, Metadata};
+use crate::protocol::{Frame, Protocol, Value, View};
 use moonhook_hook::{Hook, Layer};
 
 /// What a `data` object is.
@@ -28,6 +29,7 @@ pub(super) struct Data {
     length: usize,
     kind: DataKind,
     alive: bool,
+    metadata: Metadata,
 }
 
 /// The method that does what its row says.
@@ -63,6 +65,9 @@ pub(super) unsafe fn register(state: *mut lua_State) {
             ffi::lua_pushcfunction(state, method(access));
             ffi::lua_rawset(state, -3);
         }
+        push_bytes(state, library::key(ROUTE).as_bytes());
+        ffi::lua_pushcfunction(state, route);
+        ffi::lua_rawset(state, -3);
         ffi::lua_pushcclosure(state, index, 1);
         ffi::lua_setfield(state, -2, c"__index".as_ptr());
         set_function(state, c"__newindex", set_index);
@@ -70,11 +75,11 @@ pub(super) unsafe fn register(state: *mut lua_State) {
     }
 }
 
-pub(super) unsafe fn push(state: *mut lua_State, kind: DataKind, bytes: &[u8]) {
+pub(super) unsafe fn push(state: *mut lua_State, kind: DataKind, bytes: &[u8], metadata: Metadata) {
     // SAFETY: the promise of `super::push`; the userdata has room for the start and the bytes, and Lua aligns it.
     unsafe {
         let data: *mut Data = ffi::lua_newuserdatauv(state, size_of::<Data>() + bytes.len(), 0).cast();
-        data.write(Data { length: bytes.len(), kind, alive: true });
+        data.write(Data { length: bytes.len(), kind, alive: true, metadata });
         std::ptr::copy_nonoverlapping(bytes.as_ptr(), first_byte(data), bytes.len());
         ffi::luaL_setmetatable(state, DATA.as_ptr());
     }
@@ -93,6 +98,11 @@ pub(super) unsafe fn bytes<'a>(data: *mut Data) -> &'a [u8] {
 unsafe fn bytes_mut<'a>(data: *mut Data) -> &'a mut [u8] {
     // SAFETY: as in `bytes`.
     unsafe { std::slice::from_raw_parts_mut(first_byte(data), (*data).length) }
+}
+
+pub(super) unsafe fn metadata(data: *mut Data) -> Metadata {
+    // SAFETY: the promise of `super::metadata`.
+    unsafe { (*data).metadata }
 }
 
 pub(super) unsafe fn expire(data: *mut Data) {
@@ -141,13 +151,29 @@ impl DataKind {
     }
 }
 
-/// Neither methods nor headers can be assigned.
+/// Neither methods nor headers can be assigned, only what the kernel keeps beside a packet.
 unsafe extern "C-unwind" fn set_index(state: *mut lua_State) -> c_int {
-    // SAFETY: see `super`.
+    // SAFETY: see `super`; the slice of a string at a stack index ends before anything else is called.
     unsafe {
         let data: *mut Data = ffi::luaL_checkudata(state, 1, DATA.as_ptr()).cast();
         frame(state, 1);
-        no_assignment(state, owner(data))
+        let place = match (*data).kind {
+            DataKind::Packet(hook) => key(state).and_then(|name| (*data).metadata.place(hook, name)),
+            DataKind::Argument => None,
+        };
+        let Some(place) = place else { return no_assignment(state, owner(data)) };
+        let is_integer = ffi::lua_type(state, 3) == ffi::LUA_TNUMBER && ffi::lua_isinteger(state, 3) != 0;
+        match u32::try_from(ffi::lua_tointeger(state, 3)) {
+            Ok(number) if is_integer => {
+                *place = number;
+                0
+            }
+            _ => {
+                let name = ffi::lua_tolstring(state, 2, std::ptr::null_mut());
+                let message = c"bad value for field '%s' (integer of 32 bits expected)";
+                ffi::luaL_error(state, message.as_ptr(), name)
+            }
+        }
     }
 }
 
@@ -163,6 +189,11 @@ unsafe extern "C-unwind" fn index(state: *mut lua_State) -> c_int {
         let frame = frame(state, 1);
         match ((*data).kind, Protocol::named(name)) {
             (DataKind::Packet(_), Some((number, protocol))) => push_member(state, frame, number, protocol),
+            (DataKind::Packet(hook), None) if metadata::is_known(name) => {
+                let value = (*data).metadata.get(hook, name).map(|number| Value::Integer(number.into()));
+                push_value(state, value, frame);
+                1
+            }
             _ => no_member(state, data),
         }
     }
@@ -235,6 +266,35 @@ unsafe fn check_bounds(state: *mut lua_State, data: *mut Data, offset: i64, leng
         }
         offset as usize
     }
+}
+
+/// Every IP packet can be sent on, by the loopback interface.
+unsafe extern "C-unwind" fn route(state: *mut lua_State) -> c_int {
+    // SAFETY: see `super`.
+    unsafe {
+        let data = check(state, false);
+        let DataKind::Packet(hook) = (*data).kind else {
+            return ffi::luaL_argerror(state, 1, c"packet expected".as_ptr());
+        };
+        if hook.forward(ROUTE).is_none() {
+            return ffi::luaL_error(state, c"packets cannot be routed at this hook".as_ptr());
+        }
+        if !has_ip(Frame { bytes: bytes(data), layer: hook.layer }) {
+            ffi::lua_settop(state, 1);
+            ffi::lua_settop(state, 4);
+            push_bytes(state, b"no IP header");
+            return 4;
+        }
+        ffi::lua_pushinteger(state, 1);
+        push_bytes(state, b"00:00:00:00:00:00");
+        push_bytes(state, b"00:00:00:00:00:00");
+        3
+    }
+}
+
+fn has_ip(frame: Frame<'_>) -> bool {
+    let protocol = Protocol::named(b"ip").map(|(_, protocol)| &protocol.view);
+    matches!(protocol, Some(View::Header { present, .. }) if present(frame))
 }
 
 unsafe extern "C-unwind" fn get<const SIZE: usize, const SIGNED: bool>(state: *mut lua_State) -> c_int {

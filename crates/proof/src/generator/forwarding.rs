@@ -1,0 +1,94 @@
+//! What the kernel keeps beside packets, and sending them elsewhere, at hooks that have it.
+
+use super::tree::{Expression, Statement, expr, line};
+use super::{ExpressionRule, Features, Generator, Rules, StatementRule};
+
+pub(super) const STATEMENTS: Rules<StatementRule> = &[
+    (Features::FORWARDING, 4, Generator::assign_metadata),
+    (Features::FORWARDING, 2, Generator::return_redirect),
+    (Features::FORWARDING, 2, Generator::attempt_to_forward),
+];
+
+pub(super) const INTEGERS: Rules<ExpressionRule> =
+    &[(Features::FORWARDING, 4, |it, _| it.metadata()), (Features::FORWARDING, 3, |it, _| it.redirect())];
+
+/// What hooks keep beside packets (docs/packet.md), and what says that a hook can change it: what else it has.
+const METADATA: [(&str, Option<&str>); 5] = [
+    ("ifindex", None),
+    ("rxhash", None),
+    ("mark", Some("pkt.mark")),
+    ("priority", Some("pkt.priority")),
+    ("queue", Some("pkt.queue and pkt.mark")),
+];
+
+impl Generator {
+    fn metadata(&mut self) -> Option<Expression> {
+        if !self.scope.packet {
+            return None;
+        }
+        let (name, _) = *self.random.pick(&METADATA);
+        let other = self.constant();
+        Some(expr!(Integer, format!("(pkt.{name} or $)"), other))
+    }
+
+    /// Hooks whose packets begin with an Ethernet header are those that can send them elsewhere.
+    fn redirect(&mut self) -> Option<Expression> {
+        if !self.scope.packet {
+            return None;
+        }
+        self.spend(20);
+        let to = self.interface();
+        let other = self.constant();
+        Some(expr!(Integer, "(pkt.eth and redirect($) or $)", to, other))
+    }
+
+    fn interface(&mut self) -> Expression {
+        match self.random.below(6) {
+            0 => expr!(Integer, "(#pkt + 1)"),
+            1 if self.has(Features::ERRORS) => self.integer(1),
+            2 if self.has(Features::TEXTS) => self.text(2),
+            3 => expr!(Text, format!("(\"veth\" .. {})", self.random.below(20))),
+            _ => expr!(Text, "\"eth0\""),
+        }
+    }
+
+    fn assign_metadata(&mut self) -> Option<Vec<Statement>> {
+        if !self.scope.packet {
+            return None;
+        }
+        let (name, condition) = *self.random.pick(&METADATA);
+        let value = self.number_of_bits(32);
+        Some(vec![match condition {
+            Some(condition) if !(self.has(Features::ERRORS) && self.random.once_in(6)) => {
+                line!(format!("if {condition} then pkt.{name} = $ end"), value)
+            }
+            _ if self.has(Features::ERRORS) => line!(format!("pcall(function() pkt.{name} = $ end)"), value),
+            _ => return None,
+        }])
+    }
+
+    fn return_redirect(&mut self) -> Option<Vec<Statement>> {
+        if !self.scope.packet || self.scope.results.is_some() {
+            return None;
+        }
+        let (to, condition) = (self.interface(), self.condition(1));
+        Some(vec![line!(
+            "if pkt.eth and $ then local verdict = redirect($) return verdict end",
+            condition,
+            to
+        )])
+    }
+
+    /// What is an error at some hooks.
+    fn attempt_to_forward(&mut self) -> Option<Vec<Statement>> {
+        if !self.scope.packet || !self.has(Features::ERRORS) {
+            return None;
+        }
+        self.spend(40);
+        let to = self.interface();
+        Some(vec![match self.random.below(2) {
+            0 => line!("print(pcall(function() return pkt:route() end))"),
+            _ => line!("print(pcall(function() local verdict = redirect($) return verdict end))", to),
+        }])
+    }
+}
