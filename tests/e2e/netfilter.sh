@@ -7,6 +7,7 @@ set -euo pipefail
 begin netfilter
 have python3 || skip "python3 is not installed"
 namespace NETNS one
+need_bpffs
 ip -n "$NETNS" link set lo up
 
 cat >"$WORK/guard.lua" <<'LUA'
@@ -47,6 +48,7 @@ for family, address in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1"))
                     found += "-"
 print(found)
 PYTHON
+reloads() { "$MOONHOOK" reload guard >/dev/null 2>&1; }
 ask() { ip netns exec "$NETNS" timeout 30 python3 "$WORK/ask.py"; }
 count() { "$MOONHOOK" table guard counts get "$1"; }
 
@@ -59,6 +61,12 @@ for form in auto general; do
     is '+!+-+++!+-++' ask
     is 2 count out
     is 2 count in
+    # A reload, twice: the new programs are there before the old ones go.
+    for reload in 1 2; do
+        "$MOONHOOK" reload guard >/dev/null
+        is '+!+-+++!+-++' ask
+        is $((2 + 2 * reload)) count out
+    done
     # Another script takes the next priority.
     sed 's/7001/7003/; s/7002/7004/' "$WORK/guard.lua" >"$WORK/other.lua"
     "$MOONHOOK" run "$WORK/other.lua" --netns "$NETNS" --duration 60 >"$WORK/other.out" 2>&1 </dev/null &
@@ -68,5 +76,18 @@ for form in auto general; do
     is '+!+-+!+!+-+!' ask
     end_processes "$OTHER" "$RUN"
     RUN=''
+    is ++++++++++++ ask
+    # Pinned, it outlives its process, is taken over, and goes when it is stopped.
+    for turn in 1 2; do
+        "$MOONHOOK" run "$WORK/guard.lua" --netns "$NETNS" --form "$form" --pin --bpffs "$BPFFS" >"$WORK/run.out" 2>"$WORK/run.err" </dev/null &
+        RUN=$!
+        eventually "moonhook run attaches" grep -qs '^attached' "$WORK/run.out"
+        eventually "moonhook run reloads" reloads
+        kill -KILL "$RUN"
+        wait "$RUN" || true
+        RUN=''
+        is '+!+-+++!+-++' ask
+    done
+    "$MOONHOOK" stop guard --bpffs "$BPFFS" >/dev/null
     is ++++++++++++ ask
 done

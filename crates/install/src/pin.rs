@@ -35,6 +35,22 @@ pub(crate) fn pin(object: BorrowedFd<'_>, path: &Path) -> Result<(), InstallErro
     .map_err(|errno| failed(path, errno))
 }
 
+/// Pins what the descriptor refers to in the place of what is pinned there: there is always one of them.
+///
+/// # Errors
+/// `PinFailed`; what was pinned is pinned still.
+pub(crate) fn replace(object: BorrowedFd<'_>, path: &Path) -> Result<(), InstallError> {
+    let mut beside = path.as_os_str().to_os_string();
+    // Names in a BPF file system have no dots.
+    beside.push("_new");
+    let beside = Path::new(&beside);
+    pin(object, beside)?;
+    std::fs::rename(beside, path).map_err(|error| {
+        let _ = unpin(beside);
+        failed(path, Errno::from_raw(error.raw_os_error().unwrap_or(0)))
+    })
+}
+
 /// Removes a pin, if there is one.
 ///
 /// # Errors

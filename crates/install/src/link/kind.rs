@@ -32,6 +32,11 @@ pub trait Kind: Sync {
         target: &Target<'_>,
     ) -> Result<Option<(Site, Option<Mode>)>, Elsewhere>;
 
+    /// Whether the kernel puts another program into such a link; else a link is replaced as a whole.
+    fn takes_programs(&self) -> bool {
+        true
+    }
+
     /// Whether what the link is attached to still exists.
     fn is_attached(&self, info: &bpf_link_info) -> bool;
 }

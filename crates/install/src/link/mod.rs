@@ -14,12 +14,13 @@ mod xdp;
 use self::kind::{Kind, Made};
 use crate::interface::InterfaceName;
 use crate::privilege::Capability;
-use crate::{InstallError, Program, messages, netns, sys};
+use crate::{InstallError, Program, messages, netns, pin, sys};
 use libbpf_sys::bpf_link_info;
 use moonhook_hook::{Hook, Point};
 use nix::errno::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 pub(crate) use cgroup::mounted as cgroups_mounted;
 pub use kind::Target;
@@ -44,13 +45,15 @@ fn kind_of_link(info: &bpf_link_info) -> Option<&'static dyn Kind> {
 pub struct Link {
     point: Point,
     link: OwnedFd,
-    /// The link has a pin, which keeps the program in its hook.
-    pinned: AtomicBool,
+    /// Where the link is pinned, which keeps the program in its hook.
+    pin: Mutex<Option<PathBuf>>,
     /// The program that was put there last; `None` if this process may not know which one is.
     program: Option<OwnedFd>,
     site: Site,
     mode: Option<Mode>,
     native_refused: Option<String>,
+    /// The network namespace it was made in; `None`: the caller's.
+    netns: Option<String>,
 }
 
 impl Program {
@@ -85,8 +88,9 @@ impl Program {
         };
         let made = netns::within(target.netns, || kind.attach(program, &point.place, target))??;
         let Made { link, site, mode, native_refused } = made;
-        let (program, pinned) = (program.try_clone_to_owned().ok(), AtomicBool::new(false));
-        Ok(Link { point: point.clone(), link, pinned, program, site, mode, native_refused })
+        let program = program.try_clone_to_owned().ok();
+        let (pin, netns) = (Mutex::default(), target.netns.map(str::to_string));
+        Ok(Link { point: point.clone(), link, pin, program, site, mode, native_refused, netns })
     }
 }
 
@@ -145,9 +149,28 @@ impl Link {
     }
 
     fn replace(&mut self, program: OwnedFd) -> Result<Option<OwnedFd>, InstallError> {
+        if let Some(kind) = kind_of_hook(self.point.hook).filter(|kind| !kind.takes_programs()) {
+            self.replace_link(kind, program.as_fd())?;
+            return Ok(self.program.replace(program));
+        }
         let before = self.program.as_ref().map(OwnedFd::as_fd);
         sys::link_update(self.as_fd(), program.as_fd(), before).map_err(|errno| self.update_error(errno))?;
         Ok(self.program.replace(program))
+    }
+
+    /// Puts a link with another program in the place of this one. For a moment packets pass both: there is none that passes neither.
+    fn replace_link(&mut self, kind: &dyn Kind, program: BorrowedFd<'_>) -> Result<(), InstallError> {
+        let target = Target { interface: None, mode: RequestedMode::Auto, netns: self.netns.as_deref() };
+        let made = netns::within(target.netns, || kind.attach(program, &self.point.place, &target))??;
+        let pin = self.pin.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(path) = &*pin {
+            pin::replace(made.link.as_fd(), path)?;
+        }
+        drop(pin);
+        let before = std::mem::replace(&mut self.link, made.link);
+        self.site = made.site;
+        let _ = sys::link_detach(before.as_fd());
+        Ok(())
     }
 
     fn update_error(&self, errno: Errno) -> InstallError {
@@ -178,7 +201,7 @@ impl Drop for Link {
     /// Closing the descriptor would detach only if no one else has one: whoever lists the links of the system holds each for a
     /// moment, and somebody may keep it.
     fn drop(&mut self) {
-        if !self.pinned.load(Ordering::Relaxed) {
+        if self.pin.get_mut().unwrap_or_else(PoisonError::into_inner).is_none() {
             let _ = sys::link_detach(self.link.as_fd());
         }
     }

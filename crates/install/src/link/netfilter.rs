@@ -61,6 +61,11 @@ impl Kind for OfNetfilter {
         Ok(Some((Site::Netfilter(Netfilter { wanted, place }), None)))
     }
 
+    /// `bpf_nf_link_update` of net/netfilter/nf_bpf_link.c refuses it.
+    fn takes_programs(&self) -> bool {
+        false
+    }
+
     /// The information on a link does not say whether somebody has detached it. Its namespace exists as long as it does.
     fn is_attached(&self, _: &bpf_link_info) -> bool {
         true

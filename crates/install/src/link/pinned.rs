@@ -8,7 +8,7 @@ use moonhook_hook::Point;
 use nix::errno::Errno;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 impl Link {
     /// Keeps the program in its hook until the pin is removed, whatever becomes of this process.
@@ -17,7 +17,7 @@ impl Link {
     /// `PinFailed`.
     pub fn pin(&self, path: &Path) -> Result<(), InstallError> {
         pin(self.as_fd(), path)?;
-        self.pinned.store(true, Ordering::Relaxed);
+        *self.pin.lock().unwrap_or_else(PoisonError::into_inner) = Some(path.to_path_buf());
         Ok(())
     }
 
@@ -41,7 +41,8 @@ impl Link {
             mode,
             program: sys::program_by_id(info.prog_id).ok(),
             link,
-            pinned: AtomicBool::new(true),
+            pin: Mutex::new(Some(path.to_path_buf())),
+            netns: target.netns.map(str::to_string),
             site,
             native_refused: None,
         }))
