@@ -28,7 +28,11 @@ impl Set {
         Set(self.0.map(|word| !word))
     }
 
-    fn union(self, other: Set) -> Set {
+    pub fn intersection(self, other: Set) -> Set {
+        self.complement().union(other.complement()).complement()
+    }
+
+    pub fn union(self, other: Set) -> Set {
         Set(std::array::from_fn(|index| self.0[index] | other.0[index]))
     }
 

@@ -22,11 +22,31 @@ impl Matcher<'_> {
                 None => return true,
                 Some(Item::Open(_) | Item::Position(_) | Item::Close(_)) => index += 1,
                 Some(Item::Single(next, Repeat::Once | Repeat::Some)) => return next.is_disjoint(set),
+                // It takes none of those bytes, and what is behind it decides.
+                Some(Item::Single(next, _)) if next.is_disjoint(set) => index += 1,
                 // The end is never before a byte.
                 Some(Item::End) => return true,
                 _ => return false,
             }
         }
+    }
+
+    /// The bytes that what follows item `index` can begin with; `None` where it can match nothing, or what it begins with is not known.
+    fn beginnings(&self, index: usize) -> Option<Set> {
+        let mut begin = Set::EMPTY;
+        for item in self.pattern.items.get(index + 1..)? {
+            match item {
+                Item::Open(_) | Item::Position(_) | Item::Close(_) => {}
+                Item::Single(set, Repeat::Once | Repeat::Some) => return Some(begin.union(*set)),
+                Item::Single(set, _) => begin = begin.union(*set),
+                Item::Balanced(first, _) => {
+                    begin.insert(*first);
+                    return Some(begin);
+                }
+                Item::Frontier(_) | Item::BackReference(_) | Item::End => return None,
+            }
+        }
+        None
     }
 
     /// Matches the items from `index` on within an iteration, which is left where they match. Whether there are paths on
@@ -149,13 +169,18 @@ impl Matcher<'_> {
         if *set == Set::ALL && !literal.is_empty() {
             return self.lazy_until_text(context, index + 1 + captures, words, fixed, &literal);
         }
-        if self.excludes(index, set) && !self.rest_is_empty(index + 1) {
+        if self.excludes(index, set) && !self.rest_can_be_empty(index + 1) {
             words[0] = self.run_of(context, at, set, None)?;
             return self.items(context, index + 1, words, false);
         }
+        // Bytes that the rest cannot begin with are passed over.
+        let passed = self.beginnings(index).map(|begin| begin.complement().intersection(*set));
         let exits = context.repeat(&[at], &mut |context, variables| {
             let mut iteration = Iteration::default();
-            let at = variables[0];
+            let at = match &passed {
+                Some(passed) => self.run_of(context, variables[0], passed, None)?,
+                None => variables[0],
+            };
             let mut words = words.clone();
             words[0] = at;
             if self.rest_fails(context, index + 1, words, &mut iteration)? {
@@ -168,6 +193,16 @@ impl Matcher<'_> {
             Ok(iteration)
         })?;
         Ok(Outcome::of(exits))
+    }
+
+    /// What follows can match nothing, wherever it is.
+    fn rest_can_be_empty(&self, index: usize) -> bool {
+        let rest = self.pattern.items.get(index..).unwrap_or_default();
+        rest.iter().all(|item| match item {
+            Item::Open(_) | Item::Position(_) | Item::Close(_) => true,
+            Item::Single(_, repeat) => !matches!(repeat, Repeat::Once | Repeat::Some),
+            _ => false,
+        })
     }
 
     /// Nothing but captures follows.
