@@ -9,7 +9,7 @@ local xdp = require "xdp"
 local action = require "linux.xdp"
 
 local SERVICE <const>, PORT <const> = "198.51.100.1", 80
-local SLOTS <const> = 65537 -- A prime, a thousand times the number of servers or so.
+local SLOTS <const> = 4099 -- A prime, a thousand times the number of servers or so.
 local servers = {
   { name = "one", mac = "02:00:00:00:00:11", interface = "lan1", weight = 1 },
   { name = "two", mac = "02:00:00:00:00:12", interface = "lan2", weight = 1 },

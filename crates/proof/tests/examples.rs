@@ -20,7 +20,7 @@ fn examples() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let mut scripts = cases::scripts(&folder);
     assert!(scripts.len() >= 4, "{} has {} examples only", folder.display(), scripts.len());
-    scripts.retain(|path| !BY_THE_CLOCK.iter().any(|name| path.ends_with(name)));
+    scripts.retain(|path| !BY_THE_CLOCK.iter().chain(&LARGE_TABLES).any(|name| path.ends_with(name)));
     scripts.extend(cases::scripts(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/protocols")));
     if let Ok(part) = std::env::var("MOONHOOK_EXAMPLE") {
         scripts.retain(|path| path.to_string_lossy().contains(&part));
@@ -29,10 +29,13 @@ fn examples() -> Vec<PathBuf> {
 }
 
 /// Examples whose outcome depends on when a frame comes, which is never the same for both tiers; tests/e2e has a test of each.
-const BY_THE_CLOCK: [&str; 1] = ["syn_flood.lua"];
+const BY_THE_CLOCK: [&str; 2] = ["ddos.lua", "syn_flood.lua"];
+
+/// Examples that fill a shared table with thousands of entries, all of which would be compared for each frame; tests/e2e has a test of each.
+const LARGE_TABLES: [&str; 1] = ["load_balancer.lua"];
 
 /// Examples that drop nothing.
-const DROP_NOTHING: [&str; 2] = ["dns_stats.lua", "port_forward.lua"];
+const DROP_NOTHING: [&str; 3] = ["dns_stats.lua", "port_forward.lua", "router.lua"];
 
 /// Runs every frame through every example; each example has a thread of its own.
 fn run(frames: &[Named], all_must_drop: bool) {

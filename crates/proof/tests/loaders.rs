@@ -26,10 +26,10 @@ const DROPPED: &[&str] = &[
 ];
 
 /// Examples that drop none of these.
-const PASSES_ALL: [&str; 2] = ["dns_stats.lua", "filter.lua"];
+const PASSES_ALL: [&str; 3] = ["dns_stats.lua", "filter.lua", "router.lua"];
 
 /// The outcome depends on when a frame comes.
-const BY_THE_CLOCK: [&str; 1] = ["syn_flood.lua"];
+const BY_THE_CLOCK: [&str; 2] = ["ddos.lua", "syn_flood.lua"];
 
 /// DROP of `require "linux.xdp"`.
 const DROP: i32 = 1;
