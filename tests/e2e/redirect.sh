@@ -109,11 +109,48 @@ done
 copied=$(ip -n "$MIDDLE" -s -j link show seen | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["stats64"]["tx"]["packets"])')
 [ "$copied" = 2 ] || die "$copied packets were copied, one in each form was to be"
 
+# A copy passes the very program that sends it, in the middle of a call of it: each has memory of its own.
+cat >"$WORK/nested.lua" <<'LUA'
+local tc, action = require "tc", require "linux.tc"
+dropped = 0
+tc.egress(function(pkt)
+  local udp = pkt.udp
+  if not udp or udp.dport ~= 9 and udp.dport ~= 10 then return end
+  local seen, text = { [udp.dport] = #pkt }, "port " .. udp.dport
+  if text ~= "port 9" then
+    seen[9], text = 1, text .. text .. text
+    return seen[9] == 1 and #text == 21 and action.DROP or nil
+  end
+  udp.dport = 10
+  tc.clone("left0")
+  if text == "port 9" and seen[9] == #pkt and not seen[10] then
+    dropped = dropped + 1
+    return action.DROP
+  end
+end)
+LUA
+for form in expanded general; do
+    ip netns exec "$LEFT" "$MOONHOOK" run left0 "$WORK/nested.lua" --form "$form" >"$WORK/nested.out" 2>"$WORK/nested.err" &
+    PIDS+=($!)
+    eventually "nested is attached" runs nested
+    ip -n "$LEFT" neigh replace 192.0.2.2 lladdr 02:00:00:00:00:02 dev left0
+    ip netns exec "$LEFT" python3 -c '
+import socket
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+    for _ in range(20):
+        one.sendto(b"x", ("192.0.2.2", 9))'
+    is 20 "$MOONHOOK" exec nested -e dropped
+    stop nested
+    [ ! -s "$WORK/nested.err" ] || die "$form: $(cat "$WORK/nested.err")"
+    grep -q "DROP 40" "$WORK/nested.out" || die "$form: $(cat "$WORK/nested.out")"
+done
+ip -n "$LEFT" neigh del 192.0.2.2 dev left0
+
 # An interface that goes and comes back has another number; until then handlers have an error, and what passes is dropped or not as
 # `--on-error` says.
 start tc1 port1
 start tc2 port2
-reaches || die "no answer"
+eventually "the hosts reach each other" reaches
 ip -n "$MIDDLE" link del port2
 fails_to_reach || die "an answer out of nowhere"
 eventually "the handler says what it lacks" grep -q "tc1.lua:1: no interface 'port2'" "$WORK/tc1.err" "$WORK/tc1.out"
@@ -130,6 +167,8 @@ sed 's/port2/port9/' "$WORK/tc1.lua" >"$WORK/none.lua"
 fails 3 ip netns exec "$MIDDLE" "$MOONHOOK" run port1 "$WORK/none.lua"
 grep -q "MH0027.*none.lua:1: there is no interface 'port9'" "$WORK/fails.err" || die "$(cat "$WORK/fails.err")"
 grep -q "there are .*port1" "$WORK/fails.err" || die "$(cat "$WORK/fails.err")"
+fails 3 ip netns exec "$MIDDLE" "$MOONHOOK" run port1 "$WORK/none.lua" --form general
+grep -q "MH0027.*none.lua:1: there is no interface 'port9'" "$WORK/fails.err" || die "$(cat "$WORK/fails.err")"
 start tc1 port1
 fails 3 "$MOONHOOK" reload tc1 "$WORK/none.lua"
 grep -q "MH0027" "$WORK/fails.err" || die "$(cat "$WORK/fails.err")"

@@ -7,6 +7,7 @@ set -euo pipefail
 begin router
 have ethtool || skip "ethtool is not installed"
 have python3 || skip "python3 is not installed"
+need_bpffs
 namespace LEFT left
 namespace MIDDLE middle
 namespace RIGHT right
@@ -98,7 +99,7 @@ runs() { "$MOONHOOK" exec "$1" -e 1 >/dev/null 2>&1; }
 start() {
     local interface=$1 script=$2
     shift 2
-    ip netns exec "$MIDDLE" "$MOONHOOK" run "$interface" "$script" --name "${interface%,*}" "$@" \
+    "$MOONHOOK" run "$interface" "$script" --netns "$MIDDLE" --name "${interface%,*}" "$@" \
         >"$WORK/$interface.out" 2>"$WORK/$interface.err" &
     PIDS+=($!)
     eventually "$interface has its script" runs "${interface%,*}"
@@ -171,3 +172,22 @@ ip -n "$MIDDLE" link del port2
 eventually "the end of an interface is told" grep -q "the interface 'port2' is gone, and with it the program at xdp port2" "$WORK/port1,port2.err"
 "$MOONHOOK" exec port1 -e 1 >/dev/null
 stop port1
+
+# Pinned at both, taken over by a run at one of them, and by one at both again: what stays is replaced in its place.
+link "$RIGHT" right0 3 port2
+shown() { "$MOONHOOK" list --bpffs "$BPFFS" --json | python3 -c 'import json, sys; print(*[" ".join(str(one[key]) for key in ("interface", "hook", "pinned", "incomplete")) for one in json.load(sys.stdin)])'; }
+for places in port1,port2 port1 port1,port2; do
+    start "$places" "$REPO/examples/router.lua" --pin --bpffs "$BPFFS"
+    kill -KILL "${PIDS[1]}"
+    wait "${PIDS[1]}" 2>/dev/null || true
+    PIDS=("${PIDS[0]}")
+    case $places in
+    port1) is "port1 xdp True False" shown ;;
+    *) is "port1,port2 xdp port1, xdp port2 True False" shown ;;
+    esac
+done
+is all ask
+ip -n "$MIDDLE" link del port2
+is "port1,port2 xdp port1 True True" shown
+"$MOONHOOK" stop port1 --bpffs "$BPFFS" >/dev/null
+is "" shown

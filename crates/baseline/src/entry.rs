@@ -122,12 +122,12 @@ impl General<'_> {
 
     /// Where the memory of the program is whose code is being made.
     fn memories(&self) -> nesting::Parts {
-        nesting::Parts::of(&self.functions.snapshot.hooks(), self.program)
+        nesting::Parts::of(&self.functions.snapshot.hooks(), self.program, self.options.clones)
     }
 
     fn levels(&mut self) -> Option<[ir::FunctionId; 2]> {
         let (hook, program, cpus) = (self.hook(), self.program, self.options.cpus);
-        if !hook.is_interrupted {
+        if hook.levels(self.options.clones) == 1 {
             return None;
         }
         let known = self.module.maps.iter().position(|map| map.name == ir::maps::TAKEN);
@@ -278,7 +278,7 @@ impl General<'_> {
         let cpus = code.number(self.options.cpus.into());
         code.leave_if(CompareOp::UGe, processor, cpus, beyond, &[]);
         if let Some(level) = level {
-            let levels = code.number(self.hook().levels().into());
+            let levels = code.number(self.hook().levels(self.options.clones).into());
             code.leave_if(CompareOp::UGe, level, levels, beyond, &[]);
         }
         let start = std::mem::replace(&mut code.block, beyond);

@@ -15,6 +15,7 @@ mod entry;
 mod functions;
 mod heap;
 mod image;
+mod interfaces;
 mod kinds;
 mod known;
 mod library;
@@ -135,6 +136,10 @@ fn lower_with(
     let reach = Reach::new(&functions, computed::names);
     let shared = Shared::new(&functions, &reach, options, known, constant);
     let interpreted = compact::choose(&functions, &reach, compact);
+    let module = ir::Module {
+        maps: interfaces::named(&functions, &reach).into_iter().collect(),
+        ..ir::Module::default()
+    };
     let general = General {
         functions,
         options,
@@ -142,7 +147,7 @@ fn lower_with(
         reach,
         image: Image::new(),
         sites: vec![Site::default()],
-        module: ir::Module::default(),
+        module,
         functions_made: vec![None; 2 * snapshot.hooks().len()],
         own: HashMap::new(),
         routines: HashMap::new(),

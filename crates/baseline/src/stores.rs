@@ -75,7 +75,7 @@ impl<'f, 'a> Tables<'f, 'a> {
         Tables { functions, reach, index, prototype: functions.get(index) }
     }
 
-    fn loc(&self, pc: usize) -> Loc {
+    pub fn loc(&self, pc: usize) -> Loc {
         let source = self.prototype.source.map_or(0, |source| source.0 as u16);
         Loc { source, line: self.prototype.lines.get(pc).copied().unwrap_or(0) }
     }

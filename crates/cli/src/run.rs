@@ -142,12 +142,17 @@ impl Arguments {
 
     fn options(&self) -> Options {
         let (interface, scripts) = self.interface_and_scripts();
-        let interfaces = interface.iter().flat_map(|names| names.split(',')).filter(|name| !name.is_empty());
+        let mut interfaces: Vec<String> = Vec::new();
+        for name in interface.iter().flat_map(|names| names.split(',')).map(str::trim) {
+            if !name.is_empty() && !interfaces.iter().any(|known| known == name) {
+                interfaces.push(name.to_string());
+            }
+        }
         let mut settings = Settings { count_verdicts: true, ..self.program.settings() };
         // What scripts print while they are loaded is not part of what a program reads.
         settings.load.prints_to_stderr = self.json;
         Options {
-            interfaces: interfaces.map(str::to_string).collect(),
+            interfaces,
             scripts,
             mode: self.mode.into(),
             netns: self.netns.clone(),

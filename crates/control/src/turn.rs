@@ -141,7 +141,7 @@ impl Control {
         connection: Connection,
         options: Options,
     ) -> Result<Control, ControlError> {
-        let (raising, steppers) = (Raising::new(&loaded.lua)?, loaded.steppers.clone());
+        let (raising, steppers) = (Raising, loaded.steppers.clone());
         let space = Rc::new(Space { raising, steppers, kinds: Default::default() });
         loaded.requests.read_proxies(Rc::new({
             let space = Rc::clone(&space);

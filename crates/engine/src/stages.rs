@@ -74,6 +74,7 @@ pub fn lower(
         count_verdicts: settings.count_verdicts,
         given_time: settings.given_time,
         any_interface: settings.any_interface,
+        clones: snapshot.clones(),
         frags: settings.frags,
         copies: settings.frags || snapshot.hooks().iter().any(|hook| hook.copied().is_some()),
         memory: settings.memory,

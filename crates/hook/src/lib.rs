@@ -167,6 +167,9 @@ pub struct Pull {
 /// has turned to meanwhile, and those of packets that have come in during each.
 const LEVELS: u32 = 4;
 
+/// The function that sends copies of packets: programs for those run before it returns (`bpf_clone_redirect`).
+pub const CLONE: &str = "tc.clone";
+
 /// Bits for verdicts that a hook can have: the difference between its greatest and its least is below that.
 pub const VERDICTS: u32 = 16;
 
@@ -220,9 +223,9 @@ impl Hook {
         }
     }
 
-    /// Programs of it that can be underway on a CPU at once.
-    pub const fn levels(&self) -> u32 {
-        if self.is_interrupted { LEVELS } else { 1 }
+    /// Programs of it that can be underway on a CPU at once; where handlers send copies (`clones`), programs for those come in between, too.
+    pub fn levels(&self, clones: bool) -> u32 {
+        if self.is_interrupted || clones && self.forward(CLONE).is_some() { LEVELS } else { 1 }
     }
 
     /// Whether handlers can change packets.

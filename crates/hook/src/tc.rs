@@ -30,7 +30,7 @@ const CONTEXT: Context = Context {
 /// `bpf_redirect`, `bpf_redirect_neigh`, `bpf_clone_redirect`, `bpf_fib_lookup`.
 const REDIRECT: (&str, u32) = ("redirect", 23);
 const NEIGHBOUR: (&str, u32) = ("tc.redirect_neigh", 152);
-const CLONE: (&str, u32) = ("tc.clone", 13);
+const CLONE: (&str, u32) = (crate::CLONE, 13);
 const ROUTE: (&str, u32) = ("data.route", 69);
 
 /// Packets that have come in. Only these can go to the other end of a veth pair at once (`bpf_redirect_peer`), or are to be routed.

@@ -105,8 +105,8 @@ pub enum InstallError {
     Replaced { place: String, program_id: u32 },
     #[error("cannot pin {} ({errno})", path.display())]
     PinFailed { path: PathBuf, errno: Errno },
-    #[error("the pinned link {} is attached to something else (number {number})", path.display())]
-    PinnedElsewhere { path: PathBuf, number: u64 },
+    #[error("the pinned link {} is attached to something else ({at})", path.display())]
+    PinnedElsewhere { path: PathBuf, at: String },
     #[error("handlers of {hook} run on an interface, and none is named")]
     NoInterface { hook: &'static str },
     #[error("there is no control group {}", path.display())]

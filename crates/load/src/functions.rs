@@ -1,6 +1,9 @@
 //! Functions written in Rust that raise errors as C functions of Lua do: a message with the script's line in front.
 
+use std::ffi::c_int;
+
 use mlua::chunk::ChunkMode;
+use mlua::ffi::{self, lua_State};
 use mlua::{Function, Lua, MultiValue, Value};
 
 /// A chunk of our own, stripped: should an error be blamed on it (a script that calls it in tail position has left the
@@ -10,29 +13,30 @@ pub(crate) fn without_lines(lua: &Lua, text: &str) -> mlua::Result<Function> {
     lua.load(stripped).set_name("=moonhook").set_mode(ChunkMode::Binary).into_function()
 }
 
-/// Turns a function that returns `true` and its results or `false` and a message into one that raises. Level 2 of a function
-/// called in tail position is the caller of the function that made the tail call: the script.
-const WRAP: &str = "
-    local error = error
-    local function finish(ok, ...)
-      if ok then return ... end
-      error((...), 2)
-    end
-    return function(f)
-      return function(...) return finish(f(...)) end
-    end";
-
-/// Makes such functions; also for metamethods, where the script is the code that has the operation.
-#[derive(Clone)]
-pub struct Raising {
-    wrap: Function,
+/// Calls its upvalue, which returns `true` and its results or `false` and a message; raises the message with the script's line in front. As it is
+/// a C function, the line is that of the call also where a function calls it in tail position.
+unsafe extern "C-unwind" fn raise(state: *mut lua_State) -> c_int {
+    // SAFETY: Lua calls C functions with LUA_MINSTACK stack slots beyond the arguments; nothing here has a destructor.
+    unsafe {
+        let count = ffi::lua_gettop(state);
+        ffi::lua_pushvalue(state, ffi::lua_upvalueindex(1));
+        ffi::lua_insert(state, 1);
+        ffi::lua_call(state, count, ffi::LUA_MULTRET);
+        if ffi::lua_toboolean(state, 1) != 0 {
+            return ffi::lua_gettop(state) - 1;
+        }
+        ffi::luaL_where(state, 1);
+        ffi::lua_pushvalue(state, 2);
+        ffi::lua_concat(state, 2);
+        ffi::lua_error(state)
+    }
 }
 
-impl Raising {
-    pub fn new(lua: &Lua) -> mlua::Result<Raising> {
-        Ok(Raising { wrap: without_lines(lua, WRAP)?.call(())? })
-    }
+/// Makes functions that raise errors; also for metamethods, where the script is the code that has the operation.
+#[derive(Clone, Copy, Default)]
+pub struct Raising;
 
+impl Raising {
     /// A function with this body. An `Err` is raised at the line of the script that called it.
     pub fn function<F>(&self, lua: &Lua, body: F) -> mlua::Result<Function>
     where
@@ -49,6 +53,7 @@ impl Raising {
             results.push_front(Value::Boolean(true));
             Ok(results)
         })?;
-        self.wrap.call(raw)
+        // SAFETY: `raise` keeps to what C functions may do, and gets the one upvalue that it uses.
+        unsafe { lua.exec_raw(raw, |state| ffi::lua_pushcclosure(state, raise, 1)) }
     }
 }

@@ -52,6 +52,11 @@ impl Declared {
         Ok(())
     }
 
+    /// Whether load time is over.
+    pub fn is_closed(&self) -> bool {
+        self.closed.get()
+    }
+
     pub fn of(&self, table: &Table) -> Option<Declaration> {
         self.tables.borrow().get(&table.to_pointer()).map(|(_, declaration)| declaration.clone())
     }

@@ -3,7 +3,7 @@
 use crate::pins::point_of;
 use crate::{Options, SessionError};
 use moonhook_engine::{Entry, Kernel, timed};
-use moonhook_hook::Point;
+use moonhook_hook::{Place, Point};
 use moonhook_install::{InstallError, Interface, Link, Mode};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -33,7 +33,7 @@ impl Attachments {
         let mut links = Vec::new();
         for path in paths {
             let link = match point_of(path) {
-                Some(point) => Link::pinned(path, &point, &options.target())?,
+                Some(point) => Link::pinned(path, &options.point(point), &options.target())?,
                 None => None,
             };
             match link {
@@ -41,7 +41,16 @@ impl Attachments {
                 None => drop(Link::detach_pinned(path)?),
             }
         }
-        Ok((!links.is_empty()).then_some(Attachments { links }))
+        let attachments = Attachments { links };
+        let elsewhere =
+            attachments.interfaces().into_iter().find(|own| !options.interfaces.contains(&own.name));
+        let is_here = attachments.interfaces().iter().any(|own| options.interfaces.contains(&own.name));
+        match (elsewhere, paths.first()) {
+            (Some(own), Some(path)) if !is_here => {
+                Err(InstallError::PinnedElsewhere { path: path.clone(), at: own.name.clone() })
+            }
+            _ => Ok((!attachments.links.is_empty()).then_some(attachments)),
+        }
     }
 
     /// Puts the programs of another object in the place of the present ones: a hook that both have never lacks one. Hooks that are new get
@@ -81,8 +90,15 @@ impl Attachments {
 
     fn attach_new(&mut self, kernel: &Kernel, options: &Options) -> Result<(), InstallError> {
         for program in kernel.programs() {
-            if !self.links.iter().any(|link| link.point() == program.1) {
-                self.links.push(attach(kernel, program, options)?);
+            if self.links.iter().any(|link| link.point() == program.1) {
+                continue;
+            }
+            match attach(kernel, program, options) {
+                Ok(link) => self.links.push(link),
+                // The script goes on at the others, and was said to.
+                Err(InstallError::UnknownInterface { .. })
+                    if matches!(program.1.place, Place::Named(_)) && !self.links.is_empty() => {}
+                Err(error) => return Err(error),
             }
         }
         Ok(())
@@ -166,7 +182,16 @@ impl Attachments {
 
     /// The names of the interfaces with commas between them, if hooks of some are among those of the script.
     pub fn interface(&self) -> Option<String> {
-        let names: Vec<&str> = self.interfaces().iter().map(|interface| interface.name.as_str()).collect();
+        self.interface_of(|_| true)
+    }
+
+    /// The same of those links that are meant.
+    pub fn interface_of(&self, is_meant: impl Fn(&Link) -> bool) -> Option<String> {
+        let mut names: Vec<&str> = Vec::new();
+        for link in self.links.iter().filter(|link| is_meant(link)) {
+            let name = link.site().interface().map(|interface| interface.name.as_str());
+            names.extend(name.filter(|name| !names.contains(name)));
+        }
         (!names.is_empty()).then(|| names.join(","))
     }
 

@@ -2,6 +2,7 @@
 
 use moonhook_daemon::{Name, RuntimeFolder};
 use moonhook_engine::Settings;
+use moonhook_hook::{Place, Point};
 use moonhook_install::{InterfaceName, RequestedMode, Target};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -36,6 +37,14 @@ pub struct Options {
 }
 
 impl Options {
+    /// The point as programs have it: the only interface has no name there.
+    pub fn point(&self, point: Point) -> Point {
+        match (&point.place, &self.interfaces[..]) {
+            (Place::Named(name), [only]) if **name == **only => Point::at_interface(point.hook),
+            _ => point,
+        }
+    }
+
     /// Where programs are to be put.
     pub fn target(&self) -> Target<'_> {
         Target {

@@ -6,7 +6,7 @@
 use crate::SessionError;
 use crate::content::{Content, Earlier};
 use moonhook_daemon::{Name, RuntimeFolder, Status};
-use moonhook_hook::Point;
+use moonhook_hook::{Place, Point};
 use moonhook_install::{Link, PinnedMap, Program, create_pin_folder, section_bytes, unpin};
 use moonhook_ir::maps::sections::VERDICTS;
 use serde::{Deserialize, Serialize};
@@ -129,9 +129,21 @@ impl Pins {
         links_in(&self.folder)
     }
 
-    /// The pin of the link to a point.
-    fn link(&self, point: &Point) -> PathBuf {
+    /// The pin of a link. Those of interfaces have their names, so that one interface or several make no difference.
+    fn link(&self, link: &Link) -> PathBuf {
+        let point = match (&link.point().place, link.site().interface()) {
+            (Place::Interface, Some(interface)) => {
+                Point { hook: link.hook(), place: Place::Named(interface.name.as_str().into()) }
+            }
+            _ => link.point().clone(),
+        };
         self.folder.join(format!("{LINK}{}", point.file_name()))
+    }
+
+    /// Those of the pinned links that are attached.
+    fn attached(&self) -> Vec<Point> {
+        let is_attached = |path: &PathBuf| Link::is_attached_at(path);
+        self.links().into_iter().filter(is_attached).filter_map(|path| point_of(&path)).collect()
     }
 
     /// Whether a link is pinned: the script is attached without a process.
@@ -189,7 +201,7 @@ impl Pins {
         }
         self.write(&Record { maps, folder: Some(self.folder.clone()), ..record })?;
         for link in links {
-            let path = self.link(link.point());
+            let path = self.link(link);
             if !path.exists() {
                 link.pin(&path)?;
             }
@@ -203,7 +215,7 @@ impl Pins {
     /// `Install`.
     pub fn tidy(&self, links: &[Link]) -> Result<(), SessionError> {
         let Some(record) = self.record() else { return Ok(()) };
-        let kept: Vec<PathBuf> = links.iter().map(|link| self.link(link.point())).collect();
+        let kept: Vec<PathBuf> = links.iter().map(|link| self.link(link)).collect();
         for path in self.links().into_iter().filter(|path| !kept.contains(path)) {
             Link::detach_pinned(&path)?;
         }
@@ -283,7 +295,10 @@ impl Pins {
         let verdicts = leftover.as_ref().and_then(|leftover| leftover.map(VERDICTS));
         let verdicts = verdicts.and_then(|section| section_bytes(section).ok()).unwrap_or_default();
         let record = self.noted();
-        let hooks = record.as_ref().map_or(1, |record| record.programs);
+        let places = record.as_ref().map_or(1, |record| record.hook.split(", ").count());
+        let attached = self.attached();
+        let is_whole = attached.len() >= places;
+        let present = || attached.iter().map(Point::to_string).collect::<Vec<_>>().join(", ");
         let text =
             |of: fn(&Record) -> &String| record.as_ref().map_or("?".to_string(), |record| of(record).clone());
         let scripts = record.iter().flat_map(|record| &record.scripts);
@@ -292,7 +307,7 @@ impl Pins {
             pid: None,
             interface: record.as_ref().map_or(Some("?".to_string()), |record| record.interface.clone()),
             netns: record.as_ref().and_then(|record| record.netns.clone()),
-            hook: text(|record| &record.hook),
+            hook: if is_whole || attached.is_empty() { text(|record| &record.hook) } else { present() },
             mode: text(|record| &record.mode),
             scripts: scripts.map(|script| script.to_string_lossy().into_owned()).collect(),
             uptime_seconds: None,
@@ -300,8 +315,8 @@ impl Pins {
             packets: verdicts.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).sum(),
             errors: None,
             lost_events: 0,
-            pinned: self.exist(),
-            incomplete: self.links().len() < hooks,
+            pinned: !attached.is_empty(),
+            incomplete: !is_whole,
         }
     }
 }

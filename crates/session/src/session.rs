@@ -258,14 +258,14 @@ pub fn record(
     scripts: &[PathBuf],
 ) -> Record {
     let points: Vec<String> = kernel.points().map(Point::to_string).collect();
+    // Others are about to be left.
+    let is_own = |link: &Link| kernel.points().any(|point| point == link.point());
     Record {
-        interface: attachments.interface(),
+        interface: attachments.interface_of(is_own),
         hook: points.join(", "),
         programs: kernel.entries.len(),
         netns: options.netns.clone(),
-        mode: mode_of(
-            attachments.links().iter().filter(|link| kernel.points().any(|point| point == link.point())),
-        ),
+        mode: mode_of(attachments.links().iter().filter(|link| is_own(link))),
         scripts: scripts.to_vec(),
         folder: None,
         content: content.clone(),

@@ -20,7 +20,7 @@ mod owners;
 pub mod same_word;
 mod table;
 
-use moonhook_hook::{Hook, Point, XDP};
+use moonhook_hook::{CLONE, Hook, Point, XDP};
 use std::fmt;
 use std::sync::Arc;
 
@@ -69,6 +69,22 @@ pub struct Snapshot {
     pub strings: Option<TableId>,
     /// Which script has what.
     pub owners: Owners,
+}
+
+impl Snapshot {
+    /// Whether handlers may send copies of packets: their code names the function that does, or a variable or a table of the script's has it.
+    pub fn clones(&self) -> bool {
+        let key = CLONE.rsplit('.').next().unwrap_or_default().as_bytes();
+        let is_key = |value: &Value| matches!(value, Value::String(text) if **text == *key);
+        let is_function = |value: &Value| matches!(value, Value::Builtin(CLONE));
+        let mut constants = self.prototypes.iter().flat_map(|prototype| &prototype.constants);
+        let own = self.tables.iter().filter(|table| !table.is_library);
+        let mut kept =
+            own.flat_map(|table| table.array.iter().chain(table.entries.iter().flat_map(|(k, v)| [k, v])));
+        constants.any(is_key)
+            || kept.any(is_function)
+            || self.cells.iter().any(|cell| is_function(&cell.value))
+    }
 }
 
 /// A function that the script registered for a hook.

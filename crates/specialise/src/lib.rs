@@ -110,6 +110,8 @@ pub struct Options {
     pub frags: bool,
     /// There is memory for a copy of a frame: with `frags`, or where a hook gives no addresses of packets.
     pub copies: bool,
+    /// Handlers may send copies of packets ([`Snapshot::clones`](moonhook_snapshot::Snapshot::clones)).
+    pub clones: bool,
     /// Count verdicts in the data section `verdicts`: a `u64` each.
     pub count_verdicts: bool,
     /// Time is what the data section `clock` says ([`Clock`]), and not what it is.
@@ -137,6 +139,7 @@ impl Default for Options {
             copies: false,
             count_verdicts: false,
             given_time: false,
+            clones: false,
             any_interface: false,
             subprograms: true,
         }

@@ -66,7 +66,7 @@ impl Context<'_> {
             return Ok(region);
         }
         // Programs can interrupt one another on one CPU: each has its own.
-        let parts = Parts::of(&self.snapshot.hooks(), self.target.program);
+        let parts = Parts::of(&self.snapshot.hooks(), self.target.program, self.options.clones);
         let entries = self.options.cpus * parts.all;
         let definition = ir::MapDefinition {
             map_type: ir::MapType::Array,
@@ -100,7 +100,8 @@ impl Context<'_> {
     /// Takes memory of this CPU for the program, where others of its hook can interrupt it; an error where there is none.
     pub fn take_level(&mut self) -> Result<()> {
         let (hook, program) = (self.target.hook, self.target.program);
-        if !hook.is_interrupted {
+        let levels = hook.levels(self.options.clones);
+        if levels == 1 {
             return Ok(());
         }
         let section = self.taken();
@@ -109,7 +110,7 @@ impl Context<'_> {
         let cpu = self.helper(helper::GET_SMP_PROCESSOR_ID, &[]);
         let level = self.call_function(take, &[cpu]);
         self.target.level = Some([cpu, level]);
-        let none = self.compare(CompareOp::UGe, level, i64::from(hook.levels()));
+        let none = self.compare(CompareOp::UGe, level, i64::from(levels));
         self.fail_if(none, |context| context.fail(Message::bare("not enough memory")));
         Ok(())
     }

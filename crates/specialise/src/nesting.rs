@@ -20,9 +20,9 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Of the program with that number, among those for these hooks.
-    pub fn of(hooks: &[&Hook], program: usize) -> Parts {
-        let sum = |hooks: &[&Hook]| hooks.iter().map(|hook| hook.levels()).sum();
+    /// Of the program with that number, among those for these hooks, whose handlers may send copies of packets.
+    pub fn of(hooks: &[&Hook], program: usize, clones: bool) -> Parts {
+        let sum = |hooks: &[&Hook]| hooks.iter().map(|hook| hook.levels(clones)).sum();
         Parts { first: sum(&hooks[..program]), all: sum(hooks) }
     }
 }
@@ -40,7 +40,7 @@ pub fn take(name: &str, hook: &Hook, program: usize, (map, cpus): (MapId, u32)) 
     let most = code.number(cpus.into());
     code.leave_if(CompareOp::UGe, cpu, most, none, &[]);
     let word = word(&mut code, cpu, program, (map, cpus));
-    for level in 0..hook.levels() {
+    for level in 0..hook.levels(true) {
         let (free, _) = code.new_block(0);
         let bit = code.constant(1 << level);
         let before =
@@ -53,7 +53,7 @@ pub fn take(name: &str, hook: &Hook, program: usize, (map, cpus): (MapId, u32)) 
     }
     code.jump(none, &[]);
     code.block = none;
-    code.ret(Operand::Imm(hook.levels() as i32));
+    code.ret(Operand::Imm(hook.levels(true) as i32));
     code.function
 }
 
@@ -64,7 +64,7 @@ pub fn give_back(name: &str, hook: &Hook, program: usize, (map, cpus): (MapId, u
     let (cpu, level) = (code.param(0), code.param(1));
     let most = code.number(cpus.into());
     code.leave_if(CompareOp::UGe, cpu, most, none, &[]);
-    code.leave_if(CompareOp::UGe, level, Operand::Imm(hook.levels() as i32), none, &[]);
+    code.leave_if(CompareOp::UGe, level, Operand::Imm(hook.levels(true) as i32), none, &[]);
     let word = word(&mut code, cpu, program, (map, cpus));
     let one = code.constant(1);
     let bit = code.binary(BinaryOp::Shl, one, level);
@@ -114,7 +114,7 @@ mod tests {
             give_back("give_back_level", hook, 1, section),
             call("take", 0, None),
             call("give_back", 1, Some(2)),
-            call("give_back_none", 1, Some(hook.levels())),
+            call("give_back_none", 1, Some(hook.levels(true))),
         ];
         ir::Module { functions, maps: vec![map], ..ir::Module::default() }
     }
@@ -125,7 +125,7 @@ mod tests {
         module.functions.iter().for_each(|function| ir::verify::verify(function).unwrap());
         let mut machine = ir::eval::Machine::new(&module, Vec::new());
         let mut run = |function: u32| machine.run(&module, ir::FunctionId(function)).unwrap();
-        let levels = u64::from(CGROUP_EGRESS.levels());
+        let levels = u64::from(CGROUP_EGRESS.levels(false));
         assert_eq!((0..levels).map(|_| run(2)).collect::<Vec<_>>(), (0..levels).collect::<Vec<_>>());
         assert_eq!((run(2), run(4), run(2)), (levels, 0, levels));
         assert_eq!((run(3), run(2), run(2)), (0, 2, levels));
@@ -137,8 +137,8 @@ mod tests {
     #[test]
     fn parts_of_programs_do_not_overlap() {
         let hooks = [&XDP, &CGROUP_EGRESS, &XDP];
-        let levels = CGROUP_EGRESS.levels();
-        let firsts: Vec<u32> = (0..3).map(|program| Parts::of(&hooks, program).first).collect();
-        assert_eq!((firsts, Parts::of(&hooks, 0).all), (vec![0, 1, 1 + levels], 2 + levels));
+        let levels = CGROUP_EGRESS.levels(false);
+        let firsts: Vec<u32> = (0..3).map(|program| Parts::of(&hooks, program, false).first).collect();
+        assert_eq!((firsts, Parts::of(&hooks, 0, false).all), (vec![0, 1, 1 + levels], 2 + levels));
     }
 }

@@ -201,7 +201,7 @@ fn while_a_pinned_program_goes_on() {
     let bpffs = format!("/sys/fs/bpf/mh-ending-{}", std::process::id());
     let options = ["--pin", "--bpffs", &bpffs];
     let folder = Folder(PathBuf::from(&bpffs));
-    let link = folder.0.join("flood/link-xdp");
+    let link = folder.0.join("flood/link-xdp@right0");
     let (sender, stop) = (network.socket(&network.left, "192.0.2.1:7000"), AtomicBool::new(false));
     std::thread::scope(|scope| {
         scope.spawn(|| {

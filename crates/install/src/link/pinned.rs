@@ -1,7 +1,7 @@
 //! Links that are pinned, and outlive their process.
 
 use super::kind::{Elsewhere, Target};
-use super::{Link, kind_of_hook};
+use super::{Link, kind_of_hook, kind_of_link};
 use crate::pin::{failed, pin, unpin};
 use crate::{InstallError, netns, sys};
 use moonhook_hook::Point;
@@ -33,7 +33,9 @@ impl Link {
         let kind = kind.ok_or_else(|| failed(path, Errno::EINVAL))?;
         let found = netns::within(target.netns, || kind.find(&info, &point.place, target))?;
         let found = found.map_err(|elsewhere| match elsewhere {
-            Elsewhere::At(number) => InstallError::PinnedElsewhere { path: path.to_path_buf(), number },
+            Elsewhere::At(number) => {
+                InstallError::PinnedElsewhere { path: path.to_path_buf(), at: format!("number {number}") }
+            }
             Elsewhere::Error(error) => error,
         })?;
         Ok(found.map(|(site, mode)| Link {
@@ -46,6 +48,13 @@ impl Link {
             site,
             native_refused: None,
         }))
+    }
+
+    /// Whether there is a pinned link that is attached.
+    pub fn is_attached_at(path: &Path) -> bool {
+        let Ok(Some(link)) = open(path) else { return false };
+        let is_attached = |info| kind_of_link(&info).is_some_and(|kind| kind.is_attached(&info));
+        sys::link_info(link.as_fd()).is_ok_and(is_attached)
     }
 
     /// Takes the program that was pinned there out of its hook, and removes the pin. False if there was none.

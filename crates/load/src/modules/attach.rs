@@ -48,7 +48,11 @@ pub(super) fn add_points(
     points: impl Fn(&[Value]) -> Result<(Vec<Point>, Value), String> + 'static,
 ) -> mlua::Result<()> {
     let all = context.registry.handlers.all.clone();
+    let declared = context.registry.declared.clone();
     let attach = context.function(name, move |_, arguments| {
+        if declared.is_closed() {
+            return Err("handlers are registered at load time, before packets arrive".to_string());
+        }
         let (points, handler) = points(arguments)?;
         let Value::Function(function) = handler else { return Ok(Value::Nil) };
         if is_library_function(&function) {

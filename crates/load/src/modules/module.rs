@@ -37,7 +37,7 @@ impl<'a> Context<'a> {
         names: &'a mut Names,
         pairs: &'a Function,
     ) -> mlua::Result<Self> {
-        Ok(Context { lua, registry, names, pairs, raising: Raising::new(lua)? })
+        Ok(Context { lua, registry, names, pairs, raising: Raising })
     }
 
     /// What Lua text of our own returns; it is given the standard library as Lua made it, and the script's `pairs`. Its functions

@@ -26,7 +26,7 @@ impl Surroundings for InStub {
 
     /// The program has noted it.
     fn level(&self, context: &mut Context<'_>) -> Word {
-        if !context.target.hook.is_interrupted {
+        if context.target.hook.levels(context.options.clones) == 1 {
             return Word::Imm(0);
         }
         let place = context.add(context.state_address(), L_LEVEL);

@@ -101,7 +101,7 @@ impl Hidden {
         };
         let keyed = keyed.map(schema);
         let lifetime = declaration.lifetime.map(|lifetime| i64::try_from(lifetime).unwrap_or(i64::MAX));
-        Ok(Hidden { limits, lifetime, keyed, raising: raising.clone() })
+        Ok(Hidden { limits, lifetime, keyed, raising: *raising })
     }
 
     /// Moves what load time left in `table` behind it. `next` traverses tables in the scripts' order, and asks `steppers` first.
@@ -115,7 +115,7 @@ impl Hidden {
             metatable.raw_set(KEYS, lua.create_table()?)?;
         }
         metatable.raw_set(NEXT, next)?;
-        let (raising, this) = (self.raising.clone(), Rc::new(self));
+        let (raising, this) = (self.raising, Rc::new(self));
         let method = |name: &str, body: Body| {
             let this = Rc::clone(&this);
             let function = move |lua: &Lua, arguments: MultiValue| {
@@ -348,7 +348,7 @@ impl Renewal {
         };
         metatable.raw_set("__len", raising.function(lua, length)?)?;
         metatable.raw_set(ENTRIES, fields)?;
-        let (this, inside) = (self.clone(), raising.clone());
+        let (this, inside) = (self.clone(), *raising);
         let assign = move |lua: &Lua, arguments: MultiValue| {
             let [Value::Table(record), name, value] = &Vec::from_iter(arguments)[..] else {
                 return Ok(MultiValue::new());

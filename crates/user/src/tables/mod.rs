@@ -19,7 +19,7 @@ use self::limits::Limits;
 
 /// Makes the declared tables of a script what they say.
 pub(crate) fn limit(loaded: &Loaded) -> mlua::Result<()> {
-    let (lua, raising) = (&loaded.lua, Raising::new(&loaded.lua)?);
+    let (lua, raising) = (&loaded.lua, Raising);
     loaded.requests.read_proxies(Rc::new(hidden::in_event));
     for (number, frozen) in loaded.snapshot.tables.iter().enumerate() {
         if let Some(declaration) = &frozen.declaration

@@ -24,6 +24,6 @@ tc.ingress(function(pkt)
   local before = pkt:getuint16(12)
   tc.clone("eth0")
   print(tc.redirect_neigh("uplink"), tc.redirect_peer(3), before == pkt:getuint16(12))
-  if #pkt == 60 then tc.redirect_peer(-1) end
+  if #pkt == 60 then return tc.redirect_peer(-1) end
   return pkt.udp and send(pkt)
 end)
