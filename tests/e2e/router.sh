@@ -191,3 +191,4 @@ ip -n "$MIDDLE" link del port2
 is "port1,port2 xdp port1 True True" shown
 "$MOONHOOK" stop port1 --bpffs "$BPFFS" >/dev/null
 is "" shown
+[ -z "$(find "$WORK/run" -mindepth 1 2>/dev/null)" ] || die "left behind: $(find "$WORK/run")"

@@ -35,7 +35,8 @@ pub fn stop(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError
         Ok(client) => end(client)?,
         // No process, but perhaps what one has left.
         Err(error) => match arguments.pins.of(&folder, &arguments.name).remove() {
-            Ok(true) => {}
+            // Lock and socket of a process that was killed: who gives up the name removes them.
+            Ok(true) => drop(folder.claim(&arguments.name)),
             Err(problem) if matches!(error, DaemonError::NotRunning { .. }) => return Err(problem.into()),
             // Who may not ask the process may not look at its pins either.
             Ok(false) | Err(_) => return Err(error.into()),

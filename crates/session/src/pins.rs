@@ -140,12 +140,6 @@ impl Pins {
         self.folder.join(format!("{LINK}{}", point.file_name()))
     }
 
-    /// Those of the pinned links that are attached.
-    fn attached(&self) -> Vec<Point> {
-        let is_attached = |path: &PathBuf| Link::is_attached_at(path);
-        self.links().into_iter().filter(is_attached).filter_map(|path| point_of(&path)).collect()
-    }
-
     /// Whether a link is pinned: the script is attached without a process.
     pub fn exist(&self) -> bool {
         !self.links().is_empty()
@@ -291,12 +285,18 @@ impl Pins {
 
     /// The script as `moonhook list` shows it, without a process.
     pub fn status(&self, name: &Name) -> Status {
+        self.status_with(name, Link::is_attached_at)
+    }
+
+    /// The same, where `is_attached` says which of the pinned links are.
+    fn status_with(&self, name: &Name, is_attached: fn(&Path) -> bool) -> Status {
         let leftover = self.leftover();
         let verdicts = leftover.as_ref().and_then(|leftover| leftover.map(VERDICTS));
         let verdicts = verdicts.and_then(|section| section_bytes(section).ok()).unwrap_or_default();
         let record = self.noted();
         let places = record.as_ref().map_or(1, |record| record.hook.split(", ").count());
-        let attached = self.attached();
+        let attached = self.links().into_iter().filter(|path| is_attached(path));
+        let attached: Vec<Point> = attached.filter_map(|path| point_of(&path)).collect();
         let is_whole = attached.len() >= places;
         let present = || attached.iter().map(Point::to_string).collect::<Vec<_>>().join(", ");
         let text =
@@ -394,7 +394,7 @@ mod tests {
         fn listed(&self, which: &str) -> Option<(Option<String>, bool, bool)> {
             let names = Pins::names(Some(&self.bpffs(which)), &self.runtime);
             assert_eq!(names.contains(&self.name), !names.is_empty());
-            let status = names.first().map(|name| self.pins(which).status(name))?;
+            let status = names.first().map(|name| self.pins(which).status_with(name, |_| true))?;
             Some((status.interface, status.pinned, status.incomplete))
         }
     }
