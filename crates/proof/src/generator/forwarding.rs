@@ -57,7 +57,7 @@ impl Generator {
             return None;
         }
         let (name, condition) = *self.random.pick(&METADATA);
-        let value = self.number_of_bits(32);
+        let value = self.in_function(|it| it.number_of_bits(32));
         Some(vec![match condition {
             Some(condition) if !(self.has(Features::ERRORS) && self.random.once_in(6)) => {
                 line!(format!("if {condition} then pkt.{name} = $ end"), value)
@@ -85,7 +85,7 @@ impl Generator {
             return None;
         }
         self.spend(40);
-        let to = self.interface();
+        let to = self.in_function(Self::interface);
         Some(vec![match self.random.below(2) {
             0 => line!("print(pcall(function() return pkt:route() end))"),
             _ => line!("print(pcall(function() local verdict = redirect($) return verdict end))", to),

@@ -65,6 +65,14 @@ impl Scope {
 }
 
 impl Generator {
+    /// What stands in a function without extra arguments, of which `make` makes a part.
+    pub(super) fn in_function<T>(&mut self, make: impl FnOnce(&mut Self) -> T) -> T {
+        let varargs = std::mem::replace(&mut self.scope.varargs, false);
+        let made = make(self);
+        self.scope.varargs = varargs;
+        made
+    }
+
     /// A variable of that sort, rather a recent one.
     pub(super) fn variable(&mut self, sort: Sort) -> Option<String> {
         self.variable_where(|variable| variable.sort == sort)

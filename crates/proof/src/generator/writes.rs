@@ -67,7 +67,7 @@ impl Generator {
             return None;
         }
         self.spend(40);
-        let (header, field, value, version) = self.assigned();
+        let (header, field, value, version) = self.in_function(Self::assigned);
         let condition = self.has_field(header, version);
         let call = match self.has(Features::ERRORS) && self.random.once_in(2) {
             true => "pcall(set)",
@@ -93,9 +93,9 @@ impl Generator {
             return None;
         }
         self.spend(60);
-        let (header, field, value, _) = self.assigned();
+        let (header, field, value, _) = self.in_function(Self::assigned);
         let other = self.one_of(&["ttl", "dport", "type", "version", "length"]);
-        let condition = self.condition(1);
+        let condition = self.in_function(|it| it.condition(1));
         let body = format!("header[$ and \"{field}\" or \"{other}\"] = $");
         let line = format!("pcall(function() local header = pkt.{header} {body} end)");
         Some(vec![line!(line, condition, value)])
