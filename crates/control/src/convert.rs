@@ -2,7 +2,7 @@
 
 use crate::record::Level;
 use mlua::{Lua, MultiValue, Table, Value};
-use moonhook_load::{Proxied, Raising};
+use moonhook_load::Proxied;
 use moonhook_schema::{Datum, constructed, position, position_name};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,7 +11,6 @@ use std::rc::Weak;
 
 /// What all proxies of a state share.
 pub(crate) struct Space {
-    pub raising: Raising,
     /// What `next` of the scripts asks, by metatable.
     pub steppers: Table,
     /// What a table with this metatable stands for.

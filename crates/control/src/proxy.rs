@@ -33,7 +33,7 @@ pub(crate) fn connect(
     space.kinds.borrow_mut().insert(metatable.to_pointer(), ProxyTarget::Table);
     let method = |name: &str, body: Body| {
         let proxy = Rc::clone(&proxy);
-        let function = space.raising.function(lua, move |lua, arguments| body(&proxy, lua, &arguments))?;
+        let function = moonhook_load::raising(lua, move |lua, arguments| body(&proxy, lua, &arguments))?;
         metatable.raw_set(name, function)
     };
     method("__index", Proxy::index)?;

@@ -56,7 +56,7 @@ impl Level {
     fn fill_metatable(self: &Rc<Level>, lua: &Lua) -> mlua::Result<()> {
         let function = |body: Body| {
             let level = Rc::clone(self);
-            self.space.raising.function(lua, move |lua, arguments| body(&level, lua, &arguments))
+            moonhook_load::raising(lua, move |lua, arguments| body(&level, lua, &arguments))
         };
         let methods: [(&str, Body); 6] = [
             ("__index", Level::index),

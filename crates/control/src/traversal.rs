@@ -11,10 +11,9 @@ use std::rc::Rc;
 pub(crate) fn pairs(proxy: &Rc<Proxy>, lua: &Lua, arguments: &MultiValue) -> Result<MultiValue, String> {
     let traversal = RefCell::new(Pairs::default());
     let traversed = Rc::clone(proxy);
-    let iterator = proxy
-        .space
-        .raising
-        .function(lua, move |lua, _| Ok(advance(&traversed, lua, &mut traversal.borrow_mut())?.1));
+    let iterator = moonhook_load::raising(lua, move |lua, _| {
+        Ok(advance(&traversed, lua, &mut traversal.borrow_mut())?.1)
+    });
     let iterator = Value::Function(iterator.map_err(said)?);
     Ok(MultiValue::from_iter([iterator, argument(arguments, 0), Value::Nil]))
 }
@@ -31,7 +30,7 @@ struct Traversal {
 pub(crate) fn step(lua: &Lua, proxy: &Rc<Proxy>) -> mlua::Result<Function> {
     let traversal = RefCell::new(Traversal::default());
     let traversed = Rc::clone(proxy);
-    proxy.space.raising.function(lua, move |lua, arguments| {
+    moonhook_load::raising(lua, move |lua, arguments| {
         let traversal = &mut *traversal.borrow_mut();
         place(&traversed, traversal, &argument(&arguments, 1))?;
         let (last, results) = advance(&traversed, lua, &mut traversal.pairs)?;

@@ -10,7 +10,7 @@ use crate::{ControlError, proxy};
 use mlua::{Function, Lua, MultiValue, Table};
 use moonhook_install::Program;
 use moonhook_ir::{Module, Variable};
-use moonhook_load::{CallError, Loaded, Raising, Request, Signal, capture_print, captured_print};
+use moonhook_load::{CallError, Loaded, Request, Signal, capture_print, captured_print};
 use moonhook_schema::Datum;
 use moonhook_snapshot::{Owners, TableId};
 use std::collections::BTreeSet;
@@ -141,8 +141,8 @@ impl Control {
         connection: Connection,
         options: Options,
     ) -> Result<Control, ControlError> {
-        let (raising, steppers) = (Raising, loaded.steppers.clone());
-        let space = Rc::new(Space { raising, steppers, kinds: Default::default() });
+        let steppers = loaded.steppers.clone();
+        let space = Rc::new(Space { steppers, kinds: Default::default() });
         loaded.requests.read_proxies(Rc::new({
             let space = Rc::clone(&space);
             move |table| space.in_event(table)

@@ -32,28 +32,22 @@ unsafe extern "C-unwind" fn raise(state: *mut lua_State) -> c_int {
     }
 }
 
-/// Makes functions that raise errors; also for metamethods, where the script is the code that has the operation.
-#[derive(Clone, Copy, Default)]
-pub struct Raising;
-
-impl Raising {
-    /// A function with this body. An `Err` is raised at the line of the script that called it.
-    pub fn function<F>(&self, lua: &Lua, body: F) -> mlua::Result<Function>
-    where
-        F: Fn(&Lua, MultiValue) -> Result<MultiValue, String> + 'static,
-    {
-        let raw = lua.create_function(move |lua, arguments: MultiValue| {
-            let mut results = match body(lua, arguments) {
-                Ok(results) => results,
-                Err(message) => {
-                    let message = Value::String(lua.create_string(message)?);
-                    return Ok(MultiValue::from_iter([Value::Boolean(false), message]));
-                }
-            };
-            results.push_front(Value::Boolean(true));
-            Ok(results)
-        })?;
-        // SAFETY: `raise` keeps to what C functions may do, and gets the one upvalue that it uses.
-        unsafe { lua.exec_raw(raw, |state| ffi::lua_pushcclosure(state, raise, 1)) }
-    }
+/// A function with this body. An `Err` is raised at the line of the script that called it, or, for metamethods, has the operation.
+pub fn raising<F>(lua: &Lua, body: F) -> mlua::Result<Function>
+where
+    F: Fn(&Lua, MultiValue) -> Result<MultiValue, String> + 'static,
+{
+    let raw = lua.create_function(move |lua, arguments: MultiValue| {
+        let mut results = match body(lua, arguments) {
+            Ok(results) => results,
+            Err(message) => {
+                let message = Value::String(lua.create_string(message)?);
+                return Ok(MultiValue::from_iter([Value::Boolean(false), message]));
+            }
+        };
+        results.push_front(Value::Boolean(true));
+        Ok(results)
+    })?;
+    // SAFETY: `raise` keeps to what C functions may do, and gets the one upvalue that it uses.
+    unsafe { lua.exec_raw(raw, |state| ffi::lua_pushcclosure(state, raise, 1)) }
 }

@@ -40,7 +40,7 @@ pub use crate::call::CallError;
 pub use crate::clock::{Moment, set_time, time};
 pub use crate::contents::Content;
 pub use crate::error::{Failure, LoadError};
-pub use crate::functions::Raising;
+pub use crate::functions::raising;
 pub use crate::packet_time::set_hook;
 pub use crate::print::{capture_print, captured_print};
 pub use crate::registry::{Proxied, ReadProxy, Request, Requests, Signal};

@@ -2,7 +2,7 @@
 
 use mlua::{FromLua, Function, Lua, MultiValue, Table, Value};
 
-use crate::functions::{Raising, without_lines};
+use crate::functions::{raising, without_lines};
 use crate::names::Names;
 use crate::registry::Registry;
 
@@ -27,7 +27,6 @@ pub(crate) struct Context<'a> {
     pub names: &'a mut Names,
     /// The script's `pairs`.
     pairs: &'a Function,
-    raising: Raising,
 }
 
 impl<'a> Context<'a> {
@@ -37,7 +36,7 @@ impl<'a> Context<'a> {
         names: &'a mut Names,
         pairs: &'a Function,
     ) -> mlua::Result<Self> {
-        Ok(Context { lua, registry, names, pairs, raising: Raising })
+        Ok(Context { lua, registry, names, pairs })
     }
 
     /// What Lua text of our own returns; it is given the standard library as Lua made it, and the script's `pairs`. Its functions
@@ -51,7 +50,7 @@ impl<'a> Context<'a> {
     where
         F: Fn(&Lua, &[Value]) -> Result<Value, String> + 'static,
     {
-        let function = self.raising.function(self.lua, move |lua, arguments: MultiValue| {
+        let function = raising(self.lua, move |lua, arguments: MultiValue| {
             let value = body(lua, &arguments.into_iter().collect::<Vec<_>>())?;
             Ok(if value.is_nil() { MultiValue::new() } else { MultiValue::from_iter([value]) })
         })?;

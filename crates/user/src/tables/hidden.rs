@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use mlua::{Function, Lua, MultiValue, Table, Value};
-use moonhook_load::{Proxied, Raising};
+use moonhook_load::{Proxied, raising};
 use moonhook_schema::{
     Datum, Declaration, MAX_DEPTH, Schema, Type, WhenFull, decode_key, encode_key, position, position_name,
 };
@@ -28,7 +28,6 @@ pub(super) struct Hidden {
     lifetime: Option<i64>,
     /// Of keys that are kept in another form.
     keyed: Option<Schema>,
-    raising: Raising,
 }
 
 /// What a shared table, or a record in one, has: its entries whose time is not over, in no particular order.
@@ -85,7 +84,7 @@ fn said(error: mlua::Error) -> String {
 
 impl Hidden {
     /// `Err` where the limits alone say all that there is to a table.
-    pub fn new(limits: Limits, declaration: &Declaration, raising: &Raising) -> Result<Hidden, Limits> {
+    pub fn new(limits: Limits, declaration: &Declaration) -> Result<Hidden, Limits> {
         let is_kept_otherwise = |key: &&Type| declaration.prefixes || matches!(key, Type::Record(_));
         let keyed = declaration.key.as_ref().filter(is_kept_otherwise);
         if declaration.lifetime.is_none() && declaration.value.is_none() && keyed.is_none() {
@@ -101,7 +100,7 @@ impl Hidden {
         };
         let keyed = keyed.map(schema);
         let lifetime = declaration.lifetime.map(|lifetime| i64::try_from(lifetime).unwrap_or(i64::MAX));
-        Ok(Hidden { limits, lifetime, keyed, raising: *raising })
+        Ok(Hidden { limits, lifetime, keyed })
     }
 
     /// Moves what load time left in `table` behind it. `next` traverses tables in the scripts' order, and asks `steppers` first.
@@ -115,7 +114,7 @@ impl Hidden {
             metatable.raw_set(KEYS, lua.create_table()?)?;
         }
         metatable.raw_set(NEXT, next)?;
-        let (raising, this) = (self.raising, Rc::new(self));
+        let this = Rc::new(self);
         let method = |name: &str, body: Body| {
             let this = Rc::clone(&this);
             let function = move |lua: &Lua, arguments: MultiValue| {
@@ -124,7 +123,7 @@ impl Hidden {
                 let mut argument = || arguments.next().unwrap_or(Value::Nil);
                 body(&this, lua, &table, [argument(), argument()])
             };
-            metatable.raw_set(name, raising.function(lua, function)?)
+            metatable.raw_set(name, raising(lua, function)?)
         };
         method("__index", Hidden::index)?;
         method("__newindex", Hidden::assign)?;
@@ -194,7 +193,7 @@ impl Hidden {
         if let (Some(lifetime), Some(deadlines)) = (self.lifetime, hidden(table, DEADLINES)) {
             let renewal = Renewal { deadlines, key: key.clone(), lifetime };
             if let Value::Table(record) = &value {
-                renewal.watch(lua, &self.raising, record).map_err(said)?;
+                renewal.watch(lua, record).map_err(said)?;
             }
             renewal.renew(value.is_nil()).map_err(said)?;
         }
@@ -311,24 +310,18 @@ impl Renewal {
 
     /// Notes assignments to fields of a record, and of records in it, which can hold one another. A record that is an entry
     /// already remains that.
-    fn watch(&self, lua: &Lua, raising: &Raising, record: &Table) -> mlua::Result<()> {
+    fn watch(&self, lua: &Lua, record: &Table) -> mlua::Result<()> {
         let mut records = vec![record.clone()];
         while let Some(record) = records.pop() {
             if record.metatable().is_none() {
-                self.watch_one(lua, raising, &record, &mut records)?;
+                self.watch_one(lua, &record, &mut records)?;
             }
         }
         Ok(())
     }
 
     /// As [`Renewal::watch`]; the records in it are added to `inside`.
-    fn watch_one(
-        &self,
-        lua: &Lua,
-        raising: &Raising,
-        record: &Table,
-        inside: &mut Vec<Table>,
-    ) -> mlua::Result<()> {
+    fn watch_one(&self, lua: &Lua, record: &Table, inside: &mut Vec<Table>) -> mlua::Result<()> {
         let fields = lua.create_table()?;
         for pair in record.pairs::<Value, Value>() {
             let (name, value) = pair?;
@@ -346,21 +339,21 @@ impl Renewal {
             let length = fields.map_or(0, |fields| fields.raw_len());
             Ok(MultiValue::from_iter([Value::Integer(length as i64)]))
         };
-        metatable.raw_set("__len", raising.function(lua, length)?)?;
+        metatable.raw_set("__len", raising(lua, length)?)?;
         metatable.raw_set(ENTRIES, fields)?;
-        let (this, inside) = (self.clone(), *raising);
+        let this = self.clone();
         let assign = move |lua: &Lua, arguments: MultiValue| {
             let [Value::Table(record), name, value] = &Vec::from_iter(arguments)[..] else {
                 return Ok(MultiValue::new());
             };
             if let Value::Table(inner) = value {
-                this.watch(lua, &inside, inner).map_err(said)?;
+                this.watch(lua, inner).map_err(said)?;
             }
             this.renew(false).map_err(said)?;
             hidden(record, ENTRIES).map_or(Ok(()), |fields| fields.raw_set(name, value)).map_err(said)?;
             Ok(MultiValue::new())
         };
-        metatable.raw_set("__newindex", raising.function(lua, assign)?)?;
+        metatable.raw_set("__newindex", raising(lua, assign)?)?;
         record.set_metatable(Some(metatable))
     }
 }

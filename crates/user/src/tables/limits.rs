@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use mlua::{Lua, MultiValue, Table, Value};
-use moonhook_load::Raising;
+use moonhook_load::raising;
 use moonhook_schema::{CAPACITY, Datum, Declaration, Schema, Type, WhenFull, encode_key, position};
 
 /// What a declared table can take.
@@ -31,9 +31,9 @@ impl Limits {
     }
 
     /// Lua calls `__newindex` for entries that are not there yet.
-    pub fn apply(self, lua: &Lua, raising: &Raising, table: &Table) -> mlua::Result<()> {
+    pub fn apply(self, lua: &Lua, table: &Table) -> mlua::Result<()> {
         let metatable = lua.create_table()?;
-        metatable.set("__newindex", raising.function(lua, move |_, arguments| self.insert(arguments))?)?;
+        metatable.set("__newindex", raising(lua, move |_, arguments| self.insert(arguments))?)?;
         table.set_metatable(Some(metatable))
     }
 

@@ -11,7 +11,7 @@ pub use hidden::content;
 use std::rc::Rc;
 
 use mlua::{Function, Table};
-use moonhook_load::{Loaded, Raising};
+use moonhook_load::Loaded;
 use moonhook_snapshot::TableId;
 
 use self::hidden::Hidden;
@@ -19,7 +19,7 @@ use self::limits::Limits;
 
 /// Makes the declared tables of a script what they say.
 pub(crate) fn limit(loaded: &Loaded) -> mlua::Result<()> {
-    let (lua, raising) = (&loaded.lua, Raising);
+    let lua = &loaded.lua;
     loaded.requests.read_proxies(Rc::new(hidden::in_event));
     for (number, frozen) in loaded.snapshot.tables.iter().enumerate() {
         if let Some(declaration) = &frozen.declaration
@@ -27,9 +27,9 @@ pub(crate) fn limit(loaded: &Loaded) -> mlua::Result<()> {
             && table.metatable().is_none()
         {
             let limits = Limits::new(frozen.name.as_deref().unwrap_or("?"), declaration);
-            match Hidden::new(limits, declaration, &raising) {
+            match Hidden::new(limits, declaration) {
                 Ok(hidden) => hidden.apply(lua, &table, &next(loaded)?, &loaded.steppers)?,
-                Err(limits) => limits.apply(lua, &raising, &table)?,
+                Err(limits) => limits.apply(lua, &table)?,
             }
         }
     }
