@@ -3,8 +3,8 @@
 use crate::pins::point_of;
 use crate::{Options, SessionError};
 use moonhook_engine::{Entry, Kernel, timed};
-use moonhook_hook::{Place, Point};
-use moonhook_install::{InstallError, Interface, Link, Mode};
+use moonhook_hook::Point;
+use moonhook_install::{InstallError, Link, Mode};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
@@ -12,6 +12,8 @@ use std::path::PathBuf;
 pub struct Attachments {
     /// One at least.
     links: Vec<Link>,
+    /// What was attached to interfaces that are gone, and was said to be.
+    gone: Vec<Point>,
 }
 
 impl Attachments {
@@ -22,7 +24,7 @@ impl Attachments {
     pub fn new(kernel: &Kernel, options: &Options) -> Result<Attachments, InstallError> {
         // Links that were made before one that cannot be go with the list.
         let links = kernel.programs().map(|program| attach(kernel, program, options));
-        Ok(Attachments { links: links.collect::<Result<_, _>>()? })
+        Ok(Attachments { links: links.collect::<Result<_, _>>()?, gone: Vec::new() })
     }
 
     /// The links that were pinned at these paths and are attached still; `None` if there are none. The pins of others are removed.
@@ -41,16 +43,14 @@ impl Attachments {
                 None => drop(Link::detach_pinned(path)?),
             }
         }
-        let attachments = Attachments { links };
-        let elsewhere =
-            attachments.interfaces().into_iter().find(|own| !options.interfaces.contains(&own.name));
-        let is_here = attachments.interfaces().iter().any(|own| options.interfaces.contains(&own.name));
-        match (elsewhere, paths.first()) {
-            (Some(own), Some(path)) if !is_here => {
-                Err(InstallError::PinnedElsewhere { path: path.clone(), at: own.name.clone() })
-            }
-            _ => Ok((!attachments.links.is_empty()).then_some(attachments)),
+        let attachments = Attachments { links, gone: Vec::new() };
+        let own = attachments.interface_names(|_| true);
+        if let (Some(first), Some(path)) = (own.first(), paths.first())
+            && !own.iter().any(|name| options.interfaces.iter().any(|wanted| wanted == name))
+        {
+            return Err(InstallError::PinnedElsewhere { path: path.clone(), at: first.to_string() });
         }
+        Ok((!attachments.links.is_empty()).then_some(attachments))
     }
 
     /// Puts the programs of another object in the place of the present ones: a hook that both have never lacks one. Hooks that are new get
@@ -95,9 +95,8 @@ impl Attachments {
             }
             match attach(kernel, program, options) {
                 Ok(link) => self.links.push(link),
-                // The script goes on at the others, and was said to.
-                Err(InstallError::UnknownInterface { .. })
-                    if matches!(program.1.place, Place::Named(_)) && !self.links.is_empty() => {}
+                // The script goes on at the others, as was said.
+                Err(InstallError::UnknownInterface { .. }) if self.gone.contains(program.1) => {}
                 Err(error) => return Err(error),
             }
         }
@@ -154,6 +153,7 @@ impl Attachments {
         let all = moonhook_install::netns::interfaces(netns).unwrap_or_default();
         let complaint = |link: &Link| match link.site().interface() {
             Some(interface) if !all.contains(interface) => {
+                self.gone.push(link.point().clone());
                 format!(
                     "the interface '{}' is gone, and with it the program at {}",
                     interface.name,
@@ -169,17 +169,6 @@ impl Attachments {
         &self.links
     }
 
-    /// The interfaces, each once.
-    fn interfaces(&self) -> Vec<&Interface> {
-        let mut all: Vec<&Interface> = Vec::new();
-        for interface in self.links.iter().filter_map(|link| link.site().interface()) {
-            if !all.contains(&interface) {
-                all.push(interface);
-            }
-        }
-        all
-    }
-
     /// The names of the interfaces with commas between them, if hooks of some are among those of the script.
     pub fn interface(&self) -> Option<String> {
         self.interface_of(|_| true)
@@ -187,12 +176,18 @@ impl Attachments {
 
     /// The same of those links that are meant.
     pub fn interface_of(&self, is_meant: impl Fn(&Link) -> bool) -> Option<String> {
+        let names = self.interface_names(is_meant);
+        (!names.is_empty()).then(|| names.join(","))
+    }
+
+    /// Each once.
+    fn interface_names(&self, is_meant: impl Fn(&Link) -> bool) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for link in self.links.iter().filter(|link| is_meant(link)) {
             let name = link.site().interface().map(|interface| interface.name.as_str());
             names.extend(name.filter(|name| !names.contains(name)));
         }
-        (!names.is_empty()).then(|| names.join(","))
+        names
     }
 
     /// What the script is attached to: the interface, or whatever else it is.

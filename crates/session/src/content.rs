@@ -8,8 +8,6 @@ use moonhook_snapshot::{CellId, Owners, TableId, qualified};
 use serde::{Deserialize, Serialize};
 use std::os::fd::BorrowedFd;
 
-/// The data section of variables.
-
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Content {
     pub tables: Vec<Table>,

@@ -132,7 +132,10 @@ impl Session {
                     let kind = self.attachments.kind_of_place();
                     return Err(SessionError::Gone { kind, name: self.attachments.place() });
                 }
-                self.interfaces.follow(&self.installed.kernel, self.options.netns.as_deref())?;
+                let netns = self.options.netns.as_deref();
+                if let Err(error) = self.interfaces.follow(&self.installed.kernel, netns) {
+                    self.complain(error.to_string())?;
+                }
                 self.look_after_making()?;
                 self.look_after_control()?;
                 self.bury()?;
