@@ -22,9 +22,9 @@ pub const CLOCK: &str = "clock";
 /// Which nesting levels are taken, for each CPU and program.
 pub const TAKEN: &str = "taken";
 /// Interfaces whose names stand in the code: a [`Port`] each.
-pub const PORTS: &str = "ports";
+pub const PORTS: &str = "named_ifaces";
 /// All interfaces, by name, for names that stand nowhere.
-pub const INTERFACES: &str = "interfaces";
+pub const INTERFACES: &str = "all_ifaces";
 
 /// All of them.
 pub const ALL: [&str; 12] =
@@ -54,6 +54,9 @@ impl Port {
 
     /// Its bytes, without number. `None` if there is no interface of such a name.
     pub fn bytes(&self) -> Option<[u8; Self::SIZE]> {
+        if self.name.is_empty() || self.name.contains('\0') {
+            return None;
+        }
         let mut bytes = [0; Self::SIZE];
         bytes.get_mut(..Self::LONGEST)?.get_mut(..self.name.len())?.copy_from_slice(self.name.as_bytes());
         bytes[Self::NUMBER..].copy_from_slice(&self.word(0).to_ne_bytes());
@@ -70,7 +73,7 @@ impl Port {
         u64::from_ne_bytes(word)
     }
 
-    /// Those in a section.
+    /// Those in a section, which has zeros behind them.
     pub fn all(section: &[u8]) -> impl Iterator<Item = Port> {
         section.as_chunks::<{ Self::SIZE }>().0.iter().filter(|bytes| bytes[0] != 0).map(|bytes| {
             let end = bytes[..Self::NUMBER].iter().position(|byte| *byte == 0).unwrap_or(Self::LONGEST);
@@ -89,7 +92,7 @@ pub mod sections {
     pub const COUNTERS: &str = ".data.counters";
     pub const VERDICTS: &str = ".data.verdicts";
     pub const CLOCK: &str = ".data.clock";
-    pub const PORTS: &str = ".data.ports";
+    pub const PORTS: &str = ".data.named_ifaces";
 }
 
 #[cfg(test)]
@@ -116,6 +119,8 @@ mod tests {
         section[Port::NUMBER..Port::SIZE].copy_from_slice(&short.word(7).to_ne_bytes());
         assert_eq!(Port::all(&section).collect::<Vec<_>>(), [short, longest]);
         assert_eq!(section[Port::NUMBER..Port::NUMBER + 4], 7u32.to_ne_bytes());
-        assert_eq!(port("1234567890123456").bytes(), None);
+        for name in ["1234567890123456", "", "eth0\0x"] {
+            assert_eq!(port(name).bytes(), None, "{name:?}");
+        }
     }
 }

@@ -61,7 +61,7 @@ impl Context<'_> {
             source: self.code.loc.source as u8,
             line: self.code.loc.line,
         };
-        let Some(bytes) = port.bytes().filter(|_| !name.is_empty()) else { return Word::Imm(0) };
+        let Some(bytes) = port.bytes() else { return Word::Imm(0) };
         let map = self.output.map(ir::maps::PORTS, || ir::MapKind::Data(Vec::new()));
         let ir::MapKind::Data(section) = &mut self.output.module.maps[map.0 as usize].kind else {
             return Word::Imm(0);
