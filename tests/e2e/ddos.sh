@@ -46,21 +46,13 @@ ip -n "$RIGHT" route add default via 192.0.2.1
 
 # flood SOURCE:SPORT:COUNT…: datagrams to port 9 from addresses that are not the sender's; then `end` from its own.
 cat >"$WORK/flood.py" <<'PYTHON'
-import socket, struct, sys, time
+import packets, socket, struct, sys, time
 
-def total(data):
-    words = sum(struct.unpack("!%dH" % (len(data) // 2), data))
-    while words >> 16:
-        words = (words & 0xFFFF) + (words >> 16)
-    return ~words & 0xFFFF
-
-raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
-target = socket.inet_aton("192.0.2.2")
+raw = packets.raw_socket()
 for word in sys.argv[1:]:
     source, port, count = word.split(":")
-    source = socket.inet_aton(source)
     udp = struct.pack("!HHHH", int(port), 9, 12, 0) + b"evil"
-    packet = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 20 + len(udp), 0, 0, 64, 17, 0, source, target) + udp
+    packet = packets.ipv4(socket.IPPROTO_UDP, source, "192.0.2.2", udp)
     for number in range(int(count)):
         raw.sendto(packet, ("192.0.2.2", 0))
         # A veth device has room for 256 packets: what finds none is lost before any program sees it.

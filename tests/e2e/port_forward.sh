@@ -17,18 +17,9 @@ ip -n "$LEFT" route add 2001:db8:1::1 via 2001:db8::2
 
 # Answers with what it gets and where it came in: TCP and UDP, both families.
 ip netns exec "$RIGHT" python3 - >"$WORK/server.out" 2>"$WORK/server.err" <<'PYTHON' &
-import select, socket
+import packets, select, socket
 
-sockets = []
-for family, address in ((socket.AF_INET, "192.0.2.2"), (socket.AF_INET6, "2001:db8::2")):
-    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
-        one = socket.socket(family, kind)
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        one.bind((address, 80))
-        if kind == socket.SOCK_STREAM:
-            one.listen()
-        sockets.append(one)
-print("listening", flush=True)
+sockets = packets.servers(["192.0.2.2", "2001:db8::2"], [80])
 while True:
     for one in select.select(sockets, [], [])[0]:
         if one.type == socket.SOCK_DGRAM:

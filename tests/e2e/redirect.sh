@@ -57,8 +57,6 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
 }
 fails_to_reach() { ! reaches; }
 
-runs() { "$MOONHOOK" exec "$1" -e 1 >/dev/null 2>&1; }
-
 # start SCRIPT INTERFACE OPTION…
 start() {
     local script=$1 interface=$2

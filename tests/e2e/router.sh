@@ -33,18 +33,9 @@ ip netns exec "$MIDDLE" sysctl -q net.ipv4.ip_forward=1 net.ipv6.conf.all.forwar
 
 # The right host echoes datagrams and streams.
 ip netns exec "$RIGHT" python3 - >"$WORK/server.out" 2>"$WORK/server.err" <<'PYTHON' &
-import select, socket
+import packets, select, socket
 
-sockets = []
-for family, address in ((socket.AF_INET, "192.0.3.1"), (socket.AF_INET6, "2001:db8:3::1")):
-    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
-        one = socket.socket(family, kind)
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        one.bind((address, 7000))
-        if kind == socket.SOCK_STREAM:
-            one.listen()
-        sockets.append(one)
-print("listening", flush=True)
+sockets = packets.servers(["192.0.3.1", "2001:db8:3::1"], [7000])
 while True:
     for one in select.select(sockets, [], [])[0]:
         if one.type == socket.SOCK_DGRAM:
@@ -92,8 +83,6 @@ for family, address in ((socket.AF_INET, "192.0.3.1"), (socket.AF_INET6, "2001:d
 print("all")
 PYTHON
 ask() { ip netns exec "$LEFT" timeout 60 python3 "$WORK/ask.py"; }
-
-runs() { "$MOONHOOK" exec "$1" -e 1 >/dev/null 2>&1; }
 
 # start INTERFACE SCRIPT OPTION…
 start() {
@@ -188,6 +177,8 @@ for places in port1,port2 port1 port1,port2; do
 done
 is all ask
 ip -n "$MIDDLE" link del port2
+is "port1,port2 xdp port1 True True" shown
+fails 3 "$MOONHOOK" run port1,port7 "$REPO/examples/router.lua" --netns "$MIDDLE" --name port1 --pin --bpffs "$BPFFS"
 is "port1,port2 xdp port1 True True" shown
 "$MOONHOOK" stop port1 --bpffs "$BPFFS" >/dev/null
 is "" shown

@@ -10,24 +10,16 @@ have python3 || skip "python3 is not installed"
 # send COUNT SOURCE…: COUNT SYNs from each source to port 9 of the right side, over raw sockets.
 send() {
     ip netns exec "$LEFT" python3 - "$@" <<'PYTHON'
-import socket, struct, sys
+import packets, socket, struct, sys
 
-def total(data):
-    words = sum(struct.unpack("!%dH" % (len(data) // 2), data))
-    while words >> 16:
-        words = (words & 0xFFFF) + (words >> 16)
-    return ~words & 0xFFFF
-
-raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
-count, target = int(sys.argv[1]), socket.inet_aton("192.0.2.2")
+raw, count, target = packets.raw_socket(), int(sys.argv[1]), "192.0.2.2"
 for source in sys.argv[2:]:
-    source = socket.inet_aton(source)
+    addresses = socket.inet_aton(source) + socket.inet_aton(target)
     for port in range(count):
         syn = struct.pack("!HHIIBBHHH", 10000 + port, 9, 1, 0, 0x50, 2, 1024, 0, 0)
-        check = total(source + target + struct.pack("!HH", 6, len(syn)) + syn)
+        check = packets.checksum(addresses + struct.pack("!HH", 6, len(syn)) + syn)
         syn = syn[:16] + struct.pack("!H", check) + syn[18:]
-        header = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 40, 0, 0, 64, 6, 0, source, target)
-        raw.sendto(header + syn, ("192.0.2.2", 0))
+        raw.sendto(packets.ipv4(socket.IPPROTO_TCP, source, target, syn), (target, 0))
 PYTHON
 }
 
