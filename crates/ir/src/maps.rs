@@ -17,7 +17,7 @@ pub const COUNTERS: &str = "counters";
 pub const VERDICTS: &str = "verdicts";
 /// The arena of general code.
 pub const ARENA: &str = "arena";
-/// What takes boot time to the time of day.
+/// The time, where whoever runs the program gives it.
 pub const CLOCK: &str = "clock";
 /// Which nesting levels are taken, for each CPU and program.
 pub const TAKEN: &str = "taken";
