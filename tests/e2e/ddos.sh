@@ -80,9 +80,7 @@ PYTHON
 count() { "$MOONHOOK" exec ddos -e "return dropped['$1'] or 0"; }
 
 for form in expanded general; do
-    ip netns exec "$RIGHT" "$MOONHOOK" run right0 "$REPO/examples/ddos.lua" --mode native --form "$form" >"$WORK/run.out" 2>"$WORK/run.err" &
-    RUN=$!
-    eventually "it is attached" grep -qs '^attached' "$WORK/run.out"
+    attach right0 "$REPO/examples/ddos.lua" --netns "$RIGHT" --mode native --form "$form"
     "$MOONHOOK" table ddos blocked load "$WORK/blocked.csv" >"$WORK/load.out"
     grep -q 1000000 <("$MOONHOOK" table ddos blocked) || die "$form: $("$MOONHOOK" table ddos blocked)"
     lines=$(wc -l <"$WORK/sink.out")

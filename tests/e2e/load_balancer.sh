@@ -67,10 +67,7 @@ errors() { "$MOONHOOK" list --json | python3 -c 'import json, sys; print(json.lo
 run_lua() { "$MOONHOOK" exec load_balancer -e "$1"; }
 
 for form in expanded general; do
-    ip netns exec "$MIDDLE" "$MOONHOOK" run wan "$REPO/examples/load_balancer.lua" --form "$form" \
-        >"$WORK/run.out" 2>"$WORK/run.err" &
-    RUN=$!
-    eventually "the balancer runs" grep -qs attached "$WORK/run.out"
+    attach wan "$REPO/examples/load_balancer.lua" --netns "$MIDDLE" --form "$form"
     # Two of the three have one MAC address and three quarters of the weight; the third one is none of this network's.
     run_lua 'set_server("three", false)'
     read -r first second < <(spread 40)

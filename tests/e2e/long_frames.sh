@@ -41,10 +41,7 @@ PYTHON
 
 for form in expanded general; do
     # What the process before has written says nothing about this one.
-    rm -f "$WORK/run.out"
-    "$MOONHOOK" run lo "$WORK/ports.lua" --netns "$ALONE" --mode generic --form "$form" >"$WORK/run.out" 2>&1 </dev/null &
-    RUN=$!
-    eventually "it is attached" grep -qs '^attached' "$WORK/run.out"
+    attach lo "$WORK/ports.lua" --netns "$ALONE" --mode generic --form "$form"
     send >"$WORK/seen"
     # The last one ends in an error about what cannot be read, with which it passes.
     diff - "$WORK/seen" <<'SEEN' || die "$form: other datagrams arrived"
@@ -60,8 +57,7 @@ for form in expanded general; do
 SEEN
     eventually "all lines are printed" grep -qs '^9055	65549' "$WORK/run.out"
     [ "$(grep -c '65549' "$WORK/run.out")" = 3 ] || die "$form: lengths differ: $(cat "$WORK/run.out")"
-    grep -qs 'only the first 65279 bytes of a frame can be read' "$WORK/run.out" || die "$form: no error"
-    end_processes "$RUN"
-    RUN=''
+    grep -qs 'only the first 65279 bytes of a frame can be read' "$WORK/run.err" || die "$form: no error"
+    detach
 done
 echo "datagrams of 64 KiB meet the filter"

@@ -28,9 +28,7 @@ LUA
 script web 7001
 script dns 7002
 
-"$MOONHOOK" run right0 "$WORK/web.lua" "$WORK/dns.lua" --netns "$NETNS" --name both >"$WORK/run.out" 2>"$WORK/run.err" </dev/null &
-RUN=$!
-eventually "moonhook run attaches" grep -qs '^attached' "$WORK/run.out"
+attach right0 "$WORK/web.lua" "$WORK/dns.lua" --netns "$NETNS" --name both
 
 send() {
     ip netns exec "$NETNS" bash -c "printf %s $2 >/dev/udp/192.0.2.2/$1"

@@ -54,9 +54,7 @@ count() { "$MOONHOOK" table guard counts get "$1"; }
 
 is ++++++++++++ ask
 for form in auto general; do
-    "$MOONHOOK" run "$WORK/guard.lua" --netns "$NETNS" --form "$form" >"$WORK/run.out" 2>"$WORK/run.err" </dev/null &
-    RUN=$!
-    eventually "moonhook run attaches" grep -qs '^attached' "$WORK/run.out"
+    attach "$WORK/guard.lua" --netns "$NETNS" --form "$form"
     eventually "moonhook run listens" test -e "$WORK/run/guard.sock"
     is '+!+-+++!+-++' ask
     is 2 count out
@@ -69,6 +67,7 @@ for form in auto general; do
     done
     # Another script takes the next priority.
     sed 's/7001/7003/; s/7002/7004/' "$WORK/guard.lua" >"$WORK/other.lua"
+    rm -f "$WORK/other.out"
     "$MOONHOOK" run "$WORK/other.lua" --netns "$NETNS" --duration 60 >"$WORK/other.out" 2>&1 </dev/null &
     OTHER=$!
     PIDS+=("$OTHER")
@@ -79,9 +78,7 @@ for form in auto general; do
     is ++++++++++++ ask
     # Pinned, it outlives its process, is taken over, and goes when it is stopped.
     for turn in 1 2; do
-        "$MOONHOOK" run "$WORK/guard.lua" --netns "$NETNS" --form "$form" --pin --bpffs "$BPFFS" >"$WORK/run.out" 2>"$WORK/run.err" </dev/null &
-        RUN=$!
-        eventually "moonhook run attaches" grep -qs '^attached' "$WORK/run.out"
+        attach "$WORK/guard.lua" --netns "$NETNS" --form "$form" --pin --bpffs "$BPFFS"
         eventually "moonhook run reloads" reloads
         kill -KILL "$RUN"
         wait "$RUN" || true

@@ -76,13 +76,9 @@ for form in auto general; do
     for offload in on off; do
         ip netns exec "$LEFT" ethtool -K left0 tx "$offload" >/dev/null
         ip netns exec "$RIGHT" ethtool -K right0 tx "$offload" >/dev/null
-        "$MOONHOOK" run right0 "$REPO/examples/port_forward.lua" --netns "$RIGHT" --form "$form" \
-            >"$WORK/run.out" 2>"$WORK/run.err" </dev/null &
-        RUN=$!
-        eventually "moonhook run attaches" grep -qs '^attached' "$WORK/run.out"
+        attach right0 "$REPO/examples/port_forward.lua" --netns "$RIGHT" --form "$form"
         is "all answered" ask 20
-        end_processes "$RUN"
-        RUN=''
+        detach
         for side in "$LEFT" "$RIGHT"; do is $'0\n0' errors "$side"; done
     done
 done

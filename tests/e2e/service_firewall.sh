@@ -57,15 +57,9 @@ ask_as_service() { in_cgroup ip netns exec "$LEFT" timeout 30 python3 "$WORK/ask
 
 # start OPTION…: runs the script and waits until it is attached.
 start() {
-    "$MOONHOOK" run "$WORK/shop.lua" "$@" >"$WORK/run.out" 2>"$WORK/run.err" </dev/null &
-    RUN=$!
-    eventually "moonhook run attaches" grep -qs "^attached $WORK/shop.lua at cgroup.egress $CGROUP" "$WORK/run.out"
+    attach "$WORK/shop.lua" "$@"
+    grep -q "^attached $WORK/shop.lua at cgroup.egress $CGROUP" "$WORK/run.out" || die "$(cat "$WORK/run.out")"
     eventually "moonhook run listens" test -e "$WORK/run/shop.sock"
-}
-
-stop() {
-    end_processes "$RUN"
-    RUN=''
 }
 
 listed() { "$MOONHOOK" list --json "$@" | jq -c '.[] | [.interface, .hook, .pinned, .packets > 0]'; }
@@ -83,7 +77,7 @@ for form in auto general; do
     is TUTUTUTUtutu ask_as_service
     is 1 bash -c "'$MOONHOOK' table shop refused get 192.0.2.2 | grep -c '^[1-9]'"
     sed -i 's/, \[6000\] = "mail"//' "$WORK/shop.lua"
-    stop
+    detach
     is TUTUTUTUTUTU ask_as_service
 done
 
@@ -94,7 +88,7 @@ wait "$RUN" 2>/dev/null || true
 is TUTUtuTUtutu ask_as_service
 is "[null,\"cgroup.egress $CGROUP\",true,true]" listed --bpffs "$BPFFS"
 start --pin --bpffs "$BPFFS"
-stop
+detach
 is TUTUtuTUtutu ask_as_service
 "$MOONHOOK" stop shop --bpffs "$BPFFS"
 is TUTUTUTUTUTU ask_as_service
@@ -106,5 +100,5 @@ is 1 grep -c "^error.MH0526.: there is no control group $CGROUP-none" "$WORK/fai
 start
 rmdir "$CGROUP"
 eventually "moonhook run ends" grep -qs "^error.MH0007.: the control group '$CGROUP' is gone" "$WORK/run.err"
-stop
+detach
 mkdir "$CGROUP"

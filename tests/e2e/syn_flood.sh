@@ -40,9 +40,7 @@ expect() {
     [ "$difference" -ge "$2" ] && [ "$difference" -le "$3" ] || die "$1: $difference segments, not $2 to $3"
 }
 
-"$MOONHOOK" run right0 "$REPO/examples/syn_flood.lua" --netns "$RIGHT" --mode native >"$WORK/run.out" 2>&1 </dev/null &
-RUN=$!
-eventually "it is attached" grep -qs '^attached' "$WORK/run.out"
+attach right0 "$REPO/examples/syn_flood.lua" --netns "$RIGHT" --mode native
 SEEN=$(arrived)
 send 10 192.0.2.50
 expect "a few SYNs" 10 10
