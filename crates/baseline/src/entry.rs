@@ -230,11 +230,14 @@ impl General<'_> {
         if let (Some([_, give_back]), Some(level)) = (parts.levels, level) {
             code.call(give_back, &[processor, level]);
         }
-        let verdict = match hook.mask() {
+        let mut answer = match hook.mask() {
             Some(mask) => code.binary(BinaryOp::And, params[0], ir::Operand::Imm(mask)),
             None => params[0],
         };
-        code.ret(verdict);
+        if hook.answer_shift() > 0 {
+            answer = code.binary(BinaryOp::Shl, answer, ir::Operand::Imm(hook.answer_shift() as i32));
+        }
+        code.ret(answer);
         code.function
     }
 
@@ -286,8 +289,8 @@ impl General<'_> {
             let context = code.param(0);
             code.call(no_memory, &[context, processor]);
         }
-        let verdict = code.number(self.on_error());
-        code.ret(verdict);
+        let answer = code.number(self.on_error() << self.hook().answer_shift());
+        code.ret(answer);
         code.block = start;
     }
 
@@ -321,9 +324,10 @@ impl General<'_> {
         let routine = self.routine("handler_verdict");
         let address = code.load(state, L_SELF);
         let hook = self.hook();
-        let verdicts = [hook.default.into(), hook.least().into(), hook.bits().into()];
-        let [pass, least, bits] = verdicts.map(|number: i64| code.constant(number));
-        let verdict = code.call(routine, &[address, pass, least, bits]);
+        let verdicts =
+            [hook.default.into(), hook.least().into(), hook.bits().into(), hook.takes_booleans().into()];
+        let [pass, least, bits, booleans] = verdicts.map(|number: i64| code.constant(number));
+        let verdict = code.call(routine, &[address, pass, least, bits, booleans]);
         code.leave_if(CompareOp::Eq, verdict, NO_VERDICT as i32, failed, &[]);
         code.branch(CompareOp::Eq, verdict, hook.default, (next, &[]), (other, &[]));
         code.block = other;

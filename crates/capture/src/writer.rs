@@ -14,6 +14,9 @@ use crate::{CaptureError, Frame};
 /// The snapshot length that the file header states, that of tcpdump; frames that are longer are written whole.
 const SNAPSHOT_LENGTH: u32 = 262_144;
 
+/// Bytes that are written at once.
+const BUFFER: usize = 64 << 10;
+
 /// How fine a file's timestamps are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resolution {
@@ -36,9 +39,17 @@ impl Writer {
         Writer::create_with(path, Resolution::Nanoseconds)
     }
 
+    /// As [`Writer::create`], of which each frame is written at once, so that who reads a pipe has it.
+    pub fn create_live(path: impl AsRef<Path>) -> Result<Writer, CaptureError> {
+        Writer::begin(path.as_ref(), Resolution::Nanoseconds, 0)
+    }
+
     /// As [`Writer::create`], with the resolution of the capture that frames come from ([`crate::Capture::resolution`]).
     pub fn create_with(path: impl AsRef<Path>, resolution: Resolution) -> Result<Writer, CaptureError> {
-        let path = path.as_ref();
+        Writer::begin(path.as_ref(), resolution, BUFFER)
+    }
+
+    fn begin(path: &Path, resolution: Resolution, buffer: usize) -> Result<Writer, CaptureError> {
         let file = Replacement::of(path)
             .map_err(|source| CaptureError::Unwritable { path: path.to_owned(), source })?;
         let header = PcapHeader {
@@ -51,8 +62,8 @@ impl Writer {
             endianness: pcap_file::Endianness::native(),
             ..PcapHeader::default()
         };
-        let writer =
-            PcapWriter::with_header(BufWriter::new(file), header).map_err(|error| unwritable(path, error))?;
+        let writer = PcapWriter::with_header(BufWriter::with_capacity(buffer, file), header)
+            .map_err(|error| unwritable(path, error))?;
         Ok(Writer { path: path.to_owned(), writer, resolution, failed: false })
     }
 

@@ -44,6 +44,8 @@ pub enum CliError {
     NoHandlers { hook: String, others: String },
     #[error("no script is named, only '{interface}'")]
     NoScript { interface: String },
+    #[error("'{name}' has nothing in {} that a rule could ask", folder.display())]
+    NoMatch { name: String, folder: PathBuf },
     #[error("{}:{line}: {problem}", path.display())]
     Entry { path: PathBuf, line: u64, problem: String },
 }
@@ -89,6 +91,7 @@ impl CliError {
             CliError::Entry { .. } => "MH0015",
             CliError::NoHandlers { .. } => "MH0025",
             CliError::NoScript { .. } => "MH0026",
+            CliError::NoMatch { .. } => "MH0028",
         }
     }
 
@@ -110,6 +113,9 @@ impl CliError {
             CliError::NoScript { .. } => {
                 "name the script behind the interface; `moonhook run --help` has examples"
             }
+            CliError::NoMatch { .. } => {
+                "`moonhook list` shows what runs; with `--bpffs`, give the folder that the script was started with"
+            }
             CliError::Operands { .. } => "`moonhook table --help` shows the operands of each operation",
             CliError::Entry { .. } => "correct the line; `moonhook table --help` describes the formats",
         };
@@ -129,6 +135,7 @@ impl CliError {
             CliError::Remote(failure) => Exit::from(failure.exit),
             CliError::Capture(_)
             | CliError::NothingToMeasure { .. }
+            | CliError::NoMatch { .. }
             | CliError::Signals { .. }
             | CliError::Unreadable { .. } => Exit::Host,
         }

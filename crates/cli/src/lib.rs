@@ -23,6 +23,7 @@ mod reload;
 mod remote;
 mod replay;
 mod report;
+mod rule;
 mod run;
 mod stop;
 mod table;
@@ -82,6 +83,7 @@ enum Command {
     Exec(exec::Arguments),
     Table(table::Arguments),
     Events(events::Arguments),
+    Rule(rule::Arguments),
     Stop(stop::Arguments),
     Check(check::Arguments),
     Build(build::Arguments),
@@ -101,6 +103,7 @@ impl Command {
             Command::Exec(arguments) => exec::exec(arguments, out),
             Command::Table(arguments) => table::table(arguments, out),
             Command::Events(arguments) => events::events(arguments, out),
+            Command::Rule(arguments) => rule::rule(arguments, out),
             Command::Stop(arguments) => stop::stop(arguments, out),
             Command::Check(arguments) => check::check(arguments, out),
             Command::Build(arguments) => build::build(arguments, out),
@@ -120,6 +123,7 @@ impl Command {
             Command::Exec(arguments) => arguments.json,
             Command::Table(arguments) => arguments.json,
             Command::Events(arguments) => arguments.json,
+            Command::Rule(arguments) => arguments.json,
             Command::Stop(arguments) => arguments.json,
             Command::Check(arguments) => arguments.json,
             Command::Replay(arguments) => arguments.json,

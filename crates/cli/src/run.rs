@@ -1,5 +1,6 @@
 //! `moonhook run`: attach, show what happens, answer requests, detach.
 
+mod frames;
 mod reporter;
 mod screen;
 
@@ -7,6 +8,7 @@ use crate::options::ProgramOptions;
 use crate::pins::PinOptions;
 use crate::remote::RemoteOptions;
 use crate::{CliError, Exit};
+use frames::Frames;
 use moonhook_daemon::Name;
 use moonhook_engine::Settings;
 use moonhook_install::RequestedMode;
@@ -37,6 +39,7 @@ Examples:
   moonhook run eth0 filter.lua --mode native --frags     # an MTU of more than one page
   moonhook run eth0 filter.lua --name edge               # and then, elsewhere: moonhook reload edge
   moonhook run eth0 filter.lua --pin                     # outlives the process; `moonhook stop filter` detaches
+  moonhook run eth0 dump.lua --write out.pcap            # what a `socket.filter` keeps
   moonhook run eth0 filter.lua --watch                   # reload whenever the file is saved
 
 Exit codes: 0 ended by Ctrl-C, SIGTERM or --duration, 1 script refused, 2 usage, 3 privilege, interface, kernel or file,
@@ -75,6 +78,10 @@ pub struct Arguments {
     pins: PinOptions,
     #[command(flatten)]
     remote: RemoteOptions,
+    /// Write frames that `socket.filter` keeps into this pcap file, instead of a line for each. The file is there when the command ends; a
+    /// pipe gets them as they come
+    #[arg(long, value_name = "FILE")]
+    write: Option<PathBuf>,
     /// Show what handlers print and their errors, nothing else
     #[arg(long, short)]
     quiet: bool,
@@ -123,7 +130,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit, CliError> {
     let inbox = Arc::new(Inbox::default());
     let drained = Arc::clone(&inbox);
     let screen = Screen::start(move || drained.drained())?;
-    let reporter = Box::new(Reporter::new(screen, arguments.json, arguments.quiet));
+    let frames = Frames::new(arguments.write.as_deref())?;
+    let reporter = Box::new(Reporter::new(screen, frames, arguments.json, arguments.quiet));
     if let Some(session) = Session::start(arguments.options(), inbox, reporter, &stop)? {
         session.run(&stop)?;
     }
@@ -163,6 +171,7 @@ impl Arguments {
             watch: self.watch,
             pin: self.pin,
             bpffs: self.pins.bpffs.clone(),
+            pins: None,
             duration: self.duration,
             interval: self.interval,
         }

@@ -37,6 +37,8 @@ fn script(hooks: &[&str]) -> String {
             "group in" => "cgroup.ingress('.', function(pkt) note(4, pkt) end)\n",
             "group out" => "cgroup.egress('.', function(pkt) note(5, pkt) end)\n",
             "local in" => "at('LOCAL_IN', function(pkt) note(6, pkt) end)\n",
+            "rule" => "require('match').attach(function(pkt) note(8, pkt) end)\n",
+            "socket" => "require('socket').filter(function(pkt) note(9, pkt) end)\n",
             "local out" => "at('LOCAL_OUT', function(pkt) note(7, pkt) end)\n",
             _ => {
                 "tc.egress(function(pkt)\n\
@@ -146,7 +148,7 @@ fn a_packet_passes_all_hooks_of_a_script() {
     }
 }
 
-/// Of an interface, of control groups and of netfilter, which is two programs for both families.
+/// Of an interface, of control groups, of rules, of sockets, and of netfilter, which is two programs for both families.
 #[test]
 fn a_script_has_all_kinds_of_hooks() {
     if !kernel_available("a_script_has_all_kinds_of_hooks") {
@@ -155,22 +157,30 @@ fn a_script_has_all_kinds_of_hooks() {
     // Other tests are in the same control group.
     const OWN_PORT: u16 = 7011;
     let own = |hooks: &[&str]| script(hooks).replace("7001", &OWN_PORT.to_string());
-    let all = ["xdp", "group in", "ingress", "local in", "egress", "group out", "local out"];
+    let all =
+        ["xdp", "group in", "ingress", "local in", "egress", "group out", "local out", "rule", "socket"];
     let place = Place::with(&[
         ("a.lua", &own(&all)),
         ("b.lua", &own(&["group out", "xdp", "local in"])),
         ("bad.lua", &(own(&all) + "cgroup.egress('no/such/group', function() end)")),
     ]);
-    let others = "return ways[4], ways[5], ways[6], ways[7]";
+    let others = "return ways[4], ways[5], ways[6], ways[7], ways[9]";
     for form in ["expanded", "general"] {
         let network = Network::new();
         let running = Running::start_with(&network, &place, "a.lua", &["--form", form]);
         assert_eq!(exchange_at(OWN_PORT, &network, 10), 5, "{form}");
         assert_eq!(ways(&running), ["10", "10", "11"], "{form}");
-        // The group has both ends of the wire: what is sent on the one is received on the other.
-        assert_eq!(results(&running, others), ["16", "21", "10", "11"], "{form}");
+        // The group has both ends of the wire: what is sent on the one is received on the other. Sockets see what `tc.egress` lets out.
+        assert_eq!(results(&running, others), ["16", "21", "10", "11", "16"], "{form}");
         let status = status(&running);
-        for hook in ["xdp", "cgroup.ingress .", "netfilter ipv6 LOCAL_OUT 5", "netfilter ipv4 LOCAL_IN 5"] {
+        for hook in [
+            "xdp",
+            "match",
+            "socket.filter",
+            "cgroup.ingress .",
+            "netfilter ipv6 LOCAL_OUT 5",
+            "netfilter ipv4 LOCAL_IN 5",
+        ] {
             assert!(status.hook.contains(hook), "{hook} in {}", status.hook);
         }
         assert_eq!((status.errors, programs(&network)), (Some(0), 3), "{form}");
@@ -180,10 +190,10 @@ fn a_script_has_all_kinds_of_hooks() {
         };
         assert_eq!(reload("bad.lua").unwrap_err().code, "MH0526", "{form}");
         assert_eq!(exchange_at(OWN_PORT, &network, 2), 1, "what was refused has changed nothing, {form}");
-        assert_eq!(results(&running, others), ["20", "26", "12", "14"], "{form}");
+        assert_eq!(results(&running, others), ["20", "26", "12", "14", "20"], "{form}");
         reload("b.lua").unwrap();
         assert_eq!(exchange_at(OWN_PORT, &network, 2), 2, "{form}");
-        assert_eq!(results(&running, others), ["20", "31", "14", "14"], "{form}");
+        assert_eq!(results(&running, others), ["20", "31", "14", "14", "20"], "{form}");
         assert_eq!((ways(&running)[0].as_str(), programs(&network)), ("14", 1), "{form}");
         running.stop();
         assert_eq!(programs(&network), 0, "{form}");

@@ -64,6 +64,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "replace",
             "schema",
             "snapshot",
+            "user",
         ],
     ),
 ];

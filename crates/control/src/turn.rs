@@ -217,17 +217,34 @@ impl Control {
         self.deliver(name, values, report);
     }
 
+    /// The same of an event whose values are made in the Lua state.
+    pub fn event_with(
+        &mut self,
+        name: &[u8],
+        arguments: impl Fn(&Lua) -> mlua::Result<MultiValue>,
+        report: &mut dyn FnMut(Report),
+    ) {
+        let requests = self.loaded.requests.take();
+        requests.into_iter().for_each(|request| self.begin(request, report));
+        for function in self.listening(name) {
+            self.perform_with(&function, arguments(&self.loaded.lua), report);
+        }
+    }
+
     /// The names of events that somebody listens to.
     pub fn listened_to(&self) -> BTreeSet<Vec<u8>> {
         self.listeners.iter().map(|(name, _)| name.clone()).collect()
     }
 
     fn deliver(&mut self, name: &[u8], values: &[Datum], report: &mut dyn FnMut(Report)) {
-        let listeners = self.listeners.iter().filter(|(event, _)| event == name);
-        let listeners: Vec<_> = listeners.map(|(_, function)| function.clone()).collect();
-        for function in listeners {
+        for function in self.listening(name) {
             self.perform(&function, values, report);
         }
+    }
+
+    fn listening(&self, name: &[u8]) -> Vec<Function> {
+        let listeners = self.listeners.iter().filter(|(event, _)| event == name);
+        listeners.map(|(_, function)| function.clone()).collect()
     }
 
     fn begin(&mut self, request: Request, report: &mut dyn FnMut(Report)) {
@@ -254,16 +271,28 @@ impl Control {
 
     /// Calls a function; whatever it does is reported.
     fn perform(&mut self, function: &Function, values: &[Datum], report: &mut dyn FnMut(Report)) {
-        let (result, printed) = self.call(function, values);
+        let arguments = values.iter().map(|datum| value(&self.loaded.lua, datum)).collect();
+        self.perform_with(function, arguments, report);
+    }
+
+    fn perform_with(
+        &mut self,
+        function: &Function,
+        arguments: mlua::Result<MultiValue>,
+        report: &mut dyn FnMut(Report),
+    ) {
+        let (result, printed) = self.call(function, arguments);
         printed.into_iter().for_each(|line| report(Report::Print(line)));
         if let Err(error) = result {
             report(Report::Error(error));
         }
     }
 
-    fn call(&self, function: &Function, values: &[Datum]) -> (Result<MultiValue, CallError>, Vec<Vec<u8>>) {
-        let arguments: mlua::Result<MultiValue> =
-            values.iter().map(|datum| value(&self.loaded.lua, datum)).collect();
+    fn call(
+        &self,
+        function: &Function,
+        arguments: mlua::Result<MultiValue>,
+    ) -> (Result<MultiValue, CallError>, Vec<Vec<u8>>) {
         match arguments {
             Ok(arguments) => self.limited(function, arguments),
             Err(error) => {

@@ -173,7 +173,7 @@ fn functions(module: &Module, codes: &[Code], btf: &mut Btf) -> Result<Vec<u8>, 
 /// The ELF section with a function's code.
 pub fn section_of(function: &Function) -> &str {
     match &function.kind {
-        FunctionKind::Program { section } => section,
+        FunctionKind::Program { section } => Hook::section_in_objects(section),
         FunctionKind::Subprogram { .. } => TEXT,
     }
 }

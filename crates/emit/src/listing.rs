@@ -3,7 +3,8 @@
 use crate::describe::section_of;
 use crate::program::{Code, data_section};
 use crate::text::text;
-use moonhook_ir::{Function, Loc, MapKind, Module};
+use moonhook_hook::Hook;
+use moonhook_ir::{Function, FunctionKind, Loc, MapKind, Module};
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -13,6 +14,9 @@ pub struct FunctionReport {
     pub name: String,
     /// The ELF section with its code.
     pub section: String,
+    /// The hook that it is a program for; `None` for other functions.
+    #[serde(skip)]
+    pub hook: Option<&'static Hook>,
     /// In slots of 8 bytes.
     pub instructions: usize,
     /// The size of its stack frame in bytes.
@@ -54,6 +58,10 @@ pub fn report(module: &Module, function: &Function, code: &Code, texts: bool) ->
     FunctionReport {
         name: function.name.clone(),
         section: section_of(function).to_string(),
+        hook: match &function.kind {
+            FunctionKind::Program { section } => Hook::of_section(section),
+            FunctionKind::Subprogram { .. } => None,
+        },
         instructions: code.words.len(),
         stack: code.stack,
         listing,
@@ -78,7 +86,7 @@ pub fn dump(object: &crate::Object, module: &Module) -> String {
         };
     }
     for function in &object.functions {
-        let FunctionReport { name, section, instructions, stack, listing } = function;
+        let FunctionReport { name, section, hook: _, instructions, stack, listing } = function;
         let _ =
             writeln!(out, "\n{name} in \"{section}\": {instructions} instructions, {stack} bytes of stack");
         let mut last = Loc::default();

@@ -176,7 +176,7 @@ pub struct Entry {
 pub fn entries(object: &Object) -> Result<Vec<Entry>, EngineError> {
     let entry = |function: &FunctionReport| {
         let (name, section) = (function.name.clone(), function.section.clone());
-        Hook::of_section(&section).map(|hook| Entry { name, hook, section })
+        function.hook.map(|hook| Entry { name, hook, section })
     };
     let entries: Vec<Entry> = object.functions.iter().filter_map(entry).collect();
     if entries.is_empty() { Err(EngineError::NoProgram) } else { Ok(entries) }

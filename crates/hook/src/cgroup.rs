@@ -1,7 +1,7 @@
 //! Packets of the processes in a control group (`BPF_PROG_TYPE_CGROUP_SKB`, kernel/bpf/cgroup.c): what their sockets are about to
 //! get, and what they have sent. Such programs see packets from the IP header on and cannot change them.
 
-use crate::{Bytes, Checksums, Context, Hook, Layer, Length, Metadata, Packet, Reader, Verdict};
+use crate::{Answer, Bytes, Checksums, Context, Hook, Layer, Length, Metadata, Packet, Reader, Verdict};
 
 /// What `DROP` refuses on its way out is an error (`EPERM`) to who has sent it.
 const VERDICTS: &[Verdict] = &[Verdict::plain(0, &["DROP"]), Verdict::plain(1, &["PASS", "ALLOW"])];
@@ -32,6 +32,7 @@ const fn hook(name: &'static str, section: &'static str) -> Hook {
         context: Context { structure: "__sk_buff", packet: Packet::Copied(READER), metadata: METADATA },
         verdicts: VERDICTS,
         default: 1,
+        answer: Answer::Verdict,
         checksums: Checksums::Bytes,
         forwards: &[],
         layer: Layer::Network,

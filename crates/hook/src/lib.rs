@@ -6,6 +6,7 @@ mod layer;
 mod netfilter;
 mod on_error;
 mod place;
+mod socket;
 mod tc;
 mod xdp;
 
@@ -17,17 +18,20 @@ pub use layer::Layer;
 pub use netfilter::NETFILTER;
 pub use on_error::OnError;
 pub use place::{Family, NETFILTER_POINTS, NetfilterPlace, Place, Point};
+pub use socket::{MATCH, SOCKET};
 pub use tc::{TC_EGRESS, TC_INGRESS};
 pub use xdp::XDP;
 
 /// All hooks.
-pub const HOOKS: &[&Hook] = &[&XDP, &TC_INGRESS, &TC_EGRESS, &CGROUP_INGRESS, &CGROUP_EGRESS, &NETFILTER];
+pub const HOOKS: &[&Hook] =
+    &[&XDP, &TC_INGRESS, &TC_EGRESS, &CGROUP_INGRESS, &CGROUP_EGRESS, &NETFILTER, &MATCH, &SOCKET];
 
 /// A hook. Two are equal if their names are.
 pub struct Hook {
     /// As scripts, dumps and messages have it.
     pub name: &'static str,
-    /// The section of its programs in object files, as libbpf knows it.
+    /// What its programs are told apart by from those of other hooks: the section that they are in, and of hooks which have that one in
+    /// common more behind it ([`Hook::section_in_objects`]).
     pub section: &'static str,
     /// `enum bpf_prog_type`.
     pub program_type: u32,
@@ -36,6 +40,7 @@ pub struct Hook {
     pub verdicts: &'static [Verdict],
     /// The verdict of a handler that returns nothing. Where a handler returns it, the next one is asked.
     pub default: i32,
+    pub answer: Answer,
     /// What programs do for a packet whose fields they change.
     pub checksums: Checksums,
     /// Functions that send packets elsewhere, or say where to, and the helper that each calls (`enum bpf_func_id`).
@@ -44,6 +49,15 @@ pub struct Hook {
     pub layer: Layer,
     /// Its programs run where others of them can come in between on the same CPU: in the context of a process.
     pub is_interrupted: bool,
+}
+
+/// What the kernel is told by what a program returns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Answer {
+    /// A verdict, by its number.
+    Verdict,
+    /// How many bytes of the packet are kept: none of it or all. Handlers may say `false` and `true` for these verdicts, 0 and 1.
+    Length,
 }
 
 /// How the checksum of a transport header is kept right.
@@ -170,6 +184,12 @@ const LEVELS: u32 = 4;
 /// The function that sends copies of packets: programs for those run before it returns (`bpf_clone_redirect`).
 pub const CLONE: &str = "tc.clone";
 
+/// The section of socket filters in object files, which several hooks have.
+const SOCKET_FILTERS: &str = "socket";
+
+/// No packet is longer than 2 to the power of that (`GSO_MAX_SIZE`, include/linux/netdevice.h).
+const LONGEST: u32 = 20;
+
 /// Bits for verdicts that a hook can have: the difference between its greatest and its least is below that.
 pub const VERDICTS: u32 = 16;
 
@@ -192,6 +212,24 @@ impl Hook {
     /// The hook whose programs are in that section.
     pub fn of_section(section: &str) -> Option<&'static Hook> {
         HOOKS.iter().copied().find(|hook| hook.section(false) == section || hook.section(true) == section)
+    }
+
+    /// The name in object files of such a section, as libbpf knows it.
+    pub fn section_in_objects(section: &str) -> &str {
+        if section == MATCH.section || section == SOCKET.section { SOCKET_FILTERS } else { section }
+    }
+
+    /// By how many bits a verdict is shifted to the left to make what a program returns.
+    pub fn answer_shift(&self) -> u32 {
+        match self.answer {
+            Answer::Verdict => 0,
+            Answer::Length => LONGEST,
+        }
+    }
+
+    /// Whether handlers may say `false` and `true`.
+    pub fn takes_booleans(&self) -> bool {
+        self.answer == Answer::Length
     }
 
     /// The section of programs, of such that also take frames in several buffers if wanted.

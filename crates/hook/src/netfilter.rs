@@ -1,7 +1,7 @@
 //! Netfilter: packets at the points of the network stack where firewalls look at them (`BPF_PROG_TYPE_NETFILTER`,
 //! net/netfilter/nf_bpf_link.c). Such programs see packets from the IP header on, accept or drop them, and cannot change them.
 
-use crate::{Bytes, Checksums, Context, Hook, Layer, Packet, Reader, Verdict};
+use crate::{Answer, Bytes, Checksums, Context, Hook, Layer, Packet, Reader, Verdict};
 
 /// `struct bpf_nf_ctx`: the address of the hook's state, and that of the `struct sk_buff`.
 const CONTEXT: Context = Context {
@@ -18,6 +18,7 @@ pub const NETFILTER: Hook = Hook {
     context: CONTEXT,
     verdicts: &[Verdict::plain(0, &["DROP"]), Verdict::plain(1, &["ACCEPT", "PASS"])],
     default: 1,
+    answer: Answer::Verdict,
     checksums: Checksums::Bytes,
     forwards: &[],
     layer: Layer::Network,

@@ -1,6 +1,6 @@
 //! Hooks that are at several places of a system.
 
-use crate::{HOOKS, Hook, Layer, NETFILTER};
+use crate::{HOOKS, Hook, Layer, MATCH, NETFILTER};
 use std::fmt;
 use std::sync::Arc;
 
@@ -22,6 +22,8 @@ pub enum Place {
     /// A control group: its path, from the root of the file system or from where control groups are mounted.
     Cgroup(Arc<str>),
     Netfilter(NetfilterPlace),
+    /// A file in a BPF file system, in the script's folder: the name that the script gives it, or none.
+    File(Arc<str>),
 }
 
 /// Where in the network stack netfilter asks, and when.
@@ -99,7 +101,9 @@ impl Point {
         let hook = self.hook.name.replace('.', "+");
         match &self.place {
             Place::Interface => hook,
-            Place::Named(path) | Place::Cgroup(path) => format!("{hook}@{}", escaped(path)),
+            Place::Named(path) | Place::Cgroup(path) | Place::File(path) => {
+                format!("{hook}@{}", escaped(path))
+            }
             Place::Netfilter(place) => format!("{hook}@{}", escaped(&place.to_string())),
         }
     }
@@ -113,6 +117,7 @@ impl Point {
             Some(place) if *hook == &NETFILTER => {
                 Place::Netfilter(NetfilterPlace::parse(&unescaped(place)?)?)
             }
+            Some(name) if *hook == &MATCH => Place::File(unescaped(name)?.into()),
             Some(name) if hook.layer == Layer::Link => Place::Named(unescaped(name)?.into()),
             Some(path) => Place::Cgroup(unescaped(path)?.into()),
         };
@@ -148,7 +153,8 @@ impl fmt::Display for Point {
         f.write_str(self.hook.name)?;
         match &self.place {
             Place::Interface => Ok(()),
-            Place::Named(path) | Place::Cgroup(path) => write!(f, " {path}"),
+            Place::File(name) if name.is_empty() => Ok(()),
+            Place::Named(path) | Place::Cgroup(path) | Place::File(path) => write!(f, " {path}"),
             Place::Netfilter(place) => write!(f, " {place}"),
         }
     }

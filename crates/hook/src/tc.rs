@@ -1,7 +1,7 @@
 //! tc, through links (tcx): packets between driver and protocols, as the kernel keeps them (`struct __sk_buff`, `enum tcx_action_base` of
 //! include/uapi/linux/bpf.h). Scripts may use the names of `TC_ACT_…` (include/uapi/linux/pkt_cls.h), too.
 
-use crate::{Addresses, Checksums, Context, Elsewhere, Hook, Layer, Metadata, Packet, Pull, Verdict};
+use crate::{Addresses, Answer, Checksums, Context, Elsewhere, Hook, Layer, Metadata, Packet, Pull, Verdict};
 
 /// `NEXT` is for the programs behind this one, and in the end for the protocols, or the driver.
 const VERDICTS: &[Verdict] = &[
@@ -48,6 +48,7 @@ const fn hook(name: &'static str, section: &'static str, forwards: &'static [(&'
         context: CONTEXT,
         verdicts: VERDICTS,
         default: -1,
+        answer: Answer::Verdict,
         // `bpf_l4_csum_replace`.
         checksums: Checksums::Helper(11),
         forwards,

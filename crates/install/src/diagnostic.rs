@@ -37,6 +37,7 @@ impl InstallError {
             InstallError::HookFull { .. } => "MH0524",
             InstallError::NoInterface { .. } => "MH0525",
             InstallError::NoCgroup { .. } => "MH0526",
+            InstallError::NotPinned => "MH0527",
         }
     }
 
@@ -124,6 +125,9 @@ impl InstallError {
             }
             InstallError::NoCgroup { .. } => {
                 "mount them first: `mount -t cgroup2 none /sys/fs/cgroup`".to_string()
+            }
+            InstallError::NotPinned => {
+                "it ends with the process that reads what it keeps: run the script without `--pin`".to_string()
             }
             InstallError::NativeRefused { .. } => "use `--mode auto` or `--mode generic`".to_string(),
             InstallError::MtuTooLarge { interface, peer, .. } => {

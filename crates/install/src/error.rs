@@ -115,6 +115,8 @@ pub enum InstallError {
         /// Control groups are mounted somewhere.
         is_mounted: bool,
     },
+    #[error("a filter of a socket cannot be pinned")]
+    NotPinned,
 }
 
 impl InstallError {

@@ -297,3 +297,58 @@ pub(crate) fn map_create(
         bpf::bpf_map_create(map_type, name, key_size, value_size, max_entries, &raw const options)
     })
 }
+
+/// Whether a descriptor is one of a map: the kernel tells by what it is called.
+pub(crate) fn is_map(object: BorrowedFd<'_>) -> bool {
+    let name = std::fs::read_link(format!("/proc/self/fd/{}", object.as_raw_fd()));
+    name.is_ok_and(|name| name.as_os_str() == "anon_inode:bpf-map")
+}
+
+/// Needs CAP_SYS_ADMIN.
+pub(crate) fn map_by_id(id: u32) -> Result<OwnedFd, Errno> {
+    // SAFETY: takes no pointers.
+    owned(unsafe { bpf::bpf_map_get_fd_by_id(id) })
+}
+
+/// The numbers of the maps that a program uses, 16 of them at most.
+pub(crate) fn maps_of(program: BorrowedFd<'_>) -> Result<Vec<u32>, Errno> {
+    let mut ids = [0_u32; 16];
+    let mut info = bpf::bpf_prog_info {
+        nr_map_ids: ids.len() as u32,
+        map_ids: ids.as_mut_ptr() as u64,
+        ..Default::default()
+    };
+    let mut size = size_of::<bpf::bpf_prog_info>() as u32;
+    // SAFETY: `info` is writable, says its size, and `ids` has room for as many numbers as it says.
+    check(unsafe { bpf::bpf_prog_get_info_by_fd(program.as_raw_fd(), &raw mut info, &raw mut size) })?;
+    Ok(ids[..ids.len().min(info.nr_map_ids as usize)].to_vec())
+}
+
+/// The first place of an array of programs.
+static FIRST: u32 = 0;
+
+/// Puts a program into an array of programs, as its first.
+pub(crate) fn set_program(array: BorrowedFd<'_>, program: BorrowedFd<'_>) -> Result<(), Errno> {
+    let number = program.as_raw_fd();
+    // SAFETY: the array has keys and values of 4 bytes, as these are.
+    let result = unsafe {
+        bpf::bpf_map_update_elem(array.as_raw_fd(), (&raw const FIRST).cast(), (&raw const number).cast(), 0)
+    };
+    check(result).map(drop)
+}
+
+/// The kernel's number of the first program in an array; `ENOENT` where there is none.
+pub(crate) fn program_in(array: BorrowedFd<'_>) -> Result<u32, Errno> {
+    let mut number = 0_u32;
+    // SAFETY: as in `set_program`.
+    let result = unsafe {
+        bpf::bpf_map_lookup_elem(array.as_raw_fd(), (&raw const FIRST).cast(), (&raw mut number).cast())
+    };
+    check(result).map(|_| number)
+}
+
+/// Takes the first program out of an array; `ENOENT` where there is none.
+pub(crate) fn remove_program(array: BorrowedFd<'_>) -> Result<(), Errno> {
+    // SAFETY: as in `set_program`.
+    check(unsafe { bpf::bpf_map_delete_elem(array.as_raw_fd(), (&raw const FIRST).cast()) }).map(drop)
+}

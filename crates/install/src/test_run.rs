@@ -1,7 +1,7 @@
 //! Running a loaded program on one frame, without any interface (`BPF_PROG_TEST_RUN`).
 
 use crate::{InstallError, Program, sys};
-use moonhook_hook::{HOOKS, Hook, Layer, NETFILTER};
+use moonhook_hook::{HOOKS, Hook, Layer, NETFILTER, SOCKET};
 use nix::errno::Errno;
 use serde::Serialize;
 use std::os::fd::BorrowedFd;
@@ -61,7 +61,12 @@ impl Program {
         let hook = hook_of(fd);
         // Netfilter's programs are given the packet as it is, and it does not come back (`bpf_prog_test_run_nf`): they cannot change it.
         let is_bare = hook == Some(&NETFILTER);
-        let layer = hook.filter(|_| !is_bare).map_or(Layer::Link, |hook| hook.layer);
+        let layer = match hook {
+            // The kernel takes a header from every frame in front of such programs, also of those that see frames elsewhere.
+            Some(hook) if hook.program_type == SOCKET.program_type => Layer::Network,
+            Some(hook) if !is_bare => hook.layer,
+            _ => Layer::Link,
+        };
         let (packet, framed) = (frame, layer.framed(frame));
         let frame = &*framed;
         let (min, max) = (FRAME_MIN, frame_max());
@@ -84,6 +89,7 @@ impl Program {
         if is_bare {
             data = packet.to_vec();
         }
-        Ok(TestRun { verdict: run.verdict.cast_signed(), data, duration_ns: run.duration_ns })
+        let verdict = run.verdict.cast_signed() >> hook.map_or(0, Hook::answer_shift);
+        Ok(TestRun { verdict, data, duration_ns: run.duration_ns })
     }
 }

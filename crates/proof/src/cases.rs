@@ -145,6 +145,18 @@ pub const AT_NETFILTER: Elsewhere = Elsewhere(
     package.loaded['linux.xdp'] = { ABORTED = 0, DROP = 0, PASS = 1, TX = 0, REDIRECT = 0 } end ",
 );
 
+/// The same for packets that a rule asks about.
+pub const AT_MATCH: Elsewhere = Elsewhere(
+    "do local match = require 'match' package.loaded.xdp = match \
+    package.loaded['linux.xdp'] = { ABORTED = 1, DROP = 1, PASS = 0, TX = 1, REDIRECT = 1 } end ",
+);
+
+/// Whole frames, which can only be read.
+pub const AT_SOCKET: Elsewhere = Elsewhere(
+    "do local socket = require 'socket' package.loaded.xdp = { attach = socket.filter, detach = socket.detach } \
+    package.loaded['linux.xdp'] = { ABORTED = 1, DROP = 1, PASS = 0, TX = 1, REDIRECT = 1 } end ",
+);
+
 /// Runs a case with its handlers for XDP at another hook instead, in both forms.
 ///
 /// # Errors

@@ -118,6 +118,7 @@ pub fn program(random: &mut Random, allowed: Features) -> Program {
     let mut all = vec![
         line!("local xdp, tc = require \"xdp\", require \"tc\""),
         line!("local cgroup, netfilter = require \"cgroup\", require \"netfilter\""),
+        line!("local match, socket = require \"match\", require \"socket\""),
         line!("local function at_group(f) cgroup.egress(\"/\", f) end"),
         line!("local function at_netfilter(f) netfilter.register { pf = 2, hooknum = 1, hook = f } end"),
     ];
@@ -128,7 +129,8 @@ pub fn program(random: &mut Random, allowed: Features) -> Program {
 }
 
 /// What registers a handler, for each kind of hook.
-const ATTACH: [&str; 5] = ["xdp.attach", "tc.ingress", "tc.egress", "at_group", "at_netfilter"];
+const ATTACH: [&str; 7] =
+    ["xdp.attach", "tc.ingress", "tc.egress", "at_group", "at_netfilter", "match.attach", "socket.filter"];
 
 struct Generator {
     random: Random,

@@ -13,11 +13,11 @@ use moonhook_snapshot::Snapshot;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-/// A verdict that no script returns by accident, where its hooks have one: an error always shows.
+/// A verdict that no script returns by accident, where its hooks have one, or else one that is not what no verdict means: an error shows.
 pub fn on_error(snapshot: &Snapshot) -> OnError {
-    const ABORTED: OnError = OnError::named("aborted");
-    let has_it = snapshot.hooks().into_iter().all(|hook| ABORTED.is_of(hook));
-    if has_it { ABORTED } else { OnError::named("drop") }
+    let all_have = |name: &OnError| snapshot.hooks().into_iter().all(|hook| name.is_of(hook));
+    let names = ["aborted", "drop", "match", "keep"].map(OnError::named);
+    names.into_iter().find(all_have).unwrap_or(OnError::PASS)
 }
 
 /// How handlers are compiled.
@@ -102,6 +102,7 @@ impl Kernel {
             match self.decoder.decode(&record)? {
                 Message::Print(line) => seen.output.push(line),
                 Message::Event(notice) => seen.output.push(notice.line),
+                Message::Frame(_) => {}
                 Message::Error(failure) => seen.error = Some(failure.message),
             }
         }

@@ -94,7 +94,17 @@ fn cases_agree_at_netfilter() {
     agree_at("netfilter", 2, &cases::AT_NETFILTER);
 }
 
-/// Where only a part of the cases is run, it is another one at each of the hooks, which have numbers below 3.
+#[test]
+fn cases_agree_where_rules_ask() {
+    agree_at("match", 3, &cases::AT_MATCH);
+}
+
+#[test]
+fn cases_agree_at_sockets() {
+    agree_at("sockets", 4, &cases::AT_SOCKET);
+}
+
+/// Where only a part of the cases is run, it is another one at each of the hooks, which have numbers below 5.
 fn agree_at(hook: &str, number: u64, elsewhere: &cases::Elsewhere) {
     if !host::kernel_available(&format!("differential cases at {hook}")) {
         return;
@@ -114,7 +124,7 @@ fn agree_at(hook: &str, number: u64, elsewhere: &cases::Elsewhere) {
     ] {
         let mut scripts = scripts(folder, at_least);
         scripts
-            .retain(|path| cases::is_in_part_of(path, (number, 3)) && !has_limit(path) && !is_too_long(path));
+            .retain(|path| cases::is_in_part_of(path, (number, 5)) && !has_limit(path) && !is_too_long(path));
         all.append(&mut scripts);
     }
     report(all.len(), &cases::run_all_at(&all, elsewhere));

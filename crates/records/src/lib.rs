@@ -20,6 +20,17 @@ pub enum Message {
     Print(Text),
     Error(Failure),
     Event(Notice),
+    /// A frame that a filter of a socket has kept.
+    Frame(Frame),
+}
+
+/// A frame that somebody wants to see.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// From the Ethernet header on.
+    pub bytes: Vec<u8>,
+    /// Nanoseconds since 1970.
+    pub time: u64,
 }
 
 /// A run-time error of a handler.

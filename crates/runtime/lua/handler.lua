@@ -32,11 +32,15 @@ function start_handler(L, closure)
 end
 
 -- The verdict that the handler's result is; NO_VERDICT if it is none, and the error is raised. The hook says what no result means, and
--- which verdicts it has: a bit for each, from the least one on.
-function handler_verdict(L, pass, least, verdicts)
+-- which verdicts it has, a bit for each, from the least one on, and whether false and true stand for 0 and 1.
+function handler_verdict(L, pass, least, verdicts, booleans)
   local result = u64(L + L_STACK)
   local tag = u64(result)
   if tag == TAG_NIL then return pass end
+  if booleans ~= 0 then
+    if tag == TAG_FALSE then return 0 end
+    if tag == TAG_TRUE then return 1 end
+  end
   set64(L + L_TRACE, 0)
   local text = 0
   if tag == TAG_INT then

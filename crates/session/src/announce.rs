@@ -4,7 +4,7 @@ use crate::SessionError;
 use crate::report::JsonError;
 use moonhook_daemon::{Form, FormReason, Reloaded};
 use moonhook_engine::{Choice, Reason};
-use moonhook_records::{Failure, Message, Notice};
+use moonhook_records::{Failure, Frame, Message, Notice};
 use moonhook_schema::Datum;
 use serde_json::{Value, json};
 
@@ -15,6 +15,10 @@ pub fn message_json(message: &Message) -> Value {
         Message::Event(Notice { name, values, .. }) => {
             let values: Vec<Value> = values.iter().map(json_value).collect();
             json!({ "type": "event", "name": String::from_utf8_lossy(name), "values": values })
+        }
+        Message::Frame(Frame { bytes, time }) => {
+            let bytes: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            json!({ "type": "frame", "time_ns": time, "bytes": bytes })
         }
         Message::Error(Failure { message, traceback }) => {
             json!({ "type": "error", "message": message.lossy(), "traceback": traceback })

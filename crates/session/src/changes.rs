@@ -273,6 +273,7 @@ impl Session {
         if let Some(complaint) = exchanged.complaint {
             self.complain(complaint.to_string())?;
         }
+        self.frames.follow(self.attachments.links(), &self.inbox)?;
         Ok(exchanged.microseconds)
     }
 

@@ -2,11 +2,11 @@
 
 use crate::SessionError;
 use crate::installed::Installed;
-use crate::lua_thread::{Done, Job, LuaId, LuaThread, Sources, Told};
+use crate::lua_thread::{Done, Job, LuaId, LuaThread, Sources, Told, event_of};
 use crate::session::Session;
 use moonhook_control::{CallError, Connection, ControlError};
 use moonhook_daemon::{Executed, Failure, Reply};
-use moonhook_records::{Failure as RuntimeFailure, Message, Notice, Text};
+use moonhook_records::{Failure as RuntimeFailure, Message, Text};
 use serde_json::json;
 use std::collections::{BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
@@ -99,19 +99,16 @@ impl ControlCode {
     }
 
     /// Whether somebody is to be called for this event.
-    fn hears(&self, notice: &Notice) -> bool {
-        matches!(self.state, State::Idle) && self.thread.is_some() && self.listened_to.contains(&notice.name)
+    fn hears(&self, event: &[u8]) -> bool {
+        matches!(self.state, State::Idle) && self.thread.is_some() && self.listened_to.contains(event)
     }
 
     /// Has those called who listen to the events among these messages.
     fn hear(&mut self, batch: Vec<Message>) -> Result<(), SessionError> {
         let Some(thread) = &mut self.thread else { return Ok(()) };
-        let notice = |message: &Message| {
-            if let Message::Event(notice) = message { Some(notice.clone()) } else { None }
-        };
-        let notices = batch.iter().filter_map(notice).collect();
+        let events = batch.iter().filter(|message| event_of(message).is_some()).cloned().collect();
         self.state = State::Busy(Work { reply: None, batch });
-        thread.work(Job::Events(notices))
+        thread.work(Job::Events(events))
     }
 
     /// What came of the events so far, and the messages that they were among.
@@ -209,7 +206,7 @@ impl Session {
     pub(crate) fn show(&mut self, message: Message) -> Result<(), SessionError> {
         self.say(&message)?;
         match &message {
-            Message::Event(notice) if self.control.hears(notice) => {}
+            message if event_of(message).is_some_and(|event| self.control.hears(event)) => {}
             _ => return Ok(()),
         }
         let mut batch = vec![message];
@@ -231,15 +228,15 @@ impl Session {
             reports.next().iter().flatten().try_for_each(|message| self.say(message))?;
         }
         while let Some(message) = batch.next() {
-            let report = match &message {
-                Message::Event(_) => match reports.next() {
+            let report = match event_of(&message) {
+                Some(_) => match reports.next() {
                     Some(report) => report,
                     None => {
                         self.again = [message].into_iter().chain(batch).chain(self.again.drain(..)).collect();
                         return Ok(());
                     }
                 },
-                _ => Vec::new(),
+                None => Vec::new(),
             };
             self.say(&message)?;
             report.iter().try_for_each(|message| self.say(message))?;

@@ -16,6 +16,7 @@ mod control_code;
 mod dump;
 mod error;
 mod exchange;
+mod frames;
 mod inbox;
 mod inherit;
 mod installed;

@@ -11,10 +11,13 @@ use moonhook_control::{Connection, Control, ControlError, Options, Report, lower
 use moonhook_daemon::{Executed, Failure};
 use moonhook_diagnostic::Exit;
 use moonhook_engine::timed;
+use moonhook_hook::SOCKET;
 use moonhook_load::{Content, LoadError, Loaded};
-use moonhook_records::{Failure as HandlerFailure, Message, Notice, Text};
+use moonhook_records::{Failure as HandlerFailure, Frame, Message, Text};
 use moonhook_snapshot::Snapshot;
+use moonhook_user::FrameObjects;
 use nix::unistd::{Pid, gettid};
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::fmt::{self, Debug, Formatter, Write};
 use std::hash::{DefaultHasher, Hasher};
@@ -54,7 +57,7 @@ pub enum Job {
     /// Nothing but what is due.
     Turn,
     /// Events in order, as many of them as can be seen to in a little while. What comes of each goes to [`LuaThread::take_reports`].
-    Events(Vec<Notice>),
+    Events(Vec<Message>),
     Exec(String),
 }
 
@@ -262,9 +265,10 @@ impl Thread {
         // Whoever has loaded may find that nothing is to become of it.
         let Ok(Order::Connect { connection, answer }) = orders.recv() else { return };
         let Some(mut control) = self.control(loaded, connection, &answer) else { return };
+        let objects = OnceCell::new();
         while let Ok(order) = orders.recv() {
             let Order::Work(job) = order else { continue };
-            let done = self.work(&mut control, job);
+            let done = self.work(&mut control, job, &objects);
             self.tell(Told::Done(Box::new(done)));
         }
     }
@@ -286,23 +290,28 @@ impl Thread {
         control
     }
 
-    fn work(&self, control: &mut Control, job: Job) -> Done {
+    fn work(&self, control: &mut Control, job: Job, objects: &OnceCell<FrameObjects>) -> Done {
         let mut messages = Vec::new();
         let mut executed = None;
         match job {
             Job::Turn => {}
-            Job::Events(notices) => self.events(control, &notices),
+            Job::Events(events) => self.events(control, &events, objects),
             Job::Exec(code) => executed = Some(exec(control, &code)),
         }
         let due = control.turn(&mut |report| messages.push(message(report)));
         Done { messages, due, listened_to: control.listened_to(), executed }
     }
 
-    fn events(&self, control: &mut Control, notices: &[Notice]) {
+    fn events(&self, control: &mut Control, events: &[Message], objects: &OnceCell<FrameObjects>) {
         let begin = Instant::now();
-        for notice in notices {
+        for event in events {
             let mut messages = Vec::new();
-            control.event(&notice.name, &notice.values, &mut |report| messages.push(message(report)));
+            let mut report = |report| messages.push(message(report));
+            match event {
+                Message::Event(notice) => control.event(&notice.name, &notice.values, &mut report),
+                Message::Frame(frame) => hand_over(control, frame, objects, &mut report),
+                Message::Print(_) | Message::Error(_) => {}
+            }
             self.reports.lock().unwrap_or_else(PoisonError::into_inner).push(messages);
             // Others wait, too.
             if begin.elapsed() > SLICE {
@@ -314,6 +323,33 @@ impl Thread {
     fn tell(&self, told: Told) {
         self.inbox.tell(self.id, told);
     }
+}
+
+/// The event of a message, which control code may listen to.
+pub fn event_of(message: &Message) -> Option<&[u8]> {
+    match message {
+        Message::Event(notice) => Some(&notice.name),
+        Message::Frame(_) => Some(SOCKET.name.as_bytes()),
+        Message::Print(_) | Message::Error(_) => None,
+    }
+}
+
+/// Gives a frame that a filter has kept to the functions that are there for it: as an object, and when it came.
+fn hand_over(
+    control: &mut Control,
+    frame: &Frame,
+    objects: &OnceCell<FrameObjects>,
+    report: &mut dyn FnMut(Report),
+) {
+    let arguments = |lua: &mlua::Lua| {
+        if objects.get().is_none() {
+            let _ = objects.set(FrameObjects::new(lua, &SOCKET).map_err(mlua::Error::external)?);
+        }
+        let packet = objects.get().map_or(Ok(mlua::Value::Nil), |objects| objects.make(&frame.bytes))?;
+        let seconds = frame.time as f64 / 1e9;
+        Ok(mlua::MultiValue::from_iter([packet, mlua::Value::Number(seconds)]))
+    };
+    control.event_with(SOCKET.name.as_bytes(), arguments, report);
 }
 
 /// What control code prints and its errors look like those of handlers.

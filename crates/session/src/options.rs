@@ -30,6 +30,8 @@ pub struct Options {
     pub pin: bool,
     /// The folder in a BPF file system for pins; `None`: where the script is pinned already, or the usual one.
     pub bpffs: Option<PathBuf>,
+    /// The script's folder for pins; `None` until its name is known.
+    pub pins: Option<PathBuf>,
     /// End after that time.
     pub duration: Option<Duration>,
     /// From one telling of the counters to the next.
@@ -51,6 +53,7 @@ impl Options {
             interface: self.interfaces.first().map(|name| InterfaceName::from(name.as_str())),
             mode: self.mode,
             netns: self.netns.as_deref(),
+            folder: self.pins.as_deref(),
         }
     }
 }

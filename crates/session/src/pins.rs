@@ -56,6 +56,9 @@ const LINK: &str = "link-";
 /// How the names of pinned maps begin; the map's number follows.
 const MAP: &str = "map-";
 
+/// What others use, by the beginnings of its names, is no pin of a link or a map.
+const FOR_OTHERS: &str = "match";
+
 /// The pins of links that are in a folder.
 fn links_in(folder: &Path) -> Vec<PathBuf> {
     let is_link = |path: &PathBuf| file_name(path).is_some_and(|name| name.starts_with(LINK));
@@ -77,7 +80,15 @@ fn has_maps(folder: &Path) -> bool {
 
 /// Whether something of a script is pinned in a folder. Folders of others may lie beside it.
 fn is_of_script(folder: &Path) -> bool {
-    !links_in(folder).is_empty() || has_maps(folder)
+    !links_in(folder).is_empty() || has_maps(folder) || !for_others(folder).is_empty()
+}
+
+/// The pins in a folder that others use.
+fn for_others(folder: &Path) -> Vec<PathBuf> {
+    let is_for_others = |path: &PathBuf| file_name(path).is_some_and(|name| name.starts_with(FOR_OTHERS));
+    let mut found: Vec<PathBuf> = files(folder).into_iter().filter(is_for_others).collect();
+    found.sort();
+    found
 }
 
 /// Removes the pins in a folder, and it; false if it was not there, or has more in it.
@@ -122,6 +133,15 @@ impl Pins {
             is_of_script(&Pins::of(bpffs, runtime, &name).folder).then_some(name)
         });
         found.chain(noted).collect()
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The pins that others use.
+    pub fn for_others(&self) -> Vec<PathBuf> {
+        for_others(&self.folder)
     }
 
     /// The pins of links.
@@ -213,10 +233,27 @@ impl Pins {
         for path in self.links().into_iter().filter(|path| !kept.contains(path)) {
             Link::detach_pinned(&path)?;
         }
-        let is_of_record = |path: &PathBuf| record.maps.values().any(|id| self.map(*id) == *path);
-        for path in files(&self.folder).into_iter().filter(|path| !kept.contains(path) && !is_of_record(path))
-        {
+        let is_used = |path: &PathBuf| {
+            kept.contains(path)
+                || record.maps.values().any(|id| self.map(*id) == *path)
+                || links.iter().any(|link| link.site().path() == Some(path))
+        };
+        for path in files(&self.folder).into_iter().filter(|path| !is_used(path)) {
             unpin(&path)?;
+        }
+        Ok(())
+    }
+
+    /// Removes what a killed process has left for others, and none of these links is.
+    ///
+    /// # Errors
+    /// `Install`.
+    pub fn remove_unused(&self, links: &[Link]) -> Result<(), SessionError> {
+        for path in for_others(&self.folder) {
+            if !links.iter().any(|link| link.site().path() == Some(&path)) {
+                unpin(&path)?;
+                let _ = std::fs::remove_dir(&self.folder);
+            }
         }
         Ok(())
     }

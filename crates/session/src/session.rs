@@ -6,6 +6,7 @@ use crate::changes::{Change, Making};
 use crate::content::Content;
 use crate::control_code::{ControlCode, RetiredControl};
 use crate::dump::OpenDump;
+use crate::frames::Frames;
 use crate::inbox::{Inbox, Incoming};
 use crate::installed::{Installed, Retired};
 use crate::interfaces::Interfaces;
@@ -47,6 +48,8 @@ pub struct Session {
     pub(crate) again: VecDeque<Message>,
     pub(crate) attachments: Attachments,
     pub(crate) interfaces: Interfaces,
+    /// What socket filters keep.
+    pub(crate) frames: Frames,
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) publisher: Publisher,
     /// Answers those who connect; it ends after what they wait for.
@@ -128,6 +131,7 @@ impl Session {
                 for complaint in self.attachments.take_lost(self.options.netns.as_deref()) {
                     self.complain(complaint)?;
                 }
+                self.frames.follow(self.attachments.links(), &self.inbox)?;
                 if !self.attachments.are_attached() {
                     let kind = self.attachments.kind_of_place();
                     return Err(SessionError::Gone { kind, name: self.attachments.place() });
@@ -179,6 +183,7 @@ impl Session {
         for retired in &self.retired {
             retired.add_to(&mut counters)?;
         }
+        counters.lost_events += self.frames.lost();
         Ok(counters)
     }
 
@@ -220,8 +225,9 @@ impl Session {
         }
         let generations = || self.retired.iter().map(|retired| &retired.installed).chain([&self.installed]);
         generations().for_each(Installed::end_events);
+        self.frames.end();
         while !goes_on || Instant::now() < deadline {
-            let ended = generations().all(Installed::events_have_ended);
+            let ended = generations().all(Installed::events_have_ended) && self.frames.have_ended();
             match self.inbox.next(Duration::from_millis(if ended { 0 } else { 5 }), true) {
                 Some(Incoming::Message(message)) if show && result.is_ok() => {
                     let shown = message.map_err(SessionError::from);
@@ -247,6 +253,7 @@ impl Session {
         {
             result = result.and(installed.join());
         }
+        result = result.and(self.frames.join());
         let counters = self.counters()?;
         result.and(self.audience.counters(&counters, true))
     }

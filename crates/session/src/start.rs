@@ -5,6 +5,7 @@ use crate::audience::{Attached, Audience};
 use crate::content::Earlier;
 use crate::control_code::ControlCode;
 use crate::exchange::exchange;
+use crate::frames::Frames;
 use crate::inbox::Inbox;
 use crate::inherit::{self, Inheritance};
 use crate::installed::{Assembled, Installed};
@@ -32,14 +33,14 @@ impl Session {
     /// # Errors
     /// What a stage refuses, `Pinned`, `Daemon` for a name that is taken; nothing is attached then.
     pub fn start(
-        options: Options,
+        mut options: Options,
         inbox: Arc<Inbox>,
         audience: Box<dyn Audience>,
         stop: &AtomicBool,
     ) -> Result<Option<Session>, SessionError> {
         let claim = claim(&options)?;
         let name = claim.as_ref().map_or_else(|| default_name(&options), |claim| claim.name().clone());
-        let pins = pins(&options, &name, claim.is_some())?;
+        let pins = pins(&mut options, &name, claim.is_some())?;
         let settings = options.settings.clone();
         let leftover = pins.as_ref().and_then(Pins::leftover);
         let earlier = leftover.as_ref().map(|leftover| leftover as &dyn Earlier);
@@ -61,6 +62,9 @@ impl Session {
         let mut interfaces = Interfaces::default();
         interfaces.tell(&installed.kernel, options.netns.as_deref())?;
         let (attachments, taken_over) = attach(&options, pins.as_ref(), &installed, &scripts)?;
+        if claim.is_some() {
+            Pins::of(options.bpffs.as_deref(), &options.folder, &name).remove_unused(attachments.links())?;
+        }
         let publisher = Publisher::default();
         // Who can connect finds the programs attached.
         let server = claim.map(|claim| serve(claim, &publisher, &inbox)).transpose();
@@ -79,6 +83,7 @@ impl Session {
             again: VecDeque::new(),
             attachments,
             interfaces,
+            frames: Frames::default(),
             inbox,
             publisher,
             server,
@@ -96,6 +101,7 @@ impl Session {
             making: None,
             stopping: false,
         };
+        session.frames.follow(session.attachments.links(), &session.inbox)?;
         // All that can fail has been done.
         session.audience.attached(&Attached {
             name: &session.name,
@@ -143,8 +149,9 @@ fn make(
 
 /// Where the script is to be pinned, if it is. What was pinned under its name by a process that did not get to an end is removed by
 /// who has that name.
-fn pins(options: &Options, name: &Name, has_name: bool) -> Result<Option<Pins>, SessionError> {
+fn pins(options: &mut Options, name: &Name, has_name: bool) -> Result<Option<Pins>, SessionError> {
     let pins = Pins::of(options.bpffs.as_deref(), &options.folder, name);
+    options.pins = Some(pins.folder().to_path_buf());
     if has_name {
         pins.clean()?;
     }

@@ -133,18 +133,11 @@ impl Context<'_> {
                 Abs::Nil => passed.push(self.take_state()),
                 Abs::Int(verdict) => {
                     self.check_verdict(verdict)?;
-                    if !self.state.alive() {
-                        continue;
-                    }
-                    if self.snapshot.handlers_of(self.target.program).count() == 1 {
-                        self.exit(verdict);
-                        continue;
-                    }
-                    let pass = self.compare(CompareOp::Eq, verdict, i64::from(self.target.hook.default));
-                    let (pass, other) = self.split(pass);
-                    passed.push(pass);
-                    self.state = other;
-                    self.exit(verdict);
+                    self.end_with_verdict(verdict, passed);
+                }
+                Abs::Bool(chosen) if self.target.hook.takes_booleans() => {
+                    let chosen = self.value(chosen);
+                    self.end_with_verdict(chosen.into(), passed);
                 }
                 other => {
                     let message =
@@ -154,6 +147,20 @@ impl Context<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The same of a verdict that the hook has.
+    fn end_with_verdict(&mut self, verdict: Word, passed: &mut Vec<crate::state::State>) {
+        if !self.state.alive() {
+            return;
+        }
+        if self.snapshot.handlers_of(self.target.program).count() > 1 {
+            let pass = self.compare(CompareOp::Eq, verdict, i64::from(self.target.hook.default));
+            let (pass, other) = self.split(pass);
+            passed.push(pass);
+            self.state = other;
+        }
+        self.exit(verdict);
     }
 
     /// Goes on where a handler's result is one of the hook's verdicts.
@@ -210,7 +217,9 @@ impl Context<'_> {
             Some(mask) => self.emit(Op::Binary(BinaryOp::And, verdict, Operand::Imm(mask))),
             None => verdict,
         };
-        self.terminate(ir::Terminator::Return(Operand::Value(verdict)));
+        let answer = self.shl(verdict, i64::from(self.target.hook.answer_shift()));
+        let answer = self.value(answer);
+        self.terminate(ir::Terminator::Return(Operand::Value(answer)));
     }
 
     /// Counts a verdict of the program's hook, in the part of the section that belongs to the program.

@@ -91,6 +91,9 @@ unsafe fn verdict(state: *mut lua_State, hook: &Hook) -> Result<i32, RuntimeErro
         if ffi::lua_isnil(state, -1) != 0 {
             return Ok(hook.default);
         }
+        if hook.takes_booleans() && ffi::lua_type(state, -1) == ffi::LUA_TBOOLEAN {
+            return Ok(ffi::lua_toboolean(state, -1));
+        }
         if ffi::lua_isinteger(state, -1) == 0 {
             let name = ffi::lua_typename(state, ffi::lua_type(state, -1));
             let name = std::ffi::CStr::from_ptr(name).to_string_lossy();

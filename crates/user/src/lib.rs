@@ -8,6 +8,7 @@
 
 mod call;
 mod error;
+mod kept;
 mod metadata;
 mod object;
 pub mod protocol;
@@ -19,6 +20,7 @@ use mlua::{Function, Lua};
 use moonhook_hook::{HOOKS, Hook, OnError, Point};
 
 pub use error::{RuntimeError, UserError};
+pub use kept::FrameObjects;
 pub use tables::content;
 
 /// Runs handlers over frames.

@@ -274,6 +274,7 @@ mod tests {
         let function = FunctionReport {
             name: "unit_0".to_string(),
             section: ".text".to_string(),
+            hook: None,
             instructions: 4,
             stack: 0,
             listing: lines.iter().enumerate().map(listed).collect(),

@@ -167,6 +167,8 @@ impl Runner {
             match message? {
                 Message::Print(text) => decision.prints.push(text),
                 Message::Event(notice) => decision.prints.push(notice.line),
+                // Nothing is kept where no socket is.
+                Message::Frame(_) => {}
                 Message::Error(failure) => decision.error = Some(failure),
             }
         }

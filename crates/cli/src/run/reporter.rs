@@ -1,5 +1,6 @@
 //! What `moonhook run` shows, as text or as JSON lines.
 
+use super::frames::Frames;
 use super::screen::{Screen, Stream};
 use crate::report;
 use crate::terminal::{printable, printable_error};
@@ -15,6 +16,7 @@ use std::io::Write;
 
 pub struct Reporter {
     screen: Screen,
+    frames: Frames,
     /// What is written next.
     text: Vec<u8>,
     json: bool,
@@ -28,8 +30,8 @@ pub struct Reporter {
 const BATCH: usize = 8 << 10;
 
 impl Reporter {
-    pub fn new(screen: Screen, json: bool, quiet: bool) -> Reporter {
-        Reporter { screen, text: Vec::new(), json, quiet, lost: 0 }
+    pub fn new(screen: Screen, frames: Frames, json: bool, quiet: bool) -> Reporter {
+        Reporter { screen, frames, text: Vec::new(), json, quiet, lost: 0 }
     }
 
     /// To standard error, as the standalone interpreter shows errors, after what was printed before.
@@ -89,6 +91,7 @@ fn where_attached(attachments: &Attachments, requested: RequestedMode, taken_ove
             let (point, free) = (link.point(), found.place.priority);
             format!("{point} (that priority is taken: {free} is the next one that is free)")
         }
+        (None, Site::File(path)) => format!("{} ({})", link.point(), path.display()),
         (None, _) => link.point().to_string(),
     };
     match (attachments.links(), attachments.mode()) {
@@ -129,6 +132,15 @@ impl Audience for Reporter {
 
     fn message(&mut self, message: &Message) -> Result<(), SessionError> {
         match message {
+            Message::Frame(frame) => match self.frames.take(frame)? {
+                None => Ok(()),
+                Some(_) if self.json => self.line(&message_json(message)),
+                Some(_) if self.quiet => Ok(()),
+                Some(line) => {
+                    writeln!(self.text, "{line}")?;
+                    self.flush_batch()
+                }
+            },
             message if self.json => self.line(&message_json(message)),
             Message::Print(Text { bytes, .. }) => {
                 self.text.extend_from_slice(&printable(bytes));
@@ -221,6 +233,7 @@ impl Audience for Reporter {
     /// `Output`.
     fn finish(&mut self) -> Result<(), SessionError> {
         self.flush()?;
+        self.frames.finish()?;
         self.screen.finish()
     }
 }

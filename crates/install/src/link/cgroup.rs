@@ -1,6 +1,7 @@
 //! Links of control groups: a list of programs for each direction, of which each decides, those of the groups above included
 //! (`BPF_F_ALLOW_MULTI`, kernel/bpf/cgroup.c).
 
+use super::hold::Hold;
 use super::kind::{Elsewhere, Kind, Made, Target};
 use super::site::{Cgroup, Site};
 use super::xdp::Mode;
@@ -45,7 +46,7 @@ impl Kind for OfCgroup {
             Errno::EPERM => InstallError::permission("attaching to a control group", &LOAD[..2], errno),
             errno => InstallError::AttachFailed { place: group.path.display().to_string(), errno },
         })?;
-        Ok(Made { link, site: Site::Cgroup(group), mode: None, native_refused: None })
+        Ok(Made { hold: Hold::Link(link), site: Site::Cgroup(group), mode: None, native_refused: None })
     }
 
     fn find(

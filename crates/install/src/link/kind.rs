@@ -1,12 +1,14 @@
 //! What a kind of link is.
 
+use super::hold::Hold;
 use super::site::Site;
 use super::xdp::{Mode, RequestedMode};
 use crate::InstallError;
 use crate::interface::InterfaceName;
 use libbpf_sys::bpf_link_info;
 use moonhook_hook::{Hook, Place};
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::BorrowedFd;
+use std::path::Path;
 
 /// A kind of link.
 pub trait Kind: Sync {
@@ -50,7 +52,7 @@ pub enum Elsewhere {
 
 /// A link that was made.
 pub struct Made {
-    pub link: OwnedFd,
+    pub hold: Hold,
     pub site: Site,
     pub mode: Option<Mode>,
     /// Why native mode was not to be had, if it was wanted.
@@ -65,4 +67,6 @@ pub struct Target<'a> {
     pub mode: RequestedMode,
     /// The network namespace; `None`: the caller's.
     pub netns: Option<&'a str>,
+    /// The script's folder in a BPF file system, where others find what they are to use; it need not exist.
+    pub folder: Option<&'a Path>,
 }

@@ -3,18 +3,23 @@
 //! What links have in common is here. A kind of link is a file with what attaching to its hook takes, and an entry of [`KINDS`].
 
 mod cgroup;
+mod frames;
+mod hold;
 mod kind;
+mod matches;
 mod netfilter;
 mod of_interface;
 mod pinned;
 mod site;
+mod socket;
 mod tcx;
 mod xdp;
 
+use self::hold::Hold;
 use self::kind::{Kind, Made};
 use crate::interface::InterfaceName;
 use crate::privilege::Capability;
-use crate::{InstallError, Program, messages, netns, pin, sys};
+use crate::{InstallError, Program, messages, netns, sys};
 use libbpf_sys::bpf_link_info;
 use moonhook_hook::{Hook, Point};
 use nix::errno::Errno;
@@ -23,13 +28,22 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 pub(crate) use cgroup::mounted as cgroups_mounted;
+pub use frames::{Frames, KeptFrame};
 pub use kind::Target;
 pub use site::{Cgroup, Netfilter, Site};
 pub use xdp::{Mode, RequestedMode};
 
 /// All of them.
-const KINDS: &[&dyn Kind] =
-    &[&xdp::KIND, &tcx::INGRESS, &tcx::EGRESS, &cgroup::INGRESS, &cgroup::EGRESS, &netfilter::OfNetfilter];
+const KINDS: &[&dyn Kind] = &[
+    &xdp::KIND,
+    &tcx::INGRESS,
+    &tcx::EGRESS,
+    &cgroup::INGRESS,
+    &cgroup::EGRESS,
+    &netfilter::OfNetfilter,
+    &matches::OfMatch,
+    &socket::OfSocket,
+];
 
 fn kind_of_hook(hook: &Hook) -> Option<&'static dyn Kind> {
     KINDS.iter().copied().find(|kind| kind.hook() == hook)
@@ -39,12 +53,16 @@ fn kind_of_link(info: &bpf_link_info) -> Option<&'static dyn Kind> {
     KINDS.iter().copied().find(|kind| kind.is(info))
 }
 
+fn is_attached(hold: &Hold) -> bool {
+    hold.is_attached(|info| kind_of_link(info).is_some_and(|kind| kind.is_attached(info)))
+}
+
 /// A program in a hook. Dropping it detaches, and so does the end of the process, unless the link is pinned;
 /// so does the end of what it is attached to.
 #[derive(Debug)]
 pub struct Link {
     point: Point,
-    link: OwnedFd,
+    hold: Hold,
     /// Where the link is pinned, which keeps the program in its hook.
     pin: Mutex<Option<PathBuf>>,
     /// The program that was put there last; `None` if this process may not know which one is.
@@ -69,7 +87,7 @@ impl Program {
         mode: RequestedMode,
         netns: Option<&str>,
     ) -> Result<Link, InstallError> {
-        let target = Target { interface: Some(interface.into()), mode, netns };
+        let target = Target { interface: Some(interface.into()), mode, netns, folder: None };
         self.attach_at(program, &Point::at_interface(hook), &target)
     }
 
@@ -87,10 +105,10 @@ impl Program {
             return Err(InstallError::AttachFailed { place: point.to_string(), errno: Errno::EINVAL });
         };
         let made = netns::within(target.netns, || kind.attach(program, &point.place, target))??;
-        let Made { link, site, mode, native_refused } = made;
+        let Made { hold, site, mode, native_refused } = made;
         let program = program.try_clone_to_owned().ok();
         let (pin, netns) = (Mutex::default(), target.netns.map(str::to_string));
-        Ok(Link { point: point.clone(), link, pin, program, site, mode, native_refused, netns })
+        Ok(Link { point: point.clone(), hold, pin, program, site, mode, native_refused, netns })
     }
 }
 
@@ -118,15 +136,24 @@ impl Link {
         &self.site
     }
 
-    /// The descriptor, for polling or pinning.
+    /// The reader of what the link's filter keeps; `None` of links that are no filters.
+    ///
+    /// # Errors
+    /// `AttachFailed` where there are no descriptors left.
+    pub fn frames(&self) -> Result<Option<Frames>, InstallError> {
+        let Hold::Socket(_) = &self.hold else { return Ok(None) };
+        let failed = |_| InstallError::AttachFailed { place: self.site.name(), errno: Errno::EMFILE };
+        self.hold.as_fd().try_clone_to_owned().map(Frames::of).map(Some).map_err(failed)
+    }
+
+    /// The descriptor that keeps the program where it is.
     pub fn as_fd(&self) -> BorrowedFd<'_> {
-        self.link.as_fd()
+        self.hold.as_fd()
     }
 
     /// Whether what it is attached to still exists, and nobody has detached it.
     pub fn is_attached(&self) -> bool {
-        let is_attached = |info| kind_of_link(&info).is_some_and(|kind| kind.is_attached(&info));
-        sys::link_info(self.as_fd()).is_ok_and(is_attached)
+        is_attached(&self.hold)
     }
 
     /// Puts another program in the place of the present one, between two packets; gives the one that was there, as far as this process
@@ -154,28 +181,29 @@ impl Link {
             return Ok(self.program.replace(program));
         }
         let before = self.program.as_ref().map(OwnedFd::as_fd);
-        sys::link_update(self.as_fd(), program.as_fd(), before).map_err(|errno| self.update_error(errno))?;
+        self.hold.replace(program.as_fd(), before).map_err(|errno| self.update_error(errno))?;
         Ok(self.program.replace(program))
     }
 
     /// Puts a link with another program in the place of this one. For a moment packets pass both: there is none that passes neither.
     fn replace_link(&mut self, kind: &dyn Kind, program: BorrowedFd<'_>) -> Result<(), InstallError> {
-        let target = Target { interface: None, mode: RequestedMode::Auto, netns: self.netns.as_deref() };
+        let netns = self.netns.as_deref();
+        let target = Target { interface: None, mode: RequestedMode::Auto, netns, folder: None };
         let made = netns::within(target.netns, || kind.attach(program, &self.point.place, &target))??;
         let pin = self.pin.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(path) = &*pin {
-            pin::replace(made.link.as_fd(), path)?;
+            made.hold.replace_pin(path)?;
         }
         drop(pin);
-        let before = std::mem::replace(&mut self.link, made.link);
+        let before = std::mem::replace(&mut self.hold, made.hold);
         self.site = made.site;
-        let _ = sys::link_detach(before.as_fd());
+        let _ = before.detach();
         Ok(())
     }
 
     fn update_error(&self, errno: Errno) -> InstallError {
         let place = self.site.name();
-        let present = sys::link_info(self.as_fd()).map(|info| info.prog_id);
+        let present = self.hold.program();
         let ours = self.program.as_ref().map(|program| sys::program_info(program.as_fd()));
         match (errno, present, ours) {
             // What the kernel says where the link has another program than the one to be replaced (`bpf_xdp_link_update`).
@@ -192,8 +220,7 @@ impl Link {
     /// # Errors
     /// `AttachFailed` with the errno.
     pub fn detach(&self) -> Result<(), InstallError> {
-        sys::link_detach(self.as_fd())
-            .map_err(|errno| InstallError::AttachFailed { place: self.site.name(), errno })
+        self.hold.detach().map_err(|errno| InstallError::AttachFailed { place: self.site.name(), errno })
     }
 }
 
@@ -202,7 +229,7 @@ impl Drop for Link {
     /// moment, and somebody may keep it.
     fn drop(&mut self) {
         if self.pin.get_mut().unwrap_or_else(PoisonError::into_inner).is_none() {
-            let _ = sys::link_detach(self.link.as_fd());
+            let _ = self.hold.detach();
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Links of netfilter (net/netfilter/nf_bpf_link.c): a program at a point of the network stack, for one family, with a priority that nobody
 //! else has there.
 
+use super::hold::Hold;
 use super::kind::{Elsewhere, Kind, Made, Target};
 use super::site::{Netfilter, Site};
 use super::xdp::Mode;
@@ -32,7 +33,7 @@ impl Kind for OfNetfilter {
             match create(program, &place) {
                 Ok(link) => {
                     let site = Site::Netfilter(Netfilter { wanted, place });
-                    return Ok(Made { link, site, mode: None, native_refused: None });
+                    return Ok(Made { hold: Hold::Link(link), site, mode: None, native_refused: None });
                 }
                 // Tables of nft and iptables, and other links, hold theirs.
                 Err(Errno::EBUSY) => {}

@@ -1,5 +1,6 @@
 //! Links of network interfaces.
 
+use super::hold::Hold;
 use super::kind::{Elsewhere, Kind, Made, Target};
 use super::site::Site;
 use super::xdp::{Mode, RequestedMode};
@@ -56,7 +57,7 @@ impl Kind for OfInterface {
         }
         let attached = (self.attach)(program, &interface, target.mode, target.netns)?;
         let Attached { link, mode, native_refused } = attached;
-        Ok(Made { link, site: Site::Interface(interface), mode, native_refused })
+        Ok(Made { hold: Hold::Link(link), site: Site::Interface(interface), mode, native_refused })
     }
 
     fn find(
@@ -84,11 +85,20 @@ impl Kind for OfInterface {
 
 impl OfInterface {
     fn interface(&self, place: &Place, target: &Target<'_>) -> Result<Interface, InstallError> {
-        let none = || InstallError::NoInterface { hook: self.hook.name };
-        match place {
-            Place::Named(name) => interface::find(&InterfaceName::from(&**name), target.netns),
-            _ => interface::find(target.interface.as_ref().ok_or_else(none)?, target.netns),
-        }
+        wanted(self.hook, place, target)
+    }
+}
+
+/// The interface that a hook is at.
+pub(super) fn wanted(
+    hook: &'static Hook,
+    place: &Place,
+    target: &Target<'_>,
+) -> Result<Interface, InstallError> {
+    let none = || InstallError::NoInterface { hook: hook.name };
+    match place {
+        Place::Named(name) => interface::find(&InterfaceName::from(&**name), target.netns),
+        _ => interface::find(target.interface.as_ref().ok_or_else(none)?, target.netns),
     }
 }
 

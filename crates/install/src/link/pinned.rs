@@ -1,12 +1,11 @@
 //! Links that are pinned, and outlive their process.
 
 use super::kind::{Elsewhere, Target};
-use super::{Link, kind_of_hook, kind_of_link};
-use crate::pin::{failed, pin, unpin};
+use super::{Hold, Link, is_attached, kind_of_hook};
+use crate::pin::{failed, unpin};
 use crate::{InstallError, netns, sys};
 use moonhook_hook::Point;
 use nix::errno::Errno;
-use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -16,7 +15,7 @@ impl Link {
     /// # Errors
     /// `PinFailed`.
     pub fn pin(&self, path: &Path) -> Result<(), InstallError> {
-        pin(self.as_fd(), path)?;
+        self.hold.pin(path)?;
         *self.pin.lock().unwrap_or_else(PoisonError::into_inner) = Some(path.to_path_buf());
         Ok(())
     }
@@ -27,8 +26,8 @@ impl Link {
     /// `PinFailed`, also for what is no link of that hook; `NoInterface`, `UnknownInterface`, `NoCgroup`, `UnknownNetns`, `Netns`;
     /// `PinnedElsewhere` if it is attached to something else.
     pub fn pinned(path: &Path, point: &Point, target: &Target<'_>) -> Result<Option<Link>, InstallError> {
-        let Some(link) = open(path)? else { return Ok(None) };
-        let info = sys::link_info(link.as_fd()).map_err(|errno| failed(path, errno))?;
+        let Some(hold) = Hold::open(path)? else { return Ok(None) };
+        let info = hold.info().map_err(|errno| failed(path, errno))?;
         let kind = kind_of_hook(point.hook).filter(|kind| kind.is(&info));
         let kind = kind.ok_or_else(|| failed(path, Errno::EINVAL))?;
         let found = netns::within(target.netns, || kind.find(&info, &point.place, target))?;
@@ -41,8 +40,8 @@ impl Link {
         Ok(found.map(|(site, mode)| Link {
             point: point.clone(),
             mode,
-            program: sys::program_by_id(info.prog_id).ok(),
-            link,
+            program: hold.program().and_then(sys::program_by_id).ok(),
+            hold,
             pin: Mutex::new(Some(path.to_path_buf())),
             netns: target.netns.map(str::to_string),
             site,
@@ -52,9 +51,7 @@ impl Link {
 
     /// Whether there is a pinned link that is attached.
     pub fn is_attached_at(path: &Path) -> bool {
-        let Ok(Some(link)) = open(path) else { return false };
-        let is_attached = |info| kind_of_link(&info).is_some_and(|kind| kind.is_attached(&info));
-        sys::link_info(link.as_fd()).is_ok_and(is_attached)
+        Hold::open(path).is_ok_and(|hold| hold.as_ref().is_some_and(is_attached))
     }
 
     /// Takes the program that was pinned there out of its hook, and removes the pin. False if there was none.
@@ -62,17 +59,9 @@ impl Link {
     /// # Errors
     /// `PinFailed`.
     pub fn detach_pinned(path: &Path) -> Result<bool, InstallError> {
-        let Some(link) = open(path)? else { return Ok(false) };
+        let Some(hold) = Hold::open(path)? else { return Ok(false) };
         // An interface that is gone has taken its program along.
-        let _ = sys::link_detach(link.as_fd());
+        let _ = hold.detach();
         unpin(path).map(|()| true)
-    }
-}
-
-fn open(path: &Path) -> Result<Option<OwnedFd>, InstallError> {
-    match sys::pinned(path) {
-        Ok(link) => Ok(Some(link)),
-        Err(Errno::ENOENT) => Ok(None),
-        Err(errno) => Err(failed(path, errno)),
     }
 }

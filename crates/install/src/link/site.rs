@@ -10,6 +10,8 @@ pub enum Site {
     Interface(Interface),
     Cgroup(Cgroup),
     Netfilter(Netfilter),
+    /// A file in a BPF file system.
+    File(PathBuf),
 }
 
 /// A point of the network stack.
@@ -36,13 +38,22 @@ impl Site {
             Site::Interface(interface) => interface.name.clone(),
             Site::Cgroup(group) => group.path.display().to_string(),
             Site::Netfilter(netfilter) => netfilter.place.to_string(),
+            Site::File(path) => path.display().to_string(),
+        }
+    }
+
+    /// Where it is in the file system, if others find it there.
+    pub fn path(&self) -> Option<&PathBuf> {
+        match self {
+            Site::File(path) => Some(path),
+            _ => None,
         }
     }
 
     pub fn interface(&self) -> Option<&Interface> {
         match self {
             Site::Interface(interface) => Some(interface),
-            Site::Cgroup(_) | Site::Netfilter(_) => None,
+            Site::Cgroup(_) | Site::Netfilter(_) | Site::File(_) => None,
         }
     }
 }

@@ -1,12 +1,11 @@
 //! Probes that ask the kernel to make a map, a program or a link.
 
 use super::Outcome::{self, Fails, Unknown, Works};
-use super::code;
-use crate::sys;
+use crate::{instructions, sys};
 use libbpf_sys as bpf;
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 const PASS: i32 = bpf::XDP_PASS as i32;
 
@@ -31,7 +30,12 @@ pub(super) fn xdp() -> Outcome {
 }
 
 pub(super) fn may_goto() -> Outcome {
-    outcome(sys::program_load(bpf::BPF_PROG_TYPE_XDP, bpf::BPF_XDP, c"moonhook_probe", &code::endless(PASS)))
+    outcome(sys::program_load(
+        bpf::BPF_PROG_TYPE_XDP,
+        bpf::BPF_XDP,
+        c"moonhook_probe",
+        &instructions::endless(PASS),
+    ))
 }
 
 /// The JIT is on if a loaded program has machine code.
@@ -84,7 +88,7 @@ pub(super) fn netfilter_link() -> Outcome {
         bpf::BPF_PROG_TYPE_NETFILTER,
         bpf::BPF_NETFILTER,
         c"moonhook_probe",
-        &code::returning(1),
+        &instructions::returning(1),
     );
     let attach = |program: &OwnedFd| sys::netfilter_link_create(program.as_fd(), NO_FAMILY, 1, 0, false);
     link(program, attach, Errno::EAFNOSUPPORT)
@@ -96,11 +100,20 @@ pub(super) fn cgroup_link() -> Outcome {
         bpf::BPF_PROG_TYPE_CGROUP_SKB,
         bpf::BPF_CGROUP_INET_INGRESS,
         c"moonhook_probe",
-        &code::returning(1),
+        &instructions::returning(1),
     );
     let attach =
         |program: &OwnedFd| sys::link_create(program.as_fd(), NO_FOLDER, bpf::BPF_CGROUP_INET_INGRESS, 0);
     link(program, attach, Errno::EBADF)
+}
+
+/// Such programs need no link: one that goes on with another is what rules use.
+pub(super) fn socket_filter() -> Outcome {
+    let array = sys::map_create(bpf::BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 1, 0);
+    outcome(array.and_then(|array| {
+        let code = instructions::going_on(array.as_raw_fd());
+        sys::program_load(bpf::BPF_PROG_TYPE_SOCKET_FILTER, 0, c"moonhook_probe", &code)
+    }))
 }
 
 /// A descriptor that nobody has.
@@ -129,7 +142,7 @@ fn xdp_program() -> Result<OwnedFd, Errno> {
 }
 
 fn load(kind: bpf::bpf_prog_type, attach: bpf::bpf_attach_type) -> Result<OwnedFd, Errno> {
-    sys::program_load(kind, attach, c"moonhook_probe", &code::returning(PASS))
+    sys::program_load(kind, attach, c"moonhook_probe", &instructions::returning(PASS))
 }
 
 fn outcome(made: Result<OwnedFd, Errno>) -> Outcome {

@@ -4,7 +4,6 @@
 //! makes are closed again, and links are asked for where there is nothing to attach to, which tells an unknown link
 //! type from an absent target, or in a network namespace that is made for it.
 
-mod code;
 mod host;
 mod kernel;
 
@@ -98,6 +97,7 @@ const FEATURES: &[Row] = &[
     Row("control groups", "handlers of control groups", Useful, host::cgroups, "`mount -t cgroup2 none /sys/fs/cgroup`"),
     Row("netfilter links", "handlers at netfilter", Useful, kernel::netfilter_link,
         "use a kernel (6.4 or newer) with CONFIG_NETFILTER_BPF_LINK"),
+    Row("socket filters", "`match` and `socket.filter`", Useful, kernel::socket_filter, "use a kernel with CONFIG_NET"),
     Row("arena", "tables made at packet time", Useful, kernel::arena, "boot Linux 6.9 or newer"),
     Row("kernel BTF", "kernel functions (kfuncs)", Useful, host::btf, "use a kernel with CONFIG_DEBUG_INFO_BTF"),
     Row("bpffs", "pinning", Useful, host::bpffs, "`mount -t bpf bpf /sys/fs/bpf`"),

@@ -81,7 +81,8 @@ fn pinned_links_and_maps_are_found_again() {
     let netns = Some(namespace.name.as_str());
     let (link_path, map_path) = (folder.0.join("link"), folder.0.join("map"));
     let pinned = |interface: &str| {
-        let target = Target { interface: Some(interface.into()), mode: RequestedMode::Auto, netns };
+        let target =
+            Target { interface: Some(interface.into()), mode: RequestedMode::Auto, netns, folder: None };
         Link::pinned(&link_path, &Point::at_interface(&XDP), &target)
     };
     assert!(pinned("left").unwrap().is_none());
@@ -138,7 +139,7 @@ fn an_interface_that_is_gone_is_no_pinned_link() {
     link.pin(&folder.0.join("link")).unwrap();
     namespace.ip("link delete left");
     let netns = Some(namespace.name.as_str());
-    let target = Target { interface: Some("left".into()), mode: RequestedMode::Auto, netns };
+    let target = Target { interface: Some("left".into()), mode: RequestedMode::Auto, netns, folder: None };
     assert!(Link::pinned(&folder.0.join("link"), &Point::at_interface(&XDP), &target).unwrap().is_none());
 }
 

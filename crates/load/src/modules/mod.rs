@@ -8,10 +8,12 @@ mod byteorder;
 mod cgroup;
 mod linux;
 mod linux_nf;
+mod matches;
 pub(crate) mod module;
 mod netfilter;
 mod rcu;
 mod set;
+mod socket;
 mod tc;
 mod verdicts;
 mod xdp;
@@ -23,9 +25,11 @@ pub(crate) const MODULES: &[Module] = &[
     cgroup::MODULE,
     linux::MODULE,
     linux_nf::MODULE,
+    matches::MODULE,
     netfilter::MODULE,
     rcu::MODULE,
     set::MODULE,
+    socket::MODULE,
     tc::MODULE,
     verdicts::CGROUP_MODULE,
     verdicts::TC_MODULE,

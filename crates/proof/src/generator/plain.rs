@@ -103,8 +103,12 @@ impl Generator {
     pub(super) fn returned(&mut self) -> Statement {
         match self.scope.results {
             None => {
-                let verdict = self.random.below(5);
-                line!("return $", Expression::leaf(ExpressionKind::Integer, verdict.to_string()))
+                // Booleans are verdicts of filters only.
+                let verdict = match self.random.below(12) {
+                    10 => self.condition(1),
+                    number => Expression::leaf(ExpressionKind::Integer, (number % 5).to_string()),
+                };
+                line!("return $", verdict)
             }
             Some(count) => {
                 let results: Vec<Expression> = (0..count).map(|_| self.integer(1)).collect();

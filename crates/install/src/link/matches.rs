@@ -1,0 +1,102 @@
+//! Programs that others find by a pin: rules of iptables (`-m bpf --object-pinned`, net/netfilter/xt_bpf.c) keep the program that was pinned
+//! when they were made.
+//!
+//! So what is pinned is a program that does nothing but go on with the one in an array, which can be replaced while rules use
+//! it. The kernel empties the array when no process has it open any more, unless it is pinned (`prog_array_map_clear`,
+//! kernel/bpf/arraymap.c): then the answer is 0, that the packet is not meant.
+
+use super::hold::{Entry, Hold};
+use super::kind::{Elsewhere, Kind, Made, Target};
+use super::site::Site;
+use super::xdp::Mode;
+use crate::pin::{create_pin_folder, failed, pin};
+use crate::privilege::LOAD;
+use crate::{InstallError, instructions, sys};
+use libbpf_sys::{BPF_MAP_TYPE_PROG_ARRAY, BPF_PROG_TYPE_SOCKET_FILTER, bpf_link_info};
+use moonhook_hook::{Hook, MATCH, Place};
+use nix::errno::Errno;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+pub(super) struct OfMatch;
+
+impl Kind for OfMatch {
+    fn hook(&self) -> &'static Hook {
+        &MATCH
+    }
+
+    /// There are no links of this kind.
+    fn is(&self, info: &bpf_link_info) -> bool {
+        info.type_ == 0
+    }
+
+    fn attach(
+        &self,
+        program: BorrowedFd<'_>,
+        place: &Place,
+        target: &Target<'_>,
+    ) -> Result<Made, InstallError> {
+        let path = path(place, target)?;
+        let refused = |errno| match errno {
+            Errno::EPERM => InstallError::permission("making maps and programs", &LOAD, errno),
+            errno => InstallError::AttachFailed { place: path.display().to_string(), errno },
+        };
+        if let Some(folder) = path.parent() {
+            create_pin_folder(folder)?;
+        }
+        // Rules may have what a process has left that was killed.
+        let array = match array_of(&path) {
+            Some(array) => array,
+            None => {
+                let array = sys::map_create(BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 1, 0).map_err(refused)?;
+                let first = first(array.as_fd()).map_err(refused)?;
+                pin(first.as_fd(), &path)?;
+                array
+            }
+        };
+        let entry = Entry::new(array, Some(path.clone()));
+        if let Err(errno) = entry.put(program) {
+            let _ = entry.detach();
+            return Err(refused(errno));
+        }
+        Ok(Made { hold: Hold::Entry(entry), site: Site::File(path), mode: None, native_refused: None })
+    }
+
+    fn find(
+        &self,
+        _: &bpf_link_info,
+        place: &Place,
+        target: &Target<'_>,
+    ) -> Result<Option<(Site, Option<Mode>)>, Elsewhere> {
+        let path = path(place, target).map_err(Elsewhere::Error)?;
+        Ok(path.exists().then_some((Site::File(path), None)))
+    }
+
+    fn is_attached(&self, _: &bpf_link_info) -> bool {
+        false
+    }
+}
+
+/// The file that rules name: in the folder with the script's pins.
+fn path(place: &Place, target: &Target<'_>) -> Result<PathBuf, InstallError> {
+    match (place, target.folder) {
+        (Place::File(name), Some(folder)) if name.is_empty() => Ok(folder.join(MATCH.name)),
+        (Place::File(name), Some(folder)) => Ok(folder.join(format!("{}-{name}", MATCH.name))),
+        _ => Err(failed(Path::new(MATCH.name), Errno::EINVAL)),
+    }
+}
+
+/// The array that belongs to what is pinned at a path, if that is one of ours.
+fn array_of(path: &Path) -> Option<OwnedFd> {
+    let first = sys::pinned(path).ok()?;
+    let [number] = sys::maps_of(first.as_fd()).ok()?[..] else { return None };
+    let array = sys::map_by_id(number).ok()?;
+    let info = sys::map_info(array.as_fd()).ok()?;
+    (info.type_ == BPF_MAP_TYPE_PROG_ARRAY).then_some(array)
+}
+
+/// A program that goes on with the one in the array, and gives 0 where there is none.
+fn first(array: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
+    let code = instructions::going_on(array.as_raw_fd());
+    sys::program_load(BPF_PROG_TYPE_SOCKET_FILTER, 0, c"moonhook_match", &code)
+}
