@@ -128,9 +128,11 @@ impl Kernel {
         let places = std::mem::take(&mut self.places);
         for (program, point) in places {
             match point.place {
-                Place::Interface => self.places.extend(interfaces.iter().map(|name| {
-                    (program, Point { hook: point.hook, place: Place::Named(name.as_str().into()) })
-                })),
+                Place::Interface => self.places.extend(
+                    interfaces
+                        .iter()
+                        .map(|name| (program, point.moved_to(Place::Named(name.as_str().into())))),
+                ),
                 _ => self.places.push((program, point)),
             }
         }

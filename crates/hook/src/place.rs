@@ -1,5 +1,6 @@
 //! Hooks that are at several places of a system.
 
+use crate::order::Order;
 use crate::{HOOKS, Hook, Layer, MATCH, NETFILTER};
 use std::fmt;
 use std::sync::Arc;
@@ -9,6 +10,8 @@ use std::sync::Arc;
 pub struct Point {
     pub hook: &'static Hook,
     pub place: Place,
+    /// Among the programs that are at this place, of hooks with lists of them.
+    pub order: Order,
 }
 
 /// Where a hook is.
@@ -91,18 +94,30 @@ impl fmt::Display for NetfilterPlace {
 
 impl Point {
     pub fn at_interface(hook: &'static Hook) -> Point {
-        Point { hook, place: Place::Interface }
+        Point::at(hook, Place::Interface)
     }
-}
 
-impl Point {
+    pub fn at(hook: &'static Hook, place: Place) -> Point {
+        Point { hook, place, order: Order::default() }
+    }
+
+    /// The same at another place.
+    pub fn moved_to(&self, place: Place) -> Point {
+        Point { place, ..self.clone() }
+    }
+
     /// A name of letters, digits, `+`, `-`, `_` and `@` that tells it from all others: names in a BPF file system have no dots and no slashes.
     pub fn file_name(&self) -> String {
         let hook = self.hook.name.replace('.', "+");
+        let order = match &self.order {
+            Order::Behind => String::new(),
+            order => format!("@{}", escaped(&order.to_string())),
+        };
         match &self.place {
-            Place::Interface => hook,
+            Place::Interface if order.is_empty() => hook,
+            Place::Interface => format!("{hook}@{order}"),
             Place::Named(path) | Place::Cgroup(path) | Place::File(path) => {
-                format!("{hook}@{}", escaped(path))
+                format!("{hook}@{}{order}", escaped(path))
             }
             Place::Netfilter(place) => format!("{hook}@{}", escaped(&place.to_string())),
         }
@@ -110,10 +125,16 @@ impl Point {
 
     /// The point with that [`Point::file_name`].
     pub fn of_file_name(name: &str) -> Option<Point> {
-        let (hook, place) = name.split_once('@').map_or((name, None), |(hook, place)| (hook, Some(place)));
+        let mut parts = name.split('@');
+        let (hook, place) = (parts.next()?, parts.next());
+        let order = match parts.next() {
+            None => Order::default(),
+            Some(order) => Order::parse(&unescaped(order)?)?,
+        };
         let hook = HOOKS.iter().find(|known| known.name.replace('.', "+") == hook)?;
         let place = match place {
             None => Place::Interface,
+            Some("") if order != Order::default() => Place::Interface,
             Some(place) if *hook == &NETFILTER => {
                 Place::Netfilter(NetfilterPlace::parse(&unescaped(place)?)?)
             }
@@ -121,7 +142,7 @@ impl Point {
             Some(name) if hook.layer == Layer::Link => Place::Named(unescaped(name)?.into()),
             Some(path) => Place::Cgroup(unescaped(path)?.into()),
         };
-        Some(Point { hook, place })
+        Some(Point { hook, place, order })
     }
 }
 
@@ -152,32 +173,42 @@ impl fmt::Display for Point {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.hook.name)?;
         match &self.place {
-            Place::Interface => Ok(()),
-            Place::File(name) if name.is_empty() => Ok(()),
-            Place::Named(path) | Place::Cgroup(path) | Place::File(path) => write!(f, " {path}"),
-            Place::Netfilter(place) => write!(f, " {place}"),
+            Place::Interface => {}
+            Place::File(name) if name.is_empty() => {}
+            Place::Named(path) | Place::Cgroup(path) | Place::File(path) => write!(f, " {path}")?,
+            Place::Netfilter(place) => write!(f, " {place}")?,
         }
+        if self.order == Order::default() { Ok(()) } else { write!(f, " {}", self.order) }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CGROUP_EGRESS, TC_INGRESS};
+    use crate::{CGROUP_EGRESS, Other, TC_INGRESS};
 
     #[test]
     fn points_are_found_by_the_names_of_their_files() {
-        let group = |path: &str| Point { hook: &CGROUP_EGRESS, place: Place::Cgroup(path.into()) };
+        let group = |path: &str| Point::at(&CGROUP_EGRESS, Place::Cgroup(path.into()));
         let place =
             |defragments| NetfilterPlace { family: Family::Ipv6, number: 3, priority: -7, defragments };
-        let netfilter = |place| Point { hook: &NETFILTER, place: Place::Netfilter(place) };
+        let netfilter = |place| Point::at(&NETFILTER, Place::Netfilter(place));
         for point in [netfilter(place(false)), netfilter(place(true))] {
             assert_eq!(Point::of_file_name(&point.file_name()), Some(point));
         }
         assert_eq!(netfilter(place(false)).to_string(), "netfilter ipv6 LOCAL_OUT -7");
-        let named = Point { hook: &TC_INGRESS, place: Place::Named("eth0.7".into()) };
+        let named = Point::at(&TC_INGRESS, Place::Named("eth0.7".into()));
         assert_eq!(named.to_string(), "tc.ingress eth0.7");
         let interface = Point::at_interface(&TC_INGRESS);
+        let before = |name: &str| Order::Before(Other::Name(name.into()));
+        let ordered =
+            |order: Order| [&interface, &named].map(|point| Point { order: order.clone(), ..point.clone() });
+        for order in [Order::First, Order::Last, before("a.b c"), Order::After(Other::Number(7))] {
+            for point in ordered(order) {
+                assert_eq!(Point::of_file_name(&point.file_name()), Some(point));
+            }
+        }
+        assert_eq!(ordered(before("x"))[1].to_string(), "tc.ingress eth0.7 before x");
         for point in [interface, named, group("/sys/fs/cgroup/a.b"), group("ä+2e x-1"), group("")] {
             let name = point.file_name();
             assert!(!name.contains(['.', '/', ' ']), "{name}");

@@ -38,6 +38,7 @@ impl InstallError {
             InstallError::NoInterface { .. } => "MH0525",
             InstallError::NoCgroup { .. } => "MH0526",
             InstallError::NotPinned => "MH0527",
+            InstallError::NoSuchProgram { .. } => "MH0528",
         }
     }
 
@@ -126,6 +127,10 @@ impl InstallError {
             InstallError::NoCgroup { .. } => {
                 "mount them first: `mount -t cgroup2 none /sys/fs/cgroup`".to_string()
             }
+            InstallError::NoSuchProgram { existing, .. } if existing.is_empty() => {
+                "no program is there; leave the order out, or use `first` or `last`".to_string()
+            }
+            InstallError::NoSuchProgram { existing, .. } => format!("there are {}", list(existing)),
             InstallError::NotPinned => {
                 "it ends with the process that reads what it keeps: run the script without `--pin`".to_string()
             }

@@ -94,6 +94,8 @@ pub enum InstallError {
     AttachFailed { place: String, errno: Errno },
     #[error("the {hook} hook of '{interface}' is full")]
     HookFull { interface: String, netns: Option<String>, hook: &'static str },
+    #[error("there is no program '{name}' at {hook} of '{interface}'")]
+    NoSuchProgram { name: String, interface: String, hook: &'static str, existing: Vec<String> },
     #[error("what '{interface}' carries does not begin with an Ethernet header")]
     NoEthernet { interface: String },
     #[error("cannot replace the program at '{place}' ({errno})")]

@@ -106,6 +106,24 @@ pub(crate) fn link_create(
     owned(unsafe { bpf::bpf_link_create(program.as_raw_fd(), target, attach_type, &raw const options) })
 }
 
+/// `BPF_LINK_CREATE` of a tcx link, with the number of the program that it is to stand before or behind, 0 for none.
+pub(crate) fn tcx_link_create(
+    program: BorrowedFd<'_>,
+    index: i32,
+    attach_type: bpf::bpf_attach_type,
+    flags: u32,
+    relative: u32,
+) -> Result<OwnedFd, Errno> {
+    let mut options = bpf::bpf_link_create_opts {
+        sz: size_of::<bpf::bpf_link_create_opts>() as _,
+        flags,
+        ..Default::default()
+    };
+    options.__bindgen_anon_1.tcx.relative_id = relative;
+    // SAFETY: `options` outlives the call and has no pointers in it.
+    owned(unsafe { bpf::bpf_link_create(program.as_raw_fd(), index, attach_type, &raw const options) })
+}
+
 /// `BPF_LINK_CREATE` of a netfilter link in the caller's network namespace, for `family` (`NFPROTO_…`), at the point of that number.
 pub(crate) fn netfilter_link_create(
     program: BorrowedFd<'_>,

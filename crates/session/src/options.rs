@@ -42,7 +42,7 @@ impl Options {
     /// The point as programs have it: the only interface has no name there.
     pub fn point(&self, point: Point) -> Point {
         match (&point.place, &self.interfaces[..]) {
-            (Place::Named(name), [only]) if **name == **only => Point::at_interface(point.hook),
+            (Place::Named(name), [only]) if **name == **only => point.moved_to(Place::Interface),
             _ => point,
         }
     }

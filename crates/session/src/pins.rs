@@ -153,7 +153,7 @@ impl Pins {
     fn link(&self, link: &Link) -> PathBuf {
         let point = match (&link.point().place, link.site().interface()) {
             (Place::Interface, Some(interface)) => {
-                Point { hook: link.hook(), place: Place::Named(interface.name.as_str().into()) }
+                link.point().moved_to(Place::Named(interface.name.as_str().into()))
             }
             _ => link.point().clone(),
         };

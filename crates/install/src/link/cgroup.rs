@@ -10,7 +10,7 @@ use crate::{InstallError, sys};
 use libbpf_sys::{
     BPF_CGROUP_INET_EGRESS, BPF_CGROUP_INET_INGRESS, BPF_LINK_TYPE_CGROUP, bpf_attach_type, bpf_link_info,
 };
-use moonhook_hook::{CGROUP_EGRESS, CGROUP_INGRESS, Hook, Place};
+use moonhook_hook::{CGROUP_EGRESS, CGROUP_INGRESS, Hook, Place, Point};
 use nix::errno::Errno;
 use nix::libc::CGROUP2_SUPER_MAGIC;
 use nix::sys::statfs::{FsType, fstatfs};
@@ -39,8 +39,8 @@ impl Kind for OfCgroup {
             && unsafe { info.__bindgen_anon_1.cgroup.attach_type } == self.attach_type
     }
 
-    fn attach(&self, program: BorrowedFd<'_>, place: &Place, _: &Target<'_>) -> Result<Made, InstallError> {
-        let (group, folder) = open(place)?;
+    fn attach(&self, program: BorrowedFd<'_>, point: &Point, _: &Target<'_>) -> Result<Made, InstallError> {
+        let (group, folder) = open(&point.place)?;
         let link = sys::link_create(program, folder.as_raw_fd(), self.attach_type, 0);
         let link = link.map_err(|errno| match errno {
             Errno::EPERM => InstallError::permission("attaching to a control group", &LOAD[..2], errno),

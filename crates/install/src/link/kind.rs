@@ -6,7 +6,7 @@ use super::xdp::{Mode, RequestedMode};
 use crate::InstallError;
 use crate::interface::InterfaceName;
 use libbpf_sys::bpf_link_info;
-use moonhook_hook::{Hook, Place};
+use moonhook_hook::{Hook, Order, Place, Point};
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 
@@ -21,7 +21,7 @@ pub trait Kind: Sync {
     fn attach(
         &self,
         program: BorrowedFd<'_>,
-        place: &Place,
+        point: &Point,
         target: &Target<'_>,
     ) -> Result<Made, InstallError>;
 
@@ -48,6 +48,14 @@ pub enum Elsewhere {
     /// It is attached to something else, of that number.
     At(u64),
     Error(InstallError),
+}
+
+/// How a program is to be attached to an interface.
+pub(super) struct Wanted<'a> {
+    pub mode: RequestedMode,
+    pub order: &'a Order,
+    /// What errors call the interface's network namespace; `None`: the caller's.
+    pub netns: Option<&'a str>,
 }
 
 /// A link that was made.

@@ -13,7 +13,7 @@ use crate::pin::{create_pin_folder, failed, pin};
 use crate::privilege::LOAD;
 use crate::{InstallError, instructions, sys};
 use libbpf_sys::{BPF_MAP_TYPE_PROG_ARRAY, BPF_PROG_TYPE_SOCKET_FILTER, bpf_link_info};
-use moonhook_hook::{Hook, MATCH, Place};
+use moonhook_hook::{Hook, MATCH, Place, Point};
 use nix::errno::Errno;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -33,10 +33,10 @@ impl Kind for OfMatch {
     fn attach(
         &self,
         program: BorrowedFd<'_>,
-        place: &Place,
+        point: &Point,
         target: &Target<'_>,
     ) -> Result<Made, InstallError> {
-        let path = path(place, target)?;
+        let path = path(&point.place, target)?;
         let refused = |errno| match errno {
             Errno::EPERM => InstallError::permission("making maps and programs", &LOAD, errno),
             errno => InstallError::AttachFailed { place: path.display().to_string(), errno },

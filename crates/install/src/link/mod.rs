@@ -104,7 +104,7 @@ impl Program {
         let Some(kind) = kind_of_hook(point.hook).filter(|_| fits) else {
             return Err(InstallError::AttachFailed { place: point.to_string(), errno: Errno::EINVAL });
         };
-        let made = netns::within(target.netns, || kind.attach(program, &point.place, target))??;
+        let made = netns::within(target.netns, || kind.attach(program, point, target))??;
         let Made { hold, site, mode, native_refused } = made;
         let program = program.try_clone_to_owned().ok();
         let (pin, netns) = (Mutex::default(), target.netns.map(str::to_string));
@@ -189,7 +189,7 @@ impl Link {
     fn replace_link(&mut self, kind: &dyn Kind, program: BorrowedFd<'_>) -> Result<(), InstallError> {
         let netns = self.netns.as_deref();
         let target = Target { interface: None, mode: RequestedMode::Auto, netns, folder: None };
-        let made = netns::within(target.netns, || kind.attach(program, &self.point.place, &target))??;
+        let made = netns::within(target.netns, || kind.attach(program, &self.point, &target))??;
         let pin = self.pin.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(path) = &*pin {
             made.hold.replace_pin(path)?;

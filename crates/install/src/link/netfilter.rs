@@ -8,7 +8,7 @@ use super::xdp::Mode;
 use crate::privilege::LOAD;
 use crate::{InstallError, sys};
 use libbpf_sys::{BPF_LINK_TYPE_NETFILTER, bpf_link_info};
-use moonhook_hook::{Hook, NETFILTER, NetfilterPlace, Place};
+use moonhook_hook::{Hook, NETFILTER, NetfilterPlace, Place, Point};
 use nix::errno::Errno;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
@@ -26,8 +26,8 @@ impl Kind for OfNetfilter {
         info.type_ == BPF_LINK_TYPE_NETFILTER
     }
 
-    fn attach(&self, program: BorrowedFd<'_>, place: &Place, _: &Target<'_>) -> Result<Made, InstallError> {
-        let wanted = wanted(place)?;
+    fn attach(&self, program: BorrowedFd<'_>, point: &Point, _: &Target<'_>) -> Result<Made, InstallError> {
+        let wanted = wanted(&point.place)?;
         for priority in wanted.priority..=wanted.priority.saturating_add(FURTHEST).min(i32::MAX - 1) {
             let place = NetfilterPlace { priority, ..wanted };
             match create(program, &place) {

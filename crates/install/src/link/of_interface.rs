@@ -1,14 +1,14 @@
 //! Links of network interfaces.
 
 use super::hold::Hold;
-use super::kind::{Elsewhere, Kind, Made, Target};
+use super::kind::{Elsewhere, Kind, Made, Target, Wanted};
 use super::site::Site;
-use super::xdp::{Mode, RequestedMode};
+use super::xdp::Mode;
 use crate::interface::{self, Interface, InterfaceName};
 use crate::privilege::LOAD;
 use crate::{InstallError, sys};
 use libbpf_sys::bpf_link_info;
-use moonhook_hook::{Hook, Place};
+use moonhook_hook::{Hook, Place, Point};
 use nix::errno::Errno;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
@@ -18,7 +18,7 @@ pub(super) struct OfInterface {
     /// Whether a link is of this kind.
     pub is: fn(&bpf_link_info) -> bool,
     /// Puts a program into the hook of an interface of the calling thread's namespace, which errors call by the name.
-    pub attach: fn(BorrowedFd<'_>, &Interface, RequestedMode, Option<&str>) -> Result<Attached, InstallError>,
+    pub attach: fn(BorrowedFd<'_>, &Interface, &Wanted<'_>) -> Result<Attached, InstallError>,
     /// How a link's program runs that is found on an interface of the calling thread's namespace, at hooks with several ways.
     pub mode: fn(&Interface) -> Option<Mode>,
     /// Whether the program of such a link is at an interface of the calling thread's namespace: other namespaces have interfaces of the
@@ -48,14 +48,15 @@ impl Kind for OfInterface {
     fn attach(
         &self,
         program: BorrowedFd<'_>,
-        place: &Place,
+        point: &Point,
         target: &Target<'_>,
     ) -> Result<Made, InstallError> {
-        let interface = self.interface(place, target)?;
+        let interface = self.interface(&point.place, target)?;
         if !interface::carries_ethernet(&interface) {
             return Err(InstallError::NoEthernet { interface: interface.name });
         }
-        let attached = (self.attach)(program, &interface, target.mode, target.netns)?;
+        let wanted = Wanted { mode: target.mode, order: &point.order, netns: target.netns };
+        let attached = (self.attach)(program, &interface, &wanted)?;
         let Attached { link, mode, native_refused } = attached;
         Ok(Made { hold: Hold::Link(link), site: Site::Interface(interface), mode, native_refused })
     }

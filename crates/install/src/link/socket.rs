@@ -7,7 +7,7 @@ use super::site::Site;
 use super::xdp::Mode;
 use crate::InstallError;
 use libbpf_sys::bpf_link_info;
-use moonhook_hook::{Hook, Place, SOCKET};
+use moonhook_hook::{Hook, Place, Point, SOCKET};
 use std::os::fd::BorrowedFd;
 
 pub(super) struct OfSocket;
@@ -25,10 +25,10 @@ impl Kind for OfSocket {
     fn attach(
         &self,
         program: BorrowedFd<'_>,
-        place: &Place,
+        point: &Point,
         target: &Target<'_>,
     ) -> Result<Made, InstallError> {
-        let interface = wanted(&SOCKET, place, target)?;
+        let interface = wanted(&SOCKET, &point.place, target)?;
         let refused = |errno| attach_error(errno, &interface, target.netns);
         let socket = Socket::open().map_err(refused)?;
         // As long as it is not bound, it gets nothing.

@@ -1,5 +1,6 @@
 //! Links of the XDP hook.
 
+use super::kind::Wanted;
 use super::of_interface::{Attached, OfInterface, attach_error, create as create_link, has_program};
 use crate::interface::{self, Interface};
 use crate::{InstallError, holder, sys};
@@ -65,8 +66,7 @@ pub(super) const KIND: OfInterface = OfInterface {
 fn attach(
     program: BorrowedFd<'_>,
     interface: &Interface,
-    wanted: RequestedMode,
-    netns: Option<&str>,
+    &Wanted { mode: wanted, netns, .. }: &Wanted<'_>,
 ) -> Result<Attached, InstallError> {
     let made = |mode| {
         let link = create(program, interface, mode, netns)?;

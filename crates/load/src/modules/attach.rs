@@ -32,7 +32,7 @@ pub(super) fn add_at(
                 Err(format!("bad argument #{number} to '{}' (a function written in Lua expected)", key(name)))
             }
             Some(Value::Function(function)) => {
-                Ok((vec![Point { hook, place }], Value::Function(function.clone())))
+                Ok((vec![Point::at(hook, place)], Value::Function(function.clone())))
             }
             _ => Err(type_error(arguments, number, key(name), "function")),
         }

@@ -37,7 +37,7 @@ fn attached(arguments: &[Value]) -> Result<(Vec<Point>, Value), String> {
     match arguments.get(number - 1) {
         Some(Value::Function(function)) => {
             let place = Place::File(name.into());
-            Ok((vec![Point { hook: &MATCH, place }], Value::Function(function.clone())))
+            Ok((vec![Point::at(&MATCH, place)], Value::Function(function.clone())))
         }
         _ => Err(type_error(arguments, number, key(attach), "function")),
     }

@@ -57,7 +57,7 @@ fn registered(arguments: &[Value]) -> Result<(Vec<Point>, Value), String> {
     }
     let point = |family| {
         let place = NetfilterPlace { family, number: number_of_point as u32, priority, defragments };
-        Point { hook: &NETFILTER, place: Place::Netfilter(place) }
+        Point::at(&NETFILTER, Place::Netfilter(place))
     };
     let handler = field(fields, "hook")?;
     match &handler {
