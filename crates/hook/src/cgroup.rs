@@ -29,7 +29,12 @@ const fn hook(name: &'static str, section: &'static str) -> Hook {
         name,
         section,
         program_type: 8,
-        context: Context { structure: "__sk_buff", packet: Packet::Copied(READER), metadata: METADATA },
+        context: Context {
+            structure: "__sk_buff",
+            packet: Packet::Copied(READER),
+            metadata: METADATA,
+            peer: None,
+        },
         verdicts: VERDICTS,
         default: 1,
         answer: Answer::Verdict,

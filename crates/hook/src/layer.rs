@@ -9,6 +9,8 @@ pub enum Layer {
     Link,
     /// An IP header.
     Network,
+    /// There is none, only what a process wants of a socket.
+    Socket,
 }
 
 /// Bytes of an Ethernet header (IEEE 802.3) and of a VLAN tag (IEEE 802.1Q).
@@ -16,9 +18,9 @@ const ETHERNET: usize = 14;
 const TAG: usize = 4;
 
 impl Layer {
-    /// What hooks of this layer have of an Ethernet frame; `None` if they do not get to see it.
+    /// What hooks of this layer have of an Ethernet frame, or are asked because of it; `None` if they do not get to see it.
     pub fn of_frame(self, frame: &[u8]) -> Option<&[u8]> {
-        if self == Layer::Link {
+        if self != Layer::Network {
             return Some(frame);
         }
         let mut start = ETHERNET;
@@ -33,7 +35,7 @@ impl Layer {
 
     /// An Ethernet frame with that packet in it: addresses are 0, the type is that of its IP version.
     pub fn framed(self, packet: &[u8]) -> Cow<'_, [u8]> {
-        if self == Layer::Link {
+        if self != Layer::Network {
             return packet.into();
         }
         let mut frame = vec![0; ETHERNET];
@@ -52,7 +54,7 @@ impl Layer {
     /// Bytes of [`Layer::framed`] in front of the packet.
     pub fn before_packet(self) -> usize {
         match self {
-            Layer::Link => 0,
+            Layer::Link | Layer::Socket => 0,
             Layer::Network => ETHERNET,
         }
     }

@@ -2,6 +2,7 @@
 //! include/uapi/linux/bpf.h.
 
 mod cgroup;
+mod connect;
 mod layer;
 mod netfilter;
 mod on_error;
@@ -15,6 +16,7 @@ use std::fmt;
 use std::hash;
 
 pub use cgroup::{CGROUP_EGRESS, CGROUP_INGRESS};
+pub use connect::{CONNECT_4, CONNECT_6};
 pub use layer::Layer;
 pub use netfilter::NETFILTER;
 pub use on_error::OnError;
@@ -25,8 +27,18 @@ pub use tc::{TC_EGRESS, TC_INGRESS};
 pub use xdp::XDP;
 
 /// All hooks.
-pub const HOOKS: &[&Hook] =
-    &[&XDP, &TC_INGRESS, &TC_EGRESS, &CGROUP_INGRESS, &CGROUP_EGRESS, &NETFILTER, &MATCH, &SOCKET];
+pub const HOOKS: &[&Hook] = &[
+    &XDP,
+    &TC_INGRESS,
+    &TC_EGRESS,
+    &CGROUP_INGRESS,
+    &CGROUP_EGRESS,
+    &NETFILTER,
+    &MATCH,
+    &SOCKET,
+    &CONNECT_4,
+    &CONNECT_6,
+];
 
 /// A hook. Two are equal if their names are.
 pub struct Hook {
@@ -89,6 +101,22 @@ pub struct Context {
     pub packet: Packet,
     /// What the kernel keeps beside the packet.
     pub metadata: &'static [Metadata],
+    /// Whom a socket is about to be connected with, where programs are asked about that.
+    pub peer: Option<Peer>,
+}
+
+/// The other end of a connection that is about to begin: where the context has its address and port, in network byte order, and the protocol's
+/// number. Programs can change address and port.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer {
+    /// Of IP: 4 or 6.
+    pub version: u32,
+    /// 4 or 16 bytes.
+    pub address: i16,
+    /// A word of 32 bits, of which the first two bytes are the port.
+    pub port: i16,
+    /// A word of 32 bits.
+    pub protocol: i16,
 }
 
 /// Something that the kernel keeps beside a packet: a word of 32 bits of the context.
@@ -157,6 +185,8 @@ pub struct Reader {
 pub enum Bytes {
     /// A helper reads them; it takes the context, the offset, the address and the length, and gives 0.
     Helper { load: u32, length: Length },
+    /// There are none: what happens is no packet's.
+    Nothing,
     /// From the `struct sk_buff` whose address the context has there, through a dynptr over it (Documentation/bpf/kfuncs.rst).
     Dynptr { packet: i16 },
 }
@@ -266,6 +296,11 @@ impl Hook {
     /// Programs of it that can be underway on a CPU at once; where handlers send copies (`clones`), programs for those come in between, too.
     pub fn levels(&self, clones: bool) -> u32 {
         if self.is_interrupted || clones && self.forward(CLONE).is_some() { LEVELS } else { 1 }
+    }
+
+    /// Whether there are packets at all.
+    pub fn has_packet(&self) -> bool {
+        self.copied().is_none_or(|reader| !matches!(reader.bytes, Bytes::Nothing))
     }
 
     /// Whether handlers can change packets.

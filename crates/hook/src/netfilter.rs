@@ -8,6 +8,7 @@ const CONTEXT: Context = Context {
     structure: "bpf_nf_ctx",
     packet: Packet::Copied(Reader { bytes: Bytes::Dynptr { packet: 8 }, store: None }),
     metadata: &[],
+    peer: None,
 };
 
 /// What locally made packets are dropped with is an error (`EPERM`) to who has sent them.

@@ -28,7 +28,12 @@ const fn hook(name: &'static str, section: &'static str, layer: Layer, verdicts:
         name,
         section,
         program_type: 1,
-        context: Context { structure: "__sk_buff", packet: Packet::Copied(READER), metadata: METADATA },
+        context: Context {
+            structure: "__sk_buff",
+            packet: Packet::Copied(READER),
+            metadata: METADATA,
+            peer: None,
+        },
         verdicts,
         default: 0,
         answer: Answer::Length,

@@ -25,6 +25,7 @@ const CONTEXT: Context = Context {
         Metadata::read("ifindex", 40),
         Metadata::read("rxhash", 68),
     ],
+    peer: None,
 };
 
 /// `bpf_redirect`, `bpf_redirect_neigh`, `bpf_clone_redirect`, `bpf_fib_lookup`.

@@ -20,6 +20,7 @@ pub const XDP: Hook = Hook {
         structure: "xdp_md",
         packet: PACKET,
         metadata: &[Metadata::read("ifindex", 12), Metadata::read("queue", 16)],
+        peer: None,
     },
     verdicts: &[
         Verdict::plain(0, &["ABORTED"]),

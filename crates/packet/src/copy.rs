@@ -58,6 +58,9 @@ pub trait Scattered: Access {
 
     /// Copies the frame, the first bytes of it if `partly`, and makes the code that follows use the copy.
     fn copy_frame(&mut self, reader: Reader, partly: bool) -> Result<(), Self::Stop> {
+        if let Bytes::Nothing = reader.bytes {
+            return self.use_copy(reader);
+        }
         let (length, dynptr) = self.whole_length(reader)?;
         let copy = FrameCopy { partly, dynptr, ..self.described_copy(reader, length)? };
         if dynptr.is_some() {
@@ -78,7 +81,7 @@ pub trait Scattered: Access {
     /// Makes the code that follows use the copy that was made earlier for this packet, of all of it.
     fn use_copy(&mut self, reader: Reader) -> Result<(), Self::Stop> {
         let length = match reader.bytes {
-            Bytes::Helper { .. } => self.whole_length(reader)?.0,
+            Bytes::Helper { .. } | Bytes::Nothing => self.whole_length(reader)?.0,
             Bytes::Dynptr { .. } => {
                 let base = self.room_for_copy()?;
                 self.load(base, LENGTH, Size::B8, false)
@@ -100,7 +103,7 @@ pub trait Scattered: Access {
                 self.helper(helper::DYNPTR_READ, &[to, bytes, dynptr.into(), offset, Word::Imm(0)])
             }
             // Who uses a copy that was made elsewhere has all of it.
-            (Bytes::Dynptr { .. }, None) => Word::Imm(0),
+            (Bytes::Dynptr { .. }, None) | (Bytes::Nothing, _) => Word::Imm(0),
         };
         let failed = self.compare(CompareOp::Ne, failed, 0);
         self.fail_if(failed, |machine| machine.fault(Fault::Memory));
@@ -116,6 +119,7 @@ pub trait Scattered: Access {
             Bytes::Helper { length: Length::Word(at), .. } => {
                 Ok((self.load(context, at, Size::B4, false), None))
             }
+            Bytes::Nothing => Ok((Word::Imm(0), None)),
             Bytes::Dynptr { packet } => {
                 let packet = self.load(context, packet, Size::B8, false);
                 let slot = self.code_mut().function.new_slot(DYNPTR);

@@ -97,7 +97,9 @@ pub fn none_to_assign(object: &Object, name: &str) -> String {
 
 /// Whether the object is a header of a packet that can only be read where the code runs.
 pub fn is_read_only(context: &Context<'_>, object: &Object) -> bool {
-    matches!(object, Object::Header(_)) && !context.target.hook.can_write()
+    let Object::Header(name) = object else { return false };
+    let is_beside = protocol::<Context<'static>>(name).is_some_and(|protocol| protocol.is_beside);
+    !is_beside && !context.target.hook.can_write()
 }
 
 /// What assigning a field is there.

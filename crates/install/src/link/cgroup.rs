@@ -8,9 +8,10 @@ use super::xdp::Mode;
 use crate::privilege::LOAD;
 use crate::{InstallError, sys};
 use libbpf_sys::{
-    BPF_CGROUP_INET_EGRESS, BPF_CGROUP_INET_INGRESS, BPF_LINK_TYPE_CGROUP, bpf_attach_type, bpf_link_info,
+    BPF_CGROUP_INET_EGRESS, BPF_CGROUP_INET_INGRESS, BPF_CGROUP_INET4_CONNECT, BPF_CGROUP_INET6_CONNECT,
+    BPF_LINK_TYPE_CGROUP, bpf_attach_type, bpf_link_info,
 };
-use moonhook_hook::{CGROUP_EGRESS, CGROUP_INGRESS, Hook, Place, Point};
+use moonhook_hook::{self as hook, CGROUP_EGRESS, CGROUP_INGRESS, Hook, Place, Point};
 use nix::errno::Errno;
 use nix::libc::CGROUP2_SUPER_MAGIC;
 use nix::sys::statfs::{FsType, fstatfs};
@@ -25,6 +26,10 @@ pub(super) struct OfCgroup {
     attach_type: bpf_attach_type,
 }
 
+pub(super) const CONNECT_4: OfCgroup =
+    OfCgroup { hook: &hook::CONNECT_4, attach_type: BPF_CGROUP_INET4_CONNECT };
+pub(super) const CONNECT_6: OfCgroup =
+    OfCgroup { hook: &hook::CONNECT_6, attach_type: BPF_CGROUP_INET6_CONNECT };
 pub(super) const INGRESS: OfCgroup = OfCgroup { hook: &CGROUP_INGRESS, attach_type: BPF_CGROUP_INET_INGRESS };
 pub(super) const EGRESS: OfCgroup = OfCgroup { hook: &CGROUP_EGRESS, attach_type: BPF_CGROUP_INET_EGRESS };
 

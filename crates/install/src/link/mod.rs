@@ -40,6 +40,8 @@ const KINDS: &[&dyn Kind] = &[
     &tcx::EGRESS,
     &cgroup::INGRESS,
     &cgroup::EGRESS,
+    &cgroup::CONNECT_4,
+    &cgroup::CONNECT_6,
     &netfilter::OfNetfilter,
     &matches::OfMatch,
     &socket::OfSocket,

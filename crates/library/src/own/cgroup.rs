@@ -10,6 +10,7 @@ pub const CGROUP: Library = Library {
     functions: &[
         Function::load("cgroup.ingress"),
         Function::load("cgroup.egress"),
+        Function::load("cgroup.connect"),
         Function::load("cgroup.detach"),
     ],
     instead: REGISTER,

@@ -1,9 +1,10 @@
-//! `require "cgroup"`: registers handlers for the packets of a control group's processes, a function for each direction.
+//! `require "cgroup"`: registers handlers for the packets of a control group's processes, a function for each direction, and for the
+//! connections that they begin, which are two programs, one for each version of IP.
 
-use super::attach::{add_at, add_detach};
+use super::attach::{add_at, add_detach, add_points};
 use super::module::{Context, Module, type_error};
 use mlua::{Table, Value};
-use moonhook_hook::{CGROUP_EGRESS, CGROUP_INGRESS, Place};
+use moonhook_hook::{CGROUP_EGRESS, CGROUP_INGRESS, CONNECT_4, CONNECT_6, Place, Point};
 use moonhook_library::key;
 
 pub(super) const MODULE: Module = Module { name: "cgroup", open };
@@ -13,7 +14,17 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
     for (name, hook) in [("cgroup.ingress", &CGROUP_INGRESS), ("cgroup.egress", &CGROUP_EGRESS)] {
         add_at(context, &table, (name, hook), 2, move |arguments| group(name, arguments))?;
     }
-    add_detach(context, &table, "cgroup.detach", &[&CGROUP_INGRESS, &CGROUP_EGRESS])?;
+    add_points(context, &table, "cgroup.connect", |arguments| {
+        let place = group("cgroup.connect", arguments)?;
+        match arguments.get(1) {
+            Some(Value::Function(function)) => {
+                let points = [&CONNECT_4, &CONNECT_6].map(|hook| Point::at(hook, place.clone()));
+                Ok((points.to_vec(), Value::Function(function.clone())))
+            }
+            _ => Err(type_error(arguments, 2, key("cgroup.connect"), "function")),
+        }
+    })?;
+    add_detach(context, &table, "cgroup.detach", &[&CGROUP_INGRESS, &CGROUP_EGRESS, &CONNECT_4, &CONNECT_6])?;
     Ok(table)
 }
 

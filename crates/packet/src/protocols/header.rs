@@ -30,22 +30,29 @@ pub struct Protocol<M: Machine> {
     pub is_text: bool,
     /// How it is assigned, if it can be.
     pub assignment: Option<Assignment<M>>,
+    /// It is not among the packet's bytes: its fields can be assigned where these can only be read.
+    pub is_beside: bool,
 }
 
 impl<M: Machine> Protocol<M> {
+    /// The same, which is not among a packet's bytes.
+    pub fn beside_packets(self) -> Self {
+        Protocol { is_beside: true, ..self }
+    }
+
     /// A header with fields.
     pub fn header(name: &'static str, find: Read<M>, fields: Vec<Field<M>>) -> Self {
-        Protocol { name, find, fields, is_text: false, assignment: None }
+        Protocol { name, find, fields, is_text: false, assignment: None, is_beside: false }
     }
 
     /// A string of any content.
     pub fn text(name: &'static str, find: Read<M>) -> Self {
-        Protocol { name, find, fields: vec![], is_text: true, assignment: None }
+        Protocol { name, find, fields: vec![], is_text: true, assignment: None, is_beside: false }
     }
 
     /// A number.
     pub fn number(name: &'static str, find: Read<M>, assignment: Option<Assignment<M>>) -> Self {
-        Protocol { name, find, fields: vec![], is_text: false, assignment }
+        Protocol { name, find, fields: vec![], is_text: false, assignment, is_beside: true }
     }
 }
 

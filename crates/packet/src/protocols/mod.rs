@@ -15,6 +15,7 @@ mod link;
 mod metadata;
 mod network;
 mod payload;
+mod peer;
 mod route;
 mod tcp;
 mod tls;
@@ -26,6 +27,7 @@ use crate::assign::Takes;
 use crate::{Machine, PacketState, Value};
 use moonhook_ir::CompareOp;
 
+use header::Headers;
 pub use header::{Assignment, Field, Protocol, RefusedBy, Values};
 pub use payload::payload_offset;
 pub use route::{PARAMETERS as ROUTE_PARAMETERS, Routed, route};
@@ -42,6 +44,7 @@ pub fn protocols<M: Machine>() -> Vec<Protocol<M>> {
         icmp::protocol(),
         payload::protocol(),
         tls::protocol(),
+        peer::protocol(),
     ];
     all.extend(metadata::protocols());
     all
@@ -68,6 +71,9 @@ impl<M: Machine> Protocol<M> {
 
     /// Reads a field of a header that was found. After a write the header may be gone: then there is nothing to read.
     pub fn read(&self, machine: &mut M, field: &Field<M>) -> Values<M> {
+        if !self.is_beside && !machine.hook().has_packet() {
+            return machine.only(Value::Nothing);
+        }
         if !machine.state().packet().written {
             return (field.read)(machine);
         }
