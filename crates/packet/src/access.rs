@@ -233,6 +233,12 @@ pub trait Access: Machine {
         }
     }
 
+    /// The sum of the two halves of a word of 8 bytes.
+    fn halves(&mut self, word: Word) -> Word {
+        let (high, low) = (self.shr(word, 32), self.and(word, 0xffff_ffff));
+        self.add(high, low)
+    }
+
     /// Where the frame is: words of the program's context of which the verifier makes pointers, loaded unless they are known. Where a
     /// context has none, there is a copy, and this is not asked.
     fn bounds(&mut self) -> Bounds {

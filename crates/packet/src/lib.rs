@@ -6,6 +6,7 @@
 
 mod access;
 mod assign;
+mod checksum;
 mod copy;
 mod facts;
 mod machine;
@@ -14,6 +15,7 @@ mod value;
 
 pub use access::{Access, COMMON_REACH, MAX_DISPLACEMENT, MAX_FRAME, MAX_LENGTH, READABLE};
 pub use assign::{Refused, Takes};
+pub use checksum::Checksum;
 pub use copy::{FIRST as FIRST_COPIED, FrameCopy, Scattered};
 pub use facts::{Bounds, Facts, Parsed, Pointer};
 pub use machine::{Fault, Machine, PacketState};

@@ -10,6 +10,7 @@
 
 mod data;
 mod header;
+mod methods;
 
 use std::ffi::{CStr, c_int};
 

@@ -9,6 +9,7 @@
 pub mod arp;
 pub mod assign;
 mod bytes;
+pub mod checksums;
 pub mod eth;
 mod frame;
 pub mod icmp;

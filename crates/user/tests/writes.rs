@@ -59,6 +59,22 @@ fn frames() -> Vec<(Vec<&'static str>, Vec<u8>)> {
     frames
 }
 
+/// With bytes of the payload, addresses and ports written by offset, all checksums are wrong, and computed anew they are right.
+#[test]
+fn checksums_are_computed_anew() {
+    for (headers, frame) in frames() {
+        let last = frame.len() - 1;
+        let write = format!(
+            "pkt:setuint8({last}, 0x81) pkt:setuint16(30, 0x1234) pkt:setuint32(34, -2) if pkt.tcp then pkt.tcp.checksum = 7 end"
+        );
+        let wrong = run(&write, &frame).data;
+        assert!(!checksums_are_right(&wrong), "{headers:?}");
+        let outcome = run(&format!("{write} pkt:fix_checksums()"), &frame);
+        assert_eq!(outcome.error, None, "{headers:?}");
+        assert!(checksums_are_right(&outcome.data), "{headers:?}: {:02x?}", outcome.data);
+    }
+}
+
 /// Whether all checksums of a frame are right. 0 and 0xffff are the same number to them.
 fn checksums_are_right(frame: &[u8]) -> bool {
     let same = |a: u16, b: u16| a == b || (a.is_multiple_of(0xffff) && b.is_multiple_of(0xffff));

@@ -5,6 +5,7 @@
 //! Nothing is parsed before it is asked for.
 
 mod arp;
+mod checksums;
 mod eth;
 mod extensions;
 mod header;
@@ -26,6 +27,7 @@ use crate::assign::Takes;
 use crate::{Machine, PacketState, Value};
 use moonhook_ir::CompareOp;
 
+pub use checksums::fix as fix_checksums;
 pub use header::{Assignment, Field, Protocol, RefusedBy, Values};
 pub use payload::payload_offset;
 pub use route::{PARAMETERS as ROUTE_PARAMETERS, Routed, route};

@@ -7,6 +7,7 @@ mod base;
 mod byte;
 mod byteorder;
 pub mod call;
+mod checksum;
 mod convert;
 mod data;
 mod digits;
@@ -41,6 +42,7 @@ const FAMILIES: &[&[Row]] = &[
     base::ROWS,
     byte::ROWS,
     byteorder::ROWS,
+    checksum::ROWS,
     convert::ROWS,
     data::ROWS,
     event::ROWS,

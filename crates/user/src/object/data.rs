@@ -7,7 +7,7 @@ use std::ffi::{CStr, c_int};
 use mlua::ffi::{self, lua_State};
 use moonhook_library as library;
 use moonhook_library::own::Width;
-use moonhook_library::own::data::{ACCESSES, Access, ROUTE};
+use moonhook_library::own::data::{ACCESSES, Access};
 
 use super::{DATA, GONE, key, no_assignment, no_field, protect, push_bytes, push_value, set_function};
 use crate::metadata::{self, Metadata};
@@ -27,7 +27,7 @@ pub(crate) enum DataKind {
 #[repr(C)]
 pub(super) struct Data {
     length: usize,
-    kind: DataKind,
+    pub(super) kind: DataKind,
     alive: bool,
     metadata: Metadata,
 }
@@ -61,17 +61,25 @@ pub(super) unsafe fn register(state: *mut lua_State) {
         set_function(state, c"__tostring", to_string);
         ffi::lua_createtable(state, 0, ACCESSES.len() as c_int);
         for (name, access) in ACCESSES {
-            push_bytes(state, library::key(name).as_bytes());
-            ffi::lua_pushcfunction(state, method(access));
-            ffi::lua_rawset(state, -3);
+            add_method(state, name, method(access));
         }
-        push_bytes(state, library::key(ROUTE).as_bytes());
-        ffi::lua_pushcfunction(state, route);
-        ffi::lua_rawset(state, -3);
+        for (name, function) in super::methods::METHODS {
+            add_method(state, name, function);
+        }
         ffi::lua_pushcclosure(state, index, 1);
         ffi::lua_setfield(state, -2, c"__index".as_ptr());
         set_function(state, c"__newindex", set_index);
         ffi::lua_pop(state, 1);
+    }
+}
+
+/// Adds a function to the table of methods on top of the stack.
+unsafe fn add_method(state: *mut lua_State, name: &str, function: ffi::lua_CFunction) {
+    // SAFETY: called by `register`, under its promise.
+    unsafe {
+        push_bytes(state, library::key(name).as_bytes());
+        ffi::lua_pushcfunction(state, function);
+        ffi::lua_rawset(state, -3);
     }
 }
 
@@ -95,7 +103,7 @@ pub(super) unsafe fn bytes<'a>(data: *mut Data) -> &'a [u8] {
     unsafe { std::slice::from_raw_parts(first_byte(data), (*data).length) }
 }
 
-unsafe fn bytes_mut<'a>(data: *mut Data) -> &'a mut [u8] {
+pub(super) unsafe fn bytes_mut<'a>(data: *mut Data) -> &'a mut [u8] {
     // SAFETY: as in `bytes`.
     unsafe { std::slice::from_raw_parts_mut(first_byte(data), (*data).length) }
 }
@@ -242,7 +250,7 @@ unsafe extern "C-unwind" fn to_string(state: *mut lua_State) -> c_int {
 }
 
 /// The object at index 1 as a method checks it.
-unsafe fn check(state: *mut lua_State, write: bool) -> *mut Data {
+pub(super) unsafe fn check(state: *mut lua_State, write: bool) -> *mut Data {
     // SAFETY: see `super`.
     unsafe {
         let data: *mut Data = ffi::luaL_checkudata(state, 1, DATA.as_ptr()).cast();
@@ -257,7 +265,7 @@ unsafe fn check(state: *mut lua_State, write: bool) -> *mut Data {
 }
 
 /// The first of the `length` bytes at `offset`; raises an error about argument 2 unless all of them are there.
-unsafe fn check_bounds(state: *mut lua_State, data: *mut Data, offset: i64, length: i64) -> usize {
+pub(super) unsafe fn check_bounds(state: *mut lua_State, data: *mut Data, offset: i64, length: i64) -> usize {
     // SAFETY: see `super`.
     unsafe {
         let size = (*data).length as i64;
@@ -266,35 +274,6 @@ unsafe fn check_bounds(state: *mut lua_State, data: *mut Data, offset: i64, leng
         }
         offset as usize
     }
-}
-
-/// Every IP packet can be sent on, by the loopback interface.
-unsafe extern "C-unwind" fn route(state: *mut lua_State) -> c_int {
-    // SAFETY: see `super`.
-    unsafe {
-        let data = check(state, false);
-        let DataKind::Packet(hook) = (*data).kind else {
-            return ffi::luaL_argerror(state, 1, c"packet expected".as_ptr());
-        };
-        if hook.forward(ROUTE).is_none() {
-            return ffi::luaL_error(state, c"packets cannot be routed at this hook".as_ptr());
-        }
-        if !has_ip(Frame { bytes: bytes(data), layer: hook.layer }) {
-            ffi::lua_settop(state, 1);
-            ffi::lua_settop(state, 4);
-            push_bytes(state, b"no IP header");
-            return 4;
-        }
-        ffi::lua_pushinteger(state, 1);
-        push_bytes(state, b"00:00:00:00:00:00");
-        push_bytes(state, b"00:00:00:00:00:00");
-        3
-    }
-}
-
-fn has_ip(frame: Frame<'_>) -> bool {
-    let protocol = Protocol::named(b"ip").map(|(_, protocol)| &protocol.view);
-    matches!(protocol, Some(View::Header { present, .. }) if present(frame))
 }
 
 unsafe extern "C-unwind" fn get<const SIZE: usize, const SIGNED: bool>(state: *mut lua_State) -> c_int {
