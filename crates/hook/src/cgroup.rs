@@ -33,6 +33,8 @@ const fn hook(name: &'static str, section: &'static str) -> Hook {
         verdicts: VERDICTS,
         default: 1,
         checksums: Checksums::Bytes,
+        lengths: None,
+        tags: None,
         forwards: &[],
         layer: Layer::Network,
         is_interrupted: true,

@@ -3,9 +3,11 @@
 
 mod cgroup;
 mod layer;
+pub mod lengths;
 mod netfilter;
 mod on_error;
 mod place;
+mod tags;
 mod tc;
 mod xdp;
 
@@ -14,9 +16,11 @@ use std::hash;
 
 pub use cgroup::{CGROUP_EGRESS, CGROUP_INGRESS};
 pub use layer::Layer;
+pub use lengths::Lengths;
 pub use netfilter::NETFILTER;
 pub use on_error::OnError;
 pub use place::{Family, NETFILTER_POINTS, NetfilterPlace, Place, Point};
+pub use tags::Tags;
 pub use tc::{TC_EGRESS, TC_INGRESS};
 pub use xdp::XDP;
 
@@ -38,6 +42,10 @@ pub struct Hook {
     pub default: i32,
     /// What programs do for a packet whose fields they change.
     pub checksums: Checksums,
+    /// How they change a packet's length, if they can.
+    pub lengths: Option<Lengths>,
+    /// Where it keeps VLAN tags, if not all are among a packet's bytes.
+    pub tags: Option<Tags>,
     /// Functions that send packets elsewhere, or say where to, and the helper that each calls (`enum bpf_func_id`).
     pub forwards: &'static [(&'static str, u32)],
     /// What the packet begins with.

@@ -19,6 +19,8 @@ pub const NETFILTER: Hook = Hook {
     verdicts: &[Verdict::plain(0, &["DROP"]), Verdict::plain(1, &["ACCEPT", "PASS"])],
     default: 1,
     checksums: Checksums::Bytes,
+    lengths: None,
+    tags: None,
     forwards: &[],
     layer: Layer::Network,
     is_interrupted: true,

@@ -32,7 +32,7 @@ pub trait Access: Machine {
     /// The frame's length in bytes.
     fn packet_length(&mut self) -> Word {
         if let Some(copy) = self.copy() {
-            return copy.length;
+            return self.copy_length(copy);
         }
         let Bounds { start, end } = self.bounds();
         let length = self.binary(BinaryOp::Sub, end, start);

@@ -17,6 +17,7 @@ mod tables;
 use metadata::Metadata;
 use mlua::{Function, Lua};
 use moonhook_hook::{HOOKS, Hook, OnError, Point};
+use protocol::Frame;
 
 pub use error::{RuntimeError, UserError};
 pub use tables::content;
@@ -117,9 +118,14 @@ impl UserTier {
         Ok(())
     }
 
-    fn first_verdict(&self, point: &Point, frame: &mut [u8], budget: &mut u64) -> Result<i32, RuntimeError> {
+    fn first_verdict(
+        &self,
+        point: &Point,
+        frame: &mut Vec<u8>,
+        budget: &mut u64,
+    ) -> Result<i32, RuntimeError> {
         let hook = point.hook;
-        let mut metadata = Metadata::default();
+        let mut metadata = Metadata::of(Frame::new(frame, hook.layer));
         for handler in self.handlers.iter().filter(|handler| handler.point == *point) {
             moonhook_load::set_hook(Some(hook));
             let verdict = call::call(&self.lua, (&handler.function, hook), (frame, &mut metadata), budget);

@@ -25,7 +25,7 @@ pub mod udp;
 mod value;
 pub mod vlan;
 
-pub use frame::Frame;
+pub use frame::{Beside, Frame};
 pub use row::{Field, Protocol, View};
 pub use value::{Text, Value};
 

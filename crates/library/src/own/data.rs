@@ -55,11 +55,25 @@ pub const CHECKSUM: &str = "data.checksum";
 /// Computes the packet's checksums.
 pub const FIX_CHECKSUMS: &str = "data.fix_checksums";
 
+/// Makes the packet longer.
+pub const GROW: &str = "data.grow";
+
+/// Makes it shorter.
+pub const SHRINK: &str = "data.shrink";
+
+/// Put a VLAN tag into the packet, and take one away.
+pub const PUSH_VLAN: &str = "data.push_vlan";
+pub const POP_VLAN: &str = "data.pop_vlan";
+
 /// What is not about an integer or a string at an offset.
-const OTHERS: [Function; 3] = [
+const OTHERS: [Function; 7] = [
     Function::stub(ROUTE, &[Gives::Mixed, Gives::Mixed, Gives::Mixed, Gives::Mixed]),
     Function::stub(CHECKSUM, &[Gives::Integer]),
     Function::stub(FIX_CHECKSUMS, &[]),
+    Function::stub(GROW, &[]),
+    Function::stub(SHRINK, &[]),
+    Function::stub(PUSH_VLAN, &[]),
+    Function::stub(POP_VLAN, &[]),
 ];
 
 const FUNCTIONS: [Function; ACCESSES.len() + OTHERS.len()] = {

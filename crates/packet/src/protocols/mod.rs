@@ -12,7 +12,7 @@ mod header;
 mod icmp;
 mod ip;
 mod ip_writes;
-mod link;
+pub(crate) mod link;
 mod metadata;
 mod network;
 mod payload;

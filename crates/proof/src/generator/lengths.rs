@@ -1,9 +1,15 @@
-//! Checksums of packets.
+//! Packets that become longer and shorter, and their checksums.
 
 use super::tree::{Expression, Statement, expr, line};
 use super::{ExpressionRule, Features, Generator, Rules, StatementRule};
 
-pub(super) const STATEMENTS: Rules<StatementRule> = &[(Features::LENGTHS, 3, Generator::fix_checksums)];
+pub(super) const STATEMENTS: Rules<StatementRule> = &[
+    (Features::LENGTHS, 3, Generator::fix_checksums),
+    (Features::LENGTHS, 4, Generator::change_length),
+    (Features::LENGTHS, 1, Generator::attempt_to_change_length),
+    (Features::LENGTHS, 3, Generator::change_tags),
+    (Features::LENGTHS, 2, Generator::assign_tag),
+];
 
 pub(super) const INTEGERS: Rules<ExpressionRule> = &[(Features::LENGTHS, 5, |it, _| it.checksum())];
 
@@ -15,6 +21,76 @@ impl Generator {
         self.spend(20);
         let condition = self.writable();
         Some(vec![line!(format!("{condition}pkt:fix_checksums() end"))])
+    }
+
+    /// Mostly where the kernel does it: in front there are some 200 bytes at XDP, and at tc only IP packets are changed there.
+    fn change_length(&mut self) -> Option<Vec<Statement>> {
+        if !self.scope.packet {
+            return None;
+        }
+        self.spend(20);
+        let most = if self.random.once_in(4) { 63 } else { 15 };
+        let count = self.small(most);
+        let (condition, change) = *self.random.pick(&[
+            ("#pkt < 1500", "grow($)"),
+            ("#pkt < 1500", "grow($, \"tail\")"),
+            ("#pkt > 80", "shrink($)"),
+            ("#pkt < 130 and pkt.ip and not pkt.vlan", "grow($, \"head\")"),
+            ("#pkt > 130 and pkt.ip and not pkt.vlan", "shrink($, \"head\")"),
+        ]);
+        Some(vec![line!(format!("if pkt.eth and {condition} then pkt:{change} end"), count)])
+    }
+
+    fn attempt_to_change_length(&mut self) -> Option<Vec<Statement>> {
+        if !self.scope.packet || !self.has(Features::ERRORS) {
+            return None;
+        }
+        self.spend(40);
+        let method = self.one_of(&["grow", "shrink"]);
+        let end = self.one_of(&["\"tail\"", "nil", "\"middle\"", "7"]);
+        let count = match self.random.below(3) {
+            0 => self.integer(2),
+            1 => expr!(Integer, "(#pkt - $)", self.small(31)),
+            _ => self.small(31),
+        };
+        let change = format!("pcall(pkt.{method}, pkt, $, {end})");
+        Some(vec![line!(format!("if #pkt < 1000 then {change} end"), count)])
+    }
+
+    fn change_tags(&mut self) -> Option<Vec<Statement>> {
+        if !self.scope.packet {
+            return None;
+        }
+        self.spend(20);
+        if self.random.once_in(3) {
+            let condition = self.writable();
+            return Some(vec![line!(format!("{condition}if pkt.vlan then pkt:pop_vlan() end end"))]);
+        }
+        let (id, priority) = (self.number_of_bits(12), self.number_of_bits(3));
+        let kind = self.one_of(&["", "", ", 0x88a8", ", 0x8100", ", nil"]);
+        Some(vec![match self.random.below(3) {
+            0 => {
+                line!(format!("if pkt.eth and #pkt < 130 then pkt:push_vlan($, $ {kind}) end"), id, priority)
+            }
+            1 => line!("if pkt.eth and #pkt < 130 then pkt:push_vlan($) end", id),
+            _ => line!("if pkt.eth and pkt.vlan then pkt:pop_vlan() pkt:push_vlan($, $) end", id, priority),
+        }])
+    }
+
+    /// Of the tag that is there then.
+    fn assign_tag(&mut self) -> Option<Vec<Statement>> {
+        if !self.scope.packet {
+            return None;
+        }
+        self.spend(20);
+        let (field, bits) = *self.random.pick(&[("id", 12), ("priority", 3), ("type", 16)]);
+        let value = self.number_of_bits(bits);
+        Some(vec![line!(
+            format!(
+                "if pkt.vlan and #pkt > 30 then pkt.vlan.{field} = $ print(pkt.vlan.{field}, pkt.vlan.inner_id) end"
+            ),
+            value
+        )])
     }
 
     /// Packets without an Ethernet header can only be read: writing them is an error.

@@ -165,6 +165,17 @@ impl Call {
         if self.is_none_or_nil(number) { Ok(default) } else { self.integer(context, number) }
     }
 
+    /// A string argument with a default (`luaL_optlstring`).
+    pub fn string_or(&self, context: &mut Context<'_>, number: usize, default: &str) -> Result<Option<Str>> {
+        if self.is_in_memory(context, number) {
+            return context.string_argument_or(number, default);
+        }
+        match self.is_none_or_nil(number) {
+            true => Ok(Some(Str::Const(default.as_bytes().into()))),
+            false => self.string(context, number),
+        }
+    }
+
     /// A string argument; integers are converted (`luaL_checklstring`). `None`, with the state dead, if it is neither.
     pub fn string(&self, context: &mut Context<'_>, number: usize) -> Result<Option<Str>> {
         if self.is_in_memory(context, number) {

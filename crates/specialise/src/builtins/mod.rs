@@ -14,6 +14,7 @@ mod digits;
 pub mod event;
 mod format;
 pub mod gmatch;
+mod lengths;
 mod linux;
 mod math;
 mod metatable;
@@ -27,6 +28,7 @@ mod replace;
 mod route;
 mod string;
 mod table;
+mod tags;
 pub mod traversal;
 
 pub use base::{object_text, text_of};
@@ -48,6 +50,7 @@ const FAMILIES: &[&[Row]] = &[
     event::ROWS,
     format::ROWS,
     gmatch::ROWS,
+    lengths::ROWS,
     linux::ROWS,
     math::ROWS,
     metatable::ROWS,
@@ -59,6 +62,7 @@ const FAMILIES: &[&[Row]] = &[
     route::ROWS,
     string::ROWS,
     table::ROWS,
+    tags::ROWS,
     traversal::ROWS,
 ];
 

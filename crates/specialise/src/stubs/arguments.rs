@@ -108,6 +108,27 @@ impl Context<'_> {
         Ok(Some(text_of_payload(self, payload)))
     }
 
+    /// `luaL_optlstring`.
+    pub fn string_argument_or(&mut self, number: usize, default: &str) -> Result<Option<Str>> {
+        let Some(place) = self.place_of(number) else { return Ok(None) };
+        let missing = self.split_missing(place);
+        let tag = arena::load(self, place.address);
+        let nil = self.compare(CompareOp::Eq, tag, TAG_NIL);
+        let (nil, given) = self.split(nil);
+        self.state = given;
+        let mut arms = Vec::new();
+        if let Some(text) = self.string_argument(number)? {
+            arms.push(Arm { state: self.take_state(), values: vec![Abs::Str(text)] });
+        }
+        let (space, start, length) = self.image_text(default.as_bytes());
+        let default = Abs::Str(Str::Slice { space, start, length });
+        arms.extend([missing, nil].map(|state| Arm { state, values: vec![default.clone()] }));
+        Ok(match self.join(arms)?.as_deref() {
+            Some([Abs::Str(text)]) => Some(text.clone()),
+            _ => None,
+        })
+    }
+
     /// Splits by which of `objects` argument 1 is; one state for each that it can be, with the object. Where it is none of
     /// them the error says that `expected` was.
     pub(super) fn split_object(

@@ -61,13 +61,13 @@ unsafe extern "C-unwind" fn set_index(state: *mut lua_State) -> c_int {
         let header: *mut Header = ffi::luaL_checkudata(state, 1, HEADER.as_ptr()).cast();
         let protocol = &PROTOCOLS[(*header).protocol];
         ffi::lua_getiuservalue(state, 1, 1);
-        let (frame, layer) = data::frame_mut(state, -1);
+        let packet = data::frame_mut(state, -1);
         let Some(field) = key(state).and_then(|name| protocol.assignment(name)) else {
             let owner = c_string(state, protocol.name);
             return no_assignment(state, owner);
         };
         let name = ffi::lua_tolstring(state, 2, std::ptr::null_mut());
-        match assign((frame, layer), field, given(state)) {
+        match assign(packet, field, given(state)) {
             Ok(()) => 0,
             Err(Refusal::Absent) => {
                 ffi::luaL_error(state, c"field '%s' is not in this packet".as_ptr(), name)

@@ -5,15 +5,22 @@
 use std::ffi::c_int;
 
 use mlua::ffi::{self, lua_State};
-use moonhook_library::own::data::{CHECKSUM, FIX_CHECKSUMS, ROUTE};
+use moonhook_library::own::data::{CHECKSUM, FIX_CHECKSUMS, GROW, POP_VLAN, PUSH_VLAN, ROUTE, SHRINK};
 
 use super::data::{DataKind, bytes, bytes_mut, check, check_bounds};
 use super::push_bytes;
 use crate::protocol::{Frame, Protocol, View, checksums};
 
 /// All of them, by canonical name.
-pub(super) const METHODS: [(&str, ffi::lua_CFunction); 3] =
-    [(ROUTE, route), (CHECKSUM, checksum), (FIX_CHECKSUMS, fix_checksums)];
+pub(super) const METHODS: [(&str, ffi::lua_CFunction); 7] = [
+    (ROUTE, route),
+    (CHECKSUM, checksum),
+    (FIX_CHECKSUMS, fix_checksums),
+    (GROW, super::lengths::grow),
+    (SHRINK, super::lengths::shrink),
+    (PUSH_VLAN, super::tags::push_vlan),
+    (POP_VLAN, super::tags::pop_vlan),
+];
 
 /// Every IP packet can be sent on, by the loopback interface.
 unsafe extern "C-unwind" fn route(state: *mut lua_State) -> c_int {
@@ -26,7 +33,7 @@ unsafe extern "C-unwind" fn route(state: *mut lua_State) -> c_int {
         if hook.forward(ROUTE).is_none() {
             return ffi::luaL_error(state, c"packets cannot be routed at this hook".as_ptr());
         }
-        if !has_ip(Frame { bytes: bytes(data), layer: hook.layer }) {
+        if !has_ip(Frame::new(bytes(data), hook.layer)) {
             ffi::lua_settop(state, 1);
             ffi::lua_settop(state, 4);
             push_bytes(state, b"no IP header");

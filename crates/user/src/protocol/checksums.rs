@@ -30,7 +30,7 @@ struct Transport {
 
 /// Computes the packet's checksums, of what it has all that they cover.
 pub fn fix((bytes, layer): (&mut [u8], Layer)) {
-    let frame = Frame { bytes, layer };
+    let frame = Frame::new(bytes, layer);
     let Some(ip) = ip::find(frame) else { return };
     let transport = whole_transport(frame, &ip);
     if ip.version == 4 {
