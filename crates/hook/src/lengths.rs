@@ -22,6 +22,11 @@ pub enum Lengths {
 /// Room is made, and taken away, behind the link's header (`BPF_ADJ_ROOM_MAC`); what is new is zeros.
 pub const AFTER_LINK: i64 = 1;
 
+/// Flags for that helper, by the version of the outer header that is put there (`BPF_F_ADJ_ROOM_ENCAP_L3_IPV4`, `…_IPV6`), or of the inner one
+/// that is left (`BPF_F_ADJ_ROOM_DECAP_L3_IPV4`, `…_IPV6`).
+pub const ENCAP: [i64; 2] = [1 << 1, 1 << 2];
+pub const DECAP: [i64; 2] = [1 << 7, 1 << 8];
+
 /// The most bytes of it at once (`bpf_skb_adjust_room`, net/core/filter.c).
 pub const MOST_ROOM: i64 = 0xfff;
 

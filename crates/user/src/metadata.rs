@@ -16,6 +16,8 @@ pub struct Metadata {
     numbers: [u32; NAMES.len()],
     /// The type of an Ethernet frame when it came to the hook, which the kernel remembers; 0 of others.
     pub ethertype: u16,
+    /// The kernel knows that the packet is inside another one.
+    pub is_inside: bool,
     /// The VLAN tag beside the packet.
     pub tag: Option<Tag>,
 }
@@ -31,7 +33,7 @@ pub struct Tag {
 impl Default for Metadata {
     fn default() -> Self {
         let numbers = NAMES.map(|name| if name == "ifindex" { LOOPBACK } else { 0 });
-        Metadata { numbers, ethertype: 0, tag: None }
+        Metadata { numbers, ethertype: 0, is_inside: false, tag: None }
     }
 }
 

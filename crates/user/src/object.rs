@@ -13,6 +13,7 @@ mod header;
 mod lengths;
 mod methods;
 mod tags;
+mod tunnels;
 
 use std::ffi::{CStr, c_int};
 

@@ -21,6 +21,7 @@ pub mod payload;
 mod row;
 pub mod tcp;
 pub mod tls;
+pub mod tunnel;
 pub mod udp;
 mod value;
 pub mod vlan;

@@ -65,8 +65,12 @@ pub const SHRINK: &str = "data.shrink";
 pub const PUSH_VLAN: &str = "data.push_vlan";
 pub const POP_VLAN: &str = "data.pop_vlan";
 
+/// Put the IP packet into another one, and take it out.
+pub const ENCAP: &str = "data.encap";
+pub const DECAP: &str = "data.decap";
+
 /// What is not about an integer or a string at an offset.
-const OTHERS: [Function; 7] = [
+const OTHERS: [Function; 9] = [
     Function::stub(ROUTE, &[Gives::Mixed, Gives::Mixed, Gives::Mixed, Gives::Mixed]),
     Function::stub(CHECKSUM, &[Gives::Integer]),
     Function::stub(FIX_CHECKSUMS, &[]),
@@ -74,6 +78,8 @@ const OTHERS: [Function; 7] = [
     Function::stub(SHRINK, &[]),
     Function::stub(PUSH_VLAN, &[]),
     Function::stub(POP_VLAN, &[]),
+    Function::stub(ENCAP, &[]),
+    Function::stub(DECAP, &[]),
 ];
 
 const FUNCTIONS: [Function; ACCESSES.len() + OTHERS.len()] = {

@@ -20,6 +20,7 @@ mod route;
 mod tcp;
 mod tls;
 mod transport;
+mod tunnel;
 mod udp;
 mod vlan;
 
@@ -31,6 +32,7 @@ pub use checksums::fix as fix_checksums;
 pub use header::{Assignment, Field, Protocol, RefusedBy, Values};
 pub use payload::payload_offset;
 pub use route::{PARAMETERS as ROUTE_PARAMETERS, Routed, route};
+pub use tunnel::{Failed, decap, encap};
 
 /// All of them, and what else packets have.
 pub fn protocols<M: Machine>() -> Vec<Protocol<M>> {

@@ -9,6 +9,7 @@ pub(super) const STATEMENTS: Rules<StatementRule> = &[
     (Features::LENGTHS, 1, Generator::attempt_to_change_length),
     (Features::LENGTHS, 3, Generator::change_tags),
     (Features::LENGTHS, 2, Generator::assign_tag),
+    (Features::LENGTHS, 3, Generator::tunnel),
 ];
 
 pub(super) const INTEGERS: Rules<ExpressionRule> = &[(Features::LENGTHS, 5, |it, _| it.checksum())];
@@ -75,6 +76,32 @@ impl Generator {
             1 => line!("if pkt.eth and #pkt < 130 then pkt:push_vlan($) end", id),
             _ => line!("if pkt.eth and pkt.vlan then pkt:pop_vlan() pkt:push_vlan($, $) end", id, priority),
         }])
+    }
+
+    /// Puts the IP packet into another one, where there is one, or takes it out.
+    fn tunnel(&mut self) -> Option<Vec<Statement>> {
+        if !self.scope.packet {
+            return None;
+        }
+        self.spend(30);
+        if self.random.once_in(3) {
+            let guarded = "if pkt.eth and pkt.ip and (pkt.ip.proto == 4 or pkt.ip.proto == 41) then";
+            let call = if self.has(Features::ERRORS) { "pcall(pkt.decap, pkt)" } else { "pkt:decap()" };
+            return Some(vec![line!(format!("{guarded} {call} print(#pkt, pkt.ip and pkt.ip.dst) end"))]);
+        }
+        let (source, target) = *self.random.pick(&[
+            ("\"192.0.2.77\"", "\"198.51.100.1\""),
+            ("\"2001:db8::77\"", "\"fe80::1:0:1\""),
+            ("pkt.ip.dst", "pkt.ip.src"),
+            ("pkt.ip.src", "pkt.ip.src"),
+        ]);
+        let ttl = self.number_of_bits(8);
+        let call =
+            format!("pkt:encap({source}, {target}, $) print(pkt.ip.length, pkt.ip.checksum, pkt.ip.dst)");
+        Some(vec![line!(
+            format!("if pkt.eth and pkt.ip and not pkt.vlan and #pkt < 130 then {call} end"),
+            ttl
+        )])
     }
 
     /// Of the tag that is there then.

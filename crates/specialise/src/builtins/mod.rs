@@ -30,6 +30,7 @@ mod string;
 mod table;
 mod tags;
 pub mod traversal;
+mod tunnels;
 
 pub use base::{object_text, text_of};
 pub use own::is_library_function;
@@ -64,6 +65,7 @@ const FAMILIES: &[&[Row]] = &[
     table::ROWS,
     tags::ROWS,
     traversal::ROWS,
+    tunnels::ROWS,
 ];
 
 pub fn find_row(name: &str) -> Option<&'static Row> {

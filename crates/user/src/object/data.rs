@@ -149,7 +149,7 @@ unsafe fn refresh(state: *mut lua_State, position: c_int, data: *mut Data) {
 }
 
 /// The bytes of a packet, and what they begin with.
-unsafe fn packet_frame<'a>(data: *mut Data) -> Frame<'a> {
+pub(super) unsafe fn packet_frame<'a>(data: *mut Data) -> Frame<'a> {
     // SAFETY: as in `bytes`.
     unsafe {
         let layer = match (*data).kind {

@@ -16,7 +16,7 @@ pub(super) const MOST: usize = 0xffff;
 const LEAST: usize = 14;
 
 /// The most that the kernel gives to or takes from the front of a packet of the network stack.
-const MOST_ROOM: usize = 4095;
+pub(super) const MOST_ROOM: usize = 4095;
 
 pub(super) const LONGER: &CStr = c"packet cannot be made longer";
 pub(super) const SHORTER: &CStr = c"packet cannot be made shorter";

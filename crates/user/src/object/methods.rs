@@ -5,14 +5,16 @@
 use std::ffi::c_int;
 
 use mlua::ffi::{self, lua_State};
-use moonhook_library::own::data::{CHECKSUM, FIX_CHECKSUMS, GROW, POP_VLAN, PUSH_VLAN, ROUTE, SHRINK};
+use moonhook_library::own::data::{
+    CHECKSUM, DECAP, ENCAP, FIX_CHECKSUMS, GROW, POP_VLAN, PUSH_VLAN, ROUTE, SHRINK,
+};
 
 use super::data::{DataKind, bytes, bytes_mut, check, check_bounds};
 use super::push_bytes;
 use crate::protocol::{Frame, Protocol, View, checksums};
 
 /// All of them, by canonical name.
-pub(super) const METHODS: [(&str, ffi::lua_CFunction); 7] = [
+pub(super) const METHODS: [(&str, ffi::lua_CFunction); 9] = [
     (ROUTE, route),
     (CHECKSUM, checksum),
     (FIX_CHECKSUMS, fix_checksums),
@@ -20,6 +22,8 @@ pub(super) const METHODS: [(&str, ffi::lua_CFunction); 7] = [
     (SHRINK, super::lengths::shrink),
     (PUSH_VLAN, super::tags::push_vlan),
     (POP_VLAN, super::tags::pop_vlan),
+    (ENCAP, super::tunnels::encap),
+    (DECAP, super::tunnels::decap),
 ];
 
 /// Every IP packet can be sent on, by the loopback interface.

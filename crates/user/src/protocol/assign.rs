@@ -184,7 +184,7 @@ fn mac(text: &[u8]) -> Option<u128> {
 }
 
 /// An address as fields show it: its bytes' count, and the number that they are.
-fn address(text: &[u8]) -> Option<(usize, u128)> {
+pub fn address(text: &[u8]) -> Option<(usize, u128)> {
     let text = std::str::from_utf8(text).ok()?;
     if let Ok(address) = text.parse::<Ipv4Addr>() {
         return (address.to_string() == text).then_some((4, u128::from(u32::from(address))));
