@@ -27,7 +27,7 @@ cgroup.connect("$CGROUP", function(c)
     assert(peer.port == 7001)
   end
   if peer.port == 7004 then peer.address = "192.0.2.1.2" end
-  if peer.port == 7005 then peer.port = 0 end
+  if peer.port == 7005 then peer.port = 65536 end
 end)
 LUA
 
@@ -84,7 +84,7 @@ for form in expanded general; do
     is 24 grep -c . "$WORK/asked"
     grep -q "cgroup.connect4 $CGROUP, cgroup.connect6 $CGROUP" "$WORK/run.out" || die "$(cat "$WORK/run.out")"
     is 4 grep -c "bad value for field 'address'" "$WORK/run.err"
-    is 4 grep -c "bad value for field 'port'" "$WORK/run.err"
+    is 4 grep -c "bad value for field 'port' (integer of 16 bits expected)" "$WORK/run.err"
     sed 's/7002/7001/' "$WORK/policy.lua" >"$WORK/other.lua"
     "$MOONHOOK" reload policy "$WORK/other.lua" >"$WORK/reload.out"
     is '!-+--- !-+--- !-+--- !-+--- ' ask_as_service

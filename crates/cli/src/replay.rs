@@ -157,11 +157,18 @@ fn frames(
         if let (Some(writer), Outcome::Decided(decision)) = (passed.as_mut(), &line.outcome)
             && decision.verdict == decision.hook.default
         {
-            writer.write(&Frame { data: decision.data.clone(), ..frame.clone() })?;
+            writer.write(&changed(&frame, &decision.data))?;
         }
         listing.frame(&frame, &line)?;
     }
     Ok(())
+}
+
+/// The frame as a handler has left it: what a capture has not kept of it is as long as it was.
+fn changed(frame: &Frame, data: &[u8]) -> Frame {
+    let missing = (frame.original_length as usize).saturating_sub(frame.data.len());
+    let original_length = u32::try_from(data.len() + missing).unwrap_or(u32::MAX);
+    Frame { data: data.to_vec(), original_length, ..frame.clone() }
 }
 
 /// The first tier's outcome, and how the second one's differs. A frame that the first cannot take is not given to the

@@ -39,6 +39,8 @@ const fn hook(name: &'static str, section: &'static str) -> Hook {
         default: 1,
         answer: Answer::Verdict,
         checksums: Checksums::Bytes,
+        lengths: None,
+        tags: None,
         forwards: &[],
         layer: Layer::Network,
         is_interrupted: true,

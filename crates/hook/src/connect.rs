@@ -27,6 +27,8 @@ const fn hook(name: &'static str, section: &'static str, peer: Peer) -> Hook {
         default: 1,
         answer: Answer::Verdict,
         checksums: Checksums::Bytes,
+        lengths: None,
+        tags: None,
         forwards: &[],
         layer: Layer::Socket,
         is_interrupted: true,

@@ -4,11 +4,13 @@
 mod cgroup;
 mod connect;
 mod layer;
+pub mod lengths;
 mod netfilter;
 mod on_error;
 mod order;
 mod place;
 mod socket;
+mod tags;
 mod tc;
 mod xdp;
 
@@ -18,11 +20,13 @@ use std::hash;
 pub use cgroup::{CGROUP_EGRESS, CGROUP_INGRESS};
 pub use connect::{CONNECT_4, CONNECT_6};
 pub use layer::Layer;
+pub use lengths::Lengths;
 pub use netfilter::NETFILTER;
 pub use on_error::OnError;
 pub use order::{Order, Other};
 pub use place::{Family, NETFILTER_POINTS, NetfilterPlace, Place, Point};
 pub use socket::{MATCH, SOCKET};
+pub use tags::Tags;
 pub use tc::{TC_EGRESS, TC_INGRESS};
 pub use xdp::XDP;
 
@@ -57,6 +61,10 @@ pub struct Hook {
     pub answer: Answer,
     /// What programs do for a packet whose fields they change.
     pub checksums: Checksums,
+    /// How they change a packet's length, if they can.
+    pub lengths: Option<Lengths>,
+    /// Where it keeps VLAN tags, if not all are among a packet's bytes.
+    pub tags: Option<Tags>,
     /// Functions that send packets elsewhere, or say where to, and the helper that each calls (`enum bpf_func_id`).
     pub forwards: &'static [(&'static str, u32)],
     /// What the packet begins with.

@@ -21,6 +21,8 @@ pub const NETFILTER: Hook = Hook {
     default: 1,
     answer: Answer::Verdict,
     checksums: Checksums::Bytes,
+    lengths: None,
+    tags: None,
     forwards: &[],
     layer: Layer::Network,
     is_interrupted: true,

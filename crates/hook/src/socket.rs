@@ -38,6 +38,8 @@ const fn hook(name: &'static str, section: &'static str, layer: Layer, verdicts:
         default: 0,
         answer: Answer::Length,
         checksums: Checksums::Bytes,
+        lengths: None,
+        tags: None,
         forwards: &[],
         layer,
         is_interrupted: true,

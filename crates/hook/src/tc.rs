@@ -1,7 +1,10 @@
 //! tc, through links (tcx): packets between driver and protocols, as the kernel keeps them (`struct __sk_buff`, `enum tcx_action_base` of
 //! include/uapi/linux/bpf.h). Scripts may use the names of `TC_ACT_…` (include/uapi/linux/pkt_cls.h), too.
 
-use crate::{Addresses, Answer, Checksums, Context, Elsewhere, Hook, Layer, Metadata, Packet, Pull, Verdict};
+use crate::{
+    Addresses, Answer, Checksums, Context, Elsewhere, Hook, Layer, Lengths, Metadata, Packet, Pull, Tags,
+    Verdict,
+};
 
 /// `NEXT` is for the programs behind this one, and in the end for the protocols, or the driver.
 const VERDICTS: &[Verdict] = &[
@@ -52,6 +55,10 @@ const fn hook(name: &'static str, section: &'static str, forwards: &'static [(&'
         answer: Answer::Verdict,
         // `bpf_l4_csum_replace`.
         checksums: Checksums::Helper(11),
+        // `bpf_skb_change_tail`, `bpf_skb_adjust_room`.
+        lengths: Some(Lengths::Stack { tail: 38, room: 50, segment: 176 }),
+        // `bpf_skb_vlan_push`, `bpf_skb_vlan_pop`.
+        tags: Some(Tags { present: 20, control: 24, kind: 28, protocol: 16, push: 18, pop: 19 }),
         forwards,
         layer: Layer::Link,
         is_interrupted: false,

@@ -1,8 +1,8 @@
 //! XDP: frames as the driver has received them (`enum xdp_action`, `struct xdp_md`).
 
 use crate::{
-    Addresses, Answer, Buffers, Bytes, Checksums, Context, Elsewhere, Hook, Layer, Length, Metadata, Packet,
-    Reader, Verdict,
+    Addresses, Answer, Buffers, Bytes, Checksums, Context, Elsewhere, Hook, Layer, Length, Lengths, Metadata,
+    Packet, Reader, Verdict,
 };
 
 /// `bpf_xdp_get_buff_len`, `bpf_xdp_load_bytes` and `bpf_xdp_store_bytes`.
@@ -32,6 +32,9 @@ pub const XDP: Hook = Hook {
     default: 2,
     answer: Answer::Verdict,
     checksums: Checksums::Bytes,
+    // `bpf_xdp_adjust_head`, `bpf_xdp_adjust_tail`.
+    lengths: Some(Lengths::Ends { head: 44, tail: 65 }),
+    tags: None,
     // `bpf_redirect`, `bpf_fib_lookup`.
     forwards: &[("redirect", 23), ("data.route", 69)],
     layer: Layer::Link,

@@ -12,6 +12,8 @@ pub const FRAME_MIN: usize = 14;
 /// What is kept free before a frame (`XDP_PACKET_HEADROOM`) and after it (`struct skb_shared_info`, aligned).
 const HEADROOM: usize = 256;
 const TAILROOM: usize = 320;
+/// How much longer than before a frame can have become.
+const GROWTH: usize = 64 << 10;
 /// Buffers that can follow the first one (`MAX_SKB_FRAGS`, CONFIG_MAX_SKB_FRAGS default).
 const FRAGMENTS: usize = 17;
 
@@ -73,8 +75,7 @@ impl Program {
         if !(min..=max).contains(&frame.len()) {
             return Err(InstallError::FrameLength { length: frame.len(), min, max });
         }
-        // A program may grow the frame into the free room on both sides.
-        let mut data = vec![0; frame.len() + page_size()];
+        let mut data = vec![0; frame.len() + GROWTH];
         let refused = |errno| match errno {
             // Packets of the network stack have something behind that header (`convert___skb_to_skb`, net/bpf/test_run.c).
             Errno::EINVAL if frame.len() == FRAME_MIN => {

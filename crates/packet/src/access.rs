@@ -32,7 +32,7 @@ pub trait Access: Machine {
     /// The frame's length in bytes.
     fn packet_length(&mut self) -> Word {
         if let Some(copy) = self.copy() {
-            return copy.length;
+            return self.copy_length(copy);
         }
         let Bounds { start, end } = self.bounds();
         let length = self.binary(BinaryOp::Sub, end, start);
@@ -231,6 +231,12 @@ pub trait Access: Machine {
             Size::B4 => self.unary(UnaryOp::Swap32, word),
             Size::B8 => self.unary(UnaryOp::Swap64, word),
         }
+    }
+
+    /// The sum of the two halves of a word of 8 bytes.
+    fn halves(&mut self, word: Word) -> Word {
+        let (high, low) = (self.shr(word, 32), self.and(word, 0xffff_ffff));
+        self.add(high, low)
     }
 
     /// Where the frame is: words of the program's context of which the verifier makes pointers, loaded unless they are known. Where a

@@ -147,10 +147,7 @@ pub trait Assign: Access {
                 Change { difference: self.sub(new, old), bias: 0xffff_ffff }
             }
             Size::B8 => {
-                let [new, old] = [new, old].map(|word| {
-                    let (high, low) = (self.shr(word, 32), self.and(word, 0xffff_ffff));
-                    self.add(high, low)
-                });
+                let [new, old] = [new, old].map(|word| self.halves(word));
                 Change { difference: self.sub(new, old), bias: 2 * 0xffff_ffff }
             }
         }

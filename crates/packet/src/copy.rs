@@ -33,10 +33,12 @@ const LENGTH: i16 = -16;
 pub struct FrameCopy {
     pub reader: Reader,
     pub base: Value,
-    /// The frame's.
-    pub length: Word,
+    /// The frame's, unless it changes.
+    length: Word,
     /// Bytes that can be read: at most 0xffff.
-    pub readable: Word,
+    readable: Word,
+    /// The length may change: it is the one noted.
+    varies: bool,
     /// Only the [`FIRST`] bytes were copied, unless the note says that the others were.
     pub partly: bool,
     /// The address of the dynptr over the packet, where it is copied through one.
@@ -63,7 +65,7 @@ pub trait Scattered: Access {
         }
         let (length, dynptr) = self.whole_length(reader)?;
         let copy = FrameCopy { partly, dynptr, ..self.described_copy(reader, length)? };
-        if dynptr.is_some() {
+        if dynptr.is_some() || copy.varies {
             self.store(copy.base, LENGTH, Size::B8, length);
         }
         let empty = self.compare(CompareOp::Eq, copy.readable, 0);
@@ -88,8 +90,46 @@ pub trait Scattered: Access {
             }
         };
         let copy = self.described_copy(reader, length)?;
+        if copy.varies {
+            self.store(copy.base, LENGTH, Size::B8, length);
+        }
         self.set_copy(copy);
         Ok(())
+    }
+
+    /// Copies the frame again, whose length has changed.
+    fn copy_again(&mut self) -> Result<(), Self::Stop> {
+        let Some(copy) = self.copy().filter(|_| self.alive()) else { return Ok(()) };
+        if !copy.varies {
+            return self.note_length_change();
+        }
+        let (length, _) = self.whole_length(copy.reader)?;
+        self.store(copy.base, LENGTH, Size::B8, length);
+        let readable = self.readable_of(length);
+        let empty = self.compare(CompareOp::Eq, readable, 0);
+        self.fail_if(empty, |machine| machine.fault(Fault::Memory));
+        self.copy_bytes(copy, 0, readable);
+        Ok(())
+    }
+
+    /// The frame's length.
+    fn copy_length(&mut self, copy: FrameCopy) -> Word {
+        if copy.varies { self.load(copy.base, LENGTH, Size::B8, false) } else { copy.length }
+    }
+
+    /// Bytes of the copy that can be read.
+    fn copy_readable(&mut self, copy: FrameCopy) -> Word {
+        if !copy.varies {
+            return copy.readable;
+        }
+        let length = self.copy_length(copy);
+        self.readable_of(length)
+    }
+
+    /// Bytes that can be read of a frame that is so long.
+    fn readable_of(&mut self, length: Word) -> Word {
+        let readable = self.smaller(length, Word::Imm(MAX_FRAME));
+        self.and(readable, MAX_FRAME)
     }
 
     /// Copies so many bytes from `offset` on: one at least.
@@ -177,9 +217,9 @@ pub trait Scattered: Access {
 
     fn described_copy(&mut self, reader: Reader, length: Word) -> Result<FrameCopy, Self::Stop> {
         let base = self.room_for_copy()?;
-        let readable = self.smaller(length, Word::Imm(MAX_FRAME));
-        let readable = self.and(readable, MAX_FRAME);
-        Ok(FrameCopy { reader, base, length, readable, partly: false, dynptr: None })
+        let readable = self.readable_of(length);
+        let varies = self.hook().lengths.is_some() && self.may_change_length();
+        Ok(FrameCopy { reader, base, length, readable, varies, partly: false, dynptr: None })
     }
 
     /// What [`crate::Access::locate`] does, in the copy: the comparison is with the frame's length, and a mask is the proof.
@@ -194,7 +234,8 @@ pub trait Scattered: Access {
             Word::Imm(imm) if (0..=MAX_DISPLACEMENT).contains(&imm) => {
                 let needed = imm as u32 + size;
                 if self.state().packet().length < needed {
-                    let missing = self.compare(CompareOp::UGt, i64::from(needed), copy.readable);
+                    let readable = self.copy_readable(copy);
+                    let missing = self.compare(CompareOp::UGt, i64::from(needed), readable);
                     self.leave_if(missing, &mut outside);
                     self.state_mut().packet_mut().length = needed;
                 }
@@ -229,7 +270,8 @@ pub trait Scattered: Access {
         let end = self.add(root, i64::from(needed));
         let known = self.state().packet().pointer(root).copied();
         if known.is_none_or(|known| known.proved < needed) {
-            let beyond = self.compare(CompareOp::SGt, end, copy.readable);
+            let readable = self.copy_readable(copy);
+            let beyond = self.compare(CompareOp::SGt, end, readable);
             self.leave_if(beyond, outside);
             let before = self.compare(CompareOp::SLt, Word::Value(root), 0);
             self.leave_if(before, outside);

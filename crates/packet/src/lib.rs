@@ -6,15 +6,21 @@
 
 mod access;
 mod assign;
+mod checksum;
 mod copy;
 mod facts;
+mod lengths;
 mod machine;
 pub mod protocols;
+mod tags;
 mod value;
 
 pub use access::{Access, COMMON_REACH, MAX_DISPLACEMENT, MAX_FRAME, MAX_LENGTH, READABLE};
 pub use assign::{Refused, Takes};
+pub use checksum::Checksum;
 pub use copy::{FIRST as FIRST_COPIED, FrameCopy, Scattered};
 pub use facts::{Bounds, Facts, Parsed, Pointer};
+pub use lengths::{ChangeLength, End};
 pub use machine::{Fault, Machine, PacketState};
+pub use tags::{ChangeTags, Tag, Untagged};
 pub use value::{Value, ValuePaths};

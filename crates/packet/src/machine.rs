@@ -54,6 +54,12 @@ pub trait Machine: Branches<State: PacketState> {
     /// Takes note that code may read what is not among the first bytes of a packet that is only partly copied.
     fn note_far_read(&mut self) -> Result<(), Self::Stop>;
 
+    /// Whether the length of a frame that was copied may change from here on, or may have changed.
+    fn may_change_length(&self) -> bool;
+
+    /// Takes note that it does.
+    fn note_length_change(&mut self) -> Result<(), Self::Stop>;
+
     /// The program's context.
     fn program_context(&self) -> Word {
         self.code().function.params[0].into()

@@ -3,6 +3,9 @@
 //! What a turn proves of the frame's length stays known of its address (`find_good_pkt_pointers`, kernel/bpf/verifier.c), so that the
 //! verifier walks the loop once more for each length that a turn may have proved. An address that was loaded in the turn has proved
 //! what all paths to the loop's head have in common, and nothing else. That comparison cannot fail: it says what is so already.
+//!
+//! An address that is loaded behind the head stays: a call may have moved the frame before. No call has where a turn compares something with the
+//! end that was loaded first, for then that would be no address any more.
 
 use crate::Around;
 use crate::around::context_of;
@@ -16,6 +19,7 @@ pub(crate) fn run(function: &mut Function, _: &Around) -> bool {
     // Of the frame, not of an address: new addresses do not change it.
     let checks = frame.checks(function, &definitions(function));
     let lengths = proved_lengths(function, &flow, &checks);
+    let blocks = function.blocks.len();
     let mut changed = false;
     for &head in &flow.order {
         let Some((Terminator::MayGoto { go, stop }, loc)) = &function.block(head).terminator else {
@@ -33,7 +37,9 @@ pub(crate) fn run(function: &mut Function, _: &Around) -> bool {
             continue;
         }
         let proved = lengths[head.index()].unwrap_or(0);
-        let old: Vec<Value> = frame.starts(function);
+        // Blocks that were made here are in front of what they were made for.
+        let is_before = |block: Block| block.index() >= blocks || !flow.dominates(go, block);
+        let old: Vec<Value> = frame.starts(function, is_before);
         let entry = function.new_block();
         let Frame { context, end, start_disp, .. } = frame;
         let load = Op::Load { size: Size::B4, signed: false, base: context, disp: start_disp };
@@ -129,15 +135,17 @@ impl Frame {
         Some(Frame { context, end: insts.find(is_end)?.result?, start_disp: words.start })
     }
 
-    /// All that was loaded from where the frame's address stands.
-    fn starts(&self, function: &Function) -> Vec<Value> {
-        let insts = function.blocks.iter().flat_map(|block| &block.insts);
+    /// All that was loaded from where the frame's address stands, in blocks that are wanted.
+    fn starts(&self, function: &Function, is_wanted: impl Fn(Block) -> bool) -> Vec<Value> {
+        let blocks = function.blocks.iter().enumerate();
+        let wanted = blocks.filter(|(index, _)| is_wanted(Block(*index as u32)));
+        let insts = wanted.flat_map(|(_, block)| &block.insts);
         let is_start = |inst: &&Inst| matches!(inst.op, Op::Load { base, disp, .. } if (base, disp) == (self.context, self.start_disp));
         insts.filter(is_start).filter_map(|inst| inst.result).collect()
     }
 
     fn checks(&self, function: &Function, definitions: &[Definition]) -> Vec<Check> {
-        let starts = self.starts(function);
+        let starts = self.starts(function, |_| true);
         let mut checks = Vec::new();
         for (index, data) in function.blocks.iter().enumerate() {
             if let Some((Terminator::Branch { condition, then, otherwise }, _)) = &data.terminator

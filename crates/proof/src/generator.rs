@@ -34,6 +34,7 @@ mod integers;
 mod iterators;
 mod jumps;
 mod kit;
+mod lengths;
 mod lists;
 mod loops;
 mod metamethods;
@@ -264,6 +265,7 @@ impl Generator {
             packet::STATEMENTS,
             writes::STATEMENTS,
             forwarding::STATEMENTS,
+            lengths::STATEMENTS,
             places::STATEMENTS,
             functions::STATEMENTS,
             texts::STATEMENTS,

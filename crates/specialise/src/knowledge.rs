@@ -37,6 +37,8 @@ pub struct Knowledge {
     pub stored: Stored,
     /// Handlers look at the data of packets that are copied, and not at headers only: all is copied.
     pub copies_whole: bool,
+    /// Handlers change the length of frames that are copied.
+    pub changes_lengths: bool,
     /// Places seen so far in an attempt that may read behind what is copied at first.
     pub far_reads: usize,
     /// What the attempts have cost.

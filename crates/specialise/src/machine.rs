@@ -101,6 +101,15 @@ impl Machine for Context<'_> {
         Ok(self.emit(Op::Binary(BinaryOp::Add, region, Operand::Imm(COPY_START as i32))))
     }
 
+    fn may_change_length(&self) -> bool {
+        self.known.changes_lengths || !self.around.learns()
+    }
+
+    fn note_length_change(&mut self) -> Result<(), Stop> {
+        self.known.changes_lengths = true;
+        self.learned()
+    }
+
     /// Where code reads in a loop, or at many places, handlers look at the packet's data.
     fn note_far_read(&mut self) -> Result<(), Stop> {
         const MANY: usize = 8;

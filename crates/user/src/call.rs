@@ -9,9 +9,7 @@ use mlua::ffi::{self, lua_State};
 use mlua::{Function, Lua};
 
 use crate::metadata::Metadata;
-use crate::object::{self, DataKind};
-use crate::protocol::Frame;
-use crate::{RuntimeError, protocol, steps};
+use crate::{RuntimeError, object, steps};
 use moonhook_hook::Hook;
 
 /// The verdict of `handler` about `frame`, which it may change, and which stays changed also after an error. `budget`
@@ -19,11 +17,9 @@ use moonhook_hook::Hook;
 pub(crate) fn call(
     lua: &Lua,
     (handler, hook): (&Function, &'static Hook),
-    (frame, metadata): (&mut [u8], &mut Metadata),
+    (frame, metadata): (&mut Vec<u8>, &mut Metadata),
     budget: &mut u64,
 ) -> Result<i32, RuntimeError> {
-    let argument =
-        (protocol::payload::offset(Frame { bytes: frame, layer: hook.layer }) as u16).to_be_bytes();
     let mut result = None;
     // SAFETY: `exec_raw` calls the closure under Lua's protection, with the handler on top of the stack. Nothing with a
     // destructor is alive where Lua may raise an error: `protected` catches the handler's own, and what it gives is
@@ -31,7 +27,7 @@ pub(crate) fn call(
     let outside = unsafe {
         lua.exec_raw::<()>(handler, |state| {
             let before = steps::start(state, *budget);
-            let ended = protected(state, hook, (frame, metadata), &argument);
+            let ended = protected(state, hook, (frame, metadata));
             steps::stop(state, before);
             *budget = steps::remaining();
             result = Some(ended);
@@ -52,8 +48,7 @@ fn bare(message: impl Into<Vec<u8>>) -> RuntimeError {
 unsafe fn protected(
     state: *mut lua_State,
     hook: &'static Hook,
-    (frame, metadata): (&mut [u8], &mut Metadata),
-    argument: &[u8],
+    (frame, metadata): (&mut Vec<u8>, &mut Metadata),
 ) -> Result<i32, RuntimeError> {
     // SAFETY: the stack has room for what is pushed; up to `lua_pcall` nothing here has a destructor, and after it
     // nothing raises errors.
@@ -64,14 +59,15 @@ unsafe fn protected(
         let description = handler + 1;
         ffi::lua_pushvalue(state, description);
         ffi::lua_pushcclosure(state, describe, 1);
-        object::push(state, DataKind::Packet(hook), frame, *metadata);
-        object::push(state, DataKind::Argument, argument, Metadata::default());
+        object::push_packet(state, hook, frame, *metadata);
+        object::push_argument(state);
         let (describe, packet, argument) = (handler + 2, handler + 3, handler + 4);
         for index in [handler, packet, argument] {
             ffi::lua_pushvalue(state, index);
         }
         let status = ffi::lua_pcall(state, 2, 1, describe);
-        frame.copy_from_slice(object::bytes(state, packet));
+        frame.clear();
+        frame.extend_from_slice(object::bytes(state, packet));
         *metadata = object::metadata(state, packet);
         object::expire(state, packet);
         object::expire(state, argument);

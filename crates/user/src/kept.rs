@@ -2,7 +2,7 @@
 
 use crate::UserError;
 use crate::metadata::Metadata;
-use crate::object::{self, DataKind};
+use crate::object;
 use mlua::{Lua, Value};
 use moonhook_hook::Hook;
 
@@ -28,8 +28,9 @@ impl FrameObjects {
     /// # Errors
     /// Lua has no memory left.
     pub fn make(&self, bytes: &[u8]) -> mlua::Result<Value> {
-        let kind = DataKind::Packet(self.hook);
         // SAFETY: as in `new`, where `register` has run; the slice and the numbers live through the call.
-        unsafe { self.lua.exec_raw((), |state| object::push(state, kind, bytes, Metadata::default())) }
+        unsafe {
+            self.lua.exec_raw((), |state| object::push_packet(state, self.hook, bytes, Metadata::default()))
+        }
     }
 }

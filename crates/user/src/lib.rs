@@ -18,6 +18,8 @@ mod tables;
 use metadata::Metadata;
 use mlua::{Function, Lua};
 use moonhook_hook::{HOOKS, Hook, OnError, Point};
+use protocol::Frame;
+use protocol::peer::Peer;
 
 pub use error::{RuntimeError, UserError};
 pub use kept::FrameObjects;
@@ -119,9 +121,26 @@ impl UserTier {
         Ok(())
     }
 
-    fn first_verdict(&self, point: &Point, frame: &mut [u8], budget: &mut u64) -> Result<i32, RuntimeError> {
+    fn first_verdict(
+        &self,
+        point: &Point,
+        frame: &mut Vec<u8>,
+        budget: &mut u64,
+    ) -> Result<i32, RuntimeError> {
         let hook = point.hook;
-        let mut metadata = Metadata::default();
+        let mut metadata = Metadata::of(Frame::new(frame, hook.layer));
+        let mut none = Vec::new();
+        let frame = match hook.context.peer {
+            None => frame,
+            Some(peer) => {
+                // A process is asked about connections that it begins, not about what is sent over them.
+                metadata.peer = Peer::of_frame(frame, peer.version);
+                &mut none
+            }
+        };
+        if hook.context.peer.is_some() && metadata.peer.is_none() {
+            return Ok(hook.default);
+        }
         for handler in self.handlers.iter().filter(|handler| handler.point == *point) {
             moonhook_load::set_hook(Some(hook));
             let verdict = call::call(&self.lua, (&handler.function, hook), (frame, &mut metadata), budget);

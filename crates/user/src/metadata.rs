@@ -1,7 +1,9 @@
 //! What the kernel keeps beside a packet, as a test run of the kernel has it for a packet that it has just made: it comes in by the loopback
 //! interface, and nobody has marked it (`bpf_prog_test_run_skb`, `bpf_prog_test_run_xdp` of net/bpf/test_run.c).
 
-use moonhook_hook::Hook;
+use crate::protocol::peer::Peer;
+use crate::protocol::{Frame, eth};
+use moonhook_hook::{Hook, Layer};
 
 /// All that some hook has.
 const NAMES: [&str; 5] = ["ifindex", "mark", "priority", "queue", "rxhash"];
@@ -9,13 +11,32 @@ const NAMES: [&str; 5] = ["ifindex", "mark", "priority", "queue", "rxhash"];
 /// The loopback interface's number.
 const LOOPBACK: u32 = 1;
 
-/// The numbers, in the order of [`NAMES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Metadata([u32; NAMES.len()]);
+pub struct Metadata {
+    /// The numbers that scripts see, in the order of [`NAMES`].
+    numbers: [u32; NAMES.len()],
+    /// The type of an Ethernet frame when it came to the hook, which the kernel remembers; 0 of others.
+    pub ethertype: u16,
+    /// The kernel knows that the packet is inside another one.
+    pub is_inside: bool,
+    /// The VLAN tag beside the packet.
+    pub tag: Option<Tag>,
+    /// Whom a socket is about to be connected with, where programs are asked about that.
+    pub peer: Option<Peer>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tag {
+    /// 0x8100 or 0x88a8.
+    pub kind: u16,
+    /// 3 bits priority, 1 bit drop-eligible, 12 bits id.
+    pub control: u16,
+}
 
 impl Default for Metadata {
     fn default() -> Self {
-        Metadata(NAMES.map(|name| if name == "ifindex" { LOOPBACK } else { 0 }))
+        let numbers = NAMES.map(|name| if name == "ifindex" { LOOPBACK } else { 0 });
+        Metadata { numbers, ethertype: 0, is_inside: false, tag: None, peer: None }
     }
 }
 
@@ -25,15 +46,24 @@ pub fn is_known(name: &[u8]) -> bool {
 }
 
 impl Metadata {
+    /// That of a packet which comes to a hook.
+    pub fn of(packet: Frame<'_>) -> Metadata {
+        let ethertype = match packet.layer {
+            Layer::Link => eth::ethertype(packet).unwrap_or(0),
+            Layer::Network | Layer::Socket => 0,
+        };
+        Metadata { ethertype, ..Metadata::default() }
+    }
+
     /// What the hook has under that name.
     pub fn get(&self, hook: &Hook, name: &[u8]) -> Option<u32> {
         let index = NAMES.iter().position(|known| known.as_bytes() == name)?;
-        hook.metadata(NAMES[index]).map(|_| self.0[index])
+        hook.metadata(NAMES[index]).map(|_| self.numbers[index])
     }
 
     /// Where it is to be changed; `None` where the hook's programs cannot.
     pub fn place(&mut self, hook: &Hook, name: &[u8]) -> Option<&mut u32> {
         let index = NAMES.iter().position(|known| known.as_bytes() == name)?;
-        hook.metadata(NAMES[index]).filter(|metadata| metadata.is_written).map(|_| &mut self.0[index])
+        hook.metadata(NAMES[index]).filter(|metadata| metadata.is_written).map(|_| &mut self.numbers[index])
     }
 }

@@ -10,14 +10,17 @@
 
 mod data;
 mod header;
+mod lengths;
+mod methods;
+mod tags;
+mod tunnels;
 
 use std::ffi::{CStr, c_int};
 
 use crate::metadata::Metadata;
 use crate::protocol::{Frame, Value};
 use mlua::ffi::{self, lua_State};
-
-pub(crate) use data::DataKind;
+use moonhook_hook::Hook;
 
 /// Names of metatables in the registry, and of the types in messages.
 const DATA: &CStr = c"data";
@@ -37,19 +40,33 @@ pub(crate) unsafe fn register(state: *mut lua_State) {
     }
 }
 
-/// Pushes an object that holds a copy of `bytes`.
+/// Pushes a packet that holds a copy of `bytes`.
 ///
 /// # Safety
 /// As for [`register`], which has run in this state.
-pub(crate) unsafe fn push(state: *mut lua_State, kind: DataKind, bytes: &[u8], metadata: Metadata) {
+pub(crate) unsafe fn push_packet(
+    state: *mut lua_State,
+    hook: &'static Hook,
+    bytes: &[u8],
+    metadata: Metadata,
+) {
     // SAFETY: the caller's promise.
-    unsafe { data::push(state, kind, bytes, metadata) }
+    unsafe { data::push(state, data::DataKind::Packet(hook), bytes, metadata) }
+}
+
+/// Pushes the second argument of a handler, whose packet is on top of the stack.
+///
+/// # Safety
+/// As for [`push_packet`].
+pub(crate) unsafe fn push_argument(state: *mut lua_State) {
+    // SAFETY: the caller's promise.
+    unsafe { data::push_argument(state) }
 }
 
 /// What is kept beside the packet at `index`.
 ///
 /// # Safety
-/// The value there was made by [`push`].
+/// The value there was made by [`push_packet`] or [`push_argument`].
 pub(crate) unsafe fn metadata(state: *mut lua_State, index: c_int) -> Metadata {
     // SAFETY: the caller's promise.
     unsafe { data::metadata(ffi::lua_touserdata(state, index).cast()) }
@@ -58,7 +75,7 @@ pub(crate) unsafe fn metadata(state: *mut lua_State, index: c_int) -> Metadata {
 /// The bytes of the object at `index`.
 ///
 /// # Safety
-/// The value there was made by [`push`]; the slice is not kept beyond the next call into Lua.
+/// The value there was made by [`push_packet`] or [`push_argument`]; the slice is not kept beyond the next call into Lua.
 pub(crate) unsafe fn bytes<'a>(state: *mut lua_State, index: c_int) -> &'a [u8] {
     // SAFETY: the caller's promise.
     unsafe { data::bytes(ffi::lua_touserdata(state, index).cast()) }
@@ -67,7 +84,7 @@ pub(crate) unsafe fn bytes<'a>(state: *mut lua_State, index: c_int) -> &'a [u8] 
 /// Ends the object at `index`: from now on every use of it is an error.
 ///
 /// # Safety
-/// The value there was made by [`push`].
+/// The value there was made by [`push_packet`] or [`push_argument`].
 pub(crate) unsafe fn expire(state: *mut lua_State, index: c_int) {
     // SAFETY: the caller's promise.
     unsafe { data::expire(ffi::lua_touserdata(state, index).cast()) }

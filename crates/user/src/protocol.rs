@@ -9,6 +9,7 @@
 pub mod arp;
 pub mod assign;
 mod bytes;
+pub mod checksums;
 pub mod eth;
 mod frame;
 pub mod icmp;
@@ -17,14 +18,16 @@ mod ip_fields;
 pub mod ipv4;
 pub mod ipv6;
 pub mod payload;
+pub mod peer;
 mod row;
 pub mod tcp;
 pub mod tls;
+pub mod tunnel;
 pub mod udp;
 mod value;
 pub mod vlan;
 
-pub use frame::Frame;
+pub use frame::{Beside, Frame};
 pub use row::{Field, Protocol, View};
 pub use value::{Text, Value};
 
@@ -39,6 +42,7 @@ pub static PROTOCOLS: &[Protocol] = &[
     icmp::PROTOCOL,
     payload::PROTOCOL,
     tls::PROTOCOL,
+    peer::PROTOCOL,
 ];
 
 impl Protocol {

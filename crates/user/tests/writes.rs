@@ -4,6 +4,7 @@ mod common;
 
 use common::run;
 use etherparse::{PacketBuilder, SlicedPacket, TransportSlice};
+use std::net::IpAddr;
 
 /// Assignments by the headers that they are for.
 const ASSIGNMENTS: &[(&str, &[&str])] = &[
@@ -57,6 +58,53 @@ fn frames() -> Vec<(Vec<&'static str>, Vec<u8>)> {
         add("v6", "icmp", &|frame| six().icmpv6_echo_request(5, 6).write(frame, &payload).unwrap());
     }
     frames
+}
+
+/// With bytes of the payload, addresses and ports written by offset, all checksums are wrong, and computed anew they are right.
+#[test]
+fn checksums_are_computed_anew() {
+    for (headers, frame) in frames() {
+        let last = frame.len() - 1;
+        let write = format!(
+            "pkt:setuint8({last}, 0x81) pkt:setuint16(30, 0x1234) pkt:setuint32(34, -2) if pkt.tcp then pkt.tcp.checksum = 7 end"
+        );
+        let wrong = run(&write, &frame).data;
+        assert!(!checksums_are_right(&wrong), "{headers:?}");
+        let outcome = run(&format!("{write} pkt:fix_checksums()"), &frame);
+        assert_eq!(outcome.error, None, "{headers:?}");
+        assert!(checksums_are_right(&outcome.data), "{headers:?}: {:02x?}", outcome.data);
+    }
+}
+
+/// An independent parser finds the same packet inside, and nothing wrong with the outer header.
+#[test]
+fn packets_are_put_inside_others() {
+    for (headers, frame) in frames() {
+        for (source, target) in [("192.0.2.1", "198.51.100.7"), ("2001:db8::1", "fe80::7")] {
+            let outcome = run(&format!("pkt:encap('{source}', '{target}', 33)"), &frame);
+            assert_eq!(outcome.error, None, "{headers:?}");
+            let packet = SlicedPacket::from_ethernet(&outcome.data).unwrap();
+            let net = packet.net.unwrap();
+            let (addresses, ttl, inner) = match (net.ipv4_ref(), net.ipv6_ref()) {
+                (Some(ip), _) => {
+                    let header = ip.header().to_header();
+                    assert_eq!(header.calc_header_checksum(), header.header_checksum);
+                    let addresses = [ip.header().source_addr(), ip.header().destination_addr()];
+                    (addresses.map(IpAddr::from), header.time_to_live, ip.payload())
+                }
+                (_, Some(ip)) => {
+                    let addresses = [ip.header().source_addr(), ip.header().destination_addr()];
+                    (addresses.map(IpAddr::from), ip.header().hop_limit(), ip.payload())
+                }
+                _ => panic!("no IP header"),
+            };
+            assert_eq!(addresses.map(|address| address.to_string()), [source, target]);
+            assert_eq!((ttl, inner.payload), (33, &frame[14..]), "{headers:?}");
+            assert_eq!(inner.ip_number.0, if headers.contains(&"v4") { 4 } else { 41 });
+            let back = run(&format!("pkt:encap('{source}', '{target}') pkt:decap()"), &frame);
+            assert_eq!((back.error, back.data), (None, frame.clone()));
+        }
+    }
 }
 
 /// Whether all checksums of a frame are right. 0 and 0xffff are the same number to them.

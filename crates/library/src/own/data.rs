@@ -49,13 +49,49 @@ pub const ACCESSES: [(&str, Access); 20] = [
 /// Where the kernel would send a packet on: the number of an interface and two MAC addresses; or nil three times and why there is no way.
 pub const ROUTE: &str = "data.route";
 
-const FUNCTIONS: [Function; ACCESSES.len() + 1] = {
-    let route = Function::stub(ROUTE, &[Gives::Mixed, Gives::Mixed, Gives::Mixed, Gives::Mixed]);
-    let mut functions = [route; ACCESSES.len() + 1];
+/// The Internet checksum of bytes.
+pub const CHECKSUM: &str = "data.checksum";
+
+/// Computes the packet's checksums.
+pub const FIX_CHECKSUMS: &str = "data.fix_checksums";
+
+/// Makes the packet longer.
+pub const GROW: &str = "data.grow";
+
+/// Makes it shorter.
+pub const SHRINK: &str = "data.shrink";
+
+/// Put a VLAN tag into the packet, and take one away.
+pub const PUSH_VLAN: &str = "data.push_vlan";
+pub const POP_VLAN: &str = "data.pop_vlan";
+
+/// Put the IP packet into another one, and take it out.
+pub const ENCAP: &str = "data.encap";
+pub const DECAP: &str = "data.decap";
+
+/// What is not about an integer or a string at an offset.
+const OTHERS: [Function; 9] = [
+    Function::stub(ROUTE, &[Gives::Mixed, Gives::Mixed, Gives::Mixed, Gives::Mixed]),
+    Function::stub(CHECKSUM, &[Gives::Integer]),
+    Function::stub(FIX_CHECKSUMS, &[]),
+    Function::stub(GROW, &[]),
+    Function::stub(SHRINK, &[]),
+    Function::stub(PUSH_VLAN, &[]),
+    Function::stub(POP_VLAN, &[]),
+    Function::stub(ENCAP, &[]),
+    Function::stub(DECAP, &[]),
+];
+
+const FUNCTIONS: [Function; ACCESSES.len() + OTHERS.len()] = {
+    let mut functions = [OTHERS[0]; ACCESSES.len() + OTHERS.len()];
     let mut number = 0;
     while number < ACCESSES.len() {
         let (name, access) = ACCESSES[number];
         functions[number] = Function::stub(name, access.gives());
+        number += 1;
+    }
+    while number < functions.len() {
+        functions[number] = OTHERS[number - ACCESSES.len()];
         number += 1;
     }
     functions

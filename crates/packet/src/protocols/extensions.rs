@@ -92,6 +92,66 @@ pub fn split_extension<M: Machine>(machine: &mut M, protocol: Word) -> (Vec<M::S
     (extended, machine.take_state())
 }
 
+/// Extension headers that were passed over.
+pub struct Extended {
+    /// Where they start, and what the first of them is.
+    pub first: Word,
+    pub protocol: Word,
+    /// Where they end.
+    pub next: Word,
+}
+
+/// Whether there is a routing header among them that names another destination than the IP header (RFC 8200 § 4.4): a number, 0 if not.
+pub fn has_detour<M: Machine>(machine: &mut M, extended: Extended) -> Result<Word, M::Stop> {
+    let Extended { first, protocol, next } = extended;
+    let function = match machine.copy() {
+        Some(_) => None,
+        None => machine.apart("ipv6_detour", 3, detour_apart)?,
+    };
+    match function {
+        Some(function) => {
+            let context = machine.program_context();
+            Ok(machine.call_function(function, &[context, first, protocol, next]))
+        }
+        None => machine.with_whole_copy(|machine| detour(machine, first, protocol, next)),
+    }
+}
+
+fn detour_apart<M: Machine>(machine: &mut M, parameters: &[Word]) -> Result<(), M::Stop> {
+    let &[first, protocol, next] = parameters else { return Ok(()) };
+    let (first, next) = (machine.and(first, FURTHEST), machine.and(next, FURTHEST));
+    let protocol = machine.and(protocol, 0xff);
+    let found = detour(machine, first, protocol, next)?;
+    machine.give(found);
+    Ok(())
+}
+
+fn detour<M: Machine>(machine: &mut M, first: Word, protocol: Word, next: Word) -> Result<Word, M::Stop> {
+    let paths = machine.iterate(&[first, protocol], &mut |machine, variables| {
+        let mut iteration = Iteration::default();
+        let &[at, protocol] = variables else { return Ok(iteration) };
+        let done = machine.compare(CompareOp::SGe, at, next);
+        let (done, going) = machine.split(done);
+        iteration.leave_in(done, vec![Word::Imm(0)]);
+        machine.resume(going);
+        let header = machine.known_address(at, 8)?;
+        let length = extension_length(machine, protocol, header)?;
+        let following = machine.load_at(header, Size::B1, false);
+        let left = machine.load_at(header.plus(3), Size::B1, false);
+        let routing = machine.compare(CompareOp::Eq, protocol, 43);
+        let (routing, other) = machine.split(routing);
+        machine.resume(routing);
+        let detour = machine.compare(CompareOp::Ne, left, 0);
+        let (detour, direct) = machine.split(detour);
+        iteration.leave_in(detour, vec![Word::Imm(1)]);
+        machine.enter(vec![other, direct])?;
+        let after = machine.add(at, length);
+        iteration.again(machine, vec![after, following]);
+        Ok(iteration)
+    })?;
+    machine.meet_word(paths)
+}
+
 /// Gives next, protocol, fragment and flags in one word.
 fn to_last<M: Machine>(machine: &mut M, next: Word, protocol: Word) -> Result<Word, M::Stop> {
     // The fragment header and the flags as they are in the result.

@@ -10,7 +10,7 @@ use moonhook_ir::Size;
 use moonhook_ir::words::Word;
 
 /// The checksum of an IPv4 header (RFC 791 § 3.1).
-const SUM: Sum = Sum { at: 10, may_be_none: false };
+pub const SUM: Sum = Sum { at: 10, may_be_none: false };
 
 /// Assigns bits of the header, which IPv4 and IPv6 have in these places, or do not have.
 pub fn bits<M: Machine>(

@@ -9,6 +9,9 @@ use moonhook_ir::{CompareOp, Size};
 /// Bytes of an Ethernet header without tags.
 pub const ETHERNET: u32 = 14;
 
+/// Bytes of a VLAN tag.
+pub const TAG: u32 = 4;
+
 /// Ethertypes as they are loaded.
 pub const IPV4: i64 = 0x0800_u16.swap_bytes() as i64;
 pub const IPV6: i64 = 0x86dd_u16.swap_bytes() as i64;

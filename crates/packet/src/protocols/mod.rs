@@ -5,13 +5,14 @@
 //! Nothing is parsed before it is asked for.
 
 mod arp;
+mod checksums;
 mod eth;
 mod extensions;
 mod header;
 mod icmp;
 mod ip;
 mod ip_writes;
-mod link;
+pub(crate) mod link;
 mod metadata;
 mod network;
 mod payload;
@@ -20,6 +21,7 @@ mod route;
 mod tcp;
 mod tls;
 mod transport;
+mod tunnel;
 mod udp;
 mod vlan;
 
@@ -27,10 +29,12 @@ use crate::assign::Takes;
 use crate::{Machine, PacketState, Value};
 use moonhook_ir::CompareOp;
 
+pub use checksums::fix as fix_checksums;
 use header::Headers;
 pub use header::{Assignment, Field, Protocol, RefusedBy, Values};
 pub use payload::payload_offset;
 pub use route::{PARAMETERS as ROUTE_PARAMETERS, Routed, route};
+pub use tunnel::{Failed, decap, encap};
 
 /// All of them, and what else packets have.
 pub fn protocols<M: Machine>() -> Vec<Protocol<M>> {

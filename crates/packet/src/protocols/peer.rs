@@ -4,8 +4,8 @@ use super::header::{Field, Headers, Protocol, RefusedBy, Values};
 use crate::assign::{Takes, word_of};
 use crate::{Access, Machine, Value};
 use moonhook_hook::Peer;
+use moonhook_ir::Size;
 use moonhook_ir::words::Word;
-use moonhook_ir::{CompareOp, Size};
 
 pub fn protocol<M: Machine>() -> Protocol<M> {
     let fields = vec![
@@ -85,15 +85,13 @@ fn write_address<M: Machine>(
     Ok(())
 }
 
-/// Port 0 is none that a connection could be begun with.
 fn write_port<M: Machine>(machine: &mut M, value: Value, refused: &mut RefusedBy<M>) -> Result<(), M::Stop> {
-    let (Some(Peer { port, .. }), Some(word)) = (peer(machine), word_of(value)) else { return Ok(()) };
-    let zero = machine.compare(CompareOp::Eq, word, 0);
-    machine.leave_if(zero, &mut refused.unfit);
-    if machine.alive() {
-        let word = machine.shl(word, 16);
-        let word = machine.host_order(word, Size::B4);
-        store(machine, port, Size::B4, word);
-    }
+    let (Some(Peer { port, .. }), Some(word)) = (peer(machine), word_of(value)) else {
+        refused.absent.push(machine.take_state());
+        return Ok(());
+    };
+    let word = machine.shl(word, 16);
+    let word = machine.host_order(word, Size::B4);
+    store(machine, port, Size::B4, word);
     Ok(())
 }

@@ -6,7 +6,7 @@ use crate::random::Random;
 
 /// A set of parts of the language. The empty one is integers, branches, loops and calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Features(u32);
+pub struct Features(u64);
 
 macro_rules! features {
     ($($name:ident = $bit:literal: $text:literal,)*) => {
@@ -52,13 +52,14 @@ features! {
     NAMING = 29: "naming",
     WRITES = 30: "writes",
     FORWARDING = 31: "forwarding",
+    LENGTHS = 32: "lengths",
 }
 
 impl Features {
     /// Integers, branches, loops, calls of known functions.
     pub const PLAIN: Features = Features(0);
 
-    pub const ALL: Features = Features(u32::MAX);
+    pub const ALL: Features = Features(u64::MAX);
 
     /// Whether everything in `other` is in this set.
     pub fn has(self, other: Features) -> bool {
@@ -97,13 +98,14 @@ impl Features {
             | Features::FACTORIES.0
             | Features::CHANGES.0
             | Features::WRITES.0
-            | Features::FORWARDING.0,
+            | Features::FORWARDING.0
+            | Features::LENGTHS.0,
     );
 
     /// Some of them: all once in four times, half of them as often; otherwise some of those that have expanded code, as one construct that
     /// has none makes general code of all.
     pub fn some(self, random: &mut Random) -> Features {
-        let mask = random.word() as u32;
+        let mask = random.word();
         match random.below(4) {
             0 => self,
             1 => Features(self.0 & mask),
@@ -119,7 +121,9 @@ mod tests {
     #[test]
     fn every_part_has_a_name() {
         let names: Vec<&str> = Features::NAMES.iter().map(|(name, _)| *name).collect();
-        assert_eq!(Features::named(&names.join(",")), Ok(Features::ALL));
+        let named = Features::NAMES.iter().fold(0, |all, (_, feature)| all | feature.0);
+        assert_eq!(Features::named(&names.join(",")), Ok(Features(named)));
+        assert_eq!(named.count_ones() as usize, names.len());
         assert_eq!(Features::named("texts goto"), Ok(Features(1 | 1 << 12)));
         assert_eq!(Features::named(""), Ok(Features::PLAIN));
         assert!(Features::named("floats").is_err());

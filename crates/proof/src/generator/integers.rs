@@ -4,8 +4,8 @@ use super::scope::Sort;
 use super::tree::{Expression, ExpressionKind, expr, line};
 use super::{
     ExpressionRule, Features, Generator, Rules, Statement, TRIES, classes, closures, failures, formats,
-    forwarding, lists, metamethods, names, nested, operands, packet, patterns, records, tallies, texts, tree,
-    utf8, varargs,
+    forwarding, lengths, lists, metamethods, names, nested, operands, packet, patterns, records, tallies,
+    texts, tree, utf8, varargs,
 };
 
 /// Values at which arithmetic changes its mind.
@@ -82,6 +82,7 @@ impl Generator {
             INTEGERS,
             packet::INTEGERS,
             forwarding::INTEGERS,
+            lengths::INTEGERS,
             texts::INTEGERS,
             patterns::INTEGERS,
             formats::INTEGERS,

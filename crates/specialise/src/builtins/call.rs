@@ -3,11 +3,14 @@
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 use crate::events::Message;
+use crate::field_writes;
 use crate::names::{self, Name};
 use crate::paths::Arm;
+use crate::state::State;
 use crate::value::{Abs, Str, Word};
 use moonhook_ir::words::Branches;
 use moonhook_library as library;
+use moonhook_packet::{Takes, Value};
 
 /// The expanded form of a function.
 #[derive(Clone, Copy)]
@@ -21,6 +24,9 @@ pub struct Row {
 
 /// Appends the code of one call.
 pub type Emit = fn(&mut Context<'_>, &Call) -> Result<Vec<Arm>>;
+
+/// The states in which an argument is an address, each with it, and those in which it is none.
+pub type Addresses = (Vec<(State, Value)>, Vec<State>);
 
 /// A call of a built-in.
 #[derive(Clone)]
@@ -163,6 +169,35 @@ impl Call {
             return context.integer_argument_or(number, default);
         }
         if self.is_none_or_nil(number) { Ok(default) } else { self.integer(context, number) }
+    }
+
+    /// An argument that is an IP address as fields have them: where it is one, with it, and where it is none.
+    pub fn address(&self, context: &mut Context<'_>, number: usize) -> Result<Addresses> {
+        let mut found = Vec::new();
+        let (arms, mut others) = match self.is_in_memory(context, number) {
+            true => context.address_argument(number)?,
+            false => (returns(context, vec![self.arg(number)])?, vec![]),
+        };
+        for arm in arms {
+            context.state = arm.state;
+            let value = arm.values.first().cloned().unwrap_or(Abs::Nil);
+            match field_writes::given(context, Takes::Address, &value)? {
+                Some(value) => found.push((context.take_state(), value)),
+                None => others.push(context.take_state()),
+            }
+        }
+        Ok((found, others))
+    }
+
+    /// A string argument with a default (`luaL_optlstring`).
+    pub fn string_or(&self, context: &mut Context<'_>, number: usize, default: &str) -> Result<Option<Str>> {
+        if self.is_in_memory(context, number) {
+            return context.string_argument_or(number, default);
+        }
+        match self.is_none_or_nil(number) {
+            true => Ok(Some(Str::Const(default.as_bytes().into()))),
+            false => self.string(context, number),
+        }
     }
 
     /// A string argument; integers are converted (`luaL_checklstring`). `None`, with the state dead, if it is neither.

@@ -34,7 +34,7 @@ fn size_of(width: Width) -> Size {
 }
 
 /// Which object the method is called on; an error otherwise.
-fn subject(context: &mut Context<'_>, call: &Call) -> Option<Object> {
+pub fn subject(context: &mut Context<'_>, call: &Call) -> Option<Object> {
     match call.arg(1) {
         Abs::Object(object @ (Object::Packet | Object::Argument)) => Some(object),
         _ => {
@@ -45,7 +45,7 @@ fn subject(context: &mut Context<'_>, call: &Call) -> Option<Object> {
 }
 
 /// The object of a method that writes.
-fn writable_subject(context: &mut Context<'_>, call: &Call) -> Option<Object> {
+pub fn writable_subject(context: &mut Context<'_>, call: &Call) -> Option<Object> {
     let object = subject(context, call)?;
     if object == Object::Argument || !context.target.hook.can_write() {
         call.argument_error(context, 1, "read only");
@@ -112,7 +112,7 @@ pub fn argument_bytes(context: &mut Context<'_>) -> Result<Word> {
 }
 
 /// The argument's bytes from `offset` on, the first one lowest.
-fn argument_from(context: &mut Context<'_>, offset: Word) -> Result<Word> {
+pub fn argument_from(context: &mut Context<'_>, offset: Word) -> Result<Word> {
     let bytes = argument_bytes(context)?;
     let shift = context.shl(offset, 3);
     Ok(context.shr(bytes, shift))
@@ -166,7 +166,7 @@ fn get_string(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
 }
 
 /// Fails unless `offset .. offset + length` lies within `size` bytes, and can be read.
-fn check_within(
+pub fn check_within(
     context: &mut Context<'_>,
     call: &Call,
     offset: Word,

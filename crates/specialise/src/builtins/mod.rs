@@ -7,12 +7,14 @@ mod base;
 mod byte;
 mod byteorder;
 pub mod call;
+mod checksum;
 mod convert;
 mod data;
 mod digits;
 pub mod event;
 mod format;
 pub mod gmatch;
+mod lengths;
 mod linux;
 mod math;
 mod metatable;
@@ -26,7 +28,9 @@ mod replace;
 mod route;
 mod string;
 mod table;
+mod tags;
 pub mod traversal;
+mod tunnels;
 
 pub use base::{object_text, text_of};
 pub use own::is_library_function;
@@ -41,11 +45,13 @@ const FAMILIES: &[&[Row]] = &[
     base::ROWS,
     byte::ROWS,
     byteorder::ROWS,
+    checksum::ROWS,
     convert::ROWS,
     data::ROWS,
     event::ROWS,
     format::ROWS,
     gmatch::ROWS,
+    lengths::ROWS,
     linux::ROWS,
     math::ROWS,
     metatable::ROWS,
@@ -57,7 +63,9 @@ const FAMILIES: &[&[Row]] = &[
     route::ROWS,
     string::ROWS,
     table::ROWS,
+    tags::ROWS,
     traversal::ROWS,
+    tunnels::ROWS,
 ];
 
 pub fn find_row(name: &str) -> Option<&'static Row> {

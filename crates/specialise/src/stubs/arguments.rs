@@ -1,6 +1,7 @@
 //! Arguments of functions: values of unknown type in arena memory.
 
 use super::Stub;
+use super::shared::given::Given;
 use crate::arena;
 use crate::context::{Context, Result};
 use crate::paths::Arm;
@@ -10,6 +11,7 @@ use crate::value::{Abs, Object, Str, Word};
 use moonhook_ir::CompareOp;
 use moonhook_ir::words::{Branches, Words};
 use moonhook_runtime::layout::{FAIL, TAG_INT, TAG_NIL, TAG_OBJECT, TAG_STRING, VALUE_SIZE};
+use moonhook_schema::Type;
 
 /// An argument's place.
 #[derive(Clone, Copy)]
@@ -106,6 +108,36 @@ impl Context<'_> {
         let Some(place) = self.place_of(number) else { return Ok(None) };
         let payload = self.payload(place, TAG_STRING, "convert_str_arg")?;
         Ok(Some(text_of_payload(self, payload)))
+    }
+
+    /// `luaL_optlstring`.
+    pub fn string_argument_or(&mut self, number: usize, default: &str) -> Result<Option<Str>> {
+        let Some(place) = self.place_of(number) else { return Ok(None) };
+        let missing = self.split_missing(place);
+        let tag = arena::load(self, place.address);
+        let nil = self.compare(CompareOp::Eq, tag, TAG_NIL);
+        let (nil, given) = self.split(nil);
+        self.state = given;
+        let mut arms = Vec::new();
+        if let Some(text) = self.string_argument(number)? {
+            arms.push(Arm { state: self.take_state(), values: vec![Abs::Str(text)] });
+        }
+        let (space, start, length) = self.image_text(default.as_bytes());
+        let default = Abs::Str(Str::Slice { space, start, length });
+        arms.extend([missing, nil].map(|state| Arm { state, values: vec![default.clone()] }));
+        Ok(match self.join(arms)?.as_deref() {
+            Some([Abs::Str(text)]) => Some(text.clone()),
+            _ => None,
+        })
+    }
+
+    /// An argument that is an address as fields have them: where it is one, with it, and where it is none.
+    pub fn address_argument(&mut self, number: usize) -> Result<(Vec<Arm>, Vec<State>)> {
+        let Some(place) = self.place_of(number) else { return Ok((vec![], vec![])) };
+        let missing = self.split_missing(place);
+        let Given { fits, nil, mut others, .. } = self.given(place.address, &Type::Address)?;
+        others.extend([missing, nil]);
+        Ok((fits, others))
     }
 
     /// Splits by which of `objects` argument 1 is; one state for each that it can be, with the object. Where it is none of

@@ -7,29 +7,37 @@ use std::ffi::{CStr, c_int};
 use mlua::ffi::{self, lua_State};
 use moonhook_library as library;
 use moonhook_library::own::Width;
-use moonhook_library::own::data::{ACCESSES, Access, ROUTE};
+use moonhook_library::own::data::{ACCESSES, Access};
 
 use super::{DATA, GONE, key, no_assignment, no_field, protect, push_bytes, push_value, set_function};
 use crate::metadata::{self, Metadata};
-use crate::protocol::{Frame, Protocol, Value, View};
+use crate::protocol::assign::Written;
+use crate::protocol::peer::Peer;
+use crate::protocol::vlan::is_tag;
+use crate::protocol::{Beside, Frame, Protocol, Value, View, payload};
 use moonhook_hook::{Hook, Layer};
+
+/// A tag among the bytes of a frame that is shorter is cut off.
+const CUT: usize = 18;
 
 /// What a `data` object is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum DataKind {
+pub(super) enum DataKind {
     /// The frame, as a hook has it: it shows protocols, and can be written if the hook says so.
     Packet(&'static Hook),
     /// `arg`: it can only be read.
     Argument,
 }
 
-/// The start of the userdata; `length` bytes follow it.
+/// The start of the userdata; the bytes that it has at first follow it. Of a packet whose length has changed, user value 1 is another userdata
+/// with the bytes that there are now; of `arg`, user value 1 is its packet.
 #[repr(C)]
 pub(super) struct Data {
+    bytes: *mut u8,
     length: usize,
-    kind: DataKind,
+    pub(super) kind: DataKind,
     alive: bool,
-    metadata: Metadata,
+    pub(super) metadata: Metadata,
 }
 
 /// The method that does what its row says.
@@ -61,13 +69,11 @@ pub(super) unsafe fn register(state: *mut lua_State) {
         set_function(state, c"__tostring", to_string);
         ffi::lua_createtable(state, 0, ACCESSES.len() as c_int);
         for (name, access) in ACCESSES {
-            push_bytes(state, library::key(name).as_bytes());
-            ffi::lua_pushcfunction(state, method(access));
-            ffi::lua_rawset(state, -3);
+            add_method(state, name, method(access));
         }
-        push_bytes(state, library::key(ROUTE).as_bytes());
-        ffi::lua_pushcfunction(state, route);
-        ffi::lua_rawset(state, -3);
+        for (name, function) in super::methods::METHODS {
+            add_method(state, name, function);
+        }
         ffi::lua_pushcclosure(state, index, 1);
         ffi::lua_setfield(state, -2, c"__index".as_ptr());
         set_function(state, c"__newindex", set_index);
@@ -75,29 +81,96 @@ pub(super) unsafe fn register(state: *mut lua_State) {
     }
 }
 
+/// Adds a function to the table of methods on top of the stack.
+unsafe fn add_method(state: *mut lua_State, name: &str, function: ffi::lua_CFunction) {
+    // SAFETY: called by `register`, under its promise.
+    unsafe {
+        push_bytes(state, library::key(name).as_bytes());
+        ffi::lua_pushcfunction(state, function);
+        ffi::lua_rawset(state, -3);
+    }
+}
+
 pub(super) unsafe fn push(state: *mut lua_State, kind: DataKind, bytes: &[u8], metadata: Metadata) {
     // SAFETY: the promise of `super::push`; the userdata has room for the start and the bytes, and Lua aligns it.
     unsafe {
-        let data: *mut Data = ffi::lua_newuserdatauv(state, size_of::<Data>() + bytes.len(), 0).cast();
-        data.write(Data { length: bytes.len(), kind, alive: true, metadata });
-        std::ptr::copy_nonoverlapping(bytes.as_ptr(), first_byte(data), bytes.len());
+        let data: *mut Data = ffi::lua_newuserdatauv(state, size_of::<Data>() + bytes.len(), 1).cast();
+        let first = data.add(1).cast();
+        data.write(Data { bytes: first, length: bytes.len(), kind, alive: true, metadata });
+        std::ptr::copy_nonoverlapping(bytes.as_ptr(), first, bytes.len());
         ffi::luaL_setmetatable(state, DATA.as_ptr());
     }
 }
 
-unsafe fn first_byte(data: *mut Data) -> *mut u8 {
-    // SAFETY: `push` allocated the bytes behind the start.
-    unsafe { data.add(1).cast() }
+pub(super) unsafe fn push_argument(state: *mut lua_State) {
+    // SAFETY: the promise of `super::push_argument`.
+    unsafe {
+        push(state, DataKind::Argument, &[0; 2], Metadata::default());
+        ffi::lua_pushvalue(state, -2);
+        ffi::lua_setiuservalue(state, -2, 1);
+    }
+}
+
+/// Puts `added` zeros into the place of the `removed` bytes of the packet at `position`, from the top or from the bottom of the stack, that
+/// start at `at`, and which are there.
+pub(super) unsafe fn splice(
+    state: *mut lua_State,
+    position: c_int,
+    (at, removed, added): (usize, usize, usize),
+) {
+    // SAFETY: see `super`; the new block has room for what is copied, and is kept by the packet before the old one can be collected. Nothing
+    // calls Lua while slices of either are in use.
+    unsafe {
+        let position = ffi::lua_absindex(state, position);
+        let data: *mut Data = ffi::lua_touserdata(state, position).cast();
+        let length = (*data).length - removed + added;
+        let block: *mut u8 = ffi::lua_newuserdatauv(state, length.max(1), 0).cast();
+        let (old, new) = (bytes(data), std::slice::from_raw_parts_mut(block, length));
+        new[..at].copy_from_slice(&old[..at]);
+        new[at..at + added].fill(0);
+        new[at + added..].copy_from_slice(&old[at + removed..]);
+        ((*data).bytes, (*data).length) = (block, length);
+        ffi::lua_setiuservalue(state, position, 1);
+    }
+}
+
+/// `arg` says where the payload of its packet starts now.
+unsafe fn refresh(state: *mut lua_State, position: c_int, data: *mut Data) {
+    // SAFETY: see `super`; user value 1 of `arg` is a packet, which therefore lives as long.
+    unsafe {
+        if (*data).kind != DataKind::Argument {
+            return;
+        }
+        ffi::lua_getiuservalue(state, position, 1);
+        let packet: *mut Data = ffi::lua_touserdata(state, -1).cast();
+        ffi::lua_pop(state, 1);
+        let offset = payload::offset(packet_frame(packet)) as u16;
+        bytes_mut(data).copy_from_slice(&offset.to_be_bytes());
+    }
+}
+
+/// The bytes of a packet, and what they begin with.
+pub(super) unsafe fn packet_frame<'a>(data: *mut Data) -> Frame<'a> {
+    // SAFETY: as in `bytes`.
+    unsafe {
+        let layer = match (*data).kind {
+            DataKind::Packet(hook) => hook.layer,
+            DataKind::Argument => Layer::Link,
+        };
+        let is_fixed = is_tag((*data).metadata.ethertype) && (*data).length < CUT;
+        let beside = (*data).metadata.tag.map(|tag| Beside { control: tag.control, is_fixed });
+        Frame { beside, peer: (*data).metadata.peer, ..Frame::new(bytes(data), layer) }
+    }
 }
 
 pub(super) unsafe fn bytes<'a>(data: *mut Data) -> &'a [u8] {
     // SAFETY: the promise of `super::bytes`; nothing writes the bytes while the slice is in use.
-    unsafe { std::slice::from_raw_parts(first_byte(data), (*data).length) }
+    unsafe { std::slice::from_raw_parts((*data).bytes, (*data).length) }
 }
 
-unsafe fn bytes_mut<'a>(data: *mut Data) -> &'a mut [u8] {
+pub(super) unsafe fn bytes_mut<'a>(data: *mut Data) -> &'a mut [u8] {
     // SAFETY: as in `bytes`.
-    unsafe { std::slice::from_raw_parts_mut(first_byte(data), (*data).length) }
+    unsafe { std::slice::from_raw_parts_mut((*data).bytes, (*data).length) }
 }
 
 pub(super) unsafe fn metadata(data: *mut Data) -> Metadata {
@@ -118,24 +191,33 @@ pub(super) unsafe fn frame<'a>(state: *mut lua_State, position: c_int) -> Frame<
         if !(*data).alive {
             ffi::luaL_error(state, GONE.as_ptr());
         }
-        let layer = match (*data).kind {
-            DataKind::Packet(hook) => hook.layer,
-            DataKind::Argument => Layer::Link,
-        };
-        Frame { bytes: bytes(data), layer }
+        refresh(state, position, data);
+        packet_frame(data)
     }
 }
 
-/// As [`frame`], to be written: the bytes, and what they begin with. Raises an error where packets can only be read.
-pub(super) unsafe fn frame_mut<'a>(state: *mut lua_State, position: c_int) -> (&'a mut [u8], Layer) {
+/// As [`frame`], to be written. Raises an error where packets can only be read.
+pub(super) unsafe fn frame_mut<'a>(state: *mut lua_State, position: c_int) -> Written<'a> {
     // SAFETY: as in `frame`, which has checked the object.
     unsafe {
-        let layer = frame(state, position).layer;
+        let Frame { layer, beside, .. } = frame(state, position);
         let data: *mut Data = ffi::lua_touserdata(state, position).cast();
         if !(*data).kind.is_writable() {
             ffi::luaL_error(state, READ_ONLY.as_ptr());
         }
-        (bytes_mut(data), layer)
+        let tag = (*data).metadata.tag.as_mut().zip(beside);
+        let beside = tag.map(|(tag, beside)| (&mut tag.control, beside.is_fixed));
+        Written { bytes: bytes_mut(data), layer, beside }
+    }
+}
+
+/// What is kept of the peer beside the packet at `position`; raises an error if its handler has returned.
+pub(super) unsafe fn peer_mut<'a>(state: *mut lua_State, position: c_int) -> Option<&'a mut Peer> {
+    // SAFETY: as in `frame`, which has checked the object.
+    unsafe {
+        frame(state, position);
+        let data: *mut Data = ffi::lua_touserdata(state, position).cast();
+        (*data).metadata.peer.as_mut()
     }
 }
 
@@ -242,7 +324,7 @@ unsafe extern "C-unwind" fn to_string(state: *mut lua_State) -> c_int {
 }
 
 /// The object at index 1 as a method checks it.
-unsafe fn check(state: *mut lua_State, write: bool) -> *mut Data {
+pub(super) unsafe fn check(state: *mut lua_State, write: bool) -> *mut Data {
     // SAFETY: see `super`.
     unsafe {
         let data: *mut Data = ffi::luaL_checkudata(state, 1, DATA.as_ptr()).cast();
@@ -252,12 +334,13 @@ unsafe fn check(state: *mut lua_State, write: bool) -> *mut Data {
         if write && !(*data).kind.is_writable() {
             ffi::luaL_argerror(state, 1, c"read only".as_ptr());
         }
+        refresh(state, 1, data);
         data
     }
 }
 
 /// The first of the `length` bytes at `offset`; raises an error about argument 2 unless all of them are there.
-unsafe fn check_bounds(state: *mut lua_State, data: *mut Data, offset: i64, length: i64) -> usize {
+pub(super) unsafe fn check_bounds(state: *mut lua_State, data: *mut Data, offset: i64, length: i64) -> usize {
     // SAFETY: see `super`.
     unsafe {
         let size = (*data).length as i64;
@@ -266,35 +349,6 @@ unsafe fn check_bounds(state: *mut lua_State, data: *mut Data, offset: i64, leng
         }
         offset as usize
     }
-}
-
-/// Every IP packet can be sent on, by the loopback interface.
-unsafe extern "C-unwind" fn route(state: *mut lua_State) -> c_int {
-    // SAFETY: see `super`.
-    unsafe {
-        let data = check(state, false);
-        let DataKind::Packet(hook) = (*data).kind else {
-            return ffi::luaL_argerror(state, 1, c"packet expected".as_ptr());
-        };
-        if hook.forward(ROUTE).is_none() {
-            return ffi::luaL_error(state, c"packets cannot be routed at this hook".as_ptr());
-        }
-        if !has_ip(Frame { bytes: bytes(data), layer: hook.layer }) {
-            ffi::lua_settop(state, 1);
-            ffi::lua_settop(state, 4);
-            push_bytes(state, b"no IP header");
-            return 4;
-        }
-        ffi::lua_pushinteger(state, 1);
-        push_bytes(state, b"00:00:00:00:00:00");
-        push_bytes(state, b"00:00:00:00:00:00");
-        3
-    }
-}
-
-fn has_ip(frame: Frame<'_>) -> bool {
-    let protocol = Protocol::named(b"ip").map(|(_, protocol)| &protocol.view);
-    matches!(protocol, Some(View::Header { present, .. }) if present(frame))
 }
 
 unsafe extern "C-unwind" fn get<const SIZE: usize, const SIGNED: bool>(state: *mut lua_State) -> c_int {

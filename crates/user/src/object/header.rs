@@ -7,8 +7,8 @@ use std::ffi::{CStr, c_int};
 use mlua::ffi::{self, lua_State};
 
 use super::{HEADER, data, key, no_assignment, no_field, protect, push_value, set_function};
-use crate::protocol::PROTOCOLS;
 use crate::protocol::assign::{Given, Refusal, Takes, assign};
+use crate::protocol::{PROTOCOLS, peer};
 
 /// The userdata: an index into [`PROTOCOLS`].
 #[repr(C)]
@@ -61,13 +61,19 @@ unsafe extern "C-unwind" fn set_index(state: *mut lua_State) -> c_int {
         let header: *mut Header = ffi::luaL_checkudata(state, 1, HEADER.as_ptr()).cast();
         let protocol = &PROTOCOLS[(*header).protocol];
         ffi::lua_getiuservalue(state, 1, 1);
-        let (frame, layer) = data::frame_mut(state, -1);
+        let peer = data::peer_mut(state, -1).filter(|_| protocol.name == peer::PROTOCOL.name);
+        let packet = if peer.is_some() { None } else { Some(data::frame_mut(state, -1)) };
         let Some(field) = key(state).and_then(|name| protocol.assignment(name)) else {
             let owner = c_string(state, protocol.name);
             return no_assignment(state, owner);
         };
         let name = ffi::lua_tolstring(state, 2, std::ptr::null_mut());
-        match assign((frame, layer), field, given(state)) {
+        let assigned = match (peer, packet) {
+            (Some(peer), _) => peer.assign(field.name, given(state)),
+            (None, Some(packet)) => assign(packet, field, given(state)),
+            (None, None) => Err(Refusal::Absent),
+        };
+        match assigned {
             Ok(()) => 0,
             Err(Refusal::Absent) => {
                 ffi::luaL_error(state, c"field '%s' is not in this packet".as_ptr(), name)

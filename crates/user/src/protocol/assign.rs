@@ -3,7 +3,7 @@
 //! A checksum changes with what it covers (RFC 1624, equation 3), so that a wrong one stays wrong. Bytes are taken as big-endian words,
 //! counted from the start of the header that the checksum is for.
 
-use super::frame::Frame;
+use super::frame::{Beside, Frame};
 use moonhook_hook::Layer;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
@@ -26,12 +26,32 @@ pub enum Takes {
     Ipv4,
 }
 
+/// A packet that is written.
+pub struct Written<'a> {
+    pub bytes: &'a mut [u8],
+    pub layer: Layer,
+    /// The control information of a VLAN tag beside it, and whether that cannot be exchanged.
+    pub beside: Option<(&'a mut u16, bool)>,
+}
+
+impl Written<'_> {
+    fn frame(&self) -> Frame<'_> {
+        let beside = self
+            .beside
+            .as_ref()
+            .map(|(control, is_fixed)| Beside { control: **control, is_fixed: *is_fixed });
+        Frame { beside, ..Frame::new(self.bytes, self.layer) }
+    }
+}
+
 /// `bits` bits, from bit `shift` on, of the big-endian integer in these bytes of the frame.
 pub struct Place {
     bytes: Range<usize>,
     shift: u32,
     bits: u32,
     sums: [Option<Sum>; 2],
+    /// They are bits of the tag beside the packet instead.
+    is_beside: bool,
 }
 
 /// A checksum.
@@ -64,11 +84,16 @@ pub enum Refusal {
 
 impl Place {
     pub fn new(at: usize, size: usize, sums: [Option<Sum>; 2]) -> Option<Place> {
-        Some(Place { bytes: at..at + size, shift: 0, bits: 8 * size as u32, sums })
+        Some(Place { bytes: at..at + size, shift: 0, bits: 8 * size as u32, sums, is_beside: false })
     }
 
     pub fn part(at: usize, size: usize, (shift, bits): (u32, u32), sums: [Option<Sum>; 2]) -> Option<Place> {
-        Some(Place { bytes: at..at + size, shift, bits, sums })
+        Some(Place { bytes: at..at + size, shift, bits, sums, is_beside: false })
+    }
+
+    /// Bits of the control information of the tag beside the packet.
+    pub fn beside((shift, bits): (u32, u32)) -> Option<Place> {
+        Some(Place { bytes: 0..2, shift, bits, sums: [None, None], is_beside: true })
     }
 }
 
@@ -76,11 +101,7 @@ impl Place {
 ///
 /// # Errors
 /// The frame is as it was then.
-pub fn assign(
-    (frame, layer): (&mut [u8], Layer),
-    field: &Assignment,
-    given: Given<'_>,
-) -> Result<(), Refusal> {
+pub fn assign(packet: Written<'_>, field: &Assignment, given: Given<'_>) -> Result<(), Refusal> {
     let new = match (field.takes, given) {
         (Takes::Number(bits), Given::Integer(integer)) => {
             u128::try_from(integer).ok().filter(|number| number >> bits == 0).ok_or(Refusal::Unfit)?
@@ -89,7 +110,7 @@ pub fn assign(
         (Takes::Mac, Given::Text(text)) => mac(text).ok_or(Refusal::Unfit)?,
         (Takes::Address | Takes::Ipv4, Given::Text(text)) => {
             let (size, number) = address(text).ok_or(Refusal::Unfit)?;
-            let place = (field.place)(Frame { bytes: frame, layer }).ok_or(Refusal::Absent)?;
+            let place = (field.place)(packet.frame()).ok_or(Refusal::Absent)?;
             if place.bytes.len() != size {
                 return Err(Refusal::Unfit);
             }
@@ -97,8 +118,15 @@ pub fn assign(
         }
         _ => return Err(Refusal::Unfit),
     };
-    let place = (field.place)(Frame { bytes: frame, layer }).ok_or(Refusal::Absent)?;
-    write(frame, &place, new).ok_or(Refusal::Absent)
+    let place = (field.place)(packet.frame()).ok_or(Refusal::Absent)?;
+    if place.is_beside {
+        let (control, _) = packet.beside.ok_or(Refusal::Absent)?;
+        let mut bytes = control.to_be_bytes();
+        write(&mut bytes, &place, new).ok_or(Refusal::Absent)?;
+        *control = u16::from_be_bytes(bytes);
+        return Ok(());
+    }
+    write(packet.bytes, &place, new).ok_or(Refusal::Absent)
 }
 
 fn write(frame: &mut [u8], place: &Place, new: u128) -> Option<()> {
@@ -156,7 +184,7 @@ fn mac(text: &[u8]) -> Option<u128> {
 }
 
 /// An address as fields show it: its bytes' count, and the number that they are.
-fn address(text: &[u8]) -> Option<(usize, u128)> {
+pub fn address(text: &[u8]) -> Option<(usize, u128)> {
     let text = std::str::from_utf8(text).ok()?;
     if let Ok(address) = text.parse::<Ipv4Addr>() {
         return (address.to_string() == text).then_some((4, u128::from(u32::from(address))));

@@ -1,5 +1,6 @@
 //! The bytes that protocols are looked for in.
 
+use super::peer::Peer;
 use moonhook_hook::Layer;
 use std::ops::Deref;
 
@@ -8,12 +9,30 @@ use std::ops::Deref;
 pub struct Frame<'f> {
     pub bytes: &'f [u8],
     pub layer: Layer,
+    /// A VLAN tag that the kernel keeps beside the packet.
+    pub beside: Option<Beside>,
+    /// Whom a socket is about to be connected with, where that is what a hook is about.
+    pub peer: Option<Peer>,
+}
+
+/// Such a tag.
+#[derive(Clone, Copy)]
+pub struct Beside {
+    /// Its control information.
+    pub control: u16,
+    /// It cannot be exchanged: the packet has another tag among its bytes, which is cut off.
+    pub is_fixed: bool,
 }
 
 impl<'f> Frame<'f> {
     /// A frame with an Ethernet header.
     pub fn of_link(bytes: &'f [u8]) -> Frame<'f> {
-        Frame { bytes, layer: Layer::Link }
+        Frame::new(bytes, Layer::Link)
+    }
+
+    /// A packet with nothing beside it.
+    pub fn new(bytes: &'f [u8], layer: Layer) -> Frame<'f> {
+        Frame { bytes, layer, beside: None, peer: None }
     }
 }
 

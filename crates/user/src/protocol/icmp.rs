@@ -7,7 +7,7 @@ use super::ip;
 use super::row::{Field, Protocol, View};
 use super::value::Value;
 
-const NUMBER_V4: u8 = 1;
+pub const NUMBER_V4: u8 = 1;
 const NUMBER_V6: u8 = 58;
 const LENGTH: usize = 8;
 

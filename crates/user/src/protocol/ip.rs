@@ -31,6 +31,8 @@ pub struct Ip {
     pub flow: Option<u32>,
     /// v4 only.
     pub checksum: Option<u16>,
+    /// v6: a routing header names another destination, which is the packet's last one.
+    pub is_detour: bool,
 }
 
 pub fn find(frame: Frame<'_>) -> Option<Ip> {

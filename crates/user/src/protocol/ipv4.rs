@@ -32,5 +32,6 @@ pub fn parse(frame: &[u8], start: usize) -> Option<Ip> {
         fragment_offset: (fragment & 0x1fff) * 8,
         flow: None,
         checksum: Some(u16_at(header, 10)?),
+        is_detour: false,
     })
 }

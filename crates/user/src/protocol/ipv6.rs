@@ -43,6 +43,7 @@ pub fn parse(frame: &[u8], start: usize) -> Option<Ip> {
         fragment_offset: passed.fragment.as_ref().map_or(0, |fragment| fragment.offset),
         flow: Some(first & 0x000f_ffff),
         checksum: None,
+        is_detour: passed.is_detour,
     })
 }
 
@@ -52,6 +53,8 @@ struct Extensions {
     /// From the start of the IPv6 header to there.
     length: usize,
     fragment: Option<Fragment>,
+    /// A routing header has segments left (RFC 8200 § 4.4).
+    is_detour: bool,
 }
 
 struct Fragment {
@@ -63,7 +66,7 @@ struct Fragment {
 
 /// Passes over extension headers, the first of which is `protocol`.
 fn pass_over(packet: &[u8], protocol: u8) -> Extensions {
-    let mut passed = Extensions { protocol, length: FIXED_LENGTH, fragment: None };
+    let mut passed = Extensions { protocol, length: FIXED_LENGTH, fragment: None, is_detour: false };
     for _ in 0..EXTENSIONS {
         let Some(extension) = packet.get(passed.length..).and_then(|rest| whole(rest, passed.protocol))
         else {
@@ -71,6 +74,9 @@ fn pass_over(packet: &[u8], protocol: u8) -> Extensions {
         };
         if passed.protocol == FRAGMENT {
             passed.fragment = fragment(extension);
+        }
+        if passed.protocol == ROUTING {
+            passed.is_detour |= extension[3] != 0;
         }
         passed.protocol = extension[0];
         passed.length += extension.len();

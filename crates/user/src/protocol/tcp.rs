@@ -7,7 +7,7 @@ use super::ip;
 use super::row::{Field, Protocol, View};
 use super::value::Value;
 
-const NUMBER: u8 = 6;
+pub const NUMBER: u8 = 6;
 
 pub const PROTOCOL: Protocol = Protocol {
     name: "tcp",

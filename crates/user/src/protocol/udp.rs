@@ -7,7 +7,7 @@ use super::ip;
 use super::row::{Field, Protocol, View};
 use super::value::Value;
 
-const NUMBER: u8 = 17;
+pub const NUMBER: u8 = 17;
 const LENGTH: usize = 8;
 
 pub const PROTOCOL: Protocol = Protocol {
@@ -47,10 +47,14 @@ pub fn find(frame: Frame<'_>) -> Option<Udp<'_>> {
 }
 
 impl Udp<'_> {
+    /// The length that the header states.
+    pub fn length(&self) -> usize {
+        u16_at(self.header, 4).map_or(0, usize::from)
+    }
+
     /// Where the datagram ends by its own account; `None` where the stated length is less than the header's.
     pub fn stated_end(&self) -> Option<usize> {
-        let length = usize::from(u16_at(self.header, 4)?);
-        (length >= LENGTH).then_some(self.start + length)
+        (self.length() >= LENGTH).then_some(self.start + self.length())
     }
 }
 

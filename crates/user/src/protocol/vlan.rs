@@ -33,7 +33,10 @@ pub const PROTOCOL: Protocol = Protocol {
             Assignment {
                 name: "type",
                 takes: Takes::Number(16),
-                place: |frame| outer(frame).and_then(|_| Place::new(eth::LENGTH + 2, 2, [None, None])),
+                place: |frame| {
+                    let at = if frame.beside.is_some() { eth::LENGTH - 2 } else { eth::LENGTH + 2 };
+                    outer(frame).and_then(|_| Place::new(at, 2, [None, None]))
+                },
             },
         ],
     },
@@ -51,7 +54,7 @@ impl Tag {
     }
 }
 
-fn is_tag(ethertype: u16) -> bool {
+pub fn is_tag(ethertype: u16) -> bool {
     matches!(ethertype, 0x8100 | 0x88a8)
 }
 
@@ -59,11 +62,22 @@ fn tag_at(frame: &[u8], at: usize) -> Option<Tag> {
     Some(Tag { control: u16_at(frame, at)?, ethertype: u16_at(frame, at + 2)? })
 }
 
+/// The tag beside the packet, or else the first one among the bytes.
 fn outer(frame: Frame<'_>) -> Option<Tag> {
+    match frame.beside {
+        Some(beside) => Some(Tag { control: beside.control, ethertype: eth::ethertype(frame)? }),
+        None => first(frame),
+    }
+}
+
+fn first(frame: Frame<'_>) -> Option<Tag> {
     is_tag(eth::ethertype(frame)?).then(|| tag_at(frame.bytes, eth::LENGTH))?
 }
 
 fn inner(frame: Frame<'_>) -> Option<Tag> {
+    if frame.beside.is_some() {
+        return first(frame);
+    }
     is_tag(outer(frame)?.ethertype).then(|| tag_at(frame.bytes, eth::LENGTH + LENGTH))?
 }
 
@@ -89,5 +103,9 @@ pub fn network(frame: Frame<'_>) -> Option<(u16, usize)> {
 
 /// Bits of the outer tag's control information.
 fn control(frame: Frame<'_>, bits: (u32, u32)) -> Option<Place> {
-    outer(frame).and_then(|_| Place::part(eth::LENGTH, 2, bits, [None, None]))
+    match frame.beside {
+        Some(beside) if beside.is_fixed => None,
+        Some(_) => Place::beside(bits),
+        None => first(frame).and_then(|_| Place::part(eth::LENGTH, 2, bits, [None, None])),
+    }
 }

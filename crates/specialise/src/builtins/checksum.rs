@@ -1,0 +1,54 @@
+//! `pkt:checksum(…)` and `pkt:fix_checksums()` (docs/packet.md).
+
+use super::call::{Call, Row, returns, row};
+use super::data::{argument_from, check_within, subject, writable_subject};
+use crate::context::{Context, Result};
+use crate::paths::Arm;
+use crate::value::{ARGUMENT_SIZE, Abs, Object, Word};
+use moonhook_ir::words::{PathState, Words};
+use moonhook_library::own::data::{CHECKSUM, FIX_CHECKSUMS};
+use moonhook_packet::protocols::fix_checksums;
+use moonhook_packet::{Access, Checksum};
+
+pub const ROWS: &[Row] = &[row(CHECKSUM, checksum), row(FIX_CHECKSUMS, fix)];
+
+/// `checksum([offset [, length]])`.
+fn checksum(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    let Some(object) = subject(context, call) else { return Ok(vec![]) };
+    let offset = call.integer_or(context, 2, Word::Imm(0))?;
+    let size = match object {
+        Object::Argument => Word::Imm(ARGUMENT_SIZE),
+        _ => context.packet_length(),
+    };
+    let rest = context.sub(size, offset);
+    let length = call.integer_or(context, 3, rest)?;
+    check_within(context, call, offset, length, size)?;
+    if !context.state.alive() {
+        return Ok(vec![]);
+    }
+    let sum = match object {
+        Object::Argument => argument_sum(context, offset, length)?,
+        _ => context.sum_of(offset, length)?,
+    };
+    let checksum = context.checksum_of(sum);
+    context.only(Abs::Int(checksum))
+}
+
+/// Of the handler's second argument: `length` bytes of the two, from `offset` on.
+fn argument_sum(context: &mut Context<'_>, offset: Word, length: Word) -> Result<Word> {
+    let bytes = argument_from(context, offset)?;
+    let bits = context.shl(length, 3);
+    let more = context.shl(Word::Imm(1), bits);
+    let mask = context.sub(more, 1);
+    Ok(context.and(bytes, mask))
+}
+
+fn fix(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    if writable_subject(context, call).is_none() {
+        return Ok(vec![]);
+    }
+    context.before_packet_write()?;
+    fix_checksums(context)?;
+    context.forget_keys();
+    returns(context, vec![])
+}
