@@ -41,8 +41,14 @@ const EXTENSIONS: &[Extension] = &[
     Extension { name: "mipv6", next: "mip6.proto", length: "mip6.hlen", bytes: |blocks| (blocks + 1) * 8 },
 ];
 
+/// What frames begin with whose Ethernet header the capture does not have.
+const OTHER_LINKS: [&str; 9] =
+    ["sll", "raw", "null", "loop", "radiotap", "wlan_radio", "wlan", "wlan_aggregate", "llc"];
+
 pub struct Layers {
     pub eth: bool,
+    /// The capture has another link header, in the place of which an Ethernet header was made.
+    pub is_made: bool,
     /// Tags passed over, at most 2.
     pub tags: usize,
     /// `ip`, `ipv6` or `arp`, or empty.
@@ -60,6 +66,8 @@ impl Layers {
         let list = shown.first("frame.protocols").unwrap_or_default();
         let mut names = list.split(':').peekable();
         let eth = names.next_if_eq(&"eth").is_some();
+        let is_made = !eth && names.peek().is_some_and(|name| OTHER_LINKS.contains(name));
+        while is_made && names.next_if(|name| OTHER_LINKS.contains(name)).is_some() {}
         names.next_if_eq(&"ethertype");
         let mut tags = 0;
         while tags < 2 && names.next_if(|name| matches!(*name, "vlan" | "ieee8021ad")).is_some() {
@@ -67,7 +75,7 @@ impl Layers {
             tags += 1;
         }
         let network = names
-            .next_if(|name| eth && matches!(*name, "ip" | "ipv6" | "arp"))
+            .next_if(|name| (eth || is_made) && matches!(*name, "ip" | "ipv6" | "arp"))
             .unwrap_or_default()
             .to_owned();
         let mut extensions = Vec::new();
@@ -83,7 +91,7 @@ impl Layers {
         };
         let transport = names.next_if(ours).unwrap_or_default().to_owned();
         let tls = names.next_if_eq(&"tls").is_some();
-        Layers { eth, tags, network, extensions, transport, tls }
+        Layers { eth, is_made, tags, network, extensions, transport, tls }
     }
 
     pub fn is_v6(&self) -> bool {

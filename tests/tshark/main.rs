@@ -1,4 +1,4 @@
-//! Protocol fields of the user tier against tshark, on every Ethernet capture of a folder.
+//! Protocol fields of the user tier against tshark, on every capture of a folder that can be replayed.
 //!
 //! Runs when `MOONHOOK_TRACES` names a folder and `tshark` is installed; says so otherwise. One call of tshark for each
 //! file, with everything turned off that looks beyond the frame (reassembly, defragmentation, conversations' numbering).

@@ -66,7 +66,7 @@ impl CaptureError {
                 "capture with `tcpdump -w FILE` or convert with `editcap -F pcap`"
             }
             CaptureError::LinkType { .. } | CaptureError::InterfaceLinkType { .. } => {
-                "capture on an Ethernet interface; `-i any` and tunnels give other link types"
+                "capture on an interface that carries Ethernet or IP"
             }
             CaptureError::Truncated { .. } | CaptureError::Broken { .. } => {
                 "the frames before that point were used; repair the file with `pcapfix`, or capture again"

@@ -5,6 +5,7 @@
 //! error. Knows nothing of what is in a frame. Nothing here panics, whatever the file holds.
 
 mod error;
+mod links;
 mod packet_blocks;
 mod pcap;
 mod pcapng;
@@ -25,7 +26,7 @@ pub const ETHERNET: u32 = 1;
 pub struct Frame {
     /// Nanoseconds since 1970; 0 where the file does not say (simple packet blocks of pcapng).
     pub timestamp_ns: u64,
-    /// The captured bytes, from the Ethernet header on.
+    /// The captured bytes, from the Ethernet header on; where the capture has another link type, the header is made.
     pub data: Vec<u8>,
     /// Bytes on the wire; more than `data` holds if the capture cut the frame.
     pub original_length: u32,
@@ -48,7 +49,7 @@ enum Reader {
     Pcapng(pcapng::Reader),
 }
 
-/// Opens a pcap or pcapng file. A pcap file of another link type than Ethernet is refused here.
+/// Opens a pcap or pcapng file. A pcap file of a link type that has nothing to do with Ethernet is refused here.
 pub fn open(path: impl AsRef<Path>) -> Result<Capture, CaptureError> {
     let path = path.as_ref();
     let unreadable = |source| CaptureError::Unreadable { path: path.to_owned(), source };
@@ -72,6 +73,14 @@ impl Capture {
     /// How fine the file's timestamps are; nanoseconds for pcapng, where each interface has its own.
     pub fn resolution(&self) -> Resolution {
         self.resolution
+    }
+
+    /// Packets so far that are no frames, such as those with which a wireless network is managed.
+    pub fn passed_over(&self) -> u64 {
+        match &self.reader {
+            Reader::Pcap(reader) => reader.passed_over,
+            Reader::Pcapng(reader) => reader.passed_over,
+        }
     }
 }
 

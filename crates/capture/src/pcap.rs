@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use pcap_file::TsResolution;
 use pcap_file::pcap::PcapReader;
 
-use crate::{CaptureError, ETHERNET, Frame, Resolution};
+use crate::links::{Link, link};
+use crate::{CaptureError, Frame, Resolution};
 
 /// The low bits of the header's link type field; the high ones tell about frame check sequences.
 const LINK_TYPE_MASK: u32 = 0xffff;
@@ -21,16 +22,20 @@ pub fn is_magic(bytes: [u8; 4]) -> bool {
 pub struct Reader {
     path: PathBuf,
     reader: PcapReader<File>,
-    /// Packets given so far.
+    link: &'static Link,
+    /// Packets met so far.
     frames: u64,
+    /// Those of them that are no frames.
+    pub passed_over: u64,
 }
 
 impl Reader {
     pub fn new(path: &Path, file: File) -> Result<Reader, CaptureError> {
         let reader = PcapReader::new(file).map_err(|error| CaptureError::from_parser(path, 0, error))?;
-        match u32::from(reader.header().datalink) & LINK_TYPE_MASK {
-            ETHERNET => Ok(Reader { path: path.to_owned(), reader, frames: 0 }),
-            link_type => Err(CaptureError::LinkType { path: path.to_owned(), link_type }),
+        let link_type = u32::from(reader.header().datalink) & LINK_TYPE_MASK;
+        match link(link_type) {
+            Some(link) => Ok(Reader { path: path.to_owned(), reader, link, frames: 0, passed_over: 0 }),
+            None => Err(CaptureError::LinkType { path: path.to_owned(), link_type }),
         }
     }
 
@@ -48,16 +53,23 @@ impl Reader {
             Resolution::Microseconds => 1000,
             Resolution::Nanoseconds => 1,
         };
-        let record = match self.reader.next_raw_packet()? {
-            Ok(record) => record,
-            Err(error) => return Some(Err(CaptureError::from_parser(&self.path, self.frames, error))),
-        };
-        self.frames += 1;
-        Some(Ok(Frame {
-            timestamp_ns: u64::from(record.ts_sec) * 1_000_000_000 + u64::from(record.ts_frac) * fraction,
-            original_length: record.orig_len,
-            number: self.frames,
-            data: record.data.into_owned(),
-        }))
+        loop {
+            let record = match self.reader.next_raw_packet()? {
+                Ok(record) => record,
+                Err(error) => return Some(Err(CaptureError::from_parser(&self.path, self.frames, error))),
+            };
+            self.frames += 1;
+            let Some((data, original_length)) = self.link.frame(record.data.into_owned(), record.orig_len)
+            else {
+                self.passed_over += 1;
+                continue;
+            };
+            return Some(Ok(Frame {
+                timestamp_ns: u64::from(record.ts_sec) * 1_000_000_000 + u64::from(record.ts_frac) * fraction,
+                original_length,
+                number: self.frames,
+                data,
+            }));
+        }
     }
 }

@@ -10,8 +10,9 @@ use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
 };
 
+use crate::links::{Link, link};
 use crate::packet_blocks::{Packet, Parsed, parse};
-use crate::{CaptureError, ETHERNET, Frame};
+use crate::{CaptureError, Frame};
 
 /// A section header block's type, the same in either byte order.
 pub const MAGIC: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
@@ -21,6 +22,8 @@ pub struct Reader {
     reader: PcapNgReader<File>,
     /// Packets met so far.
     frames: u64,
+    /// Those of them that are no frames.
+    pub passed_over: u64,
     /// Interfaces of this section of which the person has been told.
     refused: HashSet<u32>,
 }
@@ -28,7 +31,7 @@ pub struct Reader {
 impl Reader {
     pub fn new(path: &Path, file: File) -> Result<Reader, CaptureError> {
         let reader = PcapNgReader::new(file).map_err(|error| CaptureError::from_parser(path, 0, error))?;
-        Ok(Reader { path: path.to_owned(), reader, frames: 0, refused: HashSet::new() })
+        Ok(Reader { path: path.to_owned(), reader, frames: 0, passed_over: 0, refused: HashSet::new() })
     }
 
     pub fn next(&mut self) -> Option<Result<Frame, CaptureError>> {
@@ -40,9 +43,13 @@ impl Reader {
             let Some(interface) = self.reader.interfaces().get(packet.interface as usize) else {
                 return Some(Err(self.broken(format!("interface {} is not described", packet.interface))));
             };
-            match u32::from(interface.linktype) {
-                ETHERNET => return Some(Ok(frame(packet, interface, self.frames))),
-                link_type => {
+            let link_type = u32::from(interface.linktype);
+            match link(link_type) {
+                Some(link) => match frame(packet, link, interface, self.frames) {
+                    Some(frame) => return Some(Ok(frame)),
+                    None => self.passed_over += 1,
+                },
+                None => {
                     if self.refused.insert(packet.interface) {
                         return Some(Err(CaptureError::InterfaceLinkType {
                             path: self.path.clone(),
@@ -95,13 +102,15 @@ impl Reader {
     }
 }
 
-fn frame(packet: Packet, interface: &InterfaceDescriptionBlock<'_>, number: u64) -> Frame {
-    Frame {
-        timestamp_ns: packet.timestamp.map_or(0, |units| nanoseconds(units, interface)),
-        data: packet.data,
-        original_length: packet.original_length,
-        number,
-    }
+fn frame(
+    packet: Packet,
+    link: &Link,
+    interface: &InterfaceDescriptionBlock<'_>,
+    number: u64,
+) -> Option<Frame> {
+    let (data, original_length) = link.frame(packet.data, packet.original_length)?;
+    let timestamp_ns = packet.timestamp.map_or(0, |units| nanoseconds(units, interface));
+    Some(Frame { timestamp_ns, data, original_length, number })
 }
 
 /// § 4.2, `if_tsresol` (a negative power of 10, or of 2 with the high bit set; default 6) and `if_tsoffset` (seconds).

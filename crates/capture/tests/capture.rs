@@ -146,19 +146,15 @@ fn cut_off_at_every_length() {
 #[test]
 fn other_link_types_are_named() {
     let folder = tempfile::tempdir().unwrap();
-    let (frames, errors) = read(&file(&folder, "x.pcap", &pcap(0xa1b2_c3d4, 113, le)));
+    let (frames, errors) = read(&file(&folder, "x.pcap", &pcap(0xa1b2_c3d4, 195, le)));
     assert!(frames.is_empty());
     assert_eq!(errors[0].code(), "MH0603");
-    assert!(
-        errors[0]
-            .to_string()
-            .ends_with("holds Linux cooked (SLL) (link type 113) packets, not Ethernet frames")
-    );
+    assert!(errors[0].to_string().ends_with("holds 802.15.4 (link type 195) packets, not Ethernet frames"));
 
     let bytes = [
         section(),
         interface(1),
-        interface(101),
+        interface(249),
         enhanced(1, 0, FRAMES[0]),
         enhanced(0, 0, FRAMES[1]),
         enhanced(1, 0, FRAMES[0]),

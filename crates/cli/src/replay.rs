@@ -140,7 +140,8 @@ fn frames(
     mut passed: Option<&mut Writer>,
     listing: &mut Listing<'_>,
 ) -> Result<(), CliError> {
-    for frame in capture {
+    let mut capture = capture;
+    while let Some(frame) = capture.next() {
         if arguments.limit.is_some_and(|limit| listing.totals.frames >= limit) {
             break;
         }
@@ -160,6 +161,12 @@ fn frames(
             writer.write(&changed(&frame, &decision.data))?;
         }
         listing.frame(&frame, &line)?;
+    }
+    if capture.passed_over() > 0 {
+        eprintln!(
+            "note: {} packets of the capture are no frames, and were passed over",
+            capture.passed_over()
+        );
     }
     Ok(())
 }
