@@ -101,6 +101,7 @@ fn agree_at(hook: &str, number: u64, elsewhere: &cases::Elsewhere) {
     }
     let mut all = Vec::new();
     for (folder, at_least) in [
+        ("cases/addresses", 5),
         ("cases/errors", 5),
         ("cases/output", 5),
         ("cases/packet", 5),

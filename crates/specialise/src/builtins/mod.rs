@@ -13,7 +13,10 @@ mod digits;
 pub mod event;
 mod format;
 pub mod gmatch;
+mod ip;
+mod ip_texts;
 mod linux;
+mod mac;
 mod math;
 mod metatable;
 mod number;
@@ -46,7 +49,9 @@ const FAMILIES: &[&[Row]] = &[
     event::ROWS,
     format::ROWS,
     gmatch::ROWS,
+    ip::ROWS,
     linux::ROWS,
+    mac::ROWS,
     math::ROWS,
     metatable::ROWS,
     number::ROWS,
