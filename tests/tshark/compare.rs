@@ -64,6 +64,9 @@ fn ours(frame: &[u8], row: &Row) -> Option<String> {
         Value::Text(text) => String::from_utf8_lossy(text.as_bytes()).into_owned(),
         Value::Bytes { start, end } if row.unit == Unit::Payload => (end - start).to_string(),
         Value::Bytes { start, end } => String::from_utf8_lossy(frame.get(start..end)?).into_owned(),
+        Value::Name { start, end } => {
+            String::from_utf8_lossy(protocol::Dotted::new(frame.get(start..end)?).as_bytes()).into_owned()
+        }
     })
 }
 

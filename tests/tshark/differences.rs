@@ -116,6 +116,62 @@ pub static RULES: &[Rule] = &[
         reason: "The name is whole in this segment, the record is not; without reassembly tshark shows nothing of it",
         explains: |d| d.path == "tls.sni" && d.theirs.is_none() && d.record_is_longer(),
     },
+    Rule {
+        name: "DNS at other ports",
+        reason: "tshark guesses, or knows other ports; `pkt.dns` is what is sent from or to 53 or 5353",
+        explains: |d| d.path.starts_with("dns.") && d.ours.is_none() && !d.has_port(&[53, 5353]),
+    },
+    Rule {
+        name: "DNS flags of answers",
+        reason: "tshark shows these only where they mean something, in answers; to us they are bits of the header in questions, too",
+        explains: |d| {
+            ["dns.aa", "dns.ra", "dns.ad", "dns.rcode"].contains(&d.path)
+                && d.theirs.is_none()
+                && d.shown
+                    .first("dns.flags.response")
+                    .is_some_and(|answer| answer == "0" || answer == "False")
+        },
+    },
+    Rule {
+        name: "DNS updates",
+        reason: "In dynamic updates (opcode 5, RFC 2136) tshark calls the four counts and the zone by other names",
+        explains: |d| {
+            d.path.starts_with("dns.") && d.theirs.is_none() && d.shown_number("dns.flags.opcode") == Some(5)
+        },
+    },
+    Rule {
+        name: "how names are written",
+        reason: "tshark shows the root as `<Root>`, escapes bytes of names that cannot be printed, and takes names for UTF-8; `qname` has \
+                 the bytes, and `.`",
+        explains: |d| {
+            let plain = |c: char| c.is_ascii_graphic() && c != '\\';
+            let ours = d.ours.as_deref().unwrap_or_default();
+            d.path == "dns.qname" && (ours == "." || !ours.is_empty() && !ours.chars().all(plain))
+        },
+    },
+    Rule {
+        name: "names that are not whole",
+        reason: "tshark follows pointers and shows what there is of a broken name, and what it takes for the fields behind it; `qname` is nil \
+                 where the question's own labels do not end in the message",
+        explains: |d| {
+            ["dns.qname", "dns.qtype", "dns.qclass"].contains(&d.path)
+                && d.ours.is_none()
+                && !d.name_is_whole()
+        },
+    },
+    Rule {
+        name: "multicast DNS classes",
+        reason: "The highest bit of a class asks for an answer by unicast (RFC 6762 § 5.4), which tshark shows apart",
+        explains: |d| {
+            let class = |text: &Option<String>| text.as_deref().and_then(number);
+            d.path == "dns.qclass" && class(&d.ours).map(|class| class & 0x7fff) == class(&d.theirs)
+        },
+    },
+    Rule {
+        name: "DNS beyond the datagram",
+        reason: "By the lengths of UDP and IP the datagram has no room for a message's header; tshark looks at the bytes behind it",
+        explains: |d| d.path.starts_with("dns.") && d.ours.is_none() && d.datagram_length() < Some(8 + 12),
+    },
 ];
 
 /// The first rule that explains the difference, by its number.
@@ -220,6 +276,39 @@ impl Difference<'_> {
             Some(start + self.ours_number()? == self.captured())
         };
         all() == Some(true) && self.stated_end() > Some(self.captured())
+    }
+
+    /// The UDP header, and what follows it in the frame.
+    fn datagram(&self) -> Option<&[u8]> {
+        self.frame.data.get(self.transport_start()? as usize..)
+    }
+
+    fn has_port(&self, ports: &[u16]) -> bool {
+        let header = self.datagram().unwrap_or_default();
+        header.chunks(2).take(2).any(|port| ports.iter().any(|known| port == known.to_be_bytes()))
+    }
+
+    /// How long the datagram is, header included, by what UDP, IP and the frame say.
+    fn datagram_length(&self) -> Option<u64> {
+        let datagram = self.datagram()?;
+        let stated = u64::from(u16::from_be_bytes(*datagram.get(4..)?.first_chunk()?));
+        let of_ip = self.stated_end()?.saturating_sub(self.transport_start()?);
+        let longest = (datagram.len() as u64).min(of_ip);
+        Some(if stated >= 8 { stated.min(longest) } else { longest })
+    }
+
+    /// Whether the labels of the first question end in the message, without a pointer.
+    fn name_is_whole(&self) -> bool {
+        let walk = || {
+            let datagram = self.datagram()?.get(..self.datagram_length()? as usize)?;
+            let mut rest = datagram.get(8 + 12..)?;
+            while *rest.first()? != 0 {
+                let label = usize::from(*rest.first().filter(|length| **length < 64)?);
+                rest = rest.get(1 + label..)?;
+            }
+            Some(())
+        };
+        walk().is_some()
     }
 
     /// The first TLS record of the segment does not end in it.

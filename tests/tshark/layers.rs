@@ -52,7 +52,8 @@ pub struct Layers {
     /// `tcp`, `udp`, `icmp` or `icmpv6`, or empty.
     pub transport: String,
     /// TLS directly on that.
-    pub tls: bool,
+    /// What follows the transport header.
+    pub application: String,
 }
 
 impl Layers {
@@ -82,8 +83,8 @@ impl Layers {
             _ => false,
         };
         let transport = names.next_if(ours).unwrap_or_default().to_owned();
-        let tls = names.next_if_eq(&"tls").is_some();
-        Layers { eth, tags, network, extensions, transport, tls }
+        let application = names.next().unwrap_or_default().to_owned();
+        Layers { eth, tags, network, extensions, transport, application }
     }
 
     pub fn is_v6(&self) -> bool {
@@ -100,7 +101,8 @@ impl Layers {
             "tcp" | "udp" => self.transport == header,
             "icmp" => self.transport.starts_with("icmp"),
             "payload" => self.transport == "tcp",
-            "tls" => self.transport == "tcp" && self.tls,
+            "tls" => self.transport == "tcp" && self.application == "tls",
+            "dns" => self.transport == "udp" && matches!(self.application.as_str(), "dns" | "mdns"),
             _ => false,
         }
     }

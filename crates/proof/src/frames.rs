@@ -1,8 +1,8 @@
 //! Frames by short descriptions, as the scripts of `tests/cases` name them.
 //!
 //! A description is a name of [`NAMED`]; or a prefix with a text (`sni:www.example.org`, `http:curl`, `tcp:GET`, `tcp80:GET`, `udp:…`,
-//! `dns:www.example.org`, `eth:…`), where `\n`, `\r`, `\s` (space), `\\` and `\xNN` are escapes; or `hex:` and digits. Behind it can stand `/N` (the
-//! first N bytes only) and `*N` (N times). `all` is one of each name, `truncated:NAME` every prefix that the kernel takes.
+//! `udp-68-67:…` and `tcp-1025-80:…` with two ports, `dns:www.example.org`, `eth:…`), where `\n`, `\r`, `\s` (space), `\\` and `\xNN` are
+//! escapes; or `hex:` and digits. Behind it can stand `/N` (the first N bytes only) and `*N` (N times). `all` is one of each name, `truncated:NAME` every prefix that the kernel takes.
 
 use crate::layers::*;
 use moonhook_install::FRAME_MIN;
@@ -19,7 +19,11 @@ pub fn named() -> Vec<(&'static str, Vec<u8>)> {
     let double = |ethertype, rest: &[u8]| eth(0x88a8, &tag(7, 0x8100, &tag(300, ethertype, rest)));
     let syn = tcp(&[2, 4, 5, 0xb4], b"");
     let question = udp(b"a question");
+    let asks = udp(&self::question(b"www.example.org"));
+    let answers = udp(&answer(b"www.example.org"));
     vec![
+        ("dns", v4(&ipv4(17, &[], &asks))),
+        ("dns6", v6(&ipv6(17, &walked, &answers))),
         ("arp", eth(0x0806, b"who-has 192.0.2.1? tell 192.0.2.7")),
         ("short", eth(0x0800, b"")),
         ("tcp", v4(&ipv4(6, &[], &tcp(&[], b"hello, world")))),
@@ -124,8 +128,22 @@ fn whole(name: &str) -> Result<Vec<u8>, String> {
         "sip" => v4(17, &to_port(5060, udp(&bytes))),
         "dns" => v4(17, &udp(&question(&bytes))),
         "eth" => eth(0x88b5, &bytes),
-        _ => return Err(format!("no frame is called '{kind}:'")),
+        _ => between_ports(kind, &bytes).ok_or_else(|| format!("no frame is called '{kind}:'"))?,
     })
+}
+
+/// A segment or datagram of a kind like `udp-68-67`.
+fn between_ports(kind: &str, payload: &[u8]) -> Option<Vec<u8>> {
+    let mut parts = kind.split('-');
+    let (number, mut segment) = match parts.next()? {
+        "tcp" => (6, tcp(&[], payload)),
+        "udp" => (17, udp(payload)),
+        _ => return None,
+    };
+    let mut port = || parts.next()?.parse::<u16>().ok();
+    let (source, destination) = (port()?, port()?);
+    segment[..2].copy_from_slice(&source.to_be_bytes());
+    Some(eth(0x0800, &ipv4(number, &[], &to_port(destination, segment))))
 }
 
 /// An HTTP request of that user agent.
@@ -146,6 +164,14 @@ pub fn question(name: &[u8]) -> Vec<u8> {
         message.extend(label);
     }
     [&message[..], &[0, 0, 1, 0, 1]].concat()
+}
+
+/// The answer to it, with one address; the name there is a pointer to the question.
+fn answer(name: &[u8]) -> Vec<u8> {
+    let mut message = question(name);
+    message[2..8].copy_from_slice(&[0x85, 0xb3, 0, 1, 0, 1]);
+    message.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 192, 0, 2, 80]);
+    message
 }
 
 /// A TCP or UDP header, and what follows it, with another destination port.

@@ -155,6 +155,20 @@ const DECISIONS: &[(&str, &[Decision])] = &[
         ],
     ),
     (
+        "dns_filter.lua",
+        &[
+            ("dns:www.example.org", 2, &[]),
+            ("dns:Pixel.a.TRACKER.example", 1, &[]),
+            ("dns:ads.example.net", 1, &[]),
+            ("dns:bads.example.net", 2, &[]),
+            ("dns:tracker.example.org", 2, &[]),
+            ("dns:tracker.example/71", 1, &[]),
+            ("dns:tracker.example/70", 2, &[]),
+            ("udp:0123456789ab\\xc0\\x0c", 2, &[]),
+            ("tcp:tracker.example", 2, &[]),
+        ],
+    ),
+    (
         "dns_names.lua",
         &[
             ("dns:www.example.org", 2, &[]),

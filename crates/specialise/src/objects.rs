@@ -7,6 +7,7 @@ use crate::paths::Arm;
 use crate::shared::seen::Seen;
 use crate::value::{Abs, Object, Space, Str};
 use crate::{Options, builtins};
+use moonhook_ir::words::Branches;
 use moonhook_library::own::DATA;
 use moonhook_packet::protocols::{protocol, protocols, texts};
 use moonhook_packet::{Value, ValuePaths};
@@ -57,7 +58,10 @@ pub fn field(context: &mut Context<'_>, object: &Object, name: &[u8]) -> Result<
         Object::Header(header) => {
             let Some(protocol) = protocol(header) else { return Ok(vec![]) };
             match protocol.field(&text) {
-                Some(field) => protocol.read(context, field).map(arms),
+                Some(field) => {
+                    let paths = protocol.read(context, field)?;
+                    arms(context, paths)
+                }
                 None => no_field(context, object, text),
             }
         }
@@ -66,7 +70,10 @@ pub fn field(context: &mut Context<'_>, object: &Object, name: &[u8]) -> Result<
                 return context.only(Abs::Object(Object::Builtin(method)));
             }
             match protocol(&text) {
-                Some(protocol) if *object == Object::Packet => (protocol.find)(context).map(arms),
+                Some(protocol) if *object == Object::Packet => {
+                    let paths = (protocol.find)(context)?;
+                    arms(context, paths)
+                }
                 _ => no_field(context, object, text),
             }
         }
@@ -74,12 +81,18 @@ pub fn field(context: &mut Context<'_>, object: &Object, name: &[u8]) -> Result<
 }
 
 /// The paths on which a packet was read as arms with Lua's values.
-fn arms(paths: ValuePaths<Context<'_>>) -> Vec<Arm> {
-    paths.into_iter().map(|path| Arm { state: path.state, values: vec![value_of(path.values)] }).collect()
+fn arms<'a>(context: &mut Context<'a>, paths: ValuePaths<Context<'a>>) -> Result<Vec<Arm>> {
+    let mut arms = Vec::new();
+    for path in paths {
+        context.state = path.state;
+        let value = value_of(context, path.values)?;
+        arms.push(Arm { state: context.take_state(), values: vec![value] });
+    }
+    Ok(arms)
 }
 
-fn value_of(value: Value) -> Abs {
-    match value {
+fn value_of(context: &mut Context<'_>, value: Value) -> Result<Abs> {
+    Ok(match value {
         Value::Nothing => Abs::Nil,
         Value::Header(name) => Abs::Object(Object::Header(name)),
         Value::Number(word) => Abs::Int(word),
@@ -88,7 +101,8 @@ fn value_of(value: Value) -> Abs {
         Value::Ipv6(high, low) => Abs::Str(Str::Ipv6(high, low)),
         Value::Mac(word) => Abs::Str(Str::Mac(word)),
         Value::Bytes { start, length } => Abs::Str(Str::Slice { space: Space::Packet, start, length }),
-    }
+        Value::Name { start, length } => Abs::Str(context.name_text(start, length)?),
+    })
 }
 
 /// The names of all headers that are objects.

@@ -9,6 +9,7 @@
 pub mod arp;
 pub mod assign;
 mod bytes;
+pub mod dns;
 pub mod eth;
 mod frame;
 pub mod icmp;
@@ -26,7 +27,7 @@ pub mod vlan;
 
 pub use frame::Frame;
 pub use row::{Field, Protocol, View};
-pub use value::{Text, Value};
+pub use value::{Dotted, Text, Value};
 
 /// All protocols that a packet shows.
 pub static PROTOCOLS: &[Protocol] = &[
@@ -39,6 +40,7 @@ pub static PROTOCOLS: &[Protocol] = &[
     icmp::PROTOCOL,
     payload::PROTOCOL,
     tls::PROTOCOL,
+    dns::PROTOCOL,
 ];
 
 impl Protocol {

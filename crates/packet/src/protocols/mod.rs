@@ -5,6 +5,7 @@
 //! Nothing is parsed before it is asked for.
 
 mod arp;
+mod dns;
 mod eth;
 mod extensions;
 mod header;
@@ -42,6 +43,7 @@ pub fn protocols<M: Machine>() -> Vec<Protocol<M>> {
         icmp::protocol(),
         payload::protocol(),
         tls::protocol(),
+        dns::protocol(),
     ];
     all.extend(metadata::protocols());
     all
