@@ -76,7 +76,7 @@ pub static RULES: &[Rule] = &[
         reason: "tshark takes a total length of 0 for segmentation offload and counts the captured bytes; `length` is \
                  what the header says, and `payload` is empty then",
         explains: |d| {
-            ["ip.length", "payload"].contains(&d.path)
+            (["ip.length", "payload"].contains(&d.path) || d.path.starts_with("http."))
                 && d.layers.network == "ip"
                 && d.stated_length() == Some(0)
         },
@@ -115,6 +115,25 @@ pub static RULES: &[Rule] = &[
         name: "unfinished record",
         reason: "The name is whole in this segment, the record is not; without reassembly tshark shows nothing of it",
         explains: |d| d.path == "tls.sni" && d.theirs.is_none() && d.record_is_longer(),
+    },
+    Rule {
+        name: "no first line of HTTP/1",
+        reason: "The segment goes on with a message that began in an earlier one, or has another version in its first line; tshark shows what it \
+                 takes for parts of a message",
+        explains: |d| d.path.starts_with("http.") && d.ours.is_none() && !d.first_line_has_version(),
+    },
+    Rule {
+        name: "HTTP values with a NUL",
+        reason: "tshark ends a value at its first byte of 0",
+        explains: |d| {
+            d.path.starts_with("http.") && d.ours.as_deref().is_some_and(|text| text.contains('\0'))
+        },
+    },
+    Rule {
+        name: "HTTP at other ports",
+        reason: "`pkt.http` is any payload that begins as a message does; tshark looks for HTTP at some ports, and otherwise shows what is \
+                 carried in it, or nothing",
+        explains: |d| d.path.starts_with("http.") && d.theirs.is_none() && d.ours.is_some(),
     },
     Rule {
         name: "DNS at other ports",
@@ -276,6 +295,16 @@ impl Difference<'_> {
             Some(start + self.ours_number()? == self.captured())
         };
         all() == Some(true) && self.stated_end() > Some(self.captured())
+    }
+
+    fn first_line_has_version(&self) -> bool {
+        let line = || {
+            let start = (self.transport_start()? + self.shown_number("tcp.hdr_len")?) as usize;
+            self.frame.data.get(start..)?.split(|byte| *byte == b'\n').next()
+        };
+        line().is_some_and(|line| {
+            line.windows(8).any(|part| part.starts_with(b"HTTP/1.") && part[7].is_ascii_digit())
+        })
     }
 
     /// The UDP header, and what follows it in the frame.

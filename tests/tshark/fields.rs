@@ -111,6 +111,11 @@ pub const ROWS: &[Row] = &[
     row("dns.qname", "dns.qry.name", Unit::Text),
     row("dns.qtype", "dns.qry.type", Unit::Number),
     row("dns.qclass", "dns.qry.class", Unit::Number),
+    row("http.method", "http.request.method", Unit::Text),
+    row("http.path", "http.request.uri", Unit::Text),
+    row("http.status", "http.response.code", Unit::Number),
+    row("http.host", "http.host", Unit::Text),
+    row("http.user_agent", "http.user_agent", Unit::Text),
     row("tls.sni", "tls.handshake.extensions_server_name", Unit::Text),
 ];
 

@@ -102,6 +102,7 @@ impl Layers {
             "icmp" => self.transport.starts_with("icmp"),
             "payload" => self.transport == "tcp",
             "tls" => self.transport == "tcp" && self.application == "tls",
+            "http" => self.transport == "tcp" && self.application == "http",
             "dns" => self.transport == "udp" && matches!(self.application.as_str(), "dns" | "mdns"),
             _ => false,
         }

@@ -12,6 +12,7 @@ mod bytes;
 pub mod dns;
 pub mod eth;
 mod frame;
+pub mod http;
 pub mod icmp;
 pub mod ip;
 mod ip_fields;
@@ -41,6 +42,7 @@ pub static PROTOCOLS: &[Protocol] = &[
     payload::PROTOCOL,
     tls::PROTOCOL,
     dns::PROTOCOL,
+    http::PROTOCOL,
 ];
 
 impl Protocol {

@@ -43,6 +43,10 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
 
 /// Words: is it there, where it starts, where the datagram ends.
 fn parse<M: Machine>(machine: &mut M) -> Parsing<M> {
+    machine.shared("dns", parse_here, |machine, _| machine.give_packed(parse_here))
+}
+
+fn parse_here<M: Machine>(machine: &mut M) -> Parsing<M> {
     let (state, words, others) = machine.found("udp", udp::parse)?;
     let mut paths: WordPaths<M> = absent(others).collect();
     machine.resume(state);

@@ -9,9 +9,12 @@ mod dns;
 mod eth;
 mod extensions;
 mod header;
+mod http;
+mod http_fields;
 mod icmp;
 mod ip;
 mod ip_writes;
+mod lines;
 mod link;
 mod metadata;
 mod network;
@@ -44,6 +47,7 @@ pub fn protocols<M: Machine>() -> Vec<Protocol<M>> {
         payload::protocol(),
         tls::protocol(),
         dns::protocol(),
+        http::protocol(),
     ];
     all.extend(metadata::protocols());
     all

@@ -124,7 +124,7 @@ impl Generator {
         if !self.scope.packet {
             return None;
         }
-        let header = self.one_of(&["ip", "tcp", "udp", "vlan", "icmp", "arp", "dns"]);
+        let header = self.one_of(&["ip", "tcp", "udp", "vlan", "icmp", "arp", "dns", "http"]);
         Some(Expression::leaf(ExpressionKind::Boolean, format!("(pkt.{header} ~= nil)")))
     }
 
@@ -146,7 +146,12 @@ impl Generator {
                 )
             }
             2 if self.has(Features::PROTOCOLS) && self.random.once_in(3) => {
-                expr!(Text, "(pkt.dns and pkt.dns.qname or \"none\"):sub(-$)", self.small(15))
+                let field = self.one_of(&[
+                    "pkt.dns and pkt.dns.qname",
+                    "pkt.http and pkt.http.path",
+                    "pkt.http and pkt.http.host",
+                ]);
+                expr!(Text, format!("({field} or \"none\"):sub(-$)"), self.small(15))
             }
             2 if self.has(Features::PROTOCOLS) => expr!(Text, "(pkt.ip and pkt.ip.src or \"none\")"),
             _ => expr!(Text, "pkt:getstring($, $)", self.small(7), self.small(7)),
