@@ -3,7 +3,7 @@
 use super::header::{Field, Headers, Parsing, Protocol, Values, absent, nothing};
 use super::{http_fields, lines, network, tcp};
 use crate::{Access, Machine, Value, ValuePaths};
-use moonhook_ir::words::{Cond, Iteration, Word, WordPaths};
+use moonhook_ir::words::{Cond, Iteration, Path, Word, WordPaths};
 use moonhook_ir::{BinaryOp, CompareOp, Size};
 
 /// The shortest first lines: `A / HTTP/1.1` and `HTTP/1.1 200`, each with a line feed.
@@ -282,6 +282,29 @@ fn field<M: Machine>(machine: &mut M, key: &'static str, name: &'static [u8]) ->
     machine.resume(state);
     if machine.alive() {
         paths.push(machine.take_path(Value::Bytes { start: words[1], length: words[2] }));
+    }
+    Ok(paths)
+}
+
+/// The value of the first field whose line `matches`, which has so many bytes before the colon; nothing also where a write has made the
+/// message disappear.
+pub fn find_field<M: Machine>(
+    machine: &mut M,
+    name: Word,
+    matches: &mut http_fields::Matches<'_, M>,
+) -> Values<M> {
+    let (state, words, none) = machine.found("http", parse)?;
+    let mut paths: ValuePaths<M> = nothing(none).collect();
+    machine.resume(state);
+    if !machine.alive() {
+        return Ok(paths);
+    }
+    for path in http_fields::find(machine, (words[3], words[2]), name, matches)? {
+        let value = match path.values[..] {
+            [Word::Imm(1), start, length] => Value::Bytes { start, length },
+            _ => Value::Nothing,
+        };
+        paths.push(Path { state: path.state, values: value });
     }
     Ok(paths)
 }

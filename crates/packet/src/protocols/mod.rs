@@ -31,6 +31,8 @@ use crate::{Machine, PacketState, Value};
 use moonhook_ir::CompareOp;
 
 pub use header::{Assignment, Field, Protocol, RefusedBy, Values};
+pub use http::find_field as http_field;
+pub use http_fields::{Matches as HttpMatches, Split as HttpSplit, has_name as http_has_name};
 pub use payload::payload_offset;
 pub use route::{PARAMETERS as ROUTE_PARAMETERS, Routed, route};
 

@@ -13,6 +13,7 @@ mod digits;
 pub mod event;
 mod format;
 pub mod gmatch;
+mod http;
 mod ip;
 mod ip_texts;
 mod linux;
@@ -49,6 +50,7 @@ const FAMILIES: &[&[Row]] = &[
     event::ROWS,
     format::ROWS,
     gmatch::ROWS,
+    http::ROWS,
     ip::ROWS,
     linux::ROWS,
     mac::ROWS,
