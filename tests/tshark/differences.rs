@@ -117,6 +117,22 @@ pub static RULES: &[Rule] = &[
         explains: |d| d.path == "tls.sni" && d.theirs.is_none() && d.record_is_longer(),
     },
     Rule {
+        name: "BOOTP without a cookie",
+        reason: "No magic cookie stands before the options: not DHCP, of which tshark shows the fields of BOOTP",
+        explains: |d| {
+            let cookie = d.datagram().and_then(|datagram| datagram.get(8 + 236..8 + 240));
+            d.path.starts_with("dhcp.") && d.ours.is_none() && cookie != Some(&[0x63, 0x82, 0x53, 0x63])
+        },
+    },
+    Rule {
+        name: "enhanced GRE",
+        reason: "Version 1, which PPTP has (RFC 2637 § 4.1), has other fields; `pkt.gre` is version 0",
+        explains: |d| {
+            let version = d.datagram().and_then(|header| header.get(1)).map(|byte| byte & 7);
+            d.path.starts_with("gre.") && d.ours.is_none() && version == Some(1)
+        },
+    },
+    Rule {
         name: "no first line of HTTP/1",
         reason: "The segment goes on with a message that began in an earlier one, or has another version in its first line; tshark shows what it \
                  takes for parts of a message",
@@ -307,7 +323,7 @@ impl Difference<'_> {
         })
     }
 
-    /// The UDP header, and what follows it in the frame.
+    /// The transport header, and what follows it in the frame.
     fn datagram(&self) -> Option<&[u8]> {
         self.frame.data.get(self.transport_start()? as usize..)
     }

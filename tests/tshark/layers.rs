@@ -68,7 +68,7 @@ impl Layers {
             tags += 1;
         }
         let network = names
-            .next_if(|name| eth && matches!(*name, "ip" | "ipv6" | "arp"))
+            .next_if(|name| eth && matches!(*name, "ip" | "ipv6" | "arp" | "mpls"))
             .unwrap_or_default()
             .to_owned();
         let mut extensions = Vec::new();
@@ -78,8 +78,8 @@ impl Layers {
             names.next();
         }
         let ours = |name: &&str| match network.as_str() {
-            "ip" => matches!(*name, "tcp" | "udp" | "icmp"),
-            "ipv6" => matches!(*name, "tcp" | "udp" | "icmpv6"),
+            "ip" => matches!(*name, "tcp" | "udp" | "icmp" | "sctp" | "gre"),
+            "ipv6" => matches!(*name, "tcp" | "udp" | "icmpv6" | "sctp" | "gre"),
             _ => false,
         };
         let transport = names.next_if(ours).unwrap_or_default().to_owned();
@@ -98,10 +98,12 @@ impl Layers {
             "vlan" => self.tags > 0,
             "arp" => self.network == "arp",
             "ip" => matches!(self.network.as_str(), "ip" | "ipv6"),
-            "tcp" | "udp" => self.transport == header,
+            "tcp" | "udp" | "sctp" | "gre" => self.transport == header,
             "icmp" => self.transport.starts_with("icmp"),
             "payload" => self.transport == "tcp",
             "tls" => self.transport == "tcp" && self.application == "tls",
+            "mpls" => self.network == "mpls",
+            "vxlan" | "dhcp" => self.transport == "udp" && self.application == header,
             "http" => self.transport == "tcp" && self.application == "http",
             "dns" => self.transport == "udp" && matches!(self.application.as_str(), "dns" | "mdns"),
             _ => false,

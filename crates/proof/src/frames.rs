@@ -24,6 +24,12 @@ pub fn named() -> Vec<(&'static str, Vec<u8>)> {
     vec![
         ("dns", v4(&ipv4(17, &[], &asks))),
         ("dns6", v6(&ipv6(17, &walked, &answers))),
+        ("sctp", v4(&ipv4(132, &[], b"\x0b\x59\x0b\x5a\x12\x34\x56\x78\xde\xad\xbe\xefchunks"))),
+        ("sctp6", v6(&ipv6(132, &walked, b"\x0b\x59\x0b\x5a\x12\x34\x56\x78\xde\xad\xbe\xef"))),
+        ("gre-key", v4(&ipv4(47, &[1; 4], b"\xb0\0\x08\0\x12\x34\0\0\0\0\0\x2a\0\0\0\x07inside"))),
+        ("vxlan", v4(&ipv4(17, &[], &to_port(4789, udp(b"\x08\0\0\0\x12\x34\x56\0inside"))))),
+        ("mpls", eth(0x8847, b"\x12\x34\x5b\x40\0\0\x31\x01inside")),
+        ("dhcp", v4(&ipv4(17, &[], &to_port(67, udp(&discover()))))),
         ("arp", eth(0x0806, b"who-has 192.0.2.1? tell 192.0.2.7")),
         ("short", eth(0x0800, b"")),
         ("tcp", v4(&ipv4(6, &[], &tcp(&[], b"hello, world")))),
@@ -164,6 +170,19 @@ pub fn question(name: &[u8]) -> Vec<u8> {
         message.extend(label);
     }
     [&message[..], &[0, 0, 1, 0, 1]].concat()
+}
+
+/// A message of DHCP that asks for an address, with two options before the one that says so.
+fn discover() -> Vec<u8> {
+    let mut message = vec![0; 240];
+    message[..8].copy_from_slice(&[1, 1, 6, 0, 0x12, 0x34, 0x56, 0x78]);
+    for (address, number) in message[12..28].chunks_mut(4).zip(1..) {
+        address.copy_from_slice(&[192, 0, 2, number]);
+    }
+    message[28..34].copy_from_slice(&[2, 0, 0, 0, 0, 10]);
+    message[236..].copy_from_slice(&[0x63, 0x82, 0x53, 0x63]);
+    message.extend([0, 12, 2, b'h', b'i', 53, 1, 1, 255]);
+    message
 }
 
 /// The answer to it, with one address; the name there is a pointer to the question.

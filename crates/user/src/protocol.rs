@@ -9,22 +9,27 @@
 pub mod arp;
 pub mod assign;
 mod bytes;
+pub mod dhcp;
 pub mod dns;
 pub mod eth;
 mod frame;
+pub mod gre;
 pub mod http;
 pub mod icmp;
 pub mod ip;
 mod ip_fields;
 pub mod ipv4;
 pub mod ipv6;
+pub mod mpls;
 pub mod payload;
 mod row;
+pub mod sctp;
 pub mod tcp;
 pub mod tls;
 pub mod udp;
 mod value;
 pub mod vlan;
+pub mod vxlan;
 
 pub use frame::Frame;
 pub use row::{Field, Protocol, View};
@@ -43,6 +48,11 @@ pub static PROTOCOLS: &[Protocol] = &[
     tls::PROTOCOL,
     dns::PROTOCOL,
     http::PROTOCOL,
+    sctp::PROTOCOL,
+    gre::PROTOCOL,
+    vxlan::PROTOCOL,
+    mpls::PROTOCOL,
+    dhcp::PROTOCOL,
 ];
 
 impl Protocol {

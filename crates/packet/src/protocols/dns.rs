@@ -1,15 +1,13 @@
 //! `pkt.dns`: messages of DNS (RFC 1035 § 4.1) and multicast DNS (RFC 6762 § 18) in UDP datagrams, and their first question.
 
 use super::header::{Field, Headers, Parsing, Protocol, Values, absent, nothing};
-use super::{payload, udp};
+use super::messages::{self, Messages};
 use crate::{Access, Machine, Value, ValuePaths};
 use moonhook_ir::words::{Iteration, Path, Word, WordPaths};
 use moonhook_ir::{CompareOp, Size};
 
 /// Bytes of a message's header.
 const LENGTH: u32 = 12;
-
-const PORTS: [u16; 2] = [53, 5353];
 
 /// Bytes of a name in a message at most, the last length of 0 included (RFC 1035 § 2.3.4).
 const LONGEST: i64 = 255;
@@ -47,25 +45,7 @@ fn parse<M: Machine>(machine: &mut M) -> Parsing<M> {
 }
 
 fn parse_here<M: Machine>(machine: &mut M) -> Parsing<M> {
-    let (state, words, others) = machine.found("udp", udp::parse)?;
-    let mut paths: WordPaths<M> = absent(others).collect();
-    machine.resume(state);
-    if !machine.alive() {
-        return Ok(paths);
-    }
-    let others = udp::only_ports(machine, words[1], &PORTS)?;
-    paths.extend(absent(others));
-    let path = payload::of_udp(machine, words[1])?;
-    machine.resume(path.state);
-    if let [_, start, length] = path.values[..] {
-        let short = machine.compare(CompareOp::SLt, length, i64::from(LENGTH));
-        let (short, whole) = machine.split(short);
-        paths.extend(absent([short]));
-        machine.resume(whole);
-        let end = machine.add(start, length);
-        paths.push(machine.take_path(vec![Word::Imm(1), start, end]));
-    }
-    Ok(paths)
+    messages::parse(machine, Messages { ports: &[53, 5353], from: true, least: LENGTH })
 }
 
 fn word<M: Machine>(machine: &mut M, at: i64) -> Result<Word, M::Stop> {

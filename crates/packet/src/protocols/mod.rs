@@ -5,9 +5,11 @@
 //! Nothing is parsed before it is asked for.
 
 mod arp;
+mod dhcp;
 mod dns;
 mod eth;
 mod extensions;
+mod gre;
 mod header;
 mod http;
 mod http_fields;
@@ -16,15 +18,19 @@ mod ip;
 mod ip_writes;
 mod lines;
 mod link;
+mod messages;
 mod metadata;
+mod mpls;
 mod network;
 mod payload;
 mod route;
+mod sctp;
 mod tcp;
 mod tls;
 mod transport;
 mod udp;
 mod vlan;
+mod vxlan;
 
 use crate::assign::Takes;
 use crate::{Machine, PacketState, Value};
@@ -50,6 +56,11 @@ pub fn protocols<M: Machine>() -> Vec<Protocol<M>> {
         tls::protocol(),
         dns::protocol(),
         http::protocol(),
+        sctp::protocol(),
+        gre::protocol(),
+        vxlan::protocol(),
+        mpls::protocol(),
+        dhcp::protocol(),
     ];
     all.extend(metadata::protocols());
     all

@@ -43,10 +43,16 @@ pub fn parse<M: Machine>(machine: &mut M) -> Parsing<M> {
     Ok(paths)
 }
 
-/// Goes on where the header at `start` has one of the ports, as source or as destination; gives the other states.
-pub fn only_ports<M: Machine>(machine: &mut M, start: Word, ports: &[u16]) -> Result<Vec<M::State>, M::Stop> {
+/// Goes on where the header at `start` has one of the ports as destination or, if `from` says so, as source; gives the other states.
+pub fn only_ports<M: Machine>(
+    machine: &mut M,
+    start: Word,
+    ports: &[u16],
+    from: bool,
+) -> Result<Vec<M::State>, M::Stop> {
     let mut right = Vec::new();
-    for at in [2, 0] {
+    let places: &[i64] = if from { &[2, 0] } else { &[2] };
+    for &at in places {
         let found = machine.header_field(start, at, Size::B2, LENGTH)?;
         for port in ports {
             let is = machine.compare(CompareOp::Eq, found, i64::from(*port));

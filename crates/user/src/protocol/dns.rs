@@ -43,8 +43,7 @@ pub const PROTOCOL: Protocol = Protocol {
 
 /// Where the message is in the frame.
 fn find(frame: Frame<'_>) -> Option<Range<usize>> {
-    let udp = udp::find(frame)?;
-    let ports = [u16_at(udp.header, 0)?, u16_at(udp.header, 2)?];
+    let ports = udp::find(frame)?.ports()?;
     let message = payload::find(frame)?;
     (ports.iter().any(|port| PORTS.contains(port)) && message.len() >= HEADER).then_some(message)
 }

@@ -47,6 +47,11 @@ pub fn find(frame: Frame<'_>) -> Option<Udp<'_>> {
 }
 
 impl Udp<'_> {
+    /// Source and destination.
+    pub fn ports(&self) -> Option<[u16; 2]> {
+        Some([u16_at(self.header, 0)?, u16_at(self.header, 2)?])
+    }
+
     /// Where the datagram ends by its own account; `None` where the stated length is less than the header's.
     pub fn stated_end(&self) -> Option<usize> {
         let length = usize::from(u16_at(self.header, 4)?);
