@@ -117,6 +117,24 @@ pub static RULES: &[Rule] = &[
         explains: |d| d.path == "tls.sni" && d.theirs.is_none() && d.record_is_longer(),
     },
     Rule {
+        name: "QUIC of other versions",
+        reason: "tshark shows Google's versions, and what it does not take for QUIC at port 443, by other names or not at all",
+        explains: |d| d.path.starts_with("quic.") && d.theirs.is_none() && d.ours.is_some(),
+    },
+    Rule {
+        name: "QUIC with short headers",
+        reason: "tshark remembers from the connection's first packets how long its ids are; `pkt.quic` is packets with a long header",
+        explains: |d| {
+            let first = d.datagram().and_then(|datagram| datagram.get(8));
+            d.path == "quic.dcid" && d.ours.is_none() && first.is_some_and(|byte| byte & 0x80 == 0)
+        },
+    },
+    Rule {
+        name: "QUIC at other ports",
+        reason: "tshark guesses; `pkt.quic` is what is sent from or to 443",
+        explains: |d| d.path.starts_with("quic.") && d.ours.is_none() && !d.has_port(&[443]),
+    },
+    Rule {
         name: "BOOTP without a cookie",
         reason: "No magic cookie stands before the options: not DHCP, of which tshark shows the fields of BOOTP",
         explains: |d| {

@@ -30,6 +30,8 @@ pub enum Unit {
     Blocks,
     /// Bytes of payload.
     Payload,
+    /// Bytes in hexadecimal digits.
+    Hex,
 }
 
 const fn row(path: &'static str, field: &'static str, unit: Unit) -> Row {
@@ -92,6 +94,9 @@ pub const ROWS: &[Row] = &[
     ip("icmp.checksum", "icmp.checksum", "icmpv6.checksum", Unit::Number),
     ip("icmp.id", "icmp.ident", "icmpv6.echo.identifier", Unit::Number),
     ip("icmp.seq", "icmp.seq", "icmpv6.echo.sequence_number", Unit::Number),
+    row("icmp.link_address", "icmpv6.opt.linkaddr", Unit::Text),
+    row("quic.version", "quic.version", Unit::Number),
+    row("quic.dcid", "quic.dcid", Unit::Hex),
     row("payload", "tcp.len", Unit::Payload),
     row("dns.id", "dns.id", Unit::Number),
     row("dns.flags", "dns.flags", Unit::Number),

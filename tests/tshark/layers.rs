@@ -103,7 +103,7 @@ impl Layers {
             "payload" => self.transport == "tcp",
             "tls" => self.transport == "tcp" && self.application == "tls",
             "mpls" => self.network == "mpls",
-            "vxlan" | "dhcp" => self.transport == "udp" && self.application == header,
+            "vxlan" | "dhcp" | "quic" => self.transport == "udp" && self.application == header,
             "http" => self.transport == "tcp" && self.application == "http",
             "dns" => self.transport == "udp" && matches!(self.application.as_str(), "dns" | "mdns"),
             _ => false,

@@ -30,6 +30,8 @@ pub fn named() -> Vec<(&'static str, Vec<u8>)> {
         ("vxlan", v4(&ipv4(17, &[], &to_port(4789, udp(b"\x08\0\0\0\x12\x34\x56\0inside"))))),
         ("mpls", eth(0x8847, b"\x12\x34\x5b\x40\0\0\x31\x01inside")),
         ("dhcp", v4(&ipv4(17, &[], &to_port(67, udp(&discover()))))),
+        ("quic", v4(&ipv4(17, &[], &to_port(443, udp(b"\xc3\0\0\0\x01\x08abcdefgh\0\0rest"))))),
+        ("neighbour", v6(&ipv6(58, &[], &solicitation()))),
         ("arp", eth(0x0806, b"who-has 192.0.2.1? tell 192.0.2.7")),
         ("short", eth(0x0800, b"")),
         ("tcp", v4(&ipv4(6, &[], &tcp(&[], b"hello, world")))),
@@ -170,6 +172,13 @@ pub fn question(name: &[u8]) -> Vec<u8> {
         message.extend(label);
     }
     [&message[..], &[0, 0, 1, 0, 1]].concat()
+}
+
+/// A neighbour solicitation with an option that is passed over, and the address of who asks.
+fn solicitation() -> Vec<u8> {
+    let mut message = vec![135, 0, 0, 0, 0, 0, 0, 0, 0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7];
+    message.extend([14, 1, 1, 2, 3, 4, 5, 6, 1, 1, 2, 0, 0, 0, 0, 10]);
+    message
 }
 
 /// A message of DHCP that asks for an address, with two options before the one that says so.

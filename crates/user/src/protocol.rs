@@ -21,7 +21,9 @@ mod ip_fields;
 pub mod ipv4;
 pub mod ipv6;
 pub mod mpls;
+mod neighbours;
 pub mod payload;
+pub mod quic;
 mod row;
 pub mod sctp;
 pub mod tcp;
@@ -53,6 +55,7 @@ pub static PROTOCOLS: &[Protocol] = &[
     vxlan::PROTOCOL,
     mpls::PROTOCOL,
     dhcp::PROTOCOL,
+    quic::PROTOCOL,
 ];
 
 impl Protocol {

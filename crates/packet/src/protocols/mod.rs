@@ -21,8 +21,10 @@ mod link;
 mod messages;
 mod metadata;
 mod mpls;
+mod neighbours;
 mod network;
 mod payload;
+mod quic;
 mod route;
 mod sctp;
 mod tcp;
@@ -61,6 +63,7 @@ pub fn protocols<M: Machine>() -> Vec<Protocol<M>> {
         vxlan::protocol(),
         mpls::protocol(),
         dhcp::protocol(),
+        quic::protocol(),
     ];
     all.extend(metadata::protocols());
     all

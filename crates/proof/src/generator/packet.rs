@@ -33,7 +33,7 @@ const SETTERS: [(&str, usize); 5] =
     [("setuint8", 1), ("setuint16", 2), ("setint32", 4), ("setint64", 8), ("setbyte", 1)];
 
 /// Integer fields of headers (docs/packet.md) that are not nil where the header is there.
-pub(super) const FIELDS: [(&str, &str); 19] = [
+pub(super) const FIELDS: [(&str, &str); 20] = [
     ("eth", "type"),
     ("arp", "op"),
     ("ip", "version"),
@@ -53,6 +53,7 @@ pub(super) const FIELDS: [(&str, &str); 19] = [
     ("vxlan", "vni"),
     ("mpls", "label"),
     ("dhcp", "xid"),
+    ("quic", "version"),
 ];
 
 impl Generator {
