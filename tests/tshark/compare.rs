@@ -63,7 +63,13 @@ fn ours(frame: &[u8], row: &Row) -> Option<String> {
         Value::Boolean(boolean) => boolean.to_string(),
         Value::Text(text) => String::from_utf8_lossy(text.as_bytes()).into_owned(),
         Value::Bytes { start, end } if row.unit == Unit::Payload => (end - start).to_string(),
+        Value::Bytes { start, end } if row.unit == Unit::Hex => {
+            frame.get(start..end)?.iter().map(|byte| format!("{byte:02x}")).collect()
+        }
         Value::Bytes { start, end } => String::from_utf8_lossy(frame.get(start..end)?).into_owned(),
+        Value::Name { start, end } => {
+            String::from_utf8_lossy(protocol::Dotted::new(frame.get(start..end)?).as_bytes()).into_owned()
+        }
     })
 }
 
@@ -95,6 +101,7 @@ fn theirs(shown: &Shown, layers: &Layers, row: &Row) -> Option<String> {
         (None, Unit::Blocks) if layers.is_whole_v6() && row.path == "ip.fragment_offset" => Some("0".into()),
         (None, _) => None,
         (Some(text), Unit::Text) => Some(text.to_owned()),
+        (Some(text), Unit::Hex) => Some(text.replace(':', "")),
         (Some(text), Unit::Boolean) => Some((text == "1" || text == "True").to_string()),
         (Some(text), Unit::Length) if layers.is_v6() => Some((number(text)? + 40).to_string()),
         (Some(text), Unit::Blocks) => Some((number(text)? * 8).to_string()),

@@ -76,7 +76,7 @@ pub static RULES: &[Rule] = &[
         reason: "tshark takes a total length of 0 for segmentation offload and counts the captured bytes; `length` is \
                  what the header says, and `payload` is empty then",
         explains: |d| {
-            ["ip.length", "payload"].contains(&d.path)
+            (["ip.length", "payload"].contains(&d.path) || d.path.starts_with("http."))
                 && d.layers.network == "ip"
                 && d.stated_length() == Some(0)
         },
@@ -115,6 +115,115 @@ pub static RULES: &[Rule] = &[
         name: "unfinished record",
         reason: "The name is whole in this segment, the record is not; without reassembly tshark shows nothing of it",
         explains: |d| d.path == "tls.sni" && d.theirs.is_none() && d.record_is_longer(),
+    },
+    Rule {
+        name: "QUIC of other versions",
+        reason: "tshark shows Google's versions, and what it does not take for QUIC at port 443, by other names or not at all",
+        explains: |d| d.path.starts_with("quic.") && d.theirs.is_none() && d.ours.is_some(),
+    },
+    Rule {
+        name: "QUIC with short headers",
+        reason: "tshark remembers from the connection's first packets how long its ids are; `pkt.quic` is packets with a long header",
+        explains: |d| {
+            let first = d.datagram().and_then(|datagram| datagram.get(8));
+            d.path == "quic.dcid" && d.ours.is_none() && first.is_some_and(|byte| byte & 0x80 == 0)
+        },
+    },
+    Rule {
+        name: "QUIC at other ports",
+        reason: "tshark guesses; `pkt.quic` is what is sent from or to 443",
+        explains: |d| d.path.starts_with("quic.") && d.ours.is_none() && !d.has_port(&[443]),
+    },
+    Rule {
+        name: "BOOTP without a cookie",
+        reason: "No magic cookie stands before the options: not DHCP, of which tshark shows the fields of BOOTP",
+        explains: |d| {
+            let cookie = d.datagram().and_then(|datagram| datagram.get(8 + 236..8 + 240));
+            d.path.starts_with("dhcp.") && d.ours.is_none() && cookie != Some(&[0x63, 0x82, 0x53, 0x63])
+        },
+    },
+    Rule {
+        name: "enhanced GRE",
+        reason: "Version 1, which PPTP has (RFC 2637 § 4.1), has other fields; `pkt.gre` is version 0",
+        explains: |d| {
+            let version = d.datagram().and_then(|header| header.get(1)).map(|byte| byte & 7);
+            d.path.starts_with("gre.") && d.ours.is_none() && version == Some(1)
+        },
+    },
+    Rule {
+        name: "no first line of HTTP/1",
+        reason: "The segment goes on with a message that began in an earlier one, or has another version in its first line; tshark shows what it \
+                 takes for parts of a message",
+        explains: |d| d.path.starts_with("http.") && d.ours.is_none() && !d.first_line_has_version(),
+    },
+    Rule {
+        name: "HTTP values with a NUL",
+        reason: "tshark ends a value at its first byte of 0",
+        explains: |d| {
+            d.path.starts_with("http.") && d.ours.as_deref().is_some_and(|text| text.contains('\0'))
+        },
+    },
+    Rule {
+        name: "HTTP at other ports",
+        reason: "`pkt.http` is any payload that begins as a message does; tshark looks for HTTP at some ports, and otherwise shows what is \
+                 carried in it, or nothing",
+        explains: |d| d.path.starts_with("http.") && d.theirs.is_none() && d.ours.is_some(),
+    },
+    Rule {
+        name: "DNS at other ports",
+        reason: "tshark guesses, or knows other ports; `pkt.dns` is what is sent from or to 53 or 5353",
+        explains: |d| d.path.starts_with("dns.") && d.ours.is_none() && !d.has_port(&[53, 5353]),
+    },
+    Rule {
+        name: "DNS flags of answers",
+        reason: "tshark shows these only where they mean something, in answers; to us they are bits of the header in questions, too",
+        explains: |d| {
+            ["dns.aa", "dns.ra", "dns.ad", "dns.rcode"].contains(&d.path)
+                && d.theirs.is_none()
+                && d.shown
+                    .first("dns.flags.response")
+                    .is_some_and(|answer| answer == "0" || answer == "False")
+        },
+    },
+    Rule {
+        name: "DNS updates",
+        reason: "In dynamic updates (opcode 5, RFC 2136) tshark calls the four counts and the zone by other names",
+        explains: |d| {
+            d.path.starts_with("dns.") && d.theirs.is_none() && d.shown_number("dns.flags.opcode") == Some(5)
+        },
+    },
+    Rule {
+        name: "how names are written",
+        reason: "tshark shows the root as `<Root>`, escapes bytes of names that cannot be printed, and takes names for UTF-8; `qname` has \
+                 the bytes, and `.`",
+        explains: |d| {
+            let plain = |c: char| c.is_ascii_graphic() && c != '\\';
+            let ours = d.ours.as_deref().unwrap_or_default();
+            d.path == "dns.qname" && (ours == "." || !ours.is_empty() && !ours.chars().all(plain))
+        },
+    },
+    Rule {
+        name: "names that are not whole",
+        reason: "tshark follows pointers and shows what there is of a broken name, and what it takes for the fields behind it; `qname` is nil \
+                 where the question's own labels do not end in the message",
+        explains: |d| {
+            ["dns.qname", "dns.qtype", "dns.qclass"].contains(&d.path)
+                && d.ours.is_none()
+                && !d.name_is_whole()
+        },
+    },
+    Rule {
+        name: "multicast DNS classes",
+        reason: "The highest bit of a class asks for an answer by unicast (RFC 6762 § 5.4), which tshark shows apart",
+        explains: |d| {
+            let class = |text: &Option<String>| text.as_deref().and_then(number);
+            d.path == "dns.qclass" && class(&d.ours).map(|class| class & 0x7fff) == class(&d.theirs)
+        },
+    },
+    Rule {
+        name: "DNS beyond the datagram",
+        reason: "By the lengths of UDP and IP the datagram has no room for a message's header; tshark looks at the bytes behind it",
+        explains: |d| d.path.starts_with("dns.") && d.ours.is_none() && d.datagram_length() < Some(8 + 12),
     },
 ];
 
@@ -220,6 +329,49 @@ impl Difference<'_> {
             Some(start + self.ours_number()? == self.captured())
         };
         all() == Some(true) && self.stated_end() > Some(self.captured())
+    }
+
+    fn first_line_has_version(&self) -> bool {
+        let line = || {
+            let start = (self.transport_start()? + self.shown_number("tcp.hdr_len")?) as usize;
+            self.frame.data.get(start..)?.split(|byte| *byte == b'\n').next()
+        };
+        line().is_some_and(|line| {
+            line.windows(8).any(|part| part.starts_with(b"HTTP/1.") && part[7].is_ascii_digit())
+        })
+    }
+
+    /// The transport header, and what follows it in the frame.
+    fn datagram(&self) -> Option<&[u8]> {
+        self.frame.data.get(self.transport_start()? as usize..)
+    }
+
+    fn has_port(&self, ports: &[u16]) -> bool {
+        let header = self.datagram().unwrap_or_default();
+        header.chunks(2).take(2).any(|port| ports.iter().any(|known| port == known.to_be_bytes()))
+    }
+
+    /// How long the datagram is, header included, by what UDP, IP and the frame say.
+    fn datagram_length(&self) -> Option<u64> {
+        let datagram = self.datagram()?;
+        let stated = u64::from(u16::from_be_bytes(*datagram.get(4..)?.first_chunk()?));
+        let of_ip = self.stated_end()?.saturating_sub(self.transport_start()?);
+        let longest = (datagram.len() as u64).min(of_ip);
+        Some(if stated >= 8 { stated.min(longest) } else { longest })
+    }
+
+    /// Whether the labels of the first question end in the message, without a pointer.
+    fn name_is_whole(&self) -> bool {
+        let walk = || {
+            let datagram = self.datagram()?.get(..self.datagram_length()? as usize)?;
+            let mut rest = datagram.get(8 + 12..)?;
+            while *rest.first()? != 0 {
+                let label = usize::from(*rest.first().filter(|length| **length < 64)?);
+                rest = rest.get(1 + label..)?;
+            }
+            Some(())
+        };
+        walk().is_some()
     }
 
     /// The first TLS record of the segment does not end in it.

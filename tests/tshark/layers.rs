@@ -58,7 +58,8 @@ pub struct Layers {
     /// `tcp`, `udp`, `icmp` or `icmpv6`, or empty.
     pub transport: String,
     /// TLS directly on that.
-    pub tls: bool,
+    /// What follows the transport header.
+    pub application: String,
 }
 
 impl Layers {
@@ -75,7 +76,7 @@ impl Layers {
             tags += 1;
         }
         let network = names
-            .next_if(|name| (eth || is_made) && matches!(*name, "ip" | "ipv6" | "arp"))
+            .next_if(|name| (eth || is_made) && matches!(*name, "ip" | "ipv6" | "arp" | "mpls"))
             .unwrap_or_default()
             .to_owned();
         let mut extensions = Vec::new();
@@ -85,13 +86,13 @@ impl Layers {
             names.next();
         }
         let ours = |name: &&str| match network.as_str() {
-            "ip" => matches!(*name, "tcp" | "udp" | "icmp"),
-            "ipv6" => matches!(*name, "tcp" | "udp" | "icmpv6"),
+            "ip" => matches!(*name, "tcp" | "udp" | "icmp" | "sctp" | "gre"),
+            "ipv6" => matches!(*name, "tcp" | "udp" | "icmpv6" | "sctp" | "gre"),
             _ => false,
         };
         let transport = names.next_if(ours).unwrap_or_default().to_owned();
-        let tls = names.next_if_eq(&"tls").is_some();
-        Layers { eth, is_made, tags, network, extensions, transport, tls }
+        let application = names.next().unwrap_or_default().to_owned();
+        Layers { eth, is_made, tags, network, extensions, transport, application }
     }
 
     pub fn is_v6(&self) -> bool {
@@ -105,10 +106,14 @@ impl Layers {
             "vlan" => self.tags > 0,
             "arp" => self.network == "arp",
             "ip" => matches!(self.network.as_str(), "ip" | "ipv6"),
-            "tcp" | "udp" => self.transport == header,
+            "tcp" | "udp" | "sctp" | "gre" => self.transport == header,
             "icmp" => self.transport.starts_with("icmp"),
             "payload" => self.transport == "tcp",
-            "tls" => self.transport == "tcp" && self.tls,
+            "tls" => self.transport == "tcp" && self.application == "tls",
+            "mpls" => self.network == "mpls",
+            "vxlan" | "dhcp" | "quic" => self.transport == "udp" && self.application == header,
+            "http" => self.transport == "tcp" && self.application == "http",
+            "dns" => self.transport == "udp" && matches!(self.application.as_str(), "dns" | "mdns"),
             _ => false,
         }
     }

@@ -16,6 +16,8 @@ const PREFERENCES: &[&str] = &[
     "tcp.relative_sequence_numbers:FALSE",
     "ip.defragment:FALSE",
     "ipv6.defragment:FALSE",
+    "http.desegment_headers:FALSE",
+    "http.desegment_body:FALSE",
     "tls.desegment_ssl_records:FALSE",
     "tls.desegment_ssl_application_data:FALSE",
 ];

@@ -35,7 +35,7 @@ pub enum Found {
     Global,
     /// By `require`.
     Module,
-    /// As methods of packets.
+    /// As methods of packets or headers.
     Methods,
 }
 
@@ -52,7 +52,10 @@ pub const LIBRARIES: &[&Library] = &[
     &own::BYTEORDER,
     &own::DATA,
     &own::GLOBALS,
+    &own::HTTP,
+    &own::IP,
     &own::LINUX,
+    &own::MAC,
     &own::RCU,
     &own::SIGNAL,
     &own::CGROUP,
@@ -68,7 +71,7 @@ pub const LIBRARIES: &[&Library] = &[
 const COMPUTED: &str = "compute the value at load time, outside the handler";
 
 /// Libraries whose functions are methods of some values.
-const METHODS: [&Library; 2] = [&standard::STRING, &own::DATA];
+const METHODS: [&Library; 3] = [&standard::STRING, &own::DATA, &own::HTTP];
 
 /// Lua's libraries.
 pub fn standard() -> impl Iterator<Item = &'static Library> {
@@ -104,7 +107,12 @@ pub fn library_of(name: &str) -> Option<&'static Library> {
     LIBRARIES.iter().find(is).copied()
 }
 
-/// The function that a string or a packet has as this method.
+/// The methods of an object: of a header by the name of its protocol, of packets by `data`.
+pub fn methods_of(object: &str) -> Option<&'static Library> {
+    METHODS[1..].iter().copied().find(|library| library.name == object)
+}
+
+/// The function that a string, a packet or a header has as this method.
 pub fn method(name: &str) -> Option<&'static Function> {
     METHODS.into_iter().find_map(|library| library.function(name))
 }

@@ -51,3 +51,22 @@ where
     // SAFETY: `raise` keeps to what C functions may do, and gets the one upvalue that it uses.
     unsafe { lua.exec_raw(raw, |state| ffi::lua_pushcclosure(state, raise, 1)) }
 }
+
+/// What messages call the type of userdata: `__name` of the metatable (`luaL_typeerror`, lauxlib.c); `None` without one.
+pub fn userdata_name(lua: &Lua, value: &Value) -> Option<String> {
+    if !matches!(value, Value::UserData(_)) {
+        return None;
+    }
+    let name = |state| {
+        // SAFETY: the one value is on the stack, and there is room for two more; nothing here has a destructor.
+        unsafe {
+            if ffi::luaL_getmetafield(state, 1, c"__name".as_ptr()) != ffi::LUA_TSTRING {
+                ffi::lua_settop(state, 1);
+                ffi::lua_pushnil(state);
+            }
+            ffi::lua_remove(state, 1);
+        }
+    };
+    // SAFETY: `name` leaves one value, and raises no errors but for want of memory.
+    unsafe { lua.exec_raw(value.clone(), name) }.ok().flatten()
+}

@@ -83,6 +83,12 @@ const HOLDS: &[&str] = &[
     "require('byteorder').hton16(0x1234) == 0x3412 and require('byteorder').ntoh16(0x51234) == 0x3412",
     "require('byteorder').hton32(0x12345678) == 0x78563412 and require('byteorder').le32toh(-1) == 0xffffffff",
     "require('byteorder').be64toh(1) == 1 << 56 and require('byteorder').htole64(-1) == -1",
+    "require('ip').parse('2001:DB8:0::1') == '2001:db8::1' and require('ip').parse('::ffff:c000:207') == '::ffff:192.0.2.7'",
+    "require('ip').parse('1.2.3') == nil and select('#', require('ip').parse('')) == 1 and require('ip').parse(7) == nil",
+    "require('ip').prefix('192.0.2.7', 24) == '192.0.2.0' and require('ip').prefix('1.2.3.4', 0) == '0.0.0.0'",
+    "require('ip').prefix('2001:db8:a:b::7', '0x30') == '2001:db8:a::' and require('ip').prefix('::1', 128) == '::1'",
+    "require('mac').parse('52-54-00-12-34-AB') == '52:54:00:12:34:ab' and require('mac').parse('abcdef') == '61:62:63:64:65:66'",
+    "require('mac').parse('52:54-00:12:34:56') == nil and require('mac').parse('+2:54:00:12:34:56') == nil",
     "require('byteorder').htobe16('0x10') == 0x1000 and require('byteorder').htobe16(16.0) == 0x1000",
     // Replaced functions behave like the originals.
     "(function() local n = 0; for k, v in pairs{1, 2, a = 3} do n = n + v end; return n end)() == 6",
@@ -134,6 +140,14 @@ fn messages_of_replaced_functions_are_those_of_lua() {
             "require('xdp').attach(require)",
             "bad argument #1 to 'attach' (a function written in Lua expected)",
         ),
+        ("require('ip').parse({})", "bad argument #1 to 'parse' (string expected, got table)"),
+        ("require('ip').prefix('10.0.0.0/8', 8)", "bad argument #1 to 'prefix' (IP address expected)"),
+        (
+            "require('ip').prefix('10.0.0.1', 33)",
+            "bad argument #2 to 'prefix' (integer from 0 to 32 expected)",
+        ),
+        ("require('ip').prefix('::1', -1)", "bad argument #2 to 'prefix' (integer from 0 to 128 expected)"),
+        ("require('ip').prefix('10.0.0.1')", "bad argument #2 to 'prefix' (number expected, got no value)"),
         ("require('byteorder').hton16({})", "bad argument #1 to 'hton16' (number expected, got table)"),
         (
             "require('byteorder').hton16(0.5)",

@@ -48,6 +48,9 @@ pub trait Machine: Branches<State: PacketState> {
         body: fn(&mut Self, &[Word]) -> Result<(), Self::Stop>,
     ) -> Result<Option<FunctionId>, Self::Stop>;
 
+    /// Whether each field is read by a function of its own, so that what several of them need is better found by one more function.
+    fn reads_apart(&self) -> bool;
+
     /// The address of 64 KiB of memory of this CPU's own, where a frame is copied to ([`crate::Scattered`]), behind 16 bytes for notes.
     fn room_for_copy(&mut self) -> Result<Value, Self::Stop>;
 

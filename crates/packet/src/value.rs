@@ -23,6 +23,12 @@ pub enum Value {
         start: Word,
         length: Word,
     },
+    /// A domain name: labels in the frame with a byte before each that is its length (RFC 1035 § 3.1), without the last one, which is 0.
+    /// As text it has dots between labels, and is `.` where there is none.
+    Name {
+        start: Word,
+        length: Word,
+    },
 }
 
 /// The paths on which a field was read, each with its value.

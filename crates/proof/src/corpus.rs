@@ -16,6 +16,7 @@ fn whole() -> Vec<Named> {
     let of_interest = [
         ("http", v4(6, &frames::to_port(80, tcp(&[], &http)))),
         ("http6", eth(0x86dd, &ipv6(6, &[], &frames::to_port(80, tcp(&[1; 12], &http))))),
+        ("guarded path", v4(6, &tcp(&[], b"GET /admin/users HTTP/1.1\r\n"))),
         ("blocked name", v4(6, &tcp(&[], &client_hello(Some(b"blocked.example"))))),
         ("long sip", v4(17, &frames::to_port(5060, udp(&[b'x'; 160])))),
         ("words", v4(17, &udp(b"Offer of the day: the best offer"))),

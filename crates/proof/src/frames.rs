@@ -1,8 +1,8 @@
 //! Frames by short descriptions, as the scripts of `tests/cases` name them.
 //!
 //! A description is a name of [`NAMED`]; or a prefix with a text (`sni:www.example.org`, `http:curl`, `tcp:GET`, `tcp80:GET`, `udp:…`,
-//! `dns:www.example.org`, `eth:…`), where `\n`, `\r`, `\s` (space), `\\` and `\xNN` are escapes; or `hex:` and digits. Behind it can stand `/N` (the
-//! first N bytes only) and `*N` (N times). `all` is one of each name, `truncated:NAME` every prefix that the kernel takes.
+//! `udp-68-67:…` and `tcp-1025-80:…` with two ports, `dns:www.example.org`, `eth:…`), where `\n`, `\r`, `\s` (space), `\\` and `\xNN` are
+//! escapes; or `hex:` and digits. Behind it can stand `/N` (the first N bytes only) and `*N` (N times). `all` is one of each name, `truncated:NAME` every prefix that the kernel takes.
 
 use crate::layers::*;
 use moonhook_install::FRAME_MIN;
@@ -19,7 +19,19 @@ pub fn named() -> Vec<(&'static str, Vec<u8>)> {
     let double = |ethertype, rest: &[u8]| eth(0x88a8, &tag(7, 0x8100, &tag(300, ethertype, rest)));
     let syn = tcp(&[2, 4, 5, 0xb4], b"");
     let question = udp(b"a question");
+    let asks = udp(&self::question(b"www.example.org"));
+    let answers = udp(&answer(b"www.example.org"));
     vec![
+        ("dns", v4(&ipv4(17, &[], &asks))),
+        ("dns6", v6(&ipv6(17, &walked, &answers))),
+        ("sctp", v4(&ipv4(132, &[], b"\x0b\x59\x0b\x5a\x12\x34\x56\x78\xde\xad\xbe\xefchunks"))),
+        ("sctp6", v6(&ipv6(132, &walked, b"\x0b\x59\x0b\x5a\x12\x34\x56\x78\xde\xad\xbe\xef"))),
+        ("gre-key", v4(&ipv4(47, &[1; 4], b"\xb0\0\x08\0\x12\x34\0\0\0\0\0\x2a\0\0\0\x07inside"))),
+        ("vxlan", v4(&ipv4(17, &[], &to_port(4789, udp(b"\x08\0\0\0\x12\x34\x56\0inside"))))),
+        ("mpls", eth(0x8847, b"\x12\x34\x5b\x40\0\0\x31\x01inside")),
+        ("dhcp", v4(&ipv4(17, &[], &to_port(67, udp(&discover()))))),
+        ("quic", v4(&ipv4(17, &[], &to_port(443, udp(b"\xc3\0\0\0\x01\x08abcdefgh\0\0rest"))))),
+        ("neighbour", v6(&ipv6(58, &[], &solicitation()))),
         ("arp", eth(0x0806, b"who-has 192.0.2.1? tell 192.0.2.7")),
         ("short", eth(0x0800, b"")),
         ("tcp", v4(&ipv4(6, &[], &tcp(&[], b"hello, world")))),
@@ -124,8 +136,22 @@ fn whole(name: &str) -> Result<Vec<u8>, String> {
         "sip" => v4(17, &to_port(5060, udp(&bytes))),
         "dns" => v4(17, &udp(&question(&bytes))),
         "eth" => eth(0x88b5, &bytes),
-        _ => return Err(format!("no frame is called '{kind}:'")),
+        _ => between_ports(kind, &bytes).ok_or_else(|| format!("no frame is called '{kind}:'"))?,
     })
+}
+
+/// A segment or datagram of a kind like `udp-68-67`.
+fn between_ports(kind: &str, payload: &[u8]) -> Option<Vec<u8>> {
+    let mut parts = kind.split('-');
+    let (number, mut segment) = match parts.next()? {
+        "tcp" => (6, tcp(&[], payload)),
+        "udp" => (17, udp(payload)),
+        _ => return None,
+    };
+    let mut port = || parts.next()?.parse::<u16>().ok();
+    let (source, destination) = (port()?, port()?);
+    segment[..2].copy_from_slice(&source.to_be_bytes());
+    Some(eth(0x0800, &ipv4(number, &[], &to_port(destination, segment))))
 }
 
 /// An HTTP request of that user agent.
@@ -146,6 +172,34 @@ pub fn question(name: &[u8]) -> Vec<u8> {
         message.extend(label);
     }
     [&message[..], &[0, 0, 1, 0, 1]].concat()
+}
+
+/// A neighbour solicitation with an option that is passed over, and the address of who asks.
+fn solicitation() -> Vec<u8> {
+    let mut message = vec![135, 0, 0, 0, 0, 0, 0, 0, 0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7];
+    message.extend([14, 1, 1, 2, 3, 4, 5, 6, 1, 1, 2, 0, 0, 0, 0, 10]);
+    message
+}
+
+/// A message of DHCP that asks for an address, with two options before the one that says so.
+fn discover() -> Vec<u8> {
+    let mut message = vec![0; 240];
+    message[..8].copy_from_slice(&[1, 1, 6, 0, 0x12, 0x34, 0x56, 0x78]);
+    for (address, number) in message[12..28].chunks_mut(4).zip(1..) {
+        address.copy_from_slice(&[192, 0, 2, number]);
+    }
+    message[28..34].copy_from_slice(&[2, 0, 0, 0, 0, 10]);
+    message[236..].copy_from_slice(&[0x63, 0x82, 0x53, 0x63]);
+    message.extend([0, 12, 2, b'h', b'i', 53, 1, 1, 255]);
+    message
+}
+
+/// The answer to it, with one address; the name there is a pointer to the question.
+fn answer(name: &[u8]) -> Vec<u8> {
+    let mut message = question(name);
+    message[2..8].copy_from_slice(&[0x85, 0xb3, 0, 1, 0, 1]);
+    message.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 192, 0, 2, 80]);
+    message
 }
 
 /// A TCP or UDP header, and what follows it, with another destination port.

@@ -14,6 +14,7 @@ pub use features::Features;
 use tree::{Expression, line};
 pub use tree::{Program, Statement};
 
+mod addresses;
 mod building;
 mod captures;
 mod chains;
@@ -123,6 +124,7 @@ pub fn program(random: &mut Random, allowed: Features) -> Program {
         line!("local function at_group(f) cgroup.egress(\"/\", f) end"),
         line!("local function at_netfilter(f) netfilter.register { pf = 2, hooknum = 1, hook = f } end"),
     ];
+    all.extend(generator.address_modules());
     all.extend(generator.kit_statements());
     all.extend(statements);
     *random = generator.random;

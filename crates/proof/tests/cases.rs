@@ -111,6 +111,7 @@ fn agree_at(hook: &str, number: u64, elsewhere: &cases::Elsewhere) {
     }
     let mut all = Vec::new();
     for (folder, at_least) in [
+        ("cases/addresses", 5),
         ("cases/errors", 5),
         ("cases/lengths", 3),
         ("cases/output", 5),

@@ -155,6 +155,31 @@ const DECISIONS: &[(&str, &[Decision])] = &[
         ],
     ),
     (
+        "http_paths.lua",
+        &[
+            ("http:curl", 2, &[]),
+            ("tcp80:GET\\s/admin\\sHTTP/1.1\\r\\nHost:\\sx\\r\\n\\r\\n", 1, &[]),
+            ("tcp80:GET\\s/administration\\sHTTP/1.1\\r\\n\\r\\n", 2, &[]),
+            ("tcp80:POST\\s/metrics?x=1\\sHTTP/1.0\\n", 1, &[]),
+            ("tcp80:HTTP/1.1\\s200\\sOK\\r\\n\\r\\n", 2, &[]),
+            ("udp", 2, &[]),
+        ],
+    ),
+    (
+        "dns_filter.lua",
+        &[
+            ("dns:www.example.org", 2, &[]),
+            ("dns:Pixel.a.TRACKER.example", 1, &[]),
+            ("dns:ads.example.net", 1, &[]),
+            ("dns:bads.example.net", 2, &[]),
+            ("dns:tracker.example.org", 2, &[]),
+            ("dns:tracker.example/71", 1, &[]),
+            ("dns:tracker.example/70", 2, &[]),
+            ("udp:0123456789ab\\xc0\\x0c", 2, &[]),
+            ("tcp:tracker.example", 2, &[]),
+        ],
+    ),
+    (
         "dns_names.lua",
         &[
             ("dns:www.example.org", 2, &[]),

@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 const DROPPED: &[&str] = &[
     "sni:ads.example",
     "http:masscan/1.3",
+    "tcp80:GET\\s/admin\\sHTTP/1.1\\r\\n\\r\\n",
     "dns:ads.example.net",
     "udp:Offer\\sof\\sthe\\sday:\\sthe\\sbest\\soffer!",
     "udp:\\x00\\x00\\x00\\x00",

@@ -36,7 +36,7 @@ pub struct Context<'a> {
     pub numbering: Numbering,
     /// What the code is made for.
     pub around: &'static dyn Surroundings,
-    /// What a stub holds, for the code in [`crate::stubs`] alone: all other code asks [`Context::around`].
+    /// What a stub holds, for the code in [`crate::stubs`] and for placing functions that stubs call: all other code asks [`Context::around`].
     pub stub: Option<Stub<'a>>,
 }
 

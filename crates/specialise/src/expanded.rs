@@ -86,11 +86,17 @@ impl Surroundings for Expanded {
     }
 
     fn place_subprogram(&self, context: &mut Context<'_>, function: ir::Function) -> FunctionId {
+        if let Some(stub) = &mut context.stub {
+            return stub.place(function);
+        }
         context.output.subprograms.push(function);
         number_of(context, context.output.subprograms.len() - 1)
     }
 
     fn known_subprogram(&self, context: &Context<'_>, name: &str) -> Option<FunctionId> {
+        if let Some(stub) = &context.stub {
+            return stub.placed(name);
+        }
         let index = context.output.subprograms.iter().position(|function| function.name == name)?;
         Some(number_of(context, index))
     }

@@ -181,7 +181,7 @@ pub fn given(context: &mut Context<'_>, takes: Takes, value: &Abs) -> Result<Opt
         (Takes::Mac | Takes::Address | Takes::Ipv4, Abs::Str(Str::Slice { .. })) => {
             return context.unsupported(
                 "a string made at packet time in the place of an address",
-                "use addresses of packets (`pkt.ip.src`) or of tables that have addresses as values",
+                "make an address of it with `ip.parse(text)` or `mac.parse(text)`, or use addresses of packets and of tables",
                 None,
             );
         }

@@ -22,6 +22,7 @@ mod events;
 mod execution;
 mod expanded;
 use moonhook_snapshot::{Snapshot, first_sums, flow, names};
+mod field_values;
 mod field_writes;
 mod fields;
 mod findings;

@@ -96,6 +96,10 @@ impl Machine for Context<'_> {
         }
     }
 
+    fn reads_apart(&self) -> bool {
+        self.stub.is_some()
+    }
+
     fn room_for_copy(&mut self) -> Result<ir::Value, Stop> {
         let region = self.region()?;
         Ok(self.emit(Op::Binary(BinaryOp::Add, region, Operand::Imm(COPY_START as i32))))

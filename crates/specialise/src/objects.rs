@@ -2,14 +2,14 @@
 
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
+use crate::field_values::arms;
 use crate::knowledge::Knowledge;
 use crate::paths::Arm;
 use crate::shared::seen::Seen;
-use crate::value::{Abs, Object, Space, Str};
+use crate::value::{Abs, Object};
 use crate::{Options, builtins};
-use moonhook_library::own::DATA;
-use moonhook_packet::protocols::{protocol, protocols, texts};
-use moonhook_packet::{Value, ValuePaths};
+use moonhook_library::methods_of;
+use moonhook_packet::protocols::{Protocol, protocol, protocols, texts};
 use moonhook_snapshot::Snapshot;
 
 /// What the fields of that name are of packets and headers, whichever it is.
@@ -43,51 +43,48 @@ pub fn has_field(object: &Object, name: &[u8]) -> bool {
     let is = |known: &str| known.as_bytes() == name;
     match object {
         Object::Header(header) => {
-            protocol::<Context<'static>>(header).is_some_and(|p| p.fields.iter().any(|field| is(field.name)))
+            let is_field =
+                |known: Protocol<Context<'static>>| known.fields.iter().any(|field| is(field.name));
+            protocol(header).is_some_and(is_field) || method(object, name).is_some()
         }
         Object::Packet if protocols::<Context<'static>>().iter().any(|protocol| is(protocol.name)) => true,
-        _ => builtins::find(&DATA, name).is_some(),
+        _ => method(object, name).is_some(),
     }
+}
+
+/// The canonical name of the object's method of that name.
+fn method(object: &Object, name: &[u8]) -> Option<&'static str> {
+    let library = match object {
+        Object::Header(header) => methods_of(header)?,
+        _ => methods_of("data")?,
+    };
+    builtins::find(library, name)
 }
 
 /// `object.field`: one arm for each way of getting it.
 pub fn field(context: &mut Context<'_>, object: &Object, name: &[u8]) -> Result<Vec<Arm>> {
     let text = String::from_utf8_lossy(name).into_owned();
+    if let Some(method) = method(object, name) {
+        return context.only(Abs::Object(Object::Builtin(method)));
+    }
     match object {
         Object::Header(header) => {
             let Some(protocol) = protocol(header) else { return Ok(vec![]) };
             match protocol.field(&text) {
-                Some(field) => protocol.read(context, field).map(arms),
+                Some(field) => {
+                    let paths = protocol.read(context, field)?;
+                    arms(context, paths)
+                }
                 None => no_field(context, object, text),
             }
         }
-        object => {
-            if let Some(method) = builtins::find(&DATA, name) {
-                return context.only(Abs::Object(Object::Builtin(method)));
+        object => match protocol(&text) {
+            Some(protocol) if *object == Object::Packet => {
+                let paths = (protocol.find)(context)?;
+                arms(context, paths)
             }
-            match protocol(&text) {
-                Some(protocol) if *object == Object::Packet => (protocol.find)(context).map(arms),
-                _ => no_field(context, object, text),
-            }
-        }
-    }
-}
-
-/// The paths on which a packet was read as arms with Lua's values.
-fn arms(paths: ValuePaths<Context<'_>>) -> Vec<Arm> {
-    paths.into_iter().map(|path| Arm { state: path.state, values: vec![value_of(path.values)] }).collect()
-}
-
-fn value_of(value: Value) -> Abs {
-    match value {
-        Value::Nothing => Abs::Nil,
-        Value::Header(name) => Abs::Object(Object::Header(name)),
-        Value::Number(word) => Abs::Int(word),
-        Value::Flag(word) => Abs::Bool(word),
-        Value::Ipv4(word) => Abs::Str(Str::Ipv4(word)),
-        Value::Ipv6(high, low) => Abs::Str(Str::Ipv6(high, low)),
-        Value::Mac(word) => Abs::Str(Str::Mac(word)),
-        Value::Bytes { start, length } => Abs::Str(Str::Slice { space: Space::Packet, start, length }),
+            _ => no_field(context, object, text),
+        },
     }
 }
 

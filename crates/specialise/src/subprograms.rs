@@ -36,6 +36,8 @@ impl<'a> Context<'a> {
             (self.target.hook, self.target.program),
         );
         inner.around = &expanded::SUBPROGRAM;
+        // What it calls itself is placed by whoever places it.
+        inner.stub = self.stub.take();
         inner.code.loc = self.code.loc;
         inner.load_bounds();
         let outcome = body(&mut inner, &words);
@@ -43,8 +45,8 @@ impl<'a> Context<'a> {
             inner.state.block = Some(block);
             inner.give(0);
         }
-        let Context { output, code: Code { mut function, opaque_map, .. }, .. } = inner;
-        self.output.module = output.module;
+        let Context { output, stub, code: Code { mut function, opaque_map, .. }, .. } = inner;
+        (self.output.module, self.stub) = (output.module, stub);
         outcome?;
         crate::invariants::make_unknown(&mut function, opaque_map);
         Ok(self.place_subprogram(function))

@@ -1,12 +1,15 @@
 //! Making strings: copies, and writing them to the packet.
 
 use crate::context::{Context, Result};
+use crate::formatting::put_byte;
 use crate::loops::Iteration;
+use crate::paths::Arm;
 use crate::strings::Slice;
-use crate::value::{Space, Str, Word};
+use crate::value::{Abs, Space, Str, Word};
 use moonhook_ir::words::{Address, Branches, Words};
 use moonhook_ir::{CompareOp, Size};
 use moonhook_packet::Access;
+use std::sync::Arc;
 
 impl Context<'_> {
     /// Copies a slice to where `destination` says offset 0, 8, … is. The bytes behind the copy, up to the next multiple
@@ -67,6 +70,48 @@ impl Context<'_> {
     pub fn copied(&mut self, text: Str) -> Result<Str> {
         let slice = self.slice_of(&text)?;
         self.text_of_words(slice.length, &mut |context, at, left| context.word_at(slice, at, left))
+    }
+
+    /// The text of a domain name ([`moonhook_packet::Value::Name`]).
+    pub fn name_text(&mut self, start: Word, length: Word) -> Result<Str> {
+        let root = self.compare(CompareOp::Eq, length, 0);
+        let (root, labels) = self.split(root);
+        self.state = root;
+        let dot = self.bytes_text(Word::Imm(b'.'.into()), Word::Imm(1))?;
+        let dot = Arm { state: self.take_state(), values: vec![Abs::Str(dot)] };
+        self.state = labels;
+        let first = self.known_address(start, 1)?;
+        let first = self.load_at(first, Size::B1, false);
+        let (label, rest) = (self.add(start, 1), self.sub(length, 1));
+        let name = self.copied(Str::Slice { space: Space::Packet, start: label, length: rest })?;
+        self.put_dots(&name, first)?;
+        let name = Arm { state: self.take_state(), values: vec![Abs::Str(name)] };
+        Ok(match self.join(vec![dot, name])?.as_deref() {
+            Some([Abs::Str(name)]) => name.clone(),
+            _ => Str::Const(Arc::from(&b"."[..])),
+        })
+    }
+
+    /// Writes dots in the place of the lengths in a copy of labels, the first of which is so long.
+    fn put_dots(&mut self, name: &Str, first: Word) -> Result<()> {
+        let name = self.slice_of(name)?;
+        let arms = self.repeat(&[first], &mut |context, variables| {
+            let mut iteration = Iteration::default();
+            let at = variables[0];
+            let done = context.compare(CompareOp::SGe, at, name.length);
+            let (done, more) = context.split(done);
+            iteration.leave_in(done, vec![]);
+            context.state = more;
+            let length = context.byte_at(name, at)?;
+            let place = context.add(name.start, at);
+            put_byte(context, place, Word::Imm(b'.'.into()))?;
+            let next = context.add(at, length);
+            let next = context.add(next, 1);
+            iteration.again(context, vec![next]);
+            Ok(iteration)
+        })?;
+        self.join(arms)?;
+        Ok(())
     }
 
     /// The string of the low `length` bytes (at most 8) of a word, the lowest first.

@@ -18,7 +18,7 @@ mod tunnels;
 use std::ffi::{CStr, c_int};
 
 use crate::metadata::Metadata;
-use crate::protocol::{Frame, Value};
+use crate::protocol::{Dotted, Frame, Value};
 use mlua::ffi::{self, lua_State};
 use moonhook_hook::Hook;
 
@@ -150,6 +150,9 @@ unsafe fn push_value(state: *mut lua_State, value: Option<Value>, frame: Frame<'
             Some(Value::Boolean(boolean)) => ffi::lua_pushboolean(state, boolean.into()),
             Some(Value::Text(text)) => push_bytes(state, text.as_bytes()),
             Some(Value::Bytes { start, end }) => push_bytes(state, frame.get(start..end).unwrap_or_default()),
+            Some(Value::Name { start, end }) => {
+                push_bytes(state, Dotted::new(frame.get(start..end).unwrap_or_default()).as_bytes());
+            }
         }
     }
 }

@@ -10,26 +10,35 @@ pub mod arp;
 pub mod assign;
 mod bytes;
 pub mod checksums;
+pub mod dhcp;
+pub mod dns;
 pub mod eth;
 mod frame;
+pub mod gre;
+pub mod http;
 pub mod icmp;
 pub mod ip;
 mod ip_fields;
 pub mod ipv4;
 pub mod ipv6;
+pub mod mpls;
+mod neighbours;
 pub mod payload;
 pub mod peer;
+pub mod quic;
 mod row;
+pub mod sctp;
 pub mod tcp;
 pub mod tls;
 pub mod tunnel;
 pub mod udp;
 mod value;
 pub mod vlan;
+pub mod vxlan;
 
 pub use frame::{Beside, Frame};
 pub use row::{Field, Protocol, View};
-pub use value::{Text, Value};
+pub use value::{Dotted, Text, Value};
 
 /// All protocols that a packet shows.
 pub static PROTOCOLS: &[Protocol] = &[
@@ -43,6 +52,14 @@ pub static PROTOCOLS: &[Protocol] = &[
     payload::PROTOCOL,
     tls::PROTOCOL,
     peer::PROTOCOL,
+    dns::PROTOCOL,
+    http::PROTOCOL,
+    sctp::PROTOCOL,
+    gre::PROTOCOL,
+    vxlan::PROTOCOL,
+    mpls::PROTOCOL,
+    dhcp::PROTOCOL,
+    quic::PROTOCOL,
 ];
 
 impl Protocol {

@@ -4,7 +4,7 @@ mod common;
 
 use common::frames::{self, client_hello, eth, extension, fragment, icmp, ipv4, ipv6, tag, tcp, udp};
 use common::show;
-use moonhook_user::protocol::{Frame, PROTOCOLS, Value, View};
+use moonhook_user::protocol::{self, Frame, PROTOCOLS, Value, View};
 
 /// `pkt.ip`, `pkt.tcp.sport`, …: a field as text, or "nil"; without the detour through Lua.
 fn field(frame: &[u8], path: &str) -> String {
@@ -23,6 +23,9 @@ fn field(frame: &[u8], path: &str) -> String {
         Some(Value::Boolean(boolean)) => boolean.to_string(),
         Some(Value::Text(text)) => String::from_utf8_lossy(text.as_bytes()).into_owned(),
         Some(Value::Bytes { start, end }) => String::from_utf8_lossy(&frame[start..end]).into_owned(),
+        Some(Value::Name { start, end }) => {
+            String::from_utf8_lossy(protocol::Dotted::new(&frame[start..end]).as_bytes()).into_owned()
+        }
     }
 }
 

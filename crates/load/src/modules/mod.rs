@@ -6,8 +6,10 @@
 pub(crate) mod attach;
 mod byteorder;
 mod cgroup;
+mod ip;
 mod linux;
 mod linux_nf;
+mod mac;
 mod matches;
 pub(crate) mod module;
 mod netfilter;
@@ -23,9 +25,11 @@ use self::module::Module;
 pub(crate) const MODULES: &[Module] = &[
     byteorder::MODULE,
     cgroup::MODULE,
+    ip::MODULE,
     linux::MODULE,
     linux_nf::MODULE,
     matches::MODULE,
+    mac::MODULE,
     netfilter::MODULE,
     rcu::MODULE,
     set::MODULE,

@@ -2,7 +2,7 @@
 
 use mlua::{FromLua, Function, Lua, MultiValue, Table, Value};
 
-use crate::functions::{raising, without_lines};
+use crate::functions::{raising, userdata_name, without_lines};
 use crate::names::Names;
 use crate::registry::Registry;
 
@@ -45,14 +45,37 @@ impl<'a> Context<'a> {
         without_lines(self.lua, text)?.call((self.lua.globals(), self.pairs))
     }
 
-    /// A function with this canonical name. An `Err` is raised at the line of the script that called it.
+    /// A function with this canonical name, which gives a value, or nothing where that is nil. An `Err` is raised at the line of the
+    /// script that called it.
     pub fn function<F>(&mut self, name: &'static str, body: F) -> mlua::Result<Function>
     where
         F: Fn(&Lua, &[Value]) -> Result<Value, String> + 'static,
     {
-        let function = raising(self.lua, move |lua, arguments: MultiValue| {
-            let value = body(lua, &arguments.into_iter().collect::<Vec<_>>())?;
+        self.named(name, move |lua, arguments| {
+            let value = body(lua, arguments)?;
             Ok(if value.is_nil() { MultiValue::new() } else { MultiValue::from_iter([value]) })
+        })
+    }
+
+    /// As [`Context::function`], of one that gives the bytes of a string, or nil.
+    pub fn text_function<F>(&mut self, name: &'static str, body: F) -> mlua::Result<Function>
+    where
+        F: Fn(&Lua, &[Value]) -> Result<Option<String>, String> + 'static,
+    {
+        self.named(name, move |lua, arguments| {
+            let text = body(lua, arguments)?;
+            let text = text.map(|text| lua.create_string(text).map(Value::String)).transpose();
+            let value = text.map_err(|error| error.to_string())?.unwrap_or(Value::Nil);
+            Ok(MultiValue::from_iter([value]))
+        })
+    }
+
+    fn named<F>(&mut self, name: &'static str, body: F) -> mlua::Result<Function>
+    where
+        F: Fn(&Lua, &[Value]) -> Result<MultiValue, String> + 'static,
+    {
+        let function = raising(self.lua, move |lua, arguments: MultiValue| {
+            body(lua, &arguments.into_iter().collect::<Vec<_>>())
         })?;
         self.names.add_function(name, function.clone());
         Ok(function)
@@ -65,6 +88,15 @@ pub(crate) fn type_error(arguments: &[Value], number: usize, function: &str, exp
     format!("bad argument #{number} to '{function}' ({expected} expected, got {got})")
 }
 
+/// The same, of userdata by the name that their metatable has.
+fn named_type_error(lua: &Lua, arguments: &[Value], number: usize, function: &str, expected: &str) -> String {
+    let name = arguments.get(number - 1).and_then(|argument| userdata_name(lua, argument));
+    match name {
+        Some(got) => format!("bad argument #{number} to '{function}' ({expected} expected, got {got})"),
+        None => type_error(arguments, number, function, expected),
+    }
+}
+
 /// Argument `number` (from 1) as Lua converts it to an integer (`luaL_checkinteger`).
 pub(crate) fn integer(lua: &Lua, arguments: &[Value], number: usize, function: &str) -> Result<i64, String> {
     let argument = arguments.get(number - 1).cloned().unwrap_or(Value::Nil);
@@ -75,7 +107,17 @@ pub(crate) fn integer(lua: &Lua, arguments: &[Value], number: usize, function: &
         Ok(Some(_)) => {
             Err(format!("bad argument #{number} to '{function}' (number has no integer representation)"))
         }
-        _ => Err(type_error(arguments, number, function, "number")),
+        _ => Err(named_type_error(lua, arguments, number, function, "number")),
+    }
+}
+
+/// Argument `number` (from 1) as Lua converts it to a string (`luaL_checklstring`).
+pub(crate) fn text(lua: &Lua, arguments: &[Value], number: usize, function: &str) -> Result<Vec<u8>, String> {
+    let argument = arguments.get(number - 1).cloned().unwrap_or(Value::Nil);
+    match lua.coerce_string(argument) {
+        Ok(Some(text)) => Ok(text.as_bytes().to_vec()),
+        Ok(None) => Err(named_type_error(lua, arguments, number, function, "string")),
+        Err(error) => Err(error.to_string()),
     }
 }
 

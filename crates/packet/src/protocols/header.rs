@@ -2,8 +2,8 @@
 
 use crate::assign::{Refused, Takes};
 use crate::{Access, Fault, Machine, PacketState, Value, ValuePaths};
-use moonhook_ir::CompareOp;
 use moonhook_ir::words::{Branches, Path, Word, WordPaths};
+use moonhook_ir::{BinaryOp, CompareOp};
 
 /// What reading a header or a field makes: one path for each value that it may have.
 pub type Read<M> = fn(&mut M) -> Values<M>;
@@ -104,6 +104,12 @@ pub fn nothing<S>(states: impl IntoIterator<Item = S>) -> impl Iterator<Item = P
     states.into_iter().map(|state| Path { state, values: Value::Nothing })
 }
 
+/// Bits of a word of a header in what a function gives: frames are shorter than `1 << 20` ([`crate::MAX_LENGTH`]).
+const PACKED: i64 = 20;
+
+/// What a function gives that does not find a header.
+const ABSENT: i64 = 1;
+
 /// Finding headers.
 pub trait Headers: Machine {
     /// The current state's one value.
@@ -177,6 +183,58 @@ pub trait Headers: Machine {
             Ok(())
         })?;
         Ok(words)
+    }
+
+    /// What `parse` gives, found by a function of that name where fields are read by functions of their own, of which `give` is the body:
+    /// [`Headers::give_packed`] with the same `parse`. It gives up to three words of [`PACKED`] bits besides the first one.
+    fn shared(
+        &mut self,
+        name: &str,
+        parse: fn(&mut Self) -> Parsing<Self>,
+        give: fn(&mut Self, &[Word]) -> Result<(), Self::Stop>,
+    ) -> Parsing<Self> {
+        // A function does not know of a copy of the frame.
+        if !self.reads_apart() || self.copy().is_some() {
+            return parse(self);
+        }
+        let Some(function) = self.apart(&format!("find_{name}"), 0, give)? else { return parse(self) };
+        let packet = self.program_context();
+        let result = self.call_function(function, &[packet]);
+        let failed = self.compare(CompareOp::Eq, result, 0);
+        self.fail_if(failed, |machine| machine.fault(Fault::Unreadable));
+        let none = self.compare(CompareOp::Eq, result, ABSENT);
+        let (none, there) = self.split(none);
+        let mut paths: WordPaths<Self> = absent([none]).collect();
+        self.resume(there);
+        let mut words = vec![Word::Imm(1)];
+        for number in 0..3 {
+            let word = self.shr(result, 2 + number * PACKED);
+            words.push(self.and(word, (1 << PACKED) - 1));
+        }
+        paths.push(self.take_path(words));
+        Ok(paths)
+    }
+
+    /// Ends a function that was made for [`Headers::shared`]: 0 where the packet cannot be read, which is what functions give that fail.
+    fn give_packed(&mut self, parse: fn(&mut Self) -> Parsing<Self>) -> Result<(), Self::Stop> {
+        for path in parse(self)? {
+            self.resume(path.state);
+            if !self.alive() {
+                continue;
+            }
+            let Some((Word::Imm(1), words)) = path.values.split_first() else {
+                self.give(ABSENT);
+                continue;
+            };
+            let mut packed = Word::Imm(2);
+            for (word, number) in words.iter().zip(0..3) {
+                let word = self.and(*word, (1 << PACKED) - 1);
+                let word = self.shl(word, 2 + number * PACKED);
+                packed = self.binary(BinaryOp::Or, packed, word);
+            }
+            self.give(packed);
+        }
+        Ok(())
     }
 
     /// One bit of a word.

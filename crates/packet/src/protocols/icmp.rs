@@ -1,7 +1,7 @@
 //! `pkt.icmp`: ICMP (RFC 792) and ICMPv6 (RFC 4443).
 
 use super::header::{Field, Headers, Parsing, Protocol, Values};
-use super::transport;
+use super::{neighbours, transport};
 use crate::assign::{Place, Sum, Takes};
 use crate::{Access, Machine, Value};
 use moonhook_ir::Size;
@@ -26,6 +26,8 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
                 .assigned(Takes::Number(16), |c, value, _| assign(c, Place::word(4, Size::B2), value)),
             Field::new("seq", |c| field(c, 6, Size::B2))
                 .assigned(Takes::Number(16), |c, value, _| assign(c, Place::word(6, Size::B2), value)),
+            Field::new("target", neighbours::target),
+            Field::new("link_address", neighbours::link_address),
         ],
     )
 }

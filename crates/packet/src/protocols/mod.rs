@@ -6,24 +6,36 @@
 
 mod arp;
 mod checksums;
+mod dhcp;
+mod dns;
 mod eth;
 mod extensions;
+mod gre;
 mod header;
+mod http;
+mod http_fields;
 mod icmp;
 mod ip;
 mod ip_writes;
+mod lines;
 pub(crate) mod link;
+mod messages;
 mod metadata;
+mod mpls;
+mod neighbours;
 mod network;
 mod payload;
 mod peer;
+mod quic;
 mod route;
+mod sctp;
 mod tcp;
 mod tls;
 mod transport;
 mod tunnel;
 mod udp;
 mod vlan;
+mod vxlan;
 
 use crate::assign::Takes;
 use crate::{Machine, PacketState, Value};
@@ -32,6 +44,8 @@ use moonhook_ir::CompareOp;
 pub use checksums::fix as fix_checksums;
 use header::Headers;
 pub use header::{Assignment, Field, Protocol, RefusedBy, Values};
+pub use http::find_field as http_field;
+pub use http_fields::{Matches as HttpMatches, Split as HttpSplit, has_name as http_has_name};
 pub use payload::payload_offset;
 pub use route::{PARAMETERS as ROUTE_PARAMETERS, Routed, route};
 pub use tunnel::{Failed, decap, encap};
@@ -49,6 +63,14 @@ pub fn protocols<M: Machine>() -> Vec<Protocol<M>> {
         payload::protocol(),
         tls::protocol(),
         peer::protocol(),
+        dns::protocol(),
+        http::protocol(),
+        sctp::protocol(),
+        gre::protocol(),
+        vxlan::protocol(),
+        mpls::protocol(),
+        dhcp::protocol(),
+        quic::protocol(),
     ];
     all.extend(metadata::protocols());
     all

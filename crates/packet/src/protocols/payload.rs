@@ -33,7 +33,7 @@ pub fn parse<M: Machine>(machine: &mut M) -> Parsing<M> {
     let (state, words, others) = machine.found("udp", udp::parse)?;
     machine.resume(state);
     if machine.alive() {
-        paths.push(udp_payload(machine, words[1])?);
+        paths.push(of_udp(machine, words[1])?);
     }
     machine.enter(others)?;
     let (state, words, others) = machine.found("icmp", icmp::parse)?;
@@ -52,8 +52,8 @@ fn up_to_ip_end<M: Machine>(machine: &mut M, start: Word) -> Result<Path<M::Stat
     between(machine, start, end)
 }
 
-/// UDP's own length field, if it is at least the header's length, bounds the payload too.
-fn udp_payload<M: Machine>(machine: &mut M, header: Word) -> Result<Path<M::State, Vec<Word>>, M::Stop> {
+/// What follows a UDP header that is there, as the words of [`parse`]. UDP's own length field, if it is at least the header's length, bounds the payload too.
+pub fn of_udp<M: Machine>(machine: &mut M, header: Word) -> Result<Path<M::State, Vec<Word>>, M::Stop> {
     let words = machine.known_header("ip", network::parse)?;
     let end = network::end(machine, &words)?;
     let length = machine.header_field(header, 4, Size::B2, udp::LENGTH)?;

@@ -4,8 +4,8 @@ use super::header::{Field, Headers, Parsing, Protocol, Values};
 use super::transport;
 use crate::assign::{Place, Sum, Takes};
 use crate::{Access, Machine, Value};
-use moonhook_ir::Size;
 use moonhook_ir::words::Word;
+use moonhook_ir::{CompareOp, Size};
 
 /// Bytes of the header.
 pub const LENGTH: u32 = 8;
@@ -41,6 +41,27 @@ pub fn parse<M: Machine>(machine: &mut M) -> Parsing<M> {
         paths.push(machine.take_path(vec![Word::Imm(1), start]));
     }
     Ok(paths)
+}
+
+/// Goes on where the header at `start` has one of the ports as destination or, if `from` says so, as source; gives the other states.
+pub fn only_ports<M: Machine>(
+    machine: &mut M,
+    start: Word,
+    ports: &[u16],
+    from: bool,
+) -> Result<Vec<M::State>, M::Stop> {
+    let mut right = Vec::new();
+    let places: &[i64] = if from { &[2, 0] } else { &[2] };
+    for &at in places {
+        let found = machine.header_field(start, at, Size::B2, LENGTH)?;
+        for port in ports {
+            let is = machine.compare(CompareOp::Eq, found, i64::from(*port));
+            machine.leave_if(is, &mut right);
+        }
+    }
+    let others = machine.take_state();
+    machine.enter(right)?;
+    Ok(vec![others])
 }
 
 fn field<M: Machine>(machine: &mut M, at: i64) -> Values<M> {

@@ -33,7 +33,7 @@ const SETTERS: [(&str, usize); 5] =
     [("setuint8", 1), ("setuint16", 2), ("setint32", 4), ("setint64", 8), ("setbyte", 1)];
 
 /// Integer fields of headers (docs/packet.md) that are not nil where the header is there.
-pub(super) const FIELDS: [(&str, &str); 11] = [
+pub(super) const FIELDS: [(&str, &str); 20] = [
     ("eth", "type"),
     ("arp", "op"),
     ("ip", "version"),
@@ -45,6 +45,15 @@ pub(super) const FIELDS: [(&str, &str); 11] = [
     ("udp", "sport"),
     ("udp", "length"),
     ("icmp", "type"),
+    ("dns", "id"),
+    ("dns", "opcode"),
+    ("dns", "qdcount"),
+    ("sctp", "vtag"),
+    ("gre", "type"),
+    ("vxlan", "vni"),
+    ("mpls", "label"),
+    ("dhcp", "xid"),
+    ("quic", "version"),
 ];
 
 impl Generator {
@@ -121,7 +130,7 @@ impl Generator {
         if !self.scope.packet {
             return None;
         }
-        let header = self.one_of(&["ip", "tcp", "udp", "vlan", "icmp", "arp"]);
+        let header = self.one_of(&["ip", "tcp", "udp", "vlan", "icmp", "arp", "dns", "http"]);
         Some(Expression::leaf(ExpressionKind::Boolean, format!("(pkt.{header} ~= nil)")))
     }
 
@@ -141,6 +150,14 @@ impl Generator {
                     "($ and pkt.payload or \"none\"):sub(1, 20)",
                     Expression::leaf(ExpressionKind::Any, "pkt.payload")
                 )
+            }
+            2 if self.has(Features::PROTOCOLS) && self.random.once_in(3) => {
+                let field = self.one_of(&[
+                    "pkt.dns and pkt.dns.qname",
+                    "pkt.http and pkt.http.path",
+                    "pkt.http and pkt.http.host",
+                ]);
+                expr!(Text, format!("({field} or \"none\"):sub(-$)"), self.small(15))
             }
             2 if self.has(Features::PROTOCOLS) => expr!(Text, "(pkt.ip and pkt.ip.src or \"none\")"),
             _ => expr!(Text, "pkt:getstring($, $)", self.small(7), self.small(7)),

@@ -88,7 +88,7 @@ impl Generator {
                 _ => self.constant_text(),
             };
         }
-        let rule = self.chosen(&[TEXTS]);
+        let rule = self.chosen(&[TEXTS, super::addresses::TEXTS]);
         rule.and_then(|rule| rule(self, depth)).unwrap_or_else(|| self.constant_text())
     }
 

@@ -51,6 +51,9 @@ fn expected(value: Option<protocol::Value>, frame: &[u8]) -> Value {
         Some(protocol::Value::Boolean(true)) => Value::Word(TRUE, 0),
         Some(protocol::Value::Text(text)) => Value::Text(text.as_bytes().to_vec()),
         Some(protocol::Value::Bytes { start, end }) => Value::Text(frame[start..end].to_vec()),
+        Some(protocol::Value::Name { start, end }) => {
+            Value::Text(protocol::Dotted::new(&frame[start..end]).as_bytes().to_vec())
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::paths::Arm;
 use crate::state::State;
 use crate::strings::Slice;
 use crate::value::{Abs, Str, Word};
-use moonhook_ir::words::{Branches, PathState, Words};
+use moonhook_ir::words::{Branches, Cond, PathState, Words};
 use moonhook_ir::{BinaryOp, CompareOp};
 use moonhook_library::class::SPACES;
 
@@ -28,6 +28,17 @@ fn digit_of(byte: u8) -> u8 {
         byte if SPACES.contains(&byte) => SPACE,
         _ => OTHER,
     }
+}
+
+/// The value of a hexadecimal digit.
+pub fn hex(byte: u8) -> Option<u8> {
+    Some(digit_of(byte)).filter(|digit| *digit < 16)
+}
+
+/// The value of a digit or letter; something above those for other characters.
+pub fn value_of(context: &mut Context<'_>, byte: Word) -> Word {
+    let map = context.output.add_data("digits", (0..=255).map(digit_of).collect());
+    entry(context, map, 0, byte, 255)
 }
 
 /// `tonumber(text, base)` (`luaB_tonumber`, `l_str2int`, lbaselib.c).
@@ -106,14 +117,13 @@ fn based_character(
 ) -> Result<Iteration> {
     let mut iteration = Iteration::default();
     let [at, state, value, negative] = *variables else { return Ok(iteration) };
-    let map = context.output.add_data("digits", (0..=255).map(digit_of).collect());
     let over = context.compare(CompareOp::SGe, at, slice.length);
     let (over, within) = context.split(over);
     iteration.leave_in(over, [state, value, negative].map(Abs::Int).to_vec());
     context.state = within;
     let byte = context.byte_at(slice, at)?;
     let at = context.add(at, 1);
-    let digit = entry(context, map, 0, byte, 255);
+    let digit = value_of(context, byte);
     let is_digit = context.compare_apart(CompareOp::SLt, digit, base);
     let (is_digit, other) = context.split(is_digit);
     context.state = is_digit;
@@ -142,7 +152,8 @@ fn based_character(
     Ok(iteration)
 }
 
-fn leave_wrong(context: &mut Context<'_>, iteration: &mut Iteration, wrong: moonhook_ir::words::Cond) {
+/// Leaves the loop with nothing where something is wrong.
+pub fn leave_wrong(context: &mut Context<'_>, iteration: &mut Iteration, wrong: Cond) {
     let (wrong, fine): (State, State) = context.split(wrong);
     iteration.leave_in(wrong, vec![]);
     context.state = fine;

@@ -14,8 +14,12 @@ mod digits;
 pub mod event;
 mod format;
 pub mod gmatch;
+mod http;
+mod ip;
+mod ip_texts;
 mod lengths;
 mod linux;
+mod mac;
 mod math;
 mod metatable;
 mod number;
@@ -52,7 +56,10 @@ const FAMILIES: &[&[Row]] = &[
     format::ROWS,
     gmatch::ROWS,
     lengths::ROWS,
+    http::ROWS,
+    ip::ROWS,
     linux::ROWS,
+    mac::ROWS,
     math::ROWS,
     metatable::ROWS,
     number::ROWS,

@@ -8,7 +8,8 @@ use crate::context::{Context, Result};
 use crate::value::{Abs, Object, Str, Word};
 use moonhook_ir::FunctionId;
 use moonhook_ir::words::PathState;
-use moonhook_library::own::DATA;
+use moonhook_library::Library;
+use moonhook_library::own::{DATA, HTTP};
 
 impl Stubs<'_> {
     /// `(ctx, L, base, n) -> number of results | FAIL`: a call of the library function `name` with `n` arguments, which are
@@ -24,11 +25,11 @@ impl Stubs<'_> {
         let Some(row) = row else { return Ok(None) };
         let body = |context: &mut Context<'_>, parameters: &[Word]| {
             set_arguments(context, parameters);
-            if DATA.functions.iter().all(|method| method.name != row.name) {
-                return run(context, row, vec![]);
-            }
+            let Some((owner, known)) = owners(row.name) else { return run(context, row, vec![]) };
             context.on_frame(&mut |context| {
-                for (state, object) in context.split_object(objects().take(2), "data")? {
+                // What the script saw of the packet may no longer hold.
+                context.state.facts.packet.written = true;
+                for (state, object) in context.split_object(known.clone().into_iter(), owner)? {
                     context.state = state;
                     run(context, row, vec![Abs::Object(object)])?;
                 }
@@ -37,6 +38,21 @@ impl Stubs<'_> {
         };
         self.make(&title, with_context(2), body).map(Some)
     }
+}
+
+/// What errors call the objects that have a method, and these.
+fn owners(method: &str) -> Option<(&'static str, Vec<(i64, Object)>)> {
+    let owner = find_library(method, &[&DATA, &HTTP])?;
+    let all = objects().filter(|(_, object)| match object {
+        Object::Header(name) => *name == owner,
+        _ => owner == DATA.name,
+    });
+    Some((owner, all.collect()))
+}
+
+fn find_library(method: &str, libraries: &[&'static Library]) -> Option<&'static str> {
+    let has = |library: &&&'static Library| library.functions.iter().any(|known| known.name == method);
+    libraries.iter().find(has).map(|library| library.name)
 }
 
 fn set_arguments(context: &mut Context<'_>, parameters: &[Word]) {

@@ -30,7 +30,7 @@ use moonhook_hook::Hook;
 use moonhook_ir as ir;
 use moonhook_ir::FunctionId;
 use moonhook_ir::words::{Code, Words};
-use moonhook_library::own::DATA;
+use moonhook_library::own::{DATA, HTTP};
 use moonhook_packet::{Access, Scattered};
 use moonhook_runtime::layout::{FAIL, OBJECT_PACKET};
 use moonhook_snapshot::Snapshot;
@@ -44,7 +44,8 @@ pub fn objects() -> impl Iterator<Item = (i64, Object)> {
 
 /// The names of all fields and methods that objects have.
 pub fn field_names() -> impl Iterator<Item = &'static str> {
-    crate::objects::field_names().chain(DATA.functions.iter().map(|method| method.key()))
+    let methods = [&DATA, &HTTP].into_iter().flat_map(|library| library.functions);
+    crate::objects::field_names().chain(methods.map(|method| method.key()))
 }
 
 /// What error messages call the types of objects, in the order of [`objects`] (`type` gives `userdata` for all).

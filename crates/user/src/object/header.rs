@@ -5,10 +5,13 @@
 use std::ffi::{CStr, c_int};
 
 use mlua::ffi::{self, lua_State};
+use moonhook_library as library;
+use moonhook_library::own::HTTP;
+use moonhook_library::own::http::HEADER as METHOD;
 
 use super::{HEADER, data, key, no_assignment, no_field, protect, push_value, set_function};
 use crate::protocol::assign::{Given, Refusal, Takes, assign};
-use crate::protocol::{PROTOCOLS, peer};
+use crate::protocol::{PROTOCOLS, Value, http, peer};
 
 /// The userdata: an index into [`PROTOCOLS`].
 #[repr(C)]
@@ -49,8 +52,35 @@ unsafe extern "C-unwind" fn index(state: *mut lua_State) -> c_int {
         let frame = data::frame(state, -1);
         match key(state).and_then(|name| protocol.field(name)) {
             Some(field) => push_value(state, (field.read)(frame), frame),
+            None if is_header_method(state, protocol.name) => ffi::lua_pushcfunction(state, http_header),
             None => return no_header_field(state, protocol.name),
         }
+        1
+    }
+}
+
+/// Whether the key at index 2 is the method of HTTP messages.
+unsafe fn is_header_method(state: *mut lua_State, protocol: &str) -> bool {
+    // SAFETY: see `super`.
+    protocol == HTTP.name && unsafe { key(state) } == Some(library::key(METHOD).as_bytes())
+}
+
+/// `pkt.http:header(name)`.
+unsafe extern "C-unwind" fn http_header(state: *mut lua_State) -> c_int {
+    // SAFETY: see `super`; as in `index`, and the name's bytes are not kept beyond the next call into Lua.
+    unsafe {
+        let header: *mut Header = ffi::luaL_testudata(state, 1, HEADER.as_ptr()).cast();
+        if header.is_null() || PROTOCOLS[(*header).protocol].name != HTTP.name {
+            // No metatable has that name: the error of an argument of another type is raised.
+            ffi::luaL_checkudata(state, 1, c"http".as_ptr());
+            return 0;
+        }
+        let mut length = 0;
+        let name = ffi::luaL_checklstring(state, 2, &mut length);
+        ffi::lua_getiuservalue(state, 1, 1);
+        let frame = data::frame(state, -1);
+        let value = http::value(frame, std::slice::from_raw_parts(name.cast(), length));
+        push_value(state, value.and_then(Value::bytes), frame);
         1
     }
 }

@@ -4,6 +4,7 @@ use super::assign::{Assignment, Place, Sum, Takes};
 use super::bytes::{u8_at, u16_at};
 use super::frame::Frame;
 use super::ip;
+use super::neighbours;
 use super::row::{Field, Protocol, View};
 use super::value::Value;
 
@@ -21,6 +22,8 @@ pub const PROTOCOL: Protocol = Protocol {
             Field { name: "checksum", read: |frame| Value::integer(u16_at(find(frame)?.header, 2)?) },
             Field { name: "id", read: |frame| Value::integer(u16_at(find(frame)?.header, 4)?) },
             Field { name: "seq", read: |frame| Value::integer(u16_at(find(frame)?.header, 6)?) },
+            Field { name: "target", read: neighbours::target },
+            Field { name: "link_address", read: neighbours::link_address },
         ],
         assignments: &[
             Assignment { name: "type", takes: Takes::Number(8), place: |frame| place(frame, 0, 1) },

@@ -52,6 +52,11 @@ impl Udp<'_> {
         u16_at(self.header, 4).map_or(0, usize::from)
     }
 
+    /// Source and destination.
+    pub fn ports(&self) -> Option<[u16; 2]> {
+        Some([u16_at(self.header, 0)?, u16_at(self.header, 2)?])
+    }
+
     /// Where the datagram ends by its own account; `None` where the stated length is less than the header's.
     pub fn stated_end(&self) -> Option<usize> {
         (self.length() >= LENGTH).then_some(self.start + self.length())

@@ -15,6 +15,49 @@ pub enum Value {
         start: usize,
         end: usize,
     },
+    /// A domain name, whose labels are the bytes of the frame from the first offset up to the second (RFC 1035 § 3.1).
+    Name {
+        start: usize,
+        end: usize,
+    },
+}
+
+/// A domain name with dots, of at most 254 bytes.
+pub struct Dotted {
+    bytes: [u8; 256],
+    length: usize,
+}
+
+impl Dotted {
+    /// Of labels, each behind its length.
+    pub fn new(labels: &[u8]) -> Dotted {
+        let mut name = Dotted { bytes: [0; 256], length: 0 };
+        let mut rest = labels;
+        while let [length, after @ ..] = rest {
+            let (label, others) = after.split_at_checked(usize::from(*length)).unwrap_or((after, &[]));
+            if name.length > 0 {
+                name.put(b".");
+            }
+            name.put(label);
+            rest = others;
+        }
+        if labels.is_empty() {
+            name.put(b".");
+        }
+        name
+    }
+
+    fn put(&mut self, part: &[u8]) {
+        let end = self.length + part.len();
+        if let Some(room) = self.bytes.get_mut(self.length..end) {
+            room.copy_from_slice(part);
+            self.length = end;
+        }
+    }
+
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
 }
 
 /// An address as people write it: at most 45 characters (an IPv4-mapped IPv6 address is shorter).
@@ -35,6 +78,10 @@ impl Value {
 
     pub fn bytes(range: Range<usize>) -> Option<Value> {
         Some(Value::Bytes { start: range.start, end: range.end })
+    }
+
+    pub fn name(range: Range<usize>) -> Option<Value> {
+        Some(Value::Name { start: range.start, end: range.end })
     }
 
     /// `52:54:00:12:34:56`.
