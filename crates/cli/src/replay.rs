@@ -141,7 +141,7 @@ fn frames(
     listing: &mut Listing<'_>,
 ) -> Result<(), CliError> {
     let mut capture = capture;
-    while let Some(frame) = capture.next() {
+    for frame in capture.by_ref() {
         if arguments.limit.is_some_and(|limit| listing.totals.frames >= limit) {
             break;
         }
