@@ -12,6 +12,7 @@ mod data;
 mod header;
 mod lengths;
 mod methods;
+mod payload;
 mod tags;
 mod tunnels;
 

@@ -14,7 +14,7 @@ mod digits;
 pub mod event;
 mod format;
 pub mod gmatch;
-mod lengths;
+pub mod lengths;
 mod linux;
 mod math;
 mod metatable;

@@ -232,6 +232,12 @@ unsafe extern "C-unwind" fn set_index(state: *mut lua_State) -> c_int {
             DataKind::Packet(hook) => key(state).and_then(|name| (*data).metadata.place(hook, name)),
             DataKind::Argument => None,
         };
+        if let DataKind::Packet(hook) = (*data).kind
+            && hook.lengths.is_some()
+            && key(state) == Some(b"payload")
+        {
+            return super::payload::assign(state, data);
+        }
         let Some(place) = place else { return no_assignment(state, owner(data)) };
         let is_integer = ffi::lua_type(state, 3) == ffi::LUA_TNUMBER && ffi::lua_isinteger(state, 3) != 0;
         match u32::try_from(ffi::lua_tointeger(state, 3)) {
