@@ -215,7 +215,7 @@ unsafe extern "C-unwind" fn set_index(state: *mut lua_State) -> c_int {
             && hook.lengths.is_some()
             && key(state) == Some(b"payload")
         {
-            return super::payload::assign(state, data);
+            return super::payload::assign(state, data, hook);
         }
         let Some(place) = place else { return no_assignment(state, owner(data)) };
         let is_integer = ffi::lua_type(state, 3) == ffi::LUA_TNUMBER && ffi::lua_isinteger(state, 3) != 0;

@@ -5,13 +5,14 @@
 use std::ffi::c_int;
 
 use mlua::ffi::{self, lua_State};
+use moonhook_hook::Hook;
 
 use super::data::{Data, bytes, bytes_mut, packet_frame, splice};
-use super::lengths::{LONGER, MOST};
+use super::lengths::{LONGER, MOST, SHORTER, is_of_stack};
 use crate::protocol::{checksums, ip, payload, udp};
 
 /// Assigns the value at index 3 to the payload of the packet at index 1.
-pub(super) unsafe fn assign(state: *mut lua_State, data: *mut Data) -> c_int {
+pub(super) unsafe fn assign(state: *mut lua_State, data: *mut Data, hook: &Hook) -> c_int {
     // SAFETY: see `super`; the string at a stack index is not collected while the function runs, and nothing calls Lua while slices are used.
     unsafe {
         if ffi::lua_type(state, 3) != ffi::LUA_TSTRING {
@@ -29,6 +30,11 @@ pub(super) unsafe fn assign(state: *mut lua_State, data: *mut Data) -> c_int {
         let stated = if ip.version == 4 { end - ip.start } else { end - ip.start - 40 };
         if end > MOST || stated > MOST {
             return ffi::luaL_error(state, LONGER.as_ptr());
+        }
+        // The kernel does not move the end of what it knows to be inside another packet.
+        if is_of_stack(hook) && (*data).metadata.is_inside && end != bytes(data).len() {
+            let problem = if end > bytes(data).len() { LONGER } else { SHORTER };
+            return ffi::luaL_error(state, problem.as_ptr());
         }
         splice(state, 1, (old.start, bytes(data).len() - old.start, count));
         let packet = bytes_mut(data);
