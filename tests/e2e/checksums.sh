@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # `pkt:fix_checksums` at tc: a script writes addresses by offset, on packets that come in and on those that leave, and real connections
 # reach a server by another address, over IPv4 and IPv6, by TCP and UDP, in both forms, with checksums that are left to the network card
-# and without, and no checksum is wrong.
+# and without, and no checksum is wrong. Then another one that assigns payloads.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common"
 
@@ -71,6 +71,40 @@ for form in auto general; do
         ip netns exec "$RIGHT" ethtool -K right0 tx "$offload" >/dev/null
         attach left0 "$WORK/rename.lua" --netns "$LEFT" --form "$form"
         is "all answered" ask
+        detach
+        for side in "$LEFT" "$RIGHT"; do is 0 errors "$side"; done
+    done
+done
+# Payloads that are assigned, where packets leave and where they come in.
+cat >"$WORK/payload.lua" <<'LUA'
+local tc = require "tc"
+tc.egress(function(pkt)
+  if pkt.udp then pkt.payload = pkt.payload .. "!" end
+end)
+tc.ingress(function(pkt)
+  if pkt.udp then pkt.payload = pkt.payload:sub(2) end
+end)
+LUA
+# What is sent gets an end, which is the beginning of what comes back, where it is taken off.
+cat >"$WORK/datagrams.py" <<'PYTHON'
+import os, socket
+
+for family, address in ((socket.AF_INET, "192.0.2.2"), (socket.AF_INET6, "2001:db8::2")):
+    for length in (0, 1, 2, 100, 1201):
+        data = os.urandom(length)
+        with socket.socket(family, socket.SOCK_DGRAM) as one:
+            one.settimeout(20)
+            one.connect((address, 8080))
+            one.send(data)
+            assert one.recv(65536) == data[::-1], (address, length)
+print("all answered")
+PYTHON
+for form in auto general; do
+    for offload in on off; do
+        ip netns exec "$LEFT" ethtool -K left0 tx "$offload" >/dev/null
+        ip netns exec "$RIGHT" ethtool -K right0 tx "$offload" >/dev/null
+        attach left0 "$WORK/payload.lua" --netns "$LEFT" --form "$form"
+        is "all answered" ip netns exec "$LEFT" timeout 60 python3 "$WORK/datagrams.py"
         detach
         for side in "$LEFT" "$RIGHT"; do is 0 errors "$side"; done
     done

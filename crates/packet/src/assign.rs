@@ -19,6 +19,9 @@ pub enum Takes {
     /// An address of the packet's IP version.
     Address,
     Ipv4,
+    /// A string of any length. The row is given its length and makes room for it; what the field is then is where its bytes go, and the
+    /// packet's checksums are computed anew ([`crate::protocols::fix_checksums`]).
+    Text,
 }
 
 /// The states in which a field was not assigned.
@@ -28,11 +31,14 @@ pub struct Refused<S> {
     pub absent: Vec<S>,
     /// The value is none for the field.
     pub unfit: Vec<S>,
+    /// The kernel has not made the packet as long, or as short.
+    pub longer: Vec<S>,
+    pub shorter: Vec<S>,
 }
 
 impl<S> Default for Refused<S> {
     fn default() -> Self {
-        Refused { absent: Vec::new(), unfit: Vec::new() }
+        Refused { absent: Vec::new(), unfit: Vec::new(), longer: Vec::new(), shorter: Vec::new() }
     }
 }
 

@@ -126,7 +126,14 @@ fn general(path: &Path) -> Result<Ran, ProofError> {
 /// one, with verdicts of the same meaning.
 pub struct Elsewhere(&'static str);
 
-pub const AT_TC: Elsewhere = Elsewhere(
+impl Elsewhere {
+    /// What stands before the script.
+    pub fn prefix(&self) -> &'static str {
+        self.0
+    }
+}
+
+pub static AT_TC: Elsewhere = Elsewhere(
     "do local tc = require 'tc' package.loaded.xdp = { attach = tc.ingress, detach = tc.detach } \
     package.loaded['linux.xdp'] = { ABORTED = 2, DROP = 2, PASS = -1, TX = 0, REDIRECT = 2 } end ",
 );

@@ -4,7 +4,6 @@
 //! The program runs as it is, and again in another state (other addresses, other hash seed) in which `pairs` and `next` walk
 //! tables backwards. Any difference between the two is a fault of the generator.
 
-use crate::generator::Program;
 use crate::outcome::Seen;
 use crate::pair::UserRun;
 use crate::trial::{Failure, Ran, Verdict};
@@ -35,8 +34,8 @@ const BACKWARDS: &str = "do local pairs_, next_, select_, type_, meta_ = pairs, 
     if t[k] ~= nil then return k, t[k] end end end, t, nil, nil end end ";
 
 /// Runs a program over the frames in real Lua; `Agreed` with what it showed if it is fit.
-pub fn check(program: &Program, frames: &[Vec<u8>], folder: &Path) -> Verdict {
-    match examined(&program.text(), frames, folder) {
+pub fn check(text: &str, frames: &[Vec<u8>], folder: &Path) -> Verdict {
+    match examined(text, frames, folder) {
         Ok(seen) => Verdict::Agreed(Ran { seen, ..Ran::default() }),
         Err((kind, message)) => Verdict::Failed(Failure { kind, message }),
     }

@@ -1,5 +1,6 @@
 //! One random program with random frames: what is a failure, and what is left of it for the suite.
 
+use crate::cases::Elsewhere;
 use crate::generator::{Features, Program, program};
 use crate::outcome::Seen;
 use crate::random::Random;
@@ -88,6 +89,8 @@ pub struct Trial {
     /// The program takes frames in several buffers, and some are.
     pub frags: bool,
     tiers: Tiers,
+    /// Where handlers for XDP run instead.
+    elsewhere: Option<&'static Elsewhere>,
 }
 
 impl Trial {
@@ -103,7 +106,18 @@ impl Trial {
             false => frame,
         };
         let frames = frames.into_iter().enumerate().map(lengthened).collect();
-        Trial { program, frames, frags, tiers }
+        Trial { program, frames, frags, tiers, elsewhere: None }
+    }
+
+    /// The same, with its handlers for XDP at another hook.
+    pub fn at(self, elsewhere: Option<&'static Elsewhere>) -> Trial {
+        // Only XDP has frames in several buffers.
+        Trial { frags: self.frags && elsewhere.is_none(), elsewhere, ..self }
+    }
+
+    /// A program as a script.
+    fn text(&self, program: &Program) -> String {
+        format!("{}{}", self.elsewhere.map_or("", Elsewhere::prefix), program.text())
     }
 
     /// Runs it; the script is written to `folder`.
@@ -131,8 +145,8 @@ impl Trial {
 
     fn attempt(&self, program: &Program, frames: &[Vec<u8>], folder: &Path) -> Verdict {
         let verdict = caught(|| match self.tiers {
-            Tiers::Both => compared(program, frames, self.frags, folder),
-            Tiers::User => check::check(program, frames, folder),
+            Tiers::Both => compared(&self.text(program), frames, self.frags, folder),
+            Tiers::User => check::check(&self.text(program), frames, folder),
         });
         verdict.unwrap_or_else(|message| {
             let words = message.lines().next().unwrap_or_default().replace(|c: char| c.is_ascii_digit(), "");
@@ -144,7 +158,8 @@ impl Trial {
     fn simplify_frames(&mut self, failure: &Failure, folder: &Path) {
         let shortened = |frame: &Vec<u8>| frame[..frame.len().min(frame_max_linear())].to_vec();
         let frames: Vec<_> = self.frames.iter().map(shortened).collect();
-        let simple = Trial { program: self.program.clone(), frames, frags: false, tiers: self.tiers };
+        let (program, elsewhere) = (self.program.clone(), self.elsewhere);
+        let simple = Trial { program, frames, frags: false, tiers: self.tiers, elsewhere };
         if matches!(simple.run(folder), Verdict::Failed(other) if other.kind == failure.kind) {
             *self = simple;
         }
@@ -154,7 +169,7 @@ impl Trial {
     pub fn case(&self, comment: &str) -> String {
         let frames: Vec<String> =
             self.frames.iter().map(|frame| format!("-- frames: hex:{}\n", pair::hex(frame))).collect();
-        format!("-- {comment}\n{}{}", frames.concat(), self.program.text())
+        format!("-- {comment}\n{}{}", frames.concat(), self.text(&self.program))
     }
 }
 
@@ -187,12 +202,12 @@ fn failed(kind: String, message: String) -> Verdict {
     Verdict::Failed(Failure { kind, message })
 }
 
-fn compared(program: &Program, frames: &[Vec<u8>], frags: bool, folder: &Path) -> Verdict {
+fn compared(text: &str, frames: &[Vec<u8>], frags: bool, folder: &Path) -> Verdict {
     let path = folder.join("random.lua");
-    if let Err(error) = std::fs::write(&path, program.text()) {
+    if let Err(error) = std::fs::write(&path, text) {
         return failed("script".to_string(), error.to_string());
     }
-    let compact = program.text().len().is_multiple_of(COMPACT);
+    let compact = text.len().is_multiple_of(COMPACT);
     let mut pair = match Pair::in_forms(&path, frags, compact) {
         Ok(pair) => pair,
         Err(error) if [TOO_LARGE, NO_TYPES, NOT_KEPT].map(Some).contains(&error.code()) => {

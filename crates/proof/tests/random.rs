@@ -6,9 +6,11 @@
 //! | `MOONHOOK_FUZZ_SEED` | the first program's seed; the program of a seed is always the same |
 //! | `MOONHOOK_FUZZ_FEATURES` | parts of the language that programs may use: names of `Features`, or `all` |
 //! | `MOONHOOK_FUZZ_TIER` | `user` leaves the kernel out |
+//! | `MOONHOOK_FUZZ_HOOK` | `tc`: handlers for XDP, which most are, run there |
 //!
 //! A program that fails is made small and, if the tiers disagreed about it, written to `tests/regressions`.
 
+use moonhook_proof::cases::{AT_TC, Elsewhere};
 use moonhook_proof::generator::Features;
 use moonhook_proof::host;
 use moonhook_proof::trial::{FRAMES, Failure, Tiers, Trial, Verdict};
@@ -131,7 +133,7 @@ fn run(name: &str, features: Features, tiers: Tiers) {
                 println!("{name}: {}", tally.lock().expect("no worker panics").summary(start));
             }
             drop(place);
-            let verdict = Trial::new(seed, features, tiers).run(folder.path());
+            let verdict = Trial::new(seed, features, tiers).at(elsewhere()).run(folder.path());
             tally.lock().expect("no worker panics").count(seed, verdict);
         }
     };
@@ -155,7 +157,7 @@ fn run(name: &str, features: Features, tiers: Tiers) {
 /// Shrinks the program of a seed and keeps it for the suite.
 fn report(seed: u64, failure: &Failure, features: Features, tiers: Tiers) -> String {
     let folder = tempfile::tempdir().expect("a folder for scripts");
-    let small = Trial::new(seed, features, tiers).shrunk(failure, folder.path());
+    let small = Trial::new(seed, features, tiers).at(elsewhere()).shrunk(failure, folder.path());
     let message = match small.run(folder.path()) {
         Verdict::Failed(failure) => failure.message,
         other => format!("{other:?} the second time; at first: {}", failure.message),
@@ -175,6 +177,13 @@ fn report(seed: u64, failure: &Failure, features: Features, tiers: Tiers) -> Str
         },
     };
     format!("seed {seed}, {kept}\n{case}{message}")
+}
+
+/// Where handlers for XDP run instead.
+fn elsewhere() -> Option<&'static Elsewhere> {
+    let hook = std::env::var("MOONHOOK_FUZZ_HOOK").ok()?;
+    assert_eq!(hook, "tc", "there is no such other hook");
+    Some(&AT_TC)
 }
 
 fn user_only() -> bool {

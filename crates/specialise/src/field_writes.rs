@@ -1,11 +1,14 @@
 //! Assigning fields of headers: `pkt.ip.ttl = 64`.
 
+use crate::builtins::lengths;
 use crate::context::{Context, Result};
 use crate::events::Message;
-use crate::value::{Abs, Object, Str};
+use crate::strings::Slice;
+use crate::value::{Abs, Object, Space, Str};
 use crate::{literals, objects};
-use moonhook_ir::words::Branches;
-use moonhook_packet::protocols::{Assignment, Field, Protocol, protocol, protocols};
+use moonhook_hook::Metadata;
+use moonhook_ir::words::{Branches, PathState};
+use moonhook_packet::protocols::{Assignment, Field, Protocol, fix_checksums, protocol, protocols};
 use moonhook_packet::{Takes, Value};
 
 /// `object.key = value`.
@@ -44,6 +47,9 @@ fn assign_named(context: &mut Context<'_>, object: &Object, name: &[u8], value: 
     let protocol = protocol_of(object, &text);
     let assignment = protocol.as_ref().and_then(|protocol| assignment(context, object, protocol, &text));
     if let (Some(protocol), Some(assignment)) = (&protocol, assignment) {
+        if assignment.takes == Takes::Text {
+            return assign_text(context, protocol, (assignment, &text), value);
+        }
         return match given(context, assignment.takes, value)? {
             Some(given) => {
                 if *object != Object::Packet {
@@ -84,8 +90,12 @@ pub fn assignment<'p, 'a>(
     match object {
         Object::Header(_) => protocol.field(name)?.assignment.as_ref(),
         _ => {
-            let here = context.target.hook.metadata(name);
-            protocol.assignment.as_ref().filter(|_| here.is_some_and(|metadata| metadata.is_written))
+            let hook = context.target.hook;
+            let is_written = |metadata: &Metadata| metadata.is_written;
+            protocol.assignment.as_ref().filter(|assignment| match assignment.takes {
+                Takes::Text => hook.lengths.is_some(),
+                _ => hook.metadata(name).is_some_and(is_written),
+            })
         }
     }
 }
@@ -147,7 +157,57 @@ pub fn write<'a>(
     context.fail_in(refused.unfit, |context| {
         context.fail(Message::new(unfit(assignment.takes, name)));
         Ok(())
-    })
+    })?;
+    lengths::fail_in(context, refused.longer, true)?;
+    lengths::fail_in(context, refused.shorter, false)
+}
+
+/// Assigns a field that is a string of any length.
+fn assign_text<'a>(
+    context: &mut Context<'a>,
+    protocol: &Protocol<Context<'a>>,
+    (assignment, name): (&Assignment<Context<'a>>, &str),
+    value: &Abs,
+) -> Result<()> {
+    let Abs::Str(text) = value else {
+        context.certain_error(unfit(assignment.takes, name), Some(name), "assign a string");
+        return Ok(());
+    };
+    let text = match text {
+        Str::Slice { space: Space::Packet, .. } => context.copied(text.clone())?,
+        text => text.clone(),
+    };
+    context.before_packet_write()?;
+    write_text(context, protocol, (assignment, name), &text)
+}
+
+/// Assigns a field that is a string of any length; the string does not lie in the packet.
+pub fn write_text<'a>(
+    context: &mut Context<'a>,
+    protocol: &Protocol<Context<'a>>,
+    (assignment, name): (&Assignment<Context<'a>>, &str),
+    text: &Str,
+) -> Result<()> {
+    let (space, start, length) = context.slice(text)?;
+    write(context, protocol, (assignment, name), Value::Number(length))?;
+    if !context.state.alive() {
+        return Ok(());
+    }
+    let mut done = Vec::new();
+    for path in (protocol.find)(context)? {
+        context.state = path.state;
+        if let Value::Bytes { start: to, .. } = path.values
+            && context.state.alive()
+        {
+            context.write_packet(to, Slice { space, start, length })?;
+            context.packet_written();
+            fix_checksums(context)?;
+        }
+        done.push(context.take_state());
+    }
+    context.enter(done)?;
+    context.forget_keys();
+    Ok(())
 }
 
 /// The error that a value is none for a field.
@@ -158,6 +218,7 @@ pub fn unfit(takes: Takes, name: &str) -> String {
         Takes::Mac => "MAC address".to_string(),
         Takes::Address => "address of the packet's IP version".to_string(),
         Takes::Ipv4 => "IPv4 address".to_string(),
+        Takes::Text => "string".to_string(),
     };
     format!("bad value for field '{name}' ({expected} expected)")
 }

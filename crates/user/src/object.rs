@@ -8,10 +8,12 @@
 //! Safety of this file: C functions are left by `longjmp` when Lua raises an error, so none of them has a value with a
 //! destructor alive across a call into Lua. All of them run with LUA_MINSTACK free stack slots.
 
+mod access;
 mod data;
 mod header;
 mod lengths;
 mod methods;
+mod payload;
 mod tags;
 mod tunnels;
 

@@ -28,7 +28,8 @@ struct Transport<M: Machine> {
 pub fn fix<M: Machine>(machine: &mut M) -> Result<(), M::Stop> {
     let (state, words, mut done) = machine.found("ip", network::parse)?;
     machine.resume(state);
-    for (state, version) in network::by_version(machine, &words) {
+    let versions = if machine.alive() { network::by_version(machine, &words).into() } else { vec![] };
+    for (state, version) in versions {
         machine.resume(state);
         if machine.alive() {
             if version == 4 {

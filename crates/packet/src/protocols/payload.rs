@@ -1,14 +1,17 @@
 //! `pkt.payload`: what follows the transport header.
 
-use super::header::{Headers, Parsing, Protocol, Values, absent, nothing};
-use super::network;
+use super::header::{Assignment, Headers, Parsing, Protocol, RefusedBy, Values, absent, nothing};
+use super::network::{self, IPV4, IPV6, Part};
 use super::{icmp, tcp, udp};
-use crate::{Access, Machine, Value, ValuePaths};
+use crate::assign::{Takes, word_of};
+use crate::lengths::{ChangeLength, End};
+use crate::{Access, Machine, READABLE, Value, ValuePaths};
 use moonhook_ir::words::{Path, PathState, Word};
-use moonhook_ir::{CompareOp, Size};
+use moonhook_ir::{BinaryOp, CompareOp, Size, UnaryOp};
 
 pub fn protocol<M: Machine>() -> Protocol<M> {
-    Protocol::text("payload", payload)
+    let assignment = Assignment { takes: Takes::Text, write: make_room };
+    Protocol { assignment: Some(assignment), ..Protocol::text("payload", payload) }
 }
 
 fn payload<M: Machine>(machine: &mut M) -> Values<M> {
@@ -101,4 +104,127 @@ pub fn payload_offset<M: Machine>(machine: &mut M) -> Result<Word, M::Stop> {
         paths.push(machine.take_path(vec![length]));
     }
     machine.meet_word(paths)
+}
+
+/// Has the packet end behind a payload of so many bytes, of which it may have others now, and says so in its headers.
+fn make_room<M: Machine>(machine: &mut M, value: Value, refused: &mut RefusedBy<M>) -> Result<(), M::Stop> {
+    let Some(length) = word_of(value) else { return Ok(()) };
+    let Some([start, udp]) = whole_header(machine, refused)? else { return Ok(()) };
+    let words = machine.known_header("ip", network::parse)?;
+    let (ip, version) = (words[Part::Start as usize], words[Part::Version as usize]);
+    let end = machine.add(start, length);
+    let six = machine.compare(CompareOp::Eq, version, 6);
+    let six = machine.condition_word(six);
+    let uncounted = machine.binary(BinaryOp::Mul, six, i64::from(IPV6));
+    let stated = machine.sub(end, ip);
+    let stated = machine.sub(stated, uncounted);
+    let unsaid = machine.compare(CompareOp::UGt, stated, 0xffff);
+    machine.leave_if(unsaid, &mut refused.longer);
+    let unreadable = machine.compare(CompareOp::UGt, end, READABLE);
+    machine.leave_if(unreadable, &mut refused.longer);
+    set_end(machine, end, refused)?;
+    if machine.alive() {
+        write_lengths(machine, (ip, version), stated)?;
+        let udp_header = machine.compare(CompareOp::Ne, udp, 0);
+        let (datagram, other) = machine.split(udp_header);
+        machine.resume(datagram);
+        if machine.alive() {
+            let length = machine.sub(end, udp);
+            write_length(machine, (udp, udp::LENGTH), 4, length)?;
+        }
+        let datagram = machine.take_state();
+        machine.enter(vec![datagram, other])?;
+        machine.note_packet_written();
+    }
+    Ok(())
+}
+
+/// Where the payload starts, and the UDP header, if there is one (0 otherwise), of a packet that is no fragment.
+fn whole_header<M: Machine>(
+    machine: &mut M,
+    refused: &mut RefusedBy<M>,
+) -> Result<Option<[Word; 2]>, M::Stop> {
+    let mut paths = Vec::new();
+    let (state, words, others) = machine.found("tcp", tcp::parse)?;
+    machine.resume(state);
+    if machine.alive() {
+        paths.push(machine.take_path(vec![words[2], Word::Imm(0)]));
+    }
+    machine.enter(others)?;
+    let (state, words, others) = machine.found("udp", udp::parse)?;
+    machine.resume(state);
+    if machine.alive() {
+        let start = machine.add(words[1], i64::from(udp::LENGTH));
+        paths.push(machine.take_path(vec![start, words[1]]));
+    }
+    machine.enter(others)?;
+    let (state, words, others) = machine.found("icmp", icmp::parse)?;
+    machine.resume(state);
+    if machine.alive() {
+        let start = machine.add(words[1], i64::from(icmp::LENGTH));
+        paths.push(machine.take_path(vec![start, Word::Imm(0)]));
+    }
+    refused.absent.extend(others);
+    let Some(&[start, udp]) = machine.meet(paths)?.as_deref() else { return Ok(None) };
+    let words = machine.known_header("ip", network::parse)?;
+    let more = machine.compare(CompareOp::Ne, words[Part::MoreFragments as usize], 0);
+    machine.leave_if(more, &mut refused.absent);
+    Ok(machine.alive().then_some([start, udp]))
+}
+
+/// Makes the frame longer or shorter, so that it ends there.
+fn set_end<M: Machine>(machine: &mut M, end: Word, refused: &mut RefusedBy<M>) -> Result<(), M::Stop> {
+    let before = machine.packet_length();
+    let longer = machine.compare(CompareOp::SGt, end, before);
+    let (longer, other) = machine.split(longer);
+    machine.resume(other);
+    let shorter = machine.compare(CompareOp::SLt, end, before);
+    let (shorter, same) = machine.split(shorter);
+    let mut done = vec![same];
+    machine.resume(longer);
+    if machine.alive() {
+        let bytes = machine.sub(end, before);
+        machine.grow(End::Tail, bytes, &mut refused.longer)?;
+        done.push(machine.take_state());
+    }
+    machine.resume(shorter);
+    if machine.alive() {
+        let bytes = machine.sub(before, end);
+        machine.shrink(End::Tail, bytes, &mut refused.shorter)?;
+        done.push(machine.take_state());
+    }
+    machine.enter(done)
+}
+
+/// Writes the length of the IP packet.
+fn write_lengths<M: Machine>(
+    machine: &mut M,
+    (start, version): (Word, Word),
+    length: Word,
+) -> Result<(), M::Stop> {
+    let four = machine.compare(CompareOp::Eq, version, 4);
+    let (four, six) = machine.split(four);
+    let mut done = Vec::new();
+    for (state, whole, at) in [(four, IPV4, 2), (six, IPV6, 4)] {
+        machine.resume(state);
+        if machine.alive() {
+            write_length(machine, (start, whole), at, length)?;
+            done.push(machine.take_state());
+        }
+    }
+    machine.enter(done)
+}
+
+/// Writes a length into a header that is in the frame.
+fn write_length<M: Machine>(
+    machine: &mut M,
+    (start, whole): (Word, u32),
+    at: i64,
+    length: Word,
+) -> Result<(), M::Stop> {
+    let address = machine.known_address(start, whole)?.plus(at as i16);
+    let length = machine.unary(UnaryOp::Swap16, length);
+    let place = machine.add(start, at);
+    machine.write_word(address, place, Size::B2, length);
+    Ok(())
 }

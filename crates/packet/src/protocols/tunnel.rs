@@ -49,7 +49,7 @@ pub fn encap<M: Machine>(
 ) -> Result<(), M::Stop> {
     let version = usize::from(matches!(addresses[0], Value::Ipv6(..)));
     let (_, kind, bytes) = VERSIONS[version];
-    let inner = inner(machine, bytes, failed)?;
+    let Some(inner) = inner(machine, bytes, failed)? else { return Ok(()) };
     let mut done = Vec::new();
     for start in STARTS {
         let is = machine.compare(CompareOp::Eq, inner.start, i64::from(start));
@@ -78,10 +78,17 @@ fn gone<M: Machine>(machine: &mut M) {
 }
 
 /// What is put into a packet with so many bytes more.
-fn inner<M: Machine>(machine: &mut M, more: u32, failed: &mut Failed<M::State>) -> Result<Inner, M::Stop> {
+fn inner<M: Machine>(
+    machine: &mut M,
+    more: u32,
+    failed: &mut Failed<M::State>,
+) -> Result<Option<Inner>, M::Stop> {
     let (state, words, absent) = machine.found("ip", network::parse)?;
     failed.none.extend(absent);
     machine.resume(state);
+    if !machine.alive() {
+        return Ok(None);
+    }
     let start = words[Part::Start as usize];
     let mut paths = Vec::new();
     for ((state, version), (protocol, ..)) in network::by_version(machine, &words).into_iter().zip(VERSIONS) {
@@ -112,7 +119,7 @@ fn inner<M: Machine>(machine: &mut M, more: u32, failed: &mut Failed<M::State>) 
     let most = if more == IPV4 { 0xffff - i64::from(more) } else { 0xffff };
     let long = machine.compare(CompareOp::UGt, length, most);
     machine.leave_if(long, &mut failed.refused);
-    Ok(Inner { start, class, length, protocol })
+    Ok(Some(Inner { start, class, length, protocol }))
 }
 
 /// Makes the frame longer by so many bytes at `start`, in front of an IP header.
@@ -232,6 +239,9 @@ pub fn decap<M: Machine>(machine: &mut M, failed: &mut Failed<M::State>) -> Resu
     let (state, words, absent) = machine.found("ip", network::parse)?;
     failed.none.extend(absent);
     machine.resume(state);
+    if !machine.alive() {
+        return Ok(());
+    }
     for part in [Part::MoreFragments, Part::FragmentOffset] {
         let fragment = machine.compare(CompareOp::Ne, words[part as usize], 0);
         machine.leave_if(fragment, &mut failed.none);

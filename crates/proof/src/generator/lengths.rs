@@ -1,6 +1,6 @@
 //! Packets that become longer and shorter, and their checksums.
 
-use super::tree::{Expression, Statement, expr, line};
+use super::tree::{Expression, ExpressionKind, Statement, expr, line};
 use super::{ExpressionRule, Features, Generator, Rules, StatementRule};
 
 pub(super) const STATEMENTS: Rules<StatementRule> = &[
@@ -10,6 +10,7 @@ pub(super) const STATEMENTS: Rules<StatementRule> = &[
     (Features::LENGTHS, 3, Generator::change_tags),
     (Features::LENGTHS, 2, Generator::assign_tag),
     (Features::LENGTHS, 3, Generator::tunnel),
+    (Features::LENGTHS, 3, Generator::assign_payload),
 ];
 
 pub(super) const INTEGERS: Rules<ExpressionRule> = &[(Features::LENGTHS, 5, |it, _| it.checksum())];
@@ -104,6 +105,31 @@ impl Generator {
         )])
     }
 
+    fn assign_payload(&mut self) -> Option<Vec<Statement>> {
+        if !self.scope.packet {
+            return None;
+        }
+        self.spend(60);
+        let text = match self.has(Features::TEXTS) && self.random.once_in(2) {
+            true => self.text(2),
+            false => Expression::leaf(
+                ExpressionKind::Text,
+                self.one_of(&[
+                    "\"\"",
+                    "\"an answer\"",
+                    "pkt:getstring(1, 13)",
+                    "pkt.payload:sub(3)",
+                    "tostring(#pkt)",
+                ]),
+            ),
+        };
+        let header = self.one_of(&["pkt.payload", "pkt.payload", "pkt.udp", "pkt.tcp", "pkt.icmp"]);
+        let there = format!("pkt.eth and #pkt < 800 and {header} and not pkt.ip.more_fragments");
+        let sums = "(pkt.tcp or pkt.udp or pkt.icmp).checksum";
+        let line = format!("if {there} then pkt.payload = $ print(#pkt, pkt.ip.length, {sums}) end");
+        Some(vec![line!(line, text)])
+    }
+
     /// Of the tag that is there then.
     fn assign_tag(&mut self) -> Option<Vec<Statement>> {
         if !self.scope.packet {
@@ -124,7 +150,11 @@ impl Generator {
     fn writable(&mut self) -> &'static str {
         match self.has(Features::ERRORS) && self.random.once_in(12) {
             true => "do ",
-            false => "if pkt.eth then ",
+            false => self.one_of(&[
+                "if pkt.eth then ",
+                "if pkt.eth and not pkt.ip then ",
+                "if pkt.eth and pkt.udp then ",
+            ]),
         }
     }
 

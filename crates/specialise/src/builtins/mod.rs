@@ -17,7 +17,7 @@ pub mod gmatch;
 mod http;
 mod ip;
 mod ip_texts;
-mod lengths;
+pub mod lengths;
 mod linux;
 mod mac;
 mod math;

@@ -2,6 +2,7 @@
 
 use super::shared::given::Given;
 use super::{Stubs, objects, with_context, without_context};
+use crate::builtins::lengths;
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::paths::Arm;
@@ -10,7 +11,7 @@ use crate::value::{ARGUMENT_SIZE, Abs, Object, Word};
 use crate::{field_writes, objects};
 use moonhook_ir::words::{Branches, PathState, Words};
 use moonhook_ir::{CompareOp, FunctionId};
-use moonhook_packet::{Access, Scattered, Takes};
+use moonhook_packet::{Access, MAX_FRAME, Scattered, Takes};
 use moonhook_runtime::layout::{OBJECT_ARGUMENT, OBJECT_PACKET};
 use moonhook_schema::Type;
 
@@ -196,12 +197,17 @@ fn assign_field(context: &mut Context<'_>, object: &Object, name: &[u8], place: 
         Takes::Mac => Type::Mac,
         Takes::Address => Type::Address,
         Takes::Ipv4 => Type::Ipv4,
+        Takes::Text => Type::Text { capacity: MAX_FRAME as u16 },
     };
-    let Given { fits, nil, mut others, .. } = context.given(place, &ty)?;
+    let Given { fits, nil, mut others, too_long, .. } = context.given(place, &ty)?;
+    lengths::fail_in(context, too_long, true)?;
     for arm in fits {
         context.state = arm.state;
         let value = arm.values.into_iter().next().unwrap_or(Abs::Nil);
-        if let Some(given) = field_writes::given(context, assignment.takes, &value)? {
+        if let (Takes::Text, Abs::Str(given)) = (assignment.takes, &value) {
+            field_writes::write_text(context, protocol, (assignment, &text), given)?;
+            context.give(0);
+        } else if let Some(given) = field_writes::given(context, assignment.takes, &value)? {
             field_writes::write(context, protocol, (assignment, &text), given)?;
             context.give(0);
         }

@@ -8,6 +8,7 @@ use mlua::ffi::{self, lua_State};
 use moonhook_hook::{Hook, Lengths};
 
 use super::data::{Data, DataKind, bytes, check, splice};
+use crate::metadata::Metadata;
 
 /// The most bytes that a packet can have.
 pub(super) const MOST: usize = 0xffff;
@@ -115,8 +116,12 @@ unsafe fn least_left(hook: &Hook, data: *mut Data, end: End) -> usize {
 /// Whether the kernel could give or take so many bytes there.
 unsafe fn has_room(hook: &Hook, data: *mut Data, end: End, count: usize) -> bool {
     // SAFETY: see `super`.
-    let ethertype = unsafe { (*data).metadata.ethertype };
-    end == End::Tail || !is_of_stack(hook) || count <= MOST_ROOM && matches!(ethertype, 0x0800 | 0x86dd)
+    let Metadata { ethertype, is_inside, .. } = unsafe { (*data).metadata };
+    match end {
+        _ if !is_of_stack(hook) => true,
+        End::Tail => !is_inside,
+        End::Head => count <= MOST_ROOM && matches!(ethertype, 0x0800 | 0x86dd),
+    }
 }
 
 /// Whether packets are those of the network stack.
