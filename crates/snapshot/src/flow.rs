@@ -190,7 +190,7 @@ impl Flow {
         found
     }
 
-    /// Registers whose values outlive the call at `pc`.
+    /// Registers whose values outlive the instruction at `pc`: a call, or one that may call a metamethod or change the packet.
     pub fn live_across(
         &self,
         code: &[u32],
@@ -198,7 +198,7 @@ impl Flow {
         pc: usize,
     ) -> RegisterSet {
         let mut live = self.live_after(code, captured, pc);
-        live.remove_from(Instruction(code[pc]).a());
+        registers_set(Instruction(code[pc]), &mut live);
         live
     }
 
@@ -265,13 +265,11 @@ fn registers_read(code: &[u32], captured: &dyn Fn(usize) -> Vec<usize>, pc: usiz
     }
 }
 
-/// Turns the registers live after the instruction into those live before it. Errs on the side of liveness where the
-/// number of registers read is known at run time only.
-fn registers_before(code: &[u32], pc: usize, live: &mut RegisterSet) {
+/// Removes the registers whose values do not outlive the instruction.
+fn registers_set(i: Instruction, live: &mut RegisterSet) {
     use Opcode::*;
-    let i = Instruction(code[pc]);
     let Some(op) = i.opcode() else { return };
-    let (a, b, c) = (i.a(), i.b(), i.c());
+    let (a, b) = (i.a(), i.b());
     match op {
         // What lies above a call's or vararg's base is garbage afterwards.
         Call | TailCall | VarArg => live.remove_from(a),
@@ -283,6 +281,16 @@ fn registers_before(code: &[u32], pc: usize, live: &mut RegisterSet) {
         _ if op.sets_a() => live.remove(a),
         _ => {}
     }
+}
+
+/// Turns the registers live after the instruction into those live before it. Errs on the side of liveness where the
+/// number of registers read is known at run time only.
+fn registers_before(code: &[u32], pc: usize, live: &mut RegisterSet) {
+    use Opcode::*;
+    let i = Instruction(code[pc]);
+    let Some(op) = i.opcode() else { return };
+    let (a, b, c) = (i.a(), i.b(), i.c());
+    registers_set(i, live);
     let mut read = |registers: &mut dyn Iterator<Item = usize>| registers.for_each(|r| live.insert(r));
     match op {
         Move | Unm | BNot | Not | Len | GetI | GetField | AddI | AddK | SubK | MulK | ModK | PowK | DivK
