@@ -102,7 +102,7 @@ impl Block {
         for form in ["expanded", "general"] {
             place.run(&["check", "--form", form, "script.lua"]).ends_with(0);
         }
-        let loaded = moonhook_load::load(&[script.clone()], &Settings::default().load);
+        let loaded = moonhook_load::load(std::slice::from_ref(&script), &Settings::default().load);
         let hooks = loaded.map_err(|error| self.problem(error))?.snapshot.hooks();
         if hooks.iter().any(|hook| !hook.has_packet()) {
             // The kernel has no test runs of such programs.
