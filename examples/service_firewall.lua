@@ -13,7 +13,7 @@ local refused = map { key = "ip", value = "int", capacity = 1024, evict = "lru" 
 
 cgroup.egress(SERVICE, function(pkt)
   local transport = pkt.tcp or pkt.udp
-  -- Without ICMP no path's MTU is known, and no neighbour of IPv6.
+  -- Of ICMP the processes send pings only: neighbours and the MTU of paths are the kernel's own business.
   if not transport then
     return pkt.icmp and action.PASS or action.DROP
   end

@@ -71,3 +71,13 @@ fails 3 "$MOONHOOK" run right0 "$WORK/dump.lua" --netns "$RIGHT" --pin --bpffs /
 grep -q MH0527 "$WORK/fails.err" || die "$(cat "$WORK/fails.err")"
 [ ! -e "/sys/fs/bpf/mh-socket-$$/dump" ] || die "left behind: $(ls "/sys/fs/bpf/mh-socket-$$/dump")"
 rmdir "/sys/fs/bpf/mh-socket-$$"
+
+# Without an Ethernet header no field would be where it is looked for; and a raw socket takes a capability of its own.
+if ip -n "$RIGHT" tuntap add dev tun0 mode tun 2>"$WORK/log"; then
+    fails 3 "$MOONHOOK" run tun0 "$WORK/dump.lua" --netns "$RIGHT"
+    grep -q MH0523 "$WORK/fails.err" || die "$(cat "$WORK/fails.err")"
+fi
+if have setpriv; then
+    fails 3 setpriv --bounding-set=-all,+bpf,+net_admin,+perfmon,+sys_admin "$MOONHOOK" run right0 "$WORK/dump.lua" --netns "$RIGHT"
+    grep -q 'MH0501.*opening a raw socket needs CAP_NET_RAW' "$WORK/fails.err" || die "$(cat "$WORK/fails.err")"
+fi

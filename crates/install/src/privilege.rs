@@ -9,6 +9,8 @@ use std::fmt::{self, Display, Formatter};
 pub enum Capability {
     /// Attaching to network interfaces; loading networking programs.
     NetAdmin = 12,
+    /// Sockets that get copies of an interface's frames.
+    NetRaw = 13,
     /// Entering network namespaces, and looking at other processes' programs and links.
     SysAdmin = 21,
     /// Lets programs compare and subtract pointers, and spares them the guards against speculation.
@@ -24,6 +26,7 @@ impl Display for Capability {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Capability::NetAdmin => "CAP_NET_ADMIN",
+            Capability::NetRaw => "CAP_NET_RAW",
             Capability::SysAdmin => "CAP_SYS_ADMIN",
             Capability::Perfmon => "CAP_PERFMON",
             Capability::Bpf => "CAP_BPF",

@@ -185,3 +185,19 @@ fn too_many_tables_are_an_error_with_a_code() {
     let error = Pair::in_form(&path, None).err().expect("there are too many");
     assert_eq!(error.code(), Some("MH0409"), "{error}");
 }
+
+/// General code that makes text of values has that of a handler's second argument, too: a place in the packet, where there is one.
+#[test]
+fn connections_have_general_code() {
+    if !host::kernel_available("connections in general code") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("script.lua");
+    let text =
+        "require('cgroup').connect('/', function(c, arg) print(c.peer.port, #c, c.tcp, tostring(arg)) end)";
+    std::fs::write(&path, text).unwrap();
+    for form in [Form::Expanded, Form::General] {
+        Pair::in_form(&path, Some(form)).unwrap_or_else(|error| panic!("{form:?}: {error}"));
+    }
+}

@@ -5,9 +5,11 @@ use super::kind::{Elsewhere, Kind, Made, Target};
 use super::of_interface::{attach_error, wanted};
 use super::site::Site;
 use super::xdp::Mode;
-use crate::InstallError;
+use crate::privilege::Capability;
+use crate::{InstallError, interface};
 use libbpf_sys::bpf_link_info;
 use moonhook_hook::{Hook, Place, Point, SOCKET};
+use nix::errno::Errno;
 use std::os::fd::BorrowedFd;
 
 pub(super) struct OfSocket;
@@ -29,8 +31,15 @@ impl Kind for OfSocket {
         target: &Target<'_>,
     ) -> Result<Made, InstallError> {
         let interface = wanted(&SOCKET, &point.place, target)?;
+        if !interface::carries_ethernet(&interface) {
+            return Err(InstallError::NoEthernet { interface: interface.name });
+        }
         let refused = |errno| attach_error(errno, &interface, target.netns);
-        let socket = Socket::open().map_err(refused)?;
+        let socket = Socket::open().map_err(|errno| match errno {
+            // packet(7).
+            Errno::EPERM => InstallError::permission("opening a raw socket", &[Capability::NetRaw], errno),
+            errno => refused(errno),
+        })?;
         // As long as it is not bound, it gets nothing.
         socket.replace(program).and_then(|()| socket.bind(interface.index)).map_err(refused)?;
         Ok(Made {

@@ -23,6 +23,10 @@ pub(super) fn cap_net_admin() -> Outcome {
     capability(Capability::NetAdmin)
 }
 
+pub(super) fn cap_net_raw() -> Outcome {
+    capability(Capability::NetRaw)
+}
+
 pub(super) fn cap_perfmon() -> Outcome {
     capability(Capability::Perfmon)
 }

@@ -82,6 +82,8 @@ const FEATURES: &[Row] = &[
     Row("CAP_BPF", "making maps and loading programs", Required, host::cap_bpf, CAPABILITIES),
     Row("CAP_NET_ADMIN", "networking programs, attaching to interfaces", Required, host::cap_net_admin, CAPABILITIES),
     Row("CAP_PERFMON", "programs that compare and subtract pointers", Required, host::cap_perfmon, CAPABILITIES),
+    Row("CAP_NET_RAW", "`socket.filter`", Useful, host::cap_net_raw,
+        "run as root, or `setcap cap_bpf,cap_net_admin,cap_net_raw,cap_perfmon+ep` on the program"),
     Row("CAP_SYS_ADMIN", "`--netns`, and the names of others' programs", Useful, host::cap_sys_admin,
         "run as root, or from inside the namespace with `nsenter`"),
     Row("XDP programs", "filtering at the driver", Required, kernel::xdp, "use a kernel with CONFIG_BPF_SYSCALL and CONFIG_NET"),

@@ -2,7 +2,7 @@
 
 use crate::assign::{Refused, Takes};
 use crate::{Access, Fault, Machine, PacketState, Value, ValuePaths};
-use moonhook_ir::words::{Branches, Path, Word, WordPaths};
+use moonhook_ir::words::{Branches, Path, PathState, Word, WordPaths};
 use moonhook_ir::{BinaryOp, CompareOp};
 
 /// What reading a header or a field makes: one path for each value that it may have.
@@ -144,7 +144,9 @@ pub trait Headers: Machine {
     ) -> Result<Apart<Self>, Self::Stop> {
         if self.state().packet().parsed(key).is_some() {
             let (state, _, absent) = self.found(key, parse)?;
-            return Ok((vec![state], absent));
+            // Where no packet is, as at `cgroup.connect`, parsing has found no words either.
+            let present = if state.alive() { vec![state] } else { Vec::new() };
+            return Ok((present, absent));
         }
         let paths = parse(self)?;
         let count = paths.iter().map(|path| path.values.len()).max().unwrap_or(0);

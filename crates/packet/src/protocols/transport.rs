@@ -27,7 +27,9 @@ pub fn locate<M: Machine>(
         }
     }
     machine.enter(right)?;
-    let Some(start) = machine.state().packet().parsed("ip").map(|words| words[Part::Next as usize]) else {
+    let next = |words: &[Word]| words[Part::Next as usize];
+    let Some(start) = machine.alive().then(|| machine.state().packet().parsed("ip").map(next)).flatten()
+    else {
         return Ok(None);
     };
     let (address, outside) = machine.locate(start, header)?;

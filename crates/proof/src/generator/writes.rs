@@ -7,6 +7,7 @@ pub(super) const STATEMENTS: Rules<StatementRule> = &[
     (Features::WRITES, 5, Generator::assign_field),
     (Features::WRITES, 2, Generator::assign_captured_field),
     (Features::WRITES, 2, Generator::assign_field_by_name),
+    (Features::WRITES, 2, Generator::assign_field_below_string),
 ];
 
 /// Integer fields that can be assigned (docs/packet.md), with their bits.
@@ -75,6 +76,21 @@ impl Generator {
         };
         let set = format!("local function set() header.{field} = $ end {call}");
         Some(vec![line!(format!("if {condition} then local header = pkt.{header} {set} end"), value)])
+    }
+
+    /// The header is a variable that was declared before one with bytes of the packet, which are those of before the assignment.
+    fn assign_field_below_string(&mut self) -> Option<Vec<Statement>> {
+        if !self.scope.packet {
+            return None;
+        }
+        self.spend(60);
+        let (header, field, value, version) = self.assigned();
+        let condition = self.has_field(header, version);
+        let (at, byte) = (self.random.below(40), 1 + self.random.below(14));
+        let held = format!("local header = pkt.{header} local held = pkt:getstring({at}, 14)");
+        let shown = format!("print(held:byte({byte}), held == pkt:getstring({at}, 14))");
+        let line = format!("if {condition} and #pkt >= {} then {held} header.{field} = $ {shown} end", at + 14);
+        Some(vec![line!(line, value)])
     }
 
     /// A condition that packets satisfy that have the header and, mostly, the field. Where a packet has none it is an error.
