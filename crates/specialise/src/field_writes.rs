@@ -1,11 +1,10 @@
 //! Assigning fields of headers: `pkt.ip.ttl = 64`.
 
-use crate::builtins::lengths;
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::strings::Slice;
 use crate::value::{Abs, Object, Space, Str};
-use crate::{literals, objects};
+use crate::{given, objects};
 use moonhook_hook::Metadata;
 use moonhook_ir::words::{Branches, PathState};
 use moonhook_packet::protocols::{Assignment, Field, Protocol, fix_checksums, protocol, protocols};
@@ -50,7 +49,7 @@ fn assign_named(context: &mut Context<'_>, object: &Object, name: &[u8], value: 
         if assignment.takes == Takes::Text {
             return assign_text(context, protocol, (assignment, &text), value);
         }
-        return match given(context, assignment.takes, value)? {
+        return match given::given(context, assignment.takes, value)? {
             Some(given) => {
                 if *object != Object::Packet {
                     context.before_packet_write()?;
@@ -158,8 +157,8 @@ pub fn write<'a>(
         context.fail(Message::new(unfit(assignment.takes, name)));
         Ok(())
     })?;
-    lengths::fail_in(context, refused.longer, true)?;
-    lengths::fail_in(context, refused.shorter, false)
+    context.fail_length(refused.longer, true)?;
+    context.fail_length(refused.shorter, false)
 }
 
 /// Assigns a field that is a string of any length.
@@ -221,31 +220,4 @@ pub fn unfit(takes: Takes, name: &str) -> String {
         Takes::Text => "string".to_string(),
     };
     format!("bad value for field '{name}' ({expected} expected)")
-}
-
-/// What the value is for a field; `None` if it is of another type.
-pub fn given(context: &mut Context<'_>, takes: Takes, value: &Abs) -> Result<Option<Value>> {
-    Ok(match (takes, value) {
-        (Takes::Number(_), Abs::Int(word)) => Some(Value::Number(*word)),
-        (Takes::Flag, Abs::Bool(word)) => Some(Value::Flag(*word)),
-        (Takes::Mac, Abs::Str(Str::Mac(word))) => Some(Value::Mac(*word)),
-        (Takes::Mac, Abs::Str(Str::Const(text))) => literals::mac(text).map(|mac| Value::Mac(mac.into())),
-        (Takes::Address | Takes::Ipv4, Abs::Str(Str::Ipv4(word))) => Some(Value::Ipv4(*word)),
-        (Takes::Address, Abs::Str(Str::Ipv6(high, low))) => Some(Value::Ipv6(*high, *low)),
-        (Takes::Address, Abs::Str(Str::Const(text))) => match literals::ipv4(text) {
-            Some(address) => Some(Value::Ipv4(address.into())),
-            None => literals::ipv6(text).map(|[high, low]| Value::Ipv6(high.into(), low.into())),
-        },
-        (Takes::Ipv4, Abs::Str(Str::Const(text))) => {
-            literals::ipv4(text).map(|address| Value::Ipv4(address.into()))
-        }
-        (Takes::Mac | Takes::Address | Takes::Ipv4, Abs::Str(Str::Slice { .. })) => {
-            return context.unsupported(
-                "a string made at packet time in the place of an address",
-                "make an address of it with `ip.parse(text)` or `mac.parse(text)`, or use addresses of packets and of tables",
-                None,
-            );
-        }
-        _ => None,
-    })
 }

@@ -29,6 +29,7 @@ mod findings;
 mod form;
 mod formatting;
 mod frame;
+mod given;
 mod hashing;
 mod host;
 mod identity;

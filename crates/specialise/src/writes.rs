@@ -2,8 +2,10 @@
 //! copied first, since a string never changes (Lua manual § 2.1).
 
 use crate::context::{Context, Result};
-use crate::state::Slot;
+use crate::events::Message;
+use crate::state::{Slot, State};
 use crate::value::{Abs, Space, Str, Variant};
+use moonhook_ir::words::Branches;
 use moonhook_packet::Access;
 
 impl Context<'_> {
@@ -48,6 +50,15 @@ impl Context<'_> {
     pub fn packet_written(&mut self) {
         self.note_packet_written();
         self.forget_keys();
+    }
+
+    /// Raises the error that the kernel does not change the packet's length.
+    pub fn fail_length(&mut self, refused: Vec<State>, grows: bool) -> Result<()> {
+        self.fail_in(refused, |context| {
+            let how = if grows { "longer" } else { "shorter" };
+            context.fail(Message::new(format!("packet cannot be made {how}")));
+            Ok(())
+        })
     }
 
     /// The packet was written: what was looked up may have had another key.

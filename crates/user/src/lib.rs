@@ -19,7 +19,7 @@ use metadata::Metadata;
 use mlua::{Function, Lua};
 use moonhook_hook::{HOOKS, Hook, OnError, Point};
 use protocol::Frame;
-use protocol::peer::Peer;
+use protocol::Peer;
 
 pub use error::{RuntimeError, UserError};
 pub use kept::FrameObjects;

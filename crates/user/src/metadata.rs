@@ -1,7 +1,7 @@
 //! What the kernel keeps beside a packet, as a test run of the kernel has it for a packet that it has just made: it comes in by the loopback
 //! interface, and nobody has marked it (`bpf_prog_test_run_skb`, `bpf_prog_test_run_xdp` of net/bpf/test_run.c).
 
-use crate::protocol::peer::Peer;
+use crate::protocol::Peer;
 use crate::protocol::{Frame, eth};
 use moonhook_hook::{Hook, Layer};
 

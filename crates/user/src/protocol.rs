@@ -36,7 +36,7 @@ mod value;
 pub mod vlan;
 pub mod vxlan;
 
-pub use frame::{Beside, Frame};
+pub use frame::{Beside, Frame, Peer};
 pub use row::{Field, Protocol, View};
 pub use value::{Dotted, Text, Value};
 

@@ -89,7 +89,8 @@ impl Generator {
         let (at, byte) = (self.random.below(40), 1 + self.random.below(14));
         let held = format!("local header = pkt.{header} local held = pkt:getstring({at}, 14)");
         let shown = format!("print(held:byte({byte}), held == pkt:getstring({at}, 14))");
-        let line = format!("if {condition} and #pkt >= {} then {held} header.{field} = $ {shown} end", at + 14);
+        let line =
+            format!("if {condition} and #pkt >= {} then {held} header.{field} = $ {shown} end", at + 14);
         Some(vec![line!(line, value)])
     }
 

@@ -3,7 +3,7 @@
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 use crate::events::Message;
-use crate::field_writes;
+use crate::given::given;
 use crate::names::{self, Name};
 use crate::paths::Arm;
 use crate::state::State;
@@ -181,7 +181,7 @@ impl Call {
         for arm in arms {
             context.state = arm.state;
             let value = arm.values.first().cloned().unwrap_or(Abs::Nil);
-            match field_writes::given(context, Takes::Address, &value)? {
+            match given(context, Takes::Address, &value)? {
                 Some(value) => found.push((context.take_state(), value)),
                 None => others.push(context.take_state()),
             }

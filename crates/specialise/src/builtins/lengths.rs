@@ -3,7 +3,6 @@
 use super::call::{Call, Row, returns, row};
 use super::data::subject;
 use crate::context::{Context, Result};
-use crate::events::Message;
 use crate::names;
 use crate::paths::Arm;
 use crate::value::{Object, Str, Word};
@@ -59,17 +58,8 @@ fn change(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
         done.push(context.take_state());
     }
     context.enter(done)?;
-    fail_in(context, refused, grows)?;
+    context.fail_length(refused, grows)?;
     returns(context, vec![])
-}
-
-/// Raises the error that the kernel does not change the length.
-pub fn fail_in(context: &mut Context<'_>, refused: Vec<crate::state::State>, grows: bool) -> Result<()> {
-    context.fail_in(refused, |context| {
-        let how = if grows { "longer" } else { "shorter" };
-        context.fail(Message::new(format!("packet cannot be made {how}")));
-        Ok(())
-    })
 }
 
 /// Goes on where the number is one of bytes that a packet can have, or that can be taken away from this one.

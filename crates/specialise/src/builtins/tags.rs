@@ -1,7 +1,7 @@
 //! `pkt:push_vlan(…)` and `pkt:pop_vlan()` (docs/packet.md, VLAN tags).
 
 use super::call::{Call, Row, returns, row};
-use super::lengths::{changeable_subject, fail_in};
+use super::lengths::changeable_subject;
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::paths::Arm;
@@ -53,7 +53,7 @@ fn push(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     let mut refused = Vec::new();
     context.push_tag(Tag { control, kind }, &mut refused)?;
     context.packet_written();
-    fail_in(context, refused, true)?;
+    context.fail_length(refused, true)?;
     returns(context, vec![])
 }
 
@@ -69,6 +69,6 @@ fn pop(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
         context.fail(Message::new("packet has no VLAN tag"));
         Ok(())
     })?;
-    fail_in(context, failed.refused, false)?;
+    context.fail_length(failed.refused, false)?;
     returns(context, vec![])
 }

@@ -1,7 +1,7 @@
 //! `pkt:encap(…)` and `pkt:decap()` (docs/packet.md, IP in IP).
 
 use super::call::{Call, Row, returns, row};
-use super::lengths::{changeable_subject, fail_in};
+use super::lengths::changeable_subject;
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::paths::Arm;
@@ -53,7 +53,7 @@ fn encap(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     argument_error_in(context, call, mixed, (3, "address of the same IP version expected"))?;
     context.enter(done)?;
     error_in(context, failed.none, "packet has no IP header")?;
-    fail_in(context, failed.refused, true)?;
+    context.fail_length(failed.refused, true)?;
     returns(context, vec![])
 }
 
@@ -85,6 +85,6 @@ fn decap(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     protocols::decap(context, &mut failed)?;
     context.packet_written();
     error_in(context, failed.none, "packet carries no IP packet")?;
-    fail_in(context, failed.refused, false)?;
+    context.fail_length(failed.refused, false)?;
     returns(context, vec![])
 }

@@ -2,13 +2,12 @@
 
 use super::shared::given::Given;
 use super::{Stubs, objects, with_context, without_context};
-use crate::builtins::lengths;
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::paths::Arm;
 use crate::stubs::memory::text_of_payload;
 use crate::value::{ARGUMENT_SIZE, Abs, Object, Word};
-use crate::{field_writes, objects};
+use crate::{field_writes, given, objects};
 use moonhook_ir::words::{Branches, PathState, Words};
 use moonhook_ir::{CompareOp, FunctionId};
 use moonhook_packet::{Access, MAX_FRAME, Scattered, Takes};
@@ -200,14 +199,14 @@ fn assign_field(context: &mut Context<'_>, object: &Object, name: &[u8], place: 
         Takes::Text => Type::Text { capacity: MAX_FRAME as u16 },
     };
     let Given { fits, nil, mut others, too_long, .. } = context.given(place, &ty)?;
-    lengths::fail_in(context, too_long, true)?;
+    context.fail_length(too_long, true)?;
     for arm in fits {
         context.state = arm.state;
         let value = arm.values.into_iter().next().unwrap_or(Abs::Nil);
         if let (Takes::Text, Abs::Str(given)) = (assignment.takes, &value) {
             field_writes::write_text(context, protocol, (assignment, &text), given)?;
             context.give(0);
-        } else if let Some(given) = field_writes::given(context, assignment.takes, &value)? {
+        } else if let Some(given) = given::given(context, assignment.takes, &value)? {
             field_writes::write(context, protocol, (assignment, &text), given)?;
             context.give(0);
         }

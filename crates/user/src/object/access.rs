@@ -9,7 +9,7 @@ use moonhook_library::own::Width;
 use moonhook_library::own::data::Access;
 
 use super::data::{bytes, bytes_mut, check, check_bounds};
-use super::push_bytes;
+use super::lua::push_bytes;
 
 /// The method that does what its row says.
 pub(super) fn method(access: Access) -> ffi::lua_CFunction {

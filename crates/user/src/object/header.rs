@@ -9,7 +9,8 @@ use moonhook_library as library;
 use moonhook_library::own::HTTP;
 use moonhook_library::own::http::HEADER as METHOD;
 
-use super::{HEADER, data, key, no_assignment, no_field, protect, push_value, set_function};
+use super::data;
+use super::lua::{HEADER, key, no_assignment, no_field, protect, push_value, set_function};
 use crate::protocol::assign::{Given, Refusal, Takes, assign};
 use crate::protocol::{PROTOCOLS, Value, http, peer};
 

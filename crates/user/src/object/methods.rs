@@ -10,7 +10,7 @@ use moonhook_library::own::data::{
 };
 
 use super::data::{DataKind, bytes, bytes_mut, check, check_bounds};
-use super::push_bytes;
+use super::lua::push_bytes;
 use crate::protocol::{Frame, Protocol, View, checksums};
 
 /// All of them, by canonical name.

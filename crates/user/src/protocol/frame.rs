@@ -1,7 +1,7 @@
 //! The bytes that protocols are looked for in.
 
-use super::peer::Peer;
 use moonhook_hook::Layer;
+use std::net::IpAddr;
 use std::ops::Deref;
 
 /// A packet as a hook has it: its bytes, and what it begins with.
@@ -22,6 +22,15 @@ pub struct Beside {
     pub control: u16,
     /// It cannot be exchanged: the packet has another tag among its bytes, which is cut off.
     pub is_fixed: bool,
+}
+
+/// The other end of a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Peer {
+    pub address: IpAddr,
+    pub port: u16,
+    /// 6 or 17.
+    pub protocol: u8,
 }
 
 impl<'f> Frame<'f> {

@@ -1,7 +1,7 @@
 //! `pkt.peer`: whom a socket is about to be connected with. In user space that is read off the packet with which a connection begins.
 
 use super::assign::{Assignment, Given, Refusal, Takes};
-use super::frame::Frame;
+use super::frame::{Frame, Peer};
 use super::row::{Field, Protocol, View};
 use super::value::Value;
 use super::{bytes, ip, tcp, udp};
@@ -29,15 +29,6 @@ fn address(address: IpAddr) -> Option<Value> {
         IpAddr::V4(address) => Value::ipv4(address.octets()),
         IpAddr::V6(address) => Value::ipv6(address.octets()),
     }
-}
-
-/// The other end of a connection.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Peer {
-    pub address: IpAddr,
-    pub port: u16,
-    /// 6 or 17.
-    pub protocol: u8,
 }
 
 impl Peer {
