@@ -3,6 +3,7 @@
 
 mod cgroup;
 mod connect;
+mod context;
 mod layer;
 pub mod lengths;
 mod netfilter;
@@ -19,6 +20,9 @@ use std::hash;
 
 pub use cgroup::{CGROUP_EGRESS, CGROUP_INGRESS};
 pub use connect::{CONNECT_4, CONNECT_6};
+pub use context::{
+    Addresses, Buffers, Bytes, Context, Elsewhere, Length, Metadata, Packet, Peer, Pull, Reader,
+};
 pub use layer::Layer;
 pub use lengths::Lengths;
 pub use netfilter::NETFILTER;
@@ -100,121 +104,6 @@ pub struct Verdict {
     pub number: i32,
     /// It needs more than its number: where the packet is to go.
     pub needs_target: bool,
-}
-
-/// What a program gets.
-pub struct Context {
-    /// The structure's name, by which the kernel knows a program's context.
-    pub structure: &'static str,
-    pub packet: Packet,
-    /// What the kernel keeps beside the packet.
-    pub metadata: &'static [Metadata],
-    /// Whom a socket is about to be connected with, where programs are asked about that.
-    pub peer: Option<Peer>,
-}
-
-/// The other end of a connection that is about to begin: where the context has its address and port, in network byte order, and the protocol's
-/// number. Programs can change address and port.
-#[derive(Clone, Copy, Debug)]
-pub struct Peer {
-    /// Of IP: 4 or 6.
-    pub version: u32,
-    /// 4 or 16 bytes.
-    pub address: i16,
-    /// A word of 32 bits, of which the first two bytes are the port.
-    pub port: i16,
-    /// A word of 32 bits.
-    pub protocol: i16,
-}
-
-/// Something that the kernel keeps beside a packet: a word of 32 bits of the context.
-#[derive(Clone, Copy, Debug)]
-pub struct Metadata {
-    /// What scripts call it, as a field of the packet.
-    pub name: &'static str,
-    /// Where the context has it.
-    pub at: i16,
-    /// Programs can change it.
-    pub is_written: bool,
-}
-
-impl Metadata {
-    const fn read(name: &'static str, at: i16) -> Metadata {
-        Metadata { name, at, is_written: false }
-    }
-
-    const fn written(name: &'static str, at: i16) -> Metadata {
-        Metadata { name, at, is_written: true }
-    }
-}
-
-/// How a program gets at the packet's bytes.
-#[derive(Clone, Copy)]
-pub enum Packet {
-    /// They are in memory, between two addresses.
-    Between(Addresses, Elsewhere),
-    /// They have to be copied.
-    Copied(Reader),
-}
-
-/// Where the addresses of the packet's first byte and of the one behind its last are in the context: words of 32 bits.
-#[derive(Clone, Copy, Default)]
-pub struct Addresses {
-    pub start: i16,
-    pub end: i16,
-}
-
-/// Bytes of a packet that are not between start and end.
-#[derive(Clone, Copy)]
-pub enum Elsewhere {
-    Buffers(Buffers),
-    Pages(Pull),
-}
-
-/// Frames in several buffers, for programs that say that they take them: helpers reach what is behind the first one.
-#[derive(Clone, Copy, Debug)]
-pub struct Buffers {
-    /// The section of such programs.
-    pub section: &'static str,
-    pub reader: Reader,
-}
-
-/// What copies a packet's bytes.
-#[derive(Clone, Copy, Debug)]
-pub struct Reader {
-    pub bytes: Bytes,
-    /// The helper that writes bytes (`enum bpf_func_id`); it takes the context, the offset, the address and the length, and gives 0. Without
-    /// one, packets can only be read.
-    pub store: Option<u32>,
-}
-
-/// Where a packet's bytes are copied from.
-#[derive(Clone, Copy, Debug)]
-pub enum Bytes {
-    /// A helper reads them; it takes the context, the offset, the address and the length, and gives 0.
-    Helper { load: u32, length: Length },
-    /// There are none: what happens is no packet's.
-    Nothing,
-    /// From the `struct sk_buff` whose address the context has there, through a dynptr over it (Documentation/bpf/kfuncs.rst).
-    Dynptr { packet: i16 },
-}
-
-/// What knows how many bytes a packet has.
-#[derive(Clone, Copy, Debug)]
-pub enum Length {
-    /// A helper; it takes the context.
-    Helper(u32),
-    /// A word of 32 bits of the context.
-    Word(i16),
-}
-
-/// Packets with bytes in pages of their own, which a helper moves to where the others are.
-#[derive(Clone, Copy)]
-pub struct Pull {
-    /// Where the context has the packet's length: a word of 32 bits.
-    pub length: i16,
-    /// The helper that moves so many bytes between start and end (`enum bpf_func_id`); it takes the context and the length, and gives 0.
-    pub helper: u32,
 }
 
 /// Programs of a hook that can be underway on a CPU at once, where they can be interrupted: that of a process, of another one that the CPU
@@ -370,16 +259,6 @@ impl Hook {
     /// The verdicts, as bits: that of verdict `v` is `1 << (v - least)`.
     pub fn bits(&self) -> u32 {
         self.verdicts.iter().map(|verdict| 1 << (verdict.number - self.least())).sum()
-    }
-}
-
-impl Context {
-    /// Where the packet's addresses are, if it has any.
-    pub fn addresses(&self) -> Option<Addresses> {
-        match self.packet {
-            Packet::Between(addresses, _) => Some(addresses),
-            Packet::Copied(_) => None,
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The script's programs in their hooks: a link each.
 
-use crate::pins::point_of;
+use crate::pin_files::point_of;
 use crate::{Options, SessionError};
 use moonhook_engine::{Entry, Kernel, timed};
 use moonhook_hook::Point;

@@ -5,6 +5,10 @@
 
 use crate::SessionError;
 use crate::content::{Content, Earlier};
+use crate::pin_files::{
+    LINK, MAP, file_name, files, folder_in, for_others, has_maps, is_of_script, links_in, point_of,
+    remove_folder,
+};
 use moonhook_daemon::{Name, RuntimeFolder, Status};
 use moonhook_hook::{Place, Point};
 use moonhook_install::{Link, PinnedMap, Program, create_pin_folder, section_bytes, unpin};
@@ -43,71 +47,6 @@ pub struct Record {
 
 /// What is behind the name in the name of a record.
 const RECORD: &str = ".json";
-
-/// A BPF file system has no names with dots.
-fn folder_in(bpffs: &Path, name: &Name) -> PathBuf {
-    let bpffs = std::path::absolute(bpffs).unwrap_or_else(|_| bpffs.to_path_buf());
-    bpffs.join(name.as_str().replace('.', "+"))
-}
-
-/// How the names of pinned links begin; that of the point follows.
-const LINK: &str = "link-";
-
-/// How the names of pinned maps begin; the map's number follows.
-const MAP: &str = "map-";
-
-/// What others use, by the beginnings of its names, is no pin of a link or a map.
-const FOR_OTHERS: &str = "match";
-
-/// The pins of links that are in a folder.
-fn links_in(folder: &Path) -> Vec<PathBuf> {
-    let is_link = |path: &PathBuf| file_name(path).is_some_and(|name| name.starts_with(LINK));
-    let mut links: Vec<PathBuf> = files(folder).into_iter().filter(is_link).collect();
-    links.sort();
-    links
-}
-
-/// What the link is attached to that is pinned at a path; `None` where that is no name of a link.
-pub fn point_of(path: &Path) -> Option<Point> {
-    Point::of_file_name(file_name(path)?.strip_prefix(LINK)?)
-}
-
-/// Whether there are pins of maps in a folder.
-fn has_maps(folder: &Path) -> bool {
-    let is_map = |path: &PathBuf| file_name(path).is_some_and(|name| name.starts_with(MAP));
-    files(folder).iter().any(is_map)
-}
-
-/// Whether something of a script is pinned in a folder. Folders of others may lie beside it.
-fn is_of_script(folder: &Path) -> bool {
-    !links_in(folder).is_empty() || has_maps(folder) || !for_others(folder).is_empty()
-}
-
-/// The pins in a folder that others use.
-fn for_others(folder: &Path) -> Vec<PathBuf> {
-    let is_for_others = |path: &PathBuf| file_name(path).is_some_and(|name| name.starts_with(FOR_OTHERS));
-    let mut found: Vec<PathBuf> = files(folder).into_iter().filter(is_for_others).collect();
-    found.sort();
-    found
-}
-
-/// Removes the pins in a folder, and it; false if it was not there, or has more in it.
-fn remove_folder(folder: &Path) -> Result<bool, SessionError> {
-    for path in files(folder) {
-        unpin(&path)?;
-    }
-    Ok(std::fs::remove_dir(folder).is_ok())
-}
-
-fn file_name(path: &Path) -> Option<&str> {
-    path.file_name()?.to_str()
-}
-
-/// The paths of what is in a folder.
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.map(|entry| entry.path()).collect()
-}
 
 fn read(record: &Path) -> Option<Record> {
     serde_json::from_slice(&std::fs::read(record).ok()?).ok()
