@@ -1,13 +1,18 @@
 //! Running a loaded program on one frame, without any interface (`BPF_PROG_TEST_RUN`).
 
 use crate::{InstallError, Program, sys};
-use moonhook_hook::{HOOKS, Hook, Layer, NETFILTER, SOCKET};
+use moonhook_hook::{HOOKS, Hook, NETFILTER, SOCKET};
 use nix::errno::Errno;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::os::fd::BorrowedFd;
 
 /// The kernel runs no frame that is shorter than an Ethernet header (`bpf_test_init`, net/bpf/test_run.c).
 pub const FRAME_MIN: usize = 14;
+
+/// The kernel takes an Ethernet header from every frame in front of socket filters, also of those that elsewhere see frames with theirs: one
+/// with the type for experiments (IEEE 802 § 9.2.4), behind which it looks for nothing.
+const NO_PROTOCOL: [u8; 14] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x88, 0xb5];
 
 /// What is kept free before a frame (`XDP_PACKET_HEADROOM`) and after it (`struct skb_shared_info`, aligned).
 const HEADROOM: usize = 256;
@@ -63,13 +68,13 @@ impl Program {
         let hook = hook_of(fd);
         // Netfilter's programs are given the packet as it is, and it does not come back (`bpf_prog_test_run_nf`): they cannot change it.
         let is_bare = hook == Some(&NETFILTER);
-        let layer = match hook {
-            // The kernel takes a header from every frame in front of such programs, also of those that see frames elsewhere.
-            Some(hook) if hook.program_type == SOCKET.program_type => Layer::Network,
-            Some(hook) if !is_bare => hook.layer,
-            _ => Layer::Link,
+        let (packet, framed, before) = match hook {
+            Some(hook) if hook.program_type == SOCKET.program_type => {
+                (frame, Cow::Owned([&NO_PROTOCOL, frame].concat()), NO_PROTOCOL.len())
+            }
+            Some(hook) if !is_bare => (frame, hook.layer.framed(frame), hook.layer.before_packet()),
+            _ => (frame, Cow::Borrowed(frame), 0),
         };
-        let (packet, framed) = (frame, layer.framed(frame));
         let frame = &*framed;
         let (min, max) = (FRAME_MIN, frame_max());
         if !(min..=max).contains(&frame.len()) {
@@ -86,7 +91,7 @@ impl Program {
         };
         let run = sys::test_run(fd, frame, &mut data, repeat).map_err(refused)?;
         data.truncate(run.length);
-        data.drain(..layer.before_packet().min(data.len()));
+        data.drain(..before.min(data.len()));
         if is_bare {
             data = packet.to_vec();
         }
