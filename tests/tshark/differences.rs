@@ -143,6 +143,25 @@ pub static RULES: &[Rule] = &[
         },
     },
     Rule {
+        name: "TLS behind another protocol's port",
+        reason: "tshark takes what a port is usually for (SOCKS, TPKT) for what is there; the bytes are a TLS record",
+        explains: |d| {
+            let protocols = d.shown.first("frame.protocols").unwrap_or_default();
+            let is_other = protocols.split(':').any(|name| matches!(name, "socks" | "tpkt"));
+            d.path == "tls.sni" && d.theirs.is_none() && is_other
+        },
+    },
+    Rule {
+        name: "reserved bits of GRE",
+        reason: "RFC 2784 § 2.3 has such packets discarded; `pkt.gre` is nil",
+        explains: |d| {
+            let flags =
+                d.datagram().and_then(|header| header.first_chunk()).map(|flags| u16::from_be_bytes(*flags));
+            let is_reserved = flags.is_some_and(|flags| flags & 0x4c00 != 0);
+            d.path.starts_with("gre.") && d.ours.is_none() && is_reserved
+        },
+    },
+    Rule {
         name: "enhanced GRE",
         reason: "Version 1, which PPTP has (RFC 2637 § 4.1), has other fields; `pkt.gre` is version 0",
         explains: |d| {

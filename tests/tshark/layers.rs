@@ -67,7 +67,9 @@ impl Layers {
         let list = shown.first("frame.protocols").unwrap_or_default();
         let mut names = list.split(':').peekable();
         let eth = names.next_if_eq(&"eth").is_some();
-        let is_made = !eth && names.peek().is_some_and(|name| OTHER_LINKS.contains(name));
+        // Of link types for one version of IP, nothing stands in front of it.
+        let is_other = |name: &&str| OTHER_LINKS.contains(name) || matches!(*name, "ip" | "ipv6");
+        let is_made = !eth && names.peek().is_some_and(is_other);
         while is_made && names.next_if(|name| OTHER_LINKS.contains(name)).is_some() {}
         names.next_if_eq(&"ethertype");
         let mut tags = 0;
