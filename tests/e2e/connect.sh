@@ -32,16 +32,9 @@ end)
 LUA
 
 ip netns exec "$NETNS" python3 - >"$WORK/server.out" 2>"$WORK/server.err" <<'PYTHON' &
-import packets, select, socket
+import packets
 
-sockets = packets.servers(["127.0.0.1", "::1"], [7001])
-while True:
-    for one in select.select(sockets, [], [])[0]:
-        if one.type == socket.SOCK_DGRAM:
-            data, peer = one.recvfrom(100)
-            one.sendto(data, peer)
-        else:
-            one.accept()[0].close()
+packets.reverse(packets.servers(["127.0.0.1", "::1"], [7001]))
 PYTHON
 PIDS+=($!)
 eventually "the server listens" grep -qs listening "$WORK/server.out"

@@ -211,10 +211,7 @@ impl Control {
 
     /// Calls those who listen to events of this name.
     pub fn event(&mut self, name: &[u8], values: &[Datum], report: &mut dyn FnMut(Report)) {
-        // What was requested before is done before: the first event may come before the first turn.
-        let requests = self.loaded.requests.take();
-        requests.into_iter().for_each(|request| self.begin(request, report));
-        self.deliver(name, values, report);
+        self.event_with(name, |lua| values.iter().map(|datum| value(lua, datum)).collect(), report);
     }
 
     /// The same of an event whose values are made in the Lua state.
@@ -224,6 +221,7 @@ impl Control {
         arguments: impl Fn(&Lua) -> mlua::Result<MultiValue>,
         report: &mut dyn FnMut(Report),
     ) {
+        // What was requested before is done before: the first event may come before the first turn.
         let requests = self.loaded.requests.take();
         requests.into_iter().for_each(|request| self.begin(request, report));
         for function in self.listening(name) {

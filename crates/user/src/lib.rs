@@ -134,13 +134,11 @@ impl UserTier {
             None => frame,
             Some(peer) => {
                 // A process is asked about connections that it begins, not about what is sent over them.
-                metadata.peer = Peer::of_frame(frame, peer.version);
+                let Some(peer) = Peer::of_frame(frame, peer.version) else { return Ok(hook.default) };
+                metadata.peer = Some(peer);
                 &mut none
             }
         };
-        if hook.context.peer.is_some() && metadata.peer.is_none() {
-            return Ok(hook.default);
-        }
         for handler in self.handlers.iter().filter(|handler| handler.point == *point) {
             moonhook_load::set_hook(Some(hook));
             let verdict = call::call(&self.lua, (&handler.function, hook), (frame, &mut metadata), budget);
