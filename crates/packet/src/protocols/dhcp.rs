@@ -1,9 +1,9 @@
 //! `pkt.dhcp`: messages of DHCP for IPv4 (RFC 2131 § 2), and the option that says which one it is (RFC 2132 § 9.6).
 
-use super::header::{Field, Headers, Parsing, Protocol, Values, absent, nothing};
+use super::header::{Field, Headers, Parsing, Protocol, Values, nothing};
 use super::messages::{self, Messages};
 use crate::{Access, Machine, Value, ValuePaths};
-use moonhook_ir::words::{Iteration, Word, WordPaths};
+use moonhook_ir::words::{Iteration, Word};
 use moonhook_ir::{CompareOp, Size};
 
 /// Bytes before the options, the magic cookie included.
@@ -48,22 +48,13 @@ fn parse<M: Machine>(machine: &mut M) -> Parsing<M> {
 }
 
 fn parse_here<M: Machine>(machine: &mut M) -> Parsing<M> {
-    let all = messages::parse(machine, Messages { ports: &[67, 68], from: true, least: LENGTH })?;
-    let mut paths: WordPaths<M> = Vec::new();
-    for path in all {
-        let &[_, start, end] = path.values.as_slice() else {
-            paths.push(path);
-            continue;
-        };
-        machine.resume(path.state);
+    let messages = Messages { ports: &[67, 68], from: true, least: LENGTH };
+    messages::parse_checked(machine, messages, |machine, start, _, others| {
         let cookie = machine.header_field(start, i64::from(LENGTH) - 4, Size::B4, LENGTH)?;
         let other = machine.compare(CompareOp::Ne, cookie, COOKIE);
-        let (other, dhcp) = machine.split(other);
-        paths.extend(absent([other]));
-        machine.resume(dhcp);
-        paths.push(machine.take_path(vec![Word::Imm(1), start, end]));
-    }
-    Ok(paths)
+        machine.leave_if(other, others);
+        Ok(())
+    })
 }
 
 fn word<M: Machine>(machine: &mut M, at: i64, size: Size) -> Result<Word, M::Stop> {

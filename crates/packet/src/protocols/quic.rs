@@ -1,9 +1,8 @@
 //! `pkt.quic`: packets of QUIC with a long header, as connections begin with (RFC 8999 § 5.1, RFC 9000 § 17.2).
 
-use super::header::{Field, Headers, Parsing, Protocol, absent};
+use super::header::{Field, Headers, Parsing, Protocol};
 use super::messages::{self, Messages};
 use crate::{Access, Machine, Value};
-use moonhook_ir::words::{Word, WordPaths};
 use moonhook_ir::{CompareOp, Size};
 
 /// Bytes up to the destination connection id, and the first length behind an empty one.
@@ -42,28 +41,19 @@ fn parse<M: Machine>(machine: &mut M) -> Parsing<M> {
 }
 
 fn parse_here<M: Machine>(machine: &mut M) -> Parsing<M> {
-    let all = messages::parse(machine, Messages { ports: &[443], from: true, least: LENGTH })?;
-    let mut paths: WordPaths<M> = Vec::new();
-    for path in all {
-        let &[_, start, end] = path.values.as_slice() else {
-            paths.push(path);
-            continue;
-        };
-        machine.resume(path.state);
+    let messages = Messages { ports: &[443], from: true, least: LENGTH };
+    messages::parse_checked(machine, messages, |machine, start, end, others| {
         let first = machine.header_field(start, 0, Size::B1, LENGTH)?;
         let form = machine.and(first, LONG);
-        let mut others = Vec::new();
         let other = machine.compare(CompareOp::Ne, form, LONG);
-        machine.leave_if(other, &mut others);
+        machine.leave_if(other, others);
         let length = machine.header_field(start, 5, Size::B1, LENGTH)?;
         let long = machine.compare(CompareOp::UGt, length, LONGEST);
-        machine.leave_if(long, &mut others);
+        machine.leave_if(long, others);
         let id = machine.add(start, 6);
         let behind = machine.add(id, length);
         let beyond = machine.compare(CompareOp::SGt, behind, end);
-        machine.leave_if(beyond, &mut others);
-        paths.extend(absent(others));
-        paths.push(machine.take_path(vec![Word::Imm(1), start, end]));
-    }
-    Ok(paths)
+        machine.leave_if(beyond, others);
+        Ok(())
+    })
 }

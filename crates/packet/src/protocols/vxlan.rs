@@ -1,9 +1,8 @@
 //! `pkt.vxlan`: the header of VXLAN (RFC 7348 § 5).
 
-use super::header::{Field, Headers, Parsing, Protocol, absent};
+use super::header::{Field, Headers, Parsing, Protocol};
 use super::messages::{self, Messages};
 use crate::{Access, Machine, Value};
-use moonhook_ir::words::{Word, WordPaths};
 use moonhook_ir::{CompareOp, Size};
 
 /// Bytes of the header.
@@ -31,21 +30,14 @@ fn parse<M: Machine>(machine: &mut M) -> Parsing<M> {
 }
 
 fn parse_here<M: Machine>(machine: &mut M) -> Parsing<M> {
-    let all = messages::parse(machine, Messages { ports: &[4789], from: false, least: LENGTH })?;
-    let mut paths: WordPaths<M> = Vec::new();
-    for path in all {
-        let &[_, start, end] = path.values.as_slice() else {
-            paths.push(path);
-            continue;
-        };
-        machine.resume(path.state);
+    let messages = Messages { ports: &[4789], from: false, least: LENGTH };
+    messages::parse_checked(machine, messages, |machine, start, _, others| {
         let flags = machine.header_field(start, 0, Size::B1, LENGTH)?;
         let flag = machine.shr(flags, IDENTIFIER);
         let identified = machine.compare(CompareOp::Test, flag, 1);
         let (identified, other) = machine.split(identified);
-        paths.extend(absent([other]));
+        others.push(other);
         machine.resume(identified);
-        paths.push(machine.take_path(vec![Word::Imm(1), start, end]));
-    }
-    Ok(paths)
+        Ok(())
+    })
 }

@@ -1,14 +1,14 @@
 //! `pkt:checksum(…)` and `pkt:fix_checksums()` (docs/packet.md).
 
 use super::call::{Call, Row, returns, row};
-use super::data::{argument_from, check_within, subject, writable_subject};
+use super::data::{argument_from, length_from, subject, writable_subject};
 use crate::context::{Context, Result};
 use crate::paths::Arm;
-use crate::value::{ARGUMENT_SIZE, Abs, Object, Word};
+use crate::value::{Abs, Object, Word};
 use moonhook_ir::words::{PathState, Words};
 use moonhook_library::own::data::{CHECKSUM, FIX_CHECKSUMS};
+use moonhook_packet::Checksum;
 use moonhook_packet::protocols::fix_checksums;
-use moonhook_packet::{Access, Checksum};
 
 pub const ROWS: &[Row] = &[row(CHECKSUM, checksum), row(FIX_CHECKSUMS, fix)];
 
@@ -16,13 +16,7 @@ pub const ROWS: &[Row] = &[row(CHECKSUM, checksum), row(FIX_CHECKSUMS, fix)];
 fn checksum(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     let Some(object) = subject(context, call) else { return Ok(vec![]) };
     let offset = call.integer_or(context, 2, Word::Imm(0))?;
-    let size = match object {
-        Object::Argument => Word::Imm(ARGUMENT_SIZE),
-        _ => context.packet_length(),
-    };
-    let rest = context.sub(size, offset);
-    let length = call.integer_or(context, 3, rest)?;
-    check_within(context, call, offset, length, size)?;
+    let length = length_from(context, call, &object, offset)?;
     if !context.state.alive() {
         return Ok(vec![]);
     }

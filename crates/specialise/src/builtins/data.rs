@@ -141,10 +141,8 @@ fn set(context: &mut Context<'_>, call: &Call, size: Size) -> Result<Vec<Arm>> {
     returns(context, vec![])
 }
 
-/// `getstring(offset [, length])`.
-fn get_string(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
-    let Some(object) = subject(context, call) else { return Ok(vec![]) };
-    let offset = call.integer(context, 2)?;
+/// The length that is the third argument, or all that follows the offset; goes on where so many bytes are there.
+pub fn length_from(context: &mut Context<'_>, call: &Call, object: &Object, offset: Word) -> Result<Word> {
     let size = match object {
         Object::Argument => Word::Imm(ARGUMENT_SIZE),
         _ => context.packet_length(),
@@ -152,6 +150,14 @@ fn get_string(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     let rest = context.sub(size, offset);
     let length = call.integer_or(context, 3, rest)?;
     check_within(context, call, offset, length, size)?;
+    Ok(length)
+}
+
+/// `getstring(offset [, length])`.
+fn get_string(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    let Some(object) = subject(context, call) else { return Ok(vec![]) };
+    let offset = call.integer(context, 2)?;
+    let length = length_from(context, call, &object, offset)?;
     if !context.state.alive() {
         return Ok(vec![]);
     }
@@ -166,7 +172,7 @@ fn get_string(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
 }
 
 /// Fails unless `offset .. offset + length` lies within `size` bytes, and can be read.
-pub fn check_within(
+fn check_within(
     context: &mut Context<'_>,
     call: &Call,
     offset: Word,
