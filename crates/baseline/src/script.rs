@@ -44,6 +44,15 @@ impl<'a> Functions<'a> {
         base + self.get(outer).prototypes[n].index()
     }
 
+    /// The function of the script around one of its functions, and which of those inside it this is.
+    pub fn around(&self, index: usize) -> Option<(usize, usize)> {
+        let is_it = |outer: usize| {
+            let inner = self.snapshot.prototypes[outer].prototypes.iter();
+            inner.enumerate().find(|(_, inner)| inner.index() == index).map(|(n, _)| (outer, n))
+        };
+        (0..self.snapshot.prototypes.len()).find_map(is_it)
+    }
+
     /// The canonical name of a library function that is written in Lua; `None` for others, and for functions inside of it.
     pub fn library_name(&self, index: usize) -> Option<&'a str> {
         let index = index.checked_sub(self.snapshot.prototypes.len())?;

@@ -5,6 +5,7 @@
 //! load-time data count as named; where the key may be a string that the packet's code makes (`pkt["u" .. "dp"]`), all names do ([`texts`]).
 //! What is not found out is taken to be possible.
 
+mod tables;
 mod texts;
 
 use super::kinds::Code;
@@ -175,7 +176,7 @@ impl<'f, 'a> Computed<'f, 'a> {
 
     fn index_site(&mut self, function: usize, pc: usize, i: Instruction, sites: &mut Sites) {
         let key = self.text(function, pc, i.c());
-        if key == Text::None || !self.has_index && self.is_new(function, pc, i.b()) {
+        if key == Text::None || !self.has_index && self.is_table(function, pc, i.b(), tables::STEPS) {
             return;
         }
         let snapshot = self.functions.snapshot;
