@@ -1,16 +1,12 @@
 //! Moonhook's own functions and objects in general code: what [`moonhook_specialise::stubs`] makes, put into the program.
 
 use super::General;
-use super::stores::Tables;
+use super::computed;
 use moonhook_ir as ir;
 use moonhook_ir::{FunctionId, Loc};
-use moonhook_snapshot::Value;
-use moonhook_snapshot::instruction::{Instruction, Opcode};
 use moonhook_specialise::shared::SharedTables;
 use moonhook_specialise::stubs::{self, Stubs};
 use moonhook_specialise::{Result, Stop};
-use std::collections::BTreeSet;
-use std::sync::Arc;
 
 impl stubs::Host for General<'_> {
     fn module(&mut self) -> &mut ir::Module {
@@ -99,38 +95,8 @@ impl General<'_> {
     /// `(context, state) -> 0 | FAIL`: the assignment to a field of a packet object that `L_CALL_…` describe. `None` where functions
     /// assign fields of tables only.
     pub fn object_assignment(&mut self) -> Option<FunctionId> {
-        let names = self.assigned_names()?;
+        let names = computed::assigned_names(&self.functions, &self.reach)?;
         self.stub(|stubs| stubs.assign(names.iter().map(|name| &**name)))
-    }
-
-    /// The names of fields that may be those of a packet object, where functions assign one.
-    fn assigned_names(&self) -> Option<BTreeSet<Arc<[u8]>>> {
-        let mut names = None;
-        for index in self.reach.functions.iter().copied().filter(|index| !self.functions.is_hidden(*index)) {
-            let tables = Tables::new(&self.functions, &self.reach, index);
-            let prototype = self.functions.get(index);
-            for (pc, word) in prototype.code.iter().enumerate() {
-                let i = Instruction(*word);
-                use Opcode::{SetField, SetI, SetTabUp, SetTable};
-                let Some(opcode @ (SetField | SetTable | SetI | SetTabUp)) = i.opcode() else { continue };
-                let is_table = match opcode {
-                    SetTabUp => tables.in_upvalue(i.a()).is_some(),
-                    _ => self.functions.is_new(index, pc, i.a()) || tables.in_register(pc, i.a()).is_some(),
-                };
-                if is_table {
-                    continue;
-                }
-                let names = names.get_or_insert_with(BTreeSet::new);
-                match (opcode, prototype.constants.get(i.b())) {
-                    (SetField | SetTabUp, Some(Value::String(name))) => {
-                        names.insert(name.clone());
-                    }
-                    (SetTable, _) => names.extend(self.reach.mentions.iter().cloned()),
-                    _ => {}
-                }
-            }
-        }
-        names
     }
 
     /// `(context, state) -> 0 | FAIL`: the access to a packet object that `L_CALL_…` describe.

@@ -44,15 +44,6 @@ impl<'a> Functions<'a> {
         base + self.get(outer).prototypes[n].index()
     }
 
-    /// The function of the script around one of its functions, and which of those inside it this is.
-    pub fn around(&self, index: usize) -> Option<(usize, usize)> {
-        let is_it = |outer: usize| {
-            let inner = self.snapshot.prototypes[outer].prototypes.iter();
-            inner.enumerate().find(|(_, inner)| inner.index() == index).map(|(n, _)| (outer, n))
-        };
-        (0..self.snapshot.prototypes.len()).find_map(is_it)
-    }
-
     /// The canonical name of a library function that is written in Lua; `None` for others, and for functions inside of it.
     pub fn library_name(&self, index: usize) -> Option<&'a str> {
         let index = index.checked_sub(self.snapshot.prototypes.len())?;
@@ -75,6 +66,11 @@ impl<'a> Functions<'a> {
     pub fn is_new(&self, function: usize, pc: usize, register: usize) -> bool {
         let setter = self.only_setter(function, pc, register).filter(|_| !self.redirects);
         setter.is_some_and(|at| Instruction(self.get(function).code[at]).opcode() == Some(Opcode::NewTable))
+    }
+
+    /// Whether assignments to a table may change something else: there may be a `__newindex`.
+    pub fn redirects(&self) -> bool {
+        self.redirects
     }
 
     /// Whether a function inside assigns what is a register of this one.

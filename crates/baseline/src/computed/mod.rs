@@ -5,6 +5,7 @@
 //! load-time data count as named; where the key may be a string that the packet's code makes (`pkt["u" .. "dp"]`), all names do ([`texts`]).
 //! What is not found out is taken to be possible.
 
+mod assigned;
 mod tables;
 mod texts;
 
@@ -12,6 +13,7 @@ use super::kinds::Code;
 use super::reach::{self, Reach};
 use super::script::Functions;
 use super::stores::Tables;
+pub use assigned::assigned_names;
 use moonhook_library::standard::STRING;
 use moonhook_library::{Function, find, functions};
 use moonhook_snapshot::instruction::{Instruction, Opcode};
@@ -30,6 +32,8 @@ pub struct Computed<'f, 'a> {
     functions: &'f Functions<'a>,
     reach: &'f Reach,
     codes: HashMap<usize, Rc<Code>>,
+    /// The function around each of the script's, and which of those inside it this is.
+    around: HashMap<usize, (usize, usize)>,
     /// Strings of load-time data.
     loaded: HashSet<&'a [u8]>,
     /// Something in the code makes strings.
@@ -60,18 +64,27 @@ struct Sites {
 
 /// The names that are to be in the program because keys may be them.
 pub fn names(functions: &Functions<'_>, reach: &Reach) -> HashSet<Arc<[u8]>> {
-    let mut computed = Computed::new(functions, reach);
-    let visible: Vec<usize> =
-        reach.functions.iter().copied().filter(|index| !functions.is_hidden(*index)).collect();
-    let declared = |id: &TableId| functions.snapshot.table(*id).declaration.is_some();
-    computed.keeps_made =
-        reach.tables.iter().any(declared) || visible.iter().any(|f| computed.is_kept_by(*f));
+    let mut computed = Computed::of(functions, reach);
     let mut sites = Sites::default();
-    visible.iter().for_each(|function| computed.sites(*function, &mut sites));
+    computed.visible().into_iter().for_each(|function| computed.sites(function, &mut sites));
     computed.named(sites)
 }
 
 impl<'f, 'a> Computed<'f, 'a> {
+    /// With what is known of the script's functions.
+    fn of(functions: &'f Functions<'a>, reach: &'f Reach) -> Computed<'f, 'a> {
+        let mut computed = Computed::new(functions, reach);
+        let declared = |id: &TableId| functions.snapshot.table(*id).declaration.is_some();
+        computed.keeps_made = reach.tables.iter().any(declared)
+            || computed.visible().into_iter().any(|function| computed.is_kept_by(function));
+        computed
+    }
+
+    /// The reachable functions of the script.
+    fn visible(&self) -> Vec<usize> {
+        self.reach.functions.iter().copied().filter(|index| !self.functions.is_hidden(*index)).collect()
+    }
+
     fn new(functions: &'f Functions<'a>, reach: &'f Reach) -> Computed<'f, 'a> {
         let snapshot = functions.snapshot;
         let mut loaded = HashSet::new();
@@ -99,11 +112,17 @@ impl<'f, 'a> Computed<'f, 'a> {
         let named = |is: &dyn Fn(&[u8]) -> bool| {
             reach.mentions.iter().any(|name| is(name)) || loaded.iter().any(|name| is(name))
         };
+        let inner = |(outer, prototype): (usize, &'a Prototype)| {
+            let inner = prototype.prototypes.iter().enumerate();
+            inner.map(move |(n, inner)| (inner.index(), (outer, n)))
+        };
+        let around = snapshot.prototypes.iter().enumerate().flat_map(inner).collect();
         let is_maker = |value: &Value| matches!(value, Value::Builtin(_));
         Computed {
             functions,
             reach,
             codes: HashMap::new(),
+            around,
             makes: named(&texts::is_maker)
                 || is_aliased
                 || reach.cells.iter().any(|cell| is_maker(&snapshot.cell(*cell).value)),

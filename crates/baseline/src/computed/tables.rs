@@ -77,8 +77,8 @@ impl Computed<'_, '_> {
     }
 
     /// Of a variable from outside of a function, which is one of the function around it.
-    fn is_table_of_upvalue(&mut self, function: usize, upvalue: usize, steps: usize) -> bool {
-        let Some((outer, number)) = self.functions.around(function) else { return false };
+    pub(super) fn is_table_of_upvalue(&mut self, function: usize, upvalue: usize, steps: usize) -> bool {
+        let Some(&(outer, number)) = self.around.get(&function) else { return false };
         let captured = &self.prototype(function).upvalues[upvalue];
         let (in_stack, index) = (captured.in_stack, usize::from(captured.index));
         if self.reach.may_be_of_load_time(self.functions, function, upvalue) {
