@@ -5,7 +5,7 @@
 
 mod contestant;
 
-use crate::hook::HookOption;
+use crate::hook;
 use crate::options::ProgramOptions;
 use crate::{CliError, Exit, frames, loading};
 use contestant::Contestant;
@@ -49,8 +49,6 @@ pub struct Arguments {
     /// Answer as a JSON document
     #[arg(long)]
     pub json: bool,
-    #[command(flatten)]
-    hook: HookOption,
     #[command(flatten)]
     program: ProgramOptions,
 }
@@ -105,7 +103,7 @@ pub fn bench(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErro
     let settings = Settings { any_interface: true, ..arguments.program.settings() };
     let (script, json) = (std::slice::from_ref(&arguments.script), arguments.json);
     let loaded = loading::load(script, &settings.load, json, json)?;
-    let chosen = arguments.hook.of(&loaded.snapshot)?;
+    let chosen = hook::program(&loaded.snapshot, settings.load.hook);
     let layer = chosen.point.hook.layer;
     let works = match &arguments.capture {
         Some(path) => vec![captured(path, layer, arguments)?],

@@ -40,8 +40,6 @@ pub enum CliError {
     Unreadable { path: PathBuf, source: io::Error },
     #[error("`{operation}` has other operands")]
     Operands { operation: String },
-    #[error("the script has no handlers for '{hook}'")]
-    NoHandlers { hook: String, others: String },
     #[error("no script is named, only '{interface}'")]
     NoScript { interface: String },
     #[error("'{name}' has nothing in {} that a rule could ask", folder.display())]
@@ -89,7 +87,6 @@ impl CliError {
             CliError::Unreadable { .. } => "MH0012",
             CliError::Operands { .. } => "MH0014",
             CliError::Entry { .. } => "MH0015",
-            CliError::NoHandlers { .. } => "MH0025",
             CliError::NoScript { .. } => "MH0026",
             CliError::NoMatch { .. } => "MH0028",
         }
@@ -106,10 +103,6 @@ impl CliError {
             CliError::NothingToMeasure { .. } => "give a capture with whole Ethernet frames, or none",
             CliError::Signals { .. } => "use `--duration` to end after some time",
             CliError::Unreadable { .. } => "check the path and its permissions",
-            CliError::NoHandlers { others, .. } => {
-                let help = format!("its handlers are for {others}; use one of those with `--hook`");
-                return Diagnostic::new(self.code(), self.to_string()).help(help);
-            }
             CliError::NoScript { .. } => {
                 "name the script behind the interface; `moonhook run --help` has examples"
             }
@@ -130,7 +123,6 @@ impl CliError {
             CliError::NoPage { .. }
             | CliError::SameFile { .. }
             | CliError::Operands { .. }
-            | CliError::NoHandlers { .. }
             | CliError::NoScript { .. } => Exit::Usage,
             CliError::Remote(failure) => Exit::from(failure.exit),
             CliError::Capture(_)

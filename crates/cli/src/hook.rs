@@ -1,16 +1,8 @@
 //! Which of a script's hooks a command is about.
 
-use crate::CliError;
-use clap::builder::PossibleValuesParser;
-use moonhook_hook::{HOOKS, Point};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use moonhook_hook::{HOOKS, Hook, Point};
 use moonhook_snapshot::Snapshot;
-
-#[derive(Clone, Debug, clap::Args)]
-pub struct HookOption {
-    /// The hook whose handlers are meant [default: that of the first handler]
-    #[arg(long, value_name = "HOOK", value_parser = names())]
-    hook: Option<String>,
-}
 
 /// A program of a script: its number, and what it is attached to.
 #[derive(Clone, Debug)]
@@ -19,21 +11,15 @@ pub struct Program {
     pub point: Point,
 }
 
-fn names() -> PossibleValuesParser {
-    PossibleValuesParser::new(HOOKS.iter().map(|hook| hook.name))
+/// `--hook`: a hook by its name.
+pub fn parser() -> impl TypedValueParser<Value = &'static Hook> {
+    let known = PossibleValuesParser::new(HOOKS.iter().map(|hook| hook.name));
+    known.try_map(|name| HOOKS.iter().copied().find(|hook| hook.name == name).ok_or("no such hook"))
 }
 
-impl HookOption {
-    /// The script's first program for the hook that was asked for, or its first one at all.
-    ///
-    /// # Errors
-    /// `NoHandlers` if the script has none for it.
-    pub fn of(&self, snapshot: &Snapshot) -> Result<Program, CliError> {
-        let points = snapshot.points();
-        let Some(wanted) = &self.hook else { return Ok(Program { number: 0, point: points[0].clone() }) };
-        let others = || points.iter().map(|point| point.hook.name).collect::<Vec<_>>().join(", ");
-        let found = points.iter().position(|point| point.hook.name == wanted);
-        let program = found.map(|number| Program { number, point: points[number].clone() });
-        program.ok_or_else(|| CliError::NoHandlers { hook: wanted.clone(), others: others() })
-    }
+/// The script's first program for the hook that was asked for, or its first one at all.
+pub fn program(snapshot: &Snapshot, wanted: Option<&Hook>) -> Program {
+    let mut points = snapshot.points();
+    let number = wanted.and_then(|hook| points.iter().position(|point| point.hook == hook)).unwrap_or(0);
+    Program { number, point: points.swap_remove(number) }
 }

@@ -1,8 +1,8 @@
 //! What a person can choose about the program: the options that several subcommands share.
 
-use crate::verdict;
+use crate::{hook, verdict};
 use moonhook_engine::{BUDGET, Form, MEMORY, Settings};
-use moonhook_hook::OnError;
+use moonhook_hook::{Hook, OnError};
 use std::path::{Path, PathBuf};
 
 /// Options of every command that loads scripts.
@@ -29,6 +29,9 @@ pub struct ScriptOptions {
     /// A folder in which scripts may read files, besides their own; can be given several times
     #[arg(long, value_name = "DIR")]
     allow_read: Vec<PathBuf>,
+    /// The hook that `attach` registers handlers for, where scripts leave it open, and which is tried where they have several [default: xdp, and the hook of the first handler]
+    #[arg(long, value_name = "HOOK", value_parser = hook::parser())]
+    hook: Option<&'static Hook>,
 }
 
 /// Packet memory is reached by 32-bit offsets, all CPUs together.
@@ -71,6 +74,7 @@ impl ScriptOptions {
             // A reload happens long after, and perhaps somewhere else.
             allow_read: self.allow_read.iter().map(|folder| absolute(folder)).collect(),
             prints_to_stderr: false,
+            hook: self.hook,
         };
         let memory = self.memory.unwrap_or(MEMORY);
         let (on_error, budget, form) = (self.on_error.clone(), self.budget, self.form.into());

@@ -10,7 +10,7 @@ mod listing;
 mod tier;
 
 use crate::build::refuse_overwriting;
-use crate::hook::HookOption;
+use crate::hook;
 use crate::options::ScriptOptions;
 use crate::{CliError, Exit, loading, report};
 use clock::Clock;
@@ -58,8 +58,6 @@ pub struct Arguments {
     /// Answer as a JSON document
     #[arg(long)]
     pub json: bool,
-    #[command(flatten)]
-    hook: HookOption,
     #[command(flatten)]
     script_options: ScriptOptions,
     /// Stop after that many frames
@@ -111,7 +109,7 @@ fn tiers(arguments: &Arguments) -> Result<(Tiers, Layer, Option<Choice>), CliErr
     let scripts = std::slice::from_ref(&arguments.script);
     let settings = Settings { given_time: true, any_interface: true, ..arguments.script_options.settings() };
     let loaded = loading::load(scripts, &settings.load, arguments.json, arguments.json)?;
-    let program = arguments.hook.of(&loaded.snapshot)?;
+    let program = hook::program(&loaded.snapshot, settings.load.hook);
     let layer = program.point.hook.layer;
     let user = |loaded| -> Result<Box<dyn Tier>, CliError> {
         let on_error = settings.on_error.clone();

@@ -32,8 +32,10 @@ and then. The program is detached when the command ends, however it ends (unless
 
 Examples:
   moonhook run eth0 filter.lua
+  moonhook run eth0 mark.lua --hook tc.egress            # where a script says `attach`
   moonhook run eth0,eth1 router.lua                      # the same program at both, with the same tables
   moonhook run eth0 filter.lua --mode generic --on-error drop
+  moonhook run veth0 echo.lua --peer                     # of a veth, what is sent back arrives only so
   moonhook run service.lua                               # hooks of control groups only: no interface
   moonhook run veth0 a.lua b.lua --netns blue --duration 60
   moonhook run eth0 filter.lua --mode native --frags     # an MTU of more than one page
@@ -52,6 +54,10 @@ pub struct Arguments {
     /// Where the program runs: in the driver, in the network stack, or in the driver if it can
     #[arg(long, value_enum, default_value = "auto")]
     mode: Mode,
+    /// Put a program that passes everything to the other end of each interface, which is a veth: it takes one there for packets to arrive
+    /// that the script sends back (TX) or redirects. It goes when the command ends
+    #[arg(long, conflicts_with = "pin")]
+    peer: bool,
     /// The interface is in this network namespace
     #[arg(long, value_name = "NAME")]
     netns: Option<String>,
@@ -163,6 +169,7 @@ impl Arguments {
             interfaces,
             scripts,
             mode: self.mode.into(),
+            peer: self.peer,
             netns: self.netns.clone(),
             settings,
             name: self.name.clone(),

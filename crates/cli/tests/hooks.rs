@@ -200,6 +200,50 @@ fn a_script_has_all_kinds_of_hooks() {
     }
 }
 
+/// Scripts that leave the hook open are run at the one that is chosen, before and after a reload.
+#[test]
+fn a_hook_can_be_chosen() {
+    if !kernel_available("a_hook_can_be_chosen") {
+        return;
+    }
+    let drops = |byte: char| {
+        format!(
+            "local verdict = require 'linux.verdict'
+             attach(function(pkt)
+               local udp = pkt.udp
+               if udp and udp.sport == 7001 and pkt:getstring(42, 1) == '{byte}' then return verdict.DROP end
+             end)"
+        )
+    };
+    let place = Place::with(&[
+        ("a.lua", &drops('x')),
+        ("b.lua", &drops('z')),
+        ("other.lua", "require('xdp').attach(function() end)"),
+    ]);
+    for (form, hook) in [("expanded", "tc.egress"), ("general", "tc.egress"), ("auto", "xdp")] {
+        let network = Network::new();
+        let chosen = ["--hook", hook];
+        // XDP is what is taken if nobody chooses.
+        let arguments =
+            [&["--form", form][..], if hook == "xdp" { &chosen[..0] } else { &chosen[..] }].concat();
+        let running = Running::start_with(&network, &place, "a.lua", &arguments);
+        assert_eq!((status(&running).hook.as_str(), programs(&network)), (hook, 1), "{form}");
+        // What leaves is seen at the way out alone.
+        assert_eq!(exchange(&network, 4), if hook == "xdp" { 4 } else { 2 }, "{form}");
+        let reload = |script: &str| {
+            let request = Request::Reload { scripts: Some(vec![place.path(script)]), allow_read: Vec::new() };
+            running.client().ask::<Reloaded>(&request).unwrap()
+        };
+        if hook != "xdp" {
+            assert_eq!(reload("other.lua").unwrap_err().code, "MH0113", "{form}");
+        }
+        reload("b.lua").unwrap();
+        assert_eq!((status(&running).hook.as_str(), exchange(&network, 4)), (hook, 4), "{form}");
+        running.stop();
+        assert_eq!(programs(&network), 0, "{form}");
+    }
+}
+
 #[test]
 fn a_reload_may_change_the_hooks() {
     if !kernel_available("a_reload_may_change_the_hooks") {

@@ -130,6 +130,30 @@ fn refused_scripts_end_with_1_and_show_the_line() {
     assert!(!float.contains('\x1b'), "no colours where standard error is no terminal");
 }
 
+/// `attach` registers for the hook that is chosen, and nothing is chosen that scripts have no handler for.
+#[test]
+fn hooks_can_be_chosen() {
+    let place = Place::with(&[
+        (
+            "any.lua",
+            "local v = require 'linux.verdict'\nattach(function(pkt) if pkt.arp then return v.DROP end end)",
+        ),
+        ("fixed.lua", "require('xdp').attach(function() end) require('tc').ingress(function() end)"),
+    ]);
+    let checked = |script, hook: &str| place.run(&["check", "--no-kernel", script, "--hook", hook]);
+    for (hook, section) in
+        [("xdp", "xdp"), ("tc.ingress", "tcx/ingress"), ("tc.egress", "tcx/egress"), ("match", "for match")]
+    {
+        let shown = checked("any.lua", hook).ends_with(0).stdout();
+        assert!(shown.contains(section), "{hook}: {shown}");
+    }
+    checked("any.lua", "netfilter").ends_with(1).complains("MH0103");
+    checked("any.lua", "none").ends_with(2);
+    checked("fixed.lua", "tc.ingress").ends_with(0);
+    let refused = checked("fixed.lua", "tc.egress").ends_with(1).complains("MH0113").stderr();
+    assert!(refused.contains("xdp, tc.ingress"), "{refused}");
+}
+
 #[test]
 fn explain_knows_codes() {
     let place = Place::with(&[]);

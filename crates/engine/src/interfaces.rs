@@ -12,6 +12,15 @@ impl Kernel {
         self.has_map(sections::PORTS) || self.has_map(INTERFACES)
     }
 
+    /// The names of interfaces that stand in the code.
+    pub fn named_interfaces(&self) -> Vec<String> {
+        if !self.has_map(sections::PORTS) {
+            return Vec::new();
+        }
+        let section = self.program.data_section(sections::PORTS);
+        section.map(|section| Port::all(&section.bytes()).map(|port| port.name).collect()).unwrap_or_default()
+    }
+
     /// Tells the programs which interfaces there are.
     ///
     /// # Errors

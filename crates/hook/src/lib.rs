@@ -148,6 +148,15 @@ impl Hook {
         if section == MATCH.section || section == SOCKET.section { SOCKET_FILTERS } else { section }
     }
 
+    /// Where its programs are if nobody says more: there is one such place for each interface, or for each script.
+    pub fn place_by_itself(&self) -> Option<Place> {
+        match self.layer {
+            Layer::Link => Some(Place::Interface),
+            _ if self == &MATCH => Some(Place::File("".into())),
+            Layer::Network | Layer::Socket => None,
+        }
+    }
+
     /// By how many bits a verdict is shifted to the left to make what a program returns.
     pub fn answer_shift(&self) -> u32 {
         match self.answer {

@@ -39,6 +39,7 @@ impl InstallError {
             InstallError::NoCgroup { .. } => "MH0526",
             InstallError::NotPinned => "MH0527",
             InstallError::NoSuchProgram { .. } => "MH0528",
+            InstallError::NoPeer { .. } => "MH0529",
         }
     }
 
@@ -131,6 +132,9 @@ impl InstallError {
                 "no program is there; leave the order out, or use `first` or `last`".to_string()
             }
             InstallError::NoSuchProgram { existing, .. } => format!("there are {}", list(existing)),
+            InstallError::NoPeer { .. } => {
+                "leave `--peer` out: it is for veth interfaces, which send nothing back without a program at their other end".to_string()
+            }
             InstallError::NotPinned => {
                 "it ends with the process that reads what it keeps: run the script without `--pin`".to_string()
             }

@@ -96,6 +96,8 @@ pub enum InstallError {
     HookFull { interface: String, netns: Option<String>, hook: &'static str },
     #[error("there is no program '{name}' at {hook} of '{interface}'")]
     NoSuchProgram { name: String, interface: String, hook: &'static str, existing: Vec<String> },
+    #[error("'{interface}' has no other end that a program could be put to: {why}")]
+    NoPeer { interface: String, why: &'static str },
     #[error("what '{interface}' carries does not begin with an Ethernet header")]
     NoEthernet { interface: String },
     #[error("cannot replace the program at '{place}' ({errno})")]

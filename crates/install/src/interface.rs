@@ -94,16 +94,43 @@ struct DriverInfo {
 /// `ETHTOOL_GDRVINFO`.
 const GET_DRIVER_INFO: u32 = 3;
 
+/// `struct ethtool_value` (include/uapi/linux/ethtool.h).
+#[repr(C)]
+struct Setting {
+    command: u32,
+    value: u32,
+}
+
+/// `ETHTOOL_GGRO`.
+const GET_GRO: u32 = 0x2b;
+
 /// The name of the interface's driver, such as `veth` or `ixgbe`.
 pub(crate) fn driver(interface: &Interface) -> Option<String> {
-    let socket = any_socket()?;
     let mut info = DriverInfo { command: GET_DRIVER_INFO, driver: [0; 32], rest: [0; 160] };
-    let mut request = request(interface);
-    request.ifr_ifru.ifru_data = (&raw mut info).cast();
-    // SAFETY: `request` is an `ifreq` with a terminated name that points to a whole `ethtool_drvinfo`.
-    let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut request) };
+    // SAFETY: the command asks for an `ethtool_drvinfo`.
+    unsafe { ethtool(interface, &mut info) }?;
     let name: Vec<u8> = info.driver.into_iter().take_while(|byte| *byte != 0).collect();
-    if result == 0 && !name.is_empty() { String::from_utf8(name).ok() } else { None }
+    if name.is_empty() { None } else { String::from_utf8(name).ok() }
+}
+
+/// Whether the interface puts segments together that it receives (`ethtool -k`, generic-receive-offload).
+pub(crate) fn has_gro(interface: &Interface) -> bool {
+    let mut setting = Setting { command: GET_GRO, value: 0 };
+    // SAFETY: the command asks for an `ethtool_value`.
+    unsafe { ethtool(interface, &mut setting) }.is_some() && setting.value != 0
+}
+
+/// `SIOCETHTOOL`; `None` if the driver cannot say.
+///
+/// # Safety
+/// `T` is what the command in its first word is about, whole.
+unsafe fn ethtool<T>(interface: &Interface, question: &mut T) -> Option<()> {
+    let socket = any_socket()?;
+    let mut request = request(interface);
+    request.ifr_ifru.ifru_data = (question as *mut T).cast();
+    // SAFETY: `request` is an `ifreq` with a terminated name that points to what the command wants.
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut request) };
+    (result == 0).then_some(())
 }
 
 fn any_socket() -> Option<OwnedFd> {

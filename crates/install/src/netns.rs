@@ -44,9 +44,13 @@ pub fn interfaces(name: Option<&str>) -> Result<Vec<Interface>, InstallError> {
     within(name, interface::interfaces)
 }
 
+/// The file of the namespace of that name, or of that path.
+pub(crate) fn path(name: &str) -> PathBuf {
+    if name.contains('/') { PathBuf::from(name) } else { Path::new(FOLDER).join(name) }
+}
+
 fn open(name: &str) -> Result<File, InstallError> {
-    let path = if name.contains('/') { PathBuf::from(name) } else { Path::new(FOLDER).join(name) };
-    File::open(path).map_err(|error| match errno_of(&error) {
+    File::open(path(name)).map_err(|error| match errno_of(&error) {
         Errno::ENOENT | Errno::EISDIR => {
             InstallError::UnknownNetns { name: name.to_string(), existing: names() }
         }

@@ -13,6 +13,8 @@ pub enum LoadError {
     Runtime(Box<Failure>),
     #[error("{script} registers no handler")]
     NoHandler { script: String },
+    #[error("no handler is for the hook '{hook}'")]
+    NoHandlerOfHook { hook: &'static str, others: String },
     #[error("the script does not finish: it ran {limit} instructions")]
     Instructions { limit: u64, place: Option<Box<Place>> },
     #[error("the script needs more than {} of memory", mebibytes(*.limit))]
@@ -68,6 +70,7 @@ impl LoadError {
             LoadError::State { .. } => "MH0110",
             LoadError::Content { .. } => "MH0111",
             LoadError::TooDeep(_) => "MH0112",
+            LoadError::NoHandlerOfHook { .. } => "MH0113",
         }
     }
 
@@ -110,6 +113,9 @@ impl LoadError {
             LoadError::Runtime(failure) => runtime_help(failure),
             LoadError::NoHandler { .. } => {
                 "register one: `require(\"xdp\").attach(function(pkt, arg) … end)`".into()
+            }
+            LoadError::NoHandlerOfHook { others, .. } => {
+                format!("they are for {others}; give one of those with `--hook`, or register by `attach(f)` what can be at any hook")
             }
             LoadError::Instructions { .. } => "look for an endless loop, or raise the limit with `--load-steps`".into(),
             LoadError::Memory { .. } => "look for a table or string that grows, or raise the limit with `--load-memory`".into(),

@@ -34,6 +34,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use mlua::{Function, Lua, Table};
+use moonhook_hook::{Hook, XDP};
 use moonhook_snapshot::{CellId, Owners, Snapshot, TableId};
 
 pub use crate::call::CallError;
@@ -50,7 +51,7 @@ pub use moonhook_snapshot::dump;
 use crate::files::Files;
 use crate::limits::Meter;
 use crate::names::Names;
-use crate::registry::Registry;
+use crate::registry::{Registration, Registry};
 use crate::roots::Roots;
 use crate::run::Runner;
 
@@ -65,6 +66,8 @@ pub struct Options {
     pub allow_read: Vec<PathBuf>,
     /// What scripts print goes to standard error.
     pub prints_to_stderr: bool,
+    /// The hook that `attach` registers for, and for which there has to be a handler: XDP, and none need be for that.
+    pub hook: Option<&'static Hook>,
 }
 
 impl Options {
@@ -73,13 +76,29 @@ impl Options {
         let nanoseconds = u128::from(self.instruction_limit) * limits::INSTRUCTION.as_nanos();
         Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
     }
+
+    fn check_hook(&self, registered: &[Registration]) -> Result<(), LoadError> {
+        let is_for = |hook| move |registration: &Registration| registration.point.hook == hook;
+        let Some(hook) = self.hook.filter(|hook| !registered.iter().any(is_for(*hook))) else {
+            return Ok(());
+        };
+        let mut others: Vec<_> = registered.iter().map(|registration| registration.point.hook.name).collect();
+        others.dedup();
+        Err(LoadError::NoHandlerOfHook { hook: hook.name, others: others.join(", ") })
+    }
 }
 
 impl Default for Options {
     /// 256 MiB, and two thousand million instructions: some ten seconds.
     fn default() -> Self {
         let (memory_limit, instruction_limit) = (256 << 20, 2_000_000_000);
-        Options { memory_limit, instruction_limit, allow_read: Vec::new(), prints_to_stderr: false }
+        Options {
+            memory_limit,
+            instruction_limit,
+            allow_read: Vec::new(),
+            prints_to_stderr: false,
+            hook: None,
+        }
     }
 }
 
@@ -158,7 +177,7 @@ pub fn load_with_contents(
     lua.set_memory_limit(options.memory_limit).map_err(state_error)?;
     let files = Rc::new(Files::default());
     let runner = Runner { lua: &lua, meter: &meter, files: &files, options };
-    let mut registry = Registry::default();
+    let mut registry = Registry::new(options.hook.unwrap_or(&XDP));
     let mut names = Names::default();
     let mut ran = Vec::new();
     for script in scripts {
@@ -167,6 +186,7 @@ pub fn load_with_contents(
     meter.limit_time(None);
 
     let registered = registry.handlers.all.take();
+    options.check_hook(&registered)?;
     let shown: Vec<_> = scripts.iter().map(|script| script.to_string_lossy()).collect();
     let freeze = || {
         // What scripts left is read as it is; that needs a little memory of its own.

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use mlua::{Function, Lua, Table};
-use moonhook_hook::Point;
+use moonhook_hook::{Hook, Point};
 use moonhook_schema::{Datum, Declaration};
 
 /// A handler as `attach` got it.
@@ -25,11 +25,24 @@ pub(crate) struct Handlers {
 }
 
 /// Everything that is registered with one state. Clones are the same registry.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct Registry {
+    /// The hook that `attach` registers for.
+    pub chosen: &'static Hook,
     pub handlers: Handlers,
     pub declared: Declared,
     pub requests: Requests,
+}
+
+impl Registry {
+    pub fn new(chosen: &'static Hook) -> Registry {
+        Registry {
+            chosen,
+            handlers: Handlers::default(),
+            declared: Declared::default(),
+            requests: Requests::default(),
+        }
+    }
 }
 
 /// The tables that `map{…}` and its like have made.

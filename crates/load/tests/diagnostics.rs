@@ -143,6 +143,18 @@ fn mh0104_a_script_without_handler() {
     assert!(error.diagnostic().help.unwrap().contains("attach"));
 }
 
+#[test]
+fn mh0113_no_handler_for_the_hook_that_was_chosen() {
+    let script = "require('tc').egress(function() end) require('xdp').attach(function() end)";
+    let options = |hook| Options { hook: Some(hook), ..Options::default() };
+    let folder = Folder::new(&[("x.lua", script)]);
+    let load = |hook| load(&[folder.path("x.lua")], &options(hook));
+    assert!(load(&moonhook_hook::XDP).is_ok());
+    let error = load(&moonhook_hook::TC_INGRESS).err().unwrap();
+    assert_eq!((error.code(), error.to_string().contains("tc.ingress")), ("MH0113", true), "{error}");
+    assert!(error.diagnostic().help.unwrap().contains("tc.egress, xdp"));
+}
+
 fn load_limited(script: &str, options: &Options) -> LoadError {
     let folder = Folder::new(&[("x.lua", script)]);
     load(&[folder.path("x.lua")], options).err().unwrap_or_else(|| panic!("{script} loads"))

@@ -5,7 +5,7 @@ use crate::attachments::Attachments;
 use crate::inherit::Inheritance;
 use moonhook_daemon::{Name, Reloaded};
 use moonhook_engine::Choice;
-use moonhook_install::RequestedMode;
+use moonhook_install::{Peer, RequestedMode};
 use moonhook_records::{Counters, Message};
 use std::path::PathBuf;
 
@@ -13,6 +13,8 @@ use std::path::PathBuf;
 pub struct Attached<'a> {
     pub name: &'a Name,
     pub attachments: &'a Attachments,
+    /// The other ends of interfaces that a program was asked for.
+    pub peers: &'a [Peer],
     pub requested: RequestedMode,
     pub scripts: &'a [PathBuf],
     pub choice: &'a Choice,

@@ -25,6 +25,7 @@ mod lists;
 mod lua_thread;
 mod making;
 mod options;
+mod peers;
 mod pin_files;
 mod pins;
 mod remote_tables;

@@ -15,6 +15,8 @@ pub struct Options {
     /// At least one; several become one program.
     pub scripts: Vec<PathBuf>,
     pub mode: RequestedMode,
+    /// Put an empty program to the other end of each interface.
+    pub peer: bool,
     /// The network namespace of the interface; `None`: the process's own.
     pub netns: Option<String>,
     pub settings: Settings,

@@ -12,6 +12,7 @@ use crate::installed::{Installed, Retired};
 use crate::interfaces::Interfaces;
 use crate::lists::List;
 use crate::lua_thread::Told;
+use crate::peers::Peers;
 use crate::pins::{Pins, Record};
 use crate::watcher::Watcher;
 use crate::{Options, SessionError};
@@ -48,6 +49,7 @@ pub struct Session {
     pub(crate) again: VecDeque<Message>,
     pub(crate) attachments: Attachments,
     pub(crate) interfaces: Interfaces,
+    pub(crate) peers: Peers,
     /// What socket filters keep.
     pub(crate) frames: Frames,
     pub(crate) inbox: Arc<Inbox>,
@@ -82,6 +84,7 @@ impl Session {
     /// The first that something failed of; the program is detached all the same.
     pub fn run(mut self, stop: &AtomicBool) -> Result<(), SessionError> {
         let watched = self.watch(stop);
+        let watched = watched.and_then(|()| self.look_at_peers(&self.counters()?));
         // First no more events come in, then those that are there are shown.
         let detached = self.detach();
         let finished = self.finish(watched.is_ok(), !matches!(detached, Ok(false)));
@@ -124,6 +127,7 @@ impl Session {
             let now = Instant::now();
             if now >= next_counters {
                 let counters = self.counters()?;
+                self.look_at_peers(&counters)?;
                 self.audience.counters(&counters, false)?;
                 next_counters = now + interval;
             }
@@ -164,6 +168,15 @@ impl Session {
             Incoming::Room => Ok(()),
             Incoming::Made(made) => self.made(made),
             Incoming::Lua(id, told) => self.lua_told(id, told),
+        }
+    }
+
+    /// Says so where packets are sent to nowhere.
+    fn look_at_peers(&mut self, counters: &Counters) -> Result<(), SessionError> {
+        let (links, netns) = (self.attachments.links(), self.options.netns.as_deref());
+        match self.peers.complaint(counters, links, &self.installed.kernel, netns) {
+            Some(complaint) => self.complain(complaint),
+            None => Ok(()),
         }
     }
 

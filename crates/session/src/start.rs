@@ -12,6 +12,7 @@ use crate::installed::{Assembled, Installed};
 use crate::interfaces::Interfaces;
 use crate::lua_thread::{LuaThread, Sources};
 use crate::making::Heritage;
+use crate::peers::Peers;
 use crate::pins::Pins;
 use crate::session::{self, Session};
 use crate::starting::{self, First};
@@ -61,6 +62,7 @@ impl Session {
         }
         let mut interfaces = Interfaces::default();
         interfaces.tell(&installed.kernel, options.netns.as_deref())?;
+        let peers = Peers::attach(&options)?;
         let (attachments, taken_over) = attach(&options, pins.as_ref(), &installed, &scripts)?;
         if claim.is_some() {
             Pins::of(options.bpffs.as_deref(), &options.folder, &name).remove_unused(attachments.links())?;
@@ -83,6 +85,7 @@ impl Session {
             again: VecDeque::new(),
             attachments,
             interfaces,
+            peers,
             frames: Frames::default(),
             inbox,
             publisher,
@@ -106,6 +109,7 @@ impl Session {
         session.audience.attached(&Attached {
             name: &session.name,
             attachments: &session.attachments,
+            peers: session.peers.programs(),
             requested: session.options.mode,
             scripts: &session.options.scripts,
             choice: &session.installed.choice,

@@ -5,7 +5,7 @@ use super::screen::{Screen, Stream};
 use crate::report;
 use crate::terminal::{printable, printable_error};
 use moonhook_daemon::{Form, FormReason, Kept, Name, Reloaded, TableKept};
-use moonhook_install::{Link, RequestedMode, Site};
+use moonhook_install::{Link, Peer, RequestedMode, Site};
 use moonhook_records::{Counters, Failure, Message, Text};
 use moonhook_session::{
     Attached, Attachments, Audience, JsonError, SessionError, form, message_json, refused_json,
@@ -100,10 +100,17 @@ fn where_attached(attachments: &Attachments, requested: RequestedMode, taken_ove
     }
 }
 
+/// What is at the other end of an interface.
+fn peer_text(peer: &Peer) -> String {
+    let netns = peer.netns.as_ref().map(|name| format!(" in '{name}'")).unwrap_or_default();
+    let what = if peer.is_ours() { "an empty program" } else { "a program already" };
+    format!("  at the other end of {}, {}{netns}, is {what}", peer.of, peer.interface)
+}
+
 impl Audience for Reporter {
     /// Says where the program is, in which mode, and why in that one.
     fn attached(&mut self, attached: &Attached<'_>) -> Result<(), SessionError> {
-        let Attached { name, attachments, requested, scripts, choice, taken_over } = *attached;
+        let Attached { name, attachments, peers, requested, scripts, choice, taken_over } = *attached;
         let scripts: Vec<_> = scripts.iter().map(|script| script.to_string_lossy()).collect();
         let interface = attachments.interface();
         let mode = attachments.mode();
@@ -115,6 +122,10 @@ impl Audience for Reporter {
                 "type": "attached", "name": name, "interface": interface, "hooks": hooks, "points": points, "mode": mode, "native_refused": refused, "scripts": scripts,
                 "form": choice.form_name(), "reason": choice.reason,
             });
+            if !peers.is_empty() {
+                let peer = |peer: &Peer| json!({ "of": peer.of, "interface": peer.interface, "netns": peer.netns, "attached": peer.is_ours() });
+                line["peers"] = peers.iter().map(peer).collect();
+            }
             if let Some(plan) = taken_over {
                 (line["tables"], line["variables"]) = (json!(plan.tables), json!(plan.variables));
             }
@@ -123,6 +134,9 @@ impl Audience for Reporter {
             let place = where_attached(attachments, requested, taken_over.is_some());
             let to = interface.map(|names| format!(" to {names}")).unwrap_or_default();
             writeln!(self.text, "attached {}{to}{place}, as '{name}'", scripts.join(" "))?;
+            for peer in peers {
+                writeln!(self.text, "{}", peer_text(peer))?;
+            }
             self.text.write_all(form_text(&form(choice)).as_bytes())?;
             let kept = taken_over.map(|plan| kept_text(&plan.tables, &plan.variables)).unwrap_or_default();
             self.text.write_all(kept.as_bytes())?;

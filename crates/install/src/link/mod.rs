@@ -31,6 +31,7 @@ pub(crate) use cgroup::mounted as cgroups_mounted;
 pub use frames::{Frames, KeptFrame};
 pub use kind::Target;
 pub use site::{Cgroup, Netfilter, Site};
+pub(crate) use xdp::create as create_xdp;
 pub use xdp::{Mode, RequestedMode};
 
 /// All of them.

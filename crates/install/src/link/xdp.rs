@@ -91,7 +91,7 @@ fn native_refusal(error: &InstallError) -> Option<String> {
     }
 }
 
-fn create(
+pub(crate) fn create(
     program: BorrowedFd<'_>,
     interface: &Interface,
     mode: Mode,

@@ -2,6 +2,8 @@
 
 use super::Outcome::{self, Fails, Works};
 use super::{KERNEL_FLOOR, KERNEL_FLOOR_NAME, kernel_version, release};
+use crate::interface;
+use crate::peer::{Sent, is_lost};
 use crate::privilege::{Capability, effective_capabilities, granted};
 use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
@@ -53,6 +55,16 @@ pub(super) fn btf() -> Outcome {
         Ok(()) => Fails(format!("{path} is not BTF")),
         Err(error) => Fails(format!("{path}: {error}")),
     }
+}
+
+/// The interfaces out of which what XDP sends back does not arrive as things are.
+pub(super) fn veths() -> Outcome {
+    let all = interface::interfaces().into_iter().map(|interface| interface.name);
+    let lost: Vec<_> = all.filter(|name| is_lost(name, None, Sent::Back)).collect();
+    Works(match lost.is_empty() {
+        true => "nothing to do".to_string(),
+        false => format!("for {}, run scripts with `--peer`", lost.join(", ")),
+    })
 }
 
 /// Where the kernel has the groups of version 2.

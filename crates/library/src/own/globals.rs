@@ -8,6 +8,7 @@ pub const GLOBALS: Library = Library {
     found: Found::Global,
     constants: &[],
     functions: &[
+        Function::load("attach"),
         Function::both("event", &[]),
         Function::load("map"),
         Function::load("on"),

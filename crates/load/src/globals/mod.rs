@@ -3,6 +3,7 @@
 //!
 //! Each is a file here and a row in [`GLOBALS`].
 
+mod attach;
 mod collectgarbage;
 mod event;
 mod map;
@@ -16,6 +17,7 @@ mod warn;
 use crate::modules::module::Global;
 
 pub(crate) const GLOBALS: &[Global] = &[
+    attach::GLOBAL,
     collectgarbage::GLOBAL,
     event::GLOBAL,
     map::GLOBAL,

@@ -47,9 +47,19 @@ pub(super) fn add_points(
     name: &'static str,
     points: impl Fn(&[Value]) -> Result<(Vec<Point>, Value), String> + 'static,
 ) -> mlua::Result<()> {
+    let attach = registering(context, name, points)?;
+    table.raw_set(key(name), attach)
+}
+
+/// A function with this canonical name that registers a handler: `points` finds the places and the handler in its arguments.
+pub(crate) fn registering(
+    context: &mut Context,
+    name: &'static str,
+    points: impl Fn(&[Value]) -> Result<(Vec<Point>, Value), String> + 'static,
+) -> mlua::Result<Function> {
     let all = context.registry.handlers.all.clone();
     let declared = context.registry.declared.clone();
-    let attach = context.function(name, move |_, arguments| {
+    context.function(name, move |_, arguments| {
         if declared.is_closed() {
             return Err("handlers are registered at load time, before packets arrive".to_string());
         }
@@ -62,8 +72,7 @@ pub(super) fn add_points(
             points.into_iter().map(|point| Registration { point, function: function.clone() });
         all.borrow_mut().extend(registrations);
         Ok(Value::Nil)
-    })?;
-    table.raw_set(key(name), attach)
+    })
 }
 
 /// Gives `table` a function with this canonical name that removes what the script has registered for the hooks.
@@ -87,7 +96,7 @@ pub(super) fn add_detach(
 }
 
 /// A C function, or one of ours in Lua, whose chunk is stripped of its name; scripts cannot load stripped chunks.
-pub(crate) fn is_library_function(function: &Function) -> bool {
+fn is_library_function(function: &Function) -> bool {
     let info = function.info();
     info.what == "C" || info.source.as_deref() == Some("=?")
 }

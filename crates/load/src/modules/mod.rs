@@ -36,6 +36,7 @@ pub(crate) const MODULES: &[Module] = &[
     socket::MODULE,
     tc::MODULE,
     verdicts::CGROUP_MODULE,
+    verdicts::CHOSEN_MODULE,
     verdicts::TC_MODULE,
     verdicts::XDP_MODULE,
     xdp::MODULE,

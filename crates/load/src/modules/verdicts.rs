@@ -15,6 +15,10 @@ pub(super) const CGROUP_MODULE: Module =
 pub(super) const TC_MODULE: Module =
     Module { name: "linux.tc", open: |context| verdicts(context, &TC_INGRESS) };
 
+/// Those of the hook that `attach` registers for.
+pub(super) const CHOSEN_MODULE: Module =
+    Module { name: "linux.verdict", open: |context| verdicts(context, context.registry.chosen) };
+
 fn verdicts(context: &mut Context, hook: &Hook) -> mlua::Result<Table> {
     context.lua.create_table_from(hook.constants())
 }

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# What a script sends back out of a veth arrives with `--peer` only, which puts a program to the other end, and the command says so without
+# one; a program that is there stays; in both forms.
+set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/common"
+
+begin peer
+have python3 || skip "python3 is not installed"
+have jq || skip "jq is not installed"
+veth_pair
+
+cat >"$WORK/echo.lua" <<'LUA'
+local xdp, action = require "xdp", require "linux.xdp"
+xdp.attach(function(pkt)
+  local ip, udp = pkt.ip, pkt.udp
+  if udp and udp.dport == 7 then
+    pkt.eth.src, pkt.eth.dst = pkt.eth.dst, pkt.eth.src
+    ip.src, ip.dst = ip.dst, ip.src
+    udp.sport, udp.dport = udp.dport, udp.sport
+    pkt:fix_checksums()
+    return action.TX
+  end
+end)
+LUA
+echo 'require("xdp").attach(function() end)' >"$WORK/pass.lua"
+
+# answers: how many of five datagrams come back.
+answers() {
+    ip netns exec "$LEFT" python3 -c '
+import socket
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+    one.settimeout(0.3)
+    count = 0
+    for number in range(5):
+        one.sendto(b"%d" % number, ("192.0.2.2", 7))
+        try: count += one.recv(10) == b"%d" % number
+        except TimeoutError: pass
+print(count)'
+}
+# at_left: whether the other end has a program.
+at_left() { ip -n "$LEFT" -j link show left0 | jq -r '.[0] | has("xdp")'; }
+
+for form in expanded general; do
+    attach right0 "$WORK/echo.lua" --netns "$RIGHT" --form "$form" --interval 1
+    is 0 answers
+    eventually "it is said" grep -qs "sent out of 'right0' does not arrive.*--peer" "$WORK/run.err"
+    sleep 1.5
+    is 1 grep -c . "$WORK/run.err"
+    detach
+    attach right0 "$WORK/echo.lua" --netns "$RIGHT" --form "$form" --peer --interval 1
+    grep -q "at the other end of right0, left0 in '$LEFT', is an empty program" "$WORK/run.out" || die "$(cat "$WORK/run.out")"
+    is true at_left
+    is 5 answers
+    sleep 1.5
+    [ ! -s "$WORK/run.err" ] || die "$(cat "$WORK/run.err")"
+    kill -KILL "$RUN"
+    detach
+    # It goes however the process ends.
+    eventually "the program goes" eval '[ "$(at_left)" = false ]'
+done
+
+"$MOONHOOK" run left0 "$WORK/pass.lua" --netns "$LEFT" >"$WORK/left.out" 2>&1 </dev/null &
+PIDS+=($!)
+eventually "the other end has a program" runs pass
+attach right0 "$WORK/echo.lua" --netns "$RIGHT" --peer
+grep -q "left0 in '$LEFT', is a program already" "$WORK/run.out" || die "$(cat "$WORK/run.out")"
+is 5 answers
+detach
+is true at_left
+
+fails 3 "$MOONHOOK" run lo "$WORK/echo.lua" --netns "$RIGHT" --peer
+grep -q "MH0529.*'lo' has no other end" "$WORK/fails.err" || die "$(cat "$WORK/fails.err")"
+fails 2 "$MOONHOOK" run right0 "$WORK/echo.lua" --netns "$RIGHT" --peer --pin
