@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Handlers at netfilter's points, over IPv4 and IPv6, in both forms: what is dropped does not arrive, a sender is told, a priority that
-# is taken is not, and nothing stays.
+# is taken is not, and nothing stays. Handlers see marks and interfaces, and are asked about packets with their mark.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common"
 
@@ -87,4 +87,43 @@ for form in auto general; do
     done
     "$MOONHOOK" stop guard --bpffs "$BPFFS" >/dev/null
     is ++++++++++++ ask
+done
+
+cat >"$WORK/marks.lua" <<'LUA'
+local netfilter, nf = require "netfilter", require "linux.nf"
+asked = {}
+local function at(priority, mark, name)
+  local function note(pkt)
+    if pkt.udp and pkt.udp.dport == 7005 then
+      local key = string.format("%s %d %d %d", name, pkt.mark, pkt.priority, pkt.ifindex)
+      asked[key] = (asked[key] or 0) + 1
+    end
+  end
+  netfilter.register { pf = nf.proto.INET, hooknum = nf.inet.LOCAL_OUT, priority = priority, mark = mark, hook = note }
+end
+at(11, nil, "none")
+at(12, 7, "seven")
+at(13, 0xffffffff, "bits")
+at(14, "any", "any")
+LUA
+cat >"$WORK/send.py" <<'PYTHON'
+import socket
+
+for family, address in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
+    for mark in (0, 7, 8, 0xffffffff):
+        with socket.socket(family, socket.SOCK_DGRAM) as client:
+            client.setsockopt(socket.SOL_SOCKET, 36, mark.to_bytes(4, "little"))  # SO_MARK
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_PRIORITY, 5)
+            client.sendto(b"x", (address, 7005))
+PYTHON
+asked() { "$MOONHOOK" table marks asked dump | tr -d '"' | sed 's/\t/: /' | sort | tr '\n' ,; }
+for form in expanded general; do
+    attach "$WORK/marks.lua" --netns "$NETNS" --form "$form"
+    grep -q 'LOCAL_OUT 12 mark 7.*LOCAL_OUT 14 any mark' "$WORK/run.out" || die "$(cat "$WORK/run.out")"
+    ip netns exec "$NETNS" python3 "$WORK/send.py"
+    is 'any 0 5 1: 2,any 4294967295 5 1: 2,any 7 5 1: 2,any 8 5 1: 2,bits 4294967295 5 1: 2,none 0 5 1: 2,seven 7 5 1: 2,' asked
+    "$MOONHOOK" reload marks >/dev/null
+    ip netns exec "$NETNS" python3 "$WORK/send.py"
+    is 'any 0 5 1: 4,any 4294967295 5 1: 4,any 7 5 1: 4,any 8 5 1: 4,bits 4294967295 5 1: 4,none 0 5 1: 4,seven 7 5 1: 4,' asked
+    detach
 done

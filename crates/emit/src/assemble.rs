@@ -4,10 +4,10 @@ use crate::caller_saves::CallerSaves;
 use crate::frame::SlotOffsets;
 use crate::isa::{self, Source, Word};
 use crate::machine::{Base, CALL_CLOBBERED, Conversion, InPlace, Machine, MachineFunction, Rhs};
-use moonhook_ir::{CompareOp, FunctionId, Loc, MapId, Size, helper};
+use moonhook_ir::{CompareOp, FunctionId, KernelField, Loc, MapId, Size, helper};
 use regalloc2::{Allocation, AllocationKind, Block, Edit, Inst, InstOrEdit, Output};
 
-/// What a word's immediate becomes when the object is loaded.
+/// What a word's immediate or offset becomes when the object is loaded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reference {
     /// The address of a data section's bytes; the offset is in the immediate.
@@ -17,6 +17,8 @@ pub enum Reference {
     Function(FunctionId),
     /// A function of the kernel that is called here by its name ([`helper::kernel_function`]).
     Kernel(u32),
+    /// A field of a structure of the kernel, whose offset the loader finds.
+    Field(&'static KernelField),
     /// A function that a helper is to call; the offset in its section is in the immediate.
     Callback(FunctionId),
 }
@@ -219,6 +221,10 @@ impl Assembler<'_> {
             }
             Machine::Load { .. } | Machine::Store { .. } | Machine::Atomic { .. } => {
                 self.memory(op, operands)
+            }
+            Machine::KernelField(field) => {
+                let word = isa::load(field.size(), false, dst, operands.register(1), 0);
+                self.words.push(CodeWord { word, loc: self.loc, reference: Some(Reference::Field(field)) });
             }
             Machine::Helper(id) => match helper::kernel_function(id as u32) {
                 Some(function) => self.call_by_name(Reference::Kernel(function.id)),

@@ -26,6 +26,9 @@ mod kind {
 const SIGNED: u32 = 1;
 const CHAR: u32 = 2;
 
+/// `BPF_CORE_FIELD_BYTE_OFFSET`: what is wanted to know of a field is where it begins.
+const BYTE_OFFSET: u32 = 0;
+
 /// The number of a type; 0 is `void`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct TypeId(pub u32);
@@ -59,6 +62,7 @@ pub struct Btf {
     byte: TypeId,
     i64: TypeId,
     u32: TypeId,
+    u16: TypeId,
     char: TypeId,
 }
 
@@ -75,6 +79,7 @@ impl Default for Btf {
             byte: TypeId(0),
             i64: TypeId(0),
             u32: TypeId(0),
+            u16: TypeId(0),
             char: TypeId(0),
         };
         btf.int = btf.add_int("int", 4, SIGNED);
@@ -82,6 +87,7 @@ impl Default for Btf {
         btf.byte = btf.add_int("unsigned char", 1, 0);
         btf.i64 = btf.add_int("long long", 8, SIGNED);
         btf.u32 = btf.add_int("unsigned int", 4, 0);
+        btf.u16 = btf.add_int("unsigned short", 2, 0);
         btf.char = btf.add_int("char", 1, CHAR);
         btf
     }
@@ -122,6 +128,10 @@ impl Btf {
 
     pub fn u32(&self) -> TypeId {
         self.u32
+    }
+
+    pub fn u16(&self) -> TypeId {
+        self.u16
     }
 
     /// A byte of text.
@@ -246,6 +256,17 @@ pub struct SectionInfo {
     pub functions: Vec<FunctionInfo>,
     /// By rising offset.
     pub lines: Vec<LineInfo>,
+    pub fields: Vec<FieldInfo>,
+}
+
+/// That an instruction reads a field of the kernel's (`struct bpf_core_relo`, include/uapi/linux/bpf.h).
+#[derive(Clone, Copy, Debug)]
+pub struct FieldInfo {
+    /// In bytes from the section's start.
+    pub offset: u32,
+    /// The structure, as far as the object knows it, and a string that says which of its fields: `0:3`.
+    pub structure: TypeId,
+    pub path: u32,
 }
 
 /// The `.BTF.ext` section.
@@ -261,14 +282,22 @@ pub fn extension(sections: &[SectionInfo]) -> Vec<u8> {
             out.extend([info.offset, info.file, info.text, info.line << 10]);
         }
     });
+    let fields = records(16, sections, |section, out| {
+        for info in &section.fields {
+            out.extend([info.offset, info.structure.0, info.path, BYTE_OFFSET]);
+        }
+    });
+    // Loaders read no vmlinux BTF where nothing is to be found in it.
+    let fields = if sections.iter().all(|section| section.fields.is_empty()) { Vec::new() } else { fields };
     let mut out = header(EXTENSION_HEADER_LEN);
-    let (functions_len, lines_len) = (functions.len() as u32, lines.len() as u32);
-    // Start and length of each part; there are no relocations.
-    for word in [0, functions_len, functions_len, lines_len, functions_len + lines_len, 0] {
-        out.extend_from_slice(&u32::to_le_bytes(word));
+    // Start and length of each part.
+    let mut start = 0;
+    for part in [&functions, &lines, &fields] {
+        let length = part.len() as u32;
+        out.extend([start, length].into_iter().flat_map(u32::to_le_bytes));
+        start += length;
     }
-    out.extend(functions);
-    out.extend(lines);
+    [functions, lines, fields].into_iter().for_each(|part| out.extend(part));
     out
 }
 
@@ -293,10 +322,23 @@ mod tests {
     #[test]
     fn the_extension_says_that_it_has_no_relocations() {
         let functions = vec![FunctionInfo { offset: 0, type_id: TypeId(3) }];
-        let bytes = extension(&[SectionInfo { name: 1, functions, lines: Vec::new() }]);
-        let words: Vec<u32> = bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+        let words = words(&[SectionInfo { name: 1, functions, ..SectionInfo::default() }]);
         // Header length; where functions, lines and relocations begin behind it, and how long they are.
         assert_eq!(words[1..8], [32, 0, 20, 20, 4, 24, 0]);
         assert_eq!(words[8..], [8, 1, 1, 0, 3, 16]);
+    }
+
+    #[test]
+    fn the_extension_says_which_instructions_read_fields() {
+        let fields = vec![FieldInfo { offset: 24, structure: TypeId(9), path: 5 }];
+        let words = words(&[SectionInfo { name: 1, fields, ..SectionInfo::default() }]);
+        assert_eq!(words[1..8], [32, 0, 4, 4, 4, 8, 28]);
+        // Size of a record; the section, how many there are; instruction, type, path, kind.
+        assert_eq!(words[8..], [8, 16, 16, 1, 1, 24, 9, 5, 0]);
+    }
+
+    fn words(sections: &[SectionInfo]) -> Vec<u32> {
+        let bytes = extension(sections);
+        bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect()
     }
 }

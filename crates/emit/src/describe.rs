@@ -3,6 +3,7 @@
 use crate::btf::{Btf, FunctionInfo, LineInfo, Linkage, Member, SectionInfo, TypeId};
 use crate::entries;
 use crate::error::EmitError;
+use crate::kernel_fields::KernelFields;
 use crate::program::{Code, DATA_ALIGNMENT, TEXT, data_section};
 use moonhook_hook::Hook;
 use moonhook_ir::helper::{self, KernelFunction, Parameter};
@@ -154,6 +155,7 @@ pub fn called_of_kernel(module: &Module) -> Vec<&'static KernelFunction> {
 /// Describes the functions and the lines they come from: the `.BTF.ext` section.
 fn functions(module: &Module, codes: &[Code], btf: &mut Btf) -> Result<Vec<u8>, EmitError> {
     let mut sections: Vec<(&str, SectionInfo)> = Vec::new();
+    let mut fields = KernelFields::default();
     let mut lines = Lines { sources: &module.sources, split: Vec::new() };
     for (function, code) in module.functions.iter().zip(codes) {
         let name = section_of(function);
@@ -164,6 +166,7 @@ fn functions(module: &Module, codes: &[Code], btf: &mut Btf) -> Result<Vec<u8>, 
         let info = &mut sections[position].1;
         info.functions.push(FunctionInfo { offset: code.offset, type_id: signature(function, btf)? });
         lines.add(code, btf, &mut info.lines);
+        info.fields.extend(fields.of(code, btf));
     }
     // Of one section, the functions come in the order of their offsets already.
     let sections: Vec<SectionInfo> = sections.into_iter().map(|(_, info)| info).collect();

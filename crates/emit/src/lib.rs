@@ -19,6 +19,7 @@ mod error;
 mod frame;
 mod isa;
 mod jumps;
+mod kernel_fields;
 mod listing;
 mod machine;
 mod order;

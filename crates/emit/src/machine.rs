@@ -4,7 +4,7 @@
 //! A block's number is its place in the final order. Critical edges are split, so that a block with several
 //! successors passes no arguments and the allocator can put moves on any edge.
 
-use moonhook_ir::{AtomicOp, BinaryOp, CompareOp, FunctionId, Loc, MapId, Size};
+use moonhook_ir::{AtomicOp, BinaryOp, CompareOp, FunctionId, KernelField, Loc, MapId, Size};
 use regalloc2::{Block, Inst, InstRange, Operand, PReg, PRegSet, RegClass, VReg};
 
 /// A register for the allocator.
@@ -75,6 +75,8 @@ pub enum Machine {
     Set { op: CompareOp, rhs: Rhs, opposite: bool },
     /// def, use of the base.
     Load { size: Size, signed: bool, base: Base },
+    /// def, use of the base.
+    KernelField(&'static KernelField),
     /// use of the base, use of the value.
     Store { size: Size, base: Base, value: Rhs },
     /// use of the base, use of the addend, def (the same register as the addend) if `fetch`.

@@ -89,7 +89,8 @@ pub fn lower(
             moonhook_baseline::lower(snapshot, &options, compact, learned)
         }
     };
-    let module = module.map_err(Box::new)?;
+    let mut module = module.map_err(Box::new)?;
+    moonhook_specialise::compare_marks(&mut module, snapshot);
     // Passes take for granted that the rules hold.
     let checked = module.functions.iter().try_for_each(moonhook_ir::verify::verify);
     checked.map_err(|error| EmitError::Malformed { problem: error.to_string() })?;

@@ -25,24 +25,51 @@ pub struct Peer {
     pub protocol: i16,
 }
 
-/// Something that the kernel keeps beside a packet: a word of 32 bits of the context.
+/// Something that the kernel keeps beside a packet: a number of 32 bits at most.
 #[derive(Clone, Copy, Debug)]
 pub struct Metadata {
     /// What scripts call it, as a field of the packet.
     pub name: &'static str,
-    /// Where the context has it.
+    pub source: Source,
+}
+
+/// Where something is that the kernel keeps.
+#[derive(Clone, Copy, Debug)]
+pub enum Source {
+    /// A word of 32 bits of the context.
+    Word {
+        at: i16,
+        /// Programs can change it.
+        is_written: bool,
+    },
+    /// In structures of the kernel: the first of these that is not 0.
+    Structures(&'static [Path]),
+}
+
+/// Where a number is in structures of the kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct Path {
+    /// Where the context has the address of the first one.
     pub at: i16,
-    /// Programs can change it.
-    pub is_written: bool,
+    /// The field of each that has the address of the next one, and at last the one with the number, in the form `structure.field`.
+    pub fields: &'static [&'static str],
 }
 
 impl Metadata {
     pub(crate) const fn read(name: &'static str, at: i16) -> Metadata {
-        Metadata { name, at, is_written: false }
+        Metadata { name, source: Source::Word { at, is_written: false } }
     }
 
     pub(crate) const fn written(name: &'static str, at: i16) -> Metadata {
-        Metadata { name, at, is_written: true }
+        Metadata { name, source: Source::Word { at, is_written: true } }
+    }
+
+    pub(crate) const fn of_structures(name: &'static str, paths: &'static [Path]) -> Metadata {
+        Metadata { name, source: Source::Structures(paths) }
+    }
+
+    pub fn is_written(&self) -> bool {
+        matches!(self.source, Source::Word { is_written: true, .. })
     }
 }
 

@@ -39,6 +39,8 @@ pub struct NetfilterPlace {
     pub priority: i32,
     /// Packets are put together from fragments before.
     pub defragments: bool,
+    /// Only packets with this mark are handled; `None`: all.
+    pub mark: Option<u32>,
 }
 
 /// The points of the network stack where netfilter asks, by their numbers (`enum nf_inet_hooks`, include/uapi/linux/netfilter.h).
@@ -76,19 +78,30 @@ impl NetfilterPlace {
         let point = words.next()?;
         let number = NETFILTER_POINTS.iter().position(|known| *known == point)? as u32;
         let priority = words.next()?.parse().ok()?;
-        let defragments = match words.next() {
-            None => false,
-            Some("defragmented") => true,
-            Some(_) => return None,
-        };
-        Some(NetfilterPlace { family, number, priority, defragments })
+        let (mut defragments, mut mark) = (false, Some(0));
+        while let Some(word) = words.next() {
+            match word {
+                "defragmented" => defragments = true,
+                "mark" => mark = Some(words.next()?.parse().ok()?),
+                "any" if words.next() == Some("mark") => mark = None,
+                _ => return None,
+            }
+        }
+        Some(NetfilterPlace { family, number, priority, defragments, mark })
     }
 }
 
 impl fmt::Display for NetfilterPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} {}", self.family.name(), self.point(), self.priority)?;
-        if self.defragments { f.write_str(" defragmented") } else { Ok(()) }
+        if self.defragments {
+            f.write_str(" defragmented")?;
+        }
+        match self.mark {
+            Some(0) => Ok(()),
+            Some(mark) => write!(f, " mark {mark}"),
+            None => f.write_str(" any mark"),
+        }
     }
 }
 
@@ -190,13 +203,17 @@ mod tests {
     #[test]
     fn points_are_found_by_the_names_of_their_files() {
         let group = |path: &str| Point::at(&CGROUP_EGRESS, Place::Cgroup(path.into()));
-        let place =
-            |defragments| NetfilterPlace { family: Family::Ipv6, number: 3, priority: -7, defragments };
-        let netfilter = |place| Point::at(&NETFILTER, Place::Netfilter(place));
-        for point in [netfilter(place(false)), netfilter(place(true))] {
+        let netfilter = |defragments, mark| {
+            let place = NetfilterPlace { family: Family::Ipv6, number: 3, priority: -7, defragments, mark };
+            Point::at(&NETFILTER, Place::Netfilter(place))
+        };
+        for (defragments, mark) in [(false, Some(0)), (true, Some(0)), (true, Some(u32::MAX)), (false, None)]
+        {
+            let point = netfilter(defragments, mark);
             assert_eq!(Point::of_file_name(&point.file_name()), Some(point));
         }
-        assert_eq!(netfilter(place(false)).to_string(), "netfilter ipv6 LOCAL_OUT -7");
+        assert_eq!(netfilter(false, Some(0)).to_string(), "netfilter ipv6 LOCAL_OUT -7");
+        assert_eq!(netfilter(true, None).to_string(), "netfilter ipv6 LOCAL_OUT -7 defragmented any mark");
         let named = Point::at(&TC_INGRESS, Place::Named("eth0.7".into()));
         assert_eq!(named.to_string(), "tc.ingress eth0.7");
         let interface = Point::at_interface(&TC_INGRESS);

@@ -126,6 +126,8 @@ impl Machine {
                 let word = self.load(frame, address, *size)?;
                 if *signed { sign_extend(*size, word) } else { word }
             }
+            // The kernel's structures are not simulated.
+            Op::KernelField { .. } => 0,
             Op::Store { size, base, disp, value } => {
                 let address = frame.value(*base).wrapping_add(*disp as i64 as u64);
                 let value = frame.operand(*value);

@@ -1,6 +1,6 @@
 //! Operations: what instructions do, with which operands.
 
-use crate::{FunctionId, MapId, Slot, Value};
+use crate::{FunctionId, KernelField, MapId, Slot, Value};
 
 /// A second operand: a value, or what an eBPF immediate holds (32 bits, sign-extended).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -23,6 +23,11 @@ pub enum Op {
         signed: bool,
         base: Value,
         disp: i16,
+    },
+    /// A field of the kernel's structure whose address `base` is, zero-extended.
+    KernelField {
+        base: Value,
+        field: &'static KernelField,
     },
     /// No result.
     Store {
@@ -166,13 +171,18 @@ impl Op {
     pub fn is_pure(&self) -> bool {
         !matches!(
             self,
-            Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } | Op::Helper { .. } | Op::Call { .. }
+            Op::Load { .. }
+                | Op::KernelField { .. }
+                | Op::Store { .. }
+                | Op::Atomic { .. }
+                | Op::Helper { .. }
+                | Op::Call { .. }
         )
     }
 
     /// Whether it does something besides giving a result.
     pub fn has_effect(&self) -> bool {
-        !self.is_pure() && !matches!(self, Op::Load { .. })
+        !self.is_pure() && !matches!(self, Op::Load { .. } | Op::KernelField { .. })
     }
 
     /// Calls `visit` with each value operand.
@@ -189,7 +199,7 @@ impl Op {
             }
             Op::Unary(_, value) => visit(*value),
             Op::Compare(condition) => condition.for_each_value(visit),
-            Op::Load { base, .. } => visit(*base),
+            Op::Load { base, .. } | Op::KernelField { base, .. } => visit(*base),
             Op::Store { base, value, .. } => {
                 visit(*base);
                 value.value().map(visit);
@@ -216,7 +226,7 @@ impl Op {
             }
             Op::Unary(_, value) => *value = map(*value),
             Op::Compare(condition) => condition.map_values(map),
-            Op::Load { base, .. } => *base = map(*base),
+            Op::Load { base, .. } | Op::KernelField { base, .. } => *base = map(*base),
             Op::Store { base, value, .. } => {
                 *base = map(*base);
                 value.map_value(map);

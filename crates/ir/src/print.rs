@@ -155,6 +155,7 @@ impl Display for Op {
                 let sign = if *signed { "s" } else { "u" };
                 write!(f, "load.{sign}{} {base}{disp:+}", *size as u32 * 8)
             }
+            Op::KernelField { base, field } => write!(f, "field {base} {}.{}", field.structure, field.name),
             Op::Store { size, base, disp, value } => {
                 write!(f, "store.{} {base}{disp:+}, {value}", *size as u32 * 8)
             }

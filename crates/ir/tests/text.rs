@@ -36,6 +36,7 @@ b1(v5, v6):
   v17 = compare test v16, 1
   v18 = arena v17
   v19 = function f3
+  v20 = field v5 nf_hook_state.in
   store.32 v18+8, v17
   may_goto b1(v5, v17), b2()
 b2() cold:

@@ -94,3 +94,32 @@ fn what_cannot_be_is_an_error_at_the_line_of_the_script() {
         );
     }
 }
+
+/// Which packets a handler of netfilter is for.
+#[test]
+fn marks_are_numbers_of_32_bits() {
+    let marked = |mark: &str| {
+        load_text(&format!(
+            "require('netfilter').register {{ pf = 2, hooknum = 1, mark = {mark}, hook = function() end }}"
+        ))
+    };
+    for (mark, shown) in [
+        ("nil", "netfilter ipv4 LOCAL_IN 0"),
+        ("0", "netfilter ipv4 LOCAL_IN 0"),
+        ("7", "netfilter ipv4 LOCAL_IN 0 mark 7"),
+        ("0xffffffff", "netfilter ipv4 LOCAL_IN 0 mark 4294967295"),
+        ("'any'", "netfilter ipv4 LOCAL_IN 0 any mark"),
+    ] {
+        assert_eq!(marked(mark).unwrap().snapshot.points()[0].to_string(), shown);
+    }
+    for (mark, problem) in [
+        ("-1", "integer of 32 bits expected"),
+        ("1 << 32", "integer of 32 bits expected"),
+        ("'7'", "a number or \"any\" expected"),
+        ("1.5", "number expected"),
+        ("{}", "number expected, got table"),
+    ] {
+        let error = marked(mark).err().unwrap().to_string();
+        assert!(error.contains(&format!("bad field 'mark' ({problem}")), "{mark}: {error}");
+    }
+}

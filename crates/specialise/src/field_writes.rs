@@ -90,10 +90,9 @@ pub fn assignment<'p, 'a>(
         Object::Header(_) => protocol.field(name)?.assignment.as_ref(),
         _ => {
             let hook = context.target.hook;
-            let is_written = |metadata: &Metadata| metadata.is_written;
             protocol.assignment.as_ref().filter(|assignment| match assignment.takes {
                 Takes::Text => hook.lengths.is_some(),
-                _ => hook.metadata(name).is_some_and(is_written),
+                _ => hook.metadata(name).is_some_and(Metadata::is_written),
             })
         }
     }

@@ -17,7 +17,7 @@ mod tables;
 
 use metadata::Metadata;
 use mlua::{Function, Lua};
-use moonhook_hook::{HOOKS, Hook, OnError, Point};
+use moonhook_hook::{HOOKS, Hook, NetfilterPlace, OnError, Place, Point};
 use protocol::Frame;
 use protocol::Peer;
 
@@ -129,6 +129,11 @@ impl UserTier {
     ) -> Result<i32, RuntimeError> {
         let hook = point.hook;
         let mut metadata = Metadata::of(Frame::new(frame, hook.layer));
+        if let Place::Netfilter(NetfilterPlace { mark: Some(mark), .. }) = point.place
+            && metadata.get(hook, b"mark") != Some(mark)
+        {
+            return Ok(hook.default);
+        }
         let mut none = Vec::new();
         let frame = match hook.context.peer {
             None => frame,

@@ -3,7 +3,7 @@
 
 use crate::protocol::Peer;
 use crate::protocol::{Frame, eth};
-use moonhook_hook::{Hook, Layer};
+use moonhook_hook::{Hook, Layer, Source};
 
 /// All that some hook has.
 const NAMES: [&str; 5] = ["ifindex", "mark", "priority", "queue", "rxhash"];
@@ -58,12 +58,16 @@ impl Metadata {
     /// What the hook has under that name.
     pub fn get(&self, hook: &Hook, name: &[u8]) -> Option<u32> {
         let index = NAMES.iter().position(|known| known.as_bytes() == name)?;
-        hook.metadata(NAMES[index]).map(|_| self.numbers[index])
+        hook.metadata(NAMES[index]).map(|metadata| match metadata.source {
+            Source::Word { .. } => self.numbers[index],
+            // Such a test run has no interface either (`bpf_prog_test_run_nf`).
+            Source::Structures(_) => 0,
+        })
     }
 
     /// Where it is to be changed; `None` where the hook's programs cannot.
     pub fn place(&mut self, hook: &Hook, name: &[u8]) -> Option<&mut u32> {
         let index = NAMES.iter().position(|known| known.as_bytes() == name)?;
-        hook.metadata(NAMES[index]).filter(|metadata| metadata.is_written).map(|_| &mut self.numbers[index])
+        hook.metadata(NAMES[index]).filter(|metadata| metadata.is_written()).map(|_| &mut self.numbers[index])
     }
 }

@@ -40,6 +40,12 @@ impl Selector<'_> {
             (Op::Load { size, signed, base, disp }, Some(result)) => {
                 self.load(*size, *signed, (*base, *disp), result)
             }
+            (Op::KernelField { base, field }, Some(result)) => {
+                let base = self.register(*base)?;
+                let operands = [Constraint::reg_def(result), Constraint::reg_use(base)];
+                self.push(Machine::KernelField(field), &operands);
+                Ok(())
+            }
             (Op::Binary(op, lhs, rhs), Some(result)) => self.binary(*op, *lhs, *rhs, inst.result, result),
             (Op::Unary(op, value), Some(result)) => self.unary(*op, *value, result),
             (Op::Compare(condition), Some(result)) => self.set(*condition, inst.result, result),

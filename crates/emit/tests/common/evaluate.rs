@@ -64,6 +64,8 @@ impl<'a> Evaluator<'a> {
                 let unused = 64 - *size as u32 * 8;
                 if *signed { ((raw << unused) as i64 >> unused) as u64 } else { raw }
             }
+            // The kernel's structures are not simulated.
+            Op::KernelField { .. } => 0,
             Op::Store { size, base, disp, value } => {
                 self.write(*size, address(values[base], *disp), operand(*value, values));
                 0

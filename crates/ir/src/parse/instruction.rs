@@ -84,6 +84,11 @@ fn operation(name: &str, line: &mut Line) -> Result<Option<Op>, String> {
         "map" => Op::MapReference(MapId(line.index("m")?)),
         "function" => Op::FunctionReference(FunctionId(line.index("f")?)),
         "slot" => Op::SlotAddress(Slot(line.index("s")?)),
+        "field" => {
+            let (base, name) = (line.value()?, line.word()?);
+            let field = KernelField::named(name).ok_or_else(|| format!("unknown field `{name}`"))?;
+            Op::KernelField { base, field }
+        }
         "helper" => Op::Helper { id: line.number()?, args: line.values()? },
         "call" => Op::Call { function: FunctionId(line.index("f")?), args: line.values()? },
         _ => return memory(name, line),

@@ -3,7 +3,8 @@
 use super::range::{Cond, Range, range_of_binary};
 use super::{Address, Coder, Word};
 use crate::{
-    BinaryOp, Block, CompareOp, Condition, FunctionId, Op, Operand, Size, Terminator, UnaryOp, Value, eval,
+    BinaryOp, Block, CompareOp, Condition, FunctionId, KernelField, Op, Operand, Size, Terminator, UnaryOp,
+    Value, eval,
 };
 
 /// Operations on words, appended to the current block as far as they are not known.
@@ -178,6 +179,15 @@ pub trait Words: Coder {
             (_, false) => Range::up_to((1 << bits) - 1),
         };
         self.set_range(value, range);
+        Word::Value(value)
+    }
+
+    /// A field of the kernel's structure whose address `base` is.
+    fn kernel_field(&mut self, base: Value, field: &'static KernelField) -> Word {
+        let value = self.emit(Op::KernelField { base, field });
+        if field.size() != Size::B8 {
+            self.set_range(value, Range::up_to((1 << (8 * field.size() as u32)) - 1));
+        }
         Word::Value(value)
     }
 

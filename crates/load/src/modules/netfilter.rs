@@ -52,17 +52,28 @@ fn registered(arguments: &[Value]) -> Result<(Vec<Point>, Value), String> {
             "bad field 'priority' (above {DEFRAGMENTATION} expected, where packets are whole)"
         ));
     }
-    if !matches!(field(fields, "mark")?, Value::Nil) {
-        return Err("bad field 'mark' (a program of this hook has no access to a packet's mark)".to_string());
-    }
+    let mark = mark(fields)?;
     let point = |family| {
-        let place = NetfilterPlace { family, number: number_of_point as u32, priority, defragments };
+        let place = NetfilterPlace { family, number: number_of_point as u32, priority, defragments, mark };
         Point::at(&NETFILTER, Place::Netfilter(place))
     };
     let handler = field(fields, "hook")?;
     match &handler {
         Value::Function(_) => Ok((families.into_iter().map(point).collect(), handler)),
         other => Err(bad(other, "hook", "function")),
+    }
+}
+
+/// The mark that packets have to have: 0 if nothing is said, as in Lunatik; `None` where any will do.
+fn mark(fields: &Table) -> Result<Option<u32>, String> {
+    match field(fields, "mark")? {
+        Value::String(word) if word == "any" => Ok(None),
+        Value::String(_) => Err("bad field 'mark' (a number or \"any\" expected)".to_string()),
+        _ => {
+            let mark = number(fields, "mark", Some(0))?;
+            let mark = u32::try_from(mark).map_err(|_| "bad field 'mark' (integer of 32 bits expected)");
+            Ok(Some(mark?))
+        }
     }
 }
 

@@ -3,8 +3,9 @@
 use super::header::{Assignment, Headers, Protocol, RefusedBy, Values, Write};
 use crate::assign::{Takes, word_of};
 use crate::{Machine, Value};
-use moonhook_hook::Metadata;
-use moonhook_ir::Size;
+use moonhook_hook::{Path, Source};
+use moonhook_ir::words::Word;
+use moonhook_ir::{BinaryOp, CompareOp, KernelField, Size, Value as Place};
 
 /// All that some hook has.
 pub fn protocols<M: Machine>() -> [Protocol<M>; 5] {
@@ -34,13 +35,43 @@ fn assigned<M: Machine>(write: Write<M>) -> Option<Assignment<M>> {
 }
 
 fn read<M: Machine>(machine: &mut M, name: &str) -> Values<M> {
-    let Some(Metadata { at, .. }) = machine.hook().metadata(name) else {
-        return machine.only(Value::Nothing);
-    };
+    match number(machine, name) {
+        Some(word) => machine.only(Value::Number(word)),
+        None => machine.only(Value::Nothing),
+    }
+}
+
+/// What the kernel keeps under that name; `None` at hooks that do not have it.
+pub fn number<M: Machine>(machine: &mut M, name: &str) -> Option<Word> {
+    let metadata = machine.hook().metadata(name)?;
     let context = machine.program_context();
     let context = machine.value(context);
-    let word = machine.load(context, *at, Size::B4, false);
-    machine.only(Value::Number(word))
+    Some(match metadata.source {
+        Source::Word { at, .. } => machine.load(context, at, Size::B4, false),
+        Source::Structures(paths) => {
+            let mut found = Word::Imm(0);
+            for path in paths.iter().rev() {
+                let number = follow(machine, context, path);
+                // Where the number is 0, all bits of the other one are kept, else none.
+                let is_zero = machine.compare(CompareOp::Eq, number, 0);
+                let is_zero = machine.condition_word(is_zero);
+                let mask = machine.sub(0, is_zero);
+                let other = machine.and(found, mask);
+                found = machine.binary(BinaryOp::Or, number, other);
+            }
+            found
+        }
+    })
+}
+
+/// The number at the end of a path. What lies behind an address that is 0 is 0.
+fn follow<M: Machine>(machine: &mut M, context: Place, path: &Path) -> Word {
+    let mut found = machine.load(context, path.at, Size::B8, false);
+    for field in path.fields.iter().filter_map(|field| KernelField::named(field)) {
+        let base = machine.value(found);
+        found = machine.kernel_field(base, field);
+    }
+    found
 }
 
 /// Where programs of the hook cannot change it, no state is left.
@@ -50,14 +81,13 @@ fn write<M: Machine>(
     value: Value,
     refused: &mut RefusedBy<M>,
 ) -> Result<(), M::Stop> {
-    let (Some(Metadata { at, is_written: true, .. }), Some(word)) =
-        (machine.hook().metadata(name), word_of(value))
-    else {
+    let source = machine.hook().metadata(name).map(|metadata| metadata.source);
+    let (Some(Source::Word { at, is_written: true }), Some(word)) = (source, word_of(value)) else {
         refused.absent.push(machine.take_state());
         return Ok(());
     };
     let context = machine.program_context();
     let context = machine.value(context);
-    machine.store(context, *at, Size::B4, word);
+    machine.store(context, at, Size::B4, word);
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Where the kernel would send a packet on: its forwarding tables (`bpf_fib_lookup`, `struct bpf_fib_lookup` of include/uapi/linux/bpf.h).
 
 use super::header::Headers;
+use super::metadata;
 use super::network::{self, IPV4, IPV6, Part};
 use crate::{Access, Machine};
 use moonhook_ir::words::{Address, Path, Word};
@@ -100,10 +101,7 @@ fn fill<M: Machine>(machine: &mut M, words: &[Word], at: Value) -> Result<(), M:
     for word in 0..PARAMETERS as i16 / 8 {
         machine.store(at, 8 * word, Size::B8, 0);
     }
-    if let Some(metadata) = machine.hook().metadata("ifindex") {
-        let context = machine.program_context();
-        let context = machine.value(context);
-        let interface = machine.load(context, metadata.at, Size::B4, false);
+    if let Some(interface) = metadata::number(machine, "ifindex") {
         machine.store(at, INTERFACE, Size::B4, interface);
     }
     machine.store(at, PROTOCOL, Size::B1, words[Part::Protocol as usize]);
