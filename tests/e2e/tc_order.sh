@@ -36,6 +36,12 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one: one.sendto(b"x", (
 }
 listed() { "$MOONHOOK" list --json | jq -r '.[].hook' | sort | tr '\n' ,; }
 
+# beside NAME: the programs of its hook.
+beside() {
+    "$MOONHOOK" list --json |
+        jq -r --arg name "$1" '.[] | select(.name == $name).neighbours[0].programs | map(.name + (if .own then ", its own" else "" end)) | join(" ")'
+}
+
 script one 1 nil
 script two 2 '{ first = true }'
 script three 3 '{ before = "one" }'
@@ -47,6 +53,11 @@ for form in expanded general; do
     for name in two three four; do start "$name"; done
     is 2431 passed
     is 'tc.ingress,tc.ingress after two,tc.ingress before one,tc.ingress first,tc.ingress last,' listed
+    # The list names who else is there, in order.
+    is 'two four three one end, its own' beside end
+    is 'two four three, its own one end' beside three
+    "$MOONHOOK" list | grep -q '^one is not alone at tc.ingress: two (number [0-9]*), four (number [0-9]*), three (number [0-9]*), one (number [0-9]*, its own), end (' ||
+        die "$("$MOONHOOK" list)"
     # By the kernel's number; what comes without an order stands behind what was there, before what is last, or not.
     fails 3 "$MOONHOOK" run right0 "$WORK/other.lua" --netns "$NETNS" --form "$form"
     grep -q "MH0528.*no program 'nobody' at tc.ingress of 'right0'" "$WORK/fails.err" || die "$(cat "$WORK/fails.err")"

@@ -3,13 +3,14 @@
 use crate::pins::PinOptions;
 use crate::remote::{RemoteOptions, ask};
 use crate::{CliError, Exit};
-use moonhook_daemon::{Client, DaemonError, Name, Request, RuntimeFolder, Status};
+use moonhook_daemon::{Client, DaemonError, Listed, Name, Neighbours, Request, RuntimeFolder, Status};
 use std::io::Write;
 use std::time::Duration;
 
 /// List the scripts that run
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+Where other programs are asked besides (tc, control groups), they are named in their order.
 A script without a process is one that `run --pin` has left attached, wherever it is pinned. One that is incomplete is what a
 process has left that was killed while it pinned: `moonhook stop` removes it, and so does the next run of that name.
 
@@ -85,7 +86,21 @@ fn table(found: &[Status], out: &mut dyn Write) -> Result<(), CliError> {
         let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
         writeln!(out, "{}", cells.collect::<Vec<_>>().join("  ").trim_end())?;
     }
+    for status in found {
+        for Neighbours { point, programs } in &status.neighbours {
+            let programs: Vec<String> = programs.iter().map(program).collect();
+            writeln!(out, "{} is not alone at {point}: {}", status.name, programs.join(", "))?;
+        }
+    }
     Ok(())
+}
+
+/// A program among others.
+fn program(program: &Listed) -> String {
+    // Whoever loads a program gives it a name, which the kernel takes letters, digits, '_' and '.' for (`bpf_obj_name_cpy`).
+    let name = if program.name.is_empty() { "?" } else { &program.name };
+    let own = if program.own { ", its own" } else { "" };
+    format!("{} (number {}{own})", name, program.id)
 }
 
 fn row(status: &Status) -> [String; 8] {

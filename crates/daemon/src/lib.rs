@@ -26,8 +26,9 @@ pub use error::DaemonError;
 pub use folder::{Claim, RuntimeFolder};
 pub use name::Name;
 pub use protocol::{
-    Answer, ClientId, Delivery, Dumped, Executed, Failure, Form, FormReason, Kept, MAX_REQUEST, Pending,
-    Reloaded, Replaced, Reply, Request, Status, TableInfo, TableKept, TableOperation, Timing, VERSION,
+    Answer, ClientId, Delivery, Dumped, Executed, Failure, Form, FormReason, Kept, Listed, MAX_REQUEST,
+    Neighbours, Pending, Reloaded, Replaced, Reply, Request, Status, TableInfo, TableKept, TableOperation,
+    Timing, VERSION,
 };
 pub use publisher::{Publisher, Subscription};
 pub use server::Server;

@@ -306,6 +306,28 @@ pub struct Status {
     /// A process was killed before it had pinned all: not all hooks have a program, maybe none.
     #[serde(default)]
     pub incomplete: bool,
+    /// Who is asked besides, at hooks with lists of programs where there is somebody else.
+    #[serde(default)]
+    pub neighbours: Vec<Neighbours>,
+}
+
+/// The programs that are at a place of a script's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Neighbours {
+    /// Hook and place, as in the script.
+    pub point: String,
+    /// In the order in which they are asked.
+    pub programs: Vec<Listed>,
+}
+
+/// A program in the kernel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Listed {
+    pub id: u32,
+    /// 15 bytes at most; empty if it cannot be known.
+    pub name: String,
+    /// It is the script's.
+    pub own: bool,
 }
 
 /// What handlers were compiled to.

@@ -39,7 +39,7 @@ pub use error::{Holder, InstallError, Rejection};
 pub use events::Events;
 pub use interface::{Interface, InterfaceName};
 pub use interface_watch::InterfaceWatch;
-pub use link::{Cgroup, Frames, KeptFrame, Link, Mode, Netfilter, RequestedMode, Site, Target};
+pub use link::{Cgroup, Frames, KeptFrame, Link, Mode, Neighbour, Netfilter, RequestedMode, Site, Target};
 pub use map::{DataSection, MapInfo};
 pub use peer::{Peer, Sent, is_lost};
 pub use pin::{PinnedMap, create_pin_folder, section_bytes, unpin};

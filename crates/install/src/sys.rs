@@ -4,7 +4,7 @@ use libbpf_sys as bpf;
 use nix::errno::Errno;
 use std::ffi::{CStr, CString};
 use std::mem::size_of;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -79,6 +79,12 @@ pub(crate) fn first_value(map: BorrowedFd<'_>, size: usize) -> Result<Vec<u8>, E
 pub(crate) fn program_name(info: &bpf::bpf_prog_info) -> String {
     let bytes: Vec<u8> = info.name.iter().map(|c| *c as u8).take_while(|c| *c != 0).collect();
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The name of a program of that number; empty where there is none, or none can be had.
+pub(crate) fn name_of_program(id: u32) -> String {
+    let info = program_by_id(id).and_then(|program| program_info(program.as_fd()));
+    info.map(|info| program_name(&info)).unwrap_or_default()
 }
 
 /// `BPF_OBJ_GET_INFO_BY_FD` of a link, without its strings.
@@ -214,18 +220,23 @@ pub(crate) fn program_by_id(id: u32) -> Result<OwnedFd, Errno> {
 /// a place.
 pub(crate) const MOST_AT_ONCE: usize = 63;
 
-/// The numbers of the programs in an interface's list of one direction (`BPF_TCX_…`), in the caller's network namespace.
-pub(crate) fn programs_at(index: u32, direction: bpf::bpf_attach_type) -> Result<Vec<u32>, Errno> {
+/// The numbers of the programs in a list, in order: of an interface's direction (`BPF_TCX_…`; the target is its index, in the caller's
+/// network namespace), or of a control group's (its descriptor).
+pub(crate) fn programs_at(
+    target: i32,
+    attach_type: bpf::bpf_attach_type,
+    flags: u32,
+) -> Result<Vec<u32>, Errno> {
     let mut ids = vec![0; MOST_AT_ONCE];
     let mut query = bpf::bpf_prog_query_opts {
         sz: size_of::<bpf::bpf_prog_query_opts>() as _,
+        query_flags: flags,
         prog_ids: ids.as_mut_ptr(),
         ..Default::default()
     };
     query.__bindgen_anon_1.count = MOST_AT_ONCE as u32;
-    let target = i32::try_from(index).map_err(|_| Errno::EINVAL)?;
     // SAFETY: `ids` has room for as many numbers as `query` says, and outlives the call.
-    check(unsafe { bpf::bpf_prog_query_opts(target, direction, &raw mut query) })?;
+    check(unsafe { bpf::bpf_prog_query_opts(target, attach_type, &raw mut query) })?;
     // SAFETY: the kernel has filled in the count.
     ids.truncate(unsafe { query.__bindgen_anon_1.count } as usize);
     Ok(ids)

@@ -293,6 +293,7 @@ impl Pins {
             lost_events: 0,
             pinned: !attached.is_empty(),
             incomplete: !is_whole,
+            neighbours: Vec::new(),
         }
     }
 }

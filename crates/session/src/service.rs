@@ -4,8 +4,11 @@ use crate::SessionError;
 use crate::changes::Wanted;
 use crate::report::JsonError;
 use crate::session::{Session, mode};
-use moonhook_daemon::{Answer, ClientId, Failure, Pending, Request, Status, TableOperation};
+use moonhook_daemon::{
+    Answer, ClientId, Failure, Listed, Neighbours, Pending, Request, Status, TableOperation,
+};
 use moonhook_engine::EngineError;
+use moonhook_install::{Link, Neighbour};
 use serde_json::Value;
 
 impl Session {
@@ -64,8 +67,17 @@ impl Session {
             lost_events: counters.lost_events,
             pinned: self.pins.is_some(),
             incomplete: false,
+            neighbours: self.attachments.links().iter().filter_map(neighbours).collect(),
         })
     }
+}
+
+/// Who is asked besides the link's program.
+fn neighbours(link: &Link) -> Option<Neighbours> {
+    let listed = |found: Neighbour| Listed { id: found.id, name: found.name, own: found.is_own };
+    let programs: Vec<Listed> = link.neighbours().into_iter().map(listed).collect();
+    let others = programs.iter().any(|program| !program.own);
+    others.then(|| Neighbours { point: link.point().to_string(), programs })
 }
 
 fn json<T: serde::Serialize>(result: Result<T, SessionError>) -> Answer {

@@ -9,7 +9,7 @@ use crate::privilege::LOAD;
 use crate::{InstallError, sys};
 use libbpf_sys::{
     BPF_CGROUP_INET_EGRESS, BPF_CGROUP_INET_INGRESS, BPF_CGROUP_INET4_CONNECT, BPF_CGROUP_INET6_CONNECT,
-    BPF_LINK_TYPE_CGROUP, bpf_attach_type, bpf_link_info,
+    BPF_F_QUERY_EFFECTIVE, BPF_LINK_TYPE_CGROUP, bpf_attach_type, bpf_link_info,
 };
 use moonhook_hook::{self as hook, CGROUP_EGRESS, CGROUP_INGRESS, Hook, Place, Point};
 use nix::errno::Errno;
@@ -73,6 +73,17 @@ impl Kind for OfCgroup {
 
     fn is_attached(&self, info: &bpf_link_info) -> bool {
         id(info) != 0
+    }
+
+    /// Those of the groups above, which decide too, included.
+    fn programs(&self, site: &Site) -> Vec<u32> {
+        let Site::Cgroup(group) = site else { return Vec::new() };
+        let folder = File::open(&group.path)
+            .ok()
+            .filter(|folder| folder.metadata().is_ok_and(|it| it.ino() == group.id));
+        let programs =
+            |folder: File| sys::programs_at(folder.as_raw_fd(), self.attach_type, BPF_F_QUERY_EFFECTIVE);
+        folder.and_then(|folder| programs(folder).ok()).unwrap_or_default()
     }
 }
 

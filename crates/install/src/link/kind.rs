@@ -39,6 +39,11 @@ pub trait Kind: Sync {
         true
     }
 
+    /// The numbers of the programs where the link is, in the order in which they are asked; none at hooks without lists of them.
+    fn programs(&self, _: &Site) -> Vec<u32> {
+        Vec::new()
+    }
+
     /// Whether what the link is attached to still exists.
     fn is_attached(&self, info: &bpf_link_info) -> bool;
 }

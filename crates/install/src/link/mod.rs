@@ -60,6 +60,17 @@ fn is_attached(hold: &Hold) -> bool {
     hold.is_attached(|info| kind_of_link(info).is_some_and(|kind| kind.is_attached(info)))
 }
 
+/// A program in a list of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Neighbour {
+    /// The kernel's number of it.
+    pub id: u32,
+    /// As the kernel has it: 15 bytes at most; empty where it may not be known.
+    pub name: String,
+    /// It is the link's own.
+    pub is_own: bool,
+}
+
 /// A program in a hook. Dropping it detaches, and so does the end of the process, unless the link is pinned;
 /// so does the end of what it is attached to.
 #[derive(Debug)]
@@ -132,6 +143,15 @@ impl Link {
     /// Why native mode was not to be had, if generic mode is the second choice.
     pub fn native_refused(&self) -> Option<&str> {
         self.native_refused.as_deref()
+    }
+
+    /// The programs that are asked where this one is, in their order, if there can be several.
+    pub fn neighbours(&self) -> Vec<Neighbour> {
+        let Some(kind) = kind_of_hook(self.point.hook) else { return Vec::new() };
+        let ids = netns::within(self.netns.as_deref(), || kind.programs(&self.site)).unwrap_or_default();
+        let own = self.hold.program().ok();
+        let named = |id| Neighbour { id, name: sys::name_of_program(id), is_own: Some(id) == own };
+        ids.into_iter().map(named).collect()
     }
 
     /// What it is attached to.

@@ -24,6 +24,8 @@ pub(super) struct OfInterface {
     /// Whether the program of such a link is at an interface of the calling thread's namespace: other namespaces have interfaces of the
     /// same number.
     pub is_at: fn(&bpf_link_info, &Interface) -> bool,
+    /// The numbers of the programs at an interface of the calling thread's namespace, in order, at hooks with lists of them.
+    pub programs: fn(&Interface) -> Vec<u32>,
     /// The interface's index in the information on such a link; 0 when the interface is gone.
     pub index: fn(&bpf_link_info) -> u32,
 }
@@ -81,6 +83,10 @@ impl Kind for OfInterface {
 
     fn is_attached(&self, info: &bpf_link_info) -> bool {
         (self.index)(info) != 0
+    }
+
+    fn programs(&self, site: &Site) -> Vec<u32> {
+        site.interface().map(self.programs).unwrap_or_default()
     }
 }
 

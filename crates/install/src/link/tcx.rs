@@ -9,14 +9,15 @@ use libbpf_sys::{
 };
 use moonhook_hook::{Order, Other, TC_EGRESS, TC_INGRESS};
 use nix::errno::Errno;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 
 pub(super) const INGRESS: OfInterface = OfInterface {
     hook: &TC_INGRESS,
     is: |info| is(info, BPF_TCX_INGRESS),
     attach: |program, interface, wanted| attach(BPF_TCX_INGRESS, program, interface, wanted),
     mode: |_| None,
-    is_at: |info, interface| is_at(BPF_TCX_INGRESS, info, interface),
+    is_at: |info, interface| has_program(info, &programs(BPF_TCX_INGRESS, interface)),
+    programs: |interface| programs(BPF_TCX_INGRESS, interface),
     index,
 };
 
@@ -25,12 +26,15 @@ pub(super) const EGRESS: OfInterface = OfInterface {
     is: |info| is(info, BPF_TCX_EGRESS),
     attach: |program, interface, wanted| attach(BPF_TCX_EGRESS, program, interface, wanted),
     mode: |_| None,
-    is_at: |info, interface| is_at(BPF_TCX_EGRESS, info, interface),
+    is_at: |info, interface| has_program(info, &programs(BPF_TCX_EGRESS, interface)),
+    programs: |interface| programs(BPF_TCX_EGRESS, interface),
     index,
 };
 
-fn is_at(direction: u32, info: &bpf_link_info, interface: &Interface) -> bool {
-    sys::programs_at(interface.index, direction).is_ok_and(|programs| has_program(info, &programs))
+/// The numbers of those that are there, in order.
+fn programs(direction: u32, interface: &Interface) -> Vec<u32> {
+    let index = i32::try_from(interface.index).unwrap_or(i32::MAX);
+    sys::programs_at(index, direction, 0).unwrap_or_default()
 }
 
 fn is(info: &bpf_link_info, direction: u32) -> bool {
@@ -79,9 +83,8 @@ fn name(direction: u32) -> &'static str {
 /// The kernel's number of a program that is at the interface.
 fn number(direction: u32, other: &Other, interface: &Interface) -> Result<u32, InstallError> {
     let mut existing = Vec::new();
-    for id in sys::programs_at(interface.index, direction).unwrap_or_default() {
-        let info = sys::program_by_id(id).and_then(|program| sys::program_info(program.as_fd()));
-        let known = info.map(|info| sys::program_name(&info)).unwrap_or_default();
+    for id in programs(direction, interface) {
+        let known = sys::name_of_program(id);
         let is_it = match other {
             Other::Number(number) => *number == id,
             Other::Name(name) => known.as_bytes() == &name.as_bytes()[..name.len().min(NAME)],

@@ -59,6 +59,7 @@ pub(super) const KIND: OfInterface = OfInterface {
         sys::xdp_query(interface.index)
             .is_ok_and(|found| has_program(info, &[found.prog_id, found.drv_prog_id, found.skb_prog_id]))
     },
+    programs: |_| Vec::new(),
     // SAFETY: for a link of type XDP the kernel has filled in the `xdp` member.
     index: |info| unsafe { info.__bindgen_anon_1.xdp.ifindex },
 };
