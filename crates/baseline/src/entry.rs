@@ -2,6 +2,7 @@
 
 use super::General;
 use super::program::Accessed;
+use super::random;
 use moonhook_hook::Hook;
 use moonhook_ir as ir;
 use moonhook_ir::Builder;
@@ -383,13 +384,7 @@ impl General<'_> {
         for (field, word) in statics {
             code.store_constant(state, *field, *word as i64);
         }
-        for field in [L_RANDOM0, L_RANDOM1, L_RANDOM2, L_RANDOM3] {
-            let high = code.emit(Op::Helper { id: helper::GET_PRANDOM_U32, args: vec![] });
-            let high = code.binary(BinaryOp::Shl, high, 32);
-            let low = code.emit(Op::Helper { id: helper::GET_PRANDOM_U32, args: vec![] });
-            let word = code.binary(BinaryOp::Or, high, low);
-            code.store(state, field, word);
-        }
+        random::prepare(code, state, self.options.seed);
         code.jump(ready, &[]);
         code.block = ready;
     }

@@ -23,6 +23,7 @@ mod named;
 mod ops;
 mod own;
 mod program;
+mod random;
 mod reach;
 mod routines;
 mod script;

@@ -21,6 +21,8 @@ use moonhook_engine::{Choice, Settings};
 use moonhook_hook::Layer;
 use moonhook_load::Moment;
 use moonhook_user::UserTier;
+use nix::sched::{CpuSet, sched_getcpu, sched_setaffinity};
+use nix::unistd::Pid;
 use std::io::Write;
 use std::path::PathBuf;
 use tier::{KernelTier, Outcome, RealLua, Tier};
@@ -38,6 +40,7 @@ Examples:
   moonhook replay filter.lua trace.pcapng --quiet --out passed.pcap
   moonhook replay filter.lua trace.pcap --tier user      # in real Lua: needs no privilege
   moonhook replay filter.lua trace.pcap --tier both
+  moonhook replay sample.lua trace.pcap --tier both --seed 7   # where handlers call math.random
 
 Exit codes: 0 done, 1 script refused or tiers differ, 2 usage, 3 privilege, kernel or file, 4 bug in Moonhook")]
 pub struct Arguments {
@@ -60,6 +63,9 @@ pub struct Arguments {
     pub json: bool,
     #[command(flatten)]
     script_options: ScriptOptions,
+    /// What `math.random` begins with in both tiers, as `math.randomseed(N)` takes it [default: another number each time in the kernel]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    seed: Option<i64>,
     /// Stop after that many frames
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
@@ -107,13 +113,19 @@ type Tiers = Vec<Box<dyn Tier>>;
 /// there is one.
 fn tiers(arguments: &Arguments) -> Result<(Tiers, Layer, Option<Choice>), CliError> {
     let scripts = std::slice::from_ref(&arguments.script);
-    let settings = Settings { given_time: true, any_interface: true, ..arguments.script_options.settings() };
+    let seed = arguments.seed;
+    if seed.is_some() {
+        stay_on_this_cpu();
+    }
+    let settings =
+        Settings { given_time: true, any_interface: true, seed, ..arguments.script_options.settings() };
     let loaded = loading::load(scripts, &settings.load, arguments.json, arguments.json)?;
     let program = hook::program(&loaded.snapshot, settings.load.hook);
     let layer = program.point.hook.layer;
     let user = |loaded| -> Result<Box<dyn Tier>, CliError> {
         let on_error = settings.on_error.clone();
-        let options = moonhook_user::Options { on_error, budget: settings.budget.into() };
+        let (budget, seed) = (settings.budget.into(), settings.seed);
+        let options = moonhook_user::Options { on_error, budget, seed };
         Ok(Box::new(RealLua { tier: UserTier::new(loaded, options)?, point: program.point.clone() }))
     };
     if arguments.tier == TierChoice::User {
@@ -127,6 +139,19 @@ fn tiers(arguments: &Arguments) -> Result<(Tiers, Layer, Option<Choice>), CliErr
         TierChoice::Both => (vec![Box::new(kernel), user(loaded)?], layer, form),
         _ => (vec![Box::new(kernel)], layer, form),
     })
+}
+
+/// Test runs are on the CPU of the thread, and each CPU has pseudo-random numbers of its own.
+fn stay_on_this_cpu() {
+    let stay = |cpu| {
+        let mut only = CpuSet::new();
+        only.set(cpu).and_then(|()| sched_setaffinity(Pid::from_raw(0), &only))
+    };
+    if let Err(errno) = sched_getcpu().and_then(stay) {
+        eprintln!(
+            "note: cannot stay on one CPU, each of which has pseudo-random numbers of its own ({errno})"
+        );
+    }
 }
 
 /// Runs the frames. A packet of an interface that is not Ethernet is reported, and the others go on.

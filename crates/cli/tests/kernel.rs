@@ -94,6 +94,33 @@ fn both_tiers_agree() {
     assert!(both.contains("error x.lua:8: bad argument #1 to 'getbyte' (out of bounds)"), "{both}");
 }
 
+/// `--seed` is what `math.randomseed` takes, in both tiers, whatever load time has done.
+#[test]
+fn pseudo_random_numbers_are_the_same_in_both_tiers() {
+    if !kernel_available("pseudo_random_numbers_are_the_same_in_both_tiers") {
+        return;
+    }
+    let script = |first: &str| {
+        format!(
+            "{first} require('xdp').attach(function(pkt) print(math.random(100), math.random(0), math.random(-9, 9)) end)"
+        )
+    };
+    let seeded = "local seeded = false local function seed() if not seeded then math.randomseed(-3) seeded = true end end";
+    let other = script(seeded).replace("function(pkt) ", "function(pkt) seed() ");
+    let place = Place::with(&[("x.lua", &script("print(math.random(100))")), ("other.lua", &other)]);
+    place.capture("t.pcap", &[0, 1, 2, 3, 4, 1]);
+    let prints = |arguments: &[&str]| {
+        let shown = place.run(&[&["replay"], arguments, &["t.pcap"]].concat()).ends_with(0).stdout();
+        let prints = shown.lines().filter(|line| line.trim_start().starts_with("print "));
+        prints.map(str::to_string).collect::<Vec<_>>()
+    };
+    let both = prints(&["--tier", "both", "--seed=-3", "x.lua"]);
+    assert_eq!(both.len(), 6, "{both:?}");
+    assert_eq!(both, prints(&["--tier", "user", "--seed=-3", "x.lua"]));
+    assert_eq!(both, prints(&["--tier", "both", "other.lua"]));
+    assert_ne!(both, prints(&["--tier", "both", "--seed", "4", "x.lua"]));
+}
+
 /// The tiers count steps in different units, so a budget that one of them exhausts shows a difference.
 #[test]
 fn a_difference_is_listed_and_ends_with_1() {

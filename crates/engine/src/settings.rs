@@ -16,6 +16,8 @@ pub struct Settings {
     pub count_verdicts: bool,
     /// Time is what whoever runs the program says ([`moonhook_specialise::Clock`]).
     pub given_time: bool,
+    /// What `math.random` begins with on each CPU, as `math.randomseed` takes it; `None`: random numbers of the kernel.
+    pub seed: Option<i64>,
     /// Every interface that handlers name exists, and none is looked up: for test runs.
     pub any_interface: bool,
     /// The program also takes frames in several buffers.
@@ -51,6 +53,7 @@ impl Default for Settings {
             cpus: None,
             count_verdicts: false,
             given_time: false,
+            seed: None,
             any_interface: false,
             frags: false,
             form: None,

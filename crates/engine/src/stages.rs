@@ -73,6 +73,7 @@ pub fn lower(
         cpus: settings.cpus.unwrap_or_else(possible_cpus),
         count_verdicts: settings.count_verdicts,
         given_time: settings.given_time,
+        seed: settings.seed,
         any_interface: settings.any_interface,
         clones: snapshot.clones(),
         frags: settings.frags,

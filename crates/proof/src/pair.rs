@@ -193,7 +193,11 @@ struct User {
 
 impl User {
     fn new(loaded: Loaded, budget: u64) -> Result<User, ProofError> {
-        let options = moonhook_user::Options { on_error: on_error(&loaded.snapshot), budget };
+        let options = moonhook_user::Options {
+            on_error: on_error(&loaded.snapshot),
+            budget,
+            ..moonhook_user::Options::default()
+        };
         let points = loaded.snapshot.points();
         Ok(User { tier: UserTier::new(loaded, options)?, points })
     }

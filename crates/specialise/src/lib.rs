@@ -120,6 +120,8 @@ pub struct Options {
     pub count_verdicts: bool,
     /// Time is what the data section `clock` says ([`Clock`]), and not what it is.
     pub given_time: bool,
+    /// What `math.random` begins with on each CPU, as `math.randomseed` takes it; `None`: random numbers of the kernel.
+    pub seed: Option<i64>,
     /// Every interface that handlers name exists, and none is looked up: packets go nowhere.
     pub any_interface: bool,
     /// Give what few packets need functions of its own. Their frames come out of the program's 512 bytes of stack.
@@ -143,6 +145,7 @@ impl Default for Options {
             copies: false,
             count_verdicts: false,
             given_time: false,
+            seed: None,
             clones: false,
             any_interface: false,
             subprograms: true,

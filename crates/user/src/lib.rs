@@ -16,7 +16,7 @@ mod steps;
 mod tables;
 
 use metadata::Metadata;
-use mlua::{Function, Lua};
+use mlua::{Function, Lua, Table};
 use moonhook_hook::{HOOKS, Hook, NetfilterPlace, OnError, Place, Point};
 use protocol::Frame;
 use protocol::Peer;
@@ -45,11 +45,13 @@ pub struct Options {
     pub on_error: OnError,
     /// The most virtual-machine instructions that the handlers may run for one frame, in all.
     pub budget: u64,
+    /// What `math.random` begins with, as `math.randomseed` takes it; `None`: where load time has left it.
+    pub seed: Option<i64>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { on_error: OnError::PASS, budget: 100_000 }
+        Options { on_error: OnError::PASS, budget: 100_000, seed: None }
     }
 }
 
@@ -91,6 +93,9 @@ impl UserTier {
     fn from_parts(lua: Lua, handlers: Vec<Handler>, options: Options) -> Result<Self, UserError> {
         // SAFETY: `exec_raw` calls the closure under Lua's protection and with enough stack; the closure owns nothing.
         unsafe { lua.exec_raw::<()>((), |state| object::register(state)) }?;
+        if let Some(seed) = options.seed {
+            lua.globals().get::<Table>("math")?.get::<Function>("randomseed")?.call::<()>(seed)?;
+        }
         Ok(UserTier { lua, handlers, options })
     }
 

@@ -289,7 +289,7 @@ fn arg_is_the_payload_offset() {
 
 #[test]
 fn endless_loops_end() {
-    let options = Options { on_error: OnError::named("drop"), budget: 50_000 };
+    let options = Options { on_error: OnError::named("drop"), budget: 50_000, ..Options::default() };
     for body in [
         "while true do end",
         "repeat pcall(function() while true do end end) until false",
