@@ -9,6 +9,7 @@
 //! connection has a thread, their number is bounded, and the longest idle one gives way to a new one. Only root and the
 //! server's own user are answered.
 
+mod answers;
 mod client;
 mod connection;
 mod datum;
@@ -20,15 +21,17 @@ mod publisher;
 mod request_line;
 mod server;
 
+pub use answers::{
+    Dumped, Executed, Form, FormReason, Kept, Listed, Neighbours, Reloaded, Replaced, Status, TableInfo,
+    TableKept, Timing,
+};
 pub use client::Client;
 pub use datum::{NoDatum, from_json, shown, to_json, word};
 pub use error::DaemonError;
 pub use folder::{Claim, RuntimeFolder};
 pub use name::Name;
 pub use protocol::{
-    Answer, ClientId, Delivery, Dumped, Executed, Failure, Form, FormReason, Kept, Listed, MAX_REQUEST,
-    Neighbours, Pending, Reloaded, Replaced, Reply, Request, Status, TableInfo, TableKept, TableOperation,
-    Timing, VERSION,
+    Answer, ClientId, Delivery, Failure, MAX_REQUEST, Pending, Reply, Request, TableOperation, VERSION,
 };
 pub use publisher::{Publisher, Subscription};
 pub use server::Server;
