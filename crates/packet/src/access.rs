@@ -171,6 +171,7 @@ pub trait Access: Machine {
 
     /// Writes a word to the frame at `offset`, which is at `address`.
     fn write_word(&mut self, address: Address, offset: Word, size: Size, word: Word) {
+        self.state_mut().packet_mut().sums.clear();
         self.store(address.base, address.disp, size, word);
         if let Some(copy) = self.copy() {
             self.write_through(copy, address, offset, size as i64);
@@ -182,12 +183,14 @@ pub trait Access: Machine {
         let facts = self.state_mut().packet_mut();
         (facts.bounds, facts.length) = (None, 0);
         facts.pointers.clear();
+        facts.sums.clear();
     }
 
     /// Must stand behind every write to the packet: what was parsed no longer holds.
     fn note_packet_written(&mut self) {
         let facts = self.state_mut().packet_mut();
         facts.parsed.clear();
+        facts.sums.clear();
         facts.written = true;
         self.code_mut().same.packet_may_change();
     }

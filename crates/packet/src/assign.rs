@@ -4,9 +4,10 @@
 //! of which the frame has only the beginning is right. Where the kernel may have left the checksum to the network card, a
 //! helper of the kernel changes it ([`moonhook_hook::Checksums`]).
 
-use crate::{Access, Fault, Machine, Value};
+use crate::machine::PacketState;
+use crate::{Access, ChangedSum, Fault, Machine, Value};
 use moonhook_hook::Checksums;
-use moonhook_ir::words::Word;
+use moonhook_ir::words::{CopyOnWrite, Path, PathState, Word, WordPaths};
 use moonhook_ir::{BinaryOp, CompareOp, Size};
 
 /// What a field can be assigned.
@@ -100,6 +101,12 @@ pub enum Covered {
     Addresses(u32),
 }
 
+/// Numbers that checksums are made of are below that, where a sum of 16 bits is made of them in three turns.
+const MOST: i64 = 1 << 40;
+
+/// The words of a checksum where there is none.
+const NO_SUM: [Word; 2] = [Word::Imm(0), Word::Imm(0)];
+
 /// Flags of `bpf_l4_csum_replace`.
 const PSEUDO_HEADER: i64 = 1 << 4;
 const MARK_MANGLED_0: i64 = 1 << 5;
@@ -122,7 +129,11 @@ pub trait Assign: Access {
         }
         let new = self.host_order(word, size);
         let offset = self.add(header.start, at);
+        let sums = self.state().packet().sums.clone();
         self.write_word(address, offset, size, new);
+        let end = at + size as i64;
+        let is_other = |sum: &ChangedSum| sum.start != header.start || sum.at + 2 <= at || sum.at >= end;
+        self.keep_sums(sums, is_other);
         Ok(self.change(old, new, size, at))
     }
 
@@ -163,29 +174,39 @@ pub trait Assign: Access {
         Change { difference: self.add(a.difference, b.difference), bias: a.bias + b.bias }
     }
 
-    /// The sum of 16 bits of a number below 2^37.
-    fn folded(&mut self, sum: Word, bias: i64) -> Word {
-        // Sums of words of 16 bits are below 2^19: after the first turn their high part is at most 7, and the second one has no carry.
-        let turns = if bias <= 4 * 0xffff { 2 } else { 3 };
+    /// The sum of 16 bits of a number that is at most that: of one that is not 0, from 1 to 0xffff.
+    fn folded(&mut self, sum: Word, most: i64) -> Word {
+        // A turn makes a number of 32 bits one of at most 0x1fffe, and that at most 0xffff.
+        let turns = if most < 1 << 32 { 2 } else { 3 };
         (0..turns).fold(sum, |sum, _| {
             let (high, low) = (self.shr(sum, 16), self.and(sum, 0xffff));
             self.add(low, high)
         })
     }
 
-    /// Changes a checksum that the header has itself.
-    fn fix(&mut self, header: Header, sum: Sum, change: Change) -> Result<(), Self::Stop> {
+    /// Changes a checksum that the header has itself; gives what it is made of now.
+    fn fix(&mut self, header: Header, sum: Sum, change: Change) -> Result<ChangedSum, Self::Stop> {
         let address = self.known_address(header.start, header.whole)?.plus(sum.at as i16);
-        let old = self.load_at(address, Size::B2, false);
-        let mut done = Vec::new();
+        let sums = self.state().packet().sums.clone();
+        let is_it = |known: &ChangedSum| known.start == header.start && known.at == sum.at;
+        let known = sums.iter().copied().find(|known| is_it(known) && known.most + 2 * change.bias < MOST);
+        let (before, most, exists) = match known {
+            Some(known) => (known.total, known.most, known.exists),
+            None => {
+                let old = self.load_at(address, Size::B2, false);
+                // ~old is 0xffff - old; another 0xffff keeps the sum from being 0.
+                (self.sub(2 * 0xffff, old), 2 * 0xffff, old)
+            }
+        };
+        let mut none = Vec::new();
         if sum.may_be_none {
-            let none = self.compare(CompareOp::Eq, old, 0);
-            self.leave_if(none, &mut done);
+            let is_none = self.compare(CompareOp::Eq, exists, 0);
+            self.leave_if(is_none, &mut none);
         }
-        // ~(~old + difference), where ~old is 0xffff - old; another 0xffff keeps the sum from being 0.
-        let base = self.sub(2 * 0xffff + change.bias, old);
-        let total = self.add(base, change.difference);
-        let folded = self.folded(total, change.bias);
+        let total = self.add(before, change.bias);
+        let total = self.add(total, change.difference);
+        let most = most + 2 * change.bias;
+        let folded = self.folded(total, most);
         let mut new = self.binary(BinaryOp::Xor, folded, 0xffff);
         if sum.may_be_none {
             let zero = self.compare(CompareOp::Eq, new, 0);
@@ -194,23 +215,67 @@ pub trait Assign: Access {
         }
         let offset = self.add(header.start, sum.at);
         self.write_word(address, offset, Size::B2, new);
-        done.push(self.take_state());
-        self.enter(done)
+        let mut paths: WordPaths<Self> =
+            none.into_iter().map(|state| Path { state, values: NO_SUM.to_vec() }).collect();
+        paths.push(self.take_path(vec![total, Word::Imm(1)]));
+        let words = self.meet(paths)?;
+        let [total, exists] = words.as_deref().and_then(|words| words.try_into().ok()).unwrap_or(NO_SUM);
+        self.keep_sums(sums, |known| !is_it(known));
+        let changed = ChangedSum { start: header.start, at: sum.at, total, exists, most };
+        self.state_mut().packet_mut().sums.push(changed);
+        Ok(changed)
     }
 
-    /// Changes the checksum of a transport header.
+    /// Enters the join of states with the checksums that were changed on the way to each. Where a state has not changed one that another has, it
+    /// lacks the header with it.
+    fn enter_with_sums(&mut self, states: Vec<(Self::State, Vec<ChangedSum>)>) -> Result<(), Self::Stop> {
+        let is = |a: &ChangedSum, b: &ChangedSum| a.start == b.start && a.at == b.at;
+        let mut all: Vec<ChangedSum> = Vec::new();
+        for sum in states.iter().filter(|(state, _)| state.alive()).flat_map(|(_, sums)| sums) {
+            match all.iter_mut().find(|known| is(known, sum)) {
+                Some(known) => known.most = known.most.max(sum.most),
+                None => all.push(*sum),
+            }
+        }
+        let words = |sums: &[ChangedSum], wanted: &ChangedSum| {
+            sums.iter().find(|sum| is(sum, wanted)).map_or(NO_SUM, |sum| [sum.total, sum.exists])
+        };
+        let path = |(state, sums): (Self::State, Vec<ChangedSum>)| {
+            let values = all.iter().flat_map(|wanted| words(&sums, wanted)).collect();
+            Path { state, values }
+        };
+        let paths = states.into_iter().map(path).collect();
+        let met = self.meet(paths)?.unwrap_or_default();
+        for (sum, [total, exists]) in all.into_iter().zip(met.as_chunks().0) {
+            let known = &mut self.state_mut().packet_mut().sums;
+            known.retain(|known| !is(known, &sum));
+            known.push(ChangedSum { total: *total, exists: *exists, ..sum });
+        }
+        Ok(())
+    }
+
+    /// Has these checksums known again, but for those that were written over.
+    fn keep_sums(&mut self, sums: CopyOnWrite<Vec<ChangedSum>>, stays: impl Fn(&ChangedSum) -> bool) {
+        let known = &mut self.state_mut().packet_mut().sums;
+        *known = sums;
+        if !known.iter().all(&stays) {
+            known.retain(stays);
+        }
+    }
+
+    /// Changes the checksum of a transport header; gives what it is made of now, as far as that is known.
     fn fix_transport(
         &mut self,
         header: Header,
         sum: Sum,
         covered: Covered,
         change: Change,
-    ) -> Result<(), Self::Stop> {
+    ) -> Result<Option<ChangedSum>, Self::Stop> {
         if !self.alive() {
-            return Ok(());
+            return Ok(None);
         }
         let Checksums::Helper(helper) = self.hook().checksums else {
-            return self.fix(header, sum, change);
+            return self.fix(header, sum, change).map(Some);
         };
         let mut difference = self.add(change.difference, change.bias);
         for _ in 0..if change.bias <= 4 * 0xffff { 0 } else { 2 } {
@@ -239,7 +304,7 @@ pub trait Assign: Access {
         self.note_packet_moved();
         let failed = self.compare(CompareOp::Ne, failed, 0);
         self.fail_if(failed, |machine| machine.fault(Fault::Memory));
-        Ok(())
+        Ok(None)
     }
 }
 

@@ -15,8 +15,25 @@ pub struct Facts {
     pub pointers: CopyOnWrite<Vec<Pointer>>,
     /// Results of parsing headers. Dropped when the packet is written.
     pub parsed: CopyOnWrite<Vec<Parsed>>,
+    /// Checksums that were changed, and what they were made of. Dropped when the packet is written.
+    pub sums: CopyOnWrite<Vec<ChangedSum>>,
     /// The packet may have been written.
     pub written: bool,
+}
+
+/// A checksum that has been changed: what stands in the packet is the complement of a sum of 16 bits, which is that of a number. A further change
+/// goes on with the number, and what the first one has written need not be read.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ChangedSum {
+    /// Where the header starts, and how many bytes behind that the checksum is.
+    pub start: Word,
+    pub at: i64,
+    /// The number.
+    pub total: Word,
+    /// 0 if there is no checksum.
+    pub exists: Word,
+    /// No number is greater.
+    pub most: i64,
 }
 
 /// Addresses that the verifier knows as the packet's.
@@ -62,6 +79,7 @@ impl Facts {
             length,
             pointers,
             parsed: self.parsed.common(&other.parsed),
+            sums: self.sums.common(&other.sums),
             written: self.written || other.written,
         }
     }

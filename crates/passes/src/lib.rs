@@ -20,6 +20,7 @@ mod helpers;
 mod interval;
 mod liveness;
 mod opaque;
+mod overwritten;
 mod params;
 mod paths;
 mod proofs;
@@ -50,6 +51,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "opaque", run: opaque::run },
     Pass { name: "params", run: params::run },
     Pass { name: "stores", run: stores::run },
+    Pass { name: "overwritten", run: overwritten::run },
     Pass { name: "dce", run: dce::run },
     Pass { name: "thread", run: thread::run },
 ];

@@ -5,7 +5,7 @@ use super::network::{self, IPV4, IPV6, Part};
 use super::transport::Parser;
 use super::{icmp, tcp, udp};
 use crate::assign::{Assign, Change, Covered, Header, Place, Sum, word_of};
-use crate::{Machine, Value};
+use crate::{ChangedSum, Machine, PacketState, Value};
 use moonhook_ir::Size;
 use moonhook_ir::words::Word;
 
@@ -24,12 +24,12 @@ pub fn bits<M: Machine>(
             (Some(place), Some(word)) => {
                 let change = machine.put(header(start, version), place, word)?;
                 if version == 4 && place.at != SUM.at {
-                    machine.fix(header(start, version), SUM, change)?;
+                    return Ok(vec![machine.fix(header(start, version), SUM, change)?]);
                 }
             }
             _ => refused.absent.push(machine.take_state()),
         }
-        Ok(())
+        Ok(Vec::new())
     })
 }
 
@@ -42,10 +42,11 @@ pub fn address<M: Machine>(
 ) -> Result<(), M::Stop> {
     by_version(machine, |machine, start, version| {
         let (header, at) = (header(start, version), places[usize::from(version == 6)]);
+        let mut sums = Vec::new();
         let change = match (version, value) {
             (4, Value::Ipv4(address)) => {
                 let change = machine.put(header, Place::word(at, Size::B4), address)?;
-                machine.fix(header, SUM, change)?;
+                sums.push(machine.fix(header, SUM, change)?);
                 change
             }
             (6, Value::Ipv6(high, low)) => {
@@ -55,10 +56,11 @@ pub fn address<M: Machine>(
             }
             _ => {
                 refused.unfit.push(machine.take_state());
-                return Ok(());
+                return Ok(sums);
             }
         };
-        addresses_changed(machine, version, change)
+        sums.extend(addresses_changed(machine, version, change)?);
+        Ok(sums)
     })
 }
 
@@ -66,29 +68,31 @@ fn header(start: Word, version: u32) -> Header {
     Header { start, whole: if version == 4 { IPV4 } else { IPV6 } }
 }
 
-/// Has a field written under each version, and goes on where it was.
+/// Has a field written under each version, and goes on where it was, with the checksums that it has changed.
 fn by_version<M: Machine>(
     machine: &mut M,
-    mut write: impl FnMut(&mut M, Word, u32) -> Result<(), M::Stop>,
+    mut write: impl FnMut(&mut M, Word, u32) -> Result<Vec<ChangedSum>, M::Stop>,
 ) -> Result<(), M::Stop> {
     let words = machine.known_header("ip", network::parse)?;
     let start = words[Part::Start as usize];
     let mut done = Vec::new();
     for (state, version) in network::by_version(machine, &words) {
         machine.resume(state);
+        let sums = if machine.alive() { write(machine, start, version)? } else { Vec::new() };
         if machine.alive() {
-            write(machine, start, version)?;
-        }
-        if machine.alive() {
-            done.push(machine.take_state());
+            done.push((machine.take_state(), sums));
         }
     }
-    machine.enter(done)?;
-    Ok(())
+    machine.enter_with_sums(done)
 }
 
-/// Changes the checksum of the transport header, if there is one that covers the addresses of IP, after a change of those.
-fn addresses_changed<M: Machine>(machine: &mut M, version: u32, change: Change) -> Result<(), M::Stop> {
+/// Changes the checksum of the transport header, if there is one that covers the addresses of IP, after a change of those. Gives the checksums
+/// of the headers that there can be.
+fn addresses_changed<M: Machine>(
+    machine: &mut M,
+    version: u32,
+    change: Change,
+) -> Result<Vec<ChangedSum>, M::Stop> {
     let covered = Covered::Addresses(version);
     let mut done = Vec::new();
     let headers: [(Parser<M>, u32, Sum); 3] = [
@@ -103,13 +107,16 @@ fn addresses_changed<M: Machine>(machine: &mut M, version: u32, change: Change) 
         let (state, words, others) = machine.found(name, parse)?;
         machine.resume(state);
         if machine.alive() {
-            machine.fix_transport(Header { start: words[1], whole }, sum, covered, change)?;
-            done.push(machine.take_state());
+            let sum = machine.fix_transport(Header { start: words[1], whole }, sum, covered, change)?;
+            done.push((machine.take_state(), Vec::from_iter(sum)));
         }
         machine.enter(others)?;
     }
     if machine.alive() {
-        done.push(machine.take_state());
+        done.push((machine.take_state(), Vec::new()));
     }
-    machine.enter(done)
+    let changed: Vec<ChangedSum> = done.iter().flat_map(|(_, sums)| sums).copied().collect();
+    machine.enter_with_sums(done)?;
+    let is = |known: &ChangedSum| changed.iter().any(|sum| sum.start == known.start && sum.at == known.at);
+    Ok(machine.state().packet().sums.iter().copied().filter(is).collect())
 }
