@@ -36,8 +36,8 @@ impl stubs::Host for General<'_> {
         General::routine(self, name)
     }
 
-    fn builtin(&mut self, name: &'static str) -> u64 {
-        General::builtin(self, name).1
+    fn builtin(&mut self, name: &'static str) -> (i64, u64) {
+        General::builtin(self, name)
     }
 }
 

@@ -8,7 +8,9 @@ use super::{General, LOOPED, UNIT, UNIT_SIZE, compact, functions};
 use moonhook_ir as ir;
 use moonhook_ir::Builder;
 use moonhook_ir::{BinaryOp, Block, CompareOp, FunctionId, Target, Terminator, Value};
+use moonhook_library::{Found, library_of};
 use moonhook_runtime::layout::*;
+use moonhook_runtime::{Function, find_function};
 use moonhook_snapshot::{ClosureId, Value as Snapshot};
 use moonhook_specialise::stubs::shared::Accesses;
 use moonhook_specialise::{LowerError, of_program};
@@ -38,6 +40,7 @@ impl General<'_> {
             (0..snapshot.hooks().len()).map(|program| self.handlers(program)).collect();
         let string_meta = self.string_metatable();
         self.start_module();
+        self.put_packet_methods();
         let Units { units, interpreters } = self.make_units();
         let mut programs = Vec::new();
         for (program, handlers) in handlers.into_iter().enumerate() {
@@ -62,6 +65,18 @@ impl General<'_> {
         let statics = self.finish_statics(string_meta);
         self.finish_objects();
         self.finish_programs(&programs, &statics)
+    }
+
+    /// Methods of packets that are written in Lua are functions like those of the script: packets refer to them where nothing is compiled any
+    /// more.
+    fn put_packet_methods(&mut self) {
+        let names: Vec<String> = self.reach.builtins.iter().cloned().collect();
+        for name in names {
+            let of_packets = library_of(&name).is_some_and(|library| library.found == Found::Methods);
+            if of_packets && find_function(&name) == Some(Function::Lua) {
+                self.builtin(&name);
+            }
+        }
     }
 
     /// Makes code of all functions that can be reached, and notes in their records where it begins.

@@ -4,7 +4,9 @@
 //! whose names stand somewhere in the reachable code as constants, or that its keys may be ([`crate::computed`]).
 
 use super::script::Functions;
+use moonhook_library::own::{DATA, HTTP};
 use moonhook_library::standard::STRING;
+use moonhook_library::{Function, General};
 use moonhook_snapshot::instruction::{Instruction, Opcode};
 use moonhook_snapshot::{CellId, ClosureId, Prototype, Snapshot, TableId, Value};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -95,7 +97,7 @@ impl Reach {
                     reach.function(functions, function, &[]);
                 }
             }
-            reach.string_methods();
+            reach.methods();
             if reach.size() > before {
                 continue;
             }
@@ -114,12 +116,14 @@ impl Reach {
             + self.builtins.len()
     }
 
-    /// Strings index the string library.
-    fn string_methods(&mut self) {
-        let named = STRING
-            .functions
-            .iter()
-            .filter(|method| method.is_for_packets() && self.mentions.contains(method.key().as_bytes()));
+    /// Strings index the string library, packets and headers have methods. Of the latter, only what is written in Lua is reached like functions
+    /// of the script.
+    fn methods(&mut self) {
+        let is_named = |method: &&Function| self.mentions.contains(method.key().as_bytes());
+        let of_strings = STRING.functions.iter().filter(|method| method.is_for_packets());
+        let of_packets = [&DATA, &HTTP].into_iter().flat_map(|library| library.functions);
+        let of_packets = of_packets.filter(|method| method.general == General::Runtime);
+        let named = of_strings.chain(of_packets).filter(is_named);
         self.builtins.extend(named.map(|method| method.name.to_string()));
     }
 

@@ -27,6 +27,12 @@ pub const AFTER_LINK: i64 = 1;
 pub const ENCAP: [i64; 2] = [1 << 1, 1 << 2];
 pub const DECAP: [i64; 2] = [1 << 7, 1 << 8];
 
+/// Flags for what is behind the outer header: GRE or UDP (`BPF_F_ADJ_ROOM_ENCAP_L4_GRE`, `…_UDP`), and a frame with an Ethernet header
+/// (`BPF_F_ADJ_ROOM_ENCAP_L2_ETH`, `…_ENCAP_L2(14)`).
+pub const ENCAP_GRE: i64 = 1 << 3;
+pub const ENCAP_UDP: i64 = 1 << 4;
+pub const ENCAP_ETHERNET: i64 = 1 << 6 | LEAST << 56;
+
 /// The most bytes of it at once (`bpf_skb_adjust_room`, net/core/filter.c).
 pub const MOST_ROOM: i64 = 0xfff;
 

@@ -72,6 +72,30 @@ pub fn named() -> Vec<(&'static str, Vec<u8>)> {
         ("qinq-tcp", double(0x0800, &ipv4(6, &[], &tcp(&[], b"hello")))),
         ("qinq-tls6", double(0x86dd, &ipv6(6, &walked, &tcp(&[1; 4], &hello)))),
         ("qinq-icmp", double(0x0800, &ipv4(1, &[1; 4], &icmp(8, b"ping")))),
+        ("ip-in-ip", v4(&ipv4(4, &[1; 4], &ipv4(17, &[], &question)))),
+        ("ip6-in-ip", v4(&ipv4(41, &[], &ipv6(6, &[], &tcp(&[], &hello))))),
+        ("ip-in-ip6", v6(&ipv6(4, &walked, &ipv4(1, &[], &icmp(8, b"ping"))))),
+        ("gre-tcp", v4(&ipv4(47, &[], &[b"\x20\0\x08\0\0\0\0\x2a", &ipv4(6, &[], &syn)[..]].concat()))),
+        (
+            "gre-bridged",
+            v6(&ipv6(47, &[], &[b"\0\0\x65\x58", &tagged(0x0800, &ipv4(6, &[], &syn))[..]].concat())),
+        ),
+        (
+            "vxlan-dns",
+            v4(&ipv4(
+                17,
+                &[],
+                &to_port(4789, udp(&[b"\x08\0\0\0\x12\x34\x56\0", &v4(&ipv4(17, &[], &asks))[..]].concat())),
+            )),
+        ),
+        (
+            "gue-udp6",
+            v4(&ipv4(
+                17,
+                &[],
+                &to_port(6080, udp(&[b"\x01\x29\0\0\x12\x34\x56\0", &ipv6(17, &[], &question)[..]].concat())),
+            )),
+        ),
         ("three-tags", eth(0x88a8, &tag(7, 0x8100, &tag(8, 0x8100, &tag(9, 0x0800, &ipv4(6, &[], &syn)))))),
     ]
 }

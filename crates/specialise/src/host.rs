@@ -20,8 +20,8 @@ pub trait Host {
     fn text(&mut self, text: &[u8]) -> u64;
     /// The function that a routine of the runtime will be.
     fn routine(&mut self, name: &str) -> FunctionId;
-    /// The payload word of a library function of Moonhook's (`data.getuint8`).
-    fn builtin(&mut self, name: &'static str) -> u64;
+    /// Tag and payload word of a library function of Moonhook's (`data.getuint8`).
+    fn builtin(&mut self, name: &'static str) -> (i64, u64);
 }
 
 /// What takes the place of the program around a stub's code.

@@ -65,9 +65,19 @@ pub const SHRINK: &str = "data.shrink";
 pub const PUSH_VLAN: &str = "data.push_vlan";
 pub const POP_VLAN: &str = "data.pop_vlan";
 
-/// Put the IP packet into another one, and take it out.
+/// Put the packet into another one, and take it out.
 pub const ENCAP: &str = "data.encap";
 pub const DECAP: &str = "data.decap";
+
+/// What general code calls of it: with addresses as arguments, and, with all fields of a table, for each way of carrying packets.
+pub const ENCAP_PARTS: [&str; 6] = [
+    "prim.encap",
+    "prim.encap_ip",
+    "prim.encap_gre",
+    "prim.encap_vxlan",
+    "prim.encap_gue",
+    "prim.encap_refused",
+];
 
 /// What is not about an integer or a string at an offset.
 const OTHERS: [Function; 9] = [
@@ -78,7 +88,7 @@ const OTHERS: [Function; 9] = [
     Function::stub(SHRINK, &[]),
     Function::stub(PUSH_VLAN, &[]),
     Function::stub(POP_VLAN, &[]),
-    Function::stub(ENCAP, &[]),
+    Function::both(ENCAP, &[]),
     Function::stub(DECAP, &[]),
 ];
 

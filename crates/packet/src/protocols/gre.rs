@@ -35,7 +35,7 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
 }
 
 /// Words: is it there, where it starts.
-fn parse<M: Machine>(machine: &mut M) -> Parsing<M> {
+pub fn parse<M: Machine>(machine: &mut M) -> Parsing<M> {
     machine.shared("gre", parse_here, |machine, _| machine.give_packed(parse_here))
 }
 
@@ -67,6 +67,18 @@ fn length_with<M: Machine>(machine: &mut M, flags: Word, parts: &[i64]) -> Word 
         let bytes = machine.shl(there, 2);
         machine.add(length, bytes)
     })
+}
+
+/// Of a header that is there: the type of what follows, as it is loaded, and where that starts.
+pub fn behind<M: Machine>(machine: &mut M) -> Result<(Word, Word), M::Stop> {
+    let start = start(machine)?;
+    let address = machine.known_address(start, LENGTH)?;
+    let flags = machine.load_at(address, Size::B2, false);
+    let flags = machine.host_order(flags, Size::B2);
+    let kind = machine.load_at(address.plus(2), Size::B2, false);
+    let length = length_with(machine, flags, &[CHECKSUM, KEY, SEQUENCE]);
+    let next = machine.add(start, length);
+    Ok((kind, next))
 }
 
 fn start<M: Machine>(machine: &mut M) -> Result<Word, M::Stop> {

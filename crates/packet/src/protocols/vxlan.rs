@@ -6,7 +6,7 @@ use crate::{Access, Machine, Value};
 use moonhook_ir::{CompareOp, Size};
 
 /// Bytes of the header.
-const LENGTH: u32 = 8;
+pub const LENGTH: u32 = 8;
 
 /// The flag that says that there is a network identifier.
 const IDENTIFIER: i64 = 3;
@@ -25,7 +25,7 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
 }
 
 /// Words: is it there, where it starts, where the datagram ends.
-fn parse<M: Machine>(machine: &mut M) -> Parsing<M> {
+pub fn parse<M: Machine>(machine: &mut M) -> Parsing<M> {
     machine.shared("vxlan", parse_here, |machine, _| machine.give_packed(parse_here))
 }
 

@@ -86,9 +86,12 @@ impl Generator {
         }
         self.spend(30);
         if self.random.once_in(3) {
-            let guarded = "if pkt.eth and pkt.ip and (pkt.ip.proto == 4 or pkt.ip.proto == 41) then";
-            let call = if self.has(Features::ERRORS) { "pcall(pkt.decap, pkt)" } else { "pkt:decap()" };
-            return Some(vec![line!(format!("{guarded} {call} print(#pkt, pkt.ip and pkt.ip.dst) end"))]);
+            let guarded = if self.has(Features::ERRORS) {
+                "if pkt.eth and pkt.ip then pcall(pkt.decap, pkt)"
+            } else {
+                "if pkt.eth and pkt.ip and (pkt.ip.proto == 4 or pkt.ip.proto == 41) then pkt:decap()"
+            };
+            return Some(vec![line!(format!("{guarded} print(#pkt, pkt.ip and pkt.ip.dst) end"))]);
         }
         let (source, target) = *self.random.pick(&[
             ("\"192.0.2.77\"", "\"198.51.100.1\""),
@@ -96,12 +99,22 @@ impl Generator {
             ("pkt.ip.dst", "pkt.ip.src"),
             ("pkt.ip.src", "pkt.ip.src"),
         ]);
-        let ttl = self.number_of_bits(8);
+        let number = if self.random.once_in(2) { self.number_of_bits(8) } else { self.number_of_bits(16) };
+        let addresses = format!("src = {source}, dst = {target}");
+        let call = match self.random.below(6) {
+            0 => format!("encap({source}, {target}, $ & 0xff)"),
+            1 => format!("encap{{{addresses}, ttl = $ & 0xff, gre = {{}}}}"),
+            2 => format!("encap{{{addresses}, gre = {{key = $}}}}"),
+            3 => format!("encap{{{addresses}, vxlan = {{vni = $, sport = pkt.udp and pkt.udp.sport}}}}"),
+            4 => format!("encap{{{addresses}, vxlan = {{vni = 7, port = $}}}}"),
+            _ => format!("encap{{{addresses}, gue = {{sport = $}}}}"),
+        };
+        let back = self.one_of(&["", "", "pkt:decap()"]);
         let call =
-            format!("pkt:encap({source}, {target}, $) print(pkt.ip.length, pkt.ip.checksum, pkt.ip.dst)");
+            format!("pkt:{call} print(pkt.ip.length, pkt.ip.checksum, pkt.ip.dst, pkt.payload) {back}");
         Some(vec![line!(
-            format!("if pkt.eth and pkt.ip and not pkt.vlan and #pkt < 130 then {call} end"),
-            ttl
+            format!("if pkt.eth and pkt.ip and not pkt.vlan and #pkt < 110 then {call} end"),
+            number
         )])
     }
 

@@ -2,6 +2,7 @@
 
 use moonhook_install::{LoadOptions, LogDetail, Program, load};
 use moonhook_ir::{Function, FunctionId, MapKind, Module, parse, parse_function};
+use moonhook_runtime::layout::TAG_BUILTIN;
 use moonhook_snapshot::Snapshot;
 use moonhook_specialise::Options;
 use moonhook_specialise::stubs::{self, Host, Stubs};
@@ -86,12 +87,13 @@ impl Host for Parts {
         self.placed(name).unwrap_or_else(|| panic!("no routine {name}"))
     }
 
-    fn builtin(&mut self, name: &'static str) -> u64 {
+    fn builtin(&mut self, name: &'static str) -> (i64, u64) {
         let known = self.builtins.iter().position(|builtin| *builtin == name);
-        known.unwrap_or_else(|| {
+        let number = known.unwrap_or_else(|| {
             self.builtins.push(name);
             self.builtins.len() - 1
-        }) as u64
+        });
+        (TAG_BUILTIN, number as u64)
     }
 }
 

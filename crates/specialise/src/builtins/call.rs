@@ -90,7 +90,7 @@ impl Call {
     }
 
     /// Whether an argument lies in arena memory: general code has it there, and all but the object of methods.
-    fn is_in_memory(&self, context: &Context<'_>, number: usize) -> bool {
+    pub fn is_in_memory(&self, context: &Context<'_>, number: usize) -> bool {
         context.around.has_arguments_in_memory() && number > self.args.len()
     }
 

@@ -22,6 +22,7 @@ mod linux;
 mod mac;
 mod math;
 mod metatable;
+mod named;
 mod number;
 pub mod output;
 pub mod own;

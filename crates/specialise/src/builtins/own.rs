@@ -1,7 +1,7 @@
 //! Which library functions there are at packet time, and which of them are Moonhook's own: no part of Lua's standard library.
 
 use super::call::Row;
-use super::find_row;
+use super::{find_row, tunnels};
 use moonhook_library::{Function, General, find};
 
 /// Prints strings: the arguments, with tabs between them.
@@ -17,8 +17,14 @@ pub fn is_own(name: &str) -> bool {
     [PRINT, EVENT, TEXT].contains(&name) || own_row(name).is_some()
 }
 
-/// The function as it is expanded in place elsewhere.
+/// Parts of functions that are written in Lua in general code.
+const PARTS: &[&[Row]] = &[tunnels::PARTS];
+
+/// The function as it is expanded in place elsewhere, or a part of one.
 pub fn own_row(name: &str) -> Option<&'static Row> {
+    if let Some(part) = PARTS.iter().flat_map(|parts| parts.iter()).find(|part| part.name == name) {
+        return Some(part);
+    }
     find(name).filter(|function| function.general == General::Stub).and_then(|_| find_row(name))
 }
 

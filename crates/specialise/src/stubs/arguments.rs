@@ -140,6 +140,14 @@ impl Context<'_> {
         Ok((fits, others))
     }
 
+    /// An argument that is an integer: where it is one, where it is nil or missing, and where it is something else.
+    pub fn number_argument(&mut self, number: usize) -> Result<(Vec<Arm>, Vec<State>, Vec<State>)> {
+        let Some(place) = self.place_of(number) else { return Ok((vec![], vec![], vec![])) };
+        let missing = self.split_missing(place);
+        let Given { fits, nil, others, .. } = self.given(place.address, &Type::Integer)?;
+        Ok((fits, vec![missing, nil], others))
+    }
+
     /// Splits by which of `objects` argument 1 is; one state for each that it can be, with the object. Where it is none of
     /// them the error says that `expected` was.
     pub(super) fn split_object(

@@ -9,6 +9,7 @@ use crate::value::{Abs, Object, Str, Word};
 use moonhook_ir::FunctionId;
 use moonhook_ir::words::PathState;
 use moonhook_library::Library;
+use moonhook_library::own::data::ENCAP_PARTS;
 use moonhook_library::own::{DATA, HTTP};
 
 impl Stubs<'_> {
@@ -42,7 +43,10 @@ impl Stubs<'_> {
 
 /// What errors call the objects that have a method, and these.
 fn owners(method: &str) -> Option<(&'static str, Vec<(i64, Object)>)> {
-    let owner = find_library(method, &[&DATA, &HTTP])?;
+    let owner = match ENCAP_PARTS.contains(&method) {
+        true => DATA.name,
+        false => find_library(method, &[&DATA, &HTTP])?,
+    };
     let all = objects().filter(|(_, object)| match object {
         Object::Header(name) => *name == owner,
         _ => owner == DATA.name,

@@ -70,8 +70,9 @@ impl Context<'_> {
             Abs::Float(float) => (Word::Imm(TAG_FLOAT), Word::Imm(float.to_bits() as i64)),
             Abs::Str(text) => (Word::Imm(TAG_STRING), self.payload_of_text(text)?),
             Abs::Object(Object::Builtin(name)) => {
-                let payload = self.stub.as_mut().map_or(0, |stub| stub.host.builtin(name) as i64);
-                (Word::Imm(TAG_BUILTIN), Word::Imm(payload))
+                let value = self.stub.as_mut().map(|stub| stub.host.builtin(name));
+                let (tag, payload) = value.unwrap_or((TAG_BUILTIN, 0));
+                (Word::Imm(tag), Word::Imm(payload as i64))
             }
             Abs::Object(object) => {
                 let Some((payload, _)) = super::objects().find(|(_, known)| known == object) else {

@@ -6,7 +6,7 @@ use super::ip;
 use super::row::{Field, Protocol, View};
 use super::value::Value;
 
-const NUMBER: u8 = 47;
+pub const NUMBER: u8 = 47;
 
 pub const PROTOCOL: Protocol = Protocol {
     name: "gre",
@@ -27,6 +27,13 @@ struct Gre {
     checksum: Option<u16>,
     key: Option<u32>,
     sequence: Option<u32>,
+    /// Offset of what follows.
+    end: usize,
+}
+
+/// The type of what follows, and where that starts.
+pub fn behind(frame: Frame<'_>) -> Option<(u16, usize)> {
+    find(frame).map(|gre| (gre.kind, gre.end))
 }
 
 fn find(frame: Frame<'_>) -> Option<Gre> {
@@ -49,5 +56,5 @@ fn find(frame: Frame<'_>) -> Option<Gre> {
     };
     let checksum = part(0x8000)?.map(|word| (word >> 16) as u16);
     let (key, sequence) = (part(0x2000)?, part(0x1000)?);
-    Some(Gre { kind, checksum, key, sequence })
+    Some(Gre { kind, checksum, key, sequence, end: start + at })
 }

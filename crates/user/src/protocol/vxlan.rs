@@ -24,3 +24,9 @@ fn find(frame: Frame<'_>) -> Option<&[u8]> {
     let has_identifier = u8_at(message, 0)? & 0x08 != 0;
     (destination == PORT && message.len() >= LENGTH && has_identifier).then_some(message)
 }
+
+/// Where the frame inside starts.
+pub fn behind(frame: Frame<'_>) -> Option<usize> {
+    find(frame)?;
+    Some(payload::find(frame)?.start + LENGTH)
+}
