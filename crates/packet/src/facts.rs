@@ -105,6 +105,12 @@ impl Facts {
         }
     }
 
+    /// Drops what was parsed of these headers, which may be others now.
+    pub fn forget(&mut self, headers: &[&str]) {
+        self.parsed.retain(|(name, _)| !headers.contains(name));
+        self.written = true;
+    }
+
     pub fn pointer(&self, offset: Value) -> Option<&Pointer> {
         self.pointers.iter().find(|p| p.offset == offset)
     }

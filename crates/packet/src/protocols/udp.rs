@@ -3,7 +3,7 @@
 use super::header::{Field, Headers, Parsing, Protocol, Values};
 use super::transport;
 use crate::assign::{Place, Sum, Takes};
-use crate::{Access, Machine, Value};
+use crate::{Access, Machine, PacketState, Value};
 use moonhook_ir::words::Word;
 use moonhook_ir::{CompareOp, Size};
 
@@ -30,8 +30,14 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
 /// The checksum.
 pub const SUM: Sum = Sum { at: 6, may_be_none: true };
 
+/// What is found by the ports of a datagram.
+const BY_PORTS: [&str; 6] = ["dns", "dhcp", "quic", "vxlan", "gue", "inside"];
+
+/// Assigns a port.
 fn assign<M: Machine>(machine: &mut M, place: Place, value: Value) -> Result<(), M::Stop> {
-    transport::assign(machine, ("udp", parse), (LENGTH, SUM), place, value)
+    transport::assign(machine, ("udp", parse), (LENGTH, SUM), place, value)?;
+    machine.state_mut().packet_mut().forget(&BY_PORTS);
+    Ok(())
 }
 
 /// Words: is it there, where it starts.

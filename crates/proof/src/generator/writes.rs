@@ -8,6 +8,7 @@ pub(super) const STATEMENTS: Rules<StatementRule> = &[
     (Features::WRITES, 2, Generator::assign_captured_field),
     (Features::WRITES, 2, Generator::assign_field_by_name),
     (Features::WRITES, 2, Generator::assign_field_below_string),
+    (Features::WRITES, 2, Generator::assign_port),
 ];
 
 /// Integer fields that can be assigned (docs/packet.md), with their bits.
@@ -102,6 +103,21 @@ impl Generator {
             }
             _ => format!("pkt.{header}"),
         }
+    }
+
+    /// Messages that are known by the ports are looked at before and afterwards.
+    fn assign_port(&mut self) -> Option<Vec<Statement>> {
+        if !self.scope.packet {
+            return None;
+        }
+        self.spend(60);
+        let port = self.one_of(&["sport", "dport"]);
+        let number = self.one_of(&["53", "67", "443", "4789", "6080", "7"]);
+        let (header, field) =
+            *self.random.pick(&[("dns", "id"), ("dhcp", "xid"), ("quic", "version"), ("vxlan", "vni")]);
+        let shown = format!("print(pkt.{header} and pkt.{header}.{field})");
+        let line = format!("if pkt.udp and pkt.eth then {shown} pkt.udp.{port} = {number} {shown} end");
+        Some(vec![line!(line)])
     }
 
     /// The field's name is found out at packet time.
