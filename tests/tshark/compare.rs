@@ -6,7 +6,8 @@ use moonhook_capture::Frame;
 use moonhook_user::protocol::{self, Protocol, Value, View};
 
 use crate::differences::{self, Difference};
-use crate::fields::{ROWS, Row, Unit};
+use crate::fields::{INNER, ROWS, Row, Unit};
+use crate::inner;
 use crate::layers::Layers;
 use crate::run::{self, Shown};
 use crate::summary::Summary;
@@ -34,17 +35,24 @@ fn compare(frame: &Frame, shown: &Shown, file: &str, summary: &mut Summary) {
     summary.add_frame();
     for row in ROWS.iter().filter(|row| !layers.is_made || !row.path.starts_with("eth.")) {
         let (ours, theirs) = (ours(&frame.data, row), theirs(shown, &layers, row));
-        if ours.is_some() || theirs.is_some() {
-            summary.add_field();
-        }
-        if ours == theirs {
-            continue;
-        }
-        let difference = Difference { frame, shown, layers: &layers, path: row.path, ours, theirs };
-        match differences::rule(&difference) {
-            Some(rule) => summary.add_explained(rule, file, frame.number, row.path),
-            None => summary.add_unexplained(file, &difference),
-        }
+        add(summary, file, Difference { frame, shown, layers: &layers, path: row.path, ours, theirs });
+    }
+    for row in INNER {
+        let (ours, theirs) = (inner::ours(&frame.data, row), inner::theirs(shown, &layers, row));
+        add(summary, file, Difference { frame, shown, layers: &layers, path: row.path, ours, theirs });
+    }
+}
+
+fn add(summary: &mut Summary, file: &str, difference: Difference) {
+    if difference.ours.is_some() || difference.theirs.is_some() {
+        summary.add_field();
+    }
+    if difference.ours == difference.theirs {
+        return;
+    }
+    match differences::rule(&difference) {
+        Some(rule) => summary.add_explained(rule, file, difference.frame.number, difference.path),
+        None => summary.add_unexplained(file, &difference),
     }
 }
 
@@ -58,7 +66,12 @@ fn ours(frame: &[u8], row: &Row) -> Option<String> {
         View::Plain(read) => read(protocol::Frame::of_link(frame)),
         View::Header { .. } => (protocol.field(field.as_bytes())?.read)(protocol::Frame::of_link(frame)),
     };
-    Some(match value? {
+    text(frame, value?, row)
+}
+
+/// A value as text.
+pub fn text(frame: &[u8], value: Value, row: &Row) -> Option<String> {
+    Some(match value {
         Value::Integer(integer) => integer.to_string(),
         Value::Boolean(boolean) => boolean.to_string(),
         Value::Text(text) => String::from_utf8_lossy(text.as_bytes()).into_owned(),

@@ -39,6 +39,17 @@ pub static RULES: &[Rule] = &[
         explains: |d| d.path.starts_with("eth.") && d.protocols().starts_with("eth:cfp:eth:"),
     },
     Rule {
+        name: "IPv6 behind 0x0800",
+        reason: "tshark shows a packet of version 6 behind the type of IPv4 as if it were inside of one; `pkt.ip` and `pkt.inner` are nil",
+        explains: |d| {
+            let first = d.frame.data.get(d.layers.network_start() as usize);
+            d.path.starts_with("inner.")
+                && d.ours.is_none()
+                && first.is_some_and(|first| first >> 4 == 6)
+                && !d.layers.is_v6()
+        },
+    },
+    Rule {
         name: "Accurate ECN",
         reason: "In a connection that negotiated AccECN tshark shows the ECN flags as one counter, `tcp.flags.ace`; it \
                  remembers the connection, we see one frame",

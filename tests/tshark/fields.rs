@@ -145,6 +145,24 @@ pub const ROWS: &[Row] = &[
     row("tls.sni", "tls.handshake.extensions_server_name", Unit::Text),
 ];
 
+/// Fields of what is inside of a packet (`pkt.inner`).
+pub const INNER: &[Row] = &[
+    row("inner.eth.dst", "eth.dst", Unit::Text),
+    row("inner.eth.src", "eth.src", Unit::Text),
+    ip("inner.ip.src", "ip.src", "ipv6.src", Unit::Text),
+    ip("inner.ip.dst", "ip.dst", "ipv6.dst", Unit::Text),
+    ip("inner.ip.tos", "ip.dsfield", "ipv6.tclass", Unit::Number),
+    ip("inner.ip.ttl", "ip.ttl", "ipv6.hlim", Unit::Number),
+    ip("inner.ip.length", "ip.len", "ipv6.plen", Unit::Length),
+    row("inner.tcp.sport", "tcp.srcport", Unit::Number),
+    row("inner.tcp.dport", "tcp.dstport", Unit::Number),
+    row("inner.tcp.seq", "tcp.seq_raw", Unit::Number),
+    row("inner.tcp.syn", "tcp.flags.syn", Unit::Boolean),
+    row("inner.udp.sport", "udp.srcport", Unit::Number),
+    row("inner.udp.dport", "udp.dstport", Unit::Number),
+    row("inner.udp.length", "udp.length", Unit::Number),
+];
+
 /// Fields that rules and layers look at besides.
 pub const EXTRA: &[&str] = &[
     "frame.number",

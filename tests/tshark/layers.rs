@@ -45,6 +45,13 @@ const EXTENSIONS: &[Extension] = &[
 const OTHER_LINKS: [&str; 9] =
     ["sll", "raw", "null", "loop", "radiotap", "wlan_radio", "wlan", "wlan_aggregate", "llc"];
 
+/// Layers of what is inside.
+pub struct Inside {
+    pub has_eth: bool,
+    pub network: String,
+    pub transport: String,
+}
+
 pub struct Layers {
     pub eth: bool,
     /// The capture has another link header, in the place of which an Ethernet header was made.
@@ -60,6 +67,8 @@ pub struct Layers {
     /// TLS directly on that.
     /// What follows the transport header.
     pub application: String,
+    /// What follows that.
+    rest: Vec<String>,
 }
 
 impl Layers {
@@ -94,7 +103,36 @@ impl Layers {
         };
         let transport = names.next_if(ours).unwrap_or_default().to_owned();
         let application = names.next().unwrap_or_default().to_owned();
-        Layers { eth, is_made, tags, network, extensions, transport, application }
+        let rest = names.map(str::to_owned).collect();
+        Layers { eth, is_made, tags, network, extensions, transport, application, rest }
+    }
+
+    /// What is inside, where that is an IP packet or a frame in one of the ways that `pkt.inner` knows.
+    pub fn inside(&self) -> Option<Inside> {
+        let behind: Vec<&str> = self.rest.iter().map(String::as_str).collect();
+        let application = self.application.as_str();
+        let (has_eth, mut names) = match (self.network.as_str(), self.transport.as_str()) {
+            ("ip" | "ipv6", "") if matches!(application, "ip" | "ipv6") => {
+                (false, [&[application], &behind[..]].concat())
+            }
+            (_, "gre") if matches!(application, "ip" | "ipv6") => {
+                (false, [&[application], &behind[..]].concat())
+            }
+            (_, "gre") if application == "eth" => (true, behind),
+            (_, "udp") if application == "vxlan" && behind.first() == Some(&"eth") => {
+                (true, behind[1..].to_vec())
+            }
+            _ => return None,
+        };
+        if names.first() == Some(&"ethertype") {
+            names.remove(0);
+        }
+        let ours = |name: Option<&&str>, known: &[&str]| {
+            name.filter(|name| known.contains(*name)).copied().unwrap_or_default().to_owned()
+        };
+        let network = ours(names.first(), &["ip", "ipv6"]);
+        let transport = if network.is_empty() { String::new() } else { ours(names.get(1), &["tcp", "udp"]) };
+        Some(Inside { has_eth, network, transport })
     }
 
     pub fn is_v6(&self) -> bool {

@@ -8,6 +8,7 @@
 mod compare;
 mod differences;
 mod fields;
+mod inner;
 mod layers;
 mod run;
 mod summary;

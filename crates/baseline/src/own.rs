@@ -36,6 +36,10 @@ impl stubs::Host for General<'_> {
         General::routine(self, name)
     }
 
+    fn looks_inside(&self) -> bool {
+        self.reach.looks_inside
+    }
+
     fn builtin(&mut self, name: &'static str) -> (i64, u64) {
         General::builtin(self, name)
     }

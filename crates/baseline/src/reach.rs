@@ -9,6 +9,7 @@ use moonhook_library::standard::STRING;
 use moonhook_library::{Function, General};
 use moonhook_snapshot::instruction::{Instruction, Opcode};
 use moonhook_snapshot::{CellId, ClosureId, Prototype, Snapshot, TableId, Value};
+use moonhook_specialise::stubs::INNER;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
@@ -17,6 +18,9 @@ pub struct Reach {
     pub functions: BTreeSet<usize>,
     /// Constant strings of the reachable functions of the script, and other names that keys may be ([`crate::computed`]).
     pub mentions: HashSet<Arc<[u8]>>,
+    /// The name of what is inside of packets stands in a function of the script. Where it can only be made at packet time, the many headers
+    /// there would be in programs that never look at them.
+    pub looks_inside: bool,
     pub tables: BTreeSet<TableId>,
     pub closures: BTreeSet<ClosureId>,
     pub cells: BTreeSet<CellId>,
@@ -231,6 +235,8 @@ impl Reach {
             Value::String(text) => Some(text.clone()),
             _ => None,
         });
+        let texts: Vec<Arc<[u8]>> = texts.collect();
+        self.looks_inside |= texts.iter().any(|text| **text == *INNER.as_bytes());
         self.mentions.extend(texts);
     }
 

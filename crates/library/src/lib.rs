@@ -51,6 +51,7 @@ pub const LIBRARIES: &[&Library] = &[
     &standard::UTF8,
     &own::BYTEORDER,
     &own::DATA,
+    &own::DNS,
     &own::GLOBALS,
     &own::HTTP,
     &own::IP,

@@ -3,6 +3,7 @@
 pub mod byteorder;
 mod cgroup;
 pub mod data;
+pub mod dns;
 mod globals;
 pub mod http;
 mod ip;
@@ -21,6 +22,7 @@ mod xdp;
 pub use self::byteorder::BYTEORDER;
 pub use self::cgroup::CGROUP;
 pub use self::data::DATA;
+pub use self::dns::DNS;
 pub use self::globals::GLOBALS;
 pub use self::http::HTTP;
 pub use self::ip::IP;

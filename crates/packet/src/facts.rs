@@ -1,5 +1,6 @@
 //! What is known of a packet on one path through the code.
 
+use crate::protocols::inner;
 use moonhook_ir::Value;
 use moonhook_ir::words::{CopyOnWrite, Word};
 
@@ -19,6 +20,8 @@ pub struct Facts {
     pub sums: CopyOnWrite<Vec<ChangedSum>>,
     /// The packet may have been written.
     pub written: bool,
+    /// What is looked at is inside of the packet ([`crate::protocols`]'s `inner.rs`).
+    pub is_inner: bool,
 }
 
 /// A checksum that has been changed: what stands in the packet is the complement of a sum of 16 bits, which is that of a number. A further change
@@ -81,12 +84,23 @@ impl Facts {
             parsed: self.parsed.common(&other.parsed),
             sums: self.sums.common(&other.sums),
             written: self.written || other.written,
+            is_inner: self.is_inner,
         }
     }
 
     /// The words of a header that was parsed.
     pub fn parsed(&self, header: &str) -> Option<&[Word]> {
         self.parsed.iter().find(|(name, _)| *name == header).map(|(_, words)| words.as_slice())
+    }
+
+    /// The name under which is kept what is parsed of a header where the state looks.
+    pub fn key(&self, header: &'static str) -> &'static str {
+        if self.is_inner { inner::key(header) } else { header }
+    }
+
+    /// The words of a header that was parsed where the state looks.
+    pub fn parsed_here(&self, header: &'static str) -> Option<&[Word]> {
+        self.parsed(self.key(header))
     }
 
     /// A word of a header that was parsed, to be changed.
@@ -107,7 +121,7 @@ impl Facts {
 
     /// Drops what was parsed of these headers, which may be others now.
     pub fn forget(&mut self, headers: &[&str]) {
-        self.parsed.retain(|(name, _)| !headers.contains(name));
+        self.parsed.retain(|(name, _)| !headers.contains(name) && !inner::is_inner(name));
         self.written = true;
     }
 

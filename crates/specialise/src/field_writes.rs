@@ -7,7 +7,7 @@ use crate::value::{Abs, Object, Space, Str};
 use crate::{given, objects};
 use moonhook_hook::Metadata;
 use moonhook_ir::words::{Branches, PathState};
-use moonhook_packet::protocols::{Assignment, Field, Protocol, fix_checksums, protocol, protocols};
+use moonhook_packet::protocols::{Assignment, Field, Protocol, fix_checksums, member, protocol, protocols};
 use moonhook_packet::{Takes, Value};
 
 /// `object.key = value`.
@@ -74,7 +74,7 @@ fn assign_named(context: &mut Context<'_>, object: &Object, name: &[u8], value: 
 pub fn protocol_of<'a>(object: &Object, name: &str) -> Option<Protocol<Context<'a>>> {
     match object {
         Object::Header(header) => protocol(header),
-        Object::Packet => protocol(name),
+        Object::Packet => member(name),
         _ => None,
     }
 }

@@ -9,13 +9,13 @@ use crate::shared::seen::Seen;
 use crate::value::{Abs, Object};
 use crate::{Options, builtins};
 use moonhook_library::methods_of;
-use moonhook_packet::protocols::{Protocol, protocol, protocols, texts};
+use moonhook_packet::protocols::{self, Protocol, inner, member, protocol, protocols, texts};
 use moonhook_snapshot::Snapshot;
 
 /// What the fields of that name are of packets and headers, whichever it is.
 pub fn kinds_of(snapshot: &Snapshot, options: &Options, name: &str) -> Seen {
     let mut seen = Seen::default();
-    if protocol::<Context<'static>>(name).is_some_and(|known| known.fields.is_empty() && !known.is_text) {
+    if member::<Context<'static>>(name).is_some_and(|known| known.fields.is_empty() && !known.is_text) {
         seen.add(&Seen::of_field(&Abs::int(0)));
     }
     for protocol in protocols::<Context<'static>>().iter().filter(|protocol| protocol.field(name).is_some()) {
@@ -32,7 +32,7 @@ pub fn kinds_of(snapshot: &Snapshot, options: &Options, name: &str) -> Seen {
 /// What errors call the owner of a field.
 pub fn owner(object: &Object) -> &'static str {
     match object {
-        Object::Header(name) => name,
+        Object::Header(name) => inner::plain_name(name),
         Object::Packet => "packet",
         _ => "data",
     }
@@ -78,7 +78,7 @@ pub fn field(context: &mut Context<'_>, object: &Object, name: &[u8]) -> Result<
                 None => no_field(context, object, text),
             }
         }
-        object => match protocol(&text) {
+        object => match member(&text) {
             Some(protocol) if *object == Object::Packet => {
                 let paths = (protocol.find)(context)?;
                 arms(context, paths)
@@ -90,8 +90,7 @@ pub fn field(context: &mut Context<'_>, object: &Object, name: &[u8]) -> Result<
 
 /// The names of all headers that are objects.
 pub fn headers() -> impl Iterator<Item = &'static str> {
-    let protocols = protocols::<Context<'static>>().into_iter();
-    protocols.filter(|protocol| !protocol.fields.is_empty()).map(|protocol| protocol.name)
+    protocols::headers::<Context<'static>>().map(|protocol| protocol.name)
 }
 
 /// The names of all fields, of packets and of headers, that are strings of any content.

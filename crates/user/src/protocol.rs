@@ -17,6 +17,7 @@ mod frame;
 pub mod gre;
 pub mod http;
 pub mod icmp;
+pub mod inner;
 pub mod ip;
 mod ip_fields;
 pub mod ipv4;
@@ -60,6 +61,7 @@ pub static PROTOCOLS: &[Protocol] = &[
     mpls::PROTOCOL,
     dhcp::PROTOCOL,
     quic::PROTOCOL,
+    inner::PROTOCOL,
 ];
 
 impl Protocol {

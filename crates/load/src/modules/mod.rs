@@ -6,6 +6,7 @@
 pub(crate) mod attach;
 mod byteorder;
 mod cgroup;
+mod dns;
 mod ip;
 mod linux;
 mod linux_nf;
@@ -25,6 +26,7 @@ use self::module::Module;
 pub(crate) const MODULES: &[Module] = &[
     byteorder::MODULE,
     cgroup::MODULE,
+    dns::MODULE,
     ip::MODULE,
     linux::MODULE,
     linux_nf::MODULE,

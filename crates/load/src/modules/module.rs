@@ -89,7 +89,13 @@ pub(crate) fn type_error(arguments: &[Value], number: usize, function: &str, exp
 }
 
 /// The same, of userdata by the name that their metatable has.
-fn named_type_error(lua: &Lua, arguments: &[Value], number: usize, function: &str, expected: &str) -> String {
+pub(crate) fn named_type_error(
+    lua: &Lua,
+    arguments: &[Value],
+    number: usize,
+    function: &str,
+    expected: &str,
+) -> String {
     let name = arguments.get(number - 1).and_then(|argument| userdata_name(lua, argument));
     match name {
         Some(got) => format!("bad argument #{number} to '{function}' ({expected} expected, got {got})"),

@@ -7,7 +7,7 @@ use moonhook_ir::words::{Iteration, Path, Word, WordPaths};
 use moonhook_ir::{CompareOp, Size};
 
 /// Bytes of a message's header.
-const LENGTH: u32 = 12;
+pub const LENGTH: u32 = 12;
 
 /// Bytes of a name in a message at most, the last length of 0 included (RFC 1035 § 2.3.4).
 const LONGEST: i64 = 255;
@@ -40,7 +40,7 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
 }
 
 /// Words: is it there, where it starts, where the datagram ends.
-fn parse<M: Machine>(machine: &mut M) -> Parsing<M> {
+pub fn parse<M: Machine>(machine: &mut M) -> Parsing<M> {
     machine.shared("dns", parse_here, |machine, _| machine.give_packed(parse_here))
 }
 
@@ -74,7 +74,7 @@ fn part<M: Machine>(machine: &mut M, bit: i64) -> Values<M> {
 
 /// Words: is there a question whose name is whole, where the name starts, its bytes without the last length, which is 0, where the
 /// question's type starts.
-fn question<M: Machine>(machine: &mut M) -> Parsing<M> {
+pub fn question<M: Machine>(machine: &mut M) -> Parsing<M> {
     let words = machine.known_header("dns", parse)?;
     let (start, end) = (words[1], words[2]);
     let count = machine.header_field(start, 4, Size::B2, LENGTH)?;

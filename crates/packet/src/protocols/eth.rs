@@ -4,7 +4,6 @@ use super::header::{Field, Headers, Protocol, Values, nothing};
 use super::link;
 use crate::assign::{Assign, Header, Place, Takes, word_of};
 use crate::{Access, Machine, Value};
-use moonhook_hook::Layer;
 use moonhook_ir::Size;
 use moonhook_ir::words::Word;
 
@@ -12,12 +11,14 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
     Protocol::header(
         "eth",
         |machine| {
-            if machine.hook().layer == Layer::Network {
-                return machine.only(Value::Nothing);
+            let mut others = Vec::new();
+            let start = link::frame(machine, &mut others)?;
+            if !machine.alive() {
+                return Ok(nothing(others).collect());
             }
-            let (_, outside) = machine.locate(Word::Imm(0), link::ETHERNET)?;
+            let (_, outside) = machine.locate(start, link::ETHERNET)?;
             let mut paths = vec![machine.take_path(Value::Header("eth"))];
-            paths.extend(nothing(outside));
+            paths.extend(nothing(outside.into_iter().chain(others)));
             Ok(paths)
         },
         vec![
@@ -26,7 +27,8 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
             Field::new("src", |machine| mac(machine, 6))
                 .assigned(Takes::Mac, |c, value, _| write_mac(c, 6, value)),
             Field::new("type", |machine: &mut M| {
-                let word = machine.header_field(Word::Imm(0), 12, Size::B2, link::ETHERNET)?;
+                let start = link::known_frame(machine)?;
+                let word = machine.header_field(start, 12, Size::B2, link::ETHERNET)?;
                 machine.only(Value::Number(word))
             })
             .assigned(Takes::Number(16), |machine, value, _| {
@@ -41,7 +43,8 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
 }
 
 fn mac<M: Machine>(machine: &mut M, at: i64) -> Values<M> {
-    let word = machine.header_mac(Word::Imm(0), at, link::ETHERNET)?;
+    let start = link::known_frame(machine)?;
+    let word = machine.header_mac(start, at, link::ETHERNET)?;
     machine.only(Value::Mac(word))
 }
 

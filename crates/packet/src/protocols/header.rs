@@ -32,6 +32,8 @@ pub struct Protocol<M: Machine> {
     pub assignment: Option<Assignment<M>>,
     /// It is not among the packet's bytes: its fields can be assigned where these can only be read.
     pub is_beside: bool,
+    /// It is inside of the packet.
+    pub is_inner: bool,
 }
 
 impl<M: Machine> Protocol<M> {
@@ -42,17 +44,25 @@ impl<M: Machine> Protocol<M> {
 
     /// A header with fields.
     pub fn header(name: &'static str, find: Read<M>, fields: Vec<Field<M>>) -> Self {
-        Protocol { name, find, fields, is_text: false, assignment: None, is_beside: false }
+        Protocol { name, find, fields, is_text: false, assignment: None, is_beside: false, is_inner: false }
     }
 
     /// A string of any content.
     pub fn text(name: &'static str, find: Read<M>) -> Self {
-        Protocol { name, find, fields: vec![], is_text: true, assignment: None, is_beside: false }
+        Protocol {
+            name,
+            find,
+            fields: vec![],
+            is_text: true,
+            assignment: None,
+            is_beside: false,
+            is_inner: false,
+        }
     }
 
     /// A number.
     pub fn number(name: &'static str, find: Read<M>, assignment: Option<Assignment<M>>) -> Self {
-        Protocol { name, find, fields: vec![], is_text: false, assignment, is_beside: true }
+        Protocol { name, find, fields: vec![], is_text: false, assignment, is_beside: true, is_inner: false }
     }
 }
 
@@ -124,6 +134,7 @@ pub trait Headers: Machine {
         key: &'static str,
         parse: impl FnOnce(&mut Self) -> Parsing<Self>,
     ) -> Result<Found<Self>, Self::Stop> {
+        let key = self.state().packet().key(key);
         if let Some(words) = self.state().packet().parsed(key) {
             let words = words.to_vec();
             let there = self.compare(CompareOp::Ne, words.first().copied().unwrap_or(Word::Imm(0)), 0);
@@ -142,6 +153,7 @@ pub trait Headers: Machine {
         key: &'static str,
         parse: impl FnOnce(&mut Self) -> Parsing<Self>,
     ) -> Result<Apart<Self>, Self::Stop> {
+        let key = self.state().packet().key(key);
         if self.state().packet().parsed(key).is_some() {
             let (state, _, absent) = self.found(key, parse)?;
             // Where no packet is, as at `cgroup.connect`, parsing has found no words either.
@@ -195,8 +207,8 @@ pub trait Headers: Machine {
         parse: fn(&mut Self) -> Parsing<Self>,
         give: fn(&mut Self, &[Word]) -> Result<(), Self::Stop>,
     ) -> Parsing<Self> {
-        // A function does not know of a copy of the frame.
-        if !self.reads_apart() || self.copy().is_some() {
+        // A function does not know of a copy of the frame, nor what of it is looked at.
+        if !self.reads_apart() || self.copy().is_some() || self.state().packet().is_inner {
             return parse(self);
         }
         let Some(function) = self.apart(&format!("find_{name}"), 0, give)? else { return parse(self) };

@@ -4,6 +4,7 @@
 //! *parse*: it gives a few words (is it there, where, …) that are kept as facts of the state, so that it is done once.
 //! Nothing is parsed before it is asked for.
 
+mod answer;
 mod arp;
 mod checksums;
 mod dhcp;
@@ -15,6 +16,7 @@ mod header;
 mod http;
 mod http_fields;
 mod icmp;
+pub mod inner;
 mod ip;
 mod ip_writes;
 mod lines;
@@ -41,6 +43,7 @@ use crate::assign::Takes;
 use crate::{Machine, PacketState, Value};
 use moonhook_ir::CompareOp;
 
+pub use answer::{Answer, answer};
 pub use checksums::fix as fix_checksums;
 use header::Headers;
 pub use header::{Assignment, Field, Protocol, RefusedBy, Values};
@@ -71,13 +74,29 @@ pub fn protocols<M: Machine>() -> Vec<Protocol<M>> {
         mpls::protocol(),
         dhcp::protocol(),
         quic::protocol(),
+        inner::protocol(),
     ];
     all.extend(metadata::protocols());
     all
 }
 
-pub fn protocol<M: Machine>(name: &str) -> Option<Protocol<M>> {
+/// What a packet has of that name.
+pub fn member<M: Machine>(name: &str) -> Option<Protocol<M>> {
     protocols().into_iter().find(|protocol| protocol.name == name)
+}
+
+/// All headers, those inside of packets among them.
+pub fn headers<M: Machine>() -> impl Iterator<Item = Protocol<M>> {
+    let headers = protocols().into_iter().chain(inner::protocols());
+    headers.filter(|protocol| !protocol.fields.is_empty())
+}
+
+/// The header of that name, or what else a packet has.
+pub fn protocol<M: Machine>(name: &str) -> Option<Protocol<M>> {
+    if inner::is_inner(name) && name != inner::NAME {
+        return inner::protocols().into_iter().find(|protocol| protocol.name == name);
+    }
+    member(name)
 }
 
 /// The names of protocols and fields that are strings of any content.
@@ -101,7 +120,7 @@ impl<M: Machine> Protocol<M> {
             return machine.only(Value::Nothing);
         }
         if !machine.state().packet().written {
-            return (field.read)(machine);
+            return self.read_here(machine, field);
         }
         let mut paths = Vec::new();
         for path in (self.find)(machine)? {
@@ -109,10 +128,14 @@ impl<M: Machine> Protocol<M> {
                 paths.push(path);
             } else {
                 machine.resume(path.state);
-                paths.extend((field.read)(machine)?);
+                paths.extend(self.read_here(machine, field)?);
             }
         }
         Ok(paths)
+    }
+
+    fn read_here(&self, machine: &mut M, field: &Field<M>) -> Values<M> {
+        if self.is_inner { inner::within(machine, field.read) } else { (field.read)(machine) }
     }
 
     /// Assigns a field of a header that was found, and goes on where that could be done. `value` is of the kind that the field takes.

@@ -107,7 +107,11 @@ pub fn payload_offset<M: Machine>(machine: &mut M) -> Result<Word, M::Stop> {
 }
 
 /// Has the packet end behind a payload of so many bytes, of which it may have others now, and says so in its headers.
-fn make_room<M: Machine>(machine: &mut M, value: Value, refused: &mut RefusedBy<M>) -> Result<(), M::Stop> {
+pub fn make_room<M: Machine>(
+    machine: &mut M,
+    value: Value,
+    refused: &mut RefusedBy<M>,
+) -> Result<(), M::Stop> {
     let Some(length) = word_of(value) else { return Ok(()) };
     let Some([start, udp]) = whole_header(machine, refused)? else { return Ok(()) };
     let words = machine.known_header("ip", network::parse)?;

@@ -21,14 +21,14 @@ pub fn locate<M: Machine>(
     let mut right = Vec::new();
     for state in headers {
         machine.resume(state);
-        if let Some(words) = machine.state().packet().parsed("ip").map(<[Word]>::to_vec) {
+        if let Some(words) = machine.state().packet().parsed_here("ip").map(<[Word]>::to_vec) {
             follow(machine, &words, numbers, paths)?;
             right.push(machine.take_state());
         }
     }
     machine.enter(right)?;
     let next = |words: &[Word]| words[Part::Next as usize];
-    let Some(start) = machine.alive().then(|| machine.state().packet().parsed("ip").map(next)).flatten()
+    let Some(start) = machine.alive().then(|| machine.state().packet().parsed_here("ip").map(next)).flatten()
     else {
         return Ok(None);
     };

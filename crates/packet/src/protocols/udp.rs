@@ -31,7 +31,7 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
 pub const SUM: Sum = Sum { at: 6, may_be_none: true };
 
 /// What is found by the ports of a datagram.
-const BY_PORTS: [&str; 6] = ["dns", "dhcp", "quic", "vxlan", "gue", "inside"];
+const BY_PORTS: [&str; 7] = ["dns", "dns.question", "dhcp", "quic", "vxlan", "gue", "inside"];
 
 /// Assigns a port.
 fn assign<M: Machine>(machine: &mut M, place: Place, value: Value) -> Result<(), M::Stop> {

@@ -6,7 +6,6 @@ use super::link;
 use crate::assign::{Assign, Header, Place, Takes, word_of};
 use crate::tags::ChangeTags;
 use crate::{Access, Machine, Value, ValuePaths};
-use moonhook_hook::Layer;
 use moonhook_ir::words::{Path, Word};
 use moonhook_ir::{BinaryOp, Size};
 
@@ -17,22 +16,25 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
     Protocol::header(
         "vlan",
         |machine| {
-            if machine.hook().layer == Layer::Network {
-                return machine.only(Value::Nothing);
+            let mut others = Vec::new();
+            let start = link::frame(machine, &mut others)?;
+            let mut paths: ValuePaths<M> = nothing(others).collect();
+            if !machine.alive() {
+                return Ok(paths);
             }
-            let mut paths: ValuePaths<M> = Vec::new();
-            if let Some(tags) = machine.hook().tags {
+            if let Some(tags) = link::tags(machine) {
                 let (beside, among) = machine.split_beside(tags);
                 paths.push(Path { state: beside, values: Value::Header("vlan") });
                 machine.resume(among);
             }
-            let (address, outside) = machine.locate(Word::Imm(12), 2)?;
+            let place = machine.add(start, 12);
+            let (address, outside) = machine.locate(place, 2)?;
             paths.extend(nothing(outside));
             let ethertype = machine.load_at(address, Size::B2, false);
             let (tagged, plain) = link::split_tagged(machine, ethertype);
             paths.extend(nothing([plain]));
             machine.enter(tagged)?;
-            let (_, outside) = machine.locate(Word::Imm(0), WHOLE)?;
+            let (_, outside) = machine.locate(start, WHOLE)?;
             paths.extend(nothing(outside));
             paths.push(machine.take_path(Value::Header("vlan")));
             Ok(paths)
@@ -59,7 +61,8 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
             Field::new("type", |machine: &mut M| {
                 in_either(machine, |machine, whole| {
                     let at = i64::from(whole) - 2;
-                    let word = machine.header_field(Word::Imm(0), at, Size::B2, whole)?;
+                    let start = link::known_frame(machine)?;
+                    let word = machine.header_field(start, at, Size::B2, whole)?;
                     machine.only(Value::Number(word))
                 })
             })
@@ -81,13 +84,17 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
 }
 
 fn tag<M: Machine>(machine: &mut M) -> Result<Word, M::Stop> {
-    machine.tag_control(WHOLE)
+    if link::tags(machine).is_some() {
+        return machine.tag_control(WHOLE);
+    }
+    let start = link::known_frame(machine)?;
+    machine.header_field(start, 14, Size::B2, WHOLE)
 }
 
 /// What `body` makes, given how many bytes of the frame are there up to the type behind the tag, which there is: where the tag is beside the packet
 /// that is the link's own.
 fn in_either<M: Machine>(machine: &mut M, mut body: impl FnMut(&mut M, u32) -> Values<M>) -> Values<M> {
-    let Some(tags) = machine.hook().tags else { return body(machine, WHOLE) };
+    let Some(tags) = link::tags(machine) else { return body(machine, WHOLE) };
     let (beside, among) = machine.split_beside(tags);
     let mut paths = Vec::new();
     for (state, whole) in [(beside, link::ETHERNET), (among, WHOLE)] {
@@ -101,13 +108,15 @@ fn in_either<M: Machine>(machine: &mut M, mut body: impl FnMut(&mut M, u32) -> V
 
 fn inner_id<M: Machine>(machine: &mut M) -> Values<M> {
     in_either(machine, |machine, whole| {
-        let (address, outside) = machine.locate(Word::Imm(0), whole)?;
+        let start = link::known_frame(machine)?;
+        let (address, outside) = machine.locate(start, whole)?;
         let mut paths: ValuePaths<M> = nothing(outside).collect();
         let ethertype = machine.load_at(address.plus(whole as i16 - 2), Size::B2, false);
         let (tagged, plain) = link::split_tagged(machine, ethertype);
         paths.push(Path { state: plain, values: Value::Nothing });
         machine.enter(tagged)?;
-        let (address, outside) = machine.locate(Word::Imm(i64::from(whole)), link::TAG)?;
+        let place = machine.add(start, i64::from(whole));
+        let (address, outside) = machine.locate(place, link::TAG)?;
         paths.extend(nothing(outside));
         let word = machine.load_at(address, Size::B2, false);
         let word = machine.host_order(word, Size::B2);

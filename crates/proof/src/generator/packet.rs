@@ -123,7 +123,12 @@ impl Generator {
             return None;
         }
         let (header, field) = *self.random.pick(&FIELDS);
-        Some(expr!(Integer, format!("(pkt.{header} and pkt.{header}.{field} or $)"), self.constant()))
+        let inside = self.random.once_in(4);
+        let (header, there) = match inside {
+            true => (format!("pkt.inner.{header}"), "pkt.inner and "),
+            false => (format!("pkt.{header}"), ""),
+        };
+        Some(expr!(Integer, format!("({there}{header} and {header}.{field} or $)"), self.constant()))
     }
 
     pub(super) fn header_present(&mut self) -> Option<Expression> {
@@ -156,6 +161,8 @@ impl Generator {
                     "pkt.dns and pkt.dns.qname",
                     "pkt.http and pkt.http.path",
                     "pkt.http and pkt.http.host",
+                    "pkt.inner and pkt.inner.payload",
+                    "pkt.inner and pkt.inner.ip and pkt.inner.ip.dst",
                 ]);
                 expr!(Text, format!("({field} or \"none\"):sub(-$)"), self.small(15))
             }

@@ -87,6 +87,10 @@ impl Host for Parts {
         self.placed(name).unwrap_or_else(|| panic!("no routine {name}"))
     }
 
+    fn looks_inside(&self) -> bool {
+        true
+    }
+
     fn builtin(&mut self, name: &'static str) -> (i64, u64) {
         let known = self.builtins.iter().position(|builtin| *builtin == name);
         let number = known.unwrap_or_else(|| {

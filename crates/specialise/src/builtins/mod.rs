@@ -11,6 +11,7 @@ mod checksum;
 mod convert;
 mod data;
 mod digits;
+mod dns;
 pub mod event;
 mod format;
 pub mod gmatch;
@@ -53,6 +54,7 @@ const FAMILIES: &[&[Row]] = &[
     checksum::ROWS,
     convert::ROWS,
     data::ROWS,
+    dns::ROWS,
     event::ROWS,
     format::ROWS,
     gmatch::ROWS,

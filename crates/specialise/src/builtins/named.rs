@@ -20,6 +20,9 @@ pub struct Number {
     pub unfit: Vec<State>,
 }
 
+/// What is done with the fields of a table.
+pub type Then<'t> = dyn FnMut(&mut Context<'_>, Vec<Abs>) -> Result<Vec<Arm>> + 't;
+
 /// Whether the value is a table with fields.
 pub fn is_record(value: &Abs) -> bool {
     matches!(value, Abs::Object(Object::Table(_) | Object::Made(_) | Object::Stored(_)) | Abs::Entry { .. })
@@ -31,7 +34,7 @@ pub fn spread(
     record: &Abs,
     names: &[&str],
     before: Vec<Abs>,
-    then: &mut dyn FnMut(&mut Context<'_>, Vec<Abs>) -> Result<Vec<Arm>>,
+    then: &mut Then<'_>,
 ) -> Result<Vec<Arm>> {
     let Some((name, more)) = names.split_first() else { return then(context, before) };
     let mut arms = Vec::new();
@@ -71,6 +74,17 @@ impl Call {
             }
         }
         Ok(found)
+    }
+
+    /// The states in which an argument is nil; goes on in the others.
+    pub fn leave_if_nil(&self, context: &mut Context<'_>, number: usize) -> Result<Vec<State>> {
+        if self.is_in_memory(context, number) {
+            return Ok(context.split_nil_argument(number));
+        }
+        match self.arg(number) {
+            Abs::Nil => Ok(vec![context.take_state()]),
+            _ => Ok(vec![]),
+        }
     }
 
     /// The same with a default; an error where it is something else.

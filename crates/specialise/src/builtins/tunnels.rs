@@ -51,6 +51,9 @@ const PROBLEMS: [&str; 4] = [
 /// What the outer header is to have.
 type Outer = ([Value; 2], Word);
 
+/// The states in which there are two addresses of one version, and those in which there are others.
+type Pairs = (Vec<(State, [Value; 2])>, Vec<State>);
+
 /// The states in which a carrier is known.
 type Carriers = Vec<(State, Carrier)>;
 
@@ -201,7 +204,7 @@ fn addresses(
     context: &mut Context<'_>,
     call: &Call,
     mut fail: impl FnMut(&mut Context<'_>, Vec<State>, usize) -> Result<()>,
-) -> Result<(Vec<(State, [Value; 2])>, Vec<State>)> {
+) -> Result<Pairs> {
     let (mut pairs, mut mixed, mut none) = (Vec::new(), Vec::new(), Vec::new());
     let (sources, others) = call.address(context, 2)?;
     fail(context, others, 2)?;

@@ -140,6 +140,17 @@ impl Context<'_> {
         Ok((fits, others))
     }
 
+    /// The states in which an argument is nil, or missing; goes on in the others.
+    pub fn split_nil_argument(&mut self, number: usize) -> Vec<State> {
+        let Some(place) = self.place_of(number) else { return vec![] };
+        let missing = self.split_missing(place);
+        let tag = arena::load(self, place.address);
+        let nil = self.compare(CompareOp::Eq, tag, TAG_NIL);
+        let (nil, given) = self.split(nil);
+        self.state = given;
+        vec![missing, nil]
+    }
+
     /// An argument that is an integer: where it is one, where it is nil or missing, and where it is something else.
     pub fn number_argument(&mut self, number: usize) -> Result<(Vec<Arm>, Vec<State>, Vec<State>)> {
         let Some(place) = self.place_of(number) else { return Ok((vec![], vec![], vec![])) };

@@ -1,7 +1,7 @@
 //! Packets, the second argument and headers as general code uses them: fields and length.
 
 use super::shared::given::Given;
-use super::{Stubs, objects, with_context, without_context};
+use super::{INNER, Stubs, objects, with_context, without_context};
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::paths::Arm;
@@ -18,7 +18,8 @@ impl Stubs<'_> {
     /// `(ctx, L, object, out) -> 0 | FAIL`: stores field `name` of an object (the payload of its value) at `out`. Methods
     /// are builtins. An error where the object has no such field. `None` if no object has one.
     pub fn field(&mut self, name: &[u8]) -> Result<Option<FunctionId>> {
-        if !objects().any(|(_, object)| objects::has_field(&object, name)) {
+        let is_left_out = name == INNER.as_bytes() && !self.host.looks_inside();
+        if is_left_out || !objects().any(|(_, object)| objects::has_field(&object, name)) {
             return Ok(None);
         }
         let missing = self.missing_field("")?;
@@ -52,7 +53,7 @@ impl Stubs<'_> {
             context.on_frame(&mut |context| {
                 // What the script saw of the packet may no longer hold.
                 context.state.facts.packet.written = true;
-                for (payload, known) in objects().filter(|(_, known)| has(known, name)) {
+                for (payload, known) in context.objects().into_iter().filter(|(_, known)| has(known, name)) {
                     let is = context.compare(CompareOp::Eq, object, payload);
                     let (is, other) = context.split(is);
                     context.state = is;
@@ -77,7 +78,7 @@ impl Stubs<'_> {
                 context.refuse_read_only(object);
             }
             let mut owners = Vec::new();
-            for (payload, known) in objects() {
+            for (payload, known) in context.objects() {
                 let is = context.compare(CompareOp::Eq, object, payload);
                 let (is, other) = context.split(is);
                 let owner = context.image_string(objects::owner(&known).as_bytes());
@@ -148,8 +149,12 @@ impl Context<'_> {
     /// Goes on with objects other than headers of packets that can only be read, whatever the field is that is to be assigned.
     fn refuse_read_only(&mut self, object: Word) {
         let is_refused = |known: &Object| field_writes::is_read_only(self, known);
-        let refused: Vec<i64> =
-            objects().filter(|(_, known)| is_refused(known)).map(|(payload, _)| payload).collect();
+        let refused: Vec<i64> = self
+            .objects()
+            .into_iter()
+            .filter(|(_, known)| is_refused(known))
+            .map(|(payload, _)| payload)
+            .collect();
         for payload in refused {
             let is = self.compare(CompareOp::Eq, object, payload);
             self.fail_if(is, |context| context.fail(Message::new(field_writes::READ_ONLY)));

@@ -10,7 +10,9 @@ use moonhook_ir::FunctionId;
 use moonhook_ir::words::PathState;
 use moonhook_library::Library;
 use moonhook_library::own::data::ENCAP_PARTS;
+use moonhook_library::own::dns::ANSWER_PARTS;
 use moonhook_library::own::{DATA, HTTP};
+use moonhook_packet::protocols::inner;
 
 impl Stubs<'_> {
     /// `(ctx, L, base, n) -> number of results | FAIL`: a call of the library function `name` with `n` arguments, which are
@@ -43,7 +45,7 @@ impl Stubs<'_> {
 
 /// What errors call the objects that have a method, and these.
 fn owners(method: &str) -> Option<(&'static str, Vec<(i64, Object)>)> {
-    let owner = match ENCAP_PARTS.contains(&method) {
+    let owner = match ENCAP_PARTS.contains(&method) || ANSWER_PARTS.contains(&method) {
         true => DATA.name,
         false => find_library(method, &[&DATA, &HTTP])?,
     };
@@ -85,10 +87,12 @@ fn event(context: &mut Context<'_>, parameters: &[Word]) -> Result<()> {
 fn text(context: &mut Context<'_>, parameters: &[Word]) -> Result<()> {
     set_arguments(context, parameters);
     context.on_frame(&mut |context| {
-        for (state, object) in context.split_object(objects(), "data")? {
+        for (state, object) in context.split_object(context.objects().into_iter(), "data")? {
             context.state = state;
             let text = match &object {
-                Object::Header(name) => Str::Const(format!("header: {name}").into_bytes().into()),
+                Object::Header(name) => {
+                    Str::Const(format!("header: {}", inner::plain_name(name)).into_bytes().into())
+                }
                 object => object_text(context, object)?,
             };
             context.leave_with(&[Abs::Str(text)])?;

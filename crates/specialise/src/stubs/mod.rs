@@ -31,6 +31,7 @@ use moonhook_ir as ir;
 use moonhook_ir::FunctionId;
 use moonhook_ir::words::{Code, Words};
 use moonhook_library::own::{DATA, HTTP};
+use moonhook_packet::protocols::inner::is_inner;
 use moonhook_packet::{Access, Scattered};
 use moonhook_runtime::layout::{FAIL, OBJECT_PACKET};
 use moonhook_snapshot::Snapshot;
@@ -41,6 +42,9 @@ pub fn objects() -> impl Iterator<Item = (i64, Object)> {
     let headers = crate::objects::headers().map(Object::Header);
     (OBJECT_PACKET..).zip([Object::Packet, Object::Argument].into_iter().chain(headers))
 }
+
+/// The field of packets by which scripts get at what is inside of them.
+pub const INNER: &str = moonhook_packet::protocols::inner::NAME;
 
 /// The names of all fields and methods that objects have.
 pub fn field_names() -> impl Iterator<Item = &'static str> {
@@ -168,6 +172,13 @@ impl<'t> Stubs<'t> {
 }
 
 impl Context<'_> {
+    /// The objects that the script can have.
+    fn objects(&self) -> Vec<(i64, Object)> {
+        let looks_inside = self.stub.as_ref().is_none_or(|stub| stub.host.looks_inside());
+        let is_inner = |object: &Object| matches!(object, Object::Header(name) if is_inner(name));
+        objects().filter(|(_, object)| looks_inside || !is_inner(object)).collect()
+    }
+
     /// Makes the code of `body` for the frame: twice if frames in several buffers have to be taken too. `body` must end
     /// the state.
     fn on_frame(&mut self, body: &mut dyn FnMut(&mut Self) -> Result<()>) -> Result<()> {

@@ -12,12 +12,14 @@ use moonhook_library::own::http::HEADER as METHOD;
 use super::data;
 use super::lua::{HEADER, key, no_assignment, no_field, protect, push_value, set_function};
 use crate::protocol::assign::{Given, Refusal, Takes, assign};
-use crate::protocol::{PROTOCOLS, Value, http, peer};
+use crate::protocol::{Frame, PROTOCOLS, Value, View, http, inner, peer};
 
 /// The userdata: an index into [`PROTOCOLS`].
 #[repr(C)]
 struct Header {
     protocol: usize,
+    /// It is that of the packet inside.
+    is_inner: bool,
 }
 
 pub(super) unsafe fn register(state: *mut lua_State) {
@@ -34,11 +36,17 @@ pub(super) unsafe fn register(state: *mut lua_State) {
 
 /// Pushes a header of the packet at index 1.
 pub(super) unsafe fn push(state: *mut lua_State, protocol: usize) {
+    // SAFETY: see `super`.
+    unsafe { push_of(state, 1, Header { protocol, is_inner: false }) }
+}
+
+/// Pushes a header of the packet at an index from the bottom of the stack.
+unsafe fn push_of(state: *mut lua_State, packet: c_int, content: Header) {
     // SAFETY: see `super`; the userdata has room for a `Header`.
     unsafe {
         let header: *mut Header = ffi::lua_newuserdatauv(state, size_of::<Header>(), 1).cast();
-        header.write(Header { protocol });
-        ffi::lua_pushvalue(state, 1);
+        header.write(content);
+        ffi::lua_pushvalue(state, packet);
         ffi::lua_setiuservalue(state, -2, 1);
         ffi::luaL_setmetatable(state, HEADER.as_ptr());
     }
@@ -51,10 +59,42 @@ unsafe extern "C-unwind" fn index(state: *mut lua_State) -> c_int {
         let protocol = &PROTOCOLS[(*header).protocol];
         ffi::lua_getiuservalue(state, 1, 1);
         let frame = data::frame(state, -1);
+        if protocol.name == inner::PROTOCOL.name {
+            return match key(state).and_then(inner::member) {
+                Some(member) => push_inside(state, frame, member),
+                None => no_header_field(state, protocol.name),
+            };
+        }
+        if (*header).is_inner {
+            let field = key(state).and_then(|name| protocol.field(name));
+            let Some(field) = field else { return no_header_field(state, protocol.name) };
+            let Some(inside) = inner::find(frame) else {
+                ffi::lua_pushnil(state);
+                return 1;
+            };
+            push_value(state, (field.read)(inside), inside);
+            return 1;
+        }
         match key(state).and_then(|name| protocol.field(name)) {
             Some(field) => push_value(state, (field.read)(frame), frame),
             None if is_header_method(state, protocol.name) => ffi::lua_pushcfunction(state, http_header),
             None => return no_header_field(state, protocol.name),
+        }
+        1
+    }
+}
+
+/// Pushes what the packet inside of `frame`, which is on top of the stack, shows.
+unsafe fn push_inside(state: *mut lua_State, frame: Frame<'_>, member: usize) -> c_int {
+    // SAFETY: see `super`.
+    unsafe {
+        let inside = inner::find(frame);
+        match (&PROTOCOLS[member].view, inside) {
+            (View::Header { present, .. }, Some(inside)) if present(inside) => {
+                push_of(state, ffi::lua_gettop(state), Header { protocol: member, is_inner: true });
+            }
+            (View::Plain(read), Some(inside)) => push_value(state, read(inside), inside),
+            _ => ffi::lua_pushnil(state),
         }
         1
     }
@@ -71,7 +111,7 @@ unsafe extern "C-unwind" fn http_header(state: *mut lua_State) -> c_int {
     // SAFETY: see `super`; as in `index`, and the name's bytes are not kept beyond the next call into Lua.
     unsafe {
         let header: *mut Header = ffi::luaL_testudata(state, 1, HEADER.as_ptr()).cast();
-        if header.is_null() || PROTOCOLS[(*header).protocol].name != HTTP.name {
+        if header.is_null() || (*header).is_inner || PROTOCOLS[(*header).protocol].name != HTTP.name {
             // No metatable has that name: the error of an argument of another type is raised.
             ffi::luaL_checkudata(state, 1, c"http".as_ptr());
             return 0;
@@ -94,7 +134,8 @@ unsafe extern "C-unwind" fn set_index(state: *mut lua_State) -> c_int {
         ffi::lua_getiuservalue(state, 1, 1);
         let peer = data::peer_mut(state, -1).filter(|_| protocol.name == peer::PROTOCOL.name);
         let packet = if peer.is_some() { None } else { Some(data::frame_mut(state, -1)) };
-        let Some(field) = key(state).and_then(|name| protocol.assignment(name)) else {
+        let can_be = |name| protocol.assignment(name).filter(|_| !(*header).is_inner);
+        let Some(field) = key(state).and_then(can_be) else {
             let owner = c_string(state, protocol.name);
             return no_assignment(state, owner);
         };
@@ -154,11 +195,15 @@ unsafe extern "C-unwind" fn equal(state: *mut lua_State) -> c_int {
     unsafe {
         let header = |at| ffi::luaL_testudata(state, at, HEADER.as_ptr()).cast::<Header>().cast_const();
         let (first, second) = (header(1), header(2));
-        let is_one = !first.is_null() && !second.is_null() && (*first).protocol == (*second).protocol && {
-            ffi::lua_getiuservalue(state, 1, 1);
-            ffi::lua_getiuservalue(state, 2, 1);
-            ffi::lua_rawequal(state, -1, -2) != 0
-        };
+        let is_one = !first.is_null()
+            && !second.is_null()
+            && (*first).protocol == (*second).protocol
+            && (*first).is_inner == (*second).is_inner
+            && {
+                ffi::lua_getiuservalue(state, 1, 1);
+                ffi::lua_getiuservalue(state, 2, 1);
+                ffi::lua_rawequal(state, -1, -2) != 0
+            };
         ffi::lua_pushboolean(state, is_one.into());
         1
     }

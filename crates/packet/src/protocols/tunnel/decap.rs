@@ -16,7 +16,7 @@ const KINDS: [(i64, i64); 2] = [(link::IPV4, DECAP[0]), (link::IPV6, DECAP[1])];
 
 /// Takes the outer headers away, and goes on where that could be done.
 pub fn decap<M: Machine>(machine: &mut M, failed: &mut Failed<M::State>) -> Result<(), M::Stop> {
-    let (state, words, absent) = machine.found("inside", inside::parse)?;
+    let (state, words, absent) = machine.found(inside::NAME, inside::parse)?;
     failed.none.extend(absent);
     machine.resume(state);
     let &[_, kind, inner, ..] = words.as_slice() else { return Ok(()) };
@@ -38,6 +38,7 @@ pub fn decap<M: Machine>(machine: &mut M, failed: &mut Failed<M::State>) -> Resu
         take_packet(machine, (start, inner), (known, flags), failed, &mut done)?;
         machine.resume(other);
     }
+    // Nothing else is found.
     gone(machine);
     machine.resume(frame);
     take_frame(machine, (start, inner), failed, &mut done)?;

@@ -10,6 +10,9 @@ use crate::{Access, Machine};
 use moonhook_ir::words::{Word, WordPaths};
 use moonhook_ir::{CompareOp, Size};
 
+/// What is kept of it is called so.
+pub const NAME: &str = "inside";
+
 /// The type of what is inside where that is a frame: none of a link's header.
 pub const FRAME: i64 = 0;
 
@@ -62,9 +65,15 @@ fn parse_here<M: Machine>(machine: &mut M) -> Parsing<M> {
     in_gre(machine, &mut found, &mut paths)?;
     machine.resume(datagram);
     in_udp(machine, &mut found, &mut paths)?;
+    let mut there = Vec::new();
     for (state, kind, start) in found {
         machine.resume(state);
-        check(machine, kind, start, &mut paths)?;
+        check(machine, kind, start, (&mut there, &mut paths))?;
+    }
+    if let Some(&[kind, start]) = machine.meet(there)?.as_deref() {
+        // The verifier would walk what follows for each way of carrying packets.
+        let (kind, start) = (machine.unknown(kind), machine.unknown(start));
+        paths.push(machine.take_path(vec![Word::Imm(1), kind, start]));
     }
     Ok(paths)
 }
@@ -143,12 +152,12 @@ fn in_udp<M: Machine>(
     Ok(())
 }
 
-/// There is something of that type where its header is there.
+/// There is something of that type where its header is there: a path that brings type and place.
 fn check<M: Machine>(
     machine: &mut M,
     kind: i64,
     start: Word,
-    paths: &mut WordPaths<M>,
+    (there, paths): (&mut WordPaths<M>, &mut WordPaths<M>),
 ) -> Result<(), M::Stop> {
     if !machine.alive() {
         return Ok(());
@@ -164,6 +173,6 @@ fn check<M: Machine>(
         paths.extend(absent([other]));
         machine.resume(right);
     }
-    paths.push(machine.take_path(vec![Word::Imm(1), Word::Imm(kind), start]));
+    there.push(machine.take_path(vec![Word::Imm(kind), start]));
     Ok(())
 }

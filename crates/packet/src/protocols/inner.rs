@@ -1,0 +1,182 @@
+//! `pkt.inner`: what is inside of the packet ([`super::tunnel::inside`]), with the headers that a packet can have.
+//!
+//! The functions that find and read headers are the same as for the packet itself. While they look at what is inside, the facts of the state
+//! say so ([`crate::Facts::is_inner`]): the link's header is then that of what is inside, and what is parsed has names of its own ([`key`]).
+
+use super::header::{Field, Headers, Protocol, Read, Values, nothing};
+use super::tunnel::inside;
+use super::{
+    arp, dhcp, dns, eth, gre, http, icmp, ip, mpls, payload, quic, sctp, tcp, tls, udp, vlan, vxlan,
+};
+use crate::{Machine, PacketState, Value};
+use moonhook_ir::words::{Path, PathState, Word};
+
+pub const NAME: &str = "inner";
+
+/// What the names of headers that are inside begin with.
+const PREFIX: &str = "inner.";
+
+/// What the packet inside has, in the order of [`members`]: the name, and that of the header there.
+const MEMBERS: [(&str, &str); 17] = [
+    ("eth", "inner.eth"),
+    ("vlan", "inner.vlan"),
+    ("arp", "inner.arp"),
+    ("ip", "inner.ip"),
+    ("tcp", "inner.tcp"),
+    ("udp", "inner.udp"),
+    ("icmp", "inner.icmp"),
+    ("payload", "inner.payload"),
+    ("tls", "inner.tls"),
+    ("dns", "inner.dns"),
+    ("http", "inner.http"),
+    ("sctp", "inner.sctp"),
+    ("gre", "inner.gre"),
+    ("vxlan", "inner.vxlan"),
+    ("mpls", "inner.mpls"),
+    ("dhcp", "inner.dhcp"),
+    ("quic", "inner.quic"),
+];
+
+/// What is parsed besides.
+const OTHERS: [(&str, &str); 4] = [
+    ("link", "inner.link"),
+    ("sni", "inner.sni"),
+    ("gue", "inner.gue"),
+    ("dns.question", "inner.dns.question"),
+];
+
+/// The name under which is kept what was parsed of what is inside.
+pub fn key(name: &'static str) -> &'static str {
+    let known = MEMBERS.iter().chain(&OTHERS).find(|(outer, _)| *outer == name);
+    known.map_or(name, |(_, inner)| *inner)
+}
+
+/// Whether the name is that of what is inside, or of a header there.
+pub fn is_inner(name: &str) -> bool {
+    name == NAME || name.starts_with(PREFIX)
+}
+
+/// The name of a header as its packet has it, inside or not.
+pub fn plain_name(name: &str) -> &str {
+    name.strip_prefix(PREFIX).unwrap_or(name)
+}
+
+/// What is inside.
+pub fn protocol<M: Machine>() -> Protocol<M> {
+    let finds: [Read<M>; MEMBERS.len()] = finds();
+    let fields = MEMBERS.iter().zip(finds).zip(members::<M>()).map(|(((name, _), find), member)| {
+        let field = Field::new(name, find);
+        if member.is_text { field.of_text() } else { field }
+    });
+    let fields = fields.collect();
+    let find = |machine: &mut M| {
+        let (state, _, absent) = machine.found(inside::NAME, inside::parse)?;
+        let mut paths = vec![Path { state, values: Value::Header(NAME) }];
+        paths.extend(nothing(absent));
+        Ok(paths)
+    };
+    Protocol::header(NAME, find, fields)
+}
+
+/// The headers there, which can only be read.
+pub fn protocols<M: Machine>() -> Vec<Protocol<M>> {
+    let finds: [Read<M>; MEMBERS.len()] = finds();
+    let rows = MEMBERS.iter().zip(finds).zip(members::<M>()).map(|(((_, name), find), member)| {
+        let fields = member.fields.into_iter().map(|field| Field { assignment: None, ..field }).collect();
+        Protocol { name, find, fields, assignment: None, is_inner: true, ..member }
+    });
+    rows.collect()
+}
+
+fn members<M: Machine>() -> Vec<Protocol<M>> {
+    vec![
+        eth::protocol(),
+        vlan::protocol(),
+        arp::protocol(),
+        ip::protocol(),
+        tcp::protocol(),
+        udp::protocol(),
+        icmp::protocol(),
+        payload::protocol(),
+        tls::protocol(),
+        dns::protocol(),
+        http::protocol(),
+        sctp::protocol(),
+        gre::protocol(),
+        vxlan::protocol(),
+        mpls::protocol(),
+        dhcp::protocol(),
+        quic::protocol(),
+    ]
+}
+
+/// How each of them is found.
+fn finds<M: Machine>() -> [Read<M>; MEMBERS.len()] {
+    [
+        find::<M, 0>,
+        find::<M, 1>,
+        find::<M, 2>,
+        find::<M, 3>,
+        find::<M, 4>,
+        find::<M, 5>,
+        find::<M, 6>,
+        find::<M, 7>,
+        find::<M, 8>,
+        find::<M, 9>,
+        find::<M, 10>,
+        find::<M, 11>,
+        find::<M, 12>,
+        find::<M, 13>,
+        find::<M, 14>,
+        find::<M, 15>,
+        find::<M, 16>,
+    ]
+}
+
+fn find<M: Machine, const N: usize>(machine: &mut M) -> Values<M> {
+    let Some(member) = members::<M>().into_iter().nth(N) else { return machine.only(Value::Nothing) };
+    let mut paths = within(machine, member.find)?;
+    for path in &mut paths {
+        if let Value::Header(_) = path.values {
+            path.values = Value::Header(MEMBERS[N].1);
+        }
+    }
+    Ok(paths)
+}
+
+/// What `read` gives of what is inside; nothing where there is nothing inside.
+pub fn within<M: Machine>(machine: &mut M, read: Read<M>) -> Values<M> {
+    if !machine.hook().has_packet() {
+        return machine.only(Value::Nothing);
+    }
+    let (state, _, absent) = machine.found(inside::NAME, inside::parse)?;
+    let mut paths: Vec<_> = nothing(absent).collect();
+    if !state.alive() {
+        return Ok(paths);
+    }
+    machine.resume(state);
+    machine.state_mut().packet_mut().is_inner = true;
+    let found = read(machine)?;
+    paths.extend(found.into_iter().map(|mut path| {
+        path.state.packet_mut().is_inner = false;
+        path
+    }));
+    machine.state_mut().packet_mut().is_inner = false;
+    Ok(paths)
+}
+
+/// Where the state looks at what is inside: its type, as that of a link's header is loaded, or [`inside::FRAME`], and where it starts.
+pub fn start<M: Machine>(machine: &mut M) -> Result<Option<[Word; 2]>, M::Stop> {
+    let facts = machine.state().packet();
+    if !facts.is_inner {
+        return Ok(None);
+    }
+    if let Some(&[_, kind, start, ..]) = facts.parsed(inside::NAME) {
+        return Ok(Some([kind, start]));
+    }
+    // Where paths met, it was forgotten.
+    machine.state_mut().packet_mut().is_inner = false;
+    let words = machine.known_header(inside::NAME, inside::parse)?;
+    machine.state_mut().packet_mut().is_inner = true;
+    Ok(Some([words[1], words[2]]))
+}

@@ -1,0 +1,10 @@
+-- Answers to questions.
+
+function dns.answer(...)
+  local packet, fields = ...
+  if type(fields) ~= "table" then
+    prim.dns_check(packet)
+    prim.bad_type(2, "table", fields)
+  end
+  return prim.dns_answer(packet, fields.address, fields.ttl, fields.rcode)
+end
