@@ -36,8 +36,8 @@ impl stubs::Host for General<'_> {
         General::routine(self, name)
     }
 
-    fn looks_inside(&self) -> bool {
-        self.reach.looks_inside
+    fn is_spelled(&self, name: &[u8]) -> bool {
+        self.reach.spelled.contains(name)
     }
 
     fn builtin(&mut self, name: &'static str) -> (i64, u64) {

@@ -9,7 +9,6 @@ use moonhook_library::standard::STRING;
 use moonhook_library::{Function, General};
 use moonhook_snapshot::instruction::{Instruction, Opcode};
 use moonhook_snapshot::{CellId, ClosureId, Prototype, Snapshot, TableId, Value};
-use moonhook_specialise::stubs::INNER;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
@@ -18,9 +17,8 @@ pub struct Reach {
     pub functions: BTreeSet<usize>,
     /// Constant strings of the reachable functions of the script, and other names that keys may be ([`crate::computed`]).
     pub mentions: HashSet<Arc<[u8]>>,
-    /// The name of what is inside of packets stands in a function of the script. Where it can only be made at packet time, the many headers
-    /// there would be in programs that never look at them.
-    pub looks_inside: bool,
+    /// Those of them that stand in functions of the script: what is large is only in programs whose scripts spell its name.
+    pub spelled: HashSet<Arc<[u8]>>,
     pub tables: BTreeSet<TableId>,
     pub closures: BTreeSet<ClosureId>,
     pub cells: BTreeSet<CellId>,
@@ -124,10 +122,12 @@ impl Reach {
     /// of the script.
     fn methods(&mut self) {
         let is_named = |method: &&Function| self.mentions.contains(method.key().as_bytes());
-        let of_strings = STRING.functions.iter().filter(|method| method.is_for_packets());
-        let of_packets = [&DATA, &HTTP].into_iter().flat_map(|library| library.functions);
-        let of_packets = of_packets.filter(|method| method.general == General::Runtime);
-        let named = of_strings.chain(of_packets).filter(is_named);
+        let of_strings = STRING.functions.iter().filter(|method| method.is_for_packets()).filter(is_named);
+        let is_spelled = |method: &&Function| {
+            method.general == General::Runtime && self.spelled.contains(method.key().as_bytes())
+        };
+        let of_packets = [&DATA, &HTTP].into_iter().flat_map(|library| library.functions).filter(is_spelled);
+        let named = of_strings.chain(of_packets);
         self.builtins.extend(named.map(|method| method.name.to_string()));
     }
 
@@ -236,7 +236,7 @@ impl Reach {
             _ => None,
         });
         let texts: Vec<Arc<[u8]>> = texts.collect();
-        self.looks_inside |= texts.iter().any(|text| **text == *INNER.as_bytes());
+        self.spelled.extend(texts.iter().cloned());
         self.mentions.extend(texts);
     }
 

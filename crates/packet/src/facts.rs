@@ -1,6 +1,6 @@
 //! What is known of a packet on one path through the code.
 
-use crate::protocols::inner;
+use crate::names;
 use moonhook_ir::Value;
 use moonhook_ir::words::{CopyOnWrite, Word};
 
@@ -95,7 +95,7 @@ impl Facts {
 
     /// The name under which is kept what is parsed of a header where the state looks.
     pub fn key(&self, header: &'static str) -> &'static str {
-        if self.is_inner { inner::key(header) } else { header }
+        if self.is_inner { names::key(header) } else { header }
     }
 
     /// The words of a header that was parsed where the state looks.
@@ -121,7 +121,7 @@ impl Facts {
 
     /// Drops what was parsed of these headers, which may be others now.
     pub fn forget(&mut self, headers: &[&str]) {
-        self.parsed.retain(|(name, _)| !headers.contains(name) && !inner::is_inner(name));
+        self.parsed.retain(|(name, _)| !headers.contains(name) && !names::is_inner(name));
         self.written = true;
     }
 

@@ -11,6 +11,7 @@ mod copy;
 mod facts;
 mod lengths;
 mod machine;
+mod names;
 pub mod protocols;
 mod tags;
 mod value;

@@ -20,8 +20,8 @@ pub trait Host {
     fn text(&mut self, text: &[u8]) -> u64;
     /// The function that a routine of the runtime will be.
     fn routine(&mut self, name: &str) -> FunctionId;
-    /// Whether the script may look at what is inside of packets.
-    fn looks_inside(&self) -> bool;
+    /// Whether the name stands in a function of the script.
+    fn is_spelled(&self, name: &[u8]) -> bool;
     /// Tag and payload word of a library function of Moonhook's (`data.getuint8`).
     fn builtin(&mut self, name: &'static str) -> (i64, u64);
 }

@@ -1,7 +1,7 @@
 //! `pkt.inner`: what is inside of the packet ([`super::tunnel::inside`]), with the headers that a packet can have.
 //!
 //! The functions that find and read headers are the same as for the packet itself. While they look at what is inside, the facts of the state
-//! say so ([`crate::Facts::is_inner`]): the link's header is then that of what is inside, and what is parsed has names of its own ([`key`]).
+//! say so ([`crate::Facts::is_inner`]): the link's header is then that of what is inside, and what is parsed has names of its own ([`crate::names`]).
 
 use super::header::{Field, Headers, Protocol, Read, Values, nothing};
 use super::tunnel::inside;
@@ -11,55 +11,7 @@ use super::{
 use crate::{Machine, PacketState, Value};
 use moonhook_ir::words::{Path, PathState, Word};
 
-pub const NAME: &str = "inner";
-
-/// What the names of headers that are inside begin with.
-const PREFIX: &str = "inner.";
-
-/// What the packet inside has, in the order of [`members`]: the name, and that of the header there.
-const MEMBERS: [(&str, &str); 17] = [
-    ("eth", "inner.eth"),
-    ("vlan", "inner.vlan"),
-    ("arp", "inner.arp"),
-    ("ip", "inner.ip"),
-    ("tcp", "inner.tcp"),
-    ("udp", "inner.udp"),
-    ("icmp", "inner.icmp"),
-    ("payload", "inner.payload"),
-    ("tls", "inner.tls"),
-    ("dns", "inner.dns"),
-    ("http", "inner.http"),
-    ("sctp", "inner.sctp"),
-    ("gre", "inner.gre"),
-    ("vxlan", "inner.vxlan"),
-    ("mpls", "inner.mpls"),
-    ("dhcp", "inner.dhcp"),
-    ("quic", "inner.quic"),
-];
-
-/// What is parsed besides.
-const OTHERS: [(&str, &str); 4] = [
-    ("link", "inner.link"),
-    ("sni", "inner.sni"),
-    ("gue", "inner.gue"),
-    ("dns.question", "inner.dns.question"),
-];
-
-/// The name under which is kept what was parsed of what is inside.
-pub fn key(name: &'static str) -> &'static str {
-    let known = MEMBERS.iter().chain(&OTHERS).find(|(outer, _)| *outer == name);
-    known.map_or(name, |(_, inner)| *inner)
-}
-
-/// Whether the name is that of what is inside, or of a header there.
-pub fn is_inner(name: &str) -> bool {
-    name == NAME || name.starts_with(PREFIX)
-}
-
-/// The name of a header as its packet has it, inside or not.
-pub fn plain_name(name: &str) -> &str {
-    name.strip_prefix(PREFIX).unwrap_or(name)
-}
+pub use crate::names::{MEMBERS, NAME, is_inner, plain_name};
 
 /// What is inside.
 pub fn protocol<M: Machine>() -> Protocol<M> {

@@ -5,7 +5,6 @@
 
 use super::call::Call;
 use crate::context::{Context, Result};
-use crate::indexing;
 use crate::paths::Arm;
 use crate::state::State;
 use crate::value::{Abs, Object, Word};
@@ -38,7 +37,7 @@ pub fn spread(
 ) -> Result<Vec<Arm>> {
     let Some((name, more)) = names.split_first() else { return then(context, before) };
     let mut arms = Vec::new();
-    for arm in indexing::index(context, record, &Abs::text(*name))? {
+    for arm in field(context, record, name)? {
         context.state = arm.state;
         let value = arm.values.first().cloned().unwrap_or(Abs::Nil);
         arms.extend(context.arms_of_each(&value, &mut |context, value| {
@@ -47,6 +46,23 @@ pub fn spread(
         })?);
     }
     Ok(arms)
+}
+
+/// A field of a table without a metatable; with one the table is left to general code.
+fn field(context: &mut Context<'_>, record: &Abs, name: &str) -> Result<Vec<Arm>> {
+    if let Abs::Object(object) = record {
+        if context.state.metatable_of(context.snapshot, object).is_some() {
+            return context.unsupported(
+                "a table with a metatable in the place of named arguments",
+                "use a table without one",
+                None,
+            );
+        }
+        if let Object::Stored(table) = object {
+            return context.read_stored(*table, &Abs::text(name));
+        }
+    }
+    context.record_field(record, &name.as_bytes().into())
 }
 
 impl Call {

@@ -1,7 +1,7 @@
 //! Packets, the second argument and headers as general code uses them: fields and length.
 
 use super::shared::given::Given;
-use super::{INNER, Stubs, objects, with_context, without_context};
+use super::{Stubs, is_large, objects, with_context, without_context};
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::paths::Arm;
@@ -18,7 +18,7 @@ impl Stubs<'_> {
     /// `(ctx, L, object, out) -> 0 | FAIL`: stores field `name` of an object (the payload of its value) at `out`. Methods
     /// are builtins. An error where the object has no such field. `None` if no object has one.
     pub fn field(&mut self, name: &[u8]) -> Result<Option<FunctionId>> {
-        let is_left_out = name == INNER.as_bytes() && !self.host.looks_inside();
+        let is_left_out = is_large(name) && !self.host.is_spelled(name);
         if is_left_out || !objects().any(|(_, object)| objects::has_field(&object, name)) {
             return Ok(None);
         }

@@ -31,6 +31,7 @@ use moonhook_ir as ir;
 use moonhook_ir::FunctionId;
 use moonhook_ir::words::{Code, Words};
 use moonhook_library::own::{DATA, HTTP};
+use moonhook_library::{Function, General};
 use moonhook_packet::protocols::inner::is_inner;
 use moonhook_packet::{Access, Scattered};
 use moonhook_runtime::layout::{FAIL, OBJECT_PACKET};
@@ -45,6 +46,12 @@ pub fn objects() -> impl Iterator<Item = (i64, Object)> {
 
 /// The field of packets by which scripts get at what is inside of them.
 pub const INNER: &str = moonhook_packet::protocols::inner::NAME;
+
+/// Whether the field or method of that name is only in programs whose scripts spell it: it takes much code.
+fn is_large(name: &[u8]) -> bool {
+    let is = |method: &&Function| method.general == General::Runtime && method.key().as_bytes() == name;
+    name == INNER.as_bytes() || DATA.functions.iter().any(|method| is(&method))
+}
 
 /// The names of all fields and methods that objects have.
 pub fn field_names() -> impl Iterator<Item = &'static str> {
@@ -174,7 +181,7 @@ impl<'t> Stubs<'t> {
 impl Context<'_> {
     /// The objects that the script can have.
     fn objects(&self) -> Vec<(i64, Object)> {
-        let looks_inside = self.stub.as_ref().is_none_or(|stub| stub.host.looks_inside());
+        let looks_inside = self.stub.as_ref().is_none_or(|stub| stub.host.is_spelled(INNER.as_bytes()));
         let is_inner = |object: &Object| matches!(object, Object::Header(name) if is_inner(name));
         objects().filter(|(_, object)| looks_inside || !is_inner(object)).collect()
     }
