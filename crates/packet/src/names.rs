@@ -49,3 +49,9 @@ pub fn is_inner(name: &str) -> bool {
 pub fn plain_name(name: &str) -> &str {
     name.strip_prefix(PREFIX).unwrap_or(name)
 }
+
+/// What is kept of where it is.
+pub const INSIDE: &str = "inside";
+
+/// The type of what is inside where that is a frame: none of a link's header.
+pub const FRAME: i64 = 0;

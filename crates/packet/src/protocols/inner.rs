@@ -9,7 +9,7 @@ use super::{
     arp, dhcp, dns, eth, gre, http, icmp, ip, mpls, payload, quic, sctp, tcp, tls, udp, vlan, vxlan,
 };
 use crate::{Machine, PacketState, Value};
-use moonhook_ir::words::{Path, PathState, Word};
+use moonhook_ir::words::{Path, PathState};
 
 pub use crate::names::{MEMBERS, NAME, is_inner, plain_name};
 
@@ -115,20 +115,4 @@ pub fn within<M: Machine>(machine: &mut M, read: Read<M>) -> Values<M> {
     }));
     machine.state_mut().packet_mut().is_inner = false;
     Ok(paths)
-}
-
-/// Where the state looks at what is inside: its type, as that of a link's header is loaded, or [`inside::FRAME`], and where it starts.
-pub fn start<M: Machine>(machine: &mut M) -> Result<Option<[Word; 2]>, M::Stop> {
-    let facts = machine.state().packet();
-    if !facts.is_inner {
-        return Ok(None);
-    }
-    if let Some(&[_, kind, start, ..]) = facts.parsed(inside::NAME) {
-        return Ok(Some([kind, start]));
-    }
-    // Where paths met, it was forgotten.
-    machine.state_mut().packet_mut().is_inner = false;
-    let words = machine.known_header(inside::NAME, inside::parse)?;
-    machine.state_mut().packet_mut().is_inner = true;
-    Ok(Some([words[1], words[2]]))
 }

@@ -1,8 +1,7 @@
 //! The link layer: Ethernet and up to two VLAN tags (IEEE 802.3, 802.1Q, 802.1ad).
 
 use super::header::{Parsing, absent};
-use super::inner;
-use super::tunnel::inside;
+use crate::names::{FRAME, INSIDE};
 use crate::{Access, Machine, PacketState};
 use moonhook_hook::{Layer, Tags};
 use moonhook_ir::words::{Path, Word};
@@ -21,16 +20,26 @@ pub const IPV6: i64 = 0x86dd_u16.swap_bytes() as i64;
 /// Words of the header `link`: is there one, or is an IP header the first, the ethertype after the tags (as loaded, big-endian; 0 if a tag
 /// is truncated), where the next header starts.
 pub fn parse<M: Machine>(machine: &mut M) -> Parsing<M> {
-    match inner::start(machine)? {
+    match inside(machine) {
         Some([kind, start]) => within(machine, kind, start),
         None if machine.hook().layer == Layer::Network => by_version(machine),
         None => from(machine, Word::Imm(0)),
     }
 }
 
+/// Where the state looks at what is inside: its type, as that of a link's header is loaded, or [`FRAME`], and where it starts. That was found
+/// before the state was made to look there.
+fn inside<M: Machine>(machine: &M) -> Option<[Word; 2]> {
+    let facts = machine.state().packet();
+    match facts.parsed(INSIDE).filter(|_| facts.is_inner) {
+        Some(&[_, kind, start, ..]) => Some([kind, start]),
+        _ => None,
+    }
+}
+
 /// The same words of what is inside.
 fn within<M: Machine>(machine: &mut M, kind: Word, start: Word) -> Parsing<M> {
-    let frame = machine.compare(CompareOp::Eq, kind, inside::FRAME);
+    let frame = machine.compare(CompareOp::Eq, kind, FRAME);
     let (frame, packet) = machine.split(frame);
     machine.resume(packet);
     let mut paths = vec![machine.take_path(vec![Word::Imm(1), kind, start])];
@@ -43,9 +52,9 @@ fn within<M: Machine>(machine: &mut M, kind: Word, start: Word) -> Parsing<M> {
 
 /// Where the packet, or what is inside of it, begins with an Ethernet header; goes on there, and adds the other states to `others`.
 pub fn frame<M: Machine>(machine: &mut M, others: &mut Vec<M::State>) -> Result<Word, M::Stop> {
-    match inner::start(machine)? {
+    match inside(machine) {
         Some([kind, start]) => {
-            let packet = machine.compare(CompareOp::Ne, kind, inside::FRAME);
+            let packet = machine.compare(CompareOp::Ne, kind, FRAME);
             machine.leave_if(packet, others);
             Ok(start)
         }
@@ -60,7 +69,7 @@ pub fn frame<M: Machine>(machine: &mut M, others: &mut Vec<M::State>) -> Result<
 
 /// Where that header starts, which is there.
 pub fn known_frame<M: Machine>(machine: &mut M) -> Result<Word, M::Stop> {
-    Ok(inner::start(machine)?.map_or(Word::Imm(0), |[_, start]| start))
+    Ok(inside(machine).map_or(Word::Imm(0), |[_, start]| start))
 }
 
 /// Where a tag is kept beside the packet that is looked at.

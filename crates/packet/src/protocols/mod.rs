@@ -51,7 +51,8 @@ pub use http::find_field as http_field;
 pub use http_fields::{Matches as HttpMatches, Split as HttpSplit, has_name as http_has_name};
 pub use payload::payload_offset;
 pub use route::{PARAMETERS as ROUTE_PARAMETERS, Routed, route};
-pub use tunnel::{Carrier, Failed, Ports, decap, encap};
+pub use tunnel::decap::decap;
+pub use tunnel::{Carrier, Failed, Ports, encap};
 
 /// All of them, and what else packets have.
 pub fn protocols<M: Machine>() -> Vec<Protocol<M>> {

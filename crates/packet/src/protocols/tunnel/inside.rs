@@ -6,15 +6,10 @@ use super::super::messages::{self, Messages};
 use super::super::network::{self, IPV4, Part};
 use super::super::{gre, vxlan};
 use super::VERSIONS;
+pub use crate::names::{FRAME, INSIDE as NAME};
 use crate::{Access, Machine};
 use moonhook_ir::words::{Word, WordPaths};
 use moonhook_ir::{CompareOp, Size};
-
-/// What is kept of it is called so.
-pub const NAME: &str = "inside";
-
-/// The type of what is inside where that is a frame: none of a link's header.
-pub const FRAME: i64 = 0;
 
 /// What GRE calls a frame (RFC 1701, transparent Ethernet bridging), as it is loaded.
 const BRIDGED: i64 = 0x6558_u16.swap_bytes() as i64;

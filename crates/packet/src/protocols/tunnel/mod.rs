@@ -3,14 +3,13 @@
 //!
 //! [`inside`] finds what is inside of a packet, also for `pkt.inner`.
 
-mod decap;
+pub mod decap;
 mod flow;
 mod headers;
 pub mod inside;
 mod outgoing;
 mod room;
 
-pub use decap::decap;
 pub use headers::{Carrier, Ports};
 
 use super::link::{self, ETHERNET, TAG};
