@@ -49,6 +49,7 @@ use header::Headers;
 pub use header::{Assignment, Field, Protocol, RefusedBy, Values};
 pub use http::find_field as http_field;
 pub use http_fields::{Matches as HttpMatches, Split as HttpSplit, has_name as http_has_name};
+pub use metadata::number as kept_number;
 pub use payload::payload_offset;
 pub use route::{PARAMETERS as ROUTE_PARAMETERS, Routed, route};
 pub use tunnel::decap::decap;

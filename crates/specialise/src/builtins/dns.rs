@@ -9,12 +9,11 @@ use crate::paths::Arm;
 use crate::state::State;
 use crate::value::{Abs, Word};
 use moonhook_hook::TC_EGRESS;
-use moonhook_ir::Size;
 use moonhook_ir::helper::REDIRECT;
 use moonhook_ir::words::{Branches, PathState, Words};
 use moonhook_library::own::dns::{ANSWER, ANSWER_PARTS};
-use moonhook_packet::protocols::{self, Answer};
-use moonhook_packet::{Machine, Refused, Value};
+use moonhook_packet::protocols::{self, Answer, kept_number};
+use moonhook_packet::{Refused, Value};
 
 pub const ROWS: &[Row] = &[row(ANSWER, answer)];
 
@@ -96,10 +95,7 @@ fn send_back(context: &mut Context<'_>) -> Result<Vec<Arm>> {
     let verdict = match (hook.plain_verdict("TX"), hook.redirect()) {
         (Some(verdict), _) => verdict,
         (None, Some(verdict)) => {
-            let place = hook.metadata("ifindex").map_or(0, |known| known.at);
-            let packet = context.program_context();
-            let packet = context.value(packet);
-            let number = context.load(packet, place, Size::B4, false);
+            let number = kept_number(context, "ifindex").unwrap_or(Word::Imm(0));
             let flags = if hook.name == TC_EGRESS.name { INGRESS } else { 0 };
             context.helper(REDIRECT, &[number, Word::Imm(flags)]);
             verdict
