@@ -43,6 +43,6 @@ fn sent_to(functions: &Functions<'_>, tables: &Tables<'_, '_>, (index, pc): (usi
     let constant =
         matches!(setter.opcode()?, Opcode::LoadK).then(|| prototype.constants.get(setter.bx()))??;
     let Value::String(text) = constant else { return None };
-    let loc = tables.loc(pc);
+    let loc = Some(tables.loc(pc)).filter(|_| Port::is_name(text))?;
     Some(Port { name: String::from_utf8_lossy(text).into_owned(), source: loc.source as u8, line: loc.line })
 }

@@ -6,7 +6,9 @@ use moonhook_ir as ir;
 use moonhook_ir::{FunctionId, Loc};
 use moonhook_specialise::shared::SharedTables;
 use moonhook_specialise::stubs::{self, Stubs};
+use moonhook_specialise::targets::Targets;
 use moonhook_specialise::{Result, Stop};
+use std::rc::Rc;
 
 impl stubs::Host for General<'_> {
     fn module(&mut self) -> &mut ir::Module {
@@ -15,6 +17,10 @@ impl stubs::Host for General<'_> {
 
     fn shared(&mut self) -> Option<&mut SharedTables> {
         Some(&mut self.shared.known)
+    }
+
+    fn targets(&self) -> Rc<Targets> {
+        Rc::clone(&self.shared.targets)
     }
 
     fn placed(&self, name: &str) -> Option<FunctionId> {

@@ -16,14 +16,18 @@ use moonhook_snapshot::{Snapshot, TableId};
 use moonhook_specialise::Options;
 use moonhook_specialise::shared::SharedTables;
 use moonhook_specialise::stubs::shared::{Accesses, Record, Uses};
+use moonhook_specialise::targets::Targets;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 use std::sync::Arc;
 
 #[derive(Default)]
 pub struct Shared {
     /// Keys and values of the tables.
     pub known: SharedTables,
+    /// Where packets may go by maps.
+    pub targets: Rc<Targets>,
     /// The tables, by number, and where each of them is used.
     tables: Vec<(TableId, Loc)>,
     /// The metatable that marks them.
@@ -64,7 +68,8 @@ impl Shared {
         tables.sort();
         tables.dedup();
         known.start_over();
-        let Found { mut entries, assigners, fields } = kinds::infer(functions, reach, options, &tables);
+        let Found { mut entries, assigners, fields, targets } =
+            kinds::infer(functions, reach, options, &tables);
         entries.retain(|table, _| !constant.contains(table));
         for (table, Entries { key, value, .. }) in &entries {
             known.suggest(snapshot, *table, key, value);
@@ -87,7 +92,19 @@ impl Shared {
         let assigners = stores.assigners.into_iter().chain(assigners).collect();
         let fields = stores.fields.into_iter().chain(fields).collect();
         let (names, optional) = (BTreeMap::new(), OnceCell::new());
-        Shared { known, tables, metatable: None, names, fields, steps, required, assigners, optional }
+        let targets = Rc::new(targets);
+        Shared {
+            targets,
+            known,
+            tables,
+            metatable: None,
+            names,
+            fields,
+            steps,
+            required,
+            assigners,
+            optional,
+        }
     }
 
     /// Those of the tables that only such functions assign as packet code is not known to call ([`super::named`]).

@@ -3,8 +3,9 @@
 use crate::{EngineError, Kernel};
 use moonhook_install::Interface;
 use moonhook_ir::maps::{INTERFACES, Port, sections};
+use moonhook_ir::targets::{self, Member};
 use moonhook_schema::{Datum, encode_key};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 impl Kernel {
     /// Whether the programs look interfaces up by their names.
@@ -18,14 +19,14 @@ impl Kernel {
             return Vec::new();
         }
         let section = self.program.data_section(sections::PORTS);
-        section.map(|section| Port::all(&section.bytes()).map(|port| port.name).collect()).unwrap_or_default()
+        section.map(|section| Port::all(&section.bytes()).filter(|port| port.given_number().is_none()).map(|port| port.name).collect()).unwrap_or_default()
     }
 
-    /// Tells the programs which interfaces there are.
+    /// Tells the programs which interfaces there are in a network namespace (`None`: the caller's).
     ///
     /// # Errors
     /// What the kernel refuses; `NoInterface` for one whose name stands in the code, after all others were told.
-    pub fn tell_interfaces(&self, all: &[Interface]) -> Result<(), EngineError> {
+    pub fn tell_interfaces(&self, all: &[Interface], netns: Option<&str>) -> Result<(), EngineError> {
         if self.has_map(INTERFACES) {
             self.list_interfaces(all)?;
         }
@@ -35,20 +36,42 @@ impl Kernel {
         let section = self.program.data_section(sections::PORTS)?;
         let mut missing = None;
         for (index, port) in Port::all(&section.bytes()).enumerate() {
-            let number = all.iter().find(|interface| interface.name == port.name).map(|found| found.index);
+            let is_meant = |interface: &&Interface| match port.given_number() {
+                Some(number) => interface.index == number,
+                None => interface.name == port.name,
+            };
+            let number = all.iter().find(is_meant).map(|found| found.index);
             section.store(index * Port::SIZE + Port::NUMBER, port.word(number.unwrap_or(0)));
             if number.is_none() {
                 missing.get_or_insert(port);
             }
         }
+        self.fill_groups(netns)?;
         match missing {
             None => Ok(()),
             Some(port) => Err(EngineError::NoInterface {
                 place: self.decoder.place(port.source.into(), port.line),
-                name: port.name,
+                name: port.name.trim_start_matches(':').to_string(),
                 existing: all.iter().map(|interface| interface.name.clone()).collect(),
             }),
         }
+    }
+
+    /// Gives each group the interfaces that there are of it.
+    fn fill_groups(&self, netns: Option<&str>) -> Result<(), EngineError> {
+        if !self.has_map(sections::GROUPS) {
+            return Ok(());
+        }
+        let ports = self.program.data_section(sections::PORTS)?;
+        let number = |port: u32| ports.load(port as usize * Port::SIZE + Port::NUMBER).unwrap_or(0) as u32;
+        let mut groups: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for Member { group, port } in Member::all(&self.program.data_section(sections::GROUPS)?.bytes()) {
+            groups.entry(group).or_default().extend(Some(number(port)).filter(|number| *number != 0));
+        }
+        for (group, interfaces) in groups {
+            self.program.set_devices(&targets::group(group as usize), &interfaces, netns)?;
+        }
+        Ok(())
     }
 
     fn list_interfaces(&self, all: &[Interface]) -> Result<(), EngineError> {

@@ -6,6 +6,7 @@
 //! every test. A [`Kernel`] is what has been installed, with what it takes to understand its records, counters and tables. Knows no
 //! command line, no Lua state, no running script.
 
+mod cpus;
 mod error;
 mod fallback;
 mod form;

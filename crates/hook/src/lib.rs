@@ -12,6 +12,7 @@ mod order;
 mod place;
 mod socket;
 mod tags;
+pub mod targets;
 mod tc;
 mod xdp;
 

@@ -35,8 +35,8 @@ pub const XDP: Hook = Hook {
     // `bpf_xdp_adjust_head`, `bpf_xdp_adjust_tail`.
     lengths: Some(Lengths::Ends { head: 44, tail: 65 }),
     tags: None,
-    // `bpf_redirect`, `bpf_fib_lookup`.
-    forwards: &[("redirect", 23), ("data.route", 69)],
+    // `bpf_redirect`, `bpf_redirect_map`, `bpf_fib_lookup`.
+    forwards: &[("redirect", 23), (crate::targets::TO_MAP, 51), ("data.route", 69)],
     layer: Layer::Link,
     is_interrupted: false,
 };

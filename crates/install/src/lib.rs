@@ -31,6 +31,7 @@ mod section;
 mod statistics;
 mod sys;
 mod table;
+mod targets;
 mod test_run;
 mod verifier_log;
 
@@ -49,5 +50,6 @@ pub use program::{LoadOptions, LogDetail, Program, load, load_with_maps};
 pub use section::Section;
 pub use statistics::ProgramStatistics;
 pub use table::{Batch, Cursor, TableMap};
+pub use targets::online_cpus;
 pub use test_run::{FRAME_MIN, TestRun, frame_max, frame_max_linear};
 pub use verifier_log::VerifiedFunction;

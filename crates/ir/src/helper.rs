@@ -9,6 +9,7 @@ pub const GET_PRANDOM_U32: u32 = 7;
 pub const GET_SMP_PROCESSOR_ID: u32 = 8;
 pub const CLONE_REDIRECT: u32 = 13;
 pub const REDIRECT: u32 = 23;
+pub const REDIRECT_MAP: u32 = 51;
 pub const RINGBUF_OUTPUT: u32 = 130;
 pub const REDIRECT_NEIGH: u32 = 152;
 pub const REDIRECT_PEER: u32 = 155;
@@ -93,6 +94,7 @@ const HELPERS: &[Row] = &[
     row(RINGBUF_OUTPUT, Effect::Maps, true),
     // What they note for the packet is none of the program's memory, but they cannot be left out.
     row(REDIRECT, Effect::Maps, false),
+    row(REDIRECT_MAP, Effect::Maps, false),
     row(REDIRECT_NEIGH, Effect::Maps, false),
     row(REDIRECT_PEER, Effect::Maps, false),
     row(KTIME_GET_TAI_NS, Effect::Nothing, false),

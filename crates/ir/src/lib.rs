@@ -25,6 +25,7 @@ pub mod parallel;
 mod parse;
 mod pointers;
 mod print;
+pub mod targets;
 mod terminator;
 pub mod verify;
 pub mod words;

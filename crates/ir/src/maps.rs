@@ -26,17 +26,25 @@ pub const PORTS: &str = "named_ifaces";
 /// All interfaces, by name, for names that stand nowhere.
 pub const INTERFACES: &str = "all_ifaces";
 
-/// All of them.
-pub const ALL: [&str; 12] =
-    [STATE, POOL, OPAQUE, REGION, EVENTS, COUNTERS, VERDICTS, ARENA, CLOCK, TAKEN, PORTS, INTERFACES];
+/// Which interfaces groups consist of: a [`Member`](crate::targets::Member) each.
+pub const GROUPS: &str = "groups";
+
+/// All that have fixed names.
+const ALL: [&str; 13] =
+    [STATE, POOL, OPAQUE, REGION, EVENTS, COUNTERS, VERDICTS, ARENA, CLOCK, TAKEN, PORTS, INTERFACES, GROUPS];
+
+/// Whether it is a name for one of these, or for one of those that packets go elsewhere by ([`crate::targets`]).
+pub fn is_taken(name: &str) -> bool {
+    ALL.contains(&name) || crate::targets::is_map(name)
+}
 
 /// The section of an object that has the data of that name.
 pub fn data_section(name: &str) -> String {
     format!(".data.{name}")
 }
 
-/// An interface that the script names, in the section [`PORTS`]: 16 bytes of its name, ended by zeros, its number (`u32`; 0 while there is none),
-/// and where the script names it: 8 bits of the source, 24 of the line. Integers are in the machine's byte order.
+/// An interface that the script names, in the section [`PORTS`]: 16 bytes of its name, ended by zeros (or of a colon and its number, which is
+/// no name), its number (`u32`; 0 while there is none), and where the script names it: 8 bits of the source, 24 of the line. Integers are in the machine's byte order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Port {
     pub name: String,
@@ -51,6 +59,21 @@ impl Port {
     pub const LONGEST: usize = 15;
     /// Where the number is.
     pub const NUMBER: usize = 16;
+
+    /// Whether an interface can have that name.
+    pub fn is_name(name: &[u8]) -> bool {
+        !name.is_empty() && name.len() <= Self::LONGEST && !name.iter().any(|byte| matches!(byte, 0 | b':'))
+    }
+
+    /// What stands in the place of a name for the interface of a number.
+    pub fn name_of(number: u32) -> String {
+        format!(":{number}")
+    }
+
+    /// The interface's number, where that stands in the place of its name.
+    pub fn given_number(&self) -> Option<u32> {
+        self.name.strip_prefix(':')?.parse().ok()
+    }
 
     /// Its bytes, without number. `None` if there is no interface of such a name.
     pub fn bytes(&self) -> Option<[u8; Self::SIZE]> {
@@ -93,6 +116,7 @@ pub mod sections {
     pub const VERDICTS: &str = ".data.verdicts";
     pub const CLOCK: &str = ".data.clock";
     pub const PORTS: &str = ".data.named_ifaces";
+    pub const GROUPS: &str = ".data.groups";
 }
 
 #[cfg(test)]
@@ -107,8 +131,9 @@ mod tests {
             (VERDICTS, sections::VERDICTS),
             (CLOCK, sections::CLOCK),
             (PORTS, sections::PORTS),
+            (GROUPS, sections::GROUPS),
         ];
-        assert!(both.iter().all(|(name, section)| data_section(name) == *section && ALL.contains(name)));
+        assert!(both.iter().all(|(name, section)| data_section(name) == *section && is_taken(name)));
     }
 
     #[test]

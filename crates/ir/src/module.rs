@@ -177,6 +177,9 @@ pub enum MapType {
     LruHash = 9,
     LruPerCpuHash = 10,
     LpmTrie = 11,
+    CpuMap = 16,
+    XskMap = 17,
+    DevMapHash = 25,
     RingBuf = 27,
 }
 

@@ -101,7 +101,19 @@ fn map_kind(line: &mut Line) -> Result<MapKind, String> {
         }
         _ => {}
     }
-    let known = [Hash, Array, PerCpuHash, PerCpuArray, LruHash, LruPerCpuHash, LpmTrie, RingBuf];
+    let known = [
+        Hash,
+        Array,
+        PerCpuHash,
+        PerCpuArray,
+        LruHash,
+        LruPerCpuHash,
+        LpmTrie,
+        CpuMap,
+        XskMap,
+        DevMapHash,
+        RingBuf,
+    ];
     let map_type = known.into_iter().find(|t| format!("{t:?}") == word);
     let map_type = map_type.ok_or_else(|| format!("unknown map type `{word}`"))?;
     let mut field = |name: &str| {

@@ -16,13 +16,14 @@ impl Interfaces {
     /// # Errors
     /// `NoInterface` for one that its code names; what the kernel refuses.
     pub fn tell(&mut self, kernel: &Kernel, netns: Option<&str>) -> Result<(), SessionError> {
+        kernel.open_cpus()?;
         if !kernel.names_interfaces() {
             return Ok(());
         }
         if self.watch.is_none() {
             self.watch = Some(InterfaceWatch::new(netns)?);
         }
-        Ok(kernel.tell_interfaces(&netns::interfaces(netns)?)?)
+        Ok(kernel.tell_interfaces(&netns::interfaces(netns)?, netns)?)
     }
 
     /// Tells a program that runs, if something has changed.
@@ -33,7 +34,7 @@ impl Interfaces {
         if !self.watch.as_ref().is_some_and(InterfaceWatch::has_changed) {
             return Ok(());
         }
-        match kernel.tell_interfaces(&netns::interfaces(netns)?) {
+        match kernel.tell_interfaces(&netns::interfaces(netns)?, netns) {
             // Its handlers say so when they want it.
             Err(EngineError::NoInterface { .. }) => Ok(()),
             told => Ok(told?),

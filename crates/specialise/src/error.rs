@@ -63,6 +63,9 @@ pub enum LowerErrorKind {
     EscapingCapture,
     #[error("{what} is kept from packet to packet")]
     StateType { what: String, help: &'static str },
+    /// `general`: general code may know more.
+    #[error("{what} is not known before packets arrive")]
+    UnknownTarget { what: &'static str, help: &'static str, general: bool },
     #[error("{message}")]
     Internal { message: String },
 }
@@ -77,11 +80,23 @@ impl LowerErrorKind {
         self.describe().0
     }
 
+    /// A list of interfaces is made of the packet.
+    pub fn unknown_group(general: bool) -> LowerErrorKind {
+        let help = "list names and numbers of interfaces that load time knows";
+        LowerErrorKind::UnknownTarget { what: "the group", help, general }
+    }
+
+    /// The length of a CPU's queue is made of the packet.
+    pub fn unknown_queue(general: bool) -> LowerErrorKind {
+        let help = "give `queue` a constant, or a variable that handlers do not change";
+        LowerErrorKind::UnknownTarget { what: "the length of the queue", help, general }
+    }
+
     /// Whether it is refused in expanded code only.
     pub fn has_general_form(&self) -> bool {
         use LowerErrorKind::*;
         match self {
-            Builtin { general, .. } => *general,
+            Builtin { general, .. } | UnknownTarget { general, .. } => *general,
             TableConstructor
             | Metamethod { .. }
             | Recursion { .. }
@@ -164,6 +179,9 @@ impl LowerErrorKind {
                 "each iteration makes a new variable",
                 "call the function within the iteration, or declare the variable outside the loop".into(),
             ),
+            UnknownTarget { help, .. } => {
+                ("MH0219", "there is a map for each target, which is made before", (*help).into())
+            }
             Internal { .. } => ("MH0216", "this is a fault of Moonhook", "report it, with the script".into()),
             StateType { help, .. } => (
                 "MH0215",

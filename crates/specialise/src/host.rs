@@ -1,8 +1,10 @@
 //! General code as its stubs see it: what they become parts of, and what they need of it.
 
 use crate::shared::known::SharedTables;
+use crate::targets::Targets;
 use moonhook_ir as ir;
 use moonhook_ir::FunctionId;
+use std::rc::Rc;
 
 /// What stubs need of the program that they become parts of.
 pub trait Host {
@@ -11,6 +13,10 @@ pub trait Host {
     /// What is known of shared tables, if there are any. It is away while a stub is being made, too.
     fn shared(&mut self) -> Option<&mut SharedTables> {
         None
+    }
+    /// Where packets may go by maps.
+    fn targets(&self) -> Rc<Targets> {
+        Rc::default()
     }
     /// A function that was placed before, by its name.
     fn placed(&self, name: &str) -> Option<FunctionId>;

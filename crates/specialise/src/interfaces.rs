@@ -56,23 +56,26 @@ impl Context<'_> {
 
     /// The number in the place of a name that stands in the code; 0 where there can be no such interface.
     fn port(&mut self, name: &[u8]) -> Word {
-        let port = Port {
-            name: String::from_utf8_lossy(name).into_owned(),
-            source: self.code.loc.source as u8,
-            line: self.code.loc.line,
-        };
-        let Some(bytes) = port.bytes() else { return Word::Imm(0) };
-        let map = self.output.map(ir::maps::PORTS, || ir::MapKind::Data(Vec::new()));
-        let ir::MapKind::Data(section) = &mut self.output.module.maps[map.0 as usize].kind else {
-            return Word::Imm(0);
-        };
-        let place = Port::all(section).position(|known| known.name == port.name);
-        let place = place.unwrap_or_else(|| {
-            section.extend_from_slice(&bytes);
-            section.len() / Port::SIZE - 1
+        let name = Some(name).filter(|name| Port::is_name(name)).map(String::from_utf8_lossy);
+        let found = name.and_then(|name| {
+            let place = self.port_place(&name, self.code.loc)?;
+            Some((self.output.known_map(ir::maps::PORTS)?, place))
         });
+        let Some((map, place)) = found else { return Word::Imm(0) };
         let base = self.emit(Op::DataAddress { map, offset: (place * Port::SIZE + Port::NUMBER) as u32 });
         self.load(base, 0, Size::B4, false)
+    }
+
+    /// The place among the section's interfaces of a name, or of what stands for a number, that a line of the script has.
+    pub fn port_place(&mut self, name: &str, loc: ir::Loc) -> Option<usize> {
+        let port = Port { name: name.to_string(), source: loc.source as u8, line: loc.line };
+        let bytes = port.bytes()?;
+        let section = self.output.section(ir::maps::PORTS)?;
+        let known = Port::all(section).position(|known| known.name == port.name);
+        Some(known.unwrap_or_else(|| {
+            section.extend_from_slice(&bytes);
+            section.len() / Port::SIZE - 1
+        }))
     }
 
     /// The number that the map of all interfaces has; where it has none, the state goes to `absent`.
@@ -98,7 +101,7 @@ impl Context<'_> {
         Ok(self.load(entry, 0, Size::B4, false))
     }
 
-    fn fail_for_want_of(&mut self, name: &Str) -> Result<()> {
+    pub fn fail_for_want_of(&mut self, name: &Str) -> Result<()> {
         let (before, after) = (b"no interface '".to_vec(), b"'".to_vec());
         if let Str::Const(name) = name {
             self.fail(Message::new([&before[..], name, &after].concat()));

@@ -5,8 +5,10 @@ use crate::interned::Objects;
 use crate::shared::known::SharedTables;
 use crate::sites::LoopKey;
 use crate::stored::known::Stored;
+use crate::targets::Targets;
 use crate::variables::known::Variables;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// Attempts at a script, at most: each learns something, and no script has that much to teach.
 pub const MOST_ATTEMPTS: usize = 10_000;
@@ -39,6 +41,8 @@ pub struct Knowledge {
     pub copies_whole: bool,
     /// Handlers change the length of frames that are copied.
     pub changes_lengths: bool,
+    /// Of general code: where packets may go by maps.
+    pub targets: Rc<Targets>,
     /// Places seen so far in an attempt that may read behind what is copied at first.
     pub far_reads: usize,
     /// What the attempts have cost.

@@ -74,6 +74,7 @@ mod subprograms;
 mod surroundings;
 mod tables;
 mod target;
+pub mod targets;
 mod texts;
 mod turns;
 mod unroll;

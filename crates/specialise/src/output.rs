@@ -42,11 +42,20 @@ impl Output {
     }
 
     /// The map of that name, made with `definition` if it is not there yet.
-    pub fn map(&mut self, name: &'static str, definition: impl FnOnce() -> ir::MapKind) -> ir::MapId {
+    pub fn map(&mut self, name: &str, definition: impl FnOnce() -> ir::MapKind) -> ir::MapId {
         self.known_map(name).unwrap_or_else(|| {
             self.module.maps.push(ir::Map { name: name.to_string(), kind: definition() });
             ir::MapId(self.module.maps.len() as u32 - 1)
         })
+    }
+
+    /// The bytes of the writable section of that name, which is made if it is not there yet.
+    pub fn section(&mut self, name: &str) -> Option<&mut Vec<u8>> {
+        let map = self.map(name, || ir::MapKind::Data(Vec::new()));
+        match &mut self.module.maps[map.0 as usize].kind {
+            ir::MapKind::Data(section) => Some(section),
+            _ => None,
+        }
     }
 
     /// The map of that name, if there is one.

@@ -65,9 +65,18 @@ impl Metadata {
         })
     }
 
-    /// Where it is to be changed; `None` where the hook's programs cannot.
-    pub fn place(&mut self, hook: &Hook, name: &[u8]) -> Option<&mut u32> {
+    /// Which of the numbers a hook's programs change under that name, if they can.
+    pub fn place(&self, hook: &Hook, name: &[u8]) -> Option<usize> {
         let index = NAMES.iter().position(|known| known.as_bytes() == name)?;
-        hook.metadata(NAMES[index]).filter(|metadata| metadata.is_written()).map(|_| &mut self.numbers[index])
+        hook.metadata(NAMES[index]).filter(|metadata| metadata.is_written()).map(|_| index)
+    }
+
+    /// Changes it. The kernel keeps queues in 16 bits, and leaves out what would not fit or stands for none (`NO_QUEUE_MAPPING`,
+    /// include/linux/skbuff.h; `bpf_convert_ctx_access`, net/core/filter.c).
+    pub fn set(&mut self, place: usize, number: u32) {
+        let is_kept = NAMES[place] != "queue" || number < u32::from(u16::MAX);
+        if is_kept {
+            self.numbers[place] = number;
+        }
     }
 }

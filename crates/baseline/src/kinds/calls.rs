@@ -126,6 +126,9 @@ impl Kinds<'_, '_> {
     /// What a library function assigns.
     fn store(&mut self, name: &str, site: Site, first: usize) {
         let (count, open) = self.extent(site, first);
+        if name == "redirect" {
+            self.note_target(site, first);
+        }
         let mut argument = |n: usize| self.argument(site, first, n);
         match name {
             "setmetatable" => {
@@ -151,6 +154,14 @@ impl Kinds<'_, '_> {
             }
             _ => {}
         }
+    }
+
+    /// Where packets may be sent to.
+    fn note_target(&mut self, site: Site, first: usize) {
+        let (target, targets) = (self.argument(site, first, 0), self.place(Place::Targets));
+        self.graph.flow(target, targets);
+        let loc = self.loc(site.0, site.1);
+        self.redirects.insert(loc);
     }
 
     /// Whatever is in a table.

@@ -139,6 +139,10 @@ pub enum Place {
     Constant(SeenType),
     /// What a place holds where it is nil or false.
     Falsy(Node),
+    /// What `redirect` is called with.
+    Targets,
+    /// What the field `group` of that is.
+    Groups,
 }
 
 /// The result with a number, from 0, or it and all later ones.

@@ -10,6 +10,7 @@ mod elements;
 mod graph;
 mod instructions;
 mod registers;
+mod targets;
 
 use super::reach::Reach;
 use super::script::Functions;
@@ -20,6 +21,7 @@ use moonhook_snapshot::instruction::Instruction;
 use moonhook_snapshot::{Prototype, TableId};
 use moonhook_specialise::Options;
 use moonhook_specialise::shared::{Seen, SeenType, SharedTables};
+use moonhook_specialise::targets::Targets;
 pub use registers::Code;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
@@ -42,6 +44,7 @@ pub struct Found {
     pub assigners: BTreeSet<(TableId, usize)>,
     /// Fields with constant names that may be assigned.
     pub fields: BTreeSet<(TableId, Arc<[u8]>)>,
+    pub targets: Targets,
 }
 
 /// Fields that are looked at, at most: a table may hold itself.
@@ -64,6 +67,8 @@ pub struct Kinds<'f, 'a> {
     assigned: BTreeMap<TableId, Loc>,
     /// The functions that do that.
     assigners: BTreeSet<(TableId, usize)>,
+    /// Where `redirect` is called.
+    redirects: BTreeSet<Loc>,
     /// What headers have under a name.
     headers: HashMap<Rc<str>, Seen>,
     later: Later,
@@ -94,9 +99,11 @@ pub fn infer(functions: &Functions<'_>, reach: &Reach, options: &Options, known:
         fields: BTreeMap::new(),
         assigned: BTreeMap::new(),
         assigners: BTreeSet::new(),
+        redirects: BTreeSet::new(),
         headers: HashMap::new(),
         later: Later::default(),
     };
+    kinds.watch_targets();
     let visible = kinds.visible();
     for function in &visible {
         kinds.note_makers(*function);
@@ -110,7 +117,8 @@ pub fn infer(functions: &Functions<'_>, reach: &Reach, options: &Options, known:
     let all: BTreeSet<TableId> = known.iter().copied().chain(assigned).collect();
     let fields = kinds.assigned_fields();
     let entries = all.into_iter().map(|table| (table, kinds.entries(table))).collect();
-    Found { entries, assigners: kinds.assigners, fields }
+    let targets = kinds.targets();
+    Found { entries, assigners: kinds.assigners, fields, targets }
 }
 
 impl<'a> Kinds<'_, 'a> {

@@ -25,6 +25,14 @@ pub(super) fn arena() -> Outcome {
     outcome(sys::map_create(bpf::BPF_MAP_TYPE_ARENA, 0, 0, 16, bpf::BPF_F_MMAPABLE))
 }
 
+pub(super) fn device_map() -> Outcome {
+    outcome(sys::map_create(bpf::BPF_MAP_TYPE_DEVMAP_HASH, 4, 4, 1, 0))
+}
+
+pub(super) fn cpu_map() -> Outcome {
+    outcome(sys::map_create(bpf::BPF_MAP_TYPE_CPUMAP, 4, 4, 1, 0))
+}
+
 pub(super) fn xdp() -> Outcome {
     outcome(xdp_program())
 }

@@ -94,6 +94,8 @@ const FEATURES: &[Row] = &[
     Row("per-CPU counters", "verdict counters", Required, kernel::per_cpu_array, NEWER),
     Row("XDP links", "detaching when the process ends, replacing without loss", Required, kernel::xdp_link, "boot Linux 5.9 or newer"),
     Row("veth", "`TX` at one end, for which the other has to have a program", Useful, host::veths, "run scripts with `--peer`"),
+    Row("maps of interfaces", "`redirect{group = …}`", Useful, kernel::device_map, "boot Linux 5.14 or newer"),
+    Row("maps of CPUs", "`redirect{cpu = …}`", Useful, kernel::cpu_map, "use a kernel with CONFIG_BPF_SYSCALL and CONFIG_NET"),
     Row("tcx links", "handlers at tc", Useful, kernel::tcx_link, "use a kernel (6.6 or newer) with CONFIG_NET_XGRESS"),
     Row("control group links", "handlers of control groups", Useful, kernel::cgroup_link,
         "use a kernel with CONFIG_CGROUP_BPF"),

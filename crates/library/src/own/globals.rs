@@ -12,7 +12,7 @@ pub const GLOBALS: Library = Library {
         Function::both("event", &[]),
         Function::load("map"),
         Function::load("on"),
-        Function::stub("redirect", &[Integer]),
+        Function::both("redirect", &[Integer]),
     ],
     instead: COMPUTED,
 };

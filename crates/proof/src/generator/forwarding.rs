@@ -9,8 +9,11 @@ pub(super) const STATEMENTS: Rules<StatementRule> = &[
     (Features::FORWARDING, 2, Generator::attempt_to_forward),
 ];
 
-pub(super) const INTEGERS: Rules<ExpressionRule> =
-    &[(Features::FORWARDING, 4, |it, _| it.metadata()), (Features::FORWARDING, 3, |it, _| it.redirect())];
+pub(super) const INTEGERS: Rules<ExpressionRule> = &[
+    (Features::FORWARDING, 4, |it, _| it.metadata()),
+    (Features::FORWARDING, 3, |it, _| it.redirect()),
+    (Features::FORWARDING, 2, |it, _| it.redirect_by_map()),
+];
 
 /// What hooks keep beside packets (docs/packet.md), and what says that a hook can change it: what else it has.
 const METADATA: [(&str, Option<&str>); 5] = [
@@ -40,6 +43,29 @@ impl Generator {
         let to = self.interface();
         let other = self.constant();
         Some(expr!(Integer, "(pkt.eth and redirect($) or $)", to, other))
+    }
+
+    /// XDP is what has no marks among the hooks whose packets begin with an Ethernet header.
+    fn redirect_by_map(&mut self) -> Option<Expression> {
+        if !self.scope.packet {
+            return None;
+        }
+        self.spend(40);
+        let (target, other) = (self.target(), self.constant());
+        Some(expr!(Integer, "(pkt.eth and not pkt.mark and redirect($) or $)", target, other))
+    }
+
+    fn target(&mut self) -> Expression {
+        match self.random.below(6) {
+            0 => expr!(Integer, format!("{{ cpu = #pkt % {} }}", self.random.below(9) + 1)),
+            1 => expr!(
+                Integer,
+                format!("{{ cpu = {}, queue = {} }}", self.random.below(4), 1 << self.random.below(15))
+            ),
+            2 if self.has(Features::ERRORS) => expr!(Integer, "{ cpu = $ }", self.integer(1)),
+            3 => expr!(Integer, "{ group = #pkt % 2 == 0 and { \"eth0\", \"eth1\" } or { 7 } }"),
+            _ => expr!(Integer, format!("{{ group = {{ \"eth0\", {} }} }}", self.random.below(3) + 1)),
+        }
     }
 
     fn interface(&mut self) -> Expression {

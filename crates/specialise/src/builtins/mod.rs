@@ -35,6 +35,7 @@ mod route;
 mod string;
 mod table;
 mod tags;
+mod targets;
 pub mod traversal;
 mod tunnels;
 

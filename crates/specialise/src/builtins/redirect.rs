@@ -1,17 +1,19 @@
 //! Sending packets to other interfaces: `redirect`, and what tc has besides.
 
 use super::call::{Call, Row, returns, row};
+use super::targets::to_table;
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::paths::Arm;
 use crate::value::{Abs, Word};
+use moonhook_hook::targets::NOWHERE;
 use moonhook_ir::helper::{CLONE_REDIRECT, REDIRECT, REDIRECT_NEIGH, REDIRECT_PEER};
 use moonhook_ir::words::{PathState, Words};
 use moonhook_ir::{CompareOp, words::Branches};
 use moonhook_packet::{Access, Machine};
 
 pub const ROWS: &[Row] = &[
-    row("redirect", forward),
+    row("redirect", redirect),
     row("tc.clone", forward),
     row("tc.redirect_neigh", forward),
     row("tc.redirect_peer", forward),
@@ -20,10 +22,18 @@ pub const ROWS: &[Row] = &[
 /// Numbers of interfaces are positive, and have 31 bits.
 const NUMBERS: i64 = 1 << 31;
 
-fn forward(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+fn redirect(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    match call.arg(1) {
+        table if table.type_name() == Some("table") => to_table(context, call, &table),
+        _ => forward(context, call),
+    }
+}
+
+pub(super) fn forward(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     let hook = context.target.hook;
-    let (Some(helper), Some(verdict)) = (hook.forward(call.name), hook.redirect()) else {
-        context.fail(Message::new("packets cannot be redirected at this hook"));
+    let name = call.name.strip_prefix("prim.").unwrap_or(call.name);
+    let (Some(helper), Some(verdict)) = (hook.forward(name), hook.redirect()) else {
+        context.fail(Message::new(NOWHERE));
         return Ok(vec![]);
     };
     let mut arms = Vec::new();

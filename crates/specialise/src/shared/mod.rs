@@ -226,7 +226,7 @@ impl Output {
             name.truncate(MOST - end.len());
             name + &end
         };
-        let taken = |name: &String| ir::maps::ALL.contains(&name.as_str()) || self.known_map(name).is_some();
+        let taken = |name: &String| ir::maps::is_taken(name) || self.known_map(name).is_some();
         (0..).map(candidate).find(|name| !taken(name)).unwrap_or_default()
     }
 }

@@ -161,6 +161,7 @@ impl<'t> Stubs<'t> {
         let mut context = Context::of_function(self.snapshot, self.options, module, function, self.program);
         context.known.shared = self.host.shared().map(std::mem::take).unwrap_or_default();
         context.known.shared.start_function();
+        context.known.targets = self.host.targets();
         context.code.loc = self.loc;
         context.around = &InStub;
         context.stub = Some(Stub { host: &mut *self.host, state, arguments: None, errors: Vec::new() });

@@ -64,7 +64,7 @@ unsafe extern "C-unwind" fn set_index(state: *mut lua_State) -> c_int {
         let is_integer = ffi::lua_type(state, 3) == ffi::LUA_TNUMBER && ffi::lua_isinteger(state, 3) != 0;
         match u32::try_from(ffi::lua_tointeger(state, 3)) {
             Ok(number) if is_integer => {
-                *place = number;
+                (*data).metadata.set(place, number);
                 0
             }
             _ => {

@@ -1,0 +1,23 @@
+//! Where `redirect{…}` sends packets, and what is wrong with what a script says of that.
+
+/// What stands in [`Hook::forwards`](crate::Hook::forwards) for targets that are entries of maps (`bpf_redirect_map`).
+pub const TO_MAP: &str = "redirect{}";
+
+/// Room in the queue of a CPU for frames that are on their way there, where the script does not say.
+pub const QUEUE: u32 = 2048;
+/// The most that the kernel takes (`cpu_map_update_elem`, kernel/bpf/cpumap.c).
+pub const MOST_QUEUED: u32 = 16_384;
+/// Numbers of CPUs are below that.
+pub const CPUS: u32 = 1 << 16;
+
+/// The hook has no verdict that sends packets elsewhere.
+pub const NOWHERE: &str = "packets cannot be redirected at this hook";
+/// The table has none of the fields that are targets, several, or others.
+pub const NO_TARGET: &str = "bad target (one of 'cpu' and 'group' expected)";
+pub const NO_CPU: &str = "bad field 'cpu' (number of a CPU expected)";
+pub const NO_QUEUE: &str = "bad field 'queue' (integer from 1 to 16384 expected)";
+pub const NO_GROUP: &str = "bad field 'group' (list of interfaces expected)";
+
+/// Hooks that can redirect packets, but have no [`TO_MAP`].
+pub const NO_CPU_HERE: &str = "only xdp sends packets to a CPU (elsewhere the interface's rps_cpus does)";
+pub const NO_GROUP_HERE: &str = "only xdp sends packets to a group (at tc, call tc.clone for each interface)";
