@@ -105,6 +105,13 @@ link 3
 eventually "the interface is of the group again" tells after 3
 stop group
 
+# From outside of the namespace.
+"$MOONHOOK" run port1 "$WORK/group.lua" --netns "$MIDDLE" >"$WORK/group.out" 2>"$WORK/group.err" &
+PIDS+=($!)
+eventually "group is attached" runs group
+eventually "the group is there from outside, too" tells outside 3
+stop group
+
 # Interfaces that there are none of.
 for name in '"port9"' 9999; do
     sed "s/\"port2\"/$name/" "$WORK/group.lua" >"$WORK/none.lua"

@@ -36,8 +36,12 @@ impl super::General<'_> {
         }
     }
 
-    /// The routine that does the usual case of a library function that is written in Lua. Its result is `GENERAL` for all others.
+    /// The routine or stub that does the usual case of a library function that is written in Lua. Its result is `GENERAL` for all others.
     pub fn fast(&mut self, name: &str) -> Option<Direct> {
+        let stub = format!("prim.fast_{name}");
+        if moonhook_specialise::stubs::is_own(&stub) {
+            return self.own(&stub).map(Direct::Stub);
+        }
         let routine = format!("fast_{}", routine_name(name));
         is_routine(&routine).then(|| Direct::Routine(self.routine(&routine)))
     }

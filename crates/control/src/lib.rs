@@ -16,6 +16,7 @@ mod exec;
 mod priority;
 mod proxy;
 mod record;
+mod sending;
 mod signals;
 mod sweep;
 mod table;

@@ -1,6 +1,7 @@
 //! The state and its turns: timers, signals and events, one function after another.
 
 use crate::convert::{Space, value};
+use crate::sending::sender;
 use crate::signals::Seen;
 use crate::sweep::Sweeper;
 use crate::table::{SharedTable, table_named};
@@ -26,6 +27,8 @@ pub struct Options {
     pub time_limit: Duration,
     /// How many functions have begun: who watches from another thread sees by it that one goes on and on.
     pub begun: Arc<AtomicU64>,
+    /// The network namespace whose interfaces frames are sent by (`None`: the caller's).
+    pub netns: Option<String>,
     /// Its turns remove entries whose time is over; else somebody else does ([`Sweeper`]).
     pub sweeps: bool,
 }
@@ -33,7 +36,7 @@ pub struct Options {
 impl Default for Options {
     /// Ten seconds.
     fn default() -> Self {
-        Options { time_limit: Duration::from_secs(10), begun: Arc::default(), sweeps: true }
+        Options { time_limit: Duration::from_secs(10), begun: Arc::default(), netns: None, sweeps: true }
     }
 }
 
@@ -147,6 +150,7 @@ impl Control {
             let space = Rc::clone(&space);
             move |table| space.in_event(table)
         }));
+        loaded.requests.send_frames(sender(options.netns.clone()));
         let proxies = loaded.lua.create_table()?;
         let mut tables = Vec::new();
         for (id, shared) in connection.tables {

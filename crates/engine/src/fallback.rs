@@ -24,6 +24,8 @@ pub struct Compiled {
     pub object: Object,
     /// What its programs are to be attached to.
     pub points: Vec<Point>,
+    /// Queues whose frames go to sockets ([`Snapshot::receivers`]).
+    pub receivers: Vec<u32>,
     /// How it was made.
     pub attempt: Attempt,
     pub choice: Choice,
@@ -145,7 +147,8 @@ where
         self.timings.sum();
         let choice = Choice { form: attempt.form, reason: None };
         let points = self.snapshot.points();
-        let compiled = Compiled { module, object, points, attempt, choice, timings: self.timings };
+        let receivers = self.snapshot.receivers.clone();
+        let compiled = Compiled { module, object, points, receivers, attempt, choice, timings: self.timings };
         Ok((compiled, accepted))
     }
 

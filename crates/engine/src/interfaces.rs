@@ -19,7 +19,14 @@ impl Kernel {
             return Vec::new();
         }
         let section = self.program.data_section(sections::PORTS);
-        section.map(|section| Port::all(&section.bytes()).filter(|port| port.given_number().is_none()).map(|port| port.name).collect()).unwrap_or_default()
+        section
+            .map(|section| {
+                Port::all(&section.bytes())
+                    .filter(|port| port.given_number().is_none())
+                    .map(|port| port.name)
+                    .collect()
+            })
+            .unwrap_or_default()
     }
 
     /// Tells the programs which interfaces there are in a network namespace (`None`: the caller's).

@@ -16,6 +16,7 @@ pub struct Kernel {
     pub entries: Vec<Entry>,
     /// What programs are to be attached to, with their numbers.
     places: Vec<(usize, Point)>,
+    pub(crate) receivers: Vec<u32>,
     pub decoder: Decoder,
     elf: Arc<[u8]>,
 }
@@ -25,6 +26,7 @@ pub struct Again {
     elf: Arc<[u8]>,
     entries: Vec<Entry>,
     places: Vec<(usize, Point)>,
+    receivers: Vec<u32>,
     decoder: Decoder,
     /// Maps in the place of the object's own, by name.
     maps: Vec<(String, OwnedFd)>,
@@ -34,12 +36,12 @@ impl Again {
     /// # Errors
     /// What the kernel refuses.
     pub fn load(self) -> Result<Kernel, EngineError> {
-        let Again { elf, entries, places, decoder, maps } = self;
+        let Again { elf, entries, places, receivers, decoder, maps } = self;
         let maps: Vec<_> = maps.iter().map(|(name, map)| (name.clone(), map.as_fd())).collect();
         let name = entries.first().ok_or(EngineError::NoProgram)?.name.clone();
         let options = LoadOptions { name, log: LogDetail::Nothing, ..LoadOptions::default() };
         let program = moonhook_install::load_with_maps(&elf, &options, &maps)?;
-        Ok(Kernel { program, entries, places, decoder, elf })
+        Ok(Kernel { program, entries, places, receivers, decoder, elf })
     }
 }
 
@@ -90,6 +92,7 @@ impl Kernel {
             program,
             entries: entries(object)?,
             places: compiled.points.iter().cloned().enumerate().collect(),
+            receivers: compiled.receivers.clone(),
             decoder: Decoder::new(module),
             elf: object.elf.as_slice().into(),
         })
@@ -107,7 +110,8 @@ impl Kernel {
             maps.push((other, map));
         }
         let (elf, entries, places) = (Arc::clone(&self.elf), self.entries.clone(), self.places.clone());
-        Ok(Again { elf, entries, places, decoder: self.decoder.clone(), maps })
+        let (receivers, decoder) = (self.receivers.clone(), self.decoder.clone());
+        Ok(Again { elf, entries, places, receivers, decoder, maps })
     }
 
     /// The programs, with what each is to be attached to, as often as it is to be.

@@ -14,6 +14,7 @@ mod interfaces;
 mod kernel;
 mod reason;
 mod settings;
+mod sockets;
 mod stages;
 pub mod tables;
 

@@ -38,6 +38,8 @@ impl InstallError {
             InstallError::NoInterface { .. } => "MH0525",
             InstallError::NoCgroup { .. } => "MH0526",
             InstallError::NotPinned => "MH0527",
+            InstallError::NoQueue { .. } => "MH0530",
+            InstallError::QueueBusy { .. } => "MH0531",
             InstallError::NoSuchProgram { .. } => "MH0528",
             InstallError::NoPeer { .. } => "MH0529",
         }
@@ -137,6 +139,12 @@ impl InstallError {
             }
             InstallError::NotPinned => {
                 "it ends with the process that reads what it keeps: run the script without `--pin`".to_string()
+            }
+            InstallError::NoQueue { interface, .. } => {
+                format!("queues are counted from 0; `ethtool -l {interface}` says how many there are")
+            }
+            InstallError::QueueBusy { .. } => {
+                "end the other program: `ss --xdp -p` shows which one it is".to_string()
             }
             InstallError::NativeRefused { .. } => "use `--mode auto` or `--mode generic`".to_string(),
             InstallError::MtuTooLarge { interface, peer, .. } => {

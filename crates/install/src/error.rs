@@ -119,8 +119,12 @@ pub enum InstallError {
         /// Control groups are mounted somewhere.
         is_mounted: bool,
     },
-    #[error("a filter of a socket cannot be pinned")]
+    #[error("what a socket of this process gets cannot be pinned")]
     NotPinned,
+    #[error("'{interface}' has no queue {queue}")]
+    NoQueue { interface: String, queue: u32 },
+    #[error("queue {queue} of '{interface}' has a socket already")]
+    QueueBusy { interface: String, queue: u32 },
 }
 
 impl InstallError {

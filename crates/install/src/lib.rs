@@ -28,19 +28,23 @@ mod probe;
 mod program;
 mod reuse;
 mod section;
+mod sender;
 mod statistics;
 mod sys;
 mod table;
 mod targets;
 mod test_run;
 mod verifier_log;
+mod xsk;
 
 pub use arena::ArenaSection;
 pub use error::{Holder, InstallError, Rejection};
 pub use events::Events;
 pub use interface::{Interface, InterfaceName};
 pub use interface_watch::InterfaceWatch;
-pub use link::{Cgroup, Frames, KeptFrame, Link, Mode, Neighbour, Netfilter, RequestedMode, Site, Target};
+pub use link::{
+    Cgroup, FrameSource, Frames, KeptFrame, Link, Mode, Neighbour, Netfilter, RequestedMode, Site, Target,
+};
 pub use map::{DataSection, MapInfo};
 pub use peer::{Peer, Sent, is_lost};
 pub use pin::{PinnedMap, create_pin_folder, section_bytes, unpin};
@@ -48,8 +52,10 @@ pub use privilege::{Capability, effective_capabilities};
 pub use probe::{Feature, Host, Need, Outcome, kernel_version, probe};
 pub use program::{LoadOptions, LogDetail, Program, load, load_with_maps};
 pub use section::Section;
+pub use sender::FrameSender;
 pub use statistics::ProgramStatistics;
 pub use table::{Batch, Cursor, TableMap};
 pub use targets::online_cpus;
 pub use test_run::{FRAME_MIN, TestRun, frame_max, frame_max_linear};
 pub use verifier_log::VerifiedFunction;
+pub use xsk::{XskMode, XskSocket};

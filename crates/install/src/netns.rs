@@ -4,7 +4,7 @@
 //! where it is.
 
 use crate::InstallError;
-use crate::interface::{self, Interface};
+use crate::interface::{self, Interface, InterfaceName};
 use crate::privilege::Capability;
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, setns};
@@ -47,6 +47,14 @@ pub fn interfaces(name: Option<&str>) -> Result<Vec<Interface>, InstallError> {
 /// The file of the namespace of that name, or of that path.
 pub(crate) fn path(name: &str) -> PathBuf {
     if name.contains('/') { PathBuf::from(name) } else { Path::new(FOLDER).join(name) }
+}
+
+/// The interface of that name or number in the namespace `name` (`None`: the caller's).
+///
+/// # Errors
+/// `UnknownInterface`; as [`within`].
+pub fn interface(wanted: &InterfaceName, name: Option<&str>) -> Result<Interface, InstallError> {
+    within(name, || interface::find(wanted, name))?
 }
 
 fn open(name: &str) -> Result<File, InstallError> {

@@ -17,9 +17,17 @@ pub fn queue_of(map: &str) -> Option<u32> {
     map.strip_prefix(CPUS)?.parse().ok()
 }
 
+/// The map (`XskMap`) of sockets. The sockets of an interface stand behind one another, in the order of the queues' numbers.
+pub const SOCKETS: &str = "sockets";
+/// The map (`Hash`) that has, by the number of an interface (`u64`), where its sockets begin (`u64`).
+pub const SOCKET_INTERFACES: &str = "socket_ifaces";
+/// Interfaces that there can be in it.
+pub const MOST_INTERFACES: u32 = 64;
+
 /// Whether one of these maps may be called so.
 pub fn is_map(name: &str) -> bool {
-    [GROUP, CPUS].iter().any(|start| name.strip_prefix(start).is_some_and(is_number))
+    let is_one = [SOCKETS, SOCKET_INTERFACES].contains(&name);
+    is_one || [GROUP, CPUS].iter().any(|start| name.strip_prefix(start).is_some_and(is_number))
 }
 
 const GROUP: &str = "group_";
@@ -62,7 +70,13 @@ mod tests {
 
     #[test]
     fn maps_are_known_by_their_names() {
-        assert!(is_map(&group(3)) && is_map(&cpus(2048)) && !is_map("group_a") && !is_map("cpus_"));
+        assert!(
+            is_map(&group(3))
+                && is_map(SOCKETS)
+                && is_map(&cpus(2048))
+                && !is_map("group_a")
+                && !is_map("cpus_")
+        );
         assert_eq!((queue_of(&cpus(192)), queue_of(&group(1))), (Some(192), None));
     }
 

@@ -66,6 +66,7 @@ pub const LIBRARIES: &[&Library] = &[
     &own::TC,
     &own::TIMER,
     &own::XDP,
+    &own::XSK,
 ];
 
 /// What most functions that have no form at packet time are replaced by.

@@ -18,6 +18,7 @@ mod socket;
 mod tc;
 mod timer;
 mod xdp;
+mod xsk;
 
 pub use self::byteorder::BYTEORDER;
 pub use self::cgroup::CGROUP;
@@ -36,6 +37,7 @@ pub use self::socket::SOCKET;
 pub use self::tc::TC;
 pub use self::timer::TIMER;
 pub use self::xdp::XDP;
+pub use self::xsk::XSK;
 
 /// How many bytes a function is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -42,9 +42,10 @@ pub use crate::clock::{Moment, set_time, time};
 pub use crate::contents::Content;
 pub use crate::error::{Failure, LoadError};
 pub use crate::functions::raising;
+pub use crate::modules::xsk::event as event_of_queue;
 pub use crate::packet_time::set_hook;
 pub use crate::print::{capture_print, captured_print};
-pub use crate::registry::{Proxied, ReadProxy, Request, Requests, Signal};
+pub use crate::registry::{Port, Proxied, ReadProxy, Request, Requests, Send, Signal};
 pub use crate::upvalues::Upvalue;
 pub use moonhook_snapshot::dump;
 
@@ -197,6 +198,7 @@ pub fn load_with_contents(
             let scripts: Vec<_> =
                 ran.iter().map(|script| (script.path.as_path(), script.handlers.clone())).collect();
             snapshot.owners = Owners::of(&snapshot, &scripts);
+            snapshot.receivers = registry.receivers.borrow().iter().copied().collect();
             (snapshot, tables, cells)
         })
     };

@@ -1,7 +1,7 @@
 //! What scripts register while they are loaded: handlers, tables that are to be shared, and work for the time after.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::c_void;
 use std::rc::Rc;
 use std::time::Duration;
@@ -32,6 +32,8 @@ pub(crate) struct Registry {
     pub handlers: Handlers,
     pub declared: Declared,
     pub requests: Requests,
+    /// Queues that `xsk.receive` has functions for.
+    pub receivers: Rc<RefCell<BTreeSet<u32>>>,
 }
 
 impl Registry {
@@ -41,6 +43,7 @@ impl Registry {
             handlers: Handlers::default(),
             declared: Declared::default(),
             requests: Requests::default(),
+            receivers: Rc::default(),
         }
     }
 }
@@ -123,6 +126,7 @@ pub struct Requests {
     waiting: Rc<RefCell<Vec<Request>>>,
     timers: Rc<Cell<u64>>,
     events_as_lines: Rc<Cell<bool>>,
+    sender: Rc<RefCell<Option<Rc<Send>>>>,
     proxies: Rc<RefCell<Option<Rc<ReadProxy>>>>,
 }
 
@@ -135,6 +139,16 @@ pub enum Proxied {
     /// Nothing: sending it is an error.
     Nothing,
 }
+
+/// An interface that a frame is to leave by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Port {
+    Name(String),
+    Number(u32),
+}
+
+/// Sends a frame; else says what is wrong.
+pub type Send = dyn Fn(&Port, &[u8]) -> Result<(), String>;
 
 /// What a table stands for; `None` if it is no proxy.
 pub type ReadProxy = dyn Fn(&Table) -> Option<Proxied>;
@@ -152,6 +166,16 @@ impl Requests {
     /// From now on, events carry what `read` says that a proxy stands for.
     pub fn read_proxies(&self, read: Rc<ReadProxy>) {
         self.proxies.replace(Some(read));
+    }
+
+    /// From now on, `xsk.send` sends frames in this way.
+    pub fn send_frames(&self, send: Rc<Send>) {
+        self.sender.replace(Some(send));
+    }
+
+    /// How frames are sent, if they can be.
+    pub(crate) fn sender(&self) -> Option<Rc<Send>> {
+        self.sender.borrow().clone()
     }
 
     /// What events carry of a table that is a proxy, see [`ReadProxy`].

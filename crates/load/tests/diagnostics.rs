@@ -52,6 +52,28 @@ const CASES: &[Case] = &[
         "attempt to index a nil value (field 'integer index')",
     ),
     case("\nlocal function f() return 1 + f() end f()", "MH0103", 2, None, "stack overflow"),
+    case(
+        "require('xsk').receive(-1, print)",
+        "MH0103",
+        1,
+        Some("receive"),
+        "bad argument #1 to 'receive' (number of a queue expected)",
+    ),
+    case(
+        "require('xsk').receive(0)",
+        "MH0103",
+        1,
+        Some("receive"),
+        "bad argument #2 to 'receive' (function expected, got no value)",
+    ),
+    case(
+        "require('xsk').send('eth0', 'x')",
+        "MH0103",
+        1,
+        None,
+        "frames are sent by control code, once the script runs",
+    ),
+    case("redirect { cpu = 1 }", "MH0103", 1, None, "only handlers redirect packets"),
     case("error 'stop here'", "MH0103", 1, None, "stop here"),
     case("\nerror({code = 1})", "MH0103", 2, None, "(error object is a table value)"),
     case(

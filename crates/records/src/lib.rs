@@ -20,7 +20,7 @@ pub enum Message {
     Print(Text),
     Error(Failure),
     Event(Notice),
-    /// A frame that a filter of a socket has kept.
+    /// A frame that a filter of a socket has kept, or that a handler has sent to one.
     Frame(Frame),
 }
 
@@ -31,6 +31,15 @@ pub struct Frame {
     pub bytes: Vec<u8>,
     /// Nanoseconds since 1970.
     pub time: u64,
+    /// Of a frame that a handler has sent to a socket: the queue by which it came in.
+    pub queue: Option<Queue>,
+}
+
+/// A queue of an interface, by their numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Queue {
+    pub interface: u32,
+    pub number: u32,
 }
 
 /// A run-time error of a handler.

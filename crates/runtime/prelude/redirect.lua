@@ -23,7 +23,7 @@ function prim.group_text(list)
   return text
 end
 
--- Whether a table has one of the fields `cpu` and `group`, `queue` only beside `cpu`, and no others.
+-- Whether a table has one of the fields `cpu`, `group` and `socket`, `queue` only beside `cpu`, and no others.
 function prim.is_target(to)
   local targets, queue, is_cpu = 0, false, false
   local known = prim.entry_names(to)
@@ -35,12 +35,14 @@ function prim.is_target(to)
           queue = true
         elseif name == "cpu" then
           targets, is_cpu = targets + 1, true
+        elseif name == "socket" then
+          targets = targets + 1
         else
           return false
         end
       end
     end
-    return targets == 1
+    return targets == 1 and (is_cpu or not queue)
   elseif known ~= nil then
     return false
   end
@@ -49,7 +51,7 @@ function prim.is_target(to)
       queue = true
     elseif name == "cpu" then
       targets, is_cpu = targets + 1, true
-    elseif name == "group" then
+    elseif name == "group" or name == "socket" then
       targets = targets + 1
     else
       return false
@@ -66,7 +68,7 @@ function base.redirect(...)
     return verdict
   end
   if not prim.is_target(to) then
-    prim.raise("bad target (one of 'cpu' and 'group' expected)")
+    prim.raise("bad target (one of 'cpu', 'group' and 'socket' expected)")
   end
   local mark = prim.memory_mark()
   local verdict
@@ -81,8 +83,14 @@ function base.redirect(...)
       queue = 0
     end
     verdict = prim.to_cpu(cpu, queue)
-  else
+  elseif rawget(to, "group") ~= nil then
     verdict = prim.to_group(prim.group_text(rawget(to, "group")))
+  else
+    local socket = rawget(to, "socket")
+    if math.type(socket) ~= "integer" then
+      socket = -1
+    end
+    verdict = prim.to_socket(socket)
   end
   prim.release_memory(mark)
   return verdict

@@ -16,9 +16,13 @@ pub fn message_json(message: &Message) -> Value {
             let values: Vec<Value> = values.iter().map(json_value).collect();
             json!({ "type": "event", "name": String::from_utf8_lossy(name), "values": values })
         }
-        Message::Frame(Frame { bytes, time }) => {
+        Message::Frame(Frame { bytes, time, queue }) => {
             let bytes: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-            json!({ "type": "frame", "time_ns": time, "bytes": bytes })
+            let mut line = json!({ "type": "frame", "time_ns": time, "bytes": bytes });
+            if let Some(queue) = queue {
+                (line["ifindex"], line["queue"]) = (json!(queue.interface), json!(queue.number));
+            }
+            line
         }
         Message::Error(Failure { message, traceback }) => {
             json!({ "type": "error", "message": message.lossy(), "traceback": traceback })

@@ -115,7 +115,8 @@ impl Session {
         let scripts = scripts.unwrap_or_else(|| self.scripts.clone());
         let mut settings = self.settings.clone();
         settings.load.allow_read.extend(allow_read);
-        let sources = Sources { scripts, options: settings.load.clone(), contents };
+        let netns = self.options.netns.clone();
+        let sources = Sources { scripts, options: settings.load.clone(), contents, netns };
         let thread = LuaThread::load(sources.clone(), &self.inbox)?;
         let (fingerprint, files) = (0, Vec::new());
         let next = NextGeneration { thread, sources, settings, fingerprint, files, entries };
@@ -268,8 +269,13 @@ impl Session {
     ) -> Result<u64, SessionError> {
         let (options, pins) = (&self.options, self.pins.as_ref());
         self.interfaces.tell(kernel, options.netns.as_deref())?;
+        let connected = self.sockets.connect(kernel, options, &mut self.frames, &self.inbox);
         let record = |attachments: &Attachments| record(options, attachments, kernel, content, scripts);
-        let exchanged = exchange(&mut self.attachments, kernel, options, pins, record)?;
+        let exchanged =
+            connected.and_then(|()| exchange(&mut self.attachments, kernel, options, pins, record));
+        let stays = if exchanged.is_ok() { kernel } else { &self.installed.kernel };
+        self.sockets.keep(stays, options, &mut self.frames);
+        let exchanged = exchanged?;
         if let Some(complaint) = exchanged.complaint {
             self.complain(complaint.to_string())?;
         }

@@ -206,7 +206,7 @@ impl Session {
     pub(crate) fn show(&mut self, message: Message) -> Result<(), SessionError> {
         self.say(&message)?;
         match &message {
-            message if event_of(message).is_some_and(|event| self.control.hears(event)) => {}
+            message if event_of(message).is_some_and(|event| self.control.hears(&event)) => {}
             _ => return Ok(()),
         }
         let mut batch = vec![message];

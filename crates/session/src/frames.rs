@@ -1,11 +1,12 @@
-//! Frames that the script's socket filters keep: a thread for each socket, which puts them into the inbox.
+//! Frames that the script's socket filters keep, and those that its handlers send to sockets: a thread for each socket, which puts them into
+//! the inbox.
 
 use crate::SessionError;
 use crate::inbox::Inbox;
 use crate::threads;
 use moonhook_hook::Point;
-use moonhook_install::{InstallError, Link};
-use moonhook_records::{Frame, Message};
+use moonhook_install::{FrameSource, InstallError, Link, XskSocket};
+use moonhook_records::{Frame, Message, Queue};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -14,7 +15,7 @@ use std::time::Duration;
 /// How long a reader waits for frames before it looks whether it should end.
 const NAP: Duration = Duration::from_millis(100);
 
-/// The readers of all filters.
+/// The readers of all sockets.
 #[derive(Default)]
 pub struct Frames {
     readers: Vec<Reader>,
@@ -22,9 +23,18 @@ pub struct Frames {
     lost: u64,
 }
 
-/// The reader of one filter's frames; its thread ends soon after this is dropped.
+/// Whose frames a socket gets.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Origin {
+    /// Those that a filter keeps.
+    Filter(Point),
+    /// Those that handlers send to it.
+    Queue(Queue),
+}
+
+/// The reader of one socket's frames; its thread ends soon after this is dropped.
 struct Reader {
-    point: Point,
+    origin: Origin,
     state: Arc<State>,
     thread: Option<JoinHandle<Result<(), InstallError>>>,
 }
@@ -45,25 +55,71 @@ impl Drop for Reader {
 }
 
 impl Frames {
-    /// Reads what the filters among these links keep, and those alone.
+    /// Reads what the filters among these links keep, and of filters those alone.
     ///
     /// # Errors
     /// `Install`, `Resource`.
     pub fn follow(&mut self, links: &[Link], inbox: &Arc<Inbox>) -> Result<(), SessionError> {
-        let is_there = |reader: &Reader| links.iter().any(|link| link.point() == &reader.point);
-        for gone in self.readers.extract_if(.., |reader| !is_there(reader)) {
-            self.lost += gone.state.lost.load(Ordering::Relaxed);
-        }
+        self.keep(|origin| match origin {
+            Origin::Filter(point) => links.iter().any(|link| link.point() == point),
+            Origin::Queue(_) => true,
+        });
         for link in links {
-            if self.readers.iter().any(|reader| &reader.point == link.point()) {
+            let origin = Origin::Filter(link.point().clone());
+            if self.reads(&origin) {
                 continue;
             }
             let Some(frames) = link.frames()? else { continue };
-            let (state, inbox) = (Arc::<State>::default(), Arc::clone(inbox));
-            let of_thread = Arc::clone(&state);
-            let thread = threads::start("frames", move || read(frames, &of_thread, &inbox))?;
-            self.readers.push(Reader { point: link.point().clone(), state, thread: Some(thread) });
+            self.begin(origin, frames, inbox)?;
         }
+        Ok(())
+    }
+
+    /// Reads what comes to the socket of a queue.
+    ///
+    /// # Errors
+    /// `Resource`.
+    pub fn add_queue(
+        &mut self,
+        queue: Queue,
+        socket: XskSocket,
+        inbox: &Arc<Inbox>,
+    ) -> Result<(), SessionError> {
+        self.begin(Origin::Queue(queue), socket, inbox)
+    }
+
+    /// Reads of sockets of queues these alone.
+    pub fn keep_queues(&mut self, is_wanted: impl Fn(Queue) -> bool) {
+        self.keep(|origin| match origin {
+            Origin::Filter(_) => true,
+            Origin::Queue(queue) => is_wanted(*queue),
+        });
+    }
+
+    fn reads(&self, origin: &Origin) -> bool {
+        self.readers.iter().any(|reader| reader.origin == *origin)
+    }
+
+    fn keep(&mut self, is_wanted: impl Fn(&Origin) -> bool) {
+        for gone in self.readers.extract_if(.., |reader| !is_wanted(&reader.origin)) {
+            self.lost += gone.state.lost.load(Ordering::Relaxed);
+        }
+    }
+
+    fn begin(
+        &mut self,
+        origin: Origin,
+        source: impl FrameSource + 'static,
+        inbox: &Arc<Inbox>,
+    ) -> Result<(), SessionError> {
+        let queue = match origin {
+            Origin::Queue(queue) => Some(queue),
+            Origin::Filter(_) => None,
+        };
+        let (state, inbox) = (Arc::<State>::default(), Arc::clone(inbox));
+        let of_thread = Arc::clone(&state);
+        let thread = threads::start("frames", move || read(source, queue, &of_thread, &inbox))?;
+        self.readers.push(Reader { origin, state, thread: Some(thread) });
         Ok(())
     }
 
@@ -95,14 +151,19 @@ impl Frames {
 }
 
 /// Takes frames out of the socket until the end is wanted, and then the last ones.
-fn read(mut frames: moonhook_install::Frames, state: &State, inbox: &Inbox) -> Result<(), InstallError> {
+fn read(
+    mut frames: impl FrameSource,
+    queue: Option<Queue>,
+    state: &State,
+    inbox: &Inbox,
+) -> Result<(), InstallError> {
     loop {
         let is_over = state.end.load(Ordering::Relaxed);
         let next = frames.next(if is_over { Duration::ZERO } else { NAP })?;
         state.lost.fetch_add(frames.lost(), Ordering::Relaxed);
         match next {
             Some(frame) => {
-                inbox.message(Ok(Message::Frame(Frame { bytes: frame.bytes, time: frame.time })));
+                inbox.message(Ok(Message::Frame(Frame { bytes: frame.bytes, time: frame.time, queue })));
             }
             None if is_over => return Ok(()),
             None => {}

@@ -32,6 +32,7 @@ mod remote_tables;
 mod report;
 mod service;
 mod session;
+mod sockets;
 mod start;
 mod starting;
 pub mod threads;

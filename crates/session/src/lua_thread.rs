@@ -11,12 +11,13 @@ use moonhook_control::{Connection, Control, ControlError, Options, Report, lower
 use moonhook_daemon::{Executed, Failure};
 use moonhook_diagnostic::Exit;
 use moonhook_engine::timed;
-use moonhook_hook::SOCKET;
+use moonhook_hook::{SOCKET, XDP};
 use moonhook_load::{Content, LoadError, Loaded};
-use moonhook_records::{Failure as HandlerFailure, Frame, Message, Text};
+use moonhook_records::{Failure as HandlerFailure, Frame, Message, Queue, Text};
 use moonhook_snapshot::Snapshot;
 use moonhook_user::FrameObjects;
 use nix::unistd::{Pid, gettid};
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::fmt::{self, Debug, Formatter, Write};
@@ -38,6 +39,8 @@ pub struct Sources {
     pub options: moonhook_load::Options,
     /// Other contents of tables than the scripts give them.
     pub contents: Vec<Content>,
+    /// The network namespace whose interfaces control code sends frames by (`None`: the process's).
+    pub netns: Option<String>,
 }
 
 /// What load time gives to the other threads.
@@ -252,7 +255,7 @@ struct Thread {
 impl Thread {
     fn run(self, sources: &Sources, orders: &Receiver<Order>) {
         let mut load_time = 0;
-        let Sources { scripts, options, contents } = sources;
+        let Sources { scripts, options, contents, netns } = sources;
         let loaded = timed(&mut load_time, || moonhook_load::load_with_contents(scripts, options, contents));
         let mut loaded = match loaded {
             Ok(loaded) => loaded,
@@ -264,8 +267,8 @@ impl Thread {
         self.tell(Told::Loaded(Ok(Box::new(prepared))));
         // Whoever has loaded may find that nothing is to become of it.
         let Ok(Order::Connect { connection, answer }) = orders.recv() else { return };
-        let Some(mut control) = self.control(loaded, connection, &answer) else { return };
-        let objects = OnceCell::new();
+        let Some(mut control) = self.control(loaded, (connection, netns.clone()), &answer) else { return };
+        let objects = Objects::default();
         while let Ok(order) = orders.recv() {
             let Order::Work(job) = order else { continue };
             let done = self.work(&mut control, job, &objects);
@@ -276,10 +279,11 @@ impl Thread {
     fn control(
         &self,
         loaded: Loaded,
-        connection: Connection,
+        (connection, netns): (Connection, Option<String>),
         answer: &SyncSender<Result<(), SessionError>>,
     ) -> Option<Control> {
-        let options = Options { begun: Arc::clone(&self.begun), sweeps: false, ..Options::default() };
+        let begun = Arc::clone(&self.begun);
+        let options = Options { begun, sweeps: false, netns, ..Options::default() };
         let control = Control::connect(loaded, connection, options);
         let (control, outcome) = match control {
             Ok(control) => (Some(control), Ok(())),
@@ -290,7 +294,7 @@ impl Thread {
         control
     }
 
-    fn work(&self, control: &mut Control, job: Job, objects: &OnceCell<FrameObjects>) -> Done {
+    fn work(&self, control: &mut Control, job: Job, objects: &Objects) -> Done {
         let mut messages = Vec::new();
         let mut executed = None;
         match job {
@@ -302,7 +306,7 @@ impl Thread {
         Done { messages, due, listened_to: control.listened_to(), executed }
     }
 
-    fn events(&self, control: &mut Control, events: &[Message], objects: &OnceCell<FrameObjects>) {
+    fn events(&self, control: &mut Control, events: &[Message], objects: &Objects) {
         let begin = Instant::now();
         for event in events {
             let mut messages = Vec::new();
@@ -326,30 +330,52 @@ impl Thread {
 }
 
 /// The event of a message, which control code may listen to.
-pub fn event_of(message: &Message) -> Option<&[u8]> {
+pub fn event_of(message: &Message) -> Option<Cow<'_, [u8]>> {
     match message {
-        Message::Event(notice) => Some(&notice.name),
-        Message::Frame(_) => Some(SOCKET.name.as_bytes()),
+        Message::Event(notice) => Some(Cow::Borrowed(&notice.name)),
+        Message::Frame(frame) => Some(frame_event(frame)),
         Message::Print(_) | Message::Error(_) => None,
     }
 }
 
-/// Gives a frame that a filter has kept to the functions that are there for it: as an object, and when it came.
-fn hand_over(
-    control: &mut Control,
-    frame: &Frame,
-    objects: &OnceCell<FrameObjects>,
-    report: &mut dyn FnMut(Report),
-) {
-    let arguments = |lua: &mlua::Lua| {
-        if objects.get().is_none() {
-            let _ = objects.set(FrameObjects::new(lua, &SOCKET).map_err(mlua::Error::external)?);
+fn frame_event(frame: &Frame) -> Cow<'static, [u8]> {
+    match frame.queue {
+        Some(queue) => Cow::Owned(moonhook_load::event_of_queue(queue.number)),
+        None => Cow::Borrowed(SOCKET.name.as_bytes()),
+    }
+}
+
+/// What makes objects of frames, once there are some: of such as a filter keeps, and of such as handlers have.
+#[derive(Default)]
+struct Objects {
+    kept: OnceCell<FrameObjects>,
+    sent: OnceCell<FrameObjects>,
+}
+
+impl Objects {
+    fn make(&self, lua: &mlua::Lua, frame: &Frame) -> mlua::Result<mlua::Value> {
+        let (cell, hook) = if frame.queue.is_some() { (&self.sent, &XDP) } else { (&self.kept, &SOCKET) };
+        if cell.get().is_none() {
+            let _ = cell.set(FrameObjects::new(lua, hook).map_err(mlua::Error::external)?);
         }
-        let packet = objects.get().map_or(Ok(mlua::Value::Nil), |objects| objects.make(&frame.bytes))?;
+        match (cell.get(), frame.queue) {
+            (Some(objects), Some(Queue { interface, number })) => {
+                objects.make_received(&frame.bytes, interface, number)
+            }
+            (Some(objects), None) => objects.make(&frame.bytes),
+            (None, _) => Ok(mlua::Value::Nil),
+        }
+    }
+}
+
+/// Gives a frame that a filter has kept, or a handler has sent, to the functions that are there for it: as an object, and when it came.
+fn hand_over(control: &mut Control, frame: &Frame, objects: &Objects, report: &mut dyn FnMut(Report)) {
+    let arguments = |lua: &mlua::Lua| {
+        let packet = objects.make(lua, frame)?;
         let seconds = frame.time as f64 / 1e9;
         Ok(mlua::MultiValue::from_iter([packet, mlua::Value::Number(seconds)]))
     };
-    control.event_with(SOCKET.name.as_bytes(), arguments, report);
+    control.event_with(&frame_event(frame), arguments, report);
 }
 
 /// What control code prints and its errors look like those of handlers.

@@ -14,6 +14,7 @@ use crate::lists::List;
 use crate::lua_thread::Told;
 use crate::peers::Peers;
 use crate::pins::{Pins, Record};
+use crate::sockets::Sockets;
 use crate::watcher::Watcher;
 use crate::{Options, SessionError};
 use moonhook_daemon::{ClientId, Name, Publisher, Server};
@@ -50,8 +51,9 @@ pub struct Session {
     pub(crate) attachments: Attachments,
     pub(crate) interfaces: Interfaces,
     pub(crate) peers: Peers,
-    /// What socket filters keep.
+    /// What socket filters keep, and what handlers send to sockets.
     pub(crate) frames: Frames,
+    pub(crate) sockets: Sockets,
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) publisher: Publisher,
     /// Answers those who connect; it ends after what they wait for.

@@ -15,6 +15,7 @@ use crate::making::Heritage;
 use crate::peers::Peers;
 use crate::pins::Pins;
 use crate::session::{self, Session};
+use crate::sockets::Sockets;
 use crate::starting::{self, First};
 use crate::watcher::Watcher;
 use crate::{Options, SessionError};
@@ -49,6 +50,7 @@ impl Session {
             scripts: options.scripts.clone(),
             options: settings.load.clone(),
             contents: Vec::new(),
+            netns: options.netns.clone(),
         };
         let Some(Made { installed, plan, thread, fingerprint }) =
             make(&sources, &settings, earlier, (&inbox, &options.interfaces), stop)?
@@ -63,6 +65,8 @@ impl Session {
         let mut interfaces = Interfaces::default();
         interfaces.tell(&installed.kernel, options.netns.as_deref())?;
         let peers = Peers::attach(&options)?;
+        let (mut frames, mut sockets) = (Frames::default(), Sockets::default());
+        sockets.connect(&installed.kernel, &options, &mut frames, &inbox)?;
         let (attachments, taken_over) = attach(&options, pins.as_ref(), &installed, &scripts)?;
         if claim.is_some() {
             Pins::of(options.bpffs.as_deref(), &options.folder, &name).remove_unused(attachments.links())?;
@@ -86,7 +90,8 @@ impl Session {
             attachments,
             interfaces,
             peers,
-            frames: Frames::default(),
+            frames,
+            sockets,
             inbox,
             publisher,
             server,

@@ -180,6 +180,7 @@ mod tests {
             sources: vec![Source { name: "x.lua".into(), text: String::new() }],
             strings: None,
             owners: crate::Owners::default(),
+            receivers: Vec::new(),
         }
     }
 

@@ -69,6 +69,8 @@ pub struct Snapshot {
     pub strings: Option<TableId>,
     /// Which script has what.
     pub owners: Owners,
+    /// Queues whose frames functions of the scripts take from sockets (`xsk.receive`), in order.
+    pub receivers: Vec<u32>,
 }
 
 impl Snapshot {

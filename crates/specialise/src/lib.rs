@@ -28,6 +28,7 @@ mod fields;
 mod findings;
 mod form;
 mod formatting;
+mod forwarding;
 mod frame;
 mod given;
 mod hashing;

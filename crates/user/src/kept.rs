@@ -28,9 +28,19 @@ impl FrameObjects {
     /// # Errors
     /// Lua has no memory left.
     pub fn make(&self, bytes: &[u8]) -> mlua::Result<Value> {
+        self.make_with(bytes, Metadata::default())
+    }
+
+    /// The same of a frame that has come in by a queue of an interface, by their numbers.
+    ///
+    /// # Errors
+    /// Lua has no memory left.
+    pub fn make_received(&self, bytes: &[u8], interface: u32, queue: u32) -> mlua::Result<Value> {
+        self.make_with(bytes, Metadata::received(interface, queue))
+    }
+
+    fn make_with(&self, bytes: &[u8], metadata: Metadata) -> mlua::Result<Value> {
         // SAFETY: as in `new`, where `register` has run; the slice and the numbers live through the call.
-        unsafe {
-            self.lua.exec_raw((), |state| object::push_packet(state, self.hook, bytes, Metadata::default()))
-        }
+        unsafe { self.lua.exec_raw((), |state| object::push_packet(state, self.hook, bytes, metadata)) }
     }
 }

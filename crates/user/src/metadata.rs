@@ -55,6 +55,16 @@ impl Metadata {
         Metadata { ethertype, ..Metadata::default() }
     }
 
+    /// That of a frame which has come in by a queue of an interface.
+    pub fn received(interface: u32, queue: u32) -> Metadata {
+        let of = |name| match name {
+            "ifindex" => interface,
+            "queue" => queue,
+            _ => 0,
+        };
+        Metadata { numbers: NAMES.map(of), ..Metadata::default() }
+    }
+
     /// What the hook has under that name.
     pub fn get(&self, hook: &Hook, name: &[u8]) -> Option<u32> {
         let index = NAMES.iter().position(|known| known.as_bytes() == name)?;

@@ -161,8 +161,9 @@ fn tail_call(body: &mut Body<'_, '_, '_>, i: Instruction) {
         let base = body.code().load(frame, F_BASE);
         body.routine("close_variables", &[base]);
     }
-    if let Some(name) = body.known_builtin(i.a())
-        && let Some(callee) = direct(body, &name)
+    let name = body.known_builtin(i.a());
+    if let Some(name) = name.as_deref()
+        && let Some(callee) = direct(body, name)
     {
         direct_call(body, i, callee, -1);
         let from = body.address(i.a());
@@ -173,6 +174,9 @@ fn tail_call(body: &mut Body<'_, '_, '_>, i: Instruction) {
     let after = body.may_call();
     let func = body.address(i.a());
     let count = body.count(i.b(), i.a() + 1);
+    if let Some(fast) = name.and_then(|name| body.unit.general.fast(&name)) {
+        fast_call(body, i, fast, (count, -1), after.0);
+    }
     let tag = body.tag(i.a());
     let (closure, params) = body.code().new_block(1);
     let (table, _) = body.code().cold_block(0);

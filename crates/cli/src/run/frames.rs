@@ -105,7 +105,8 @@ mod tests {
         let mut udp = Vec::new();
         let builder = PacketBuilder::ethernet2([2; 6], [4; 6]).ipv4([192, 0, 2, 1], [192, 0, 2, 2], 9);
         builder.udp(1234, 53).write(&mut udp, b"abc").unwrap();
-        let shown = |bytes: &[u8]| line(&Frame { bytes: bytes.to_vec(), time: 45_296_000_001_999 });
+        let shown =
+            |bytes: &[u8]| line(&Frame { bytes: bytes.to_vec(), time: 45_296_000_001_999, queue: None });
         assert_eq!(shown(&udp), "12:34:56.000001 192.0.2.1.1234 > 192.0.2.2.53 UDP, 45 bytes");
         let mut icmp = Vec::new();
         let builder = PacketBuilder::ethernet2([2; 6], [4; 6]).ipv6([1; 16], [2; 16], 9);

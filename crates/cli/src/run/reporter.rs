@@ -146,6 +146,8 @@ impl Audience for Reporter {
 
     fn message(&mut self, message: &Message) -> Result<(), SessionError> {
         match message {
+            // They are for control code.
+            Message::Frame(frame) if frame.queue.is_some() => Ok(()),
             Message::Frame(frame) => match self.frames.take(frame)? {
                 None => Ok(()),
                 Some(_) if self.json => self.line(&message_json(message)),

@@ -17,6 +17,18 @@ pub struct KeptFrame {
     pub time: u64,
 }
 
+/// Where frames come from that this process is to see.
+pub trait FrameSource: Send {
+    /// The next frame, for which it waits as long as `timeout`.
+    ///
+    /// # Errors
+    /// `MapAccess` with what the socket says.
+    fn next(&mut self, timeout: Duration) -> Result<Option<KeptFrame>, InstallError>;
+
+    /// Frames that found no room since the last time that this was asked.
+    fn lost(&mut self) -> u64;
+}
+
 /// The reader of a socket's frames.
 #[derive(Debug)]
 pub struct Frames {
@@ -34,43 +46,6 @@ impl Frames {
     /// Of such a socket.
     pub(super) fn of(socket: OwnedFd) -> Frames {
         Frames { socket, buffer: vec![0; LONGEST] }
-    }
-
-    /// The next frame, for which it waits as long as `timeout`. What comes of the interface's end is no frame.
-    ///
-    /// # Errors
-    /// `MapAccess` with what the socket says.
-    pub fn next(&mut self, timeout: Duration) -> Result<Option<KeptFrame>, InstallError> {
-        match self.receive() {
-            Ok(frame) => return Ok(Some(frame)),
-            Err(Errno::EAGAIN) if timeout.is_zero() => return Ok(None),
-            Err(Errno::EAGAIN) => {}
-            Err(errno) => return passing(errno),
-        }
-        let timeout = PollTimeout::try_from(timeout).unwrap_or(PollTimeout::MAX);
-        match poll(&mut [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN)], timeout) {
-            Ok(0) | Err(Errno::EINTR) => Ok(None),
-            Ok(_) => self.receive().map(Some).or_else(passing),
-            Err(errno) => passing(errno),
-        }
-    }
-
-    /// Frames that found no room since the last time that this was asked (`PACKET_STATISTICS`).
-    pub fn lost(&self) -> u64 {
-        // SAFETY: two integers.
-        let mut counts: libc::tpacket_stats = unsafe { zeroed() };
-        let mut size = size_of::<libc::tpacket_stats>() as libc::socklen_t;
-        // SAFETY: the kernel writes as many bytes as is said.
-        let result = unsafe {
-            libc::getsockopt(
-                self.socket.as_raw_fd(),
-                libc::SOL_PACKET,
-                libc::PACKET_STATISTICS,
-                (&raw mut counts).cast(),
-                &raw mut size,
-            )
-        };
-        if result == 0 { counts.tp_drops.into() } else { 0 }
     }
 
     fn receive(&mut self) -> Result<KeptFrame, Errno> {
@@ -92,6 +67,42 @@ impl Frames {
             bytes.splice(TYPE..TYPE, tag);
         }
         Ok(KeptFrame { bytes, time })
+    }
+}
+
+impl FrameSource for Frames {
+    /// What comes of the interface's end is no frame.
+    fn next(&mut self, timeout: Duration) -> Result<Option<KeptFrame>, InstallError> {
+        match self.receive() {
+            Ok(frame) => return Ok(Some(frame)),
+            Err(Errno::EAGAIN) if timeout.is_zero() => return Ok(None),
+            Err(Errno::EAGAIN) => {}
+            Err(errno) => return passing(errno),
+        }
+        let timeout = PollTimeout::try_from(timeout).unwrap_or(PollTimeout::MAX);
+        match poll(&mut [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN)], timeout) {
+            Ok(0) | Err(Errno::EINTR) => Ok(None),
+            Ok(_) => self.receive().map(Some).or_else(passing),
+            Err(errno) => passing(errno),
+        }
+    }
+
+    /// `PACKET_STATISTICS`.
+    fn lost(&mut self) -> u64 {
+        // SAFETY: two integers.
+        let mut counts: libc::tpacket_stats = unsafe { zeroed() };
+        let mut size = size_of::<libc::tpacket_stats>() as libc::socklen_t;
+        // SAFETY: the kernel writes as many bytes as is said.
+        let result = unsafe {
+            libc::getsockopt(
+                self.socket.as_raw_fd(),
+                libc::SOL_PACKET,
+                libc::PACKET_STATISTICS,
+                (&raw mut counts).cast(),
+                &raw mut size,
+            )
+        };
+        if result == 0 { counts.tp_drops.into() } else { 0 }
     }
 }
 

@@ -28,7 +28,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 pub(crate) use cgroup::mounted as cgroups_mounted;
-pub use frames::{Frames, KeptFrame};
+pub use frames::{FrameSource, Frames, KeptFrame};
 pub use kind::Target;
 pub use site::{Cgroup, Netfilter, Site};
 pub(crate) use xdp::create as create_xdp;

@@ -33,6 +33,14 @@ pub(super) fn cpu_map() -> Outcome {
     outcome(sys::map_create(bpf::BPF_MAP_TYPE_CPUMAP, 4, 4, 1, 0))
 }
 
+pub(super) fn xdp_socket() -> Outcome {
+    let map = sys::map_create(bpf::BPF_MAP_TYPE_XSKMAP, 4, 4, 1, 0);
+    match map.and_then(|_| crate::xsk::probe()) {
+        Ok(()) => Works(String::new()),
+        Err(errno) => Fails(errno.to_string()),
+    }
+}
+
 pub(super) fn xdp() -> Outcome {
     outcome(xdp_program())
 }

@@ -112,7 +112,7 @@ fn probing_needs_no_privilege_and_shows_what_is_missing() {
     }
     let (namespace, stage) = (Namespace::new("probe"), Stage::new("probe"));
     for (capabilities, missing) in [
-        (ENOUGH, &["CAP_NET_RAW", "CAP_SYS_ADMIN"][..]),
+        (ENOUGH, &["CAP_NET_RAW", "CAP_SYS_ADMIN", "AF_XDP sockets"][..]),
         (",+bpf", &["CAP_NET_ADMIN", "CAP_PERFMON", "CAP_SYS_ADMIN", "XDP programs"]),
         ("", &["bpf()", "CAP_BPF", "CAP_NET_ADMIN", "ring buffer"]),
     ] {

@@ -13,9 +13,10 @@ use crate::packet_time;
 pub(super) const GLOBAL: Global = Global { name: "redirect", open };
 
 fn open(context: &mut Context) -> mlua::Result<Value> {
+    let receivers = context.registry.receivers.clone();
     context
-        .function("redirect", |_, arguments| match arguments.first() {
-            Some(Value::Table(target)) => targets::verdict(target),
+        .function("redirect", move |_, arguments| match arguments.first() {
+            Some(Value::Table(target)) => targets::verdict(target, &receivers.borrow()),
             _ => forward("redirect", arguments),
         })
         .map(Value::Function)

@@ -20,6 +20,7 @@ mod socket;
 mod tc;
 mod verdicts;
 mod xdp;
+pub(crate) mod xsk;
 
 use self::module::Module;
 
@@ -42,6 +43,7 @@ pub(crate) const MODULES: &[Module] = &[
     verdicts::TC_MODULE,
     verdicts::XDP_MODULE,
     xdp::MODULE,
+    xsk::MODULE,
 ];
 
 #[cfg(test)]

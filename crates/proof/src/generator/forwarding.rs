@@ -62,7 +62,11 @@ impl Generator {
                 Integer,
                 format!("{{ cpu = {}, queue = {} }}", self.random.below(4), 1 << self.random.below(15))
             ),
-            2 if self.has(Features::ERRORS) => expr!(Integer, "{ cpu = $ }", self.integer(1)),
+            2 if self.has(Features::ERRORS) => match self.random.below(3) {
+                // Nobody receives anything.
+                0 => expr!(Integer, "{ socket = $ }", self.integer(1)),
+                _ => expr!(Integer, "{ cpu = $ }", self.integer(1)),
+            },
             3 => expr!(Integer, "{ group = #pkt % 2 == 0 and { \"eth0\", \"eth1\" } or { 7 } }"),
             _ => expr!(Integer, format!("{{ group = {{ \"eth0\", {} }} }}", self.random.below(3) + 1)),
         }

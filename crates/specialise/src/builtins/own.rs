@@ -18,7 +18,7 @@ pub fn is_own(name: &str) -> bool {
 }
 
 /// Parts of functions that are written in Lua in general code.
-const PARTS: &[&[Row]] = &[tunnels::PARTS, dns::PARTS, targets::PRIMITIVES];
+const PARTS: &[&[Row]] = &[tunnels::PARTS, dns::PARTS, targets::PARTS];
 
 /// The function as it is expanded in place elsewhere, or a part of one.
 pub fn own_row(name: &str) -> Option<&'static Row> {

@@ -31,7 +31,8 @@ fn redirect(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
 
 pub(super) fn forward(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     let hook = context.target.hook;
-    let name = call.name.strip_prefix("prim.").unwrap_or(call.name);
+    // The primitives of general code are of `redirect`.
+    let name = if call.name.starts_with("prim.") { "redirect" } else { call.name };
     let (Some(helper), Some(verdict)) = (hook.forward(name), hook.redirect()) else {
         context.fail(Message::new(NOWHERE));
         return Ok(vec![]);

@@ -1,5 +1,5 @@
-//! `redirect{…}`: a CPU, a group of interfaces, a socket. In expanded code fields are read here; in general code `prelude/redirect.lua` reads
-//! them, and calls what is in [`PRIMITIVES`].
+//! `redirect{…}`: a CPU, a group of interfaces, a socket of the process. In expanded code fields are read here; in general code
+//! `prelude/redirect.lua` reads them, and calls what is in [`PARTS`].
 
 use super::call::{Call, Row, returns, row};
 use crate::context::{Context, Result};
@@ -11,22 +11,24 @@ use crate::shared::held::STALE;
 use crate::targets::{Group, Interface};
 use crate::value::{Abs, Object, Str, Word};
 use moonhook_hook::targets::{
-    CPUS, MOST_QUEUED, NO_CPU, NO_CPU_HERE, NO_GROUP, NO_GROUP_HERE, NO_QUEUE, NO_TARGET, NOWHERE, QUEUE,
-    TO_MAP,
+    CPUS, MOST_QUEUED, NO_CPU, NO_CPU_HERE, NO_GROUP, NO_GROUP_HERE, NO_QUEUE, NO_SOCKET, NO_SOCKET_HERE,
+    NO_TARGET, NOWHERE, QUEUE, QUEUES, TO_MAP,
 };
 use moonhook_ir::words::{Branches, PathState, Words};
 use moonhook_ir::{CompareOp, Loc};
 use moonhook_snapshot::TableId;
 
 /// What `redirect` calls in general code.
-pub const PRIMITIVES: &[Row] = &[
+pub const PARTS: &[Row] = &[
+    row("prim.fast_redirect", unless_table),
     row("prim.redirect", super::redirect::forward),
     row("prim.to_cpu", to_cpu),
     row("prim.to_group", to_group),
+    row("prim.to_socket", to_socket),
 ];
 
 /// The fields of a target; one of the first three is there, the last only beside the first.
-const FIELDS: [&str; 3] = ["cpu", "group", "queue"];
+const FIELDS: [&str; 4] = ["cpu", "group", "socket", "queue"];
 
 const UNKNOWN: &str = "the target is not known before packets arrive";
 
@@ -93,29 +95,40 @@ fn chosen(context: &mut Context<'_>, found: Vec<Abs>, mut rest: Vec<Abs>) -> Res
     })
 }
 
+/// Sends the packet to a target; the length of a CPU's queue comes last.
+type Sends = fn(&mut Context<'_>, &Abs, &Abs) -> Result<Vec<Arm>>;
+
 /// Sends the packet to where the values of [`FIELDS`] say; others that are not nil are wrong.
 fn send(context: &mut Context<'_>, values: &[Abs]) -> Result<Vec<Arm>> {
-    let [cpu, group, queue, others @ ..] = values else { return Ok(vec![]) };
+    let [cpu, group, socket, queue, others @ ..] = values else { return Ok(vec![]) };
     let is_there = |value: &Abs| *value != Abs::Nil;
-    let targets = [cpu, group].into_iter().filter(|value| is_there(value)).count();
+    let targets = [cpu, group, socket].into_iter().filter(|value| is_there(value)).count();
     if targets != 1 || is_there(queue) && !is_there(cpu) || others.iter().any(is_there) {
         return failed(context, NO_TARGET);
     }
-    if is_there(group) {
-        if !reaches(context, NO_GROUP_HERE) {
-            return Ok(vec![]);
-        }
-        return match group_of(context, group)? {
-            Some(group) => {
-                context.send_to_group(&group)?;
-                sent(context)
-            }
-            None => failed(context, NO_GROUP),
-        };
-    }
-    if !reaches(context, NO_CPU_HERE) {
+    let (elsewhere, send): (_, Sends) = match (is_there(cpu), is_there(group)) {
+        (true, _) => (NO_CPU_HERE, send_to_cpu),
+        (_, true) => (NO_GROUP_HERE, send_to_group),
+        _ => (NO_SOCKET_HERE, send_to_socket),
+    };
+    if !reaches(context, elsewhere) {
         return Ok(vec![]);
     }
+    let target = [cpu, group, socket].into_iter().find(|value| is_there(value)).unwrap_or(cpu);
+    send(context, target, queue)
+}
+
+fn send_to_group(context: &mut Context<'_>, group: &Abs, _: &Abs) -> Result<Vec<Arm>> {
+    match group_of(context, group)? {
+        Some(group) => {
+            context.send_to_group(&group)?;
+            sent(context)
+        }
+        None => failed(context, NO_GROUP),
+    }
+}
+
+fn send_to_cpu(context: &mut Context<'_>, cpu: &Abs, queue: &Abs) -> Result<Vec<Arm>> {
     let Abs::Int(cpu) = cpu else { return failed(context, NO_CPU) };
     let queue = match queue {
         Abs::Nil => Word::Imm(QUEUE.into()),
@@ -135,6 +148,21 @@ fn send(context: &mut Context<'_>, values: &[Abs]) -> Result<Vec<Arm>> {
         }
         None => failed(context, NO_QUEUE),
     }
+}
+
+fn send_to_socket(context: &mut Context<'_>, queue: &Abs, _: &Abs) -> Result<Vec<Arm>> {
+    match queue {
+        Abs::Int(queue) => send_to_queue(context, *queue),
+        _ => failed(context, NO_SOCKET),
+    }
+}
+
+fn send_to_queue(context: &mut Context<'_>, queue: Word) -> Result<Vec<Arm>> {
+    checked(context, queue, NO_SOCKET, QUEUES.into());
+    if context.state.alive() {
+        context.send_to_socket(queue)?;
+    }
+    sent(context)
 }
 
 /// The group of a list that is known; `None` where it is no list of interfaces.
@@ -206,6 +234,12 @@ fn sent(context: &mut Context<'_>) -> Result<Vec<Arm>> {
     returns(context, vec![Abs::Int(Word::Imm(verdict.into()))])
 }
 
+/// What is no table, which is left to `redirect` itself.
+fn unless_table(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    context.leave_tables_to_lua(1)?;
+    super::redirect::forward(context, call)
+}
+
 /// In general code: a target that is surely not among those that are known.
 fn refuse_unknown(context: &mut Context<'_>) -> Result<()> {
     let Some((kind, loc)) = context.known.targets.unknown.clone() else { return Ok(()) };
@@ -237,6 +271,15 @@ fn to_cpu(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     }
     failed(context, UNKNOWN)?;
     Ok(arms)
+}
+
+/// `(queue)`: an integer; -1 where the script has something else.
+fn to_socket(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    if !reaches(context, NO_SOCKET_HERE) {
+        return Ok(vec![]);
+    }
+    let queue = call.integer(context, 1)?;
+    send_to_queue(context, queue)
 }
 
 /// `(text)`: the text of a group; an empty one where the script has no list of interfaces.

@@ -10,7 +10,9 @@ use crate::stubs::memory::text_of_payload;
 use crate::value::{Abs, Object, Str, Word};
 use moonhook_ir::CompareOp;
 use moonhook_ir::words::{Branches, Words};
-use moonhook_runtime::layout::{FAIL, TAG_INT, TAG_NIL, TAG_OBJECT, TAG_STRING, VALUE_SIZE};
+use moonhook_runtime::layout::{
+    FAIL, GENERAL, TAG_INT, TAG_NIL, TAG_OBJECT, TAG_STRING, TAG_TABLE, VALUE_SIZE,
+};
 use moonhook_schema::Type;
 
 /// An argument's place.
@@ -58,6 +60,18 @@ impl Context<'_> {
         self.enter(vec![right, converted])?;
         let payload = self.add(place.address, 8);
         Ok(arena::load(self, payload))
+    }
+
+    /// Ends the stub where an argument is a table: the function that is written in Lua is to be called.
+    pub fn leave_tables_to_lua(&mut self, number: usize) -> Result<()> {
+        let Some(place) = self.place_of(number) else { return Ok(()) };
+        let missing = self.split_missing(place);
+        let tag = arena::load(self, place.address);
+        let table = self.compare(CompareOp::Eq, tag, TAG_TABLE);
+        let (table, other) = self.split(table);
+        self.state = table;
+        self.give(GENERAL);
+        self.enter(vec![missing, other])
     }
 
     /// An argument as an integer (`luaL_checkinteger`); ends the stub where it is none.

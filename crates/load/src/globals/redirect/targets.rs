@@ -1,33 +1,46 @@
-//! Targets that are tables: a CPU, a group of interfaces.
+//! Targets that are tables: a CPU, a group of interfaces, a socket.
 
 use mlua::{Table, Value};
 use moonhook_hook::targets::{
-    CPUS, MOST_QUEUED, NO_CPU, NO_CPU_HERE, NO_GROUP, NO_GROUP_HERE, NO_QUEUE, NO_TARGET, NOWHERE, TO_MAP,
+    CPUS, MOST_QUEUED, NO_CPU, NO_CPU_HERE, NO_GROUP, NO_GROUP_HERE, NO_QUEUE, NO_RECEIVER, NO_SOCKET,
+    NO_SOCKET_HERE, NO_TARGET, NOWHERE, OTHER_QUEUE, QUEUES, TO_MAP,
 };
+use std::collections::BTreeSet;
 
 use super::NO_HANDLER;
 use crate::packet_time;
 
 /// What `redirect` gives for a table.
-pub(super) fn verdict(target: &Table) -> Result<Value, String> {
+pub(super) fn verdict(target: &Table, receivers: &BTreeSet<u32>) -> Result<Value, String> {
     let hook = packet_time::hook().ok_or(NO_HANDLER)?;
     let field = |name: &str| target.raw_get::<Value>(name).map_err(|error| error.to_string());
-    let [cpu, group, queue] = [field("cpu")?, field("group")?, field("queue")?];
+    let [cpu, group, socket, queue] = [field("cpu")?, field("group")?, field("socket")?, field("queue")?];
     let is_there = |value: &Value| !value.is_nil();
     let fields = target.pairs::<Value, Value>().count();
-    let known = [&cpu, &group, &queue].into_iter().filter(|value| is_there(value)).count();
-    let targets = [&cpu, &group].into_iter().filter(|value| is_there(value)).count();
+    let known = [&cpu, &group, &socket, &queue].into_iter().filter(|value| is_there(value)).count();
+    let targets = [&cpu, &group, &socket].into_iter().filter(|value| is_there(value)).count();
     if targets != 1 || is_there(&queue) && !is_there(&cpu) || known != fields {
         return Err(NO_TARGET.to_string());
     }
     let verdict = hook.redirect().ok_or(NOWHERE)?;
-    hook.forward(TO_MAP).ok_or(if is_there(&cpu) { NO_CPU_HERE } else { NO_GROUP_HERE })?;
-    if is_there(&cpu) {
-        check_cpu(&cpu, &queue)?
-    } else {
-        check_group(&group)?
-    }
+    let (elsewhere, checked) = match (is_there(&cpu), is_there(&group)) {
+        (true, _) => (NO_CPU_HERE, check_cpu(&cpu, &queue)),
+        (_, true) => (NO_GROUP_HERE, check_group(&group)),
+        _ => (NO_SOCKET_HERE, check_socket(&socket, receivers)),
+    };
+    hook.forward(TO_MAP).ok_or(elsewhere)?;
+    checked?;
     Ok(Value::Integer(verdict.into()))
+}
+
+/// All frames are of queue 0 here, as they are in test runs of the kernel.
+fn check_socket(socket: &Value, receivers: &BTreeSet<u32>) -> Result<(), String> {
+    let queue = socket.as_integer().and_then(|queue| u32::try_from(queue).ok());
+    let queue = queue.filter(|queue| *queue < QUEUES).ok_or(NO_SOCKET)?;
+    if !receivers.contains(&queue) {
+        return Err(format!("{NO_RECEIVER}{queue}"));
+    }
+    if queue == 0 { Ok(()) } else { Err(format!("{OTHER_QUEUE}{queue}")) }
 }
 
 fn check_cpu(cpu: &Value, queue: &Value) -> Result<(), String> {

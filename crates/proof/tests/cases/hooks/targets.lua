@@ -1,10 +1,13 @@
--- Targets that are tables: CPUs and groups of interfaces, in the code, of load time, made by other functions; what is none; hooks that have none.
+-- Targets that are tables: CPUs, groups of interfaces and sockets, in the code, of load time, made by other functions; what is none; hooks that have none.
 -- frames: udp tcp arp udp6 icmp arp/15 tcp/60 tls
-local xdp, tc, match = require "xdp", require "tc", require "match"
+local xdp, tc, match, xsk = require "xdp", require "tc", require "match", require "xsk"
 
 local groups = { lan = { "eth1", "eth2" }, guests = { "wlan0", 7 } }
 local fixed = { cpu = 1, queue = 512 }
 local length = 64
+
+xsk.receive(3, function() end)
+xsk.receive(0, function() end)
 
 local function try(f, ...)
   print(pcall(f, ...))
@@ -38,6 +41,16 @@ for _, hook in ipairs { xdp.attach, tc.ingress, tc.egress, match.attach } do
     try(function() redirect { group = { 0 } } end)
     try(function() redirect { group = { "eth0", true } } end)
     try(function() redirect { group = "eth0" } end)
+    try(function() return redirect { socket = 0 } end)
+    try(function() return redirect { socket = pkt.queue or 0 } end)
+    try(function() redirect { socket = 3 } end)
+    try(function() redirect { socket = #pkt % 4 } end)
+    try(function() redirect { socket = -#pkt } end)
+    try(function() redirect { socket = 1 << 16 } end)
+    try(function() redirect { socket = "0" } end)
+    try(function() redirect { socket = true } end)
+    try(function() redirect { socket = 0, queue = 3 } end)
+    try(function() redirect { socket = 0, cpu = 3 } end)
     if pkt.eth and pkt.mark == nil and pkt.udp then return redirect { cpu = 0 } end
   end)
 end
