@@ -206,13 +206,15 @@ pub trait Assign: Access {
         let total = self.add(before, change.bias);
         let total = self.add(total, change.difference);
         let most = most + 2 * change.bias;
-        let folded = self.folded(total, most);
-        let mut new = self.binary(BinaryOp::Xor, folded, 0xffff);
+        let mut folded = self.folded(total, most);
         if sum.may_be_none {
-            let zero = self.compare(CompareOp::Eq, new, 0);
-            let (zero, other) = self.split(zero);
-            new = self.either(zero, Word::Imm(0xffff), other, new)?;
+            // 0xffff becomes 0, so that what is written is not 0.
+            let beyond = self.add(folded, 1);
+            let beyond = self.shr(beyond, 16);
+            let around = self.add(folded, beyond);
+            folded = self.and(around, 0xffff);
         }
+        let new = self.binary(BinaryOp::Xor, folded, 0xffff);
         let offset = self.add(header.start, sum.at);
         self.write_word(address, offset, Size::B2, new);
         let mut paths: WordPaths<Self> =
@@ -224,6 +226,25 @@ pub trait Assign: Access {
         let changed = ChangedSum { start: header.start, at: sum.at, total, exists, most };
         self.state_mut().packet_mut().sums.push(changed);
         Ok(changed)
+    }
+
+    /// The current state, or two where its last change has left open whether there is a checksum: nothing stands between that change and
+    /// the choice, so that paths which know go past it (`passes`, `thread.rs`).
+    fn apart_by_sum(&mut self, header: Header, sum: Sum) -> Vec<Self::State> {
+        let is_it = |known: &&ChangedSum| known.start == header.start && known.at == sum.at;
+        let known = self.state().packet().sums.iter().find(is_it).copied();
+        let Some(known) = known.filter(|known| matches!(known.exists, Word::Value(_))) else {
+            return vec![self.take_state()];
+        };
+        let is_none = self.compare(CompareOp::Eq, known.exists, 0);
+        let (without, with) = self.split(is_none);
+        let known_to = |mut state: Self::State, exists: Word| {
+            let sums = state.packet().sums.iter();
+            let sums = sums.map(|sum| if *sum == known { ChangedSum { exists, ..known } } else { *sum });
+            state.packet_mut().sums = sums.collect();
+            state
+        };
+        vec![known_to(without, Word::Imm(0)), known_to(with, Word::Imm(1))]
     }
 
     /// Enters the join of states with the checksums that were changed on the way to each. Where a state has not changed one that another has, it

@@ -81,11 +81,17 @@ pub fn assign<M: Machine>(
 ) -> Result<(), M::Stop> {
     let words = machine.known_header(parser.0, parser.1)?;
     let header = Header { start: words[1], whole };
-    if let Some(word) = word_of(value) {
-        let change = machine.put(header, place, word)?;
-        machine.fix_transport(header, sum, Covered::Header, change)?;
+    let Some(word) = word_of(value) else { return Ok(()) };
+    let mut done = Vec::new();
+    for state in machine.apart_by_sum(header, sum) {
+        machine.resume(state);
+        if machine.alive() {
+            let change = machine.put(header, place, word)?;
+            let changed = machine.fix_transport(header, sum, Covered::Header, change)?;
+            done.push((machine.take_state(), Vec::from_iter(changed)));
+        }
     }
-    Ok(())
+    machine.enter_with_sums(done)
 }
 
 /// Assigns bits of a transport header that is there, and nothing else.

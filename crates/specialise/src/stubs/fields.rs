@@ -53,7 +53,8 @@ impl Stubs<'_> {
             context.on_frame(&mut |context| {
                 // What the script saw of the packet may no longer hold.
                 context.state.facts.packet.written = true;
-                for (payload, known) in context.objects().into_iter().filter(|(_, known)| has(known, name)) {
+                let objects = context.objects_with(name).into_iter();
+                for (payload, known) in objects.filter(|(_, known)| has(known, name)) {
                     let is = context.compare(CompareOp::Eq, object, payload);
                     let (is, other) = context.split(is);
                     context.state = is;

@@ -32,7 +32,7 @@ use moonhook_ir::FunctionId;
 use moonhook_ir::words::{Code, Words};
 use moonhook_library::own::{DATA, HTTP};
 use moonhook_library::{Function, General};
-use moonhook_packet::protocols::inner::is_inner;
+use moonhook_packet::protocols::inner::{is_inner, plain_name};
 use moonhook_packet::{Access, Scattered};
 use moonhook_runtime::layout::{FAIL, OBJECT_PACKET};
 use moonhook_snapshot::Snapshot;
@@ -182,9 +182,26 @@ impl<'t> Stubs<'t> {
 impl Context<'_> {
     /// The objects that the script can have.
     fn objects(&self) -> Vec<(i64, Object)> {
-        let looks_inside = self.stub.as_ref().is_none_or(|stub| stub.host.is_spelled(INNER.as_bytes()));
+        let looks_inside = self.is_spelled(INNER.as_bytes());
         let is_inner = |object: &Object| matches!(object, Object::Header(name) if is_inner(name));
         objects().filter(|(_, object)| looks_inside || !is_inner(object)).collect()
+    }
+
+    /// The same of those of which it can read the field of that name: of what is inside only headers and fields that it spells, since all of
+    /// them are more than the verifier takes in a program for frames in several buffers.
+    fn objects_with(&self, name: &[u8]) -> Vec<(i64, Object)> {
+        let is_spelled = self.is_spelled(name);
+        let is_there = |object: &Object| match object {
+            Object::Header(header) if is_inner(header) => {
+                is_spelled && self.is_spelled(plain_name(header).as_bytes())
+            }
+            _ => true,
+        };
+        self.objects().into_iter().filter(|(_, object)| is_there(object)).collect()
+    }
+
+    fn is_spelled(&self, name: &[u8]) -> bool {
+        self.stub.as_ref().is_none_or(|stub| stub.host.is_spelled(name))
     }
 
     /// Makes the code of `body` for the frame: twice if frames in several buffers have to be taken too. `body` must end

@@ -13,6 +13,6 @@ xdp.attach(function(pkt)
   local tcp, udp, icmp = inner.tcp, inner.udp, inner.icmp
   print(tcp and tcp.dport, tcp and tcp.syn, udp and udp.sport, udp and udp.length, icmp and icmp.type, inner.payload)
   local dns, tls = inner.dns, inner.tls
-  print(dns and dns.qname, dns and dns.qtype, tls and tls.sni, inner.arp, inner.mpls, inner.vxlan, inner.gre)
+  print(dns and dns.qname, dns and dns.qtype, tls and tls.sni, inner.arp and inner.arp.op, inner.mpls and inner.mpls.label, inner.vxlan and inner.vxlan.vni, inner.gre and inner.gre.proto)
   print(pkt.ip.src, pkt.ip.proto, pkt.tcp, pkt.udp and pkt.udp.dport)
 end)
