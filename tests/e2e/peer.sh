@@ -71,3 +71,22 @@ is true at_left
 fails 3 "$MOONHOOK" run lo "$WORK/echo.lua" --netns "$RIGHT" --peer
 grep -q "MH0529.*'lo' has no other end" "$WORK/fails.err" || die "$(cat "$WORK/fails.err")"
 fails 2 "$MOONHOOK" run right0 "$WORK/echo.lua" --netns "$RIGHT" --peer --pin
+
+# Both ends of one pair, in either mode: the script's own programs are all that it takes.
+ip netns exec "$RIGHT" sysctl -q net.ipv6.conf.all.disable_ipv6=1
+ip -n "$RIGHT" link add one type veth peer name other
+ip -n "$RIGHT" link set one up
+ip -n "$RIGHT" link set other up
+for mode in native generic; do
+    attach one,other "$WORK/echo.lua" --netns "$RIGHT" --peer --mode "$mode"
+    is 2 eval 'ip -n "$RIGHT" -d link show type veth | grep -c "prog/xdp"'
+    detach
+done
+
+# What is redirected to other interfaces is lost likewise; what helps there is another thing.
+echo 'require("xdp").attach(function(pkt) return redirect("one") end)' >"$WORK/there.lua"
+attach right0 "$WORK/there.lua" --netns "$RIGHT" --interval 1
+answers >"$WORK/log"
+eventually "it is said" grep -qs "sent out of 'one' does not arrive.*ethtool -K … gro on" "$WORK/run.err"
+detach
+echo ok

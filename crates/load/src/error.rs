@@ -15,6 +15,8 @@ pub enum LoadError {
     NoHandler { script: String },
     #[error("no handler is for the hook '{hook}'")]
     NoHandlerOfHook { hook: &'static str, others: String },
+    #[error("nothing comes to the function for queue {queue}: no handler is for XDP")]
+    NoSender { queue: u32, place: Option<Box<Place>> },
     #[error("the script does not finish: it ran {limit} instructions")]
     Instructions { limit: u64, place: Option<Box<Place>> },
     #[error("the script needs more than {} of memory", mebibytes(*.limit))]
@@ -71,6 +73,7 @@ impl LoadError {
             LoadError::Content { .. } => "MH0111",
             LoadError::TooDeep(_) => "MH0112",
             LoadError::NoHandlerOfHook { .. } => "MH0113",
+            LoadError::NoSender { .. } => "MH0114",
         }
     }
 
@@ -82,9 +85,9 @@ impl LoadError {
             | LoadError::TooDeep(failure) => {
                 located(self.code(), first_line(&failure.message), failure.place.as_ref())
             }
-            LoadError::Instructions { place, .. } | LoadError::Memory { place, .. } => {
-                located(self.code(), &self.to_string(), place.as_deref())
-            }
+            LoadError::Instructions { place, .. }
+            | LoadError::Memory { place, .. }
+            | LoadError::NoSender { place, .. } => located(self.code(), &self.to_string(), place.as_deref()),
             _ => Diagnostic::new(self.code(), self.to_string()),
         };
         match self.reason() {
@@ -116,6 +119,9 @@ impl LoadError {
             }
             LoadError::NoHandlerOfHook { others, .. } => {
                 format!("they are for {others}; give one of those with `--hook`, or register by `attach(f)` what can be at any hook")
+            }
+            LoadError::NoSender { queue, .. } => {
+                format!("register one by `xdp.attach` that sends frames there: `return redirect{{socket = {queue}}}`")
             }
             LoadError::Instructions { .. } => "look for an endless loop, or raise the limit with `--load-steps`".into(),
             LoadError::Memory { .. } => "look for a table or string that grows, or raise the limit with `--load-memory`".into(),

@@ -20,6 +20,7 @@ mod modules;
 mod names;
 mod packet_time;
 mod print;
+mod receivers;
 mod registry;
 mod roots;
 mod run;
@@ -188,6 +189,7 @@ pub fn load_with_contents(
 
     let registered = registry.handlers.all.take();
     options.check_hook(&registered)?;
+    registry.receivers.check(&registered, &files.sources())?;
     let shown: Vec<_> = scripts.iter().map(|script| script.to_string_lossy()).collect();
     let freeze = || {
         // What scripts left is read as it is; that needs a little memory of its own.
@@ -198,7 +200,7 @@ pub fn load_with_contents(
             let scripts: Vec<_> =
                 ran.iter().map(|script| (script.path.as_path(), script.handlers.clone())).collect();
             snapshot.owners = Owners::of(&snapshot, &scripts);
-            snapshot.receivers = registry.receivers.borrow().iter().copied().collect();
+            snapshot.receivers = registry.receivers.queues();
             (snapshot, tables, cells)
         })
     };

@@ -1,11 +1,12 @@
 //! What scripts register while they are loaded: handlers, tables that are to be shared, and work for the time after.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::ffi::c_void;
 use std::rc::Rc;
 use std::time::Duration;
 
+use crate::receivers::Receivers;
 use mlua::{Function, Lua, Table};
 use moonhook_hook::{Hook, Point};
 use moonhook_schema::{Datum, Declaration};
@@ -33,7 +34,7 @@ pub(crate) struct Registry {
     pub declared: Declared,
     pub requests: Requests,
     /// Queues that `xsk.receive` has functions for.
-    pub receivers: Rc<RefCell<BTreeSet<u32>>>,
+    pub receivers: Receivers,
 }
 
 impl Registry {
@@ -43,7 +44,7 @@ impl Registry {
             handlers: Handlers::default(),
             declared: Declared::default(),
             requests: Requests::default(),
-            receivers: Rc::default(),
+            receivers: Receivers::default(),
         }
     }
 }

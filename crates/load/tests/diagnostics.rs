@@ -177,6 +177,26 @@ fn mh0113_no_handler_for_the_hook_that_was_chosen() {
     assert!(error.diagnostic().help.unwrap().contains("tc.egress, xdp"));
 }
 
+#[test]
+fn mh0114_nothing_comes_to_a_function_for_a_queue() {
+    let folder = Folder::new(&[
+        (
+            "tc.lua",
+            "require('tc').egress(function() end)\nlocal xsk = require('xsk')\nxsk.receive(3, function() end)",
+        ),
+        ("xdp.lua", "require('xsk').receive(3, function() end) require('xdp').attach(function() end)"),
+    ]);
+    assert!(folder.load("xdp.lua").is_ok());
+    let error = folder.load("tc.lua").err().unwrap();
+    let diagnostic = error.diagnostic();
+    assert_eq!((error.code(), diagnostic.place.unwrap().line), ("MH0114", 3));
+    assert!(
+        diagnostic.message.contains("queue 3") && diagnostic.help.unwrap().contains("redirect{socket = 3}")
+    );
+    // Scripts that become one program are looked at together.
+    assert!(load(&[folder.path("tc.lua"), folder.path("xdp.lua")], &Options::default()).is_ok());
+}
+
 fn load_limited(script: &str, options: &Options) -> LoadError {
     let folder = Folder::new(&[("x.lua", script)]);
     load(&[folder.path("x.lua")], options).err().unwrap_or_else(|| panic!("{script} loads"))

@@ -116,7 +116,7 @@ fn marks_are_numbers_of_32_bits() {
         ("-1", "integer of 32 bits expected"),
         ("1 << 32", "integer of 32 bits expected"),
         ("'7'", "a number or \"any\" expected"),
-        ("1.5", "number expected"),
+        ("1.5", "number has no integer representation"),
         ("{}", "number expected, got table"),
     ] {
         let error = marked(mark).err().unwrap().to_string();

@@ -20,14 +20,25 @@ pub struct Peers {
 }
 
 impl Peers {
-    /// Puts a program to the other end of each interface, if that was asked for.
+    /// Puts a program to the other end of each interface, if that was asked for. The script's own are in their hooks by then: where one is
+    /// at the other end, nothing else is needed there, and what generic mode sends arrives without.
     ///
     /// # Errors
     /// As of [`Peer::attach`]; the programs that were attached before go.
-    pub fn attach(options: &Options) -> Result<Peers, SessionError> {
-        let interfaces = options.interfaces.iter().filter(|_| options.peer);
-        let programs = interfaces.map(|name| Peer::attach(name, options.netns.as_deref()));
-        Ok(Peers { programs: programs.collect::<Result<_, _>>()?, noted: false })
+    pub fn attach(options: &Options, links: &[Link]) -> Result<Peers, SessionError> {
+        let is_generic = |name: &str| {
+            let generic = links.iter().filter(|link| link.mode() == Some(Mode::Generic));
+            generic.filter_map(|link| link.site().interface()).any(|interface| interface.name == name)
+        };
+        let netns = options.netns.as_deref();
+        let mut programs = Vec::new();
+        for name in options.interfaces.iter().filter(|_| options.peer) {
+            match is_generic(name) {
+                true => Peer::check(name, netns)?,
+                false => programs.push(Peer::attach(name, netns)?),
+            }
+        }
+        Ok(Peers { programs, noted: false })
     }
 
     pub fn programs(&self) -> &[Peer] {
@@ -40,11 +51,12 @@ impl Peers {
         counters: &Counters,
         links: &[Link],
         kernel: &Kernel,
-        netns: Option<&str>,
+        options: &Options,
     ) -> Option<String> {
         if self.noted {
             return None;
         }
+        let netns = options.netns.as_deref();
         let sent = |verdict: &str| {
             let verdicts = counters.verdicts.iter();
             verdicts
@@ -60,11 +72,19 @@ impl Peers {
         lacking.sort();
         lacking.dedup();
         self.noted = !lacking.is_empty();
-        self.noted.then(|| {
-            let names = lacking.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
-            format!(
-                "what is sent out of {names} does not arrive: a veth needs an XDP program at its other end, where `--peer` puts an empty one for the interfaces that the script is run on"
-            )
-        })
+        let (own, others): (Vec<_>, Vec<_>) =
+            lacking.into_iter().partition(|name| options.interfaces.contains(name));
+        let complaints = [lost(&own, OWN), lost(&others, OTHERS)];
+        self.noted.then(|| complaints.into_iter().flatten().collect::<Vec<_>>().join("; "))
     }
+}
+
+/// What helps where the script is run on the interface.
+const OWN: &str = "a veth needs an XDP program at its other end, where `--peer` puts an empty one";
+/// What helps elsewhere, where only redirects go.
+const OTHERS: &str = "a veth needs an XDP program at its other end, or `ethtool -K … gro on` there";
+
+fn lost(names: &[String], help: &str) -> Option<String> {
+    let names = names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
+    (!names.is_empty()).then(|| format!("what is sent out of {names} does not arrive: {help}"))
 }

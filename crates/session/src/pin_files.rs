@@ -61,6 +61,15 @@ pub(crate) fn remove_folder(folder: &Path) -> Result<bool, SessionError> {
     Ok(std::fs::remove_dir(folder).is_ok())
 }
 
+/// A folder that goes with this value unless something is in it: of a start that fails, nothing stays.
+pub(crate) struct Swept(pub PathBuf);
+
+impl Drop for Swept {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
 pub(crate) fn file_name(path: &Path) -> Option<&str> {
     path.file_name()?.to_str()
 }

@@ -175,8 +175,8 @@ impl Session {
 
     /// Says so where packets are sent to nowhere.
     fn look_at_peers(&mut self, counters: &Counters) -> Result<(), SessionError> {
-        let (links, netns) = (self.attachments.links(), self.options.netns.as_deref());
-        match self.peers.complaint(counters, links, &self.installed.kernel, netns) {
+        let links = self.attachments.links();
+        match self.peers.complaint(counters, links, &self.installed.kernel, &self.options) {
             Some(complaint) => self.complain(complaint),
             None => Ok(()),
         }

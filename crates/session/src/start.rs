@@ -13,6 +13,7 @@ use crate::interfaces::Interfaces;
 use crate::lua_thread::{LuaThread, Sources};
 use crate::making::Heritage;
 use crate::peers::Peers;
+use crate::pin_files::Swept;
 use crate::pins::Pins;
 use crate::session::{self, Session};
 use crate::sockets::Sockets;
@@ -43,6 +44,7 @@ impl Session {
         let claim = claim(&options)?;
         let name = claim.as_ref().map_or_else(|| default_name(&options), |claim| claim.name().clone());
         let pins = pins(&mut options, &name, claim.is_some())?;
+        let _swept = pins.as_ref().map(|pins| Swept(pins.folder().to_path_buf()));
         let settings = options.settings.clone();
         let leftover = pins.as_ref().and_then(Pins::leftover);
         let earlier = leftover.as_ref().map(|leftover| leftover as &dyn Earlier);
@@ -64,10 +66,10 @@ impl Session {
         }
         let mut interfaces = Interfaces::default();
         interfaces.tell(&installed.kernel, options.netns.as_deref())?;
-        let peers = Peers::attach(&options)?;
         let (mut frames, mut sockets) = (Frames::default(), Sockets::default());
         sockets.connect(&installed.kernel, &options, &mut frames, &inbox)?;
         let (attachments, taken_over) = attach(&options, pins.as_ref(), &installed, &scripts)?;
+        let peers = Peers::attach(&options, attachments.links())?;
         if claim.is_some() {
             Pins::of(options.bpffs.as_deref(), &options.folder, &name).remove_unused(attachments.links())?;
         }

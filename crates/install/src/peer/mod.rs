@@ -43,6 +43,14 @@ impl Peer {
         Ok(Peer { of: name.to_string(), interface, netns: there.netns, link })
     }
 
+    /// Whether an interface has an other end.
+    ///
+    /// # Errors
+    /// As of [`Peer::attach`].
+    pub fn check(name: &str, netns: Option<&str>) -> Result<(), InstallError> {
+        OtherEnd::find(name, netns).map(drop)
+    }
+
     /// Whether the program there is this one's.
     pub fn is_ours(&self) -> bool {
         self.link.is_some()

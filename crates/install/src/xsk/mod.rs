@@ -16,7 +16,7 @@ use nix::errno::Errno;
 use nix::libc::{self, xdp_desc};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Bytes of memory for a frame, or for a part of one in several buffers: a page, the most that the kernel takes.
 const CHUNK: u32 = 4096;
@@ -60,7 +60,7 @@ impl XskSocket {
         mode: XskMode,
         netns: Option<&str>,
     ) -> Result<XskSocket, InstallError> {
-        let opened = netns::within(netns, || Parts::open(interface.index, queue, mode))?;
+        let opened = netns::within(netns, || open_patiently(interface.index, queue, mode))?;
         let name = || interface.name.clone();
         let parts = opened.map_err(|errno| match errno {
             Errno::EINVAL => InstallError::NoQueue { interface: name(), queue },
@@ -132,6 +132,22 @@ impl FrameSource for XskSocket {
 impl AsFd for XskSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
+    }
+}
+
+/// For how long a queue may be busy with a socket that is closed: the kernel lets go of its memory behind the reading of all CPUs
+/// (`xp_put_pool`, net/xdp/xsk_buff_pool.c).
+const CLOSING: Duration = Duration::from_millis(500);
+const BETWEEN_TRIES: Duration = Duration::from_millis(10);
+
+/// Opens a socket; one that was there a moment ago may take a while to go.
+fn open_patiently(interface: u32, queue: u32, mode: XskMode) -> Result<Parts, Errno> {
+    let end = Instant::now() + CLOSING;
+    loop {
+        match Parts::open(interface, queue, mode) {
+            Err(Errno::EBUSY) if Instant::now() < end => std::thread::sleep(BETWEEN_TRIES),
+            opened => return opened,
+        }
     }
 }
 

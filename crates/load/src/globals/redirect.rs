@@ -16,7 +16,7 @@ fn open(context: &mut Context) -> mlua::Result<Value> {
     let receivers = context.registry.receivers.clone();
     context
         .function("redirect", move |_, arguments| match arguments.first() {
-            Some(Value::Table(target)) => targets::verdict(target, &receivers.borrow()),
+            Some(Value::Table(target)) => targets::verdict(target, &receivers),
             _ => forward("redirect", arguments),
         })
         .map(Value::Function)

@@ -85,6 +85,7 @@ fn number(fields: &Table, name: &str, default: Option<i64>) -> Result<i64, Strin
     match (field(fields, name)?, default) {
         (Value::Integer(number), _) => Ok(number),
         (Value::Nil, Some(default)) => Ok(default),
+        (Value::Number(_), _) => Err(format!("bad field '{name}' (number has no integer representation)")),
         (other, _) => Err(bad(&other, name, "number")),
     }
 }

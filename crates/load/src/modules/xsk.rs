@@ -34,7 +34,7 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
         let Some(Value::Function(function)) = arguments.get(1) else {
             return Err(type_error(arguments, 2, key(RECEIVE), "function"));
         };
-        registry.receivers.borrow_mut().insert(queue);
+        registry.receivers.add(queue, function);
         registry.requests.add(Request::Listen { event: event(queue), function: function.clone() });
         Ok(Value::Nil)
     })?;

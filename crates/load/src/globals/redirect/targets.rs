@@ -5,13 +5,13 @@ use moonhook_hook::targets::{
     CPUS, MOST_QUEUED, NO_CPU, NO_CPU_HERE, NO_GROUP, NO_GROUP_HERE, NO_QUEUE, NO_RECEIVER, NO_SOCKET,
     NO_SOCKET_HERE, NO_TARGET, NOWHERE, OTHER_QUEUE, QUEUES, TO_MAP,
 };
-use std::collections::BTreeSet;
 
 use super::NO_HANDLER;
 use crate::packet_time;
+use crate::receivers::Receivers;
 
 /// What `redirect` gives for a table.
-pub(super) fn verdict(target: &Table, receivers: &BTreeSet<u32>) -> Result<Value, String> {
+pub(super) fn verdict(target: &Table, receivers: &Receivers) -> Result<Value, String> {
     let hook = packet_time::hook().ok_or(NO_HANDLER)?;
     let field = |name: &str| target.raw_get::<Value>(name).map_err(|error| error.to_string());
     let [cpu, group, socket, queue] = [field("cpu")?, field("group")?, field("socket")?, field("queue")?];
@@ -34,10 +34,10 @@ pub(super) fn verdict(target: &Table, receivers: &BTreeSet<u32>) -> Result<Value
 }
 
 /// All frames are of queue 0 here, as they are in test runs of the kernel.
-fn check_socket(socket: &Value, receivers: &BTreeSet<u32>) -> Result<(), String> {
+fn check_socket(socket: &Value, receivers: &Receivers) -> Result<(), String> {
     let queue = socket.as_integer().and_then(|queue| u32::try_from(queue).ok());
     let queue = queue.filter(|queue| *queue < QUEUES).ok_or(NO_SOCKET)?;
-    if !receivers.contains(&queue) {
+    if !receivers.has(queue) {
         return Err(format!("{NO_RECEIVER}{queue}"));
     }
     if queue == 0 { Ok(()) } else { Err(format!("{OTHER_QUEUE}{queue}")) }
