@@ -34,6 +34,7 @@ const fn hook(name: &'static str, section: &'static str) -> Hook {
             packet: Packet::Copied(READER),
             metadata: METADATA,
             peer: None,
+            note: None,
         },
         verdicts: VERDICTS,
         default: 1,

@@ -22,6 +22,7 @@ const fn hook(name: &'static str, section: &'static str, peer: Peer) -> Hook {
             packet: Packet::Copied(Reader { bytes: Bytes::Nothing, store: None }),
             metadata: &[],
             peer: Some(peer),
+            note: None,
         },
         verdicts: VERDICTS,
         default: 1,

@@ -9,6 +9,18 @@ pub struct Context {
     pub metadata: &'static [Metadata],
     /// Whom a socket is about to be connected with, where programs are asked about that.
     pub peer: Option<Peer>,
+    /// Where it has what programs have put in front of a packet at XDP.
+    pub note: Option<Note>,
+}
+
+/// Bytes in front of a packet, up to its first one, which stay with it from XDP to tc (`data_meta`).
+#[derive(Clone, Copy, Debug)]
+pub struct Note {
+    /// Where the context has the address of the first of them: a word of 32 bits.
+    pub start: i16,
+    /// The helper that moves that address (`bpf_xdp_adjust_meta`); it takes the context and by how many bytes, and gives 0. Without one they can
+    /// only be read, and what else is done with the packet may take them away.
+    pub adjust: Option<u32>,
 }
 
 /// The other end of a connection that is about to begin: where the context has its address and port, in network byte order, and the protocol's
@@ -149,5 +161,11 @@ impl Context {
             Packet::Between(addresses, _) => Some(addresses),
             Packet::Copied(_) => None,
         }
+    }
+
+    /// Whether the kernel's verifier makes an address of the word of the context that is there.
+    pub fn is_address(&self, at: i16) -> bool {
+        self.addresses().is_some_and(|words| [words.start, words.end].contains(&at))
+            || self.note.is_some_and(|note| note.start == at)
     }
 }

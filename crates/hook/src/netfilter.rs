@@ -31,6 +31,7 @@ const CONTEXT: Context = Context {
     packet: Packet::Copied(Reader { bytes: Bytes::Dynptr { packet: SKB }, store: None }),
     metadata: METADATA,
     peer: None,
+    note: None,
 };
 
 /// What locally made packets are dropped with is an error (`EPERM`) to who has sent them.

@@ -33,6 +33,7 @@ const fn hook(name: &'static str, section: &'static str, layer: Layer, verdicts:
             packet: Packet::Copied(READER),
             metadata: METADATA,
             peer: None,
+            note: None,
         },
         verdicts,
         default: 0,

@@ -2,8 +2,8 @@
 //! include/uapi/linux/bpf.h). Scripts may use the names of `TC_ACT_…` (include/uapi/linux/pkt_cls.h), too.
 
 use crate::{
-    Addresses, Answer, Checksums, Context, Elsewhere, Hook, Layer, Lengths, Metadata, Packet, Pull, Tags,
-    Verdict,
+    Addresses, Answer, Checksums, Context, Elsewhere, Hook, Layer, Lengths, Metadata, Note, Packet, Pull,
+    Tags, Verdict,
 };
 
 /// `NEXT` is for the programs behind this one, and in the end for the protocols, or the driver.
@@ -29,7 +29,11 @@ const CONTEXT: Context = Context {
         Metadata::read("rxhash", 68),
     ],
     peer: None,
+    note: None,
 };
+
+/// `data_meta` of `struct __sk_buff`, behind which is what XDP has left. Where packets leave, other headers may have been put there.
+const NOTE: Note = Note { start: 140, adjust: None };
 
 /// `bpf_redirect`, `bpf_redirect_neigh`, `bpf_clone_redirect`, `bpf_fib_lookup`.
 const REDIRECT: (&str, u32) = ("redirect", 23);
@@ -38,18 +42,27 @@ const CLONE: (&str, u32) = (crate::CLONE, 13);
 const ROUTE: (&str, u32) = ("data.route", 69);
 
 /// Packets that have come in. Only these can go to the other end of a veth pair at once (`bpf_redirect_peer`), or are to be routed.
-pub const TC_INGRESS: Hook =
-    hook("tc.ingress", "tcx/ingress", &[REDIRECT, NEIGHBOUR, CLONE, ROUTE, ("tc.redirect_peer", 155)]);
+pub const TC_INGRESS: Hook = hook(
+    "tc.ingress",
+    "tcx/ingress",
+    Context { note: Some(NOTE), ..CONTEXT },
+    &[REDIRECT, NEIGHBOUR, CLONE, ROUTE, ("tc.redirect_peer", 155)],
+);
 
 /// Packets on their way out.
-pub const TC_EGRESS: Hook = hook("tc.egress", "tcx/egress", &[REDIRECT, NEIGHBOUR, CLONE]);
+pub const TC_EGRESS: Hook = hook("tc.egress", "tcx/egress", CONTEXT, &[REDIRECT, NEIGHBOUR, CLONE]);
 
-const fn hook(name: &'static str, section: &'static str, forwards: &'static [(&'static str, u32)]) -> Hook {
+const fn hook(
+    name: &'static str,
+    section: &'static str,
+    context: Context,
+    forwards: &'static [(&'static str, u32)],
+) -> Hook {
     Hook {
         name,
         section,
         program_type: 3,
-        context: CONTEXT,
+        context,
         verdicts: VERDICTS,
         default: -1,
         answer: Answer::Verdict,

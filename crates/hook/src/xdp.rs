@@ -2,7 +2,7 @@
 
 use crate::{
     Addresses, Answer, Buffers, Bytes, Checksums, Context, Elsewhere, Hook, Layer, Length, Lengths, Metadata,
-    Packet, Reader, Verdict,
+    Note, Packet, Reader, Verdict,
 };
 
 /// `bpf_xdp_get_buff_len`, `bpf_xdp_load_bytes` and `bpf_xdp_store_bytes`.
@@ -21,6 +21,8 @@ pub const XDP: Hook = Hook {
         packet: PACKET,
         metadata: &[Metadata::read("ifindex", 12), Metadata::read("queue", 16)],
         peer: None,
+        // `data_meta`, `bpf_xdp_adjust_meta`.
+        note: Some(Note { start: 8, adjust: Some(54) }),
     },
     verdicts: &[
         Verdict::plain(0, &["ABORTED"]),

@@ -260,13 +260,22 @@ pub(crate) struct RawRun {
     pub(crate) length: usize,
 }
 
-/// `BPF_PROG_TEST_RUN` of `program` on `frame`, `repeat` times; the frame afterwards goes to `output`.
+/// `struct xdp_md`, as words of 32 bits. Of a frame that is to be run it says where that ends (the second one); of one that was, also where
+/// it starts (the first one), counted from the first byte that comes back.
+pub(crate) type XdpContext = [u32; 6];
+
+/// `BPF_PROG_TEST_RUN` of `program` on `frame`, `repeat` times; what comes back goes to `output`, and to the context, if there is one.
 pub(crate) fn test_run(
     program: BorrowedFd<'_>,
     frame: &[u8],
     output: &mut [u8],
     repeat: u32,
+    context: Option<&mut XdpContext>,
 ) -> Result<RawRun, Errno> {
+    let (context, context_size) = match context {
+        Some(context) => (context.as_mut_ptr(), size_of::<XdpContext>() as u32),
+        None => (std::ptr::null_mut(), 0),
+    };
     let mut options = bpf::bpf_test_run_opts {
         sz: size_of::<bpf::bpf_test_run_opts>() as _,
         data_in: frame.as_ptr().cast(),
@@ -274,9 +283,14 @@ pub(crate) fn test_run(
         data_out: output.as_mut_ptr().cast(),
         data_size_out: u32::try_from(output.len()).unwrap_or(u32::MAX),
         repeat: i32::try_from(repeat).map_err(|_| Errno::EINVAL)?,
+        ctx_in: context.cast_const().cast(),
+        ctx_size_in: context_size,
+        ctx_out: context.cast(),
+        ctx_size_out: context_size,
         ..Default::default()
     };
-    // SAFETY: the slices live through the call, and their lengths are the ones given.
+    // SAFETY: the slices and the context live through the call, and their lengths are the ones given; the kernel has read the context
+    // before it writes it.
     check(unsafe { bpf::bpf_prog_test_run_opts(program.as_raw_fd(), &raw mut options) })?;
     let length = (options.data_size_out as usize).min(output.len());
     Ok(RawRun { verdict: options.retval, duration_ns: options.duration, length })

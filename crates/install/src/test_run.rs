@@ -1,7 +1,7 @@
 //! Running a loaded program on one frame, without any interface (`BPF_PROG_TEST_RUN`).
 
 use crate::{InstallError, Program, sys};
-use moonhook_hook::{HOOKS, Hook, NETFILTER, SOCKET};
+use moonhook_hook::{HOOKS, Hook, NETFILTER, SOCKET, XDP};
 use nix::errno::Errno;
 use serde::Serialize;
 use std::borrow::Cow;
@@ -89,7 +89,12 @@ impl Program {
             Errno::EPERM => InstallError::permission("running programs", &crate::privilege::LOAD[..1], errno),
             _ => InstallError::TestRunRefused { program: program.to_string(), errno },
         };
-        let run = sys::test_run(fd, frame, &mut data, repeat).map_err(refused)?;
+        // At XDP what comes back begins with what the program has put in front of the frame, and the context says how much that is.
+        let mut context = [0, frame.len() as u32, 0, 0, 0, 0];
+        let is_xdp = hook == Some(&XDP);
+        let run =
+            sys::test_run(fd, frame, &mut data, repeat, is_xdp.then_some(&mut context)).map_err(refused)?;
+        let before = if is_xdp { context[0] as usize } else { before };
         data.truncate(run.length);
         data.drain(..before.min(data.len()));
         if is_bare {

@@ -15,6 +15,8 @@ use moonhook_ir::{BinaryOp, CompareOp, Size};
 pub enum Takes {
     /// An integer from 0 on, of so many bits.
     Number(u32),
+    /// Any integer.
+    Integer,
     Flag,
     Mac,
     /// An address of the packet's IP version.
@@ -35,11 +37,19 @@ pub struct Refused<S> {
     /// The kernel has not made the packet as long, or as short.
     pub longer: Vec<S>,
     pub shorter: Vec<S>,
+    /// The kernel has not made room for it.
+    pub room: Vec<S>,
 }
 
 impl<S> Default for Refused<S> {
     fn default() -> Self {
-        Refused { absent: Vec::new(), unfit: Vec::new(), longer: Vec::new(), shorter: Vec::new() }
+        Refused {
+            absent: Vec::new(),
+            unfit: Vec::new(),
+            longer: Vec::new(),
+            shorter: Vec::new(),
+            room: Vec::new(),
+        }
     }
 }
 

@@ -63,6 +63,13 @@ pub trait Machine: Branches<State: PacketState> {
     /// Takes note that it does.
     fn note_length_change(&mut self) -> Result<(), Self::Stop>;
 
+    /// A number that stands in front of packets with what this script has put there (`pkt.meta`), and hardly with what others have.
+    fn signature(&self) -> u32;
+
+    /// Of a packet at a hook where its note may be gone by now ([`moonhook_hook::Note`]): whether it has come with one of this script, and
+    /// the number in it.
+    fn noted(&mut self) -> Result<[Word; 2], Self::Stop>;
+
     /// The program's context.
     fn program_context(&self) -> Word {
         self.code().function.params[0].into()

@@ -2,7 +2,6 @@
 
 use crate::around::context_of;
 use crate::values::Definition;
-use moonhook_hook::Context;
 use moonhook_ir::*;
 use std::collections::HashMap;
 
@@ -17,8 +16,8 @@ pub(crate) struct Proofs {
 impl Proofs {
     pub fn find(function: &Function, flow: &ControlFlow, definitions: &[Definition]) -> Self {
         let count = function.value_count as usize;
-        let addresses = context_of(function).and_then(Context::addresses);
-        let is_address = |disp| addresses.is_some_and(|at| [at.start, at.end].contains(&disp));
+        let context = context_of(function);
+        let is_address = |disp| context.is_some_and(|context| context.is_address(disp));
         let pointers = Pointers::find(function, flow, is_address);
         let mut proofs = Proofs { values: vec![false; count], pointers, compared: vec![false; count] };
         let mut sources: Vec<Vec<Value>> = vec![Vec::new(); count];

@@ -92,6 +92,7 @@ pub fn assignment<'p, 'a>(
             let hook = context.target.hook;
             protocol.assignment.as_ref().filter(|assignment| match assignment.takes {
                 Takes::Text => hook.lengths.is_some(),
+                Takes::Integer => hook.context.note.is_some_and(|note| note.adjust.is_some()),
                 _ => hook.metadata(name).is_some_and(Metadata::is_written),
             })
         }
@@ -156,6 +157,10 @@ pub fn write<'a>(
         context.fail(Message::new(unfit(assignment.takes, name)));
         Ok(())
     })?;
+    context.fail_in(refused.room, |context| {
+        context.fail(Message::new(format!("no room for field '{name}' in front of the packet")));
+        Ok(())
+    })?;
     context.fail_length(refused.longer, true)?;
     context.fail_length(refused.shorter, false)
 }
@@ -212,6 +217,7 @@ pub fn write_text<'a>(
 pub fn unfit(takes: Takes, name: &str) -> String {
     let expected = match takes {
         Takes::Number(bits) => format!("integer of {bits} bits"),
+        Takes::Integer => "integer".to_string(),
         Takes::Flag => "boolean".to_string(),
         Takes::Mac => "MAC address".to_string(),
         Takes::Address => "address of the packet's IP version".to_string(),

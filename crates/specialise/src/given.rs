@@ -8,7 +8,7 @@ use moonhook_packet::{Takes, Value};
 /// What the value is for a field; `None` if it is of another type.
 pub fn given(context: &mut Context<'_>, takes: Takes, value: &Abs) -> Result<Option<Value>> {
     Ok(match (takes, value) {
-        (Takes::Number(_), Abs::Int(word)) => Some(Value::Number(*word)),
+        (Takes::Number(_) | Takes::Integer, Abs::Int(word)) => Some(Value::Number(*word)),
         (Takes::Flag, Abs::Bool(word)) => Some(Value::Flag(*word)),
         (Takes::Mac, Abs::Str(Str::Mac(word))) => Some(Value::Mac(*word)),
         (Takes::Mac, Abs::Str(Str::Const(text))) => literals::mac(text).map(|mac| Value::Mac(mac.into())),

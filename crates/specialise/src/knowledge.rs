@@ -41,6 +41,8 @@ pub struct Knowledge {
     pub copies_whole: bool,
     /// Handlers change the length of frames that are copied.
     pub changes_lengths: bool,
+    /// Handlers read notes that have to be kept ([`crate::notes`]).
+    pub reads_notes: bool,
     /// Of general code: where packets may go by maps.
     pub targets: Rc<Targets>,
     /// Places seen so far in an attempt that may read behind what is copied at first.

@@ -52,6 +52,7 @@ mod message;
 mod virtual_tables;
 use moonhook_snapshot::instruction as opcode;
 pub mod nesting;
+mod notes;
 mod numbering;
 pub mod objects;
 mod ops;

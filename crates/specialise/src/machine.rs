@@ -114,6 +114,14 @@ impl Machine for Context<'_> {
         self.learned()
     }
 
+    fn signature(&self) -> u32 {
+        self.signature_of_notes()
+    }
+
+    fn noted(&mut self) -> Result<[Word; 2], Stop> {
+        self.kept_note()
+    }
+
     /// Where code reads in a loop, or at many places, handlers look at the packet's data.
     fn note_far_read(&mut self) -> Result<(), Stop> {
         const MANY: usize = 8;

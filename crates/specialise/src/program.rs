@@ -86,6 +86,7 @@ impl Context<'_> {
 
     fn lower_program(&mut self) -> Result<()> {
         self.take_level()?;
+        self.keep_note()?;
         self.pull_packet()?;
         if let Some(reader) = self.target.hook.copied() {
             self.copy_frame(reader, !self.known.copies_whole)?;

@@ -13,6 +13,8 @@ pub struct Target {
     pub program: usize,
     /// Where the frame was copied to, in code for frames that lie in several buffers.
     pub copy: Option<FrameCopy>,
+    /// Whether the packet has come with a note of this script, and the number in it, where that is read ([`crate::notes`]).
+    pub note: Option<[Word; 2]>,
     /// This CPU, and the level that the program has taken, at hooks whose programs can be interrupted ([`crate::nesting`]).
     pub level: Option<[Word; 2]>,
     /// Takes an event id: sends the event and ends with the verdict for errors.
@@ -29,7 +31,7 @@ impl Target {
         function.add_param(fail_block);
         let exit_block = function.new_block();
         function.add_param(exit_block);
-        Target { hook, program, copy: None, level: None, fail_block, exit_block }
+        Target { hook, program, copy: None, note: None, level: None, fail_block, exit_block }
     }
 
     /// How the program's frames are reached that lie in several buffers, which takes code of its own.

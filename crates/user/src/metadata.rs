@@ -21,6 +21,8 @@ pub struct Metadata {
     pub is_inside: bool,
     /// The VLAN tag beside the packet.
     pub tag: Option<Tag>,
+    /// What handlers have put in front of the packet (`pkt.meta`).
+    pub note: Option<i64>,
     /// Whom a socket is about to be connected with, where programs are asked about that.
     pub peer: Option<Peer>,
 }
@@ -36,7 +38,7 @@ pub struct Tag {
 impl Default for Metadata {
     fn default() -> Self {
         let numbers = NAMES.map(|name| if name == "ifindex" { LOOPBACK } else { 0 });
-        Metadata { numbers, ethertype: 0, is_inside: false, tag: None, peer: None }
+        Metadata { numbers, ethertype: 0, is_inside: false, tag: None, note: None, peer: None }
     }
 }
 

@@ -68,7 +68,7 @@ pub(super) fn test_run() -> Outcome {
         Ok(program) => program,
         Err(errno) => return Unknown(format!("no program could be loaded: {errno}")),
     };
-    match sys::test_run(program.as_fd(), &[0; 64], &mut [0; 512], 1) {
+    match sys::test_run(program.as_fd(), &[0; 64], &mut [0; 512], 1, None) {
         Ok(run) if run.verdict == bpf::XDP_PASS => Works(String::new()),
         Ok(run) => Fails(format!("a program that passes returned {}", run.verdict)),
         Err(errno) => Fails(errno.to_string()),

@@ -22,6 +22,7 @@ mod ip_writes;
 mod lines;
 pub(crate) mod link;
 mod messages;
+mod meta;
 mod metadata;
 mod mpls;
 mod neighbours;
@@ -49,6 +50,7 @@ use header::Headers;
 pub use header::{Assignment, Field, Protocol, RefusedBy, Values};
 pub use http::find_field as http_field;
 pub use http_fields::{Matches as HttpMatches, Split as HttpSplit, has_name as http_has_name};
+pub use meta::read as read_note;
 pub use metadata::number as kept_number;
 pub use payload::payload_offset;
 pub use route::{PARAMETERS as ROUTE_PARAMETERS, Routed, route};
@@ -78,6 +80,7 @@ pub fn protocols<M: Machine>() -> Vec<Protocol<M>> {
         quic::protocol(),
         inner::protocol(),
     ];
+    all.push(meta::protocol());
     all.extend(metadata::protocols());
     all
 }
@@ -152,7 +155,9 @@ impl<M: Machine> Protocol<M> {
             let beyond = machine.compare(CompareOp::UGt, word, (1 << bits) - 1);
             machine.leave_if(beyond, &mut refused.unfit);
         }
-        if machine.alive() && machine.state().packet().written {
+        // What is beside a packet can be assigned where there is nothing yet.
+        let is_number = self.is_beside && self.fields.is_empty();
+        if machine.alive() && machine.state().packet().written && !is_number {
             let (there, gone): (Vec<_>, Vec<_>) =
                 (self.find)(machine)?.into_iter().partition(|path| path.values != Value::Nothing);
             refused.absent.extend(gone.into_iter().map(|path| path.state));

@@ -16,12 +16,14 @@ pub(super) const INTEGERS: Rules<ExpressionRule> = &[
 ];
 
 /// What hooks keep beside packets (docs/packet.md), and what says that a hook can change it: what else it has.
-const METADATA: [(&str, Option<&str>); 5] = [
+const METADATA: [(&str, Option<&str>); 6] = [
     ("ifindex", None),
     ("rxhash", None),
     ("mark", Some("pkt.mark")),
     ("priority", Some("pkt.priority")),
     ("queue", Some("pkt.queue and pkt.mark")),
+    // Of XDP alone, as below.
+    ("meta", Some("pkt.eth and not pkt.mark")),
 ];
 
 impl Generator {
@@ -87,7 +89,10 @@ impl Generator {
             return None;
         }
         let (name, condition) = *self.random.pick(&METADATA);
-        let value = self.in_function(|it| it.number_of_bits(32));
+        let value = self.in_function(|it| match name {
+            "meta" => it.integer(2),
+            _ => it.number_of_bits(32),
+        });
         Some(vec![match condition {
             Some(condition) if !(self.has(Features::ERRORS) && self.random.once_in(6)) => {
                 line!(format!("if {condition} then pkt.{name} = $ end"), value)

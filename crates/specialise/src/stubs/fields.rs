@@ -124,6 +124,7 @@ impl Stubs<'_> {
     /// Where [`Stubs::prepares`] says so, it must be called for each packet before any other stub.
     pub fn prepare(&mut self) -> Result<FunctionId> {
         self.make("prepare_packet", with_context(0), |context, _| {
+            context.keep_note()?;
             context.pull_packet()?;
             if let Some(reader) = context.target.hook.copied() {
                 context.copy_frame(reader, false)?;
@@ -197,7 +198,7 @@ fn assign_field(context: &mut Context<'_>, object: &Object, name: &[u8], place: 
         return Ok(());
     };
     let ty = match assignment.takes {
-        Takes::Number(_) => Type::Integer,
+        Takes::Number(_) | Takes::Integer => Type::Integer,
         Takes::Flag => Type::Boolean,
         Takes::Mac => Type::Mac,
         Takes::Address => Type::Address,

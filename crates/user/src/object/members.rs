@@ -60,6 +60,12 @@ unsafe extern "C-unwind" fn set_index(state: *mut lua_State) -> c_int {
         {
             return super::payload::assign(state, data, hook);
         }
+        if let DataKind::Packet(hook) = (*data).kind
+            && hook.context.note.is_some_and(|note| note.adjust.is_some())
+            && key(state) == Some(META)
+        {
+            return assign_note(state, data);
+        }
         let Some(place) = place else { return no_assignment(state, owner(data)) };
         let is_integer = ffi::lua_type(state, 3) == ffi::LUA_TNUMBER && ffi::lua_isinteger(state, 3) != 0;
         match u32::try_from(ffi::lua_tointeger(state, 3)) {
@@ -73,6 +79,18 @@ unsafe extern "C-unwind" fn set_index(state: *mut lua_State) -> c_int {
                 ffi::luaL_error(state, message.as_ptr(), name)
             }
         }
+    }
+}
+
+/// Assigns the value at index 3 to what stands in front of the packet.
+unsafe fn assign_note(state: *mut lua_State, data: *mut Data) -> c_int {
+    // SAFETY: see `super`; `data` is the object at index 1.
+    unsafe {
+        if ffi::lua_type(state, 3) != ffi::LUA_TNUMBER || ffi::lua_isinteger(state, 3) == 0 {
+            return ffi::luaL_error(state, c"bad value for field 'meta' (integer expected)".as_ptr());
+        }
+        (*data).metadata.note = Some(ffi::lua_tointeger(state, 3));
+        0
     }
 }
 
@@ -93,10 +111,17 @@ unsafe extern "C-unwind" fn index(state: *mut lua_State) -> c_int {
                 push_value(state, value, frame);
                 1
             }
+            (DataKind::Packet(_), None) if name == META => {
+                push_value(state, (*data).metadata.note.map(Value::Integer), frame);
+                1
+            }
             _ => no_member(state, data),
         }
     }
 }
+
+/// What stands in front of the packet, by its name.
+const META: &[u8] = b"meta";
 
 unsafe fn no_member(state: *mut lua_State, data: *mut Data) -> c_int {
     // SAFETY: see `super`; `data` is the object at index 1.
