@@ -223,9 +223,9 @@ impl Assembler<'_> {
                 self.memory(op, operands)
             }
             Machine::KernelField(field) => {
-                let word = isa::load(field.size(), false, dst, operands.register(1), 0);
-                self.words.push(CodeWord { word, loc: self.loc, reference: Some(Reference::Field(field)) });
+                self.of_field(isa::load(field.size(), false, dst, operands.register(1), 0), field);
             }
+            Machine::KernelOffset(field) => self.of_field(isa::mov(dst, Source::Imm(0)), field),
             Machine::Helper(id) => match helper::kernel_function(id as u32) {
                 Some(function) => self.call_by_name(Reference::Kernel(function.id)),
                 None => self.push(isa::call_helper(id)),
@@ -234,6 +234,11 @@ impl Assembler<'_> {
             Machine::RareCall(_) => {} // Has places that are no registers: see `assemble`.
             Machine::Params | Machine::Jump | Machine::Branch(..) | Machine::MayGoto | Machine::Return => {}
         }
+    }
+
+    /// An instruction whose offset or constant is where the field is.
+    fn of_field(&mut self, word: isa::Word, field: &'static KernelField) {
+        self.words.push(CodeWord { word, loc: self.loc, reference: Some(Reference::Field(field)) });
     }
 
     fn call_by_name(&mut self, callee: Reference) {

@@ -6,7 +6,7 @@ use crate::error::EmitError;
 use crate::kernel_fields::KernelFields;
 use crate::program::{Code, DATA_ALIGNMENT, TEXT, data_section};
 use moonhook_hook::Hook;
-use moonhook_ir::helper::{self, KernelFunction, Parameter};
+use moonhook_ir::helper::{self, Gives, KernelFunction, Parameter};
 use moonhook_ir::{Function, FunctionKind, Loc, MapDefinition, MapKind, Module, Op, SourceFile};
 
 /// The last line number that line information holds (22 bits).
@@ -130,7 +130,15 @@ fn kernel_functions(module: &Module, btf: &mut Btf) {
                 }
             })
             .collect();
-        let type_id = btf.function(function.name, Linkage::Extern, btf.int(), &types);
+        let result = match function.gives {
+            Gives::Number => btf.int(),
+            Gives::Nothing => TypeId(0),
+            Gives::Structure(name) => {
+                let structure = btf.structure(name, 0, &[]);
+                btf.pointer(structure)
+            }
+        };
+        let type_id = btf.function(function.name, Linkage::Extern, result, &types);
         declared.push((Member { name: function.name, type_id, offset: 0 }, 0));
     }
     if !declared.is_empty() {

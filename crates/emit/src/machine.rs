@@ -77,6 +77,8 @@ pub enum Machine {
     Load { size: Size, signed: bool, base: Base },
     /// def, use of the base.
     KernelField(&'static KernelField),
+    /// def.
+    KernelOffset(&'static KernelField),
     /// use of the base, use of the value.
     Store { size: Size, base: Base, value: Rhs },
     /// use of the base, use of the addend, def (the same register as the addend) if `fetch`.

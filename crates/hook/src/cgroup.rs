@@ -35,6 +35,7 @@ const fn hook(name: &'static str, section: &'static str) -> Hook {
             metadata: METADATA,
             peer: None,
             note: None,
+            connection: None,
         },
         verdicts: VERDICTS,
         default: 1,

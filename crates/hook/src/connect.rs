@@ -23,6 +23,7 @@ const fn hook(name: &'static str, section: &'static str, peer: Peer) -> Hook {
             metadata: &[],
             peer: Some(peer),
             note: None,
+            connection: None,
         },
         verdicts: VERDICTS,
         default: 1,

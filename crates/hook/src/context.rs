@@ -11,6 +11,17 @@ pub struct Context {
     pub peer: Option<Peer>,
     /// Where it has what programs have put in front of a packet at XDP.
     pub note: Option<Note>,
+    /// How what the kernel knows of the packet's connection is found.
+    pub connection: Option<Connection>,
+}
+
+/// How the entry of the kernel's connection tracking is found that a packet belongs to (`struct nf_conn`).
+#[derive(Clone, Copy, Debug)]
+pub enum Connection {
+    /// By its addresses and ports: a function of the kernel, by its name, that takes the context, these, and options.
+    Lookup(&'static str),
+    /// The packet has been given it: where the context has the address of the `struct sk_buff`.
+    OfPacket(i16),
 }
 
 /// Bytes in front of a packet, up to its first one, which stay with it from XDP to tc (`data_meta`).

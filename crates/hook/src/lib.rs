@@ -22,8 +22,8 @@ use std::hash;
 pub use cgroup::{CGROUP_EGRESS, CGROUP_INGRESS};
 pub use connect::{CONNECT_4, CONNECT_6};
 pub use context::{
-    Addresses, Buffers, Bytes, Context, Elsewhere, Length, Metadata, Note, Packet, Path, Peer, Pull, Reader,
-    Source,
+    Addresses, Buffers, Bytes, Connection, Context, Elsewhere, Length, Metadata, Note, Packet, Path, Peer,
+    Pull, Reader, Source,
 };
 pub use layer::Layer;
 pub use lengths::Lengths;

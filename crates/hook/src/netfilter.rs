@@ -1,7 +1,9 @@
 //! Netfilter: packets at the points of the network stack where firewalls look at them (`BPF_PROG_TYPE_NETFILTER`,
 //! net/netfilter/nf_bpf_link.c). Such programs see packets from the IP header on, accept or drop them, and cannot change them.
 
-use crate::{Answer, Bytes, Checksums, Context, Hook, Layer, Metadata, Packet, Path, Reader, Verdict};
+use crate::{
+    Answer, Bytes, Checksums, Connection, Context, Hook, Layer, Metadata, Packet, Path, Reader, Verdict,
+};
 
 /// Where `struct bpf_nf_ctx` has the address of the `struct nf_hook_state`, and that of the packet.
 const STATE: i16 = 0;
@@ -32,6 +34,7 @@ const CONTEXT: Context = Context {
     metadata: METADATA,
     peer: None,
     note: None,
+    connection: Some(Connection::OfPacket(SKB)),
 };
 
 /// What locally made packets are dropped with is an error (`EPERM`) to who has sent them.

@@ -34,6 +34,7 @@ const fn hook(name: &'static str, section: &'static str, layer: Layer, verdicts:
             metadata: METADATA,
             peer: None,
             note: None,
+            connection: None,
         },
         verdicts,
         default: 0,

@@ -2,8 +2,8 @@
 //! include/uapi/linux/bpf.h). Scripts may use the names of `TC_ACT_…` (include/uapi/linux/pkt_cls.h), too.
 
 use crate::{
-    Addresses, Answer, Checksums, Context, Elsewhere, Hook, Layer, Lengths, Metadata, Note, Packet, Pull,
-    Tags, Verdict,
+    Addresses, Answer, Checksums, Connection, Context, Elsewhere, Hook, Layer, Lengths, Metadata, Note,
+    Packet, Pull, Tags, Verdict,
 };
 
 /// `NEXT` is for the programs behind this one, and in the end for the protocols, or the driver.
@@ -30,6 +30,7 @@ const CONTEXT: Context = Context {
     ],
     peer: None,
     note: None,
+    connection: Some(Connection::Lookup("bpf_skb_ct_lookup")),
 };
 
 /// `data_meta` of `struct __sk_buff`, behind which is what XDP has left. Where packets leave, other headers may have been put there.

@@ -1,8 +1,8 @@
 //! XDP: frames as the driver has received them (`enum xdp_action`, `struct xdp_md`).
 
 use crate::{
-    Addresses, Answer, Buffers, Bytes, Checksums, Context, Elsewhere, Hook, Layer, Length, Lengths, Metadata,
-    Note, Packet, Reader, Verdict,
+    Addresses, Answer, Buffers, Bytes, Checksums, Connection, Context, Elsewhere, Hook, Layer, Length,
+    Lengths, Metadata, Note, Packet, Reader, Verdict,
 };
 
 /// `bpf_xdp_get_buff_len`, `bpf_xdp_load_bytes` and `bpf_xdp_store_bytes`.
@@ -23,6 +23,7 @@ pub const XDP: Hook = Hook {
         peer: None,
         // `data_meta`, `bpf_xdp_adjust_meta`.
         note: Some(Note { start: 8, adjust: Some(54) }),
+        connection: Some(Connection::Lookup("bpf_xdp_ct_lookup")),
     },
     verdicts: &[
         Verdict::plain(0, &["ABORTED"]),

@@ -21,6 +21,8 @@ pub const KTIME_GET_TAI_NS: u32 = 208;
 pub const DYNPTR_FROM_SKB: u32 = KERNEL_FUNCTIONS[0].id;
 pub const DYNPTR_SIZE: u32 = KERNEL_FUNCTIONS[1].id;
 pub const DYNPTR_READ: u32 = 201;
+pub const PROBE_READ_KERNEL: u32 = 113;
+pub const CONNECTION_RELEASE: u32 = KERNEL_FUNCTIONS[4].id;
 
 /// A function of the kernel that programs call by its name.
 #[derive(Debug)]
@@ -28,6 +30,17 @@ pub struct KernelFunction {
     pub id: u32,
     pub name: &'static str,
     pub parameters: &'static [Parameter],
+    pub gives: Gives,
+}
+
+/// What a function of the kernel gives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Gives {
+    /// A number of 32 bits.
+    Number,
+    /// The address of a structure of that name, or 0.
+    Structure(&'static str),
+    Nothing,
 }
 
 /// What a function of the kernel takes.
@@ -38,7 +51,7 @@ pub enum Parameter {
     Structure(&'static str),
 }
 
-/// All of them (net/core/filter.c, kernel/bpf/helpers.c). Each gives a number of 32 bits.
+/// All of them (net/core/filter.c, kernel/bpf/helpers.c, net/netfilter/nf_conntrack_bpf.c).
 const KERNEL_FUNCTIONS: &[KernelFunction] = &[
     KernelFunction {
         id: 1 << 30,
@@ -48,13 +61,45 @@ const KERNEL_FUNCTIONS: &[KernelFunction] = &[
             Parameter::Number,
             Parameter::Structure("bpf_dynptr"),
         ],
+        gives: Gives::Number,
     },
     KernelFunction {
         id: (1 << 30) + 1,
         name: "bpf_dynptr_size",
         parameters: &[Parameter::Structure("bpf_dynptr")],
+        gives: Gives::Number,
+    },
+    // What these two give is held until it is released.
+    connection_lookup((1 << 30) + 2, "bpf_skb_ct_lookup", &lookup_of("__sk_buff")),
+    connection_lookup((1 << 30) + 3, "bpf_xdp_ct_lookup", &lookup_of("xdp_md")),
+    KernelFunction {
+        id: (1 << 30) + 4,
+        name: "bpf_ct_release",
+        parameters: &[Parameter::Structure("nf_conn")],
+        gives: Gives::Nothing,
     },
 ];
+
+const fn connection_lookup(id: u32, name: &'static str, parameters: &'static [Parameter]) -> KernelFunction {
+    KernelFunction { id, name, parameters, gives: Gives::Structure("nf_conn") }
+}
+
+/// What a lookup takes besides the program's context: addresses and ports, options, and the sizes of both.
+const fn lookup_of(context: &'static str) -> [Parameter; 5] {
+    let (addresses, options) = (Parameter::Structure("bpf_sock_tuple"), Parameter::Structure("bpf_ct_opts"));
+    [Parameter::Structure(context), addresses, Parameter::Number, options, Parameter::Number]
+}
+
+/// The number of the function of the kernel with that name.
+pub fn named(name: &str) -> Option<u32> {
+    KERNEL_FUNCTIONS.iter().find(|function| function.name == name).map(|function| function.id)
+}
+
+/// Whether a call gives an address, or 0.
+pub fn gives_address(id: u32) -> bool {
+    let is_structure = |function: &KernelFunction| matches!(function.gives, Gives::Structure(_));
+    id == MAP_LOOKUP_ELEM || kernel_function(id).is_some_and(is_structure)
+}
 
 /// The function of the kernel with that number; `None` for those of helpers.
 pub fn kernel_function(id: u32) -> Option<&'static KernelFunction> {
@@ -98,6 +143,7 @@ const HELPERS: &[Row] = &[
     row(REDIRECT_NEIGH, Effect::Maps, false),
     row(REDIRECT_PEER, Effect::Maps, false),
     row(KTIME_GET_TAI_NS, Effect::Nothing, false),
+    row(CONNECTION_RELEASE, Effect::Maps, false),
     // The functions that it calls write values of maps only.
     row(FOR_EACH_MAP_ELEM, Effect::Maps, false),
 ];

@@ -28,7 +28,7 @@ const fn address(structure: &'static str, name: &'static str) -> KernelField {
     KernelField { structure, name, content: FieldContent::Address }
 }
 
-/// All that programs read (include/linux/skbuff.h, netfilter.h, netdevice.h).
+/// All that programs read (include/linux/skbuff.h, netfilter.h, netdevice.h; include/net/netfilter/nf_conntrack.h).
 pub static SKB_MARK: KernelField = number("sk_buff", "mark", Size::B4);
 pub static SKB_PRIORITY: KernelField = number("sk_buff", "priority", Size::B4);
 pub static SKB_HASH: KernelField = number("sk_buff", "hash", Size::B4);
@@ -37,8 +37,24 @@ pub static STATE_IN: KernelField = address("nf_hook_state", "in");
 pub static STATE_OUT: KernelField = address("nf_hook_state", "out");
 pub static DEVICE_NUMBER: KernelField = number("net_device", "ifindex", Size::B4);
 
-static FIELDS: [&KernelField; 7] =
-    [&SKB_MARK, &SKB_PRIORITY, &SKB_HASH, &SKB_QUEUE, &STATE_IN, &STATE_OUT, &DEVICE_NUMBER];
+pub static SKB_CONNECTION: KernelField = number("sk_buff", "_nfct", Size::B8);
+pub static SKB_TIME: KernelField = number("sk_buff", "tstamp", Size::B8);
+pub static CONNECTION_STATUS: KernelField = number("nf_conn", "status", Size::B8);
+pub static CONNECTION_MARK: KernelField = number("nf_conn", "mark", Size::B4);
+
+static FIELDS: [&KernelField; 11] = [
+    &SKB_MARK,
+    &SKB_PRIORITY,
+    &SKB_HASH,
+    &SKB_QUEUE,
+    &STATE_IN,
+    &STATE_OUT,
+    &DEVICE_NUMBER,
+    &SKB_CONNECTION,
+    &SKB_TIME,
+    &CONNECTION_STATUS,
+    &CONNECTION_MARK,
+];
 
 impl KernelField {
     /// The one that is written so: `sk_buff.mark`.

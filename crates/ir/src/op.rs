@@ -29,6 +29,8 @@ pub enum Op {
         base: Value,
         field: &'static KernelField,
     },
+    /// Where the field is in its structure, in bytes.
+    KernelOffset(&'static KernelField),
     /// No result.
     Store {
         size: Size,
@@ -192,7 +194,8 @@ impl Op {
             | Op::DataAddress { .. }
             | Op::MapReference(_)
             | Op::SlotAddress(_)
-            | Op::FunctionReference(_) => {}
+            | Op::FunctionReference(_)
+            | Op::KernelOffset(_) => {}
             Op::Binary(_, lhs, rhs) => {
                 visit(*lhs);
                 rhs.value().map(visit);
@@ -219,7 +222,8 @@ impl Op {
             | Op::DataAddress { .. }
             | Op::MapReference(_)
             | Op::SlotAddress(_)
-            | Op::FunctionReference(_) => {}
+            | Op::FunctionReference(_)
+            | Op::KernelOffset(_) => {}
             Op::Binary(_, lhs, rhs) => {
                 *lhs = map(*lhs);
                 rhs.map_value(map);

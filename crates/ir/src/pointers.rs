@@ -36,7 +36,7 @@ impl Pointers {
                     Op::DataAddress { .. } | Op::MapReference(_) | Op::SlotAddress(_) => true,
                     Op::FunctionReference(_) | Op::Unary(UnaryOp::Arena, _) => true,
                     Op::Load { base, disp, .. } => Some(*base) == function.context() && is_address(*disp),
-                    Op::Helper { id, .. } => *id == helper::MAP_LOOKUP_ELEM,
+                    Op::Helper { id, .. } => helper::gives_address(*id),
                     Op::Binary(BinaryOp::Add, base, _) => self.contains(base),
                     _ => false,
                 };

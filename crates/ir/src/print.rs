@@ -156,6 +156,7 @@ impl Display for Op {
                 write!(f, "load.{sign}{} {base}{disp:+}", *size as u32 * 8)
             }
             Op::KernelField { base, field } => write!(f, "field {base} {}.{}", field.structure, field.name),
+            Op::KernelOffset(field) => write!(f, "offset {}.{}", field.structure, field.name),
             Op::Store { size, base, disp, value } => {
                 write!(f, "store.{} {base}{disp:+}, {value}", *size as u32 * 8)
             }

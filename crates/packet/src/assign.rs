@@ -345,8 +345,7 @@ impl<M: Machine> Assign for M {}
 pub fn word_of(value: Value) -> Option<Word> {
     match value {
         Value::Number(word) | Value::Flag(word) | Value::Ipv4(word) | Value::Mac(word) => Some(word),
-        Value::Nothing | Value::Header(_) | Value::Ipv6(..) | Value::Bytes { .. } | Value::Name { .. } => {
-            None
-        }
+        Value::Nothing | Value::Header(_) | Value::Text(_) | Value::Ipv6(..) => None,
+        Value::Bytes { .. } | Value::Name { .. } => None,
     }
 }

@@ -63,6 +63,9 @@ pub trait Machine: Branches<State: PacketState> {
     /// Takes note that it does.
     fn note_length_change(&mut self) -> Result<(), Self::Stop>;
 
+    /// The address of so many bytes of the stack, for what is done at once.
+    fn scratch(&mut self, bytes: u32) -> Value;
+
     /// A number that stands in front of packets with what this script has put there (`pkt.meta`), and hardly with what others have.
     fn signature(&self) -> u32;
 

@@ -10,6 +10,7 @@ pub enum Value {
     /// A header, by its protocol's name.
     Header(&'static str),
     Number(Word),
+    Text(&'static str),
     /// 0 or 1.
     Flag(Word),
     /// An IPv4 address, the first byte highest.

@@ -21,6 +21,7 @@ fn value_of(context: &mut Context<'_>, value: Value) -> Result<Abs> {
     Ok(match value {
         Value::Nothing => Abs::Nil,
         Value::Header(name) => Abs::Object(Object::Header(name)),
+        Value::Text(text) => Abs::text(text),
         Value::Number(word) => Abs::Int(word),
         Value::Flag(word) => Abs::Bool(word),
         Value::Ipv4(word) => Abs::Str(Str::Ipv4(word)),

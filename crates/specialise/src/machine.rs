@@ -12,6 +12,9 @@ use moonhook_ir::words::{Branches, Code, Coder, Turn, WordPaths, Words};
 use moonhook_ir::{BinaryOp, FunctionId, Op, Operand};
 use moonhook_packet::{Fault, FrameCopy, Machine, READABLE};
 
+/// Names the slot of memory that packets are looked at with.
+const SCRATCH: u32 = 6;
+
 impl Coder for Context<'_> {
     fn code(&self) -> &Code {
         &self.code
@@ -112,6 +115,11 @@ impl Machine for Context<'_> {
     fn note_length_change(&mut self) -> Result<(), Stop> {
         self.known.changes_lengths = true;
         self.learned()
+    }
+
+    fn scratch(&mut self, bytes: u32) -> ir::Value {
+        let slot = self.known.shared.slot(SCRATCH, bytes, &mut self.code.function);
+        self.emit(Op::SlotAddress(slot))
     }
 
     fn signature(&self) -> u32 {

@@ -10,6 +10,7 @@ pub mod arp;
 pub mod assign;
 mod bytes;
 pub mod checksums;
+mod ct;
 pub mod dhcp;
 pub mod dns;
 pub mod eth;
@@ -62,6 +63,7 @@ pub static PROTOCOLS: &[Protocol] = &[
     dhcp::PROTOCOL,
     quic::PROTOCOL,
     inner::PROTOCOL,
+    ct::PROTOCOL,
 ];
 
 impl Protocol {

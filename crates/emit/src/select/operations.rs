@@ -46,6 +46,10 @@ impl Selector<'_> {
                 self.push(Machine::KernelField(field), &operands);
                 Ok(())
             }
+            (Op::KernelOffset(field), Some(result)) => {
+                self.push(Machine::KernelOffset(field), &[Constraint::reg_def(result)]);
+                Ok(())
+            }
             (Op::Binary(op, lhs, rhs), Some(result)) => self.binary(*op, *lhs, *rhs, inst.result, result),
             (Op::Unary(op, value), Some(result)) => self.unary(*op, *value, result),
             (Op::Compare(condition), Some(result)) => self.set(*condition, inst.result, result),

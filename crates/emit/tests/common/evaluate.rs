@@ -65,7 +65,7 @@ impl<'a> Evaluator<'a> {
                 if *signed { ((raw << unused) as i64 >> unused) as u64 } else { raw }
             }
             // The kernel's structures are not simulated.
-            Op::KernelField { .. } => 0,
+            Op::KernelField { .. } | Op::KernelOffset(_) => 0,
             Op::Store { size, base, disp, value } => {
                 self.write(*size, address(values[base], *disp), operand(*value, values));
                 0

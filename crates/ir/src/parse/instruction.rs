@@ -85,14 +85,20 @@ fn operation(name: &str, line: &mut Line) -> Result<Option<Op>, String> {
         "function" => Op::FunctionReference(FunctionId(line.index("f")?)),
         "slot" => Op::SlotAddress(Slot(line.index("s")?)),
         "field" => {
-            let (base, name) = (line.value()?, line.word()?);
-            let field = KernelField::named(name).ok_or_else(|| format!("unknown field `{name}`"))?;
-            Op::KernelField { base, field }
+            let base = line.value()?;
+            Op::KernelField { base, field: kernel_field(line)? }
         }
+        "offset" => Op::KernelOffset(kernel_field(line)?),
         "helper" => Op::Helper { id: line.number()?, args: line.values()? },
         "call" => Op::Call { function: FunctionId(line.index("f")?), args: line.values()? },
         _ => return memory(name, line),
     }))
+}
+
+/// `sk_buff.mark`.
+fn kernel_field(line: &mut Line) -> Result<&'static KernelField, String> {
+    let name = line.word()?;
+    KernelField::named(name).ok_or_else(|| format!("unknown field `{name}`"))
 }
 
 /// `load.u16`, `store.16`, `atomic_add.64`.

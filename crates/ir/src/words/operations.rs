@@ -182,6 +182,12 @@ pub trait Words: Coder {
         Word::Value(value)
     }
 
+    /// The address of a field of the kernel's structure whose address `base` is.
+    fn kernel_place(&mut self, base: Word, field: &'static KernelField) -> Word {
+        let offset = self.emit(Op::KernelOffset(field));
+        self.binary(BinaryOp::Add, base, offset)
+    }
+
     /// A field of the kernel's structure whose address `base` is.
     fn kernel_field(&mut self, base: Value, field: &'static KernelField) -> Word {
         let value = self.emit(Op::KernelField { base, field });

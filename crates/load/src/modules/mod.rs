@@ -9,6 +9,7 @@ mod cgroup;
 mod dns;
 mod ip;
 mod linux;
+mod linux_ct;
 mod linux_nf;
 mod mac;
 mod matches;
@@ -30,6 +31,7 @@ pub(crate) const MODULES: &[Module] = &[
     dns::MODULE,
     ip::MODULE,
     linux::MODULE,
+    linux_ct::MODULE,
     linux_nf::MODULE,
     matches::MODULE,
     mac::MODULE,

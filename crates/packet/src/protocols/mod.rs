@@ -7,6 +7,7 @@
 mod answer;
 mod arp;
 mod checksums;
+mod ct;
 mod dhcp;
 mod dns;
 mod eth;
@@ -80,7 +81,7 @@ pub fn protocols<M: Machine>() -> Vec<Protocol<M>> {
         quic::protocol(),
         inner::protocol(),
     ];
-    all.push(meta::protocol());
+    all.extend([meta::protocol(), ct::protocol()]);
     all.extend(metadata::protocols());
     all
 }
