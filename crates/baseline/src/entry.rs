@@ -183,7 +183,7 @@ impl General<'_> {
         parts: &Parts,
     ) -> ir::Function {
         let hook = self.hook();
-        let section = hook.section(self.options.frags).to_string();
+        let section = self.functions.snapshot.points()[self.program].section(self.options.frags);
         let mut code = Builder::new(&self.program_name(), ir::FunctionKind::Program { section }, 1);
         let processor = code.emit(Op::Helper { id: helper::GET_SMP_PROCESSOR_ID, args: vec![] });
         let level = parts.levels.map(|[take, _]| code.call(take, &[processor]));

@@ -103,7 +103,7 @@ pub fn bench(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErro
     let settings = Settings { any_interface: true, ..arguments.program.settings() };
     let (script, json) = (std::slice::from_ref(&arguments.script), arguments.json);
     let loaded = loading::load(script, &settings.load, json, json)?;
-    let chosen = hook::program(&loaded.snapshot, settings.load.hook);
+    let chosen = hook::program(&loaded.snapshot, settings.load.hook)?;
     let layer = chosen.point.hook.layer;
     let works = match &arguments.capture {
         Some(path) => vec![captured(path, layer, arguments)?],

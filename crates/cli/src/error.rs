@@ -42,6 +42,8 @@ pub enum CliError {
     Operands { operation: String },
     #[error("no script is named, only '{interface}'")]
     NoScript { interface: String },
+    #[error("handlers of tracepoints get no packets")]
+    NoPackets,
     #[error("'{name}' has nothing in {} that a rule could ask", folder.display())]
     NoMatch { name: String, folder: PathBuf },
     #[error("{}:{line}: {problem}", path.display())]
@@ -89,6 +91,7 @@ impl CliError {
             CliError::Entry { .. } => "MH0015",
             CliError::NoScript { .. } => "MH0026",
             CliError::NoMatch { .. } => "MH0028",
+            CliError::NoPackets => "MH0030",
         }
     }
 
@@ -109,6 +112,9 @@ impl CliError {
             CliError::NoMatch { .. } => {
                 "`moonhook list` shows what runs; with `--bpffs`, give the folder that the script was started with"
             }
+            CliError::NoPackets => {
+                "attach them with `moonhook run`; a script that has handlers of packets, too, is tried with those"
+            }
             CliError::Operands { .. } => "`moonhook table --help` shows the operands of each operation",
             CliError::Entry { .. } => "correct the line; `moonhook table --help` describes the formats",
         };
@@ -119,7 +125,7 @@ impl CliError {
     pub fn exit(&self) -> Exit {
         match self {
             CliError::Session(error) => error.exit(),
-            CliError::User(_) | CliError::Entry { .. } => Exit::Refused,
+            CliError::User(_) | CliError::Entry { .. } | CliError::NoPackets => Exit::Refused,
             CliError::NoPage { .. }
             | CliError::SameFile { .. }
             | CliError::Operands { .. }

@@ -1,5 +1,6 @@
 //! Which of a script's hooks a command is about.
 
+use crate::CliError;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use moonhook_hook::{HOOKS, Hook, Point};
 use moonhook_snapshot::Snapshot;
@@ -17,9 +18,13 @@ pub fn parser() -> impl TypedValueParser<Value = &'static Hook> {
     known.try_map(|name| HOOKS.iter().copied().find(|hook| hook.name == name).ok_or("no such hook"))
 }
 
-/// The script's first program for the hook that was asked for, or its first one at all.
-pub fn program(snapshot: &Snapshot, wanted: Option<&Hook>) -> Program {
+/// The script's first program for the hook that was asked for, or its first one that gets packets.
+///
+/// # Errors
+/// `NoPackets`.
+pub fn program(snapshot: &Snapshot, wanted: Option<&Hook>) -> Result<Program, CliError> {
     let mut points = snapshot.points();
-    let number = wanted.and_then(|hook| points.iter().position(|point| point.hook == hook)).unwrap_or(0);
-    Program { number, point: points.swap_remove(number) }
+    let is_wanted = |point: &Point| wanted.is_none_or(|hook| point.hook == hook) && !point.hook.is_trace();
+    let number = points.iter().position(is_wanted).ok_or(CliError::NoPackets)?;
+    Ok(Program { number, point: points.swap_remove(number) })
 }

@@ -1,9 +1,10 @@
 //! What a person can choose about the program: the options that several subcommands share.
 
 use crate::{hook, verdict};
-use moonhook_engine::{BUDGET, Form, MEMORY, Settings};
+use moonhook_engine::{BUDGET, Form, MEMORY, RunningKernel, Settings};
 use moonhook_hook::{Hook, OnError};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Options of every command that loads scripts.
 #[derive(Clone, Debug, clap::Args)]
@@ -75,6 +76,7 @@ impl ScriptOptions {
             allow_read: self.allow_read.iter().map(|folder| absolute(folder)).collect(),
             prints_to_stderr: false,
             hook: self.hook,
+            kernel: Arc::new(RunningKernel),
         };
         let memory = self.memory.unwrap_or(MEMORY);
         let (on_error, budget, form) = (self.on_error.clone(), self.budget, self.form.into());

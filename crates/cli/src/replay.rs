@@ -120,7 +120,7 @@ fn tiers(arguments: &Arguments) -> Result<(Tiers, Layer, Option<Choice>), CliErr
     let settings =
         Settings { given_time: true, any_interface: true, seed, ..arguments.script_options.settings() };
     let loaded = loading::load(scripts, &settings.load, arguments.json, arguments.json)?;
-    let program = hook::program(&loaded.snapshot, settings.load.hook);
+    let program = hook::program(&loaded.snapshot, settings.load.hook)?;
     let layer = program.point.hook.layer;
     let user = |loaded| -> Result<Box<dyn Tier>, CliError> {
         let on_error = settings.on_error.clone();

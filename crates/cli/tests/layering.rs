@@ -7,23 +7,27 @@ use std::process::Command;
 /// Crates, each with those that it may use. Behind a stage stands what it knows besides the types between stages.
 const LAYERS: &[(&str, &[&str])] = &[
     // The types between the stages, and facts.
+    ("btf", &[]),
     ("diagnostic", &[]),
     ("hook", &[]),
     ("library", &[]),
     ("replace", &[]),
     ("schema", &[]),
-    ("snapshot", &["hook", "schema"]),
+    ("snapshot", &["btf", "hook", "schema"]),
     ("ir", &["diagnostic", "schema"]),
     // What stages and front ends share.
     ("packet", &["hook", "ir"]),
     // The stages.
-    ("load", &["diagnostic", "hook", "library", "schema", "snapshot"]),
+    ("load", &["btf", "diagnostic", "hook", "library", "schema", "snapshot"]),
     ("runtime", &["ir", "library", "load", "snapshot"]),
-    ("specialise", &["diagnostic", "hook", "ir", "library", "packet", "runtime", "schema", "snapshot"]),
+    (
+        "specialise",
+        &["btf", "diagnostic", "hook", "ir", "library", "packet", "runtime", "schema", "snapshot"],
+    ),
     ("baseline", &["diagnostic", "hook", "ir", "library", "specialise", "runtime", "schema", "snapshot"]),
     ("passes", &["hook", "ir"]),
     ("emit", &["diagnostic", "hook", "ir", "schema"]),
-    ("install", &["diagnostic", "hook"]),
+    ("install", &["btf", "diagnostic", "hook"]),
     // What is around them.
     ("capture", &["diagnostic", "replace"]),
     ("user", &["diagnostic", "hook", "library", "load", "schema", "snapshot"]),
@@ -35,6 +39,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "engine",
         &[
             "baseline",
+            "btf",
             "control",
             "diagnostic",
             "emit",

@@ -18,6 +18,9 @@ use std::path::{Path, PathBuf};
 /// Frames with some bytes replaced that each script gets.
 const DAMAGED: usize = 300;
 
+/// The page whose scripts get no frames.
+const TRACE: &str = "trace.md";
+
 /// A block of Lua.
 struct Block {
     /// The page and the line where it begins.
@@ -39,9 +42,25 @@ fn pages() -> Vec<PathBuf> {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     let hooks = std::fs::read_dir(docs.join("hooks")).expect("docs/hooks");
     let mut pages: Vec<PathBuf> = hooks.map(|entry| entry.expect("a page").path()).collect();
+    pages.retain(|page| !page.ends_with(TRACE));
     pages.sort();
     pages.push(docs.join("from-other-tools.md"));
     pages
+}
+
+#[test]
+fn the_kernel_takes_handlers_of_tracepoints() {
+    if !kernel_available("the_kernel_takes_handlers_of_tracepoints") {
+        return;
+    }
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/hooks").join(TRACE);
+    let blocks = blocks_of(&page);
+    assert!(!blocks.is_empty());
+    for block in blocks {
+        let place = Place::with(&[("script.lua", &block.text)]);
+        let shown = place.run(&["check", "script.lua"]).ends_with(0).stdout();
+        assert!(shown.contains("accepted by the kernel's verifier"), "{}: {shown}", block.place);
+    }
 }
 
 fn blocks_of(page: &Path) -> Vec<Block> {

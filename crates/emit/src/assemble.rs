@@ -4,7 +4,7 @@ use crate::caller_saves::CallerSaves;
 use crate::frame::SlotOffsets;
 use crate::isa::{self, Source, Word};
 use crate::machine::{Base, CALL_CLOBBERED, Conversion, InPlace, Machine, MachineFunction, Rhs};
-use moonhook_ir::{CompareOp, FunctionId, KernelField, Loc, MapId, Size, helper};
+use moonhook_ir::{CompareOp, FieldFact, FunctionId, KernelField, Loc, MapId, Size, helper};
 use regalloc2::{Allocation, AllocationKind, Block, Edit, Inst, InstOrEdit, Output};
 
 /// What a word's immediate or offset becomes when the object is loaded.
@@ -18,7 +18,7 @@ pub enum Reference {
     /// A function of the kernel that is called here by its name ([`helper::kernel_function`]).
     Kernel(u32),
     /// A field of a structure of the kernel, whose offset the loader finds.
-    Field(&'static KernelField),
+    Field(&'static KernelField, FieldFact),
     /// A function that a helper is to call; the offset in its section is in the immediate.
     Callback(FunctionId),
 }
@@ -223,9 +223,15 @@ impl Assembler<'_> {
                 self.memory(op, operands)
             }
             Machine::KernelField(field) => {
-                self.of_field(isa::load(field.size(), false, dst, operands.register(1), 0), field);
+                self.of_field(
+                    isa::load(field.size(), false, dst, operands.register(1), 0),
+                    field,
+                    FieldFact::Offset,
+                );
             }
-            Machine::KernelOffset(field) => self.of_field(isa::mov(dst, Source::Imm(0)), field),
+            Machine::FieldFact(field, fact) => {
+                self.of_field(isa::mov(dst, Source::Imm(field.fact_in_object(fact))), field, fact);
+            }
             Machine::Helper(id) => match helper::kernel_function(id as u32) {
                 Some(function) => self.call_by_name(Reference::Kernel(function.id)),
                 None => self.push(isa::call_helper(id)),
@@ -236,9 +242,9 @@ impl Assembler<'_> {
         }
     }
 
-    /// An instruction whose offset or constant is where the field is.
-    fn of_field(&mut self, word: isa::Word, field: &'static KernelField) {
-        self.words.push(CodeWord { word, loc: self.loc, reference: Some(Reference::Field(field)) });
+    /// An instruction whose offset or constant is a fact about the field.
+    fn of_field(&mut self, word: isa::Word, field: &'static KernelField, fact: FieldFact) {
+        self.words.push(CodeWord { word, loc: self.loc, reference: Some(Reference::Field(field, fact)) });
     }
 
     fn call_by_name(&mut self, callee: Reference) {

@@ -1,6 +1,7 @@
 //! BTF, the type information that libbpf and the kernel read (Documentation/bpf/btf.rst): an encoder for the kinds that
 //! objects of this compiler need.
 
+use moonhook_ir::FieldFact;
 use std::collections::HashMap;
 
 const MAGIC: u16 = 0xeb9f;
@@ -15,6 +16,8 @@ mod kind {
     pub const PTR: u32 = 2;
     pub const ARRAY: u32 = 3;
     pub const STRUCT: u32 = 4;
+    pub const UNION: u32 = 5;
+    pub const ENUM: u32 = 6;
     pub const FUNC: u32 = 12;
     pub const FUNC_PROTO: u32 = 13;
     pub const VAR: u32 = 14;
@@ -26,8 +29,8 @@ mod kind {
 const SIGNED: u32 = 1;
 const CHAR: u32 = 2;
 
-/// `BPF_CORE_FIELD_BYTE_OFFSET`: what is wanted to know of a field is where it begins.
-const BYTE_OFFSET: u32 = 0;
+/// In the number of a structure's members: some are bits of a word.
+const HAS_BITS: u32 = 1 << 31;
 
 /// The number of a type; 0 is `void`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -161,6 +164,26 @@ impl Btf {
         self.add(name, kind::STRUCT, members.len() as u32, size, &words)
     }
 
+    /// A union of so many bytes.
+    pub fn union(&mut self, name: &str, size: u32, members: &[Member]) -> TypeId {
+        let mut words = Vec::with_capacity(members.len() * 3);
+        for member in members {
+            words.extend([self.string(member.name), member.type_id.0, 0]);
+        }
+        self.add(name, kind::UNION, members.len() as u32, size, &words)
+    }
+
+    /// A structure of so many bytes whose one member is so many bits of the word at its beginning, the lowest ones.
+    pub fn structure_of_bits(&mut self, name: &str, size: u32, (member, count): (&Member, u32)) -> TypeId {
+        let words = [self.string(member.name), member.type_id.0, count << 24];
+        self.add(name, kind::STRUCT, HAS_BITS | 1, size, &words)
+    }
+
+    /// An enumeration of so many bytes, of which nothing is said.
+    pub fn enumeration(&mut self, size: u32) -> TypeId {
+        self.add("", kind::ENUM, 0, size, &[])
+    }
+
     /// An enumeration with one enumerator, which is 64 bits wide: how a map's definition holds a wide number.
     pub fn wide_number(&mut self, enumerator: &str, value: u64) -> TypeId {
         let name = self.string(enumerator);
@@ -267,6 +290,8 @@ pub struct FieldInfo {
     /// The structure, as far as the object knows it, and a string that says which of its fields: `0:3`.
     pub structure: TypeId,
     pub path: u32,
+    /// What the instruction wants to know of it.
+    pub fact: FieldFact,
 }
 
 /// The `.BTF.ext` section.
@@ -284,7 +309,7 @@ pub fn extension(sections: &[SectionInfo]) -> Vec<u8> {
     });
     let fields = records(16, sections, |section, out| {
         for info in &section.fields {
-            out.extend([info.offset, info.structure.0, info.path, BYTE_OFFSET]);
+            out.extend([info.offset, info.structure.0, info.path, info.fact as u32]);
         }
     });
     // Loaders read no vmlinux BTF where nothing is to be found in it.
@@ -330,7 +355,7 @@ mod tests {
 
     #[test]
     fn the_extension_says_which_instructions_read_fields() {
-        let fields = vec![FieldInfo { offset: 24, structure: TypeId(9), path: 5 }];
+        let fields = vec![FieldInfo { offset: 24, structure: TypeId(9), path: 5, fact: FieldFact::Offset }];
         let words = words(&[SectionInfo { name: 1, fields, ..SectionInfo::default() }]);
         assert_eq!(words[1..8], [32, 0, 4, 4, 4, 8, 28]);
         // Size of a record; the section, how many there are; instruction, type, path, kind.

@@ -189,7 +189,7 @@ impl<'a> Writer<'a> {
                         (symbol.ok_or_else(undeclared)?.1, elf::R_BPF_64_32)
                     }
                     // In `.BTF.ext`.
-                    Reference::Field(_) => continue,
+                    Reference::Field(..) => continue,
                     Reference::Callback(callee) => (self.section_symbol(module, callee), elf::R_BPF_64_64),
                 };
                 let relocation = Relocation {

@@ -19,13 +19,14 @@ impl KernelFields {
     pub fn of(&mut self, code: &Code, btf: &mut Btf) -> Vec<FieldInfo> {
         let mut found = Vec::new();
         for (index, word) in code.words.iter().enumerate() {
-            if let Some(Reference::Field(field)) = word.reference {
+            if let Some(Reference::Field(field, fact)) = word.reference {
                 let offset = code.offset + index as u32 * 8;
                 // The first field of what an address of such a structure points to.
                 found.push(FieldInfo {
                     offset,
                     structure: self.structure(field, btf),
                     path: btf.string("0:0"),
+                    fact,
                 });
             }
         }
@@ -36,16 +37,43 @@ impl KernelFields {
         if let Some((_, id)) = self.structures.iter().find(|(known, _)| *known == field) {
             return *id;
         }
-        let type_id = match field.content {
-            FieldContent::Number(Size::B1) => btf.byte(),
-            FieldContent::Number(Size::B2) => btf.u16(),
-            FieldContent::Number(Size::B4) => btf.u32(),
-            FieldContent::Number(Size::B8) => btf.u64(),
-            FieldContent::Address => btf.pointer(TypeId(0)),
+        let member = Member { name: &field.name, type_id: type_of(field.content, btf), offset: 0 };
+        let size = field.content.bytes();
+        let id = match field.content {
+            FieldContent::Bits { count, .. } => {
+                btf.structure_of_bits(&field.structure, size, (&member, count))
+            }
+            _ if field.is_union => btf.union(&field.structure, size, &[member]),
+            _ => btf.structure(&field.structure, size, &[member]),
         };
-        let member = Member { name: field.name, type_id, offset: 0 };
-        let id = btf.structure(field.structure, field.size() as u32, &[member]);
         self.structures.push((field, id));
         id
+    }
+}
+
+/// What loaders take for the same type as the kernel's (`bpf_core_fields_are_compat` of libbpf): numbers of any size and names, addresses of
+/// anything, all structures, enumerations without a name.
+fn type_of(content: FieldContent, btf: &mut Btf) -> TypeId {
+    match content {
+        FieldContent::Number(size) => number(size, btf),
+        FieldContent::Bits { of: Size::B4, signed: true, .. } => btf.int(),
+        FieldContent::Bits { of: Size::B8, signed: true, .. } => btf.i64(),
+        FieldContent::Bits { of, .. } => number(of, btf),
+        FieldContent::Address => btf.pointer(TypeId(0)),
+        FieldContent::Enumeration(size) => btf.enumeration(size as u32),
+        FieldContent::Part => btf.structure("", 0, &[]),
+        FieldContent::Array(of, length) => {
+            let of = type_of(*of, btf);
+            btf.array(of, length)
+        }
+    }
+}
+
+fn number(size: Size, btf: &Btf) -> TypeId {
+    match size {
+        Size::B1 => btf.byte(),
+        Size::B2 => btf.u16(),
+        Size::B4 => btf.u32(),
+        Size::B8 => btf.u64(),
     }
 }

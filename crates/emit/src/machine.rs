@@ -4,7 +4,7 @@
 //! A block's number is its place in the final order. Critical edges are split, so that a block with several
 //! successors passes no arguments and the allocator can put moves on any edge.
 
-use moonhook_ir::{AtomicOp, BinaryOp, CompareOp, FunctionId, KernelField, Loc, MapId, Size};
+use moonhook_ir::{AtomicOp, BinaryOp, CompareOp, FieldFact, FunctionId, KernelField, Loc, MapId, Size};
 use regalloc2::{Block, Inst, InstRange, Operand, PReg, PRegSet, RegClass, VReg};
 
 /// A register for the allocator.
@@ -78,7 +78,7 @@ pub enum Machine {
     /// def, use of the base.
     KernelField(&'static KernelField),
     /// def.
-    KernelOffset(&'static KernelField),
+    FieldFact(&'static KernelField, FieldFact),
     /// use of the base, use of the value.
     Store { size: Size, base: Base, value: Rhs },
     /// use of the base, use of the addend, def (the same register as the addend) if `fetch`.

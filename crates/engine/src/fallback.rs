@@ -73,13 +73,15 @@ fn first_accepted<T>(
     accept: impl Fn(Attempt, &Module, &Object, &mut Timings) -> Result<T, EngineError>,
 ) -> Result<(Compiled, T), EngineError> {
     let (learned, timings) = (Learned::default(), Timings::default());
+    let traces = snapshot.points().iter().any(|point| point.hook.is_trace());
     let mut forms = Forms { snapshot, settings, accept, learned, timings };
     let outcome = match settings.form {
+        Some(Form::General) if traces => Err((EngineError::ExpandedOnly, None)),
         Some(Form::General) => forms.general(),
-        form => forms.expanded(form.is_none()),
+        form => forms.expanded(form.is_none() && !traces),
     };
     match outcome {
-        Err((error, module)) if settings.form.is_none() && error.is_of_form() => {
+        Err((error, module)) if settings.form.is_none() && !traces && error.is_of_form() => {
             let reason = Reason::of(&error, module.as_deref());
             match forms.general() {
                 Ok((mut compiled, accepted)) => {

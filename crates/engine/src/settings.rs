@@ -1,7 +1,8 @@
 //! What a person can choose about a program.
 
-use crate::Form;
+use crate::{Form, RunningKernel};
 use moonhook_hook::OnError;
+use std::sync::Arc;
 use std::time::Duration;
 
 #[derive(Clone, Debug)]
@@ -61,7 +62,7 @@ impl Default for Settings {
             memory: MEMORY,
             arena: true,
             patience: PATIENCE,
-            load: moonhook_load::Options::default(),
+            load: moonhook_load::Options { kernel: Arc::new(RunningKernel), ..Default::default() },
         }
     }
 }

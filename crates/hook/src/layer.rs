@@ -11,6 +11,8 @@ pub enum Layer {
     Network,
     /// There is none, only what a process wants of a socket.
     Socket,
+    /// There is none, only what happens in the kernel.
+    Event,
 }
 
 /// Bytes of an Ethernet header (IEEE 802.3) and of a VLAN tag (IEEE 802.1Q).
@@ -54,7 +56,7 @@ impl Layer {
     /// Bytes of [`Layer::framed`] in front of the packet.
     pub fn before_packet(self) -> usize {
         match self {
-            Layer::Link | Layer::Socket => 0,
+            Layer::Link | Layer::Socket | Layer::Event => 0,
             Layer::Network => ETHERNET,
         }
     }

@@ -14,6 +14,7 @@ mod socket;
 mod tags;
 pub mod targets;
 mod tc;
+mod trace;
 mod xdp;
 
 use std::fmt;
@@ -34,6 +35,7 @@ pub use place::{Family, NETFILTER_POINTS, NetfilterPlace, Place, Point};
 pub use socket::{MATCH, SOCKET};
 pub use tags::Tags;
 pub use tc::{TC_EGRESS, TC_INGRESS};
+pub use trace::{RAW_TRACEPOINT, TRACEPOINT};
 pub use xdp::XDP;
 
 /// All hooks.
@@ -48,6 +50,8 @@ pub const HOOKS: &[&Hook] = &[
     &SOCKET,
     &CONNECT_4,
     &CONNECT_6,
+    &RAW_TRACEPOINT,
+    &TRACEPOINT,
 ];
 
 /// A hook. Two are equal if their names are.
@@ -142,7 +146,14 @@ impl Verdict {
 impl Hook {
     /// The hook whose programs are in that section.
     pub fn of_section(section: &str) -> Option<&'static Hook> {
-        HOOKS.iter().copied().find(|hook| hook.section(false) == section || hook.section(true) == section)
+        let is_of = |hook: &&Hook| {
+            let name = match hook.layer {
+                Layer::Event => section.split(trace::SEPARATOR).next().unwrap_or_default(),
+                _ => section,
+            };
+            hook.section(false) == name || hook.section(true) == name
+        };
+        HOOKS.iter().copied().find(is_of)
     }
 
     /// The name in object files of such a section, as libbpf knows it.
@@ -155,7 +166,7 @@ impl Hook {
         match self.layer {
             Layer::Link => Some(Place::Interface),
             _ if self == &MATCH => Some(Place::File("".into())),
-            Layer::Network | Layer::Socket => None,
+            Layer::Network | Layer::Socket | Layer::Event => None,
         }
     }
 
@@ -209,6 +220,11 @@ impl Hook {
     /// Whether there are packets at all.
     pub fn has_packet(&self) -> bool {
         self.copied().is_none_or(|reader| !matches!(reader.bytes, Bytes::Nothing))
+    }
+
+    /// Whether handlers are told of what happens in the kernel, and decide nothing.
+    pub fn is_trace(&self) -> bool {
+        self.layer == Layer::Event
     }
 
     /// Whether handlers can change packets.

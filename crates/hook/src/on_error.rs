@@ -21,9 +21,9 @@ impl OnError {
         self.0.as_deref()
     }
 
-    /// Whether the hook has that verdict.
+    /// Whether the hook has that verdict, or nothing to decide.
     pub fn is_of(&self, hook: &Hook) -> bool {
-        self.name().is_none_or(|name| hook.plain_verdict(name).is_some())
+        self.name().is_none_or(|name| hook.is_trace() || hook.plain_verdict(name).is_some())
     }
 
     /// The verdict's number at a hook; that of [`OnError::PASS`] if the hook has none of that name.

@@ -1,6 +1,7 @@
 //! Hooks that are at several places of a system.
 
 use crate::order::Order;
+use crate::trace::SEPARATOR;
 use crate::{HOOKS, Hook, Layer, MATCH, NETFILTER};
 use std::fmt;
 use std::sync::Arc;
@@ -27,6 +28,8 @@ pub enum Place {
     Netfilter(NetfilterPlace),
     /// A file in a BPF file system, in the script's folder: the name that the script gives it, or none.
     File(Arc<str>),
+    /// A place in the kernel's code, by the name that it has for this hook: `sys_enter`, `sched/sched_switch`.
+    Tracepoint(Arc<str>),
 }
 
 /// Where in the network stack netfilter asks, and when.
@@ -114,6 +117,15 @@ impl Point {
         Point { hook, place, order: Order::default() }
     }
 
+    /// The section of its program, of one that also takes frames in several buffers if wanted.
+    pub fn section(&self, frags: bool) -> String {
+        let section = self.hook.section(frags);
+        match &self.place {
+            Place::Tracepoint(name) => format!("{section}{SEPARATOR}{name}"),
+            _ => section.to_string(),
+        }
+    }
+
     /// The same at another place.
     pub fn moved_to(&self, place: Place) -> Point {
         Point { place, ..self.clone() }
@@ -129,7 +141,7 @@ impl Point {
         match &self.place {
             Place::Interface if order.is_empty() => hook,
             Place::Interface => format!("{hook}@{order}"),
-            Place::Named(path) | Place::Cgroup(path) | Place::File(path) => {
+            Place::Named(path) | Place::Cgroup(path) | Place::File(path) | Place::Tracepoint(path) => {
                 format!("{hook}@{}{order}", escaped(path))
             }
             Place::Netfilter(place) => format!("{hook}@{}", escaped(&place.to_string())),
@@ -152,6 +164,7 @@ impl Point {
                 Place::Netfilter(NetfilterPlace::parse(&unescaped(place)?)?)
             }
             Some(name) if *hook == &MATCH => Place::File(unescaped(name)?.into()),
+            Some(name) if hook.is_trace() => Place::Tracepoint(unescaped(name)?.into()),
             Some(name) if hook.layer == Layer::Link => Place::Named(unescaped(name)?.into()),
             Some(path) => Place::Cgroup(unescaped(path)?.into()),
         };
@@ -190,6 +203,7 @@ impl fmt::Display for Point {
             Place::File(name) if name.is_empty() => {}
             Place::Named(path) | Place::Cgroup(path) | Place::File(path) => write!(f, " {path}")?,
             Place::Netfilter(place) => write!(f, " {place}")?,
+            Place::Tracepoint(name) => write!(f, "{SEPARATOR}{name}")?,
         }
         if self.order == Order::default() { Ok(()) } else { write!(f, " {}", self.order) }
     }

@@ -42,6 +42,7 @@ impl InstallError {
             InstallError::QueueBusy { .. } => "MH0531",
             InstallError::NoSuchProgram { .. } => "MH0528",
             InstallError::NoPeer { .. } => "MH0529",
+            InstallError::NoTracepoint { .. } => "MH0532",
         }
     }
 
@@ -136,6 +137,9 @@ impl InstallError {
             InstallError::NoSuchProgram { existing, .. } => format!("there are {}", list(existing)),
             InstallError::NoPeer { .. } => {
                 "leave `--peer` out: it is for veth interfaces, which send nothing back without a program at their other end".to_string()
+            }
+            InstallError::NoTracepoint { .. } => {
+                "the kernel that runs the program has to have it: compile the script there, or load the module that has it".to_string()
             }
             InstallError::NotPinned => {
                 "it ends with the process that reads what it keeps: run the script without `--pin`".to_string()

@@ -113,6 +113,8 @@ pub enum InstallError {
     PinnedElsewhere { path: PathBuf, at: String },
     #[error("handlers of {hook} run on an interface, and none is named")]
     NoInterface { hook: &'static str },
+    #[error("there is no tracepoint '{name}' to attach to{}", problem.as_ref().map(|p| format!(": {p}")).unwrap_or_default())]
+    NoTracepoint { name: String, problem: Option<String> },
     #[error("there is no control group {}", path.display())]
     NoCgroup {
         path: PathBuf,

@@ -34,6 +34,7 @@ mod sys;
 mod table;
 mod targets;
 mod test_run;
+pub mod tracing;
 mod verifier_log;
 mod xsk;
 

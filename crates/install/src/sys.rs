@@ -1,5 +1,7 @@
 //! The calls into libbpf that libbpf-rs has no safe form of. All other `unsafe` of this crate stands next to its use.
 
+mod tracing;
+
 use libbpf_sys as bpf;
 use nix::errno::Errno;
 use std::ffi::{CStr, CString};
@@ -7,6 +9,8 @@ use std::mem::size_of;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+
+pub(crate) use tracing::*;
 
 /// libbpf's result convention: negative is `-errno`.
 fn check(result: i32) -> Result<i32, Errno> {

@@ -127,7 +127,8 @@ impl Machine {
                 if *signed { sign_extend(*size, word) } else { word }
             }
             // The kernel's structures are not simulated.
-            Op::KernelField { .. } | Op::KernelOffset(_) => 0,
+            Op::KernelField { .. } => 0,
+            Op::FieldFact { field, fact } => field.fact_in_object(*fact) as u64,
             Op::Store { size, base, disp, value } => {
                 let address = frame.value(*base).wrapping_add(*disp as i64 as u64);
                 let value = frame.operand(*value);

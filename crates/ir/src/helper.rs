@@ -8,8 +8,14 @@ pub const KTIME_GET_NS: u32 = 5;
 pub const GET_PRANDOM_U32: u32 = 7;
 pub const GET_SMP_PROCESSOR_ID: u32 = 8;
 pub const CLONE_REDIRECT: u32 = 13;
+pub const GET_CURRENT_PID_TGID: u32 = 14;
+pub const GET_CURRENT_UID_GID: u32 = 15;
+pub const GET_CURRENT_COMM: u32 = 16;
 pub const REDIRECT: u32 = 23;
+pub const GET_CURRENT_TASK: u32 = 35;
 pub const REDIRECT_MAP: u32 = 51;
+pub const PROBE_READ_KERNEL: u32 = 113;
+pub const PROBE_READ_KERNEL_STR: u32 = 115;
 pub const RINGBUF_OUTPUT: u32 = 130;
 pub const REDIRECT_NEIGH: u32 = 152;
 pub const REDIRECT_PEER: u32 = 155;
@@ -21,7 +27,6 @@ pub const KTIME_GET_TAI_NS: u32 = 208;
 pub const DYNPTR_FROM_SKB: u32 = KERNEL_FUNCTIONS[0].id;
 pub const DYNPTR_SIZE: u32 = KERNEL_FUNCTIONS[1].id;
 pub const DYNPTR_READ: u32 = 201;
-pub const PROBE_READ_KERNEL: u32 = 113;
 pub const CONNECTION_RELEASE: u32 = KERNEL_FUNCTIONS[4].id;
 
 /// A function of the kernel that programs call by its name.
@@ -137,6 +142,9 @@ const HELPERS: &[Row] = &[
     row(GET_PRANDOM_U32, Effect::Nothing, false),
     row(GET_SMP_PROCESSOR_ID, Effect::Nothing, false),
     row(RINGBUF_OUTPUT, Effect::Maps, true),
+    row(GET_CURRENT_PID_TGID, Effect::Nothing, false),
+    row(GET_CURRENT_UID_GID, Effect::Nothing, false),
+    row(GET_CURRENT_TASK, Effect::Nothing, false),
     // What they note for the packet is none of the program's memory, but they cannot be left out.
     row(REDIRECT, Effect::Maps, false),
     row(REDIRECT_MAP, Effect::Maps, false),

@@ -2,12 +2,17 @@
 //! loader finds the offsets in the running kernel's BTF (Documentation/bpf/libbpf/libbpf_overview.rst, "BPF CO-RE").
 
 use crate::Size;
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
 
 /// A field of a structure of the kernel.
-#[derive(Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct KernelField {
-    pub structure: &'static str,
-    pub name: &'static str,
+    pub structure: Cow<'static, str>,
+    /// The structure is a union.
+    pub is_union: bool,
+    pub name: Cow<'static, str>,
     pub content: FieldContent,
 }
 
@@ -18,17 +23,67 @@ pub enum FieldContent {
     Number(Size),
     /// The address of another structure, or 0. What is read from there, or from behind address 0, is 0 where it is gone.
     Address,
+    /// One of the numbers that an enumeration names.
+    Enumeration(Size),
+    /// A structure or a union.
+    Part,
+    /// So many of these.
+    Array(&'static FieldContent, u32),
+    /// So many bits of a number.
+    Bits { of: Size, signed: bool, count: u32 },
+}
+
+/// What code is told of a field before it runs (`enum bpf_core_relo_kind`, include/uapi/linux/bpf.h).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FieldFact {
+    /// Where it begins in its structure; of bits, the word that they are in.
+    Offset = 0,
+    /// Bytes of that word.
+    Bytes = 1,
+    /// By how many bits the word, read as one of 64 bits, is shifted to the left so that the field's highest bit is the highest.
+    ShiftLeft = 4,
+    /// By how many bits it is shifted to the right then, so that the field's lowest bit is the lowest.
+    ShiftRight = 5,
+}
+
+impl FieldFact {
+    const ALL: [FieldFact; 4] =
+        [FieldFact::Offset, FieldFact::Bytes, FieldFact::ShiftLeft, FieldFact::ShiftRight];
+
+    /// How it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            FieldFact::Offset => "offset",
+            FieldFact::Bytes => "bytes",
+            FieldFact::ShiftLeft => "shift_left",
+            FieldFact::ShiftRight => "shift_right",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<FieldFact> {
+        FieldFact::ALL.into_iter().find(|fact| fact.name() == name)
+    }
 }
 
 const fn number(structure: &'static str, name: &'static str, size: Size) -> KernelField {
-    KernelField { structure, name, content: FieldContent::Number(size) }
+    KernelField {
+        structure: Cow::Borrowed(structure),
+        is_union: false,
+        name: Cow::Borrowed(name),
+        content: FieldContent::Number(size),
+    }
 }
 
 const fn address(structure: &'static str, name: &'static str) -> KernelField {
-    KernelField { structure, name, content: FieldContent::Address }
+    KernelField {
+        structure: Cow::Borrowed(structure),
+        is_union: false,
+        name: Cow::Borrowed(name),
+        content: FieldContent::Address,
+    }
 }
 
-/// All that programs read (include/linux/skbuff.h, netfilter.h, netdevice.h; include/net/netfilter/nf_conntrack.h).
+/// What programs read at hooks that have packets (include/linux/skbuff.h, netfilter.h, netdevice.h; include/net/netfilter/nf_conntrack.h).
 pub static SKB_MARK: KernelField = number("sk_buff", "mark", Size::B4);
 pub static SKB_PRIORITY: KernelField = number("sk_buff", "priority", Size::B4);
 pub static SKB_HASH: KernelField = number("sk_buff", "hash", Size::B4);
@@ -63,10 +118,63 @@ impl KernelField {
         FIELDS.into_iter().find(|field| field.structure == structure && field.name == name)
     }
 
+    /// One that a script names. Equal ones are the same: as many are kept as the kernel has fields, at most.
+    pub fn kept(self) -> &'static KernelField {
+        static KEPT: Kept<KernelField> = Mutex::new(None);
+        kept(&KEPT, self)
+    }
+
+    /// Bytes of a number or an address that is loaded; of what is not, those of a word.
     pub fn size(&self) -> Size {
         match self.content {
-            FieldContent::Number(size) => size,
-            FieldContent::Address => Size::B8,
+            FieldContent::Number(size) | FieldContent::Enumeration(size) => size,
+            FieldContent::Bits { of, .. } => of,
+            FieldContent::Address | FieldContent::Part | FieldContent::Array(..) => Size::B8,
         }
     }
+
+    /// What the fact is where the field lies at its structure's beginning, as objects say it does.
+    pub fn fact_in_object(&self, fact: FieldFact) -> i32 {
+        let bits = match self.content {
+            FieldContent::Bits { count, .. } => count as i32,
+            _ => 8 * self.size() as i32,
+        };
+        match fact {
+            FieldFact::Offset => 0,
+            FieldFact::Bytes => self.size() as i32,
+            FieldFact::ShiftLeft | FieldFact::ShiftRight => 64 - bits,
+        }
+    }
+}
+
+impl FieldContent {
+    /// How many it has in an object, where a structure in a field is empty.
+    pub fn bytes(self) -> u32 {
+        match self {
+            FieldContent::Number(size) | FieldContent::Enumeration(size) => size as u32,
+            FieldContent::Bits { of, .. } => of as u32,
+            FieldContent::Address => Size::B8 as u32,
+            FieldContent::Part => 0,
+            FieldContent::Array(of, length) => of.bytes() * length,
+        }
+    }
+
+    /// The same, for [`FieldContent::Array`].
+    pub fn kept(self) -> &'static FieldContent {
+        static KEPT: Kept<FieldContent> = Mutex::new(None);
+        kept(&KEPT, self)
+    }
+}
+
+type Kept<T> = Mutex<Option<HashSet<&'static T>>>;
+
+fn kept<T: Eq + std::hash::Hash>(all: &'static Kept<T>, value: T) -> &'static T {
+    let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+    let all = all.get_or_insert_default();
+    if let Some(known) = all.get(&value) {
+        return known;
+    }
+    let new: &'static T = Box::leak(Box::new(value));
+    all.insert(new);
+    new
 }

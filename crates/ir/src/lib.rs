@@ -33,7 +33,7 @@ pub mod words;
 pub use builder::Builder;
 pub use control_flow::ControlFlow;
 pub use function::*;
-pub use kernel_field::KernelField;
+pub use kernel_field::{FieldContent, FieldFact, KernelField};
 pub use module::*;
 pub use needed::needed_values;
 pub use op::*;

@@ -1,5 +1,6 @@
 //! Operations: what instructions do, with which operands.
 
+use crate::kernel_field::FieldFact;
 use crate::{FunctionId, KernelField, MapId, Slot, Value};
 
 /// A second operand: a value, or what an eBPF immediate holds (32 bits, sign-extended).
@@ -29,8 +30,11 @@ pub enum Op {
         base: Value,
         field: &'static KernelField,
     },
-    /// Where the field is in its structure, in bytes.
-    KernelOffset(&'static KernelField),
+    /// A number about a field of the kernel's structures, which is known when the program is loaded.
+    FieldFact {
+        field: &'static KernelField,
+        fact: FieldFact,
+    },
     /// No result.
     Store {
         size: Size,
@@ -193,9 +197,9 @@ impl Op {
             Op::Const(_)
             | Op::DataAddress { .. }
             | Op::MapReference(_)
+            | Op::FieldFact { .. }
             | Op::SlotAddress(_)
-            | Op::FunctionReference(_)
-            | Op::KernelOffset(_) => {}
+            | Op::FunctionReference(_) => {}
             Op::Binary(_, lhs, rhs) => {
                 visit(*lhs);
                 rhs.value().map(visit);
@@ -221,9 +225,9 @@ impl Op {
             Op::Const(_)
             | Op::DataAddress { .. }
             | Op::MapReference(_)
+            | Op::FieldFact { .. }
             | Op::SlotAddress(_)
-            | Op::FunctionReference(_)
-            | Op::KernelOffset(_) => {}
+            | Op::FunctionReference(_) => {}
             Op::Binary(_, lhs, rhs) => {
                 *lhs = map(*lhs);
                 rhs.map_value(map);

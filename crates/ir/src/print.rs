@@ -156,7 +156,9 @@ impl Display for Op {
                 write!(f, "load.{sign}{} {base}{disp:+}", *size as u32 * 8)
             }
             Op::KernelField { base, field } => write!(f, "field {base} {}.{}", field.structure, field.name),
-            Op::KernelOffset(field) => write!(f, "offset {}.{}", field.structure, field.name),
+            Op::FieldFact { field, fact } => {
+                write!(f, "fact {} {}.{}", fact.name(), field.structure, field.name)
+            }
             Op::Store { size, base, disp, value } => {
                 write!(f, "store.{} {base}{disp:+}, {value}", *size as u32 * 8)
             }

@@ -65,6 +65,7 @@ pub const LIBRARIES: &[&Library] = &[
     &own::SOCKET,
     &own::TC,
     &own::TIMER,
+    &own::TRACE,
     &own::XDP,
     &own::XSK,
 ];

@@ -17,6 +17,7 @@ mod signal;
 mod socket;
 mod tc;
 mod timer;
+mod trace;
 mod xdp;
 mod xsk;
 
@@ -36,6 +37,7 @@ pub use self::signal::SIGNAL;
 pub use self::socket::SOCKET;
 pub use self::tc::TC;
 pub use self::timer::TIMER;
+pub use self::trace::TRACE;
 pub use self::xdp::XDP;
 pub use self::xsk::XSK;
 

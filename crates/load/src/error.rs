@@ -33,6 +33,19 @@ pub enum LoadError {
     State { reason: String },
     #[error("table '{table}' cannot be replaced: {problem}")]
     Content { table: String, problem: &'static str },
+    #[error("{failure}")]
+    Kernel { failure: Box<Failure>, refused: Refused },
+}
+
+/// What the kernel does not have for a script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// Nothing of that name; these are like it.
+    None { near: Vec<String> },
+    /// Nobody says whether it has.
+    Unknown { help: &'static str },
+    /// Programs of that kind.
+    Probe,
 }
 
 /// A message of Lua, taken apart.
@@ -74,6 +87,9 @@ impl LoadError {
             LoadError::TooDeep(_) => "MH0112",
             LoadError::NoHandlerOfHook { .. } => "MH0113",
             LoadError::NoSender { .. } => "MH0114",
+            LoadError::Kernel { refused: Refused::None { .. }, .. } => "MH0115",
+            LoadError::Kernel { refused: Refused::Unknown { .. }, .. } => "MH0116",
+            LoadError::Kernel { refused: Refused::Probe, .. } => "MH0117",
         }
     }
 
@@ -82,6 +98,7 @@ impl LoadError {
             LoadError::Syntax(failure)
             | LoadError::Runtime(failure)
             | LoadError::Module(failure)
+            | LoadError::Kernel { failure, .. }
             | LoadError::TooDeep(failure) => {
                 located(self.code(), first_line(&failure.message), failure.place.as_ref())
             }
@@ -103,6 +120,7 @@ impl LoadError {
             LoadError::TooDeep(_) => Some("the parser has given up in this line"),
             LoadError::Runtime(_) => Some("load time stopped here"),
             LoadError::Module(_) => Some("no such module"),
+            LoadError::Kernel { refused, .. } => refused.reason(),
             LoadError::Instructions { place: Some(_), .. } => Some("it was here when it was stopped"),
             LoadError::Memory { place: Some(_), .. } => Some("it was here when memory ran out"),
             _ => None,
@@ -129,6 +147,7 @@ impl LoadError {
                 "modules are found in the script's folder (`a.b` is a/b.lua or a/b/init.lua) and in Moonhook's library"
                     .into()
             }
+            LoadError::Kernel { refused, .. } => refused.help(),
             LoadError::Content { .. } => {
                 "give the table a name of its own: that of the variable that holds it".into()
             }
@@ -139,6 +158,26 @@ impl LoadError {
             LoadError::Chunk { .. } | LoadError::State { .. } => {
                 "this is a bug in Moonhook; please report it with the script".into()
             }
+        }
+    }
+}
+
+impl Refused {
+    fn reason(&self) -> Option<&'static str> {
+        match self {
+            Refused::None { .. } => Some("no such tracepoint"),
+            Refused::Unknown { .. } | Refused::Probe => None,
+        }
+    }
+
+    fn help(&self) -> String {
+        match self {
+            Refused::None { near } if near.is_empty() => {
+                "`perf list tracepoint` and /sys/kernel/tracing/available_events have the names".into()
+            }
+            Refused::None { near } => format!("did you mean `{}`?", near.join("`, `")),
+            Refused::Unknown { help } => (*help).into(),
+            Refused::Probe => "use a tracepoint near the function: `trace.on(\"raw_tp/…\", f)`".into(),
         }
     }
 }

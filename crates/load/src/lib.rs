@@ -14,6 +14,7 @@ mod freeze;
 mod functions;
 mod globals;
 mod guards;
+mod kernel;
 mod limits;
 mod locate;
 mod modules;
@@ -32,6 +33,7 @@ mod upvalues;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mlua::{Function, Lua, Table};
@@ -41,8 +43,9 @@ use moonhook_snapshot::{CellId, Owners, Snapshot, TableId};
 pub use crate::call::CallError;
 pub use crate::clock::{Moment, set_time, time};
 pub use crate::contents::Content;
-pub use crate::error::{Failure, LoadError};
+pub use crate::error::{Failure, LoadError, Refused};
 pub use crate::functions::raising;
+pub use crate::kernel::{Kernel, Untold};
 pub use crate::modules::xsk::event as event_of_queue;
 pub use crate::packet_time::set_hook;
 pub use crate::print::{capture_print, captured_print};
@@ -70,6 +73,8 @@ pub struct Options {
     pub prints_to_stderr: bool,
     /// The hook that `attach` registers for, and for which there has to be a handler: XDP, and none need be for that.
     pub hook: Option<&'static Hook>,
+    /// Who knows the kernel that the scripts are for.
+    pub kernel: Arc<dyn Kernel>,
 }
 
 impl Options {
@@ -100,6 +105,7 @@ impl Default for Options {
             allow_read: Vec::new(),
             prints_to_stderr: false,
             hook: None,
+            kernel: Arc::new(kernel::NoKernel),
         }
     }
 }
@@ -179,7 +185,7 @@ pub fn load_with_contents(
     lua.set_memory_limit(options.memory_limit).map_err(state_error)?;
     let files = Rc::new(Files::default());
     let runner = Runner { lua: &lua, meter: &meter, files: &files, options };
-    let mut registry = Registry::new(options.hook.unwrap_or(&XDP));
+    let mut registry = Registry::new(options.hook.unwrap_or(&XDP), options.kernel.clone());
     let mut names = Names::default();
     let mut ran = Vec::new();
     for script in scripts {
@@ -201,6 +207,7 @@ pub fn load_with_contents(
                 ran.iter().map(|script| (script.path.as_path(), script.handlers.clone())).collect();
             snapshot.owners = Owners::of(&snapshot, &scripts);
             snapshot.receivers = registry.receivers.queues();
+            snapshot.traced = registry.traced.borrow().clone();
             (snapshot, tables, cells)
         })
     };
@@ -244,13 +251,24 @@ fn run_script(
     })?;
     let globals = sandbox::globals(runner.lua, folder, &roots, runner.files, registry, steppers, names)
         .map_err(|error| runner.setup_error(error))?;
-    runner.run(script, &globals.table)?;
+    runner.run(script, &globals.table).map_err(|error| told(error, registry))?;
     let handlers = registry.handlers.earlier..registry.handlers.all.borrow().len();
     if handlers.is_empty() {
         return Err(LoadError::NoHandler { script: script.to_string_lossy().into_owned() });
     }
     names.add_required(&globals.loaded).map_err(|error| runner.setup_error(error))?;
     Ok(Script { path: script.to_owned(), globals: globals.table, handlers })
+}
+
+/// An error with what was noted about the kernel when it was raised.
+fn told(error: LoadError, registry: &Registry) -> LoadError {
+    match error {
+        LoadError::Runtime(failure) => match registry.refusals.of(&failure.message) {
+            Some(refused) => LoadError::Kernel { failure, refused },
+            None => LoadError::Runtime(failure),
+        },
+        error => error,
+    }
 }
 
 fn state_error(error: mlua::Error) -> LoadError {

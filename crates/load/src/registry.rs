@@ -4,12 +4,16 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
+use crate::error::Refused;
+use crate::kernel::Kernel;
 use crate::receivers::Receivers;
 use mlua::{Function, Lua, Table};
 use moonhook_hook::{Hook, Point};
 use moonhook_schema::{Datum, Declaration};
+use moonhook_snapshot::Traced;
 
 /// A handler as `attach` got it.
 pub(crate) struct Registration {
@@ -35,17 +39,39 @@ pub(crate) struct Registry {
     pub requests: Requests,
     /// Queues that `xsk.receive` has functions for.
     pub receivers: Receivers,
+    /// Who knows the kernel, and what was asked of it.
+    pub kernel: Arc<dyn Kernel>,
+    pub traced: Rc<RefCell<Traced>>,
+    pub refusals: Refusals,
 }
 
 impl Registry {
-    pub fn new(chosen: &'static Hook) -> Registry {
+    pub fn new(chosen: &'static Hook, kernel: Arc<dyn Kernel>) -> Registry {
         Registry {
             chosen,
             handlers: Handlers::default(),
             declared: Declared::default(),
             requests: Requests::default(),
             receivers: Receivers::default(),
+            kernel,
+            traced: Rc::default(),
+            refusals: Refusals::default(),
         }
+    }
+}
+
+/// Errors about the kernel that functions have raised, by their messages: a message of Lua's has no room for all that is to be said.
+#[derive(Clone, Default)]
+pub(crate) struct Refusals(Rc<RefCell<Vec<(String, Refused)>>>);
+
+impl Refusals {
+    pub fn note(&self, message: &str, refused: Refused) {
+        self.0.borrow_mut().push((message.to_string(), refused));
+    }
+
+    /// What belongs to a message.
+    pub fn of(&self, message: &str) -> Option<Refused> {
+        self.0.borrow().iter().find(|(known, _)| known == message).map(|(_, refused)| refused.clone())
     }
 }
 

@@ -197,6 +197,20 @@ fn mh0114_nothing_comes_to_a_function_for_a_queue() {
     assert!(load(&[folder.path("tc.lua"), folder.path("xdp.lua")], &Options::default()).is_ok());
 }
 
+#[test]
+fn mh0116_nothing_is_known_of_tracepoints_where_there_is_no_kernel() {
+    let error = load_text("\nrequire('trace').on('raw_tp/sys_enter', function() end)").err().unwrap();
+    assert_eq!((error.code(), error.diagnostic().place.unwrap().line), ("MH0116", 2), "{error}");
+    assert!(error.diagnostic().help.is_some());
+}
+
+#[test]
+fn mh0117_functions_of_the_kernel_have_no_programs() {
+    let error = load_text("require('trace').on('kprobe/tcp_connect', function() end)").err().unwrap();
+    assert_eq!((error.code(), error.diagnostic().place.unwrap().line), ("MH0117", 1), "{error}");
+    assert!(error.to_string().contains("kprobe/tcp_connect"), "{error}");
+}
+
 fn load_limited(script: &str, options: &Options) -> LoadError {
     let folder = Folder::new(&[("x.lua", script)]);
     load(&[folder.path("x.lua")], options).err().unwrap_or_else(|| panic!("{script} loads"))

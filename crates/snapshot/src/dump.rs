@@ -181,6 +181,7 @@ mod tests {
             strings: None,
             owners: crate::Owners::default(),
             receivers: Vec::new(),
+            traced: crate::Traced::default(),
         }
     }
 

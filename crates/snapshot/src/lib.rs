@@ -19,6 +19,7 @@ pub mod operation;
 mod owners;
 pub mod same_word;
 mod table;
+mod traced;
 
 use moonhook_hook::{CLONE, Hook, Point, XDP};
 use std::fmt;
@@ -27,6 +28,7 @@ use std::sync::Arc;
 pub use dump::dump;
 pub use lookup::Lookup;
 pub use owners::{Owners, qualified};
+pub use traced::Traced;
 
 macro_rules! id {
     ($($(#[$doc:meta])* $name:ident),*) => {$(
@@ -71,6 +73,8 @@ pub struct Snapshot {
     pub owners: Owners,
     /// Queues whose frames functions of the scripts take from sockets (`xsk.receive`), in order.
     pub receivers: Vec<u32>,
+    /// What the kernel tells handlers of tracepoints.
+    pub traced: Traced,
 }
 
 impl Snapshot {

@@ -138,7 +138,9 @@ impl Context<'_> {
             Abs::Object(Object::Text(text)) => {
                 return self.put_string(base, at, &Str::Const(text.clone()), RECORD_MAX);
             }
-            Abs::Float(_) | Abs::Object(_) | Abs::Entry { .. } | Abs::Union(_) => (ArgumentKind::Nil, vec![]),
+            Abs::Float(_) | Abs::Object(_) | Abs::Entry { .. } | Abs::Structure { .. } | Abs::Union(_) => {
+                (ArgumentKind::Nil, vec![])
+            }
         };
         let address = record_address(self, base, at)?;
         self.store(address.base, address.disp, Size::B8, kind as i64);

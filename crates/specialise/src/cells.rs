@@ -100,6 +100,7 @@ fn placeholder(known: &Abs) -> Abs {
         Abs::Str(Str::Mac(_)) => Abs::Str(Str::Mac(none)),
         // There is no address but that of an entry.
         Abs::Entry { .. } => Abs::Nil,
+        Abs::Structure { type_id, .. } => Abs::Structure { type_id: *type_id, address: none },
         Abs::Union(union) if union.variants.iter().any(|variant| matches!(variant, Variant::Entry(_))) => {
             Abs::Nil
         }

@@ -1,6 +1,7 @@
 //! What the specialiser refuses, and how it says so.
 
 use moonhook_diagnostic::{Diagnostic, Place};
+use std::borrow::Cow;
 
 /// A script that cannot become a program. Always has a place in the script.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -50,7 +51,7 @@ pub enum LowerErrorKind {
     #[error("{message}")]
     BadPattern { message: String },
     #[error("'{header}' has no field '{field}'")]
-    NoSuchField { header: &'static str, field: String, known: String },
+    NoSuchField { header: Cow<'static, str>, field: String, known: String },
     /// What expanded code cannot do.
     #[error("{what} is not possible in expanded code")]
     Unsupported { what: String, help: String },

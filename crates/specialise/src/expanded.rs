@@ -50,6 +50,10 @@ impl Surroundings for Expanded {
         (Space::Pool, Word::Imm(start), Word::Imm(text.len() as i64))
     }
 
+    fn helpers_fill_strings(&self) -> bool {
+        true
+    }
+
     fn has_pool(&self) -> bool {
         true
     }

@@ -62,6 +62,7 @@ impl Context<'_> {
             }
             Abs::Object(object) => (Variant::Object(self.known.objects.intern(object)), [none; 2]),
             Abs::Entry { path, base } => (Variant::Entry(*path), [*base, none]),
+            Abs::Structure { type_id, address } => (Variant::Structure(*type_id), [*address, none]),
             Abs::Union(union) => return self.encode_union(&union.clone(), variants),
         };
         (Word::Imm(variant.tag()), payload)
@@ -167,6 +168,7 @@ impl Objects {
             Abs::Str(Str::Mac(_)) => vec![Variant::Mac],
             Abs::Object(object) => vec![Variant::Object(self.intern(object))],
             Abs::Entry { path, .. } => vec![Variant::Entry(*path)],
+            Abs::Structure { type_id, .. } => vec![Variant::Structure(*type_id)],
             Abs::Union(union) => union.variants.clone(),
         })
     }

@@ -8,7 +8,8 @@ use crate::ops::comparison;
 use crate::paths::Arm;
 use crate::shared::held::STALE;
 use crate::value::{Abs, Object, Str, Union, Variant, Word};
-use crate::{builtins, objects, tables};
+use crate::{builtins, objects, tables, trace};
+use moonhook_btf::TypeId;
 use moonhook_library::standard::STRING;
 use moonhook_snapshot::TableId;
 use std::rc::Rc;
@@ -44,6 +45,9 @@ fn index_value(
         Abs::Object(Object::Made(table)) => index_made(context, *table, key, 0),
         Abs::Object(Object::Stored(table)) => context.read_stored(*table, key).map(uncertain),
         Abs::Entry { path, base } => context.read_entry(*path, *base, key),
+        Abs::Structure { type_id, address } => {
+            index_structure(context, (TypeId(*type_id), *address), key, name)
+        }
         stale if *stale == STALE => context.refuse_stale(names::text(name)),
         Abs::Object(Object::Packet | Object::Argument | Object::Header(_)) => {
             let Abs::Object(object) = object else { return Ok(vec![]) };
@@ -76,6 +80,29 @@ fn index_value(
             context.type_error(message, certain, names::text(name));
             Ok(vec![])
         }
+    }
+}
+
+/// A field of one of the kernel's structures, or an element of an array.
+fn index_structure(
+    context: &mut Context<'_>,
+    structure: (TypeId, Word),
+    key: &Abs,
+    name: &Option<Name>,
+) -> Result<Vec<Arm>> {
+    match key {
+        Abs::Str(Str::Const(field)) => trace::field(context, structure, &String::from_utf8_lossy(field)),
+        Abs::Union(_) => {
+            context.arms_of_each(key, &mut |context, key| index_structure(context, structure, key, name))
+        }
+        Abs::Int(number) if trace::length(context.snapshot, structure.0.0).is_some() => {
+            trace::element(context, structure, *number).map(Option::unwrap_or_default)
+        }
+        _ => context.unsupported(
+            "reading a structure's field by a name that is not constant",
+            "write the field's name after a dot; elements of arrays have numbers from 0 on",
+            names::text(name),
+        ),
     }
 }
 

@@ -78,6 +78,7 @@ mod tables;
 mod target;
 pub mod targets;
 mod texts;
+mod trace;
 mod turns;
 mod unroll;
 mod value;

@@ -7,7 +7,7 @@ use crate::knowledge::Knowledge;
 use crate::paths::Arm;
 use crate::shared::seen::Seen;
 use crate::value::{Abs, Object};
-use crate::{Options, builtins};
+use crate::{Options, builtins, trace};
 use moonhook_library::methods_of;
 use moonhook_packet::protocols::{self, Protocol, inner, member, protocol, protocols, texts};
 use moonhook_snapshot::Snapshot;
@@ -64,6 +64,9 @@ fn method(object: &Object, name: &[u8]) -> Option<&'static str> {
 /// `object.field`: one arm for each way of getting it.
 pub fn field(context: &mut Context<'_>, object: &Object, name: &[u8]) -> Result<Vec<Arm>> {
     let text = String::from_utf8_lossy(name).into_owned();
+    if *object == Object::Packet && context.target.hook.is_trace() {
+        return trace::event_field(context, &text);
+    }
     if let Some(method) = method(object, name) {
         return context.only(Abs::Object(Object::Builtin(method)));
     }
@@ -123,7 +126,7 @@ pub fn known_fields(object: &Object) -> String {
 
 fn no_field(context: &mut Context<'_>, object: &Object, field: String) -> Result<Vec<Arm>> {
     let (name, known) = (field.clone(), known_fields(object));
-    context.missing_field(LowerErrorKind::NoSuchField { header: owner(object), field, known }, &name);
+    context.missing_field(LowerErrorKind::NoSuchField { header: owner(object).into(), field, known }, &name);
     Ok(vec![])
 }
 

@@ -8,9 +8,9 @@ use std::path::Path;
 
 /// The hook with that number, and the function of its program.
 pub fn empty(snapshot: &Snapshot, options: &Options, number: usize) -> (&'static Hook, ir::Function) {
-    let hooks = snapshot.hooks();
-    let kind = ir::FunctionKind::Program { section: hooks[number].section(options.frags).to_string() };
-    (hooks[number], ir::Function::new(program_name(snapshot, number), kind, 1))
+    let point = &snapshot.points()[number];
+    let kind = ir::FunctionKind::Program { section: point.section(options.frags) };
+    (point.hook, ir::Function::new(program_name(snapshot, number), kind, 1))
 }
 
 /// The name of the script's program with that number, which has the hook's name in it if there are several: a C identifier.

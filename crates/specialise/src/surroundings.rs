@@ -36,6 +36,9 @@ pub trait Surroundings {
     /// Where a constant string is: space, offset and length.
     fn constant(&self, context: &mut Context<'_>, text: &[u8]) -> (Space, Word, Word);
 
+    /// Whether helpers of the kernel can write where strings are: they take no addresses of the arena.
+    fn helpers_fill_strings(&self) -> bool;
+
     /// Whether there is a pool of constants that code may put bytes of its own into.
     fn has_pool(&self) -> bool;
 

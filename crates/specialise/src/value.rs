@@ -24,6 +24,11 @@ pub enum Abs {
         path: u32,
         base: Word,
     },
+    /// A structure or an array in the kernel's memory: the number of its type ([`moonhook_btf::TypeId`]), and its address, which is not 0.
+    Structure {
+        type_id: u32,
+        address: Word,
+    },
     Union(Rc<Union>),
 }
 
@@ -37,6 +42,9 @@ impl PartialEq for Abs {
             (Abs::Str(a), Abs::Str(b)) => a == b,
             (Abs::Object(a), Abs::Object(b)) => a == b,
             (Abs::Entry { path, base }, Abs::Entry { path: other, base: at }) => path == other && base == at,
+            (Abs::Structure { type_id, address }, Abs::Structure { type_id: other, address: at }) => {
+                type_id == other && address == at
+            }
             (Abs::Union(a), Abs::Union(b)) => a == b,
             _ => false,
         }
@@ -75,6 +83,12 @@ pub enum Space {
     /// The per-CPU string region, reset after each packet. In code that general code calls, all of the arena.
     Scratch,
 }
+
+/// What messages call the type of an [`Abs::Structure`].
+pub const STRUCTURE: &str = "structure";
+
+/// The tag of the type with number 0; those of others are below it.
+const STRUCTURES: i64 = -(1 << 30);
 
 /// Bytes of the handler's second argument.
 pub const ARGUMENT_SIZE: i64 = 2;
@@ -172,6 +186,8 @@ pub enum Variant {
     /// The path of an [`Abs::Entry`]. Stands alone or with variants without words, whose payload is 0: the address tells itself
     /// whether it is one, and must not be computed with.
     Entry(u32),
+    /// The type of an [`Abs::Structure`].
+    Structure(u32),
     /// An interned [`Object`].
     Object(u32),
 }
@@ -190,6 +206,7 @@ impl Variant {
             Variant::Ipv6 => 7,
             Variant::Mac => 8,
             Variant::Entry(path) => -1 - i64::from(path),
+            Variant::Structure(type_id) => STRUCTURES - i64::from(type_id),
             Variant::Object(id) => 16 + i64::from(id),
         }
     }
@@ -198,7 +215,7 @@ impl Variant {
     pub fn words(self) -> usize {
         match self {
             Variant::Nil | Variant::Object(_) => 0,
-            Variant::Bool | Variant::Int | Variant::Mac | Variant::Entry(_) => 1,
+            Variant::Bool | Variant::Int | Variant::Mac | Variant::Entry(_) | Variant::Structure(_) => 1,
             // The first one of an IPv4 address is 0: those of both families are what a key or value of type `ip` has.
             Variant::Slice(_) | Variant::Ipv4 | Variant::Ipv6 => 2,
         }
@@ -216,6 +233,7 @@ impl Variant {
             Variant::Ipv6 => Abs::Str(Str::Ipv6(first, second)),
             Variant::Mac => Abs::Str(Str::Mac(first)),
             Variant::Entry(path) => Abs::Entry { path, base: first },
+            Variant::Structure(type_id) => Abs::Structure { type_id, address: first },
             Variant::Object(_) => return None,
         })
     }
@@ -246,6 +264,7 @@ impl Abs {
             Abs::Str(_) => "string",
             Abs::Object(object) => object.type_name(),
             Abs::Entry { .. } => "table",
+            Abs::Structure { .. } => "userdata",
             Abs::Union(_) => return None,
         })
     }
@@ -254,6 +273,7 @@ impl Abs {
     pub fn message_name(&self) -> &'static str {
         match self {
             Abs::Object(object) => object.message_name(),
+            Abs::Structure { .. } => STRUCTURE,
             other => other.type_name().unwrap_or("?"),
         }
     }

@@ -52,7 +52,7 @@ impl Metadata {
     pub fn of(packet: Frame<'_>) -> Metadata {
         let ethertype = match packet.layer {
             Layer::Link => eth::ethertype(packet).unwrap_or(0),
-            Layer::Network | Layer::Socket => 0,
+            Layer::Network | Layer::Socket | Layer::Event => 0,
         };
         Metadata { ethertype, ..Metadata::default() }
     }

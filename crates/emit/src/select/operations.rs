@@ -46,8 +46,8 @@ impl Selector<'_> {
                 self.push(Machine::KernelField(field), &operands);
                 Ok(())
             }
-            (Op::KernelOffset(field), Some(result)) => {
-                self.push(Machine::KernelOffset(field), &[Constraint::reg_def(result)]);
+            (Op::FieldFact { field, fact }, Some(result)) => {
+                self.push(Machine::FieldFact(field, *fact), &[Constraint::reg_def(result)]);
                 Ok(())
             }
             (Op::Binary(op, lhs, rhs), Some(result)) => self.binary(*op, *lhs, *rhs, inst.result, result),

@@ -65,7 +65,8 @@ impl<'a> Evaluator<'a> {
                 if *signed { ((raw << unused) as i64 >> unused) as u64 } else { raw }
             }
             // The kernel's structures are not simulated.
-            Op::KernelField { .. } | Op::KernelOffset(_) => 0,
+            Op::KernelField { .. } => 0,
+            Op::FieldFact { field, fact } => field.fact_in_object(*fact) as u64,
             Op::Store { size, base, disp, value } => {
                 self.write(*size, address(values[base], *disp), operand(*value, values));
                 0

@@ -74,7 +74,11 @@ impl Hold {
     /// The program is there no longer when this returns.
     pub(super) fn detach(&self) -> Result<(), Errno> {
         match self {
-            Hold::Link(link) => sys::link_detach(link.as_fd()),
+            // Of some kinds the kernel only lets go of links that nobody has: when the descriptor is closed.
+            Hold::Link(link) => match sys::link_detach(link.as_fd()) {
+                Err(Errno::EOPNOTSUPP) => Ok(()),
+                other => other,
+            },
             Hold::Entry(entry) => entry.detach(),
             Hold::Socket(socket) => socket.detach(),
         }

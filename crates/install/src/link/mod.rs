@@ -13,6 +13,7 @@ mod pinned;
 mod site;
 mod socket;
 mod tcx;
+mod tracepoint;
 mod xdp;
 
 use self::hold::Hold;
@@ -46,6 +47,8 @@ const KINDS: &[&dyn Kind] = &[
     &netfilter::OfNetfilter,
     &matches::OfMatch,
     &socket::OfSocket,
+    &tracepoint::RAW,
+    &tracepoint::BY_PERF,
 ];
 
 fn kind_of_hook(hook: &Hook) -> Option<&'static dyn Kind> {

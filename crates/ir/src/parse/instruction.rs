@@ -88,7 +88,11 @@ fn operation(name: &str, line: &mut Line) -> Result<Option<Op>, String> {
             let base = line.value()?;
             Op::KernelField { base, field: kernel_field(line)? }
         }
-        "offset" => Op::KernelOffset(kernel_field(line)?),
+        "fact" => {
+            let fact = line.word()?;
+            let fact = FieldFact::named(fact).ok_or_else(|| format!("unknown fact `{fact}`"))?;
+            Op::FieldFact { field: kernel_field(line)?, fact }
+        }
         "helper" => Op::Helper { id: line.number()?, args: line.values()? },
         "call" => Op::Call { function: FunctionId(line.index("f")?), args: line.values()? },
         _ => return memory(name, line),

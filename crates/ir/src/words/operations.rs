@@ -3,8 +3,8 @@
 use super::range::{Cond, Range, range_of_binary};
 use super::{Address, Coder, Word};
 use crate::{
-    BinaryOp, Block, CompareOp, Condition, FunctionId, KernelField, Op, Operand, Size, Terminator, UnaryOp,
-    Value, eval,
+    BinaryOp, Block, CompareOp, Condition, FieldFact, FunctionId, KernelField, Op, Operand, Size, Terminator,
+    UnaryOp, Value, eval,
 };
 
 /// Operations on words, appended to the current block as far as they are not known.
@@ -184,7 +184,7 @@ pub trait Words: Coder {
 
     /// The address of a field of the kernel's structure whose address `base` is.
     fn kernel_place(&mut self, base: Word, field: &'static KernelField) -> Word {
-        let offset = self.emit(Op::KernelOffset(field));
+        let offset = self.emit(Op::FieldFact { field, fact: FieldFact::Offset });
         self.binary(BinaryOp::Add, base, offset)
     }
 
@@ -194,6 +194,13 @@ pub trait Words: Coder {
         if field.size() != Size::B8 {
             self.set_range(value, Range::up_to((1 << (8 * field.size() as u32)) - 1));
         }
+        Word::Value(value)
+    }
+
+    /// A number about a field of the kernel's structures.
+    fn field_fact(&mut self, field: &'static KernelField, fact: FieldFact) -> Word {
+        let value = self.emit(Op::FieldFact { field, fact });
+        self.set_range(value, Range::up_to(i64::from(i32::MAX)));
         Word::Value(value)
     }
 

@@ -19,6 +19,7 @@ mod rcu;
 mod set;
 mod socket;
 mod tc;
+mod trace;
 mod verdicts;
 mod xdp;
 pub(crate) mod xsk;
@@ -40,6 +41,7 @@ pub(crate) const MODULES: &[Module] = &[
     set::MODULE,
     socket::MODULE,
     tc::MODULE,
+    trace::MODULE,
     verdicts::CGROUP_MODULE,
     verdicts::CHOSEN_MODULE,
     verdicts::TC_MODULE,

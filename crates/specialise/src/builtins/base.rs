@@ -185,6 +185,10 @@ pub fn text_of(context: &mut Context<'_>, value: &Abs) -> Result<Str> {
             })
         }
         Abs::Object(object) => object_text(context, object),
+        Abs::Structure { .. } => {
+            let what = "the text of a structure (real Lua shows an address)";
+            context.unsupported(what, "print its fields", Some("tostring"))
+        }
         Abs::Entry { .. } => {
             let what = "the text of a table (real Lua shows an address)";
             context.unsupported(what, "print its fields", Some("tostring"))

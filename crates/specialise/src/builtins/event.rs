@@ -58,7 +58,7 @@ fn sendable(context: &mut Context<'_>, call: &Call, number: usize, value: &Abs) 
 fn is_object(context: &Context<'_>, variant: &Variant) -> bool {
     match variant {
         Variant::Object(id) => !matches!(context.known.objects.get(*id), Some(Object::Text(_))),
-        Variant::Entry(_) => true,
+        Variant::Entry(_) | Variant::Structure(_) => true,
         _ => false,
     }
 }

@@ -36,7 +36,7 @@ pub fn quoted(context: &mut Context<'_>, call: &Call, number: usize, value: &Abs
                 _ => None,
             })
         }
-        Abs::Object(_) | Abs::Entry { .. } => {
+        Abs::Object(_) | Abs::Entry { .. } | Abs::Structure { .. } => {
             let message = call.bad_argument(number, "value has no literal form");
             context.type_error(message, !call.narrowed, Some("format"));
             Ok(None)

@@ -8,6 +8,7 @@ use crate::frame::{Frame, Next};
 use crate::names;
 use crate::opcode::{Instruction, Opcode};
 use crate::tables::refuse_metamethod;
+use crate::trace;
 use crate::value::{Abs, Str, Word, integral};
 use moonhook_ir::BinaryOp;
 use moonhook_ir::words::Words;
@@ -326,6 +327,9 @@ fn length(context: &mut Context<'_>, operand: Named, certain: bool) -> Result<Ab
         }
         Abs::Object(Object::Stored(table)) => Ok(Abs::Int(context.stored_length(*table)?)),
         Abs::Entry { path, base } => context.entry_length(*path, *base),
+        Abs::Structure { type_id, .. } if trace::length(context.snapshot, *type_id).is_some() => {
+            Ok(Abs::int(trace::length(context.snapshot, *type_id).unwrap_or(0)))
+        }
         Abs::Union(_) => context.dispatch_one(&operand.value, &mut |context, value| {
             length(context, Named { value, name: operand.name.clone() }, false)
         }),

@@ -5,6 +5,7 @@ use crate::error::LowerErrorKind;
 use crate::fields::Key;
 use crate::first_sums::First;
 use crate::frame::{Frame, Next};
+use crate::message::Message;
 use crate::names::{self, Name};
 use crate::opcode::{Instruction, Opcode};
 use crate::shared::held::STALE;
@@ -128,6 +129,10 @@ fn assign_field(
         }
         (Abs::Object(object @ (Object::Packet | Object::Argument | Object::Header(_))), key) => {
             field_writes::assign(context, object, key, value)
+        }
+        (Abs::Structure { .. }, _) => {
+            context.fail(Message::new(field_writes::READ_ONLY));
+            Ok(())
         }
         (Abs::Union(_), _) => {
             context.dispatch(object, &mut |context, object| {

@@ -141,6 +141,9 @@ pub fn equal(context: &mut Context<'_>, a: &Abs, b: &Abs) -> Result<Abs> {
                 Some("=="),
             )
         }
+        (Abs::Structure { type_id, address: a }, Abs::Structure { type_id: other, address: b }) => {
+            if type_id == other { words(context, *a, *b) } else { Ok(known(false)) }
+        }
         (Abs::Object(first), Abs::Object(second)) => {
             if first != second
                 && [first, second]

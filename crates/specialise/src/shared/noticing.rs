@@ -35,7 +35,9 @@ impl Context<'_> {
                 seen
             }
             Abs::Object(Object::Made(made)) => self.seen_of_made(table, *made, room)?,
-            Abs::Float(_) | Abs::Object(_) | Abs::Entry { .. } => return self.refuse_kept(table, value),
+            Abs::Float(_) | Abs::Object(_) | Abs::Entry { .. } | Abs::Structure { .. } => {
+                return self.refuse_kept(table, value);
+            }
         })
     }
 }

@@ -23,7 +23,9 @@ impl Context<'_> {
             |kind: KeyType| self.known.stored.holds(table).is_some_and(|holds| holds.keys.contains(&kind));
         match KeyType::of(key) {
             Some(kind) if held(kind) && !values.is_empty() => {}
-            None if matches!(key, Abs::Object(_) | Abs::Entry { .. }) => return self.refuse_stored("["),
+            None if matches!(key, Abs::Object(_) | Abs::Entry { .. } | Abs::Structure { .. }) => {
+                return self.refuse_stored("[");
+            }
             // Nothing of that kind is ever in the table.
             _ => return self.only(Abs::Nil),
         }
@@ -71,7 +73,7 @@ impl Context<'_> {
                 let text = self.copied(text.clone())?;
                 Some(Abs::Str(text))
             }
-            Abs::Float(_) | Abs::Entry { .. } | Abs::Union(_) => None,
+            Abs::Float(_) | Abs::Entry { .. } | Abs::Structure { .. } | Abs::Union(_) => None,
             Abs::Object(object) => is_kept_object(object).then(|| value.clone()),
             value => Some(value.clone()),
         })
@@ -132,7 +134,7 @@ impl Objects {
     /// Whether a value of unknown type can be kept as it is.
     pub fn is_storable_union(&self, union: &Union) -> bool {
         union.variants.iter().all(|variant| match variant {
-            Variant::Slice(Space::Packet) | Variant::Entry(_) => false,
+            Variant::Slice(Space::Packet) | Variant::Entry(_) | Variant::Structure(_) => false,
             Variant::Object(id) => match self.get(*id) {
                 Some(Object::Text(_)) | None => false,
                 Some(object) => is_kept_object(object),

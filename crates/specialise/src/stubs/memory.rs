@@ -74,6 +74,7 @@ impl Context<'_> {
                 let (tag, payload) = value.unwrap_or((TAG_BUILTIN, 0));
                 (Word::Imm(tag), Word::Imm(payload as i64))
             }
+            Abs::Structure { .. } => return self.internal_fault("a structure of the kernel in memory"),
             Abs::Object(object) => {
                 let Some((payload, _)) = super::objects().find(|(_, known)| known == object) else {
                     return self.internal_fault("an object without a number");

@@ -50,6 +50,10 @@ impl Surroundings for InStub {
         context.image_text(text)
     }
 
+    fn helpers_fill_strings(&self) -> bool {
+        false
+    }
+
     fn has_pool(&self) -> bool {
         false
     }

@@ -107,7 +107,7 @@ pub fn lookup_arms(context: &mut Context<'_>, table: TableId, key: &Abs) -> Resu
             let key = object_key(context, table, object)?.unwrap_or(Value::Nil);
             found(context, table, &key)
         }
-        Abs::Nil | Abs::Entry { .. } => context.only(Abs::Nil),
+        Abs::Nil | Abs::Entry { .. } | Abs::Structure { .. } => context.only(Abs::Nil),
     }
 }
 

@@ -129,6 +129,9 @@ impl Context<'_> {
                 Variant::Entry(_) => {
                     return self.refuse(what("an entry of a shared table", ENTRIES), Some(name));
                 }
+                Variant::Structure(_) => {
+                    return self.refuse(what("a structure of the kernel's", FIELDS), Some(name));
+                }
                 Variant::Object(id) => {
                     if let Some(Object::Made(_) | Object::Stored(_)) = self.known.objects.get(id) {
                         return self.refuse(LowerErrorKind::TableConstructor, Some(name));
@@ -253,7 +256,9 @@ impl Objects {
                 Some(Object::Text(text)) => ir::VariableContent::Text(text.to_vec()),
                 _ => ir::VariableContent::Object,
             },
-            Variant::Slice(_) | Variant::Ipv6 | Variant::Entry(_) => ir::VariableContent::Object,
+            Variant::Slice(_) | Variant::Ipv6 | Variant::Entry(_) | Variant::Structure(_) => {
+                ir::VariableContent::Object
+            }
         };
         ir::VariableKind { tag: variant.tag() as u64, content }
     }
@@ -307,6 +312,7 @@ fn type_name(variant: Variant) -> &'static str {
         Variant::Ipv6 => "IPv6 address",
         Variant::Mac => "MAC address",
         Variant::Entry(_) => "entry",
+        Variant::Structure(_) => "structure",
         Variant::Object(_) => "object",
     }
 }

@@ -1,0 +1,54 @@
+//! What scripts may know of the kernel that they are for.
+
+use moonhook_btf::{Event, Types};
+use moonhook_hook::Hook;
+use std::fmt;
+use std::sync::Arc;
+
+/// Who knows what the kernel has. Equal answers give equal snapshots.
+pub trait Kernel: fmt::Debug + Send + Sync {
+    /// The types of its structures.
+    ///
+    /// # Errors
+    /// `Unknown`.
+    fn types(&self) -> Result<Arc<Types>, Untold>;
+
+    /// Why it has no programs at functions, or none that are made here.
+    fn probes(&self) -> &'static str;
+
+    /// What the tracepoint of that name hands to programs of the hook.
+    ///
+    /// # Errors
+    /// There is none of that name, or it cannot be found out.
+    fn event(&self, hook: &'static Hook, name: &str) -> Result<Event, Untold>;
+}
+
+/// Why something of the kernel is not known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Untold {
+    /// It has nothing of that name; these are like it.
+    None { near: Vec<String> },
+    /// It does not say, or not to this process.
+    Unknown { problem: String, help: &'static str },
+    /// It can have no programs of that kind.
+    Refused { problem: String },
+}
+
+/// A load time that nobody has told of a kernel.
+#[derive(Debug)]
+pub(crate) struct NoKernel;
+
+impl Kernel for NoKernel {
+    fn types(&self) -> Result<Arc<Types>, Untold> {
+        let problem = "no kernel is known at this load time".to_string();
+        Err(Untold::Unknown { problem, help: "run the script with `moonhook`" })
+    }
+
+    fn probes(&self) -> &'static str {
+        "no kernel is known at this load time"
+    }
+
+    fn event(&self, _: &'static Hook, _: &str) -> Result<Event, Untold> {
+        self.types().map(|_| Event::default())
+    }
+}
