@@ -47,10 +47,13 @@ pub fn objects() -> impl Iterator<Item = (i64, Object)> {
 /// The field of packets by which scripts get at what is inside of them.
 pub const INNER: &str = moonhook_packet::protocols::inner::NAME;
 
-/// Whether the field or method of that name is only in programs whose scripts spell it: it takes much code.
+/// The field of packets by which scripts get at connections. It calls functions that not every kernel has.
+const CONNECTION: &str = "ct";
+
+/// Whether the field or method of that name is only in programs whose scripts spell it: it takes much code, or a kernel that has more.
 fn is_large(name: &[u8]) -> bool {
     let is = |method: &&Function| method.general == General::Runtime && method.key().as_bytes() == name;
-    name == INNER.as_bytes() || DATA.functions.iter().any(|method| is(&method))
+    [INNER, CONNECTION].iter().any(|field| field.as_bytes() == name) || DATA.functions.iter().any(|method| is(&method))
 }
 
 /// The names of all fields and methods that objects have.
@@ -184,7 +187,12 @@ impl Context<'_> {
     fn objects(&self) -> Vec<(i64, Object)> {
         let looks_inside = self.is_spelled(INNER.as_bytes());
         let is_inner = |object: &Object| matches!(object, Object::Header(name) if is_inner(name));
-        objects().filter(|(_, object)| looks_inside || !is_inner(object)).collect()
+        let knows_connections = self.is_spelled(CONNECTION.as_bytes());
+        let is_connection = |object: &Object| *object == Object::Header(CONNECTION);
+        objects()
+            .filter(|(_, object)| looks_inside || !is_inner(object))
+            .filter(|(_, object)| knows_connections || !is_connection(object))
+            .collect()
     }
 
     /// The same of those of which it can read the field of that name: of what is inside only headers and fields that it spells, since all of
