@@ -194,28 +194,29 @@ impl Usage {
     fn of(block: &CodeBlock, first: i16) -> Usage {
         let mut usage = Usage { read: 0, written: 0 };
         for CodeWord { word, .. } in &block.words {
-            let Some(slot) = slot(word).filter(|slot| *slot <= first) else { continue };
+            let Some((slot, is_load)) = slot(word).filter(|(slot, _)| *slot <= first) else { continue };
             let slot = 1 << ((first - slot) / 8);
-            match word.class() {
-                class::LDX => usage.read |= slot & !usage.written,
-                _ => usage.written |= slot,
+            match is_load {
+                true => usage.read |= slot & !usage.written,
+                false => usage.written |= slot,
             }
         }
         usage
     }
 }
 
-/// The slot that a load or store relative to the frame pointer accesses.
-fn slot(word: &Word) -> Option<i16> {
-    let base = match word.class() {
-        class::LDX => word.src,
-        class::ST | class::STX => word.dst,
+/// The slot that a load or store relative to the frame pointer accesses, and whether it is a load.
+pub fn slot(word: &Word) -> Option<(i16, bool)> {
+    let (base, is_load) = match word.class() {
+        class::LDX => (word.src, true),
+        class::ST | class::STX => (word.dst, false),
         _ => return None,
     };
-    (base == isa::FRAME).then_some(word.off)
+    (base == isa::FRAME).then_some((word.off, is_load))
 }
 
-fn successors(block: &CodeBlock) -> impl Iterator<Item = usize> {
+/// The blocks that may follow.
+pub fn successors(block: &CodeBlock) -> impl Iterator<Item = usize> {
     let (first, second) = match block.end {
         End::Jump(to) => (Some(to), None),
         End::Branch { then, otherwise, .. } => (Some(then), Some(otherwise)),

@@ -40,16 +40,26 @@ impl SlotOffsets {
         })
     }
 
+    /// Whether so many spilled registers can be told apart while code is made.
+    pub fn check_reach(&self, spills: usize) -> Result<(), EmitError> {
+        let size = self.bytes_with(spills);
+        if size > i16::MAX as u32 { Err(too_large(&self.function, size)) } else { Ok(()) }
+    }
+
     /// The place of the `index`th spilled register, relative to the frame pointer.
     pub fn spill(&self, index: usize) -> i16 {
-        // In range: a frame with more than `MAX_STACK` bytes is refused before this is used.
+        // In range: it is within the words for which `check_reach` was asked.
         -((self.bytes + (index as u32 + 1) * WORD) as i32) as i16
     }
 
     /// The frame's size in bytes with so many spilled registers.
     pub fn size(&self, spills: usize) -> Result<u32, EmitError> {
-        let size = self.bytes.saturating_add((spills as u32).saturating_mul(WORD));
+        let size = self.bytes_with(spills);
         if size > MAX_STACK { Err(too_large(&self.function, size)) } else { Ok(size) }
+    }
+
+    fn bytes_with(&self, spills: usize) -> u32 {
+        self.bytes.saturating_add((spills as u32).saturating_mul(WORD))
     }
 }
 

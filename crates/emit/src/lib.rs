@@ -26,6 +26,7 @@ mod order;
 mod packet;
 mod program;
 mod select;
+mod shared_slots;
 mod text;
 mod values;
 
@@ -157,8 +158,13 @@ fn compile_with(
     let machine = select::select(module, function, &slots, layout, rare_calls)?;
     let allocated = allocator.run(&function.name, &machine)?;
     let saves = CallerSaves::find(&machine, allocated);
-    let stack = slots.size(allocated.num_spillslots + saves.words())?;
+    let mut words = allocated.num_spillslots + saves.words();
+    slots.check_reach(words)?;
     let mut blocks = assemble::assemble(&machine, allocated, &saves, &slots);
+    if !slots.size(words).is_ok_and(|size| size <= LARGE_FRAME) {
+        words = shared_slots::share(&mut blocks, slots.spill(0));
+    }
+    let stack = slots.size(words)?;
     dead_spills::clear(&mut blocks, slots.spill(0));
     arguments::set_untaken(module, &mut blocks);
     clobbered::refill(function.params.len(), &mut blocks);

@@ -9,6 +9,7 @@ use crate::error::Noted;
 use crate::reason::largest_line;
 use crate::stages::{Attempt, Timings, check_memory, check_size, emit, lower, object_name, timed};
 use crate::{Choice, EngineError, Reason, Settings};
+use moonhook_diagnostic::Place;
 use moonhook_emit::{EmitError, Object};
 use moonhook_hook::Point;
 use moonhook_install::{InstallError, LoadOptions, LogDetail, Program};
@@ -89,7 +90,7 @@ fn first_accepted<T>(
                     Ok((compiled, accepted))
                 }
                 Err((lacking, module)) => {
-                    let none = |error| no_form((error, reason), (lacking, module.as_deref()));
+                    let none = |error| no_form((error, reason), (lacking, module.as_deref()), snapshot);
                     match error.is_of_patience() {
                         // A machine may be slow, and nothing else will do.
                         true => forms.expanded(false).map_err(|_| none(error)),
@@ -98,7 +99,7 @@ fn first_accepted<T>(
                 }
             }
         }
-        outcome => outcome.map_err(with_line),
+        outcome => outcome.map_err(|failed| with_line(failed, snapshot)),
     }
 }
 
@@ -127,10 +128,11 @@ where
         })
     }
 
-    /// General code, and compact code where that takes the verifier too much.
+    /// General code, and compact code where that takes the verifier too much. Compact code has no lines: where there is none either, those
+    /// of the other module tell which one it is.
     fn general(&mut self) -> Outcome<T> {
         self.made(Attempt::GENERAL).or_else(|(error, module)| match error.is_of_size() {
-            true => self.made(Attempt::COMPACT),
+            true => self.made(Attempt::COMPACT).map_err(|(error, compact)| (error, module.or(compact))),
             false => Err((error, module)),
         })
     }
@@ -178,11 +180,22 @@ where
 }
 
 /// The error with the line that made the module too large, where it does not say one.
-fn with_line((error, module): Failed) -> EngineError {
-    match module.filter(|_| matches!(error, EngineError::Emit(_))).and_then(|module| largest_line(&module)) {
-        place @ Some(_) => Noted { error, place, other: None }.into(),
-        None => error,
+fn with_line((error, module): Failed, snapshot: &Snapshot) -> EngineError {
+    match &error {
+        EngineError::Emit(_) => {
+            let place = module.and_then(|module| largest_line(&module)).or_else(|| first_handler(snapshot));
+            Noted { error, place, other: None }.into()
+        }
+        _ => error,
     }
+}
+
+/// Where the first handler starts.
+fn first_handler(snapshot: &Snapshot) -> Option<Place> {
+    let prototype = snapshot.prototype(snapshot.closure(snapshot.handlers.first()?.closure).prototype);
+    let (source, line) = (snapshot.source(prototype.source?), prototype.line_defined);
+    let text = source.text.lines().nth((line as usize).checked_sub(1)?).unwrap_or_default().to_string();
+    Some(Place { file: source.name.clone(), line, text, name: None })
 }
 
 /// The error where neither form can be had. That of general code tells more: what it is for has no other form. But where expanded code
@@ -190,6 +203,7 @@ fn with_line((error, module): Failed) -> EngineError {
 fn no_form(
     (expanded, reason): (EngineError, Reason),
     (general, module): (EngineError, Option<&Module>),
+    snapshot: &Snapshot,
 ) -> EngineError {
     let (error, place, other) = match reason.bug {
         true => {
@@ -197,7 +211,9 @@ fn no_form(
             (expanded, reason.place, format!("nor is there general code, because {general}"))
         }
         false => {
-            let place = Reason::of(&general, module).place;
+            let of_emit = matches!(general, EngineError::Emit(_));
+            let handler = || of_emit.then(|| first_handler(snapshot)).flatten();
+            let place = Reason::of(&general, module).place.or_else(handler);
             (general, place, format!("this is general code, because {reason}"))
         }
     };
@@ -234,7 +250,6 @@ type Failed = (EngineError, Option<Box<Module>>);
 mod tests {
     use super::*;
     use crate::PATIENCE;
-    use moonhook_diagnostic::Place;
     use moonhook_install::Rejection;
 
     const SCRIPT: &str = "local hits = {}\nrequire('xdp').attach(function(pkt)\n  local n = pkt:getbyte(0)\n  \
@@ -336,6 +351,23 @@ mod tests {
             reason.contains("nor is there general code, because ") && reason.contains("tables as keys"),
             "{reason}"
         );
+    }
+
+    #[test]
+    fn what_is_too_large_in_all_forms_has_a_line() {
+        let large =
+            |function: &str| EmitError::StackTooLarge { function: function.into(), bytes: 520, limit: 512 };
+        let refuse = |_, _: &Module, _: &Object, _: &mut Timings| -> Result<(), EngineError> {
+            Err(large("prim_x").into())
+        };
+        for form in [None, Some(Form::General), Some(Form::Expanded)] {
+            let settings = Settings { form, ..Settings::default() };
+            let outcome = first_accepted(&snapshot(SCRIPT), &settings, refuse);
+            let diagnostic = outcome.err().expect("no form is taken").diagnostic();
+            let line = diagnostic.place.as_ref().map(|place| place.line);
+            assert!(diagnostic.code == "MH0401" && matches!(line, Some(2..=5)), "{form:?}: {diagnostic:?}");
+        }
+        assert_eq!(first_handler(&snapshot(SCRIPT)).map(|place| place.line), Some(2));
     }
 
     #[test]

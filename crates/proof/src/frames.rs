@@ -2,8 +2,10 @@
 //!
 //! A description is a name of [`NAMED`]; or a prefix with a text (`sni:www.example.org`, `http:curl`, `tcp:GET`, `tcp80:GET`, `udp:…`,
 //! `udp-68-67:…` and `tcp-1025-80:…` with two ports, `dns:www.example.org`, `eth:…`), where `\n`, `\r`, `\s` (space), `\\` and `\xNN` are
-//! escapes; or `hex:` and digits. Behind it can stand `/N` (the first N bytes only) and `*N` (N times). `all` is one of each name, `truncated:NAME` every prefix that the kernel takes.
+//! escapes; or `hex:` and digits. Behind it can stand `/N` (the first N bytes only) and `*N` (N times). `all` is one of each name, `truncated:NAME` every prefix that the kernel takes,
+//! `long:NAME` the frame with so many zeros behind it that the kernel keeps it in several buffers.
 
+use crate::corpus::lengthened;
 use crate::layers::*;
 use moonhook_install::FRAME_MIN;
 
@@ -118,6 +120,9 @@ pub fn described(description: &str) -> Result<Vec<(String, Vec<u8>)>, String> {
         let frame = one(rest)?;
         let prefix = |length: usize| (format!("{rest}/{length}"), frame[..length].to_vec());
         return Ok((FRAME_MIN..=frame.len()).map(prefix).collect());
+    }
+    if let Some(rest) = description.strip_prefix("long:") {
+        return Ok(vec![(description.to_string(), lengthened(one(rest)?))]);
     }
     let (name, times) = suffix(description, '*').map_or((description, 1), |(name, times)| (name, times));
     let frame = one(name)?;
@@ -280,6 +285,7 @@ mod tests {
         assert_eq!(frames("tcp"), Ok(1));
         assert_eq!(frames("tcp*3"), Ok(3));
         assert_eq!(frames("all"), Ok(named().len()));
+        assert!(described("long:dns").unwrap()[0].1.len() > 3500);
         assert!(frames("truncated:tls").unwrap() > 100);
         for bad in ["nothing", "tcp/13", "hex:123", "hex:xx", "udp:\\", "foo:bar"] {
             assert!(frames(bad).is_err(), "{bad}");

@@ -46,6 +46,7 @@ mod packet;
 mod patterns;
 mod places;
 mod plain;
+mod questions;
 mod records;
 mod registries;
 mod rules;
@@ -125,6 +126,7 @@ pub fn program(random: &mut Random, allowed: Features) -> Program {
         line!("local function at_netfilter(f) netfilter.register { pf = 2, hooknum = 1, hook = f } end"),
     ];
     all.extend(generator.address_modules());
+    all.extend(generator.question_module());
     all.extend(generator.kit_statements());
     all.extend(statements);
     *random = generator.random;
@@ -268,6 +270,7 @@ impl Generator {
             writes::STATEMENTS,
             forwarding::STATEMENTS,
             lengths::STATEMENTS,
+            questions::STATEMENTS,
             places::STATEMENTS,
             functions::STATEMENTS,
             texts::STATEMENTS,
