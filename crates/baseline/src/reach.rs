@@ -4,7 +4,7 @@
 //! whose names stand somewhere in the reachable code as constants, or that its keys may be ([`crate::computed`]).
 
 use super::script::Functions;
-use moonhook_library::own::{DATA, HTTP};
+use moonhook_library::own::{DATA, DNS_MESSAGE, HTTP};
 use moonhook_library::standard::STRING;
 use moonhook_library::{Function, General};
 use moonhook_snapshot::instruction::{Instruction, Opcode};
@@ -126,7 +126,8 @@ impl Reach {
         let is_spelled = |method: &&Function| {
             method.general == General::Runtime && self.spelled.contains(method.key().as_bytes())
         };
-        let of_packets = [&DATA, &HTTP].into_iter().flat_map(|library| library.functions).filter(is_spelled);
+        let of_packets =
+            [&DATA, &HTTP, &DNS_MESSAGE].into_iter().flat_map(|library| library.functions).filter(is_spelled);
         let named = of_strings.chain(of_packets);
         self.builtins.extend(named.map(|method| method.name.to_string()));
     }

@@ -52,6 +52,7 @@ pub const LIBRARIES: &[&Library] = &[
     &own::BYTEORDER,
     &own::DATA,
     &own::DNS,
+    &own::DNS_MESSAGE,
     &own::GLOBALS,
     &own::HTTP,
     &own::IP,
@@ -74,7 +75,7 @@ pub const LIBRARIES: &[&Library] = &[
 const COMPUTED: &str = "compute the value at load time, outside the handler";
 
 /// Libraries whose functions are methods of some values.
-const METHODS: [&Library; 3] = [&standard::STRING, &own::DATA, &own::HTTP];
+const METHODS: [&Library; 4] = [&standard::STRING, &own::DATA, &own::HTTP, &own::DNS_MESSAGE];
 
 /// Lua's libraries.
 pub fn standard() -> impl Iterator<Item = &'static Library> {
@@ -98,7 +99,8 @@ pub fn find(name: &str) -> Option<&'static Function> {
 
 /// The same, or an iterator: what a call at packet time may be of.
 pub fn find_called(name: &str) -> Option<&'static Function> {
-    find(name).or_else(|| standard::ITERATORS.iter().copied().find(|function| function.name == name))
+    let iterators = standard::ITERATORS.iter().copied().chain([&own::dns::NEXT_RECORD]);
+    find(name).or_else(|| iterators.into_iter().find(|function| function.name == name))
 }
 
 /// The library that a canonical name is of, if it is one.
@@ -112,7 +114,8 @@ pub fn library_of(name: &str) -> Option<&'static Library> {
 
 /// The methods of an object: of a header by the name of its protocol, of packets by `data`.
 pub fn methods_of(object: &str) -> Option<&'static Library> {
-    METHODS[1..].iter().copied().find(|library| library.name == object)
+    let name = if object == own::dns::HEADER { own::DNS_MESSAGE.name } else { object };
+    METHODS[1..].iter().copied().find(|library| library.name == name)
 }
 
 /// The function that a string, a packet or a header has as this method.

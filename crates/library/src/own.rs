@@ -24,7 +24,7 @@ mod xsk;
 pub use self::byteorder::BYTEORDER;
 pub use self::cgroup::CGROUP;
 pub use self::data::DATA;
-pub use self::dns::DNS;
+pub use self::dns::{DNS, MESSAGE as DNS_MESSAGE};
 pub use self::globals::GLOBALS;
 pub use self::http::HTTP;
 pub use self::ip::IP;

@@ -25,6 +25,7 @@ pub fn named() -> Vec<(&'static str, Vec<u8>)> {
     let answers = udp(&answer(b"www.example.org"));
     vec![
         ("dns", v4(&ipv4(17, &[], &asks))),
+        ("dns-answers", v4(&ipv4(17, &[], &udp(&records())))),
         ("dns6", v6(&ipv6(17, &walked, &answers))),
         ("sctp", v4(&ipv4(132, &[], b"\x0b\x59\x0b\x5a\x12\x34\x56\x78\xde\xad\xbe\xefchunks"))),
         ("sctp6", v6(&ipv6(132, &walked, b"\x0b\x59\x0b\x5a\x12\x34\x56\x78\xde\xad\xbe\xef"))),
@@ -228,6 +229,39 @@ fn answer(name: &[u8]) -> Vec<u8> {
     let mut message = question(name);
     message[2..8].copy_from_slice(&[0x85, 0xb3, 0, 1, 0, 1]);
     message.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 192, 0, 2, 80]);
+    message
+}
+
+/// An answer with records of several types in each section, whose names are written in all ways, also in wrong ones.
+fn records() -> Vec<u8> {
+    let mut message = question(b"www.example.org");
+    message[2..12].copy_from_slice(&[0x85, 0x80, 0, 1, 0, 5, 0, 1, 0, 3]);
+    let mut record = |name: &[u8], kind: u16, class: u16, ttl: u32, data: &[u8]| {
+        message.extend(name);
+        message.extend([kind, class].map(u16::to_be_bytes).concat());
+        message.extend(ttl.to_be_bytes());
+        message.extend((data.len() as u16).to_be_bytes());
+        message.extend(data);
+    };
+    // Offset 16 has `example.org`, 45 the first record's data.
+    record(&[0xc0, 12], 5, 1, 300, b"\x03web\xc0\x10");
+    record(&[0xc0, 45], 1, 1, 60, &[192, 0, 2, 80]);
+    record(&[0xc0, 45], 28, 1, u32::MAX, &[0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 80]);
+    record(b"\x04MAIL\xc0\x10", 15, 1, 7, b"\0\x0a\x02mx\xc0\x10");
+    record(&[0], 16, 0x8001, 0, b"\x05hello");
+    record(&[0xc0, 16], 2, 1, 86400, b"\x02ns\xc0\x10");
+    // The record of EDNS; one whose name leads to itself, and its data to what follows; a name of one label that lies in its data.
+    record(&[0], 41, 4096, 0, b"");
+    let at = message.len() as u8;
+    let mut record = |name: &[u8], kind: u16, data: &[u8]| {
+        let start = message.len() + name.len();
+        message.extend(name);
+        message.extend([0, kind as u8, 0, 1, 0, 0, 0, 9, 0, data.len() as u8]);
+        message.extend(data);
+        start + 10
+    };
+    record(&[0xc0, at], 12, &[1, b'a', 0xc0, at + 20]);
+    record(&[0xc0, at + 12], 39, &[1, b'b', 0]);
     message
 }
 

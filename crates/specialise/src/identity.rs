@@ -52,7 +52,9 @@ impl Object {
     pub fn is_one(&self, snapshot: &Snapshot) -> bool {
         match self {
             Object::Closure(closure) => closure.is_only_one(snapshot),
-            Object::Matches(_) | Object::Entries { .. } | Object::Traversal { .. } => false,
+            Object::Matches(_) | Object::Records(_) | Object::Entries { .. } | Object::Traversal { .. } => {
+                false
+            }
             _ => true,
         }
     }

@@ -223,6 +223,7 @@ impl<'a> Context<'a> {
                 _ => self.refuse_stored("pairs"),
             },
             Abs::Object(Object::Matches(matches)) => crate::builtins::gmatch::next_match(self, matches),
+            Abs::Object(Object::Records(records)) => crate::builtins::dns_records::next_record(self, records),
             Abs::Union(_) => self.arms_of_each(callee, &mut |context, value| {
                 context.call_value(value, args.clone(), name.clone(), false)
             }),
@@ -256,9 +257,10 @@ impl<'a> Context<'a> {
 pub fn at_entry(mut state: State, frame: &Frame<'_>, block: usize) -> State {
     let mut live = frame.flow.blocks[block].live_in;
     let first = Instruction(frame.prototype.code[frame.flow.blocks[block].start]);
-    // A traversal does not need the key of the entry that it comes from.
+    // A traversal does not need the key of the entry that it comes from, nor records of messages the one before.
     if first.opcode() == Some(Opcode::TForCall)
-        && matches!(state.registers.get(first.a()), Some(Slot::Direct(Abs::Object(Object::Traversal { .. }))))
+        && let Some(Slot::Direct(Abs::Object(Object::Traversal { .. } | Object::Records(_)))) =
+            state.registers.get(first.a())
     {
         live.remove(first.a() + 3);
     }

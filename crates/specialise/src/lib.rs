@@ -17,6 +17,7 @@ mod context;
 mod crossings;
 mod decimals;
 mod dispatch;
+mod domain_names;
 mod error;
 mod events;
 mod execution;

@@ -262,6 +262,7 @@ fn reachable(objects: &Objects, entry: &State, state: &State) -> (BTreeSet<u32>,
                 }
             }
             Abs::Object(Object::Matches(matches)) => cells.extend(matches.cells),
+            Abs::Object(Object::Records(records)) => cells.extend(records.cells),
             Abs::Object(Object::Entries { table, position }) => {
                 cells.insert(*position);
                 tables.insert(*table);

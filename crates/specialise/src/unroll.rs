@@ -54,7 +54,10 @@ fn has_known_turns(state: &State, frame: &Frame<'_>, header: usize, members: &[u
     let first = Instruction(code[start]);
     if first.opcode() == Some(Opcode::TForCall) {
         let iterator = state.get(first.a());
-        return !matches!(iterator, Abs::Object(Object::Matches(_) | Object::Entries { .. }));
+        return !matches!(
+            iterator,
+            Abs::Object(Object::Matches(_) | Object::Records(_) | Object::Entries { .. })
+        );
     }
     let ends = members.iter().map(|block| frame.flow.blocks[*block].end - 1);
     let mut numeric = ends.filter(|pc| {

@@ -110,6 +110,8 @@ pub enum Object {
     Builtin(&'static str),
     /// What `string.gmatch` returned.
     Matches(Rc<Matches>),
+    /// What methods of DNS messages returned, an iterator.
+    Records(Rc<Records>),
     Packet,
     /// The handler's second argument.
     Argument,
@@ -143,6 +145,13 @@ pub enum Origin {
     Once(u32),
     /// In a loop that is not unrolled.
     Often,
+}
+
+/// The iterator over records of a DNS message.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Records {
+    /// The cells of its state: where the next record is, counted from the message's start; how many follow.
+    pub cells: [u32; 2],
 }
 
 /// The iterator of `string.gmatch`.
@@ -294,7 +303,7 @@ impl Object {
     pub fn has_cells(&self) -> bool {
         match self {
             Object::Closure(closure) => closure.upvalues.iter().any(|cell| matches!(cell, CellRef::Local(_))),
-            Object::Matches(_) | Object::Entries { .. } => true,
+            Object::Matches(_) | Object::Records(_) | Object::Entries { .. } => true,
             _ => false,
         }
     }
@@ -311,7 +320,7 @@ impl Object {
     pub fn type_name(&self) -> &'static str {
         match self {
             Object::Table(_) | Object::Made(_) | Object::Stored(_) => "table",
-            Object::Closure(_) | Object::Builtin(_) | Object::Matches(_) => "function",
+            Object::Closure(_) | Object::Builtin(_) | Object::Matches(_) | Object::Records(_) => "function",
             Object::Entries { .. } | Object::Traversal { .. } => "function",
             Object::Packet | Object::Argument | Object::Header(_) => "userdata",
             Object::Text(_) => "string",

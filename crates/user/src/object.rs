@@ -16,6 +16,7 @@ mod lua;
 mod members;
 mod methods;
 mod payload;
+mod records;
 mod tags;
 mod tunnels;
 

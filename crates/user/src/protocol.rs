@@ -13,6 +13,7 @@ pub mod checksums;
 mod ct;
 pub mod dhcp;
 pub mod dns;
+pub mod dns_records;
 pub mod eth;
 mod frame;
 pub mod gre;

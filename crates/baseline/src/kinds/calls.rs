@@ -3,6 +3,7 @@
 use super::Kinds;
 use super::graph::{Held, Node, Object, Owner, Place, Rule, Which};
 use super::instructions::OPEN;
+use moonhook_library::own::dns::{NEXT_RECORD, RECORD};
 use moonhook_library::{Callback, Gives, With, find_called};
 use moonhook_snapshot::Value;
 use moonhook_snapshot::instruction::Opcode;
@@ -268,6 +269,7 @@ impl Kinds<'_, '_> {
         match (name, which.number) {
             ("select", _) => self.selected(site, first, to),
             ("table.pack", 0) => self.packed(site, first, to),
+            (name, 0) if name == NEXT_RECORD.name => self.record(site, to),
             ("table.move", 0) => {
                 let count = self.count(site, first);
                 let from = self.argument(site, first, if count > 4 { 4 } else { 0 });
@@ -290,6 +292,16 @@ impl Kinds<'_, '_> {
         self.write(owner, Some(&"n".into()), None, integer);
         for value in self.arguments_from(site, first, Which { number: 0, rest: true }) {
             self.write(owner, None, Some(integer), value);
+        }
+    }
+
+    /// A record of a DNS message is a table with fields.
+    fn record(&mut self, site: Site, to: Node) {
+        let owner = Object::Owner(Owner::Made { function: site.0, pc: site.1 });
+        self.graph.give(to, &owner.into());
+        for (names, ty) in RECORD.into_iter().zip([SeenType::Integer, SeenType::Text]) {
+            let value = self.constant(ty);
+            names.iter().for_each(|name| self.write(owner, Some(&(*name).into()), None, value));
         }
     }
 

@@ -10,6 +10,7 @@ mod checksums;
 mod ct;
 mod dhcp;
 mod dns;
+mod dns_records;
 mod eth;
 mod extensions;
 mod gre;
@@ -47,6 +48,10 @@ use moonhook_ir::CompareOp;
 
 pub use answer::{Answer, answer};
 pub use checksums::fix as fix_checksums;
+pub use dns_records::{
+    MOST_RECORDS, Record as DnsRecord, Section as DnsSection, address as dns_address, message as dns_message,
+    preference as dns_preference, record as dns_record, section as dns_section, target as dns_target,
+};
 use header::Headers;
 pub use header::{Assignment, Field, Protocol, RefusedBy, Values};
 pub use http::find_field as http_field;

@@ -12,6 +12,7 @@ mod convert;
 mod data;
 mod digits;
 mod dns;
+pub mod dns_records;
 pub mod event;
 mod format;
 pub mod gmatch;
@@ -56,6 +57,7 @@ const FAMILIES: &[&[Row]] = &[
     convert::ROWS,
     data::ROWS,
     dns::ROWS,
+    dns_records::ROWS,
     event::ROWS,
     format::ROWS,
     gmatch::ROWS,

@@ -1,7 +1,7 @@
 //! Which library functions there are at packet time, and which of them are Moonhook's own: no part of Lua's standard library.
 
 use super::call::Row;
-use super::{dns, find_row, targets, tunnels};
+use super::{dns, dns_records, find_row, targets, tunnels};
 use moonhook_library::{Function, General, find};
 
 /// Prints strings: the arguments, with tabs between them.
@@ -18,7 +18,7 @@ pub fn is_own(name: &str) -> bool {
 }
 
 /// Parts of functions that are written in Lua in general code.
-const PARTS: &[&[Row]] = &[tunnels::PARTS, dns::PARTS, targets::PARTS];
+const PARTS: &[&[Row]] = &[tunnels::PARTS, dns::PARTS, dns_records::PARTS, targets::PARTS];
 
 /// The function as it is expanded in place elsewhere, or a part of one.
 pub fn own_row(name: &str) -> Option<&'static Row> {

@@ -10,7 +10,7 @@ use moonhook_ir::FunctionId;
 use moonhook_ir::words::PathState;
 use moonhook_library::Library;
 use moonhook_library::own::data::ENCAP_PARTS;
-use moonhook_library::own::dns::ANSWER_PARTS;
+use moonhook_library::own::dns::{ANSWER_PARTS, HEADER, RECORD_PARTS};
 use moonhook_library::own::{DATA, HTTP};
 use moonhook_packet::protocols::inner;
 
@@ -47,6 +47,7 @@ impl Stubs<'_> {
 fn owners(method: &str) -> Option<(&'static str, Vec<(i64, Object)>)> {
     let owner = match ENCAP_PARTS.contains(&method) || ANSWER_PARTS.contains(&method) {
         true => DATA.name,
+        false if RECORD_PARTS.contains(&method) => HEADER,
         false => find_library(method, &[&DATA, &HTTP])?,
     };
     let all = objects().filter(|(_, object)| match object {

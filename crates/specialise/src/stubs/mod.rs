@@ -30,7 +30,7 @@ use moonhook_hook::Hook;
 use moonhook_ir as ir;
 use moonhook_ir::FunctionId;
 use moonhook_ir::words::{Code, Words};
-use moonhook_library::own::{DATA, HTTP};
+use moonhook_library::own::{DATA, DNS_MESSAGE, HTTP};
 use moonhook_library::{Function, General};
 use moonhook_packet::protocols::inner::{is_inner, plain_name};
 use moonhook_packet::{Access, Scattered};
@@ -53,12 +53,13 @@ const CONNECTION: &str = "ct";
 /// Whether the field or method of that name is only in programs whose scripts spell it: it takes much code, or a kernel that has more.
 fn is_large(name: &[u8]) -> bool {
     let is = |method: &&Function| method.general == General::Runtime && method.key().as_bytes() == name;
-    [INNER, CONNECTION].iter().any(|field| field.as_bytes() == name) || DATA.functions.iter().any(|method| is(&method))
+    [INNER, CONNECTION].iter().any(|field| field.as_bytes() == name)
+        || [&DATA, &DNS_MESSAGE].iter().any(|of| of.functions.iter().any(|method| is(&method)))
 }
 
 /// The names of all fields and methods that objects have.
 pub fn field_names() -> impl Iterator<Item = &'static str> {
-    let methods = [&DATA, &HTTP].into_iter().flat_map(|library| library.functions);
+    let methods = [&DATA, &HTTP, &DNS_MESSAGE].into_iter().flat_map(|library| library.functions);
     crate::objects::field_names().chain(methods.map(|method| method.key()))
 }
 

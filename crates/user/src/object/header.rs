@@ -7,10 +7,12 @@ use std::ffi::{CStr, c_int};
 use mlua::ffi::{self, lua_State};
 use moonhook_library as library;
 use moonhook_library::own::HTTP;
+use moonhook_library::own::dns::HEADER as DNS;
 use moonhook_library::own::http::HEADER as METHOD;
 
 use super::data;
 use super::lua::{HEADER, key, no_assignment, no_field, protect, push_value, set_function};
+use super::records;
 use crate::protocol::assign::{Given, Refusal, Takes, assign};
 use crate::protocol::{Frame, PROTOCOLS, Value, View, http, inner, peer};
 
@@ -78,6 +80,12 @@ unsafe extern "C-unwind" fn index(state: *mut lua_State) -> c_int {
         match key(state).and_then(|name| protocol.field(name)) {
             Some(field) => push_value(state, (field.read)(frame), frame),
             None if is_header_method(state, protocol.name) => ffi::lua_pushcfunction(state, http_header),
+            None if protocol.name == DNS
+                && let Some(section) = key(state).and_then(records::section_of) =>
+            {
+                let methods: [ffi::lua_CFunction; 3] = [answers, authorities, additionals];
+                ffi::lua_pushcfunction(state, methods[section - 1]);
+            }
             None => return no_header_field(state, protocol.name),
         }
         1
@@ -122,6 +130,48 @@ unsafe extern "C-unwind" fn http_header(state: *mut lua_State) -> c_int {
         let frame = data::frame(state, -1);
         let value = http::value(frame, std::slice::from_raw_parts(name.cast(), length));
         push_value(state, value.and_then(Value::bytes), frame);
+        1
+    }
+}
+
+unsafe extern "C-unwind" fn answers(state: *mut lua_State) -> c_int {
+    // SAFETY: see `super`.
+    unsafe { section(state, 1) }
+}
+
+unsafe extern "C-unwind" fn authorities(state: *mut lua_State) -> c_int {
+    // SAFETY: see `super`.
+    unsafe { section(state, 2) }
+}
+
+unsafe extern "C-unwind" fn additionals(state: *mut lua_State) -> c_int {
+    // SAFETY: see `super`.
+    unsafe { section(state, 3) }
+}
+
+/// Gives the iterator over a section of the message at index 1.
+unsafe fn section(state: *mut lua_State, section: usize) -> c_int {
+    // SAFETY: see `super`; as in `http_header`.
+    unsafe {
+        let header: *mut Header = ffi::luaL_testudata(state, 1, HEADER.as_ptr()).cast();
+        if header.is_null() || (*header).is_inner || PROTOCOLS[(*header).protocol].name != DNS {
+            ffi::luaL_checkudata(state, 1, c"dns".as_ptr());
+            return 0;
+        }
+        ffi::lua_getiuservalue(state, 1, 1);
+        let frame = data::frame(state, -1);
+        records::push_iterator(state, frame, section, next_record);
+        1
+    }
+}
+
+/// A call of that iterator.
+unsafe extern "C-unwind" fn next_record(state: *mut lua_State) -> c_int {
+    // SAFETY: see `super`; upvalue 1 is a header, whose user value 1 is its packet.
+    unsafe {
+        ffi::lua_getiuservalue(state, ffi::lua_upvalueindex(1), 1);
+        let frame = data::frame(state, -1);
+        records::push_next(state, frame);
         1
     }
 }

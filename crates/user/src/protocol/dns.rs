@@ -42,7 +42,7 @@ pub const PROTOCOL: Protocol = Protocol {
 };
 
 /// Where the message is in the frame.
-fn find(frame: Frame<'_>) -> Option<Range<usize>> {
+pub fn find(frame: Frame<'_>) -> Option<Range<usize>> {
     let ports = udp::find(frame)?.ports()?;
     let message = payload::find(frame)?;
     (ports.iter().any(|port| PORTS.contains(port)) && message.len() >= HEADER).then_some(message)
