@@ -9,6 +9,7 @@ use crate::differences::{self, Difference};
 use crate::fields::{INNER, ROWS, Row, Unit};
 use crate::inner;
 use crate::layers::Layers;
+use crate::records;
 use crate::run::{self, Shown};
 use crate::summary::Summary;
 
@@ -35,6 +36,10 @@ fn compare(frame: &Frame, shown: &Shown, file: &str, summary: &mut Summary) {
     summary.add_frame();
     for row in ROWS.iter().filter(|row| !layers.is_made || !row.path.starts_with("eth.")) {
         let (ours, theirs) = (ours(&frame.data, row), theirs(shown, &layers, row));
+        add(summary, file, Difference { frame, shown, layers: &layers, path: row.path, ours, theirs });
+    }
+    for row in records::ROWS {
+        let (ours, theirs) = (records::ours(&frame.data, row), records::theirs(shown, &layers, row));
         add(summary, file, Difference { frame, shown, layers: &layers, path: row.path, ours, theirs });
     }
     for row in INNER {

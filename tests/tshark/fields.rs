@@ -95,6 +95,12 @@ pub const ROWS: &[Row] = &[
     ip("icmp.id", "icmp.ident", "icmpv6.echo.identifier", Unit::Number),
     ip("icmp.seq", "icmp.seq", "icmpv6.echo.sequence_number", Unit::Number),
     row("icmp.link_address", "icmpv6.opt.linkaddr", Unit::Text),
+    row("icmp.source_link_address", "icmpv6.opt.src_linkaddr", Unit::Text),
+    row("icmp.target_link_address", "icmpv6.opt.target_linkaddr", Unit::Text),
+    row("icmp.prefix", "icmpv6.opt.prefix", Unit::Text),
+    row("icmp.prefix_length", "icmpv6.opt.prefix.length", Unit::Number),
+    row("icmp.mtu", "icmpv6.opt.mtu", Unit::Number),
+    row("icmp.dns_server", "icmpv6.opt.rdnss", Unit::Text),
     row("quic.version", "quic.version", Unit::Number),
     row("quic.dcid", "quic.dcid", Unit::Hex),
     row("payload", "tcp.len", Unit::Payload),
@@ -186,7 +192,7 @@ pub const EXTRA: &[&str] = &[
 /// All names that tshark is asked for, each once.
 pub fn names() -> Vec<&'static str> {
     let mut names = EXTRA.to_vec();
-    for name in ROWS.iter().flat_map(|row| [row.field, row.field_v6]) {
+    for name in ROWS.iter().flat_map(|row| [row.field, row.field_v6]).chain(crate::records::names()) {
         if !name.is_empty() && !names.contains(&name) {
             names.push(name);
         }

@@ -66,6 +66,8 @@ pub struct Function {
     pub value_count: u32,
     /// Sizes in bytes, multiples of 8.
     pub slots: Vec<u32>,
+    /// What it writes is of use only to who has its result: a call whose result nobody needs can be left out.
+    pub for_result: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,6 +113,7 @@ impl Function {
             params: (0..params).map(Value).collect(),
             blocks: vec![BlockData::default()],
             value_count: params,
+            for_result: false,
             slots: Vec::new(),
         }
     }

@@ -22,7 +22,8 @@ pub(crate) fn run(module: &mut Module) -> Option<Vec<bool>> {
     })
 }
 
-/// By function: it writes nothing that outlives a call, and neither do those that it calls. All functions end: the verifier
+/// By function: it writes nothing that outlives a call, and neither do those that it calls, or what it writes is of use only to who has the
+/// result. All functions end: the verifier
 /// asks for no less.
 fn without_effects(module: &Module) -> Vec<bool> {
     let mut free = vec![false; module.functions.len()];
@@ -34,7 +35,7 @@ fn without_effects(module: &Module) -> Vec<bool> {
                 let function = &module.functions[*index];
                 let mut insts = function.blocks.iter().flat_map(|block| &block.insts);
                 matches!(function.kind, FunctionKind::Subprogram { .. })
-                    && insts.all(|inst| is_free(&inst.op, &free))
+                    && (function.for_result || insts.all(|inst| is_free(&inst.op, &free)))
             })
             .collect();
         if more.is_empty() {

@@ -34,6 +34,7 @@ pub fn named() -> Vec<(&'static str, Vec<u8>)> {
         ("mpls", eth(0x8847, b"\x12\x34\x5b\x40\0\0\x31\x01inside")),
         ("dhcp", v4(&ipv4(17, &[], &to_port(67, udp(&discover()))))),
         ("quic", v4(&ipv4(17, &[], &to_port(443, udp(b"\xc3\0\0\0\x01\x08abcdefgh\0\0rest"))))),
+        ("router", v6(&ipv6(58, &[], &advertisement()))),
         ("neighbour", v6(&ipv6(58, &[], &solicitation()))),
         ("arp", eth(0x0806, b"who-has 192.0.2.1? tell 192.0.2.7")),
         ("short", eth(0x0800, b"")),
@@ -208,6 +209,19 @@ pub fn question(name: &[u8]) -> Vec<u8> {
 fn solicitation() -> Vec<u8> {
     let mut message = vec![135, 0, 0, 0, 0, 0, 0, 0, 0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7];
     message.extend([14, 1, 1, 2, 3, 4, 5, 6, 1, 1, 2, 0, 0, 0, 0, 10]);
+    message
+}
+
+/// A router advertisement with the router's address, a largest packet, two prefixes and a server for names.
+fn advertisement() -> Vec<u8> {
+    let mut message = vec![134, 0, 0, 0, 64, 0, 7, 8, 0, 0, 0, 0, 0, 0, 0, 0];
+    message.extend([1, 1, 2, 0, 0, 0, 0, 10, 5, 1, 0, 0, 0, 0, 5, 220]);
+    for (length, part) in [(64, 1), (56, 2)] {
+        message.extend([3, 4, length, 0xc0, 0, 1, 2, 3, 0, 1, 2, 3, 0, 0, 0, 0]);
+        message.extend([0x20, 1, 0x0d, 0xb8, 0, part, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    }
+    message.extend([25, 3, 0, 0, 0, 0, 2, 88, 0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 53]);
+    message.extend([2, 1, 2, 0, 0, 0, 0, 11]);
     message
 }
 

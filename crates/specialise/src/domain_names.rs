@@ -62,6 +62,7 @@ impl Context<'_> {
         // The function uses it, and must not be the first to say what it is like.
         self.region()?;
         let function = self.subprogram("domain_name", 4, |context, words| {
+            context.code.function.for_result = true;
             if let &[message, end, name, text] = words {
                 let length = context.expanded_name(Place { message, end, name }, text)?;
                 context.give(length);

@@ -28,6 +28,12 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
                 .assigned(Takes::Number(16), |c, value, _| assign(c, Place::word(6, Size::B2), value)),
             Field::new("target", neighbours::target),
             Field::new("link_address", neighbours::link_address),
+            Field::new("source_link_address", neighbours::source_link_address),
+            Field::new("target_link_address", neighbours::target_link_address),
+            Field::new("prefix", neighbours::prefix),
+            Field::new("prefix_length", neighbours::prefix_length),
+            Field::new("mtu", neighbours::mtu),
+            Field::new("dns_server", neighbours::dns_server),
         ],
     )
 }

@@ -24,6 +24,12 @@ pub const PROTOCOL: Protocol = Protocol {
             Field { name: "seq", read: |frame| Value::integer(u16_at(find(frame)?.header, 6)?) },
             Field { name: "target", read: neighbours::target },
             Field { name: "link_address", read: neighbours::link_address },
+            Field { name: "source_link_address", read: neighbours::source_link_address },
+            Field { name: "target_link_address", read: neighbours::target_link_address },
+            Field { name: "prefix", read: neighbours::prefix },
+            Field { name: "prefix_length", read: neighbours::prefix_length },
+            Field { name: "mtu", read: neighbours::mtu },
+            Field { name: "dns_server", read: neighbours::dns_server },
         ],
         assignments: &[
             Assignment { name: "type", takes: Takes::Number(8), place: |frame| place(frame, 0, 1) },
