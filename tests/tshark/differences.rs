@@ -5,6 +5,7 @@ use moonhook_capture::Frame;
 
 use crate::compare::number;
 use crate::layers::Layers;
+use crate::record_differences;
 use crate::run::Shown;
 
 /// A field that the two sides show differently.
@@ -24,7 +25,7 @@ pub struct Rule {
     pub explains: fn(&Difference) -> bool,
 }
 
-pub static RULES: &[Rule] = &[
+static RULES: &[Rule] = &[
     Rule {
         name: "802.3 length",
         reason: "A type below 0x600 is a length (IEEE 802.3 § 3.2.6), which tshark shows as `eth.len` or `vlan.len`; \
@@ -259,7 +260,12 @@ pub static RULES: &[Rule] = &[
 
 /// The first rule that explains the difference, by its number.
 pub fn rule(difference: &Difference) -> Option<usize> {
-    RULES.iter().position(|rule| (rule.explains)(difference))
+    rules().position(|rule| (rule.explains)(difference))
+}
+
+/// All rules, by their numbers.
+pub fn rules() -> impl Iterator<Item = &'static Rule> {
+    RULES.iter().chain(record_differences::RULES)
 }
 
 /// What rules ask, answered from the bytes and from what tshark shows, not from our parser.

@@ -10,6 +10,7 @@ mod differences;
 mod fields;
 mod inner;
 mod layers;
+mod record_differences;
 mod records;
 mod run;
 mod summary;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use crate::differences::{Difference, RULES};
+use crate::differences::{Difference, rules};
 
 #[derive(Default)]
 pub struct Summary {
@@ -97,7 +97,7 @@ impl Summary {
             "| difference | fields | frames | files | e.g. | reason |\n|---|---|---|---|---|---|\n",
         );
         for (rule, explained) in &self.explained {
-            let rule = &RULES[*rule];
+            let Some(rule) = rules().nth(*rule) else { continue };
             let frames: usize = explained.files.values().map(BTreeMap::len).sum();
             let example = explained.files.iter().next().and_then(|(file, frames)| {
                 let (number, fields) = frames.iter().next()?;
