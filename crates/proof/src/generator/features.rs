@@ -53,6 +53,7 @@ features! {
     WRITES = 30: "writes",
     FORWARDING = 31: "forwarding",
     LENGTHS = 32: "lengths",
+    OFFSETS = 33: "offsets",
 }
 
 impl Features {
@@ -99,7 +100,8 @@ impl Features {
             | Features::CHANGES.0
             | Features::WRITES.0
             | Features::FORWARDING.0
-            | Features::LENGTHS.0,
+            | Features::LENGTHS.0
+            | Features::OFFSETS.0,
     );
 
     /// Some of them: all once in four times, half of them as often; otherwise some of those that have expanded code, as one construct that

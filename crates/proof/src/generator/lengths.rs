@@ -33,13 +33,16 @@ impl Generator {
         self.spend(20);
         let most = if self.random.once_in(4) { 63 } else { 15 };
         let count = self.small(most);
-        let (condition, change) = *self.random.pick(&[
+        let all = [
             ("#pkt < 1500", "grow($)"),
             ("#pkt < 1500", "grow($, \"tail\")"),
             ("#pkt > 80", "shrink($)"),
             ("#pkt < 130 and pkt.ip and not pkt.vlan", "grow($, \"head\")"),
             ("#pkt > 130 and pkt.ip and not pkt.vlan", "shrink($, \"head\")"),
-        ]);
+        ];
+        // Without writes by offset, headers stay where they are, and packets whole.
+        let usable = if self.has(Features::OFFSETS) { &all[..] } else { &all[..2] };
+        let (condition, change) = *self.random.pick(usable);
         Some(vec![line!(format!("if pkt.eth and {condition} then pkt:{change} end"), count)])
     }
 
@@ -149,7 +152,9 @@ impl Generator {
             return None;
         }
         self.spend(20);
-        let (field, bits) = *self.random.pick(&[("id", 12), ("priority", 3), ("type", 16)]);
+        let fields = [("id", 12), ("priority", 3), ("type", 16)];
+        let usable = if self.has(Features::OFFSETS) { &fields[..] } else { &fields[..2] };
+        let (field, bits) = *self.random.pick(usable);
         let value = self.number_of_bits(bits);
         Some(vec![line!(
             format!(

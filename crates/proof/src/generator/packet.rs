@@ -7,7 +7,7 @@ use super::{ExpressionRule, Features, Generator, Rules, StatementRule};
 const WORK_OF_COPY: u64 = 150;
 
 pub(super) const STATEMENTS: Rules<StatementRule> =
-    &[(Features::PLAIN, 4, Generator::write), (Features::TEXTS, 2, Generator::write_text)];
+    &[(Features::OFFSETS, 4, Generator::write), (Features::TEXTS, 2, Generator::write_text)];
 
 pub(super) const INTEGERS: Rules<ExpressionRule> = &[
     (Features::PLAIN, 12, |it, _| it.read()),
@@ -78,7 +78,7 @@ impl Generator {
 
     /// Writes a short string where it fits.
     fn write_text(&mut self) -> Option<Vec<Statement>> {
-        if !self.scope.packet {
+        if !self.scope.packet || !self.has(Features::OFFSETS) {
             return None;
         }
         let text = self.text(2);
@@ -160,6 +160,8 @@ impl Generator {
                 let field = self.one_of(&[
                     "pkt.dns and pkt.dns.qname",
                     "pkt.http and pkt.http.path",
+                    "pkt.icmp and pkt.icmp.prefix",
+                    "pkt.icmp and pkt.icmp.target_link_address",
                     "pkt.http and pkt.http.host",
                     "pkt.inner and pkt.inner.payload",
                     "pkt.inner and pkt.inner.ip and pkt.inner.ip.dst",

@@ -1,4 +1,4 @@
-//! DNS questions that become answers.
+//! DNS questions that become answers, and records of messages.
 
 use super::tree::{Statement, line};
 use super::{Features, Generator, Rules, StatementRule};
@@ -6,6 +6,7 @@ use super::{Features, Generator, Rules, StatementRule};
 pub(super) const STATEMENTS: Rules<StatementRule> = &[
     (Features::LENGTHS, 3, Generator::answer_question),
     (Features::LENGTHS, 1, Generator::attempt_to_answer),
+    (Features::PROTOCOLS, 2, Generator::walk_records),
 ];
 
 /// What an answer may have, of an integer k of 32 bits, mostly.
@@ -37,6 +38,28 @@ impl Generator {
         let condition = format!("{asked} and not pkt.ip.more_fragments and #pkt < 500");
         let number = self.number_of_bits(32);
         Some(vec![line!(format!("if {condition} then local k = $ {call} {shown} end"), number)])
+    }
+
+    /// Of one section, with what may be done in front of each record.
+    fn walk_records(&mut self) -> Option<Vec<Statement>> {
+        if !self.scope.packet || !self.room(400) {
+            return None;
+        }
+        self.spend(400);
+        let section = self.one_of(&["answers", "answers", "authorities", "additionals"]);
+        let shown = self.one_of(&[
+            "print(record.name, record.type, record.ttl)",
+            "print(record.address, record.target, record.preference)",
+            "if record.type == 1 and record.address then print(record.address, record.class) break end",
+            "print(#record.data, record.data:byte(-1), record.name)",
+            "local held = record.name if held then print(held:sub(-7), held == pkt.dns.qname) end",
+        ]);
+        let before = match self.has(Features::WRITES) && self.random.once_in(3) {
+            true => "if pkt.eth then pkt.ip.ttl = 7 end ",
+            false => "",
+        };
+        let each = format!("for record in pkt.dns:{section}() do {before}{shown} end");
+        Some(vec![line!(format!("if pkt.dns then {each} end"))])
     }
 
     /// Whatever the packet is.

@@ -138,6 +138,12 @@ impl Generator {
         match self.random.below(10) {
             0..=5 => {
                 let (header, field, bits) = *self.random.pick(&NUMBERS);
+                // Without writes by offset, checksums stay right, and what headers say is there is there.
+                let tells_lies = field == "checksum" || matches!((header, field), ("eth" | "vlan", "type"));
+                let (header, field, bits) = match tells_lies && !self.has(Features::OFFSETS) {
+                    true => ("ip", "ttl", 8),
+                    false => (header, field, bits),
+                };
                 let version = match (header, field) {
                     ("ip", "id" | "checksum") => Some(4),
                     ("ip", "flow") => Some(6),
