@@ -6,5 +6,8 @@ function dns.answer(...)
     prim.dns_check(packet)
     prim.bad_type(2, "table", fields)
   end
-  return prim.dns_answer(packet, fields.address, fields.ttl, fields.rcode)
+  prim.dns_answer(packet, fields.address, fields.ttl, fields.rcode)
+  prim.dns_turn(packet)
+  prim.dns_checksums(packet)
+  return prim.dns_verdict(packet)
 end

@@ -46,5 +46,7 @@ pub const RECORD_PARTS: [&str; 3] = ["prim.dns_section", "prim.dns_record", "pri
 /// Makes an answer of a packet that asks a question, and gives the verdict with which it goes back.
 pub const ANSWER: &str = "dns.answer";
 
-/// What general code calls of it: with the fields of its table, and to check the packet only.
-pub const ANSWER_PARTS: [&str; 2] = ["prim.dns_answer", "prim.dns_check"];
+/// What general code calls of it, one behind the other: with the fields of its table, to make the message; to exchange addresses; to compute
+/// checksums; to give the verdict. The last one only checks the packet.
+pub const ANSWER_PARTS: [&str; 5] =
+    ["prim.dns_answer", "prim.dns_turn", "prim.dns_checksums", "prim.dns_verdict", "prim.dns_check"];

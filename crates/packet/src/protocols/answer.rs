@@ -12,8 +12,10 @@ use moonhook_ir::{BinaryOp, CompareOp, Size};
 /// What is answered.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer {
-    /// One record is about it, if that is what the question asks for.
-    pub address: Option<Value>,
+    /// The type of the record that the answer has, if that is what the question asks for: [`NO_RECORD`], [`A`] or [`AAAA`].
+    pub kind: Word,
+    /// The address in that record, in the second word if it has one only.
+    pub address: [Word; 2],
     /// Seconds, 32 bits.
     pub ttl: Word,
     /// 4 bits.
@@ -33,8 +35,25 @@ const BEHIND_NAME: i64 = 4;
 /// The class of the internet.
 const INTERNET: i64 = 1;
 
-/// Types of addresses, and bytes of records with them: pointer to the name, type, class, time, length, address (RFC 1035 § 4.1.3, RFC 3596).
-const RECORDS: [(i64, i64); 2] = [(1, 16), (28, 28)];
+/// Types of addresses (RFC 1035 § 3.2.2, RFC 3596), and what no question asks for.
+const A: i64 = 1;
+const AAAA: i64 = 28;
+const NO_RECORD: i64 = 1 << 16;
+
+/// Bytes of records with them: pointer to the name, type, class, time, length, address (RFC 1035 § 4.1.3).
+const BYTES_OF_A: i64 = 16;
+const BYTES_OF_AAAA: i64 = 28;
+
+impl Answer {
+    /// The kind and the words of an address, or of none.
+    pub fn record(address: Option<Value>) -> [Word; 3] {
+        match address {
+            Some(Value::Ipv4(word)) => [Word::Imm(A), Word::Imm(0), word],
+            Some(Value::Ipv6(high, low)) => [Word::Imm(AAAA), high, low],
+            _ => [Word::Imm(NO_RECORD), Word::Imm(0), Word::Imm(0)],
+        }
+    }
+}
 
 /// The pointer to the name of the first question.
 const NAME: i64 = 0xc00c;
@@ -44,6 +63,20 @@ const HOPS: i64 = 64;
 
 /// Makes an answer of the packet, and goes on where it could. Where it asks no question the states go to `refused.absent`.
 pub fn answer<M: Machine>(
+    machine: &mut M,
+    answer: &Answer,
+    refused: &mut RefusedBy<M>,
+) -> Result<(), M::Stop> {
+    make_message(machine, answer, refused)?;
+    if machine.alive() {
+        turn_back(machine)?;
+        checksums::fix(machine)?;
+    }
+    Ok(())
+}
+
+/// The first part of [`answer`]: makes an answer of the message.
+pub fn make_message<M: Machine>(
     machine: &mut M,
     answer: &Answer,
     refused: &mut RefusedBy<M>,
@@ -58,20 +91,24 @@ pub fn answer<M: Machine>(
         return Ok(());
     }
     write_message(machine, (start, flags), answer, bytes)?;
-    if let Some(address) = answer.address {
-        let has_record = machine.compare(CompareOp::Ne, bytes, 0);
-        let (record, none) = machine.split(has_record);
-        machine.resume(record);
-        if machine.alive() {
-            write_record(machine, end, address, answer.ttl)?;
+    let has_record = machine.compare(CompareOp::Ne, bytes, 0);
+    let (record, none) = machine.split(has_record);
+    machine.resume(record);
+    let mut done = vec![none];
+    if machine.alive() {
+        let six = machine.compare(CompareOp::Eq, answer.kind, AAAA);
+        let (six, four) = machine.split(six);
+        for (state, kind) in [(four, A), (six, AAAA)] {
+            machine.resume(state);
+            if machine.alive() {
+                write_record(machine, end, kind, answer)?;
+                done.push(machine.take_state());
+            }
         }
-        let record = machine.take_state();
-        machine.enter(vec![record, none])?;
     }
+    machine.enter(done)?;
     machine.note_packet_written();
-    turn_back(machine)?;
-    machine.note_packet_written();
-    checksums::fix(machine)
+    Ok(())
 }
 
 /// Where the message starts, where the type of its question stands, and its flags.
@@ -105,12 +142,21 @@ fn question<M: Machine>(machine: &mut M, refused: &mut RefusedBy<M>) -> Result<O
 
 /// How many bytes the record takes: 0 where the question asks for something else.
 fn record_bytes<M: Machine>(machine: &mut M, answer: &Answer, behind: Word) -> Result<Word, M::Stop> {
-    let Some(address) = answer.address else { return Ok(Word::Imm(0)) };
-    let (kind, bytes) = RECORDS[usize::from(matches!(address, Value::Ipv6(..)))];
+    if answer.kind == Word::Imm(NO_RECORD) {
+        return Ok(Word::Imm(0));
+    }
     let asked = machine.header_field(behind, 0, Size::B4, BEHIND_NAME as u32)?;
-    let same = machine.compare(CompareOp::Eq, asked, kind << 16 | INTERNET);
+    let wanted = machine.shl(answer.kind, 16);
+    let wanted = machine.add(wanted, INTERNET);
+    let same = machine.compare(CompareOp::Eq, asked, wanted);
     let (same, other) = machine.split(same);
-    machine.either(same, Word::Imm(bytes), other, Word::Imm(0))
+    machine.resume(same);
+    let six = machine.compare(CompareOp::Eq, answer.kind, AAAA);
+    let six = machine.condition_word(six);
+    let more = machine.binary(BinaryOp::Mul, six, BYTES_OF_AAAA - BYTES_OF_A);
+    let bytes = machine.add(more, BYTES_OF_A);
+    let same = machine.take_state();
+    machine.either(same, bytes, other, Word::Imm(0))
 }
 
 /// Writes parts one behind the other at `start`, each given as a number.
@@ -144,20 +190,19 @@ fn write_message<M: Machine>(
     write(machine, at, &[(flags, Size::B2), (Word::Imm(1), Size::B2), (count, Size::B2), none, none])
 }
 
-fn write_record<M: Machine>(machine: &mut M, start: Word, address: Value, ttl: Word) -> Result<(), M::Stop> {
+fn write_record<M: Machine>(machine: &mut M, start: Word, kind: i64, answer: &Answer) -> Result<(), M::Stop> {
     let two = |number: i64| (Word::Imm(number), Size::B2);
-    let (kind, _) = RECORDS[usize::from(matches!(address, Value::Ipv6(..)))];
-    let mut parts = vec![two(NAME), two(kind), two(INTERNET), (ttl, Size::B4)];
-    match address {
-        Value::Ipv4(word) => parts.extend([two(4), (word, Size::B4)]),
-        Value::Ipv6(high, low) => parts.extend([two(16), (high, Size::B8), (low, Size::B8)]),
-        _ => return Ok(()),
+    let mut parts = vec![two(NAME), two(kind), two(INTERNET), (answer.ttl, Size::B4)];
+    let [high, low] = answer.address;
+    match kind {
+        AAAA => parts.extend([two(16), (high, Size::B8), (low, Size::B8)]),
+        _ => parts.extend([two(4), (low, Size::B4)]),
     }
     write(machine, start, &parts)
 }
 
-/// Exchanges source and destination at each layer.
-fn turn_back<M: Machine>(machine: &mut M) -> Result<(), M::Stop> {
+/// The second part of [`answer`], behind which checksums are to be computed anew: exchanges source and destination at each layer of a datagram.
+pub fn turn_back<M: Machine>(machine: &mut M) -> Result<(), M::Stop> {
     let eth = Header { start: Word::Imm(0), whole: ETHERNET };
     let [target, source] =
         [machine.header_mac(eth.start, 0, ETHERNET)?, machine.header_mac(eth.start, 6, ETHERNET)?];
@@ -181,7 +226,9 @@ fn turn_back<M: Machine>(machine: &mut M) -> Result<(), M::Stop> {
         }
     }
     machine.meet(done)?;
-    exchange(machine, (next, udp::LENGTH), &[(0, 2)], Size::B2)
+    exchange(machine, (next, udp::LENGTH), &[(0, 2)], Size::B2)?;
+    machine.note_packet_written();
+    Ok(())
 }
 
 /// Exchanges words of a header.

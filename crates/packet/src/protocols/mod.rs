@@ -46,7 +46,7 @@ use crate::assign::Takes;
 use crate::{Machine, PacketState, Value};
 use moonhook_ir::CompareOp;
 
-pub use answer::{Answer, answer};
+pub use answer::{Answer, answer, make_message, turn_back};
 pub use checksums::fix as fix_checksums;
 pub use dns_records::{
     MOST_RECORDS, Record as DnsRecord, Section as DnsSection, address as dns_address, message as dns_message,

@@ -37,7 +37,7 @@ fn argument_sum(context: &mut Context<'_>, offset: Word, length: Word) -> Result
     Ok(context.and(bytes, mask))
 }
 
-fn fix(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+pub fn fix(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     if writable_subject(context, call).is_none() {
         return Ok(vec![]);
     }

@@ -9,7 +9,7 @@ use crate::value::{Abs, Object, Str, Word};
 use moonhook_ir::FunctionId;
 use moonhook_ir::words::PathState;
 use moonhook_library::Library;
-use moonhook_library::own::data::ENCAP_PARTS;
+use moonhook_library::own::data::{ENCAP_PARTS, FIX_CHECKSUMS};
 use moonhook_library::own::dns::{ANSWER_PARTS, HEADER, RECORD_PARTS};
 use moonhook_library::own::{DATA, HTTP};
 use moonhook_packet::protocols::inner;
@@ -18,6 +18,8 @@ impl Stubs<'_> {
     /// `(ctx, L, base, n) -> number of results | FAIL`: a call of the library function `name` with `n` arguments, which are
     /// values from `base` on; results are stored from `base - 16` on. `None` if [`is_own`] is false.
     pub fn function(&mut self, name: &str) -> Result<Option<FunctionId>> {
+        // Of two names for the same there is one stub.
+        let name = if name == ANSWER_PARTS[2] { FIX_CHECKSUMS } else { name };
         let title = name.replace('.', "_");
         let row = match name {
             PRINT => return self.make(&title, with_context(2), super::records::print).map(Some),
