@@ -21,7 +21,7 @@ pub const ROWS: &[Row] = &[row(ANSWER, answer)];
 pub const PARTS: &[Row] = &[
     row(ANSWER_PARTS[0], make),
     row(ANSWER_PARTS[1], turn),
-    row(ANSWER_PARTS[2], |context, call| super::checksum::fix(context, call)),
+    row(ANSWER_PARTS[2], super::checksum::fix),
     row(ANSWER_PARTS[3], verdict),
     row(ANSWER_PARTS[4], check),
 ];
