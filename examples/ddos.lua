@@ -18,7 +18,7 @@ for _, port in ipairs { 17, 19, 111, 123, 137, 161, 389, 1900, 5353, 11211 } do
   reflectors[port] = true
 end
 local sources = map { key = "ip", value = { credit = "int", seen = "int" }, capacity = 1000000, evict = "lru" }
-dropped = {}
+dropped = { blocked = 0, reflected = 0, ["too many"] = 0 }
 
 local function is_in(prefixes, address)
   local prefix = prefixes[address]
@@ -30,7 +30,7 @@ local function is_in(prefixes, address)
 end
 
 local function drop(why)
-  dropped[why] = (dropped[why] or 0) + 1
+  dropped[why] = dropped[why] + 1
   return action.DROP
 end
 

@@ -172,6 +172,7 @@ function store_shared(L, place, value)
     if text == 0 then return FAIL end
     return raise_here(L, text)
   end
+  if tag == TAG_NIL then payload = 0 end
   set64(place + 8, payload)
   set64(place, tag)
   return 0

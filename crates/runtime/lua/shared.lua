@@ -54,8 +54,8 @@ local function is_written(L, word, key, since)
   return 0
 end
 
--- What the running instruction assigns to the word, the value at `value`, is the word's own value plus something: 1, and that is
--- at L_RESULT.
+-- What the running instruction assigns to the word, the value at `value`, is the word's own value plus something: 1, or 2 if nil was read,
+-- and that is at L_RESULT.
 local function adds(L, word, key, value, absent)
   local frame = u64(L + L_CI)
   local read = u64(inline.site_of(L, frame) + S_READ)
@@ -74,10 +74,10 @@ local function adds(L, word, key, value, absent)
   if value_equal(note + READ_KEY, key) == 0 then return 0 end
   if is_written(L, word, key, u64(note + READ_WRITES)) ~= 0 then return 0 end
   set64(L + L_RESULT, u64(value + 8) - u64(note + READ_VALUE))
-  return 1
+  return 1 + (run & 1)
 end
 
--- The word is being assigned the value at `value`: 1 if that is the word's own value plus something, which is at L_RESULT then.
+-- The word is being assigned the value at `value`: not 0 if that is the word's own value plus something, which is at L_RESULT then.
 -- `absent` is 1 if the word was seen to have nothing.
 function shared_addition(L, word, key, value, absent)
   local result = adds(L, word, key, value, absent)
@@ -144,8 +144,11 @@ function variable_note_read(L, place, value)
   return shared_note_read(L, place >> 3, TAG_NIL, 0, value)
 end
 
--- Assigns the value at `value` to the variable at `place`: 0 or FAIL; 1 if nothing was done, for what is at L_RESULT is to be added.
+-- Assigns the value at `value` to the variable at `place`: 0 or FAIL; 1 if nothing was done, for what is at L_RESULT is to be added, and
+-- the place has an integer then. It may be nil, with 0 behind its tag: so that of CPUs that all make the first sum none is lost.
 function variable_assign(L, place, value)
-  if shared_addition(L, place >> 3, ADDR_NIL, value, 0) ~= 0 and u64(place) == TAG_INT then return 1 end
+  local adds = shared_addition(L, place >> 3, ADDR_NIL, value, 0)
+  local found = u64(place)
+  if adds ~= 0 and found == TAG_INT or adds == 2 and found == TAG_NIL then return 1 end
   return store_shared(L, place, value)
 end

@@ -128,6 +128,8 @@ pub fn assign_shared(body: &mut Body<'_, '_, '_>, address: Address, value: Addre
     let added = body.code().load(state, L_RESULT);
     let place = body.code().arena(address);
     body.code().emit(Op::Atomic { op: AtomicOp::Add, size: Size::B8, base: place, disp: 8, value: added });
+    // It may have been nil.
+    body.code().store(place, 0, TAG_INT as i32);
     body.code().jump(done, &[]);
     body.code().block = done;
 }

@@ -84,3 +84,31 @@ fn first_counts_are_not_lost() {
         }
     }
 }
+
+/// Fields of load time that are nil at first, in general code: two CPUs make the first sum of each.
+#[test]
+fn first_sums_of_variables_are_not_lost() {
+    if !host::kernel_available("shared tables") {
+        return;
+    }
+    let text = "local xdp = require 'xdp'
+        local rows, turns = {}, 0
+        for i = 1, 4000 do rows[i] = { name = 'row' } end
+        xdp.attach(function(pkt)
+          if pkt.tcp then
+            local all = 0
+            for i = 1, #rows do all = all + (rows[i].hits or 0) end
+            pkt:setint64(0, all)
+            return
+          end
+          turns = turns + 1
+          local row = rows[(turns >> 2) % 4000 + 1]
+          row.hits = (row.hits or 0) + 1
+        end)";
+    for _ in 0..10 {
+        let (program, _, name) = loaded_as(text, Some(Form::General));
+        run_twice(&program, &name, &frame("udp:one\\stwo"), 10_000);
+        let all = program.test_run(&name, &frame("tcp"), 1).unwrap().data[..8].try_into().unwrap();
+        assert_eq!(i64::from_le_bytes(all), 20_000);
+    }
+}

@@ -121,6 +121,8 @@ impl Interpreter<'_, '_> {
         let added = self.code.load(self.state, L_RESULT);
         let place = self.code.arena(address);
         self.code.emit(Op::Atomic { op: AtomicOp::Add, size: Size::B8, base: place, disp: 8, value: added });
+        // It may have been nil.
+        self.code.store(place, 0, TAG_INT as i32);
         self.next();
     }
 
