@@ -21,7 +21,7 @@ xdp.attach(function(pkt)
   local next = dns:authorities()
   local first = next()
   local second = next()
-  print(first and first.name, first and first.target, second)
+  print(first and first.name, first and first.target, second and second.name)
   if turn % 3 == 0 then
     for record in dns:answers() do
       if record.type == 1 then pkt:setuint8(#pkt - 1, 7) end
