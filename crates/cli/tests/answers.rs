@@ -3,6 +3,7 @@
 mod common;
 
 use common::{BUSY, PASS, Place, TIMES, times, write_capture};
+use moonhook_proof::host::kernel_available;
 use serde_json::json;
 
 #[test]
@@ -206,6 +207,23 @@ fn printed(run: &common::Run) -> Vec<String> {
     let frames = run.json()["frames"].as_array().unwrap().clone();
     let prints = frames.iter().flat_map(|frame| frame["prints"].as_array().unwrap().clone());
     prints.map(|print| print.as_str().unwrap_or_default().to_string()).collect()
+}
+
+/// The text of an entry is no two tiers' own, but it is not that of nil.
+#[test]
+fn entries_are_printed_as_tables() {
+    if !kernel_available("entries_are_printed_as_tables") {
+        return;
+    }
+    let script = "local t = map { key = 'int', value = { n = 'int' }, capacity = 4 }
+        require('xdp').attach(function() print(t[1]) t[1] = { n = 1 } print(t[1]) end)";
+    let place = Place::with(&[("x.lua", script)]);
+    place.capture("t.pcap", &[0]);
+    for options in [&["--form", "expanded"][..], &["--form", "general"], &["--tier", "user"]] {
+        let run = place.run(&[&["replay", "--json", "x.lua", "t.pcap"], options].concat()).ends_with(0);
+        let lines = printed(&run);
+        assert!(lines[0] == "nil" && lines[1].starts_with("table: "), "{options:?}: {lines:?}");
+    }
 }
 
 #[test]

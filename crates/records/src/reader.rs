@@ -70,6 +70,7 @@ impl<'a> Reader<'a> {
         const IPV6: u64 = ArgumentKind::Ipv6 as u64;
         const MAC: u64 = ArgumentKind::Mac as u64;
         const CUT_STRING: u64 = ArgumentKind::CutString as u64;
+        const ENTRY: u64 = ArgumentKind::Entry as u64;
         Ok(match self.u64()? {
             NIL => Argument::Nil,
             BOOLEAN => Argument::Boolean(self.u64()? != 0),
@@ -85,6 +86,7 @@ impl<'a> Reader<'a> {
                 let [_, _, address @ ..] = self.u64()?.to_be_bytes();
                 Argument::Mac(address)
             }
+            ENTRY => Argument::String(b"table: entry"),
             _ => return Err(problem("unknown kind of argument")),
         })
     }

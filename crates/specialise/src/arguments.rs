@@ -138,7 +138,8 @@ impl Context<'_> {
             Abs::Object(Object::Text(text)) => {
                 return self.put_string(base, at, &Str::Const(text.clone()), RECORD_MAX);
             }
-            Abs::Float(_) | Abs::Object(_) | Abs::Entry { .. } | Abs::Structure { .. } | Abs::Union(_) => {
+            Abs::Entry { .. } => (ArgumentKind::Entry, vec![]),
+            Abs::Float(_) | Abs::Object(_) | Abs::Structure { .. } | Abs::Union(_) => {
                 (ArgumentKind::Nil, vec![])
             }
         };
