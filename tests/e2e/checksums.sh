@@ -47,12 +47,7 @@ end)
 LUA
 
 # Answers with what it gets: TCP and UDP, both families.
-ip netns exec "$RIGHT" python3 - >"$WORK/server.out" 2>"$WORK/server.err" <<'PYTHON' &
-import packets
-packets.reverse(packets.servers(["192.0.2.2", "2001:db8::2"], [8080]))
-PYTHON
-PIDS+=($!)
-eventually "the server listens" grep -qs listening "$WORK/server.out"
+serve_pair 8080
 
 # ask: the service by its other address, with messages of all lengths up to what takes several segments.
 ask() {

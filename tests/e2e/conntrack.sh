@@ -52,19 +52,9 @@ netfilter.register { pf = nf.proto.INET, hooknum = nf.inet.LOCAL_IN, priority = 
 end }
 LUA
 
-ip netns exec "$RIGHT" python3 - >"$WORK/server.out" 2>"$WORK/server.err" <<'PYTHON' &
-import packets
-packets.reverse(packets.servers(["192.0.2.2", "2001:db8::2"], [7000]))
-PYTHON
-PIDS+=($!)
-eventually "the server listens" grep -qs listening "$WORK/server.out"
+serve_pair 7000
 
-ask() {
-    ip netns exec "$LEFT" timeout 60 python3 -c '
-import packets
-packets.ask(["192.0.2.2", "2001:db8::2"], 7000, 20)
-print("all answered")'
-}
+ask() { ask_pair 7000 20; }
 of() { "$MOONHOOK" exec right -e "print($1)" 2>&1; }
 # counted TOOL: what the rule has counted.
 counted() { ip netns exec "$RIGHT" "$1" -L INPUT -v -x -n | awk '/connmark|mark match/ { print $1 }'; }

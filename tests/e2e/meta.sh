@@ -58,19 +58,9 @@ require("tc").ingress(function(pkt)
 end)
 LUA
 
-ip netns exec "$RIGHT" python3 - >"$WORK/server.out" 2>"$WORK/server.err" <<'PYTHON' &
-import packets
-packets.reverse(packets.servers(["192.0.2.2", "2001:db8::2"], [7000]))
-PYTHON
-PIDS+=($!)
-eventually "the server listens" grep -qs listening "$WORK/server.out"
+serve_pair 7000
 
-ask() {
-    ip netns exec "$LEFT" timeout 60 python3 -c '
-import packets
-packets.ask(["192.0.2.2", "2001:db8::2"], 7000, 20, [1, 101, 3000000])
-print("all answered")'
-}
+ask() { ask_pair 7000 20 "[1, 101, 3000000]"; }
 of() { "$MOONHOOK" exec "$1" -e "print($2)" 2>&1; }
 
 is "all answered" ask

@@ -38,19 +38,9 @@ $3
 LUA
 }
 
-ip netns exec "$RIGHT" python3 - >"$WORK/server.out" 2>"$WORK/server.err" <<'PYTHON' &
-import packets
-packets.reverse(packets.servers(["192.0.2.2", "2001:db8::2"], [7000]))
-PYTHON
-PIDS+=($!)
-eventually "the server listens" grep -qs listening "$WORK/server.out"
+serve_pair 7000
 
-ask() {
-    ip netns exec "$LEFT" timeout 60 python3 -c '
-import packets, sys
-packets.ask(["192.0.2.2", "2001:db8::2"], 7000, float(sys.argv[1]))
-print("all answered")' "$1"
-}
+ask() { ask_pair 7000 "$1"; }
 errors() { ip netns exec "$1" python3 -c 'import packets; print(packets.checksum_errors())'; }
 
 is "all answered" ask 20
