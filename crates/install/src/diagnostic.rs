@@ -6,6 +6,7 @@ use crate::sys::MOST_AT_ONCE;
 use crate::{Holder, InstallError};
 use moonhook_diagnostic::Diagnostic;
 use nix::errno::Errno;
+use strsim::levenshtein;
 
 impl InstallError {
     /// The stable code; `crates/cli/explain` has a page about each.
@@ -218,7 +219,7 @@ fn removal(interface: &str, netns: Option<&str>, holder: Option<&Holder>) -> Str
 
 /// `did you mean …`, where one name is close; else the names there are.
 fn choice(wanted: &str, existing: &[String]) -> Option<String> {
-    let nearest = existing.iter().map(|name| (distance(wanted, name), name)).min();
+    let nearest = existing.iter().map(|name| (levenshtein(wanted, name), name)).min();
     match nearest {
         None => None,
         Some((distance, name)) if distance <= 1 + wanted.len() / 4 => Some(format!("did you mean '{name}'?")),
@@ -228,22 +229,6 @@ fn choice(wanted: &str, existing: &[String]) -> Option<String> {
             Some(format!("there is {}{more}", list(&quoted)))
         }
     }
-}
-
-/// Levenshtein distance in characters.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let change = diagonal + usize::from(from != *to);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]
@@ -264,7 +249,7 @@ mod tests {
     #[test]
     fn distance_is_levenshteins() {
         for (a, b, expected) in [("", "", 0), ("abc", "abc", 0), ("kitten", "sitting", 3), ("", "ab", 2)] {
-            assert_eq!(distance(a, b), expected, "{a} {b}");
+            assert_eq!(levenshtein(a, b), expected, "{a} {b}");
         }
     }
 
