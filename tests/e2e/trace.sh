@@ -116,6 +116,10 @@ refused MH0115 "no tracepoint 'raw_tp/sys_entr'" 'require("trace").on("raw_tp/sy
 grep -q sys_enter "$WORK/fails.err" || die "$(cat "$WORK/fails.err")"
 refused MH0211 "no field 'idd'" 'require("trace").on("raw_tp/sys_enter", function(e) return e.idd end)' check "$WORK/refused.lua"
 refused MH0211 "no field 'lenn'" 'require("trace").on("raw_tp/netif_receive_skb", function(e) return e.skb.lenn end)' check "$WORK/refused.lua"
+for value in 'tostring(e)' 'tostring(e.task)' 'e[1]' 'print(e)' 'print(e.task)'; do
+    refused "MH0[0-9]*" . "require('trace').on('raw_tp/sys_enter', function(e) return $value end)" check "$WORK/refused.lua"
+    ! grep -q -- "--form expanded" "$WORK/fails.err" || die "$value: there is no other form: $(cat "$WORK/fails.err")"
+done
 refused MH0117 "kprobe/tcp_connect" 'require("trace").on("kprobe/tcp_connect", print)' check "$WORK/refused.lua"
 refused MH0029 "expanded code alone" 'require("trace").on("raw_tp/sys_enter", function() end)' check --form general "$WORK/refused.lua"
 refused MH0030 "get no packets" 'require("trace").on("raw_tp/sys_enter", function() end)' bench "$WORK/refused.lua"

@@ -171,7 +171,11 @@ impl General<'_> {
             text: String::new(),
             name: None,
         };
-        LowerError { kind: LowerErrorKind::Internal { message }, place: Box::new(place) }
+        LowerError {
+            kind: LowerErrorKind::Internal { message },
+            place: Box::new(place),
+            has_no_other_form: false,
+        }
     }
 
     /// The program: the handlers of the list (address and number) one after another, until one has a verdict other than `PASS`.

@@ -99,6 +99,10 @@ fn first_accepted<T>(
                 }
             }
         }
+        Err((EngineError::Lower(mut error), _)) if traces => {
+            error.has_no_other_form = true;
+            Err(error.into())
+        }
         outcome => outcome.map_err(|failed| with_line(failed, snapshot)),
     }
 }

@@ -9,6 +9,8 @@ use std::borrow::Cow;
 pub struct LowerError {
     pub kind: LowerErrorKind,
     pub place: Box<Place>,
+    /// The script can have code of this form only.
+    pub has_no_other_form: bool,
 }
 
 /// Why lowering stops.
@@ -205,7 +207,7 @@ impl LowerError {
 
     pub fn diagnostic(&self) -> Diagnostic {
         let (code, reason, mut help) = self.kind.describe();
-        if self.kind.has_general_form() {
+        if self.kind.has_general_form() && !self.has_no_other_form {
             help = format!("leave out `--form expanded`, or {help}");
         }
         Diagnostic::new(code, self.kind.to_string()).at((*self.place).clone()).reason(reason).help(help)

@@ -56,6 +56,11 @@ fn index_value(
                 Abs::Union(_) => context.arms_of_each(key, &mut |context, key| {
                     index_value(context, &Abs::Object(object.clone()), key, name, certain)
                 }),
+                _ if context.target.hook.is_trace() => context.unsupported(
+                    "reading an event's field by what is no constant name",
+                    "write the field's name after a dot",
+                    names::text(name),
+                ),
                 Abs::Int(_) => context.unsupported(
                     "indexing a packet by a number",
                     "read a byte with `pkt:getbyte(offset)`; offsets count from 0",

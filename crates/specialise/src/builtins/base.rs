@@ -203,6 +203,9 @@ pub fn text_of(context: &mut Context<'_>, value: &Abs) -> Result<Str> {
 /// What `tostring` makes of an object: of the packet and of the second argument its bytes.
 pub fn object_text(context: &mut Context<'_>, object: &Object) -> Result<Str> {
     match object {
+        Object::Packet if context.target.hook.is_trace() => {
+            context.unsupported("the text of an event", "print its fields", Some("tostring"))
+        }
         Object::Packet => {
             let length = context.packet_length();
             context.check_readable(length);

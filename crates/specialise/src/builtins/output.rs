@@ -1,6 +1,6 @@
 //! `print` at packet time: an event whose text user space puts together.
 
-use super::base::object_text;
+use super::base::{object_text, text_of};
 use super::call::{Call, Row, returns};
 use super::format;
 use crate::context::{Context, Result};
@@ -52,6 +52,7 @@ impl Line {
 fn sendable(context: &mut Context<'_>, value: &Abs) -> Result<Abs> {
     match value {
         Abs::Object(object) => Ok(Abs::Str(object_text(context, object)?)),
+        Abs::Structure { .. } => Ok(Abs::Str(text_of(context, value)?)),
         Abs::Float(_) => {
             let help = "print integers, strings and booleans".to_string();
             context.refuse(LowerErrorKind::Float { what: "a float is printed".into(), help }, Some("print"))
@@ -61,6 +62,7 @@ fn sendable(context: &mut Context<'_>, value: &Abs) -> Result<Abs> {
                 Variant::Object(id) => {
                     matches!(context.known.objects.get(*id), Some(Object::Text(_)))
                 }
+                Variant::Structure(_) => false,
                 _ => true,
             };
             if union.variants.iter().all(|variant| has_text(context, variant)) {

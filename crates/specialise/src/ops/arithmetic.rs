@@ -318,7 +318,9 @@ fn length(context: &mut Context<'_>, operand: Named, certain: bool) -> Result<Ab
             let word = context.string_length(text)?;
             Ok(Abs::Int(word))
         }
-        Abs::Object(Object::Packet) => Ok(Abs::Int(context.packet_length())),
+        Abs::Object(Object::Packet) if !context.target.hook.is_trace() => {
+            Ok(Abs::Int(context.packet_length()))
+        }
         Abs::Object(Object::Argument) => Ok(Abs::int(crate::value::ARGUMENT_SIZE)),
         Abs::Object(Object::Table(table)) => crate::tables::length(context, *table),
         Abs::Object(Object::Made(table)) => {
