@@ -7,10 +7,10 @@ CARGO_TARGET_DIR ?= target
 
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help demo test quick build install lint bench fuzz soak kernels
+.PHONY: help demo test quick build install lint bench bench-wire fuzz soak kernels
 
 help: ## say what there is
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
 demo: ## filter real HTTPS traffic between two network namespaces, then clean up
 	@scripts/demo
@@ -38,6 +38,10 @@ lint: ## check formatting and lints, warnings are errors
 bench: ## measure against hand-written C, Lua and LuaJIT; writes bench/results
 	@scripts/setup bench
 	@scripts/bench
+
+bench-wire: ## measure DoS mitigation, router and load balancer with frames that travel, next to C, nft and the kernel
+	@scripts/setup bench
+	@scripts/bench --wire --rounds 21
 
 kernels: ## run the tests on other kernels, in a machine in software (KERNELS="6.12 6.16 newest"); at most 40 minutes
 	@scripts/setup kernels

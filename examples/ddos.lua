@@ -13,7 +13,7 @@ local FULL <const> = BURST * COST
 local blocked = map { key = "ipv4", value = { hits = "int" }, capacity = 1000000, lpm = true }
 local blocked6 = map { key = "ipv6", value = { hits = "int" }, capacity = 100000, lpm = true }
 -- Ports that answers of reflectors come from: chargen, NTP, SSDP, memcached and the like.
-local reflectors = map { key = "int", value = "boolean", capacity = 1024 }
+local reflectors = {}
 for _, port in ipairs { 17, 19, 111, 123, 137, 161, 389, 1900, 5353, 11211 } do
   reflectors[port] = true
 end

@@ -89,7 +89,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Compiles `bench/c/NAME.c`.
-    fn compile_c(&self, name: &str) -> Result<PathBuf, Error> {
+    pub fn compile_c(&self, name: &str) -> Result<PathBuf, Error> {
         let object = self.folder.path().join(format!("{name}.bpf.o"));
         let [clang, options @ ..] = CLANG;
         // Debian keeps <asm/types.h> there; clang does not look for it when the target is bpf.
@@ -125,6 +125,11 @@ impl<'a> Builder<'a> {
             self.write(name, lists::text(&work.list).as_bytes())?;
         }
         self.write(&file, &text)
+    }
+
+    /// The script `examples/NAME.lua`.
+    pub fn example(&self, name: &str) -> PathBuf {
+        self.arguments.examples.join(format!("{name}.lua"))
     }
 
     pub fn folder(&self) -> &Path {

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::process;
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub struct Machine {
     pub processor: String,
     pub processors: usize,

@@ -22,7 +22,9 @@ mod report;
 mod results;
 mod rounds;
 mod routes;
+mod running;
 mod script;
+mod wire;
 mod works;
 
 use std::path::PathBuf;
@@ -57,6 +59,9 @@ struct Arguments {
     /// Write the frames to this pcap file, and measure nothing
     #[arg(long)]
     frames: Option<PathBuf>,
+    /// Measure frames that travel through the three uses of the XDP paper, next to C, nft and the kernel, and nothing else
+    #[arg(long, conflicts_with_all = ["objects", "peers_only", "frames"])]
+    wire: bool,
     /// Rounds; the median of an odd number is one of them
     #[arg(long, default_value_t = 63, value_parser = clap::value_parser!(u16).range(3..))]
     rounds: u16,
@@ -72,6 +77,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let outcome = match &arguments.frames {
         Some(path) => capture::write(path, &works::all()).map(|()| true),
+        None if arguments.wire => run_wire(&arguments),
         None => run(&arguments).map(|results| arguments.peers_only || results.met()),
     };
     match outcome {
@@ -85,10 +91,7 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<Results, Error> {
-    let works: Vec<_> = works::all()
-        .into_iter()
-        .filter(|work| arguments.only.as_ref().is_none_or(|only| work.title.contains(only.as_str())))
-        .collect();
+    let works: Vec<_> = works::all().into_iter().filter(|work| arguments.wants(work.title)).collect();
     routes::enter()?;
     let progress = progress_bar(works.len() as u64 * u64::from(arguments.rounds));
     let builder = Builder::new(arguments)?;
@@ -110,18 +113,33 @@ fn run(arguments: &Arguments) -> Result<Results, Error> {
     Ok(results)
 }
 
-fn write_results(arguments: &Arguments, results: &Results, table: &str) -> Result<(), Error> {
-    let folder = arguments.bench.join("results");
-    let write = |name: &str, text: String| {
+fn run_wire(arguments: &Arguments) -> Result<bool, Error> {
+    let progress = progress_bar(0);
+    let results = wire::run(arguments, &progress);
+    progress.finish_and_clear();
+    results.map(|results| results.met())
+}
+
+impl Arguments {
+    /// Whether a work of that title is measured.
+    fn wants(&self, title: &str) -> bool {
+        self.only.as_ref().is_none_or(|only| title.contains(only.as_str()))
+    }
+
+    fn write_result(&self, name: &str, text: String) -> Result<(), Error> {
+        let folder = self.bench.join("results");
+        std::fs::create_dir_all(&folder).map_err(Error::system(format!("make {}", folder.display())))?;
         let path = folder.join(name);
         std::fs::write(&path, text).map_err(Error::system(format!("write {}", path.display())))
-    };
-    std::fs::create_dir_all(&folder).map_err(Error::system(format!("make {}", folder.display())))?;
+    }
+}
+
+fn write_results(arguments: &Arguments, results: &Results, table: &str) -> Result<(), Error> {
     let numbers = serde_json::to_string_pretty(results)
         .map_err(|error| Error::System { what: "write the numbers as JSON".into(), error: error.into() })?;
-    write("latest.json", numbers + "\n")?;
-    write("latest.svg", plot::draw(results)?)?;
-    write("latest.md", table.to_string())
+    arguments.write_result("latest.json", numbers + "\n")?;
+    arguments.write_result("latest.svg", plot::draw(results)?)?;
+    arguments.write_result("latest.md", table.to_string())
 }
 
 fn progress_bar(steps: u64) -> ProgressBar {

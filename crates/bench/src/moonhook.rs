@@ -2,8 +2,8 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -13,12 +13,11 @@ use crate::error::Error;
 use crate::process;
 use crate::results::ToolResult;
 use crate::rounds::Cost;
+use crate::running::Running;
 use crate::works;
 
 /// Each in a process of its own, as a person would run it.
 const RUNS: usize = 21;
-const LONGEST_START: Duration = Duration::from_secs(20);
-const LONGEST_STOP: Duration = Duration::from_secs(5);
 /// Time for what the command does after it has attached, before its memory is read.
 const SETTLE: Duration = Duration::from_millis(500);
 
@@ -82,10 +81,9 @@ fn memory(arguments: &Arguments, builder: &Builder) -> Result<(u64, u64), Error>
         .max_by_key(|work| work.list.len())
         .ok_or_else(|| Error::Peer { contestant: "moonhook run".into(), message: "no such work".into() })?;
     let script = builder.script(&work)?;
-    let mut running = Running::start(&arguments.moonhook, &script, builder.folder().join("run.log"))?;
-    running.wait_until_attached()?;
+    let running = start(&arguments.moonhook, &script, builder.folder().join("run.log"))?;
     std::thread::sleep(SETTLE);
-    running.resident()
+    resident(running.id())
 }
 
 const INTERFACE: &str = "mhbench0";
@@ -94,82 +92,37 @@ const INTERFACE: &str = "mhbench0";
 const WITH_VETH: &str = r#"ip link add mhbench0 type veth peer name mhbench1 && ip link set mhbench0 up &&
     ip link set mhbench1 up && exec "$@""#;
 
-/// `moonhook run` in a network namespace of its own, which ends with it; stopped when dropped.
-struct Running {
-    child: Child,
-    log: PathBuf,
-}
-
-impl Running {
-    fn start(moonhook: &Path, script: &Path, log: PathBuf) -> Result<Self, Error> {
-        let file = std::fs::File::create(&log).map_err(Error::system("make a log file"))?;
-        // Each of these becomes the next, so that the child's process id is the command's.
-        let child = Command::new("unshare")
-            .args(["--net", "sh", "-c", WITH_VETH, "sh"])
-            .arg(moonhook)
-            .args(["run", INTERFACE])
-            .arg(script)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(file)
-            .spawn()
-            .map_err(Error::system("start moonhook run"))?;
-        Ok(Running { child, log })
-    }
-
-    fn wait_until_attached(&mut self) -> Result<(), Error> {
-        let started = Instant::now();
-        while !self.has_attached() {
-            let ended = self.child.try_wait().map_err(Error::system("wait for moonhook run"))?.is_some();
-            if ended || started.elapsed() > LONGEST_START {
-                let output = std::fs::read_to_string(&self.log).unwrap_or_default();
-                return Err(Error::Command { command: "moonhook run".into(), output });
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        Ok(())
-    }
-
-    /// False also while there is no such interface yet.
-    fn has_attached(&self) -> bool {
-        let pid = self.child.id().to_string();
+/// `moonhook run` in a network namespace of its own, which ends with it.
+fn start(moonhook: &Path, script: &Path, log: PathBuf) -> Result<Running, Error> {
+    // Each of these becomes the next, so that the child's process id is the command's.
+    let mut command = Command::new("unshare");
+    command.args(["--net", "sh", "-c", WITH_VETH, "sh"]).arg(moonhook).args(["run", INTERFACE]).arg(script);
+    let mut running = Running::start(&mut command, log)?;
+    let pid = running.id().to_string();
+    // False also while there is no such interface yet.
+    running.wait_until(|| {
         let show = ["nsenter", "--net", "--target", &pid, "ip", "link", "show", "dev", INTERFACE];
         process::words(&show).is_ok_and(|link| link.contains("prog/xdp"))
-    }
-
-    fn resident(&self) -> Result<(u64, u64), Error> {
-        let path = format!("/proc/{}/status", self.child.id());
-        let file = std::fs::File::open(&path).map_err(Error::system(format!("open {path}")))?;
-        let (mut resident, mut peak) = (None, None);
-        for line in BufReader::new(file).lines().map_while(Result::ok) {
-            let kib = || line.split_whitespace().nth(1)?.parse().ok();
-            match line.split(':').next() {
-                Some("VmRSS") => resident = kib(),
-                Some("VmHWM") => peak = kib(),
-                _ => {}
-            }
-        }
-        resident
-            .zip(peak)
-            .ok_or_else(|| Error::Peer { contestant: path, message: "says nothing about memory".into() })
-    }
+    })?;
+    Ok(running)
 }
 
-impl Drop for Running {
-    /// As Ctrl-C would, so that the command takes back what it attached; killed if it does not end.
-    fn drop(&mut self) {
-        let pid = nix::unistd::Pid::from_raw(self.child.id() as i32);
-        let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT);
-        let asked = Instant::now();
-        while matches!(self.child.try_wait(), Ok(None)) {
-            if asked.elapsed() > LONGEST_STOP {
-                let _ = self.child.kill();
-                let _ = self.child.wait();
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(20));
+/// VmRSS and VmHWM, in KiB.
+fn resident(pid: u32) -> Result<(u64, u64), Error> {
+    let path = format!("/proc/{pid}/status");
+    let file = std::fs::File::open(&path).map_err(Error::system(format!("open {path}")))?;
+    let (mut resident, mut peak) = (None, None);
+    for line in BufReader::new(file).lines().map_while(Result::ok) {
+        let kib = || line.split_whitespace().nth(1)?.parse().ok();
+        match line.split(':').next() {
+            Some("VmRSS") => resident = kib(),
+            Some("VmHWM") => peak = kib(),
+            _ => {}
         }
     }
+    resident
+        .zip(peak)
+        .ok_or_else(|| Error::Peer { contestant: path, message: "says nothing about memory".into() })
 }
 
 #[cfg(test)]
