@@ -17,7 +17,7 @@ local servers = {
 }
 
 local slots = map { key = "int", value = "int", capacity = SLOTS }
-local alive = map { key = "int", value = "boolean", capacity = 1024 }
+local alive = {} -- By number; control code alone looks at it.
 local connections = map { key = "int", value = "int", capacity = 1000000, evict = "lru" }
 
 -- FNV-1a, 32 bits.
@@ -57,6 +57,7 @@ local function fill()
   end
 end
 
+-- Slots first: a connection that is forgotten begins anew with them.
 function set_server(name, is_alive)
   for number, server in ipairs(servers) do
     if server.name == name then
@@ -64,6 +65,11 @@ function set_server(name, is_alive)
     end
   end
   fill()
+  for connection, number in pairs(connections) do
+    if not alive[number] then
+      connections[connection] = nil
+    end
+  end
 end
 
 for number in ipairs(servers) do
@@ -90,7 +96,7 @@ xdp.attach(function(pkt)
   end
   local connection = number_of(pkt, tcp)
   local number = connections[connection]
-  if not number or not alive[number] then
+  if not number then
     number = slots[(connection >> 32 ~ connection) % SLOTS]
     if not number then
       return action.DROP

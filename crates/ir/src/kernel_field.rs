@@ -93,11 +93,10 @@ pub static STATE_OUT: KernelField = address("nf_hook_state", "out");
 pub static DEVICE_NUMBER: KernelField = number("net_device", "ifindex", Size::B4);
 
 pub static SKB_CONNECTION: KernelField = number("sk_buff", "_nfct", Size::B8);
-pub static SKB_TIME: KernelField = number("sk_buff", "tstamp", Size::B8);
 pub static CONNECTION_STATUS: KernelField = number("nf_conn", "status", Size::B8);
 pub static CONNECTION_MARK: KernelField = number("nf_conn", "mark", Size::B4);
 
-static FIELDS: [&KernelField; 11] = [
+static FIELDS: [&KernelField; 10] = [
     &SKB_MARK,
     &SKB_PRIORITY,
     &SKB_HASH,
@@ -106,7 +105,6 @@ static FIELDS: [&KernelField; 11] = [
     &STATE_OUT,
     &DEVICE_NUMBER,
     &SKB_CONNECTION,
-    &SKB_TIME,
     &CONNECTION_STATUS,
     &CONNECTION_MARK,
 ];
