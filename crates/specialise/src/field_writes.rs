@@ -7,7 +7,9 @@ use crate::value::{Abs, Object, Space, Str};
 use crate::{given, objects};
 use moonhook_hook::Metadata;
 use moonhook_ir::words::{Branches, PathState};
-use moonhook_packet::protocols::{Assignment, Field, Protocol, fix_checksums, member, protocol, protocols};
+use moonhook_packet::protocols::{
+    Assignment, Field, Protocol, fix_checksums_apart, member, protocol, protocols,
+};
 use moonhook_packet::{Takes, Value};
 
 /// `object.key = value`.
@@ -204,7 +206,7 @@ pub fn write_text<'a>(
         {
             context.write_packet(to, Slice { space, start, length })?;
             context.packet_written();
-            fix_checksums(context)?;
+            fix_checksums_apart(context)?;
         }
         done.push(context.take_state());
     }

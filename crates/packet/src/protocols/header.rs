@@ -3,7 +3,7 @@
 use crate::assign::{Refused, Takes};
 use crate::{Access, Fault, Machine, PacketState, Value, ValuePaths};
 use moonhook_ir::words::{Branches, Path, PathState, Word, WordPaths};
-use moonhook_ir::{BinaryOp, CompareOp};
+use moonhook_ir::{BinaryOp, CompareOp, FunctionId};
 
 /// What reading a header or a field makes: one path for each value that it may have.
 pub type Read<M> = fn(&mut M) -> Values<M>;
@@ -212,10 +212,7 @@ pub trait Headers: Machine {
             return parse(self);
         }
         let Some(function) = self.apart(&format!("find_{name}"), 0, give)? else { return parse(self) };
-        let packet = self.program_context();
-        let result = self.call_function(function, &[packet]);
-        let failed = self.compare(CompareOp::Eq, result, 0);
-        self.fail_if(failed, |machine| machine.fault(Fault::Unreadable));
+        let result = self.call_packet_function(function);
         let none = self.compare(CompareOp::Eq, result, ABSENT);
         let (none, there) = self.split(none);
         let mut paths: WordPaths<Self> = absent([none]).collect();
@@ -227,6 +224,33 @@ pub trait Headers: Machine {
         }
         paths.push(self.take_path(words));
         Ok(paths)
+    }
+
+    /// Has a function of its own do what `body` does with the packet, where fields are read by functions: the verifier walks it once, not for each
+    /// path that leads there. `None` where that is to be done in place.
+    fn done_apart(
+        &mut self,
+        name: &str,
+        body: fn(&mut Self, &[Word]) -> Result<(), Self::Stop>,
+    ) -> Result<Option<Word>, Self::Stop> {
+        if !self.reads_apart() {
+            return Ok(None);
+        }
+        let function = self.apart(name, 0, body)?;
+        Ok(function.map(|function| self.call_packet_function(function)))
+    }
+
+    /// What a function without parameters gives that reads the packet, or changes what it has; an error where it fails, which is 0.
+    fn call_packet_function(&mut self, function: FunctionId) -> Word {
+        let packet = self.program_context();
+        let result = self.call_function(function, &[packet]);
+        // It may have the kernel gather the packet in one place.
+        if self.hook().pull().is_some() {
+            self.note_packet_moved();
+        }
+        let failed = self.compare(CompareOp::Eq, result, 0);
+        self.fail_if(failed, |machine| machine.fault(Fault::Unreadable));
+        result
     }
 
     /// Ends a function that was made for [`Headers::shared`]: 0 where the packet cannot be read, which is what functions give that fail.

@@ -47,6 +47,10 @@ fn assign<M: Machine>(machine: &mut M, place: Place, value: Value) -> Result<(),
 
 /// Words: is it there, where it starts.
 pub fn parse<M: Machine>(machine: &mut M) -> Parsing<M> {
+    machine.shared("icmp", parse_here, |machine, _| machine.give_packed(parse_here))
+}
+
+fn parse_here<M: Machine>(machine: &mut M) -> Parsing<M> {
     let mut paths = Vec::new();
     if let Some((start, _)) = transport::locate(machine, [1, 58], LENGTH, &mut paths)? {
         paths.push(machine.take_path(vec![Word::Imm(1), start]));

@@ -47,7 +47,7 @@ use crate::{Machine, PacketState, Value};
 use moonhook_ir::CompareOp;
 
 pub use answer::{Answer, answer, make_message, turn_back};
-pub use checksums::fix as fix_checksums;
+pub use checksums::{fix as fix_checksums, fix_apart as fix_checksums_apart};
 pub use dns_records::{
     MOST_RECORDS, Record as DnsRecord, Section as DnsSection, address as dns_address, message as dns_message,
     preference as dns_preference, record as dns_record, section as dns_section, target as dns_target,

@@ -4,7 +4,7 @@ use super::header::{Assignment, Headers, Parsing, Protocol, RefusedBy, Values, a
 use super::network::{self, IPV4, IPV6, Part};
 use super::{icmp, tcp, udp};
 use crate::assign::{Takes, word_of};
-use crate::lengths::{ChangeLength, End};
+use crate::lengths::ChangeLength;
 use crate::{Access, Machine, READABLE, Value, ValuePaths};
 use moonhook_ir::words::{Path, PathState, Word};
 use moonhook_ir::{BinaryOp, CompareOp, Size, UnaryOp};
@@ -113,9 +113,7 @@ pub fn make_room<M: Machine>(
     refused: &mut RefusedBy<M>,
 ) -> Result<(), M::Stop> {
     let Some(length) = word_of(value) else { return Ok(()) };
-    let Some([start, udp]) = whole_header(machine, refused)? else { return Ok(()) };
-    let words = machine.known_header("ip", network::parse)?;
-    let (ip, version) = (words[Part::Start as usize], words[Part::Version as usize]);
+    let Some(Place { start, udp, ip, version }) = place(machine, refused)? else { return Ok(()) };
     let end = machine.add(start, length);
     let six = machine.compare(CompareOp::Eq, version, 6);
     let six = machine.condition_word(six);
@@ -143,10 +141,76 @@ pub fn make_room<M: Machine>(
     Ok(())
 }
 
+/// Where a payload is that can be replaced.
+struct Place {
+    start: Word,
+    /// The UDP header; 0 where the payload is another one's.
+    udp: Word,
+    /// The IP header, and its version.
+    ip: Word,
+    version: Word,
+}
+
+/// Bits of the function's result: `start` below, then the others. Functions that fail give 0.
+const UDP: i64 = 16;
+const IP: i64 = 32;
+const VERSION: i64 = 48;
+/// Its result where there is no such payload.
+const ABSENT: i64 = 1;
+
+/// The payload of a packet that is no fragment; where there is none, the states go to `refused`.
+fn place<M: Machine>(machine: &mut M, refused: &mut RefusedBy<M>) -> Result<Option<Place>, M::Stop> {
+    let packed = match machine.done_apart("payload_place", place_apart)? {
+        Some(packed) => packed,
+        None => packed_place(machine)?,
+    };
+    if !machine.alive() {
+        return Ok(None);
+    }
+    let none = machine.compare(CompareOp::Eq, packed, ABSENT);
+    machine.leave_if(none, &mut refused.absent);
+    let part = |machine: &mut M, shift: i64, mask: i64| {
+        let part = machine.shr(packed, shift);
+        machine.and(part, mask)
+    };
+    Ok(machine.alive().then(|| Place {
+        start: part(machine, 0, 0xffff),
+        udp: part(machine, UDP, 0xffff),
+        ip: part(machine, IP, 0xffff),
+        version: part(machine, VERSION, 0xf),
+    }))
+}
+
+fn place_apart<M: Machine>(machine: &mut M, _: &[Word]) -> Result<(), M::Stop> {
+    let packed = packed_place(machine)?;
+    machine.give(packed);
+    Ok(())
+}
+
+fn packed_place<M: Machine>(machine: &mut M) -> Result<Word, M::Stop> {
+    let mut absent = Vec::new();
+    let mut paths = Vec::new();
+    if let Some([start, udp]) = whole_header(machine, &mut absent)? {
+        let words = machine.known_header("ip", network::parse)?;
+        let mut packed = start;
+        let parts = [(udp, UDP), (words[Part::Start as usize], IP), (words[Part::Version as usize], VERSION)];
+        for (part, shift) in parts {
+            let part = machine.shl(part, shift);
+            packed = machine.binary(BinaryOp::Or, packed, part);
+        }
+        paths.push(machine.take_path(vec![packed]));
+    }
+    machine.enter(absent)?;
+    if machine.alive() {
+        paths.push(machine.take_path(vec![Word::Imm(ABSENT)]));
+    }
+    machine.meet_word(paths)
+}
+
 /// Where the payload starts, and the UDP header, if there is one (0 otherwise), of a packet that is no fragment.
 fn whole_header<M: Machine>(
     machine: &mut M,
-    refused: &mut RefusedBy<M>,
+    absent: &mut Vec<M::State>,
 ) -> Result<Option<[Word; 2]>, M::Stop> {
     let mut paths = Vec::new();
     let (state, words, others) = machine.found("tcp", tcp::parse)?;
@@ -168,34 +232,33 @@ fn whole_header<M: Machine>(
         let start = machine.add(words[1], i64::from(icmp::LENGTH));
         paths.push(machine.take_path(vec![start, Word::Imm(0)]));
     }
-    refused.absent.extend(others);
+    absent.extend(others);
     let Some(&[start, udp]) = machine.meet(paths)?.as_deref() else { return Ok(None) };
     let words = machine.known_header("ip", network::parse)?;
     let more = machine.compare(CompareOp::Ne, words[Part::MoreFragments as usize], 0);
-    machine.leave_if(more, &mut refused.absent);
+    machine.leave_if(more, absent);
     Ok(machine.alive().then_some([start, udp]))
 }
 
 /// Makes the frame longer or shorter, so that it ends there.
 fn set_end<M: Machine>(machine: &mut M, end: Word, refused: &mut RefusedBy<M>) -> Result<(), M::Stop> {
     let before = machine.packet_length();
-    let longer = machine.compare(CompareOp::SGt, end, before);
-    let (longer, other) = machine.split(longer);
+    let by = machine.sub(end, before);
+    let same = machine.compare(CompareOp::Eq, by, 0);
+    let (same, other) = machine.split(same);
     machine.resume(other);
-    let shorter = machine.compare(CompareOp::SLt, end, before);
-    let (shorter, same) = machine.split(shorter);
     let mut done = vec![same];
-    machine.resume(longer);
+    let mut unmoved = Vec::new();
     if machine.alive() {
-        let bytes = machine.sub(end, before);
-        machine.grow(End::Tail, bytes, &mut refused.longer)?;
+        machine.move_tail(by, &mut unmoved)?;
         done.push(machine.take_state());
     }
-    machine.resume(shorter);
+    machine.enter(unmoved)?;
     if machine.alive() {
-        let bytes = machine.sub(before, end);
-        machine.shrink(End::Tail, bytes, &mut refused.shorter)?;
-        done.push(machine.take_state());
+        let shorter = machine.compare(CompareOp::SLt, by, 0);
+        let (shorter, longer) = machine.split(shorter);
+        refused.shorter.push(shorter);
+        refused.longer.push(longer);
     }
     machine.enter(done)
 }

@@ -64,6 +64,10 @@ fn assign<M: Machine>(machine: &mut M, place: Place, value: Value) -> Result<(),
 
 /// Words: is it there, where it starts, where its payload starts.
 pub fn parse<M: Machine>(machine: &mut M) -> Parsing<M> {
+    machine.shared("tcp", parse_here, |machine, _| machine.give_packed(parse_here))
+}
+
+fn parse_here<M: Machine>(machine: &mut M) -> Parsing<M> {
     let mut paths = Vec::new();
     let Some((start, header)) = transport::locate(machine, [6, 6], FIXED, &mut paths)? else {
         return Ok(paths);
