@@ -176,7 +176,9 @@ fn nil_leaves_nothing_of_a_sum() {
         return;
     }
     let (one, other) = (frame("udp:one\\stwo"), frame("tcp"));
-    for other_does in ["N = nil", "M = nil N = M M = 5 M = nil", "N = M if #pkt > 9 then M = nil end"] {
+    for other_does in
+        ["N = nil", "M = nil N = M M = 5 M = nil", "N = M if #pkt > 9 then M = nil end", "N = 7 N = nil"]
+    {
         let text = counting(("local m", "n"), "N = (N or 0) + 1", other_does).replace('M', "m");
         for _ in 0..10 {
             let (program, _, name) = loaded_as(&text, Some(Form::Expanded));

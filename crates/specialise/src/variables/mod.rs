@@ -90,9 +90,11 @@ impl Context<'_> {
             return Ok(());
         }
         self.known.variables.forget_loads(index);
-        let mut words = self.encode(value, &form);
-        self.clear_nil(index, (value, &form), &mut words);
-        // The tag is first (`sums.rs`).
+        let words = self.encode(value, &form);
+        if sums::is_nil_or_integer(&form) {
+            self.store_nil_or_integer(index, base, value, &words);
+            return Ok(());
+        }
         let first = if matches!(form, Form::Union(_)) { 0 } else { 8 };
         for (index, word) in words.iter().enumerate() {
             self.store(base, first + 8 * index as i16, Size::B8, *word);

@@ -1,8 +1,8 @@
 //! Sums of variables that may be nil: `n = (n or 0) + 1` is an atomic addition as well.
 //!
 //! Of nil and integers, nil has payload 0, so that what adds to it adds to the payload, and says behind that that it is an integer. Of
-//! CPUs that all make the first sum none is lost then. Who assigns nil writes the tag first and then the payload: if another CPU
-//! adds in between, the variable is an integer, and is never nil with a payload.
+//! CPUs that all make the first sum none is lost then. Who assigns an integer writes the payload before the tag, too, and who
+//! assigns nil the tag before the payload: whatever other CPUs do in between, the variable is never nil with another payload than 0.
 
 use super::Variables;
 use crate::context::{Context, Result};
@@ -11,7 +11,7 @@ use crate::state::Facts;
 use crate::value::{Abs, Variant, Word};
 use moonhook_ir as ir;
 use moonhook_ir::words::Words;
-use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
+use moonhook_ir::{CompareOp, Op, Size};
 
 /// A value behind a join that is what was read of a variable, nil being 0, plus something.
 pub enum MetSum {
@@ -53,19 +53,32 @@ impl Context<'_> {
         Ok(true)
     }
 
-    /// The words that are stored in a variable: nil has payload 0 where it is added to.
-    pub(super) fn clear_nil(&mut self, index: usize, (value, form): (&Abs, &Form), words: &mut [Word]) {
+    /// Assigns a value to a variable that is nil or an integer.
+    pub(super) fn store_nil_or_integer(
+        &mut self,
+        index: usize,
+        base: ir::Value,
+        value: &Abs,
+        words: &[Word],
+    ) {
+        let disps: [i16; 2] = if *value == Abs::Nil { [0, 8] } else { [8, 0] };
+        for disp in disps {
+            self.store(base, disp, Size::B8, words[disp as usize / 8]);
+        }
         let Abs::Union(union) = value else { return };
-        if !is_nil_or_integer(form) || !union.variants.contains(&Variant::Nil) {
+        if !union.variants.contains(&Variant::Nil) {
             return;
         }
         if !self.known.variables.summed.contains(&index) {
             self.known.variables.unclear.insert(index);
             return;
         }
-        let is_integer = self.compare(CompareOp::Eq, words[0], Variant::Int.tag());
-        let is_integer = self.condition_word(is_integer);
-        words[1] = self.binary(BinaryOp::Mul, words[1], is_integer);
+        // An integer, as which another CPU may add to it by now, stays as it is.
+        let is_nil = self.compare(CompareOp::Eq, words[0], Variant::Nil.tag());
+        let is_nil = self.condition_word(is_nil);
+        let mask = self.sub(is_nil, Word::Imm(1));
+        let value = self.value(mask);
+        self.emit(Op::Atomic { op: ir::AtomicOp::And, size: Size::B8, base, disp: 8, value });
     }
 
     /// Notes what was read of a variable that may be nil.
@@ -81,7 +94,7 @@ impl Context<'_> {
 }
 
 /// What can be nothing else, and can be both.
-fn is_nil_or_integer(form: &Form) -> bool {
+pub(super) fn is_nil_or_integer(form: &Form) -> bool {
     matches!(form, Form::Union(variants) if **variants == [Variant::Nil, Variant::Int])
 }
 
