@@ -226,13 +226,16 @@ impl Shared {
     }
 
     /// The same where every read is one of two words. A handler that reads at this moment has the old tag with the old payload or
-    /// the new one: so a payload that means something is not replaced by one that means something else, other than by 0.
+    /// the new one: so a payload that means something is not replaced by one that means something else, but an integer by 0.
     fn store_tagged(&self, section: &DataSection<'_>, value: &Value) -> Result<(), String> {
         let [tag, payload] = self.words(value).ok_or_else(|| self.refusal(value))?;
         let [present, _] = self.steady(section);
         let has_payload = |tag: u64| self.kind(tag).is_none_or(|kind| kind.content.has_payload());
         if !has_payload(tag) {
-            self.store_tag(section, tag);
+            match self.kind(present).map(|kind| &kind.content) {
+                Some(VariableContent::Integer) => self.store_tag(section, tag),
+                _ => _ = section.store(self.offset, tag),
+            }
             return Ok(());
         }
         if tag != present && has_payload(present) {
