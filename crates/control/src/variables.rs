@@ -211,18 +211,31 @@ impl Shared {
     /// Gives the handlers a value of one of the kinds that the variable has.
     fn store_as_declared(&self, section: &DataSection<'_>, value: &Value) -> Result<(), String> {
         let words = self.words(value).ok_or_else(|| self.refusal(value))?;
-        self.store(section, words);
+        match value {
+            Value::Nil => self.store_tag(section, words[0]),
+            _ => self.store(section, words),
+        }
         Ok(())
     }
 
+    /// Stores what says all with its tag. Handlers that add to a nil add to payload 0; the tag comes first, so that the payload
+    /// is 0 where one adds in between, and not behind a nil something else.
+    fn store_tag(&self, section: &DataSection<'_>, tag: u64) {
+        section.store(self.offset, tag);
+        section.store(self.offset + 8, 0);
+    }
+
     /// The same where every read is one of two words. A handler that reads at this moment has the old tag with the old payload or
-    /// the new one: so a payload that means something is not replaced by one that means something else.
+    /// the new one: so a payload that means something is not replaced by one that means something else, but an integer by 0.
     fn store_tagged(&self, section: &DataSection<'_>, value: &Value) -> Result<(), String> {
         let [tag, payload] = self.words(value).ok_or_else(|| self.refusal(value))?;
         let [present, _] = self.steady(section);
         let has_payload = |tag: u64| self.kind(tag).is_none_or(|kind| kind.content.has_payload());
         if !has_payload(tag) {
-            section.store(self.offset, tag);
+            match self.kind(present).map(|kind| &kind.content) {
+                Some(VariableContent::Integer) => self.store_tag(section, tag),
+                _ => _ = section.store(self.offset, tag),
+            }
             return Ok(());
         }
         if tag != present && has_payload(present) {

@@ -7,6 +7,7 @@ use crate::paths::{Arm, Form, Variable, read_variable, write_variable};
 use crate::shared::{Additions, EntryOf, Met};
 use crate::state::{Facts, Slot, State};
 use crate::value::{Abs, Variant, Word};
+use crate::variables::MetSum;
 use moonhook_ir as ir;
 use moonhook_ir::words::{Branches, Range, Words};
 
@@ -181,6 +182,7 @@ impl Context<'_> {
         let mut meeting = Meeting::new(self.code.function.new_block(), rows);
         let tags = layout.tags();
         let mut origins = self.merge_columns(&mut meeting, &states, &tags, looked.addresses.len());
+        let of_variables = self.sums_of_variables(&meeting, &states);
         let mut sums = Vec::new();
         for met in &met {
             let address = meeting.merge(self, &met.address);
@@ -198,6 +200,9 @@ impl Context<'_> {
         meeting.hide_texts(self, layout);
         self.note_sums(&meeting.merged, (&met, &sums), (&tags, &mut origins));
         origins.note(&mut self.known.shared.additions, &meeting.merged);
+        for (column, sum) in of_variables {
+            self.known.variables.note_sum_of_join(meeting.merged[column], sum);
+        }
         layout.decode(&mut self.state, &meeting.merged)
     }
 
@@ -270,6 +275,16 @@ impl Context<'_> {
             meeting.add_param(self);
         }
         origins
+    }
+
+    /// The columns that are sums of a variable that packet code assigns.
+    fn sums_of_variables(&self, meeting: &Meeting, states: &[State]) -> Vec<(usize, MetSum)> {
+        let paths = |column| meeting.column(column).zip(states.iter().map(|state| &state.facts));
+        let sum = |column: &usize| {
+            let paths: Vec<_> = paths(*column).collect();
+            Some((*column, self.known.variables.sum_of_join(&paths)?))
+        };
+        meeting.params.iter().filter_map(sum).collect()
     }
 
     /// Ends the paths where they meet; gives what they have in common, and no path more.

@@ -1,7 +1,9 @@
 //! Keys that two CPUs see for the first time at once: what each of them counts there is not lost.
 
-use crate::support::{entries, few, frame, loaded_as, run_twice};
+use crate::support::{entries, few, frame, loaded_as, run_together, run_twice};
 use moonhook_engine::Form;
+use moonhook_install::Program;
+use moonhook_ir::maps::sections;
 use moonhook_proof::host;
 
 /// How one packet counts at a key: the table's declaration, the handler's lines, and what is added. The frame has 49 bytes.
@@ -110,5 +112,83 @@ fn first_sums_of_variables_are_not_lost() {
         run_twice(&program, &name, &frame("udp:one\\stwo"), 10_000);
         let all = program.test_run(&name, &frame("tcp"), 1).unwrap().data[..8].try_into().unwrap();
         assert_eq!(i64::from_le_bytes(all), 20_000);
+    }
+}
+
+/// How one packet of 49 bytes adds to a variable N that is nil at first, and what it adds.
+const SUMS: [(&str, i64); 11] = [
+    ("N = (N or 0) + 1", 1),
+    ("N = 1 + (N or 0)", 1),
+    ("N = (N or 0) + #pkt", 49),
+    ("N = (N or 0) - 2", -2),
+    ("N = (N or 0) - #pkt", -49),
+    ("local by = N or 0 by = by + 3 N = by + 4", 7),
+    ("N = N and N + 1 or 1", 1),
+    ("local old = N if old == nil then old = 0 end N = old + 1", 1),
+    ("local old = N if old then old = old + 7 else old = 7 end N = old", 7),
+    ("local function count(by) N = (N or 0) + by end count(1) count(#pkt)", 50),
+    ("N = (N or 0) + 1 local seen = N N = (N or 0) + 1 if seen < 1 then N = nil end", 2),
+];
+
+/// Has the handler count for UDP, and for TCP do something else and show the variable.
+fn counting((declaration, variable): (&str, &str), body: &str, other: &str) -> String {
+    let text = format!(
+        "local xdp = require 'xdp'
+        {declaration}
+        xdp.attach(function(pkt)
+          if pkt.tcp then {other} pkt:setint64(0, N or 0) return end
+          {body}
+        end)"
+    );
+    text.replace('N', variable)
+}
+
+fn shown(program: &Program, name: &str, frame: &[u8]) -> i64 {
+    let data = program.test_run(name, frame, 1).unwrap().data;
+    i64::from_le_bytes(data[..8].try_into().unwrap())
+}
+
+#[test]
+fn sums_of_variables_that_may_be_nil_are_not_lost() {
+    if !host::kernel_available("shared tables") {
+        return;
+    }
+    for form in [Form::Expanded, Form::General] {
+        // General code does not see that two branches add the same.
+        for (body, each) in
+            SUMS.into_iter().filter(|(body, _)| form == Form::Expanded || body.contains("(N or 0)"))
+        {
+            for variable in [("", "n"), ("local n", "n"), ("local all = {}", "all.n")] {
+                let text = counting(variable, body, "");
+                let (program, _, name) = loaded_as(&text, Some(form));
+                run_twice(&program, &name, &frame("udp:one\\stwo"), few());
+                let found = shown(&program, &name, &frame("tcp"));
+                assert_eq!(found, 2 * i64::from(few()) * each, "{form:?}: {text}");
+            }
+        }
+    }
+}
+
+/// One CPU adds and the other one assigns nil: behind nil nothing is left of what was added.
+#[test]
+fn nil_leaves_nothing_of_a_sum() {
+    if !host::kernel_available("shared tables") {
+        return;
+    }
+    let (one, other) = (frame("udp:one\\stwo"), frame("tcp"));
+    for other_does in
+        ["N = nil", "M = nil N = M M = 5 M = nil", "N = M if #pkt > 9 then M = nil end", "N = 7 N = nil"]
+    {
+        let text = counting(("local m", "n"), "N = (N or 0) + 1", other_does).replace('M', "m");
+        for _ in 0..10 {
+            let (program, _, name) = loaded_as(&text, Some(Form::Expanded));
+            run_together(&program, &name, [&one, &other], few());
+            assert_eq!(shown(&program, &name, &other), 0, "{text}");
+            program.test_run(&name, &one, 3).unwrap();
+            let read = program.section(sections::STATE).unwrap();
+            let read = read.data();
+            let words: Vec<u64> = (0..).step_by(8).map_while(|at| read.load(at)).collect();
+            assert!(words.contains(&3), "{text}: {words:?}");
+        }
     }
 }

@@ -26,6 +26,10 @@ pub struct Variables {
     pub(super) loads_of: HashMap<usize, Vec<ir::Value>>,
     /// Values that are a value read from a variable plus something: the value read, and what was added if that is at hand.
     pub(super) additions: BTreeMap<ir::Value, (ir::Value, Option<Word>)>,
+    /// Variables that may be nil and are added to, as all attempts have learned: their nil has payload 0.
+    pub(super) summed: BTreeSet<usize>,
+    /// Variables that this attempt gave a nil whose payload may be something else.
+    pub(super) unclear: BTreeSet<usize>,
 }
 
 impl Variables {
@@ -67,6 +71,7 @@ impl Variables {
         self.loads.clear();
         self.loads_of.clear();
         self.additions.clear();
+        self.unclear.clear();
     }
 
     pub(super) fn note_load(&mut self, value: ir::Value, index: usize) {

@@ -2,11 +2,13 @@
 //!
 //! Which variables are assigned is learned while lowering: where an assignment is met, or a value of a new variant, specialisation
 //! starts again at the attempt's end ([`Context::learned`]), and the next attempt knows. A variable lives in the data section `state`, from
-//! packet to packet, shared by all CPUs; `x = x + n` is an atomic addition.
+//! packet to packet, shared by all CPUs; `x = x + n` is an atomic addition (`sums.rs`).
 
 pub mod known;
+mod sums;
 
 pub use known::{VariableId, Variables};
+pub use sums::MetSum;
 
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
@@ -39,13 +41,14 @@ impl Context<'_> {
         let base = self.emit(Op::DataAddress { map, offset: index as u32 * SIZE });
         let form = self.known.variables.form(index);
         let mut word = |disp| self.load(base, disp, Size::B8, false);
-        let words = match &form {
+        let words: Vec<Word> = match &form {
             Form::Union(_) => (0..form.words() as i16).map(|n| word(n * 8)).collect(),
             _ => vec![word(8)],
         };
         if let (Form::One(Variant::Int), Some(Word::Value(value))) = (&form, words.first()) {
             self.known.variables.note_load(*value, index);
         }
+        self.note_read_of_union(index, &form, &words);
         Some(form.value(&words))
     }
 
@@ -76,38 +79,27 @@ impl Context<'_> {
             self.known.variables.known[index].1.extend(variants);
             self.learned()?;
         }
-        self.store_assigned(index, value);
-        Ok(())
+        self.store_assigned(index, value)
     }
 
-    fn store_assigned(&mut self, index: usize, value: &Abs) {
+    fn store_assigned(&mut self, index: usize, value: &Abs) -> Result<()> {
         let map = self.output.state_map();
         let base = self.emit(Op::DataAddress { map, offset: index as u32 * SIZE });
         let form = self.known.variables.form(index);
-        if let (Form::One(Variant::Int), Abs::Int(Word::Value(sum))) = (&form, value)
-            && let Some((old, added)) = self.known.variables.additions.get(sum).copied()
-            && self.known.variables.loads.get(&old) == Some(&index)
-        {
-            let added = added.unwrap_or_else(|| self.sub(Word::Value(*sum), Word::Value(old)));
-            let added_value = self.value(added);
-            let old = self.emit(Op::Atomic {
-                op: ir::AtomicOp::Add,
-                size: Size::B8,
-                base,
-                disp: 8,
-                value: added_value,
-            });
-            let new = self.add(old, added);
-            self.known.variables.forget_loads(index);
-            self.state.replace(*sum, new);
-            return;
+        if self.add_to_variable(index, (base, &form), value)? {
+            return Ok(());
         }
         self.known.variables.forget_loads(index);
         let words = self.encode(value, &form);
+        if sums::is_nil_or_integer(&form) {
+            self.store_nil_or_integer(index, base, value, &words);
+            return Ok(());
+        }
         let first = if matches!(form, Form::Union(_)) { 0 } else { 8 };
         for (index, word) in words.iter().enumerate() {
             self.store(base, first + 8 * index as i16, Size::B8, *word);
         }
+        Ok(())
     }
 
     /// The variants of a value that can be kept between packets.
