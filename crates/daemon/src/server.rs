@@ -22,12 +22,17 @@ const MAX_WATCHERS: usize = 32;
 /// The socket of a running script. Dropping it ends all connections and frees the name.
 #[derive(Debug)]
 pub struct Server {
-    shared: Arc<Shared>,
     /// Writing here, or closing it, ends the listening thread.
     wake: Option<UnixStream>,
     listener: Option<JoinHandle<()>>,
+    /// Goes before the connections: who sees one end because the script has ended can have the name.
     claim: Claim,
+    _connections: Connections,
 }
+
+/// All connections, until this is dropped.
+#[derive(Debug)]
+struct Connections(Arc<Shared>);
 
 /// What a connection is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +83,7 @@ impl Server {
         let of_thread = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("socket".to_string());
         let thread = thread.spawn(move || listen(&listener, &woken, &of_thread)).map_err(failed)?;
-        Ok(Server { shared, wake: Some(wake), listener: Some(thread), claim })
+        Ok(Server { wake: Some(wake), listener: Some(thread), claim, _connections: Connections(shared) })
     }
 
     pub fn claim(&self) -> &Claim {
@@ -92,8 +97,13 @@ impl Drop for Server {
         if let Some(thread) = self.listener.take() {
             let _ = thread.join();
         }
-        self.shared.publisher.close();
-        self.shared.end_all();
+    }
+}
+
+impl Drop for Connections {
+    fn drop(&mut self) {
+        self.0.publisher.close();
+        self.0.end_all();
     }
 }
 

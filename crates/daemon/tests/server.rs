@@ -250,6 +250,21 @@ fn requests_that_nobody_answers_are_ended_by_the_end() {
     assert_eq!(gone.code(), "MH0804");
 }
 
+/// Who waits for a script's end, as `moonhook stop` does, can start one of that name behind it.
+#[test]
+fn the_name_is_free_when_a_connection_ends() {
+    for _ in 0..50 {
+        let mut place = Place::answering();
+        let mut watcher = place.client();
+        watcher.ask::<Value>(&Request::Events).unwrap().unwrap();
+        let server = place.server.take();
+        let ending = std::thread::spawn(move || drop(server));
+        assert!(watcher.event().unwrap().is_none());
+        assert!(!place.folder.is_claimed(&place.name));
+        ending.join().unwrap();
+    }
+}
+
 /// Whoever owes an answer may be the one who ends the server, or unwind while it has the request.
 #[test]
 fn the_end_waits_for_no_answer_that_can_not_come() {
