@@ -1,13 +1,5 @@
 // The least that a program can do that drops a frame, or sends it out of an interface.
-#include "frame.h"
-
-// Index of the interface.
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u32);
-} to SEC(".maps");
+#include "to.h"
 
 SEC("xdp") int drop(struct xdp_md *ctx)
 {

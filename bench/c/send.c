@@ -1,6 +1,6 @@
 // Sends a table of frames, in turn, out of an interface: run over live frames (BPF_F_TEST_XDP_LIVE_FRAMES), whose pages come back as the
 // receiver has left them, so that each is written anew.
-#include "frame.h"
+#include "to.h"
 
 enum { FRAMES = 4096, WORDS = 8 };
 
@@ -14,14 +14,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct frame);
 } frames SEC(".maps");
-
-// Index of the interface.
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u32);
-} to SEC(".maps");
 
 // How many a processor has sent.
 struct {

@@ -18,6 +18,16 @@ pub struct Machine {
     pub date: String,
 }
 
+impl Machine {
+    /// When and where a command has measured.
+    pub fn measured_by(&self, command: &str) -> String {
+        format!(
+            "Measured on {} by `{command}`: {} ({} processors), {}, Spectre v2: {}.",
+            self.date, self.processor, self.processors, self.kernel, self.spectre_v2,
+        )
+    }
+}
+
 pub fn describe() -> Result<Machine, Error> {
     let cpuinfo = read("/proc/cpuinfo")?;
     let processor = cpuinfo

@@ -15,17 +15,8 @@ pub fn markdown(results: &Results) -> String {
 fn write(text: &mut String, results: &Results) -> std::fmt::Result {
     let machine = &results.machine;
     writeln!(text, "# Figures\n")?;
-    writeln!(
-        text,
-        "Measured on {} by `make bench`: {} ({} processors), {}, Spectre v2: {}. Peers by {}, Lua 5.5, {}.\n",
-        machine.date,
-        machine.processor,
-        machine.processors,
-        machine.kernel,
-        machine.spectre_v2,
-        machine.clang,
-        machine.luajit,
-    )?;
+    let measured = machine.measured_by("make bench");
+    writeln!(text, "{measured} Peers by {}, Lua 5.5, {}.\n", machine.clang, machine.luajit)?;
     let targets = results.targets();
     if !targets.is_empty() {
         writeln!(text, "![ns per packet](latest.svg)\n\n## Targets\n")?;

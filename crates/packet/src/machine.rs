@@ -40,7 +40,8 @@ pub trait Machine: Branches<State: PacketState> {
 
     /// The function `name`, made by `body` unless it is there: verified on its own, it takes the program's context and
     /// `parameters` numbers, which `body` gets, and gives a number ([`moonhook_ir::words::Words::give`]). It raises no errors, and its
-    /// loops are bounded by themselves. `None` where there is no room for calls: the code has to stand in place.
+    /// loops are bounded by themselves. `None` where there is no room for calls: the code has to stand in place. `body` may have
+    /// functions made itself only where fields are read by functions ([`Machine::reads_apart`]): elsewhere they would be lost.
     fn apart(
         &mut self,
         name: &str,

@@ -47,13 +47,8 @@ pub fn write(arguments: &Arguments, results: &Results) -> Result<(), Error> {
 fn markdown(results: &Results) -> String {
     let machine = &results.machine;
     let mut text = format!(
-        "# Figures with frames that travel\n\nMeasured on {} by `make bench-wire`: {} ({} processors), {}, Spectre v2: {}. C by {}.\n\n\
-         | use, frames | wanted | measured | |\n|---|---|---|---|\n",
-        machine.date,
-        machine.processor,
-        machine.processors,
-        machine.kernel,
-        machine.spectre_v2,
+        "# Figures with frames that travel\n\n{} C by {}.\n\n| use, frames | wanted | measured | |\n|---|---|---|---|\n",
+        machine.measured_by("make bench-wire"),
         machine.clang,
     );
     for (row, ratio) in results.targets() {
