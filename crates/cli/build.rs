@@ -13,7 +13,11 @@ fn main() -> io::Result<()> {
     let mut table = String::from("[\n");
     for page in pages.iter().filter(|page| page.extension().is_some_and(|extension| extension == "md")) {
         let code = page.file_stem().unwrap_or_default();
-        let _ = writeln!(table, "({code:?}, include_str!({page:?})),");
+        // The folder is left to the compiler: what is made here stays right when the target directory moves.
+        let _ = writeln!(
+            table,
+            "({code:?}, include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/explain/\", {code:?}, \".md\"))),"
+        );
     }
     table.push(']');
     fs::write(Path::new(&env::var("OUT_DIR").unwrap_or_default()).join("pages.rs"), table)

@@ -18,7 +18,9 @@ fn main() -> io::Result<()> {
         let _ = writeln!(tables, "pub const {constant}: &[SourceFile] = &[");
         for file in files {
             let name = format!("{folder}/{}", file.file_name().unwrap_or_default().to_string_lossy());
-            let _ = writeln!(tables, "SourceFile {{ name: {name:?}, text: include_str!({file:?}) }},");
+            // The folder is left to the compiler: what is made here stays right when the target directory moves.
+            let text = format!("concat!(env!(\"CARGO_MANIFEST_DIR\"), {:?})", format!("/{name}"));
+            let _ = writeln!(tables, "SourceFile {{ name: {name:?}, text: include_str!({text}) }},");
         }
         tables.push_str("];\n");
     }
