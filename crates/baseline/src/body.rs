@@ -46,7 +46,8 @@ impl<'u, 'g, 'a> Body<'u, 'g, 'a> {
         let counts = unit.general.counts.get(&index).cloned().unwrap_or_default();
         let (sites, known) = (Sites::new(counts), HashMap::new());
         let (pc, frame, base) = (0, none, none);
-        let changing = unit.general.functions.assigned_inside(index).collect();
+        let changing = unit.general.functions.assigned_inside(index);
+        let changing = changing.iter().map(|(register, _)| *register).collect();
         Body { unit, index, prototype, pc, frame, base, known, changing, sites, blocks }
     }
 

@@ -5,6 +5,7 @@ use moonhook_snapshot::instruction::{Instruction, Opcode};
 use moonhook_snapshot::{Prototype, Snapshot, Value};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::rc::Rc;
 
 /// All functions that could be compiled: those of the script, then those of the library that are written in Lua.
@@ -15,6 +16,8 @@ pub struct Functions<'a> {
     redirects: bool,
     /// See [`Functions::assigned_upvalues`].
     assigned: RefCell<HashMap<usize, Rc<HashSet<usize>>>>,
+    /// See [`Functions::assigned_inside`].
+    assigned_inside: RefCell<HashMap<usize, Rc<[(usize, Range<usize>)]>>>,
 }
 
 impl<'a> Functions<'a> {
@@ -23,7 +26,8 @@ impl<'a> Functions<'a> {
         let mut constants = snapshot.prototypes.iter().flat_map(|prototype| &prototype.constants);
         let mut keys = snapshot.tables.iter().flat_map(|table| table.entries.iter().map(|(key, _)| key));
         let redirects = constants.any(is_event) || keys.any(is_event);
-        Functions { snapshot, library, redirects, assigned: RefCell::default() }
+        let (assigned, assigned_inside) = (RefCell::default(), RefCell::default());
+        Functions { snapshot, library, redirects, assigned, assigned_inside }
     }
 
     pub fn get(&self, index: usize) -> &'a Prototype {
@@ -59,7 +63,7 @@ impl<'a> Functions<'a> {
     /// The instruction that surely set what a register holds before another one.
     pub fn only_setter(&self, function: usize, pc: usize, register: usize) -> Option<usize> {
         let setter = self.get(function).only_setter(pc, register)?;
-        (!self.is_assigned_inside(function, register)).then_some(setter)
+        (!self.may_change_inside(function, register, setter..pc)).then_some(setter)
     }
 
     /// Whether a register surely holds a table that the function has made, and that is what assignments to it change.
@@ -73,21 +77,38 @@ impl<'a> Functions<'a> {
         self.redirects
     }
 
-    /// Whether a function inside assigns what is a register of this one.
-    fn is_assigned_inside(&self, function: usize, register: usize) -> bool {
-        self.assigned_inside(function).any(|assigned| assigned == register)
+    /// Whether a function inside may assign a register of this one between two instructions: as long as the register is a variable
+    /// that it has.
+    pub fn may_change_inside(&self, function: usize, register: usize, between: Range<usize>) -> bool {
+        self.assigned_inside(function)
+            .iter()
+            .any(|(at, life)| *at == register && between.start < life.end && life.start <= between.end)
     }
 
-    /// Registers of a function that functions inside assign.
-    pub fn assigned_inside(&self, function: usize) -> impl Iterator<Item = usize> {
-        (0..self.get(function).prototypes.len()).flat_map(move |n| {
-            let inner = self.inner(function, n);
+    /// The variables of a function that functions inside assign: their registers, and the instructions during which they live.
+    pub fn assigned_inside(&self, function: usize) -> Rc<[(usize, Range<usize>)]> {
+        if let Some(known) = self.assigned_inside.borrow().get(&function) {
+            return known.clone();
+        }
+        let prototype = self.get(function);
+        let mut found = Vec::new();
+        for (pc, word) in prototype.code.iter().enumerate() {
+            let i = Instruction(*word);
+            if i.opcode() != Some(Opcode::Closure) {
+                continue;
+            }
+            let inner = self.inner(function, i.bx());
             let assigned = self.assigned_upvalues(inner);
             let captured = self.get(inner).upvalues.iter().enumerate();
-            let captured =
-                captured.filter(move |(number, captured)| captured.in_stack && assigned.contains(number));
-            captured.map(|(_, captured)| usize::from(captured.index))
-        })
+            let captured = captured.filter(|(number, captured)| captured.in_stack && assigned.contains(number));
+            found.extend(captured.map(|(_, captured)| {
+                let register = usize::from(captured.index);
+                (register, prototype.life(pc, register))
+            }));
+        }
+        let found: Rc<[_]> = found.into();
+        self.assigned_inside.borrow_mut().insert(function, found.clone());
+        found
     }
 
     /// The upvalues that a function assigns, or a function inside it.

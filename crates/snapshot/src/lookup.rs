@@ -6,6 +6,7 @@
 
 use crate::instruction::{Instruction, Opcode};
 use crate::{LocalVariable, Prototype, flow};
+use std::ops::Range;
 use std::sync::OnceLock;
 
 #[derive(Debug, Default)]
@@ -101,6 +102,13 @@ impl Prototype {
             }
             end = last;
         }
+    }
+
+    /// The instructions during which the variable lives that is in a register when the instruction at `pc` is done: all of the code
+    /// where the debug information does not tell. The instruction before them sets it.
+    pub fn life(&self, pc: usize, register: usize) -> Range<usize> {
+        let life = |local: &LocalVariable| local.start_pc as usize..local.end_pc as usize;
+        self.local(register, pc + 1).map_or(0..self.code.len(), life)
     }
 
     /// The first of all jumps that lead to instructions from `first` to `last`.

@@ -30,7 +30,7 @@ impl Computed<'_, '_> {
         let Some(steps) = steps.checked_sub(1).filter(|_| !self.is_tired()) else { return false };
         let (mut setters, from_start) = code.definitions(pc, register);
         if is_variable {
-            if self.functions.assigned_inside(function).any(|assigned| assigned == register) {
+            if self.functions.may_change_inside(function, register, pc..pc) {
                 return false;
             }
             setters.extend(code.captured_at(pc, register).into_iter().flat_map(|own| code.setters_of(own)));

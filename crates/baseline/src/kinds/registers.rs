@@ -109,8 +109,8 @@ impl Code {
         }
         for register in captures(i.bx()) {
             if !self.captured.iter().any(|known| known.is_at(pc, register)) {
-                let (from, to) = life(prototype, pc, register);
-                self.captured.push(Captured { register, made: pc, from, to });
+                let life = prototype.life(pc, register);
+                self.captured.push(Captured { register, made: pc, from: life.start, to: life.end });
             }
         }
     }
@@ -156,16 +156,6 @@ impl Code {
         let setters = self.setters.get(captured.register).map_or(&[][..], Vec::as_slice);
         setters.iter().copied().filter(|pc| (captured.made..captured.to).contains(pc))
     }
-}
-
-/// The life of the local variable in a register: all of the code where the debug information does not tell.
-fn life(prototype: &Prototype, pc: usize, register: usize) -> (usize, usize) {
-    // The variable is set by the instruction before its life begins, and a function may capture itself there.
-    let alive = |local: &&moonhook_snapshot::LocalVariable| {
-        (local.start_pc as usize..local.end_pc as usize).contains(&(pc + 1))
-    };
-    let found = prototype.locals.iter().filter(alive).nth(register);
-    found.map_or((0, prototype.code.len()), |local| (local.start_pc as usize, local.end_pc as usize))
 }
 
 impl Kinds<'_, '_> {
