@@ -100,7 +100,8 @@ impl<'a> Functions<'a> {
             let inner = self.inner(function, i.bx());
             let assigned = self.assigned_upvalues(inner);
             let captured = self.get(inner).upvalues.iter().enumerate();
-            let captured = captured.filter(|(number, captured)| captured.in_stack && assigned.contains(number));
+            let captured =
+                captured.filter(|(number, captured)| captured.in_stack && assigned.contains(number));
             found.extend(captured.map(|(_, captured)| {
                 let register = usize::from(captured.index);
                 (register, prototype.life(pc, register))

@@ -7,7 +7,7 @@ use crate::value::Word;
 use moonhook_ir as ir;
 use moonhook_ir::words::{Code, Words};
 use moonhook_ir::{FunctionId, FunctionKind};
-use moonhook_packet::Access;
+use moonhook_packet::{Access, Scattered};
 
 impl<'a> Context<'a> {
     /// The function `name`, made by `body` unless it is there: verified on its own, it takes the program's context and
@@ -19,7 +19,9 @@ impl<'a> Context<'a> {
         parameters: u32,
         body: fn(&mut Context<'a>, &[Word]) -> Result<()>,
     ) -> Result<FunctionId> {
-        let name = of_program(name, self.target.program);
+        let copied = self.target.copy.filter(|_| self.stub.is_some());
+        let of_copy = if copied.is_some() { format!("{name}_copied") } else { name.to_string() };
+        let name = of_program(&of_copy, self.target.program);
         if let Some(known) = self.known_subprogram(&name) {
             return Ok(known);
         }
@@ -40,7 +42,12 @@ impl<'a> Context<'a> {
         inner.stub = self.stub.take();
         inner.code.loc = self.code.loc;
         inner.load_bounds();
-        let outcome = body(&mut inner, &words);
+        // In general code every function of the packet finds the copy of a frame by itself.
+        let outcome = match copied {
+            Some(copy) => inner.use_copy(copy.reader),
+            None => Ok(()),
+        };
+        let outcome = outcome.and_then(|()| body(&mut inner, &words));
         for block in [inner.target.fail_block, inner.target.exit_block] {
             inner.state.block = Some(block);
             inner.give(0);

@@ -207,8 +207,8 @@ pub trait Headers: Machine {
         parse: fn(&mut Self) -> Parsing<Self>,
         give: fn(&mut Self, &[Word]) -> Result<(), Self::Stop>,
     ) -> Parsing<Self> {
-        // A function does not know of a copy of the frame, nor what of it is looked at.
-        if !self.reads_apart() || self.copy().is_some() || self.state().packet().is_inner {
+        // A function does not know what of the frame is looked at.
+        if !self.reads_apart() || self.state().packet().is_inner {
             return parse(self);
         }
         let Some(function) = self.apart(&format!("find_{name}"), 0, give)? else { return parse(self) };
