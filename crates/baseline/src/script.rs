@@ -8,6 +8,9 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
 
+/// A variable: its register, and the instructions during which it lives.
+type Variable = (usize, Range<usize>);
+
 /// All functions that could be compiled: those of the script, then those of the library that are written in Lua.
 pub struct Functions<'a> {
     pub snapshot: &'a Snapshot,
@@ -17,7 +20,7 @@ pub struct Functions<'a> {
     /// See [`Functions::assigned_upvalues`].
     assigned: RefCell<HashMap<usize, Rc<HashSet<usize>>>>,
     /// See [`Functions::assigned_inside`].
-    assigned_inside: RefCell<HashMap<usize, Rc<[(usize, Range<usize>)]>>>,
+    assigned_inside: RefCell<HashMap<usize, Rc<[Variable]>>>,
 }
 
 impl<'a> Functions<'a> {
@@ -85,8 +88,8 @@ impl<'a> Functions<'a> {
             .any(|(at, life)| *at == register && between.start < life.end && life.start <= between.end)
     }
 
-    /// The variables of a function that functions inside assign: their registers, and the instructions during which they live.
-    pub fn assigned_inside(&self, function: usize) -> Rc<[(usize, Range<usize>)]> {
+    /// The variables of a function that functions inside assign.
+    pub fn assigned_inside(&self, function: usize) -> Rc<[Variable]> {
         if let Some(known) = self.assigned_inside.borrow().get(&function) {
             return known.clone();
         }
@@ -107,7 +110,7 @@ impl<'a> Functions<'a> {
                 (register, prototype.life(pc, register))
             }));
         }
-        let found: Rc<[_]> = found.into();
+        let found: Rc<[Variable]> = found.into();
         self.assigned_inside.borrow_mut().insert(function, found.clone());
         found
     }
