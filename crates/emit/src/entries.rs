@@ -34,8 +34,12 @@ fn of(ty: &Type, btf: &mut Btf) -> TypeId {
             let word = btf.u64();
             structure(btf, ty.size(), &[("family", word, 0), ("high", word, 8), ("low", word, 16)])
         }
-        Type::Prefix4 | Type::Prefix6 => {
-            let (length, address) = (btf.u32(), btf.array(btf.byte(), ty.size() as u32 - 4));
+        Type::Prefix4 => {
+            let (number, address) = (btf.u32(), btf.array(btf.byte(), 4));
+            structure(btf, ty.size(), &[("length", number, 0), ("address", address, 4), ("zero", number, 8)])
+        }
+        Type::Prefix6 => {
+            let (length, address) = (btf.u32(), btf.array(btf.byte(), 16));
             structure(btf, ty.size(), &[("length", length, 0), ("address", address, 4)])
         }
         Type::Record(fields) => record(fields, 8, ty.size(), (of, Type::size), btf),

@@ -76,6 +76,7 @@ fn encode(ty: &Type, datum: &Datum, out: &mut Vec<u8>) -> Result<(), SchemaError
             let (address, length) = text::prefix4(text)?;
             out.extend(length.to_ne_bytes());
             out.extend(address);
+            out.extend([0; 4]);
         }
         (Type::Prefix6, Datum::Text(text)) => {
             let (address, length) = text::prefix6(text)?;
@@ -204,6 +205,14 @@ mod tests {
         Type::Record(
             fields.iter().map(|(name, ty)| Field { name: name.to_string(), ty: ty.clone() }).collect(),
         )
+    }
+
+    /// A node of the kernel's trie is a multiple of 8 bytes with the length in its last 4 (kernel/bpf/lpm_trie.c).
+    #[test]
+    fn values_behind_prefixes_are_aligned() {
+        for ty in [Type::Prefix4, Type::Prefix6] {
+            assert_eq!(ty.key_size() % 8, 4, "{ty}");
+        }
     }
 
     #[test]

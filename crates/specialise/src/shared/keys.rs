@@ -117,7 +117,7 @@ impl Context<'_> {
         };
         let words = match (ty, value) {
             (Type::Prefix4, Abs::Str(Str::Ipv4(word))) => {
-                vec![Word::Imm(32), self.unary(UnaryOp::Swap32, *word)]
+                vec![Word::Imm(32), self.unary(UnaryOp::Swap32, *word), Word::Imm(0)]
             }
             (Type::Prefix6, Abs::Str(Str::Ipv6(high, low))) => {
                 let (high, low) = (halves(self, *high), halves(self, *low));
@@ -137,7 +137,7 @@ impl Context<'_> {
                     return Ok(false);
                 };
                 match ty {
-                    Type::Prefix4 => vec![length, self.unary(UnaryOp::Swap32, first)],
+                    Type::Prefix4 => vec![length, self.unary(UnaryOp::Swap32, first), Word::Imm(0)],
                     _ => {
                         let (high, low) = (halves(self, first), halves(self, second));
                         [length].into_iter().chain(high).chain(low).collect()
