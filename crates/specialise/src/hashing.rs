@@ -41,6 +41,12 @@ pub fn of_integer(key: i64) -> i64 {
     finish(step(0, key))
 }
 
+/// [`of_integer`] at packet time.
+pub fn emit_of_integer(words: &mut impl Words, key: Word) -> Word {
+    let hash = emit_step(words, Word::Imm(0), key);
+    emit_step(words, hash, Word::Imm(0))
+}
+
 /// A last step, so that all bits depend on the last word.
 pub fn finish(hash: i64) -> i64 {
     step(hash, 0)

@@ -1,7 +1,7 @@
-//! Finding keys: perfect hashes of integers, strings and addresses.
+//! Finding keys that are strings: by perfect hashes.
 
 use super::words::{self, Lengths, Place, Subject};
-use super::{INTEGER_SLOT, MAX_COMPARED, first_of, lay_out};
+use super::{MAX_COMPARED, first_of, lay_out, numbers};
 use crate::context::{Context, Result};
 use crate::hashing::{self, Placement};
 use crate::paths::Arm;
@@ -49,11 +49,6 @@ pub(super) fn find_slot(
     context.emit(Op::Binary(BinaryOp::Add, base, offset.into()))
 }
 
-pub(super) fn hash_integer(context: &mut Context<'_>, key: Word) -> Word {
-    let hash = hashing::emit_step(context, Word::Imm(0), key);
-    hashing::emit_step(context, hash, Word::Imm(0))
-}
-
 pub(super) fn string_lookup(context: &mut Context<'_>, id: TableId, text: &Str) -> Result<Vec<Arm>> {
     let table: &Table = context.snapshot.table(id);
     let mut keys: Vec<(&[u8], &Value)> = Vec::new();
@@ -64,14 +59,14 @@ pub(super) fn string_lookup(context: &mut Context<'_>, id: TableId, text: &Str) 
     }
     match text {
         Str::Ipv4(word) => {
-            let numbers =
-                keys.iter().filter_map(|(key, value)| Some((crate::literals::ipv4(key)?, *value))).collect();
-            return number_lookup(context, numbers, *word);
+            let number =
+                |(key, value): &(&[u8], &Value)| Some((crate::literals::ipv4(key)?, (*value).clone()));
+            return number_lookup(context, *word, keys.iter().filter_map(number).collect());
         }
         Str::Mac(word) => {
-            let numbers =
-                keys.iter().filter_map(|(key, value)| Some((crate::literals::mac(key)?, *value))).collect();
-            return number_lookup(context, numbers, *word);
+            let number =
+                |(key, value): &(&[u8], &Value)| Some((crate::literals::mac(key)?, (*value).clone()));
+            return number_lookup(context, *word, keys.iter().filter_map(number).collect());
         }
         Str::Ipv6(..) => {
             keys.retain(|(key, _)| crate::literals::ipv6(key).is_some());
@@ -96,42 +91,9 @@ pub(super) fn string_lookup(context: &mut Context<'_>, id: TableId, text: &Str) 
     }
 }
 
-/// Addresses: looked up as the integers they are, through a table of integers made for it.
-fn number_lookup(context: &mut Context<'_>, numbers: Vec<(i64, &Value)>, word: Word) -> Result<Vec<Arm>> {
-    let mut arms = Vec::new();
-    let hashes: Vec<i64> = numbers.iter().map(|(key, _)| hashing::of_integer(*key)).collect();
-    match (numbers.len() > MAX_COMPARED).then(|| hashing::place(&hashes)).flatten() {
-        None => {
-            for (candidate, value) in numbers {
-                let cond = context.compare(CompareOp::Eq, word, candidate);
-                let (then, otherwise) = context.split(cond);
-                let value = Abs::of_load_time(context.snapshot, value);
-                arms.push(Arm { state: then, values: vec![value] });
-                context.state = otherwise;
-            }
-        }
-        Some(placement) => {
-            let hash = hash_integer(context, word);
-            let mut slots = vec![0xff; placement.slots * INTEGER_SLOT];
-            for (number, (key, _)) in numbers.iter().enumerate() {
-                let at = placement.slot_of[number] * INTEGER_SLOT;
-                slots[at..at + 8].copy_from_slice(&key.to_le_bytes());
-                slots[at + 8..at + 16].copy_from_slice(&(number as i64).to_le_bytes());
-            }
-            let slot = find_slot(context, &placement, slots, INTEGER_SLOT, hash);
-            let stored = context.load(slot, 0, Size::B8, false);
-            let same = context.compare(CompareOp::Eq, stored, word);
-            let (same, other) = context.split(same);
-            context.state = same;
-            let number = context.load(slot, 8, Size::B8, false);
-            let values: Vec<Value> = numbers.iter().map(|(_, value)| (*value).clone()).collect();
-            let rows = lay_out(context, &values)?;
-            let value = rows.read(context, number, values.len())?;
-            let state = context.take_state();
-            arms.push(Arm { state, values: vec![value] });
-            context.state = other;
-        }
-    }
+/// Addresses: looked up as the integers they are.
+fn number_lookup(context: &mut Context<'_>, word: Word, keys: Vec<(i64, Value)>) -> Result<Vec<Arm>> {
+    let mut arms = numbers::look_up(context, word, keys)?;
     let state = context.take_state();
     arms.push(Arm { state, values: vec![Abs::Nil] });
     Ok(arms)

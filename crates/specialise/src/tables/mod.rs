@@ -4,12 +4,12 @@
 //! part is indexed.
 
 mod keys;
+mod numbers;
 mod words;
 
-use self::keys::{find_slot, hash_integer, string_lookup};
+use self::keys::string_lookup;
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
-use crate::hashing;
 use crate::paths::{Arm, Form};
 use crate::shared::can_be_map;
 use crate::value::{Abs, Closure, Object, Str, Word, integral};
@@ -20,9 +20,6 @@ use moonhook_snapshot::{Snapshot, Table, TableId, Value};
 
 /// Up to so many keys are compared one by one.
 const MAX_COMPARED: usize = 4;
-
-/// Bytes of a slot of an integer table: key, number of the value.
-const INTEGER_SLOT: usize = 16;
 
 /// `rawget(table, key)` at load time.
 pub fn raw_get(snapshot: &Snapshot, table: TableId, key: &Value) -> Value {
@@ -210,20 +207,7 @@ fn integer_lookup(context: &mut Context<'_>, id: TableId, key: Word) -> Result<V
         Value::Integer(key) => Some((*key, value.clone())),
         _ => None,
     });
-    let sparse: Vec<(i64, Value)> = entries.collect();
-    let hashes: Vec<i64> = sparse.iter().map(|(key, _)| hashing::of_integer(*key)).collect();
-    match (sparse.len() > MAX_COMPARED).then(|| hashing::place(&hashes)).flatten() {
-        None => {
-            for (candidate, value) in &sparse {
-                let cond = context.compare(CompareOp::Eq, key, *candidate);
-                let (then, otherwise) = context.split(cond);
-                let value = Abs::of_load_time(context.snapshot, value);
-                arms.push(Arm { state: then, values: vec![value] });
-                context.state = otherwise;
-            }
-        }
-        Some(placement) => arms.push(hashed_integer(context, key, sparse, &placement)?),
-    }
+    arms.extend(numbers::look_up(context, key, entries.collect())?);
     let state = context.take_state();
     arms.push(Arm { state, values: vec![Abs::Nil] });
     Ok(arms)
@@ -233,35 +217,4 @@ fn integer_lookup(context: &mut Context<'_>, id: TableId, key: Word) -> Result<V
 fn read_numbered(context: &mut Context<'_>, values: &[Value], number: Word) -> Result<Arm> {
     let value = lay_out(context, values)?.read(context, number, values.len())?;
     Ok(Arm { state: context.take_state(), values: vec![value] })
-}
-
-/// Looks an integer up in a hash table; goes on where there is none.
-fn hashed_integer(
-    context: &mut Context<'_>,
-    key: Word,
-    sparse: Vec<(i64, Value)>,
-    placement: &hashing::Placement,
-) -> Result<Arm> {
-    let hash = hash_integer(context, key);
-    let mut slots = vec![0; placement.slots * INTEGER_SLOT];
-    // An empty slot must not look like a key: its value number is out of range.
-    slots.chunks_mut(INTEGER_SLOT).for_each(|slot| slot[8..].fill(0xff));
-    for (number, (key, _)) in sparse.iter().enumerate() {
-        let at = placement.slot_of[number] * INTEGER_SLOT;
-        slots[at..at + 8].copy_from_slice(&key.to_le_bytes());
-        slots[at + 8..at + 16].copy_from_slice(&(number as i64).to_le_bytes());
-    }
-    let slot = find_slot(context, placement, slots, INTEGER_SLOT, hash);
-    let stored = context.load(slot, 0, Size::B8, false);
-    let same = context.compare(CompareOp::Eq, stored, key);
-    let (same, other) = context.split(same);
-    let mut missing = vec![other];
-    context.state = same;
-    let number = context.load(slot, 8, Size::B8, false);
-    let empty = context.compare(CompareOp::UGe, number, sparse.len() as i64);
-    context.leave_if(empty, &mut missing);
-    let values: Vec<Value> = sparse.into_iter().map(|(_, value)| value).collect();
-    let found = read_numbered(context, &values, number)?;
-    context.enter(missing)?;
-    Ok(found)
 }
