@@ -6,7 +6,7 @@
 use crate::{Access, MAX_FRAME, Machine, Scattered};
 use moonhook_hook::Lengths;
 use moonhook_hook::lengths::{AFTER_LINK, LEAST, MOST_ROOM};
-use moonhook_ir::words::{Iteration, Word};
+use moonhook_ir::words::{Iteration, Path, PathState, Word};
 use moonhook_ir::{CompareOp, Size};
 
 /// Where a frame becomes longer or shorter.
@@ -64,7 +64,15 @@ pub trait ChangeLength: Scattered {
     /// Moves the frame's end by so many bytes to the back.
     fn move_tail(&mut self, by: Word, refused: &mut Vec<Self::State>) -> Result<(), Self::Stop> {
         match self.hook().lengths {
-            Some(Lengths::Ends { tail, .. }) => self.ask(tail, &[by], refused),
+            Some(Lengths::Ends { tail, .. }) => {
+                let mut unmoved = Vec::new();
+                self.ask(tail, &[by], &mut unmoved)?;
+                let moved = self.take_state();
+                self.enter(unmoved)?;
+                self.move_to_head(by, refused)?;
+                let all = [moved, self.take_state()];
+                self.enter(all.into_iter().filter(PathState::alive).collect())
+            }
             Some(Lengths::Stack { tail, segment, .. }) => {
                 let context = self.program_context();
                 let context = self.value(context);
@@ -77,6 +85,93 @@ pub trait ChangeLength: Scattered {
             }
             None => Ok(()),
         }
+    }
+
+    /// Makes a frame that cannot become longer at its end longer all the same: all of it moves to the front. Drivers leave room there, but not
+    /// always behind it: frames that the network stack hands to a veth have only what their socket buffer has left.
+    fn move_to_head(&mut self, by: Word, refused: &mut Vec<Self::State>) -> Result<(), Self::Stop> {
+        // Of a frame in several buffers the last one would have to become longer.
+        if self.copy().is_some() {
+            refused.push(self.take_state());
+            return Ok(());
+        }
+        let shorter = self.compare(CompareOp::SLe, by, 0);
+        self.leave_if(shorter, refused);
+        if !self.alive() {
+            return Ok(());
+        }
+        self.make_cold();
+        let function = self.apart("move_to_head", 1, |machine, words| {
+            let by = words.first().copied().unwrap_or(Word::Imm(0));
+            let moved = machine.moved_to_head(by)?;
+            machine.give(moved);
+            Ok(())
+        })?;
+        let moved = match function {
+            Some(function) => {
+                let context = self.program_context();
+                self.call_function(function, &[context, by])
+            }
+            None => self.moved_to_head(by)?,
+        };
+        self.note_packet_moved();
+        self.note_packet_written();
+        let failed = self.compare(CompareOp::Ne, moved, 1);
+        self.leave_if(failed, refused);
+        Ok(())
+    }
+
+    /// 1 where the frame was moved, with zeros behind it; else nothing has changed.
+    fn moved_to_head(&mut self, by: Word) -> Result<Word, Self::Stop> {
+        let Some(Lengths::Ends { head, .. }) = self.hook().lengths else { return Ok(Word::Imm(0)) };
+        let length = self.packet_length();
+        let (back, mut refused) = (self.sub(Word::Imm(0), by), Vec::new());
+        self.ask(head, &[back], &mut refused)?;
+        self.each_part(length, |machine, at, size| {
+            let from = machine.add(at, by);
+            let from = machine.known_address(from, size as u32)?;
+            let word = machine.load_at(from, size, false);
+            let to = machine.known_address(at, size as u32)?;
+            machine.write_word(to, at, size, word);
+            Ok(())
+        })?;
+        self.each_part(by, |machine, at, size| {
+            let at = machine.add(length, at);
+            write_zero(machine, at, size)
+        })?;
+        let moved = Path { state: self.take_state(), values: vec![Word::Imm(1)] };
+        let unmoved = refused.into_iter().map(|state| Path { state, values: vec![Word::Imm(0)] });
+        let met = self.meet([moved].into_iter().chain(unmoved).collect())?;
+        Ok(met.and_then(|words| words.first().copied()).unwrap_or(Word::Imm(0)))
+    }
+
+    /// Does something with so many bytes, which are no more than a frame has, from the first one on: with 8 at once as long as there are.
+    fn each_part(
+        &mut self,
+        bytes: Word,
+        mut work: impl FnMut(&mut Self, Word, Size) -> Result<(), Self::Stop>,
+    ) -> Result<(), Self::Stop> {
+        let bytes = self.and(bytes, MAX_FRAME);
+        let paths = self.iterate(&[Word::Imm(0)], &mut |machine, variables| {
+            let mut iteration = Iteration::default();
+            let &[at] = variables else { return Ok(iteration) };
+            let left = machine.sub(bytes, at);
+            for size in [Size::B8, Size::B1] {
+                let enough = machine.compare(CompareOp::SGe, left, size as i64);
+                let (enough, less) = machine.split(enough);
+                machine.resume(enough);
+                if machine.alive() {
+                    work(machine, at, size)?;
+                    let next = machine.add(at, size as i64);
+                    iteration.again(machine, vec![next]);
+                }
+                machine.resume(less);
+            }
+            iteration.leave(machine, vec![]);
+            Ok(iteration)
+        })?;
+        self.meet(paths)?;
+        Ok(())
     }
 
     /// Leaves where there are more bytes than the kernel makes room for at once.
@@ -140,27 +235,7 @@ pub trait ChangeLength: Scattered {
             }
             return Ok(());
         }
-        let bytes = self.and(bytes, MAX_FRAME);
-        let paths = self.iterate(&[Word::Imm(0)], &mut |machine, variables| {
-            let mut iteration = Iteration::default();
-            let &[at] = variables else { return Ok(iteration) };
-            let left = machine.sub(bytes, at);
-            for size in [Size::B8, Size::B1] {
-                let enough = machine.compare(CompareOp::SGe, left, size as i64);
-                let (enough, less) = machine.split(enough);
-                machine.resume(enough);
-                if machine.alive() {
-                    write_zero(machine, at, size)?;
-                    let next = machine.add(at, size as i64);
-                    iteration.again(machine, vec![next]);
-                }
-                machine.resume(less);
-            }
-            iteration.leave(machine, vec![]);
-            Ok(iteration)
-        })?;
-        self.meet(paths)?;
-        Ok(())
+        self.each_part(bytes, write_zero)
     }
 }
 
