@@ -117,6 +117,9 @@ pub fn nothing<S>(states: impl IntoIterator<Item = S>) -> impl Iterator<Item = P
 /// Bits of a word of a header in what a function gives: frames are shorter than `1 << 20` ([`crate::MAX_LENGTH`]).
 const PACKED: i64 = 20;
 
+/// More words than parsing gives of any header.
+const MOST_PARTS: usize = 12;
+
 /// What a function gives that does not find a header.
 const ABSENT: i64 = 1;
 
@@ -184,18 +187,20 @@ pub trait Headers: Machine {
         Ok(paths)
     }
 
-    /// The words of a header that is known to be there; the current state goes on.
+    /// The words of a header that is known to be there, and zeros up to [`MOST_PARTS`]; the current state goes on.
     fn known_header(
         &mut self,
         key: &'static str,
         parse: impl FnOnce(&mut Self) -> Parsing<Self>,
     ) -> Result<Vec<Word>, Self::Stop> {
-        let (state, words, absent) = self.found(key, parse)?;
+        let (state, mut words, absent) = self.found(key, parse)?;
         self.resume(state);
         self.fail_in(absent, |machine| {
             machine.fault(Fault::HeaderGone);
             Ok(())
         })?;
+        // Where it cannot be there, what was found has fewer words than its readers ask for; they make no code.
+        words.resize(words.len().max(MOST_PARTS), Word::Imm(0));
         Ok(words)
     }
 

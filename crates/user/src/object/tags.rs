@@ -38,7 +38,9 @@ pub(super) unsafe extern "C-unwind" fn push_vlan(state: *mut lua_State) -> c_int
         }
         let tag = Tag { kind: kind as u16, control: (priority << 13 | id) as u16 };
         if !is_of_stack(hook) {
-            if bytes(data).len() + LENGTH > MOST {
+            // The kernel has no frames without a whole link header.
+            let length = bytes(data).len();
+            if length < TYPE || length + LENGTH > MOST {
                 return ffi::luaL_error(state, LONGER.as_ptr());
             }
             insert(state, data, tag);
