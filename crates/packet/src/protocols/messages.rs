@@ -1,7 +1,7 @@
 //! Messages in UDP datagrams that are known by their ports.
 
 use super::header::{Headers, Parsing, absent};
-use super::{payload, udp};
+use super::{network, payload, udp};
 use crate::Machine;
 use moonhook_ir::CompareOp;
 use moonhook_ir::words::{Branches, Word, WordPaths};
@@ -35,7 +35,7 @@ pub fn parse_checked<M: Machine>(machine: &mut M, messages: Messages, check: Che
     Ok(paths)
 }
 
-/// Words: is there a message, where it starts, where the datagram ends.
+/// Words: is there a message, where it starts, where the datagram ends, as far as it can be read.
 pub fn parse<M: Machine>(machine: &mut M, messages: Messages) -> Parsing<M> {
     let (state, words, others) = machine.found("udp", udp::parse)?;
     let mut paths: WordPaths<M> = absent(others).collect();
@@ -45,7 +45,7 @@ pub fn parse<M: Machine>(machine: &mut M, messages: Messages) -> Parsing<M> {
     }
     let others = udp::only_ports(machine, words[1], messages.ports, messages.from)?;
     paths.extend(absent(others));
-    let path = payload::of_udp(machine, words[1])?;
+    let path = payload::of_udp(machine, words[1], network::end)?;
     machine.resume(path.state);
     if let [_, start, length] = path.values[..] {
         let short = machine.compare(CompareOp::SLt, length, i64::from(messages.least));

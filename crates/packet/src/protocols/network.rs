@@ -3,7 +3,7 @@
 use super::header::{Headers, Parsing, absent};
 use super::{extensions, link};
 use crate::{Access, Machine};
-use moonhook_ir::words::{Word, WordPaths};
+use moonhook_ir::words::{Branches, Word, WordPaths};
 use moonhook_ir::{CompareOp, Size};
 
 /// The words of the header `ip`.
@@ -127,8 +127,25 @@ fn ipv6<M: Machine>(machine: &mut M, start: Word, paths: &mut WordPaths<M>) -> R
     Ok(())
 }
 
-/// Where the IP packet ends: by its length field, but no further than the frame. An error where it cannot be read up to there.
+/// How [`end`] and [`whole_end`] find the end of the IP packet of a header with these words.
+pub type End<M> = fn(&mut M, &[Word]) -> Result<Word, <M as Branches>::Stop>;
+
+/// Where the IP packet ends, as far as it can be read: who looks for a message in it finds what is at its start.
 pub fn end<M: Machine>(machine: &mut M, words: &[Word]) -> Result<Word, M::Stop> {
+    let end = stated_end(machine, words)?;
+    let readable = machine.readable();
+    machine.minimum(end, Word::Imm(readable))
+}
+
+/// Where the IP packet ends. An error where it cannot be read up to there.
+pub fn whole_end<M: Machine>(machine: &mut M, words: &[Word]) -> Result<Word, M::Stop> {
+    let end = stated_end(machine, words)?;
+    machine.check_readable(end);
+    Ok(end)
+}
+
+/// By its length field, but no further than the frame.
+fn stated_end<M: Machine>(machine: &mut M, words: &[Word]) -> Result<Word, M::Stop> {
     let start = words[Part::Start as usize];
     let mut paths = Vec::new();
     for (state, version) in by_version(machine, words) {
@@ -142,9 +159,7 @@ pub fn end<M: Machine>(machine: &mut M, words: &[Word]) -> Result<Word, M::Stop>
     }
     let end = machine.meet_word(paths)?;
     let frame = machine.packet_length();
-    let end = machine.minimum(end, frame)?;
-    machine.check_readable(end);
-    Ok(end)
+    machine.minimum(end, frame)
 }
 
 /// Splits the current state by the version in its words.

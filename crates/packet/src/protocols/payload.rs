@@ -1,7 +1,7 @@
 //! `pkt.payload`: what follows the transport header.
 
 use super::header::{Assignment, Headers, Parsing, Protocol, RefusedBy, Values, absent, nothing};
-use super::network::{self, IPV4, IPV6, Part};
+use super::network::{self, End, IPV4, IPV6, Part};
 use super::{icmp, tcp, udp};
 use crate::assign::{Takes, word_of};
 use crate::lengths::ChangeLength;
@@ -36,7 +36,7 @@ pub fn parse<M: Machine>(machine: &mut M) -> Parsing<M> {
     let (state, words, others) = machine.found("udp", udp::parse)?;
     machine.resume(state);
     if machine.alive() {
-        paths.push(of_udp(machine, words[1])?);
+        paths.push(of_udp(machine, words[1], network::whole_end)?);
     }
     machine.enter(others)?;
     let (state, words, others) = machine.found("icmp", icmp::parse)?;
@@ -51,14 +51,19 @@ pub fn parse<M: Machine>(machine: &mut M) -> Parsing<M> {
 
 fn up_to_ip_end<M: Machine>(machine: &mut M, start: Word) -> Result<Path<M::State, Vec<Word>>, M::Stop> {
     let words = machine.known_header("ip", network::parse)?;
-    let end = network::end(machine, &words)?;
+    let end = network::whole_end(machine, &words)?;
     between(machine, start, end)
 }
 
-/// What follows a UDP header that is there, as the words of [`parse`]. UDP's own length field, if it is at least the header's length, bounds the payload too.
-pub fn of_udp<M: Machine>(machine: &mut M, header: Word) -> Result<Path<M::State, Vec<Word>>, M::Stop> {
+/// What follows a UDP header that is there, up to where the IP packet ends, as the words of [`parse`]. UDP's own length field, if it is at least the
+/// header's length, bounds the payload too.
+pub fn of_udp<M: Machine>(
+    machine: &mut M,
+    header: Word,
+    end: End<M>,
+) -> Result<Path<M::State, Vec<Word>>, M::Stop> {
     let words = machine.known_header("ip", network::parse)?;
-    let end = network::end(machine, &words)?;
+    let end = end(machine, &words)?;
     let length = machine.header_field(header, 4, Size::B2, udp::LENGTH)?;
     let stated = machine.compare(CompareOp::UGe, length, i64::from(udp::LENGTH));
     let (stated, unstated) = machine.split(stated);
