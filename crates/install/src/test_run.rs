@@ -77,8 +77,10 @@ impl Program {
         };
         let frame = &*framed;
         let (min, max) = (FRAME_MIN, frame_max());
-        if !(min..=max).contains(&frame.len()) {
-            return Err(InstallError::FrameLength { length: frame.len(), min, max });
+        // Of what socket filters see no interface hands on less, either.
+        let shortest = if before == NO_PROTOCOL.len() { packet.len() } else { frame.len() };
+        if shortest < min || frame.len() > max {
+            return Err(InstallError::FrameLength { length: shortest.min(frame.len()), min, max });
         }
         let mut data = vec![0; frame.len() + GROWTH];
         let refused = |errno| match errno {

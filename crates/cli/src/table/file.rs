@@ -7,11 +7,14 @@ use moonhook_daemon::TableInfo;
 use moonhook_daemon::word;
 use serde_json::{Map, Value};
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 
 /// Bytes of a file's lines that go into one request, about: a request may have a mebibyte, and should not take long.
 const PART: usize = 64 << 10;
+
+/// A line has fewer bytes, as a request has: what goes on and on is no list of entries.
+const LONGEST: u64 = 1 << 20;
 
 /// The entries of a file, in parts.
 pub struct Entries {
@@ -94,9 +97,12 @@ impl Entries {
     fn next_line(&mut self, part: &mut Part) -> Result<bool, CliError> {
         let Source::Lines { file, json } = &mut self.source else { return Ok(false) };
         let mut line = String::new();
-        let length = file.read_line(&mut line);
+        let length = file.by_ref().take(LONGEST).read_line(&mut line);
         let length = length.map_err(|source| CliError::Unreadable { path: self.path.clone(), source })?;
         (self.read, self.line) = (self.read + length as u64, self.line + 1);
+        if length as u64 == LONGEST {
+            return Err(self.malformed(format!("the line has {LONGEST} bytes or more")));
+        }
         // Some programs begin files with a byte order mark.
         let text = if self.line == 1 { line.trim_start_matches('\u{feff}') } else { &line };
         let text = text.trim_end_matches(['\n', '\r']);
@@ -220,6 +226,12 @@ mod tests {
         assert_eq!(marked, [(json!("a\r\nb"), json!(1))]);
         let lines = read("x.jsonl", "[\"a\", {\"n\": 1}]\n[3,4]\n").unwrap();
         assert_eq!(lines, [(json!("a"), json!({"n": 1})), (json!(3), json!(4))]);
+    }
+
+    #[test]
+    fn lines_without_an_end_are_refused() {
+        let error = read("x.txt", &"\0".repeat(3 << 20)).unwrap_err().to_string();
+        assert!(error.contains("the line has 1048576 bytes or more"), "{error}");
     }
 
     #[test]

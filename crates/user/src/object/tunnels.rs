@@ -107,7 +107,8 @@ unsafe fn put_inside(
             _ => !is_of_stack(hook) || is_ip((*data).metadata.ethertype),
         };
         let more = if takes_frames { count + ETHERNET } else { count };
-        if is_known || !is_movable || bytes(data).len() + more > MOST {
+        let length = bytes(data).len();
+        if is_known || !is_movable || length < ETHERNET || length + more > MOST {
             return Err(LONGER);
         }
         let start = match ip {
