@@ -3,6 +3,7 @@
 //! [`parse`] reads a pattern, [`search`] finds literal text a machine word at a time, [`matcher`] makes the
 //! code, with [`repetition`] for what matches more than once and [`sets`] for tests of bytes.
 
+mod items;
 pub mod matcher;
 pub mod parse;
 mod repetition;

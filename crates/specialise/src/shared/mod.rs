@@ -19,6 +19,7 @@ mod bytes;
 mod copied_keys;
 mod copies;
 mod first;
+mod fitting;
 pub(crate) mod held;
 mod key_functions;
 pub(crate) mod keys;
@@ -35,6 +36,7 @@ mod texts;
 mod traversal;
 mod values;
 mod virtual_tables;
+mod writing;
 
 pub use adding::Met;
 pub use additions::Additions;
