@@ -72,6 +72,7 @@ mod sites;
 mod state;
 mod stored;
 mod strings;
+pub mod structures;
 pub mod stubs;
 mod subprograms;
 mod surroundings;

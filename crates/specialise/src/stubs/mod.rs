@@ -16,6 +16,7 @@ mod memory;
 mod records;
 pub mod shared;
 mod surroundings;
+mod traced;
 
 pub use crate::builtins::own::is_own;
 pub use crate::host::Host;
