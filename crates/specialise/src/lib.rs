@@ -81,6 +81,7 @@ mod target;
 pub mod targets;
 mod texts;
 mod trace;
+mod traced_kinds;
 mod turns;
 mod unroll;
 mod value;

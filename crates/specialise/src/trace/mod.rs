@@ -6,7 +6,6 @@
 
 mod current;
 mod elements;
-mod kinds;
 mod reads;
 mod texts;
 mod values;
@@ -78,8 +77,8 @@ pub fn has_event_field(event: &Event, name: &str) -> bool {
     event.argument(name).is_some() || current::content(name).is_some()
 }
 
+pub use current::content as current_content;
 pub use elements::{element, length};
-pub use kinds::kinds;
 
 /// The same of a number, of what is no array.
 pub fn no_such_field(context: &mut Context<'_>, owner: String, number: i64) -> Result<Vec<Arm>> {

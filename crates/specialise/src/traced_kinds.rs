@@ -1,8 +1,8 @@
 //! Of what kind values are that events and structures have under a name, whichever of them it is.
 
-use super::{current, types_of};
 use crate::shared::seen::Seen;
 use crate::structures::Structures;
+use crate::trace;
 use crate::value::{Abs, Space, Str, Word};
 use moonhook_btf::Content;
 use moonhook_snapshot::Snapshot;
@@ -10,11 +10,11 @@ use moonhook_snapshot::Snapshot;
 /// What is read under that name.
 pub fn kinds(snapshot: &Snapshot, structures: &Structures, name: &str) -> Seen {
     let mut seen = Seen::default();
-    let Some(types) = types_of(snapshot) else { return seen };
+    let Some(types) = snapshot.traced.types() else { return seen };
     let events = snapshot.points().into_iter().filter_map(|point| snapshot.traced.event(&point).cloned());
     let arguments = events.filter_map(|event| Some(event.argument(name)?.content));
     let fields = structures.all().filter_map(|(_, id)| Some(types.field(id, name)?.content));
-    let current = current::content(name).into_iter();
+    let current = trace::current_content(name).into_iter();
     for value in arguments.chain(fields).chain(current).filter_map(example) {
         seen.add(&Seen::of_field(&value));
     }
