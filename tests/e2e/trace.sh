@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Handlers of tracepoints see what happens in the kernel: system calls, processes that begin, packets of one interface, by the names of
-# arguments and fields; they share tables with handlers of packets; both forms see the same; reloads and pins; objects that other loaders
-# take; what cannot be had is said.
+# arguments and fields; they share tables with handlers of packets; both forms see the same; handlers interrupt one another; reloads and
+# pins; objects that other loaders take; what cannot be had is said.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common"
 
@@ -163,6 +163,47 @@ attempt to perform arithmetic on a structure value (upvalue 'task')
 a structure of the kernel's cannot be kept from packet to packet
 TEXT
 diff "$WORK/expected" "$WORK/said" || die "something else is said"
+
+# Handlers that interrupt one another on a CPU, and make strings and tables meanwhile, each in memory of its own: none is disturbed, and no
+# call is lost.
+cat >"$WORK/nested.lua" <<'LUA'
+local trace = require "trace"
+local counts = map { key = "string:32", value = "int", capacity = 100 }
+local function built(n, text)
+  if n == 0 then return text end
+  return built(n - 1, text .. string.char(97 + n % 26))
+end
+local expected = built(40, "")
+local function work(name, e)
+  local parts = {}
+  for i = 1, 8 do parts[i] = { text = built(40, ""), task = e.task } end
+  for _, part in ipairs(parts) do
+    if part.text ~= expected or part.task ~= e.task or part.task.pid ~= e.tid then name = "disturbed" end
+  end
+  counts[name] = (counts[name] or 0) + 1
+end
+trace.on("raw_tp/sys_enter", function(e)
+  if e.comm == "mh-caller" and (e.id == 110 or e.id == 173) then work("calls", e) end
+end)
+trace.on("tp/raw_syscalls/sys_exit", function(e)
+  if e.comm == "mh-caller" and (e.id == 110 or e.id == 173) then work("returns", e) end
+end)
+for _, name in ipairs { "sched_switch", "softirq_entry", "irq_handler_entry", "hrtimer_expire_entry" } do
+  trace.on("raw_tp/" .. name, function(e) work("interruptions", e) end)
+end
+LUA
+attach "$WORK/nested.lua" --name nested
+callers=()
+for _ in 1 2 3; do
+    calls 10000 &
+    callers+=($!)
+done
+wait "${callers[@]}"
+is 30000 "$MOONHOOK" table nested counts get calls
+is 30000 "$MOONHOOK" table nested counts get returns
+[ "$("$MOONHOOK" table nested counts get interruptions)" -gt 100 ] || die "nothing was interrupted"
+fails 1 "$MOONHOOK" table nested counts get disturbed
+detach
 
 # A process that is killed leaves nothing, unless it was pinned.
 echo 'require("trace").on("raw_tp/sys_enter", function(e) if e.comm == "mh-caller" then n = n + 1 end end) n = 0' >"$WORK/pinned.lua"
