@@ -1,7 +1,7 @@
 //! The kernel's structures that values of a script can be in general code, where a value says its type: what its tracepoints hand over under
 //! the names that the script mentions, and what fields of these names lead to from there.
 
-use moonhook_btf::{Content, Kind, TypeId, Types};
+use moonhook_btf::{Content, TypeId, Types};
 use moonhook_snapshot::Snapshot;
 
 /// The field of events that is the structure of the thread that runs.
@@ -33,9 +33,9 @@ impl Structures {
         let mut next = 0;
         while let Some(id) = found.0.get(next).copied() {
             next += 1;
-            match types.kind(id) {
-                Kind::Array { of, .. } => found.add(types.content(of)),
-                _ => {
+            match types.element(id) {
+                Some(element) => found.add(element),
+                None => {
                     let fields = types.fields(id).into_iter().filter(|field| is_mentioned(field.name));
                     fields.for_each(|field| found.add(field.content));
                 }
@@ -68,6 +68,6 @@ impl Structures {
 
     /// Those that are arrays.
     pub fn arrays(&self, types: &Types) -> Vec<(i64, TypeId)> {
-        self.all().filter(|(_, id)| matches!(types.kind(*id), Kind::Array { .. })).collect()
+        self.all().filter(|(_, id)| types.element(*id).is_some()).collect()
     }
 }
