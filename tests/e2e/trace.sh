@@ -134,6 +134,8 @@ trace.on("tp/sched/sched_process_exec", function(e)
   print(fails(function() return tostring(e) end))
   print(fails(function() print(task) end))
   print(fails(function() return task + 1 end))
+  print(fails(function() last = e end))
+  print(fails(function() seen.last = task end))
   print(fails(function() last = task end))
 end)
 trace.on("raw_tp/sys_enter", function(e)
@@ -142,11 +144,11 @@ end)
 LUA
 attach "$WORK/general.lua" --form auto --name general
 "$WORK/mh-caller"
-eventually "the errors are told" grep -qs "cannot be kept" "$WORK/run.out"
+eventually "the errors are told" grep -qs "structure of the kernel's cannot be kept" "$WORK/run.out"
 is 1 "$MOONHOOK" table general seen get mh-caller
 [ "$("$MOONHOOK" table general seen get "mh-caller calls")" -gt 1 ] || die "no calls are counted"
 detach
-sed -n '/^kept/,/cannot be kept/p' "$WORK/run.out" | sed 's/^.*general.lua:[0-9]*: //' >"$WORK/said"
+sed -n '/^kept/,/a structure.* cannot be kept/p' "$WORK/run.out" | sed 's/^.*general.lua:[0-9]*: //' >"$WORK/said"
 cat >"$WORK/expected" <<'TEXT'
 kept	known	pid=true comm=true	true
 'event' has no field 'nothing'
@@ -160,6 +162,8 @@ packets are read only at this hook
 the text of an event is not possible at packet time
 the text of a structure is not possible at packet time
 attempt to perform arithmetic on a structure value (upvalue 'task')
+an event cannot be kept from packet to packet
+bad value for table 'seen' (int expected, got userdata)
 a structure of the kernel's cannot be kept from packet to packet
 TEXT
 diff "$WORK/expected" "$WORK/said" || die "something else is said"

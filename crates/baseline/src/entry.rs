@@ -306,8 +306,8 @@ impl General<'_> {
         let closure = code.load(place, 0);
         let start = self.routine("start_handler");
         let address = code.load(state, L_SELF);
-        let count = code.constant(if self.hook().is_trace() { 1 } else { 2 });
-        let status = code.call(start, &[address, closure, count]);
+        let object = code.constant(if self.hook().is_trace() { OBJECT_EVENT } else { OBJECT_PACKET });
+        let status = code.call(start, &[address, closure, object]);
         code.jump(head, &[status]);
     }
 

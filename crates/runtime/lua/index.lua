@@ -172,6 +172,9 @@ function store_shared(L, place, value)
     if text == 0 then return FAIL end
     return raise_here(L, text)
   end
+  if tag == TAG_OBJECT and payload == OBJECT_EVENT then
+    return raise_here(L, "an event cannot be kept from packet to packet")
+  end
   if tag >= TAG_STRUCTURE then
     return raise_here(L, "a structure of the kernel's cannot be kept from packet to packet")
   end

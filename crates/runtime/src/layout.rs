@@ -399,7 +399,8 @@ constants! {
     BUILTIN_PCALL = 0;
     BUILTIN_XPCALL = 1;
 
-    // Objects of the packet; headers follow.
+    // Events, and objects of the packet; headers follow.
+    OBJECT_EVENT = 0;
     OBJECT_PACKET = 1;
     OBJECT_ARGUMENT = 2;
 
