@@ -171,11 +171,7 @@ impl General<'_> {
             text: String::new(),
             name: None,
         };
-        LowerError {
-            kind: LowerErrorKind::Internal { message },
-            place: Box::new(place),
-            has_no_other_form: false,
-        }
+        LowerError { kind: LowerErrorKind::Internal { message }, place: Box::new(place) }
     }
 
     /// The program: the handlers of the list (address and number) one after another, until one has a verdict other than `PASS`.
@@ -310,11 +306,12 @@ impl General<'_> {
         let closure = code.load(place, 0);
         let start = self.routine("start_handler");
         let address = code.load(state, L_SELF);
-        let status = code.call(start, &[address, closure]);
+        let object = code.constant(if self.hook().is_trace() { OBJECT_EVENT } else { OBJECT_PACKET });
+        let status = code.call(start, &[address, closure, object]);
         code.jump(head, &[status]);
     }
 
-    /// The handler has ended: its verdict, or the one for errors.
+    /// The handler has ended: its verdict, or the one for errors. Those of tracepoints have none.
     fn take_verdict(
         &mut self,
         code: &mut Builder,
@@ -324,8 +321,22 @@ impl General<'_> {
         parts: &Parts,
     ) {
         let (failed, _) = code.cold_block(0);
-        let (other, _) = code.new_block(0);
         code.leave_if(CompareOp::Ne, status, FINISHED as i32, failed, &[]);
+        match self.hook().is_trace() {
+            true => code.jump(next, &[]),
+            false => self.check_verdict(code, state, (next, exit, failed)),
+        }
+        code.block = failed;
+        self.report_failure(code, state, exit, parts);
+    }
+
+    /// Ends the program with the handler's verdict, unless that is left to the next one, or is none.
+    fn check_verdict(
+        &mut self,
+        code: &mut Builder,
+        state: Value,
+        (next, exit, failed): (ir::Block, ir::Block, ir::Block),
+    ) {
         let routine = self.routine("handler_verdict");
         let address = code.load(state, L_SELF);
         let hook = self.hook();
@@ -334,11 +345,10 @@ impl General<'_> {
         let [pass, least, bits, booleans] = verdicts.map(|number: i64| code.constant(number));
         let verdict = code.call(routine, &[address, pass, least, bits, booleans]);
         code.leave_if(CompareOp::Eq, verdict, NO_VERDICT as i32, failed, &[]);
+        let (other, _) = code.new_block(0);
         code.branch(CompareOp::Eq, verdict, hook.default, (next, &[]), (other, &[]));
         code.block = other;
         code.jump(exit, &[verdict]);
-        code.block = failed;
-        self.report_failure(code, state, exit, parts);
     }
 
     /// Ends the program with the error that was raised.

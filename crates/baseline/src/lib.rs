@@ -41,6 +41,7 @@ use image::Image;
 use moonhook_ir as ir;
 use moonhook_ir::FunctionId;
 use moonhook_snapshot::{CellId, ClosureId, Snapshot, TableId};
+use moonhook_specialise::structures::Structures;
 use moonhook_specialise::{Learned, LowerError, Options};
 use reach::Reach;
 use script::Functions;
@@ -93,6 +94,8 @@ pub struct General<'a> {
     positions: HashMap<TableId, HashMap<Vec<u8>, usize>>,
     records: HashMap<usize, u64>,
     shared: Shared,
+    /// Structures of the kernel that values can be.
+    structures: Rc<Structures>,
     /// Functions that are interpreted.
     interpreted: BTreeSet<usize>,
     /// What their records do.
@@ -135,7 +138,9 @@ fn lower_with(
     let known = learned.tables(snapshot, options);
     let functions = Functions::new(snapshot, moonhook_runtime::prelude());
     let reach = Reach::new(&functions, computed::names);
-    let shared = Shared::new(&functions, &reach, options, known, constant);
+    let is_mentioned = |name: &str| reach.mentions.contains(name.as_bytes());
+    let structures = Rc::new(Structures::new(snapshot, is_mentioned));
+    let shared = Shared::new(&functions, &reach, (options, &structures), known, constant);
     let interpreted = compact::choose(&functions, &reach, compact);
     let module = ir::Module {
         maps: interfaces::named(&functions, &reach).into_iter().collect(),
@@ -165,6 +170,7 @@ fn lower_with(
         positions: HashMap::new(),
         records: HashMap::new(),
         shared,
+        structures,
         interpreted,
         used_steps: BTreeSet::new(),
         uncompiled: Vec::new(),

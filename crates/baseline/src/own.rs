@@ -5,6 +5,7 @@ use super::computed;
 use moonhook_ir as ir;
 use moonhook_ir::{FunctionId, Loc};
 use moonhook_specialise::shared::SharedTables;
+use moonhook_specialise::structures::Structures;
 use moonhook_specialise::stubs::{self, Stubs};
 use moonhook_specialise::targets::Targets;
 use moonhook_specialise::{Result, Stop};
@@ -21,6 +22,10 @@ impl stubs::Host for General<'_> {
 
     fn targets(&self) -> Rc<Targets> {
         Rc::clone(&self.shared.targets)
+    }
+
+    fn structures(&self) -> Rc<Structures> {
+        Rc::clone(&self.structures)
     }
 
     fn placed(&self, name: &str) -> Option<FunctionId> {

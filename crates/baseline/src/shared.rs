@@ -15,6 +15,7 @@ use moonhook_snapshot::instruction::{Instruction, Opcode};
 use moonhook_snapshot::{Snapshot, TableId};
 use moonhook_specialise::Options;
 use moonhook_specialise::shared::SharedTables;
+use moonhook_specialise::structures::Structures;
 use moonhook_specialise::stubs::shared::{Accesses, Record, Uses};
 use moonhook_specialise::targets::Targets;
 use std::cell::OnceCell;
@@ -52,7 +53,7 @@ impl Shared {
     pub fn new(
         functions: &Functions<'_>,
         reach: &Reach,
-        options: &Options,
+        (options, structures): (&Options, &Structures),
         mut known: SharedTables,
         constant: &BTreeSet<TableId>,
     ) -> Shared {
@@ -69,7 +70,7 @@ impl Shared {
         tables.dedup();
         known.start_over();
         let Found { mut entries, assigners, fields, targets } =
-            kinds::infer(functions, reach, options, &tables);
+            kinds::infer(functions, reach, (options, structures), &tables);
         entries.retain(|table, _| !constant.contains(table));
         for (table, Entries { key, value, .. }) in &entries {
             known.suggest(snapshot, *table, key, value);

@@ -16,10 +16,8 @@ impl General<'_> {
         let names = self.builtin_names.clone();
         let names: Vec<u64> =
             names.iter().map(|name| self.image.text(global_name(name).as_bytes())).collect();
-        // Objects are numbered from `OBJECT_PACKET` on.
-        let unnumbered = std::iter::repeat_n("userdata", OBJECT_PACKET as usize);
-        let objects = unnumbered.chain(moonhook_specialise::stubs::object_names());
-        let objects: Vec<u64> = objects.map(|name| self.image.text(name.as_bytes())).collect();
+        let objects = moonhook_specialise::stubs::object_names();
+        let objects: Vec<u64> = objects.iter().map(|name| self.image.text(name.as_bytes())).collect();
         let sites: Vec<u64> = self.sites.iter().flat_map(|site| site.words()).collect();
         let shared_meta = self.shared_metatable();
         vec![

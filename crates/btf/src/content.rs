@@ -43,6 +43,14 @@ impl Types {
         }
     }
 
+    /// What elements of an array are; `None` where the type is none.
+    pub fn element(&self, array: TypeId) -> Option<Content> {
+        match self.kind(array) {
+            Kind::Array { of, .. } => Some(self.content(of)),
+            _ => None,
+        }
+    }
+
     /// Whether a type is the kernel's `char`, of which texts are made; bytes of other names are numbers.
     fn is_character(&self, id: TypeId) -> bool {
         let id = self.resolved(id);

@@ -29,8 +29,6 @@ pub enum EngineError {
     NoSuchVerdict { name: String, hook: &'static Hook },
     #[error("{place}: there is no interface '{name}'")]
     NoInterface { place: String, name: String, existing: Vec<String> },
-    #[error("handlers of tracepoints are made as expanded code alone")]
-    ExpandedOnly,
     #[error("the object has no program for a hook")]
     NoProgram,
     #[error("the program needs {} MiB of memory, and one map of an object can have {} MiB", .bytes >> 20, .most >> 20)]
@@ -110,8 +108,6 @@ impl EngineError {
             }
             EngineError::NoInterface { existing, .. } => Diagnostic::new("MH0027", self.to_string())
                 .help(format!("there are {}; or make it first", existing.join(", "))),
-            EngineError::ExpandedOnly => Diagnostic::new("MH0029", self.to_string())
-                .help("leave `--form` out, or give handlers of packets a script of their own"),
             EngineError::NoProgram => Diagnostic::new("MH0009", self.to_string())
                 .help("this is a bug in Moonhook; please report it with the script"),
             EngineError::TooMuchMemory { .. } => Diagnostic::new("MH0020", self.to_string()).help(

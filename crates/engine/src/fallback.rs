@@ -74,15 +74,13 @@ fn first_accepted<T>(
     accept: impl Fn(Attempt, &Module, &Object, &mut Timings) -> Result<T, EngineError>,
 ) -> Result<(Compiled, T), EngineError> {
     let (learned, timings) = (Learned::default(), Timings::default());
-    let traces = snapshot.points().iter().any(|point| point.hook.is_trace());
     let mut forms = Forms { snapshot, settings, accept, learned, timings };
     let outcome = match settings.form {
-        Some(Form::General) if traces => Err((EngineError::ExpandedOnly, None)),
         Some(Form::General) => forms.general(),
-        form => forms.expanded(form.is_none() && !traces),
+        form => forms.expanded(form.is_none()),
     };
     match outcome {
-        Err((error, module)) if settings.form.is_none() && !traces && error.is_of_form() => {
+        Err((error, module)) if settings.form.is_none() && error.is_of_form() => {
             let reason = Reason::of(&error, module.as_deref());
             match forms.general() {
                 Ok((mut compiled, accepted)) => {
@@ -98,10 +96,6 @@ fn first_accepted<T>(
                     }
                 }
             }
-        }
-        Err((EngineError::Lower(mut error), _)) if traces => {
-            error.has_no_other_form = true;
-            Err(error.into())
         }
         outcome => outcome.map_err(|failed| with_line(failed, snapshot)),
     }

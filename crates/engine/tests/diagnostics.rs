@@ -183,7 +183,7 @@ fn number(kind: &LowerErrorKind) -> u32 {
         PatternNotConstant => 209,
         BadPattern { .. } => 210,
         NoSuchField { .. } => 211,
-        Unsupported { .. } | SharedUse { .. } => 212,
+        Unsupported { .. } | SharedUse { .. } | Traced { .. } => 212,
         IrreducibleLoop => 213,
         EscapingCapture => 214,
         StateType { .. } => 215,

@@ -162,7 +162,7 @@ function plain_texts(L, base, n)
   while i < n do
     local value = base + (i << 4)
     local tag = u64(value)
-    if tag == TAG_OBJECT or tag == TAG_TABLE and metatable_of(L, value) ~= 0 then answer = TAG_FALSE end
+    if tag == TAG_OBJECT or tag >= TAG_STRUCTURE or tag == TAG_TABLE and metatable_of(L, value) ~= 0 then answer = TAG_FALSE end
     i = i + 1
   end
   return inline.result(base, answer, 0)

@@ -157,6 +157,7 @@ function type_name(L, value)
       if u64(name) == TAG_STRING then return u64(name + 8) end
     end
   end
+  if tag >= TAG_STRUCTURE then return "structure" end
   if tag == TAG_OBJECT then return u64(u64(L + L_OBJECT_NAMES) + (u64(value + 8) << 3)) end
   return value_type(value)
 end

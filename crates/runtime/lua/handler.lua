@@ -1,7 +1,7 @@
 -- The beginning and the end of a handler.
 
--- Makes everything ready for a packet and calls the handler with the packet and its argument.
-function start_handler(L, closure)
+-- Makes everything ready for a packet and calls the handler with the packet and its argument, or with the event alone.
+function start_handler(L, closure, object)
   local frame = u64(L + L_FRAMES)
   local stack = u64(L + L_STACK)
   set64(L + L_CI, frame)
@@ -25,7 +25,8 @@ function start_handler(L, closure)
   set64(stack, TAG_CLOSURE)
   set64(stack + 8, closure)
   set64(stack + 16, TAG_OBJECT)
-  set64(stack + 24, OBJECT_PACKET)
+  set64(stack + 24, object)
+  if object == OBJECT_EVENT then return call_closure(L, stack, 1, stack, 1) end
   set64(stack + 32, TAG_OBJECT)
   set64(stack + 40, OBJECT_ARGUMENT)
   return call_closure(L, stack, 2, stack, 1)

@@ -69,7 +69,7 @@ function index(L, dest, object, key)
         set64(dest + 8, 0)
         return 0
       end
-    elseif tag == TAG_OBJECT then
+    elseif tag == TAG_OBJECT or tag >= TAG_STRUCTURE then
       set64(L + L_CALL_DEST, dest)
       set64(L + L_CALL_FUNC, object)
       set64(L + L_CALL_COUNT, key)
@@ -131,7 +131,7 @@ function set_index(L, object, key, value)
       if u64(handler) == TAG_NIL then
         return table_set(L, t, key, value)
       end
-    elseif u64(object) == TAG_OBJECT then
+    elseif u64(object) == TAG_OBJECT or u64(object) >= TAG_STRUCTURE then
       set64(L + L_CALL_DEST, value)
       set64(L + L_CALL_FUNC, object)
       set64(L + L_CALL_COUNT, key)
@@ -172,6 +172,12 @@ function store_shared(L, place, value)
     if text == 0 then return FAIL end
     return raise_here(L, text)
   end
+  if tag == TAG_OBJECT and payload == OBJECT_EVENT then
+    return raise_here(L, "an event cannot be kept from packet to packet")
+  end
+  if tag >= TAG_STRUCTURE then
+    return raise_here(L, "a structure of the kernel's cannot be kept from packet to packet")
+  end
   if tag == TAG_NIL then payload = 0 end
   set64(place + 8, payload)
   set64(place, tag)
@@ -196,7 +202,7 @@ function length(L, dest, object)
     set64(dest, TAG_INT)
     return 0
   end
-  if tag == TAG_OBJECT then
+  if tag == TAG_OBJECT or tag >= TAG_STRUCTURE then
     set64(L + L_CALL_DEST, dest)
     set64(L + L_CALL_FUNC, object)
     set64(L + L_CALL_COUNT, 0)

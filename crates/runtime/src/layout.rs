@@ -44,6 +44,8 @@ constants! {
     TAG_TRAVERSAL = 11;
     /// In tables of the library, in the place of a value that is not in the program; scripts do not see it.
     TAG_MISSING = 12;
+    /// From here on, one for each type that a structure or an array of the kernel's can have: the payload is its address, which is not 0.
+    TAG_STRUCTURE = 16;
     VALUE_SIZE = 16;
 
     /// Steps left, signed.
@@ -241,7 +243,7 @@ constants! {
     FINISHED = 3;
     /// The handler has ended with an error that nothing caught.
     FAILED = 4;
-    /// Read the field with the key at `L_CALL_COUNT` (0: the length) of the packet object at `L_CALL_FUNC`.
+    /// Read the field with the key at `L_CALL_COUNT` (0: the length) of the packet object, event or structure at `L_CALL_FUNC`.
     OBJECT = 5;
     /// Do the arithmetic that `L_CALL_…` describe: operation in `L_CALL_WANT`, operands at `L_CALL_FUNC` and `L_CALL_COUNT`.
     SLOW = 6;
@@ -251,7 +253,7 @@ constants! {
     HANDLED = 8;
     /// An error has been caught: end the frame that did so (`finish_marker`).
     CAUGHT = 9;
-    /// Assign the value at `L_CALL_DEST` to the field with the key at `L_CALL_COUNT` of the packet object at `L_CALL_FUNC`.
+    /// Assign the value at `L_CALL_DEST` to the field with the key at `L_CALL_COUNT` of such an object at `L_CALL_FUNC`.
     ASSIGN_OBJECT = 10;
 
     // Accesses to shared tables. Reading stores the value, assigning takes it; `TRAVERSE` begins the traversal of the generic `for` whose
@@ -397,7 +399,8 @@ constants! {
     BUILTIN_PCALL = 0;
     BUILTIN_XPCALL = 1;
 
-    // Objects of the packet; headers follow.
+    // Events, and objects of the packet; headers follow.
+    OBJECT_EVENT = 0;
     OBJECT_PACKET = 1;
     OBJECT_ARGUMENT = 2;
 

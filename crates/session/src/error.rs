@@ -133,7 +133,6 @@ fn engine_exit(error: &EngineError) -> Exit {
         EngineError::Emit(error) if error.is_bug() => Exit::Bug,
         EngineError::Lower(_)
         | EngineError::Emit(_)
-        | EngineError::ExpandedOnly
         | EngineError::TooMuchMemory { .. }
         | EngineError::NoSuchVerdict { .. } => Exit::Refused,
         EngineError::Install(error) | EngineError::Control(ControlError::Install(error)) => {

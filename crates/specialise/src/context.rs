@@ -111,11 +111,7 @@ impl<'a> Context<'a> {
 
     /// Refuses the script at the current line.
     pub fn refuse<T>(&self, kind: LowerErrorKind, name: Option<&str>) -> Result<T> {
-        Err(Stop::Error(Box::new(LowerError {
-            kind,
-            place: self.place(name).into(),
-            has_no_other_form: false,
-        })))
+        Err(Stop::Error(Box::new(LowerError { kind, place: self.place(name).into() })))
     }
 
     /// Refuses the script because of what can only be a fault of the compiler.

@@ -198,10 +198,9 @@ impl Context<'_> {
                 LowerErrorKind::CertainError { message: message.clone(), help }
             }
         };
-        self.findings.certain.push((
-            self.execution.site(),
-            LowerError { kind, place: self.place(Some(name)).into(), has_no_other_form: false },
-        ));
+        self.findings
+            .certain
+            .push((self.execution.site(), LowerError { kind, place: self.place(Some(name)).into() }));
         self.fail(Message::new(message));
     }
 
@@ -209,10 +208,9 @@ impl Context<'_> {
         if self.state.alive() {
             let message = String::from_utf8_lossy(message).into_owned();
             let kind = LowerErrorKind::CertainError { message, help };
-            self.findings.certain.push((
-                self.execution.site(),
-                LowerError { kind, place: self.place(name).into(), has_no_other_form: false },
-            ));
+            self.findings
+                .certain
+                .push((self.execution.site(), LowerError { kind, place: self.place(name).into() }));
         }
     }
 

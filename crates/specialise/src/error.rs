@@ -9,8 +9,6 @@ use std::borrow::Cow;
 pub struct LowerError {
     pub kind: LowerErrorKind,
     pub place: Box<Place>,
-    /// The script can have code of this form only.
-    pub has_no_other_form: bool,
 }
 
 /// Why lowering stops.
@@ -60,6 +58,9 @@ pub enum LowerErrorKind {
     /// What no form of code can do with a shared table.
     #[error("{what} is not possible at packet time")]
     SharedUse { what: String, help: String },
+    /// What no form of code can do with an event or a structure of the kernel's.
+    #[error("{what} is not possible at packet time")]
+    Traced { what: String, help: &'static str },
     #[error("the loop is entered at two places")]
     IrreducibleLoop,
     #[error("a function that captures a loop's variable outlives its iteration")]
@@ -172,6 +173,9 @@ impl LowerErrorKind {
             }
             Unsupported { help, .. } => ("MH0212", "it has no expanded form", help.clone()),
             SharedUse { help, .. } => ("MH0212", "a map cannot do that", help.clone()),
+            Traced { help, .. } => {
+                ("MH0212", "events and structures are read field by field", (*help).into())
+            }
             IrreducibleLoop => (
                 "MH0213",
                 "`goto` jumps into the middle of a loop",
@@ -207,7 +211,7 @@ impl LowerError {
 
     pub fn diagnostic(&self) -> Diagnostic {
         let (code, reason, mut help) = self.kind.describe();
-        if self.kind.has_general_form() && !self.has_no_other_form {
+        if self.kind.has_general_form() {
             help = format!("leave out `--form expanded`, or {help}");
         }
         Diagnostic::new(code, self.kind.to_string()).at((*self.place).clone()).reason(reason).help(help)

@@ -1,6 +1,7 @@
 //! General code as its stubs see it: what they become parts of, and what they need of it.
 
 use crate::shared::known::SharedTables;
+use crate::structures::Structures;
 use crate::targets::Targets;
 use moonhook_ir as ir;
 use moonhook_ir::FunctionId;
@@ -16,6 +17,10 @@ pub trait Host {
     }
     /// Where packets may go by maps.
     fn targets(&self) -> Rc<Targets> {
+        Rc::default()
+    }
+    /// The structures of the kernel that values can be.
+    fn structures(&self) -> Rc<Structures> {
         Rc::default()
     }
     /// A function that was placed before, by its name.

@@ -56,6 +56,9 @@ fn index_value(
                 Abs::Union(_) => context.arms_of_each(key, &mut |context, key| {
                     index_value(context, &Abs::Object(object.clone()), key, name, certain)
                 }),
+                Abs::Int(Word::Imm(number)) if context.target.hook.is_trace() => {
+                    trace::no_such_field(context, trace::EVENT.to_string(), *number)
+                }
                 _ if context.target.hook.is_trace() => context.unsupported(
                     "reading an event's field by what is no constant name",
                     "write the field's name after a dot",
@@ -102,6 +105,10 @@ fn index_structure(
         }
         Abs::Int(number) if trace::length(context.snapshot, structure.0.0).is_some() => {
             trace::element(context, structure, *number).map(Option::unwrap_or_default)
+        }
+        Abs::Int(Word::Imm(number)) => {
+            let owner = trace::type_name(context.snapshot, structure.0);
+            trace::no_such_field(context, owner, *number)
         }
         _ => context.unsupported(
             "reading a structure's field by a name that is not constant",

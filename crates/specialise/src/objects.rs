@@ -6,15 +6,16 @@ use crate::field_values::arms;
 use crate::knowledge::Knowledge;
 use crate::paths::Arm;
 use crate::shared::seen::Seen;
+use crate::structures::Structures;
 use crate::value::{Abs, Object};
-use crate::{Options, builtins, trace};
+use crate::{Options, builtins, trace, traced_kinds};
 use moonhook_library::methods_of;
 use moonhook_packet::protocols::{self, Protocol, inner, member, protocol, protocols, texts};
 use moonhook_snapshot::Snapshot;
 
-/// What the fields of that name are of packets and headers, whichever it is.
-pub fn kinds_of(snapshot: &Snapshot, options: &Options, name: &str) -> Seen {
-    let mut seen = Seen::default();
+/// What the fields of that name are of packets, headers, events and structures, whichever it is.
+pub fn kinds_of(snapshot: &Snapshot, options: &Options, structures: &Structures, name: &str) -> Seen {
+    let mut seen = traced_kinds::kinds(snapshot, structures, name);
     if member::<Context<'static>>(name).is_some_and(|known| known.fields.is_empty() && !known.is_text) {
         seen.add(&Seen::of_field(&Abs::int(0)));
     }

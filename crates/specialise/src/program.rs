@@ -112,7 +112,10 @@ impl Context<'_> {
             }
             self.execution.handler = number;
             let closure = Closure::of_load_time(self.snapshot, handler.closure).into();
-            let args = vec![Abs::Object(Object::Packet), Abs::Object(Object::Argument)];
+            let mut args = vec![Abs::Object(Object::Packet), Abs::Object(Object::Argument)];
+            if self.target.hook.is_trace() {
+                args.truncate(1);
+            }
             let arms = self.run_closure(closure, args, "handler".to_string())?;
             self.code.loc = ir::Loc::default();
             let mut passed = Vec::new();
@@ -126,8 +129,13 @@ impl Context<'_> {
         Ok(())
     }
 
-    /// A handler's result: `PASS` goes on (to `passed`) with the next handler, any other verdict ends the program.
+    /// A handler's result: `PASS` goes on (to `passed`) with the next handler, any other verdict ends the program. Those of tracepoints
+    /// have none.
     fn end_with(&mut self, result: &Abs, passed: &mut Vec<crate::state::State>) -> Result<()> {
+        if self.target.hook.is_trace() {
+            passed.push(self.take_state());
+            return Ok(());
+        }
         for (state, value) in self.alternatives(result)? {
             self.state = state;
             match value {

@@ -297,8 +297,10 @@ impl<'f, 'a> Computed<'f, 'a> {
             open.extend(&escaped);
         }
         let mut names: HashSet<Arc<[u8]>> = open.iter().flat_map(|table| keys(snapshot, *table)).collect();
-        if sites.unknown {
+        if sites.unknown && snapshot.hooks().iter().any(|hook| !hook.is_trace()) {
             names.extend(field_names().map(|name| Arc::from(name.as_bytes())));
+        }
+        if sites.unknown {
             names.extend(STRING.functions.iter().map(|method| Arc::from(method.key().as_bytes())));
         }
         if sites.any {
@@ -308,7 +310,9 @@ impl<'f, 'a> Computed<'f, 'a> {
                 .flat_map(|table| keys(snapshot, table))
                 .collect();
             let is_known = |name: &&&[u8]| {
-                of_library.contains(**name)
+                // Any may be that of a structure's field.
+                snapshot.traced.types().is_some()
+                    || of_library.contains(**name)
                     || STRING.functions.iter().any(|method| method.key().as_bytes() == **name)
                     || objects().any(|(_, object)| objects::has_field(&object, name))
             };

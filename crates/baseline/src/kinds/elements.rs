@@ -180,10 +180,10 @@ impl Kinds<'_, '_> {
         found
     }
 
-    /// What headers have under a name.
+    /// What headers, events and structures have under a name.
     fn of_header(&mut self, name: &Rc<str>) -> Seen {
         if !self.headers.contains_key(name) {
-            let seen = objects::kinds_of(self.functions.snapshot, self.options, name);
+            let seen = objects::kinds_of(self.functions.snapshot, self.options, self.structures, name);
             self.headers.insert(name.clone(), seen);
         }
         self.headers[name].clone()

@@ -21,6 +21,7 @@ use moonhook_snapshot::instruction::Instruction;
 use moonhook_snapshot::{Prototype, TableId};
 use moonhook_specialise::Options;
 use moonhook_specialise::shared::{Seen, SeenType, SharedTables};
+use moonhook_specialise::structures::Structures;
 use moonhook_specialise::targets::Targets;
 pub use registers::Code;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -54,6 +55,7 @@ pub struct Kinds<'f, 'a> {
     functions: &'f Functions<'a>,
     reach: &'f Reach,
     options: &'f Options,
+    structures: &'f Structures,
     graph: Graph,
     codes: HashMap<usize, Rc<Code>>,
     /// Where functions are made, by function.
@@ -69,7 +71,7 @@ pub struct Kinds<'f, 'a> {
     assigners: BTreeSet<(TableId, usize)>,
     /// Where `redirect` is called.
     redirects: BTreeSet<Loc>,
-    /// What headers have under a name.
+    /// What headers, events and structures have under a name.
     headers: HashMap<Rc<str>, Seen>,
     later: Later,
 }
@@ -86,11 +88,17 @@ struct Later {
 }
 
 /// Shared tables, those among them that are known before, with what the reachable functions of the script do with them.
-pub fn infer(functions: &Functions<'_>, reach: &Reach, options: &Options, known: &[TableId]) -> Found {
+pub fn infer(
+    functions: &Functions<'_>,
+    reach: &Reach,
+    (options, structures): (&Options, &Structures),
+    known: &[TableId],
+) -> Found {
     let mut kinds = Kinds {
         functions,
         reach,
         options,
+        structures,
         graph: Graph::default(),
         codes: HashMap::new(),
         makers: HashMap::new(),

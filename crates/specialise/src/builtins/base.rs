@@ -6,6 +6,7 @@ use crate::events::Message;
 use crate::formatting::constant;
 use crate::ops::comparison;
 use crate::paths::Arm;
+use crate::trace::{A_STRUCTURE, AN_EVENT};
 use crate::value::{Abs, Object, Str, Word};
 use moonhook_ir::Piece;
 use moonhook_ir::words::{Branches, PathState, Words};
@@ -186,8 +187,8 @@ pub fn text_of(context: &mut Context<'_>, value: &Abs) -> Result<Str> {
         }
         Abs::Object(object) => object_text(context, object),
         Abs::Structure { .. } => {
-            let what = "the text of a structure (real Lua shows an address)";
-            context.unsupported(what, "print its fields", Some("tostring"))
+            context.refuse_text(A_STRUCTURE)?;
+            Ok(constant(""))
         }
         Abs::Entry { .. } => {
             let what = "the text of a table (real Lua shows an address)";
@@ -204,7 +205,8 @@ pub fn text_of(context: &mut Context<'_>, value: &Abs) -> Result<Str> {
 pub fn object_text(context: &mut Context<'_>, object: &Object) -> Result<Str> {
     match object {
         Object::Packet if context.target.hook.is_trace() => {
-            context.unsupported("the text of an event", "print its fields", Some("tostring"))
+            context.refuse_text(AN_EVENT)?;
+            Ok(constant(""))
         }
         Object::Packet => {
             let length = context.packet_length();

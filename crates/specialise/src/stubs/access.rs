@@ -5,13 +5,16 @@ use crate::arena;
 use crate::context::{Context, Result};
 use crate::field_writes::THAT_CAN_BE;
 use crate::paths::Arm;
+use crate::state::State;
 use crate::strings::Slice;
 use crate::stubs::memory::text_of_payload;
 use crate::value::{Abs, Str, Word};
+use moonhook_btf::TypeId;
 use moonhook_ir::words::{Branches, PathState, Words};
 use moonhook_ir::{CompareOp, FunctionId};
 use moonhook_runtime::layout::{
-    L_CALL_COUNT, L_CALL_DEST, L_CALL_FUNC, TAG_FALSE, TAG_INT, TAG_NIL, TAG_STRING, TAG_TRUE,
+    L_CALL_COUNT, L_CALL_DEST, L_CALL_FUNC, TAG_FALSE, TAG_INT, TAG_NIL, TAG_OBJECT, TAG_STRING,
+    TAG_STRUCTURE, TAG_TRUE,
 };
 
 impl Stubs<'_> {
@@ -21,63 +24,138 @@ impl Stubs<'_> {
     ///
     /// Only fields and methods among `names` are known, those that the script mentions; the others are taken for missing.
     pub fn access<'n>(&mut self, names: impl IntoIterator<Item = &'n [u8]>) -> Result<FunctionId> {
+        if self.program.0.is_trace() {
+            return self.traced_access(names);
+        }
         let (missing, length) = (self.missing_field("")?, self.length()?);
         let mut known = Vec::new();
         for name in names {
             known.extend(self.field(name)?.map(|stub| (name, stub)));
         }
         self.make("object_access", with_context(0), |context, _| {
-            let (access, key) = Access::described(context);
-            let keyless = context.compare(CompareOp::Eq, key, 0);
-            let (keyless, keyed) = context.split(keyless);
-            context.state = keyless;
-            access.call(context, length);
+            let asked = Asked::described(context);
+            let access = asked.of_object(context);
+            let keyed = asked.split_length(context, |context| access.call(context, length));
             context.state = keyed;
-            access.by_key(context, key, &known, missing, Access::by_bytes)
+            access.by_key(context, asked.key, &known, missing, Access::by_bytes)
+        })
+    }
+
+    /// The same in a program at a tracepoint.
+    fn traced_access<'n>(&mut self, names: impl IntoIterator<Item = &'n [u8]>) -> Result<FunctionId> {
+        let (missing, length) = (self.missing_traced_field()?, self.traced_length()?);
+        let (mut of_event, mut of_structures) = (Vec::new(), Vec::new());
+        for name in names {
+            let Ok(text) = std::str::from_utf8(name) else { continue };
+            of_event.extend(self.event_field(text)?.map(|stub| (name, stub)));
+            of_structures.extend(self.structure_field(text)?.map(|stub| (name, stub)));
+        }
+        let arrays = self.arrays();
+        let element = if arrays.is_empty() { None } else { Some(self.element()?) };
+        self.make("object_access", with_context(0), |context, _| {
+            let asked = Asked::described(context);
+            let keyed = asked.split_length(context, |context| {
+                let failed = context.call_function(length, &[asked.state]);
+                context.give(failed);
+            });
+            context.state = keyed;
+            let tag = arena::load(context, asked.object);
+            let event = context.compare(CompareOp::Eq, tag, TAG_OBJECT);
+            let (event, structure) = context.split(event);
+            context.state = event;
+            let access = asked.of_event(tag);
+            access.by_key(context, asked.key, &of_event, missing, Access::by_routine)?;
+            context.state = structure;
+            let access = asked.of_structure(context, tag);
+            if let Some(element) = element {
+                access.by_number(context, asked.key, element, &arrays)?;
+            }
+            access.by_key(context, asked.key, &of_structures, missing, Access::by_routine)
         })
     }
 
     /// `(ctx, L) -> 0 | FAIL`: does what a routine that gave [`moonhook_runtime::layout::ASSIGN_OBJECT`] asks for: as
     /// [`Stubs::access`], but the value at the address in `L_CALL_DEST` is assigned.
     pub fn assign<'n>(&mut self, names: impl IntoIterator<Item = &'n [u8]>) -> Result<FunctionId> {
+        if self.program.0.is_trace() {
+            return self.traced_assignment();
+        }
         let missing = self.missing_field(THAT_CAN_BE)?;
         let mut known = Vec::new();
         for name in names {
             known.extend(self.assignment(name)?.map(|stub| (name, stub)));
         }
         self.make("object_assign", with_context(0), |context, _| {
-            let (access, key) = Access::described(context);
+            let asked = Asked::described(context);
             // Few scripts assign fields by names that they compute, and those need not be fast, but short.
-            access.by_key(context, key, &known, missing, Access::by_routine)
+            asked.of_object(context).by_key(context, asked.key, &known, missing, Access::by_routine)
         })
     }
 }
 
-/// What is asked for.
-struct Access {
+/// What a routine has described.
+struct Asked {
     program: Word,
     state: Word,
+    /// Addresses of values, and where the value goes to, or comes from.
     object: Word,
-    /// Where the value goes to, or comes from.
+    key: Word,
     place: Word,
+}
+
+impl Asked {
+    fn described(context: &mut Context<'_>) -> Asked {
+        let state = context.state_address();
+        let [object, key, place] = [L_CALL_FUNC, L_CALL_COUNT, L_CALL_DEST].map(|field| {
+            let field = context.add(state, field);
+            arena::load(context, field)
+        });
+        Asked { program: context.code.function.params[0].into(), state, object, key, place }
+    }
+
+    /// Does `length`, which ends the state, where that is asked for; gives the state where a field is.
+    fn split_length(&self, context: &mut Context<'_>, length: impl FnOnce(&mut Context<'_>)) -> State {
+        let keyless = context.compare(CompareOp::Eq, self.key, 0);
+        let (keyless, keyed) = context.split(keyless);
+        context.state = keyless;
+        length(context);
+        keyed
+    }
+
+    fn payload(&self, context: &mut Context<'_>) -> Word {
+        let payload = context.add(self.object, 8);
+        arena::load(context, payload)
+    }
+
+    fn of_object(&self, context: &mut Context<'_>) -> Access {
+        let object = self.payload(context);
+        let arguments = vec![self.program, self.state, object, self.place];
+        Access { state: self.state, object, arguments }
+    }
+
+    fn of_event(&self, tag: Word) -> Access {
+        Access { state: self.state, object: tag, arguments: vec![self.program, self.state, self.place] }
+    }
+
+    fn of_structure(&self, context: &mut Context<'_>, tag: Word) -> Access {
+        let address = self.payload(context);
+        Access { state: self.state, object: tag, arguments: vec![self.state, tag, address, self.place] }
+    }
+}
+
+/// How what is asked for is found.
+struct Access {
+    state: Word,
+    /// What tells objects apart.
+    object: Word,
+    /// What stubs are given.
+    arguments: Vec<Word>,
 }
 
 /// Finds the stub for a key that is a string, of those for these names; goes on where there is none.
 type ByText = fn(&Access, &mut Context<'_>, Word, &[(&[u8], FunctionId)]) -> Result<()>;
 
 impl Access {
-    /// What a routine has described, and the address of the key.
-    fn described(context: &mut Context<'_>) -> (Access, Word) {
-        let state = context.state_address();
-        let [object, key, place] = [L_CALL_FUNC, L_CALL_COUNT, L_CALL_DEST].map(|field| {
-            let field = context.add(state, field);
-            arena::load(context, field)
-        });
-        let object = context.add(object, 8);
-        let object = arena::load(context, object);
-        (Access { program: context.code.function.params[0].into(), state, object, place }, key)
-    }
-
     /// Calls the stub for a key, of any type; where there is none, `missing` raises the error.
     fn by_key(
         &self,
@@ -109,10 +187,39 @@ impl Access {
         Ok(())
     }
 
+    /// Calls `element` where the key is an integer and the structure one of these arrays; goes on elsewhere.
+    fn by_number(
+        &self,
+        context: &mut Context<'_>,
+        key: Word,
+        element: FunctionId,
+        arrays: &[(i64, TypeId)],
+    ) -> Result<()> {
+        let tag = arena::load(context, key);
+        let number = context.compare(CompareOp::Eq, tag, TAG_INT);
+        let (number, other) = context.split(number);
+        let mut others = vec![other];
+        context.state = number;
+        for (array, _) in arrays {
+            let is = context.compare(CompareOp::Eq, self.object, TAG_STRUCTURE + array);
+            let (is, other) = context.split(is);
+            context.state = is;
+            let number = context.add(key, 8);
+            let number = arena::load(context, number);
+            let mut arguments = self.arguments.clone();
+            arguments.insert(arguments.len() - 1, number);
+            let result = context.call_function(element, &arguments);
+            context.give(result);
+            context.state = other;
+        }
+        others.push(context.take_state());
+        context.enter(others)
+    }
+
     /// Ends with a stub's result.
     fn call(&self, context: &mut Context<'_>, stub: FunctionId) {
         if context.state.alive() {
-            let result = context.call_function(stub, &[self.program, self.state, self.object, self.place]);
+            let result = context.call_function(stub, &self.arguments);
             context.give(result);
         }
     }

@@ -1,6 +1,7 @@
 //! Packets, the second argument and headers as general code uses them: fields and length.
 
 use super::shared::given::Given;
+use super::traced::store_arms;
 use super::{Stubs, is_large, objects, with_context, without_context};
 use crate::context::{Context, Result};
 use crate::events::Message;
@@ -8,7 +9,7 @@ use crate::paths::Arm;
 use crate::stubs::memory::text_of_payload;
 use crate::value::{ARGUMENT_SIZE, Abs, Object, Word};
 use crate::{field_writes, given, objects};
-use moonhook_ir::words::{Branches, PathState, Words};
+use moonhook_ir::words::{Branches, Words};
 use moonhook_ir::{CompareOp, FunctionId};
 use moonhook_packet::{Access, MAX_FRAME, Scattered, Takes};
 use moonhook_runtime::layout::{OBJECT_ARGUMENT, OBJECT_PACKET};
@@ -143,7 +144,10 @@ impl Stubs<'_> {
     /// Whether packets of the program have to be prepared.
     pub fn prepares(&self) -> bool {
         let hook = self.program.0;
-        hook.pull().is_some() || hook.copied().is_some() || self.options.frags && hook.buffers().is_some()
+        !hook.is_trace()
+            && (hook.pull().is_some()
+                || hook.copied().is_some()
+                || self.options.frags && hook.buffers().is_some())
     }
 }
 
@@ -164,7 +168,7 @@ impl Context<'_> {
     }
 }
 
-fn store_and_leave(context: &mut Context<'_>, out: Word, value: &Abs) -> Result<()> {
+pub(super) fn store_and_leave(context: &mut Context<'_>, out: Word, value: &Abs) -> Result<()> {
     context.store_value(out, value)?;
     context.give(0);
     Ok(())
@@ -172,15 +176,8 @@ fn store_and_leave(context: &mut Context<'_>, out: Word, value: &Abs) -> Result<
 
 /// Stores a field that the object has, in the current state, which ends.
 fn read_field(context: &mut Context<'_>, object: &Object, name: &[u8], out: Word) -> Result<()> {
-    for arm in objects::field(context, object, name)? {
-        context.state = arm.state;
-        if context.state.alive() {
-            let value = arm.values.into_iter().next().unwrap_or(Abs::Nil);
-            context
-                .for_each_alternative(&value, &mut |context, value| store_and_leave(context, out, value))?;
-        }
-    }
-    Ok(())
+    let arms = objects::field(context, object, name)?;
+    store_arms(context, arms, out)
 }
 
 /// Assigns what is at an address to a field that the object has, in the current state, which ends.

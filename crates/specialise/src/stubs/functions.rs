@@ -1,7 +1,9 @@
 //! Functions of Moonhook's that are no part of Lua's standard library: methods of packets, `byteorder`, `linux`, and what the library's
 //! own Lua code needs of the program.
 
+use super::traced::refuse_text;
 use super::{Stubs, objects, with_context};
+use crate::arena;
 use crate::builtins::own::{EVENT, PRINT, TEXT, own_row};
 use crate::builtins::{self, call::Call, object_text};
 use crate::context::{Context, Result};
@@ -89,6 +91,10 @@ fn event(context: &mut Context<'_>, parameters: &[Word]) -> Result<()> {
 
 fn text(context: &mut Context<'_>, parameters: &[Word]) -> Result<()> {
     set_arguments(context, parameters);
+    if let (true, [base, ..]) = (context.target.hook.is_trace(), parameters) {
+        let tag = arena::load(context, *base);
+        return refuse_text(context, tag);
+    }
     context.on_frame(&mut |context| {
         for (state, object) in context.split_object(context.objects().into_iter(), "data")? {
             context.state = state;

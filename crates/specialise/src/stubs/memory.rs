@@ -3,10 +3,11 @@
 use crate::arena;
 use crate::context::{Context, Result};
 use crate::value::{Abs, Object, Space, Str, Word};
+use moonhook_btf::TypeId;
 use moonhook_ir::words::{Branches, Words};
 use moonhook_ir::{BinaryOp, CompareOp, UnaryOp};
 use moonhook_runtime::layout::{
-    FAIL, L_HEAP, TAG_BUILTIN, TAG_FALSE, TAG_FLOAT, TAG_INT, TAG_NIL, TAG_OBJECT, TAG_STRING,
+    FAIL, L_HEAP, TAG_BUILTIN, TAG_FALSE, TAG_FLOAT, TAG_INT, TAG_NIL, TAG_OBJECT, TAG_STRING, TAG_STRUCTURE,
 };
 
 impl Context<'_> {
@@ -74,7 +75,13 @@ impl Context<'_> {
                 let (tag, payload) = value.unwrap_or((TAG_BUILTIN, 0));
                 (Word::Imm(tag), Word::Imm(payload as i64))
             }
-            Abs::Structure { .. } => return self.internal_fault("a structure of the kernel in memory"),
+            Abs::Structure { type_id, address } => {
+                let structures = self.stub.as_ref().map(|stub| stub.host.structures()).unwrap_or_default();
+                let Some(number) = structures.number(TypeId(*type_id)) else {
+                    return self.internal_fault("a structure without a number");
+                };
+                (Word::Imm(TAG_STRUCTURE + number), *address)
+            }
             Abs::Object(object) => {
                 let Some((payload, _)) = super::objects().find(|(_, known)| known == object) else {
                     return self.internal_fault("an object without a number");

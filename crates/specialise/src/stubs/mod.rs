@@ -16,6 +16,7 @@ mod memory;
 mod records;
 pub mod shared;
 mod surroundings;
+mod traced;
 
 pub use crate::builtins::own::is_own;
 pub use crate::host::Host;
@@ -63,9 +64,11 @@ pub fn field_names() -> impl Iterator<Item = &'static str> {
     crate::objects::field_names().chain(methods.map(|method| method.key()))
 }
 
-/// What error messages call the types of objects, in the order of [`objects`] (`type` gives `userdata` for all).
+/// What error messages call the types of objects, by their numbers (`type` gives `userdata` for all): events are number 0, and stand in the
+/// place of the packet in programs that have them.
 pub fn object_names() -> Vec<&'static str> {
-    objects().map(|(_, object)| object.message_name()).collect()
+    let event = std::iter::once(Object::Packet.message_name());
+    event.chain(objects().map(|(_, object)| object.message_name())).collect()
 }
 
 /// Makes stubs; each of them once.

@@ -2,19 +2,20 @@
 
 use crate::context::{Context, Result};
 use crate::paths::Arm;
+use crate::structures::{TASK, task_type};
 use crate::value::{Abs, Word};
-use moonhook_btf::{TypeId, Types};
+use moonhook_btf::Content;
 use moonhook_ir::UnaryOp;
 use moonhook_ir::helper;
 use moonhook_ir::words::Words;
 
 type Read = fn(&mut Context<'_>) -> Result<Vec<Arm>>;
 
-pub const TASK: &str = "task";
+const COMM: &str = "comm";
 
 /// Fields that every event has, unless it has an argument of that name.
 pub const NAMES: [(&str, Read); 8] = [
-    ("comm", |context| context.current_name()),
+    (COMM, |context| context.current_name()),
     ("cpu", |context| number(context, helper::GET_SMP_PROCESSOR_ID, |_, word| word)),
     // The high half is what people call the process's number, the low one is the thread's.
     ("pid", |context| number(context, helper::GET_CURRENT_PID_TGID, |context, word| context.shr(word, 32))),
@@ -34,9 +35,14 @@ pub const NAMES: [(&str, Read); 8] = [
     }),
 ];
 
-/// The structure that stands for a thread.
-pub fn task_type(types: &Types) -> Option<TypeId> {
-    types.structure("task_struct")
+/// What such a field has; `None` if there is none of that name. The structure is not said here.
+pub fn content(name: &str) -> Option<Content> {
+    let known = NAMES.iter().find(|(known, _)| *known == name)?;
+    Some(match known.0 {
+        COMM => Content::Text,
+        TASK => Content::Nothing,
+        _ => Content::Address,
+    })
 }
 
 fn low_half(context: &mut Context<'_>, word: Word) -> Word {

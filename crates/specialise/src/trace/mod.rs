@@ -12,6 +12,7 @@ mod values;
 
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
+use crate::events::Message;
 use crate::paths::Arm;
 use crate::value::{Abs, Word};
 use moonhook_btf::{Event, Kind, TypeId, Types, nearest};
@@ -21,6 +22,10 @@ use std::sync::Arc;
 
 /// What errors call an event.
 pub const EVENT: &str = "event";
+
+/// The same in a sentence, and any structure.
+pub const AN_EVENT: &str = "an event";
+pub const A_STRUCTURE: &str = "a structure";
 
 /// The types of the kernel that the script is for; those of none where it traces nothing.
 pub fn types_of(snapshot: &Snapshot) -> Option<&Arc<Types>> {
@@ -67,7 +72,19 @@ pub fn field(context: &mut Context<'_>, (id, address): (TypeId, Word), name: &st
     }
 }
 
+/// Whether an event has a field of that name.
+pub fn has_event_field(event: &Event, name: &str) -> bool {
+    event.argument(name).is_some() || current::content(name).is_some()
+}
+
+pub use current::content as current_content;
 pub use elements::{element, length};
+
+/// The same of a number, of what is no array.
+pub fn no_such_field(context: &mut Context<'_>, owner: String, number: i64) -> Result<Vec<Arm>> {
+    let (field, known) = (number.to_string(), "found by their names".to_string());
+    context.refuse(LowerErrorKind::NoSuchField { header: owner.into(), field, known }, None)
+}
 
 /// The error that there is no field of that name.
 fn missing(context: &mut Context<'_>, owner: String, name: &str, known: &[&str]) -> Result<Vec<Arm>> {
@@ -86,6 +103,24 @@ fn missing(context: &mut Context<'_>, owner: String, name: &str, known: &[&str])
 }
 
 impl Context<'_> {
+    /// What cannot be done with an event or a structure: the script is refused, or, in general code, which does not know whether it comes to
+    /// that, an error is raised.
+    pub fn refuse_traced(&mut self, what: String, help: &'static str, name: &str) -> Result<()> {
+        let refused = LowerErrorKind::Traced { what, help };
+        match self.stub {
+            Some(_) => {
+                self.fail(Message::new(refused.to_string()));
+                Ok(())
+            }
+            None => self.refuse(refused, Some(name)),
+        }
+    }
+
+    /// The same of an event's text, or that of a structure: real Lua shows an address.
+    pub fn refuse_text(&mut self, owner: &str) -> Result<()> {
+        self.refuse_traced(format!("the text of {owner}"), "print its fields", "tostring")
+    }
+
     /// What the program is attached to.
     pub fn point(&self) -> Option<Point> {
         self.snapshot.points().into_iter().nth(self.target.program)

@@ -2,6 +2,7 @@
 
 use crate::context::{Context, Result};
 use crate::paths::Arm;
+use crate::structures::task_type;
 use crate::value::{Abs, Space, Str, Word};
 use moonhook_ir::words::{Branches, Words};
 use moonhook_ir::{CompareOp, Size, helper};
@@ -27,7 +28,7 @@ impl Context<'_> {
     pub(super) fn current_name(&mut self) -> Result<Vec<Arm>> {
         let task = self.helper(helper::GET_CURRENT_TASK, &[]);
         let types = super::types_of(self.snapshot).cloned();
-        match types.and_then(|types| super::current::task_type(&types)) {
+        match types.and_then(|types| task_type(&types)) {
             Some(id) => super::field(self, (id, task), "comm"),
             None => self.only(Abs::Nil),
         }

@@ -176,8 +176,7 @@ fn record_address(context: &mut Context<'_>, field: Option<&'static KernelField>
 }
 
 fn unreadable(context: &mut Context<'_>, name: &str) -> Result<Vec<Arm>> {
-    use crate::error::LowerErrorKind;
     let what = format!("reading '{name}', which is no number, text or structure,");
-    let help = "read another field".to_string();
-    context.refuse(LowerErrorKind::SharedUse { what, help }, Some(name))
+    context.refuse_traced(what, "read another field", name)?;
+    Ok(vec![])
 }
