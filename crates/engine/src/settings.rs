@@ -13,7 +13,7 @@ pub struct Settings {
     pub budget: u32,
     /// CPUs that the program has memory for; `None`: all that this machine can have.
     pub cpus: Option<u32>,
-    /// The program counts its verdicts, which costs some nanoseconds a frame.
+    /// The program counts its verdicts, which costs about a nanosecond a frame.
     pub count_verdicts: bool,
     /// Time is what whoever runs the program says ([`moonhook_specialise::Clock`]).
     pub given_time: bool,

@@ -77,9 +77,13 @@ impl Counters {
     }
 }
 
-/// Words of counts: as many for each program as its hook can have verdicts, from the least one on. Programs of the same hook are counted
-/// together.
+/// Words of counts of each CPU: as many for each program as its hook can have verdicts, from the least one on. Programs of the same hook are
+/// counted together.
 fn named(counts: &[u64], hooks: &[&'static Hook]) -> Vec<VerdictCount> {
+    let mut of_all = vec![0u64; hooks.len() * VERDICTS as usize];
+    for of_cpu in counts.chunks(of_all.len().max(1)) {
+        of_all.iter_mut().zip(of_cpu).for_each(|(all, count)| *all = all.wrapping_add(*count));
+    }
     let of_hook = |(hook, counts): (&&'static Hook, &[u64])| -> Vec<VerdictCount> {
         let counted = (hook.least()..).zip(counts).filter_map(|(number, count)| {
             let name = hook.verdict(number).map(str::to_string);
@@ -89,7 +93,7 @@ fn named(counts: &[u64], hooks: &[&'static Hook]) -> Vec<VerdictCount> {
         counted.collect()
     };
     let mut all: Vec<VerdictCount> = Vec::new();
-    for count in hooks.iter().zip(counts.chunks(VERDICTS as usize)).flat_map(of_hook) {
+    for count in hooks.iter().zip(of_all.chunks(VERDICTS as usize)).flat_map(of_hook) {
         match all.iter_mut().find(|known| (known.hook, &known.verdict) == (count.hook, &count.verdict)) {
             Some(known) => known.count += count.count,
             None => all.push(count),

@@ -123,7 +123,7 @@ pub struct Options {
     pub copies: bool,
     /// Handlers may send copies of packets ([`Snapshot::clones`](moonhook_snapshot::Snapshot::clones)).
     pub clones: bool,
-    /// Count verdicts in the data section `verdicts`: a `u64` each.
+    /// Count verdicts in the data section `verdicts`: a `u64` each, for each CPU apart.
     pub count_verdicts: bool,
     /// Time is what the data section `clock` says ([`Clock`]), and not what it is.
     pub given_time: bool,

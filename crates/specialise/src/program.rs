@@ -10,7 +10,7 @@ use crate::{Options, shared::SharedTables};
 use moonhook_hook::VERDICTS;
 use moonhook_ir as ir;
 use moonhook_ir::words::{Branches, Cond, PathState, Words};
-use moonhook_ir::{BinaryOp, CompareOp, Op, Operand, Size};
+use moonhook_ir::{BinaryOp, CompareOp, Op, Operand, Size, helper};
 use moonhook_packet::Scattered;
 use moonhook_snapshot::Snapshot;
 
@@ -231,19 +231,30 @@ impl Context<'_> {
         self.terminate(ir::Terminator::Return(Operand::Value(answer)));
     }
 
-    /// Counts a verdict of the program's hook, in the part of the section that belongs to the program.
+    /// Counts a verdict of the program's hook, in the part of the section that belongs to this CPU and in that to the program: CPUs that
+    /// count in one place wait for one another.
     pub fn count_verdict(&mut self, verdict: Word) {
-        let slots = self.snapshot.hooks().len() * VERDICTS as usize;
-        let map = self.output.map(ir::maps::VERDICTS, || ir::MapKind::Data(vec![0; slots * 8]));
-        let offset = self.target.program as u32 * VERDICTS * 8;
-        let base = self.emit(Op::DataAddress { map, offset });
+        let own = self.snapshot.hooks().len() as i64 * i64::from(VERDICTS) * 8;
+        let cpus = i64::from(self.options.cpus.next_power_of_two());
+        let map = self.output.map(ir::maps::VERDICTS, || ir::MapKind::Data(vec![0; (cpus * own) as usize]));
+        let cpu = self.helper(helper::GET_SMP_PROCESSOR_ID, &[]);
+        let cpu = self.and(cpu, cpus - 1);
+        let cpu = self.binary(BinaryOp::Mul, cpu, own);
+        let base = self.emit(Op::DataAddress { map, offset: self.target.program as u32 * VERDICTS * 8 });
         let number = self.sub(verdict, i64::from(self.target.hook.least()));
         let index = self.and(number, i64::from(VERDICTS) - 1);
         let offset = self.shl(index, 3);
+        let offset = self.add(offset, cpu);
         let offset = self.value(offset);
-        let place = self.emit(Op::Binary(ir::BinaryOp::Add, base, offset.into()));
-        let one = self.value(Word::Imm(1));
-        self.emit(Op::Atomic { op: ir::AtomicOp::Add, size: Size::B8, base: place, disp: 0, value: one });
+        let place = self.emit(Op::Binary(BinaryOp::Add, base, offset.into()));
+        if self.target.hook.is_interrupted {
+            let one = self.value(Word::Imm(1));
+            self.emit(Op::Atomic { op: ir::AtomicOp::Add, size: Size::B8, base: place, disp: 0, value: one });
+        } else {
+            let count = self.load(place, 0, Size::B8, false);
+            let count = self.add(count, 1);
+            self.store(place, 0, Size::B8, count);
+        }
     }
 
     /// Puts the module together, unless a field that the code names is certainly missing.

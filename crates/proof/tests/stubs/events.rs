@@ -135,6 +135,8 @@ fn verdicts_are_counted() {
     for verdict in [1, 2, 2, 1 << 40] {
         assert_eq!(harness.call("count", &FRAME, &[verdict]).result, 0);
     }
+    // Each CPU counts apart; which one has run the calls is not known.
     let counters = harness.program.data_section(".data.verdicts").unwrap();
-    assert_eq!([0, 1, 2, 3].map(|n| counters.load(8 * n)), [1, 1, 2, 0].map(Some));
+    let of_all = |n: usize| -> u64 { (0..64).filter_map(|cpu| counters.load(128 * cpu + 8 * n)).sum() };
+    assert_eq!([0, 1, 2, 3].map(of_all), [1, 1, 2, 0]);
 }
