@@ -19,6 +19,7 @@ mod interfaces;
 mod kinds;
 mod known;
 mod library;
+mod members;
 mod named;
 mod ops;
 mod own;
@@ -37,6 +38,8 @@ mod values;
 mod variables;
 
 use entry::Outcome;
+pub use members::missing_members;
+
 use image::Image;
 use moonhook_ir as ir;
 use moonhook_ir::FunctionId;

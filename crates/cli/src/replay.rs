@@ -25,7 +25,7 @@ use nix::sched::{CpuSet, sched_getcpu, sched_setaffinity};
 use nix::unistd::Pid;
 use std::io::Write;
 use std::path::PathBuf;
-use tier::{KernelTier, Outcome, RealLua, Tier};
+use tier::{KernelTier, Outcome, RealLua, Tier, Unfit};
 
 /// Run the handlers on every frame of a capture
 #[derive(Debug, clap::Args)]
@@ -209,7 +209,8 @@ fn decide(
     (tiers, layer): (&mut [Box<dyn Tier>], Layer),
 ) -> Result<Line, CliError> {
     let Some(packet) = layer.of_frame(&frame.data) else {
-        let outcome = Outcome::NotRun { why: "no IP packet, which is all that the hook gets".to_string() };
+        let why = "no IP packet, which is all that the hook gets".to_string();
+        let outcome = Outcome::NotRun { why, unfit: Unfit::NoPacket };
         return Ok(Line { outcome, differences: Vec::new() });
     };
     let before = &frame.data[..frame.data.len() - packet.len()];
@@ -231,6 +232,6 @@ fn decide(
     if let Some(Outcome::Decided(decision)) = &mut first {
         decision.data.splice(..0, before.iter().copied());
     }
-    let outcome = first.unwrap_or(Outcome::NotRun { why: "no tier".to_string() });
+    let outcome = first.unwrap_or(Outcome::NotRun { why: "no tier".to_string(), unfit: Unfit::NoProgram });
     Ok(Line { outcome, differences })
 }

@@ -41,8 +41,12 @@ pub fn rendered(diagnostic: &Diagnostic) -> String {
 
 /// Says, to standard error, what a person should know of a script that is compiled all the same.
 pub fn warn(warnings: &[Diagnostic]) {
-    let colour = std::io::stderr().is_terminal() && terminal::colour_wanted();
-    warnings.iter().for_each(|warning| eprintln!("{}", warning.render_warning(colour)));
+    warnings.iter().for_each(|warning| eprintln!("{}", rendered_warning(warning)));
+}
+
+/// A warning as it stands on a terminal.
+pub fn rendered_warning(warning: &Diagnostic) -> String {
+    warning.render_warning(std::io::stderr().is_terminal() && terminal::colour_wanted())
 }
 
 /// What is told of the error; the log of a rejection is saved, and the help says where.

@@ -282,6 +282,46 @@ fn long_and_short_frames_share_state() {
     assert!(shown.contains("1 not run"), "{shown}");
 }
 
+/// What passes packets silently is said where packets are.
+#[test]
+fn replay_warns_of_fields_that_modules_do_not_have() {
+    if !kernel_available("replay_warns_of_fields_that_modules_do_not_have") {
+        return;
+    }
+    let script = "local xdp = require 'xdp'\nxdp.attach(function(pkt) return xdp.DROP end)";
+    let place = Place::with(&[("x.lua", script)]);
+    write_capture(&place.path("t.pcap"), [vec![0; 60]].into_iter());
+    for form in ["expanded", "general"] {
+        let run = place.run(&["replay", "--form", form, "x.lua", "t.pcap"]).ends_with(0);
+        assert!(
+            run.stderr().contains("warning[MH0220]: `xdp` has no `DROP`, this is nil\n --> x.lua:2"),
+            "{form}"
+        );
+        assert!(run.stderr().contains("help: `linux.xdp` has `DROP`"), "{form}");
+    }
+}
+
+/// Totals say why frames were not run.
+#[test]
+fn totals_tell_frames_without_packets_from_those_of_a_wrong_length() {
+    if !kernel_available("totals_tell_frames_without_packets_from_those_of_a_wrong_length") {
+        return;
+    }
+    let script = "require('cgroup').egress('/', function(pkt) print(#pkt) end)";
+    let place = Place::with(&[("x.lua", script), ("y.lua", "require('xdp').attach(function() end)")]);
+    let frame = |ethertype: u8, first: u8| {
+        let headers: [u8; 10] = [first, 0, 0, 46, 0, 0, 0, 0, 64, 17];
+        [[0; 12].as_slice(), &[8, ethertype], &headers, &[0; 36]].concat()
+    };
+    write_capture(&place.path("t.pcap"), [frame(6, 0), frame(0, 0x45), vec![0; 13]].into_iter());
+    let shown = place.run(&["replay", "x.lua", "t.pcap"]).ends_with(0).stdout();
+    assert!(shown.contains("\n2 not run: no IP packets, which are all that the hook gets\n"), "{shown}");
+    assert!(!shown.contains("of that length"), "{shown}");
+    let totals = &place.run(&["replay", "--json", "y.lua", "t.pcap"]).ends_with(0).json()["totals"];
+    let counts = ["not_run", "not_run_no_ip", "not_run_length"].map(|name| totals[name].as_u64());
+    assert_eq!(counts, [Some(1), Some(0), Some(1)], "{totals}");
+}
+
 #[test]
 fn bench_measures_against_an_empty_program() {
     if !kernel_available("bench_measures_against_an_empty_program") {

@@ -13,6 +13,8 @@ use std::rc::Weak;
 pub(crate) struct Space {
     /// What `next` of the scripts asks, by metatable.
     pub steppers: Table,
+    /// [`Space::metatable_of_keys`].
+    pub of_keys: Table,
     /// What a table with this metatable stands for.
     pub kinds: RefCell<HashMap<*const c_void, ProxyTarget>>,
 }
@@ -30,6 +32,27 @@ pub(crate) enum ProxyTarget {
 const MAX_DEPTH: usize = 32;
 
 impl Space {
+    /// A key for a script. What is a record is a table of its own, which nothing else sees, and shows its fields where it is printed.
+    pub fn shown_key(&self, lua: &Lua, datum: &Datum) -> mlua::Result<Value> {
+        let key = value(lua, datum)?;
+        if let Value::Table(table) = &key {
+            table.set_metatable(Some(self.of_keys.clone()))?;
+        }
+        Ok(key)
+    }
+
+    /// The metatable of [`Space::shown_key`]'s tables, whose fields scripts may have changed.
+    pub fn metatable_of_keys(lua: &Lua) -> mlua::Result<Table> {
+        let text = moonhook_load::raising(lua, |lua, arguments| {
+            let key = argument(&arguments, 0);
+            lua.create_string(shown(&plain(&key, 0))).map(Value::String).map(one).map_err(said)
+        })?;
+        let metatable = lua.create_table()?;
+        metatable.raw_set("__tostring", text)?;
+        metatable.raw_set("__metatable", false)?;
+        Ok(metatable)
+    }
+
     pub fn kind(&self, table: &Table) -> Option<ProxyTarget> {
         self.kinds.borrow().get(&table.metatable()?.to_pointer()).cloned()
     }
@@ -111,6 +134,24 @@ pub(crate) fn value(lua: &Lua, datum: &Datum) -> mlua::Result<Value> {
             Value::Table(table)
         }
     })
+}
+
+/// What is to be shown of a table that stands for no entry.
+fn plain(value: &Value, depth: usize) -> Datum {
+    match value {
+        Value::Boolean(value) => Datum::Boolean(*value),
+        Value::Integer(value) => Datum::Integer(*value),
+        Value::String(text) => Datum::Text(text.as_bytes().to_vec()),
+        Value::Table(table) if depth < MAX_DEPTH => {
+            let fields = table.pairs::<Value, Value>().flatten();
+            let fields =
+                fields.filter_map(|(name, value)| Some((field_name(&name)?, plain(&value, depth + 1))));
+            let mut fields: Vec<_> = fields.collect();
+            fields.sort_by(|(a, _), (b, _)| a.cmp(b));
+            Datum::Record(fields)
+        }
+        _ => Datum::Nil,
+    }
 }
 
 /// The name of the field of a record that has this key, if one can have it.

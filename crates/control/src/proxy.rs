@@ -59,7 +59,7 @@ impl Proxy {
 
     /// What the bytes of a key are for Lua.
     pub fn key(&self, lua: &Lua, key: &[u8]) -> mlua::Result<Value> {
-        value(lua, &decode_key(self.table.schema(), key))
+        self.space.shown_key(lua, &decode_key(self.table.schema(), key))
     }
 
     fn index(self: &Rc<Proxy>, lua: &Lua, arguments: &MultiValue) -> Result<MultiValue, String> {

@@ -145,7 +145,8 @@ impl Control {
         options: Options,
     ) -> Result<Control, ControlError> {
         let steppers = loaded.steppers.clone();
-        let space = Rc::new(Space { steppers, kinds: Default::default() });
+        let of_keys = Space::metatable_of_keys(&loaded.lua)?;
+        let space = Rc::new(Space { steppers, of_keys, kinds: Default::default() });
         loaded.requests.read_proxies(Rc::new({
             let space = Rc::clone(&space);
             move |table| space.in_event(table)

@@ -2,6 +2,7 @@
 
 use crate::settings::possible_cpus;
 use crate::{EngineError, Form, Settings};
+use moonhook_diagnostic::Place;
 use moonhook_emit::{EmitError, FunctionReport, Object};
 use moonhook_hook::Hook;
 use moonhook_ir::{Function, MapKind, Module, PAGE};
@@ -92,10 +93,24 @@ pub fn lower(
     };
     let mut module = module.map_err(Box::new)?;
     moonhook_specialise::compare_marks(&mut module, snapshot);
+    warn_of_members(&mut module, snapshot);
     // Passes take for granted that the rules hold.
     let checked = module.functions.iter().try_for_each(moonhook_ir::verify::verify);
     checked.map_err(|error| EmitError::Malformed { problem: error.to_string() })?;
     Ok(module)
+}
+
+/// Adds warnings of fields that libraries do not have. Each stands for the error that is certain where the nil is called or computed with.
+fn warn_of_members(module: &mut Module, snapshot: &Snapshot) {
+    for missing in moonhook_baseline::missing_members(snapshot) {
+        let warning = missing.diagnostic();
+        let line = |place: &Option<Place>| place.as_ref().map(|place| (place.file.clone(), place.line));
+        let name = warning.place.as_ref().and_then(|place| place.name.clone()).unwrap_or_default();
+        let about = format!("a nil value (field '{name}')");
+        let at = line(&warning.place);
+        module.warnings.retain(|known| line(&known.place) != at || !known.message.contains(&about));
+        module.warnings.push(warning);
+    }
 }
 
 /// Refuses a verdict for errors that one of the script's hooks does not have.

@@ -2,13 +2,13 @@
 //!
 //! `diagnostics/NAME.lua` is a script that is refused, `NAME.expected` the text a person then reads. With `MOONHOOK_BLESS=1`
 //! the expectations are written instead of compared. `diagnostics/warned/` holds scripts that compile, with the warning that a person
-//! reads. `diagnostics/accepted/` holds scripts that are fine in real Lua and look
+//! reads; `diagnostics/members/` those whose warnings do not depend on the form. `diagnostics/accepted/` holds scripts that are fine in real Lua and look
 //! as if they were not. `diagnostics/corpus.txt` is everything else that the manual allows and people might write: none of it
 //! may make the compiler panic or hang, and `corpus.expected` says what becomes of each.
 
 mod forms;
 
-use moonhook_engine::Form;
+use moonhook_engine::{Form, Settings};
 use moonhook_specialise::{LowerError, LowerErrorKind, Options};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -125,6 +125,25 @@ fn warnings_read_as_expected() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Fields that libraries do not have, in both forms of code.
+#[test]
+fn missing_members_are_warned_of() {
+    let mut wrong = Vec::new();
+    for script in scripts(&format!("{FOLDER}/members")) {
+        let loaded = moonhook_load::load(std::slice::from_ref(&script), &Default::default())
+            .unwrap_or_else(|error| panic!("{}", error.diagnostic().render(false)));
+        for form in [Form::Expanded, Form::General] {
+            let settings = Settings { form: Some(form), ..Settings::default() };
+            let compiled = moonhook_engine::compile(&loaded.snapshot, &settings)
+                .unwrap_or_else(|error| panic!("{}", error.diagnostic().render(false)));
+            let warnings = compiled.module.warnings.iter();
+            let text = warnings.map(|warning| warning.render_warning(false) + "\n").collect::<String>();
+            wrong.extend(check(&script.with_extension("expected"), &text));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 fn refusals_have_place_reason_and_one_help() {
     for (script, error) in refused() {
@@ -192,6 +211,7 @@ fn number(kind: &LowerErrorKind) -> u32 {
         // A fault of Moonhook's own, which no script is known to bring about.
         Internal { .. } => 216,
         UnknownTarget { .. } => 219,
+        MissingMember { .. } => 220,
     }
 }
 
@@ -204,8 +224,8 @@ fn every_kind_has_a_case_and_a_page() {
         seen.insert(number);
     }
     // What is only warned of.
-    seen.insert(205);
-    assert_eq!(seen, (201..=215).chain(217..=219).collect(), "kinds without a case");
+    seen.extend([205, 220]);
+    assert_eq!(seen, (201..=215).chain(217..=220).collect(), "kinds without a case");
     for number in seen {
         let page = format!("../cli/explain/MH{number:04}.md");
         let text = fs::read_to_string(&page).unwrap_or_else(|_| panic!("{page} is missing"));

@@ -1,7 +1,9 @@
 //! Packets of the processes in a control group (`BPF_PROG_TYPE_CGROUP_SKB`, kernel/bpf/cgroup.c): what their sockets are about to
 //! get, and what they have sent. Such programs see packets from the IP header on and cannot change them.
 
-use crate::{Answer, Bytes, Checksums, Context, Hook, Layer, Length, Metadata, Packet, Reader, Verdict};
+use crate::{
+    Answer, Bytes, Checksums, Context, Hook, Layer, Length, Metadata, Packet, Places, Reader, Verdict,
+};
 
 /// What `DROP` refuses on its way out is an error (`EPERM`) to who has sent it.
 const VERDICTS: &[Verdict] = &[Verdict::plain(0, &["DROP"]), Verdict::plain(1, &["PASS", "ALLOW"])];
@@ -45,6 +47,7 @@ const fn hook(name: &'static str, section: &'static str) -> Hook {
         tags: None,
         forwards: &[],
         layer: Layer::Network,
+        places: Places::Cgroups,
         is_interrupted: true,
     }
 }

@@ -1,7 +1,7 @@
 //! Connections that the processes of a control group begin (`BPF_PROG_TYPE_CGROUP_SOCK_ADDR`, net/core/filter.c): programs are asked when a
 //! process calls connect(2), before anything is sent, and may send it elsewhere.
 
-use crate::{Answer, Bytes, Checksums, Context, Hook, Layer, Packet, Peer, Reader, Verdict};
+use crate::{Answer, Bytes, Checksums, Context, Hook, Layer, Packet, Peer, Places, Reader, Verdict};
 
 /// Who is refused gets `EPERM`.
 const VERDICTS: &[Verdict] = &[Verdict::plain(0, &["DROP"]), Verdict::plain(1, &["PASS", "ALLOW"])];
@@ -33,6 +33,7 @@ const fn hook(name: &'static str, section: &'static str, peer: Peer) -> Hook {
         tags: None,
         forwards: &[],
         layer: Layer::Socket,
+        places: Places::Cgroups,
         is_interrupted: true,
     }
 }

@@ -31,7 +31,7 @@ pub use lengths::Lengths;
 pub use netfilter::NETFILTER;
 pub use on_error::OnError;
 pub use order::{Order, Other};
-pub use place::{Family, NETFILTER_POINTS, NetfilterPlace, Place, Point};
+pub use place::{Family, NETFILTER_POINTS, NetfilterPlace, Place, Places, Point};
 pub use socket::{MATCH, SOCKET};
 pub use tags::Tags;
 pub use tc::{TC_EGRESS, TC_INGRESS};
@@ -79,6 +79,8 @@ pub struct Hook {
     pub forwards: &'static [(&'static str, u32)],
     /// What the packet begins with.
     pub layer: Layer,
+    /// What its programs are attached to.
+    pub places: Places,
     /// Its programs run where others of them can come in between on the same CPU: in the context of a process.
     pub is_interrupted: bool,
 }

@@ -2,7 +2,8 @@
 //! net/netfilter/nf_bpf_link.c). Such programs see packets from the IP header on, accept or drop them, and cannot change them.
 
 use crate::{
-    Answer, Bytes, Checksums, Connection, Context, Hook, Layer, Metadata, Packet, Path, Reader, Verdict,
+    Answer, Bytes, Checksums, Connection, Context, Hook, Layer, Metadata, Packet, Path, Places, Reader,
+    Verdict,
 };
 
 /// Where `struct bpf_nf_ctx` has the address of the `struct nf_hook_state`, and that of the packet.
@@ -51,5 +52,6 @@ pub const NETFILTER: Hook = Hook {
     tags: None,
     forwards: &[],
     layer: Layer::Network,
+    places: Places::Netfilter,
     is_interrupted: true,
 };

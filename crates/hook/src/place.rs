@@ -2,7 +2,7 @@
 
 use crate::order::Order;
 use crate::trace::SEPARATOR;
-use crate::{HOOKS, Hook, Layer, MATCH, NETFILTER};
+use crate::{HOOKS, Hook};
 use std::fmt;
 use std::sync::Arc;
 
@@ -30,6 +30,30 @@ pub enum Place {
     File(Arc<str>),
     /// A place in the kernel's code, by the name that it has for this hook: `sys_enter`, `sched/sched_switch`.
     Tracepoint(Arc<str>),
+}
+
+/// What kind of place the programs of a hook have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Places {
+    /// Those of [`Place::Interface`] and [`Place::Named`].
+    Interfaces,
+    Cgroups,
+    Netfilter,
+    Files,
+    Tracepoints,
+}
+
+impl Places {
+    /// The place of that kind that [`Point::file_name`] writes so.
+    fn parse(self, name: String) -> Option<Place> {
+        Some(match self {
+            Places::Interfaces => Place::Named(name.into()),
+            Places::Cgroups => Place::Cgroup(name.into()),
+            Places::Netfilter => Place::Netfilter(NetfilterPlace::parse(&name)?),
+            Places::Files => Place::File(name.into()),
+            Places::Tracepoints => Place::Tracepoint(name.into()),
+        })
+    }
 }
 
 /// Where in the network stack netfilter asks, and when.
@@ -160,13 +184,7 @@ impl Point {
         let place = match place {
             None => Place::Interface,
             Some("") if order != Order::default() => Place::Interface,
-            Some(place) if *hook == &NETFILTER => {
-                Place::Netfilter(NetfilterPlace::parse(&unescaped(place)?)?)
-            }
-            Some(name) if *hook == &MATCH => Place::File(unescaped(name)?.into()),
-            Some(name) if hook.is_trace() => Place::Tracepoint(unescaped(name)?.into()),
-            Some(name) if hook.layer == Layer::Link => Place::Named(unescaped(name)?.into()),
-            Some(path) => Place::Cgroup(unescaped(path)?.into()),
+            Some(name) => hook.places.parse(unescaped(name)?)?,
         };
         Some(Point { hook, place, order })
     }
@@ -212,7 +230,28 @@ impl fmt::Display for Point {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CGROUP_EGRESS, Other, TC_INGRESS};
+    use crate::{CGROUP_EGRESS, NETFILTER, Other, TC_INGRESS};
+
+    #[test]
+    fn each_hook_has_the_places_that_its_files_are_read_back_as() {
+        for hook in HOOKS {
+            let place = match hook.places {
+                Places::Interfaces => Place::Named("eth0".into()),
+                Places::Cgroups => Place::Cgroup("/a".into()),
+                Places::Files => Place::File("x".into()),
+                Places::Tracepoints => Place::Tracepoint("sched/x".into()),
+                Places::Netfilter => Place::Netfilter(NetfilterPlace {
+                    family: Family::Ipv4,
+                    number: 1,
+                    priority: 0,
+                    defragments: false,
+                    mark: None,
+                }),
+            };
+            let point = Point::at(hook, place);
+            assert_eq!(Point::of_file_name(&point.file_name()), Some(point));
+        }
+    }
 
     #[test]
     fn points_are_found_by_the_names_of_their_files() {

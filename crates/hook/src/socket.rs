@@ -1,7 +1,9 @@
 //! Socket filters (`BPF_PROG_TYPE_SOCKET_FILTER`, net/core/filter.c): programs that say which packets somebody gets to see. They see
 //! packets from where the one that asks has them, and cannot change them.
 
-use crate::{Answer, Bytes, Checksums, Context, Hook, Layer, Length, Metadata, Packet, Reader, Verdict};
+use crate::{
+    Answer, Bytes, Checksums, Context, Hook, Layer, Length, Metadata, Packet, Places, Reader, Verdict,
+};
 
 /// `len` of `struct __sk_buff`, and `bpf_skb_load_bytes`: such programs have no addresses (`sk_filter_is_valid_access`).
 const READER: Reader = Reader { bytes: Bytes::Helper { load: 26, length: Length::Word(0) }, store: None };
@@ -18,12 +20,17 @@ const MATCHES: [Verdict; 2] = [Verdict::plain(0, &["MISS", "PASS"]), Verdict::pl
 const KEEPS: [Verdict; 2] = [Verdict::plain(0, &["SKIP", "PASS"]), Verdict::plain(1, &["KEEP"])];
 
 /// Packets that a rule of iptables asks about (`-m bpf`, net/netfilter/xt_bpf.c), from the IP header on.
-pub const MATCH: Hook = hook("match", "socket/match", Layer::Network, &MATCHES);
+pub const MATCH: Hook = hook("match", "socket/match", (Layer::Network, Places::Files), &MATCHES);
 
 /// Copies of all frames of an interface, for a raw socket (packet(7)).
-pub const SOCKET: Hook = hook("socket.filter", "socket/filter", Layer::Link, &KEEPS);
+pub const SOCKET: Hook = hook("socket.filter", "socket/filter", (Layer::Link, Places::Interfaces), &KEEPS);
 
-const fn hook(name: &'static str, section: &'static str, layer: Layer, verdicts: &'static [Verdict]) -> Hook {
+const fn hook(
+    name: &'static str,
+    section: &'static str,
+    (layer, places): (Layer, Places),
+    verdicts: &'static [Verdict],
+) -> Hook {
     Hook {
         name,
         section,
@@ -44,6 +51,7 @@ const fn hook(name: &'static str, section: &'static str, layer: Layer, verdicts:
         tags: None,
         forwards: &[],
         layer,
+        places,
         is_interrupted: true,
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::{
     Addresses, Answer, Checksums, Connection, Context, Elsewhere, Hook, Layer, Lengths, Metadata, Note,
-    Packet, Pull, Tags, Verdict,
+    Packet, Places, Pull, Tags, Verdict,
 };
 
 /// `NEXT` is for the programs behind this one, and in the end for the protocols, or the driver.
@@ -75,6 +75,7 @@ const fn hook(
         tags: Some(Tags { present: 20, control: 24, kind: 28, protocol: 16, push: 18, pop: 19 }),
         forwards,
         layer: Layer::Link,
+        places: Places::Interfaces,
         is_interrupted: false,
     }
 }

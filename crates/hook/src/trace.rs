@@ -1,7 +1,7 @@
 //! Tracepoints: places in the kernel's own code at which programs are told what happens. Nothing depends on what they say, and there is no
 //! packet but what the arguments lead to.
 
-use crate::{Answer, Bytes, Checksums, Context, Hook, Layer, Packet, Reader, Verdict};
+use crate::{Answer, Bytes, Checksums, Context, Hook, Layer, Packet, Places, Reader, Verdict};
 
 /// The arguments as the kernel's code passes them (`BPF_PROG_TYPE_RAW_TRACEPOINT`, kernel/trace/bpf_trace.c). What programs return is not
 /// looked at.
@@ -41,6 +41,7 @@ const fn hook(
         tags: None,
         forwards: &[],
         layer: Layer::Event,
+        places: Places::Tracepoints,
         is_interrupted: true,
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     Addresses, Answer, Buffers, Bytes, Checksums, Connection, Context, Elsewhere, Hook, Layer, Length,
-    Lengths, Metadata, Note, Packet, Reader, Verdict,
+    Lengths, Metadata, Note, Packet, Places, Reader, Verdict,
 };
 
 /// `bpf_xdp_get_buff_len`, `bpf_xdp_load_bytes` and `bpf_xdp_store_bytes`.
@@ -41,5 +41,6 @@ pub const XDP: Hook = Hook {
     // `bpf_redirect`, `bpf_redirect_map`, `bpf_fib_lookup`.
     forwards: &[("redirect", 23), (crate::targets::TO_MAP, 51), ("data.route", 69)],
     layer: Layer::Link,
+    places: Places::Interfaces,
     is_interrupted: false,
 };

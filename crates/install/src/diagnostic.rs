@@ -103,8 +103,13 @@ impl InstallError {
             }
             InstallError::LoadFailed { .. } => "`moonhook doctor` shows what this kernel can do".to_string(),
             InstallError::NoSuchItem { name, existing, .. } => choice(name, existing)?,
-            InstallError::FrameLength { .. } => {
+            InstallError::FrameLength { .. }
+            | InstallError::TestRunRefused { errno: Errno::EINVAL | Errno::ENOSPC | Errno::ENOMEM, .. } => {
                 "leave the frame out, or run it in the user tier".to_string()
+            }
+            InstallError::TestRunRefused { .. } => {
+                "the kernel does not run programs of this hook on frames: `moonhook replay --tier user` does, `moonhook run` takes real traffic"
+                    .to_string()
             }
             InstallError::UnknownInterface { name, netns, existing } => {
                 let there = netns.as_ref().map(|netns| format!(" in '{netns}'")).unwrap_or_default();
@@ -173,7 +178,6 @@ impl InstallError {
                 "stop what is pinned with `moonhook stop NAME`, or run the script under another `--name`".to_string()
             }
             InstallError::MapAccess { .. }
-            | InstallError::TestRunRefused { .. }
             | InstallError::Netns { .. }
             | InstallError::AttachFailed { .. } => return None,
         })

@@ -4,6 +4,7 @@ use crate::SessionError;
 use crate::attachments::Attachments;
 use crate::inherit::Inheritance;
 use moonhook_daemon::{Name, Reloaded};
+use moonhook_diagnostic::Diagnostic;
 use moonhook_engine::Choice;
 use moonhook_install::{Peer, RequestedMode};
 use moonhook_records::{Counters, Message};
@@ -18,6 +19,8 @@ pub struct Attached<'a> {
     pub requested: RequestedMode,
     pub scripts: &'a [PathBuf],
     pub choice: &'a Choice,
+    /// What a person should know of the scripts, which run all the same.
+    pub warnings: &'a [Diagnostic],
     /// What the program took over, if it is in the place of one that was pinned.
     pub taken_over: Option<&'a Inheritance>,
 }

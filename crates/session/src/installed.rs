@@ -7,6 +7,7 @@ use crate::inherit::Inheritance;
 use crate::making::{Constant, Program};
 use crate::threads;
 use moonhook_control::{Connection, ControlError, Layout, SharedTable, Sweeper, table_named};
+use moonhook_diagnostic::Diagnostic;
 use moonhook_engine::Kernel;
 use moonhook_engine::{Choice, Timings};
 use moonhook_install::{ArenaSection, Events, InstallError};
@@ -31,6 +32,8 @@ pub struct Installed {
     pub layout: Layout,
     pub timings: Timings,
     pub choice: Choice,
+    /// What a person should know of the script, which runs all the same.
+    pub warnings: Vec<Diagnostic>,
     pub content: Content,
     /// Every file that the script was made of.
     pub files: Vec<PathBuf>,
@@ -92,6 +95,7 @@ impl Installed {
             layout,
             timings,
             choice,
+            warnings: module.warnings.clone(),
             content,
             files,
             constants,

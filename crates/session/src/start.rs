@@ -120,6 +120,7 @@ impl Session {
             requested: session.options.mode,
             scripts: &session.options.scripts,
             choice: &session.installed.choice,
+            warnings: &session.installed.warnings,
             taken_over: taken_over.then_some(&plan),
         })?;
         Ok(Some(session))

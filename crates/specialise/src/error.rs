@@ -51,7 +51,10 @@ pub enum LowerErrorKind {
     #[error("{message}")]
     BadPattern { message: String },
     #[error("'{header}' has no field '{field}'")]
-    NoSuchField { header: Cow<'static, str>, field: String, known: String },
+    NoSuchField { header: Cow<'static, str>, field: String, help: String },
+    /// Of a library's table: a warning only.
+    #[error("`{table}` has no `{field}`, this is nil")]
+    MissingMember { table: String, field: String, help: String },
     /// What expanded code cannot do.
     #[error("{what} is not possible in expanded code")]
     Unsupported { what: String, help: String },
@@ -168,9 +171,8 @@ impl LowerErrorKind {
                 "match the parts one after another".into(),
             ),
             BadPattern { .. } => ("MH0210", "the pattern is malformed", "see Lua manual § 6.5.1".into()),
-            NoSuchField { known, .. } => {
-                ("MH0211", "there is no such field", format!("its fields are {known}"))
-            }
+            NoSuchField { help, .. } => ("MH0211", "there is no such field", help.clone()),
+            MissingMember { help, .. } => ("MH0220", "there is no such field", help.clone()),
             Unsupported { help, .. } => ("MH0212", "it has no expanded form", help.clone()),
             SharedUse { help, .. } => ("MH0212", "a map cannot do that", help.clone()),
             Traced { help, .. } => {

@@ -126,8 +126,8 @@ pub fn known_fields(object: &Object) -> String {
 }
 
 fn no_field(context: &mut Context<'_>, object: &Object, field: String) -> Result<Vec<Arm>> {
-    let (name, known) = (field.clone(), known_fields(object));
-    context.missing_field(LowerErrorKind::NoSuchField { header: owner(object).into(), field, known }, &name);
+    let (name, help) = (field.clone(), format!("its fields are {}", known_fields(object)));
+    context.missing_field(LowerErrorKind::NoSuchField { header: owner(object).into(), field, help }, &name);
     Ok(vec![])
 }
 

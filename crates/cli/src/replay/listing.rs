@@ -1,7 +1,7 @@
 //! What `moonhook replay` shows: a line for each frame and totals, as text or as one JSON document.
 
 use super::compare::Difference;
-use super::tier::{Decision, Outcome};
+use super::tier::{Decision, Outcome, Unfit};
 use crate::CliError;
 use crate::report;
 use crate::terminal::printable;
@@ -31,8 +31,12 @@ pub struct Totals {
     /// Frames that ended with a run-time error.
     pub errors: u64,
     pub prints: u64,
-    /// Frames that the tier could not take.
+    /// Frames that were not run, for whatever reason.
     pub not_run: u64,
+    /// Those of them that are no packets of the kind that the hook gets.
+    pub not_run_no_ip: u64,
+    /// Those of them whose length the kernel does not take.
+    pub not_run_length: u64,
     /// Frames that the capture holds only a part of; they are run as they are.
     pub cut_by_capture: u64,
     /// Frames that the tiers disagree about.
@@ -90,7 +94,9 @@ impl<'a> Listing<'a> {
     fn show(&mut self, frame: &Frame, line: &Line) -> Result<(), CliError> {
         let (number, length) = (frame.number, frame.data.len());
         match &line.outcome {
-            Outcome::NotRun { why } => writeln!(self.out, "{number:>7}  not run   {length} bytes: {why}")?,
+            Outcome::NotRun { why, .. } => {
+                writeln!(self.out, "{number:>7}  not run   {length} bytes: {why}")?
+            }
             Outcome::Decided(decision) => {
                 let changed = if decision.data == frame.data { "" } else { ", changed" };
                 let verdict = verdict::name(decision.hook, decision.verdict);
@@ -145,7 +151,11 @@ impl Totals {
         self.cut_by_capture += u64::from(frame.original_length as usize > frame.data.len());
         self.different += u64::from(!line.differences.is_empty());
         match &line.outcome {
-            Outcome::NotRun { .. } => self.not_run += 1,
+            Outcome::NotRun { unfit, .. } => {
+                self.not_run += 1;
+                self.not_run_no_ip += u64::from(*unfit == Unfit::NoPacket);
+                self.not_run_length += u64::from(*unfit == Unfit::Length);
+            }
             Outcome::Decided(Decision { hook, verdict, data, prints, error }) => {
                 *self.verdicts.entry(verdict::name(hook, *verdict).into_owned()).or_default() += 1;
                 self.changed += u64::from(*data != frame.data);
@@ -165,7 +175,12 @@ impl Totals {
         )?;
         writeln!(out, "changed {changed}, errors {errors}, prints {prints}")?;
         let rare = [
-            (self.not_run, "not run: the kernel takes no frames of that length"),
+            (self.not_run_no_ip, "not run: no IP packets, which are all that the hook gets"),
+            (self.not_run_length, "not run: the kernel takes no frames of that length"),
+            (
+                self.not_run - self.not_run_no_ip - self.not_run_length,
+                "not run: there is no program for them",
+            ),
             (self.cut_by_capture, "cut by the capture, and run as they are"),
             (self.different, "with differences between the tiers"),
         ];
@@ -179,7 +194,7 @@ impl Totals {
 fn described(frame: &Frame, line: &Line) -> Value {
     let mut answer = json!({ "number": frame.number, "length": frame.data.len() });
     match &line.outcome {
-        Outcome::NotRun { why } => answer["not_run"] = why.as_str().into(),
+        Outcome::NotRun { why, .. } => answer["not_run"] = why.as_str().into(),
         Outcome::Decided(decision) => {
             let prints: Vec<_> = decision.prints.iter().map(|text| text.lossy()).collect();
             let error = decision.error.as_ref();

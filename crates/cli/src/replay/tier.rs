@@ -2,6 +2,7 @@
 
 use crate::CliError;
 use crate::hook::Program;
+use crate::report;
 use moonhook_engine::Kernel;
 use moonhook_engine::{Choice, Clock, Compiled, Settings};
 use moonhook_hook::{Hook, Point};
@@ -26,7 +27,19 @@ pub enum Outcome {
     /// The tier cannot take this frame.
     NotRun {
         why: String,
+        unfit: Unfit,
     },
+}
+
+/// What is the matter with a frame that is not run, as totals tell it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unfit {
+    /// It has no packet of the kind that the hook gets.
+    NoPacket,
+    /// The kernel takes no frame of that length.
+    Length,
+    /// Nothing is there to run it.
+    NoProgram,
 }
 
 /// What handlers did with a frame.
@@ -88,6 +101,7 @@ impl KernelTier {
         };
         if !long_frames {
             let (compiled, runner) = install(false)?;
+            report::warn(&compiled.module.warnings);
             return Ok(KernelTier {
                 one_buffer: Some(runner),
                 several_buffers: None,
@@ -95,6 +109,7 @@ impl KernelTier {
             });
         }
         let (compiled, runner) = install(true)?;
+        report::warn(&compiled.module.warnings);
         let several_buffers = Some(runner);
         if keeps_state(&compiled.module) {
             return Ok(KernelTier { one_buffer: None, several_buffers, choice: compiled.choice });
@@ -121,7 +136,7 @@ impl Tier for KernelTier {
         };
         match first.as_mut().or(second.as_mut()) {
             Some(runner) => runner.decide(frame, time),
-            None => Ok(Outcome::NotRun { why: "no program".to_string() }),
+            None => Ok(Outcome::NotRun { why: "no program".to_string(), unfit: Unfit::NoProgram }),
         }
     }
 }
@@ -154,7 +169,7 @@ impl Runner {
         let run = match self.kernel.program.test_run(name, frame, 1) {
             Ok(run) => run,
             Err(error) if is_about_length(&error, frame) => {
-                return Ok(Outcome::NotRun { why: error.to_string() });
+                return Ok(Outcome::NotRun { why: error.to_string(), unfit: Unfit::Length });
             }
             Err(error) => return Err(error.into()),
         };

@@ -110,7 +110,13 @@ fn peer_text(peer: &Peer) -> String {
 impl Audience for Reporter {
     /// Says where the program is, in which mode, and why in that one.
     fn attached(&mut self, attached: &Attached<'_>) -> Result<(), SessionError> {
-        let Attached { name, attachments, peers, requested, scripts, choice, taken_over } = *attached;
+        let Attached { name, attachments, peers, requested, scripts, choice, warnings, taken_over } =
+            *attached;
+        if !self.json {
+            for warning in warnings {
+                self.put(Stream::Error, (report::rendered_warning(warning) + "\n").into_bytes())?;
+            }
+        }
         let scripts: Vec<_> = scripts.iter().map(|script| script.to_string_lossy()).collect();
         let interface = attachments.interface();
         let mode = attachments.mode();
@@ -122,6 +128,9 @@ impl Audience for Reporter {
                 "type": "attached", "name": name, "interface": interface, "hooks": hooks, "points": points, "mode": mode, "native_refused": refused, "scripts": scripts,
                 "form": choice.form_name(), "reason": choice.reason,
             });
+            if !warnings.is_empty() {
+                line["warnings"] = json!(warnings);
+            }
             if !peers.is_empty() {
                 let peer = |peer: &Peer| json!({ "of": peer.of, "interface": peer.interface, "netns": peer.netns, "attached": peer.is_ours() });
                 line["peers"] = peers.iter().map(peer).collect();

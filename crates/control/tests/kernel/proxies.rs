@@ -67,6 +67,28 @@ fn what_does_not_fit_is_an_error_at_the_line_of_the_script() {
 }
 
 #[test]
+fn keys_that_are_records_show_their_fields() {
+    if !kernel() {
+        return;
+    }
+    let key = record(&[("addr", Type::Address), ("port", Type::Integer)]);
+    let mut state = one_table(schema(key, Type::Integer));
+    expect(
+        &mut state,
+        &[
+            ("t[{addr = '192.0.2.7', port = 53}] = 4", ""),
+            ("next(t)", "{addr = \"192.0.2.7\", port = 53} 4"),
+            ("local k = next(t); return k.addr, k.port, t[k], getmetatable(k)", "192.0.2.7 53 4 false"),
+            (
+                "local k = next(t); k.port = 80; k.x = print; return tostring(k), t[k]",
+                "{addr = \"192.0.2.7\", port = 80, x = nil} nil",
+            ),
+            ("for k in pairs(t) do t[k] = nil end; return next(t)", "nil"),
+        ],
+    );
+}
+
+#[test]
 fn records_are_proxies_of_their_fields() {
     if !kernel() {
         return;

@@ -2,7 +2,7 @@
 
 use super::call::{Call, Row, row};
 use crate::context::{Context, Result};
-use crate::events::Message;
+use crate::names;
 use crate::paths::Arm;
 use crate::value::{Abs, Object, Str};
 use moonhook_ir::Op;
@@ -27,7 +27,8 @@ fn emit(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
         }
     }
     let Some(helper) = context.target.hook.forward(ROUTE) else {
-        context.fail(Message::new("packets cannot be routed at this hook"));
+        let help = "packets can be routed at `xdp` and at `tc.ingress`";
+        context.certain_error("packets cannot be routed at this hook", names::text(&call.called), help);
         return Ok(vec![]);
     };
     let slot = context.known.shared.slot(SLOT, ROUTE_PARAMETERS, &mut context.code.function);

@@ -9,7 +9,7 @@ use crate::names;
 use crate::opcode::{Instruction, Opcode};
 use crate::tables::refuse_metamethod;
 use crate::trace;
-use crate::value::{Abs, Str, Word, integral};
+use crate::value::{Abs, Str, Variant, Word, integral};
 use moonhook_ir::BinaryOp;
 use moonhook_ir::words::Words;
 use moonhook_packet::Access;
@@ -124,18 +124,21 @@ fn binary(
     b: Named,
     certain: bool,
 ) -> Result<Abs> {
+    // Whichever string it is, such an operator does not take it.
+    let is_wrong = |operand: &Named| operator.is_bitwise() && is_address(&operand.value);
     if matches!(a.value, Abs::Union(_)) {
-        let (name, b) = (a.name, b);
+        let (certain, name, b) = (certain && is_wrong(&a), a.name, b);
         return context.dispatch_one(&a.value, &mut |context, value| {
             let a = Named { value, name: name.clone() };
             let b = Named { value: b.value.clone(), name: b.name.clone() };
-            binary(context, operator, event, a, b, false)
+            binary(context, operator, event, a, b, certain)
         });
     }
     if matches!(b.value, Abs::Union(_)) {
+        let certain = certain && is_wrong(&b);
         return context.dispatch_one(&b.value, &mut |context, value| {
             let a = Named { value: a.value.clone(), name: a.name.clone() };
-            binary(context, operator, event, a, Named { value, name: b.name.clone() }, false)
+            binary(context, operator, event, a, Named { value, name: b.name.clone() }, certain)
         });
     }
     if let Some(known) = super::floats::fold(operator, event == "__unm", &a.value, &b.value) {
@@ -194,9 +197,39 @@ fn wrong_operands(
         wrong_text(context, event, operands, certain);
         return Ok(Abs::Nil);
     }
+    if certain && is_address(&wrong.value) {
+        wrong_address(context, wrong);
+        return Ok(Abs::Nil);
+    }
     let what = if operator.is_bitwise() { "perform bitwise operation on" } else { "perform arithmetic on" };
     wrong_type(context, what, wrong, certain);
     Ok(Abs::Nil)
+}
+
+/// Whether a value is the text of an address, whichever.
+fn is_address(value: &Abs) -> bool {
+    match value {
+        Abs::Str(text) => matches!(text, Str::Ipv4(_) | Str::Ipv6(..) | Str::Mac(_)),
+        Abs::Union(union) => {
+            union.variants.iter().all(|one| matches!(one, Variant::Ipv4 | Variant::Ipv6 | Variant::Mac))
+        }
+        _ => false,
+    }
+}
+
+/// A bitwise operation on an address, by people who know addresses as numbers.
+fn wrong_address(context: &mut Context<'_>, operand: &Named) {
+    let message =
+        names::named("attempt to perform bitwise operation on a string value".into(), &operand.name);
+    let help = match operand.value {
+        Abs::Str(Str::Mac(_)) => {
+            "addresses are strings: compare them with `mac.parse(text)`, or read bytes with `pkt:getuint8(offset)`"
+        }
+        _ => {
+            "addresses are strings: `ip.prefix(address, n)` keeps the first n bits, `ip.parse(text)` makes one to compare with"
+        }
+    };
+    context.certain_error(message, operand.text(), help);
 }
 
 pub(super) fn wrong_type(context: &mut Context<'_>, what: &str, operand: &Named, certain: bool) {

@@ -33,6 +33,12 @@ pub(super) fn help(snapshot: &Snapshot, id: TableId, key: &Seen, value: &Seen) -
         () if key_size > MAX_KEY || key.is_very_long() => {
             format!("use shorter keys: strings of {MAX_KEY_TEXT} bytes at most")
         }
+        () if value.unknown_table().is_some() => {
+            let field = value.unknown_table().unwrap_or_default();
+            format!(
+                "keep what is in `{field}` in a table of its own with the same keys, or give it fields with constant names"
+            )
+        }
         () if value_size > MAX_VALUE || value.is_very_long() => {
             "keep less in an entry, or use several tables with the same keys".to_string()
         }

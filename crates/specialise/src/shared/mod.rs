@@ -186,7 +186,7 @@ impl Context<'_> {
     /// Refuses what cannot be done with a shared table.
     pub fn refuse_shared<T>(&self, table: TableId, what: &str, help: &str) -> Result<T> {
         let name = self.snapshot.table_name(table);
-        let what = format!("{what} `{name}`, which handlers write,");
+        let what = format!("{what} `{name}`, which is a map,");
         self.refuse(LowerErrorKind::SharedUse { what, help: help.to_string() }, Some(name))
     }
 }

@@ -203,8 +203,18 @@ impl Seen {
         (sorts.iter().filter(|sort| **sort).count() > 1).then(|| self.words(sorts))
     }
 
+    /// A table, this one or one in it, has more than a record can have.
     pub fn has_many_fields(&self) -> bool {
-        self.fields.as_ref().is_some_and(|fields| fields.len() > MAX_FIELDS)
+        let inside = |fields: &BTreeMap<String, Seen>| fields.values().any(Seen::has_many_fields);
+        self.fields.as_ref().is_some_and(|fields| fields.len() > MAX_FIELDS || inside(fields))
+    }
+
+    /// The way to a field, in this table or in one in it, of which nothing is known but that it is a table.
+    pub fn unknown_table(&self) -> Option<String> {
+        self.fields.iter().flatten().find_map(|(name, seen)| match seen.has_no_fields() {
+            true => Some(name.clone()),
+            false => seen.unknown_table().map(|inside| format!("{name}.{inside}")),
+        })
     }
 
     /// Whether strings are longer than any type has room for.

@@ -13,9 +13,10 @@ mod values;
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 use crate::events::Message;
+use crate::members::nearby;
 use crate::paths::Arm;
 use crate::value::{Abs, Word};
-use moonhook_btf::{Event, Kind, TypeId, Types, nearest};
+use moonhook_btf::{Event, Kind, TypeId, Types};
 use moonhook_hook::Point;
 use moonhook_snapshot::Snapshot;
 use std::sync::Arc;
@@ -82,23 +83,14 @@ pub use elements::{element, length};
 
 /// The same of a number, of what is no array.
 pub fn no_such_field(context: &mut Context<'_>, owner: String, number: i64) -> Result<Vec<Arm>> {
-    let (field, known) = (number.to_string(), "found by their names".to_string());
-    context.refuse(LowerErrorKind::NoSuchField { header: owner.into(), field, known }, None)
+    let (field, help) = (number.to_string(), "its fields are found by their names".to_string());
+    context.refuse(LowerErrorKind::NoSuchField { header: owner.into(), field, help }, None)
 }
 
 /// The error that there is no field of that name.
 fn missing(context: &mut Context<'_>, owner: String, name: &str, known: &[&str]) -> Result<Vec<Arm>> {
-    /// As many names are told all.
-    const FEW: usize = 12;
-    let near = nearest(name, known.iter().copied());
-    let shown = match (near.is_empty(), known.len() > FEW) {
-        (false, _) => near,
-        (true, false) => known.to_vec(),
-        (true, true) => known[..FEW].iter().copied().chain(["…"]).collect(),
-    };
-    let known = shown.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    let field = name.to_string();
-    context.missing_field(LowerErrorKind::NoSuchField { header: owner.into(), field, known }, name);
+    let (field, help) = (name.to_string(), nearby(name, known));
+    context.missing_field(LowerErrorKind::NoSuchField { header: owner.into(), field, help }, name);
     Ok(vec![])
 }
 
